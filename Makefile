@@ -1,0 +1,39 @@
+# Needs Python 3.11 or newer, pip and make; everything else goes into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# pip of the outside: where a distribution has taken ensurepip out, `venv` can bring none.
+INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet
+
+.PHONY: demo test lint bench clean
+
+demo: $(VENV)/core.stamp
+	PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
+
+test: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/dev.stamp
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+bench: $(VENV)/dev.stamp
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12")'
+	$(PYTHON) -m venv --without-pip $(VENV)
+
+$(VENV)/core.stamp: pyproject.toml | $(BIN)/python
+	$(INSTALL) --editable .
+	touch $@
+
+# pip inside as well: tests install the wheel into an environment of its own.
+$(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
+	$(INSTALL) pip --editable '.[dev]'
+	touch $@ $(VENV)/core.stamp

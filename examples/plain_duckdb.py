@@ -1,0 +1,63 @@
+"""Evaluate the example data with DuckDB and the SQL bundle alone: polars_clustereval is not used.
+
+Usage: clustereval sql > clustereval.sql && python plain_duckdb.py clustereval.sql
+"""
+
+import sys
+from pathlib import Path
+
+import duckdb
+
+HERE = Path(__file__).parent
+
+BOTH_LABELINGS = """
+WITH long AS (
+    UNPIVOT iris ON kmeans, agglomerative INTO NAME algorithm VALUE cluster
+)
+SELECT
+    algorithm,
+    round(clustereval.rand_score(species, cluster), 6) AS rand,
+    round(clustereval.adjusted_rand_score(species, cluster), 6) AS adjusted_rand,
+    round(clustereval.adjusted_mutual_info_score(species, cluster), 6) AS adjusted_mi,
+    round(clustereval.fowlkes_mallows_score(species, cluster), 6) AS fowlkes_mallows
+FROM long
+GROUP BY algorithm
+ORDER BY algorithm DESC
+"""
+
+DIGITS_BY_CLUSTER = """
+SELECT cluster, n, n_labels, majority_label, round(purity, 3) AS purity
+FROM clustereval.external_cluster_report(digits, digit, kmeans)
+"""
+
+BEST_RUNS = """
+SELECT
+    partition_key AS run,
+    n_clusters,
+    round(adjusted_rand_score, 3) AS adjusted_rand,
+    round(homogeneity_score, 3) AS homogeneity,
+    round(completeness_score, 3) AS completeness
+FROM clustereval.external_report(digits_runs, digit, cluster, partition_by := run)
+ORDER BY adjusted_rand_score DESC
+LIMIT 5
+"""
+
+
+def main(bundle: Path) -> None:
+    con = duckdb.connect()
+    con.execute(bundle.read_text(encoding="utf-8"))
+    for name in ("iris", "digits", "digits_runs"):
+        con.read_parquet(str(HERE / f"{name}.parquet")).create_view(name)
+    for title, query in (
+        ("Iris, both labelings in one GROUP BY", BOTH_LABELINGS),
+        ("Digits, cluster by cluster", DIGITS_BY_CLUSTER),
+        ("The best of 20 K-means runs on digits, all scored in one call", BEST_RUNS),
+    ):
+        print(f"\n{title}")
+        con.sql(query).show()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    main(Path(sys.argv[1]))

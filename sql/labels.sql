@@ -1,0 +1,389 @@
+-- labels: the ground floor. What every external index is made from: the cells of the contingency
+-- table, the sizes of labels and clusters, and the checks of what a caller hands over.
+--
+-- Reading rules for all files in this folder:
+--   * Macro parameters replace every unqualified column of the same name inside a body, so inner
+--     columns and CTEs bear the prefix __ce_, and a table is read (query_table) only in the first CTE.
+--   * A macro whose name starts with _ is private. A _checked_… macro gives back its first argument
+--     or raises an error; everything else in the table macros is SQL that other engines share.
+--   * A cell stands for `copies` equal cells of `n` rows each: 1 everywhere, except for noise that is
+--     counted as singletons. Every sum over cells is weighted by it.
+
+CREATE SCHEMA IF NOT EXISTS clustereval;
+
+-- Version of the macros in this database.
+-- Examples: SELECT clustereval.version();
+CREATE OR REPLACE MACRO clustereval.version() AS '0.1.0';
+COMMENT ON MACRO clustereval.version IS 'Version of the clustereval macros in this database.';
+
+---------------------------------------------------------------------------------------------------
+-- Checks
+---------------------------------------------------------------------------------------------------
+
+-- x itself, unless the caller wrote a string literal where a column belongs. alias() gives the text
+-- of the argument; a column that merely is named like a literal differs from it in its values.
+CREATE OR REPLACE MACRO clustereval._checked_column(x, parameter) AS
+  CASE
+    WHEN starts_with(concat('', alias(x)), '''')
+      AND concat('', alias(x)) = concat('''', replace(CAST(x AS VARCHAR), '''', ''''''), '''')
+    THEN error(concat(
+      parameter, ': expected a column, got the quoted string ', alias(x), '; write it without quotes'
+    ))
+    ELSE x
+  END;
+
+-- A weight as BIGINT. NaN is above every number in DuckDB, hence the upper limit.
+CREATE OR REPLACE MACRO clustereval._checked_weight(x) AS
+  CASE
+    WHEN x IS NULL OR NOT (x >= 0 AND x < 9e18 AND x = floor(x))
+    THEN error(concat(
+      'weight: expected whole numbers >= 0, got ', coalesce(CAST(x AS VARCHAR), 'NULL'),
+      '; a weight is how many times its row counts'
+    ))
+    ELSE CAST(x AS BIGINT)
+  END;
+
+-- The noise value in the type of cluster; a cast that fails or changes the value is an error.
+CREATE OR REPLACE MACRO clustereval._checked_noise(x, cluster) AS
+  CASE
+    WHEN x IS NOT NULL AND coalesce(try(cast_to_type(x, cluster) <> x), TRUE)
+    THEN error(concat(
+      'noise: expected a value of the type of cluster (', typeof(cluster), '), got ''', x, ''' (',
+      typeof(x), ')'
+    ))
+    ELSE try(cast_to_type(x, cluster))
+  END;
+
+-- TRUE, or the error of a _valid_… macro. Those give the text of a query, because query() is bound with
+-- the statement: a bad option is an error before any row is read, and on an empty table too.
+CREATE OR REPLACE MACRO clustereval._checked_options(query_text) AS
+  (SELECT __ce_valid FROM query(query_text));
+
+CREATE OR REPLACE MACRO clustereval._valid_noise(noise, noise_as) AS
+  CASE
+    WHEN coalesce(noise_as, '') NOT IN ('cluster', 'drop', 'singletons')
+    THEN error(concat(
+      'noise_as: expected one of ''cluster'', ''drop'', ''singletons'', got ',
+      coalesce(concat('''', noise_as, ''''), 'NULL')
+    ))
+    WHEN noise_as <> 'cluster' AND noise IS NULL
+    THEN error(concat(
+      'noise_as ''', noise_as, ''' needs noise: give the value of cluster that marks noise'
+    ))
+    ELSE 'SELECT TRUE AS __ce_valid'
+  END;
+
+-- TRUE where a parameter was left at its default NULL (a column full of NULLs was not). For use after
+-- HAVING: the aggregate is never looked at, but lets alias() see the argument of an empty table too.
+CREATE OR REPLACE MACRO clustereval._is_absent(x) AS concat('', alias(any_value(x))) = 'any_value(NULL)';
+
+-- TRUE where id was left at its default. The default has a type, so that a row number in its place can
+-- be cast to the type of id whatever that is (it goes through text because every type has that cast).
+CREATE OR REPLACE MACRO clustereval._is_default_id(id) AS
+  concat('', alias(id)) IN ('NULL', 'CAST(NULL AS BIGINT)');
+
+CREATE OR REPLACE MACRO clustereval._number_as_id(number, id) AS
+  try(cast_to_type(CAST(number AS VARCHAR), id));
+
+---------------------------------------------------------------------------------------------------
+-- Exact numbers
+---------------------------------------------------------------------------------------------------
+
+-- A count, wide enough that products of two counts of 1e10 rows keep every digit.
+CREATE OR REPLACE MACRO clustereval._wide(x) AS CAST(x AS DECIMAL(38, 0));
+
+-- Pairs among n things, n (n - 1) / 2, with the even factor halved before the product: a quotient of
+-- wide integers would go through DOUBLE.
+CREATE OR REPLACE MACRO clustereval._pairs(n) AS
+  clustereval._wide(floor(n / 2)) * clustereval._wide(2 * floor((n - 1) / 2) + 1);
+
+-- x / y, NULL where y is 0.
+CREATE OR REPLACE MACRO clustereval._ratio(x, y) AS
+  CAST(x AS DOUBLE) / NULLIF(CAST(y AS DOUBLE), 0.0);
+
+-- (atanh(v) - v) / v^3 for v^2 = w <= 0.01.
+CREATE OR REPLACE MACRO clustereval._atanh_tail(w) AS
+  1.0/3 + w * (1.0/5 + w * (1.0/7 + w * (1.0/9 + w * (1.0/11 + w * (1.0/13 + w * (1.0/15 + w / 17))))));
+
+-- ln(x / y) with v = (x - y) / (x + y).
+CREATE OR REPLACE MACRO clustereval._log_ratio_at(x, y, v) AS
+  CASE
+    WHEN abs(v) < 0.1 THEN 2.0 * v * (1.0 + v * v * clustereval._atanh_tail(v * v))
+    ELSE ln(x / y)
+  END;
+
+-- ln(x / y) for counts x, y > 0.
+CREATE OR REPLACE MACRO clustereval._log_ratio(x, y) AS
+  clustereval._log_ratio_at(
+    CAST(x AS DOUBLE), CAST(y AS DOUBLE), CAST(x - y AS DOUBLE) / CAST(x + y AS DOUBLE)
+  );
+
+---------------------------------------------------------------------------------------------------
+-- Cells, labels, clusters
+---------------------------------------------------------------------------------------------------
+
+-- One row for each (partition, label, cluster) there is, dropped rows and noise included: the only
+-- macro of this side that reads the rows. What is left out has copies = 0. Without partition_by an
+-- empty row (__ce_whole) stands for the one partition, so that a table without rows still has it.
+CREATE OR REPLACE MACRO clustereval._groups(
+  tbl, label, cluster, weight, partition_by, noise, noise_as
+) AS TABLE
+  WITH __ce_rows AS (
+    SELECT
+      clustereval._checked_column(partition_by, 'partition_by') AS __ce_partition,
+      clustereval._checked_column(label, 'label') AS __ce_label,
+      clustereval._checked_column(cluster, 'cluster') AS __ce_cluster,
+      clustereval._checked_weight(weight) AS __ce_weight
+    FROM query_table(tbl)
+  ),
+  __ce_counted AS (
+    SELECT
+      __ce_partition, __ce_label, __ce_cluster,
+      CAST(SUM(__ce_weight) AS BIGINT) AS __ce_n,
+      FALSE AS __ce_whole
+    FROM __ce_rows
+    GROUP BY __ce_partition, __ce_label, __ce_cluster
+    UNION ALL
+    SELECT NULL, NULL, NULL, COUNT(*), TRUE
+    FROM query_table(tbl)
+    WHERE FALSE
+    HAVING clustereval._is_absent(partition_by)
+  ),
+  __ce_flagged AS (
+    SELECT
+      __ce_partition, __ce_label, __ce_cluster, __ce_n, __ce_whole,
+      __ce_label IS NOT NULL AND __ce_cluster IS NOT NULL AS __ce_known,
+      coalesce(__ce_cluster = clustereval._checked_noise(noise, __ce_cluster), FALSE) AS __ce_noisy
+    FROM __ce_counted
+  )
+  SELECT
+    __ce_partition,
+    __ce_label,
+    CASE WHEN __ce_noisy AND noise_as = 'singletons' THEN NULL ELSE __ce_cluster END AS __ce_cluster,
+    CASE WHEN __ce_noisy AND noise_as = 'singletons' THEN 1 ELSE __ce_n END AS __ce_n,
+    CASE
+      WHEN NOT __ce_known OR __ce_n = 0 OR (__ce_noisy AND noise_as = 'drop') THEN 0
+      WHEN __ce_noisy AND noise_as = 'singletons' THEN __ce_n
+      ELSE 1
+    END AS __ce_copies,
+    CASE WHEN __ce_known THEN 0 ELSE __ce_n END AS __ce_dropped,
+    CASE WHEN __ce_known AND __ce_noisy THEN __ce_n ELSE 0 END AS __ce_noise,
+    __ce_whole
+  FROM __ce_flagged;
+
+-- One row a partition: its counts of rows. A partition that keeps no row is left out, unless it is
+-- the only one because there is no partition_by.
+CREATE OR REPLACE MACRO clustereval._row_counts(__ce_groups) AS TABLE
+  SELECT
+    __ce_partition,
+    CAST(SUM(__ce_n * __ce_copies) AS BIGINT) AS __ce_total,
+    CAST(SUM(__ce_dropped) AS BIGINT) AS __ce_n_dropped,
+    CAST(SUM(__ce_noise) AS BIGINT) AS __ce_n_noise
+  FROM query_table(__ce_groups)
+  GROUP BY __ce_partition
+  HAVING SUM(__ce_copies) > 0 OR COUNT(CASE WHEN __ce_whole THEN 1 END) > 0;
+
+-- One row a label: how large it is, in how many clusters it lies, and its largest cell.
+CREATE OR REPLACE MACRO clustereval._labels(__ce_cells) AS TABLE
+  SELECT
+    __ce_partition,
+    __ce_label,
+    CAST(SUM(__ce_n * __ce_copies) AS BIGINT) AS __ce_size,
+    CAST(SUM(__ce_copies) AS BIGINT) AS __ce_parts,
+    MAX(__ce_n) AS __ce_majority_n
+  FROM query_table(__ce_cells)
+  GROUP BY __ce_partition, __ce_label;
+
+-- One row a cluster, likewise. All singletons of a partition are one row with that many copies.
+CREATE OR REPLACE MACRO clustereval._clusters(__ce_cells) AS TABLE
+  SELECT
+    __ce_partition,
+    __ce_cluster,
+    CASE WHEN __ce_cluster IS NULL THEN 1 ELSE CAST(SUM(__ce_n) AS BIGINT) END AS __ce_size,
+    CASE WHEN __ce_cluster IS NULL THEN 1 ELSE COUNT(*) END AS __ce_parts,
+    CASE WHEN __ce_cluster IS NULL THEN CAST(SUM(__ce_copies) AS BIGINT) ELSE 1 END AS __ce_copies,
+    MAX(__ce_n) AS __ce_majority_n
+  FROM query_table(__ce_cells)
+  GROUP BY __ce_partition, __ce_cluster;
+
+-- Every cell with the size of its label and of its cluster.
+CREATE OR REPLACE MACRO clustereval._sized_cells(__ce_cells, __ce_labels, __ce_clusters) AS TABLE
+  SELECT
+    __ce_x.__ce_partition,
+    __ce_x.__ce_label,
+    __ce_x.__ce_cluster,
+    __ce_x.__ce_n,
+    __ce_x.__ce_copies,
+    __ce_l.__ce_size AS __ce_a,
+    __ce_c.__ce_size AS __ce_b
+  FROM query_table(__ce_cells) AS __ce_x
+  JOIN query_table(__ce_labels) AS __ce_l
+    ON __ce_l.__ce_partition IS NOT DISTINCT FROM __ce_x.__ce_partition
+    AND __ce_l.__ce_label = __ce_x.__ce_label
+  JOIN query_table(__ce_clusters) AS __ce_c
+    ON __ce_c.__ce_partition IS NOT DISTINCT FROM __ce_x.__ce_partition
+    AND __ce_c.__ce_cluster IS NOT DISTINCT FROM __ce_x.__ce_cluster;
+
+-- One row a partition: the four counts of unordered pairs, and how many labels and clusters there are.
+CREATE OR REPLACE MACRO clustereval._pair_totals(
+  __ce_row_counts, __ce_cells, __ce_labels, __ce_clusters
+) AS TABLE
+  WITH __ce_in_cells AS (
+    SELECT __ce_partition, SUM(clustereval._pairs(__ce_n) * __ce_copies) AS __ce_pairs
+    FROM query_table(__ce_cells)
+    GROUP BY __ce_partition
+  ),
+  __ce_in_labels AS (
+    SELECT __ce_partition, COUNT(*) AS __ce_count, SUM(clustereval._pairs(__ce_size)) AS __ce_pairs
+    FROM query_table(__ce_labels)
+    GROUP BY __ce_partition
+  ),
+  __ce_in_clusters AS (
+    SELECT
+      __ce_partition,
+      CAST(SUM(__ce_copies) AS BIGINT) AS __ce_count,
+      SUM(clustereval._pairs(__ce_size) * __ce_copies) AS __ce_pairs
+    FROM query_table(__ce_clusters)
+    GROUP BY __ce_partition
+  )
+  SELECT
+    __ce_r.__ce_partition,
+    __ce_l.__ce_count AS __ce_n_labels,
+    __ce_c.__ce_count AS __ce_n_clusters,
+    __ce_x.__ce_pairs AS __ce_tp,
+    __ce_c.__ce_pairs - __ce_x.__ce_pairs AS __ce_fp,
+    __ce_l.__ce_pairs - __ce_x.__ce_pairs AS __ce_fn,
+    clustereval._pairs(__ce_r.__ce_total) - __ce_l.__ce_pairs - __ce_c.__ce_pairs + __ce_x.__ce_pairs
+      AS __ce_tn
+  FROM query_table(__ce_row_counts) AS __ce_r
+  JOIN __ce_in_cells AS __ce_x ON __ce_x.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
+  JOIN __ce_in_labels AS __ce_l ON __ce_l.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
+  JOIN __ce_in_clusters AS __ce_c ON __ce_c.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition;
+
+---------------------------------------------------------------------------------------------------
+-- Tables
+---------------------------------------------------------------------------------------------------
+
+-- The contingency table of labels and clusters, sparse: one row for each cell that has rows.
+-- Examples:
+--   FROM clustereval.contingency_matrix(assignments, species, cluster);
+--   FROM clustereval.contingency_matrix(assignments, species, cluster, noise := -1, noise_as := 'drop');
+CREATE OR REPLACE MACRO clustereval.contingency_matrix(
+  tbl, label, cluster, weight := 1, partition_by := NULL, noise := NULL, noise_as := 'cluster'
+) AS TABLE
+  WITH __ce_groups AS (
+    SELECT * FROM clustereval._groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
+  )
+  SELECT
+    __ce_partition AS partition_key,
+    __ce_label AS label,
+    __ce_cluster AS cluster,
+    __ce_n AS n,
+    CAST(__ce_copies AS BIGINT) AS copies
+  FROM __ce_groups
+  WHERE __ce_copies > 0 AND clustereval._checked_options(clustereval._valid_noise(noise, noise_as))
+  ORDER BY __ce_partition, __ce_label, __ce_cluster;
+COMMENT ON MACRO TABLE clustereval.contingency_matrix IS
+'Sparse contingency table: one row for each cell of label and cluster that has rows, n of them. copies is 1; with noise_as := ''singletons'' a label has one row with cluster NULL, n 1 and copies = how many noise rows. Rows with a NULL label or cluster are left out; weight is a row''s multiplicity, a whole number >= 0. Source: Pearson (1904), On the theory of contingency.';
+
+-- Counts of unordered pairs of rows: together or apart by label and by cluster.
+-- Examples:
+--   FROM clustereval.pair_counts(assignments, species, cluster);
+CREATE OR REPLACE MACRO clustereval.pair_counts(
+  tbl, label, cluster, weight := 1, partition_by := NULL, noise := NULL, noise_as := 'cluster'
+) AS TABLE
+  WITH __ce_groups AS (
+    SELECT * FROM clustereval._groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
+  ),
+  __ce_row_counts AS (SELECT * FROM clustereval._row_counts(__ce_groups)),
+  __ce_cells AS (SELECT * FROM __ce_groups WHERE __ce_copies > 0),
+  __ce_labels AS (SELECT * FROM clustereval._labels(__ce_cells)),
+  __ce_clusters AS (SELECT * FROM clustereval._clusters(__ce_cells)),
+  __ce_pair_totals AS (
+    SELECT * FROM clustereval._pair_totals(__ce_row_counts, __ce_cells, __ce_labels, __ce_clusters)
+  )
+  SELECT
+    __ce_r.__ce_partition AS partition_key,
+    COALESCE(__ce_p.__ce_tp, clustereval._wide(0)) AS tp,
+    COALESCE(__ce_p.__ce_fp, clustereval._wide(0)) AS fp,
+    COALESCE(__ce_p.__ce_fn, clustereval._wide(0)) AS fn,
+    COALESCE(__ce_p.__ce_tn, clustereval._wide(0)) AS tn
+  FROM __ce_row_counts AS __ce_r
+  LEFT JOIN __ce_pair_totals AS __ce_p
+    ON __ce_p.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
+  WHERE clustereval._checked_options(clustereval._valid_noise(noise, noise_as))
+  ORDER BY __ce_r.__ce_partition;
+COMMENT ON MACRO TABLE clustereval.pair_counts IS
+'Counts of unordered pairs of rows: tp same label and same cluster, fp same cluster only, fn same label only, tn neither; DECIMAL(38,0), exact for 1e10 rows. scikit-learn''s pair_confusion_matrix is [[2 tn, 2 fp], [2 fn, 2 tp]]. No rows: all 0. Source: Hubert and Arabie (1985), Comparing partitions, doi:10.1007/BF01908075.';
+
+-- Every cluster: what it holds.
+-- Examples:
+--   FROM clustereval.external_cluster_report(assignments, species, cluster);
+CREATE OR REPLACE MACRO clustereval.external_cluster_report(
+  tbl, label, cluster, weight := 1, partition_by := NULL, noise := NULL, noise_as := 'cluster'
+) AS TABLE
+  WITH __ce_groups AS (
+    SELECT * FROM clustereval._groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
+  ),
+  __ce_cells AS (SELECT * FROM __ce_groups WHERE __ce_copies > 0),
+  __ce_clusters AS (SELECT * FROM clustereval._clusters(__ce_cells))
+  SELECT
+    __ce_c.__ce_partition AS partition_key,
+    __ce_c.__ce_cluster AS cluster,
+    MAX(__ce_c.__ce_size) AS n,
+    MAX(__ce_c.__ce_parts) AS n_labels,
+    MIN(CASE
+      WHEN __ce_c.__ce_cluster IS NOT NULL AND __ce_x.__ce_n = __ce_c.__ce_majority_n
+      THEN __ce_x.__ce_label
+    END) AS majority_label,
+    MAX(__ce_c.__ce_majority_n) AS majority_n,
+    clustereval._ratio(MAX(__ce_c.__ce_majority_n), MAX(__ce_c.__ce_size)) AS purity,
+    SUM(
+      clustereval._ratio(__ce_x.__ce_n, __ce_c.__ce_size)
+      * clustereval._log_ratio(__ce_c.__ce_size, __ce_x.__ce_n)
+    ) AS entropy,
+    clustereval._pairs(MAX(__ce_c.__ce_size)) - SUM(clustereval._pairs(__ce_x.__ce_n)) AS joined_pairs
+  FROM __ce_clusters AS __ce_c
+  JOIN __ce_cells AS __ce_x
+    ON __ce_x.__ce_partition IS NOT DISTINCT FROM __ce_c.__ce_partition
+    AND __ce_x.__ce_cluster IS NOT DISTINCT FROM __ce_c.__ce_cluster
+  WHERE clustereval._checked_options(clustereval._valid_noise(noise, noise_as))
+  GROUP BY __ce_c.__ce_partition, __ce_c.__ce_cluster
+  ORDER BY __ce_c.__ce_partition, __ce_c.__ce_cluster;
+COMMENT ON MACRO TABLE clustereval.external_cluster_report IS
+'One row a cluster: n rows, n_labels in it, its majority_label (the lowest of equals) with majority_n rows, purity = majority_n / n, entropy of its labels in nats, joined_pairs = pairs of different labels that it puts together. With noise_as := ''singletons'' one row with cluster NULL and n 1 stands for all of them.';
+
+-- Every label: where its rows went.
+-- Examples:
+--   FROM clustereval.external_label_report(assignments, species, cluster);
+CREATE OR REPLACE MACRO clustereval.external_label_report(
+  tbl, label, cluster, weight := 1, partition_by := NULL, noise := NULL, noise_as := 'cluster'
+) AS TABLE
+  WITH __ce_groups AS (
+    SELECT * FROM clustereval._groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
+  ),
+  __ce_cells AS (SELECT * FROM __ce_groups WHERE __ce_copies > 0),
+  __ce_labels AS (SELECT * FROM clustereval._labels(__ce_cells))
+  SELECT
+    __ce_l.__ce_partition AS partition_key,
+    __ce_l.__ce_label AS label,
+    MAX(__ce_l.__ce_size) AS n,
+    MAX(__ce_l.__ce_parts) AS n_clusters,
+    MIN(CASE WHEN __ce_x.__ce_n = __ce_l.__ce_majority_n THEN __ce_x.__ce_cluster END)
+      AS majority_cluster,
+    MAX(__ce_l.__ce_majority_n) AS majority_n,
+    clustereval._ratio(MAX(__ce_l.__ce_majority_n), MAX(__ce_l.__ce_size)) AS recall,
+    SUM(
+      __ce_x.__ce_copies * clustereval._ratio(__ce_x.__ce_n, __ce_l.__ce_size)
+      * clustereval._log_ratio(__ce_l.__ce_size, __ce_x.__ce_n)
+    ) AS entropy,
+    clustereval._pairs(MAX(__ce_l.__ce_size)) - SUM(clustereval._pairs(__ce_x.__ce_n)) AS split_pairs
+  FROM __ce_labels AS __ce_l
+  JOIN __ce_cells AS __ce_x
+    ON __ce_x.__ce_partition IS NOT DISTINCT FROM __ce_l.__ce_partition
+    AND __ce_x.__ce_label = __ce_l.__ce_label
+  WHERE clustereval._checked_options(clustereval._valid_noise(noise, noise_as))
+  GROUP BY __ce_l.__ce_partition, __ce_l.__ce_label
+  ORDER BY __ce_l.__ce_partition, __ce_l.__ce_label;
+COMMENT ON MACRO TABLE clustereval.external_label_report IS
+'One row a label: n rows, n_clusters it lies in, its majority_cluster (the lowest of equals) with majority_n rows, recall = majority_n / n, entropy of its clusters in nats, split_pairs = its pairs that lie in different clusters.';
