@@ -16,6 +16,16 @@ CREATE OR REPLACE MACRO clustereval._deviance(x, m, d, v) AS
 -- cluster given the label, so that label entropy = mi + hl and cluster entropy = mi + hc.
 ---------------------------------------------------------------------------------------------------
 
+-- A mean of two entropies by scikit-learn's name; 'joint' is the joint entropy in its place.
+CREATE OR REPLACE MACRO clustereval._checked_average_method(x, joint) AS
+  CASE
+    WHEN coalesce(x, '') IN ('arithmetic', 'geometric', 'min', 'max') OR (joint AND x = 'joint') THEN x
+    ELSE error(concat(
+      'average_method: expected one of ''arithmetic'', ''geometric'', ''min'', ''max''',
+      CASE WHEN joint THEN ', ''joint''' ELSE '' END, ', got ', coalesce(concat('''', x, ''''), 'NULL')
+    ))
+  END;
+
 -- part / whole, and what stands for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._ratio_or(part, whole, otherwise) AS
   CASE WHEN whole = 0 THEN otherwise ELSE part / whole END;
@@ -86,43 +96,47 @@ CREATE OR REPLACE MACRO clustereval._adjusted_mutual_info_score(
     )
   END;
 
+-- The deviance of n from product / total, given excess = n total - product with all its digits.
+CREATE OR REPLACE MACRO clustereval._deviance_from_product(n, total, product, excess) AS
+  clustereval._deviance(n, product / total, excess / total, excess / (n * total + product));
+
+-- n times the share of one cell in the mutual information, beyond what is linear.
+CREATE OR REPLACE MACRO clustereval._cell_deviance(total, n, a, b) AS
+  clustereval._deviance_from_product(
+    CAST(n AS DOUBLE),
+    CAST(total AS DOUBLE),
+    CAST(clustereval._wide(a) * clustereval._wide(b) AS DOUBLE),
+    CAST(
+      clustereval._wide(n) * clustereval._wide(total) - clustereval._wide(a) * clustereval._wide(b)
+      AS DOUBLE
+    )
+  );
+
 -- One row a partition: mi, hl and hc. The deviances of the cells there are, and the expected share of
 -- the cells there are not, which needs exact integers.
 CREATE OR REPLACE MACRO clustereval._information_totals(__ce_row_counts, __ce_sized_cells) AS TABLE
-  WITH __ce_measured AS (
+  WITH __ce_summed AS (
     SELECT
       __ce_x.__ce_partition,
-      __ce_r.__ce_total,
-      __ce_x.__ce_copies,
-      __ce_x.__ce_n,
-      __ce_x.__ce_a,
-      __ce_x.__ce_b,
-      CAST(__ce_x.__ce_n AS DOUBLE) / __ce_r.__ce_total AS __ce_share,
-      clustereval._wide(__ce_x.__ce_a) * clustereval._wide(__ce_x.__ce_b) AS __ce_product,
-      CAST(__ce_r.__ce_total AS DOUBLE) AS __ce_rows,
-      CAST(
-        clustereval._wide(__ce_x.__ce_n) * clustereval._wide(__ce_r.__ce_total)
-        - clustereval._wide(__ce_x.__ce_a) * clustereval._wide(__ce_x.__ce_b) AS DOUBLE
-      ) AS __ce_excess
+      MAX(__ce_r.__ce_total) AS __ce_total,
+      SUM(
+        __ce_x.__ce_copies
+        * clustereval._cell_deviance(__ce_r.__ce_total, __ce_x.__ce_n, __ce_x.__ce_a, __ce_x.__ce_b)
+      ) AS __ce_deviance,
+      SUM(__ce_x.__ce_copies * clustereval._wide(__ce_x.__ce_a) * clustereval._wide(__ce_x.__ce_b))
+        AS __ce_covered,
+      SUM(
+        __ce_x.__ce_copies * clustereval._ratio(__ce_x.__ce_n, __ce_r.__ce_total)
+        * clustereval._log_ratio(__ce_x.__ce_b, __ce_x.__ce_n)
+      ) AS __ce_hl,
+      SUM(
+        __ce_x.__ce_copies * clustereval._ratio(__ce_x.__ce_n, __ce_r.__ce_total)
+        * clustereval._log_ratio(__ce_x.__ce_a, __ce_x.__ce_n)
+      ) AS __ce_hc
     FROM query_table(__ce_sized_cells) AS __ce_x
     JOIN query_table(__ce_row_counts) AS __ce_r
       ON __ce_r.__ce_partition IS NOT DISTINCT FROM __ce_x.__ce_partition
-  ),
-  __ce_summed AS (
-    SELECT
-      __ce_partition,
-      MAX(__ce_total) AS __ce_total,
-      SUM(__ce_copies * clustereval._deviance(
-        CAST(__ce_n AS DOUBLE),
-        CAST(__ce_product AS DOUBLE) / __ce_rows,
-        __ce_excess / __ce_rows,
-        __ce_excess / (CAST(__ce_n AS DOUBLE) * __ce_rows + CAST(__ce_product AS DOUBLE))
-      )) AS __ce_deviance,
-      SUM(__ce_copies * __ce_product) AS __ce_covered,
-      SUM(__ce_copies * __ce_share * clustereval._log_ratio(__ce_b, __ce_n)) AS __ce_hl,
-      SUM(__ce_copies * __ce_share * clustereval._log_ratio(__ce_a, __ce_n)) AS __ce_hc
-    FROM __ce_measured
-    GROUP BY __ce_partition
+    GROUP BY __ce_x.__ce_partition
   )
   SELECT
     __ce_partition,
@@ -212,6 +226,20 @@ CREATE OR REPLACE MACRO clustereval._overlap_probability(factor, x1, x2, x3, x4,
     - clustereval._stirling_error(x3) - clustereval._stirling_error(x4)
   );
 
+-- A whole number near the mean, within what the overlap can be.
+CREATE OR REPLACE MACRO clustereval._overlap_centre(n, a, b) AS
+  LEAST(GREATEST(floor(a * b / n), a + b - n), LEAST(a, b));
+
+-- centre - a b / n, from exact integers.
+CREATE OR REPLACE MACRO clustereval._overlap_offset(centre, n, a, b) AS
+  CAST(
+    clustereval._wide(centre) * clustereval._wide(n) - clustereval._wide(a) * clustereval._wide(b)
+    AS DOUBLE
+  ) / CAST(n AS DOUBLE);
+
+-- d / (x + m); both are 0 where a cell of the table must be empty.
+CREATE OR REPLACE MACRO clustereval._relative(d, x, m) AS d / GREATEST(x + m, 1e-300);
+
 -- 0 .. 143, enough for the nodes of any pair of sizes.
 CREATE OR REPLACE MACRO clustereval._node_numbers() AS TABLE
   SELECT CAST(12 * __ce_high.__ce_i + __ce_low.__ce_i AS BIGINT) AS __ce_node
@@ -256,9 +284,7 @@ CREATE OR REPLACE MACRO clustereval._expected(
       clustereval._overlap_deviation(__ce_n, __ce_a, __ce_b) AS __ce_deviation,
       GREATEST(0.0, __ce_a + __ce_b - __ce_n) AS __ce_least,
       LEAST(__ce_a, __ce_b) AS __ce_most,
-      LEAST(
-        GREATEST(floor(__ce_a * __ce_b / __ce_n), __ce_a + __ce_b - __ce_n), LEAST(__ce_a, __ce_b)
-      ) AS __ce_centre
+      clustereval._overlap_centre(__ce_n, __ce_a, __ce_b) AS __ce_centre
     FROM __ce_size_pairs
   ),
   __ce_planned AS (
@@ -267,10 +293,7 @@ CREATE OR REPLACE MACRO clustereval._expected(
       clustereval._overlap_stride(__ce_deviation) AS __ce_stride,
       clustereval._overlap_nodes(__ce_deviation, __ce_centre - __ce_least) AS __ce_below,
       clustereval._overlap_nodes(__ce_deviation, __ce_most - __ce_centre) AS __ce_above,
-      CAST(
-        clustereval._wide(__ce_centre) * clustereval._wide(__ce_n_exact)
-        - clustereval._wide(__ce_a_exact) * clustereval._wide(__ce_b_exact) AS DOUBLE
-      ) / __ce_n AS __ce_offset,
+      clustereval._overlap_offset(__ce_centre, __ce_n_exact, __ce_a_exact, __ce_b_exact) AS __ce_offset,
       clustereval._overlap_factor(__ce_n, __ce_a, __ce_b) AS __ce_factor
     FROM __ce_centred
   ),
@@ -302,10 +325,10 @@ CREATE OR REPLACE MACRO clustereval._expected(
   __ce_relative AS (
     SELECT
       *,
-      __ce_d / (__ce_x1 + __ce_m1) AS __ce_v1,
-      -__ce_d / GREATEST(__ce_x2 + __ce_m2, 1e-300) AS __ce_v2,
-      -__ce_d / GREATEST(__ce_x3 + __ce_m3, 1e-300) AS __ce_v3,
-      __ce_d / GREATEST(__ce_x4 + __ce_m4, 1e-300) AS __ce_v4
+      clustereval._relative(__ce_d, __ce_x1, __ce_m1) AS __ce_v1,
+      clustereval._relative(-__ce_d, __ce_x2, __ce_m2) AS __ce_v2,
+      clustereval._relative(-__ce_d, __ce_x3, __ce_m3) AS __ce_v3,
+      clustereval._relative(__ce_d, __ce_x4, __ce_m4) AS __ce_v4
     FROM __ce_tables
   ),
   __ce_deviances AS (
@@ -362,3 +385,349 @@ CREATE OR REPLACE MACRO clustereval._expected(
   FROM __ce_summed AS __ce_s
   LEFT JOIN __ce_strided_pairs AS __ce_p
     ON __ce_p.__ce_partition IS NOT DISTINCT FROM __ce_s.__ce_partition;
+
+---------------------------------------------------------------------------------------------------
+-- Aggregates
+---------------------------------------------------------------------------------------------------
+
+-- {mi, hl, hc} as _information_totals.
+CREATE OR REPLACE MACRO clustereval._information_statistics(label, cluster) AS
+  list_transform(
+    [clustereval._cell_statistics(label, cluster)],
+    lambda __ce_s: {
+      'mi': (
+        list_sum(list_transform(
+          __ce_s.cells,
+          lambda __ce_c: clustereval._cell_deviance(__ce_s.n, __ce_c.n, __ce_c.a, __ce_c.b)
+        ))
+        + CAST(
+          clustereval._wide(__ce_s.n) * clustereval._wide(__ce_s.n)
+          - list_sum(list_transform(
+            __ce_s.cells, lambda __ce_c: clustereval._wide(__ce_c.a) * clustereval._wide(__ce_c.b)
+          )) AS DOUBLE
+        ) / CAST(__ce_s.n AS DOUBLE)
+      ) / CAST(__ce_s.n AS DOUBLE),
+      'hl': list_sum(list_transform(
+        __ce_s.cells,
+        lambda __ce_c: clustereval._ratio(__ce_c.n, __ce_s.n)
+          * clustereval._log_ratio(__ce_c.b, __ce_c.n)
+      )),
+      'hc': list_sum(list_transform(
+        __ce_s.cells,
+        lambda __ce_c: clustereval._ratio(__ce_c.n, __ce_s.n)
+          * clustereval._log_ratio(__ce_c.a, __ce_c.n)
+      ))
+    }
+  )[1];
+
+-- Sizes and how often each occurs, as a list of {size, times}.
+CREATE OR REPLACE MACRO clustereval._size_list(counts) AS
+  list_transform(
+    map_entries(list_aggregate(clustereval._sizes(counts), 'histogram')),
+    lambda __ce_e: {'size': __ce_e.key, 'times': CAST(__ce_e.value AS DOUBLE)}
+  );
+
+-- The steps of _expected for one pair of sizes: where the nodes are ...
+CREATE OR REPLACE MACRO clustereval._overlap_plan(total, a_size, b_size, times) AS
+  list_transform(
+    list_transform(
+      [{
+        'n': CAST(total AS DOUBLE), 'a': CAST(a_size AS DOUBLE), 'b': CAST(b_size AS DOUBLE),
+        'deviation': clustereval._overlap_deviation(
+          CAST(total AS DOUBLE), CAST(a_size AS DOUBLE), CAST(b_size AS DOUBLE)
+        )
+      }],
+      lambda __ce_p: {
+        'n': __ce_p.n, 'a': __ce_p.a, 'b': __ce_p.b, 'deviation': __ce_p.deviation,
+        'centre': clustereval._overlap_centre(__ce_p.n, __ce_p.a, __ce_p.b)
+      }
+    ),
+    lambda __ce_p: {
+      'n': __ce_p.n, 'a': __ce_p.a, 'b': __ce_p.b, 'times': times, 'centre': __ce_p.centre,
+      'stride': clustereval._overlap_stride(__ce_p.deviation),
+      'below': clustereval._overlap_nodes(
+        __ce_p.deviation, __ce_p.centre - GREATEST(0.0, __ce_p.a + __ce_p.b - __ce_p.n)
+      ),
+      'above': clustereval._overlap_nodes(
+        __ce_p.deviation, LEAST(__ce_p.a, __ce_p.b) - __ce_p.centre
+      ),
+      'offset': clustereval._overlap_offset(__ce_p.centre, total, a_size, b_size),
+      'factor': clustereval._overlap_factor(__ce_p.n, __ce_p.a, __ce_p.b)
+    }
+  )[1];
+
+-- ... the table of counts at one of them, with its expectations ...
+CREATE OR REPLACE MACRO clustereval._overlap_table(p, node) AS
+  list_transform(
+    [{'x': p.centre + p.stride * node, 'd': p.stride * node + p.offset}],
+    lambda __ce_t: {
+      'd': __ce_t.d, 'x1': __ce_t.x, 'x2': p.a - __ce_t.x, 'x3': p.b - __ce_t.x,
+      'x4': p.n - p.a - p.b + __ce_t.x,
+      'm1': p.a * p.b / p.n, 'm2': p.a * (p.n - p.b) / p.n, 'm3': p.b * (p.n - p.a) / p.n,
+      'm4': (p.n - p.a) * (p.n - p.b) / p.n
+    }
+  )[1];
+
+-- ... its deviances ...
+CREATE OR REPLACE MACRO clustereval._overlap_deviances(t) AS {
+  'd1': clustereval._deviance(t.x1, t.m1, t.d, clustereval._relative(t.d, t.x1, t.m1)),
+  'd2': clustereval._deviance(t.x2, t.m2, -t.d, clustereval._relative(-t.d, t.x2, t.m2)),
+  'd3': clustereval._deviance(t.x3, t.m3, -t.d, clustereval._relative(-t.d, t.x3, t.m3)),
+  'd4': clustereval._deviance(t.x4, t.m4, t.d, clustereval._relative(t.d, t.x4, t.m4))
+};
+
+-- ... and what the node adds to each sum, of which a strided pair takes its conditional entropies
+-- from its mean.
+CREATE OR REPLACE MACRO clustereval._overlap_terms(p, t, e) AS
+  list_transform(
+    [p.times * p.stride / p.n * clustereval._overlap_probability(
+      p.factor, t.x1, t.x2, t.x3, t.x4, e.d1, e.d2, e.d3, e.d4
+    )],
+    lambda __ce_w: {
+      'emi': __ce_w * e.d1,
+      'hl': CASE
+        WHEN p.stride > 1 THEN -__ce_w * e.d1
+        WHEN t.x1 = 0 THEN 0.0
+        ELSE __ce_w * t.x1 * clustereval._log_ratio(p.b, t.x1)
+      END,
+      'hc': CASE
+        WHEN p.stride > 1 THEN -__ce_w * e.d1
+        WHEN t.x1 = 0 THEN 0.0
+        ELSE __ce_w * t.x1 * clustereval._log_ratio(p.a, t.x1)
+      END
+    }
+  )[1];
+
+CREATE OR REPLACE MACRO clustereval._overlap_nodes_of(p) AS
+  list_transform(
+    range(-CAST(p.below AS BIGINT), CAST(p.above AS BIGINT) + 1),
+    lambda __ce_i: list_transform(
+      list_transform(
+        [clustereval._overlap_table(p, __ce_i)],
+        lambda __ce_t: {'t': __ce_t, 'e': clustereval._overlap_deviances(__ce_t)}
+      ),
+      lambda __ce_te: clustereval._overlap_terms(p, __ce_te.t, __ce_te.e)
+    )[1]
+  );
+
+-- {emi, ehl, ehc} of one pair of sizes.
+CREATE OR REPLACE MACRO clustereval._overlap_sums(p) AS
+  list_transform(
+    [clustereval._overlap_nodes_of(p)],
+    lambda __ce_n: {
+      'emi': list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x.emi)),
+      'ehl': list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x.hl)) + CASE
+        WHEN p.stride > 1 THEN p.times * (p.a / p.n) * (p.b / p.n) * clustereval._log_ratio(p.n, p.a)
+        ELSE 0.0
+      END,
+      'ehc': list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x.hc)) + CASE
+        WHEN p.stride > 1 THEN p.times * (p.a / p.n) * (p.b / p.n) * clustereval._log_ratio(p.n, p.b)
+        ELSE 0.0
+      END
+    }
+  )[1];
+
+-- {emi, ehl, ehc} as _expected.
+CREATE OR REPLACE MACRO clustereval._expected_statistics(label, cluster) AS
+  list_transform(
+    list_transform(
+      list_transform(
+        [clustereval._histograms(label, cluster)],
+        lambda __ce_h: {
+          'n': CAST(list_sum(map_values(__ce_h.cells)) AS BIGINT),
+          'labels': clustereval._size_list(__ce_h.labels),
+          'clusters': clustereval._size_list(__ce_h.clusters)
+        }
+      ),
+      lambda __ce_s: list_transform(
+        flatten(list_transform(
+          __ce_s.labels,
+          lambda __ce_a: list_transform(
+            __ce_s.clusters,
+            lambda __ce_b: clustereval._overlap_plan(
+              __ce_s.n, __ce_a.size, __ce_b.size, __ce_a.times * __ce_b.times
+            )
+          )
+        )),
+        lambda __ce_p: clustereval._overlap_sums(__ce_p)
+      )
+    ),
+    lambda __ce_x: {
+      'emi': list_sum(list_transform(__ce_x, lambda __ce_y: __ce_y.emi)),
+      'ehl': list_sum(list_transform(__ce_x, lambda __ce_y: __ce_y.ehl)),
+      'ehc': list_sum(list_transform(__ce_x, lambda __ce_y: __ce_y.ehc))
+    }
+  )[1];
+
+-- Entropy of the labels, in nats. Range [0, ln n]. One label: 0.
+-- Examples: SELECT clustereval.label_entropy(species, cluster) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.label_entropy(label, cluster) AS
+  list_transform(
+    [clustereval._information_statistics(label, cluster)],
+    lambda __ce_s: __ce_s.mi + __ce_s.hl
+  )[1];
+COMMENT ON MACRO clustereval.label_entropy IS
+'Entropy of the labels, in nats. Range [0, ln n]. One label: 0. Source: Shannon (1948), doi:10.1002/j.1538-7305.1948.tb01338.x.';
+
+-- Entropy of the clusters, in nats. Range [0, ln n]. One cluster: 0.
+-- Examples: SELECT clustereval.cluster_entropy(species, cluster) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.cluster_entropy(label, cluster) AS
+  list_transform(
+    [clustereval._information_statistics(label, cluster)],
+    lambda __ce_s: __ce_s.mi + __ce_s.hc
+  )[1];
+COMMENT ON MACRO clustereval.cluster_entropy IS
+'Entropy of the clusters, in nats. Range [0, ln n]. One cluster: 0. Source: Shannon (1948), doi:10.1002/j.1538-7305.1948.tb01338.x.';
+
+-- Entropy of the pairs (label, cluster), in nats. Range [0, ln n].
+-- Examples: SELECT clustereval.joint_entropy(species, cluster) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.joint_entropy(label, cluster) AS
+  list_transform(
+    [clustereval._information_statistics(label, cluster)],
+    lambda __ce_s: __ce_s.mi + __ce_s.hl + __ce_s.hc
+  )[1];
+COMMENT ON MACRO clustereval.joint_entropy IS
+'Entropy of the pairs (label, cluster), in nats. Range [0, ln n]. Source: Shannon (1948), doi:10.1002/j.1538-7305.1948.tb01338.x.';
+
+-- Entropy that the labels keep inside clusters, in nats: the size-weighted mean of the clusters'
+-- label entropies. Range [0, label_entropy], best 0.
+-- Examples: SELECT clustereval.label_entropy_given_cluster(species, cluster) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.label_entropy_given_cluster(label, cluster) AS
+  list_transform(
+    [clustereval._information_statistics(label, cluster)],
+    lambda __ce_s: __ce_s.hl
+  )[1];
+COMMENT ON MACRO clustereval.label_entropy_given_cluster IS
+'Entropy that the labels keep inside clusters, in nats: the size-weighted mean of the clusters'' label entropies. Range [0, label_entropy], best 0. Source: Shannon (1948), doi:10.1002/j.1538-7305.1948.tb01338.x.';
+
+-- Entropy that the clusters keep inside labels, in nats. Range [0, cluster_entropy], best 0.
+-- Examples: SELECT clustereval.cluster_entropy_given_label(species, cluster) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.cluster_entropy_given_label(label, cluster) AS
+  list_transform(
+    [clustereval._information_statistics(label, cluster)],
+    lambda __ce_s: __ce_s.hc
+  )[1];
+COMMENT ON MACRO clustereval.cluster_entropy_given_label IS
+'Entropy that the clusters keep inside labels, in nats. Range [0, cluster_entropy], best 0. Source: Shannon (1948), doi:10.1002/j.1538-7305.1948.tb01338.x.';
+
+-- Mutual information of label and cluster, in nats. Range [0, least entropy]. One label or one
+-- cluster: 0.
+-- Examples: SELECT clustereval.mutual_info_score(species, cluster) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.mutual_info_score(label, cluster) AS
+  list_transform(
+    [clustereval._information_statistics(label, cluster)],
+    lambda __ce_s: __ce_s.mi
+  )[1];
+COMMENT ON MACRO clustereval.mutual_info_score IS
+'Mutual information of label and cluster, in nats. Range [0, least entropy]. One label or one cluster: 0. Source: Shannon (1948), doi:10.1002/j.1538-7305.1948.tb01338.x.';
+
+-- Mutual information over a mean of the two entropies: average_method 'arithmetic' (default),
+-- 'geometric', 'min', 'max' or 'joint' (the joint entropy). Range [0, 1], best 1. Equal
+-- partitions, trivial ones too: 1; no mutual information: 0.
+-- Examples: SELECT clustereval.normalized_mutual_info_score(species, cluster, average_method := 'max') FROM assignments;
+CREATE OR REPLACE MACRO clustereval.normalized_mutual_info_score(label, cluster, average_method := 'arithmetic') AS
+  list_transform(
+    [{'s': clustereval._information_statistics(label, cluster), 'option': clustereval._checked_average_method(average_method, TRUE)}],
+    lambda __ce_o: clustereval._normalized_mutual_info_score(
+      __ce_o.s.mi, __ce_o.s.hl, __ce_o.s.hc, __ce_o.option
+    )
+  )[1];
+COMMENT ON MACRO clustereval.normalized_mutual_info_score IS
+'Mutual information over a mean of the two entropies: average_method ''arithmetic'' (default), ''geometric'', ''min'', ''max'' or ''joint'' (the joint entropy). Range [0, 1], best 1. Equal partitions, trivial ones too: 1; no mutual information: 0. Source: Strehl and Ghosh (2002), Cluster ensembles, JMLR 3; Kvalseth (1987), doi:10.1109/TSMC.1987.4309069.';
+
+-- Mutual information corrected for chance, over a mean of the two entropies so corrected:
+-- average_method 'arithmetic' (default), 'geometric', 'min' or 'max'. 0 expected for random
+-- labelings, best 1. Equal partitions, trivial ones too: 1; 0 / 0 elsewhere: 0.
+-- Examples: SELECT clustereval.adjusted_mutual_info_score(species, cluster, average_method := 'max') FROM assignments;
+CREATE OR REPLACE MACRO clustereval.adjusted_mutual_info_score(label, cluster, average_method := 'arithmetic') AS
+  list_transform(
+    [{
+      's': clustereval._information_statistics(label, cluster),
+      'e': clustereval._expected_statistics(label, cluster),
+      'option': clustereval._checked_average_method(average_method, FALSE)
+    }],
+    lambda __ce_o: clustereval._adjusted_mutual_info_score(
+      __ce_o.s.mi, __ce_o.s.hl, __ce_o.s.hc, __ce_o.e.emi, __ce_o.e.ehl, __ce_o.e.ehc, __ce_o.option
+    )
+  )[1];
+COMMENT ON MACRO clustereval.adjusted_mutual_info_score IS
+'Mutual information corrected for chance, over a mean of the two entropies so corrected: average_method ''arithmetic'' (default), ''geometric'', ''min'' or ''max''. 0 expected for random labelings, best 1. Equal partitions, trivial ones too: 1; 0 / 0 elsewhere: 0. Source: Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR 11.';
+
+-- Mutual information expected of random labelings with the same sizes (hypergeometric model), in
+-- nats. Range [0, least entropy].
+-- Examples: SELECT clustereval.expected_mutual_info(species, cluster) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.expected_mutual_info(label, cluster) AS
+  list_transform(
+    [clustereval._expected_statistics(label, cluster)],
+    lambda __ce_s: __ce_s.emi
+  )[1];
+COMMENT ON MACRO clustereval.expected_mutual_info IS
+'Mutual information expected of random labelings with the same sizes (hypergeometric model), in nats. Range [0, least entropy]. Source: Vinh, Epps and Bailey (2009), doi:10.1145/1553374.1553511.';
+
+-- Share of the label entropy that the clusters explain: 1 where no cluster mixes labels. Range
+-- [0, 1], best 1. One label: 1.
+-- Examples: SELECT clustereval.homogeneity_score(species, cluster) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.homogeneity_score(label, cluster) AS
+  list_transform(
+    [clustereval._information_statistics(label, cluster)],
+    lambda __ce_s: clustereval._homogeneity_score(__ce_s.mi, __ce_s.hl, __ce_s.hc)
+  )[1];
+COMMENT ON MACRO clustereval.homogeneity_score IS
+'Share of the label entropy that the clusters explain: 1 where no cluster mixes labels. Range [0, 1], best 1. One label: 1. Source: Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043.';
+
+-- Share of the cluster entropy that the labels explain: 1 where no label is split. Range [0, 1],
+-- best 1. One cluster: 1.
+-- Examples: SELECT clustereval.completeness_score(species, cluster) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.completeness_score(label, cluster) AS
+  list_transform(
+    [clustereval._information_statistics(label, cluster)],
+    lambda __ce_s: clustereval._completeness_score(__ce_s.mi, __ce_s.hl, __ce_s.hc)
+  )[1];
+COMMENT ON MACRO clustereval.completeness_score IS
+'Share of the cluster entropy that the labels explain: 1 where no label is split. Range [0, 1], best 1. One cluster: 1. Source: Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043.';
+
+-- Weighted harmonic mean of homogeneity and completeness; beta > 1 weighs completeness more.
+-- Range [0, 1], best 1. Both 0: 0.
+-- Examples: SELECT clustereval.v_measure_score(species, cluster, beta := 0.5) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.v_measure_score(label, cluster, beta := 1.0) AS
+  list_transform(
+    [{'s': clustereval._information_statistics(label, cluster), 'option': clustereval._checked_beta(beta)}],
+    lambda __ce_o: clustereval._v_measure_score(
+      __ce_o.s.mi, __ce_o.s.hl, __ce_o.s.hc, __ce_o.option
+    )
+  )[1];
+COMMENT ON MACRO clustereval.v_measure_score IS
+'Weighted harmonic mean of homogeneity and completeness; beta > 1 weighs completeness more. Range [0, 1], best 1. Both 0: 0. Source: Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043.';
+
+-- Sum of the two conditional entropies, in nats: a metric of partitions. Range [0, ln n], best
+-- 0.
+-- Examples: SELECT clustereval.variation_of_information(species, cluster) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.variation_of_information(label, cluster) AS
+  list_transform(
+    [clustereval._information_statistics(label, cluster)],
+    lambda __ce_s: __ce_s.hl + __ce_s.hc
+  )[1];
+COMMENT ON MACRO clustereval.variation_of_information IS
+'Sum of the two conditional entropies, in nats: a metric of partitions. Range [0, ln n], best 0. Source: Meila (2007), doi:10.1016/j.jmva.2006.11.013.';
+
+-- Variation of information over the joint entropy: a metric of partitions. Range [0, 1], best 0.
+-- Equal partitions: 0.
+-- Examples: SELECT clustereval.normalized_variation_of_information(species, cluster) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.normalized_variation_of_information(label, cluster) AS
+  list_transform(
+    [clustereval._information_statistics(label, cluster)],
+    lambda __ce_s: clustereval._normalized_variation_of_information(__ce_s.mi, __ce_s.hl, __ce_s.hc)
+  )[1];
+COMMENT ON MACRO clustereval.normalized_variation_of_information IS
+'Variation of information over the joint entropy: a metric of partitions. Range [0, 1], best 0. Equal partitions: 0. Source: Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR 11.';
+
+-- 1 - mutual information over the greater entropy: a metric of partitions. Range [0, 1], best 0.
+-- Equal partitions: 0.
+-- Examples: SELECT clustereval.normalized_information_distance(species, cluster) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.normalized_information_distance(label, cluster) AS
+  list_transform(
+    [clustereval._information_statistics(label, cluster)],
+    lambda __ce_s: clustereval._normalized_information_distance(__ce_s.mi, __ce_s.hl, __ce_s.hc)
+  )[1];
+COMMENT ON MACRO clustereval.normalized_information_distance IS
+'1 - mutual information over the greater entropy: a metric of partitions. Range [0, 1], best 0. Equal partitions: 0. Source: Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR 11.';

@@ -73,6 +73,14 @@ CREATE OR REPLACE MACRO clustereval._valid_noise(noise, noise_as) AS
     ELSE 'SELECT TRUE AS __ce_valid'
   END;
 
+-- beta of the F and V measures.
+CREATE OR REPLACE MACRO clustereval._checked_beta(x) AS
+  CASE
+    WHEN x IS NULL OR NOT (x >= 0 AND x < 1e150)
+    THEN error(concat('beta: expected a number >= 0, got ', coalesce(CAST(x AS VARCHAR), 'NULL')))
+    ELSE CAST(x AS DOUBLE)
+  END;
+
 -- TRUE where a parameter was left at its default NULL (a column full of NULLs was not). For use after
 -- HAVING: the aggregate is never looked at, but lets alias() see the argument of an empty table too.
 CREATE OR REPLACE MACRO clustereval._is_absent(x) AS concat('', alias(any_value(x))) = 'any_value(NULL)';
@@ -259,6 +267,131 @@ CREATE OR REPLACE MACRO clustereval._pair_totals(
   JOIN __ce_in_cells AS __ce_x ON __ce_x.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
   JOIN __ce_in_labels AS __ce_l ON __ce_l.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
   JOIN __ce_in_clusters AS __ce_c ON __ce_c.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition;
+
+---------------------------------------------------------------------------------------------------
+-- The same statistics as aggregates, for macros that stand in a SELECT list. A subquery over an
+-- aggregate's value would be joined back on that value, a map of all cells, so these are lists and
+-- lambdas throughout. list_transform([x], lambda y: ...)[1] names x inside the expression.
+---------------------------------------------------------------------------------------------------
+
+-- Rows by cell, label and cluster, without those that lack a label or a cluster. The keys are structs
+-- because a bare NaN is no reliable key.
+CREATE OR REPLACE MACRO clustereval._histograms(label, cluster) AS {
+  'cells': histogram(
+    CASE WHEN label IS NOT NULL AND cluster IS NOT NULL THEN {'label': label, 'cluster': cluster} END
+  ),
+  'labels': histogram(
+    CASE WHEN label IS NOT NULL AND cluster IS NOT NULL THEN {'key': label} END
+  ),
+  'clusters': histogram(
+    CASE WHEN label IS NOT NULL AND cluster IS NOT NULL THEN {'key': cluster} END
+  )
+};
+
+-- The counts of a histogram, in the order of its keys.
+CREATE OR REPLACE MACRO clustereval._sizes(counts) AS
+  list_transform(
+    list_sort(map_entries(counts)), lambda __ce_e: CAST(__ce_e.value AS BIGINT)
+  );
+
+CREATE OR REPLACE MACRO clustereval._sum_pairs(counts) AS
+  list_sum(list_transform(clustereval._sizes(counts), lambda __ce_n: clustereval._pairs(__ce_n)));
+
+-- {n, tp, fp, fn, tn, n_labels, n_clusters}
+CREATE OR REPLACE MACRO clustereval._pair_statistics(label, cluster) AS
+  list_transform(
+    list_transform(
+      [clustereval._histograms(label, cluster)],
+      lambda __ce_h: {
+        'n': CAST(list_sum(map_values(__ce_h.cells)) AS BIGINT),
+        'n_labels': len(map_values(__ce_h.labels)),
+        'n_clusters': len(map_values(__ce_h.clusters)),
+        'in_cells': clustereval._sum_pairs(__ce_h.cells),
+        'in_labels': clustereval._sum_pairs(__ce_h.labels),
+        'in_clusters': clustereval._sum_pairs(__ce_h.clusters)
+      }
+    ),
+    lambda __ce_s: {
+      'n': __ce_s.n,
+      'n_labels': __ce_s.n_labels,
+      'n_clusters': __ce_s.n_clusters,
+      'tp': __ce_s.in_cells,
+      'fp': __ce_s.in_clusters - __ce_s.in_cells,
+      'fn': __ce_s.in_labels - __ce_s.in_cells,
+      'tn': clustereval._pairs(__ce_s.n) - __ce_s.in_labels - __ce_s.in_clusters + __ce_s.in_cells
+    }
+  )[1];
+
+-- For sorted keys of cells and the histogram they were counted in: each cell's total there, and its
+-- place among the cells with that key.
+CREATE OR REPLACE MACRO clustereval._totals_of(keys, counts) AS
+  flatten(list_transform(
+    list_zip(
+      clustereval._sizes(list_aggregate(
+        list_transform(keys, lambda __ce_k: {'key': __ce_k}), 'histogram'
+      )),
+      clustereval._sizes(counts)
+    ),
+    lambda __ce_p: list_transform(
+      range(1, __ce_p[1] + 1), lambda __ce_i: {'size': __ce_p[2], 'place': __ce_i}
+    )
+  ));
+
+-- Cells sorted by key, then from large to small; `other` is what they will be sorted by next.
+CREATE OR REPLACE MACRO clustereval._sorted_cells(counts) AS
+  list_sort(list_transform(
+    map_entries(counts),
+    lambda __ce_e: {
+      'key': __ce_e.key.label, 'less': -CAST(__ce_e.value AS BIGINT), 'other': __ce_e.key.cluster
+    }
+  ));
+
+-- Cells with the size a of their label, and whether they are its largest cell, sorted by cluster.
+CREATE OR REPLACE MACRO clustereval._cells_with_labels(cells, counts) AS
+  list_sort(list_transform(
+    list_zip(
+      cells, clustereval._totals_of(list_transform(cells, lambda __ce_c: __ce_c.key), counts)
+    ),
+    lambda __ce_z: {
+      'key': __ce_z[1].other, 'less': __ce_z[1].less, 'other': __ce_z[1].key,
+      'a': __ce_z[2].size, 'tops_label': __ce_z[2].place = 1
+    }
+  ));
+
+-- Cells as {label, n, a, b, tops_label, tops_cluster}.
+CREATE OR REPLACE MACRO clustereval._cells_with_both(cells, counts) AS
+  list_transform(
+    list_zip(
+      cells, clustereval._totals_of(list_transform(cells, lambda __ce_c: __ce_c.key), counts)
+    ),
+    lambda __ce_z: {
+      'label': __ce_z[1].other, 'n': -__ce_z[1].less, 'a': __ce_z[1].a, 'b': __ce_z[2].size,
+      'tops_label': __ce_z[1].tops_label, 'tops_cluster': __ce_z[2].place = 1
+    }
+  );
+
+-- {n, cells, labels, clusters}: rows, sized cells and the two histograms.
+CREATE OR REPLACE MACRO clustereval._cell_statistics(label, cluster) AS
+  list_transform(
+    list_transform(
+      list_transform(
+        list_transform(
+          [clustereval._histograms(label, cluster)],
+          lambda __ce_h: {'h': __ce_h, 'cells': clustereval._sorted_cells(__ce_h.cells)}
+        ),
+        lambda __ce_s: {
+          'h': __ce_s.h, 'cells': clustereval._cells_with_labels(__ce_s.cells, __ce_s.h.labels)
+        }
+      ),
+      lambda __ce_s: {
+        'h': __ce_s.h, 'cells': clustereval._cells_with_both(__ce_s.cells, __ce_s.h.clusters)
+      }
+    ),
+    lambda __ce_s: {
+      'n': CAST(list_sum(map_values(__ce_s.h.cells)) AS BIGINT),
+      'cells': __ce_s.cells, 'labels': __ce_s.h.labels, 'clusters': __ce_s.h.clusters
+    }
+  )[1];
 
 ---------------------------------------------------------------------------------------------------
 -- Tables

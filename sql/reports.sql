@@ -14,7 +14,7 @@ CREATE OR REPLACE MACRO clustereval._valid_external_report(
     THEN error(
       'average_method ''joint'' has no adjusted form: use adjusted := false, or another average'
     )
-    WHEN beta IS NULL OR NOT (beta >= 0 AND beta < 1e300)
+    WHEN beta IS NULL OR NOT (beta >= 0 AND beta < 1e150)
     THEN error(concat(
       'beta: expected a number >= 0, got ', coalesce(CAST(beta AS VARCHAR), 'NULL')
     ))
