@@ -397,25 +397,25 @@ CREATE OR REPLACE MACRO clustereval._information_statistics(label, cluster) AS
     lambda __ce_s: {
       'mi': (
         list_sum(list_transform(
-          __ce_s.cells,
-          lambda __ce_c: clustereval._cell_deviance(__ce_s.n, __ce_c.n, __ce_c.a, __ce_c.b)
+          __ce_s['cells'],
+          lambda __ce_c: clustereval._cell_deviance(__ce_s['n'], __ce_c['n'], __ce_c['a'], __ce_c['b'])
         ))
         + CAST(
-          clustereval._wide(__ce_s.n) * clustereval._wide(__ce_s.n)
+          clustereval._wide(__ce_s['n']) * clustereval._wide(__ce_s['n'])
           - list_sum(list_transform(
-            __ce_s.cells, lambda __ce_c: clustereval._wide(__ce_c.a) * clustereval._wide(__ce_c.b)
+            __ce_s['cells'], lambda __ce_c: clustereval._wide(__ce_c['a']) * clustereval._wide(__ce_c['b'])
           )) AS DOUBLE
-        ) / CAST(__ce_s.n AS DOUBLE)
-      ) / CAST(__ce_s.n AS DOUBLE),
+        ) / CAST(__ce_s['n'] AS DOUBLE)
+      ) / CAST(__ce_s['n'] AS DOUBLE),
       'hl': list_sum(list_transform(
-        __ce_s.cells,
-        lambda __ce_c: clustereval._ratio(__ce_c.n, __ce_s.n)
-          * clustereval._log_ratio(__ce_c.b, __ce_c.n)
+        __ce_s['cells'],
+        lambda __ce_c: clustereval._ratio(__ce_c['n'], __ce_s['n'])
+          * clustereval._log_ratio(__ce_c['b'], __ce_c['n'])
       )),
       'hc': list_sum(list_transform(
-        __ce_s.cells,
-        lambda __ce_c: clustereval._ratio(__ce_c.n, __ce_s.n)
-          * clustereval._log_ratio(__ce_c.a, __ce_c.n)
+        __ce_s['cells'],
+        lambda __ce_c: clustereval._ratio(__ce_c['n'], __ce_s['n'])
+          * clustereval._log_ratio(__ce_c['a'], __ce_c['n'])
       ))
     }
   )[1];
@@ -424,7 +424,7 @@ CREATE OR REPLACE MACRO clustereval._information_statistics(label, cluster) AS
 CREATE OR REPLACE MACRO clustereval._size_list(counts) AS
   list_transform(
     map_entries(list_aggregate(clustereval._sizes(counts), 'histogram')),
-    lambda __ce_e: {'size': __ce_e.key, 'times': CAST(__ce_e.value AS DOUBLE)}
+    lambda __ce_e: {'size': __ce_e['key'], 'times': CAST(__ce_e['value'] AS DOUBLE)}
   );
 
 -- The steps of _expected for one pair of sizes: where the nodes are ...
@@ -438,75 +438,75 @@ CREATE OR REPLACE MACRO clustereval._overlap_plan(total, a_size, b_size, times) 
         )
       }],
       lambda __ce_p: {
-        'n': __ce_p.n, 'a': __ce_p.a, 'b': __ce_p.b, 'deviation': __ce_p.deviation,
-        'centre': clustereval._overlap_centre(__ce_p.n, __ce_p.a, __ce_p.b)
+        'n': __ce_p['n'], 'a': __ce_p['a'], 'b': __ce_p['b'], 'deviation': __ce_p['deviation'],
+        'centre': clustereval._overlap_centre(__ce_p['n'], __ce_p['a'], __ce_p['b'])
       }
     ),
     lambda __ce_p: {
-      'n': __ce_p.n, 'a': __ce_p.a, 'b': __ce_p.b, 'times': times, 'centre': __ce_p.centre,
-      'stride': clustereval._overlap_stride(__ce_p.deviation),
+      'n': __ce_p['n'], 'a': __ce_p['a'], 'b': __ce_p['b'], 'times': times, 'centre': __ce_p['centre'],
+      'stride': clustereval._overlap_stride(__ce_p['deviation']),
       'below': clustereval._overlap_nodes(
-        __ce_p.deviation, __ce_p.centre - GREATEST(0.0, __ce_p.a + __ce_p.b - __ce_p.n)
+        __ce_p['deviation'], __ce_p['centre'] - GREATEST(0.0, __ce_p['a'] + __ce_p['b'] - __ce_p['n'])
       ),
       'above': clustereval._overlap_nodes(
-        __ce_p.deviation, LEAST(__ce_p.a, __ce_p.b) - __ce_p.centre
+        __ce_p['deviation'], LEAST(__ce_p['a'], __ce_p['b']) - __ce_p['centre']
       ),
-      'offset': clustereval._overlap_offset(__ce_p.centre, total, a_size, b_size),
-      'factor': clustereval._overlap_factor(__ce_p.n, __ce_p.a, __ce_p.b)
+      'offset': clustereval._overlap_offset(__ce_p['centre'], total, a_size, b_size),
+      'factor': clustereval._overlap_factor(__ce_p['n'], __ce_p['a'], __ce_p['b'])
     }
   )[1];
 
 -- ... the table of counts at one of them, with its expectations ...
 CREATE OR REPLACE MACRO clustereval._overlap_table(p, node) AS
   list_transform(
-    [{'x': p.centre + p.stride * node, 'd': p.stride * node + p.offset}],
+    [{'x': p['centre'] + p['stride'] * node, 'd': p['stride'] * node + p['offset']}],
     lambda __ce_t: {
-      'd': __ce_t.d, 'x1': __ce_t.x, 'x2': p.a - __ce_t.x, 'x3': p.b - __ce_t.x,
-      'x4': p.n - p.a - p.b + __ce_t.x,
-      'm1': p.a * p.b / p.n, 'm2': p.a * (p.n - p.b) / p.n, 'm3': p.b * (p.n - p.a) / p.n,
-      'm4': (p.n - p.a) * (p.n - p.b) / p.n
+      'd': __ce_t['d'], 'x1': __ce_t['x'], 'x2': p['a'] - __ce_t['x'], 'x3': p['b'] - __ce_t['x'],
+      'x4': p['n'] - p['a'] - p['b'] + __ce_t['x'],
+      'm1': p['a'] * p['b'] / p['n'], 'm2': p['a'] * (p['n'] - p['b']) / p['n'], 'm3': p['b'] * (p['n'] - p['a']) / p['n'],
+      'm4': (p['n'] - p['a']) * (p['n'] - p['b']) / p['n']
     }
   )[1];
 
 -- ... its deviances ...
 CREATE OR REPLACE MACRO clustereval._overlap_deviances(t) AS {
-  'd1': clustereval._deviance(t.x1, t.m1, t.d, clustereval._relative(t.d, t.x1, t.m1)),
-  'd2': clustereval._deviance(t.x2, t.m2, -t.d, clustereval._relative(-t.d, t.x2, t.m2)),
-  'd3': clustereval._deviance(t.x3, t.m3, -t.d, clustereval._relative(-t.d, t.x3, t.m3)),
-  'd4': clustereval._deviance(t.x4, t.m4, t.d, clustereval._relative(t.d, t.x4, t.m4))
+  'd1': clustereval._deviance(t['x1'], t['m1'], t['d'], clustereval._relative(t['d'], t['x1'], t['m1'])),
+  'd2': clustereval._deviance(t['x2'], t['m2'], -t['d'], clustereval._relative(-t['d'], t['x2'], t['m2'])),
+  'd3': clustereval._deviance(t['x3'], t['m3'], -t['d'], clustereval._relative(-t['d'], t['x3'], t['m3'])),
+  'd4': clustereval._deviance(t['x4'], t['m4'], t['d'], clustereval._relative(t['d'], t['x4'], t['m4']))
 };
 
 -- ... and what the node adds to each sum, of which a strided pair takes its conditional entropies
 -- from its mean.
 CREATE OR REPLACE MACRO clustereval._overlap_terms(p, t, e) AS
   list_transform(
-    [p.times * p.stride / p.n * clustereval._overlap_probability(
-      p.factor, t.x1, t.x2, t.x3, t.x4, e.d1, e.d2, e.d3, e.d4
+    [p['times'] * p['stride'] / p['n'] * clustereval._overlap_probability(
+      p['factor'], t['x1'], t['x2'], t['x3'], t['x4'], e['d1'], e['d2'], e['d3'], e['d4']
     )],
     lambda __ce_w: {
-      'emi': __ce_w * e.d1,
+      'emi': __ce_w * e['d1'],
       'hl': CASE
-        WHEN p.stride > 1 THEN -__ce_w * e.d1
-        WHEN t.x1 = 0 THEN 0.0
-        ELSE __ce_w * t.x1 * clustereval._log_ratio(p.b, t.x1)
+        WHEN p['stride'] > 1 THEN -__ce_w * e['d1']
+        WHEN t['x1'] = 0 THEN 0.0
+        ELSE __ce_w * t['x1'] * clustereval._log_ratio(p['b'], t['x1'])
       END,
       'hc': CASE
-        WHEN p.stride > 1 THEN -__ce_w * e.d1
-        WHEN t.x1 = 0 THEN 0.0
-        ELSE __ce_w * t.x1 * clustereval._log_ratio(p.a, t.x1)
+        WHEN p['stride'] > 1 THEN -__ce_w * e['d1']
+        WHEN t['x1'] = 0 THEN 0.0
+        ELSE __ce_w * t['x1'] * clustereval._log_ratio(p['a'], t['x1'])
       END
     }
   )[1];
 
 CREATE OR REPLACE MACRO clustereval._overlap_nodes_of(p) AS
   list_transform(
-    range(-CAST(p.below AS BIGINT), CAST(p.above AS BIGINT) + 1),
+    range(-CAST(p['below'] AS BIGINT), CAST(p['above'] AS BIGINT) + 1),
     lambda __ce_i: list_transform(
       list_transform(
         [clustereval._overlap_table(p, __ce_i)],
         lambda __ce_t: {'t': __ce_t, 'e': clustereval._overlap_deviances(__ce_t)}
       ),
-      lambda __ce_te: clustereval._overlap_terms(p, __ce_te.t, __ce_te.e)
+      lambda __ce_te: clustereval._overlap_terms(p, __ce_te['t'], __ce_te['e'])
     )[1]
   );
 
@@ -515,13 +515,13 @@ CREATE OR REPLACE MACRO clustereval._overlap_sums(p) AS
   list_transform(
     [clustereval._overlap_nodes_of(p)],
     lambda __ce_n: {
-      'emi': list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x.emi)),
-      'ehl': list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x.hl)) + CASE
-        WHEN p.stride > 1 THEN p.times * (p.a / p.n) * (p.b / p.n) * clustereval._log_ratio(p.n, p.a)
+      'emi': list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x['emi'])),
+      'ehl': list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x['hl'])) + CASE
+        WHEN p['stride'] > 1 THEN p['times'] * (p['a'] / p['n']) * (p['b'] / p['n']) * clustereval._log_ratio(p['n'], p['a'])
         ELSE 0.0
       END,
-      'ehc': list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x.hc)) + CASE
-        WHEN p.stride > 1 THEN p.times * (p.a / p.n) * (p.b / p.n) * clustereval._log_ratio(p.n, p.b)
+      'ehc': list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x['hc'])) + CASE
+        WHEN p['stride'] > 1 THEN p['times'] * (p['a'] / p['n']) * (p['b'] / p['n']) * clustereval._log_ratio(p['n'], p['b'])
         ELSE 0.0
       END
     }
@@ -534,18 +534,18 @@ CREATE OR REPLACE MACRO clustereval._expected_statistics(label, cluster) AS
       list_transform(
         [clustereval._histograms(label, cluster)],
         lambda __ce_h: {
-          'n': CAST(list_sum(map_values(__ce_h.cells)) AS BIGINT),
-          'labels': clustereval._size_list(__ce_h.labels),
-          'clusters': clustereval._size_list(__ce_h.clusters)
+          'n': CAST(list_sum(map_values(__ce_h['cells'])) AS BIGINT),
+          'labels': clustereval._size_list(__ce_h['labels']),
+          'clusters': clustereval._size_list(__ce_h['clusters'])
         }
       ),
       lambda __ce_s: list_transform(
         flatten(list_transform(
-          __ce_s.labels,
+          __ce_s['labels'],
           lambda __ce_a: list_transform(
-            __ce_s.clusters,
+            __ce_s['clusters'],
             lambda __ce_b: clustereval._overlap_plan(
-              __ce_s.n, __ce_a.size, __ce_b.size, __ce_a.times * __ce_b.times
+              __ce_s['n'], __ce_a['size'], __ce_b['size'], __ce_a['times'] * __ce_b['times']
             )
           )
         )),
@@ -553,9 +553,9 @@ CREATE OR REPLACE MACRO clustereval._expected_statistics(label, cluster) AS
       )
     ),
     lambda __ce_x: {
-      'emi': list_sum(list_transform(__ce_x, lambda __ce_y: __ce_y.emi)),
-      'ehl': list_sum(list_transform(__ce_x, lambda __ce_y: __ce_y.ehl)),
-      'ehc': list_sum(list_transform(__ce_x, lambda __ce_y: __ce_y.ehc))
+      'emi': list_sum(list_transform(__ce_x, lambda __ce_y: __ce_y['emi'])),
+      'ehl': list_sum(list_transform(__ce_x, lambda __ce_y: __ce_y['ehl'])),
+      'ehc': list_sum(list_transform(__ce_x, lambda __ce_y: __ce_y['ehc']))
     }
   )[1];
 
@@ -564,7 +564,7 @@ CREATE OR REPLACE MACRO clustereval._expected_statistics(label, cluster) AS
 CREATE OR REPLACE MACRO clustereval.label_entropy(label, cluster) AS
   list_transform(
     [clustereval._information_statistics(label, cluster)],
-    lambda __ce_s: __ce_s.mi + __ce_s.hl
+    lambda __ce_s: __ce_s['mi'] + __ce_s['hl']
   )[1];
 COMMENT ON MACRO clustereval.label_entropy IS
 'Entropy of the labels, in nats. Range [0, ln n]. One label: 0. Source: Shannon (1948), doi:10.1002/j.1538-7305.1948.tb01338.x.';
@@ -574,7 +574,7 @@ COMMENT ON MACRO clustereval.label_entropy IS
 CREATE OR REPLACE MACRO clustereval.cluster_entropy(label, cluster) AS
   list_transform(
     [clustereval._information_statistics(label, cluster)],
-    lambda __ce_s: __ce_s.mi + __ce_s.hc
+    lambda __ce_s: __ce_s['mi'] + __ce_s['hc']
   )[1];
 COMMENT ON MACRO clustereval.cluster_entropy IS
 'Entropy of the clusters, in nats. Range [0, ln n]. One cluster: 0. Source: Shannon (1948), doi:10.1002/j.1538-7305.1948.tb01338.x.';
@@ -584,7 +584,7 @@ COMMENT ON MACRO clustereval.cluster_entropy IS
 CREATE OR REPLACE MACRO clustereval.joint_entropy(label, cluster) AS
   list_transform(
     [clustereval._information_statistics(label, cluster)],
-    lambda __ce_s: __ce_s.mi + __ce_s.hl + __ce_s.hc
+    lambda __ce_s: __ce_s['mi'] + __ce_s['hl'] + __ce_s['hc']
   )[1];
 COMMENT ON MACRO clustereval.joint_entropy IS
 'Entropy of the pairs (label, cluster), in nats. Range [0, ln n]. Source: Shannon (1948), doi:10.1002/j.1538-7305.1948.tb01338.x.';
@@ -595,7 +595,7 @@ COMMENT ON MACRO clustereval.joint_entropy IS
 CREATE OR REPLACE MACRO clustereval.label_entropy_given_cluster(label, cluster) AS
   list_transform(
     [clustereval._information_statistics(label, cluster)],
-    lambda __ce_s: __ce_s.hl
+    lambda __ce_s: __ce_s['hl']
   )[1];
 COMMENT ON MACRO clustereval.label_entropy_given_cluster IS
 'Entropy that the labels keep inside clusters, in nats: the size-weighted mean of the clusters'' label entropies. Range [0, label_entropy], best 0. Source: Shannon (1948), doi:10.1002/j.1538-7305.1948.tb01338.x.';
@@ -605,7 +605,7 @@ COMMENT ON MACRO clustereval.label_entropy_given_cluster IS
 CREATE OR REPLACE MACRO clustereval.cluster_entropy_given_label(label, cluster) AS
   list_transform(
     [clustereval._information_statistics(label, cluster)],
-    lambda __ce_s: __ce_s.hc
+    lambda __ce_s: __ce_s['hc']
   )[1];
 COMMENT ON MACRO clustereval.cluster_entropy_given_label IS
 'Entropy that the clusters keep inside labels, in nats. Range [0, cluster_entropy], best 0. Source: Shannon (1948), doi:10.1002/j.1538-7305.1948.tb01338.x.';
@@ -616,7 +616,7 @@ COMMENT ON MACRO clustereval.cluster_entropy_given_label IS
 CREATE OR REPLACE MACRO clustereval.mutual_info_score(label, cluster) AS
   list_transform(
     [clustereval._information_statistics(label, cluster)],
-    lambda __ce_s: __ce_s.mi
+    lambda __ce_s: __ce_s['mi']
   )[1];
 COMMENT ON MACRO clustereval.mutual_info_score IS
 'Mutual information of label and cluster, in nats. Range [0, least entropy]. One label or one cluster: 0. Source: Shannon (1948), doi:10.1002/j.1538-7305.1948.tb01338.x.';
@@ -629,7 +629,7 @@ CREATE OR REPLACE MACRO clustereval.normalized_mutual_info_score(label, cluster,
   list_transform(
     [{'s': clustereval._information_statistics(label, cluster), 'option': clustereval._checked_average_method(average_method, TRUE)}],
     lambda __ce_o: clustereval._normalized_mutual_info_score(
-      __ce_o.s.mi, __ce_o.s.hl, __ce_o.s.hc, __ce_o.option
+      __ce_o['s']['mi'], __ce_o['s']['hl'], __ce_o['s']['hc'], __ce_o['option']
     )
   )[1];
 COMMENT ON MACRO clustereval.normalized_mutual_info_score IS
@@ -647,7 +647,7 @@ CREATE OR REPLACE MACRO clustereval.adjusted_mutual_info_score(label, cluster, a
       'option': clustereval._checked_average_method(average_method, FALSE)
     }],
     lambda __ce_o: clustereval._adjusted_mutual_info_score(
-      __ce_o.s.mi, __ce_o.s.hl, __ce_o.s.hc, __ce_o.e.emi, __ce_o.e.ehl, __ce_o.e.ehc, __ce_o.option
+      __ce_o['s']['mi'], __ce_o['s']['hl'], __ce_o['s']['hc'], __ce_o['e']['emi'], __ce_o['e']['ehl'], __ce_o['e']['ehc'], __ce_o['option']
     )
   )[1];
 COMMENT ON MACRO clustereval.adjusted_mutual_info_score IS
@@ -659,7 +659,7 @@ COMMENT ON MACRO clustereval.adjusted_mutual_info_score IS
 CREATE OR REPLACE MACRO clustereval.expected_mutual_info(label, cluster) AS
   list_transform(
     [clustereval._expected_statistics(label, cluster)],
-    lambda __ce_s: __ce_s.emi
+    lambda __ce_s: __ce_s['emi']
   )[1];
 COMMENT ON MACRO clustereval.expected_mutual_info IS
 'Mutual information expected of random labelings with the same sizes (hypergeometric model), in nats. Range [0, least entropy]. Source: Vinh, Epps and Bailey (2009), doi:10.1145/1553374.1553511.';
@@ -670,7 +670,7 @@ COMMENT ON MACRO clustereval.expected_mutual_info IS
 CREATE OR REPLACE MACRO clustereval.homogeneity_score(label, cluster) AS
   list_transform(
     [clustereval._information_statistics(label, cluster)],
-    lambda __ce_s: clustereval._homogeneity_score(__ce_s.mi, __ce_s.hl, __ce_s.hc)
+    lambda __ce_s: clustereval._homogeneity_score(__ce_s['mi'], __ce_s['hl'], __ce_s['hc'])
   )[1];
 COMMENT ON MACRO clustereval.homogeneity_score IS
 'Share of the label entropy that the clusters explain: 1 where no cluster mixes labels. Range [0, 1], best 1. One label: 1. Source: Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043.';
@@ -681,7 +681,7 @@ COMMENT ON MACRO clustereval.homogeneity_score IS
 CREATE OR REPLACE MACRO clustereval.completeness_score(label, cluster) AS
   list_transform(
     [clustereval._information_statistics(label, cluster)],
-    lambda __ce_s: clustereval._completeness_score(__ce_s.mi, __ce_s.hl, __ce_s.hc)
+    lambda __ce_s: clustereval._completeness_score(__ce_s['mi'], __ce_s['hl'], __ce_s['hc'])
   )[1];
 COMMENT ON MACRO clustereval.completeness_score IS
 'Share of the cluster entropy that the labels explain: 1 where no label is split. Range [0, 1], best 1. One cluster: 1. Source: Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043.';
@@ -693,7 +693,7 @@ CREATE OR REPLACE MACRO clustereval.v_measure_score(label, cluster, beta := 1.0)
   list_transform(
     [{'s': clustereval._information_statistics(label, cluster), 'option': clustereval._checked_beta(beta)}],
     lambda __ce_o: clustereval._v_measure_score(
-      __ce_o.s.mi, __ce_o.s.hl, __ce_o.s.hc, __ce_o.option
+      __ce_o['s']['mi'], __ce_o['s']['hl'], __ce_o['s']['hc'], __ce_o['option']
     )
   )[1];
 COMMENT ON MACRO clustereval.v_measure_score IS
@@ -705,7 +705,7 @@ COMMENT ON MACRO clustereval.v_measure_score IS
 CREATE OR REPLACE MACRO clustereval.variation_of_information(label, cluster) AS
   list_transform(
     [clustereval._information_statistics(label, cluster)],
-    lambda __ce_s: __ce_s.hl + __ce_s.hc
+    lambda __ce_s: __ce_s['hl'] + __ce_s['hc']
   )[1];
 COMMENT ON MACRO clustereval.variation_of_information IS
 'Sum of the two conditional entropies, in nats: a metric of partitions. Range [0, ln n], best 0. Source: Meila (2007), doi:10.1016/j.jmva.2006.11.013.';
@@ -716,7 +716,7 @@ COMMENT ON MACRO clustereval.variation_of_information IS
 CREATE OR REPLACE MACRO clustereval.normalized_variation_of_information(label, cluster) AS
   list_transform(
     [clustereval._information_statistics(label, cluster)],
-    lambda __ce_s: clustereval._normalized_variation_of_information(__ce_s.mi, __ce_s.hl, __ce_s.hc)
+    lambda __ce_s: clustereval._normalized_variation_of_information(__ce_s['mi'], __ce_s['hl'], __ce_s['hc'])
   )[1];
 COMMENT ON MACRO clustereval.normalized_variation_of_information IS
 'Variation of information over the joint entropy: a metric of partitions. Range [0, 1], best 0. Equal partitions: 0. Source: Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR 11.';
@@ -727,7 +727,7 @@ COMMENT ON MACRO clustereval.normalized_variation_of_information IS
 CREATE OR REPLACE MACRO clustereval.normalized_information_distance(label, cluster) AS
   list_transform(
     [clustereval._information_statistics(label, cluster)],
-    lambda __ce_s: clustereval._normalized_information_distance(__ce_s.mi, __ce_s.hl, __ce_s.hc)
+    lambda __ce_s: clustereval._normalized_information_distance(__ce_s['mi'], __ce_s['hl'], __ce_s['hc'])
   )[1];
 COMMENT ON MACRO clustereval.normalized_information_distance IS
 '1 - mutual information over the greater entropy: a metric of partitions. Range [0, 1], best 0. Equal partitions: 0. Source: Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR 11.';

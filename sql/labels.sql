@@ -275,10 +275,17 @@ CREATE OR REPLACE MACRO clustereval._pair_totals(
 ---------------------------------------------------------------------------------------------------
 
 -- Rows by cell, label and cluster, without those that lack a label or a cluster. The keys are structs
--- because a bare NaN is no reliable key.
+-- because a bare NaN is no reliable key; fields are read as x['field'], since HAVING takes x.field for
+-- a column.
 CREATE OR REPLACE MACRO clustereval._histograms(label, cluster) AS {
   'cells': histogram(
-    CASE WHEN label IS NOT NULL AND cluster IS NOT NULL THEN {'label': label, 'cluster': cluster} END
+    CASE
+      WHEN label IS NOT NULL AND cluster IS NOT NULL
+      THEN {
+        'label': clustereval._checked_column(label, 'label'),
+        'cluster': clustereval._checked_column(cluster, 'cluster')
+      }
+    END
   ),
   'labels': histogram(
     CASE WHEN label IS NOT NULL AND cluster IS NOT NULL THEN {'key': label} END
@@ -291,7 +298,7 @@ CREATE OR REPLACE MACRO clustereval._histograms(label, cluster) AS {
 -- The counts of a histogram, in the order of its keys.
 CREATE OR REPLACE MACRO clustereval._sizes(counts) AS
   list_transform(
-    list_sort(map_entries(counts)), lambda __ce_e: CAST(__ce_e.value AS BIGINT)
+    list_sort(map_entries(counts)), lambda __ce_e: CAST(__ce_e['value'] AS BIGINT)
   );
 
 CREATE OR REPLACE MACRO clustereval._sum_pairs(counts) AS
@@ -303,22 +310,22 @@ CREATE OR REPLACE MACRO clustereval._pair_statistics(label, cluster) AS
     list_transform(
       [clustereval._histograms(label, cluster)],
       lambda __ce_h: {
-        'n': CAST(list_sum(map_values(__ce_h.cells)) AS BIGINT),
-        'n_labels': len(map_values(__ce_h.labels)),
-        'n_clusters': len(map_values(__ce_h.clusters)),
-        'in_cells': clustereval._sum_pairs(__ce_h.cells),
-        'in_labels': clustereval._sum_pairs(__ce_h.labels),
-        'in_clusters': clustereval._sum_pairs(__ce_h.clusters)
+        'n': CAST(list_sum(map_values(__ce_h['cells'])) AS BIGINT),
+        'n_labels': len(map_values(__ce_h['labels'])),
+        'n_clusters': len(map_values(__ce_h['clusters'])),
+        'in_cells': clustereval._sum_pairs(__ce_h['cells']),
+        'in_labels': clustereval._sum_pairs(__ce_h['labels']),
+        'in_clusters': clustereval._sum_pairs(__ce_h['clusters'])
       }
     ),
     lambda __ce_s: {
-      'n': __ce_s.n,
-      'n_labels': __ce_s.n_labels,
-      'n_clusters': __ce_s.n_clusters,
-      'tp': __ce_s.in_cells,
-      'fp': __ce_s.in_clusters - __ce_s.in_cells,
-      'fn': __ce_s.in_labels - __ce_s.in_cells,
-      'tn': clustereval._pairs(__ce_s.n) - __ce_s.in_labels - __ce_s.in_clusters + __ce_s.in_cells
+      'n': __ce_s['n'],
+      'n_labels': __ce_s['n_labels'],
+      'n_clusters': __ce_s['n_clusters'],
+      'tp': __ce_s['in_cells'],
+      'fp': __ce_s['in_clusters'] - __ce_s['in_cells'],
+      'fn': __ce_s['in_labels'] - __ce_s['in_cells'],
+      'tn': clustereval._pairs(__ce_s['n']) - __ce_s['in_labels'] - __ce_s['in_clusters'] + __ce_s['in_cells']
     }
   )[1];
 
@@ -342,7 +349,7 @@ CREATE OR REPLACE MACRO clustereval._sorted_cells(counts) AS
   list_sort(list_transform(
     map_entries(counts),
     lambda __ce_e: {
-      'key': __ce_e.key.label, 'less': -CAST(__ce_e.value AS BIGINT), 'other': __ce_e.key.cluster
+      'key': __ce_e['key']['label'], 'less': -CAST(__ce_e['value'] AS BIGINT), 'other': __ce_e['key']['cluster']
     }
   ));
 
@@ -350,7 +357,7 @@ CREATE OR REPLACE MACRO clustereval._sorted_cells(counts) AS
 CREATE OR REPLACE MACRO clustereval._cells_with_labels(cells, counts) AS
   list_sort(list_transform(
     list_zip(
-      cells, clustereval._totals_of(list_transform(cells, lambda __ce_c: __ce_c.key), counts)
+      cells, clustereval._totals_of(list_transform(cells, lambda __ce_c: __ce_c['key']), counts)
     ),
     lambda __ce_z: {
       'key': __ce_z[1].other, 'less': __ce_z[1].less, 'other': __ce_z[1].key,
@@ -362,7 +369,7 @@ CREATE OR REPLACE MACRO clustereval._cells_with_labels(cells, counts) AS
 CREATE OR REPLACE MACRO clustereval._cells_with_both(cells, counts) AS
   list_transform(
     list_zip(
-      cells, clustereval._totals_of(list_transform(cells, lambda __ce_c: __ce_c.key), counts)
+      cells, clustereval._totals_of(list_transform(cells, lambda __ce_c: __ce_c['key']), counts)
     ),
     lambda __ce_z: {
       'label': __ce_z[1].other, 'n': -__ce_z[1].less, 'a': __ce_z[1].a, 'b': __ce_z[2].size,
@@ -377,19 +384,19 @@ CREATE OR REPLACE MACRO clustereval._cell_statistics(label, cluster) AS
       list_transform(
         list_transform(
           [clustereval._histograms(label, cluster)],
-          lambda __ce_h: {'h': __ce_h, 'cells': clustereval._sorted_cells(__ce_h.cells)}
+          lambda __ce_h: {'h': __ce_h, 'cells': clustereval._sorted_cells(__ce_h['cells'])}
         ),
         lambda __ce_s: {
-          'h': __ce_s.h, 'cells': clustereval._cells_with_labels(__ce_s.cells, __ce_s.h.labels)
+          'h': __ce_s['h'], 'cells': clustereval._cells_with_labels(__ce_s['cells'], __ce_s['h']['labels'])
         }
       ),
       lambda __ce_s: {
-        'h': __ce_s.h, 'cells': clustereval._cells_with_both(__ce_s.cells, __ce_s.h.clusters)
+        'h': __ce_s['h'], 'cells': clustereval._cells_with_both(__ce_s['cells'], __ce_s['h']['clusters'])
       }
     ),
     lambda __ce_s: {
-      'n': CAST(list_sum(map_values(__ce_s.h.cells)) AS BIGINT),
-      'cells': __ce_s.cells, 'labels': __ce_s.h.labels, 'clusters': __ce_s.h.clusters
+      'n': CAST(list_sum(map_values(__ce_s['h']['cells'])) AS BIGINT),
+      'cells': __ce_s['cells'], 'labels': __ce_s['h']['labels'], 'clusters': __ce_s['h']['clusters']
     }
   )[1];
 

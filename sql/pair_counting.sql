@@ -144,7 +144,7 @@ CREATE OR REPLACE MACRO clustereval._linked_totals(__ce_sized_cells) AS TABLE
 CREATE OR REPLACE MACRO clustereval.rand_score(label, cluster) AS
   list_transform(
     [clustereval._pair_statistics(label, cluster)],
-    lambda __ce_s: clustereval._rand_score(__ce_s.tp, __ce_s.fp, __ce_s.fn, __ce_s.tn)
+    lambda __ce_s: clustereval._rand_score(__ce_s['tp'], __ce_s['fp'], __ce_s['fn'], __ce_s['tn'])
   )[1];
 COMMENT ON MACRO clustereval.rand_score IS
 'Share of pairs on which label and cluster agree, (tp + tn) / all. Range [0, 1], best 1. A single row or equal partitions: 1. Source: Rand (1971), doi:10.1080/01621459.1971.10482356.';
@@ -155,7 +155,7 @@ COMMENT ON MACRO clustereval.rand_score IS
 CREATE OR REPLACE MACRO clustereval.adjusted_rand_score(label, cluster) AS
   list_transform(
     [clustereval._pair_statistics(label, cluster)],
-    lambda __ce_s: clustereval._adjusted_rand_score(__ce_s.tp, __ce_s.fp, __ce_s.fn, __ce_s.tn)
+    lambda __ce_s: clustereval._adjusted_rand_score(__ce_s['tp'], __ce_s['fp'], __ce_s['fn'], __ce_s['tn'])
   )[1];
 COMMENT ON MACRO clustereval.adjusted_rand_score IS
 'Rand index corrected for chance: 0 expected for random labelings, 1 for equal partitions. Range [-0.5, 1], best 1. Equal trivial partitions: 1. Source: Hubert and Arabie (1985), doi:10.1007/BF01908075.';
@@ -166,7 +166,7 @@ COMMENT ON MACRO clustereval.adjusted_rand_score IS
 CREATE OR REPLACE MACRO clustereval.fowlkes_mallows_score(label, cluster) AS
   list_transform(
     [clustereval._pair_statistics(label, cluster)],
-    lambda __ce_s: clustereval._fowlkes_mallows_score(__ce_s.tp, __ce_s.fp, __ce_s.fn, __ce_s.tn)
+    lambda __ce_s: clustereval._fowlkes_mallows_score(__ce_s['tp'], __ce_s['fp'], __ce_s['fn'], __ce_s['tn'])
   )[1];
 COMMENT ON MACRO clustereval.fowlkes_mallows_score IS
 'Geometric mean of pair precision and pair recall. Range [0, 1], best 1. No pair together in both: 0. Source: Fowlkes and Mallows (1983), doi:10.1080/01621459.1983.10478008.';
@@ -177,7 +177,7 @@ COMMENT ON MACRO clustereval.fowlkes_mallows_score IS
 CREATE OR REPLACE MACRO clustereval.pair_precision(label, cluster) AS
   list_transform(
     [clustereval._pair_statistics(label, cluster)],
-    lambda __ce_s: clustereval._pair_precision(__ce_s.tp, __ce_s.fp, __ce_s.fn, __ce_s.tn)
+    lambda __ce_s: clustereval._pair_precision(__ce_s['tp'], __ce_s['fp'], __ce_s['fn'], __ce_s['tn'])
   )[1];
 COMMENT ON MACRO clustereval.pair_precision IS
 'Share of the pairs in one cluster that have one label, tp / (tp + fp); Wallace''s index of the clusters. Range [0, 1], best 1. All clusters singletons: NULL. Source: Wallace (1983), doi:10.1080/01621459.1983.10478009.';
@@ -188,7 +188,7 @@ COMMENT ON MACRO clustereval.pair_precision IS
 CREATE OR REPLACE MACRO clustereval.pair_recall(label, cluster) AS
   list_transform(
     [clustereval._pair_statistics(label, cluster)],
-    lambda __ce_s: clustereval._pair_recall(__ce_s.tp, __ce_s.fp, __ce_s.fn, __ce_s.tn)
+    lambda __ce_s: clustereval._pair_recall(__ce_s['tp'], __ce_s['fp'], __ce_s['fn'], __ce_s['tn'])
   )[1];
 COMMENT ON MACRO clustereval.pair_recall IS
 'Share of the pairs with one label that are in one cluster, tp / (tp + fn); Wallace''s index of the labels. Range [0, 1], best 1. All labels singletons: NULL. Source: Wallace (1983), doi:10.1080/01621459.1983.10478009.';
@@ -200,7 +200,7 @@ CREATE OR REPLACE MACRO clustereval.pair_f_score(label, cluster, beta := 1.0) AS
   list_transform(
     [{'s': clustereval._pair_statistics(label, cluster), 'option': clustereval._checked_beta(beta)}],
     lambda __ce_o: clustereval._pair_f_score(
-      __ce_o.s.tp, __ce_o.s.fp, __ce_o.s.fn, __ce_o.s.tn, __ce_o.option
+      __ce_o['s']['tp'], __ce_o['s']['fp'], __ce_o['s']['fn'], __ce_o['s']['tn'], __ce_o['option']
     )
   )[1];
 COMMENT ON MACRO clustereval.pair_f_score IS
@@ -212,7 +212,7 @@ COMMENT ON MACRO clustereval.pair_f_score IS
 CREATE OR REPLACE MACRO clustereval.jaccard_index(label, cluster) AS
   list_transform(
     [clustereval._pair_statistics(label, cluster)],
-    lambda __ce_s: clustereval._jaccard_index(__ce_s.tp, __ce_s.fp, __ce_s.fn, __ce_s.tn)
+    lambda __ce_s: clustereval._jaccard_index(__ce_s['tp'], __ce_s['fp'], __ce_s['fn'], __ce_s['tn'])
   )[1];
 COMMENT ON MACRO clustereval.jaccard_index IS
 'Pairs together in both, of those together in either, tp / (tp + fp + fn). Range [0, 1], best 1. No pair together in either: NULL. Source: Jaccard (1912), doi:10.1111/j.1469-8137.1912.tb05611.x.';
@@ -223,7 +223,7 @@ COMMENT ON MACRO clustereval.jaccard_index IS
 CREATE OR REPLACE MACRO clustereval.mirkin_metric(label, cluster) AS
   list_transform(
     [clustereval._pair_statistics(label, cluster)],
-    lambda __ce_s: clustereval._mirkin_metric(__ce_s.tp, __ce_s.fp, __ce_s.fn, __ce_s.tn)
+    lambda __ce_s: clustereval._mirkin_metric(__ce_s['tp'], __ce_s['fp'], __ce_s['fn'], __ce_s['tn'])
   )[1];
 COMMENT ON MACRO clustereval.mirkin_metric IS
 'Ordered pairs on which label and cluster disagree, 2 (fp + fn). A metric of partitions. Range [0, n (n - 1)], best 0. Source: Mirkin (1996), doi:10.1007/978-1-4613-0457-9.';
@@ -234,7 +234,7 @@ COMMENT ON MACRO clustereval.mirkin_metric IS
 CREATE OR REPLACE MACRO clustereval.hubert_index(label, cluster) AS
   list_transform(
     [clustereval._pair_statistics(label, cluster)],
-    lambda __ce_s: clustereval._hubert_index(__ce_s.tp, __ce_s.fp, __ce_s.fn, __ce_s.tn)
+    lambda __ce_s: clustereval._hubert_index(__ce_s['tp'], __ce_s['fp'], __ce_s['fn'], __ce_s['tn'])
   )[1];
 COMMENT ON MACRO clustereval.hubert_index IS
 'Agreement minus disagreement, (tp + tn - fp - fn) / all. Range [-1, 1], best 1. A single row: NULL. Source: Hubert (1977), doi:10.1111/j.2044-8317.1977.tb00728.x.';
@@ -244,7 +244,7 @@ COMMENT ON MACRO clustereval.hubert_index IS
 CREATE OR REPLACE MACRO clustereval.kulczynski_index(label, cluster) AS
   list_transform(
     [clustereval._pair_statistics(label, cluster)],
-    lambda __ce_s: clustereval._kulczynski_index(__ce_s.tp, __ce_s.fp, __ce_s.fn, __ce_s.tn)
+    lambda __ce_s: clustereval._kulczynski_index(__ce_s['tp'], __ce_s['fp'], __ce_s['fn'], __ce_s['tn'])
   )[1];
 COMMENT ON MACRO clustereval.kulczynski_index IS
 'Arithmetic mean of pair precision and pair recall. Range [0, 1], best 1. NULL where either is. Source: Kulczynski (1927), Die Pflanzenassoziationen der Pieninen.';
@@ -255,7 +255,7 @@ COMMENT ON MACRO clustereval.kulczynski_index IS
 CREATE OR REPLACE MACRO clustereval.mcnemar_index(label, cluster) AS
   list_transform(
     [clustereval._pair_statistics(label, cluster)],
-    lambda __ce_s: clustereval._mcnemar_index(__ce_s.tp, __ce_s.fp, __ce_s.fn, __ce_s.tn)
+    lambda __ce_s: clustereval._mcnemar_index(__ce_s['tp'], __ce_s['fp'], __ce_s['fn'], __ce_s['tn'])
   )[1];
 COMMENT ON MACRO clustereval.mcnemar_index IS
 '(fn - fp) / sqrt(fn + fp), the signed root of McNemar''s statistic: > 0 where clusters split labels more than they join them. Best 0. Equal partitions: NULL. Source: McNemar (1947), doi:10.1007/BF02295996.';
@@ -266,7 +266,7 @@ COMMENT ON MACRO clustereval.mcnemar_index IS
 CREATE OR REPLACE MACRO clustereval.phi_index(label, cluster) AS
   list_transform(
     [clustereval._pair_statistics(label, cluster)],
-    lambda __ce_s: clustereval._phi_index(__ce_s.tp, __ce_s.fp, __ce_s.fn, __ce_s.tn)
+    lambda __ce_s: clustereval._phi_index(__ce_s['tp'], __ce_s['fp'], __ce_s['fn'], __ce_s['tn'])
   )[1];
 COMMENT ON MACRO clustereval.phi_index IS
 'Pearson correlation of the two indicators of a pair being together; equal to Hubert''s normalised gamma. Range [-1, 1], best 1. A trivial partition: NULL. Source: Yule (1912), doi:10.2307/2340126.';
@@ -276,7 +276,7 @@ COMMENT ON MACRO clustereval.phi_index IS
 CREATE OR REPLACE MACRO clustereval.rogers_tanimoto_index(label, cluster) AS
   list_transform(
     [clustereval._pair_statistics(label, cluster)],
-    lambda __ce_s: clustereval._rogers_tanimoto_index(__ce_s.tp, __ce_s.fp, __ce_s.fn, __ce_s.tn)
+    lambda __ce_s: clustereval._rogers_tanimoto_index(__ce_s['tp'], __ce_s['fp'], __ce_s['fn'], __ce_s['tn'])
   )[1];
 COMMENT ON MACRO clustereval.rogers_tanimoto_index IS
 '(tp + tn) / (tp + tn + 2 (fp + fn)). Range [0, 1], best 1. A single row: NULL. Source: Rogers and Tanimoto (1960), doi:10.1126/science.132.3434.1115.';
@@ -286,7 +286,7 @@ COMMENT ON MACRO clustereval.rogers_tanimoto_index IS
 CREATE OR REPLACE MACRO clustereval.russell_rao_index(label, cluster) AS
   list_transform(
     [clustereval._pair_statistics(label, cluster)],
-    lambda __ce_s: clustereval._russell_rao_index(__ce_s.tp, __ce_s.fp, __ce_s.fn, __ce_s.tn)
+    lambda __ce_s: clustereval._russell_rao_index(__ce_s['tp'], __ce_s['fp'], __ce_s['fn'], __ce_s['tn'])
   )[1];
 COMMENT ON MACRO clustereval.russell_rao_index IS
 'Share of pairs together in both, tp / all. Range [0, 1]. A single row: NULL. Source: Russell and Rao (1940), On habitat and association of species.';
@@ -296,7 +296,7 @@ COMMENT ON MACRO clustereval.russell_rao_index IS
 CREATE OR REPLACE MACRO clustereval.sokal_sneath_1_index(label, cluster) AS
   list_transform(
     [clustereval._pair_statistics(label, cluster)],
-    lambda __ce_s: clustereval._sokal_sneath_1_index(__ce_s.tp, __ce_s.fp, __ce_s.fn, __ce_s.tn)
+    lambda __ce_s: clustereval._sokal_sneath_1_index(__ce_s['tp'], __ce_s['fp'], __ce_s['fn'], __ce_s['tn'])
   )[1];
 COMMENT ON MACRO clustereval.sokal_sneath_1_index IS
 'tp / (tp + 2 (fp + fn)). Range [0, 1], best 1. No pair together in either: NULL. Source: Sokal and Sneath (1963), Principles of Numerical Taxonomy.';
@@ -306,7 +306,7 @@ COMMENT ON MACRO clustereval.sokal_sneath_1_index IS
 CREATE OR REPLACE MACRO clustereval.sokal_sneath_2_index(label, cluster) AS
   list_transform(
     [clustereval._pair_statistics(label, cluster)],
-    lambda __ce_s: clustereval._sokal_sneath_2_index(__ce_s.tp, __ce_s.fp, __ce_s.fn, __ce_s.tn)
+    lambda __ce_s: clustereval._sokal_sneath_2_index(__ce_s['tp'], __ce_s['fp'], __ce_s['fn'], __ce_s['tn'])
   )[1];
 COMMENT ON MACRO clustereval.sokal_sneath_2_index IS
 '(tp + tn) / (tp + tn + (fp + fn) / 2). Range [0, 1], best 1. A single row: NULL. Source: Sokal and Sneath (1963), Principles of Numerical Taxonomy.';
@@ -317,7 +317,7 @@ COMMENT ON MACRO clustereval.sokal_sneath_2_index IS
 CREATE OR REPLACE MACRO clustereval.adjusted_fowlkes_mallows_score(label, cluster) AS
   list_transform(
     [clustereval._pair_statistics(label, cluster)],
-    lambda __ce_s: clustereval._adjusted_fowlkes_mallows_score(__ce_s.tp, __ce_s.fp, __ce_s.fn, __ce_s.tn)
+    lambda __ce_s: clustereval._adjusted_fowlkes_mallows_score(__ce_s['tp'], __ce_s['fp'], __ce_s['fn'], __ce_s['tn'])
   )[1];
 COMMENT ON MACRO clustereval.adjusted_fowlkes_mallows_score IS
 'Fowlkes-Mallows score corrected for chance. 0 expected for random labelings, best 1. A trivial partition: NULL. Source: Hubert and Arabie (1985), doi:10.1007/BF01908075.';
@@ -327,15 +327,15 @@ CREATE OR REPLACE MACRO clustereval._linked_statistics(label, cluster) AS
   list_transform(
     [{
       'pairs': clustereval._pair_statistics(label, cluster),
-      'cells': (clustereval._cell_statistics(label, cluster)).cells
+      'cells': clustereval._cell_statistics(label, cluster)['cells']
     }],
     lambda __ce_l: {
-      'n': __ce_l.pairs.n, 'tp': __ce_l.pairs.tp, 'fp': __ce_l.pairs.fp, 'fn': __ce_l.pairs.fn,
-      'tn': __ce_l.pairs.tn,
+      'n': __ce_l['pairs']['n'], 'tp': __ce_l['pairs']['tp'], 'fp': __ce_l['pairs']['fp'], 'fn': __ce_l['pairs']['fn'],
+      'tn': __ce_l['pairs']['tn'],
       'linked': list_sum(list_transform(
-        __ce_l.cells,
-        lambda __ce_c: clustereval._wide(__ce_c.n) * clustereval._wide(__ce_c.a - 1)
-          * clustereval._wide(__ce_c.b - 1)
+        __ce_l['cells'],
+        lambda __ce_c: clustereval._wide(__ce_c['n']) * clustereval._wide(__ce_c['a'] - 1)
+          * clustereval._wide(__ce_c['b'] - 1)
       ))
     }
   )[1];
@@ -347,7 +347,7 @@ CREATE OR REPLACE MACRO clustereval.multinomial_adjusted_rand_score(label, clust
   list_transform(
     [clustereval._linked_statistics(label, cluster)],
     lambda __ce_s: clustereval._multinomial_adjusted_rand_score(
-      __ce_s.tp, __ce_s.fp, __ce_s.fn, __ce_s.tn, __ce_s.n, __ce_s.linked
+      __ce_s['tp'], __ce_s['fp'], __ce_s['fn'], __ce_s['tn'], __ce_s['n'], __ce_s['linked']
     )
   )[1];
 COMMENT ON MACRO clustereval.multinomial_adjusted_rand_score IS

@@ -75,12 +75,12 @@ CREATE OR REPLACE MACRO clustereval._best_matches(cells, labels) AS
     [list_sort(list_transform(
       cells,
       lambda __ce_c: {
-        'key': __ce_c.label, 'less': -clustereval._match(__ce_c.n, __ce_c.a, __ce_c.b), 'a': __ce_c.a
+        'key': __ce_c['label'], 'less': -clustereval._match(__ce_c['n'], __ce_c['a'], __ce_c['b']), 'a': __ce_c['a']
       }
     ))],
     lambda __ce_m: list_transform(
       list_zip(
-        __ce_m, clustereval._totals_of(list_transform(__ce_m, lambda __ce_c: __ce_c.key), labels)
+        __ce_m, clustereval._totals_of(list_transform(__ce_m, lambda __ce_c: __ce_c['key']), labels)
       ),
       lambda __ce_z: CASE WHEN __ce_z[2].place = 1 THEN -__ce_z[1].less * __ce_z[1].a ELSE 0.0 END
     )
@@ -92,33 +92,33 @@ CREATE OR REPLACE MACRO clustereval._matching_statistics(label, cluster) AS
     list_transform(
       [clustereval._cell_statistics(label, cluster)],
       lambda __ce_s: {
-        'n': __ce_s.n,
-        'n_labels': len(map_values(__ce_s.labels)),
-        'n_clusters': len(map_values(__ce_s.clusters)),
-        'cells': __ce_s.cells,
-        'matches': clustereval._best_matches(__ce_s.cells, __ce_s.labels)
+        'n': __ce_s['n'],
+        'n_labels': len(map_values(__ce_s['labels'])),
+        'n_clusters': len(map_values(__ce_s['clusters'])),
+        'cells': __ce_s['cells'],
+        'matches': clustereval._best_matches(__ce_s['cells'], __ce_s['labels'])
       }
     ),
     lambda __ce_s: {
-      'n': __ce_s.n,
-      'n_labels': __ce_s.n_labels,
-      'n_clusters': __ce_s.n_clusters,
-      'matched': list_sum(__ce_s.matches),
+      'n': __ce_s['n'],
+      'n_labels': __ce_s['n_labels'],
+      'n_clusters': __ce_s['n_clusters'],
+      'matched': list_sum(__ce_s['matches']),
       'in_majority_labels': list_sum(list_transform(
-        __ce_s.cells, lambda __ce_c: CASE WHEN __ce_c.tops_label THEN __ce_c.n ELSE 0 END
+        __ce_s['cells'], lambda __ce_c: CASE WHEN __ce_c['tops_label'] THEN __ce_c['n'] ELSE 0 END
       )),
       'in_majority_clusters': list_sum(list_transform(
-        __ce_s.cells, lambda __ce_c: CASE WHEN __ce_c.tops_cluster THEN __ce_c.n ELSE 0 END
+        __ce_s['cells'], lambda __ce_c: CASE WHEN __ce_c['tops_cluster'] THEN __ce_c['n'] ELSE 0 END
       )),
       'precision': list_sum(list_transform(
-        __ce_s.cells, lambda __ce_c: clustereval._ratio(__ce_c.n, __ce_c.b) * __ce_c.n
+        __ce_s['cells'], lambda __ce_c: clustereval._ratio(__ce_c['n'], __ce_c['b']) * __ce_c['n']
       )),
       'recall': list_sum(list_transform(
-        __ce_s.cells, lambda __ce_c: clustereval._ratio(__ce_c.n, __ce_c.a) * __ce_c.n
+        __ce_s['cells'], lambda __ce_c: clustereval._ratio(__ce_c['n'], __ce_c['a']) * __ce_c['n']
       )),
       'exact': list_sum(list_transform(
-        __ce_s.cells,
-        lambda __ce_c: CASE WHEN __ce_c.n = __ce_c.a AND __ce_c.n = __ce_c.b THEN 1 ELSE 0 END
+        __ce_s['cells'],
+        lambda __ce_c: CASE WHEN __ce_c['n'] = __ce_c['a'] AND __ce_c['n'] = __ce_c['b'] THEN 1 ELSE 0 END
       ))
     }
   )[1];
@@ -129,7 +129,7 @@ CREATE OR REPLACE MACRO clustereval._matching_statistics(label, cluster) AS
 CREATE OR REPLACE MACRO clustereval.purity(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
-    lambda __ce_s: clustereval._ratio(__ce_s.in_majority_clusters, __ce_s.n)
+    lambda __ce_s: clustereval._ratio(__ce_s['in_majority_clusters'], __ce_s['n'])
   )[1];
 COMMENT ON MACRO clustereval.purity IS
 'Share of rows that have the majority label of their cluster. Range (0, 1], best 1; singletons reach it. Source: Zhao and Karypis (2004), doi:10.1023/B:MACH.0000027785.44527.d6.';
@@ -140,7 +140,7 @@ COMMENT ON MACRO clustereval.purity IS
 CREATE OR REPLACE MACRO clustereval.inverse_purity(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
-    lambda __ce_s: clustereval._ratio(__ce_s.in_majority_labels, __ce_s.n)
+    lambda __ce_s: clustereval._ratio(__ce_s['in_majority_labels'], __ce_s['n'])
   )[1];
 COMMENT ON MACRO clustereval.inverse_purity IS
 'Share of rows that are in the majority cluster of their label. Range (0, 1], best 1; a single cluster reaches it. Source: Zhao and Karypis (2004), doi:10.1023/B:MACH.0000027785.44527.d6.';
@@ -150,7 +150,7 @@ COMMENT ON MACRO clustereval.inverse_purity IS
 CREATE OR REPLACE MACRO clustereval.class_f_measure(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
-    lambda __ce_s: clustereval._ratio(__ce_s.matched, __ce_s.n)
+    lambda __ce_s: clustereval._ratio(__ce_s['matched'], __ce_s['n'])
   )[1];
 COMMENT ON MACRO clustereval.class_f_measure IS
 'For each label the best F1 score of any cluster, averaged over rows. Range (0, 1], best 1. Source: Larsen and Aone (1999), doi:10.1145/312129.312186.';
@@ -162,7 +162,7 @@ CREATE OR REPLACE MACRO clustereval.split_join_distance(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
     lambda __ce_s: clustereval._split_join_distance(
-      __ce_s.n, __ce_s.in_majority_labels, __ce_s.in_majority_clusters
+      __ce_s['n'], __ce_s['in_majority_labels'], __ce_s['in_majority_clusters']
     )
   )[1];
 COMMENT ON MACRO clustereval.split_join_distance IS
@@ -173,7 +173,7 @@ COMMENT ON MACRO clustereval.split_join_distance IS
 CREATE OR REPLACE MACRO clustereval.bcubed_precision(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
-    lambda __ce_s: clustereval._ratio(__ce_s.precision, __ce_s.n)
+    lambda __ce_s: clustereval._ratio(__ce_s['precision'], __ce_s['n'])
   )[1];
 COMMENT ON MACRO clustereval.bcubed_precision IS
 'Mean over records of the share of their cluster that has their label. Range (0, 1], best 1. Source: Amigo, Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8.';
@@ -183,7 +183,7 @@ COMMENT ON MACRO clustereval.bcubed_precision IS
 CREATE OR REPLACE MACRO clustereval.bcubed_recall(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
-    lambda __ce_s: clustereval._ratio(__ce_s.recall, __ce_s.n)
+    lambda __ce_s: clustereval._ratio(__ce_s['recall'], __ce_s['n'])
   )[1];
 COMMENT ON MACRO clustereval.bcubed_recall IS
 'Mean over records of the share of their label that is in their cluster. Range (0, 1], best 1. Source: Amigo, Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8.';
@@ -195,9 +195,9 @@ CREATE OR REPLACE MACRO clustereval.bcubed_f_score(label, cluster, beta := 1.0) 
   list_transform(
     [{'s': clustereval._matching_statistics(label, cluster), 'option': clustereval._checked_beta(beta)}],
     lambda __ce_o: clustereval._f_score(
-      clustereval._ratio(__ce_o.s.precision, __ce_o.s.n),
-      clustereval._ratio(__ce_o.s.recall, __ce_o.s.n),
-      __ce_o.option
+      clustereval._ratio(__ce_o['s']['precision'], __ce_o['s']['n']),
+      clustereval._ratio(__ce_o['s']['recall'], __ce_o['s']['n']),
+      __ce_o['option']
     )
   )[1];
 COMMENT ON MACRO clustereval.bcubed_f_score IS
@@ -208,7 +208,7 @@ COMMENT ON MACRO clustereval.bcubed_f_score IS
 CREATE OR REPLACE MACRO clustereval.exact_match_precision(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
-    lambda __ce_s: clustereval._ratio(__ce_s.exact, __ce_s.n_clusters)
+    lambda __ce_s: clustereval._ratio(__ce_s['exact'], __ce_s['n_clusters'])
   )[1];
 COMMENT ON MACRO clustereval.exact_match_precision IS
 'Share of clusters that equal a label, row for row. Range [0, 1], best 1. Source: Menestrina, Whang and Garcia-Molina (2010), doi:10.14778/1920841.1920871.';
@@ -218,7 +218,7 @@ COMMENT ON MACRO clustereval.exact_match_precision IS
 CREATE OR REPLACE MACRO clustereval.exact_match_recall(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
-    lambda __ce_s: clustereval._ratio(__ce_s.exact, __ce_s.n_labels)
+    lambda __ce_s: clustereval._ratio(__ce_s['exact'], __ce_s['n_labels'])
   )[1];
 COMMENT ON MACRO clustereval.exact_match_recall IS
 'Share of labels that equal a cluster, row for row. Range [0, 1], best 1. Source: Menestrina, Whang and Garcia-Molina (2010), doi:10.14778/1920841.1920871.';
@@ -228,7 +228,7 @@ COMMENT ON MACRO clustereval.exact_match_recall IS
 CREATE OR REPLACE MACRO clustereval.exact_match_f_score(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
-    lambda __ce_s: clustereval._ratio(2 * __ce_s.exact, __ce_s.n_labels + __ce_s.n_clusters)
+    lambda __ce_s: clustereval._ratio(2 * __ce_s['exact'], __ce_s['n_labels'] + __ce_s['n_clusters'])
   )[1];
 COMMENT ON MACRO clustereval.exact_match_f_score IS
 'Harmonic mean of exact_match_precision and exact_match_recall. Range [0, 1], best 1. Source: Menestrina, Whang and Garcia-Molina (2010), doi:10.14778/1920841.1920871.';
