@@ -20,22 +20,31 @@ COMMENT ON MACRO clustereval.version IS 'Version of the clustereval macros in th
 -- Checks
 ---------------------------------------------------------------------------------------------------
 
--- x itself, unless the caller wrote a string literal where a column belongs. alias() gives the text
--- of the argument; a column that merely is named like a literal differs from it in its values.
-CREATE OR REPLACE MACRO clustereval._checked_column(x, parameter) AS
+-- TRUE where the caller wrote a string literal in place of a column, by the text of the argument that
+-- alias() shows. For use after HAVING: in a row alias() would be worked out for every row, while the
+-- aggregate here is never looked at, and shows the argument of an empty table too.
+CREATE OR REPLACE MACRO clustereval._is_quoted(x) AS
+  starts_with(concat('', alias(any_value(x))), 'any_value(''');
+
+-- x, if what was given for a parameter is a column.
+CREATE OR REPLACE MACRO clustereval._checked_column(x, parameter, given) AS
   CASE
-    WHEN starts_with(concat('', alias(x)), '''')
-      AND concat('', alias(x)) = concat('''', replace(CAST(x AS VARCHAR), '''', ''''''), '''')
+    WHEN clustereval._is_quoted(given)
     THEN error(concat(
-      parameter, ': expected a column, got the quoted string ', alias(x), '; write it without quotes'
+      parameter, ': expected a column, got the quoted string ',
+      regexp_extract(alias(any_value(given)), '''.*'''), '; write it without quotes'
     ))
     ELSE x
   END;
 
+CREATE OR REPLACE MACRO clustereval._checked_columns(x, label, cluster) AS
+  clustereval._checked_column(clustereval._checked_column(x, 'cluster', cluster), 'label', label);
+
 -- A weight as BIGINT. NaN is above every number in DuckDB, hence the upper limit.
 CREATE OR REPLACE MACRO clustereval._checked_weight(x) AS
   CASE
-    WHEN x IS NULL OR NOT (x >= 0 AND x < 9e18 AND x = floor(x))
+    WHEN NOT coalesce(TRY_CAST(x AS DOUBLE) >= 0 AND TRY_CAST(x AS DOUBLE) < 9e18
+      AND TRY_CAST(x AS DOUBLE) = floor(TRY_CAST(x AS DOUBLE)), FALSE)
     THEN error(concat(
       'weight: expected whole numbers >= 0, got ', coalesce(CAST(x AS VARCHAR), 'NULL'),
       '; a weight is how many times its row counts'
@@ -82,7 +91,7 @@ CREATE OR REPLACE MACRO clustereval._checked_beta(x) AS
   END;
 
 -- TRUE where a parameter was left at its default NULL (a column full of NULLs was not). For use after
--- HAVING: the aggregate is never looked at, but lets alias() see the argument of an empty table too.
+-- HAVING, as _is_quoted.
 CREATE OR REPLACE MACRO clustereval._is_absent(x) AS concat('', alias(any_value(x))) = 'any_value(NULL)';
 
 -- TRUE where id was left at its default. The default has a type, so that a row number in its place can
@@ -136,26 +145,31 @@ CREATE OR REPLACE MACRO clustereval._log_ratio(x, y) AS
 CREATE OR REPLACE MACRO clustereval._groups(
   tbl, label, cluster, weight, partition_by, noise, noise_as
 ) AS TABLE
-  WITH __ce_rows AS (
-    SELECT
-      clustereval._checked_column(partition_by, 'partition_by') AS __ce_partition,
-      clustereval._checked_column(label, 'label') AS __ce_label,
-      clustereval._checked_column(cluster, 'cluster') AS __ce_cluster,
-      clustereval._checked_weight(weight) AS __ce_weight
-    FROM query_table(tbl)
-  ),
-  __ce_counted AS (
+  WITH __ce_counted AS (
     SELECT
       __ce_partition, __ce_label, __ce_cluster,
       CAST(SUM(__ce_weight) AS BIGINT) AS __ce_n,
       FALSE AS __ce_whole
-    FROM __ce_rows
+    FROM (
+      SELECT
+        partition_by AS __ce_partition,
+        label AS __ce_label,
+        cluster AS __ce_cluster,
+        clustereval._checked_weight(weight) AS __ce_weight
+      FROM query_table(tbl)
+    ) AS __ce_rows
     GROUP BY __ce_partition, __ce_label, __ce_cluster
     UNION ALL
     SELECT NULL, NULL, NULL, COUNT(*), TRUE
     FROM query_table(tbl)
     WHERE FALSE
-    HAVING clustereval._is_absent(partition_by)
+    HAVING clustereval._checked_column(
+      clustereval._checked_column(
+        clustereval._checked_columns(clustereval._is_absent(partition_by), label, cluster),
+        'weight', weight
+      ),
+      'partition_by', partition_by
+    )
   ),
   __ce_flagged AS (
     SELECT
@@ -278,14 +292,13 @@ CREATE OR REPLACE MACRO clustereval._pair_totals(
 -- because a bare NaN is no reliable key; fields are read as x['field'], since HAVING takes x.field for
 -- a column.
 CREATE OR REPLACE MACRO clustereval._histograms(label, cluster) AS {
-  'cells': histogram(
-    CASE
-      WHEN label IS NOT NULL AND cluster IS NOT NULL
-      THEN {
-        'label': clustereval._checked_column(label, 'label'),
-        'cluster': clustereval._checked_column(cluster, 'cluster')
-      }
-    END
+  'cells': clustereval._checked_columns(
+    histogram(
+      CASE
+        WHEN label IS NOT NULL AND cluster IS NOT NULL THEN {'label': label, 'cluster': cluster}
+      END
+    ),
+    label, cluster
   ),
   'labels': histogram(
     CASE WHEN label IS NOT NULL AND cluster IS NOT NULL THEN {'key': label} END

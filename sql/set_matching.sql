@@ -246,13 +246,23 @@ CREATE OR REPLACE MACRO clustereval.bcubed_samples(
 ) AS TABLE
   WITH __ce_rows AS (
     SELECT
-      clustereval._checked_column(partition_by, 'partition_by') AS __ce_partition,
-      clustereval._checked_column(label, 'label') AS __ce_label,
-      clustereval._checked_column(cluster, 'cluster') AS __ce_cluster,
-      clustereval._checked_column(id, 'id') AS __ce_id,
+      partition_by AS __ce_partition,
+      label AS __ce_label,
+      cluster AS __ce_cluster,
+      id AS __ce_id,
       clustereval._is_default_id(id) AS __ce_unnamed,
       ROW_NUMBER() OVER () - 1 AS __ce_number
     FROM query_table(tbl)
+    UNION ALL
+    SELECT NULL, NULL, NULL, NULL, NULL, COUNT(*)
+    FROM query_table(tbl)
+    WHERE FALSE
+    HAVING clustereval._checked_column(
+      clustereval._checked_column(
+        clustereval._checked_columns(COUNT(*) > 0, label, cluster), 'id', id
+      ),
+      'partition_by', partition_by
+    )
   ),
   __ce_flagged AS (
     SELECT
@@ -283,6 +293,6 @@ CREATE OR REPLACE MACRO clustereval.bcubed_samples(
     clustereval._ratio(CASE WHEN __ce_alone THEN 1 ELSE __ce_n END, __ce_a) AS bcubed_recall
   FROM __ce_counted
   WHERE clustereval._checked_options(clustereval._valid_noise(noise, noise_as))
-  ORDER BY 1, 2;
+  ORDER BY partition_key, 2;
 COMMENT ON MACRO TABLE clustereval.bcubed_samples IS
 'One row a record: bcubed_precision, the share of its cluster that has its label, and bcubed_recall, the share of its label that is in its cluster. id is the row number from 0 where none is given. Their means are bcubed_precision and bcubed_recall. A noise row counted as a singleton has cluster NULL. Source: Bagga and Baldwin (1998), Algorithms for scoring coreference chains.';
