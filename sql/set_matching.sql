@@ -259,7 +259,7 @@ CREATE OR REPLACE MACRO clustereval.bcubed_samples(
     WHERE FALSE
     HAVING clustereval._checked_column(
       clustereval._checked_column(
-        clustereval._checked_columns(COUNT(*) > 0, label, cluster), 'id', id
+        clustereval._checked_columns(clustereval._is_absent(label), label, cluster), 'id', id
       ),
       'partition_by', partition_by
     )
