@@ -96,47 +96,43 @@ CREATE OR REPLACE MACRO clustereval._adjusted_mutual_info_score(
     )
   END;
 
--- The deviance of n from product / total, given excess = n total - product with all its digits.
-CREATE OR REPLACE MACRO clustereval._deviance_from_product(n, total, product, excess) AS
-  clustereval._deviance(n, product / total, excess / total, excess / (n * total + product));
-
--- n times the share of one cell in the mutual information, beyond what is linear.
-CREATE OR REPLACE MACRO clustereval._cell_deviance(total, n, a, b) AS
-  clustereval._deviance_from_product(
-    CAST(n AS DOUBLE),
-    CAST(total AS DOUBLE),
-    CAST(clustereval._wide(a) * clustereval._wide(b) AS DOUBLE),
-    CAST(
-      clustereval._wide(n) * clustereval._wide(total) - clustereval._wide(a) * clustereval._wide(b)
-      AS DOUBLE
-    )
-  );
-
 -- One row a partition: mi, hl and hc. The deviances of the cells there are, and the expected share of
 -- the cells there are not, which needs exact integers.
 CREATE OR REPLACE MACRO clustereval._information_totals(__ce_row_counts, __ce_sized_cells) AS TABLE
-  WITH __ce_summed AS (
+  WITH __ce_multiplied AS (
     SELECT
       __ce_x.__ce_partition,
-      MAX(__ce_r.__ce_total) AS __ce_total,
-      SUM(
-        __ce_x.__ce_copies
-        * clustereval._cell_deviance(__ce_r.__ce_total, __ce_x.__ce_n, __ce_x.__ce_a, __ce_x.__ce_b)
-      ) AS __ce_deviance,
-      SUM(__ce_x.__ce_copies * clustereval._wide(__ce_x.__ce_a) * clustereval._wide(__ce_x.__ce_b))
-        AS __ce_covered,
-      SUM(
-        __ce_x.__ce_copies * clustereval._ratio(__ce_x.__ce_n, __ce_r.__ce_total)
-        * clustereval._log_ratio(__ce_x.__ce_b, __ce_x.__ce_n)
-      ) AS __ce_hl,
-      SUM(
-        __ce_x.__ce_copies * clustereval._ratio(__ce_x.__ce_n, __ce_r.__ce_total)
-        * clustereval._log_ratio(__ce_x.__ce_a, __ce_x.__ce_n)
-      ) AS __ce_hc
+      __ce_r.__ce_total,
+      __ce_x.__ce_copies,
+      __ce_x.__ce_n,
+      __ce_x.__ce_a,
+      __ce_x.__ce_b,
+      clustereval._wide(__ce_x.__ce_a) * clustereval._wide(__ce_x.__ce_b) AS __ce_product,
+      clustereval._wide(__ce_x.__ce_n) * clustereval._wide(__ce_r.__ce_total) AS __ce_scaled
     FROM query_table(__ce_sized_cells) AS __ce_x
     JOIN query_table(__ce_row_counts) AS __ce_r
       ON __ce_r.__ce_partition IS NOT DISTINCT FROM __ce_x.__ce_partition
-    GROUP BY __ce_x.__ce_partition
+  ),
+  __ce_measured AS (
+    SELECT
+      *,
+      CAST(__ce_copies AS DOUBLE) * __ce_n / __ce_total AS __ce_share,
+      CAST(__ce_n AS DOUBLE) AS __ce_count,
+      CAST(__ce_product AS DOUBLE) / __ce_total AS __ce_mean,
+      CAST(__ce_scaled - __ce_product AS DOUBLE) / __ce_total AS __ce_d,
+      CAST(__ce_scaled - __ce_product AS DOUBLE) / CAST(__ce_scaled + __ce_product AS DOUBLE) AS __ce_v
+    FROM __ce_multiplied
+  ),
+  __ce_summed AS (
+    SELECT
+      __ce_partition,
+      MAX(__ce_total) AS __ce_total,
+      SUM(__ce_copies * clustereval._deviance(__ce_count, __ce_mean, __ce_d, __ce_v)) AS __ce_deviance,
+      SUM(__ce_copies * __ce_product) AS __ce_covered,
+      SUM(__ce_share * clustereval._log_ratio(__ce_b, __ce_n)) AS __ce_hl,
+      SUM(__ce_share * clustereval._log_ratio(__ce_a, __ce_n)) AS __ce_hc
+    FROM __ce_measured
+    GROUP BY __ce_partition
   )
   SELECT
     __ce_partition,
@@ -242,9 +238,14 @@ CREATE OR REPLACE MACRO clustereval._relative(d, x, m) AS d / GREATEST(x + m, 1e
 
 -- 0 .. 143, enough for the nodes of any pair of sizes.
 CREATE OR REPLACE MACRO clustereval._node_numbers() AS TABLE
-  SELECT CAST(12 * __ce_high.__ce_i + __ce_low.__ce_i AS BIGINT) AS __ce_node
-  FROM (VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9), (10), (11)) AS __ce_high(__ce_i)
-  CROSS JOIN (VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9), (10), (11)) AS __ce_low(__ce_i);
+  WITH __ce_digits AS (
+    SELECT 0 AS __ce_digit UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3
+    UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7
+    UNION ALL SELECT 8 UNION ALL SELECT 9 UNION ALL SELECT 10 UNION ALL SELECT 11
+  )
+  SELECT CAST(12 * __ce_high.__ce_digit + __ce_low.__ce_digit AS BIGINT) AS __ce_node
+  FROM __ce_digits AS __ce_high
+  CROSS JOIN __ce_digits AS __ce_low;
 
 -- Number of clusters (or labels) of each size, by partition; n goes with them.
 CREATE OR REPLACE MACRO clustereval._size_counts(__ce_sizes, wanted) AS TABLE
@@ -328,7 +329,10 @@ CREATE OR REPLACE MACRO clustereval._expected(
       clustereval._relative(__ce_d, __ce_x1, __ce_m1) AS __ce_v1,
       clustereval._relative(-__ce_d, __ce_x2, __ce_m2) AS __ce_v2,
       clustereval._relative(-__ce_d, __ce_x3, __ce_m3) AS __ce_v3,
-      clustereval._relative(__ce_d, __ce_x4, __ce_m4) AS __ce_v4
+      clustereval._relative(__ce_d, __ce_x4, __ce_m4) AS __ce_v4,
+      -- of the logarithms of a / x1 and b / x1, which count where every node is summed
+      CASE WHEN __ce_stride = 1 AND __ce_x1 > 0 THEN __ce_x2 / (__ce_a + __ce_x1) ELSE 0.0 END AS __ce_va,
+      CASE WHEN __ce_stride = 1 AND __ce_x1 > 0 THEN __ce_x3 / (__ce_b + __ce_x1) ELSE 0.0 END AS __ce_vb
     FROM __ce_tables
   ),
   __ce_deviances AS (
@@ -353,16 +357,8 @@ CREATE OR REPLACE MACRO clustereval._expected(
       __ce_partition,
       SUM(__ce_weight * __ce_d1) AS __ce_emi,
       SUM(CASE WHEN __ce_stride > 1 THEN __ce_weight * __ce_d1 ELSE 0.0 END) AS __ce_strided,
-      SUM(CASE
-        WHEN __ce_stride = 1 AND __ce_x1 > 0
-        THEN __ce_weight * __ce_x1 * clustereval._log_ratio(__ce_b, __ce_x1)
-        ELSE 0.0
-      END) AS __ce_ehl,
-      SUM(CASE
-        WHEN __ce_stride = 1 AND __ce_x1 > 0
-        THEN __ce_weight * __ce_x1 * clustereval._log_ratio(__ce_a, __ce_x1)
-        ELSE 0.0
-      END) AS __ce_ehc
+      SUM(__ce_weight * __ce_x1 * clustereval._log_ratio_at(__ce_b, __ce_x1, __ce_vb)) AS __ce_ehl,
+      SUM(__ce_weight * __ce_x1 * clustereval._log_ratio_at(__ce_a, __ce_x1, __ce_va)) AS __ce_ehc
     FROM __ce_weighted
     GROUP BY __ce_partition
   ),
@@ -389,6 +385,22 @@ CREATE OR REPLACE MACRO clustereval._expected(
 ---------------------------------------------------------------------------------------------------
 -- Aggregates
 ---------------------------------------------------------------------------------------------------
+
+-- The deviance of n from product / total, given excess = n total - product with all its digits.
+CREATE OR REPLACE MACRO clustereval._deviance_from_product(n, total, product, excess) AS
+  clustereval._deviance(n, product / total, excess / total, excess / (n * total + product));
+
+-- n times the share of one cell in the mutual information, beyond what is linear.
+CREATE OR REPLACE MACRO clustereval._cell_deviance(total, n, a, b) AS
+  clustereval._deviance_from_product(
+    CAST(n AS DOUBLE),
+    CAST(total AS DOUBLE),
+    CAST(clustereval._wide(a) * clustereval._wide(b) AS DOUBLE),
+    CAST(
+      clustereval._wide(n) * clustereval._wide(total) - clustereval._wide(a) * clustereval._wide(b)
+      AS DOUBLE
+    )
+  );
 
 -- {mi, hl, hc} as _information_totals.
 CREATE OR REPLACE MACRO clustereval._information_statistics(label, cluster) AS

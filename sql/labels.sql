@@ -99,8 +99,8 @@ CREATE OR REPLACE MACRO clustereval._is_absent(x) AS concat('', alias(any_value(
 CREATE OR REPLACE MACRO clustereval._is_default_id(id) AS
   concat('', alias(id)) IN ('NULL', 'CAST(NULL AS BIGINT)');
 
-CREATE OR REPLACE MACRO clustereval._number_as_id(number, id) AS
-  try(cast_to_type(CAST(number AS VARCHAR), id));
+CREATE OR REPLACE MACRO clustereval._row_id(id, number, unnamed) AS
+  CASE WHEN unnamed THEN try(cast_to_type(CAST(number AS VARCHAR), id)) ELSE id END;
 
 ---------------------------------------------------------------------------------------------------
 -- Exact numbers
@@ -160,7 +160,7 @@ CREATE OR REPLACE MACRO clustereval._groups(
     ) AS __ce_rows
     GROUP BY __ce_partition, __ce_label, __ce_cluster
     UNION ALL
-    SELECT NULL, NULL, NULL, COUNT(*), TRUE
+    SELECT NULL, NULL, NULL, CAST(COUNT(*) AS BIGINT), TRUE
     FROM query_table(tbl)
     WHERE FALSE
     HAVING clustereval._checked_column(

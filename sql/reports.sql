@@ -50,7 +50,7 @@ CREATE OR REPLACE MACRO clustereval._external_report(
   ),
   __ce_statistics AS (
     SELECT
-      __ce_r.*,
+      __ce_r.__ce_partition, __ce_r.__ce_total, __ce_r.__ce_n_dropped, __ce_r.__ce_n_noise,
       __ce_p.__ce_n_labels, __ce_p.__ce_n_clusters,
       __ce_p.__ce_tp, __ce_p.__ce_fp, __ce_p.__ce_fn, __ce_p.__ce_tn, __ce_k.__ce_linked,
       __ce_i.__ce_mi, __ce_i.__ce_hl, __ce_i.__ce_hc,

@@ -55,7 +55,10 @@ CREATE OR REPLACE MACRO clustereval._matching_totals(
     GROUP BY __ce_partition
   )
   SELECT
-    __ce_x.*,
+    __ce_x.__ce_partition,
+    __ce_x.__ce_precision,
+    __ce_x.__ce_recall,
+    __ce_x.__ce_exact,
     __ce_m.__ce_matched,
     __ce_l.__ce_in_majority_labels,
     __ce_c.__ce_in_majority_clusters
@@ -286,7 +289,7 @@ CREATE OR REPLACE MACRO clustereval.bcubed_samples(
   )
   SELECT
     __ce_partition AS partition_key,
-    CASE WHEN __ce_unnamed THEN clustereval._number_as_id(__ce_number, __ce_id) ELSE __ce_id END AS id,
+    clustereval._row_id(__ce_id, __ce_number, __ce_unnamed) AS id,
     __ce_label AS label,
     CASE WHEN __ce_alone THEN NULL ELSE __ce_cluster END AS cluster,
     CASE WHEN __ce_alone THEN 1.0 ELSE clustereval._ratio(__ce_n, __ce_b) END AS bcubed_precision,

@@ -1,0 +1,361 @@
+"""The table macros as standalone queries for other SQL engines.
+
+A query is made from the very macro in ``sql/``, as DuckDB gives it back: the macros that it calls
+are expanded, the parameters filled in, and the result translated by sqlglot. What is not known to
+mean the same in every dialect is refused.
+"""
+
+from __future__ import annotations
+
+import functools
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+try:
+    import sqlglot
+except ImportError as error:
+    raise ImportError("to_sql needs sqlglot: pip install polars_clustereval[dialects]") from error
+from sqlglot import exp
+from sqlglot.dialects import Dialect
+
+from .errors import ClusterEvalError
+from .macros import register
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["to_sql"]
+
+#: Table macro -> the columns that order its rows.
+_ORDER = {
+    "contingency_matrix": ("partition_key", "label", "cluster"),
+    "pair_counts": ("partition_key",),
+    "external_cluster_report": ("partition_key", "cluster"),
+    "external_label_report": ("partition_key", "label"),
+    "bcubed_samples": ("partition_key", "id"),
+    "external_report": ("partition_key",),
+}
+_ADJUSTED = ("adjusted_mutual_info_score", "expected_mutual_info")
+
+#: sqlglot's names of what every engine shares. LN is there and LOG is not: its base differs.
+_PORTABLE = frozenset(
+    "Abs And Case Cast Coalesce Count Exp Floor Greatest If Least Ln Max Min Nullif Or "
+    "RowNumber Sqrt Sum".split()
+)
+
+#: Dialects that sqlglot has no name for, by the one whose SQL they read.
+_ALIASES = {"datafusion": "postgres"}
+
+#: What a query needs after its end. ClickHouse fills outer joins with zeros and lets an output column
+#: hide an input column of the same name unless told otherwise.
+_SUFFIXES = {"clickhouse": " SETTINGS join_use_nulls = 1, prefer_column_name_to_alias = 1"}
+
+
+def to_sql(
+    name: str,
+    *,
+    dialect: str,
+    tbl: str,
+    label: str,
+    cluster: str,
+    weight: str | None = None,
+    id: str | None = None,
+    partition_by: str | None = None,
+    noise: str | float | bool | None = None,
+    noise_as: str = "cluster",
+    average_method: str = "arithmetic",
+    beta: float = 1.0,
+    adjusted: bool = True,
+) -> str:
+    """One standalone query in another SQL dialect that gives the rows of a table macro.
+
+    Parameters
+    ----------
+    name : str
+        Table macro: ``external_report``, ``contingency_matrix``, ``pair_counts``,
+        ``external_cluster_report``, ``external_label_report`` or ``bcubed_samples``.
+    dialect : str
+        A dialect of sqlglot (``spark``, ``clickhouse``, ``postgres``, ``snowflake``, ...) or
+        ``datafusion``.
+    tbl : str
+        Table, as ``table``, ``schema.table`` or ``database.schema.table``; quoted where a name has
+        a dot of its own (``"my.table"``).
+    label, cluster, weight, id, partition_by : str
+        Names of columns. ``id`` is for ``bcubed_samples`` alone, which takes no ``weight``.
+    noise, noise_as, average_method, beta, adjusted
+        As in the macro, which takes the last three for ``external_report`` alone.
+
+    Returns
+    -------
+    str
+        The query. It holds no checks of the data: a negative weight gives wrong numbers there,
+        where the macro raises an error.
+
+    Raises
+    ------
+    ClusterEvalError
+        For an unknown name, dialect or option, or SQL that cannot be translated faithfully.
+    ImportError
+        Without sqlglot: ``pip install polars_clustereval[dialects]``.
+
+    Examples
+    --------
+    >>> import polars_clustereval as ce
+    >>> query = ce.to_sql(
+    ...     "pair_counts", dialect="spark", tbl="assignments", label="species", cluster="kmeans"
+    ... )
+    >>> query.startswith("WITH"), "`species`" in query
+    (True, True)
+    """
+    if name not in _ORDER:
+        raise ClusterEvalError(_unknown("name", name, _ORDER))
+    target = _sqlglot_dialect(dialect)
+    options = {
+        "noise": noise,
+        "noise_as": noise_as,
+        "average_method": average_method,
+        "beta": beta,
+        "adjusted": adjusted,
+    }
+    _check_options(name, options)
+    arguments: dict[str, exp.Expression] = {
+        "tbl": exp.to_table(tbl, dialect="duckdb"),
+        "label": exp.column(label, quoted=True),
+        "cluster": exp.column(cluster, quoted=True),
+        "weight": _column_or(exp.Literal.number(1), weight),
+        "id": _column_or(exp.null(), id),
+        "partition_by": _column_or(exp.null(), partition_by),
+        **{option: exp.convert(value) for option, value in options.items()},
+    }
+    for table in arguments["tbl"].find_all(exp.Identifier):
+        table.set("quoted", True)
+    query = _Expansion(partitioned=partition_by is not None, named=id is not None).query(
+        f"_{name}" if f"_{name}" in _definitions() else name, arguments
+    )
+    if not adjusted:
+        query.set("expressions", [e for e in query.expressions if e.alias not in _ADJUSTED])
+    query.set("order", None)
+    query = query.order_by(*(exp.column(column) for column in _ORDER[name]))
+    _drop_parentheses(query)
+    _refuse_unportable(query, dialect)
+    return query.sql(dialect=target) + _SUFFIXES.get(dialect.lower(), "")
+
+
+def _column_or(default: exp.Expression, name: str | None) -> exp.Expression:
+    return default if name is None else exp.column(name, quoted=True)
+
+
+def _sqlglot_dialect(dialect: str) -> str:
+    known = {**{name: name for name in Dialect.classes if name}, **_ALIASES}
+    if dialect.lower() not in known:
+        raise ClusterEvalError(_unknown("dialect", dialect, known))
+    return known[dialect.lower()]
+
+
+def _unknown(parameter: str, value: str, known: Mapping[str, Any]) -> str:
+    near = get_close_matches(value, known, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"{parameter}: expected one of {', '.join(sorted(known))}, got {value!r}{hint}"
+
+
+def _check_options(name: str, options: Mapping[str, Any]) -> None:
+    """Raise what the macro itself raises for these options, before any table is there."""
+    if name == "external_report":
+        call = "_valid_external_report($noise, $noise_as, $average_method, $beta, $adjusted)"
+    else:
+        call = "_valid_noise($noise, $noise_as)"
+        options = {key: options[key] for key in ("noise", "noise_as")}
+    try:
+        _connection().execute(f"SELECT clustereval.{call}", dict(options)).fetchall()
+    except duckdb.InvalidInputException as error:
+        raise ClusterEvalError(str(error).removeprefix("Invalid Input Error: ")) from error
+
+
+@functools.cache
+def _connection() -> duckdb.DuckDBPyConnection:
+    con = duckdb.connect()
+    register(con)
+    return con
+
+
+@functools.cache
+def _definitions() -> dict[str, tuple[list[str], str]]:
+    """Name -> (parameters, body), for all macros."""
+    rows = _connection().execute(
+        "SELECT function_name, parameters, macro_definition FROM duckdb_functions() "
+        "WHERE schema_name = 'clustereval'"
+    )
+    return {name: (parameters, body) for name, parameters, body in rows.fetchall()}
+
+
+@functools.cache
+def _body(name: str) -> exp.Expression:
+    body = sqlglot.parse_one(_definitions()[name][1], dialect="duckdb")
+    for select in list(body.find_all(exp.Select)):
+        _flatten_joins(select)
+        _name_columns(select)
+    return body
+
+
+def _name_columns(select: exp.Select) -> None:
+    """Name the output columns that have but a qualified name, which engines shorten differently."""
+    for column in select.expressions:
+        if isinstance(column, exp.Column) and column.table and column.name != "*":
+            column.replace(exp.alias_(column.copy(), column.name))
+
+
+def _flatten_joins(select: exp.Select) -> None:
+    """Take joins out of the parentheses DuckDB puts around them: ((a JOIN b) JOIN c)."""
+    source = select.args.get("from_")
+    joins: list[exp.Expression] = []
+    while source is not None and isinstance(source.this, exp.Subquery | exp.Table):
+        joins = [*(source.this.args.get("joins") or ()), *joins]
+        source.this.set("joins", None)
+        inner = source.this.this
+        if not isinstance(inner, exp.Subquery | exp.Table):
+            break
+        source.set("this", inner)
+    if source is not None and joins:
+        select.set("joins", [*joins, *(select.args.get("joins") or ())])
+
+
+class _Expansion:
+    """Expands calls of macros until none is left, and gathers the CTEs of all of them in one list.
+
+    Some engines do not read WITH inside FROM, and two macros may use one name for different CTEs:
+    each gets the number of its call.
+    """
+
+    def __init__(self, *, partitioned: bool, named: bool) -> None:
+        self._partitioned = partitioned
+        self._named = named
+        self._calls = 0
+        self._ctes: list[exp.CTE] = []
+
+    def query(self, name: str, arguments: Mapping[str, exp.Expression]) -> exp.Select:
+        """The whole query of a table macro, called with these arguments by name."""
+        body = self._table(name, arguments)
+        for cte in self._ctes:
+            body = body.with_(cte.alias, as_=cte.this, copy=False)
+        return body
+
+    def _table(self, name: str, arguments: Mapping[str, exp.Expression]) -> exp.Select:
+        self._calls += 1
+        body = _numbered(_body(name).copy(), self._calls)
+        ctes = body.ctes
+        body.set("with_", None)
+        for cte in ctes:
+            cte.set("this", self._expanded(cte.this, arguments))
+            self._ctes.append(cte)
+        expanded = self._expanded(body, arguments)
+        if not isinstance(expanded, exp.Select):
+            raise ClusterEvalError(f"{name}: expected a table macro that is one SELECT")
+        return expanded
+
+    def _expanded(
+        self, body: exp.Expression, arguments: Mapping[str, exp.Expression]
+    ) -> exp.Expression:
+        return _rewritten(_filled(body, arguments), self._replacement)
+
+    def _replacement(self, node: exp.Expression) -> exp.Expression | None:
+        """What stands for a node, or None where it stays."""
+        if isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous):
+            return self._source(node)
+        if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Anonymous):
+            return self._scalar(node.expression)
+        if isinstance(node, exp.Anonymous) and node.name.lower() == "count_star":
+            return exp.Count(this=exp.Star())
+        if isinstance(node, exp.Count) and node.this is None:
+            return exp.Count(this=exp.Star())
+        return None
+
+    def _source(self, node: exp.Table) -> exp.Expression:
+        call = node.this
+        new: exp.Expression
+        if call.name == "query_table":
+            (source,) = call.expressions
+            new = source.copy() if isinstance(source, exp.Table) else exp.to_table(source.name)
+        else:
+            new = exp.Subquery(this=self._table(call.name, self._arguments(call)))
+        if node.args.get("alias"):
+            new.set("alias", node.args["alias"])
+        return new
+
+    def _scalar(self, call: exp.Anonymous) -> exp.Expression:
+        if call.name == "_checked_options":
+            return exp.true()
+        if call.name == "_is_absent":
+            return exp.convert(not self._partitioned)
+        if call.name == "_is_default_id":
+            return exp.convert(not self._named)
+        if call.name == "_row_id":
+            return call.expressions[0 if self._named else 1].copy()
+        if call.name.startswith("_checked_"):
+            return _rewritten(call.expressions[0].copy(), self._replacement)
+        return exp.paren(self._expanded(_body(call.name).copy(), self._arguments(call)))
+
+    def _arguments(self, call: exp.Anonymous) -> dict[str, exp.Expression]:
+        parameters, _ = _definitions()[call.name]
+        return dict(zip(parameters, call.expressions, strict=True))
+
+
+def _numbered(body: exp.Expression, number: int) -> exp.Expression:
+    """The body with its CTEs renamed, wherever they are read or handed to a macro."""
+    names = {cte.alias: f"{cte.alias}_{number}" for cte in body.ctes}
+    for node in list(body.walk()):
+        if isinstance(node, exp.TableAlias) and isinstance(node.parent, exp.CTE):
+            node.set("this", exp.to_identifier(names[node.name]))
+        elif isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous):
+            for argument in node.this.expressions:
+                if isinstance(argument, exp.Column) and argument.name in names:
+                    argument.set("this", exp.to_identifier(names[argument.name]))
+        elif isinstance(node, exp.Table) and node.name in names:
+            if not node.alias:  # columns may be qualified by the old name
+                node.set("alias", exp.TableAlias(this=exp.to_identifier(node.name)))
+            node.set("this", exp.to_identifier(names[node.name]))
+    return body
+
+
+def _filled(body: exp.Expression, arguments: Mapping[str, exp.Expression]) -> exp.Expression:
+    def fill(node: exp.Expression) -> exp.Expression | None:
+        if isinstance(node, exp.Column) and not node.table and node.name in arguments:
+            value = arguments[node.name]
+            plain = isinstance(value, exp.Column | exp.Literal | exp.Table | exp.Boolean | exp.Null)
+            return value.copy() if plain else exp.paren(value.copy())
+        return None
+
+    return _rewritten(body, fill)
+
+
+def _rewritten(
+    root: exp.Expression, replacement: Callable[[exp.Expression], exp.Expression | None]
+) -> exp.Expression:
+    """The tree with nodes replaced from the top; what replaces a node is not looked into again."""
+    new = replacement(root)
+    if new is not None:
+        return new
+    for child in list(root.iter_expressions()):
+        changed = _rewritten(child, replacement)
+        if changed is not child:
+            child.replace(changed)
+    return root
+
+
+def _drop_parentheses(query: exp.Expression) -> None:
+    """Drop those that mean nothing: parsers have limits of depth."""
+    for paren in list(query.find_all(exp.Paren)):
+        inner, outer = paren.this, paren.parent
+        operator = isinstance(inner, exp.Binary | exp.Unary | exp.Predicate)
+        if not operator or not isinstance(outer, exp.Binary | exp.Unary | exp.Predicate):
+            paren.replace(inner)
+
+
+def _refuse_unportable(query: exp.Expression, dialect: str) -> None:
+    for node in query.walk():
+        if isinstance(node, exp.Func) and type(node).__name__ not in _PORTABLE:
+            what = node.name if isinstance(node, exp.Anonymous) else node.sql_name()
+            raise ClusterEvalError(
+                f"{what}: not known to mean the same in {dialect}, so the query is refused"
+            )
