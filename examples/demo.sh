@@ -19,6 +19,10 @@ echo "Digits: 1,797 scanned digits against ten K-means clusters of their pixels.
 run clustereval external digits.parquet --label digit --cluster kmeans
 
 echo
+echo "Which k? The same digits clustered 20 times, every run scored in one pass."
+run clustereval external digits_runs.parquet --label digit --cluster cluster --partition-by run
+
+echo
 echo "The same from plain DuckDB, where only the one-file bundle was run:"
 printf '\n$ clustereval sql > clustereval.sql\n'
 clustereval sql > "$work/clustereval.sql"

@@ -1,0 +1,33 @@
+"""The engine is a fixture: a test that asks for `engine` runs on each one."""
+
+from __future__ import annotations
+
+import engines
+import pytest
+from hypothesis import settings
+
+# A first call on a cold engine takes long, hence no deadline; --hypothesis-profile=thorough looks
+# further than there is time for on every run.
+settings.register_profile("quick", deadline=None, max_examples=10, derandomize=True)
+settings.register_profile("thorough", deadline=None, max_examples=300)
+settings.load_profile("quick")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--engine",
+        action="append",
+        choices=engines.ENGINES,
+        help="run on this engine only; may be given again",
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "engine" in metafunc.fixturenames:
+        names = metafunc.config.getoption("--engine") or engines.ENGINES
+        metafunc.parametrize("engine", names, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
+def engine(request: pytest.FixtureRequest) -> engines.Engine:
+    return engines.make(request.param)

@@ -1,0 +1,197 @@
+"""Every metric against exact arithmetic: random labelings, and counts of up to 1e10 rows."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from functools import cache
+from math import comb
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pytest
+from compare import assert_metrics, assert_same
+from engines import Engine, report
+from oracle import AVERAGES, METRICS, Table, exact, expected_mutual_info
+from random_labelings import Cells, labeling
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+LARGEST = 10**6
+
+
+def frame_of(tables: Iterable[Cells]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [(run, *cell) for run, cells in enumerate(tables) for cell in cells],
+        schema=["run", "label", "cluster", "n"],
+        orient="row",
+    )
+
+
+def check(engine: Engine, tables: Sequence[Cells], **arguments: Any) -> None:
+    rows = report(engine, frame_of(tables), weight="n", partition_by="run", **arguments)
+    assert [row["run"] for row in rows] == list(range(len(tables)))
+    for run, (row, cells) in enumerate(zip(rows, tables, strict=True)):
+        assert row["n"] == sum(n for _, _, n in cells)
+        assert_metrics(row, cached_exact(tuple(cells), **arguments), what=f"labeling {run}")
+
+
+@cache
+def cached_exact(cells: tuple[tuple[int, int, int], ...], **arguments: Any) -> dict[str, Any]:
+    return exact(cells, **arguments)
+
+
+@cache
+def labelings(first: int, last: int) -> list[Cells]:
+    return [labeling(seed, LARGEST) for seed in range(first, last)]
+
+
+def test_random_labelings(engine: Engine) -> None:
+    check(engine, labelings(0, 42))
+
+
+@pytest.mark.parametrize("average_method", AVERAGES)
+def test_random_labelings_with_each_average(engine: Engine, average_method: str) -> None:
+    check(engine, labelings(0, 14), average_method=average_method)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 1000, 50))
+def test_a_thousand_random_labelings(engine: Engine, first: int) -> None:
+    check(engine, labelings(first, first + 50))
+
+
+def test_random_labelings_by_scalars(engine: Engine) -> None:
+    tables = [labeling(seed, 3000) for seed in range(14)]
+    cells = frame_of(tables)
+    rows = cells.select(pl.exclude("n").repeat_by("n")).explode("run", "label", "cluster")
+    for row, table in zip(engine.scalars(rows, by="run"), tables, strict=True):
+        assert_metrics(row, exact(table), what=f"labeling {row['run']}")
+
+
+def nearly_independent(n: int, rows: int, columns: int, shift: int) -> Cells:
+    """a_i b_j / n in every cell, rounded, with `shift` rows moved."""
+    label = np.arange(1, rows + 1) / np.arange(1, rows + 1).sum()
+    cluster = np.arange(2, columns + 2) / np.arange(2, columns + 2).sum()
+    counts = [[int(n * p * q) for q in cluster] for p in label]
+    counts[0][0] += n - sum(map(sum, counts)) + shift
+    counts[-1][-1] -= shift
+    return [(u, v, m) for u, line in enumerate(counts) for v, m in enumerate(line)]
+
+
+BILLION = 10**9
+HUGE: dict[str, Cells] = {
+    "equal quarters": [(u, v, BILLION // 4) for u in range(2) for v in range(2)],
+    "one row off equal quarters": [
+        (u, v, BILLION // 4 + (1 if u == v else -1)) for u in range(2) for v in range(2)
+    ],
+    "independent to a row": nearly_independent(BILLION, 3, 4, 0),
+    "a thousand rows moved": nearly_independent(BILLION, 5, 7, 1000),
+    "a million rows moved": nearly_independent(BILLION, 10, 10, 10**6),
+    "one row apart": [(0, 0, BILLION - 1), (0, 1, 1)],
+    "two rows apart": [(0, 0, BILLION - 2), (0, 1, 1), (1, 0, 1)],
+    "sizes of every scale": [
+        (0, 0, 1),
+        (1, 0, 30),
+        (1, 1, 1000),
+        (2, 1, 50_000),
+        (2, 2, 2_000_000),
+        (3, 3, 90_000_000),
+        (0, 3, 7),
+        (4, 4, BILLION - 92_051_038),
+    ],
+    "identical": [(0, 0, BILLION // 2), (1, 1, BILLION // 5), (2, 2, 3 * BILLION // 10)],
+    "nearly identical": [(0, 0, BILLION // 2), (1, 1, BILLION // 2 - 1), (0, 1, 1)],
+}
+
+
+@pytest.mark.parametrize("average_method", AVERAGES)
+def test_a_billion_rows(engine: Engine, average_method: str) -> None:
+    check(engine, list(HUGE.values()), average_method=average_method)
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.25, 3.0])
+def test_a_billion_rows_with_beta(engine: Engine, beta: float) -> None:
+    check(engine, list(HUGE.values()), beta=beta)
+
+
+QUARTER = 2_500_000_000
+TEN_BILLION: list[Cells] = [
+    [(u, v, QUARTER) for u in range(2) for v in range(2)],
+    [(0, 0, QUARTER + 1), (0, 1, QUARTER - 2), (1, 0, QUARTER), (1, 1, QUARTER + 1)],
+    [(0, 0, 9_999_999_999), (1, 0, 1)],
+    [(0, 0, 10**10)],
+]
+
+
+def test_ten_billion_rows(engine: Engine) -> None:
+    check(engine, TEN_BILLION)
+
+
+def test_pair_counts_of_ten_billion_rows_are_exact(engine: Engine) -> None:
+    rows = engine.table("pair_counts", frame_of(TEN_BILLION), weight="n", partition_by="run")
+    for row, cells in zip(rows, TEN_BILLION, strict=True):
+        counted = [row[name] for name in ("tp", "fp", "fn", "tn")]
+        assert counted == list(Table(cells).pair_counts())
+        assert all(isinstance(count, Decimal) for count in counted)
+    first = [rows[0][name] for name in ("tp", "fp", "fn", "tn")]
+    assert first == [4 * comb(QUARTER, 2), *[2 * QUARTER**2] * 3]
+
+
+def test_clusters_of_ten_billion_rows_are_exact(engine: Engine) -> None:
+    rows = engine.table("external_cluster_report", frame_of(TEN_BILLION[:1]), weight="n")
+    assert [(row["n"], row["joined_pairs"]) for row in rows] == [(2 * QUARTER, QUARTER**2)] * 2
+
+
+# A sum of a million terms in the order of their rows loses four digits.
+MANY = {"1e5 x 1e5 clusters": (10**5, 10**5), "2 x 8e5 clusters": (2, 8 * 10**5)}
+
+
+@pytest.mark.parametrize("shape", MANY)
+def test_many_small_clusters(engine: Engine, shape: str) -> None:
+    label, cluster = many_small_clusters(shape)
+    [row] = report(engine, pl.DataFrame({"label": label, "cluster": cluster}))
+    assert_metrics(row, exact_of_many(shape))
+
+
+def many_small_clusters(shape: str) -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    n_labels, n_clusters = MANY[shape]
+    return rng.integers(0, n_labels, 10**6), rng.integers(0, n_clusters, 10**6)
+
+
+@cache
+def exact_of_many(shape: str) -> dict[str, Any]:
+    return exact((int(u), int(v), 1) for u, v in zip(*many_small_clusters(shape), strict=True))
+
+
+def test_one_cluster_of_any_size(engine: Engine) -> None:
+    """Where the adjusted scores are 0/0 whatever the rounding."""
+    sizes = np.random.default_rng(0).integers(1, 10**10, 200)
+    check(engine, [[(0, 0, int(n))] for n in sizes])
+
+
+def test_the_lists_of_cases_reach_every_metric() -> None:
+    """A metric that is NULL in all of them would be proved by nothing."""
+    defined = {
+        name
+        for cells in HUGE.values()
+        for name, value in cached_exact(tuple(cells)).items()
+        if value is not None
+    }
+    assert defined == set(METRICS)
+
+
+@pytest.mark.parametrize("size", [2, 3, 10, 100, 5000, 10**6, 10**8, BILLION // 2])
+def test_expected_mutual_information_of_each_size(engine: Engine, size: int) -> None:
+    """One cluster of that size and the rest, against labels of three sizes."""
+    cells = [
+        (0, 0, size),
+        (1, 1, BILLION - size - 10**7 - 3),
+        (2, 1, 10**7),
+        (3, 1, 3),
+    ]
+    wanted = expected_mutual_info(Table(cells))
+    [row] = report(engine, frame_of([cells]), weight="n")
+    assert_same(row["expected_mutual_info"], wanted, bounded=False)

@@ -1,0 +1,134 @@
+"""Negative controls: the comparison rejects what it must."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from compare import assert_metrics, assert_rows, assert_same
+from oracle import METRICS, exact
+
+NAN, INFINITY = float("nan"), float("inf")
+CELLS = [("a", 0, 3), ("a", 1, 1), ("b", 1, 4)]
+
+
+@pytest.mark.parametrize("bounded", [True, False])
+@pytest.mark.parametrize(
+    ("actual", "expected"),
+    [
+        (0.5, 0.5),
+        (0.5, Fraction(1, 2)),
+        (0.1 + 0.2, 0.3),
+        (0.0, 0),
+        (None, None),
+        (NAN, NAN),
+        (INFINITY, INFINITY),
+    ],
+)
+def test_accepts(actual: object, expected: Any, bounded: bool) -> None:
+    assert_same(actual, expected, bounded=bounded)
+
+
+@pytest.mark.parametrize("bounded", [True, False])
+@pytest.mark.parametrize(
+    ("actual", "expected"),
+    [
+        (0.5 + 2e-12, 0.5),
+        (-0.5, 0.5),
+        (None, 0.5),
+        (NAN, 0.5),
+        (INFINITY, 0.5),
+        (0.5, None),
+        (NAN, None),
+        (INFINITY, None),
+        (0.0, None),
+        (None, NAN),
+        (0.5, NAN),
+        (INFINITY, NAN),
+        (None, INFINITY),
+        (-INFINITY, INFINITY),
+        (NAN, INFINITY),
+        (1, 1.0),
+        (True, 1.0),
+        (Decimal(1), 1.0),
+        ("1.0", 1.0),
+    ],
+)
+def test_rejects(actual: object, expected: Any, bounded: bool) -> None:
+    with pytest.raises(AssertionError, match=r"expected|no float"):
+        assert_same(actual, expected, bounded=bounded)
+
+
+def test_the_tolerance_of_a_score_is_absolute() -> None:
+    assert_same(1e-14, 2e-14, bounded=True)
+    with pytest.raises(AssertionError, match=r"error 1\.00e-14"):
+        assert_same(1e-14, 2e-14, bounded=False)
+
+
+def test_the_tolerance_of_a_quantity_is_relative() -> None:
+    assert_same(1e9 + 1e-4, 1e9, bounded=False)
+    with pytest.raises(AssertionError, match="error"):
+        assert_same(1e-300, 0.0, bounded=False)
+
+
+def metrics() -> dict[str, Any]:
+    return {name: None if value is None else float(value) for name, value in exact(CELLS).items()}
+
+
+def test_metrics_are_accepted() -> None:
+    assert_metrics({"n": 8} | metrics(), exact(CELLS))
+
+
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("value", [None, NAN, INFINITY, 17.0])
+def test_each_metric_is_looked_at(name: str, value: object) -> None:
+    with pytest.raises(AssertionError, match=name):
+        assert_metrics(metrics() | {name: value}, exact(CELLS))
+
+
+def test_metrics_in_another_order_are_rejected() -> None:
+    reordered = dict(sorted(metrics().items()))
+    with pytest.raises(AssertionError, match="columns"):
+        assert_metrics(reordered, exact(CELLS))
+
+
+def test_a_missing_metric_is_rejected() -> None:
+    missing = metrics()
+    del missing["purity"]
+    with pytest.raises(AssertionError, match="columns"):
+        assert_metrics(missing, exact(CELLS))
+
+
+ROWS: list[dict[str, Any]] = [
+    {"label": "a", "n": 3, "purity": 0.75},
+    {"label": None, "n": 1, "purity": 1.0},
+    {"label": NAN, "n": 2, "purity": None},
+]
+
+
+def test_rows_are_accepted() -> None:
+    assert_rows([dict(row) for row in ROWS], ROWS)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pytest.param(ROWS[:2], id="a row less"),
+        pytest.param(ROWS[::-1], id="another order"),
+        pytest.param([ROWS[0], ROWS[0], ROWS[2]], id="a row twice"),
+        pytest.param([dict(reversed(row.items())) for row in ROWS], id="columns reordered"),
+        pytest.param([ROWS[0] | {"n": 4}, *ROWS[1:]], id="another count"),
+        pytest.param([ROWS[0] | {"n": True}, *ROWS[1:]], id="a boolean"),
+        pytest.param([ROWS[0] | {"label": None}, *ROWS[1:]], id="a NULL label"),
+        pytest.param([ROWS[0] | {"purity": None}, *ROWS[1:]], id="a NULL score"),
+        pytest.param([ROWS[0] | {"purity": NAN}, *ROWS[1:]], id="a NaN score"),
+        pytest.param([*ROWS[:2], ROWS[2] | {"label": None}], id="NULL for NaN"),
+        pytest.param([*ROWS[:2], ROWS[2] | {"label": INFINITY}], id="inf for NaN"),
+        pytest.param([*ROWS[:2], ROWS[2] | {"purity": 0.0}], id="0 for NULL"),
+    ],
+)
+def test_rows_are_rejected(wrong: list[dict[str, Any]]) -> None:
+    with pytest.raises(AssertionError, match="expected"):
+        assert_rows(wrong, ROWS)

@@ -1,0 +1,116 @@
+"""Every pair of partitions of up to five rows, and what is left when rows are left out."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import product
+from typing import Any
+
+import polars as pl
+import pytest
+from brute import partitions
+from compare import assert_metrics
+from engines import Engine, report
+from oracle import AVERAGES, COUNTS, METRICS, exact
+
+NOTHING = dict.fromkeys(COUNTS, 0) | dict.fromkeys(METRICS)
+
+
+def pairs(largest: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    return [pair for n in range(1, largest + 1) for pair in product(partitions(n), partitions(n))]
+
+
+def frame_of(largest: int) -> pl.DataFrame:
+    """All rows of all pairs of partitions, numbered by `pair`."""
+    rows = [
+        (i, u, v)
+        for i, (label, cluster) in enumerate(pairs(largest))
+        for u, v in zip(label, cluster, strict=True)
+    ]
+    return pl.DataFrame(rows, schema=["pair", "label", "cluster"], orient="row")
+
+
+@cache
+def expected(largest: int, **arguments: Any) -> list[dict[str, Any]]:
+    return [
+        exact([(u, v, 1) for u, v in zip(*pair, strict=True)], **arguments)
+        for pair in pairs(largest)
+    ]
+
+
+def check(rows: list[dict[str, Any]], largest: int, **arguments: Any) -> None:
+    assert [row["pair"] for row in rows] == list(range(len(rows)))
+    for row, wanted, pair in zip(rows, expected(largest, **arguments), pairs(largest), strict=True):
+        assert_metrics(row, wanted, what=pair)
+
+
+def test_every_pair_of_partitions(engine: Engine) -> None:
+    check(report(engine, frame_of(5), partition_by="pair"), 5)
+
+
+@pytest.mark.parametrize("average_method", AVERAGES)
+def test_every_pair_with_each_average(engine: Engine, average_method: str) -> None:
+    rows = report(engine, frame_of(4), partition_by="pair", average_method=average_method)
+    check(rows, 4, average_method=average_method)
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.5, 2.0])
+def test_every_pair_with_each_beta(engine: Engine, beta: float) -> None:
+    check(report(engine, frame_of(4), partition_by="pair", beta=beta), 4, beta=beta)
+
+
+def test_every_pair_with_the_joint_average(engine: Engine) -> None:
+    rows = report(engine, frame_of(4), partition_by="pair", average_method="joint", adjusted=False)
+    check(rows, 4, average_method="joint", adjusted=False)
+
+
+@pytest.mark.parametrize("arguments", [{}, {"beta": 0.0, "average_method": "min"}])
+def test_every_pair_by_scalars(engine: Engine, arguments: dict[str, Any]) -> None:
+    check(engine.scalars(frame_of(4), by="pair", **arguments), 4, **arguments)
+
+
+EMPTY = pl.DataFrame(schema={"label": pl.String, "cluster": pl.Int64, "run": pl.Int64})
+NULLS = pl.DataFrame({"label": ["a", None], "cluster": [None, 1], "run": [1, 2]})
+
+
+def test_an_empty_table_has_one_row(engine: Engine) -> None:
+    assert report(engine, EMPTY) == [NOTHING]
+
+
+def test_an_empty_table_has_no_partition(engine: Engine) -> None:
+    assert report(engine, EMPTY, partition_by="run") == []
+
+
+def test_all_rows_dropped(engine: Engine) -> None:
+    assert report(engine, NULLS) == [NOTHING | {"n_dropped": 2}]
+    assert report(engine, NULLS, partition_by="run") == []
+
+
+def test_scalars_of_nothing(engine: Engine) -> None:
+    assert engine.scalars(EMPTY) == [dict.fromkeys(METRICS)]
+    assert engine.scalars(NULLS) == [dict.fromkeys(METRICS)]
+    nulls_by_run = [{"run": run} | dict.fromkeys(METRICS) for run in (1, 2)]
+    assert engine.scalars(NULLS, by="run") == nulls_by_run
+
+
+def test_all_noise(engine: Engine) -> None:
+    frame = pl.DataFrame({"label": ["a", "a", "b"], "cluster": [-1, -1, -1]})
+    [dropped] = report(engine, frame, noise=-1, noise_as="drop")
+    assert dropped == NOTHING | {"n_noise": 3}
+    [single] = report(engine, frame, noise=-1, noise_as="singletons")
+    assert [single[name] for name in COUNTS] == [3, 0, 3, 2, 3]
+    assert_metrics(single, exact([("a", 0, 1), ("a", 1, 1), ("b", 2, 1)]))
+
+
+def test_weights_of_zero_leave_nothing(engine: Engine) -> None:
+    frame = pl.DataFrame({"label": ["a", None], "cluster": [1, 1], "n": [0, 0]})
+    assert report(engine, frame, weight="n") == [NOTHING]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_null_rows_are_dropped_whatever_else_they_are(engine: Engine, n: int) -> None:
+    """A row without a label is in n_dropped and in no other count, noise or not."""
+    frame = pl.DataFrame({"label": ["a", *[None] * n], "cluster": [-1, *[-1] * n]})
+    for noise_as, kept in (("cluster", 1), ("drop", 0), ("singletons", 1)):
+        [row] = report(engine, frame, noise=-1, noise_as=noise_as)
+        assert [row[name] for name in COUNTS[:3]] == [kept, n, 1], noise_as

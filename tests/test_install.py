@@ -1,0 +1,102 @@
+"""The wheel and the sdist, each alone in a fresh environment, away from the checkout."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parent.parent
+IRIS = ROOT / "examples" / "iris.parquet"
+SQL = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "sql").glob("*.sql")))
+MACROS = sorted(set(re.findall(r"CREATE OR REPLACE MACRO clustereval\.(\w+)", SQL)))
+
+USE = """
+import sys
+import duckdb
+import polars as pl
+import polars_clustereval as ce
+
+con = duckdb.connect()
+ce.register(con)
+macros = "SELECT DISTINCT function_name FROM duckdb_functions() WHERE schema_name = 'clustereval'"
+print(*sorted(name for (name,) in con.execute(macros).fetchall()))
+query = "SELECT clustereval.rand_score(species, kmeans) FROM read_parquet($1)"
+print(*con.execute(query, [sys.argv[1]]).fetchone())
+iris = pl.read_parquet(sys.argv[1])
+print(iris.select(ce.rand_score("species", "kmeans")).item())
+print(iris.clustereval.external_report("species", "kmeans").item(0, "rand_score"))
+"""
+
+
+def call(*command: str | Path, folder: Path) -> str:
+    process = subprocess.run(
+        [str(word) for word in command], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert process.returncode == 0, process.stdout + process.stderr
+    return process.stdout
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("dist")
+    # The wheel is built from the unpacked sdist, so that one lacks nothing the other needs.
+    call(sys.executable, "-m", "build", "--outdir", folder, ROOT, folder=folder)
+    [wheel], [sdist] = folder.glob("*.whl"), folder.glob("*.tar.gz")
+    return {"wheel": wheel, "sdist": sdist}
+
+
+@pytest.fixture(scope="module", params=["wheel", "sdist"])
+def binaries(
+    request: pytest.FixtureRequest,
+    packages: dict[str, Path],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
+    folder = tmp_path_factory.mktemp(request.param)
+    call(sys.executable, "-m", "venv", "--without-pip", "fresh", folder=folder)
+    python = folder / "fresh" / "bin" / "python"
+    pip = (sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check")
+    call(*pip, "install", "--quiet", packages[request.param], folder=folder)
+    return python.parent
+
+
+def test_what_the_packages_carry(packages: dict[str, Path]) -> None:
+    with zipfile.ZipFile(packages["wheel"]) as wheel:
+        carried = set(wheel.namelist())
+    modules = {path.relative_to(ROOT) for path in (ROOT / "polars_clustereval").glob("*.py*")}
+    rooms = {Path("polars_clustereval") / path.relative_to(ROOT) for path in ROOT.glob("sql/*.sql")}
+    assert {str(path) for path in modules | rooms} <= carried
+    assert {name.partition("/")[0] for name in carried} == {
+        "polars_clustereval",
+        "polars_clustereval-0.1.0.dist-info",
+    }
+    with tarfile.open(packages["sdist"]) as sdist:
+        names = {name.partition("/")[2] for name in sdist.getnames()}
+    assert {"LICENSE", "README.md", "sql/labels.sql", "tests/test_install.py"} <= names
+
+
+def test_use_from_python(binaries: Path, tmp_path: Path) -> None:
+    out = call(binaries / "python", "-I", "-W", "error", "-c", USE, IRIS, folder=tmp_path)
+    macros, *scores = out.splitlines()
+    assert macros.split() == MACROS
+    assert [float(score) for score in scores] == pytest.approx([0.879732] * 3, abs=5e-7)
+
+
+@pytest.mark.parametrize("wing", ["duckdb", "polars"])
+def test_use_from_the_command_line(binaries: Path, tmp_path: Path, wing: str) -> None:
+    program = binaries / "clustereval"
+    assert call(program, "--version", folder=tmp_path) == "clustereval 0.1.0\n"
+    assert call(program, "sql", folder=tmp_path).count("CREATE OR REPLACE MACRO") == len(
+        re.findall("CREATE OR REPLACE MACRO", SQL)
+    )
+    columns = ("--label", "species", "--cluster", "kmeans", "--engine", wing)
+    table = call(program, "external", IRIS, *columns, folder=tmp_path)
+    for value in ("0.879732", "0.730238", "0.755119", "0.820808"):
+        assert f" {value} " in table

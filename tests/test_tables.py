@@ -1,0 +1,213 @@
+"""The tables: cells, pair counts, clusters, labels and records, row by row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+from itertools import combinations
+from math import log
+from typing import Any
+
+import polars as pl
+import pytest
+from brute import groups, pair_counts
+from compare import assert_rows
+from engines import Engine, report
+from hypothesis import given
+from hypothesis import strategies as st
+
+TABLES = ("contingency_matrix", "pair_counts", "external_cluster_report", "external_label_report")
+
+Rows = list[tuple[int, int]]
+ROWS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=30)
+KNOWN: Rows = [(1, 5), (1, 5), (1, 6), (2, 5), (2, 5), (3, 6), (3, 7)]
+
+
+def frame_of(rows: list[tuple[Any, ...]], *more: str) -> pl.DataFrame:
+    names = ("label", "cluster", *more)
+    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.Int64), orient="row")
+
+
+def entropy(counts: list[int]) -> float:
+    n = sum(counts)
+    return sum(m / n * log(n / m) for m in sorted(counts) if m < n)
+
+
+def cells(rows: Rows) -> list[dict[str, Any]]:
+    return [
+        {"label": u, "cluster": v, "n": n, "copies": 1}
+        for (u, v), n in sorted(Counter(rows).items())
+    ]
+
+
+def clusters(rows: Rows) -> list[dict[str, Any]]:
+    return [
+        {
+            "cluster": v,
+            "n": len(members),
+            "n_labels": len(set(members)),
+            "majority_label": majority(members),
+            "majority_n": members.count(majority(members)),
+            "purity": members.count(majority(members)) / len(members),
+            "entropy": entropy(list(Counter(members).values())),
+            "joined_pairs": Decimal(sum(a != b for a, b in combinations(members, 2))),
+        }
+        for v, members in sorted(members_of(rows).items())
+    ]
+
+
+def labels(rows: Rows) -> list[dict[str, Any]]:
+    names = {
+        "cluster": "label",
+        "n_labels": "n_clusters",
+        "majority_label": "majority_cluster",
+        "purity": "recall",
+        "joined_pairs": "split_pairs",
+    }
+    swapped = clusters([(v, u) for u, v in rows])
+    return [{names.get(name, name): value for name, value in row.items()} for row in swapped]
+
+
+def members_of(rows: Rows) -> dict[int, list[int]]:
+    return {v: sorted(u for u, other in rows if other == v) for v in {v for _, v in rows}}
+
+
+def majority(members: list[int]) -> int:
+    """The most frequent; of several the lowest."""
+    return min(members, key=lambda u: (-members.count(u), u))
+
+
+def pairs(rows: Rows) -> list[dict[str, Any]]:
+    label, cluster = zip(*rows, strict=True)
+    return [{name: Decimal(n) for name, n in pair_counts(label, cluster)._asdict().items()}]
+
+
+EXPECTED = dict(zip(TABLES, (cells, pairs, clusters, labels), strict=True))
+
+
+@pytest.mark.parametrize("function", TABLES)
+@given(rows=ROWS)
+def test_each_row(engine: Engine, function: str, rows: Rows) -> None:
+    assert_rows(engine.table(function, frame_of(rows)), EXPECTED[function](rows))
+
+
+@pytest.mark.parametrize("function", TABLES)
+@given(rows=ROWS)
+def test_each_partition(engine: Engine, function: str, rows: Rows) -> None:
+    frame = frame_of([(u, v, i % 3) for i, (u, v) in enumerate(rows)], "run")
+    wanted = [
+        {"run": run} | row
+        for run in range(min(3, len(rows)))
+        for row in EXPECTED[function](rows[run::3])
+    ]
+    assert_rows(engine.table(function, frame, partition_by="run"), wanted)
+
+
+@pytest.mark.parametrize("function", TABLES)
+def test_weights_nulls_and_dropped_noise(engine: Engine, function: str) -> None:
+    counted = [(u, v, n) for (u, v), n in Counter(KNOWN).items()]
+    more = [(None, 5, 4), (1, None, 2), (8, 8, 0), (1, -1, 3)]
+    frame = frame_of([*counted, *more], "w")
+    rows = engine.table(function, frame, weight="w", noise=-1, noise_as="drop")
+    assert_rows(rows, EXPECTED[function](KNOWN))
+
+
+def test_known_clusters(engine: Engine) -> None:
+    rows = engine.table("external_cluster_report", frame_of(KNOWN))
+    columns = ("cluster", "n", "n_labels", "majority_label", "majority_n", "joined_pairs")
+    assert [tuple(row[name] for name in columns) for row in rows] == [
+        (5, 4, 2, 1, 2, 4),
+        (6, 2, 2, 1, 1, 1),
+        (7, 1, 1, 3, 1, 0),
+    ]
+
+
+def test_known_labels(engine: Engine) -> None:
+    rows = engine.table("external_label_report", frame_of(KNOWN))
+    columns = ("label", "n", "n_clusters", "majority_cluster", "majority_n", "split_pairs")
+    assert [tuple(row[name] for name in columns) for row in rows] == [
+        (1, 3, 2, 5, 2, 2),
+        (2, 2, 1, 5, 2, 0),
+        (3, 2, 2, 6, 1, 1),
+    ]
+
+
+def test_cells_of_singleton_noise(engine: Engine) -> None:
+    frame = frame_of([(1, 5), (1, -1), (1, -1), (2, -1)])
+    rows = engine.table("contingency_matrix", frame, noise=-1, noise_as="singletons")
+    by_label = sorted(tuple(row.values()) for row in rows if row["cluster"] is None)
+    assert by_label == [(1, None, 1, 2), (2, None, 1, 1)]
+    assert [tuple(row.values()) for row in rows if row["cluster"] is not None] == [(1, 5, 1, 1)]
+
+
+@pytest.mark.parametrize("function", ["pair_counts", "external_label_report"])
+def test_singleton_noise_is_unique_clusters(engine: Engine, function: str) -> None:
+    noisy = frame_of([(1, 5), (1, 5), (1, -1), (1, -1), (2, 5), (2, -1), (2, -1)])
+    unique = frame_of([(1, 5), (1, 5), (1, 11), (1, 12), (2, 5), (2, 13), (2, 14)])
+    rows = engine.table(function, noisy, noise=-1, noise_as="singletons")
+    assert_rows(rows, engine.table(function, unique))
+
+
+@pytest.mark.parametrize("function", TABLES)
+def test_no_rows(engine: Engine, function: str) -> None:
+    frame = frame_of([(None, 1), (1, None)])
+    rows = engine.table(function, frame)
+    if function == "pair_counts":
+        assert rows == [dict.fromkeys(("tp", "fp", "fn", "tn"), 0)]
+    else:
+        assert rows == []
+
+
+# Records
+
+
+def samples(rows: Rows, ids: list[int]) -> list[dict[str, Any]]:
+    by_label, by_cluster = (groups(side) for side in zip(*rows, strict=True))
+    found = []
+    for i, (u, v) in enumerate(rows):
+        both = len(by_label[u] & by_cluster[v])
+        found.append(
+            {
+                "id": ids[i],
+                "label": u,
+                "cluster": v,
+                "bcubed_precision": both / len(by_cluster[v]),
+                "bcubed_recall": both / len(by_label[u]),
+            }
+        )
+    return sorted(found, key=lambda row: row["id"])
+
+
+@given(rows=ROWS, random=st.randoms(use_true_random=False))
+def test_each_record(engine: Engine, rows: Rows, random: Any) -> None:
+    ids = list(range(100, 100 + len(rows)))
+    random.shuffle(ids)
+    frame = frame_of([(*row, i) for row, i in zip(rows, ids, strict=True)], "key")
+    assert_rows(engine.table("bcubed_samples", frame, id="key"), samples(rows, ids))
+
+
+def test_records_are_numbered_from_0(engine: Engine) -> None:
+    rows = engine.table("bcubed_samples", frame_of(KNOWN))
+    assert_rows(rows, samples(KNOWN, list(range(len(KNOWN)))))
+
+
+def test_records_of_each_partition(engine: Engine) -> None:
+    frame = frame_of([(*row, i, i % 2) for i, row in enumerate(KNOWN)], "key", "run")
+    wanted = [
+        {"run": run} | row
+        for run in (0, 1)
+        for row in samples(KNOWN[run::2], list(range(run, len(KNOWN), 2)))
+    ]
+    assert_rows(engine.table("bcubed_samples", frame, id="key", partition_by="run"), wanted)
+
+
+@pytest.mark.parametrize("noise_as", ["cluster", "drop", "singletons"])
+def test_the_mean_of_the_records_is_the_score(engine: Engine, noise_as: str) -> None:
+    frame = frame_of([*KNOWN, (1, -1), (1, -1), (2, -1), (None, 5), (1, None)])
+    arguments: dict[str, Any] = {"noise": -1, "noise_as": noise_as}
+    rows = engine.table("bcubed_samples", frame, **arguments)
+    [whole] = report(engine, frame, **arguments)
+    assert len(rows) == whole["n"]
+    for name in ("bcubed_precision", "bcubed_recall"):
+        mean = sum(row[name] for row in rows) / len(rows)
+        assert mean == pytest.approx(whole[name], abs=1e-12), name
