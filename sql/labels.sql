@@ -317,15 +317,13 @@ CREATE OR REPLACE MACRO clustereval._sizes(counts) AS
 CREATE OR REPLACE MACRO clustereval._sum_pairs(counts) AS
   list_sum(list_transform(clustereval._sizes(counts), lambda __ce_n: clustereval._pairs(__ce_n)));
 
--- {n, tp, fp, fn, tn, n_labels, n_clusters}
+-- {n, tp, fp, fn, tn, excess}: rows, counts of pairs, and fn - fp.
 CREATE OR REPLACE MACRO clustereval._pair_statistics(label, cluster) AS
   list_transform(
     list_transform(
       [clustereval._histograms(label, cluster)],
       lambda __ce_h: {
         'n': CAST(list_sum(map_values(__ce_h['cells'])) AS BIGINT),
-        'n_labels': len(map_values(__ce_h['labels'])),
-        'n_clusters': len(map_values(__ce_h['clusters'])),
         'in_cells': clustereval._sum_pairs(__ce_h['cells']),
         'in_labels': clustereval._sum_pairs(__ce_h['labels']),
         'in_clusters': clustereval._sum_pairs(__ce_h['clusters'])
@@ -333,12 +331,14 @@ CREATE OR REPLACE MACRO clustereval._pair_statistics(label, cluster) AS
     ),
     lambda __ce_s: {
       'n': __ce_s['n'],
-      'n_labels': __ce_s['n_labels'],
-      'n_clusters': __ce_s['n_clusters'],
-      'tp': __ce_s['in_cells'],
-      'fp': __ce_s['in_clusters'] - __ce_s['in_cells'],
-      'fn': __ce_s['in_labels'] - __ce_s['in_cells'],
-      'tn': clustereval._pairs(__ce_s['n']) - __ce_s['in_labels'] - __ce_s['in_clusters'] + __ce_s['in_cells']
+      'tp': CAST(__ce_s['in_cells'] AS DOUBLE),
+      'fp': CAST(__ce_s['in_clusters'] - __ce_s['in_cells'] AS DOUBLE),
+      'fn': CAST(__ce_s['in_labels'] - __ce_s['in_cells'] AS DOUBLE),
+      'tn': CAST(
+        clustereval._pairs(__ce_s['n']) - __ce_s['in_labels'] - __ce_s['in_clusters']
+        + __ce_s['in_cells'] AS DOUBLE
+      ),
+      'excess': CAST(__ce_s['in_labels'] - __ce_s['in_clusters'] AS DOUBLE)
     }
   )[1];
 

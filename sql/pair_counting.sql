@@ -2,124 +2,84 @@
 --   tp  same label, same cluster          fp  same cluster, different label
 --   fn  same label, different cluster     tn  different in both
 -- Every index is one private macro over these counts (here) behind one public macro over columns (in
--- the second half) and one column of external_report. Products of counts are taken of their shares of
--- all pairs, in DOUBLE: the counts are exact, so nothing is lost, and nothing can overflow.
+-- the second half) and one column of external_report. The counts are exact integers turned to DOUBLE,
+-- in which no product of them overflows; only a difference of two is taken before.
 
 ---------------------------------------------------------------------------------------------------
 -- Formulas
 ---------------------------------------------------------------------------------------------------
 
--- Share of all pairs.
-CREATE OR REPLACE MACRO clustereval._share(x, tp, fp, fn, tn) AS
-  clustereval._ratio(x, tp + fp + fn + tn);
-
 CREATE OR REPLACE MACRO clustereval._rand_score(tp, fp, fn, tn) AS
-  CASE WHEN fp + fn = 0 THEN 1.0 ELSE clustereval._share(tp + tn, tp, fp, fn, tn) END;
+  CASE WHEN fp + fn = 0 THEN 1.0 ELSE (tp + tn) / (tp + fp + fn + tn) END;
 
--- Over shares s of all pairs. The denominator is a sum of products, so it does not cancel.
-CREATE OR REPLACE MACRO clustereval._adjusted_rand_share(tp, fp, fn, tn) AS
-  clustereval._ratio(
-    2 * (tp * tn - fn * fp), (tp + fn) * (fn + tn) + (tp + fp) * (fp + tn)
-  );
-
+-- The denominator is a sum of products, so it does not cancel.
 CREATE OR REPLACE MACRO clustereval._adjusted_rand_score(tp, fp, fn, tn) AS
   CASE
     WHEN fp + fn = 0 THEN 1.0
-    ELSE clustereval._adjusted_rand_share(
-      clustereval._share(tp, tp, fp, fn, tn), clustereval._share(fp, tp, fp, fn, tn),
-      clustereval._share(fn, tp, fp, fn, tn), clustereval._share(tn, tp, fp, fn, tn)
-    )
+    ELSE 2.0 * (tp * tn - fn * fp) / ((tp + fn) * (fn + tn) + (tp + fp) * (fp + tn))
   END;
-
-CREATE OR REPLACE MACRO clustereval._pair_precision(tp, fp, fn, tn) AS
-  clustereval._ratio(tp, tp + fp);
-
-CREATE OR REPLACE MACRO clustereval._pair_recall(tp, fp, fn, tn) AS
-  clustereval._ratio(tp, tp + fn);
 
 -- scikit-learn's 0 where no pair is together in both, even if none is together in either.
 CREATE OR REPLACE MACRO clustereval._fowlkes_mallows_score(tp, fp, fn, tn) AS
-  CASE
-    WHEN tp = 0 THEN 0.0
-    ELSE sqrt(clustereval._ratio(tp, tp + fp)) * sqrt(clustereval._ratio(tp, tp + fn))
-  END;
+  CASE WHEN tp = 0 THEN 0.0 ELSE sqrt(tp / (tp + fp)) * sqrt(tp / (tp + fn)) END;
+
+CREATE OR REPLACE MACRO clustereval._pair_precision(tp, fp, fn, tn) AS tp / NULLIF(tp + fp, 0);
+
+CREATE OR REPLACE MACRO clustereval._pair_recall(tp, fp, fn, tn) AS tp / NULLIF(tp + fn, 0);
 
 CREATE OR REPLACE MACRO clustereval._pair_f_score(tp, fp, fn, tn, beta) AS
-  clustereval._ratio(
-    (1.0 + beta * beta) * CAST(tp AS DOUBLE),
-    (1.0 + beta * beta) * CAST(tp AS DOUBLE) + beta * beta * CAST(fn AS DOUBLE) + CAST(fp AS DOUBLE)
-  );
+  (1.0 + beta * beta) * tp / NULLIF((1.0 + beta * beta) * tp + beta * beta * fn + fp, 0);
 
-CREATE OR REPLACE MACRO clustereval._jaccard_index(tp, fp, fn, tn) AS
-  clustereval._ratio(tp, tp + fp + fn);
+CREATE OR REPLACE MACRO clustereval._jaccard_index(tp, fp, fn, tn) AS tp / NULLIF(tp + fp + fn, 0);
 
-CREATE OR REPLACE MACRO clustereval._mirkin_metric(tp, fp, fn, tn) AS
-  2.0 * CAST(fp + fn AS DOUBLE);
+CREATE OR REPLACE MACRO clustereval._mirkin_metric(tp, fp, fn, tn) AS 2.0 * (fp + fn);
 
 CREATE OR REPLACE MACRO clustereval._hubert_index(tp, fp, fn, tn) AS
-  clustereval._share(tp + tn - fp - fn, tp, fp, fn, tn);
+  (tp + tn - fp - fn) / NULLIF(tp + fp + fn + tn, 0);
 
 CREATE OR REPLACE MACRO clustereval._kulczynski_index(tp, fp, fn, tn) AS
-  (clustereval._ratio(tp, tp + fp) + clustereval._ratio(tp, tp + fn)) / 2.0;
+  (tp / NULLIF(tp + fp, 0) + tp / NULLIF(tp + fn, 0)) / 2.0;
 
-CREATE OR REPLACE MACRO clustereval._mcnemar_index(tp, fp, fn, tn) AS
-  clustereval._ratio(fn - fp, sqrt(CAST(fn + fp AS DOUBLE)));
-
-CREATE OR REPLACE MACRO clustereval._phi_share(tp, fp, fn, tn) AS
-  clustereval._ratio(
-    tp * tn - fn * fp, sqrt((tp + fn) * (tp + fp)) * sqrt((fn + tn) * (fp + tn))
-  );
+-- excess = fn - fp, from the integers: it may be far less than either.
+CREATE OR REPLACE MACRO clustereval._mcnemar_index(tp, fp, fn, tn, excess) AS
+  excess / NULLIF(sqrt(fn + fp), 0);
 
 CREATE OR REPLACE MACRO clustereval._phi_index(tp, fp, fn, tn) AS
-  clustereval._phi_share(
-    clustereval._share(tp, tp, fp, fn, tn), clustereval._share(fp, tp, fp, fn, tn),
-    clustereval._share(fn, tp, fp, fn, tn), clustereval._share(tn, tp, fp, fn, tn)
-  );
+  (tp * tn - fn * fp) / NULLIF(sqrt((tp + fn) * (tp + fp)) * sqrt((fn + tn) * (fp + tn)), 0);
 
 CREATE OR REPLACE MACRO clustereval._rogers_tanimoto_index(tp, fp, fn, tn) AS
-  clustereval._ratio(tp + tn, tp + tn + 2 * (fp + fn));
+  (tp + tn) / NULLIF(tp + tn + 2 * (fp + fn), 0);
 
 CREATE OR REPLACE MACRO clustereval._russell_rao_index(tp, fp, fn, tn) AS
-  clustereval._share(tp, tp, fp, fn, tn);
+  tp / NULLIF(tp + fp + fn + tn, 0);
 
 CREATE OR REPLACE MACRO clustereval._sokal_sneath_1_index(tp, fp, fn, tn) AS
-  clustereval._ratio(tp, tp + 2 * (fp + fn));
+  tp / NULLIF(tp + 2 * (fp + fn), 0);
 
 CREATE OR REPLACE MACRO clustereval._sokal_sneath_2_index(tp, fp, fn, tn) AS
-  clustereval._ratio(2 * (tp + tn), 2 * (tp + tn) + fp + fn);
+  (tp + tn) / NULLIF(tp + tn + (fp + fn) / 2, 0);
 
--- (FM - E) / (1 - E) with E = sqrt(pq), p and q the shares of pairs together by label and by cluster.
--- 1 - sqrt(pq) is written ((1 - p) + p (1 - q)) / (1 + sqrt(pq)): it does not cancel near 1.
-CREATE OR REPLACE MACRO clustereval._adjusted_fowlkes_mallows_share(tp, fp, fn, tn) AS
-  clustereval._ratio(
-    (tp * tn - fn * fp) * (1.0 + sqrt((tp + fn) * (tp + fp))),
-    sqrt((tp + fn) * (tp + fp)) * ((fp + tn) + (tp + fn) * (fn + tn))
-  );
+-- (FM - E) / (1 - E) with E = sqrt(pq) / all, p and q the pairs together by label and by cluster;
+-- together = sqrt(pq). all - sqrt(pq) is written (all (all - p) + p (all - q)) / (all + sqrt(pq)),
+-- which does not cancel where both are near all.
+CREATE OR REPLACE MACRO clustereval._adjusted_fowlkes_mallows(tp, fp, fn, tn, together) AS
+  (tp * tn - fn * fp) * (tp + fp + fn + tn + together)
+  / NULLIF(together * ((tp + fp + fn + tn) * (fp + tn) + (tp + fn) * (fn + tn)), 0);
 
 CREATE OR REPLACE MACRO clustereval._adjusted_fowlkes_mallows_score(tp, fp, fn, tn) AS
-  clustereval._adjusted_fowlkes_mallows_share(
-    clustereval._share(tp, tp, fp, fn, tn), clustereval._share(fp, tp, fp, fn, tn),
-    clustereval._share(fn, tp, fp, fn, tn), clustereval._share(tn, tp, fp, fn, tn)
-  );
+  clustereval._adjusted_fowlkes_mallows(tp, fp, fn, tn, sqrt((tp + fn) * (tp + fp)));
 
--- n rows; linked = the sum over rows of (others with its label) x (others with its cluster), here as a
--- share of the squared number of pairs. The expectation counts disjoint pairs of pairs; multiplied
--- out, the leading terms are those of adjusted_rand_score and the rest is of order 1 / n.
-CREATE OR REPLACE MACRO clustereval._multinomial_adjusted_rand_share(tp, fp, fn, tn, n, linked) AS
-  clustereval._ratio(
-    tp * tn - fn * fp - 4.0 * tp / n + linked,
-    ((tp + fn) * (fn + tn) + (tp + fp) * (fp + tn)) / 2.0
-    - ((2.0 * tp + fp + fn) * (2.0 * n - 3.0) + 2.0 * tp) / (n * (n - 1.0))
-    + linked
-  );
-
+-- n rows; linked = the sum over rows of (others with its label) x (others with its cluster). The
+-- expectation counts disjoint pairs of pairs; multiplied out, the leading terms are those of
+-- adjusted_rand_score and the rest is less by an order of n.
 CREATE OR REPLACE MACRO clustereval._multinomial_adjusted_rand_score(tp, fp, fn, tn, n, linked) AS
   CASE
-    WHEN n >= 4 THEN clustereval._multinomial_adjusted_rand_share(
-      clustereval._share(tp, tp, fp, fn, tn), clustereval._share(fp, tp, fp, fn, tn),
-      clustereval._share(fn, tp, fp, fn, tn), clustereval._share(tn, tp, fp, fn, tn),
-      CAST(n AS DOUBLE),
-      clustereval._share(linked, tp, fp, fn, tn) / CAST(tp + fp + fn + tn AS DOUBLE)
+    WHEN n >= 4
+    THEN (tp * tn - fn * fp - 2 * (n - 1) * tp + linked)
+    / NULLIF(
+      ((tp + fn) * (fn + tn) + (tp + fp) * (fp + tn)) / 2
+      - (2 * tp + fp + fn) * (n - 1.5) - tp + linked,
+      0
     )
   END;
 
@@ -255,7 +215,9 @@ COMMENT ON MACRO clustereval.kulczynski_index IS
 CREATE OR REPLACE MACRO clustereval.mcnemar_index(label, cluster) AS
   list_transform(
     [clustereval._pair_statistics(label, cluster)],
-    lambda __ce_s: clustereval._mcnemar_index(__ce_s['tp'], __ce_s['fp'], __ce_s['fn'], __ce_s['tn'])
+    lambda __ce_s: clustereval._mcnemar_index(
+      __ce_s['tp'], __ce_s['fp'], __ce_s['fn'], __ce_s['tn'], __ce_s['excess']
+    )
   )[1];
 COMMENT ON MACRO clustereval.mcnemar_index IS
 '(fn - fp) / sqrt(fn + fp), the signed root of McNemar''s statistic: > 0 where clusters split labels more than they join them. Best 0. Equal partitions: NULL. Source: McNemar (1947), doi:10.1007/BF02295996.';
@@ -332,11 +294,11 @@ CREATE OR REPLACE MACRO clustereval._linked_statistics(label, cluster) AS
     lambda __ce_l: {
       'n': __ce_l['pairs']['n'], 'tp': __ce_l['pairs']['tp'], 'fp': __ce_l['pairs']['fp'], 'fn': __ce_l['pairs']['fn'],
       'tn': __ce_l['pairs']['tn'],
-      'linked': list_sum(list_transform(
+      'linked': CAST(list_sum(list_transform(
         __ce_l['cells'],
         lambda __ce_c: clustereval._wide(__ce_c['n']) * clustereval._wide(__ce_c['a'] - 1)
           * clustereval._wide(__ce_c['b'] - 1)
-      ))
+      )) AS DOUBLE)
     }
   )[1];
 
