@@ -131,7 +131,9 @@ def to_sql(
     }
     for table in arguments["tbl"].find_all(exp.Identifier):
         table.set("quoted", True)
-    query = _Expansion(partitioned=partition_by is not None, named=id is not None).query(
+    query = _Expansion(
+        partitioned=partition_by is not None, weighted=weight is not None, named=id is not None
+    ).query(
         f"_{name}" if f"_{name}" in _definitions() else name, arguments
     )
     if not adjusted:
@@ -228,8 +230,9 @@ class _Expansion:
     each gets the number of its call.
     """
 
-    def __init__(self, *, partitioned: bool, named: bool) -> None:
+    def __init__(self, *, partitioned: bool, weighted: bool, named: bool) -> None:
         self._partitioned = partitioned
+        self._weighted = weighted
         self._named = named
         self._calls = 0
         self._ctes: list[exp.CTE] = []
@@ -288,6 +291,13 @@ class _Expansion:
             return exp.true()
         if call.name == "_is_absent":
             return exp.convert(not self._partitioned)
+        if call.name == "_is_unweighted":
+            return exp.convert(not self._weighted)
+        if call.name == "_sum":
+            return exp.Sum(this=_rewritten(call.expressions[0].copy(), self._replacement))
+        if call.name == "_is_noise":
+            cluster, noise = call.expressions
+            return exp.func("COALESCE", exp.EQ(this=cluster.copy(), expression=noise.copy()), exp.false())
         if call.name == "_is_default_id":
             return exp.convert(not self._named)
         if call.name == "_row_id":

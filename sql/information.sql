@@ -96,54 +96,14 @@ CREATE OR REPLACE MACRO clustereval._adjusted_mutual_info_score(
     )
   END;
 
--- One row a partition: mi, hl and hc. The deviances of the cells there are, and the expected share of
--- the cells there are not, which needs exact integers.
-CREATE OR REPLACE MACRO clustereval._information_totals(__ce_row_counts, __ce_sized_cells) AS TABLE
-  WITH __ce_multiplied AS (
-    SELECT
-      __ce_x.__ce_partition,
-      __ce_r.__ce_total,
-      __ce_x.__ce_copies,
-      __ce_x.__ce_n,
-      __ce_x.__ce_a,
-      __ce_x.__ce_b,
-      clustereval._wide(__ce_x.__ce_a) * clustereval._wide(__ce_x.__ce_b) AS __ce_product,
-      clustereval._wide(__ce_x.__ce_n) * clustereval._wide(__ce_r.__ce_total) AS __ce_scaled
-    FROM query_table(__ce_sized_cells) AS __ce_x
-    JOIN query_table(__ce_row_counts) AS __ce_r
-      ON __ce_r.__ce_partition IS NOT DISTINCT FROM __ce_x.__ce_partition
-  ),
-  __ce_measured AS (
-    SELECT
-      *,
-      CAST(__ce_copies AS DOUBLE) * __ce_n / __ce_total AS __ce_share,
-      CAST(__ce_n AS DOUBLE) AS __ce_count,
-      CAST(__ce_product AS DOUBLE) / __ce_total AS __ce_mean,
-      CAST(__ce_scaled - __ce_product AS DOUBLE) / __ce_total AS __ce_d,
-      CAST(__ce_scaled - __ce_product AS DOUBLE) / CAST(__ce_scaled + __ce_product AS DOUBLE) AS __ce_v
-    FROM __ce_multiplied
-  ),
-  __ce_summed AS (
-    SELECT
-      __ce_partition,
-      MAX(__ce_total) AS __ce_total,
-      SUM(__ce_copies * clustereval._deviance(__ce_count, __ce_mean, __ce_d, __ce_v)) AS __ce_deviance,
-      SUM(__ce_copies * __ce_product) AS __ce_covered,
-      SUM(__ce_share * clustereval._log_ratio(__ce_b, __ce_n)) AS __ce_hl,
-      SUM(__ce_share * clustereval._log_ratio(__ce_a, __ce_n)) AS __ce_hc
-    FROM __ce_measured
-    GROUP BY __ce_partition
-  )
-  SELECT
-    __ce_partition,
-    (
-      __ce_deviance
-      + CAST(clustereval._wide(__ce_total) * clustereval._wide(__ce_total) - __ce_covered AS DOUBLE)
-      / CAST(__ce_total AS DOUBLE)
-    ) / CAST(__ce_total AS DOUBLE) AS __ce_mi,
-    __ce_hl,
-    __ce_hc
-  FROM __ce_summed;
+-- The mutual information of n rows from two sums over the cells there are: their deviances, and the
+-- products of the sizes of their label and cluster. What the products lack of n^2 is the expected share
+-- of the cells there are not, and needs exact integers.
+CREATE OR REPLACE MACRO clustereval._mutual_information(n, deviance, covered) AS
+  (
+    deviance
+    + CAST(clustereval._wide(n) * clustereval._wide(n) - covered AS DOUBLE) / CAST(n AS DOUBLE)
+  ) / CAST(n AS DOUBLE);
 
 ---------------------------------------------------------------------------------------------------
 -- The expected mutual information of two labelings with given sizes, under random permutation.
@@ -355,10 +315,10 @@ CREATE OR REPLACE MACRO clustereval._expected(
   __ce_summed AS (
     SELECT
       __ce_partition,
-      SUM(__ce_weight * __ce_d1) AS __ce_emi,
-      SUM(CASE WHEN __ce_stride > 1 THEN __ce_weight * __ce_d1 ELSE 0.0 END) AS __ce_strided,
-      SUM(__ce_weight * __ce_x1 * clustereval._log_ratio_at(__ce_b, __ce_x1, __ce_vb)) AS __ce_ehl,
-      SUM(__ce_weight * __ce_x1 * clustereval._log_ratio_at(__ce_a, __ce_x1, __ce_va)) AS __ce_ehc
+      clustereval._sum(__ce_weight * __ce_d1) AS __ce_emi,
+      clustereval._sum(CASE WHEN __ce_stride > 1 THEN __ce_weight * __ce_d1 ELSE 0.0 END) AS __ce_strided,
+      clustereval._sum(__ce_weight * __ce_x1 * clustereval._log_ratio_at(__ce_b, __ce_x1, __ce_vb)) AS __ce_ehl,
+      clustereval._sum(__ce_weight * __ce_x1 * clustereval._log_ratio_at(__ce_a, __ce_x1, __ce_va)) AS __ce_ehc
     FROM __ce_weighted
     -- Probabilities that underflow add nothing. The condition also keeps DuckDB 2 from pulling all
     -- stages into one expression below the join, which takes twice as long.
@@ -368,9 +328,9 @@ CREATE OR REPLACE MACRO clustereval._expected(
   __ce_strided_pairs AS (
     SELECT
       __ce_partition,
-      SUM(__ce_times * (__ce_a / __ce_n) * (__ce_b / __ce_n) * clustereval._log_ratio(__ce_n, __ce_a))
+      clustereval._sum(__ce_times * (__ce_a / __ce_n) * (__ce_b / __ce_n) * clustereval._log_ratio(__ce_n, __ce_a))
         AS __ce_ehl,
-      SUM(__ce_times * (__ce_a / __ce_n) * (__ce_b / __ce_n) * clustereval._log_ratio(__ce_n, __ce_b))
+      clustereval._sum(__ce_times * (__ce_a / __ce_n) * (__ce_b / __ce_n) * clustereval._log_ratio(__ce_n, __ce_b))
         AS __ce_ehc
     FROM __ce_planned
     WHERE __ce_stride > 1
@@ -405,29 +365,28 @@ CREATE OR REPLACE MACRO clustereval._cell_deviance(total, n, a, b) AS
     )
   );
 
--- {mi, hl, hc} as _information_totals.
+-- {mi, hl, hc}.
 CREATE OR REPLACE MACRO clustereval._information_statistics(label, cluster) AS
   list_transform(
     [clustereval._cell_statistics(label, cluster)],
     lambda __ce_s: {
-      'mi': (
-        list_sum(list_transform(
+      'mi': clustereval._mutual_information(
+        __ce_s['n'],
+        clustereval._list_sum(list_transform(
           __ce_s['cells'],
           lambda __ce_c: clustereval._cell_deviance(__ce_s['n'], __ce_c['n'], __ce_c['a'], __ce_c['b'])
+        )),
+        list_sum(list_transform(
+          __ce_s['cells'],
+          lambda __ce_c: clustereval._wide(__ce_c['a']) * clustereval._wide(__ce_c['b'])
         ))
-        + CAST(
-          clustereval._wide(__ce_s['n']) * clustereval._wide(__ce_s['n'])
-          - list_sum(list_transform(
-            __ce_s['cells'], lambda __ce_c: clustereval._wide(__ce_c['a']) * clustereval._wide(__ce_c['b'])
-          )) AS DOUBLE
-        ) / CAST(__ce_s['n'] AS DOUBLE)
-      ) / CAST(__ce_s['n'] AS DOUBLE),
-      'hl': list_sum(list_transform(
+      ),
+      'hl': clustereval._list_sum(list_transform(
         __ce_s['cells'],
         lambda __ce_c: clustereval._ratio(__ce_c['n'], __ce_s['n'])
           * clustereval._log_ratio(__ce_c['b'], __ce_c['n'])
       )),
-      'hc': list_sum(list_transform(
+      'hc': clustereval._list_sum(list_transform(
         __ce_s['cells'],
         lambda __ce_c: clustereval._ratio(__ce_c['n'], __ce_s['n'])
           * clustereval._log_ratio(__ce_c['a'], __ce_c['n'])
@@ -530,12 +489,12 @@ CREATE OR REPLACE MACRO clustereval._overlap_sums(p) AS
   list_transform(
     [clustereval._overlap_nodes_of(p)],
     lambda __ce_n: {
-      'emi': list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x['emi'])),
-      'ehl': list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x['hl'])) + CASE
+      'emi': clustereval._list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x['emi'])),
+      'ehl': clustereval._list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x['hl'])) + CASE
         WHEN p['stride'] > 1 THEN p['times'] * (p['a'] / p['n']) * (p['b'] / p['n']) * clustereval._log_ratio(p['n'], p['a'])
         ELSE 0.0
       END,
-      'ehc': list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x['hc'])) + CASE
+      'ehc': clustereval._list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x['hc'])) + CASE
         WHEN p['stride'] > 1 THEN p['times'] * (p['a'] / p['n']) * (p['b'] / p['n']) * clustereval._log_ratio(p['n'], p['b'])
         ELSE 0.0
       END
@@ -568,9 +527,9 @@ CREATE OR REPLACE MACRO clustereval._expected_statistics(label, cluster) AS
       )
     ),
     lambda __ce_x: {
-      'emi': list_sum(list_transform(__ce_x, lambda __ce_y: __ce_y['emi'])),
-      'ehl': list_sum(list_transform(__ce_x, lambda __ce_y: __ce_y['ehl'])),
-      'ehc': list_sum(list_transform(__ce_x, lambda __ce_y: __ce_y['ehc']))
+      'emi': clustereval._list_sum(list_transform(__ce_x, lambda __ce_y: __ce_y['emi'])),
+      'ehl': clustereval._list_sum(list_transform(__ce_x, lambda __ce_y: __ce_y['ehl'])),
+      'ehc': clustereval._list_sum(list_transform(__ce_x, lambda __ce_y: __ce_y['ehc']))
     }
   )[1];
 

@@ -52,16 +52,35 @@ CREATE OR REPLACE MACRO clustereval._checked_weight(x) AS
     ELSE CAST(x AS BIGINT)
   END;
 
--- The noise value in the type of cluster; a cast that fails or changes the value is an error.
-CREATE OR REPLACE MACRO clustereval._checked_noise(x, cluster) AS
+-- TRUE where weight was left at its default NULL. Of a literal this is known before a row is read.
+CREATE OR REPLACE MACRO clustereval._is_unweighted(x) AS
+  x IS NULL AND coalesce(alias(x), '') = 'NULL';
+
+-- TRUE where a noise value cannot be cast to the type of cluster, or would be changed.
+CREATE OR REPLACE MACRO clustereval._is_foreign(x, cluster) AS
+  x IS NOT NULL AND NOT coalesce(
+    try(
+      CAST(cast_to_type(x, cluster) AS VARCHAR) = CAST(x AS VARCHAR)
+      OR TRY_CAST(CAST(cast_to_type(x, cluster) AS VARCHAR) AS DOUBLE)
+        = TRY_CAST(CAST(x AS VARCHAR) AS DOUBLE)
+    ),
+    FALSE
+  );
+
+-- x, if the noise value has the type of cluster.
+CREATE OR REPLACE MACRO clustereval._checked_noise(x, noise, cluster) AS
   CASE
-    WHEN x IS NOT NULL AND coalesce(try(cast_to_type(x, cluster) <> x), TRUE)
+    WHEN clustereval._is_foreign(noise, cluster)
     THEN error(concat(
-      'noise: expected a value of the type of cluster (', typeof(cluster), '), got ''', x, ''' (',
-      typeof(x), ')'
+      'noise: expected a value of the type of cluster (', typeof(cluster), '), got ''', noise, ''' (',
+      typeof(noise), ')'
     ))
-    ELSE try(cast_to_type(x, cluster))
+    ELSE x
   END;
+
+-- TRUE where a cluster is the noise value.
+CREATE OR REPLACE MACRO clustereval._is_noise(cluster, noise) AS
+  coalesce(cluster = try(cast_to_type(noise, cluster)), FALSE);
 
 -- TRUE, or the error of a _valid_… macro. Those give the text of a query, because query() is bound with
 -- the statement: a bad option is an error before any row is read, and on an empty table too.
@@ -109,10 +128,19 @@ CREATE OR REPLACE MACRO clustereval._row_id(id, number, unnamed) AS
 -- A count, wide enough that products of two counts of 1e10 rows keep every digit.
 CREATE OR REPLACE MACRO clustereval._wide(x) AS CAST(x AS DECIMAL(38, 0));
 
--- Pairs among n things, n (n - 1) / 2, with the even factor halved before the product: a quotient of
--- wide integers would go through DOUBLE.
+-- Ordered pairs among n things. Sums of these are halved once: a quotient of wide integers would go
+-- through DOUBLE.
+CREATE OR REPLACE MACRO clustereval._ordered_pairs(n) AS
+  clustereval._wide(n) * clustereval._wide(n - 1);
+
+CREATE OR REPLACE MACRO clustereval._half(x) AS clustereval._wide(x * 0.5);
+
 CREATE OR REPLACE MACRO clustereval._pairs(n) AS
-  clustereval._wide(floor(n / 2)) * clustereval._wide(2 * floor((n - 1) / 2) + 1);
+  clustereval._half(clustereval._ordered_pairs(n));
+
+-- Sums of floating-point numbers, with Kahan's correction: over 1e6 terms a plain sum may lose 1e-11.
+CREATE OR REPLACE MACRO clustereval._sum(x) AS fsum(x);
+CREATE OR REPLACE MACRO clustereval._list_sum(x) AS list_aggregate(x, 'fsum');
 
 -- x / y, NULL where y is 0.
 CREATE OR REPLACE MACRO clustereval._ratio(x, y) AS
@@ -140,25 +168,37 @@ CREATE OR REPLACE MACRO clustereval._log_ratio(x, y) AS
 ---------------------------------------------------------------------------------------------------
 
 -- One row for each (partition, label, cluster) there is, dropped rows and noise included: the only
--- macro of this side that reads the rows. What is left out has copies = 0. Without partition_by an
--- empty row (__ce_whole) stands for the one partition, so that a table without rows still has it.
+-- macro of this side that reads the rows. What is left out has copies = 0. Of the first three branches
+-- one is left in the plan for most calls, since a condition on a literal is decided before it runs: a
+-- NULL key or a sum of ones would make the one expensive GROUP BY half as slow again. The last
+-- branch stands for the one partition where there is no partition_by (__ce_whole), so that a table
+-- without rows still has it.
 CREATE OR REPLACE MACRO clustereval._groups(
   tbl, label, cluster, weight, partition_by, noise, noise_as
 ) AS TABLE
   WITH __ce_counted AS (
     SELECT
-      __ce_partition, __ce_label, __ce_cluster,
-      CAST(SUM(__ce_weight) AS BIGINT) AS __ce_n,
+      NULL AS __ce_partition,
+      label AS __ce_label,
+      cluster AS __ce_cluster,
+      CAST(COUNT(*) AS BIGINT) AS __ce_n,
       FALSE AS __ce_whole
-    FROM (
-      SELECT
-        partition_by AS __ce_partition,
-        label AS __ce_label,
-        cluster AS __ce_cluster,
-        clustereval._checked_weight(weight) AS __ce_weight
-      FROM query_table(tbl)
-    ) AS __ce_rows
-    GROUP BY __ce_partition, __ce_label, __ce_cluster
+    FROM query_table(tbl)
+    WHERE partition_by IS NULL AND clustereval._is_unweighted(weight)
+    GROUP BY label, cluster
+    UNION ALL
+    SELECT partition_by, label, cluster, CAST(COUNT(*) AS BIGINT), FALSE
+    FROM query_table(tbl)
+    WHERE partition_by IS NOT NULL AND clustereval._is_unweighted(weight)
+    GROUP BY partition_by, label, cluster
+    UNION ALL
+    SELECT
+      partition_by, label, cluster,
+      CAST(SUM(clustereval._checked_weight(weight)) AS BIGINT),
+      FALSE
+    FROM query_table(tbl)
+    WHERE NOT clustereval._is_unweighted(weight)
+    GROUP BY partition_by, label, cluster
     UNION ALL
     SELECT NULL, NULL, NULL, CAST(COUNT(*) AS BIGINT), TRUE
     FROM query_table(tbl)
@@ -175,7 +215,9 @@ CREATE OR REPLACE MACRO clustereval._groups(
     SELECT
       __ce_partition, __ce_label, __ce_cluster, __ce_n, __ce_whole,
       __ce_label IS NOT NULL AND __ce_cluster IS NOT NULL AS __ce_known,
-      coalesce(__ce_cluster = clustereval._checked_noise(noise, __ce_cluster), FALSE) AS __ce_noisy
+      clustereval._checked_noise(
+        clustereval._is_noise(__ce_cluster, noise), noise, __ce_cluster
+      ) AS __ce_noisy
     FROM __ce_counted
   )
   SELECT
@@ -246,41 +288,36 @@ CREATE OR REPLACE MACRO clustereval._sized_cells(__ce_cells, __ce_labels, __ce_c
     ON __ce_c.__ce_partition IS NOT DISTINCT FROM __ce_x.__ce_partition
     AND __ce_c.__ce_cluster IS NOT DISTINCT FROM __ce_x.__ce_cluster;
 
--- One row a partition: the four counts of unordered pairs, and how many labels and clusters there are.
-CREATE OR REPLACE MACRO clustereval._pair_totals(
-  __ce_row_counts, __ce_cells, __ce_labels, __ce_clusters
-) AS TABLE
-  WITH __ce_in_cells AS (
-    SELECT __ce_partition, SUM(clustereval._pairs(__ce_n) * __ce_copies) AS __ce_pairs
-    FROM query_table(__ce_cells)
-    GROUP BY __ce_partition
-  ),
-  __ce_in_labels AS (
-    SELECT __ce_partition, COUNT(*) AS __ce_count, SUM(clustereval._pairs(__ce_size)) AS __ce_pairs
-    FROM query_table(__ce_labels)
-    GROUP BY __ce_partition
-  ),
-  __ce_in_clusters AS (
-    SELECT
-      __ce_partition,
-      CAST(SUM(__ce_copies) AS BIGINT) AS __ce_count,
-      SUM(clustereval._pairs(__ce_size) * __ce_copies) AS __ce_pairs
-    FROM query_table(__ce_clusters)
-    GROUP BY __ce_partition
-  )
+-- One row a partition: how many labels there are, the ordered pairs of rows in them, and the rows in
+-- their largest cells.
+CREATE OR REPLACE MACRO clustereval._label_totals(__ce_labels) AS TABLE
   SELECT
-    __ce_r.__ce_partition,
-    __ce_l.__ce_count AS __ce_n_labels,
-    __ce_c.__ce_count AS __ce_n_clusters,
-    __ce_x.__ce_pairs AS __ce_tp,
-    __ce_c.__ce_pairs - __ce_x.__ce_pairs AS __ce_fp,
-    __ce_l.__ce_pairs - __ce_x.__ce_pairs AS __ce_fn,
-    clustereval._pairs(__ce_r.__ce_total) - __ce_l.__ce_pairs - __ce_c.__ce_pairs + __ce_x.__ce_pairs
-      AS __ce_tn
-  FROM query_table(__ce_row_counts) AS __ce_r
-  JOIN __ce_in_cells AS __ce_x ON __ce_x.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
-  JOIN __ce_in_labels AS __ce_l ON __ce_l.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
-  JOIN __ce_in_clusters AS __ce_c ON __ce_c.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition;
+    __ce_partition,
+    COUNT(*) AS __ce_n_labels,
+    SUM(clustereval._ordered_pairs(__ce_size)) AS __ce_in_labels,
+    SUM(__ce_majority_n) AS __ce_in_majority_labels
+  FROM query_table(__ce_labels)
+  GROUP BY __ce_partition;
+
+-- The same for clusters.
+CREATE OR REPLACE MACRO clustereval._cluster_totals(__ce_clusters) AS TABLE
+  SELECT
+    __ce_partition,
+    CAST(SUM(__ce_copies) AS BIGINT) AS __ce_n_clusters,
+    SUM(clustereval._ordered_pairs(__ce_size) * __ce_copies) AS __ce_in_clusters,
+    SUM(__ce_majority_n * __ce_copies) AS __ce_in_majority_clusters
+  FROM query_table(__ce_clusters)
+  GROUP BY __ce_partition;
+
+-- Pairs by what holds them together, from ordered pairs of n rows in cells, labels and clusters.
+CREATE OR REPLACE MACRO clustereval._tp(n, in_cells, in_labels, in_clusters) AS
+  clustereval._half(in_cells);
+CREATE OR REPLACE MACRO clustereval._fp(n, in_cells, in_labels, in_clusters) AS
+  clustereval._half(in_clusters - in_cells);
+CREATE OR REPLACE MACRO clustereval._fn(n, in_cells, in_labels, in_clusters) AS
+  clustereval._half(in_labels - in_cells);
+CREATE OR REPLACE MACRO clustereval._tn(n, in_cells, in_labels, in_clusters) AS
+  clustereval._half(clustereval._ordered_pairs(n) - in_labels - in_clusters + in_cells);
 
 ---------------------------------------------------------------------------------------------------
 -- The same statistics as aggregates, for macros that stand in a SELECT list. A subquery over an
@@ -314,8 +351,10 @@ CREATE OR REPLACE MACRO clustereval._sizes(counts) AS
     list_sort(map_entries(counts)), lambda __ce_e: CAST(__ce_e['value'] AS BIGINT)
   );
 
-CREATE OR REPLACE MACRO clustereval._sum_pairs(counts) AS
-  list_sum(list_transform(clustereval._sizes(counts), lambda __ce_n: clustereval._pairs(__ce_n)));
+CREATE OR REPLACE MACRO clustereval._sum_ordered_pairs(counts) AS
+  list_sum(list_transform(
+    clustereval._sizes(counts), lambda __ce_n: clustereval._ordered_pairs(__ce_n)
+  ));
 
 -- {n, tp, fp, fn, tn, excess}: rows, counts of pairs, and fn - fp.
 CREATE OR REPLACE MACRO clustereval._pair_statistics(label, cluster) AS
@@ -324,21 +363,36 @@ CREATE OR REPLACE MACRO clustereval._pair_statistics(label, cluster) AS
       [clustereval._histograms(label, cluster)],
       lambda __ce_h: {
         'n': CAST(list_sum(map_values(__ce_h['cells'])) AS BIGINT),
-        'in_cells': clustereval._sum_pairs(__ce_h['cells']),
-        'in_labels': clustereval._sum_pairs(__ce_h['labels']),
-        'in_clusters': clustereval._sum_pairs(__ce_h['clusters'])
+        'in_cells': clustereval._sum_ordered_pairs(__ce_h['cells']),
+        'in_labels': clustereval._sum_ordered_pairs(__ce_h['labels']),
+        'in_clusters': clustereval._sum_ordered_pairs(__ce_h['clusters'])
       }
     ),
     lambda __ce_s: {
       'n': __ce_s['n'],
-      'tp': CAST(__ce_s['in_cells'] AS DOUBLE),
-      'fp': CAST(__ce_s['in_clusters'] - __ce_s['in_cells'] AS DOUBLE),
-      'fn': CAST(__ce_s['in_labels'] - __ce_s['in_cells'] AS DOUBLE),
-      'tn': CAST(
-        clustereval._pairs(__ce_s['n']) - __ce_s['in_labels'] - __ce_s['in_clusters']
-        + __ce_s['in_cells'] AS DOUBLE
+      'tp': CAST(
+        clustereval._tp(
+          __ce_s['n'], __ce_s['in_cells'], __ce_s['in_labels'], __ce_s['in_clusters']
+        ) AS DOUBLE
       ),
-      'excess': CAST(__ce_s['in_labels'] - __ce_s['in_clusters'] AS DOUBLE)
+      'fp': CAST(
+        clustereval._fp(
+          __ce_s['n'], __ce_s['in_cells'], __ce_s['in_labels'], __ce_s['in_clusters']
+        ) AS DOUBLE
+      ),
+      'fn': CAST(
+        clustereval._fn(
+          __ce_s['n'], __ce_s['in_cells'], __ce_s['in_labels'], __ce_s['in_clusters']
+        ) AS DOUBLE
+      ),
+      'tn': CAST(
+        clustereval._tn(
+          __ce_s['n'], __ce_s['in_cells'], __ce_s['in_labels'], __ce_s['in_clusters']
+        ) AS DOUBLE
+      ),
+      'excess': CAST(
+        clustereval._half(__ce_s['in_labels'] - __ce_s['in_clusters']) AS DOUBLE
+      )
     }
   )[1];
 
@@ -422,7 +476,7 @@ CREATE OR REPLACE MACRO clustereval._cell_statistics(label, cluster) AS
 --   FROM clustereval.contingency_matrix(assignments, species, cluster);
 --   FROM clustereval.contingency_matrix(assignments, species, cluster, noise := -1, noise_as := 'drop');
 CREATE OR REPLACE MACRO clustereval.contingency_matrix(
-  tbl, label, cluster, weight := 1, partition_by := NULL, noise := NULL, noise_as := 'cluster'
+  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := 'cluster'
 ) AS TABLE
   WITH __ce_groups AS (
     SELECT * FROM clustereval._groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
@@ -434,7 +488,9 @@ CREATE OR REPLACE MACRO clustereval.contingency_matrix(
     __ce_n AS n,
     CAST(__ce_copies AS BIGINT) AS copies
   FROM __ce_groups
-  WHERE __ce_copies > 0 AND clustereval._checked_options(clustereval._valid_noise(noise, noise_as))
+  WHERE __ce_copies > 0
+    AND clustereval._checked_options(clustereval._valid_noise(noise, noise_as))
+    AND (SELECT COUNT(*) FROM __ce_groups) >= 0 -- keeps the checks of __ce_groups in the plan
   ORDER BY __ce_partition, __ce_label, __ce_cluster;
 COMMENT ON MACRO TABLE clustereval.contingency_matrix IS
 'Sparse contingency table: one row for each cell of label and cluster that has rows, n of them. copies is 1; with noise_as := ''singletons'' a label has one row with cluster NULL, n 1 and copies = how many noise rows. Rows with a NULL label or cluster are left out; weight is a row''s multiplicity, a whole number >= 0. Source: Pearson (1904), On the theory of contingency.';
@@ -443,7 +499,7 @@ COMMENT ON MACRO TABLE clustereval.contingency_matrix IS
 -- Examples:
 --   FROM clustereval.pair_counts(assignments, species, cluster);
 CREATE OR REPLACE MACRO clustereval.pair_counts(
-  tbl, label, cluster, weight := 1, partition_by := NULL, noise := NULL, noise_as := 'cluster'
+  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := 'cluster'
 ) AS TABLE
   WITH __ce_groups AS (
     SELECT * FROM clustereval._groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
@@ -452,20 +508,38 @@ CREATE OR REPLACE MACRO clustereval.pair_counts(
   __ce_cells AS (SELECT * FROM __ce_groups WHERE __ce_copies > 0),
   __ce_labels AS (SELECT * FROM clustereval._labels(__ce_cells)),
   __ce_clusters AS (SELECT * FROM clustereval._clusters(__ce_cells)),
-  __ce_pair_totals AS (
-    SELECT * FROM clustereval._pair_totals(__ce_row_counts, __ce_cells, __ce_labels, __ce_clusters)
+  __ce_label_totals AS (SELECT * FROM clustereval._label_totals(__ce_labels)),
+  __ce_cluster_totals AS (SELECT * FROM clustereval._cluster_totals(__ce_clusters)),
+  __ce_cell_totals AS (
+    SELECT
+      __ce_partition, SUM(clustereval._ordered_pairs(__ce_n) * __ce_copies) AS __ce_in_cells
+    FROM __ce_cells
+    GROUP BY __ce_partition
+  ),
+  __ce_statistics AS (
+    SELECT
+      __ce_r.__ce_partition,
+      __ce_r.__ce_total,
+      COALESCE(__ce_x.__ce_in_cells, clustereval._wide(0)) AS __ce_in_cells,
+      COALESCE(__ce_l.__ce_in_labels, clustereval._wide(0)) AS __ce_in_labels,
+      COALESCE(__ce_c.__ce_in_clusters, clustereval._wide(0)) AS __ce_in_clusters
+    FROM __ce_row_counts AS __ce_r
+    LEFT JOIN __ce_cell_totals AS __ce_x
+      ON __ce_x.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
+    LEFT JOIN __ce_label_totals AS __ce_l
+      ON __ce_l.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
+    LEFT JOIN __ce_cluster_totals AS __ce_c
+      ON __ce_c.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
   )
   SELECT
-    __ce_r.__ce_partition AS partition_key,
-    COALESCE(__ce_p.__ce_tp, clustereval._wide(0)) AS tp,
-    COALESCE(__ce_p.__ce_fp, clustereval._wide(0)) AS fp,
-    COALESCE(__ce_p.__ce_fn, clustereval._wide(0)) AS fn,
-    COALESCE(__ce_p.__ce_tn, clustereval._wide(0)) AS tn
-  FROM __ce_row_counts AS __ce_r
-  LEFT JOIN __ce_pair_totals AS __ce_p
-    ON __ce_p.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
+    __ce_partition AS partition_key,
+    clustereval._tp(__ce_total, __ce_in_cells, __ce_in_labels, __ce_in_clusters) AS tp,
+    clustereval._fp(__ce_total, __ce_in_cells, __ce_in_labels, __ce_in_clusters) AS fp,
+    clustereval._fn(__ce_total, __ce_in_cells, __ce_in_labels, __ce_in_clusters) AS fn,
+    clustereval._tn(__ce_total, __ce_in_cells, __ce_in_labels, __ce_in_clusters) AS tn
+  FROM __ce_statistics
   WHERE clustereval._checked_options(clustereval._valid_noise(noise, noise_as))
-  ORDER BY __ce_r.__ce_partition;
+  ORDER BY __ce_partition;
 COMMENT ON MACRO TABLE clustereval.pair_counts IS
 'Counts of unordered pairs of rows: tp same label and same cluster, fp same cluster only, fn same label only, tn neither; DECIMAL(38,0), exact for 1e10 rows. scikit-learn''s pair_confusion_matrix is [[2 tn, 2 fp], [2 fn, 2 tp]]. No rows: all 0. Source: Hubert and Arabie (1985), Comparing partitions, doi:10.1007/BF01908075.';
 
@@ -473,7 +547,7 @@ COMMENT ON MACRO TABLE clustereval.pair_counts IS
 -- Examples:
 --   FROM clustereval.external_cluster_report(assignments, species, cluster);
 CREATE OR REPLACE MACRO clustereval.external_cluster_report(
-  tbl, label, cluster, weight := 1, partition_by := NULL, noise := NULL, noise_as := 'cluster'
+  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := 'cluster'
 ) AS TABLE
   WITH __ce_groups AS (
     SELECT * FROM clustereval._groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
@@ -491,7 +565,7 @@ CREATE OR REPLACE MACRO clustereval.external_cluster_report(
     END) AS majority_label,
     MAX(__ce_c.__ce_majority_n) AS majority_n,
     clustereval._ratio(MAX(__ce_c.__ce_majority_n), MAX(__ce_c.__ce_size)) AS purity,
-    SUM(
+    clustereval._sum(
       clustereval._ratio(__ce_x.__ce_n, __ce_c.__ce_size)
       * clustereval._log_ratio(__ce_c.__ce_size, __ce_x.__ce_n)
     ) AS entropy,
@@ -501,6 +575,7 @@ CREATE OR REPLACE MACRO clustereval.external_cluster_report(
     ON __ce_x.__ce_partition IS NOT DISTINCT FROM __ce_c.__ce_partition
     AND __ce_x.__ce_cluster IS NOT DISTINCT FROM __ce_c.__ce_cluster
   WHERE clustereval._checked_options(clustereval._valid_noise(noise, noise_as))
+    AND (SELECT COUNT(*) FROM __ce_groups) >= 0 -- keeps the checks of __ce_groups in the plan
   GROUP BY __ce_c.__ce_partition, __ce_c.__ce_cluster
   ORDER BY __ce_c.__ce_partition, __ce_c.__ce_cluster;
 COMMENT ON MACRO TABLE clustereval.external_cluster_report IS
@@ -510,7 +585,7 @@ COMMENT ON MACRO TABLE clustereval.external_cluster_report IS
 -- Examples:
 --   FROM clustereval.external_label_report(assignments, species, cluster);
 CREATE OR REPLACE MACRO clustereval.external_label_report(
-  tbl, label, cluster, weight := 1, partition_by := NULL, noise := NULL, noise_as := 'cluster'
+  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := 'cluster'
 ) AS TABLE
   WITH __ce_groups AS (
     SELECT * FROM clustereval._groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
@@ -526,7 +601,7 @@ CREATE OR REPLACE MACRO clustereval.external_label_report(
       AS majority_cluster,
     MAX(__ce_l.__ce_majority_n) AS majority_n,
     clustereval._ratio(MAX(__ce_l.__ce_majority_n), MAX(__ce_l.__ce_size)) AS recall,
-    SUM(
+    clustereval._sum(
       __ce_x.__ce_copies * clustereval._ratio(__ce_x.__ce_n, __ce_l.__ce_size)
       * clustereval._log_ratio(__ce_l.__ce_size, __ce_x.__ce_n)
     ) AS entropy,
@@ -536,6 +611,7 @@ CREATE OR REPLACE MACRO clustereval.external_label_report(
     ON __ce_x.__ce_partition IS NOT DISTINCT FROM __ce_l.__ce_partition
     AND __ce_x.__ce_label = __ce_l.__ce_label
   WHERE clustereval._checked_options(clustereval._valid_noise(noise, noise_as))
+    AND (SELECT COUNT(*) FROM __ce_groups) >= 0 -- keeps the checks of __ce_groups in the plan
   GROUP BY __ce_l.__ce_partition, __ce_l.__ce_label
   ORDER BY __ce_l.__ce_partition, __ce_l.__ce_label;
 COMMENT ON MACRO TABLE clustereval.external_label_report IS

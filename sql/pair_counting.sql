@@ -71,10 +71,10 @@ CREATE OR REPLACE MACRO clustereval._adjusted_fowlkes_mallows_score(tp, fp, fn, 
 
 -- n rows; linked = the sum over rows of (others with its label) x (others with its cluster). The
 -- expectation counts disjoint pairs of pairs; multiplied out, the leading terms are those of
--- adjusted_rand_score and the rest is less by an order of n.
+-- adjusted_rand_score and the rest is less by an order of n. One label in one cluster is 0 / 0.
 CREATE OR REPLACE MACRO clustereval._multinomial_adjusted_rand_score(tp, fp, fn, tn, n, linked) AS
   CASE
-    WHEN n >= 4
+    WHEN n >= 4 AND fp + fn + tn > 0
     THEN (tp * tn - fn * fp - 2 * (n - 1) * tp + linked)
     / NULLIF(
       ((tp + fn) * (fn + tn) + (tp + fp) * (fp + tn)) / 2
@@ -83,16 +83,9 @@ CREATE OR REPLACE MACRO clustereval._multinomial_adjusted_rand_score(tp, fp, fn,
     )
   END;
 
--- One row a partition: the sum over rows of (others with its label) x (others with its cluster).
-CREATE OR REPLACE MACRO clustereval._linked_totals(__ce_sized_cells) AS TABLE
-  SELECT
-    __ce_partition,
-    SUM(
-      clustereval._wide(__ce_n) * clustereval._wide(__ce_a - 1) * clustereval._wide(__ce_b - 1)
-      * __ce_copies
-    ) AS __ce_linked
-  FROM query_table(__ce_sized_cells)
-  GROUP BY __ce_partition;
+-- The links of a cell: its rows times the others with their label times the others with their cluster.
+CREATE OR REPLACE MACRO clustereval._links(n, a, b) AS
+  CAST(n AS DOUBLE) * CAST(a - 1 AS DOUBLE) * CAST(b - 1 AS DOUBLE);
 
 ---------------------------------------------------------------------------------------------------
 -- Aggregates
@@ -294,11 +287,9 @@ CREATE OR REPLACE MACRO clustereval._linked_statistics(label, cluster) AS
     lambda __ce_l: {
       'n': __ce_l['pairs']['n'], 'tp': __ce_l['pairs']['tp'], 'fp': __ce_l['pairs']['fp'], 'fn': __ce_l['pairs']['fn'],
       'tn': __ce_l['pairs']['tn'],
-      'linked': CAST(list_sum(list_transform(
-        __ce_l['cells'],
-        lambda __ce_c: clustereval._wide(__ce_c['n']) * clustereval._wide(__ce_c['a'] - 1)
-          * clustereval._wide(__ce_c['b'] - 1)
-      )) AS DOUBLE)
+      'linked': clustereval._list_sum(list_transform(
+        __ce_l['cells'], lambda __ce_c: clustereval._links(__ce_c['n'], __ce_c['a'], __ce_c['b'])
+      ))
     }
   )[1];
 

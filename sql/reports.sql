@@ -21,6 +21,56 @@ CREATE OR REPLACE MACRO clustereval._valid_external_report(
     ELSE clustereval._valid_noise(noise, noise_as)
   END;
 
+-- One row a partition: what the indices need of the cells, in one pass over them.
+CREATE OR REPLACE MACRO clustereval._cell_totals(__ce_row_counts, __ce_sized_cells) AS TABLE
+  WITH __ce_multiplied AS (
+    SELECT
+      __ce_x.__ce_partition,
+      __ce_x.__ce_copies,
+      __ce_x.__ce_n,
+      __ce_x.__ce_a,
+      __ce_x.__ce_b,
+      CAST(__ce_r.__ce_total AS DOUBLE) AS __ce_total,
+      CAST(__ce_x.__ce_n AS DOUBLE) AS __ce_rows,
+      clustereval._wide(__ce_x.__ce_a) * clustereval._wide(__ce_x.__ce_b) AS __ce_product,
+      clustereval._wide(__ce_x.__ce_n) * clustereval._wide(__ce_r.__ce_total) AS __ce_scaled
+    FROM query_table(__ce_sized_cells) AS __ce_x
+    JOIN query_table(__ce_row_counts) AS __ce_r
+      ON __ce_r.__ce_partition IS NOT DISTINCT FROM __ce_x.__ce_partition
+  ),
+  __ce_measured AS (
+    SELECT
+      *,
+      CAST(__ce_product AS DOUBLE) / __ce_total AS __ce_mean,
+      CAST(__ce_scaled - __ce_product AS DOUBLE) / __ce_total AS __ce_d,
+      CAST(__ce_scaled - __ce_product AS DOUBLE) / CAST(__ce_scaled + __ce_product AS DOUBLE) AS __ce_v
+    FROM __ce_multiplied
+  ),
+  __ce_terms AS (
+    SELECT
+      __ce_partition, __ce_copies, __ce_n, __ce_a, __ce_b, __ce_product,
+      clustereval._links(__ce_n, __ce_a, __ce_b) AS __ce_links,
+      clustereval._deviance(__ce_rows, __ce_mean, __ce_d, __ce_v) AS __ce_deviance,
+      __ce_rows / __ce_total * clustereval._log_ratio(__ce_b, __ce_n) AS __ce_hl,
+      __ce_rows / __ce_total * clustereval._log_ratio(__ce_a, __ce_n) AS __ce_hc,
+      __ce_rows * clustereval._ratio(__ce_n, __ce_b) AS __ce_precision,
+      __ce_rows * clustereval._ratio(__ce_n, __ce_a) AS __ce_recall
+    FROM __ce_measured
+  )
+  SELECT
+    __ce_partition,
+    SUM(clustereval._ordered_pairs(__ce_n) * __ce_copies) AS __ce_in_cells,
+    SUM(__ce_product * __ce_copies) AS __ce_covered,
+    clustereval._sum(__ce_links * __ce_copies) AS __ce_linked,
+    clustereval._sum(__ce_deviance * __ce_copies) AS __ce_deviance,
+    clustereval._sum(__ce_hl * __ce_copies) AS __ce_hl,
+    clustereval._sum(__ce_hc * __ce_copies) AS __ce_hc,
+    clustereval._sum(__ce_precision * __ce_copies) AS __ce_precision,
+    clustereval._sum(__ce_recall * __ce_copies) AS __ce_recall,
+    SUM(CASE WHEN __ce_n = __ce_a AND __ce_n = __ce_b THEN __ce_copies ELSE 0 END) AS __ce_exact
+  FROM __ce_terms
+  GROUP BY __ce_partition;
+
 -- All columns of external_report; those of the expected mutual information are NULL unless adjusted.
 CREATE OR REPLACE MACRO clustereval._external_report(
   tbl, label, cluster, weight, partition_by, noise, noise_as, average_method, beta, adjusted
@@ -35,44 +85,52 @@ CREATE OR REPLACE MACRO clustereval._external_report(
   __ce_sized_cells AS (
     SELECT * FROM clustereval._sized_cells(__ce_cells, __ce_labels, __ce_clusters)
   ),
-  __ce_pair_totals AS (
-    SELECT * FROM clustereval._pair_totals(__ce_row_counts, __ce_cells, __ce_labels, __ce_clusters)
-  ),
-  __ce_linked AS (SELECT * FROM clustereval._linked_totals(__ce_sized_cells)),
-  __ce_information AS (
-    SELECT * FROM clustereval._information_totals(__ce_row_counts, __ce_sized_cells)
-  ),
+  __ce_label_totals AS (SELECT * FROM clustereval._label_totals(__ce_labels)),
+  __ce_cluster_totals AS (SELECT * FROM clustereval._cluster_totals(__ce_clusters)),
+  __ce_cell_totals AS (SELECT * FROM clustereval._cell_totals(__ce_row_counts, __ce_sized_cells)),
+  __ce_match_totals AS (SELECT * FROM clustereval._match_totals(__ce_sized_cells)),
   __ce_expected AS (
     SELECT * FROM clustereval._expected(__ce_row_counts, __ce_labels, __ce_clusters, adjusted)
   ),
-  __ce_matching AS (
-    SELECT * FROM clustereval._matching_totals(__ce_sized_cells, __ce_labels, __ce_clusters)
+  __ce_joined AS (
+    SELECT
+      __ce_r.__ce_partition, __ce_r.__ce_total, __ce_r.__ce_n_dropped, __ce_r.__ce_n_noise,
+      __ce_l.__ce_n_labels, __ce_l.__ce_in_labels, __ce_l.__ce_in_majority_labels,
+      __ce_c.__ce_n_clusters, __ce_c.__ce_in_clusters, __ce_c.__ce_in_majority_clusters,
+      __ce_x.__ce_in_cells, __ce_x.__ce_linked, __ce_x.__ce_deviance, __ce_x.__ce_covered,
+      __ce_x.__ce_hl, __ce_x.__ce_hc, __ce_x.__ce_precision, __ce_x.__ce_recall, __ce_x.__ce_exact,
+      __ce_m.__ce_matched,
+      __ce_e.__ce_emi, __ce_e.__ce_ehl, __ce_e.__ce_ehc
+    FROM __ce_row_counts AS __ce_r
+    LEFT JOIN __ce_label_totals AS __ce_l
+      ON __ce_l.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
+    LEFT JOIN __ce_cluster_totals AS __ce_c
+      ON __ce_c.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
+    LEFT JOIN __ce_cell_totals AS __ce_x
+      ON __ce_x.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
+    LEFT JOIN __ce_match_totals AS __ce_m
+      ON __ce_m.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
+    LEFT JOIN __ce_expected AS __ce_e
+      ON __ce_e.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
   ),
   __ce_statistics AS (
     SELECT
-      __ce_r.__ce_partition, __ce_r.__ce_total, __ce_r.__ce_n_dropped, __ce_r.__ce_n_noise,
-      __ce_p.__ce_n_labels, __ce_p.__ce_n_clusters,
-      CAST(__ce_p.__ce_tp AS DOUBLE) AS __ce_tp,
-      CAST(__ce_p.__ce_fp AS DOUBLE) AS __ce_fp,
-      CAST(__ce_p.__ce_fn AS DOUBLE) AS __ce_fn,
-      CAST(__ce_p.__ce_tn AS DOUBLE) AS __ce_tn,
-      CAST(__ce_p.__ce_fn - __ce_p.__ce_fp AS DOUBLE) AS __ce_excess,
-      CAST(__ce_k.__ce_linked AS DOUBLE) AS __ce_linked,
-      __ce_i.__ce_mi, __ce_i.__ce_hl, __ce_i.__ce_hc,
-      __ce_e.__ce_emi, __ce_e.__ce_ehl, __ce_e.__ce_ehc,
-      __ce_m.__ce_in_majority_labels, __ce_m.__ce_in_majority_clusters, __ce_m.__ce_matched,
-      __ce_m.__ce_precision, __ce_m.__ce_recall, __ce_m.__ce_exact
-    FROM __ce_row_counts AS __ce_r
-    LEFT JOIN __ce_pair_totals AS __ce_p
-      ON __ce_p.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
-    LEFT JOIN __ce_linked AS __ce_k
-      ON __ce_k.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
-    LEFT JOIN __ce_information AS __ce_i
-      ON __ce_i.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
-    LEFT JOIN __ce_expected AS __ce_e
-      ON __ce_e.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
-    LEFT JOIN __ce_matching AS __ce_m
-      ON __ce_m.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
+      *,
+      CAST(
+        clustereval._tp(__ce_total, __ce_in_cells, __ce_in_labels, __ce_in_clusters) AS DOUBLE
+      ) AS __ce_tp,
+      CAST(
+        clustereval._fp(__ce_total, __ce_in_cells, __ce_in_labels, __ce_in_clusters) AS DOUBLE
+      ) AS __ce_fp,
+      CAST(
+        clustereval._fn(__ce_total, __ce_in_cells, __ce_in_labels, __ce_in_clusters) AS DOUBLE
+      ) AS __ce_fn,
+      CAST(
+        clustereval._tn(__ce_total, __ce_in_cells, __ce_in_labels, __ce_in_clusters) AS DOUBLE
+      ) AS __ce_tn,
+      CAST(clustereval._half(__ce_in_labels - __ce_in_clusters) AS DOUBLE) AS __ce_excess,
+      clustereval._mutual_information(__ce_total, __ce_deviance, __ce_covered) AS __ce_mi
+    FROM __ce_joined
   )
   SELECT
     __ce_partition AS partition_key,
@@ -143,7 +201,7 @@ CREATE OR REPLACE MACRO clustereval._external_report(
 --   FROM clustereval.external_report(assignments, species, cluster);
 --   FROM clustereval.external_report(assignments, species, cluster, noise := -1, noise_as := 'drop');
 CREATE OR REPLACE MACRO clustereval.external_report(
-  tbl, label, cluster, weight := 1, partition_by := NULL, noise := NULL, noise_as := 'cluster',
+  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := 'cluster',
   average_method := 'arithmetic', beta := 1.0, adjusted := TRUE
 ) AS TABLE
   SELECT COLUMNS(

@@ -20,52 +20,16 @@ CREATE OR REPLACE MACRO clustereval._match(n, a, b) AS clustereval._ratio(2 * n,
 CREATE OR REPLACE MACRO clustereval._split_join_distance(n, in_majority_labels, in_majority_clusters) AS
   CAST(2 * n - in_majority_labels - in_majority_clusters AS DOUBLE);
 
--- One row a partition: rows in majorities, rows weighted by the best match of their label, B-cubed
--- precision and recall summed over rows, and the number of clusters that equal a label.
-CREATE OR REPLACE MACRO clustereval._matching_totals(
-  __ce_sized_cells, __ce_labels, __ce_clusters
-) AS TABLE
-  WITH __ce_of_cells AS (
-    SELECT
-      __ce_partition,
-      SUM(__ce_copies * clustereval._ratio(__ce_n, __ce_b) * __ce_n) AS __ce_precision,
-      SUM(__ce_copies * clustereval._ratio(__ce_n, __ce_a) * __ce_n) AS __ce_recall,
-      SUM(CASE WHEN __ce_n = __ce_a AND __ce_n = __ce_b THEN __ce_copies ELSE 0 END) AS __ce_exact
-    FROM query_table(__ce_sized_cells)
-    GROUP BY __ce_partition
-  ),
-  __ce_best_matches AS (
-    SELECT __ce_partition, MAX(__ce_a) * MAX(clustereval._match(__ce_n, __ce_a, __ce_b)) AS __ce_matched
+-- One row a partition: rows weighted by the best match of their label.
+CREATE OR REPLACE MACRO clustereval._match_totals(__ce_sized_cells) AS TABLE
+  WITH __ce_best AS (
+    SELECT __ce_partition, MAX(__ce_a) * MAX(clustereval._match(__ce_n, __ce_a, __ce_b)) AS __ce_rows
     FROM query_table(__ce_sized_cells)
     GROUP BY __ce_partition, __ce_label
-  ),
-  __ce_matches AS (
-    SELECT __ce_partition, SUM(__ce_matched) AS __ce_matched
-    FROM __ce_best_matches
-    GROUP BY __ce_partition
-  ),
-  __ce_of_labels AS (
-    SELECT __ce_partition, SUM(__ce_majority_n) AS __ce_in_majority_labels
-    FROM query_table(__ce_labels)
-    GROUP BY __ce_partition
-  ),
-  __ce_of_clusters AS (
-    SELECT __ce_partition, SUM(__ce_majority_n * __ce_copies) AS __ce_in_majority_clusters
-    FROM query_table(__ce_clusters)
-    GROUP BY __ce_partition
   )
-  SELECT
-    __ce_x.__ce_partition,
-    __ce_x.__ce_precision,
-    __ce_x.__ce_recall,
-    __ce_x.__ce_exact,
-    __ce_m.__ce_matched,
-    __ce_l.__ce_in_majority_labels,
-    __ce_c.__ce_in_majority_clusters
-  FROM __ce_of_cells AS __ce_x
-  JOIN __ce_matches AS __ce_m ON __ce_m.__ce_partition IS NOT DISTINCT FROM __ce_x.__ce_partition
-  JOIN __ce_of_labels AS __ce_l ON __ce_l.__ce_partition IS NOT DISTINCT FROM __ce_x.__ce_partition
-  JOIN __ce_of_clusters AS __ce_c ON __ce_c.__ce_partition IS NOT DISTINCT FROM __ce_x.__ce_partition;
+  SELECT __ce_partition, clustereval._sum(__ce_rows) AS __ce_matched
+  FROM __ce_best
+  GROUP BY __ce_partition;
 
 ---------------------------------------------------------------------------------------------------
 -- Aggregates
@@ -89,7 +53,7 @@ CREATE OR REPLACE MACRO clustereval._best_matches(cells, labels) AS
     )
   )[1];
 
--- {n, n_labels, n_clusters} and the sums of _matching_totals.
+-- {n, n_labels, n_clusters} and the sums over cells, labels and clusters.
 CREATE OR REPLACE MACRO clustereval._matching_statistics(label, cluster) AS
   list_transform(
     list_transform(
@@ -106,17 +70,17 @@ CREATE OR REPLACE MACRO clustereval._matching_statistics(label, cluster) AS
       'n': __ce_s['n'],
       'n_labels': __ce_s['n_labels'],
       'n_clusters': __ce_s['n_clusters'],
-      'matched': list_sum(__ce_s['matches']),
+      'matched': clustereval._list_sum(__ce_s['matches']),
       'in_majority_labels': list_sum(list_transform(
         __ce_s['cells'], lambda __ce_c: CASE WHEN __ce_c['tops_label'] THEN __ce_c['n'] ELSE 0 END
       )),
       'in_majority_clusters': list_sum(list_transform(
         __ce_s['cells'], lambda __ce_c: CASE WHEN __ce_c['tops_cluster'] THEN __ce_c['n'] ELSE 0 END
       )),
-      'precision': list_sum(list_transform(
+      'precision': clustereval._list_sum(list_transform(
         __ce_s['cells'], lambda __ce_c: clustereval._ratio(__ce_c['n'], __ce_c['b']) * __ce_c['n']
       )),
-      'recall': list_sum(list_transform(
+      'recall': clustereval._list_sum(list_transform(
         __ce_s['cells'], lambda __ce_c: clustereval._ratio(__ce_c['n'], __ce_c['a']) * __ce_c['n']
       )),
       'exact': list_sum(list_transform(
@@ -270,7 +234,9 @@ CREATE OR REPLACE MACRO clustereval.bcubed_samples(
   __ce_flagged AS (
     SELECT
       *,
-      coalesce(__ce_cluster = clustereval._checked_noise(noise, __ce_cluster), FALSE) AS __ce_noisy
+      clustereval._checked_noise(
+        clustereval._is_noise(__ce_cluster, noise), noise, __ce_cluster
+      ) AS __ce_noisy
     FROM __ce_rows
     WHERE __ce_label IS NOT NULL AND __ce_cluster IS NOT NULL
   ),

@@ -84,7 +84,7 @@ def test_a_missing_table(connection: duckdb.DuckDBPyConnection) -> None:
 
 def test_what_is_no_frame() -> None:
     with pytest.raises((ce.ClusterEvalError, TypeError), match="str"):
-        ce.external_report("assignments", "species", "cluster")
+        ce.external_report("assignments", "species", "cluster")  # type: ignore[type-var]
 
 
 @pytest.mark.parametrize("function", TABLES)
@@ -123,7 +123,7 @@ def test_a_quoted_column_in_an_aggregate(
 @pytest.mark.parametrize("parameter", ["label", "cluster"])
 def test_a_column_that_cannot_be_grouped(parameter: str) -> None:
     frame = FRAME.with_columns(odd=pl.Series([object()] * 4, dtype=pl.Object))
-    columns = {"label": "species", "cluster": "cluster"} | {parameter: "odd"}
+    columns: dict[str, Any] = {"label": "species", "cluster": "cluster"} | {parameter: "odd"}
     with pytest.raises(
         ce.ClusterEvalError, match=f"{parameter}: a column of type Object cannot be grouped"
     ):

@@ -1,0 +1,146 @@
+"""Clustering evaluation where the data already lies.
+
+The same metrics with the same numbers as SQL macros for DuckDB and as Polars functions:
+
+* expressions such as ``adjusted_rand_score(label, cluster)``, for select, group_by().agg and over;
+* frame functions such as ``external_report(frame, label, cluster)``, also as methods of the
+  namespace ``clustereval`` of every DataFrame and LazyFrame;
+* ``register(connection)`` for the macros, ``bundle()`` for their text, ``to_sql()`` for other
+  engines.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import namespaces as namespaces
+from .errors import ClusterEvalError
+from .information import (
+    adjusted_mutual_info_score,
+    cluster_entropy,
+    cluster_entropy_given_label,
+    completeness_score,
+    expected_mutual_info,
+    homogeneity_score,
+    joint_entropy,
+    label_entropy,
+    label_entropy_given_cluster,
+    mutual_info_score,
+    normalized_information_distance,
+    normalized_mutual_info_score,
+    normalized_variation_of_information,
+    v_measure_score,
+    variation_of_information,
+)
+from .labels import (
+    contingency_matrix,
+    external_cluster_report,
+    external_label_report,
+    pair_counts,
+)
+from .macros import bundle, register
+from .pair_counting import (
+    adjusted_fowlkes_mallows_score,
+    adjusted_rand_score,
+    fowlkes_mallows_score,
+    hubert_index,
+    jaccard_index,
+    kulczynski_index,
+    mcnemar_index,
+    mirkin_metric,
+    multinomial_adjusted_rand_score,
+    pair_f_score,
+    pair_precision,
+    pair_recall,
+    phi_index,
+    rand_score,
+    rogers_tanimoto_index,
+    russell_rao_index,
+    sokal_sneath_1_index,
+    sokal_sneath_2_index,
+)
+from .reports import external_report
+from .set_matching import (
+    bcubed_f_score,
+    bcubed_precision,
+    bcubed_recall,
+    bcubed_samples,
+    class_f_measure,
+    exact_match_f_score,
+    exact_match_precision,
+    exact_match_recall,
+    inverse_purity,
+    purity,
+    split_join_distance,
+)
+
+if TYPE_CHECKING:
+    from .dialects import to_sql
+
+__all__ = [
+    "ClusterEvalError",
+    "__version__",
+    "adjusted_fowlkes_mallows_score",
+    "adjusted_mutual_info_score",
+    "adjusted_rand_score",
+    "bcubed_f_score",
+    "bcubed_precision",
+    "bcubed_recall",
+    "bcubed_samples",
+    "bundle",
+    "class_f_measure",
+    "cluster_entropy",
+    "cluster_entropy_given_label",
+    "completeness_score",
+    "contingency_matrix",
+    "exact_match_f_score",
+    "exact_match_precision",
+    "exact_match_recall",
+    "expected_mutual_info",
+    "external_cluster_report",
+    "external_label_report",
+    "external_report",
+    "fowlkes_mallows_score",
+    "homogeneity_score",
+    "hubert_index",
+    "inverse_purity",
+    "jaccard_index",
+    "joint_entropy",
+    "kulczynski_index",
+    "label_entropy",
+    "label_entropy_given_cluster",
+    "mcnemar_index",
+    "mirkin_metric",
+    "multinomial_adjusted_rand_score",
+    "mutual_info_score",
+    "normalized_information_distance",
+    "normalized_mutual_info_score",
+    "normalized_variation_of_information",
+    "pair_counts",
+    "pair_f_score",
+    "pair_precision",
+    "pair_recall",
+    "phi_index",
+    "purity",
+    "rand_score",
+    "register",
+    "rogers_tanimoto_index",
+    "russell_rao_index",
+    "sokal_sneath_1_index",
+    "sokal_sneath_2_index",
+    "split_join_distance",
+    "to_sql",
+    "v_measure_score",
+    "variation_of_information",
+]
+
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """Import to_sql when it is asked for: it needs the extra ``dialects``."""
+    if name != "to_sql":
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    from .dialects import to_sql
+
+    return to_sql

@@ -1,0 +1,56 @@
+"""The frame functions as methods: ``frame.clustereval.external_report("species", "cluster")``.
+
+Every method is the function of the same name with the frame as its first argument. Type checkers
+do not see a registered namespace; for them the functions are typed, and work with ``frame.pipe``.
+"""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+
+import polars as pl
+
+from . import labels, reports, set_matching
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["ClusterEval"]
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+def _method(
+    function: Callable[Concatenate[pl.LazyFrame, Parameters], Result],
+) -> Callable[Concatenate[ClusterEval, Parameters], Result]:
+    @wraps(function)
+    def method(self: ClusterEval, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        return function(self._frame, *args, **kwargs)
+
+    return method
+
+
+class ClusterEval:
+    """The methods of a frame; what they give is of its kind.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The rows to evaluate.
+    """
+
+    def __init__(self, frame: pl.LazyFrame) -> None:
+        self._frame = frame
+
+    contingency_matrix = _method(labels.contingency_matrix)
+    pair_counts = _method(labels.pair_counts)
+    external_cluster_report = _method(labels.external_cluster_report)
+    external_label_report = _method(labels.external_label_report)
+    bcubed_samples = _method(set_matching.bcubed_samples)
+    external_report = _method(reports.external_report)
+
+
+pl.api.register_dataframe_namespace("clustereval")(ClusterEval)
+pl.api.register_lazyframe_namespace("clustereval")(ClusterEval)
