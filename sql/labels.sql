@@ -45,10 +45,16 @@ CREATE OR REPLACE MACRO clustereval._checked_weight(x) AS
   CASE
     WHEN NOT coalesce(TRY_CAST(x AS DOUBLE) >= 0 AND TRY_CAST(x AS DOUBLE) < 9e18
       AND TRY_CAST(x AS DOUBLE) = floor(TRY_CAST(x AS DOUBLE)), FALSE)
-    THEN error(concat(
-      'weight: expected whole numbers >= 0, got ', coalesce(CAST(x AS VARCHAR), 'NULL'),
-      '; a weight is how many times its row counts'
-    ))
+    THEN error(CASE
+      WHEN starts_with(concat('', alias(x)), '''')
+      THEN concat(
+        'weight: expected a column, got the quoted string ', alias(x), '; write it without quotes'
+      )
+      ELSE concat(
+        'weight: expected whole numbers >= 0, got ', coalesce(CAST(x AS VARCHAR), 'NULL'),
+        '; a weight is how many times its row counts'
+      )
+    END)
     ELSE CAST(x AS BIGINT)
   END;
 
