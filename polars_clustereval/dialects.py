@@ -41,15 +41,18 @@ _ADJUSTED = ("adjusted_mutual_info_score", "expected_mutual_info")
 
 #: sqlglot's names of what every engine shares. LN is there and LOG is not: its base differs.
 _PORTABLE = frozenset(
-    "Abs And Case Cast Coalesce Count Exp Floor Greatest If Least Ln Max Min Nullif Or "
-    "RowNumber Sqrt Sum".split()
+    (
+        *("And", "Case", "Cast", "Coalesce", "Greatest", "If", "Least", "Nullif", "Or"),
+        *("Abs", "Exp", "Floor", "Ln", "Sqrt"),
+        *("Count", "Max", "Min", "RowNumber", "Sum"),
+    )
 )
 
 #: Dialects that sqlglot has no name for, by the one whose SQL they read.
 _ALIASES = {"datafusion": "postgres"}
 
-#: What a query needs after its end. ClickHouse fills outer joins with zeros and lets an output column
-#: hide an input column of the same name unless told otherwise.
+#: What a query needs after its end. ClickHouse fills outer joins with zeros and lets an output
+#: column hide an input column of the same name unless told otherwise.
 _SUFFIXES = {"clickhouse": " SETTINGS join_use_nulls = 1, prefer_column_name_to_alias = 1"}
 
 
@@ -61,7 +64,7 @@ def to_sql(
     label: str,
     cluster: str,
     weight: str | None = None,
-    id: str | None = None,
+    id: str | None = None,  # noqa: A002 - the parameter's name everywhere
     partition_by: str | None = None,
     noise: str | float | bool | None = None,
     noise_as: str = "cluster",
@@ -120,7 +123,7 @@ def to_sql(
         "adjusted": adjusted,
     }
     _check_options(name, options)
-    arguments: dict[str, exp.Expression] = {
+    arguments: dict[str, exp.Expr] = {
         "tbl": exp.to_table(tbl, dialect="duckdb"),
         "label": exp.column(label, quoted=True),
         "cluster": exp.column(cluster, quoted=True),
@@ -133,19 +136,18 @@ def to_sql(
         table.set("quoted", True)
     query = _Expansion(
         partitioned=partition_by is not None, weighted=weight is not None, named=id is not None
-    ).query(
-        f"_{name}" if f"_{name}" in _definitions() else name, arguments
-    )
+    ).query(f"_{name}" if f"_{name}" in _definitions() else name, arguments)
     if not adjusted:
         query.set("expressions", [e for e in query.expressions if e.alias not in _ADJUSTED])
     query.set("order", None)
     query = query.order_by(*(exp.column(column) for column in _ORDER[name]))
     _drop_parentheses(query)
     _refuse_unportable(query, dialect)
-    return query.sql(dialect=target) + _SUFFIXES.get(dialect.lower(), "")
+    text: str = query.sql(dialect=target)
+    return text + _SUFFIXES.get(dialect.lower(), "")
 
 
-def _column_or(default: exp.Expression, name: str | None) -> exp.Expression:
+def _column_or(default: exp.Expr, name: str | None) -> exp.Expr:
     return default if name is None else exp.column(name, quoted=True)
 
 
@@ -193,7 +195,7 @@ def _definitions() -> dict[str, tuple[list[str], str]]:
 
 
 @functools.cache
-def _body(name: str) -> exp.Expression:
+def _body(name: str) -> exp.Expr:
     body = sqlglot.parse_one(_definitions()[name][1], dialect="duckdb")
     for select in list(body.find_all(exp.Select)):
         _flatten_joins(select)
@@ -211,7 +213,7 @@ def _name_columns(select: exp.Select) -> None:
 def _flatten_joins(select: exp.Select) -> None:
     """Take joins out of the parentheses DuckDB puts around them: ((a JOIN b) JOIN c)."""
     source = select.args.get("from_")
-    joins: list[exp.Expression] = []
+    joins: list[exp.Expr] = []
     while source is not None and isinstance(source.this, exp.Subquery | exp.Table):
         joins = [*(source.this.args.get("joins") or ()), *joins]
         source.this.set("joins", None)
@@ -237,32 +239,31 @@ class _Expansion:
         self._calls = 0
         self._ctes: list[exp.CTE] = []
 
-    def query(self, name: str, arguments: Mapping[str, exp.Expression]) -> exp.Select:
+    def query(self, name: str, arguments: Mapping[str, exp.Expr]) -> exp.Select:
         """The whole query of a table macro, called with these arguments by name."""
         body = self._table(name, arguments)
         for cte in self._ctes:
             body = body.with_(cte.alias, as_=cte.this, copy=False)
         return body
 
-    def _table(self, name: str, arguments: Mapping[str, exp.Expression]) -> exp.Select:
+    def _table(self, name: str, arguments: Mapping[str, exp.Expr]) -> exp.Select:
         self._calls += 1
-        body = _numbered(_body(name).copy(), self._calls)
+        body = _body(name).copy()
+        if not isinstance(body, exp.Select):
+            raise ClusterEvalError(f"{name}: expected a table macro that is one SELECT")
+        _number_ctes(body, self._calls)
         ctes = body.ctes
         body.set("with_", None)
         for cte in ctes:
             cte.set("this", self._expanded(cte.this, arguments))
             self._ctes.append(cte)
-        expanded = self._expanded(body, arguments)
-        if not isinstance(expanded, exp.Select):
-            raise ClusterEvalError(f"{name}: expected a table macro that is one SELECT")
-        return expanded
+        self._expanded(body, arguments)
+        return body
 
-    def _expanded(
-        self, body: exp.Expression, arguments: Mapping[str, exp.Expression]
-    ) -> exp.Expression:
+    def _expanded(self, body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
         return _rewritten(_filled(body, arguments), self._replacement)
 
-    def _replacement(self, node: exp.Expression) -> exp.Expression | None:
+    def _replacement(self, node: exp.Expr) -> exp.Expr | None:
         """What stands for a node, or None where it stays."""
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous):
             return self._source(node)
@@ -274,9 +275,9 @@ class _Expansion:
             return exp.Count(this=exp.Star())
         return None
 
-    def _source(self, node: exp.Table) -> exp.Expression:
+    def _source(self, node: exp.Table) -> exp.Expr:
         call = node.this
-        new: exp.Expression
+        new: exp.Expr
         if call.name == "query_table":
             (source,) = call.expressions
             new = source.copy() if isinstance(source, exp.Table) else exp.to_table(source.name)
@@ -286,7 +287,7 @@ class _Expansion:
             new.set("alias", node.args["alias"])
         return new
 
-    def _scalar(self, call: exp.Anonymous) -> exp.Expression:
+    def _scalar(self, call: exp.Anonymous) -> exp.Expr:
         if call.name == "_checked_options":
             return exp.true()
         if call.name == "_is_absent":
@@ -297,22 +298,24 @@ class _Expansion:
             return exp.Sum(this=_rewritten(call.expressions[0].copy(), self._replacement))
         if call.name == "_is_noise":
             cluster, noise = call.expressions
-            return exp.func("COALESCE", exp.EQ(this=cluster.copy(), expression=noise.copy()), exp.false())
+            same = exp.EQ(this=cluster.copy(), expression=noise.copy())
+            return exp.Coalesce(this=same, expressions=[exp.false()])
         if call.name == "_is_default_id":
             return exp.convert(not self._named)
         if call.name == "_row_id":
-            return call.expressions[0 if self._named else 1].copy()
+            row_id: exp.Expr = call.expressions[0 if self._named else 1]
+            return row_id.copy()
         if call.name.startswith("_checked_"):
             return _rewritten(call.expressions[0].copy(), self._replacement)
         return exp.paren(self._expanded(_body(call.name).copy(), self._arguments(call)))
 
-    def _arguments(self, call: exp.Anonymous) -> dict[str, exp.Expression]:
+    def _arguments(self, call: exp.Anonymous) -> dict[str, exp.Expr]:
         parameters, _ = _definitions()[call.name]
         return dict(zip(parameters, call.expressions, strict=True))
 
 
-def _numbered(body: exp.Expression, number: int) -> exp.Expression:
-    """The body with its CTEs renamed, wherever they are read or handed to a macro."""
+def _number_ctes(body: exp.Select, number: int) -> None:
+    """Rename the CTEs of a body, wherever they are read or handed to a macro."""
     names = {cte.alias: f"{cte.alias}_{number}" for cte in body.ctes}
     for node in list(body.walk()):
         if isinstance(node, exp.TableAlias) and isinstance(node.parent, exp.CTE):
@@ -325,11 +328,10 @@ def _numbered(body: exp.Expression, number: int) -> exp.Expression:
             if not node.alias:  # columns may be qualified by the old name
                 node.set("alias", exp.TableAlias(this=exp.to_identifier(node.name)))
             node.set("this", exp.to_identifier(names[node.name]))
-    return body
 
 
-def _filled(body: exp.Expression, arguments: Mapping[str, exp.Expression]) -> exp.Expression:
-    def fill(node: exp.Expression) -> exp.Expression | None:
+def _filled(body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
+    def fill(node: exp.Expr) -> exp.Expr | None:
         if isinstance(node, exp.Column) and not node.table and node.name in arguments:
             value = arguments[node.name]
             plain = isinstance(value, exp.Column | exp.Literal | exp.Table | exp.Boolean | exp.Null)
@@ -339,9 +341,7 @@ def _filled(body: exp.Expression, arguments: Mapping[str, exp.Expression]) -> ex
     return _rewritten(body, fill)
 
 
-def _rewritten(
-    root: exp.Expression, replacement: Callable[[exp.Expression], exp.Expression | None]
-) -> exp.Expression:
+def _rewritten(root: exp.Expr, replacement: Callable[[exp.Expr], exp.Expr | None]) -> exp.Expr:
     """The tree with nodes replaced from the top; what replaces a node is not looked into again."""
     new = replacement(root)
     if new is not None:
@@ -353,7 +353,7 @@ def _rewritten(
     return root
 
 
-def _drop_parentheses(query: exp.Expression) -> None:
+def _drop_parentheses(query: exp.Expr) -> None:
     """Drop those that mean nothing: parsers have limits of depth."""
     for paren in list(query.find_all(exp.Paren)):
         inner, outer = paren.this, paren.parent
@@ -362,7 +362,7 @@ def _drop_parentheses(query: exp.Expression) -> None:
             paren.replace(inner)
 
 
-def _refuse_unportable(query: exp.Expression, dialect: str) -> None:
+def _refuse_unportable(query: exp.Expr, dialect: str) -> None:
     for node in query.walk():
         if isinstance(node, exp.Func) and type(node).__name__ not in _PORTABLE:
             what = node.name if isinstance(node, exp.Anonymous) else node.sql_name()
