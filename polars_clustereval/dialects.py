@@ -152,7 +152,7 @@ def _column_or(default: exp.Expr, name: str | None) -> exp.Expr:
 
 
 def _sqlglot_dialect(dialect: str) -> str:
-    known = {**{name: name for name in Dialect.classes if name}, **_ALIASES}
+    known: dict[str, str] = {**{name: name for name in Dialect.classes if name}, **_ALIASES}
     if dialect.lower() not in known:
         raise ClusterEvalError(_unknown("dialect", dialect, known))
     return known[dialect.lower()]
