@@ -9,7 +9,6 @@ import re
 import shutil
 import sys
 from contextlib import contextmanager
-from importlib.metadata import version
 from io import BytesIO
 from pathlib import Path
 from textwrap import dedent, wrap
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import duckdb
 import polars as pl
 
+from polars_clustereval import __version__
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.labels import ROW_COUNTS, _checked_keys, _checked_names
 from polars_clustereval.macros import _quoted, bundle, register
@@ -64,9 +64,7 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> _Parser:
     parser = _Parser("clustereval", description="Evaluate clusterings where the data lies.")
-    parser.add_argument(
-        "--version", action="version", version=f"clustereval {version('polars_clustereval')}"
-    )
+    parser.add_argument("--version", action="version", version=f"clustereval {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_external(commands)
     _add_sql(commands)

@@ -134,9 +134,9 @@ def to_sql(
     }
     for table in arguments["tbl"].find_all(exp.Identifier):
         table.set("quoted", True)
-    query = _Expansion(
-        partitioned=partition_by is not None, weighted=weight is not None, named=id is not None
-    ).query(f"_{name}" if f"_{name}" in _definitions() else name, arguments)
+    query = _Expansion(named=id is not None).query(
+        f"_{name}" if f"_{name}" in _definitions() else name, arguments
+    )
     if not adjusted:
         query.set("expressions", [e for e in query.expressions if e.alias not in _ADJUSTED])
     query.set("order", None)
@@ -232,9 +232,7 @@ class _Expansion:
     each gets the number of its call.
     """
 
-    def __init__(self, *, partitioned: bool, weighted: bool, named: bool) -> None:
-        self._partitioned = partitioned
-        self._weighted = weighted
+    def __init__(self, *, named: bool) -> None:
         self._named = named
         self._calls = 0
         self._ctes: list[exp.CTE] = []
@@ -291,9 +289,9 @@ class _Expansion:
         if call.name == "_checked_options":
             return exp.true()
         if call.name == "_is_absent":
-            return exp.convert(not self._partitioned)
+            return exp.convert(isinstance(call.expressions[0], exp.Null))
         if call.name == "_is_unweighted":
-            return exp.convert(not self._weighted)
+            return exp.convert(isinstance(call.expressions[0], exp.Literal))
         if call.name == "_sum":
             return exp.Sum(this=_rewritten(call.expressions[0].copy(), self._replacement))
         if call.name == "_is_noise":

@@ -15,12 +15,14 @@ import numpy as np
 import polars as pl
 
 from .labels import (
+    _SHARES,
     _atanh_tail,
     _checked_beta,
     _checked_choice,
     _cluster_field,
     _double,
     _field,
+    _fixed,
     _joined,
     _label_field,
     _listed,
@@ -29,6 +31,7 @@ from .labels import (
     _ratio,
     _staged,
     _summed,
+    _unfixed,
     _wide,
 )
 
@@ -89,10 +92,10 @@ def _cell_terms(row: Row) -> Terms:
     n, copies = row("n"), _double(row("copies"))
     rows = copies * _double(n)
     return {
-        "deviance": copies * _deviance(_double(n), row("mean"), row("excess")),
+        "deviance": _fixed(copies * _deviance(_double(n), row("mean"), row("excess"))),
         "covered": row("product") * row("copies"),
-        "rows_hl": rows * _log_ratio(row("b"), n),
-        "rows_hc": rows * _log_ratio(row("a"), n),
+        "rows_hl": _fixed(rows * _log_ratio(row("b"), n)),
+        "rows_hc": _fixed(rows * _log_ratio(row("a"), n)),
     }
 
 
@@ -101,9 +104,9 @@ def _information(row: Row) -> Terms:
     n = _double(row("total"))
     empty = _wide(row("total")) * _wide(row("total")) - row("covered")
     return {
-        "mi": (row("deviance") + _double(empty) / n) / n,
-        "hl": row("rows_hl") / n,
-        "hc": row("rows_hc") / n,
+        "mi": (_unfixed(row("deviance")) + _double(empty) / n) / n,
+        "hl": _unfixed(row("rows_hl")) / n,
+        "hc": _unfixed(row("rows_hc")) / n,
     }
 
 
@@ -402,8 +405,9 @@ def _expected_totals(table: _Table) -> pl.LazyFrame:
     # Partitions share most of their pairs of sizes: what a pair adds is computed once for all.
     distinct = pairs.select(_SIZES).unique().with_columns(times=pl.lit(1.0))
     sums = _expected_sums(distinct, _SIZES)
-    terms = {name: pl.col("times") * pl.col(name) for name in _EXPECTED_SUMS}
-    return table.summed(pairs.join(sums, on=_SIZES), terms)
+    terms = {name: _fixed(pl.col("times") * pl.col(name), _SHARES) for name in _EXPECTED_SUMS}
+    totals = table.summed(pairs.join(sums, on=_SIZES), terms)
+    return totals.with_columns(_unfixed(pl.col(name), _SHARES) for name in _EXPECTED_SUMS)
 
 
 def _expected_sums(pairs: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:

@@ -19,11 +19,13 @@ from .labels import (
     _cluster_field,
     _double,
     _field,
+    _fixed,
     _label_field,
     _listed,
     _noisy,
     _ratio,
     _result,
+    _unfixed,
 )
 
 if TYPE_CHECKING:
@@ -49,16 +51,16 @@ __all__ = [
 
 
 def _match(row: Row) -> pl.Expr:
-    """Tell how well a label of a rows and a cluster of b rows match that share n rows."""
-    return 2 * _double(row("n")) / _double(row("a") + row("b"))
+    """Give the F1 score of a label of a rows and a cluster of b that share n, weighted by a."""
+    return _double(row("a")) * (2 * _double(row("n")) / _double(row("a") + row("b")))
 
 
 def _cell_terms(row: Row) -> Terms:
     n, a, b, copies = row("n"), row("a"), row("b"), row("copies")
     rows = _double(copies) * _double(n)
     return {
-        "precision_rows": rows * (_double(n) / _double(b)),
-        "recall_rows": rows * (_double(n) / _double(a)),
+        "precision_rows": _fixed(rows * (_double(n) / _double(b))),
+        "recall_rows": _fixed(rows * (_double(n) / _double(a))),
         "exact": pl.when((n == a) & (n == b)).then(copies).otherwise(0),
     }
 
@@ -67,7 +69,7 @@ def _label_terms(row: Row) -> Terms:
     return {
         "n_labels": row("copies"),
         "in_majority_clusters": row("label_majority"),
-        "matched": _double(row("a")) * row("best_match"),
+        "matched": _fixed(row("best_match")),
     }
 
 
@@ -94,11 +96,12 @@ def _matching_scores(row: Row, beta: float = 1.0) -> Terms:
     n, exact, labels, clusters = row("total"), row("exact"), row("n_labels"), row("n_clusters")
     in_majorities = row("in_majority_labels") + row("in_majority_clusters")
     rows = _double(n)
-    precision, recall = row("precision_rows") / rows, row("recall_rows") / rows
+    precision = _unfixed(row("precision_rows")) / rows
+    recall = _unfixed(row("recall_rows")) / rows
     return {
         "purity": _double(row("in_majority_labels")) / rows,
         "inverse_purity": _double(row("in_majority_clusters")) / rows,
-        "class_f_measure": row("matched") / rows,
+        "class_f_measure": _unfixed(row("matched")) / rows,
         "split_join_distance": _double(2 * n - in_majorities),
         "bcubed_precision": precision,
         "bcubed_recall": recall,

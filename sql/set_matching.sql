@@ -32,6 +32,72 @@ CREATE OR REPLACE MACRO clustereval._match_totals(__ce_sized_cells) AS TABLE
   GROUP BY __ce_partition;
 
 ---------------------------------------------------------------------------------------------------
+-- Tables
+---------------------------------------------------------------------------------------------------
+
+-- Every record: the share of its cluster, and of its label, that lies with it in both.
+-- Examples:
+--   FROM clustereval.bcubed_samples(assignments, species, cluster, flower);
+CREATE OR REPLACE MACRO clustereval.bcubed_samples(
+  tbl, label, cluster, id := CAST(NULL AS BIGINT), partition_by := NULL, noise := NULL,
+  noise_as := 'cluster'
+) AS TABLE
+  WITH __ce_rows AS (
+    SELECT
+      partition_by AS __ce_partition,
+      label AS __ce_label,
+      cluster AS __ce_cluster,
+      id AS __ce_id,
+      clustereval._is_default_id(id) AS __ce_unnamed,
+      ROW_NUMBER() OVER () - 1 AS __ce_number
+    FROM query_table(tbl)
+    UNION ALL
+    SELECT NULL, NULL, NULL, NULL, NULL, COUNT(*)
+    FROM query_table(tbl)
+    WHERE FALSE
+    HAVING clustereval._checked_column(
+      clustereval._checked_column(
+        clustereval._checked_columns(clustereval._is_absent(label), label, cluster), 'id', id
+      ),
+      'partition_by', partition_by
+    )
+  ),
+  __ce_flagged AS (
+    SELECT
+      *,
+      clustereval._checked_noise(
+        clustereval._is_noise(__ce_cluster, noise), noise, __ce_cluster
+      ) AS __ce_noisy
+    FROM __ce_rows
+    WHERE __ce_label IS NOT NULL AND __ce_cluster IS NOT NULL
+  ),
+  __ce_kept AS (
+    SELECT *, __ce_noisy AND noise_as = 'singletons' AS __ce_alone
+    FROM __ce_flagged
+    WHERE NOT (__ce_noisy AND noise_as = 'drop')
+  ),
+  __ce_counted AS (
+    SELECT
+      *,
+      COUNT(*) OVER (PARTITION BY __ce_partition, __ce_label) AS __ce_a,
+      COUNT(*) OVER (PARTITION BY __ce_partition, __ce_cluster) AS __ce_b,
+      COUNT(*) OVER (PARTITION BY __ce_partition, __ce_label, __ce_cluster) AS __ce_n
+    FROM __ce_kept
+  )
+  SELECT
+    __ce_partition AS partition_key,
+    clustereval._row_id(__ce_id, __ce_number, __ce_unnamed) AS id,
+    __ce_label AS label,
+    CASE WHEN __ce_alone THEN NULL ELSE __ce_cluster END AS cluster,
+    CASE WHEN __ce_alone THEN 1.0 ELSE clustereval._ratio(__ce_n, __ce_b) END AS bcubed_precision,
+    clustereval._ratio(CASE WHEN __ce_alone THEN 1 ELSE __ce_n END, __ce_a) AS bcubed_recall
+  FROM __ce_counted
+  WHERE clustereval._checked_options(clustereval._valid_noise(noise, noise_as))
+  ORDER BY partition_key, 2;
+COMMENT ON MACRO TABLE clustereval.bcubed_samples IS
+'One row a record: bcubed_precision, the share of its cluster that has its label, and bcubed_recall, the share of its label that is in its cluster. id is the row number from 0 where none is given. Their means are bcubed_precision and bcubed_recall. A noise row counted as a singleton has cluster NULL. Source: Bagga and Baldwin (1998), Algorithms for scoring coreference chains.';
+
+---------------------------------------------------------------------------------------------------
 -- Aggregates
 ---------------------------------------------------------------------------------------------------
 
@@ -199,69 +265,3 @@ CREATE OR REPLACE MACRO clustereval.exact_match_f_score(label, cluster) AS
   )[1];
 COMMENT ON MACRO clustereval.exact_match_f_score IS
 'Harmonic mean of exact_match_precision and exact_match_recall. Range [0, 1], best 1. Source: Menestrina, Whang and Garcia-Molina (2010), doi:10.14778/1920841.1920871.';
-
----------------------------------------------------------------------------------------------------
--- Tables
----------------------------------------------------------------------------------------------------
-
--- Every record: the share of its cluster, and of its label, that lies with it in both.
--- Examples:
---   FROM clustereval.bcubed_samples(assignments, species, cluster, flower);
-CREATE OR REPLACE MACRO clustereval.bcubed_samples(
-  tbl, label, cluster, id := CAST(NULL AS BIGINT), partition_by := NULL, noise := NULL,
-  noise_as := 'cluster'
-) AS TABLE
-  WITH __ce_rows AS (
-    SELECT
-      partition_by AS __ce_partition,
-      label AS __ce_label,
-      cluster AS __ce_cluster,
-      id AS __ce_id,
-      clustereval._is_default_id(id) AS __ce_unnamed,
-      ROW_NUMBER() OVER () - 1 AS __ce_number
-    FROM query_table(tbl)
-    UNION ALL
-    SELECT NULL, NULL, NULL, NULL, NULL, COUNT(*)
-    FROM query_table(tbl)
-    WHERE FALSE
-    HAVING clustereval._checked_column(
-      clustereval._checked_column(
-        clustereval._checked_columns(clustereval._is_absent(label), label, cluster), 'id', id
-      ),
-      'partition_by', partition_by
-    )
-  ),
-  __ce_flagged AS (
-    SELECT
-      *,
-      clustereval._checked_noise(
-        clustereval._is_noise(__ce_cluster, noise), noise, __ce_cluster
-      ) AS __ce_noisy
-    FROM __ce_rows
-    WHERE __ce_label IS NOT NULL AND __ce_cluster IS NOT NULL
-  ),
-  __ce_kept AS (
-    SELECT *, __ce_noisy AND noise_as = 'singletons' AS __ce_alone
-    FROM __ce_flagged
-    WHERE NOT (__ce_noisy AND noise_as = 'drop')
-  ),
-  __ce_counted AS (
-    SELECT
-      *,
-      COUNT(*) OVER (PARTITION BY __ce_partition, __ce_label) AS __ce_a,
-      COUNT(*) OVER (PARTITION BY __ce_partition, __ce_cluster) AS __ce_b,
-      COUNT(*) OVER (PARTITION BY __ce_partition, __ce_label, __ce_cluster) AS __ce_n
-    FROM __ce_kept
-  )
-  SELECT
-    __ce_partition AS partition_key,
-    clustereval._row_id(__ce_id, __ce_number, __ce_unnamed) AS id,
-    __ce_label AS label,
-    CASE WHEN __ce_alone THEN NULL ELSE __ce_cluster END AS cluster,
-    CASE WHEN __ce_alone THEN 1.0 ELSE clustereval._ratio(__ce_n, __ce_b) END AS bcubed_precision,
-    clustereval._ratio(CASE WHEN __ce_alone THEN 1 ELSE __ce_n END, __ce_a) AS bcubed_recall
-  FROM __ce_counted
-  WHERE clustereval._checked_options(clustereval._valid_noise(noise, noise_as))
-  ORDER BY partition_key, 2;
-COMMENT ON MACRO TABLE clustereval.bcubed_samples IS
-'One row a record: bcubed_precision, the share of its cluster that has its label, and bcubed_recall, the share of its label that is in its cluster. id is the row number from 0 where none is given. Their means are bcubed_precision and bcubed_recall. A noise row counted as a singleton has cluster NULL. Source: Bagga and Baldwin (1998), Algorithms for scoring coreference chains.';

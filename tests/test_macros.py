@@ -1,0 +1,112 @@
+"""register() and bundle() on every kind of database."""
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import polars_clustereval as ce
+from polars_clustereval import macros
+
+ROWS = "(SELECT * FROM (VALUES (0, 5), (0, 5), (1, 6), (1, 5)) AS rows(l, c))"
+RAND = 0.5  # 3 of 6 pairs agree: (1, 2) together in both, (1, 3) and (2, 3) apart in both
+
+
+def score(con: duckdb.DuckDBPyConnection, prefix: str = "clustereval.") -> float:
+    aggregate = con.execute(f"SELECT {prefix}rand_score(l, c) FROM {ROWS}").fetchone()
+    con.execute(f"CREATE OR REPLACE TEMP VIEW four AS {ROWS}")
+    table = con.execute(f"SELECT rand_score FROM {prefix}external_report(four, l, c)").fetchone()
+    assert aggregate == table
+    assert table is not None
+    return float(table[0])
+
+
+def count(con: duckdb.DuckDBPyConnection, schema: str = "clustereval") -> int:
+    query = "SELECT count(*) FROM duckdb_functions() WHERE schema_name = ?"
+    (number,) = con.execute(query, [schema]).fetchall()[0]
+    return int(number)
+
+
+def test_in_memory_and_again() -> None:
+    con = duckdb.connect()
+    ce.register(con)
+    before = count(con)
+    ce.register(con)
+    assert (score(con), count(con)) == (RAND, before)
+    assert score(con.cursor()) == RAND
+
+
+def test_the_bundle_needs_no_package() -> None:
+    con = duckdb.connect()
+    con.execute(ce.bundle())
+    assert score(con) == RAND
+
+
+def test_a_file_keeps_them(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "a.duckdb") as con:
+        ce.register(con)
+    with duckdb.connect(tmp_path / "a.duckdb") as con:
+        assert score(con) == RAND
+
+
+def test_a_read_only_database(tmp_path: Path) -> None:
+    duckdb.connect(tmp_path / "a.duckdb").close()
+    with duckdb.connect(tmp_path / "a.duckdb", read_only=True) as con:
+        with pytest.raises(ce.ClusterEvalError, match=r"read-only.*temporary=True"):
+            ce.register(con)
+        ce.register(con, temporary=True)
+        assert score(con, "clustereval_") == RAND
+
+
+@pytest.mark.parametrize("schema", ["metrics", 'my "own" schema', "select", "größe"])
+@pytest.mark.parametrize("temporary", [False, True])
+def test_any_schema(schema: str, temporary: bool) -> None:
+    con = duckdb.connect()
+    ce.register(con, schema=schema, temporary=temporary)
+    name = schema.replace('"', '""')
+    query = f'SELECT "{name}_rand_score"' if temporary else f'SELECT "{name}".rand_score'
+    assert con.execute(f"{query}(l, c) FROM {ROWS}").fetchone() == (RAND,)
+
+
+def test_an_attached_database(tmp_path: Path) -> None:
+    con = duckdb.connect()
+    con.execute(f"ATTACH '{tmp_path / 'other.duckdb'}' AS other")
+    ce.register(con, database="other")
+    assert score(con, "other.clustereval.") == RAND
+    assert count(con) == count(con, "clustereval") > 0
+    con.execute("USE other")
+    assert score(con) == RAND
+
+
+def test_after_use_of_an_attached_database(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "other.duckdb") as con:
+        ce.register(con)
+    con = duckdb.connect()
+    con.execute(f"ATTACH '{tmp_path / 'other.duckdb'}' AS renamed")
+    con.execute("USE renamed")
+    assert score(con) == RAND
+
+
+def test_temporary_macros_belong_to_no_database() -> None:
+    with pytest.raises(ce.ClusterEvalError, match="leave out database"):
+        ce.register(duckdb.connect(), database="memory", temporary=True)
+
+
+def test_a_transaction_of_the_caller() -> None:
+    con = duckdb.connect()
+    con.begin()
+    ce.register(con)
+    assert score(con) == RAND
+    con.rollback()
+    assert count(con) == 0
+
+
+def test_all_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    con = duckdb.connect()
+    con.execute("CREATE SCHEMA clustereval; CREATE MACRO clustereval.version() AS 'old'")
+    broken = ce.bundle() + "\nCREATE MACRO clustereval.broken() AS no_such_function(1);"
+    monkeypatch.setattr(macros, "bundle", lambda: broken)
+    with pytest.raises(duckdb.Error, match="no_such_function"):
+        ce.register(con)
+    assert con.execute("SELECT clustereval.version()").fetchone() == ("old",)
+    assert count(con) == 1

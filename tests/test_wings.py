@@ -1,0 +1,132 @@
+"""The two wings in step: names, parameters, columns, rooms and order, found by introspection."""
+
+import inspect
+import re
+import tomllib
+from pathlib import Path
+from types import FunctionType
+
+import duckdb
+import polars as pl
+import pytest
+
+import polars_clustereval as ce
+from polars_clustereval.macros import ROOMS
+
+ROOT = Path(__file__).parent.parent
+PYTHON_ONLY = {"ClusterEvalError", "__version__", "bundle", "register", "to_sql"}
+SQL_ONLY = {"version"}
+FRAME = pl.DataFrame({"label": [0, 0, 1, 1], "cluster": [0, 1, 1, 1]})
+
+
+@pytest.fixture(scope="module")
+def con() -> duckdb.DuckDBPyConnection:
+    con = duckdb.connect()
+    ce.register(con)
+    con.register("frame", FRAME)
+    return con
+
+
+def macros(con: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, list[str], str]]:
+    """Public macros: name -> kind, parameters, comment."""
+    rows = con.execute(
+        "SELECT function_name, function_type, parameters, comment FROM duckdb_functions() "
+        "WHERE schema_name = 'clustereval' AND NOT starts_with(function_name, '_')"
+    ).fetchall()
+    return {name: (kind, parameters, comment) for name, kind, parameters, comment in rows}
+
+
+def functions() -> dict[str, FunctionType]:
+    return {name: getattr(ce, name) for name in ce.__all__ if name not in PYTHON_ONLY}
+
+
+def test_every_name_is_in_both_wings(con: duckdb.DuckDBPyConnection) -> None:
+    assert set(macros(con)) - SQL_ONLY == set(functions())
+
+
+def test_every_parameter_is_in_both_wings(con: duckdb.DuckDBPyConnection) -> None:
+    for name, (kind, parameters, _) in macros(con).items():
+        if name in SQL_ONLY:
+            continue
+        ours = list(inspect.signature(functions()[name]).parameters)
+        if kind == "table_macro":
+            assert (parameters[0], ours[0]) == ("tbl", "frame"), name
+            parameters, ours = parameters[1:], ours[1:]
+        assert parameters == ours, name
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "bcubed_samples",
+        "contingency_matrix",
+        "external_cluster_report",
+        "external_label_report",
+        "external_report",
+        "pair_counts",
+    ],
+)
+def test_every_table_has_the_same_columns(con: duckdb.DuckDBPyConnection, table: str) -> None:
+    result = con.execute(f"FROM clustereval.{table}(frame, label, cluster)")
+    assert [column[0] for column in result.description] == [
+        "partition_key",
+        *getattr(ce, table)(FRAME, "label", "cluster").columns,
+    ]
+
+
+def test_every_report_column_is_a_metric_and_the_other_way_round(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    counts = ["n", "n_dropped", "n_noise", "n_labels", "n_clusters"]
+    columns = ce.external_report(FRAME, "label", "cluster").columns
+    assert columns[:5] == counts
+    metrics = {name for name, (kind, _, _) in macros(con).items() if kind == "macro"} - SQL_ONLY
+    assert set(columns[5:]) == metrics
+
+
+def public_macros(room: str) -> list[str]:
+    text = (ROOT / "sql" / f"{room}.sql").read_text(encoding="utf-8")
+    return re.findall(r"^CREATE OR REPLACE MACRO clustereval\.([a-z]\w*)", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_rooms_hold_the_same_names_in_the_same_order(room: str) -> None:
+    names = [name for name in public_macros(room) if name not in SQL_ONLY]
+    lines = {name: getattr(ce, name).__code__.co_firstlineno for name in names}
+    assert {getattr(ce, name).__module__ for name in names} == {f"polars_clustereval.{room}"}
+    assert names == sorted(names, key=lines.__getitem__)
+
+
+def test_every_sql_file_is_a_room() -> None:
+    assert {path.stem for path in (ROOT / "sql").glob("*.sql")} == set(ROOMS)
+
+
+def test_every_macro_has_a_comment(con: duckdb.DuckDBPyConnection) -> None:
+    for name, (kind, _, comment) in macros(con).items():
+        assert comment, name
+        if kind == "macro" and name not in SQL_ONLY:
+            assert "Range" in comment or "best" in comment.lower(), name
+            assert "Source: " in comment, name
+
+
+def test_every_function_says_what_it_is() -> None:
+    for name, function in functions().items():
+        text = inspect.getdoc(function) or ""
+        assert "Parameters" in text, name
+        assert ">>>" in text, name
+        assert f"clustereval.{name}(" in text, f"{name} does not name its SQL twin"
+
+
+def test_namespaces_have_every_frame_function(con: duckdb.DuckDBPyConnection) -> None:
+    tables = {name for name, (kind, _, _) in macros(con).items() if kind == "table_macro"}
+    for frame in (FRAME, FRAME.lazy()):
+        namespace = frame.clustereval  # type: ignore[attr-defined]
+        assert tables == {name for name in dir(namespace) if not name.startswith("_")}
+        for name in tables:
+            assert type(getattr(namespace, name)("label", "cluster")) is type(frame)
+
+
+def test_one_version_everywhere(con: duckdb.DuckDBPyConnection) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    in_sql = con.execute("SELECT clustereval.version()").fetchone()
+    assert (ce.__version__,) == in_sql == (project["version"],)
