@@ -196,6 +196,10 @@ CREATE OR REPLACE MACRO clustereval._overlap_offset(centre, n, a, b) AS
 -- d / (x + m); both are 0 where a cell of the table must be empty.
 CREATE OR REPLACE MACRO clustereval._relative(d, x, m) AS d / GREATEST(x + m, 1e-300);
 
+-- The share ab / n^2 of a cell times ln(n / a).
+CREATE OR REPLACE MACRO clustereval._mean_entropy(n, a, b) AS
+  clustereval._ratio(a, n) * clustereval._ratio(b, n) * clustereval._log_ratio(n, a);
+
 -- 0 .. 143, enough for the nodes of any pair of sizes.
 CREATE OR REPLACE MACRO clustereval._node_numbers() AS TABLE
   WITH __ce_digits AS (
@@ -231,13 +235,22 @@ CREATE OR REPLACE MACRO clustereval._expected(
       __ce_r.__ce_total AS __ce_n_exact,
       __ce_l.__ce_size AS __ce_a_exact,
       __ce_c.__ce_size AS __ce_b_exact,
-      CAST(__ce_r.__ce_total AS DOUBLE) AS __ce_n,
-      CAST(__ce_l.__ce_size AS DOUBLE) AS __ce_a,
-      CAST(__ce_c.__ce_size AS DOUBLE) AS __ce_b,
       __ce_l.__ce_times * __ce_c.__ce_times AS __ce_times
     FROM query_table(__ce_row_counts) AS __ce_r
     JOIN __ce_of_labels AS __ce_l ON __ce_l.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
     JOIN __ce_of_clusters AS __ce_c ON __ce_c.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
+  ),
+  -- Partitions share most of their pairs of sizes: what a pair adds is worked out once for all.
+  __ce_distinct AS (
+    SELECT
+      __ce_n_exact,
+      __ce_a_exact,
+      __ce_b_exact,
+      CAST(__ce_n_exact AS DOUBLE) AS __ce_n,
+      CAST(__ce_a_exact AS DOUBLE) AS __ce_a,
+      CAST(__ce_b_exact AS DOUBLE) AS __ce_b
+    FROM __ce_size_pairs
+    GROUP BY __ce_n_exact, __ce_a_exact, __ce_b_exact
   ),
   __ce_centred AS (
     SELECT
@@ -246,7 +259,7 @@ CREATE OR REPLACE MACRO clustereval._expected(
       GREATEST(0.0, __ce_a + __ce_b - __ce_n) AS __ce_least,
       LEAST(__ce_a, __ce_b) AS __ce_most,
       clustereval._overlap_centre(__ce_n, __ce_a, __ce_b) AS __ce_centre
-    FROM __ce_size_pairs
+    FROM __ce_distinct
   ),
   __ce_planned AS (
     SELECT
@@ -307,43 +320,55 @@ CREATE OR REPLACE MACRO clustereval._expected(
   __ce_weighted AS (
     SELECT
       *,
-      __ce_times * __ce_stride / __ce_n * clustereval._overlap_probability(
+      __ce_stride / __ce_n * clustereval._overlap_probability(
         __ce_factor, __ce_x1, __ce_x2, __ce_x3, __ce_x4, __ce_d1, __ce_d2, __ce_d3, __ce_d4
       ) AS __ce_weight
     FROM __ce_deviances
   ),
   __ce_summed AS (
     SELECT
-      __ce_partition,
-      clustereval._sum(__ce_weight * __ce_d1) AS __ce_emi,
-      clustereval._sum(CASE WHEN __ce_stride > 1 THEN __ce_weight * __ce_d1 ELSE 0.0 END) AS __ce_strided,
-      clustereval._sum(__ce_weight * __ce_x1 * clustereval._log_ratio_at(__ce_b, __ce_x1, __ce_vb)) AS __ce_ehl,
-      clustereval._sum(__ce_weight * __ce_x1 * clustereval._log_ratio_at(__ce_a, __ce_x1, __ce_va)) AS __ce_ehc
+      __ce_n_exact,
+      __ce_a_exact,
+      __ce_b_exact,
+      MAX(__ce_stride) AS __ce_stride,
+      SUM(__ce_weight * __ce_d1) AS __ce_emi,
+      SUM(__ce_weight * __ce_x1 * clustereval._log_ratio_at(__ce_b, __ce_x1, __ce_vb)) AS __ce_ehl,
+      SUM(__ce_weight * __ce_x1 * clustereval._log_ratio_at(__ce_a, __ce_x1, __ce_va)) AS __ce_ehc
     FROM __ce_weighted
     -- Probabilities that underflow add nothing. The condition also keeps DuckDB 2 from pulling all
     -- stages into one expression below the join, which takes twice as long.
     WHERE __ce_weight > 0
-    GROUP BY __ce_partition
+    GROUP BY __ce_n_exact, __ce_a_exact, __ce_b_exact
   ),
-  __ce_strided_pairs AS (
+  __ce_of_means AS (
     SELECT
-      __ce_partition,
-      clustereval._sum(__ce_times * (__ce_a / __ce_n) * (__ce_b / __ce_n) * clustereval._log_ratio(__ce_n, __ce_a))
-        AS __ce_ehl,
-      clustereval._sum(__ce_times * (__ce_a / __ce_n) * (__ce_b / __ce_n) * clustereval._log_ratio(__ce_n, __ce_b))
-        AS __ce_ehc
-    FROM __ce_planned
-    WHERE __ce_stride > 1
-    GROUP BY __ce_partition
+      *,
+      clustereval._mean_entropy(__ce_n_exact, __ce_a_exact, __ce_b_exact) AS __ce_mean_hl,
+      clustereval._mean_entropy(__ce_n_exact, __ce_b_exact, __ce_a_exact) AS __ce_mean_hc
+    FROM __ce_summed
+  ),
+  -- A strided pair takes its conditional entropies from its mean.
+  __ce_valued AS (
+    SELECT
+      __ce_n_exact,
+      __ce_a_exact,
+      __ce_b_exact,
+      __ce_emi,
+      CASE WHEN __ce_stride > 1 THEN __ce_mean_hl - __ce_emi ELSE __ce_ehl END AS __ce_ehl,
+      CASE WHEN __ce_stride > 1 THEN __ce_mean_hc - __ce_emi ELSE __ce_ehc END AS __ce_ehc
+    FROM __ce_of_means
   )
   SELECT
-    __ce_s.__ce_partition,
-    __ce_s.__ce_emi,
-    __ce_s.__ce_ehl + COALESCE(__ce_p.__ce_ehl - __ce_s.__ce_strided, 0.0) AS __ce_ehl,
-    __ce_s.__ce_ehc + COALESCE(__ce_p.__ce_ehc - __ce_s.__ce_strided, 0.0) AS __ce_ehc
-  FROM __ce_summed AS __ce_s
-  LEFT JOIN __ce_strided_pairs AS __ce_p
-    ON __ce_p.__ce_partition IS NOT DISTINCT FROM __ce_s.__ce_partition;
+    __ce_p.__ce_partition,
+    clustereval._sum(__ce_p.__ce_times * __ce_v.__ce_emi) AS __ce_emi,
+    clustereval._sum(__ce_p.__ce_times * __ce_v.__ce_ehl) AS __ce_ehl,
+    clustereval._sum(__ce_p.__ce_times * __ce_v.__ce_ehc) AS __ce_ehc
+  FROM __ce_size_pairs AS __ce_p
+  JOIN __ce_valued AS __ce_v
+    ON __ce_v.__ce_n_exact = __ce_p.__ce_n_exact
+    AND __ce_v.__ce_a_exact = __ce_p.__ce_a_exact
+    AND __ce_v.__ce_b_exact = __ce_p.__ce_b_exact
+  GROUP BY __ce_p.__ce_partition;
 
 ---------------------------------------------------------------------------------------------------
 -- Aggregates
@@ -491,11 +516,11 @@ CREATE OR REPLACE MACRO clustereval._overlap_sums(p) AS
     lambda __ce_n: {
       'emi': clustereval._list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x['emi'])),
       'ehl': clustereval._list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x['hl'])) + CASE
-        WHEN p['stride'] > 1 THEN p['times'] * (p['a'] / p['n']) * (p['b'] / p['n']) * clustereval._log_ratio(p['n'], p['a'])
+        WHEN p['stride'] > 1 THEN p['times'] * clustereval._mean_entropy(p['n'], p['a'], p['b'])
         ELSE 0.0
       END,
       'ehc': clustereval._list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x['hc'])) + CASE
-        WHEN p['stride'] > 1 THEN p['times'] * (p['a'] / p['n']) * (p['b'] / p['n']) * clustereval._log_ratio(p['n'], p['b'])
+        WHEN p['stride'] > 1 THEN p['times'] * clustereval._mean_entropy(p['n'], p['b'], p['a'])
         ELSE 0.0
       END
     }

@@ -32,6 +32,7 @@ CREATE OR REPLACE MACRO clustereval._cell_totals(__ce_row_counts, __ce_sized_cel
       __ce_x.__ce_b,
       CAST(__ce_r.__ce_total AS DOUBLE) AS __ce_total,
       CAST(__ce_x.__ce_n AS DOUBLE) AS __ce_rows,
+      CAST(__ce_x.__ce_a AS DOUBLE) * CAST(__ce_x.__ce_b AS DOUBLE) AS __ce_area,
       clustereval._wide(__ce_x.__ce_a) * clustereval._wide(__ce_x.__ce_b) AS __ce_product,
       clustereval._wide(__ce_x.__ce_n) * clustereval._wide(__ce_r.__ce_total) AS __ce_scaled
     FROM query_table(__ce_sized_cells) AS __ce_x
@@ -41,26 +42,32 @@ CREATE OR REPLACE MACRO clustereval._cell_totals(__ce_row_counts, __ce_sized_cel
   __ce_measured AS (
     SELECT
       *,
-      CAST(__ce_product AS DOUBLE) / __ce_total AS __ce_mean,
-      CAST(__ce_scaled - __ce_product AS DOUBLE) / __ce_total AS __ce_d,
-      CAST(__ce_scaled - __ce_product AS DOUBLE) / CAST(__ce_scaled + __ce_product AS DOUBLE) AS __ce_v
+      __ce_area / __ce_total AS __ce_mean,
+      CAST(__ce_scaled - __ce_product AS DOUBLE) AS __ce_excess
     FROM __ce_multiplied
+  ),
+  __ce_relative AS (
+    SELECT *, __ce_excess / (__ce_rows * __ce_total + __ce_area) AS __ce_v
+    FROM __ce_measured
   ),
   __ce_terms AS (
     SELECT
       __ce_partition, __ce_copies, __ce_n, __ce_a, __ce_b, __ce_product,
       clustereval._links(__ce_n, __ce_a, __ce_b) AS __ce_links,
-      clustereval._deviance(__ce_rows, __ce_mean, __ce_d, __ce_v) AS __ce_deviance,
+      clustereval._deviance(
+        __ce_rows, __ce_mean, __ce_excess / __ce_total, __ce_v
+      ) AS __ce_deviance,
       __ce_rows / __ce_total * clustereval._log_ratio(__ce_b, __ce_n) AS __ce_hl,
       __ce_rows / __ce_total * clustereval._log_ratio(__ce_a, __ce_n) AS __ce_hc,
       __ce_rows * clustereval._ratio(__ce_n, __ce_b) AS __ce_precision,
       __ce_rows * clustereval._ratio(__ce_n, __ce_a) AS __ce_recall
-    FROM __ce_measured
+    FROM __ce_relative
   )
   SELECT
     __ce_partition,
-    SUM(clustereval._ordered_pairs(__ce_n) * __ce_copies) AS __ce_in_cells,
-    SUM(__ce_product * __ce_copies) AS __ce_covered,
+    SUM(clustereval._wide(__ce_n) * ((__ce_n - 1) * __ce_copies)) AS __ce_in_cells,
+    SUM(CASE WHEN __ce_copies = 1 THEN __ce_product ELSE __ce_product * __ce_copies END)
+      AS __ce_covered,
     clustereval._sum(__ce_links * __ce_copies) AS __ce_linked,
     clustereval._sum(__ce_deviance * __ce_copies) AS __ce_deviance,
     clustereval._sum(__ce_hl * __ce_copies) AS __ce_hl,
