@@ -123,8 +123,16 @@ def to_sql(
         "adjusted": adjusted,
     }
     _check_options(name, options)
+    _refuse_foreign(
+        name,
+        weight=weight is not None,
+        id=id is not None,
+        average_method=average_method != "arithmetic",
+        beta=beta != 1.0,
+        adjusted=not adjusted,
+    )
     arguments: dict[str, exp.Expr] = {
-        "tbl": exp.to_table(tbl, dialect="duckdb"),
+        "tbl": _table(tbl),
         "label": exp.column(label, quoted=True),
         "cluster": exp.column(cluster, quoted=True),
         "weight": _column_or(exp.Literal.number(1), weight),
@@ -145,6 +153,26 @@ def to_sql(
     _refuse_unportable(query, dialect)
     text: str = query.sql(dialect=target)
     return text + _SUFFIXES.get(dialect.lower(), "")
+
+
+def _table(name: str) -> exp.Table:
+    try:
+        return exp.to_table(name, dialect="duckdb")
+    except sqlglot.errors.SqlglotError as error:
+        raise ClusterEvalError(
+            f"tbl: expected table, schema.table or database.schema.table, got {name!r}; "
+            'quote a part that is no plain name: "my table"'
+        ) from error
+
+
+def _refuse_foreign(name: str, **given: bool) -> None:
+    """Refuse what was given that the macro does not take."""
+    parameters, _ = _definitions()[name]
+    for parameter in given:
+        if given[parameter] and parameter not in parameters:
+            raise ClusterEvalError(
+                f"{parameter}: {name} does not take it, but {', '.join(parameters)}"
+            )
 
 
 def _column_or(default: exp.Expr, name: str | None) -> exp.Expr:

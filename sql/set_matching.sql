@@ -49,10 +49,10 @@ CREATE OR REPLACE MACRO clustereval.bcubed_samples(
       cluster AS __ce_cluster,
       id AS __ce_id,
       clustereval._is_default_id(id) AS __ce_unnamed,
-      ROW_NUMBER() OVER () - 1 AS __ce_number
+      CAST(ROW_NUMBER() OVER () - 1 AS BIGINT) AS __ce_number
     FROM query_table(tbl)
     UNION ALL
-    SELECT NULL, NULL, NULL, NULL, NULL, COUNT(*)
+    SELECT NULL, NULL, NULL, NULL, NULL, CAST(COUNT(*) AS BIGINT)
     FROM query_table(tbl)
     WHERE FALSE
     HAVING clustereval._checked_column(

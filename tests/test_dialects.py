@@ -35,6 +35,7 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "clusters": ("external_cluster_report", {}),
     "labels": ("external_label_report", {"partition_by": "run"}),
     "samples": ("bcubed_samples", {"id": "flower"}),
+    "samples by number": ("bcubed_samples", {}),
 }
 
 
@@ -147,6 +148,11 @@ def test_names_are_quoted() -> None:
         ({"noise_as": "drop"}, "noise_as 'drop' needs noise"),
         ({"average_method": "mean"}, "average_method: expected one of .*got 'mean'"),
         ({"beta": -1.0}, "beta: expected a number >= 0, got -1"),
+        ({"id": "i"}, "id: external_report does not take it"),
+        ({"name": "bcubed_samples", "weight": "w"}, "weight: bcubed_samples does not take it"),
+        ({"name": "pair_counts", "adjusted": False}, "adjusted: pair_counts does not take it"),
+        ({"tbl": "t'; x"}, r"tbl: expected table, schema.table .*got \"t'; x\""),
+        ({"tbl": ""}, r"tbl: expected table, schema.table .*got ''"),
     ],
 )
 def test_bad_options(arguments: dict[str, Any], words: str) -> None:
