@@ -142,7 +142,7 @@ CREATE OR REPLACE MACRO clustereval._stirling_error(x) AS
 CREATE OR REPLACE MACRO clustereval._stirling_scale(x) AS
   GREATEST(6.283185307179586 * x, 1.0);
 
--- The sums of squares and standard deviation of the overlap of a cluster of a and one of b among n.
+-- Standard deviation of the overlap of a label of a rows and a cluster of b rows among n.
 CREATE OR REPLACE MACRO clustereval._overlap_deviation(n, a, b) AS
   sqrt((a / n) * b * ((n - a) / n) * ((n - b) / GREATEST(n - 1.0, 1.0)));
 
@@ -211,7 +211,7 @@ CREATE OR REPLACE MACRO clustereval._node_numbers() AS TABLE
   FROM __ce_digits AS __ce_high
   CROSS JOIN __ce_digits AS __ce_low;
 
--- Number of clusters (or labels) of each size, by partition; n goes with them.
+-- Number of clusters (or labels) of each size, by partition.
 CREATE OR REPLACE MACRO clustereval._size_counts(__ce_sizes, wanted) AS TABLE
   SELECT __ce_partition, __ce_size, CAST(SUM(__ce_copies) AS DOUBLE) AS __ce_times
   FROM query_table(__ce_sizes)
