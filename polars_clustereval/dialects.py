@@ -43,7 +43,7 @@ _ADJUSTED = ("adjusted_mutual_info_score", "expected_mutual_info")
 _PORTABLE = frozenset(
     (
         *("And", "Case", "Cast", "Coalesce", "Greatest", "If", "Least", "Nullif", "Or"),
-        *("Abs", "Exp", "Floor", "Ln", "Sqrt"),
+        *("Abs", "Atanh", "Exp", "Floor", "Ln", "Sqrt"),
         *("Count", "Max", "Min", "RowNumber", "Sum"),
     )
 )
@@ -151,7 +151,8 @@ def to_sql(
     query = query.order_by(*(exp.column(column) for column in _ORDER[name]))
     _drop_parentheses(query)
     _refuse_unportable(query, dialect)
-    text: str = query.sql(dialect=target)
+    # Lower case, since ClickHouse knows some functions (atanh) by no other.
+    text: str = query.sql(dialect=target, normalize_functions="lower")
     return text + _SUFFIXES.get(dialect.lower(), "")
 
 

@@ -241,8 +241,7 @@ def _atanh_tail(w: pl.Expr) -> pl.Expr:
 def _log_ratio(x: pl.Expr, y: pl.Expr) -> pl.Expr:
     """Give ln(x / y) for counts x, y > 0, without cancellation where they are near."""
     v = _double(x - y) / _double(x + y)
-    near = 2 * v * (1 + v * v * _atanh_tail(v * v))
-    return pl.when(v.abs() < 0.1).then(near).otherwise((_double(x) / _double(y)).log())
+    return pl.when(v.abs() < 0.1).then(2 * v.arctanh()).otherwise((_double(x) / _double(y)).log())
 
 
 # ----------------------------------------------------------------------------------------------

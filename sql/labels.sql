@@ -156,12 +156,9 @@ CREATE OR REPLACE MACRO clustereval._ratio(x, y) AS
 CREATE OR REPLACE MACRO clustereval._atanh_tail(w) AS
   1.0/3 + w * (1.0/5 + w * (1.0/7 + w * (1.0/9 + w * (1.0/11 + w * (1.0/13 + w * (1.0/15 + w / 17))))));
 
--- ln(x / y) with v = (x - y) / (x + y).
+-- ln(x / y) with v = (x - y) / (x + y), which keeps its digits where x and y are near.
 CREATE OR REPLACE MACRO clustereval._log_ratio_at(x, y, v) AS
-  CASE
-    WHEN abs(v) < 0.1 THEN 2.0 * v * (1.0 + v * v * clustereval._atanh_tail(v * v))
-    ELSE ln(x / y)
-  END;
+  CASE WHEN abs(v) < 0.1 THEN 2.0 * atanh(v) ELSE ln(x / y) END;
 
 -- ln(x / y) for counts x, y > 0.
 CREATE OR REPLACE MACRO clustereval._log_ratio(x, y) AS
