@@ -278,7 +278,7 @@ def _overlap_stride(row: Row) -> Terms:
     """Give the whole number nearest the mean, where the nodes start, their distance and reach.
 
     What lies beyond weighs less than 1e-15 of the whole. The overlap of small clusters is skewed to
-    the right like a Poisson variable, hence the 12.
+    the right like a Poisson variable, hence the 8.
     """
     deviation = row("deviation")
     centre = row("mean").floor()
@@ -286,7 +286,7 @@ def _overlap_stride(row: Row) -> Terms:
         "centre": pl.min_horizontal(pl.max_horizontal(centre, row("least")), row("most")),
         "stride": (deviation / 1.5).floor().clip(4.0)
         - pl.when(deviation < 6).then(3.0).otherwise(0.0),
-        "reach": 9.5 * deviation + pl.when(deviation < 6).then(12.0).otherwise(0.0),
+        "reach": 9.5 * deviation + pl.when(deviation < 6).then(8.0).otherwise(0.0),
     }
 
 

@@ -146,9 +146,9 @@ CREATE OR REPLACE MACRO clustereval._overlap_stride(deviation) AS
   CASE WHEN deviation < 6 THEN 1.0 ELSE floor(deviation / 1.5) END;
 
 -- How far from the centre the nodes reach: what lies beyond weighs less than 1e-15 of the whole. The
--- overlap of small clusters is skewed to the right like a Poisson variable, hence the 12.
+-- overlap of small clusters is skewed to the right like a Poisson variable, hence the 8.
 CREATE OR REPLACE MACRO clustereval._overlap_reach(deviation) AS
-  9.5 * deviation + CASE WHEN deviation < 6 THEN 12.0 ELSE 0.0 END;
+  9.5 * deviation + CASE WHEN deviation < 6 THEN 8.0 ELSE 0.0 END;
 
 -- Nodes on one side of the centre: as far as it reaches or as the overlap can go.
 CREATE OR REPLACE MACRO clustereval._overlap_nodes(deviation, room) AS
