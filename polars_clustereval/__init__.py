@@ -59,7 +59,9 @@ from .pair_counting import (
     sokal_sneath_1_index,
     sokal_sneath_2_index,
 )
-from .reports import external_report
+from .points import centroids
+from .reports import external_report, internal_report
+from .scatter import internal_cluster_report, neighbor_report
 from .set_matching import (
     bcubed_f_score,
     bcubed_precision,
@@ -88,6 +90,7 @@ __all__ = [
     "bcubed_recall",
     "bcubed_samples",
     "bundle",
+    "centroids",
     "class_f_measure",
     "cluster_entropy",
     "cluster_entropy_given_label",
@@ -103,6 +106,8 @@ __all__ = [
     "fowlkes_mallows_score",
     "homogeneity_score",
     "hubert_index",
+    "internal_cluster_report",
+    "internal_report",
     "inverse_purity",
     "jaccard_index",
     "joint_entropy",
@@ -113,6 +118,7 @@ __all__ = [
     "mirkin_metric",
     "multinomial_adjusted_rand_score",
     "mutual_info_score",
+    "neighbor_report",
     "normalized_information_distance",
     "normalized_mutual_info_score",
     "normalized_variation_of_information",

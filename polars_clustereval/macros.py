@@ -16,7 +16,15 @@ if TYPE_CHECKING:
 __all__ = ["bundle", "register"]
 
 #: The rooms of ``sql/``, each after those it stands on.
-ROOMS = ("labels", "pair_counting", "information", "set_matching", "reports")
+ROOMS = (
+    "labels",
+    "pair_counting",
+    "information",
+    "set_matching",
+    "points",
+    "scatter",
+    "reports",
+)
 
 _PACKAGE = Path(__file__).resolve().parent
 # A wheel carries the SQL inside the package; a checkout has it beside the package.

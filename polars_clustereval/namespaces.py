@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 import polars as pl
 
-from . import labels, reports, set_matching
+from . import labels, points, reports, scatter, set_matching
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,6 +50,10 @@ class ClusterEval:
     external_label_report = _method(labels.external_label_report)
     bcubed_samples = _method(set_matching.bcubed_samples)
     external_report = _method(reports.external_report)
+    centroids = _method(points.centroids)
+    internal_report = _method(reports.internal_report)
+    internal_cluster_report = _method(scatter.internal_cluster_report)
+    neighbor_report = _method(scatter.neighbor_report)
 
 
 pl.api.register_dataframe_namespace("clustereval")(ClusterEval)

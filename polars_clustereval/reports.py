@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from . import information, pair_counting, set_matching
+from . import information, pair_counting, scatter, set_matching
 from .errors import ClusterEvalError
 from .labels import (
     ROW_COUNTS,
@@ -19,12 +19,16 @@ from .labels import (
     _staged,
     _table,
 )
+from .points import _points
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .information import NormalizedMethod
     from .labels import Column, Frame, Keys, NoiseAs, Terms, _Table
+    from .points import Center, Vector
 
-__all__ = ["external_report"]
+__all__ = ["external_report", "internal_report"]
 
 
 def external_report(
@@ -174,3 +178,108 @@ def _all_label_terms() -> Terms:
 
 def _all_cluster_terms() -> Terms:
     return {**_cluster_terms(pl.col), **set_matching._cluster_terms(pl.col)}
+
+
+def internal_report(
+    frame: Frame,
+    vector: Vector,
+    cluster: Column,
+    *,
+    distance: str = "euclidean",
+    p: float = 2,
+    center: Center = "mean",
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+    weights: Sequence[float] | None = None,
+) -> Frame:
+    """Give every internal index that follows from the clusters' centres, in two passes.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The points to evaluate, one a row. A LazyFrame is read when the result is collected, and
+        streams; its first row, and of a List column the greatest length, are looked up at once.
+    vector : str, Expr, selector or sequence of str and Expr
+        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
+        where it is NULL (of several columns: all are) are left out.
+    cluster : str or Expr
+        The cluster assigned to a point. Rows where it is NULL are left out.
+    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
+        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
+    p : float
+        Order of the minkowski distance, at least 1.
+    center : {'mean', 'median'}
+        What a centroid is, by coordinate; for cosine the direction of that of the unit vectors. The
+        median needs all points of a cluster in memory.
+    partition_by : str or sequence of str, optional
+        Columns whose groups are evaluated each on its own. A NULL makes a group too.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Whether noise is an ordinary cluster, is left out, or is a cluster of its own in each row.
+    weights : sequence of float, optional
+        A number > 0 for each dimension, as in scipy; not for chebyshev.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The kind that was given, one row a partition, sorted by it: the partition columns, n points
+        that count, n_dropped rows without a vector or cluster, n_noise, n_dims, n_clusters,
+        n_singletons, and one column an index, NULL where it is undefined (calinski_harabasz_score
+        and davies_bouldin_score for fewer than 2 or as many clusters as points). Sums of squares
+        are of distances; sst, explained_variance, ratkowsky_lance_index and sd_scattering are NULL
+        unless they add up: total = within + between, that is for all but euclidean and sqeuclidean
+        with the mean. Without rows n is 0 and every index NULL; with partition_by there is no row
+        then.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist, vector holds no numbers, noise has no value in the type of
+        cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
+        or infinite, or vectors differ in length.
+
+    Notes
+    -----
+    For the indices themselves, their ranges and sources, see docs/internal.md.
+    In SQL: ``FROM clustereval.internal_report(tbl, [x, y], cluster)``.
+
+    Examples
+    --------
+    Two clusters well apart:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> four = pl.DataFrame({"x": [0, 2, 9, 9], "y": [0, 0, 0, 4], "cluster": ["a", "a", "b", "b"]})
+    >>> report = ce.internal_report(four, ["x", "y"], "cluster")
+    >>> report.select("n_clusters", "ssw", "ssb", "calinski_harabasz_score").rows()
+    [(2, 10.0, 68.0, 13.6)]
+    """
+    points = _points(
+        frame,
+        vector,
+        cluster,
+        distance,
+        p,
+        center,
+        partition_by,
+        noise,
+        noise_as,
+        weights,
+        (*POINT_COUNTS, *_internal_names()),
+    )
+    scores = scatter._internal_scores(pl.col, adds_up=points.adds_up)
+    report = scatter._statistics(points).select(
+        *points.keys,
+        *POINT_COUNTS,
+        *(pl.when(pl.col("n") > 0).then(score).alias(name) for name, score in scores.items()),
+    )
+    return points.result(frame, report)
+
+
+POINT_COUNTS = ("n", "n_dropped", "n_noise", "n_dims", "n_clusters", "n_singletons")
+
+
+def _internal_names() -> list[str]:
+    return list(scatter._internal_scores(pl.col, adds_up=True))

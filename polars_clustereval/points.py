@@ -1,0 +1,609 @@
+"""points: the ground floor of the point side, the twin of ``sql/points.sql``.
+
+Vectors in every form, distances, centres, and the checks of what a caller hands over.
+
+Reading rules, besides those of labels.py:
+
+* Whatever form a vector has, inside it is one Float64 column a coordinate: ``x_0``, ``x_1`` ...
+  The engine is fastest on plain columns, and groups, joins and sums them as it streams.
+* A cluster is (partition, cluster), and ``single`` where noise is counted as singletons: there it
+  is the number of the row, and the cluster is NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import isfinite
+from typing import Any, Literal, NamedTuple
+
+import polars as pl
+import polars.selectors as cs
+
+from .errors import ClusterEvalError
+from .labels import (
+    Column,
+    Frame,
+    Keys,
+    NoiseAs,
+    Terms,
+    _checked_choice,
+    _checked_column,
+    _checked_keys,
+    _checked_lazy,
+    _checked_names,
+    _checked_noise,
+    _checked_noise_as,
+    _double,
+    _joined,
+    _result,
+    _type_name,
+)
+
+__all__ = ["centroids"]
+
+Vector = str | pl.Expr | Sequence[str | pl.Expr]
+Center = Literal["mean", "median"]
+
+DISTANCES = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski", "cosine")
+
+# ----------------------------------------------------------------------------------------------
+# Distances
+# ----------------------------------------------------------------------------------------------
+
+
+class _Distance(NamedTuple):
+    """A distance between two rows of coordinate columns, given as expressions."""
+
+    name: str
+    p: float
+
+    def between(self, x: Sequence[pl.Expr], y: Sequence[pl.Expr]) -> pl.Expr:
+        """Give the distance; NULL or not finite where a coordinate is."""
+        apart = [a - b for a, b in zip(x, y, strict=True)]
+        if self.name == "cityblock":
+            return _total([a.abs() for a in apart])
+        if self.name == "chebyshev":
+            sizes = [a.abs() for a in apart]
+            return pl.when(_total(sizes).is_finite()).then(pl.max_horizontal(sizes))
+        if self.name == "minkowski":
+            return _total([a.abs().pow(self.p) for a in apart]).pow(1 / self.p)
+        squares = _total([a.pow(2) for a in apart])
+        if self.name == "cosine":
+            # Half the squared distance of unit vectors is 1 - cos without its cancellation.
+            zero = (_square(x) == 0) | (_square(y) == 0)
+            return pl.when(zero).then(1.0).otherwise(squares / 2)
+        return squares if self.name == "sqeuclidean" else squares.sqrt()
+
+    def squared(self, d: pl.Expr) -> pl.Expr:
+        """Give its square in sums of squares; a squared distance is one already."""
+        return d if self.name == "sqeuclidean" else d * d
+
+    def factors(self, weights: Sequence[float]) -> list[float]:
+        """Give the factor on each coordinate that makes a weighted distance a plain one."""
+        powers = {"cityblock": 1.0, "minkowski": 1 / self.p}
+        return [weight ** powers.get(self.name, 0.5) for weight in weights]
+
+
+def _total(terms: Sequence[pl.Expr]) -> pl.Expr:
+    return pl.sum_horizontal(terms, ignore_nulls=False)
+
+
+def _square(x: Sequence[pl.Expr]) -> pl.Expr:
+    return _total([a * a for a in x])
+
+
+def _checked_distance(distance: object, p: float) -> _Distance:
+    name = distance.lower() if isinstance(distance, str) else distance
+    if name not in DISTANCES:
+        _checked_choice("distance", distance, DISTANCES)
+    if not (isinstance(p, int | float) and 1 <= p < 1e150):
+        raise ClusterEvalError(f"p: expected a number >= 1, got {'NULL' if p is None else p}")
+    return _Distance(str(name), float(p))
+
+
+def _checked_weights(
+    weights: Sequence[float] | None, distance: _Distance, dims: int
+) -> list[float]:
+    """Give the factor of each coordinate."""
+    if weights is None:
+        return [1.0] * dims
+    if distance.name == "chebyshev":
+        raise ClusterEvalError("weights: chebyshev takes none; scale the coordinates instead")
+    numbers = list(weights)
+    if not all(isinstance(w, int | float) and 0 < w < 1e150 for w in numbers):
+        raise ClusterEvalError(
+            f"weights: expected a number > 0 for each dimension, got {_listed(numbers)}"
+        )
+    if len(numbers) != dims:
+        raise ClusterEvalError(
+            f"weights: expected one for each of {dims} dimensions, got {len(numbers)}"
+        )
+    return distance.factors(numbers)
+
+
+def _listed(values: Sequence[object]) -> str:
+    return f"[{', '.join('NULL' if value is None else str(value) for value in values)}]"
+
+
+# ----------------------------------------------------------------------------------------------
+# Vectors
+# ----------------------------------------------------------------------------------------------
+
+
+class _Coordinates(NamedTuple):
+    """A vector as one expression a coordinate, and the length it has in a row."""
+
+    exprs: list[pl.Expr]
+    length: pl.Expr
+    known: pl.Expr
+
+
+def _checked_vector(lazy: pl.LazyFrame, vector: Vector) -> _Coordinates:
+    columns = _vector_columns(lazy, vector)
+    schema = lazy.select(columns).collect_schema()
+    types = schema.dtypes()
+    if len(types) == 1 and isinstance(types[0], pl.Array | pl.List):
+        return _nested(lazy, columns[0], types[0])
+    wide = not isinstance(vector, str | pl.Expr) or cs.is_selector(vector) or len(types) > 1
+    for dtype in types:
+        if not (wide and dtype.is_numeric()):
+            raise _type_error(dtype)
+    if not types:
+        raise ClusterEvalError("vector: expected at least one column, got none")
+    return _Coordinates([_double(x) for x in columns], pl.lit(len(columns)), pl.lit(True))
+
+
+def _vector_columns(lazy: pl.LazyFrame, vector: Vector) -> list[pl.Expr]:
+    """Give one expression a column, under names that nothing else has."""
+    given = [vector] if isinstance(vector, str | pl.Expr) else list(vector)
+    for part in given:
+        if not isinstance(part, str | pl.Expr):
+            raise ClusterEvalError(
+                f"vector: expected column names or expressions, got {type(part).__name__}"
+            )
+    names = [name for part in given for name in _root_names(part)]
+    _checked_names(names, "vector", lazy.collect_schema().names())
+    exprs = []
+    for part in given:
+        expr = pl.col(part) if isinstance(part, str) else part
+        found = lazy.select(expr).collect_schema().names()
+        exprs += [expr] if len(found) == 1 else [pl.col(name) for name in found]
+    return [expr.alias(f"x_{i}") for i, expr in enumerate(exprs)]
+
+
+def _root_names(part: str | pl.Expr) -> list[str]:
+    if isinstance(part, str):
+        return [part]
+    return [] if cs.is_selector(part) else part.meta.root_names()
+
+
+def _nested(lazy: pl.LazyFrame, expr: pl.Expr, dtype: pl.Array | pl.List) -> _Coordinates:
+    inner = dtype.inner
+    if not (isinstance(inner, pl.DataType) and inner.is_numeric()):
+        raise _type_error(dtype)
+    if isinstance(dtype, pl.Array):
+        dims = dtype.shape[0]
+        parts = [expr.arr.get(i, null_on_oob=True) for i in range(dims)]
+        return _Coordinates([_double(x) for x in parts], pl.lit(dims), expr.is_not_null())
+    longest = lazy.select(expr.list.len().max().alias("length"))
+    dims = longest.collect(engine="streaming").item() or 0
+    parts = [expr.list.get(i, null_on_oob=True) for i in range(dims)]
+    return _Coordinates([_double(x) for x in parts], expr.list.len(), expr.is_not_null())
+
+
+def _type_error(dtype: pl.DataType) -> ClusterEvalError:
+    return ClusterEvalError(
+        "vector: expected a list or array of numbers, such as [x, y, z], got "
+        f"{_vector_type_name(dtype)}; parse_vector makes one from text"
+    )
+
+
+def _vector_type_name(dtype: pl.DataType) -> str:
+    if isinstance(dtype, pl.Array | pl.List) and isinstance(dtype.inner, pl.DataType):
+        size = dtype.shape[0] if isinstance(dtype, pl.Array) else ""
+        return f"{_vector_type_name(dtype.inner)}[{size}]"
+    return _type_name(dtype)
+
+
+# ----------------------------------------------------------------------------------------------
+# Points
+# ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Points:
+    """The rows of a frame as points; `keys` maps inner names of partition columns to the user's.
+
+    A row is `complete` if it has a vector and a cluster, `kept` if it counts, and `noisy`. `x` are
+    the coordinates less the pivot and times the factors.
+    """
+
+    rows: pl.LazyFrame
+    keys: dict[str, str]
+    dims: int
+    distance: _Distance
+    center: Center
+    single: bool
+    pivot: list[float]
+    factors: list[float]
+
+    @property
+    def by(self) -> list[str]:
+        """What a cluster is told by."""
+        return [*self.keys, "cluster", *(["single"] if self.single else [])]
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether sums of squares do: total = within + between."""
+        return self.distance.name in ("euclidean", "sqeuclidean") and self.center == "mean"
+
+    def columns(self, prefix: str) -> list[str]:
+        return [f"{prefix}_{i}" for i in range(self.dims)]
+
+    def vector(self, prefix: str) -> list[pl.Expr]:
+        return [pl.col(name) for name in self.columns(prefix)]
+
+    @cached_property
+    def kept(self) -> pl.LazyFrame:
+        return self.rows.filter("kept")
+
+    @cached_property
+    def centers(self) -> pl.LazyFrame:
+        """One row a cluster: its rows, centre (c), mean or median as it is (m), variance (v)."""
+        x = zip(self.columns("m"), self.columns("v"), self.vector("x"), strict=True)
+        terms: Terms = {"size": pl.len().cast(pl.Int64)}
+        for m, v, of in x:
+            terms |= {m: self._middle_of(of), v: of.var(ddof=0)}
+        centers = self.kept.group_by(self.by).agg(**terms)
+        return self._directed(centers, "m", "c").cache()
+
+    @cached_property
+    def middles(self) -> pl.LazyFrame:
+        """One row a partition: the centre of all points (g), the mean of the clusters' means."""
+        if self.center == "median":
+            x = zip(self.columns("o"), self.vector("x"), strict=True)
+            terms = {name: of.median() for name, of in x}
+            rows = self.kept
+        else:
+            size = _double(pl.col("size"))
+            m = zip(self.columns("o"), self.vector("m"), strict=True)
+            terms = {name: (size * of).sum() / size.sum() for name, of in m}
+            rows = self.centers
+        keys = list(self.keys)
+        middles = rows.group_by(keys).agg(**terms) if keys else rows.select(**terms)
+        return self._directed(middles, "o", "g")
+
+    def _middle_of(self, x: pl.Expr) -> pl.Expr:
+        return x.median() if self.center == "median" else x.mean()
+
+    def _directed(self, frame: pl.LazyFrame, given: str, name: str) -> pl.LazyFrame:
+        """Add the centres as the distance takes them: directions for cosine."""
+        vector = self.vector(given)
+        if self.distance.name == "cosine":
+            vector = _unit(vector)
+        return frame.with_columns(**dict(zip(self.columns(name), vector, strict=True)))
+
+    @cached_property
+    def centered(self) -> pl.LazyFrame:
+        """One row a cluster: its centre (c) beside that of all points (g)."""
+        middles = self.middles.select(*self.keys, *self.columns("g"))
+        return _joined(self.centers, list(self.keys), middles).cache()
+
+    @cached_property
+    def spreads(self) -> pl.LazyFrame:
+        """One row a cluster: its rows by kind, and their distances to its centre and to the middle.
+
+        Rows that are left out are counted with their cluster too, and have no distance.
+        """
+        columns = [*self.by, *self.columns("c"), *self.columns("g")]
+        rows = self.rows.join(
+            self.centered.select(columns), on=self.by, how="left", nulls_equal=True
+        )
+        kept, d = pl.col("kept"), pl.col("d")
+        measured = rows.select(
+            *self.by,
+            "kept",
+            "complete",
+            "noisy",
+            d=pl.when(kept).then(self.distance.between(self.vector("x"), self.vector("c"))),
+            to_middle=pl.when(kept).then(self.distance.between(self.vector("x"), self.vector("g"))),
+        )
+        return (
+            measured.group_by(self.by)
+            .agg(
+                n=kept.cast(pl.Int64).sum(),
+                n_dropped=(~pl.col("complete")).cast(pl.Int64).sum(),
+                n_noise=pl.col("noisy").cast(pl.Int64).sum(),
+                bad=(kept & ~d.is_finite().fill_null(False)).cast(pl.Int64).sum(),
+                distances=d.sum(),
+                squares=self.distance.squared(d).sum(),
+                radius=d.max(),
+                to_middle=pl.col("to_middle").sum(),
+            )
+            .cache()
+        )
+
+    @cached_property
+    def clusters(self) -> pl.LazyFrame:
+        """One row a cluster that has points: its centre with its spread, and a number."""
+        spreads = self.spreads.drop("n_dropped", "n_noise", "bad")
+        rows = self.centered.join(spreads, on=self.by, nulls_equal=True)
+        return (
+            rows.with_row_index("number")
+            .with_columns(mean_distance=pl.col("distances") / pl.col("n"))
+            .cache()
+        )
+
+    @cached_property
+    def row_counts(self) -> pl.LazyFrame:
+        """One row a partition. One that keeps no row is left out, unless there is no other."""
+        n = pl.col("n")
+        terms = {
+            "n": n.sum(),
+            "n_dropped": pl.col("n_dropped").sum(),
+            "n_noise": pl.col("n_noise").sum(),
+            "n_dims": pl.when(n.sum() > 0).then(self.dims).otherwise(0).cast(pl.Int64),
+            "n_clusters": (n > 0).sum().cast(pl.Int64),
+            "n_singletons": (n == 1).sum().cast(pl.Int64),
+        }
+        if not self.keys:
+            return self.spreads.select(**terms)
+        return self.spreads.group_by(list(self.keys)).agg(**terms).filter(pl.col("n") > 0)
+
+    def unscaled(self, prefix: str) -> pl.Expr:
+        """Give a centre as a list, in the user's own coordinates."""
+        x = zip(self.vector(prefix), self.factors, self.pivot, strict=True)
+        return pl.concat_list([of / factor + pivot for of, factor, pivot in x])
+
+    def checked(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        """Add the error for points that cannot be measured, raised when the frame is collected."""
+        bad = self.spreads.select(pl.col("bad").sum())
+        fine = bad.map_batches(
+            self._raise_if_bad,
+            predicate_pushdown=False,
+            projection_pushdown=False,
+            slice_pushdown=False,
+            schema=pl.Schema({"fine": pl.Boolean()}),
+        )
+        return frame.join(fine, how="cross").filter("fine").drop("fine")
+
+    def _raise_if_bad(self, bad: pl.DataFrame) -> pl.DataFrame:
+        if bad.item():
+            raise _fault_error(self.kept, self.columns("x"))
+        return pl.DataFrame({"fine": [True]})
+
+    def result(self, frame: Frame, lazy: pl.LazyFrame, order: Sequence[str] = ()) -> Frame:
+        names = [*self.keys, *order]
+        rows = self.checked(lazy)
+        rows = rows.sort(names, nulls_last=True) if names else rows
+        return _result(frame, rows.drop("single", strict=False), self.keys)
+
+
+def _unit(vector: Sequence[pl.Expr]) -> list[pl.Expr]:
+    """Give a vector of length 1; a zero vector stays one, no length gives no vector."""
+    norm = _square(vector).sqrt()
+    whole = pl.when(norm.is_finite())
+    return [whole.then(x / pl.when(norm > 0).then(norm).otherwise(1.0)) for x in vector]
+
+
+def _fault_error(kept: pl.LazyFrame, columns: Sequence[str]) -> ClusterEvalError:
+    """Tell of the first fault and of how many rows have one: read the rows once more for it."""
+    dims = len(columns)
+    raw = [pl.col(f"raw_{name}") for name in columns]
+    bad = [~x.is_finite().fill_null(False) for x in raw]
+    faulty = kept.filter(pl.any_horizontal(*bad, pl.col("length") != dims, dims == 0))
+    first = [x.filter(wrong).first() for x, wrong in zip(raw, bad, strict=True)]
+    found = faulty.select(
+        pl.len().alias("rows"),
+        pl.col("length").min(),
+        *(wrong.any().alias(f"bad_{i}") for i, wrong in enumerate(bad)),
+        *(x.alias(f"first_{i}") for i, x in enumerate(first)),
+    ).collect(engine="streaming")
+    return ClusterEvalError(_fault_text(found.row(0, named=True), dims))
+
+
+def _fault_text(found: dict[str, Any], dims: int) -> str:
+    rows = found["rows"]
+    if not rows:
+        return "vector: distances overflow; scale the coordinates down"
+    expected = f"vectors of one length ({dims})"
+    if not found["length"]:
+        got = "an empty vector"
+    elif found["length"] < dims:
+        got = f"{found['length']} coordinates"
+    else:
+        place = next(i for i in range(dims) if found[f"bad_{i}"])
+        first = found[f"first_{place}"]
+        expected, got = "finite numbers", f"{_number(first)} in coordinate {place + 1}"
+    at_fault = "row is" if rows == 1 else "rows are"
+    return (
+        f"vector: expected {expected}, got {got} ({rows} {at_fault} at fault); "
+        "mend these rows or leave them out"
+    )
+
+
+def _number(value: float | None) -> str:
+    return "NULL" if value is None else str(value)
+
+
+def _points(
+    frame: pl.DataFrame | pl.LazyFrame,
+    vector: Vector,
+    cluster: Column,
+    distance: str,
+    p: float,
+    center: Center,
+    partition_by: Keys,
+    noise: object,
+    noise_as: NoiseAs,
+    weights: Sequence[float] | None,
+    results: Sequence[str],
+) -> _Points:
+    """Check the arguments; what it gives reads the rows anew with each pass over them."""
+    lazy = _checked_lazy(frame)
+    measure = _checked_distance(distance, p)
+    _checked_choice("center", center, ("mean", "median"))
+    _checked_noise_as(noise, noise_as)
+    keys = _checked_keys(lazy, partition_by, results)
+    label = _checked_column(lazy, cluster, "cluster")
+    coordinates = _checked_vector(lazy, vector)
+    dims = len(coordinates.exprs)
+    points = _Points(
+        lazy,
+        keys,
+        dims,
+        measure,
+        center,
+        noise_as == "singletons",
+        _pivot(lazy, coordinates, measure),
+        _checked_weights(weights, measure, dims),
+    )
+    dtype = lazy.select(label).collect_schema()["cluster"]
+    noisy = pl.lit(False) if noise is None else label == _checked_noise(noise, dtype)
+    return replace(points, rows=_rows(points, coordinates, label, noisy, noise_as))
+
+
+def _pivot(lazy: pl.LazyFrame, coordinates: _Coordinates, distance: _Distance) -> list[float]:
+    """Give the first point: sums of what is taken less it keep their digits far from the origin."""
+    origin = [0.0] * len(coordinates.exprs)
+    if distance.name == "cosine" or not origin:
+        return origin
+    named = [x.alias(f"x_{i}") for i, x in enumerate(coordinates.exprs)]
+    first = lazy.select(named).head(1).collect(engine="streaming")
+    values = first.row(0) if first.height else origin
+    return [value if value is not None and isfinite(value) else 0.0 for value in values]
+
+
+def _rows(
+    points: _Points,
+    coordinates: _Coordinates,
+    cluster: pl.Expr,
+    noisy: pl.Expr,
+    noise_as: NoiseAs,
+) -> pl.LazyFrame:
+    raw = [f"raw_{name}" for name in points.columns("x")]
+    lazy = points.rows.with_row_index("single") if points.single else points.rows
+    rows = lazy.select(
+        *(pl.col(key).alias(name) for name, key in points.keys.items()),
+        cluster.alias("cluster"),
+        *([pl.col("single").cast(pl.Int64)] if points.single else []),
+        noisy.fill_null(False).alias("noisy"),
+        coordinates.length.cast(pl.Int64).alias("length"),
+        coordinates.known.alias("known"),
+        *(x.alias(name) for name, x in zip(raw, coordinates.exprs, strict=True)),
+    )
+    some = [pl.col(name).is_not_null() for name in raw]
+    # Of wide columns all are NULL; a vector without coordinates is no NULL but an error.
+    known = pl.col("known") & pl.any_horizontal(*some, pl.col("length") == 0)
+    rows = rows.with_columns(complete=pl.col("cluster").is_not_null() & known.fill_null(False))
+    kept = pl.col("complete") & (~pl.col("noisy") if noise_as == "drop" else True)
+    rows = rows.with_columns(kept=kept, noisy=pl.col("noisy") & pl.col("complete"))
+    if points.single:
+        alone = pl.col("noisy")
+        rows = rows.with_columns(
+            cluster=pl.when(~alone).then("cluster"),
+            single=pl.when(alone).then("single").otherwise(0),
+        )
+    return rows.with_columns(**dict(zip(points.columns("x"), _moved(points, raw), strict=True)))
+
+
+def _moved(points: _Points, raw: Sequence[str]) -> list[pl.Expr]:
+    """Give the coordinates less the pivot, times the factors, and as directions for cosine."""
+    moved = []
+    for name, pivot, factor in zip(raw, points.pivot, points.factors, strict=True):
+        x = pl.col(name) - pivot if pivot else pl.col(name)
+        moved.append(x * factor if factor != 1 else x)
+    return _unit(moved) if points.distance.name == "cosine" else moved
+
+
+# ----------------------------------------------------------------------------------------------
+# Tables
+# ----------------------------------------------------------------------------------------------
+
+
+def centroids(
+    frame: Frame,
+    vector: Vector,
+    cluster: Column,
+    *,
+    distance: str = "euclidean",
+    p: float = 2,
+    center: Center = "mean",
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+    weights: Sequence[float] | None = None,
+) -> Frame:
+    """Give the size and the centre of each cluster.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The points to evaluate, one a row. A LazyFrame is read when the result is collected, and
+        streams; its first row, and of a List column the greatest length, are looked up at once.
+    vector : str, Expr, selector or sequence of str and Expr
+        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
+        where it is NULL (of several columns: all are) are left out.
+    cluster : str or Expr
+        The cluster assigned to a point. Rows where it is NULL are left out.
+    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
+        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
+    p : float
+        Order of the minkowski distance, at least 1.
+    center : {'mean', 'median'}
+        What a centroid is, by coordinate; for cosine the direction of that of the unit vectors. The
+        median needs all points of a cluster in memory.
+    partition_by : str or sequence of str, optional
+        Columns whose groups are evaluated each on its own. A NULL makes a group too.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Whether noise is an ordinary cluster, is left out, or is a cluster of its own in each row.
+    weights : sequence of float, optional
+        A number > 0 for each dimension, as in scipy; not for chebyshev.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The kind that was given, sorted by partition and cluster: the partition columns, cluster, n
+        points and centroid, a list of one number a coordinate. With noise_as 'singletons' each
+        noise point has a row of its own, cluster NULL.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist, vector holds no numbers, noise has no value in the type of
+        cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
+        or infinite, or vectors differ in length.
+
+    Notes
+    -----
+    In SQL: ``FROM clustereval.centroids(tbl, [x, y], cluster)``.
+
+    Examples
+    --------
+    The mean of two points lies half-way:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> four = pl.DataFrame({"x": [0, 2, 9, 9], "y": [0, 0, 0, 4], "cluster": ["a", "a", "b", "b"]})
+    >>> ce.centroids(four, ["x", "y"], "cluster").rows()
+    [('a', 2, [1.0, 0.0]), ('b', 2, [9.0, 2.0])]
+    """
+    points = _points(
+        frame,
+        vector,
+        cluster,
+        distance,
+        p,
+        center,
+        partition_by,
+        noise,
+        noise_as,
+        weights,
+        ("cluster", "n", "centroid"),
+    )
+    rows = points.centers.select(*points.by, n="size", centroid=points.unscaled("c"))
+    return points.result(frame, rows, points.by[len(points.keys) :])

@@ -1,0 +1,537 @@
+"""scatter: the indices that follow from the clusters' centres; the twin of ``sql/scatter.sql``.
+
+They need the distance of each point to its own centre, or, in neighbor_report, to every centre.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from .labels import _double, _joined, _ratio
+from .points import _points, _square
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .labels import Column, Frame, Keys, NoiseAs, Row, Terms
+    from .points import Center, Vector, _Points
+
+__all__ = ["internal_cluster_report", "neighbor_report"]
+
+# ----------------------------------------------------------------------------------------------
+# Statistics
+# ----------------------------------------------------------------------------------------------
+
+
+def _pairs(points: _Points, columns: Sequence[str]) -> pl.LazyFrame:
+    """One row for each cluster and each other one of its partition, with these columns of both."""
+    keys = list(points.keys)
+    named = points.clusters.select(*keys, "number", *columns)
+    others = named.rename({name: f"other_{name}" for name in ("number", *columns)})
+    pairs = _joined(named, keys, others)
+    return pairs.filter(pl.col("number") != pl.col("other_number"))
+
+
+def _gaps(points: _Points) -> pl.LazyFrame:
+    """One row a cluster that has a neighbour: how far the other centres are.
+
+    Centres that coincide are no neighbours in Davies and Bouldin's sense, as in scikit-learn.
+    """
+    columns = ["cluster", "mean_distance", *points.columns("c")]
+    gap, other = pl.col("gap"), pl.col("other_cluster")
+    ratio = (pl.col("mean_distance") + pl.col("other_mean_distance")) / gap
+    measured = _pairs(points, columns).select(
+        *points.keys,
+        "number",
+        "other_cluster",
+        "mean_distance",
+        "other_mean_distance",
+        gap=points.distance.between(points.vector("c"), points.vector("other_c")),
+    )
+    return measured.group_by(*points.keys, "number").agg(
+        nearest_cluster=other.filter(gap == gap.min()).min(),
+        least=gap.min(),
+        most=gap.max(),
+        sum=gap.sum(),
+        overlap=pl.when(gap > 0).then(ratio).otherwise(0.0).max(),
+    )
+
+
+def _totals(points: _Points, frame: pl.LazyFrame, terms: Terms) -> pl.LazyFrame:
+    """One row a partition; without partitions one row even if the frame has none."""
+    return frame.group_by(list(points.keys)).agg(**terms) if points.keys else frame.select(**terms)
+
+
+def _spread_totals(points: _Points) -> pl.LazyFrame:
+    n, squares = pl.col("n"), pl.col("squares")
+    off = points.distance.between(points.vector("c"), points.vector("g"))
+    within = [n * v for v in points.vector("v")]
+    rows = points.clusters.with_columns(
+        between=n * points.distance.squared(off),
+        log_squares=pl.when(squares > 0).then(n * (squares / n).log()),
+        variance=_square(within).sqrt() / n,
+    )
+    terms = {
+        "ssw": squares.sum(),
+        "ssb": pl.col("between").sum(),
+        "mean_distances": pl.col("mean_distance").sum(),
+        "distances": pl.col("distances").sum(),
+        "to_middle": pl.col("to_middle").sum(),
+        "mean_squares": (squares / n).sum(),
+        "log_squares": pl.when(pl.col("log_squares").null_count() == 0).then(
+            pl.col("log_squares").sum()
+        ),
+        "variances": pl.col("variance").sum(),
+    }
+    return _totals(points, rows, terms)
+
+
+def _gap_totals(points: _Points) -> pl.LazyFrame:
+    least, total = pl.col("least"), pl.col("sum")
+    terms = {
+        "least_gap": least.min(),
+        "most_gap": pl.col("most").max(),
+        "least_square": points.distance.squared(least).min(),
+        "gap_sum": total.sum(),
+        "overlaps": pl.col("overlap").sum(),
+        "isolation": pl.when(total.min() > 0).then((1 / total).sum()),
+    }
+    return _totals(points, _gaps(points), terms)
+
+
+def _variance_totals(points: _Points) -> pl.LazyFrame:
+    """One row a partition: what the clusters explain of each coordinate's variance.
+
+    That is the mean of the shares, beside the length of the vector of all variances, n times.
+    """
+    n = _double(pl.col("n"))
+    terms: Terms = {}
+    for i, (v, c, g) in enumerate(zip(*map(points.vector, "vcg"), strict=True)):
+        terms |= {f"w_{i}": (n * v).sum(), f"b_{i}": (n * (c - g).pow(2)).sum()}
+    sums = _totals(points, points.clusters, terms)
+    between = points.vector("b")
+    whole = [w + b for w, b in zip(points.vector("w"), between, strict=True)]
+    shares = [_ratio(b, t) for b, t in zip(between, whole, strict=True)]
+    return sums.select(
+        *points.keys,
+        mean_share=pl.mean_horizontal(shares, ignore_nulls=False) if shares else pl.lit(None),
+        variance=_square(whole).sqrt(),
+    )
+
+
+def _statistics(points: _Points) -> pl.LazyFrame:
+    """One row a partition: all that the indices are made from."""
+    totals = points.row_counts
+    for other in (_spread_totals(points), _gap_totals(points), _variance_totals(points)):
+        totals = _left_joined(points, totals, other)
+    return totals
+
+
+def _left_joined(points: _Points, frame: pl.LazyFrame, other: pl.LazyFrame) -> pl.LazyFrame:
+    keys = list(points.keys)
+    if not keys:
+        return frame.join(other, how="cross")
+    return frame.join(other, on=keys, how="left", nulls_equal=True)
+
+
+# ----------------------------------------------------------------------------------------------
+# Formulas. n points in n_clusters clusters; ssw, ssb sums of squares within and between.
+# ----------------------------------------------------------------------------------------------
+
+
+def _calinski_harabasz_score(row: Row) -> pl.Expr:
+    """Give scikit-learn's 1 where no cluster has any spread."""
+    n, k, ssw = _double(row("n")), _double(row("n_clusters")), row("ssw")
+    score = (row("ssb") / (k - 1)) / (ssw / (n - k))
+    return _of_clustering(row, pl.when(ssw == 0).then(1.0).otherwise(score))
+
+
+def _of_clustering(row: Row, score: pl.Expr) -> pl.Expr:
+    """Give NULL where scikit-learn refuses to score."""
+    return pl.when((row("n_clusters") >= 2) & (row("n_clusters") < row("n"))).then(score)
+
+
+def _log_ss_ratio(row: Row) -> pl.Expr:
+    some = (row("ssw") > 0) & (row("ssb") > 0)
+    return pl.when(some).then((row("ssb") / row("ssw")).log())
+
+
+def _scattering(row: Row) -> pl.Expr:
+    """Give the mean length of the clusters' variances by that of the whole."""
+    return _ratio(row("variances") / row("n_clusters"), row("variance") / row("n"))
+
+
+def _internal_scores(row: Row, *, adds_up: bool) -> Terms:
+    """Give every index; sums of squares that do not add up leave out what stands on their total."""
+    ssw, ssb, k = row("ssw"), row("ssb"), _double(row("n_clusters"))
+    to_middle = _ratio(row("to_middle"), row("distances"))
+    crowding = _ratio(ssw / row("n"), row("least_square"))
+    scores = {
+        "ssw": ssw,
+        "ssb": ssb,
+        "sst": ssw + ssb,
+        "explained_variance": _ratio(ssb, ssw + ssb),
+        "compactness": row("mean_distances") / k,
+        "separation": _ratio(row("gap_sum"), k * (k - 1)),
+        "calinski_harabasz_score": _calinski_harabasz_score(row),
+        "davies_bouldin_score": _of_clustering(row, row("overlaps") / k),
+        "ball_hall_index": row("mean_squares") / k,
+        "banfield_raftery_index": row("log_squares"),
+        "log_ss_ratio": _log_ss_ratio(row),
+        "pbm_index": (to_middle * row("most_gap") / k).pow(2),
+        "ratkowsky_lance_index": (row("mean_share") / k).sqrt(),
+        "ray_turi_index": crowding,
+        "xie_beni_index": crowding,
+        "sd_scattering": _scattering(row),
+        "sd_separation": _ratio(row("most_gap"), row("least_gap")) * row("isolation"),
+    }
+    undefined = pl.lit(None, pl.Float64)
+    return scores if adds_up else scores | dict.fromkeys(_OF_TOTAL, undefined)
+
+
+_OF_TOTAL = ("sst", "explained_variance", "ratkowsky_lance_index", "sd_scattering")
+
+# ----------------------------------------------------------------------------------------------
+# The distance to every centre
+# ----------------------------------------------------------------------------------------------
+
+
+def _nearness(points: _Points) -> pl.LazyFrame:
+    """One row a partition: Wemmert and Gancarski's index.
+
+    A point is worth 1 less the ratio of its distances to its own centre and to the nearest other; a
+    cluster is worth the sum of its points, or 0. A point on another centre is worth minus infinity,
+    and on both centres nobody knows.
+    """
+    own, other = pl.col("own"), pl.col("other")
+    worth = (
+        _nearest(points)
+        .group_by(*points.keys, "number")
+        .agg(
+            n=pl.len().cast(pl.Int64),
+            lost=((other == 0) & (own > 0)).any(),
+            unknown=((other == 0) & (own == 0)).any(),
+            value=pl.when(other > 0).then(1 - own / other).otherwise(0.0).sum(),
+        )
+    )
+    value = pl.when(pl.col("lost")).then(0.0).otherwise(pl.col("value").clip(0.0))
+    index = pl.when(~pl.col("unknown").any()).then(value.sum() / pl.col("n").sum())
+    return _totals(points, worth, {"nearness": pl.when(pl.len() > 0).then(index)})
+
+
+def _nearest(points: _Points) -> pl.LazyFrame:
+    """One row a point: its distances to its own centre and to the nearest other."""
+    keys = list(points.keys)
+    columns = points.columns("c")
+    mine = points.clusters.select(*points.by, "number", *columns)
+    others = points.clusters.select(
+        *keys, pl.col("number").alias("other_number"), *_renamed(points, "c", "o")
+    )
+    rows = points.kept.with_row_index("row").join(mine, on=points.by, nulls_equal=True)
+    rows = _joined(rows, keys, others).filter(pl.col("number") != pl.col("other_number"))
+    x = points.vector("x")
+    measured = rows.select(
+        *keys,
+        "number",
+        "row",
+        own=points.distance.between(x, points.vector("c")),
+        other=points.distance.between(x, points.vector("o")),
+    )
+    return measured.group_by(*keys, "number", "row").agg(
+        pl.col("own").first(), pl.col("other").min()
+    )
+
+
+def _renamed(points: _Points, prefix: str, name: str) -> list[pl.Expr]:
+    pairs = zip(points.vector(prefix), points.columns(name), strict=True)
+    return [column.alias(new) for column, new in pairs]
+
+
+def _densities(points: _Points) -> pl.LazyFrame:
+    """One row a partition: the mean over pairs of clusters of how crowded it is between them.
+
+    That is how many of their points lie round the middle of the two centres, by how many lie round
+    the fuller centre.
+    """
+    fuller = pl.max_horizontal("first", "second")
+    counted = _near_counts(points).select(
+        *points.keys, fuller=fuller, share=_ratio(pl.col("middle"), fuller)
+    )
+    mean = pl.when(pl.col("fuller").min() > 0).then(pl.col("share").mean())
+    return _totals(points, counted, {"density": mean})
+
+
+def _near_counts(points: _Points) -> pl.LazyFrame:
+    """One row for two clusters: their points within the radius of each centre and of the middle."""
+    keys = list(points.keys)
+    own, other = pl.col("number"), pl.col("other_number")
+    pairs = _pairs(points, points.columns("c"))
+    pairs = _joined(pairs, keys, _radii(points))
+    mine = points.clusters.select(*points.by, "number")
+    rows = points.kept.join(mine, on=points.by, nulls_equal=True)
+    rows = rows.select("number", *points.columns("x")).join(pairs, on="number")
+    x, c, o = points.vector("x"), points.vector("c"), points.vector("other_c")
+    middle = [(a + b) / 2 for a, b in zip(c, o, strict=True)]
+    near = rows.select(
+        *keys,
+        low=pl.min_horizontal(own, other),
+        high=pl.max_horizontal(own, other),
+        forward=own < other,
+        middle=_within_radius(x, middle),
+        own=_within_radius(x, c),
+        other=_within_radius(x, o),
+    )
+    forward = pl.col("forward")
+    return near.group_by(*keys, "low", "high").agg(
+        pl.col("middle").sum().cast(pl.Int64),
+        first=pl.when(forward).then("own").otherwise("other").sum().cast(pl.Int64),
+        second=pl.when(forward).then("other").otherwise("own").sum().cast(pl.Int64),
+    )
+
+
+def _within_radius(x: list[pl.Expr], y: list[pl.Expr]) -> pl.Expr:
+    squares = _square([a - b for a, b in zip(x, y, strict=True)])
+    return squares.sqrt() <= pl.col("reach")
+
+
+def _radii(points: _Points) -> pl.LazyFrame:
+    n = _double(pl.col("n"))
+    rows = points.clusters.select(
+        *points.keys, variance=_square([n * v for v in points.vector("v")]).sqrt() / n
+    )
+    reach = pl.col("variance").sum().sqrt() / pl.len()
+    return _totals(points, rows, {"reach": reach})
+
+
+# ----------------------------------------------------------------------------------------------
+# Tables
+# ----------------------------------------------------------------------------------------------
+
+
+def internal_cluster_report(
+    frame: Frame,
+    vector: Vector,
+    cluster: Column,
+    *,
+    distance: str = "euclidean",
+    p: float = 2,
+    center: Center = "mean",
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+    weights: Sequence[float] | None = None,
+) -> Frame:
+    """Describe each cluster by its width and by the distance of the next one.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The points to evaluate, one a row. A LazyFrame is read when the result is collected, and
+        streams; its first row, and of a List column the greatest length, are looked up at once.
+    vector : str, Expr, selector or sequence of str and Expr
+        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
+        where it is NULL (of several columns: all are) are left out.
+    cluster : str or Expr
+        The cluster assigned to a point. Rows where it is NULL are left out.
+    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
+        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
+    p : float
+        Order of the minkowski distance, at least 1.
+    center : {'mean', 'median'}
+        What a centroid is, by coordinate; for cosine the direction of that of the unit vectors. The
+        median needs all points of a cluster in memory.
+    partition_by : str or sequence of str, optional
+        Columns whose groups are evaluated each on its own. A NULL makes a group too.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Whether noise is an ordinary cluster, is left out, or is a cluster of its own in each row.
+    weights : sequence of float, optional
+        A number > 0 for each dimension, as in scipy; not for chebyshev.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The kind that was given, sorted by partition and cluster: the partition columns, cluster, n
+        points, centroid, ssw (their squared distances to it), mean_distance and max_distance to it,
+        and the nearest_cluster by centroids (of equals the lowest) with its nearest_distance. These
+        two are NULL where there is one cluster. With noise_as 'singletons' each noise point has a
+        row of its own, cluster NULL.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist, vector holds no numbers, noise has no value in the type of
+        cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
+        or infinite, or vectors differ in length.
+
+    Notes
+    -----
+    In SQL: ``FROM clustereval.internal_cluster_report(tbl, [x, y], cluster)``.
+
+    Examples
+    --------
+    How far apart two clusters are:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> four = pl.DataFrame({"x": [0, 2, 9, 9], "y": [0, 0, 0, 4], "cluster": ["a", "a", "b", "b"]})
+    >>> report = ce.internal_cluster_report(four, ["x", "y"], "cluster", distance="cityblock")
+    >>> report.select("cluster", "ssw", "nearest_cluster", "nearest_distance").rows()
+    [('a', 2.0, 'b', 10.0), ('b', 8.0, 'a', 10.0)]
+    """
+    points = _points(
+        frame,
+        vector,
+        cluster,
+        distance,
+        p,
+        center,
+        partition_by,
+        noise,
+        noise_as,
+        weights,
+        _CLUSTER_COLUMNS,
+    )
+    gaps = _gaps(points).select("number", "nearest_cluster", nearest_distance="least")
+    rows = points.clusters.join(gaps, on="number", how="left").select(
+        *points.by,
+        "n",
+        centroid=points.unscaled("c"),
+        ssw="squares",
+        mean_distance="mean_distance",
+        max_distance="radius",
+        nearest_cluster="nearest_cluster",
+        nearest_distance="nearest_distance",
+    )
+    return points.result(frame, rows, points.by[len(points.keys) :])
+
+
+_CLUSTER_COLUMNS = (
+    "cluster",
+    "n",
+    "centroid",
+    "ssw",
+    "mean_distance",
+    "max_distance",
+    "nearest_cluster",
+    "nearest_distance",
+)
+
+
+def neighbor_report(
+    frame: Frame,
+    vector: Vector,
+    cluster: Column,
+    *,
+    distance: str = "euclidean",
+    p: float = 2,
+    center: Center = "mean",
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+    weights: Sequence[float] | None = None,
+) -> Frame:
+    """Give the internal indices that need the distance of every point to every centre.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The points to evaluate, one a row. A LazyFrame is read when the result is collected, and
+        streams; its first row, and of a List column the greatest length, are looked up at once.
+    vector : str, Expr, selector or sequence of str and Expr
+        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
+        where it is NULL (of several columns: all are) are left out.
+    cluster : str or Expr
+        The cluster assigned to a point. Rows where it is NULL are left out.
+    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
+        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
+    p : float
+        Order of the minkowski distance, at least 1.
+    center : {'mean', 'median'}
+        What a centroid is, by coordinate; for cosine the direction of that of the unit vectors. The
+        median needs all points of a cluster in memory.
+    partition_by : str or sequence of str, optional
+        Columns whose groups are evaluated each on its own. A NULL makes a group too.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Whether noise is an ordinary cluster, is left out, or is a cluster of its own in each row.
+    weights : sequence of float, optional
+        A number > 0 for each dimension, as in scipy; not for chebyshev.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The kind that was given, one row a partition, sorted by it: the partition columns, n points
+        that count, n_dropped, n_noise, n_dims, n_clusters, wemmert_gancarski_index (range [0, 1],
+        best 1) and s_dbw_index (best 0; NULL for distances and centres where the total sum of
+        squares is not that within and between, and where no point lies near either centre of a
+        pair). Both are NULL for a single cluster.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist, vector holds no numbers, noise has no value in the type of
+        cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
+        or infinite, or vectors differ in length.
+
+    Notes
+    -----
+    Its time grows with the number of points times that of clusters.
+    In SQL: ``FROM clustereval.neighbor_report(tbl, [x, y], cluster)``.
+
+    References
+    ----------
+    Wemmert, Gancarski and Korczak (2000), doi:10.1142/S0218213000000231; Halkidi and Vazirgiannis
+    (2001), doi:10.1109/ICDM.2001.989517.
+
+    Examples
+    --------
+    Points near their own centre and far from the other:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> four = pl.DataFrame({"x": [0, 2, 9, 9], "y": [0, 0, 0, 4], "cluster": ["a", "a", "b", "b"]})
+    >>> ce.neighbor_report(four, ["x", "y"], "cluster")["wemmert_gancarski_index"].round(
+    ...     4
+    ... ).to_list()
+    [0.8168]
+    """
+    points = _points(
+        frame,
+        vector,
+        cluster,
+        distance,
+        p,
+        center,
+        partition_by,
+        noise,
+        noise_as,
+        weights,
+        _NEIGHBOR_COLUMNS,
+    )
+    report = points.row_counts
+    for other in (_spread_totals, _variance_totals, _nearness, _densities):
+        report = _left_joined(points, report, other(points))
+    s_dbw = _scattering(pl.col) + pl.col("density")
+    rows = report.select(
+        *points.keys,
+        *_NEIGHBOR_COLUMNS[:5],
+        wemmert_gancarski_index=pl.col("nearness"),
+        s_dbw_index=s_dbw if points.adds_up else pl.lit(None, pl.Float64),
+    )
+    return points.result(frame, rows)
+
+
+_NEIGHBOR_COLUMNS = (
+    "n",
+    "n_dropped",
+    "n_noise",
+    "n_dims",
+    "n_clusters",
+    "wemmert_gancarski_index",
+    "s_dbw_index",
+)

@@ -1,0 +1,488 @@
+-- points: the ground floor of the point side. Vectors in every form, distances, centres, and the checks
+-- of what a caller hands over.
+--
+-- Reading rules, besides those of labels.sql:
+--   * A point is a DOUBLE[], whatever the vector was: LIST, ARRAY, or columns written as [x, y, z].
+--   * A cluster is (partition, cluster, single). `single` is 0, except for noise that is counted as
+--     singletons: there it is the number of the row, and the cluster is NULL.
+--   * The rows are read anew by each pass over them (NOT MATERIALIZED), so that they stream. The
+--     centres and all that follows are small.
+
+---------------------------------------------------------------------------------------------------
+-- Checks
+---------------------------------------------------------------------------------------------------
+
+-- TRUE for the types that hold a vector of numbers; typeof([NULL]) is "NULL"[].
+CREATE OR REPLACE MACRO clustereval._is_vector_type(type_name) AS
+  regexp_matches(
+    type_name,
+    '^(U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|"NULL")\[\d*\]$'
+  );
+
+-- x, if vector holds vectors. For use after HAVING, as _checked_column.
+CREATE OR REPLACE MACRO clustereval._checked_vector(x, vector) AS
+  CASE
+    WHEN NOT clustereval._is_vector_type(typeof(any_value(vector)))
+    THEN error(concat(
+      'vector: expected a list or array of numbers, such as [x, y, z], got ',
+      typeof(any_value(vector)), '; parse_vector makes one from text'
+    ))
+    ELSE x
+  END;
+
+CREATE OR REPLACE MACRO clustereval._is_distance(x) AS
+  coalesce(lower(CAST(x AS VARCHAR)), '')
+    IN ('euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine');
+
+-- TRUE query, or the error, for the options of every macro that measures distances (see _valid_noise).
+CREATE OR REPLACE MACRO clustereval._valid_points(distance, p, center, weights, noise, noise_as) AS
+  CASE
+    WHEN NOT clustereval._is_distance(distance)
+    THEN error(concat(
+      'distance: expected one of ''euclidean'', ''sqeuclidean'', ''cityblock'', ''chebyshev'', ',
+      '''minkowski'', ''cosine'', got ', coalesce(concat('''', distance, ''''), 'NULL')
+    ))
+    WHEN p IS NULL OR NOT (p >= 1 AND p < 1e150)
+    THEN error(concat('p: expected a number >= 1, got ', coalesce(CAST(p AS VARCHAR), 'NULL')))
+    WHEN coalesce(center, '') NOT IN ('mean', 'median')
+    THEN error(concat(
+      'center: expected one of ''mean'', ''median'', got ',
+      coalesce(concat('''', center, ''''), 'NULL')
+    ))
+    WHEN weights IS NOT NULL AND lower(distance) = 'chebyshev'
+    THEN error('weights: chebyshev takes none; scale the coordinates instead')
+    WHEN weights IS NOT NULL AND NOT coalesce(
+      list_count(CAST(weights AS DOUBLE[])) = len(CAST(weights AS DOUBLE[]))
+      AND list_min(CAST(weights AS DOUBLE[])) > 0 AND list_max(CAST(weights AS DOUBLE[])) < 1e150,
+      FALSE
+    )
+    THEN error(concat(
+      'weights: expected a number > 0 for each dimension, got ', CAST(weights AS VARCHAR)
+    ))
+    ELSE clustereval._valid_noise(noise, noise_as)
+  END;
+
+-- What is wrong with a point, if something is: {rank, coordinate, what}. The least is reported.
+CREATE OR REPLACE MACRO clustereval._fault(vector, dims) AS
+  CASE
+    WHEN len(vector) = 0 THEN {'rank': 0, 'coordinate': 0, 'what': 'an empty vector'}
+    WHEN len(vector) <> dims
+    THEN {'rank': 1, 'coordinate': len(vector), 'what': concat(len(vector), ' coordinates')}
+    ELSE list_min(list_transform(
+      list_filter(
+        range(1, len(vector) + 1), lambda __ce_i: NOT coalesce(isfinite(vector[__ce_i]), FALSE)
+      ),
+      lambda __ce_i: {
+        'rank': 2, 'coordinate': __ce_i,
+        'what': concat(coalesce(CAST(vector[__ce_i] AS VARCHAR), 'NULL'), ' in coordinate ', __ce_i)
+      }
+    ))
+  END;
+
+-- The error that tells of the first fault and of how many rows have one.
+CREATE OR REPLACE MACRO clustereval._fault_error(fault, dims, rows) AS
+  error(CASE
+    WHEN fault IS NULL
+    THEN 'vector: distances overflow; scale the coordinates down'
+    ELSE concat(
+      'vector: expected ', CASE fault['rank'] WHEN 2 THEN 'finite numbers' ELSE
+        concat('vectors of one length (', dims, ')') END,
+      ', got ', fault['what'], ' (', rows, CASE rows WHEN 1 THEN ' row is' ELSE ' rows are' END,
+      ' at fault); mend these rows or leave them out'
+    )
+  END);
+
+---------------------------------------------------------------------------------------------------
+-- Distances
+---------------------------------------------------------------------------------------------------
+
+-- The factor on each coordinate that makes a weighted distance a plain one.
+CREATE OR REPLACE MACRO clustereval._factors(weights, distance, p) AS
+  list_transform(
+    CAST(weights AS DOUBLE[]),
+    lambda __ce_w: CASE lower(distance)
+      WHEN 'cityblock' THEN __ce_w
+      WHEN 'minkowski' THEN pow(__ce_w, 1.0 / p)
+      ELSE sqrt(__ce_w)
+    END
+  );
+
+CREATE OR REPLACE MACRO clustereval._scaled(x, weights, distance, p) AS
+  CASE
+    WHEN weights IS NULL THEN x
+    ELSE list_transform(
+      x, lambda __ce_x, __ce_i: __ce_x * clustereval._factors(weights, distance, p)[__ce_i]
+    )
+  END;
+
+CREATE OR REPLACE MACRO clustereval._unscaled(x, weights, distance, p) AS
+  CASE
+    WHEN weights IS NULL THEN x
+    ELSE list_transform(
+      x, lambda __ce_x, __ce_i: __ce_x / clustereval._factors(weights, distance, p)[__ce_i]
+    )
+  END;
+
+-- Length of a vector; NULL, not an error, where a coordinate is NULL.
+CREATE OR REPLACE MACRO clustereval._norm(x) AS sqrt(try(list_inner_product(x, x)));
+
+-- A vector of length 1, given its length; a zero vector stays one. No length: no vector.
+CREATE OR REPLACE MACRO clustereval._unit(x, norm) AS
+  CASE
+    WHEN norm = 0 THEN x
+    WHEN isfinite(norm) THEN list_transform(x, lambda __ce_x: __ce_x / norm)
+  END;
+
+-- Distance of two vectors, of unit vectors for cosine; NULL where one has a NULL or their lengths differ.
+-- Half the squared distance of unit vectors is 1 - cos without its cancellation.
+CREATE OR REPLACE MACRO clustereval._distance(x, y, distance, p) AS
+  CASE lower(distance)
+    WHEN 'euclidean' THEN try(list_distance(x, y))
+    WHEN 'sqeuclidean' THEN pow(try(list_distance(x, y)), 2)
+    WHEN 'cosine'
+    THEN CASE
+      WHEN clustereval._norm(x) = 0 OR clustereval._norm(y) = 0 THEN 1.0
+      ELSE pow(try(list_distance(x, y)), 2) / 2
+    END
+    ELSE CASE
+      WHEN len(x) = len(y) AND list_count(x) = len(y) AND len(y) > 0
+      THEN CASE lower(distance)
+        WHEN 'cityblock'
+        THEN list_sum(list_transform(x, lambda __ce_x, __ce_i: abs(__ce_x - y[__ce_i])))
+        WHEN 'chebyshev'
+        THEN list_max(list_transform(x, lambda __ce_x, __ce_i: abs(__ce_x - y[__ce_i])))
+        ELSE pow(
+          list_sum(list_transform(x, lambda __ce_x, __ce_i: pow(abs(__ce_x - y[__ce_i]), p))), 1.0 / p
+        )
+      END
+    END
+  END;
+
+-- Its square in sums of squares; a squared distance is one already.
+CREATE OR REPLACE MACRO clustereval._squared(d, distance) AS
+  CASE WHEN lower(distance) = 'sqeuclidean' THEN d ELSE d * d END;
+
+-- TRUE where sums of squares add up: total = within + between.
+CREATE OR REPLACE MACRO clustereval._adds_up(distance, center) AS
+  lower(distance) IN ('euclidean', 'sqeuclidean') AND center = 'mean';
+
+---------------------------------------------------------------------------------------------------
+-- Points and centres
+---------------------------------------------------------------------------------------------------
+
+-- One row for each row there is, dropped ones and noise included: the only macro of this side that
+-- reads the rows. __ce_kept tells whether the row counts, __ce_point is what distances are taken of.
+CREATE OR REPLACE MACRO clustereval._points(
+  tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as
+) AS TABLE
+  WITH __ce_read AS NOT MATERIALIZED (
+    SELECT
+      partition_by AS __ce_partition,
+      cluster AS __ce_cluster,
+      TRY_CAST(vector AS DOUBLE[]) AS __ce_vector,
+      clustereval._is_noise(cluster, noise) AS __ce_noisy,
+      row_number() OVER () AS __ce_row
+    FROM query_table(tbl)
+  ),
+  __ce_known AS NOT MATERIALIZED (
+    SELECT
+      *,
+      -- of wide columns: all are NULL. The first coordinate settles it for nearly every row.
+      __ce_cluster IS NOT NULL AND __ce_vector IS NOT NULL AND (
+        __ce_vector[1] IS NOT NULL OR list_count(__ce_vector) > 0 OR len(__ce_vector) = 0
+      ) AS __ce_complete,
+      clustereval._scaled(__ce_vector, weights, distance, p) AS __ce_scaled
+    FROM __ce_read
+  )
+  SELECT
+    __ce_partition,
+    CASE WHEN __ce_noisy AND noise_as = 'singletons' THEN NULL ELSE __ce_cluster END AS __ce_cluster,
+    CASE WHEN __ce_noisy AND noise_as = 'singletons' THEN __ce_row ELSE 0 END AS __ce_single,
+    CASE
+      WHEN lower(distance) = 'cosine'
+      THEN clustereval._unit(__ce_scaled, clustereval._norm(__ce_scaled))
+      ELSE __ce_scaled
+    END AS __ce_point,
+    __ce_vector,
+    __ce_row,
+    __ce_complete,
+    __ce_complete AND NOT (__ce_noisy AND noise_as = 'drop') AS __ce_kept,
+    __ce_complete AND __ce_noisy AS __ce_noisy
+  FROM __ce_known;
+
+-- The one partition where there is no partition_by, or no row; with the checks of the columns, which
+-- an empty table has too.
+CREATE OR REPLACE MACRO clustereval._whole(tbl, vector, cluster, partition_by, noise) AS TABLE
+  WITH __ce_looked AS (
+    SELECT
+      CAST(COUNT(*) AS BIGINT) AS __ce_n,
+      any_value(cluster) AS __ce_typed,
+      clustereval._is_absent(partition_by) AS __ce_only
+    FROM query_table(tbl)
+    WHERE FALSE
+    HAVING clustereval._checked_column(
+      clustereval._checked_column(
+        clustereval._checked_column(
+          clustereval._checked_vector(TRUE, vector), 'partition_by', partition_by
+        ),
+        'cluster', cluster
+      ),
+      'vector', vector
+    )
+  )
+  SELECT NULL AS __ce_partition, __ce_n
+  FROM __ce_looked
+  WHERE clustereval._checked_noise(__ce_only, noise, __ce_typed);
+
+-- Lists of 16 aggregates, of the coordinates after the given one. One row for 16 coordinates in place of
+-- one for each halves the time that the centres take.
+CREATE OR REPLACE MACRO clustereval._block_sums(x, after) AS [
+    fsum(x[after + 1]), fsum(x[after + 2]), fsum(x[after + 3]), fsum(x[after + 4]),
+    fsum(x[after + 5]), fsum(x[after + 6]), fsum(x[after + 7]), fsum(x[after + 8]),
+    fsum(x[after + 9]), fsum(x[after + 10]), fsum(x[after + 11]), fsum(x[after + 12]),
+    fsum(x[after + 13]), fsum(x[after + 14]), fsum(x[after + 15]), fsum(x[after + 16])
+];
+CREATE OR REPLACE MACRO clustereval._block_medians(x, after) AS [
+    median(x[after + 1]), median(x[after + 2]), median(x[after + 3]), median(x[after + 4]),
+    median(x[after + 5]), median(x[after + 6]), median(x[after + 7]), median(x[after + 8]),
+    median(x[after + 9]), median(x[after + 10]), median(x[after + 11]), median(x[after + 12]),
+    median(x[after + 13]), median(x[after + 14]), median(x[after + 15]), median(x[after + 16])
+];
+-- Infinite values are left out only because they would raise an error of their own.
+CREATE OR REPLACE MACRO clustereval._variance(x) AS var_pop(CASE WHEN isfinite(x) THEN x END);
+CREATE OR REPLACE MACRO clustereval._block_variances(x, after) AS [
+    clustereval._variance(x[after + 1]), clustereval._variance(x[after + 2]),
+    clustereval._variance(x[after + 3]), clustereval._variance(x[after + 4]),
+    clustereval._variance(x[after + 5]), clustereval._variance(x[after + 6]),
+    clustereval._variance(x[after + 7]), clustereval._variance(x[after + 8]),
+    clustereval._variance(x[after + 9]), clustereval._variance(x[after + 10]),
+    clustereval._variance(x[after + 11]), clustereval._variance(x[after + 12]),
+    clustereval._variance(x[after + 13]), clustereval._variance(x[after + 14]),
+    clustereval._variance(x[after + 15]), clustereval._variance(x[after + 16])
+];
+
+-- One row for each 16 coordinates of each cluster.
+CREATE OR REPLACE MACRO clustereval._blocks(__ce_points, center) AS TABLE
+  WITH __ce_parts AS NOT MATERIALIZED (
+    SELECT
+      __ce_partition, __ce_cluster, __ce_single, __ce_point,
+      unnest(range(0, len(__ce_point), 16)) AS __ce_after
+    FROM query_table(__ce_points)
+    WHERE __ce_kept
+  )
+  SELECT
+    __ce_partition, __ce_cluster, __ce_single, __ce_after,
+    COUNT(*) AS __ce_n,
+    MAX(len(__ce_point)) AS __ce_length,
+    CASE center
+      WHEN 'median' THEN clustereval._block_medians(__ce_point, __ce_after)
+      ELSE clustereval._block_sums(__ce_point, __ce_after)
+    END AS __ce_sums,
+    clustereval._block_variances(__ce_point, __ce_after) AS __ce_variances
+  FROM __ce_parts
+  GROUP BY __ce_partition, __ce_cluster, __ce_single, __ce_after;
+
+-- One row for each coordinate of each cluster: the mean or median of its points, and their variance.
+CREATE OR REPLACE MACRO clustereval._coordinates(__ce_points, center) AS TABLE
+  WITH __ce_listed AS (
+    SELECT
+      __ce_partition, __ce_cluster, __ce_single, __ce_after, __ce_n, __ce_length,
+      unnest(__ce_sums) AS __ce_sum,
+      unnest(__ce_variances) AS __ce_variance,
+      unnest(range(1, 17)) AS __ce_place
+    FROM clustereval._blocks(__ce_points, center)
+  )
+  SELECT
+    __ce_partition, __ce_cluster, __ce_single,
+    __ce_after + __ce_place AS __ce_i,
+    CAST(__ce_n AS DOUBLE) AS __ce_n,
+    CASE center WHEN 'median' THEN __ce_sum ELSE __ce_sum / __ce_n END AS __ce_centre,
+    __ce_variance
+  FROM __ce_listed
+  WHERE __ce_after + __ce_place <= __ce_length;
+
+-- Centres are directions for cosine.
+CREATE OR REPLACE MACRO clustereval._directed(x, distance) AS
+  CASE WHEN lower(distance) = 'cosine' THEN clustereval._unit(x, clustereval._norm(x)) ELSE x END;
+
+-- One row a cluster: its rows and its centre.
+CREATE OR REPLACE MACRO clustereval._centers(__ce_coordinates, distance) AS TABLE
+  WITH __ce_listed AS (
+    SELECT
+      __ce_partition, __ce_cluster, __ce_single,
+      CAST(MAX(__ce_n) AS BIGINT) AS __ce_size,
+      list(__ce_centre ORDER BY __ce_i) AS __ce_centre,
+      list(__ce_n * __ce_variance ORDER BY __ce_i) AS __ce_within
+    FROM query_table(__ce_coordinates)
+    GROUP BY __ce_partition, __ce_cluster, __ce_single
+  )
+  SELECT
+    __ce_partition, __ce_cluster, __ce_single, __ce_size, __ce_within,
+    clustereval._directed(__ce_centre, distance) AS __ce_centre
+  FROM __ce_listed;
+
+-- One row a partition: its rows, dimensions and centre, the mean of the clusters' means. The median is
+-- no median of medians, and is taken of the points.
+CREATE OR REPLACE MACRO clustereval._middles(__ce_points, __ce_coordinates, distance, center) AS TABLE
+  WITH __ce_values AS NOT MATERIALIZED (
+    SELECT
+      __ce_partition,
+      unnest(__ce_point) AS __ce_x,
+      unnest(range(1, len(__ce_point) + 1)) AS __ce_i
+    FROM query_table(__ce_points)
+    WHERE __ce_kept AND center = 'median'
+  ),
+  __ce_middle AS (
+    SELECT
+      __ce_partition, __ce_i,
+      fsum(__ce_n * __ce_centre) / fsum(__ce_n) AS __ce_centre
+    FROM query_table(__ce_coordinates)
+    WHERE center = 'mean'
+    GROUP BY __ce_partition, __ce_i
+    UNION ALL
+    SELECT __ce_partition, __ce_i, median(__ce_x)
+    FROM __ce_values
+    GROUP BY __ce_partition, __ce_i
+  ),
+  __ce_listed AS (
+    SELECT __ce_partition, COUNT(*) AS __ce_dims, list(__ce_centre ORDER BY __ce_i) AS __ce_centre
+    FROM __ce_middle
+    GROUP BY __ce_partition
+  )
+  SELECT
+    __ce_partition, __ce_dims, clustereval._directed(__ce_centre, distance) AS __ce_centre
+  FROM __ce_listed;
+
+-- One row a cluster: its rows by kind, and the distances of its points to its centre and to the middle
+-- of all. Rows that are left out are counted with their cluster too, and have no distance.
+CREATE OR REPLACE MACRO clustereval._spreads(__ce_points, __ce_centers, __ce_middles, distance, p) AS TABLE
+  WITH __ce_measured AS NOT MATERIALIZED (
+    SELECT
+      __ce_x.__ce_partition, __ce_x.__ce_cluster, __ce_x.__ce_single,
+      __ce_x.__ce_complete, __ce_x.__ce_kept, __ce_x.__ce_noisy,
+      CASE
+        WHEN __ce_x.__ce_kept
+        THEN clustereval._distance(__ce_x.__ce_point, __ce_c.__ce_centre, distance, p)
+      END AS __ce_d,
+      CASE
+        WHEN __ce_x.__ce_kept
+        THEN clustereval._distance(__ce_x.__ce_point, __ce_m.__ce_centre, distance, p)
+      END AS __ce_to_middle
+    FROM query_table(__ce_points) AS __ce_x
+    LEFT JOIN query_table(__ce_centers) AS __ce_c
+      ON __ce_c.__ce_partition IS NOT DISTINCT FROM __ce_x.__ce_partition
+      AND __ce_c.__ce_cluster IS NOT DISTINCT FROM __ce_x.__ce_cluster
+      AND __ce_c.__ce_single = __ce_x.__ce_single
+    LEFT JOIN query_table(__ce_middles) AS __ce_m
+      ON __ce_m.__ce_partition IS NOT DISTINCT FROM __ce_x.__ce_partition
+  )
+  SELECT
+    __ce_partition, __ce_cluster, __ce_single,
+    CAST(COUNT(CASE WHEN __ce_kept THEN 1 END) AS BIGINT) AS __ce_n,
+    CAST(COUNT(CASE WHEN NOT __ce_complete THEN 1 END) AS BIGINT) AS __ce_dropped,
+    CAST(COUNT(CASE WHEN __ce_noisy THEN 1 END) AS BIGINT) AS __ce_noise,
+    COUNT(CASE WHEN __ce_kept AND NOT coalesce(isfinite(__ce_d), FALSE) THEN 1 END) AS __ce_bad_n,
+    clustereval._sum(__ce_d) AS __ce_distances,
+    clustereval._sum(clustereval._squared(__ce_d, distance)) AS __ce_squares,
+    MAX(__ce_d) AS __ce_radius,
+    clustereval._sum(__ce_to_middle) AS __ce_to_middle
+  FROM __ce_measured
+  GROUP BY __ce_partition, __ce_cluster, __ce_single;
+
+-- One row a cluster that has points: its centre with its spread, and a number to tell it by.
+CREATE OR REPLACE MACRO clustereval._clusters_of_points(__ce_centers, __ce_spreads) AS TABLE
+  SELECT
+    __ce_c.__ce_partition, __ce_c.__ce_cluster, __ce_c.__ce_single,
+    __ce_c.__ce_centre, __ce_c.__ce_within,
+    row_number() OVER () AS __ce_number,
+    __ce_s.__ce_n, __ce_s.__ce_distances, __ce_s.__ce_squares, __ce_s.__ce_radius,
+    __ce_s.__ce_to_middle,
+    __ce_s.__ce_distances / __ce_s.__ce_n AS __ce_mean_distance
+  FROM query_table(__ce_centers) AS __ce_c
+  JOIN query_table(__ce_spreads) AS __ce_s
+    ON __ce_s.__ce_partition IS NOT DISTINCT FROM __ce_c.__ce_partition
+    AND __ce_s.__ce_cluster IS NOT DISTINCT FROM __ce_c.__ce_cluster
+    AND __ce_s.__ce_single = __ce_c.__ce_single;
+
+-- TRUE, or the error for points that cannot be measured. The rows are read for it only where `__ce_bad`,
+-- a table of one number, says that there are such points.
+CREATE OR REPLACE MACRO clustereval._checked_points(__ce_points, __ce_bad, weights) AS TABLE
+  WITH __ce_suspects AS (
+    SELECT __ce_p.__ce_partition, __ce_p.__ce_vector
+    FROM query_table(__ce_points) AS __ce_p
+    JOIN (SELECT COUNT(*) AS __ce_n FROM query_table(__ce_bad) WHERE __ce_bad_n > 0) AS __ce_b
+      ON __ce_b.__ce_n > 0
+    WHERE __ce_p.__ce_kept
+  ),
+  __ce_lengths AS (
+    SELECT __ce_partition, MAX(len(__ce_vector)) AS __ce_dims
+    FROM __ce_suspects
+    GROUP BY __ce_partition
+  ),
+  __ce_faults AS (
+    SELECT __ce_l.__ce_dims, clustereval._fault(__ce_s.__ce_vector, __ce_l.__ce_dims) AS __ce_fault
+    FROM __ce_suspects AS __ce_s
+    JOIN __ce_lengths AS __ce_l ON __ce_l.__ce_partition IS NOT DISTINCT FROM __ce_s.__ce_partition
+  ),
+  __ce_first AS (
+    SELECT
+      MAX(__ce_dims) AS __ce_dims,
+      COUNT(__ce_fault) AS __ce_rows,
+      MIN(__ce_fault) AS __ce_fault
+    FROM __ce_faults
+    HAVING COUNT(*) > 0
+  )
+  SELECT CAST(CASE
+    WHEN weights IS NOT NULL AND __ce_dims <> len(weights)
+    THEN error(concat(
+      'weights: expected one for each of ', __ce_dims, ' dimensions, got ', len(weights)
+    ))
+    ELSE clustereval._fault_error(__ce_fault, __ce_dims, __ce_rows)
+  END AS BOOLEAN) AS __ce_valid
+  FROM __ce_first;
+
+---------------------------------------------------------------------------------------------------
+-- Tables
+---------------------------------------------------------------------------------------------------
+
+-- Every cluster: its size and its centre.
+-- Examples:
+--   FROM clustereval.centroids(points, [x, y, z], cluster);
+--   FROM clustereval.centroids(points, [x, y, z], cluster, center := 'median');
+CREATE OR REPLACE MACRO clustereval.centroids(
+  tbl, vector, cluster, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
+  noise := NULL, noise_as := 'cluster', weights := NULL
+) AS TABLE
+  WITH __ce_points AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._points(
+      tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as
+    )
+  ),
+  __ce_whole AS (
+    SELECT * FROM clustereval._whole(tbl, vector, cluster, partition_by, noise)
+  ),
+  __ce_coordinates AS (SELECT * FROM clustereval._coordinates(__ce_points, center)),
+  __ce_centers AS (SELECT * FROM clustereval._centers(__ce_coordinates, distance)),
+  __ce_middles AS (
+    SELECT * FROM clustereval._middles(__ce_points, __ce_coordinates, distance, center)
+  ),
+  __ce_spreads AS (
+    SELECT * FROM clustereval._spreads(__ce_points, __ce_centers, __ce_middles, distance, p)
+  ),
+  __ce_checked AS (
+    SELECT * FROM clustereval._checked_points(__ce_points, __ce_spreads, weights)
+  )
+  SELECT
+    __ce_partition AS partition_key,
+    __ce_cluster AS cluster,
+    __ce_size AS n,
+    clustereval._unscaled(__ce_centre, weights, distance, p) AS centroid
+  FROM __ce_centers
+  WHERE clustereval._checked_options(
+    clustereval._valid_points(distance, p, center, weights, noise, noise_as)
+  )
+    AND (SELECT COUNT(*) FROM __ce_whole) >= 0 -- keeps the checks of __ce_whole in the plan
+    AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
+  ORDER BY __ce_partition, __ce_cluster, __ce_single;
+COMMENT ON MACRO TABLE clustereval.centroids IS
+'One row a cluster: n points and their centroid, the mean of each coordinate (center ''median'': the median); with distance ''cosine'' the direction of the mean unit vector, as a vector of length 1 (a zero vector where the mean is one). With noise_as := ''singletons'' each noise point has a row of its own, cluster NULL.';
