@@ -14,7 +14,7 @@ from benchmarks.runner import AnswersDifferError, measure
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-GROUPS = ("report", "many", "ami")
+GROUPS = ("report", "many", "ami", "internal", "scan")
 
 
 def main() -> None:
@@ -34,7 +34,7 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m benchmarks", description=cases.__doc__)
     parser.add_argument(
-        "--only", type=_groups, default=GROUPS, help="groups of cases: report,many,ami"
+        "--only", type=_groups, default=GROUPS, help=f"groups of cases: {','.join(GROUPS)}"
     )
     parser.add_argument("--rows", type=whole_number, default=20_000_000, help="rows of the report")
     parser.add_argument(
@@ -63,6 +63,8 @@ def _cases(options: argparse.Namespace) -> list[cases.Case]:
         "report": lambda: cases.report(options.rows),
         "many": cases.many,
         "ami": cases.ami,
+        "internal": cases.internal,
+        "scan": cases.scan,
     }
     return [case for name in GROUPS if name in options.only for case in groups[name]()]
 

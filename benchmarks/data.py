@@ -25,30 +25,90 @@ QUERY = """
 """
 
 
+# A cluster has its own place in each coordinate, and points lie evenly around it.
+POINTS = """
+    COPY (
+        SELECT
+            CAST(row // {run_rows} AS INTEGER) AS run,
+            CAST(hash(row) % {clusters} AS INTEGER) AS cluster,
+            {coordinates}
+        FROM range({rows}) AS rows(row)
+    ) TO '{path}' (FORMAT parquet, COMPRESSION uncompressed)
+"""
+COORDINATE = "hash({dims} * row + {i}) / 2.0**64 + hash(1000 * (hash(row) % {clusters}) + {i}) % 5"
+
+
+class File:
+    """A Parquet file made by a query when it is first asked for."""
+
+    @property
+    def name(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def query(self) -> str:
+        """Text of a COPY with {path} for the file."""
+        raise NotImplementedError
+
+    def file(self, folder: Path) -> Path:
+        """Return the Parquet file, made if it is missing, and warm in the system's file cache."""
+        path = folder / f"{self.name}.parquet"
+        if not path.exists():
+            unfinished = path.with_suffix(".unfinished")
+            query = self.query.format(path=str(unfinished).replace("'", "''"))
+            # In a process of its own: the runner stays small (see runner.measured).
+            subprocess.run([sys.executable, "-m", "benchmarks.data", query], check=True)
+            unfinished.rename(path)
+        _read_through(path)
+        return path
+
+
 @dataclass(frozen=True)
-class Data:
+class Data(File):
     """Rows of (run, label, cluster), all Int32; runs follow one another in the file."""
 
     rows: int
     clusters: int
     run_rows: int
 
-    def file(self, folder: Path) -> Path:
-        """Return the Parquet file, made if it is missing, and warm in the system's file cache."""
-        path = folder / f"{self.rows}_rows_{self.clusters}_clusters_{self.run_rows}_a_run.parquet"
-        if not path.exists():
-            unfinished = path.with_suffix(".unfinished")
-            # In a process of its own: the runner stays small (see runner.measured).
-            subprocess.run(
-                [sys.executable, "-m", "benchmarks.data", unfinished, *map(str, self._numbers())],
-                check=True,
-            )
-            unfinished.rename(path)
-        _read_through(path)
-        return path
+    @property
+    def name(self) -> str:
+        return f"{self.rows}_rows_{self.clusters}_clusters_{self.run_rows}_a_run"
 
-    def _numbers(self) -> tuple[int, int, int]:
-        return self.rows, self.clusters, self.run_rows
+    @property
+    def query(self) -> str:
+        return QUERY.format(**vars(self), path="{path}")
+
+
+@dataclass(frozen=True)
+class Points(File):
+    """Rows of (run, cluster) and a point: Float64 columns x_0, x_1 ... or one Float32 vector."""
+
+    rows: int
+    dims: int
+    clusters: int
+    run_rows: int
+    wide: bool = True
+
+    @property
+    def name(self) -> str:
+        form = "columns" if self.wide else "vectors"
+        return (
+            f"{self.rows}_points_{self.dims}_{form}_{self.clusters}_clusters_{self.run_rows}_a_run"
+        )
+
+    @property
+    def query(self) -> str:
+        return POINTS.format(**vars(self), coordinates=self._coordinates(), path="{path}")
+
+    def _coordinates(self) -> str:
+        if self.wide:
+            return ", ".join(f"{self._coordinate(i)} AS x_{i}" for i in range(self.dims))
+        each = self._coordinate("i")
+        return f"CAST([{each} FOR i IN range({self.dims})] AS FLOAT[]) AS vector"
+
+    def _coordinate(self, i: int | str) -> str:
+        return COORDINATE.format(i=i, dims=self.dims, clusters=self.clusters)
 
 
 def _read_through(path: Path) -> None:
@@ -57,12 +117,7 @@ def _read_through(path: Path) -> None:
             pass
 
 
-def _write(path: str, rows: int, clusters: int, run_rows: int) -> None:
+if __name__ == "__main__":
     import duckdb
 
-    quoted = path.replace("'", "''")
-    duckdb.execute(QUERY.format(rows=rows, clusters=clusters, run_rows=run_rows, path=quoted))
-
-
-if __name__ == "__main__":
-    _write(sys.argv[1], *map(int, sys.argv[2:]))
+    duckdb.execute(sys.argv[1])

@@ -18,7 +18,7 @@ import duckdb
 import polars as pl
 
 import polars_clustereval as ce
-from benchmarks.cases import LOOPED, RUN_ROWS
+from benchmarks.cases import LOOPED, RUN_ROWS, SWEEP_ROWS, SWEPT
 from polars_clustereval.macros import register
 
 #: Values by the name of the metric, one a run.
@@ -76,6 +76,87 @@ def _polars_ami(rows: pl.LazyFrame) -> pl.LazyFrame:
     return rows.select(score.alias("adjusted_mutual_info_score"))
 
 
+def _columns(path: str) -> list[str]:
+    """The columns that hold the coordinates."""
+    names = pl.scan_parquet(path).collect_schema().names()
+    return [name for name in names if name not in ("run", "cluster")]
+
+
+def _duckdb_internal(what: str, source: str, path: str) -> Run:
+    con = duckdb.connect()
+    register(con)
+    kind = "TABLE" if source == "memory" else "VIEW"
+    con.execute(f"CREATE {kind} points AS FROM '{path}'")
+    columns = _columns(path)
+    vector = columns[0] if columns == ["vector"] else f"[{', '.join(columns)}]"
+    by = ", partition_by := run" if source == "runs" else ""
+
+    def run() -> Answers:
+        query = f"SELECT {what} FROM clustereval.internal_report(points, {vector}, cluster{by})"
+        return con.sql(query).pl().to_dict(as_series=False)
+
+    return run
+
+
+def _polars_internal(what: str, source: str, path: str) -> Run:
+    rows = pl.read_parquet(path).lazy() if source == "memory" else pl.scan_parquet(path)
+    columns = _columns(path)
+    vector = columns[0] if columns == ["vector"] else columns
+    by = "run" if source == "runs" else None
+    chosen = pl.all() if what == "*" else pl.col(what.split(", "))
+
+    def run() -> Answers:
+        report = ce.internal_report(rows, vector, "cluster", partition_by=by).select(chosen)
+        return report.collect(engine="streaming").to_dict(as_series=False)
+
+    return run
+
+
+def _duckdb_sums(path: str) -> Run:
+    sums = ", ".join(f"sum({name})" for name in _columns(path))
+    once = _duckdb(f"SELECT cluster, {sums}, count(*) AS rows FROM assignments GROUP BY ALL", path)
+    return lambda: [{"n": [sum(once()["rows"])]} for _ in range(2)][1]
+
+
+def _polars_sums(path: str) -> Run:
+    rows = pl.scan_parquet(path).group_by("cluster")
+    sums = rows.agg(pl.col(_columns(path)).sum(), rows=pl.len())
+
+    def once() -> Answers:
+        return {"n": [sums.collect(engine="streaming")["rows"].sum()]}
+
+    return lambda: [once() for _ in range(2)][1]
+
+
+def _sklearn_internal(path: str) -> Run:
+    from sklearn import metrics
+
+    rows = pl.read_parquet(path)
+    points, cluster = _matrix(rows), rows["cluster"].to_numpy()
+    return lambda: {name: [getattr(metrics, name)(points, cluster)] for name in CENTROID_BASED}
+
+
+def _sklearn_sweep(path: str) -> Run:
+    from sklearn import metrics
+
+    rows = pl.read_parquet(path, n_rows=SWEPT * SWEEP_ROWS)
+    points = _matrix(rows).reshape(SWEPT, SWEEP_ROWS, -1)
+    clusters = rows["cluster"].to_numpy().reshape(SWEPT, SWEEP_ROWS)
+
+    def run() -> Answers:
+        pairs = list(zip(points, clusters, strict=True))
+        return {name: [getattr(metrics, name)(*pair) for pair in pairs] for name in CENTROID_BASED}
+
+    return run
+
+
+def _matrix(rows: pl.DataFrame) -> Any:
+    if "vector" in rows.columns:
+        width = rows["vector"].list.len()[0]
+        return rows["vector"].list.to_array(width).to_numpy()
+    return rows.drop("run", "cluster").to_numpy(order="c")
+
+
 def _sklearn(names: Sequence[str], path: str) -> Run:
     from sklearn import metrics  # here, so that it is no part of the engines' memory
 
@@ -108,6 +189,11 @@ AMI = "SELECT clustereval.adjusted_mutual_info_score(label, cluster) AS adjusted
 KEYS = ("partition_key", "run")
 LOOP = ["adjusted_rand_score", "normalized_mutual_info_score", "v_measure_score"]
 
+CENTROID_BASED = ["calinski_harabasz_score", "davies_bouldin_score"]
+FOUR = "compactness, davies_bouldin_score, calinski_harabasz_score, ssw"
+WHAT = {"four": FOUR, "internal": "*"}
+SOURCES = ("memory", "file", "runs")
+
 JOBS: dict[str, Callable[[str], Run]] = {
     "duckdb bare": partial(_duckdb_bare, "label, cluster"),
     "duckdb plain": partial(_duckdb, REPORT.format(options=", adjusted := false")),
@@ -130,6 +216,16 @@ JOBS: dict[str, Callable[[str], Run]] = {
     "sklearn ari": partial(_sklearn, ["adjusted_rand_score"]),
     "sklearn ami": partial(_sklearn, ["adjusted_mutual_info_score"]),
     "sklearn loop": partial(_sklearn_loop, LOOP),
+    "duckdb sums": _duckdb_sums,
+    "polars sums": _polars_sums,
+    "sklearn internal": _sklearn_internal,
+    "sklearn sweep": _sklearn_sweep,
+    **{
+        f"{stem} {name} {source}": partial(run, what, source)
+        for stem, run in (("duckdb", _duckdb_internal), ("polars", _polars_internal))
+        for name, what in WHAT.items()
+        for source in SOURCES
+    },
 }
 
 
@@ -140,8 +236,9 @@ def _peak_mb() -> float:
 
 def _comparable(answers: Answers) -> Answers:
     """Answers of the first runs, with the totals over all runs that a bare GROUP BY gives too."""
-    kept = {name: values[:LOOPED] for name, values in answers.items() if name not in KEYS}
-    if "n" not in answers:
+    some = SWEPT if "compactness" in answers else LOOPED
+    kept = {name: values[:some] for name, values in answers.items() if name not in KEYS}
+    if "russell_rao_index" not in answers:
         return kept
     joined = zip(answers["n"], answers["russell_rao_index"], strict=True)
     pairs = sum(n * (n - 1) * share for n, share in joined)

@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-# Relative, or absolute below 1. The two engines agree within 1e-12; scikit-learn's adjusted mutual
-# information, which sums logarithms of factorials, is up to 2e-12 from them.
-TOLERANCE = 1e-11
-
 
 class AnswersDifferError(Exception):
     """Two jobs gave different values: their times mean nothing."""
@@ -50,7 +46,9 @@ class Result:
 
     def bare(self, job: Job) -> Job | None:
         pairs = (other for other in self.case.jobs if other.engine == job.engine)
-        return next((other for other in pairs if other.what == BARE and other != job), None)
+        return next(
+            (other for other in pairs if other.what.startswith(BARE) and other != job), None
+        )
 
     def sklearn(self, job: Job) -> Job | None:
         others = (other for other in self.case.jobs if other.engine == SKLEARN)
@@ -66,7 +64,7 @@ def measure(case: Case, folder: Path, repeats: int) -> Result:
         for job in case.jobs:
             print(f"round {number}: {job.engine}, {job.what}", file=sys.stderr)
             measured[job], answers = _measured(job, path)
-            _compare(known, job, answers)
+            _compare(known, job, answers, case.tolerance)
         rounds.append(measured)
     return Result(case, rounds)
 
@@ -81,19 +79,21 @@ def _measured(job: Job, path: Path) -> tuple[Measured, dict[str, list[Any]]]:
     return measured, found["answers"]
 
 
-def _compare(known: dict[str, tuple[Job, list[Any]]], job: Job, answers: dict[str, Any]) -> None:
+def _compare(
+    known: dict[str, tuple[Job, list[Any]]], job: Job, answers: dict[str, Any], tolerance: float
+) -> None:
     """Hold a job's answers against those of the jobs before it, name by name."""
     if known and not known.keys() & answers.keys():
         raise AnswersDifferError(f"{job.name}: nothing to compare {sorted(answers)} with")
     for name, values in answers.items():
         other, expected = known.setdefault(name, (job, values))
-        if not all(_same(*pair) for pair in zip_longest(values, expected)):
+        if not all(_same(*pair, tolerance) for pair in zip_longest(values, expected)):
             raise AnswersDifferError(
                 f"{name}: {job.name} gave {values[:3]}, {other.name} gave {expected[:3]}"
             )
 
 
-def _same(one: float | None, other: float | None) -> bool:
+def _same(one: float | None, other: float | None, tolerance: float) -> bool:
     if one is None or other is None:
         return one is other
-    return math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    return math.isclose(one, other, rel_tol=tolerance, abs_tol=tolerance)
