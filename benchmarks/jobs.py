@@ -190,7 +190,7 @@ KEYS = ("partition_key", "run")
 LOOP = ["adjusted_rand_score", "normalized_mutual_info_score", "v_measure_score"]
 
 CENTROID_BASED = ["calinski_harabasz_score", "davies_bouldin_score"]
-FOUR = "compactness, davies_bouldin_score, calinski_harabasz_score, ssw"
+FOUR = "n, compactness, davies_bouldin_score, calinski_harabasz_score, ssw"
 WHAT = {"four": FOUR, "internal": "*"}
 SOURCES = ("memory", "file", "runs")
 

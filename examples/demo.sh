@@ -23,7 +23,12 @@ echo "Which k? The same digits clustered 20 times, every run scored in one pass.
 run clustereval external digits_runs.parquet --label digit --cluster cluster --partition-by run
 
 echo
-echo "The same from plain DuckDB, where only the one-file bundle was run:"
+echo "How good are clusters where nobody knows the species? The measures of each flower tell."
+run clustereval internal iris.parquet --vector sepal_length,sepal_width,petal_length,petal_width \
+    --cluster kmeans
+
+echo
+echo "The labels again, from plain DuckDB, where only the one-file bundle was run:"
 printf '\n$ clustereval sql > clustereval.sql\n'
 clustereval sql > "$work/clustereval.sql"
 printf '$ python plain_duckdb.py clustereval.sql\n'

@@ -133,11 +133,13 @@ def _listed(values: Sequence[object]) -> str:
 
 
 class _Coordinates(NamedTuple):
-    """A vector as one expression a coordinate, and the length it has in a row."""
+    """A vector as one expression a coordinate, its length in a row, and whether there is one."""
 
     exprs: list[pl.Expr]
     length: pl.Expr
     known: pl.Expr
+    #: Whether the numbers have so few digits that sums of them in Float64 lose none.
+    short: bool
 
 
 def _checked_vector(lazy: pl.LazyFrame, vector: Vector) -> _Coordinates:
@@ -152,7 +154,13 @@ def _checked_vector(lazy: pl.LazyFrame, vector: Vector) -> _Coordinates:
             raise _type_error(dtype)
     if not types:
         raise ClusterEvalError("vector: expected at least one column, got none")
-    return _Coordinates([_double(x) for x in columns], pl.lit(len(columns)), pl.lit(True))
+    some = pl.any_horizontal([x.is_not_null() for x in columns])
+    short = all(map(_is_short, types))
+    return _Coordinates([_double(x) for x in columns], pl.lit(len(columns)), some, short)
+
+
+def _is_short(dtype: pl.DataType) -> bool:
+    return dtype in (pl.Float32, pl.Int8, pl.Int16, pl.UInt8, pl.UInt16)
 
 
 def _vector_columns(lazy: pl.LazyFrame, vector: Vector) -> list[pl.Expr]:
@@ -183,14 +191,22 @@ def _nested(lazy: pl.LazyFrame, expr: pl.Expr, dtype: pl.Array | pl.List) -> _Co
     inner = dtype.inner
     if not (isinstance(inner, pl.DataType) and inner.is_numeric()):
         raise _type_error(dtype)
+    short = _is_short(inner)
     if isinstance(dtype, pl.Array):
         dims = dtype.shape[0]
-        parts = [expr.arr.get(i, null_on_oob=True) for i in range(dims)]
-        return _Coordinates([_double(x) for x in parts], pl.lit(dims), expr.is_not_null())
+        parts = [_double(expr.arr.get(i, null_on_oob=True)) for i in range(dims)]
+        return _Coordinates(parts, pl.lit(dims), _some(expr, expr.arr.max(), dims), short)
     longest = lazy.select(expr.list.len().max().alias("length"))
     dims = longest.collect(engine="streaming").item() or 0
-    parts = [expr.list.get(i, null_on_oob=True) for i in range(dims)]
-    return _Coordinates([_double(x) for x in parts], expr.list.len(), expr.is_not_null())
+    # A vector of no coordinates has one that is NULL: there is something to group and join.
+    parts = [_double(expr.list.get(i, null_on_oob=True)) for i in range(max(dims, 1))]
+    length = expr.list.len()
+    return _Coordinates(parts, length, _some(expr, expr.list.max(), length), short)
+
+
+def _some(expr: pl.Expr, most: pl.Expr, length: pl.Expr | int) -> pl.Expr:
+    """Tell whether there is a vector; one of NULLs alone is none, one without numbers an error."""
+    return expr.is_not_null() & (most.is_not_null() | (length == 0))
 
 
 def _type_error(dtype: pl.DataType) -> ClusterEvalError:
@@ -410,7 +426,7 @@ def _fault_text(found: dict[str, Any], dims: int) -> str:
         return "vector: distances overflow; scale the coordinates down"
     expected = f"vectors of one length ({dims})"
     if not found["length"]:
-        got = "an empty vector"
+        expected, got = "at least one coordinate", "an empty vector"
     elif found["length"] < dims:
         got = f"{found['length']} coordinates"
     else:
@@ -468,7 +484,7 @@ def _points(
 def _pivot(lazy: pl.LazyFrame, coordinates: _Coordinates, distance: _Distance) -> list[float]:
     """Give the first point: sums of what is taken less it keep their digits far from the origin."""
     origin = [0.0] * len(coordinates.exprs)
-    if distance.name == "cosine" or not origin:
+    if distance.name == "cosine" or coordinates.short or not origin:
         return origin
     named = [x.alias(f"x_{i}") for i, x in enumerate(coordinates.exprs)]
     first = lazy.select(named).head(1).collect(engine="streaming")
@@ -494,10 +510,8 @@ def _rows(
         coordinates.known.alias("known"),
         *(x.alias(name) for name, x in zip(raw, coordinates.exprs, strict=True)),
     )
-    some = [pl.col(name).is_not_null() for name in raw]
-    # Of wide columns all are NULL; a vector without coordinates is no NULL but an error.
-    known = pl.col("known") & pl.any_horizontal(*some, pl.col("length") == 0)
-    rows = rows.with_columns(complete=pl.col("cluster").is_not_null() & known.fill_null(False))
+    known = pl.col("known").fill_null(False)
+    rows = rows.with_columns(complete=pl.col("cluster").is_not_null() & known)
     kept = pl.col("complete") & (~pl.col("noisy") if noise_as == "drop" else True)
     rows = rows.with_columns(kept=kept, noisy=pl.col("noisy") & pl.col("complete"))
     if points.single:

@@ -65,14 +65,18 @@ def _totals(points: _Points, frame: pl.LazyFrame, terms: Terms) -> pl.LazyFrame:
 
 
 def _spread_totals(points: _Points) -> pl.LazyFrame:
+    """One row a partition: sums over its clusters, and over clusters for each coordinate.
+
+    All in one step, so that the engine can leave out what a query does not ask for.
+    """
     n, squares = pl.col("n"), pl.col("squares")
     off = points.distance.between(points.vector("c"), points.vector("g"))
-    within = [n * v for v in points.vector("v")]
     rows = points.clusters.with_columns(
         between=n * points.distance.squared(off),
         log_squares=pl.when(squares > 0).then(n * (squares / n).log()),
-        variance=_square(within).sqrt() / n,
+        variance=_square([n * v for v in points.vector("v")]).sqrt() / n,
     )
+    log_squares = pl.col("log_squares")
     terms = {
         "ssw": squares.sum(),
         "ssb": pl.col("between").sum(),
@@ -80,12 +84,29 @@ def _spread_totals(points: _Points) -> pl.LazyFrame:
         "distances": pl.col("distances").sum(),
         "to_middle": pl.col("to_middle").sum(),
         "mean_squares": (squares / n).sum(),
-        "log_squares": pl.when(pl.col("log_squares").null_count() == 0).then(
-            pl.col("log_squares").sum()
-        ),
+        "log_squares": pl.when(log_squares.null_count() == 0).then(log_squares.sum()),
         "variances": pl.col("variance").sum(),
+        **_coordinate_terms(points),
     }
-    return _totals(points, rows, terms)
+    return _totals(points, rows, terms).with_columns(**_variance_totals(points))
+
+
+def _coordinate_terms(points: _Points) -> Terms:
+    """Give each coordinate's sum of squares within (w) and between (b) the clusters."""
+    n = _double(pl.col("n"))
+    terms: Terms = {}
+    for i, (v, c, g) in enumerate(zip(*map(points.vector, "vcg"), strict=True)):
+        terms |= {f"w_{i}": (n * v).sum(), f"b_{i}": (n * (c - g).pow(2)).sum()}
+    return terms
+
+
+def _variance_totals(points: _Points) -> Terms:
+    """Give the mean share of between in a coordinate's whole, and the length of all wholes."""
+    between = points.vector("b")
+    whole = [w + b for w, b in zip(points.vector("w"), between, strict=True)]
+    shares = [_ratio(b, t) for b, t in zip(between, whole, strict=True)]
+    mean = pl.mean_horizontal(shares, ignore_nulls=False) if shares else pl.lit(None, pl.Float64)
+    return {"mean_share": mean, "variance": _square(whole).sqrt()}
 
 
 def _gap_totals(points: _Points) -> pl.LazyFrame:
@@ -101,31 +122,11 @@ def _gap_totals(points: _Points) -> pl.LazyFrame:
     return _totals(points, _gaps(points), terms)
 
 
-def _variance_totals(points: _Points) -> pl.LazyFrame:
-    """One row a partition: what the clusters explain of each coordinate's variance.
-
-    That is the mean of the shares, beside the length of the vector of all variances, n times.
-    """
-    n = _double(pl.col("n"))
-    terms: Terms = {}
-    for i, (v, c, g) in enumerate(zip(*map(points.vector, "vcg"), strict=True)):
-        terms |= {f"w_{i}": (n * v).sum(), f"b_{i}": (n * (c - g).pow(2)).sum()}
-    sums = _totals(points, points.clusters, terms)
-    between = points.vector("b")
-    whole = [w + b for w, b in zip(points.vector("w"), between, strict=True)]
-    shares = [_ratio(b, t) for b, t in zip(between, whole, strict=True)]
-    return sums.select(
-        *points.keys,
-        mean_share=pl.mean_horizontal(shares, ignore_nulls=False) if shares else pl.lit(None),
-        variance=_square(whole).sqrt(),
-    )
-
-
 def _statistics(points: _Points) -> pl.LazyFrame:
     """One row a partition: all that the indices are made from."""
     totals = points.row_counts
-    for other in (_spread_totals(points), _gap_totals(points), _variance_totals(points)):
-        totals = _left_joined(points, totals, other)
+    for other in (_spread_totals, _gap_totals):
+        totals = _left_joined(points, totals, other(points))
     return totals
 
 
@@ -514,7 +515,7 @@ def neighbor_report(
         _NEIGHBOR_COLUMNS,
     )
     report = points.row_counts
-    for other in (_spread_totals, _variance_totals, _nearness, _densities):
+    for other in (_spread_totals, _nearness, _densities):
         report = _left_joined(points, report, other(points))
     s_dbw = _scattering(pl.col) + pl.col("density")
     rows = report.select(

@@ -85,8 +85,12 @@ CREATE OR REPLACE MACRO clustereval._fault_error(fault, dims, rows) AS
     WHEN fault IS NULL
     THEN 'vector: distances overflow; scale the coordinates down'
     ELSE concat(
-      'vector: expected ', CASE fault['rank'] WHEN 2 THEN 'finite numbers' ELSE
-        concat('vectors of one length (', dims, ')') END,
+      'vector: expected ',
+      CASE fault['rank']
+        WHEN 0 THEN 'at least one coordinate'
+        WHEN 1 THEN concat('vectors of one length (', dims, ')')
+        ELSE 'finite numbers'
+      END,
       ', got ', fault['what'], ' (', rows, CASE rows WHEN 1 THEN ' row is' ELSE ' rows are' END,
       ' at fault); mend these rows or leave them out'
     )
@@ -107,10 +111,12 @@ CREATE OR REPLACE MACRO clustereval._factors(weights, distance, p) AS
     END
   );
 
+-- No vector where there is no weight for each coordinate; _checked_points tells why.
 CREATE OR REPLACE MACRO clustereval._scaled(x, weights, distance, p) AS
   CASE
     WHEN weights IS NULL THEN x
-    ELSE list_transform(
+    WHEN len(x) = len(weights)
+    THEN list_transform(
       x, lambda __ce_x, __ce_i: __ce_x * clustereval._factors(weights, distance, p)[__ce_i]
     )
   END;
@@ -123,8 +129,20 @@ CREATE OR REPLACE MACRO clustereval._unscaled(x, weights, distance, p) AS
     )
   END;
 
--- Length of a vector; NULL, not an error, where a coordinate is NULL.
-CREATE OR REPLACE MACRO clustereval._norm(x) AS sqrt(try(list_inner_product(x, x)));
+-- A copy of a vector with NaN for NULL. DuckDB's functions of two lists refuse a NULL even where it is in
+-- a row that is filtered out, and see some where there are none (one column of a Parquet file).
+CREATE OR REPLACE MACRO clustereval._copied(x) AS
+  list_transform(x, lambda __ce_x: coalesce(__ce_x, CAST('nan' AS DOUBLE)));
+
+CREATE OR REPLACE MACRO clustereval._inner_product(x) AS
+  list_inner_product(clustereval._copied(x), clustereval._copied(x));
+
+-- Length of a vector; NaN where a coordinate is NULL.
+CREATE OR REPLACE MACRO clustereval._norm(x) AS sqrt(clustereval._inner_product(x));
+
+-- NULL where the lengths differ.
+CREATE OR REPLACE MACRO clustereval._euclidean(x, y) AS
+  try(list_distance(clustereval._copied(x), y));
 
 -- A vector of length 1, given its length; a zero vector stays one. No length: no vector.
 CREATE OR REPLACE MACRO clustereval._unit(x, norm) AS
@@ -133,16 +151,17 @@ CREATE OR REPLACE MACRO clustereval._unit(x, norm) AS
     WHEN isfinite(norm) THEN list_transform(x, lambda __ce_x: __ce_x / norm)
   END;
 
--- Distance of two vectors, of unit vectors for cosine; NULL where one has a NULL or their lengths differ.
+-- Distance of two vectors, of unit vectors for cosine; no finite number where one has a NULL or their
+-- lengths differ.
 -- Half the squared distance of unit vectors is 1 - cos without its cancellation.
 CREATE OR REPLACE MACRO clustereval._distance(x, y, distance, p) AS
   CASE lower(distance)
-    WHEN 'euclidean' THEN try(list_distance(x, y))
-    WHEN 'sqeuclidean' THEN pow(try(list_distance(x, y)), 2)
+    WHEN 'euclidean' THEN clustereval._euclidean(x, y)
+    WHEN 'sqeuclidean' THEN pow(clustereval._euclidean(x, y), 2)
     WHEN 'cosine'
     THEN CASE
       WHEN clustereval._norm(x) = 0 OR clustereval._norm(y) = 0 THEN 1.0
-      ELSE pow(try(list_distance(x, y)), 2) / 2
+      ELSE pow(clustereval._euclidean(x, y), 2) / 2
     END
     ELSE CASE
       WHEN len(x) = len(y) AND list_count(x) = len(y) AND len(y) > 0
@@ -187,10 +206,13 @@ CREATE OR REPLACE MACRO clustereval._points(
   __ce_known AS NOT MATERIALIZED (
     SELECT
       *,
-      -- of wide columns: all are NULL. The first coordinate settles it for nearly every row.
-      __ce_cluster IS NOT NULL AND __ce_vector IS NOT NULL AND (
-        __ce_vector[1] IS NOT NULL OR list_count(__ce_vector) > 0 OR len(__ce_vector) = 0
-      ) AS __ce_complete,
+      -- A vector of NULLs alone is none: so are columns that are all NULL. The first coordinate
+      -- settles it for nearly every row, and CASE stops there.
+      CASE
+        WHEN __ce_cluster IS NULL OR __ce_vector IS NULL THEN FALSE
+        WHEN __ce_vector[1] IS NOT NULL THEN TRUE
+        ELSE list_count(__ce_vector) > 0 OR len(__ce_vector) = 0
+      END AS __ce_complete,
       clustereval._scaled(__ce_vector, weights, distance, p) AS __ce_scaled
     FROM __ce_read
   )
@@ -234,19 +256,15 @@ CREATE OR REPLACE MACRO clustereval._whole(tbl, vector, cluster, partition_by, n
   FROM __ce_looked
   WHERE clustereval._checked_noise(__ce_only, noise, __ce_typed);
 
--- Lists of 16 aggregates, of the coordinates after the given one. One row for 16 coordinates in place of
+-- Lists of 8 aggregates, of the coordinates after the given one. One row for 8 coordinates in place of
 -- one for each halves the time that the centres take.
 CREATE OR REPLACE MACRO clustereval._block_sums(x, after) AS [
     fsum(x[after + 1]), fsum(x[after + 2]), fsum(x[after + 3]), fsum(x[after + 4]),
-    fsum(x[after + 5]), fsum(x[after + 6]), fsum(x[after + 7]), fsum(x[after + 8]),
-    fsum(x[after + 9]), fsum(x[after + 10]), fsum(x[after + 11]), fsum(x[after + 12]),
-    fsum(x[after + 13]), fsum(x[after + 14]), fsum(x[after + 15]), fsum(x[after + 16])
+    fsum(x[after + 5]), fsum(x[after + 6]), fsum(x[after + 7]), fsum(x[after + 8])
 ];
 CREATE OR REPLACE MACRO clustereval._block_medians(x, after) AS [
     median(x[after + 1]), median(x[after + 2]), median(x[after + 3]), median(x[after + 4]),
-    median(x[after + 5]), median(x[after + 6]), median(x[after + 7]), median(x[after + 8]),
-    median(x[after + 9]), median(x[after + 10]), median(x[after + 11]), median(x[after + 12]),
-    median(x[after + 13]), median(x[after + 14]), median(x[after + 15]), median(x[after + 16])
+    median(x[after + 5]), median(x[after + 6]), median(x[after + 7]), median(x[after + 8])
 ];
 -- Infinite values are left out only because they would raise an error of their own.
 CREATE OR REPLACE MACRO clustereval._variance(x) AS var_pop(CASE WHEN isfinite(x) THEN x END);
@@ -254,19 +272,15 @@ CREATE OR REPLACE MACRO clustereval._block_variances(x, after) AS [
     clustereval._variance(x[after + 1]), clustereval._variance(x[after + 2]),
     clustereval._variance(x[after + 3]), clustereval._variance(x[after + 4]),
     clustereval._variance(x[after + 5]), clustereval._variance(x[after + 6]),
-    clustereval._variance(x[after + 7]), clustereval._variance(x[after + 8]),
-    clustereval._variance(x[after + 9]), clustereval._variance(x[after + 10]),
-    clustereval._variance(x[after + 11]), clustereval._variance(x[after + 12]),
-    clustereval._variance(x[after + 13]), clustereval._variance(x[after + 14]),
-    clustereval._variance(x[after + 15]), clustereval._variance(x[after + 16])
+    clustereval._variance(x[after + 7]), clustereval._variance(x[after + 8])
 ];
 
--- One row for each 16 coordinates of each cluster.
+-- One row for each 8 coordinates of each cluster.
 CREATE OR REPLACE MACRO clustereval._blocks(__ce_points, center) AS TABLE
   WITH __ce_parts AS NOT MATERIALIZED (
     SELECT
       __ce_partition, __ce_cluster, __ce_single, __ce_point,
-      unnest(range(0, len(__ce_point), 16)) AS __ce_after
+      unnest(range(0, len(__ce_point), 8)) AS __ce_after
     FROM query_table(__ce_points)
     WHERE __ce_kept
   )
@@ -289,7 +303,7 @@ CREATE OR REPLACE MACRO clustereval._coordinates(__ce_points, center) AS TABLE
       __ce_partition, __ce_cluster, __ce_single, __ce_after, __ce_n, __ce_length,
       unnest(__ce_sums) AS __ce_sum,
       unnest(__ce_variances) AS __ce_variance,
-      unnest(range(1, 17)) AS __ce_place
+      unnest(range(1, 9)) AS __ce_place
     FROM clustereval._blocks(__ce_points, center)
   )
   SELECT
@@ -356,25 +370,31 @@ CREATE OR REPLACE MACRO clustereval._middles(__ce_points, __ce_coordinates, dist
 -- One row a cluster: its rows by kind, and the distances of its points to its centre and to the middle
 -- of all. Rows that are left out are counted with their cluster too, and have no distance.
 CREATE OR REPLACE MACRO clustereval._spreads(__ce_points, __ce_centers, __ce_middles, distance, p) AS TABLE
-  WITH __ce_measured AS NOT MATERIALIZED (
+  WITH __ce_targets AS (
+    SELECT
+      __ce_c.__ce_partition, __ce_c.__ce_cluster, __ce_c.__ce_single, __ce_c.__ce_centre,
+      __ce_m.__ce_centre AS __ce_middle
+    FROM query_table(__ce_centers) AS __ce_c
+    JOIN query_table(__ce_middles) AS __ce_m
+      ON __ce_m.__ce_partition IS NOT DISTINCT FROM __ce_c.__ce_partition
+  ),
+  __ce_measured AS NOT MATERIALIZED (
     SELECT
       __ce_x.__ce_partition, __ce_x.__ce_cluster, __ce_x.__ce_single,
       __ce_x.__ce_complete, __ce_x.__ce_kept, __ce_x.__ce_noisy,
       CASE
         WHEN __ce_x.__ce_kept
-        THEN clustereval._distance(__ce_x.__ce_point, __ce_c.__ce_centre, distance, p)
+        THEN clustereval._distance(__ce_x.__ce_point, __ce_t.__ce_centre, distance, p)
       END AS __ce_d,
       CASE
         WHEN __ce_x.__ce_kept
-        THEN clustereval._distance(__ce_x.__ce_point, __ce_m.__ce_centre, distance, p)
+        THEN clustereval._distance(__ce_x.__ce_point, __ce_t.__ce_middle, distance, p)
       END AS __ce_to_middle
     FROM query_table(__ce_points) AS __ce_x
-    LEFT JOIN query_table(__ce_centers) AS __ce_c
-      ON __ce_c.__ce_partition IS NOT DISTINCT FROM __ce_x.__ce_partition
-      AND __ce_c.__ce_cluster IS NOT DISTINCT FROM __ce_x.__ce_cluster
-      AND __ce_c.__ce_single = __ce_x.__ce_single
-    LEFT JOIN query_table(__ce_middles) AS __ce_m
-      ON __ce_m.__ce_partition IS NOT DISTINCT FROM __ce_x.__ce_partition
+    LEFT JOIN __ce_targets AS __ce_t
+      ON __ce_t.__ce_partition IS NOT DISTINCT FROM __ce_x.__ce_partition
+      AND __ce_t.__ce_cluster IS NOT DISTINCT FROM __ce_x.__ce_cluster
+      AND __ce_t.__ce_single = __ce_x.__ce_single
   )
   SELECT
     __ce_partition, __ce_cluster, __ce_single,

@@ -237,9 +237,9 @@ CREATE OR REPLACE MACRO clustereval._densities(__ce_points, __ce_clusters) AS TA
   __ce_near AS (
     SELECT
       __ce_m.__ce_partition, __ce_m.__ce_first, __ce_m.__ce_second, __ce_m.__ce_forward,
-      list_distance(__ce_x.__ce_point, __ce_m.__ce_own) <= __ce_m.__ce_radius AS __ce_near_own,
-      list_distance(__ce_x.__ce_point, __ce_m.__ce_other) <= __ce_m.__ce_radius AS __ce_near_other,
-      list_distance(__ce_x.__ce_point, __ce_m.__ce_between) <= __ce_m.__ce_radius AS __ce_near_middle
+      clustereval._euclidean(__ce_x.__ce_point, __ce_m.__ce_own) <= __ce_m.__ce_radius AS __ce_near_own,
+      clustereval._euclidean(__ce_x.__ce_point, __ce_m.__ce_other) <= __ce_m.__ce_radius AS __ce_near_other,
+      clustereval._euclidean(__ce_x.__ce_point, __ce_m.__ce_between) <= __ce_m.__ce_radius AS __ce_near_middle
     FROM query_table(__ce_points) AS __ce_x
     JOIN __ce_middled AS __ce_m
       ON __ce_m.__ce_partition IS NOT DISTINCT FROM __ce_x.__ce_partition

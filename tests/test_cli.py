@@ -18,8 +18,9 @@ import pytest
 from compare import assert_rows
 from engines import quoted
 
-from polars_clustereval import cli
 from polars_clustereval.cli import main
+from polars_clustereval.cli.arguments import OPTIONS
+from polars_clustereval.cli.commands import REPORTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,9 +30,13 @@ if TYPE_CHECKING:
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 IRIS = str(EXAMPLES / "iris.parquet")
+DIGITS = str(EXAMPLES / "digits.parquet")
 RUNS = str(EXAMPLES / "digits_runs.parquet")
 KMEANS = ("--label", "species", "--cluster", "kmeans")
 CLUSTER = ("--label", "digit", "--cluster", "cluster")
+WIDE = "sepal_length,sepal_width,petal_length,petal_width"
+FLOWERS = ("--vector", WIDE, "--cluster", "kmeans")
+CALLS = {"external": (IRIS, *KMEANS), "internal": (IRIS, *FLOWERS)}
 WINGS = ("duckdb", "polars")
 
 FRAME = pl.DataFrame(
@@ -44,6 +49,18 @@ FRAME = pl.DataFrame(
     }
 )
 ODD = 'a "quoted", it\'s größe'
+POINTS = pl.DataFrame(
+    {
+        "x": [0.0, 2.0, 9.0, 9.0, 50.0, 7.0],
+        "y": [0, 0, 0, 4, 50, 7],
+        "list": [[0.0, 0.0], [2.0, 0.0], [9.0, 0.0], [9.0, 4.0], [50.0, 50.0], [7.0, 7.0]],
+        "text": ["a"] * 6,
+        "short": [[0.0, 0.0], [2.0, 0.0], [9.0], [9.0, 4.0], [50.0, 50.0], None],
+        "hole": [0.0, 2.0, None, 9.0, 50.0, None],
+        "cluster": [0, 0, 1, 1, -1, None],
+        "run": ["u", "u", "v", "v", "v", "v"],
+    }
+)
 
 
 @pytest.fixture(params=WINGS)
@@ -87,6 +104,13 @@ def parquet(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def points(tmp_path: Path) -> Path:
+    path = tmp_path / "points.parquet"
+    POINTS.write_parquet(path)
+    return path
+
+
+@pytest.fixture
 def database(tmp_path: Path) -> str:
     path = str(tmp_path / "store.duckdb")
     with duckdb.connect(path) as connection:
@@ -107,10 +131,22 @@ def values(table: str) -> dict[str, list[str]]:
     }
 
 
-def report(run: Run, file: str | Path, *arguments: str | Path) -> list[dict[str, object]]:
-    rows = json.loads(run("external", file, *arguments, "--format", "json"))
+def report(
+    run: Run, file: str | Path, *arguments: str | Path, of: str = "external"
+) -> list[dict[str, object]]:
+    rows = json.loads(run(of, file, *arguments, "--format", "json"))
     assert isinstance(rows, list)
     return rows
+
+
+def assert_points(actual: list[dict[str, object]], expected: list[dict[str, object]]) -> None:
+    """Compare indices of float coordinates, which agree to 1e-9."""
+    assert len(actual) == len(expected) > 0
+    for one, other in zip(actual, expected, strict=True):
+        assert list(one) == list(other)
+        for name, value in other.items():
+            number = pytest.approx(value, rel=1e-9) if isinstance(value, float) else value
+            assert one[name] == number, name
 
 
 # Tables
@@ -129,32 +165,89 @@ def test_iris(run: Run, wing: str) -> None:
     assert {metric: shown[metric][0] for metric in expected} == expected
 
 
-def test_every_metric_stands_in_its_group(run: Run) -> None:
-    table = run("external", IRIS, *KMEANS)
-    [row] = report(run, IRIS, *KMEANS)
+def test_iris_alone(run: Run, wing: str) -> None:
+    """Expected: the first three from scikit-learn 1.7 (inertia_ and two scores)."""
+    table = run("internal", IRIS, *FLOWERS, "--engine", wing)
+    assert table.startswith(f"{IRIS}: cluster kmeans, distance euclidean\nvector {WIDE}\n\n")
+    shown = values(table)
+    expected = {
+        "ssw": "78.851441",
+        "calinski_harabasz_score": "561.627757",
+        "davies_bouldin_score": "0.661972",
+        "n": "150",
+        "n_dims": "4",
+        "n_clusters": "3",
+        "sst": "681.370600",
+        "banfield_raftery_index": "-104.801295",
+    }
+    assert {metric: shown[metric][0] for metric in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("command", "titles"),
+    [
+        ("external", ["counts", "pair counting", "information", "set matching"]),
+        ("internal", ["counts", "sums of squares", "distances", "centre-based indices"]),
+    ],
+)
+def test_every_metric_stands_in_its_group(run: Run, command: str, titles: list[str]) -> None:
+    table = run(command, *CALLS[command])
+    [row] = report(run, *CALLS[command], of=command)
     assert list(values(table)) == list(row)
-    groups = [line for line in table.splitlines()[3:] if line and not line.startswith(" ")]
-    assert groups == ["counts", "pair counting", "information", "set matching"]
+    _, body = table.split("meaning\n")
+    groups = [line for line in body.splitlines() if line and not line.startswith(" ")]
+    assert groups == titles
 
 
-def test_the_tables_of_the_command_line_name_metrics() -> None:
-    names = {*cli._TITLES, *cli._MEANINGS, *cli._COMPARED}
-    columns = {*cli.ROW_COUNTS, *cli._scores("arithmetic", 1.0, adjusted=True)}
-    assert names <= columns
+@pytest.mark.parametrize("command", REPORTS)
+def test_the_layouts_name_metrics_and_options(run: Run, command: str) -> None:
+    layout = REPORTS[command].layout
+    [row] = report(run, *CALLS[command], of=command)
+    assert {*layout.titles, *layout.meanings, *layout.compared} <= row.keys()
+    assert {name for names in layout.heading for name in names} <= OPTIONS.keys()
 
 
-def test_every_headline_has_a_meaning(run: Run) -> None:
-    table = run("external", IRIS, *KMEANS)
-    for metric, meaning in cli._MEANINGS.items():
-        assert re.search(rf"^  {metric} +[\d.]+  {re.escape(meaning)}$", table, re.MULTILINE)
+@pytest.mark.parametrize("command", REPORTS)
+def test_every_parameter_is_an_option(command: str) -> None:
+    assert REPORTS[command].defaults.keys() <= OPTIONS.keys()
+
+
+@pytest.mark.parametrize("command", REPORTS)
+def test_every_headline_has_a_meaning(run: Run, command: str) -> None:
+    table = run(command, *CALLS[command])
+    for metric, meaning in REPORTS[command].layout.meanings.items():
+        assert re.search(rf"^  {metric} +[-\d.]+  {re.escape(meaning)}$", table, re.MULTILINE)
+
+
+def test_every_index_has_a_direction() -> None:
+    meanings = REPORTS["internal"].layout.meanings
+    indices = list(meanings)[list(meanings).index("compactness") :]
+    assert len(indices) == 13
+    assert all(meanings[index].endswith(("; best low", "; best high")) for index in indices)
 
 
 @pytest.mark.parametrize("columns", ["72", "80", "200"])
-def test_a_table_fits_the_screen(run: Run, monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "metric", "value"),
+    [
+        ("external", "normalized_variation_of_information", "0.389466"),
+        ("internal", "sst", "681.370600"),
+    ],
+)
+def test_a_table_fits_the_screen(
+    run: Run, monkeypatch: pytest.MonkeyPatch, columns: str, command: str, metric: str, value: str
+) -> None:
     monkeypatch.setenv("COLUMNS", columns)
-    table = run("external", IRIS, *KMEANS)
+    table = run(command, *CALLS[command])
     assert max(map(len, table.splitlines())) <= int(columns)
-    assert values(table)["normalized_variation_of_information"] == ["0.389466"]
+    assert values(table)[metric] == [value]
+
+
+def test_many_columns_are_cut_in_the_heading(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    names = ",".join([WIDE, WIDE])
+    heading = run("internal", IRIS, "--vector", names, "--cluster", "kmeans").splitlines()[1]
+    assert heading == f"vector {names}"[:59] + "…"
 
 
 def test_few_partitions_stand_side_by_side(run: Run, wing: str) -> None:
@@ -166,6 +259,44 @@ def test_few_partitions_stand_side_by_side(run: Run, wing: str) -> None:
     shown = values(table)
     assert shown["purity"] == [f"{row['purity']:.6f}" for row in rows]
     assert list(shown) == list(rows[0])[1:]
+
+
+def test_few_partitions_of_points_stand_side_by_side(run: Run, wing: str) -> None:
+    arguments = (IRIS, *FLOWERS, "--partition-by", "species", "--engine", wing)
+    table = run("internal", *arguments)
+    assert re.search(r"^species +setosa +versicolor +virginica$", table, re.MULTILINE)
+    rows = report(run, *arguments, of="internal")
+    shown = values(table)
+    assert shown["sst"] == [f"{row['sst']:.6f}" for row in rows]
+    assert shown["davies_bouldin_score"][0] == "NULL"
+    assert list(shown) == list(rows[0])[1:]
+    assert max(map(len, table.splitlines())) <= 100
+
+
+def test_many_partitions_of_points_stand_below_each_other(run: Run, wing: str) -> None:
+    arguments = ("--vector", "pixels", "--cluster", "kmeans", "--partition-by", "digit")
+    table = run("internal", DIGITS, *arguments, "--engine", wing)
+    lines = re.findall(r"^(\d) +(\d+) +(\d+) +\S+ +(\S+)", table, re.MULTILINE)
+    assert lines == [
+        (
+            str(row["digit"]),
+            str(row["n"]),
+            str(row["n_clusters"]),
+            f"{row['explained_variance']:.6f}",
+        )
+        for row in report(run, DIGITS, *arguments, "--engine", wing, of="internal")
+    ]
+    assert len(lines) == 10
+    assert max(map(len, table.splitlines())) <= 100
+    assert "all 23 columns: --format csv" in table
+
+
+def test_quantities_of_any_size(run: Run, wing: str, tmp_path: Path) -> None:
+    path = tmp_path / "sizes.csv"
+    for size, ssw in ((1e-6, "1e-11"), (1.0, "10.000000"), (1e3, "1e+07"), (333.3, "1110889")):
+        POINTS.head(4).select(pl.col("x", "y") * size, "cluster").write_csv(path)
+        table = run("internal", path, "--vector", "x,y", "--cluster", "cluster", "--engine", wing)
+        assert values(table)["ssw"][0] == ssw
 
 
 def test_many_partitions_stand_below_each_other(run: Run, wing: str) -> None:
@@ -197,6 +328,15 @@ def test_null_and_nothing(run: Run, wing: str, tmp_path: Path) -> None:
     assert (row["n"], row["purity"]) == (0, None)
 
 
+def test_no_points(run: Run, wing: str, tmp_path: Path) -> None:
+    path = tmp_path / "empty.parquet"
+    POINTS.clear().write_parquet(path)
+    arguments = ("internal", path, "--vector", "x,y", "--cluster", "cluster", "--engine", wing)
+    shown = values(run(*arguments))
+    assert (shown["n"][0], shown["ssw"][0]) == ("0", "NULL")
+    assert "run" in run(*arguments, "--partition-by", "run")
+
+
 def test_a_null_partition(run: Run, wing: str, tmp_path: Path) -> None:
     path = tmp_path / "frame.parquet"
     FRAME.with_columns(run=pl.lit(None, pl.String)).write_parquet(path)
@@ -217,6 +357,35 @@ def test_formats_agree(run: Run, wing: str, tmp_path: Path) -> None:
     assert run(*arguments, "--output", path) == ""
     assert_rows(pl.read_parquet(path).rows(named=True), rows)
     assert list(rows[0])[:3] == ["run", "n", "n_dropped"]
+
+
+def test_formats_of_points_agree(run: Run, wing: str, tmp_path: Path) -> None:
+    arguments = ("internal", IRIS, *FLOWERS, "--partition-by", "species", "--engine", wing)
+    rows = json.loads(run(*arguments, "--format", "json"))
+    from_csv = pl.read_csv(io.StringIO(run(*arguments, "--format", "csv")))
+    assert_rows(from_csv.rows(named=True), rows)
+    path = tmp_path / "report.parquet"
+    assert run(*arguments, "--output", path) == ""
+    assert_rows(pl.read_parquet(path).rows(named=True), rows)
+    assert list(rows[0])[:3] == ["species", "n", "n_dropped"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--distance", "Cosine"),
+        ("--distance", "minkowski", "--p", "1.5", "--weights", "1,2,0.5,3"),
+        ("--distance", "cityblock", "--center", "median", "--partition-by", "species"),
+        ("--noise", "0", "--noise-as", "drop"),
+        ("--noise", "0", "--noise-as", "singletons", "--partition-by", "species,agglomerative"),
+    ],
+)
+def test_both_engines_agree_on_points(run: Run, options: tuple[str, ...]) -> None:
+    one, other = (
+        report(run, IRIS, *FLOWERS, *options, "--engine", w, of="internal") for w in WINGS
+    )
+    assert_points(one, other)
+    assert one != report(run, IRIS, *FLOWERS, of="internal")
 
 
 def test_both_engines_agree(run: Run) -> None:
@@ -312,6 +481,38 @@ def test_columns_of_any_name(run: Run, wing: str, parquet: Path, tmp_path: Path)
         assert_rows(rows, plain)
 
 
+def test_vectors_of_every_form(run: Run, wing: str, points: Path, tmp_path: Path) -> None:
+    """One list or array column, columns, or one whose name holds a comma."""
+    path = tmp_path / "forms.parquet"
+    POINTS.with_columns(
+        pl.col("list").cast(pl.Array(pl.Float64, 2)).alias("array"), pl.col("list").alias("x,y")
+    ).write_parquet(path)
+    columns = ("--cluster", "cluster", "--noise", "-1", "--noise-as", "drop", "--engine", wing)
+    [expected] = report(run, points, "--vector", "x,y", *columns, of="internal")
+    assert (expected["n"], expected["n_dropped"], expected["n_noise"]) == (4, 1, 1)
+    assert (expected["ssw"], expected["ssb"]) == (pytest.approx(10.0), pytest.approx(68.0))
+    for vector in ("list", "array", "x,y"):
+        assert_points(report(run, path, "--vector", vector, *columns, of="internal"), [expected])
+    [line] = report(run, points, "--vector", "x", *columns, of="internal")
+    assert (line["n_dims"], line["ssw"]) == (1, pytest.approx(2.0))
+
+
+@pytest.mark.parametrize("name", ["f.csv", "f.tsv", "store.duckdb::rows"])
+def test_points_of_every_file(run: Run, wing: str, points: Path, tmp_path: Path, name: str) -> None:
+    path = str(tmp_path / name)
+    flat = POINTS.drop("list", "short")
+    if name.endswith("rows"):
+        with duckdb.connect(path.removesuffix("::rows")) as connection:
+            connection.execute(f"CREATE TABLE rows AS FROM '{points}'")
+    else:
+        flat.write_csv(path, separator="\t" if name == "f.tsv" else ",")
+    columns = ("--cluster", "cluster", "--partition-by", "run", "--engine", wing)
+    found = report(run, path, "--vector", "x,y", *columns, of="internal")
+    assert_points(found, report(run, points, "--vector", "x,y", *columns, of="internal"))
+    if name.endswith("rows"):
+        assert_points(found, report(run, path, "--vector", "list", *columns, of="internal"))
+
+
 # Options
 
 
@@ -364,6 +565,7 @@ def test_sql_is_the_bundle(run: Run, tmp_path: Path) -> None:
         (["--version"], "clustereval 0.1.0"),
         (["--help"], "external"),
         (["external", "--help"], "--noise-as"),
+        (["internal", "--help"], "--vector COLUMNS"),
         (["sql", "--help"], "--output"),
     ],
 )
@@ -381,7 +583,11 @@ def test_help(capfd: pytest.CaptureFixture[str], arguments: list[str], words: st
     ("arguments", "words"),
     [
         ([], "required: COMMAND"),
-        (["internal"], "invalid choice: 'internal'"),
+        (["infernal"], "invalid choice: 'infernal'"),
+        (["internal"], "required: FILE, --vector, --cluster"),
+        (["internal", IRIS, *FLOWERS, "--p", "two"], "--p: invalid number value: 'two'"),
+        (["internal", IRIS, *FLOWERS, "--weights", "1,a"], "invalid list of numbers value: '1,a'"),
+        (["internal", IRIS, *FLOWERS, "--label", "species"], "arguments: --label species"),
         (["external"], "required: FILE, --label, --cluster"),
         (["external", IRIS, "--label", "species"], "required: --cluster"),
         (["external", IRIS, *KMEANS, "--engine", "spark"], "--engine: invalid choice: 'spark'"),
@@ -441,6 +647,46 @@ def test_mistakes_about_the_data(
 
 
 @pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--vector", "x,z"], "vector: column 'z' not found; columns: x, y, list"),
+        (["--vector", "lisp"], "vector: column 'lisp' not found; did you mean 'list'?"),
+        (["--vector", "text"], "vector: expected a list or array of numbers, such as [x, y, z], g"),
+        (["--vector", "x,text"], "got VARCHAR"),
+        (["--vector", "x,list"], "got DOUBLE["),
+        (["--vector", "short"], "vectors of one length (2), got 1 coordinates (1 row is at fault)"),
+        (["--vector", "hole,y"], "finite numbers, got NULL in coordinate 1 (1 row is at fault)"),
+        (["--cluster", "clutser"], "cluster: column 'clutser' not found; did you mean 'cluster'?"),
+        (["--partition-by", "run,ruin"], "partition_by: column 'ruin' not found; did you mean"),
+        (["--distance", "manhattan"], "'minkowski', 'cosine', got 'manhattan'"),
+        (["--distance", "minkowski", "--p", "0.5"], "p: expected a number >= 1, got 0.5"),
+        (["--center", "mode"], "center: expected one of 'mean', 'median', got 'mode'"),
+        (["--weights", "1"], "weights: expected one for each of 2 dimensions, got 1"),
+        (["--weights", "1,-2"], "weights: expected a number > 0 for each dimension, got [1.0, -2"),
+        (["--weights", "1,2", "--distance", "chebyshev"], "weights: chebyshev takes none"),
+        (["--noise", "abc"], "noise: expected a value of the type of cluster (BIGINT), got 'abc'"),
+        (["--noise-as", "drop"], "noise_as 'drop' needs noise: give the value of cluster"),
+    ],
+)
+def test_mistakes_about_points(
+    fail: Fail, wing: str, points: Path, options: list[str], words: str
+) -> None:
+    columns = ["--vector", "x,y", "--cluster", "cluster"]
+    error = fail("internal", points, *columns, *options, "--engine", wing)
+    assert error.startswith(f"{points}: ")
+    assert words in error
+
+
+@pytest.mark.parametrize("command", REPORTS)
+def test_a_key_that_clashes(fail: Fail, wing: str, tmp_path: Path, command: str) -> None:
+    path = tmp_path / "clash.parquet"
+    pl.read_parquet(IRIS).with_columns(n_noise=0).write_parquet(path)
+    _, *columns = CALLS[command]
+    error = fail(command, path, *columns, "--partition-by", "n_noise", "--engine", wing)
+    assert "partition_by: 'n_noise' is also a column of the result; rename it first" in error
+
+
+@pytest.mark.parametrize(
     ("name", "content"),
     [
         ("text.parquet", b"label,cluster\n"),
@@ -496,6 +742,14 @@ def test_a_process(run: Run, wing: str, tmp_path: Path) -> None:
     out, err = start(*arguments).communicate()
     assert err == b""
     assert out.decode() == run(*arguments)
+
+
+def test_a_process_on_points(wing: str) -> None:
+    out, err = start(
+        "internal", DIGITS, "--vector", "pixels", "--cluster", "kmeans", "--engine", wing
+    ).communicate()
+    assert err == b""
+    assert b"davies_bouldin_score" in out
 
 
 def test_a_failing_process(wing: str) -> None:
