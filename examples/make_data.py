@@ -1,10 +1,11 @@
-"""Make the example data from the sets that scikit-learn ships.
+"""Make the example data from sets that Python packages ship.
 
 iris.parquet         150 flowers, their species, and the four labelings of iris_labelings.csv
 digits.parquet       1,797 handwritten digits, their pixels, and one K-means labeling
 digits_runs.parquet  the same digits clustered 20 times: five values of k, four seeds each
+cars.parquet         392 cars of 1970 to 1982, two nominal columns among them, in three clusters
 
-The files are committed: K-means may end in another local optimum under another BLAS.
+The cars are those of the ASA Data Exposition of 1983, as the package vega_datasets ships them. The files are committed: K-means may end in another local optimum under another BLAS.
 """
 
 from itertools import product
@@ -14,11 +15,14 @@ import numpy as np
 import polars as pl
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_iris
+from sklearn.preprocessing import StandardScaler
+from vega_datasets import local_data
 
 HERE = Path(__file__).parent
 MEASUREMENTS = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
 CLUSTER_COUNTS = (5, 8, 10, 12, 20)
 SEEDS = range(4)
+CAR_NUMBERS = ["miles_per_gallon", "displacement", "horsepower", "weight", "acceleration"]
 
 
 def iris() -> pl.DataFrame:
@@ -68,8 +72,23 @@ def digits_runs() -> pl.DataFrame:
     )
 
 
+def cars() -> pl.DataFrame:
+    """Numbers are standardised, so that they and the nominal columns weigh alike in a distance."""
+    data = pl.read_json(local_data.cars.filepath, infer_schema_length=None).drop("Year")
+    rows = data.rename({"Weight_in_lbs": "weight"}).rename(str.lower).drop_nulls()
+    points = StandardScaler().fit_transform(rows.select(CAR_NUMBERS).to_numpy())
+    return rows.select(
+        pl.int_range(pl.len(), dtype=pl.Int64).alias("id"),
+        "name",
+        "origin",
+        pl.col("cylinders").cast(pl.Int64),
+        *(pl.Series(name, points[:, i]) for i, name in enumerate(CAR_NUMBERS)),
+        kmeans_labels(points, k=3, seed=0, n_init=10).alias("cluster"),
+    )
+
+
 def main() -> None:
-    for make in (iris, digits, digits_runs):
+    for make in (iris, digits, digits_runs, cars):
         path = HERE / f"{make.__name__}.parquet"
         frame = make()
         frame.write_parquet(path, compression_level=19)
