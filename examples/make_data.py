@@ -5,7 +5,8 @@ digits.parquet       1,797 handwritten digits, their pixels, and one K-means lab
 digits_runs.parquet  the same digits clustered 20 times: five values of k, four seeds each
 cars.parquet         392 cars of 1970 to 1982, two nominal columns among them, in three clusters
 
-The cars are those of the ASA Data Exposition of 1983, as the package vega_datasets ships them. The files are committed: K-means may end in another local optimum under another BLAS.
+The cars are those of the ASA Data Exposition of 1983, as the package vega_datasets ships them.
+The files are committed: K-means may end in another local optimum under another BLAS.
 """
 
 from itertools import product

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
+from numbers import Real
 from typing import Any, Literal, NamedTuple
 
 import polars as pl
@@ -29,7 +30,7 @@ from .labels import (
     NoiseAs,
     Terms,
     _checked_choice,
-    _checked_column,
+    _checked_group,
     _checked_keys,
     _checked_lazy,
     _checked_names,
@@ -98,29 +99,35 @@ def _checked_distance(distance: object, p: float) -> _Distance:
     name = distance.lower() if isinstance(distance, str) else distance
     if name not in DISTANCES:
         _checked_choice("distance", distance, DISTANCES)
-    if not (isinstance(p, int | float) and 1 <= p < 1e150):
+    if not (_is_number(p) and 1 <= p < 1e150):
         raise ClusterEvalError(f"p: expected a number >= 1, got {'NULL' if p is None else p}")
     return _Distance(str(name), float(p))
 
 
 def _checked_weights(
-    weights: Sequence[float] | None, distance: _Distance, dims: int
+    weights: Sequence[float] | None, distance: _Distance, dims: int | None
 ) -> list[float]:
-    """Give the factor of each coordinate."""
+    """Give the factor of each coordinate; there are none where dims is None."""
     if weights is None:
-        return [1.0] * dims
+        return [1.0] * (dims or 1)
     if distance.name == "chebyshev":
         raise ClusterEvalError("weights: chebyshev takes none; scale the coordinates instead")
     numbers = list(weights)
-    if not all(isinstance(w, int | float) and 0 < w < 1e150 for w in numbers):
+    if not all(_is_number(w) and 0 < w < 1e150 for w in numbers):
         raise ClusterEvalError(
             f"weights: expected a number > 0 for each dimension, got {_listed(numbers)}"
         )
+    if dims is None:
+        return [1.0]
     if len(numbers) != dims:
         raise ClusterEvalError(
             f"weights: expected one for each of {dims} dimensions, got {len(numbers)}"
         )
-    return distance.factors(numbers)
+    return distance.factors([float(w) for w in numbers])
+
+
+def _is_number(x: object) -> bool:
+    return isinstance(x, Real) and not isinstance(x, bool)
 
 
 def _listed(values: Sequence[object]) -> str:
@@ -139,15 +146,18 @@ class _Coordinates(NamedTuple):
     length: pl.Expr
     known: pl.Expr
     #: Whether the numbers have so few digits that sums of them in Float64 lose none.
-    short: bool
+    short: bool = False
+    #: Whether no row has any coordinate; one that is NULL then stands for them.
+    empty: bool = False
 
 
-def _checked_vector(lazy: pl.LazyFrame, vector: Vector) -> _Coordinates:
+def _checked_vector(lazy: pl.LazyFrame, vector: Vector, counts: pl.Expr) -> _Coordinates:
+    """Give the coordinates; the rows that count decide how many a List has."""
     columns = _vector_columns(lazy, vector)
     schema = lazy.select(columns).collect_schema()
     types = schema.dtypes()
     if len(types) == 1 and isinstance(types[0], pl.Array | pl.List):
-        return _nested(lazy, columns[0], types[0])
+        return _nested(lazy, columns[0], types[0], counts)
     wide = not isinstance(vector, str | pl.Expr) or cs.is_selector(vector) or len(types) > 1
     for dtype in types:
         if not (wide and dtype.is_numeric()):
@@ -187,7 +197,9 @@ def _root_names(part: str | pl.Expr) -> list[str]:
     return [] if cs.is_selector(part) else part.meta.root_names()
 
 
-def _nested(lazy: pl.LazyFrame, expr: pl.Expr, dtype: pl.Array | pl.List) -> _Coordinates:
+def _nested(
+    lazy: pl.LazyFrame, expr: pl.Expr, dtype: pl.Array | pl.List, counts: pl.Expr
+) -> _Coordinates:
     inner = dtype.inner
     if not (isinstance(inner, pl.DataType) and inner.is_numeric()):
         raise _type_error(dtype)
@@ -196,12 +208,11 @@ def _nested(lazy: pl.LazyFrame, expr: pl.Expr, dtype: pl.Array | pl.List) -> _Co
         dims = dtype.shape[0]
         parts = [_double(expr.arr.get(i, null_on_oob=True)) for i in range(dims)]
         return _Coordinates(parts, pl.lit(dims), _some(expr, expr.arr.max(), dims), short)
-    longest = lazy.select(expr.list.len().max().alias("length"))
-    dims = longest.collect(engine="streaming").item() or 0
-    # A vector of no coordinates has one that is NULL: there is something to group and join.
-    parts = [_double(expr.list.get(i, null_on_oob=True)) for i in range(max(dims, 1))]
     length = expr.list.len()
-    return _Coordinates(parts, length, _some(expr, expr.list.max(), length), short)
+    longest = lazy.select(length.filter(counts).max().alias("length"))
+    dims = longest.collect(engine="streaming").item() or 0
+    parts = [_double(expr.list.get(i, null_on_oob=True)) for i in range(max(dims, 1))]
+    return _Coordinates(parts, length, _some(expr, expr.list.max(), length), short, not dims)
 
 
 def _some(expr: pl.Expr, most: pl.Expr, length: pl.Expr | int) -> pl.Expr:
@@ -318,6 +329,7 @@ class _Points:
             self.centered.select(columns), on=self.by, how="left", nulls_equal=True
         )
         kept, d = pl.col("kept"), pl.col("d")
+        squares = self.distance.squared(d)
         measured = rows.select(
             *self.by,
             "kept",
@@ -332,9 +344,9 @@ class _Points:
                 n=kept.cast(pl.Int64).sum(),
                 n_dropped=(~pl.col("complete")).cast(pl.Int64).sum(),
                 n_noise=pl.col("noisy").cast(pl.Int64).sum(),
-                bad=(kept & ~d.is_finite().fill_null(False)).cast(pl.Int64).sum(),
+                bad=(kept & ~squares.is_finite().fill_null(False)).cast(pl.Int64).sum(),
                 distances=d.sum(),
-                squares=self.distance.squared(d).sum(),
+                squares=squares.sum(),
                 radius=d.max(),
                 to_middle=pl.col("to_middle").sum(),
             )
@@ -410,7 +422,7 @@ def _fault_error(kept: pl.LazyFrame, columns: Sequence[str]) -> ClusterEvalError
     raw = [pl.col(f"raw_{name}") for name in columns]
     bad = [~x.is_finite().fill_null(False) for x in raw]
     faulty = kept.filter(pl.any_horizontal(*bad, pl.col("length") != dims, dims == 0))
-    first = [x.filter(wrong).first() for x, wrong in zip(raw, bad, strict=True)]
+    first = [_as_text(x).filter(wrong).min() for x, wrong in zip(raw, bad, strict=True)]
     found = faulty.select(
         pl.len().alias("rows"),
         pl.col("length").min(),
@@ -431,8 +443,7 @@ def _fault_text(found: dict[str, Any], dims: int) -> str:
         got = f"{found['length']} coordinates"
     else:
         place = next(i for i in range(dims) if found[f"bad_{i}"])
-        first = found[f"first_{place}"]
-        expected, got = "finite numbers", f"{_number(first)} in coordinate {place + 1}"
+        expected, got = "finite numbers", f"{found[f'first_{place}']} in coordinate {place + 1}"
     at_fault = "row is" if rows == 1 else "rows are"
     return (
         f"vector: expected {expected}, got {got} ({rows} {at_fault} at fault); "
@@ -440,8 +451,10 @@ def _fault_text(found: dict[str, Any], dims: int) -> str:
     )
 
 
-def _number(value: float | None) -> str:
-    return "NULL" if value is None else str(value)
+def _as_text(x: pl.Expr) -> pl.Expr:
+    """Give a number that is not finite as DuckDB writes it."""
+    text = pl.when(x.is_null()).then(pl.lit("NULL")).when(x.is_nan()).then(pl.lit("nan"))
+    return text.when(x > 0).then(pl.lit("inf")).otherwise(pl.lit("-inf"))
 
 
 def _points(
@@ -463,8 +476,12 @@ def _points(
     _checked_choice("center", center, ("mean", "median"))
     _checked_noise_as(noise, noise_as)
     keys = _checked_keys(lazy, partition_by, results)
-    label = _checked_column(lazy, cluster, "cluster")
-    coordinates = _checked_vector(lazy, vector)
+    label = _checked_group(lazy, cluster, "cluster")
+    dtype = lazy.select(label).collect_schema()["cluster"]
+    noisy = pl.lit(False) if noise is None else label == _checked_noise(noise, dtype)
+    noisy = noisy.fill_null(False)
+    counts = label.is_not_null() & (~noisy if noise_as == "drop" else True)
+    coordinates = _checked_vector(lazy, vector, counts)
     dims = len(coordinates.exprs)
     points = _Points(
         lazy,
@@ -474,10 +491,8 @@ def _points(
         center,
         noise_as == "singletons",
         _pivot(lazy, coordinates, measure),
-        _checked_weights(weights, measure, dims),
+        _checked_weights(weights, measure, None if coordinates.empty else dims),
     )
-    dtype = lazy.select(label).collect_schema()["cluster"]
-    noisy = pl.lit(False) if noise is None else label == _checked_noise(noise, dtype)
     return replace(points, rows=_rows(points, coordinates, label, noisy, noise_as))
 
 
@@ -500,12 +515,10 @@ def _rows(
     noise_as: NoiseAs,
 ) -> pl.LazyFrame:
     raw = [f"raw_{name}" for name in points.columns("x")]
-    lazy = points.rows.with_row_index("single") if points.single else points.rows
-    rows = lazy.select(
+    rows = points.rows.select(
         *(pl.col(key).alias(name) for name, key in points.keys.items()),
         cluster.alias("cluster"),
-        *([pl.col("single").cast(pl.Int64)] if points.single else []),
-        noisy.fill_null(False).alias("noisy"),
+        noisy.alias("noisy"),
         coordinates.length.cast(pl.Int64).alias("length"),
         coordinates.known.alias("known"),
         *(x.alias(name) for name, x in zip(raw, coordinates.exprs, strict=True)),
@@ -516,9 +529,9 @@ def _rows(
     rows = rows.with_columns(kept=kept, noisy=pl.col("noisy") & pl.col("complete"))
     if points.single:
         alone = pl.col("noisy")
-        rows = rows.with_columns(
+        rows = rows.with_row_index("row").with_columns(
             cluster=pl.when(~alone).then("cluster"),
-            single=pl.when(alone).then("single").otherwise(0),
+            single=pl.when(alone).then(pl.col("row").cast(pl.Int64) + 1).otherwise(0),
         )
     return rows.with_columns(**dict(zip(points.columns("x"), _moved(points, raw), strict=True)))
 

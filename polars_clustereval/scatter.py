@@ -51,7 +51,7 @@ def _gaps(points: _Points) -> pl.LazyFrame:
         gap=points.distance.between(points.vector("c"), points.vector("other_c")),
     )
     return measured.group_by(*points.keys, "number").agg(
-        nearest_cluster=other.filter(gap == gap.min()).min(),
+        nearest_cluster=other.filter(gap == gap.min()).sort().first(),
         least=gap.min(),
         most=gap.max(),
         sum=gap.sum(),
@@ -230,17 +230,17 @@ def _nearest(points: _Points) -> pl.LazyFrame:
     others = points.clusters.select(
         *keys, pl.col("number").alias("other_number"), *_renamed(points, "c", "o")
     )
-    rows = points.kept.with_row_index("row").join(mine, on=points.by, nulls_equal=True)
+    rows = points.kept.with_row_index("place").join(mine, on=points.by, nulls_equal=True)
     rows = _joined(rows, keys, others).filter(pl.col("number") != pl.col("other_number"))
     x = points.vector("x")
     measured = rows.select(
         *keys,
         "number",
-        "row",
+        "place",
         own=points.distance.between(x, points.vector("c")),
         other=points.distance.between(x, points.vector("o")),
     )
-    return measured.group_by(*keys, "number", "row").agg(
+    return measured.group_by(*keys, "number", "place").agg(
         pl.col("own").first(), pl.col("other").min()
     )
 

@@ -22,7 +22,7 @@ CREATE OR REPLACE MACRO clustereval._checked_average_method(x, joint) AS
     WHEN coalesce(x, '') IN ('arithmetic', 'geometric', 'min', 'max') OR (joint AND x = 'joint') THEN x
     ELSE error(concat(
       'average_method: expected one of ''arithmetic'', ''geometric'', ''min'', ''max''',
-      CASE WHEN joint THEN ', ''joint''' ELSE '' END, ', got ', coalesce(concat('''', x, ''''), 'NULL')
+      CASE WHEN joint THEN ', ''joint''' ELSE '' END, ', got ', coalesce('''' || x || '''', 'NULL')
     ))
   END;
 

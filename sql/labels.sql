@@ -98,7 +98,7 @@ CREATE OR REPLACE MACRO clustereval._valid_noise(noise, noise_as) AS
     WHEN coalesce(noise_as, '') NOT IN ('cluster', 'drop', 'singletons')
     THEN error(concat(
       'noise_as: expected one of ''cluster'', ''drop'', ''singletons'', got ',
-      coalesce(concat('''', noise_as, ''''), 'NULL')
+      coalesce('''' || noise_as || '''', 'NULL')
     ))
     WHEN noise_as <> 'cluster' AND noise IS NULL
     THEN error(concat(

@@ -40,14 +40,14 @@ CREATE OR REPLACE MACRO clustereval._valid_points(distance, p, center, weights, 
     WHEN NOT clustereval._is_distance(distance)
     THEN error(concat(
       'distance: expected one of ''euclidean'', ''sqeuclidean'', ''cityblock'', ''chebyshev'', ',
-      '''minkowski'', ''cosine'', got ', coalesce(concat('''', distance, ''''), 'NULL')
+      '''minkowski'', ''cosine'', got ', coalesce('''' || distance || '''', 'NULL')
     ))
     WHEN p IS NULL OR NOT (p >= 1 AND p < 1e150)
     THEN error(concat('p: expected a number >= 1, got ', coalesce(CAST(p AS VARCHAR), 'NULL')))
     WHEN coalesce(center, '') NOT IN ('mean', 'median')
     THEN error(concat(
       'center: expected one of ''mean'', ''median'', got ',
-      coalesce(concat('''', center, ''''), 'NULL')
+      coalesce('''' || center || '''', 'NULL')
     ))
     WHEN weights IS NOT NULL AND lower(distance) = 'chebyshev'
     THEN error('weights: chebyshev takes none; scale the coordinates instead')
@@ -137,8 +137,9 @@ CREATE OR REPLACE MACRO clustereval._copied(x) AS
 CREATE OR REPLACE MACRO clustereval._inner_product(x) AS
   list_inner_product(clustereval._copied(x), clustereval._copied(x));
 
--- Length of a vector; NaN where a coordinate is NULL.
-CREATE OR REPLACE MACRO clustereval._norm(x) AS sqrt(clustereval._inner_product(x));
+-- Length of a vector; NaN where a coordinate is NULL, NULL where there is none.
+CREATE OR REPLACE MACRO clustereval._norm(x) AS
+  CASE WHEN len(x) > 0 THEN sqrt(clustereval._inner_product(x)) END;
 
 -- NULL where the lengths differ.
 CREATE OR REPLACE MACRO clustereval._euclidean(x, y) AS
@@ -160,6 +161,7 @@ CREATE OR REPLACE MACRO clustereval._distance(x, y, distance, p) AS
     WHEN 'sqeuclidean' THEN pow(clustereval._euclidean(x, y), 2)
     WHEN 'cosine'
     THEN CASE
+      WHEN len(x) <> len(y) THEN NULL
       WHEN clustereval._norm(x) = 0 OR clustereval._norm(y) = 0 THEN 1.0
       ELSE pow(clustereval._euclidean(x, y), 2) / 2
     END
@@ -190,7 +192,9 @@ CREATE OR REPLACE MACRO clustereval._adds_up(distance, center) AS
 ---------------------------------------------------------------------------------------------------
 
 -- One row for each row there is, dropped ones and noise included: the only macro of this side that
--- reads the rows. __ce_kept tells whether the row counts, __ce_point is what distances are taken of.
+-- reads the rows. __ce_kept tells whether the row counts, __ce_point is what distances are taken of. One
+-- more row carries the checks of the columns, which an empty table has too (__ce_extra), and stands for
+-- the one partition where there is no partition_by (__ce_only).
 CREATE OR REPLACE MACRO clustereval._points(
   tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as
 ) AS TABLE
@@ -200,8 +204,23 @@ CREATE OR REPLACE MACRO clustereval._points(
       cluster AS __ce_cluster,
       TRY_CAST(vector AS DOUBLE[]) AS __ce_vector,
       clustereval._is_noise(cluster, noise) AS __ce_noisy,
-      row_number() OVER () AS __ce_row
+      row_number() OVER () AS __ce_row,
+      FALSE AS __ce_extra,
+      FALSE AS __ce_only
     FROM query_table(tbl)
+    UNION ALL
+    SELECT NULL, any_value(cluster), NULL, FALSE, 0, TRUE, clustereval._is_absent(partition_by)
+    FROM query_table(tbl)
+    WHERE FALSE
+    HAVING clustereval._checked_column(
+      clustereval._checked_column(
+        clustereval._checked_column(
+          clustereval._checked_vector(TRUE, vector), 'partition_by', partition_by
+        ),
+        'cluster', cluster
+      ),
+      'vector', vector
+    )
   ),
   __ce_known AS NOT MATERIALIZED (
     SELECT
@@ -209,6 +228,7 @@ CREATE OR REPLACE MACRO clustereval._points(
       -- A vector of NULLs alone is none: so are columns that are all NULL. The first coordinate
       -- settles it for nearly every row, and CASE stops there.
       CASE
+        WHEN __ce_extra THEN NOT clustereval._checked_noise(TRUE, noise, __ce_cluster)
         WHEN __ce_cluster IS NULL OR __ce_vector IS NULL THEN FALSE
         WHEN __ce_vector[1] IS NOT NULL THEN TRUE
         ELSE list_count(__ce_vector) > 0 OR len(__ce_vector) = 0
@@ -227,34 +247,11 @@ CREATE OR REPLACE MACRO clustereval._points(
     END AS __ce_point,
     __ce_vector,
     __ce_row,
-    __ce_complete,
     __ce_complete AND NOT (__ce_noisy AND noise_as = 'drop') AS __ce_kept,
-    __ce_complete AND __ce_noisy AS __ce_noisy
+    NOT __ce_complete AND NOT __ce_extra AS __ce_dropped,
+    __ce_complete AND __ce_noisy AS __ce_noisy,
+    __ce_only
   FROM __ce_known;
-
--- The one partition where there is no partition_by, or no row; with the checks of the columns, which
--- an empty table has too.
-CREATE OR REPLACE MACRO clustereval._whole(tbl, vector, cluster, partition_by, noise) AS TABLE
-  WITH __ce_looked AS (
-    SELECT
-      CAST(COUNT(*) AS BIGINT) AS __ce_n,
-      any_value(cluster) AS __ce_typed,
-      clustereval._is_absent(partition_by) AS __ce_only
-    FROM query_table(tbl)
-    WHERE FALSE
-    HAVING clustereval._checked_column(
-      clustereval._checked_column(
-        clustereval._checked_column(
-          clustereval._checked_vector(TRUE, vector), 'partition_by', partition_by
-        ),
-        'cluster', cluster
-      ),
-      'vector', vector
-    )
-  )
-  SELECT NULL AS __ce_partition, __ce_n
-  FROM __ce_looked
-  WHERE clustereval._checked_noise(__ce_only, noise, __ce_typed);
 
 -- Lists of 8 aggregates, of the coordinates after the given one. One row for 8 coordinates in place of
 -- one for each halves the time that the centres take.
@@ -381,7 +378,7 @@ CREATE OR REPLACE MACRO clustereval._spreads(__ce_points, __ce_centers, __ce_mid
   __ce_measured AS NOT MATERIALIZED (
     SELECT
       __ce_x.__ce_partition, __ce_x.__ce_cluster, __ce_x.__ce_single,
-      __ce_x.__ce_complete, __ce_x.__ce_kept, __ce_x.__ce_noisy,
+      __ce_x.__ce_kept, __ce_x.__ce_dropped, __ce_x.__ce_noisy, __ce_x.__ce_only,
       CASE
         WHEN __ce_x.__ce_kept
         THEN clustereval._distance(__ce_x.__ce_point, __ce_t.__ce_centre, distance, p)
@@ -399,9 +396,15 @@ CREATE OR REPLACE MACRO clustereval._spreads(__ce_points, __ce_centers, __ce_mid
   SELECT
     __ce_partition, __ce_cluster, __ce_single,
     CAST(COUNT(CASE WHEN __ce_kept THEN 1 END) AS BIGINT) AS __ce_n,
-    CAST(COUNT(CASE WHEN NOT __ce_complete THEN 1 END) AS BIGINT) AS __ce_dropped,
+    CAST(COUNT(CASE WHEN __ce_dropped THEN 1 END) AS BIGINT) AS __ce_dropped,
     CAST(COUNT(CASE WHEN __ce_noisy THEN 1 END) AS BIGINT) AS __ce_noise,
-    COUNT(CASE WHEN __ce_kept AND NOT coalesce(isfinite(__ce_d), FALSE) THEN 1 END) AS __ce_bad_n,
+    COUNT(CASE WHEN __ce_only THEN 1 END) AS __ce_only_n,
+    COUNT(
+      CASE
+        WHEN __ce_kept AND NOT coalesce(isfinite(clustereval._squared(__ce_d, distance)), FALSE)
+        THEN 1
+      END
+    ) AS __ce_bad_n,
     clustereval._sum(__ce_d) AS __ce_distances,
     clustereval._sum(clustereval._squared(__ce_d, distance)) AS __ce_squares,
     MAX(__ce_d) AS __ce_radius,
@@ -424,25 +427,29 @@ CREATE OR REPLACE MACRO clustereval._clusters_of_points(__ce_centers, __ce_sprea
     AND __ce_s.__ce_cluster IS NOT DISTINCT FROM __ce_c.__ce_cluster
     AND __ce_s.__ce_single = __ce_c.__ce_single;
 
--- TRUE, or the error for points that cannot be measured. The rows are read for it only where `__ce_bad`,
--- a table of one number, says that there are such points.
-CREATE OR REPLACE MACRO clustereval._checked_points(__ce_points, __ce_bad, weights) AS TABLE
-  WITH __ce_suspects AS (
-    SELECT __ce_p.__ce_partition, __ce_p.__ce_vector
-    FROM query_table(__ce_points) AS __ce_p
-    JOIN (SELECT COUNT(*) AS __ce_n FROM query_table(__ce_bad) WHERE __ce_bad_n > 0) AS __ce_b
-      ON __ce_b.__ce_n > 0
-    WHERE __ce_p.__ce_kept
+-- TRUE, or the error for points that cannot be measured. The rows are read for it only where there are
+-- such points (__ce_bad_n), or partitions of different dimensions.
+CREATE OR REPLACE MACRO clustereval._checked_points(
+  __ce_points, __ce_spreads, __ce_middles, weights
+) AS TABLE
+  WITH __ce_alarm AS (
+    SELECT COUNT(*) AS __ce_n
+    FROM query_table(__ce_spreads)
+    WHERE __ce_bad_n > 0
+    UNION ALL
+    SELECT COUNT(DISTINCT __ce_dims) - 1
+    FROM query_table(__ce_middles)
   ),
-  __ce_lengths AS (
-    SELECT __ce_partition, MAX(len(__ce_vector)) AS __ce_dims
-    FROM __ce_suspects
-    GROUP BY __ce_partition
+  __ce_suspects AS (
+    SELECT __ce_p.__ce_vector
+    FROM query_table(__ce_points) AS __ce_p
+    JOIN (SELECT MAX(__ce_n) AS __ce_n FROM __ce_alarm) AS __ce_a ON __ce_a.__ce_n > 0
+    WHERE __ce_p.__ce_kept
   ),
   __ce_faults AS (
     SELECT __ce_l.__ce_dims, clustereval._fault(__ce_s.__ce_vector, __ce_l.__ce_dims) AS __ce_fault
     FROM __ce_suspects AS __ce_s
-    JOIN __ce_lengths AS __ce_l ON __ce_l.__ce_partition IS NOT DISTINCT FROM __ce_s.__ce_partition
+    CROSS JOIN (SELECT MAX(len(__ce_vector)) AS __ce_dims FROM __ce_suspects) AS __ce_l
   ),
   __ce_first AS (
     SELECT
@@ -478,9 +485,6 @@ CREATE OR REPLACE MACRO clustereval.centroids(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as
     )
   ),
-  __ce_whole AS (
-    SELECT * FROM clustereval._whole(tbl, vector, cluster, partition_by, noise)
-  ),
   __ce_coordinates AS (SELECT * FROM clustereval._coordinates(__ce_points, center)),
   __ce_centers AS (SELECT * FROM clustereval._centers(__ce_coordinates, distance)),
   __ce_middles AS (
@@ -490,7 +494,7 @@ CREATE OR REPLACE MACRO clustereval.centroids(
     SELECT * FROM clustereval._spreads(__ce_points, __ce_centers, __ce_middles, distance, p)
   ),
   __ce_checked AS (
-    SELECT * FROM clustereval._checked_points(__ce_points, __ce_spreads, weights)
+    SELECT * FROM clustereval._checked_points(__ce_points, __ce_spreads, __ce_middles, weights)
   )
   SELECT
     __ce_partition AS partition_key,
@@ -501,7 +505,6 @@ CREATE OR REPLACE MACRO clustereval.centroids(
   WHERE clustereval._checked_options(
     clustereval._valid_points(distance, p, center, weights, noise, noise_as)
   )
-    AND (SELECT COUNT(*) FROM __ce_whole) >= 0 -- keeps the checks of __ce_whole in the plan
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
   ORDER BY __ce_partition, __ce_cluster, __ce_single;
 COMMENT ON MACRO TABLE clustereval.centroids IS

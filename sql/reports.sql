@@ -8,7 +8,7 @@ CREATE OR REPLACE MACRO clustereval._valid_external_report(
     WHEN coalesce(average_method, '') NOT IN ('arithmetic', 'geometric', 'min', 'max', 'joint')
     THEN error(concat(
       'average_method: expected one of ''arithmetic'', ''geometric'', ''min'', ''max'', ''joint'', got ',
-      coalesce(concat('''', average_method, ''''), 'NULL')
+      coalesce('''' || average_method || '''', 'NULL')
     ))
     WHEN average_method = 'joint' AND adjusted
     THEN error(
@@ -234,9 +234,6 @@ CREATE OR REPLACE MACRO clustereval._internal_report(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as
     )
   ),
-  __ce_whole AS (
-    SELECT * FROM clustereval._whole(tbl, vector, cluster, partition_by, noise)
-  ),
   __ce_coordinates AS (SELECT * FROM clustereval._coordinates(__ce_points, center)),
   __ce_centers AS (SELECT * FROM clustereval._centers(__ce_coordinates, distance)),
   __ce_middles AS (
@@ -249,7 +246,7 @@ CREATE OR REPLACE MACRO clustereval._internal_report(
     SELECT * FROM clustereval._clusters_of_points(__ce_centers, __ce_spreads)
   ),
   __ce_gaps AS (SELECT * FROM clustereval._gaps(__ce_clusters, distance, p)),
-  __ce_counts AS (SELECT * FROM clustereval._point_counts(__ce_spreads, __ce_whole)),
+  __ce_counts AS (SELECT * FROM clustereval._point_counts(__ce_spreads)),
   __ce_spread_totals AS (
     SELECT * FROM clustereval._spread_totals(__ce_clusters, __ce_middles, distance, p)
   ),
@@ -258,7 +255,7 @@ CREATE OR REPLACE MACRO clustereval._internal_report(
     SELECT * FROM clustereval._variance_totals(__ce_coordinates, __ce_middles)
   ),
   __ce_checked AS (
-    SELECT * FROM clustereval._checked_points(__ce_points, __ce_spreads, weights)
+    SELECT * FROM clustereval._checked_points(__ce_points, __ce_spreads, __ce_middles, weights)
   ),
   __ce_joined AS (
     SELECT
@@ -281,8 +278,7 @@ CREATE OR REPLACE MACRO clustereval._internal_report(
       ON __ce_g.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
     LEFT JOIN __ce_variance_totals AS __ce_v
       ON __ce_v.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
-    WHERE (SELECT COUNT(*) FROM __ce_whole) >= 0 -- keeps the checks of __ce_whole in the plan
-      AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
+    WHERE COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
   )
   SELECT
     __ce_partition AS partition_key,

@@ -30,14 +30,7 @@ CREATE OR REPLACE MACRO clustereval._gaps(__ce_clusters, distance, p) AS TABLE
 
 -- One row a partition: its counts of rows. One that keeps no row is left out, unless it is the only one
 -- because there is no partition_by.
-CREATE OR REPLACE MACRO clustereval._point_counts(__ce_spreads, __ce_whole) AS TABLE
-  WITH __ce_counted AS (
-    SELECT __ce_partition, __ce_n, __ce_dropped, __ce_noise, FALSE AS __ce_only
-    FROM query_table(__ce_spreads)
-    UNION ALL
-    SELECT __ce_partition, __ce_n, 0, 0, TRUE
-    FROM query_table(__ce_whole)
-  )
+CREATE OR REPLACE MACRO clustereval._point_counts(__ce_spreads) AS TABLE
   SELECT
     __ce_partition,
     CAST(SUM(__ce_n) AS BIGINT) AS __ce_total,
@@ -45,9 +38,9 @@ CREATE OR REPLACE MACRO clustereval._point_counts(__ce_spreads, __ce_whole) AS T
     CAST(SUM(__ce_noise) AS BIGINT) AS __ce_n_noise,
     CAST(COUNT(CASE WHEN __ce_n > 0 THEN 1 END) AS BIGINT) AS __ce_n_clusters,
     CAST(COUNT(CASE WHEN __ce_n = 1 THEN 1 END) AS BIGINT) AS __ce_n_singletons
-  FROM __ce_counted
+  FROM query_table(__ce_spreads)
   GROUP BY __ce_partition
-  HAVING SUM(__ce_n) > 0 OR COUNT(CASE WHEN __ce_only THEN 1 END) > 0;
+  HAVING SUM(__ce_n) > 0 OR SUM(__ce_only_n) > 0;
 
 -- One row a partition: sums over its clusters.
 CREATE OR REPLACE MACRO clustereval._spread_totals(
@@ -288,9 +281,6 @@ CREATE OR REPLACE MACRO clustereval.internal_cluster_report(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as
     )
   ),
-  __ce_whole AS (
-    SELECT * FROM clustereval._whole(tbl, vector, cluster, partition_by, noise)
-  ),
   __ce_coordinates AS (SELECT * FROM clustereval._coordinates(__ce_points, center)),
   __ce_centers AS (SELECT * FROM clustereval._centers(__ce_coordinates, distance)),
   __ce_middles AS (
@@ -304,7 +294,7 @@ CREATE OR REPLACE MACRO clustereval.internal_cluster_report(
   ),
   __ce_gaps AS (SELECT * FROM clustereval._gaps(__ce_clusters, distance, p)),
   __ce_checked AS (
-    SELECT * FROM clustereval._checked_points(__ce_points, __ce_spreads, weights)
+    SELECT * FROM clustereval._checked_points(__ce_points, __ce_spreads, __ce_middles, weights)
   )
   SELECT
     __ce_c.__ce_partition AS partition_key,
@@ -321,7 +311,6 @@ CREATE OR REPLACE MACRO clustereval.internal_cluster_report(
   WHERE clustereval._checked_options(
     clustereval._valid_points(distance, p, center, weights, noise, noise_as)
   )
-    AND (SELECT COUNT(*) FROM __ce_whole) >= 0 -- keeps the checks of __ce_whole in the plan
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
   ORDER BY __ce_c.__ce_partition, __ce_c.__ce_cluster, __ce_c.__ce_single;
 COMMENT ON MACRO TABLE clustereval.internal_cluster_report IS
@@ -339,9 +328,6 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as
     )
   ),
-  __ce_whole AS (
-    SELECT * FROM clustereval._whole(tbl, vector, cluster, partition_by, noise)
-  ),
   __ce_coordinates AS (SELECT * FROM clustereval._coordinates(__ce_points, center)),
   __ce_centers AS (SELECT * FROM clustereval._centers(__ce_coordinates, distance)),
   __ce_middles AS (
@@ -353,9 +339,9 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
   __ce_clusters AS MATERIALIZED (
     SELECT * FROM clustereval._clusters_of_points(__ce_centers, __ce_spreads)
   ),
-  __ce_counts AS (SELECT * FROM clustereval._point_counts(__ce_spreads, __ce_whole)),
+  __ce_counts AS (SELECT * FROM clustereval._point_counts(__ce_spreads)),
   __ce_checked AS (
-    SELECT * FROM clustereval._checked_points(__ce_points, __ce_spreads, weights)
+    SELECT * FROM clustereval._checked_points(__ce_points, __ce_spreads, __ce_middles, weights)
   ),
   __ce_spread_totals AS (
     SELECT * FROM clustereval._spread_totals(__ce_clusters, __ce_middles, distance, p)
@@ -393,7 +379,6 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
   WHERE clustereval._checked_options(
     clustereval._valid_points(distance, p, center, weights, noise, noise_as)
   )
-    AND (SELECT COUNT(*) FROM __ce_whole) >= 0 -- keeps the checks of __ce_whole in the plan
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
   ORDER BY __ce_r.__ce_partition;
 COMMENT ON MACRO TABLE clustereval.neighbor_report IS

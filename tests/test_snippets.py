@@ -37,6 +37,10 @@ def con(monkeypatch: pytest.MonkeyPatch) -> duckdb.DuckDBPyConnection:
         "CREATE TABLE assignments AS SELECT species, kmeans AS cluster, id AS flower, 1 AS n "
         "FROM 'examples/iris.parquet'"
     )
+    con.execute(
+        "CREATE TABLE points AS SELECT sepal_length AS x, sepal_width AS y, petal_length AS z, "
+        "[x, y, z] AS embedding, kmeans AS cluster FROM 'examples/iris.parquet'"
+    )
     return con
 
 

@@ -16,7 +16,31 @@ from polars_clustereval.macros import ROOMS
 ROOT = Path(__file__).parent.parent
 PYTHON_ONLY = {"ClusterEvalError", "__version__", "bundle", "register", "to_sql"}
 SQL_ONLY = {"version"}
-FRAME = pl.DataFrame({"label": [0, 0, 1, 1], "cluster": [0, 1, 1, 1]})
+FRAME = pl.DataFrame(
+    {
+        "label": [0, 0, 1, 1],
+        "cluster": [0, 1, 1, 1],
+        "vector": [[0.0, 1.0], [2.0, 0.0], [1.0, 1.0], [5.0, 5.0]],
+    }
+)
+# Every table macro by what it is called with; a new one has to be in here.
+CALLS = {
+    ("label", "cluster"): (
+        "bcubed_samples",
+        "contingency_matrix",
+        "external_cluster_report",
+        "external_label_report",
+        "external_report",
+        "pair_counts",
+    ),
+    ("vector", "cluster"): (
+        "centroids",
+        "internal_cluster_report",
+        "internal_report",
+        "neighbor_report",
+    ),
+}
+COLUMNS = {table: columns for columns, tables in CALLS.items() for table in tables}
 
 
 @pytest.fixture(scope="module")
@@ -55,23 +79,37 @@ def test_every_parameter_is_in_both_wings(con: duckdb.DuckDBPyConnection) -> Non
         assert parameters == ours, name
 
 
-@pytest.mark.parametrize(
-    "table",
-    [
-        "bcubed_samples",
-        "contingency_matrix",
-        "external_cluster_report",
-        "external_label_report",
-        "external_report",
-        "pair_counts",
-    ],
-)
+def table_macros(con: duckdb.DuckDBPyConnection) -> set[str]:
+    return {name for name, (kind, _, _) in macros(con).items() if kind == "table_macro"}
+
+
+def test_every_table_is_called(con: duckdb.DuckDBPyConnection) -> None:
+    assert table_macros(con) == set(COLUMNS)
+
+
+@pytest.mark.parametrize("table", COLUMNS)
 def test_every_table_has_the_same_columns(con: duckdb.DuckDBPyConnection, table: str) -> None:
-    result = con.execute(f"FROM clustereval.{table}(frame, label, cluster)")
+    result = con.execute(f"FROM clustereval.{table}(frame, {', '.join(COLUMNS[table])})")
     assert [column[0] for column in result.description] == [
         "partition_key",
-        *getattr(ce, table)(FRAME, "label", "cluster").columns,
+        *getattr(ce, table)(FRAME, *COLUMNS[table]).columns,
     ]
+
+
+POINT_PARAMETERS = [
+    *("vector", "cluster", "distance", "p", "center"),
+    *("partition_by", "noise", "noise_as", "weights"),
+]
+
+
+@pytest.mark.parametrize("table", CALLS["vector", "cluster"])
+def test_every_table_of_points_has_the_same_parameters(
+    con: duckdb.DuckDBPyConnection, table: str
+) -> None:
+    _, parameters, _ = macros(con)[table]
+    signature = inspect.signature(functions()[table]).parameters
+    assert parameters == ["tbl", *POINT_PARAMETERS]
+    assert list(signature) == ["frame", *POINT_PARAMETERS]
 
 
 def test_every_report_column_is_a_metric_and_the_other_way_round(
@@ -118,12 +156,11 @@ def test_every_function_says_what_it_is() -> None:
 
 
 def test_namespaces_have_every_frame_function(con: duckdb.DuckDBPyConnection) -> None:
-    tables = {name for name, (kind, _, _) in macros(con).items() if kind == "table_macro"}
     for frame in (FRAME, FRAME.lazy()):
         namespace = frame.clustereval  # type: ignore[attr-defined]
-        assert tables == {name for name in dir(namespace) if not name.startswith("_")}
-        for name in tables:
-            assert type(getattr(namespace, name)("label", "cluster")) is type(frame)
+        assert table_macros(con) == {name for name in dir(namespace) if not name.startswith("_")}
+        for name in table_macros(con):
+            assert type(getattr(namespace, name)(*COLUMNS[name])) is type(frame)
 
 
 def test_one_version_everywhere(con: duckdb.DuckDBPyConnection) -> None:

@@ -1,0 +1,116 @@
+"""One way to call the point side on every engine, and the comparison of its rows.
+
+A vector is the name of an Array or List column, or a list of the names of numeric columns.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from compare import assert_same, is_same_key
+from engines import DuckDB, Engine, Row, literal, quoted, with_keys
+
+import polars_clustereval as ce
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    import polars as pl
+
+FUNCTIONS = ("centroids", "internal_report", "internal_cluster_report", "neighbor_report")
+Vector = str | list[str]
+
+
+def call(
+    engine: Engine,
+    function: str,
+    frame: pl.DataFrame,
+    vector: Vector = "vector",
+    cluster: str = "cluster",
+    **arguments: Any,
+) -> list[Row]:
+    """The rows of a table macro or frame function of the point side."""
+    if isinstance(engine, DuckDB):
+        keys = keys_of(arguments)
+        query = f"FROM {call_sql(function, 'assignments', vector, cluster, **arguments)}"
+        return [with_keys(row, keys) for row in engine.rows(query, frame)]
+    ask = getattr(ce, function)
+    if engine.name == "polars":
+        return list(ask(frame, vector, cluster, **arguments).iter_rows(named=True))
+    lazy = ask(frame.lazy(), vector, cluster, **arguments)
+    return list(lazy.collect(engine="streaming").iter_rows(named=True))
+
+
+def one(engine: Engine, function: str, frame: pl.DataFrame, *given: Any, **arguments: Any) -> Row:
+    [row] = call(engine, function, frame, *given, **arguments)
+    return row
+
+
+def call_sql(function: str, table: str, vector: Vector, cluster: str, **arguments: Any) -> str:
+    parts = [table, vector_sql(vector), quoted(cluster)]
+    keys = keys_of(arguments)
+    for name, value in arguments.items():
+        if name != "partition_by":
+            parts.append(f"{name} := {value_sql(value)}")
+        elif keys:
+            fields = ", ".join(f"{quoted(key)}: {quoted(key)}" for key in keys)
+            parts.append(f"{name} := {quoted(keys[0]) if len(keys) == 1 else f'{{{fields}}}'}")
+    return f"clustereval.{function}({', '.join(parts)})"
+
+
+def keys_of(arguments: Mapping[str, Any]) -> list[str]:
+    keys = arguments.get("partition_by") or []
+    return [keys] if isinstance(keys, str) else list(keys)
+
+
+def vector_sql(vector: Vector) -> str:
+    if isinstance(vector, str):
+        return quoted(vector)
+    return f"[{', '.join(quoted(name) for name in vector)}]"
+
+
+def value_sql(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, list):
+        return f"[{', '.join(value_sql(part) for part in value)}]"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"'{value}'::DOUBLE"
+    return literal(value)
+
+
+def assert_points(
+    actual: Sequence[Mapping[str, Any]],
+    expected: Sequence[Mapping[str, Any]],
+    *,
+    tolerance: float = 1e-12,
+    floor: float = 0.0,
+    without: Collection[str] = (),
+    what: object = "",
+) -> None:
+    """The same rows in the same order: numbers within `tolerance`, relative but for `floor`.
+
+    `floor` is what counts as 0; the columns `without` are only there. None, NaN and the infinities
+    are three different results.
+    """
+    assert len(actual) == len(expected), f"{what}: {len(actual)} rows, expected {len(expected)}"
+    for i, (row, wanted) in enumerate(zip(actual, expected, strict=True)):
+        assert list(row) == list(wanted), f"{what}: columns {list(row)}, expected {list(wanted)}"
+        for name in [name for name in wanted if name not in without]:
+            where = f"{name} in row {i} {what}"
+            assert_value(row[name], wanted[name], tolerance, floor, where)
+
+
+def assert_value(actual: Any, expected: Any, tolerance: float, floor: float, what: str) -> None:
+    if isinstance(expected, list):
+        assert isinstance(actual, list | tuple), f"{what}: {actual!r}, expected {expected}"
+        assert len(actual) == len(expected), f"{what}: {actual!r}, expected {expected}"
+        for x, y in zip(actual, expected, strict=True):
+            assert_value(x, y, tolerance, floor, what)
+    elif isinstance(expected, float) and not math.isnan(expected):
+        both = isinstance(actual, float) and math.isfinite(actual) and math.isfinite(expected)
+        if not (both and abs(actual - expected) <= floor):
+            assert_same(actual, expected, bounded=False, what=what, tolerance=tolerance)
+    else:
+        assert is_same_key(actual, expected), f"{what}: {actual!r}, expected {expected!r}"

@@ -1,0 +1,424 @@
+"""Bad points and options: the same words in both wings, and no sooner than the rows are read."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from engines import DuckDB, Engine
+from point_engines import FUNCTIONS, call, call_sql
+
+import polars_clustereval as ce
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NAN, INFINITY = math.nan, math.inf
+FRAME = pl.DataFrame(
+    {
+        "x": [0.0, 2.0, 9.0, 9.0],
+        "y": [0.0, 0.0, 0.0, 4.0],
+        "cluster": [0, 0, 1, -1],
+        "run": [1, 1, 2, 2],
+        "text": ["0 0", "1,1", "p", "q"],
+        "texts": [["0", "0"]] * 4,
+    }
+)
+WIDE = ["x", "y"]
+
+
+def fails(engine: Engine, words: str) -> Any:
+    """The wing's own error with these very words."""
+    error = duckdb.Error if isinstance(engine, DuckDB) else ce.ClusterEvalError
+    return pytest.raises(error, match=re.escape(words))
+
+
+def vectors(*values: Any) -> pl.DataFrame:
+    rows = [[0.0, 1.0], [2.0, 3.0], [4.0, 4.0], *values]
+    schema = {"vector": pl.List(pl.Float64), "cluster": pl.Int64}
+    return pl.DataFrame({"vector": rows, "cluster": [i % 2 for i in range(len(rows))]}, schema)
+
+
+# Points
+
+MEND = "mend these rows or leave them out"
+FINITE = "vector: expected finite numbers, got"
+LENGTH = "vector: expected vectors of one length (2), got"
+SOME = "vector: expected at least one coordinate, got an empty vector"
+FAULTS: dict[str, tuple[list[Any], str]] = {
+    "NULL": ([[None, 1.0]], f"{FINITE} NULL in coordinate 1 (1 row is at fault); {MEND}"),
+    "NaN": ([[1.0, NAN]], f"{FINITE} nan in coordinate 2 (1 row is at fault); {MEND}"),
+    "infinite": ([[INFINITY, 1.0]], f"{FINITE} inf in coordinate 1 (1 row is at fault); {MEND}"),
+    "minus infinite": ([[1.0, -INFINITY]], f"{FINITE} -inf in coordinate 2 (1 row is at fault)"),
+    "several": ([[1.0, NAN], [1.0, NAN], [2.0, NAN]], "nan in coordinate 2 (3 rows are at fault)"),
+    "a row of two faults": ([[NAN, INFINITY]], "nan in coordinate 1 (1 row is at fault)"),
+    "different rows": ([[1.0, NAN], [INFINITY, 1.0]], "inf in coordinate 1 (2 rows are at fault)"),
+    "shorter": ([[5.0]], f"{LENGTH} 1 coordinates (1 row is at fault); {MEND}"),
+    "empty": ([[]], f"{SOME} (1 row is at fault); {MEND}"),
+    "empty and shorter": ([[5.0], []], f"{SOME} (2 rows are at fault); {MEND}"),
+    "longer": (
+        [[5.0, 6.0, 7.0]],
+        "vector: expected vectors of one length (3), got 2 coordinates (3 rows are at fault)",
+    ),
+}
+MEASURES: list[dict[str, Any]] = [
+    *({"distance": name} for name in ("sqeuclidean", "cityblock", "chebyshev", "cosine")),
+    {"distance": "minkowski", "p": 3},
+    {"center": "median"},
+    {"weights": [1, 2]},
+]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_point_at_fault(engine: Engine, fault: str, function: str) -> None:
+    rows, words = FAULTS[fault]
+    with fails(engine, words):
+        call(engine, function, vectors(*rows))
+
+
+@pytest.mark.parametrize("fault", ["NULL", "NaN", "infinite", "shorter", "empty"])
+def test_a_point_at_fault_under_every_distance(engine: Engine, fault: str) -> None:
+    rows, words = FAULTS[fault]
+    for measure in MEASURES:
+        with fails(engine, words):
+            call(engine, "internal_report", vectors(*rows), **measure)
+        with fails(engine, words):
+            call(engine, "centroids", vectors(*rows), **measure)
+
+
+def test_the_first_value_of_two_in_a_column(engine: Engine) -> None:
+    """Which is first may not hang on the engine: the rows have no order in SQL."""
+    with fails(engine, f"{FINITE} -inf in coordinate 1 (2 rows are at fault)"):
+        call(engine, "internal_report", vectors([NAN, 1.0], [-INFINITY, 1.0]))
+    with fails(engine, f"{FINITE} -inf in coordinate 1 (2 rows are at fault)"):
+        call(engine, "internal_report", vectors([-INFINITY, 1.0], [NAN, 1.0]))
+
+
+@pytest.mark.parametrize("value", [None, NAN, INFINITY])
+def test_wide_columns_at_fault(engine: Engine, value: float | None) -> None:
+    got = "NULL" if value is None else value
+    frame = FRAME.with_columns(y=pl.Series([0.0, value, value, 4.0]))
+    with fails(engine, f"{FINITE} {got} in coordinate 2 (2 rows are at fault); {MEND}"):
+        call(engine, "internal_report", frame, WIDE)
+
+
+def test_only_empty_vectors(engine: Engine) -> None:
+    frame = pl.DataFrame(
+        {"vector": [[], []], "cluster": [0, 1]},
+        {"vector": pl.List(pl.Float64), "cluster": pl.Int64},
+    )
+    words = f"{SOME} (2 rows are at fault); {MEND}"
+    for function in FUNCTIONS:
+        with fails(engine, words):
+            call(engine, function, frame)
+
+
+def test_rows_left_out_are_not_at_fault(engine: Engine) -> None:
+    """Neither of no cluster nor of dropped noise, whatever their vectors are."""
+    for vector in ([NAN, 1.0], [], [1.0, 2.0, 3.0], [1.0]):
+        frame = vectors(vector)
+        dropped = frame.with_columns(cluster=pl.Series([0, 0, 1, None]))
+        [row] = call(engine, "internal_report", dropped)
+        assert (row["n"], row["n_dropped"], row["n_dims"]) == (3, 1, 2), vector
+        noisy = frame.with_columns(cluster=pl.Series([0, 0, 1, -1]))
+        [row] = call(engine, "internal_report", noisy, noise=-1, noise_as="drop")
+        assert (row["n"], row["n_noise"], row["n_dims"]) == (3, 1, 2), vector
+
+
+def test_lengths_that_differ_between_partitions(engine: Engine) -> None:
+    """A column holds vectors of one length, whatever it is divided by."""
+    frame = pl.DataFrame(
+        {
+            "vector": [[1.0], [2.0], [1.0, 2.0], [3.0, 4.0]],
+            "cluster": [0, 1, 0, 1],
+            "run": [1, 1, 2, 2],
+        }
+    )
+    with fails(engine, "vectors of one length (2), got 1 coordinates (2 rows are at fault)"):
+        call(engine, "internal_report", frame, partition_by="run")
+
+
+@pytest.mark.parametrize("distance", ["euclidean", "sqeuclidean", "cosine", "minkowski"])
+def test_distances_that_overflow(engine: Engine, distance: str) -> None:
+    frame = vectors([1e200, 1e200], [-1e200, 1e200], [0.0, 1e200])
+    words = "vector: distances overflow; scale the coordinates down"
+    for function in ("centroids", "internal_report", "neighbor_report"):
+        with fails(engine, words):
+            call(engine, function, frame, distance=distance)
+
+
+@pytest.mark.parametrize("distance", ["cityblock", "chebyshev"])
+def test_sums_that_overflow(engine: Engine, distance: str) -> None:
+    """The distances fit, their squares do not: an error, no infinity and no NaN."""
+    frame = vectors([1e200, 1e200], [-1e200, 1e200], [0.0, 1e200])
+    with fails(engine, "vector: distances overflow; scale the coordinates down"):
+        call(engine, "internal_report", frame, distance=distance)
+
+
+# Vectors that are none
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("empty", [False, True], ids=["rows", "no rows"])
+@pytest.mark.parametrize(
+    ("vector", "got"),
+    [("text", "VARCHAR;"), ("texts", "VARCHAR[];"), ("x", "DOUBLE;"), ("cluster", "BIGINT;")],
+)
+def test_a_vector_of_another_type(
+    engine: Engine, function: str, vector: str, got: str, empty: bool
+) -> None:
+    words = f"vector: expected a list or array of numbers, such as [x, y, z], got {got}"
+    with fails(engine, words) as raised:
+        call(engine, function, FRAME.clear() if empty else FRAME, vector)
+    assert "parse_vector makes one from text" in str(raised.value)
+
+
+def test_a_wide_column_of_text(engine: Engine) -> None:
+    words = "vector: expected a list or array of numbers, such as [x, y, z], got VARCHAR"
+    with fails(engine, words):
+        call(engine, "internal_report", FRAME, ["text", "text"])
+
+
+def test_a_wide_column_of_another_type(engine: Engine) -> None:
+    frame = FRAME.with_columns(flag=pl.lit(True), day=pl.date(2024, 1, 1))
+    for name in ("flag", "day"):
+        with fails(engine, "vector: expected a list or array of numbers"):
+            call(engine, "internal_report", frame, [name])
+
+
+def test_no_columns() -> None:
+    for vector in ([], pl.selectors.matches("^nothing$"), pl.selectors.by_dtype(pl.Int8)):
+        with pytest.raises(
+            ce.ClusterEvalError, match="vector: expected at least one column, got none"
+        ):
+            ce.internal_report(FRAME, vector, "cluster")
+
+
+def test_what_is_no_column() -> None:
+    with pytest.raises(ce.ClusterEvalError, match=r"vector: expected column names .*, got int"):
+        ce.internal_report(FRAME, ["x", 1], "cluster")  # type: ignore[list-item]
+    with pytest.raises(ce.ClusterEvalError, match=r"cluster: expected a column name .*, got int"):
+        ce.internal_report(FRAME, ["x"], 1)  # type: ignore[arg-type]
+    with pytest.raises(ce.ClusterEvalError, match=r"frame: expected a Polars DataFrame .* str"):
+        ce.internal_report("points", ["x"], "cluster")  # type: ignore[type-var]
+
+
+def test_clusters_that_cannot_be_grouped() -> None:
+    frame = FRAME.with_columns(cluster=pl.Series([object()] * 4, dtype=pl.Object))
+    for function in ("centroids", "internal_cluster_report"):
+        with pytest.raises(ce.ClusterEvalError, match="cluster: a column of type Object cannot"):
+            getattr(ce, function)(frame, WIDE, "cluster")
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize(
+    ("parameter", "vector", "cluster", "key", "name", "twin"),
+    [
+        ("vector", ["x", "textt"], "cluster", "run", "textt", "text"),
+        ("vector", "textt", "cluster", "run", "textt", "text"),
+        ("cluster", ["x", "y"], "clusters", "run", "clusters", "cluster"),
+        ("partition_by", ["x", "y"], "cluster", "runs", "runs", "run"),
+    ],
+)
+def test_a_misspelt_column(
+    engine: Engine,
+    function: str,
+    parameter: str,
+    vector: Any,
+    cluster: str,
+    key: str,
+    name: str,
+    twin: str,
+) -> None:
+    words = name if engine.name == "duckdb" else f"{parameter}: column '{name}' not found"
+    with fails(engine, words) as raised:
+        call(engine, function, FRAME, vector, cluster, partition_by=key)
+    assert re.search(f"'{twin}'|\"{twin}\"", str(raised.value))
+
+
+@pytest.fixture(scope="module")
+def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as connection:
+        ce.register(connection)
+        connection.register("points", FRAME)
+        connection.register("nothing", FRAME.clear())
+        yield connection
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("table", ["points", "nothing"])
+@pytest.mark.parametrize("parameter", ["vector", "cluster", "partition_by"])
+def test_a_quoted_column(
+    connection: duckdb.DuckDBPyConnection, function: str, table: str, parameter: str
+) -> None:
+    columns = {"vector": "[x, y]", "cluster": "cluster"} | {parameter: "'run'"}
+    arguments = ", ".join(f"{name} := {column}" for name, column in columns.items())
+    words = f"{parameter}: expected a column, got the quoted string 'run'; write it without"
+    with pytest.raises(duckdb.Error, match=re.escape(words)):
+        connection.execute(f"FROM clustereval.{function}({table}, {arguments})")
+
+
+def test_quoted_columns_in_a_list(connection: duckdb.DuckDBPyConnection) -> None:
+    with pytest.raises(duckdb.Error, match=r"vector: expected .*got VARCHAR\["):
+        connection.execute("FROM clustereval.internal_report(points, ['x', 'y'], cluster)")
+
+
+# Options
+
+FINE = "weights: expected a number > 0 for each dimension, got"
+COUNT = "weights: expected one for each of 2 dimensions, got"
+SIX = "'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'"
+OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
+    "unknown distance": (
+        {"distance": "manhattan"},
+        f"distance: expected one of {SIX}, got 'manhattan'",
+    ),
+    "no distance": ({"distance": None}, "'minkowski', 'cosine', got NULL"),
+    "p below 1": ({"distance": "minkowski", "p": 0.5}, "p: expected a number >= 1, got 0.5"),
+    "p 0": ({"p": 0}, "p: expected a number >= 1, got 0"),
+    "no p": ({"distance": "minkowski", "p": None}, "p: expected a number >= 1, got NULL"),
+    "p NaN": ({"distance": "minkowski", "p": NAN}, "p: expected a number >= 1, got nan"),
+    "p infinite": ({"distance": "minkowski", "p": INFINITY}, "p: expected a number >= 1, got inf"),
+    "unknown center": (
+        {"center": "medoid"},
+        "center: expected one of 'mean', 'median', got 'medoid'",
+    ),
+    "no center": ({"center": None}, "center: expected one of 'mean', 'median', got NULL"),
+    "weights negative": ({"weights": [1, -2]}, f"{FINE} [1, -2]"),
+    "weights 0": ({"weights": [0.0, 1.0]}, f"{FINE} [0.0, 1.0]"),
+    "weights NaN": ({"weights": [1.0, NAN]}, f"{FINE} [1.0, nan]"),
+    "weights infinite": ({"weights": [1.0, INFINITY]}, f"{FINE} [1.0, inf]"),
+    "weights NULL": ({"weights": [1.0, None]}, f"{FINE} [1.0, NULL]"),
+    "weights of chebyshev": (
+        {"distance": "chebyshev", "weights": [1, 1]},
+        "weights: chebyshev takes none; scale the coordinates instead",
+    ),
+    "noise of another type": (
+        {"noise": "none"},
+        "noise: expected a value of the type of cluster (BIGINT), got 'none' (VARCHAR)",
+    ),
+    "a fraction as noise": (
+        {"noise": 1.5},
+        "noise: expected a value of the type of cluster (BIGINT), got '1.5' (",
+    ),
+    "unknown noise_as": (
+        {"noise": -1, "noise_as": "keep"},
+        "noise_as: expected one of 'cluster', 'drop', 'singletons', got 'keep'",
+    ),
+    "noise_as of no noise": (
+        {"noise_as": "drop"},
+        "noise_as 'drop' needs noise: give the value of cluster that marks noise",
+    ),
+}
+
+
+@pytest.mark.parametrize("empty", [False, True], ids=["rows", "no rows"])
+@pytest.mark.parametrize("option", OPTIONS)
+def test_a_bad_option(engine: Engine, option: str, empty: bool) -> None:
+    arguments, words = OPTIONS[option]
+    for function in FUNCTIONS:
+        with fails(engine, words):
+            call(engine, function, FRAME.clear() if empty else FRAME, WIDE, **arguments)
+
+
+@pytest.mark.parametrize("distance", ["euclidean", "cityblock", "minkowski", "cosine"])
+@pytest.mark.parametrize("weights", [[1], [1, 1, 1]], ids=["too few", "too many"])
+def test_another_number_of_weights(engine: Engine, weights: list[int], distance: str) -> None:
+    for function in FUNCTIONS:
+        with fails(engine, f"{COUNT} {len(weights)}"):
+            call(engine, function, FRAME, WIDE, weights=weights, distance=distance)
+
+
+def test_no_weights_at_all(engine: Engine) -> None:
+    with fails(engine, "weights: expected"):
+        call(engine, "internal_report", FRAME, WIDE, weights=[])
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    np = pytest.importorskip("numpy")
+    wanted = ce.internal_report(FRAME, WIDE, "cluster", weights=[1, 2], distance="minkowski", p=3)
+    for integer in (np.int64, np.float64, np.float32):
+        how = {"weights": np.array([1, 2], dtype=integer), "p": integer(3)}
+        got = ce.internal_report(FRAME, WIDE, "cluster", distance="minkowski", **how)
+        assert_frame_equal(got, wanted)
+
+
+RESULT_COLUMNS = {
+    "centroids": ("cluster", "n", "centroid"),
+    "internal_report": ("n", "n_dims", "ssw", "sd_separation"),
+    "internal_cluster_report": ("cluster", "n", "nearest_cluster", "nearest_distance"),
+    "neighbor_report": ("n", "n_clusters", "s_dbw_index"),
+}
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_partition_column_named_like_a_result(engine: Engine, function: str) -> None:
+    for name in RESULT_COLUMNS[function]:
+        frame = FRAME.select("x", "y", pl.col("cluster").alias("c"), pl.col("run").alias(name))
+        if isinstance(engine, DuckDB):
+            # SQL calls the key partition_key.
+            query = call_sql(function, "assignments", WIDE, "c", partition_by=name)
+            rows = engine.rows(f"SELECT DISTINCT partition_key FROM {query} ORDER BY ALL", frame)
+            assert rows == [{"partition_key": 1}, {"partition_key": 2}]
+        else:
+            words = f"partition_by: '{name}' is also a column of the result; rename it first"
+            with fails(engine, words):
+                call(engine, function, frame, WIDE, "c", partition_by=name)
+
+
+# When
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("how", ["in-memory", "streaming"])
+def test_a_lazy_frame_raises_when_it_is_collected(function: str, how: Any) -> None:
+    for fault in ("NULL", "NaN", "shorter", "empty"):
+        rows, words = FAULTS[fault]
+        lazy = getattr(ce, function)(vectors(*rows).lazy(), "vector", "cluster")
+        with pytest.raises(ce.ClusterEvalError, match=re.escape(words)):
+            lazy.collect(engine=how)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_few_columns_of_a_result_raise_too(function: str) -> None:
+    rows, words = FAULTS["NaN"]
+    lazy = getattr(ce, function)(vectors(*rows).lazy(), "vector", "cluster")
+    for part in (lazy.select("n"), lazy.select(pl.len()), lazy.head(1)):
+        for how in ("in-memory", "streaming"):
+            with pytest.raises(ce.ClusterEvalError, match=re.escape(words)):
+                part.collect(engine=how)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("columns", ["n", "COUNT(*)", "1"])
+def test_a_few_columns_in_sql_raise_too(
+    connection: duckdb.DuckDBPyConnection, function: str, columns: str
+) -> None:
+    for fault in ("NaN", "shorter"):
+        rows, words = FAULTS[fault]
+        connection.register("bad", vectors(*rows))
+        query = f"SELECT {columns} FROM clustereval.{function}(bad, vector, cluster)"
+        for more in ("", " WHERE n > 99", " LIMIT 1"):
+            with pytest.raises(duckdb.Error, match=re.escape(words)):
+                connection.execute(query + more).fetchall()
+        connection.unregister("bad")
+
+
+@pytest.mark.parametrize("columns", ["n", "COUNT(*)"])
+def test_a_bad_option_or_column_raises_whatever_is_selected(
+    connection: duckdb.DuckDBPyConnection, columns: str
+) -> None:
+    for call_, words in (
+        ("internal_report(points, [x, y], cluster, distance := 'x')", "distance: expected one of"),
+        ("internal_report(points, x, cluster)", "vector: expected a list"),
+        ("centroids(points, [x, y], 'cluster')", "cluster: expected a column"),
+        ("neighbor_report(nothing, [x, y], cluster, noise := 'a')", "noise: expected a value"),
+    ):
+        with pytest.raises(duckdb.Error, match=words):
+            connection.execute(f"SELECT {columns} FROM clustereval.{call_}").fetchall()
