@@ -99,7 +99,7 @@ def _checked_distance(distance: object, p: float) -> _Distance:
     name = distance.lower() if isinstance(distance, str) else distance
     if name not in DISTANCES:
         _checked_choice("distance", distance, DISTANCES)
-    if not (_is_number(p) and 1 <= p < 1e150):
+    if not (_is_number(p) and 1 <= float(p) < 1e150):
         raise ClusterEvalError(f"p: expected a number >= 1, got {'NULL' if p is None else p}")
     return _Distance(str(name), float(p))
 
@@ -113,7 +113,7 @@ def _checked_weights(
     if distance.name == "chebyshev":
         raise ClusterEvalError("weights: chebyshev takes none; scale the coordinates instead")
     numbers = list(weights)
-    if not all(_is_number(w) and 0 < w < 1e150 for w in numbers):
+    if not all(_is_number(w) and 0 < float(w) < 1e150 for w in numbers):
         raise ClusterEvalError(
             f"weights: expected a number > 0 for each dimension, got {_listed(numbers)}"
         )

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 from engines import DuckDB, Engine
 from point_engines import FUNCTIONS, call, call_sql
+from polars.testing import assert_frame_equal
 
 import polars_clustereval as ce
 
