@@ -224,25 +224,26 @@ def _nearness(points: _Points) -> pl.LazyFrame:
 
 def _nearest(points: _Points) -> pl.LazyFrame:
     """One row a point: its distances to its own centre and to the nearest other."""
+    by = [*points.keys, "number", "place"]
+    x = points.vector("x")
+    measured = _beside_others(points).select(
+        *by,
+        own=points.distance.between(x, points.vector("c")),
+        other=points.distance.between(x, points.vector("o")),
+    )
+    return measured.group_by(by).agg(pl.col("own").first(), pl.col("other").min())
+
+
+def _beside_others(points: _Points) -> pl.LazyFrame:
+    """One row for each point and each other centre (o), beside its own (c)."""
     keys = list(points.keys)
-    columns = points.columns("c")
-    mine = points.clusters.select(*points.by, "number", *columns)
+    mine = _joined(points.clusters, keys, _radii(points))
+    mine = mine.select(*points.by, "number", "reach", *points.columns("c"))
     others = points.clusters.select(
         *keys, pl.col("number").alias("other_number"), *_renamed(points, "c", "o")
     )
     rows = points.kept.with_row_index("place").join(mine, on=points.by, nulls_equal=True)
-    rows = _joined(rows, keys, others).filter(pl.col("number") != pl.col("other_number"))
-    x = points.vector("x")
-    measured = rows.select(
-        *keys,
-        "number",
-        "place",
-        own=points.distance.between(x, points.vector("c")),
-        other=points.distance.between(x, points.vector("o")),
-    )
-    return measured.group_by(*keys, "number", "place").agg(
-        pl.col("own").first(), pl.col("other").min()
-    )
+    return _joined(rows, keys, others).filter(pl.col("number") != pl.col("other_number"))
 
 
 def _renamed(points: _Points, prefix: str, name: str) -> list[pl.Expr]:
@@ -268,14 +269,9 @@ def _near_counts(points: _Points) -> pl.LazyFrame:
     """One row for two clusters: their points within the radius of each centre and of the middle."""
     keys = list(points.keys)
     own, other = pl.col("number"), pl.col("other_number")
-    pairs = _pairs(points, points.columns("c"))
-    pairs = _joined(pairs, keys, _radii(points))
-    mine = points.clusters.select(*points.by, "number")
-    rows = points.kept.join(mine, on=points.by, nulls_equal=True)
-    rows = rows.select("number", *points.columns("x")).join(pairs, on="number")
-    x, c, o = points.vector("x"), points.vector("c"), points.vector("other_c")
+    x, c, o = points.vector("x"), points.vector("c"), points.vector("o")
     middle = [(a + b) / 2 for a, b in zip(c, o, strict=True)]
-    near = rows.select(
+    near = _beside_others(points).select(
         *keys,
         low=pl.min_horizontal(own, other),
         high=pl.max_horizontal(own, other),
