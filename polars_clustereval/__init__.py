@@ -59,9 +59,9 @@ from .pair_counting import (
     sokal_sneath_1_index,
     sokal_sneath_2_index,
 )
-from .points import centroids
+from .points import centroids, parse_vector, vdm_encode
 from .reports import external_report, internal_report
-from .scatter import internal_cluster_report, neighbor_report
+from .scatter import determinant_report, internal_cluster_report, neighbor_report
 from .set_matching import (
     bcubed_f_score,
     bcubed_precision,
@@ -96,6 +96,7 @@ __all__ = [
     "cluster_entropy_given_label",
     "completeness_score",
     "contingency_matrix",
+    "determinant_report",
     "exact_match_f_score",
     "exact_match_precision",
     "exact_match_recall",
@@ -126,6 +127,7 @@ __all__ = [
     "pair_f_score",
     "pair_precision",
     "pair_recall",
+    "parse_vector",
     "phi_index",
     "purity",
     "rand_score",
@@ -138,6 +140,7 @@ __all__ = [
     "to_sql",
     "v_measure_score",
     "variation_of_information",
+    "vdm_encode",
 ]
 
 __version__ = "0.1.0"

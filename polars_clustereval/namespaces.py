@@ -50,10 +50,12 @@ class ClusterEval:
     external_label_report = _method(labels.external_label_report)
     bcubed_samples = _method(set_matching.bcubed_samples)
     external_report = _method(reports.external_report)
+    vdm_encode = _method(points.vdm_encode)
     centroids = _method(points.centroids)
     internal_report = _method(reports.internal_report)
     internal_cluster_report = _method(scatter.internal_cluster_report)
     neighbor_report = _method(scatter.neighbor_report)
+    determinant_report = _method(scatter.determinant_report)
 
 
 pl.api.register_dataframe_namespace("clustereval")(ClusterEval)

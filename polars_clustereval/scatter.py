@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from .determinants import _determinants
 from .labels import _double, _joined, _ratio
 from .points import _points, _square
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from .labels import Column, Frame, Keys, NoiseAs, Row, Terms
     from .points import Center, Vector, _Points
 
-__all__ = ["internal_cluster_report", "neighbor_report"]
+__all__ = ["determinant_report", "internal_cluster_report", "neighbor_report"]
 
 # ----------------------------------------------------------------------------------------------
 # Statistics
@@ -531,4 +532,104 @@ _NEIGHBOR_COLUMNS = (
     "n_clusters",
     "wemmert_gancarski_index",
     "s_dbw_index",
+)
+
+
+def determinant_report(
+    frame: Frame,
+    vector: Vector,
+    cluster: Column,
+    *,
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+) -> Frame:
+    """Give the internal indices made from determinants of scatter matrices.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The points to evaluate, one a row. A LazyFrame is read when the result is collected, and
+        streams; its first row, and of a List column the greatest length, are looked up at once.
+    vector : str, Expr, selector or sequence of str and Expr
+        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
+        where it is NULL (of several columns: all are) are left out.
+    cluster : str or Expr
+        The cluster assigned to a point. Rows where it is NULL are left out.
+    partition_by : str or sequence of str, optional
+        Columns whose groups are evaluated each on its own. A NULL makes a group too.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Whether noise is an ordinary cluster, is left out, or is a cluster of its own in each row.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The kind that was given, one row a partition, sorted by it: the partition columns, n points
+        that count, n_dropped, n_noise, n_dims, n_clusters, and with T the scatter matrix of all
+        points, W within and B between clusters: det_ratio = |T| / |W| (at least 1, best high),
+        log_det_ratio = n ln det_ratio (at least 0, best high), ksq_detw_index = k² |W| (best
+        low), scott_symons_index = Σ n_C ln |W_C / n_C| (best low) and trace_wib = trace(W⁻¹ B)
+        (at least 0, best high). NULL where a matrix is singular, as that of a cluster of no more
+        points than dimensions.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist, vector holds no numbers, noise has no value in the type of
+        cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
+        or infinite, or vectors differ in length.
+
+    Notes
+    -----
+    Its time grows with the number of points times the square of that of dimensions.
+    In SQL: ``FROM clustereval.determinant_report(tbl, [x, y], cluster)``.
+
+    References
+    ----------
+    Scott and Symons (1971), doi:10.2307/2529003; Marriott (1971), doi:10.2307/2528592; Friedman and
+    Rubin (1967), doi:10.1080/01621459.1967.10500923.
+
+    Examples
+    --------
+    In one dimension |T| / |W| is sst / ssw:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> four = pl.DataFrame({"x": [0, 2, 9, 13], "cluster": ["a", "a", "b", "b"]})
+    >>> ce.determinant_report(four, ["x"], "cluster")["det_ratio"].to_list()
+    [11.0]
+    """
+    points = _points(
+        frame,
+        vector,
+        cluster,
+        "euclidean",
+        2,
+        "mean",
+        partition_by,
+        noise,
+        noise_as,
+        None,
+        _DETERMINANT_COLUMNS,
+    )
+    single = pl.col("single") if points.single else pl.lit(0, pl.Int64).alias("single")
+    kept = points.kept.select(*points.keys, "cluster", single, *points.columns("x"))
+    determinants = _determinants(kept, list(points.keys), points.columns("x"))
+    report = _left_joined(points, points.row_counts, determinants)
+    return points.result(frame, report.select(*points.keys, *_DETERMINANT_COLUMNS))
+
+
+_DETERMINANT_COLUMNS = (
+    "n",
+    "n_dropped",
+    "n_noise",
+    "n_dims",
+    "n_clusters",
+    "det_ratio",
+    "log_det_ratio",
+    "ksq_detw_index",
+    "scott_symons_index",
+    "trace_wib",
 )

@@ -16,6 +16,7 @@ from polars_clustereval.macros import ROOMS
 ROOT = Path(__file__).parent.parent
 PYTHON_ONLY = {"ClusterEvalError", "__version__", "bundle", "register", "to_sql"}
 SQL_ONLY = {"version"}
+NO_METRICS = {"version", "parse_vector"}  # among the macros that give one value
 FRAME = pl.DataFrame(
     {
         "label": [0, 0, 1, 1],
@@ -35,10 +36,12 @@ CALLS = {
     ),
     ("vector", "cluster"): (
         "centroids",
+        "determinant_report",
         "internal_cluster_report",
         "internal_report",
         "neighbor_report",
     ),
+    (("label",), "cluster"): ("vdm_encode",),
 }
 COLUMNS = {table: columns for columns, tables in CALLS.items() for table in tables}
 
@@ -89,11 +92,11 @@ def test_every_table_is_called(con: duckdb.DuckDBPyConnection) -> None:
 
 @pytest.mark.parametrize("table", COLUMNS)
 def test_every_table_has_the_same_columns(con: duckdb.DuckDBPyConnection, table: str) -> None:
-    result = con.execute(f"FROM clustereval.{table}(frame, {', '.join(COLUMNS[table])})")
-    assert [column[0] for column in result.description] == [
-        "partition_key",
-        *getattr(ce, table)(FRAME, *COLUMNS[table]).columns,
-    ]
+    arguments = [f"{list(x)}" if isinstance(x, tuple) else x for x in COLUMNS[table]]
+    result = con.execute(f"FROM clustereval.{table}(frame, {', '.join(arguments)})")
+    columns = [column[0] for column in result.description]
+    ours = getattr(ce, table)(FRAME, *COLUMNS[table]).columns
+    assert columns == (ours if table == "vdm_encode" else ["partition_key", *ours])
 
 
 POINT_PARAMETERS = [
@@ -108,8 +111,11 @@ def test_every_table_of_points_has_the_same_parameters(
 ) -> None:
     _, parameters, _ = macros(con)[table]
     signature = inspect.signature(functions()[table]).parameters
-    assert parameters == ["tbl", *POINT_PARAMETERS]
-    assert list(signature) == ["frame", *POINT_PARAMETERS]
+    # Determinants are of the euclidean scatter: no distance to choose, and weights cancel.
+    fixed = {"distance", "p", "center", "weights"} if table == "determinant_report" else set()
+    expected = [name for name in POINT_PARAMETERS if name not in fixed]
+    assert parameters == ["tbl", *expected]
+    assert list(signature) == ["frame", *expected]
 
 
 def test_every_report_column_is_a_metric_and_the_other_way_round(
@@ -118,7 +124,7 @@ def test_every_report_column_is_a_metric_and_the_other_way_round(
     counts = ["n", "n_dropped", "n_noise", "n_labels", "n_clusters"]
     columns = ce.external_report(FRAME, "label", "cluster").columns
     assert columns[:5] == counts
-    metrics = {name for name, (kind, _, _) in macros(con).items() if kind == "macro"} - SQL_ONLY
+    metrics = {name for name, (kind, _, _) in macros(con).items() if kind == "macro"} - NO_METRICS
     assert set(columns[5:]) == metrics
 
 
@@ -142,7 +148,7 @@ def test_every_sql_file_is_a_room() -> None:
 def test_every_macro_has_a_comment(con: duckdb.DuckDBPyConnection) -> None:
     for name, (kind, _, comment) in macros(con).items():
         assert comment, name
-        if kind == "macro" and name not in SQL_ONLY:
+        if kind == "macro" and name not in NO_METRICS:
             assert "Range" in comment or "best" in comment.lower(), name
             assert "Source: " in comment, name
 

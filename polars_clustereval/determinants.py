@@ -1,0 +1,322 @@
+"""Determinants of scatter matrices, for determinant_report; their twin is in ``sql/scatter.sql``.
+
+Scatter matrices are sums of products, one column for each pair of coordinates. They are aggregated
+where the points lie; what is left, at most one row a cluster, is eliminated by numpy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+# A filter or a selection of the results must not reach what they are made from.
+_AS_IS = {"predicate_pushdown": False, "projection_pushdown": False, "slice_pushdown": False}
+
+_INDICES = ("det_ratio", "log_det_ratio", "ksq_detw_index", "scott_symons_index", "trace_wib")
+
+# Binary places of each factor of a product. Coordinates are within 4 of their unit, so that sums of
+# products are exact as Int128 for 2^38 rows. Plain sums are off by more than what tells singular
+# matrices from others.
+_PLACES = 42
+
+# Products are columns while they are summed, and 2080 of them (64 dimensions) would be 33 kB a row.
+_AT_ONCE = 128
+
+
+def _determinants(points: pl.LazyFrame, keys: list[str], dims: list[str]) -> pl.LazyFrame:
+    """Give the indices made from determinants, one row a partition; without keys one in any case.
+
+    The points are read three times: for means, for means of what is left, and for products.
+    T = W + B is never formed. Where some cluster has no more points than dimensions, its scatter
+    is singular: the clusters' matrices are then not asked for, and W is summed straight from the
+    points.
+    """
+    by, size = keys or ["__ce_whole"], len(dims)
+    whole = [] if keys else [pl.lit(0).alias("__ce_whole")]
+    coordinates = {f"x_{i}": pl.col(dim) for i, dim in enumerate(dims)}
+    one = pl.lit(1, pl.Int64).alias("n")
+    named = points.select(*keys, *whole, "cluster", "single", one, **coordinates)
+    clusters = _clusters(named, by, size).cache()
+    matrices = _matrices(named, clusters, by, size).cache()
+    scatters = _joined_on(
+        by,
+        clusters.group_by(by).agg(pl.col("n").sum(), pl.len().cast(pl.Int64).alias("k")),
+        _within(matrices, by, size),
+        _between(clusters, by, size),
+        _scott_symons(matrices, by, size),
+    )
+    schema = named.select(by).collect_schema()
+    result = scatters.map_batches(
+        lambda frame: frame.select(*by, **_indices(frame, size)),
+        schema={**schema, **dict.fromkeys(_INDICES, pl.Float64())},
+        **_AS_IS,
+    )
+    return result if keys else _joined_on(by, pl.LazyFrame({by[0]: [0]}), result).drop(by)
+
+
+def _joined_on(by: list[str], frame: pl.LazyFrame, *others: pl.LazyFrame) -> pl.LazyFrame:
+    for other in others:
+        frame = frame.join(other, on=by, how="left", nulls_equal=True)
+    return frame
+
+
+def _named(name: str, size: int) -> list[str]:
+    return [f"{name}_{i}" for i in range(size)]
+
+
+def _pairs(size: int) -> list[tuple[int, int]]:
+    return [(i, j) for i in range(size) for j in range(i, size)]
+
+
+# ----------------------------------------------------------------------------------------------
+# Aggregates
+# ----------------------------------------------------------------------------------------------
+
+
+def _clusters(named: pl.LazyFrame, by: list[str], size: int) -> pl.LazyFrame:
+    """One row a cluster: n, its mean m_i + r_i, the units u_i, and its matrix.
+
+    Means are taken twice, the second time (r) of what is left after the first: at coordinates of
+    1e8 that one is off by 1e-8. A cluster in a dense partition has a matrix of its own.
+    """
+    cluster = [*by, "cluster", "single"]
+    # Cached, because the next pass would else find means that differ in the last place.
+    first = named.group_by(cluster).agg(pl.col("n").sum(), *_means_and_spans(size)).cache()
+    rests = (_residual(i).mean().alias(f"r_{i}") for i in range(size))
+    second = _at_cluster(named, first, by).group_by(cluster).agg(rests)
+    dense = pl.col("n").min().over(by) > size
+    clusters = first.join(second, on=cluster, nulls_equal=True).with_columns(dense=dense)
+    units = (_unit(f"u_{i}", by).alias(f"u_{i}") for i in range(size))
+    matrix = (pl.when("dense").then(name).alias(f"matrix_{name}") for name in ("cluster", "single"))
+    return clusters.with_columns(*units, *matrix)
+
+
+def _means_and_spans(size: int) -> list[pl.Expr]:
+    """Give means, and the largest distances from them.
+
+    The mean of equal numbers is that number, or rounding would give a constant a variance.
+    """
+    columns = []
+    for i in range(size):
+        x = pl.col(f"x_{i}")
+        mean = x.mean().clip(x.min(), x.max())
+        span = pl.max_horizontal(x.max() - mean, mean - x.min())
+        columns += [mean.alias(f"m_{i}"), span.alias(f"u_{i}")]
+    return columns
+
+
+def _unit(span: str, by: list[str]) -> pl.Expr:
+    """Give the unit of products, a power of 2 because that divides without rounding."""
+    shared = pl.when("dense").then(span).otherwise(pl.col(span).max().over(by))
+    return pl.lit(2.0).pow(shared.log(2).floor()).clip(lower_bound=2.0**-500)
+
+
+def _at_cluster(named: pl.LazyFrame, clusters: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
+    clusters = clusters.drop("n")
+    return named.join(clusters, on=[*by, "cluster", "single"], nulls_equal=True)
+
+
+def _residual(i: int) -> pl.Expr:
+    return pl.col(f"x_{i}") - pl.col(f"m_{i}")
+
+
+def _fixed_product(x: pl.Expr, y: pl.Expr) -> pl.Expr:
+    """Give a product as Int128; NULL, not an error, where coordinates overflow."""
+    return (x * y).cast(pl.Int128, strict=False)
+
+
+def _matrices(
+    named: pl.LazyFrame, clusters: pl.LazyFrame, by: list[str], size: int
+) -> pl.LazyFrame:
+    """One row a matrix: n, the units u_i, and the sums of products s_i_j in these units."""
+    matrix, units = [*by, "dense", "matrix_cluster", "matrix_single"], _named("u", size)
+    scaled = _at_cluster(named, clusters, by).select(*matrix, *map(_scaled, range(size)))
+    pairs = _pairs(size)
+    blocks = [pairs[i : i + _AT_ONCE] for i in range(0, len(pairs), _AT_ONCE)]
+    if len(blocks) > 1:
+        scaled = scaled.cache()
+    sums = clusters.group_by(matrix).agg(pl.col("n").sum(), pl.col(units).first())
+    for block in blocks:
+        sums = sums.join(_product_sums(scaled, matrix, block), on=matrix, nulls_equal=True)
+    return sums
+
+
+def _scaled(i: int) -> pl.Expr:
+    centred = _residual(i) - pl.col(f"r_{i}")
+    return (centred / pl.col(f"u_{i}") * 2.0**_PLACES).alias(f"x_{i}")
+
+
+def _product_sums(
+    scaled: pl.LazyFrame, matrix: list[str], pairs: Sequence[tuple[int, int]]
+) -> pl.LazyFrame:
+    # Products and their sums are two steps: in one, engines before Polars 2 take twice as long.
+    products = scaled.select(
+        *matrix,
+        *(_fixed_product(pl.col(f"x_{i}"), pl.col(f"x_{j}")).alias(f"s_{i}_{j}") for i, j in pairs),
+    )
+    sums = products.group_by(matrix).agg(pl.all().sum())
+    names = [f"s_{i}_{j}" for i, j in pairs]
+    return sums.with_columns(pl.col(names).cast(pl.Float64) * 4.0**-_PLACES)
+
+
+def _pair_names(name: str, size: int) -> list[str]:
+    return [f"{name}_{i}_{j}" for i, j in _pairs(size)]
+
+
+def _scatter(name: str, size: int) -> list[pl.Expr]:
+    """Give the sums of products in the units of the coordinates."""
+    return [
+        (pl.col(f"s_{i}_{j}") * pl.col(f"u_{i}") * pl.col(f"u_{j}")).alias(f"{name}_{i}_{j}")
+        for i, j in _pairs(size)
+    ]
+
+
+def _within(matrices: pl.LazyFrame, by: list[str], size: int) -> pl.LazyFrame:
+    """One row a partition: W, the sum of its matrices."""
+    largest = (pl.col(f"u_{i}").max().over(by).alias(f"t_{i}") for i in range(size))
+    # Both factors of a ratio are powers of 2: entries change their unit without rounding.
+    ratios = [pl.col(f"u_{i}") / pl.col(f"t_{i}") * 2.0**_PLACES for i in range(size)]
+    summed = matrices.with_columns(largest).select(
+        *by,
+        *(pl.col(f"t_{i}").alias(f"u_{i}") for i in range(size)),
+        *(
+            _fixed_product(pl.col(f"s_{i}_{j}") * ratios[i], ratios[j]).alias(f"s_{i}_{j}")
+            for i, j in _pairs(size)
+        ),
+    )
+    sums = pl.col(_pair_names("s", size)).sum().cast(pl.Float64) * 4.0**-_PLACES
+    totals = summed.group_by(by).agg(pl.col(_named("u", size)).first(), sums)
+    return totals.select(*by, *_scatter("w", size))
+
+
+def _between(clusters: pl.LazyFrame, by: list[str], size: int) -> pl.LazyFrame:
+    """One row a partition: B, from the clusters' means; the middle is taken twice as they are."""
+    n, rows = pl.col("n"), range(size)
+    middles = clusters.group_by(by).agg(
+        ((n * (m := pl.col(f"m_{i}"))).sum() / n.sum()).clip(m.min(), m.max()).alias(f"x_{i}")
+        for i in rows
+    )
+    offsets = clusters.join(middles, on=by, nulls_equal=True).select(
+        *by,
+        "n",
+        *((pl.col(f"m_{i}") - pl.col(f"x_{i}") + pl.col(f"r_{i}")).alias(f"m_{i}") for i in rows),
+    )
+    rests = offsets.group_by(by).agg(
+        ((n * pl.col(f"m_{i}")).sum() / n.sum()).alias(f"r_{i}") for i in rows
+    )
+    centred = offsets.join(rests, on=by, nulls_equal=True).select(
+        *by, "n", *((pl.col(f"m_{i}") - pl.col(f"r_{i}")).alias(f"x_{i}") for i in rows)
+    )
+    return centred.group_by(by).agg(
+        (n * pl.col(f"x_{i}") * pl.col(f"x_{j}")).sum().alias(f"b_{i}_{j}") for i, j in _pairs(size)
+    )
+
+
+def _scott_symons(matrices: pl.LazyFrame, by: list[str], size: int) -> pl.LazyFrame:
+    """One row a dense partition; NaN where a cluster's matrix is singular."""
+    dense = matrices.filter("dense").select(*by, "n", *_scatter("w", size))
+    terms = dense.map_batches(
+        lambda frame: frame.select(*by, term=_scott_symons_terms(frame, size)),
+        schema={**dense.select(by).collect_schema(), "term": pl.Float64()},
+        **_AS_IS,
+    )
+    return terms.group_by(by).agg(pl.col("term").sum().alias("scott_symons_index"))
+
+
+# ----------------------------------------------------------------------------------------------
+# Eliminations of many matrices at once
+# ----------------------------------------------------------------------------------------------
+
+
+def _stack(frame: pl.DataFrame, name: str, size: int) -> Floats:
+    """Give symmetric matrices, one a row of the frame."""
+    i, j = np.triu_indices(size)
+    stack = np.empty((frame.height, size, size))
+    stack[:, i, j] = stack[:, j, i] = frame.select(_pair_names(name, size)).to_numpy()
+    return stack
+
+
+def _outer(x: Floats, y: Floats) -> Floats:
+    return np.asarray(x[:, :, None] * y[:, None, :])
+
+
+def _pivots(w: Floats) -> Iterator[tuple[Floats, Floats]]:
+    """Eliminate one column a step (Cholesky without roots): its pivots, and its rows over them.
+
+    A pivot is the square of a combination of coordinates. What rounding makes of 0 is in proportion
+    to the sum of the squares that are combined: a pivot that is no more is NaN, and so is all that
+    follows. Singular matrices reached 0.5 p 2^-52 times this sum in tests, so 4 is safe.
+    """
+    size = w.shape[1]
+    combined = np.sqrt(np.diagonal(w, axis1=1, axis2=2))[:, None] * np.eye(size)
+    for _ in range(size):
+        floors = 4 * size * 2.0**-52 * (combined[:, 0] ** 2).sum(axis=1)
+        first = w[:, 0, 0]
+        pivots = np.where((first > floors) & np.isfinite(first), first, np.nan)
+        slopes = w[:, 0] / pivots[:, None]
+        yield pivots, slopes
+        w = (w - _outer(slopes, w[:, 0]))[:, 1:, 1:]
+        combined = (combined - _outer(slopes, combined[:, 0]))[:, 1:]
+
+
+def _transformed(b: Floats, slopes: Floats) -> tuple[Floats, Floats]:
+    """Give a step of L^-1 B L^-T, and the first row that it leaves to B without its pivot."""
+    rests = b[:, 0] - b[:, 0, :1] * slopes
+    return b - _outer(slopes, rests) - _outer(b[:, 0], slopes), rests
+
+
+def _eliminated(w: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
+    """Give ln |W|, trace(W^-1 B) and ln(|W + B| / |W|), NaN where W is singular.
+
+    W + B is eliminated as the difference to W, d: its pivots over those of W are 1 + d / w, and a
+    small B loses no digits, as it would in ln |W + B| - ln |W|.
+    """
+    d = b
+    log_det, trace, log_ratio = np.zeros((3, len(w)))
+    for pivots, slopes in _pivots(w):
+        # At least 0 but for rounding.
+        excess = np.maximum(d[:, 0, 0], 0)
+        log_det += np.log(pivots)
+        trace += b[:, 0, 0] / pivots
+        log_ratio += np.log1p(excess / pivots)
+        b, _ = _transformed(b, slopes)
+        d, rests = _transformed(d, slopes)
+        d = d - _outer(rests, rests / (pivots + excess)[:, None])
+        b, d = b[:, 1:, 1:], d[:, 1:, 1:]
+    return log_det, trace, log_ratio
+
+
+def _scott_symons_terms(frame: pl.DataFrame, size: int) -> pl.Series:
+    """Give n ln |WG / n| of each cluster."""
+    n = frame["n"].to_numpy()
+    with np.errstate(all="ignore"):
+        log_dets = sum((np.log(w) for w, _ in _pivots(_stack(frame, "w", size))), np.zeros(len(n)))
+    return pl.Series(n * (log_dets - size * np.log(n)))
+
+
+def _indices(frame: pl.DataFrame, size: int) -> dict[str, pl.Series]:
+    n, k = frame["n"].to_numpy(), frame["k"].to_numpy()
+    with np.errstate(all="ignore"):
+        log_det, trace, log_ratio = _eliminated(_stack(frame, "w", size), _stack(frame, "b", size))
+        ksq_detw = _finite_exp(2 * np.log(k) + log_det)
+    # Whatever rounding says, W is singular for so few points.
+    regular = n - k >= size
+    values = (_finite_exp(log_ratio), n * log_ratio, ksq_detw, trace)
+    detr, log_detr, ksq, trace_wib = (pl.Series(np.where(regular, v, np.nan)) for v in values)
+    scott_symons = frame["scott_symons_index"]
+    columns = (detr, log_detr, ksq, scott_symons, trace_wib)
+    return {i: c.fill_nan(None) for i, c in zip(_INDICES, columns, strict=True)}
+
+
+def _finite_exp(x: Floats) -> Floats:
+    """Give exp(x), NaN where that is no number of full precision: no regular determinant is 0."""
+    return np.where((x >= -708) & (x <= 709), np.exp(x), np.nan)
