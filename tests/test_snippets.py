@@ -1,4 +1,4 @@
-"""Every snippet of the README and every example in a header of sql/ runs."""
+"""Every snippet of the pages and every example in a header of sql/ runs."""
 
 import os
 import re
@@ -17,8 +17,11 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 EXAMPLE = re.compile(r"^-- Examples?:[ \n](.*?)(?=^CREATE)", re.MULTILINE | re.DOTALL)
 
 
-def blocks(language: str) -> list[str]:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = ("README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")))
+
+
+def blocks(language: str, page: str = "README.md") -> list[str]:
+    text = (ROOT / page).read_text(encoding="utf-8")
     return [body for name, body in BLOCK.findall(text) if name == language]
 
 
@@ -44,18 +47,49 @@ def con(monkeypatch: pytest.MonkeyPatch) -> duckdb.DuckDBPyConnection:
     return con
 
 
-def test_readme_python(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", PAGES)
+def test_python_of_pages(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     names: dict[str, object] = {}
-    assert blocks("python")
-    for block in blocks("python"):
+    for block in blocks("python", page):
         exec(block, names)
 
 
-def test_readme_sql(con: duckdb.DuckDBPyConnection) -> None:
-    assert blocks("sql")
-    for block in blocks("sql"):
+@pytest.mark.parametrize("page", PAGES)
+def test_sql_of_pages(con: duckdb.DuckDBPyConnection, page: str) -> None:
+    assert blocks("sql", page)
+    for block in blocks("sql", page):
         con.execute(block).fetchall()
+
+
+def test_alink_page(con: duckdb.DuckDBPyConnection) -> None:
+    """The numbers of Alink's documentation, from the page's own queries."""
+    internal, external = blocks("sql", "docs/alink.md")
+    report = _last(con, internal)
+    found = {name: report[name] for name in ALINK}
+    assert found == pytest.approx(ALINK, rel=1e-12)
+    expected = (0.36456177185718985, 0.7058823529411765, 0.6764705882352942, 0.242914979757085)
+    assert tuple(_last(con, external).values()) == pytest.approx(expected, rel=1e-12)
+
+
+# Its own sums are off by 1e-14 here and there: these are the exact values.
+ALINK = {
+    "n": 6,
+    "n_clusters": 2,
+    "compactness": 0.11547005383792516,
+    "separation": 15.588457268119896,
+    "davies_bouldin_score": 0.014814814814814815,
+    "calinski_harabasz_score": 12150.0,
+    "ssw": 0.12,
+    "ssb": 364.5,
+}
+
+
+def _last(con: duckdb.DuckDBPyConnection, block: str) -> dict[str, object]:
+    """Run the statements of a block; the one row of the last."""
+    result = con.execute(block)
+    names = [column[0] for column in result.description]
+    return dict(zip(names, result.fetchone() or (), strict=True))
 
 
 def test_readme_console() -> None:
