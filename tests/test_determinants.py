@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from engines import make
+from point_engines import call
 
 import polars_clustereval as ce
 from polars_clustereval.determinants import _determinants
@@ -410,3 +411,54 @@ def test_wings_agree(seed):
     data = frame(points, cluster.tolist())
     (sql,), (lazy,) = (report(make(name), data).values() for name in ("duckdb", "polars-streaming"))
     same(sql, lazy, rel=1e-9)
+
+
+# ----------------------------------------------------------------------------------------------
+# The report
+# ----------------------------------------------------------------------------------------------
+
+INDICES = ("det_ratio", "log_det_ratio", "ksq_detw_index", "scott_symons_index", "trace_wib")
+FLOWER = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
+
+
+def test_report_on_iris(engine):
+    iris = pl.read_parquet("examples/iris.parquet")
+    [row] = call(engine, "determinant_report", iris, FLOWER, "kmeans")
+    counts = ("n", "n_dropped", "n_noise", "n_dims", "n_clusters")
+    assert [row[name] for name in counts] == [150, 0, 0, 4, 3]
+    expected = by_numpy(iris.select(FLOWER).to_numpy(), iris["kmeans"].to_numpy())
+    same([row[name] for name in INDICES], expected, rel=1e-10)
+
+
+def test_report_by_partition_without_noise(engine):
+    """A partition that keeps no row is left out; a NULL cluster is dropped, noise is not."""
+    data = frame(np.arange(12.0).reshape(6, 2) ** 2, [0, 0, 0, 1, 1, None]).rename({"key": "run"})
+    data = data.with_columns(run=pl.Series([1, 1, 1, 1, 1, 1])).vstack(
+        frame([[0.0, 1.0]], [1]).rename({"key": "run"}).with_columns(run=pl.Series([2]))
+    )
+    rows = call(
+        engine,
+        "determinant_report",
+        data,
+        ["d0", "d1"],
+        partition_by="run",
+        noise=1,
+        noise_as="drop",
+    )
+    assert [(row["run"], row["n"], row["n_dropped"], row["n_noise"]) for row in rows] == [
+        (1, 3, 1, 2)
+    ]
+
+
+def test_report_without_rows(engine):
+    empty = frame([[0.0, 1.0]], [0]).head(0)
+    [row] = call(engine, "determinant_report", empty, ["d0", "d1"])
+    assert (row["n"], row["n_dims"], row["n_clusters"]) == (0, 0, 0)
+    assert [row[name] for name in INDICES] == [None] * 5
+
+
+def test_report_of_a_point_at_fault(engine):
+    data = frame([[0.0, 1.0], [2.0, math.nan], [1.0, 1.0]], [0, 0, 1])
+    error = duckdb.Error if engine.name == "duckdb" else ce.ClusterEvalError
+    with pytest.raises(error, match=r"got nan in coordinate 2 \(1 row is at fault\)"):
+        call(engine, "determinant_report", data, ["d0", "d1"])
