@@ -610,6 +610,16 @@ CREATE OR REPLACE MACRO clustereval._checked_names(x, names) AS
     ELSE x
   END;
 
+-- The names as a query: query() is where DuckDB takes names with quotes and without.
+CREATE OR REPLACE MACRO clustereval._vdm_names_query(names) AS
+  clustereval._checked_names(concat(
+    'SELECT [',
+    list_aggregate(list_transform(
+      names, lambda __ce_u: concat('''', replace(__ce_u, '''', ''''''), '''')
+    ), 'string_agg', ', '),
+    '] AS __ce_names'
+  ), names);
+
 -- The query of vdm_encode's rows with a NULL column for each name that is missing, so that
 -- _checked_nominal, and not the binder, tells of it.
 CREATE OR REPLACE MACRO clustereval._vdm_rows_query(names) AS
@@ -727,14 +737,15 @@ CREATE OR REPLACE MACRO clustereval._checked_nominal(given, names) AS
 -- The profile of each nominal value as vector: the shares of the classes among its rows. VDM_p(a, b) =
 -- sum over classes of |P(c|a) - P(c|b)|^p is so a Minkowski distance, and mixed data are one vector.
 -- Examples:
---   FROM clustereval.vdm_encode(assignments, ['species'], cluster);
+--   FROM clustereval.vdm_encode(assignments, [species], cluster);
+--   FROM clustereval.vdm_encode(assignments, ['species', 'n'], cluster);
 CREATE OR REPLACE MACRO clustereval.vdm_encode(tbl, columns, label, partition_by := NULL) AS TABLE
   WITH __ce_given AS NOT MATERIALIZED (
     SELECT *, label AS __ce_label, partition_by AS __ce_partition
     FROM query_table(tbl)
   ),
-  __ce_columns AS (
-    SELECT clustereval._checked_nominal(clustereval._names(columns), list(column_name)) AS __ce_valid
+  __ce_described AS (
+    SELECT list(column_name) AS __ce_columns
     FROM (DESCRIBE FROM __ce_given)
     WHERE column_name NOT IN ('__ce_label', '__ce_partition')
   ),
@@ -746,12 +757,18 @@ CREATE OR REPLACE MACRO clustereval.vdm_encode(tbl, columns, label, partition_by
       clustereval._checked_column(TRUE, 'partition_by', partition_by), 'label', label
     )
   ),
-  __ce_rows AS NOT MATERIALIZED (FROM query(clustereval._vdm_rows_query(clustereval._names(columns))))
+  __ce_named AS (
+    SELECT clustereval._checked_nominal(__ce_names, __ce_columns) AS __ce_valid
+    FROM query(clustereval._vdm_names_query(clustereval._names(columns))), __ce_described
+  ),
+  __ce_rows AS NOT MATERIALIZED (
+    FROM query(clustereval._vdm_rows_query(clustereval._names(columns)))
+  )
   SELECT *
   FROM query(clustereval._vdm_query(clustereval._names(columns)))
-  WHERE (SELECT __ce_valid FROM __ce_columns) AND (SELECT __ce_none FROM __ce_checked) = 0;
+  WHERE (SELECT __ce_valid FROM __ce_named) AND (SELECT __ce_none FROM __ce_checked) = 0;
 COMMENT ON MACRO TABLE clustereval.vdm_encode IS
-'The rows of the table, in any order, and for each of columns (names, such as [''color'']) its profile: color_vdm is the list of P(class | color) over the classes of label in sorted order, of the partition''s own rows and classes. Distance minkowski of order p on profiles is the value difference metric. NULL is a value of its own; rows with a NULL label are not counted, and a value that has only such rows has a NULL profile. Source: Stanfill and Waltz (1986), Toward memory-based reasoning, doi:10.1145/7902.7906; Wilson and Martinez (1997), Improved heterogeneous distance functions, doi:10.1613/jair.346.';
+'The rows of the table, in any order, and for each of columns (names, such as [color] or [''color'']) its profile: color_vdm is the list of P(class | color) over the classes of label in sorted order, of the partition''s own rows and classes. Distance minkowski of order p on profiles is the value difference metric. NULL is a value of its own; rows with a NULL label are not counted, and a value that has only such rows has a NULL profile. Source: Stanfill and Waltz (1986), Toward memory-based reasoning, doi:10.1145/7902.7906; Wilson and Martinez (1997), Improved heterogeneous distance functions, doi:10.1613/jair.346.';
 
 ---------------------------------------------------------------------------------------------------
 -- Tables

@@ -492,6 +492,21 @@ def test_all_odd_names_at_once(engine: Engine) -> None:
             assert column(result, f"{name}_vdm") == brute(frame, name), name
 
 
+def test_sql_takes_names_without_quotes(con: duckdb.DuckDBPyConnection) -> None:
+    names = sorted(ODD_NAMES)
+    values = random_frame(6, 30)["string"]
+    con.register("assignments", pl.DataFrame(dict.fromkeys(names, values)))
+    names.remove("x_vdm")
+    bare = f"[{', '.join(map(quoted, names))}]"
+    calls = [
+        f"clustereval.vdm_encode(assignments, {form}, label)" for form in (bare, listed(names))
+    ]
+    first, second = (fetched(con, f"FROM {call} ORDER BY label") for call in calls)
+    assert repr(first) == repr(second)
+    one = f"FROM clustereval.vdm_encode(assignments, {quoted(names[0])}, label) ORDER BY label"
+    assert column(fetched(con, one), f"{names[0]}_vdm") == column(first, f"{names[0]}_vdm")
+
+
 @pytest.mark.parametrize("letters", ["COLOR", "Color"])
 def test_sql_finds_columns_in_any_letter_case(con: duckdb.DuckDBPyConnection, letters: str) -> None:
     con.register("assignments", MIXED)
@@ -523,6 +538,27 @@ def test_a_macro_in_a_view_and_one_after_the_other(con: duckdb.DuckDBPyConnectio
     con.execute("CREATE TABLE once AS FROM seen")
     rows = con.execute(f"FROM {vdm_sql(['shape'], 'label', tbl='once')} ORDER BY x, y").fetchall()
     assert rows == ce.vdm_encode(MIXED, ["color", "shape"], "label").sort("x", "y").rows()
+
+
+@pytest.mark.parametrize(
+    ("options", "home"),
+    [
+        ({"schema": 'my "own" {0} schema'}, '"my ""own"" {0} schema".'),
+        ({"temporary": True}, "clustereval_"),
+        ({"database": "other"}, "other.clustereval."),
+    ],
+)
+def test_macros_registered_elsewhere(options: Row, home: str) -> None:
+    with duckdb.connect() as con:
+        con.execute("ATTACH ':memory:' AS other")
+        ce.register(con, **options)
+        con.register("mixed", MIXED)
+        rows = con.execute(
+            f"SELECT color_vdm, {home}parse_vector('$2$1:3') "
+            f"FROM {home}vdm_encode(mixed, [color], label) ORDER BY x, y"
+        ).fetchall()
+    wanted = ce.vdm_encode(MIXED, "color", "label").sort("x", "y")["color_vdm"].to_list()
+    assert rows == [(profile, [0.0, 3.0]) for profile in wanted]
 
 
 def test_label_is_any_expression(con: duckdb.DuckDBPyConnection) -> None:
