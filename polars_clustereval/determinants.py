@@ -6,13 +6,14 @@ where the points lie; what is left, at most one row a cluster, is eliminated by 
 
 from __future__ import annotations
 
+from operator import mul
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -140,14 +141,11 @@ def _matrices(
     """One row a matrix: n, the units u_i, and the sums of products s_i_j in these units."""
     matrix, units = [*by, "dense", "matrix_cluster", "matrix_single"], _named("u", size)
     scaled = _at_cluster(named, clusters, by).select(*matrix, *map(_scaled, range(size)))
-    pairs = _pairs(size)
-    blocks = [pairs[i : i + _AT_ONCE] for i in range(0, len(pairs), _AT_ONCE)]
-    if len(blocks) > 1:
-        scaled = scaled.cache()
-    sums = clusters.group_by(matrix).agg(pl.col("n").sum(), pl.col(units).first())
-    for block in blocks:
-        sums = sums.join(_product_sums(scaled, matrix, block), on=matrix, nulls_equal=True)
-    return sums
+    sums = _product_sums(scaled, matrix, size, _fixed_product).with_columns(
+        pl.col(_pair_names("s", size)).cast(pl.Float64) * 4.0**-_PLACES
+    )
+    rest = clusters.group_by(matrix).agg(pl.col("n").sum(), pl.col(units).first())
+    return sums.join(rest, on=matrix, nulls_equal=True)
 
 
 def _scaled(i: int) -> pl.Expr:
@@ -156,16 +154,23 @@ def _scaled(i: int) -> pl.Expr:
 
 
 def _product_sums(
-    scaled: pl.LazyFrame, matrix: list[str], pairs: Sequence[tuple[int, int]]
+    rows: pl.LazyFrame, by: list[str], size: int, product: Callable[[pl.Expr, pl.Expr], pl.Expr]
 ) -> pl.LazyFrame:
+    """Sum the products of each two of the x_i, a block of them at a time."""
+    pairs = _pairs(size)
+    blocks = [pairs[i : i + _AT_ONCE] for i in range(0, len(pairs), _AT_ONCE)]
+    if len(blocks) > 1:
+        rows = rows.cache()
     # Products and their sums are two steps: in one, engines before Polars 2 take twice as long.
-    products = scaled.select(
-        *matrix,
-        *(_fixed_product(pl.col(f"x_{i}"), pl.col(f"x_{j}")).alias(f"s_{i}_{j}") for i, j in pairs),
+    products = (
+        rows.select(
+            *by,
+            *(product(pl.col(f"x_{i}"), pl.col(f"x_{j}")).alias(f"s_{i}_{j}") for i, j in block),
+        )
+        for block in blocks
     )
-    sums = products.group_by(matrix).agg(pl.all().sum())
-    names = [f"s_{i}_{j}" for i, j in pairs]
-    return sums.with_columns(pl.col(names).cast(pl.Float64) * 4.0**-_PLACES)
+    first, *others = (block.group_by(by).agg(pl.all().sum()) for block in products)
+    return _joined_on(by, first, *others)
 
 
 def _pair_names(name: str, size: int) -> list[str]:
@@ -213,12 +218,11 @@ def _between(clusters: pl.LazyFrame, by: list[str], size: int) -> pl.LazyFrame:
     rests = offsets.group_by(by).agg(
         ((n * pl.col(f"m_{i}")).sum() / n.sum()).alias(f"r_{i}") for i in rows
     )
-    centred = offsets.join(rests, on=by, nulls_equal=True).select(
-        *by, "n", *((pl.col(f"m_{i}") - pl.col(f"r_{i}")).alias(f"x_{i}") for i in rows)
+    weighted = offsets.join(rests, on=by, nulls_equal=True).select(
+        *by, *(((pl.col(f"m_{i}") - pl.col(f"r_{i}")) * n.sqrt()).alias(f"x_{i}") for i in rows)
     )
-    return centred.group_by(by).agg(
-        (n * pl.col(f"x_{i}") * pl.col(f"x_{j}")).sum().alias(f"b_{i}_{j}") for i, j in _pairs(size)
-    )
+    names = dict(zip(_pair_names("s", size), _pair_names("b", size), strict=True))
+    return _product_sums(weighted, by, size, mul).rename(names)
 
 
 def _scott_symons(matrices: pl.LazyFrame, by: list[str], size: int) -> pl.LazyFrame:
@@ -254,7 +258,7 @@ def _pivots(w: Floats) -> Iterator[tuple[Floats, Floats]]:
 
     A pivot is the square of a combination of coordinates. What rounding makes of 0 is in proportion
     to the sum of the squares that are combined: a pivot that is no more is NaN, and so is all that
-    follows. Singular matrices reached 0.5 p 2^-52 times this sum in tests, so 4 is safe.
+    follows. Singular matrices reached 0.5 p 2^-52 times this sum in tests; 4 is on the safe side.
     """
     size = w.shape[1]
     combined = np.sqrt(np.diagonal(w, axis1=1, axis2=2))[:, None] * np.eye(size)

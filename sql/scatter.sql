@@ -424,9 +424,8 @@ CREATE OR REPLACE MACRO clustereval._numbered_clusters(__ce_points) AS TABLE
     MIN(__ce_n) OVER (PARTITION BY __ce_partition) > __ce_dims AS __ce_dense
   FROM __ce_sizes;
 
--- One row a point: its cluster's number, and the vector from the cluster's mean to it. Means are taken
--- twice, the second time of what is left after the first: at coordinates of 1e8 that one is off by 1e-8.
--- `__ce_rests` are these second means, `__ce_means` the first.
+-- One row a vector, less the mean of its number. Means are taken twice, the second time of what the first
+-- leaves: at coordinates of 1e8 the first one is off by 1e-8.
 CREATE OR REPLACE MACRO clustereval._residuals(__ce_vectors, __ce_means) AS TABLE
   SELECT
     __ce_v.__ce_number, __ce_v.__ce_weight,
