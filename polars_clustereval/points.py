@@ -421,7 +421,7 @@ def _fault_error(kept: pl.LazyFrame, columns: Sequence[str]) -> ClusterEvalError
     dims = len(columns)
     raw = [pl.col(f"raw_{name}") for name in columns]
     bad = [~x.is_finite().fill_null(False) for x in raw]
-    faulty = kept.filter(pl.any_horizontal(*bad, pl.col("length") != dims, dims == 0))
+    faulty = kept.filter(pl.any_horizontal(*bad, pl.col("length") != dims))
     first = [_as_text(x).filter(wrong).min() for x, wrong in zip(raw, bad, strict=True)]
     found = faulty.select(
         pl.len().alias("rows"),

@@ -496,7 +496,7 @@ def neighbor_report(
     >>> ce.neighbor_report(four, ["x", "y"], "cluster")["wemmert_gancarski_index"].round(
     ...     4
     ... ).to_list()
-    [0.8168]
+    [0.8201]
     """
     points = _points(
         frame,
