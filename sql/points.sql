@@ -130,12 +130,16 @@ CREATE OR REPLACE MACRO clustereval._unscaled(x, weights, distance, p) AS
   END;
 
 -- A copy of a vector with NaN for NULL. DuckDB's functions of two lists refuse a NULL even where it is in
--- a row that is filtered out, and see some where there are none (one column of a Parquet file).
+-- a row that is filtered out, and see some where there are none (one column of a Parquet file): what they
+-- refuse is asked again of a copy.
 CREATE OR REPLACE MACRO clustereval._copied(x) AS
   list_transform(x, lambda __ce_x: coalesce(__ce_x, CAST('nan' AS DOUBLE)));
 
 CREATE OR REPLACE MACRO clustereval._inner_product(x) AS
-  list_inner_product(clustereval._copied(x), clustereval._copied(x));
+  coalesce(
+    try(list_inner_product(x, x)),
+    list_inner_product(clustereval._copied(x), clustereval._copied(x))
+  );
 
 -- Length of a vector; NaN where a coordinate is NULL, NULL where there is none.
 CREATE OR REPLACE MACRO clustereval._norm(x) AS
@@ -143,7 +147,7 @@ CREATE OR REPLACE MACRO clustereval._norm(x) AS
 
 -- NULL where the lengths differ.
 CREATE OR REPLACE MACRO clustereval._euclidean(x, y) AS
-  try(list_distance(clustereval._copied(x), y));
+  coalesce(try(list_distance(x, y)), try(list_distance(clustereval._copied(x), y)));
 
 -- A vector of length 1, given its length; a zero vector stays one. No length: no vector.
 CREATE OR REPLACE MACRO clustereval._unit(x, norm) AS
@@ -253,15 +257,19 @@ CREATE OR REPLACE MACRO clustereval._points(
     __ce_only
   FROM __ce_known;
 
--- Lists of 8 aggregates, of the coordinates after the given one. One row for 8 coordinates in place of
+-- Lists of 16 aggregates, of the coordinates after the given one. One row for 16 coordinates in place of
 -- one for each halves the time that the centres take.
 CREATE OR REPLACE MACRO clustereval._block_sums(x, after) AS [
     fsum(x[after + 1]), fsum(x[after + 2]), fsum(x[after + 3]), fsum(x[after + 4]),
-    fsum(x[after + 5]), fsum(x[after + 6]), fsum(x[after + 7]), fsum(x[after + 8])
+    fsum(x[after + 5]), fsum(x[after + 6]), fsum(x[after + 7]), fsum(x[after + 8]),
+    fsum(x[after + 9]), fsum(x[after + 10]), fsum(x[after + 11]), fsum(x[after + 12]),
+    fsum(x[after + 13]), fsum(x[after + 14]), fsum(x[after + 15]), fsum(x[after + 16])
 ];
 CREATE OR REPLACE MACRO clustereval._block_medians(x, after) AS [
     median(x[after + 1]), median(x[after + 2]), median(x[after + 3]), median(x[after + 4]),
-    median(x[after + 5]), median(x[after + 6]), median(x[after + 7]), median(x[after + 8])
+    median(x[after + 5]), median(x[after + 6]), median(x[after + 7]), median(x[after + 8]),
+    median(x[after + 9]), median(x[after + 10]), median(x[after + 11]), median(x[after + 12]),
+    median(x[after + 13]), median(x[after + 14]), median(x[after + 15]), median(x[after + 16])
 ];
 -- Infinite values are left out only because they would raise an error of their own.
 CREATE OR REPLACE MACRO clustereval._variance(x) AS var_pop(CASE WHEN isfinite(x) THEN x END);
@@ -269,27 +277,50 @@ CREATE OR REPLACE MACRO clustereval._block_variances(x, after) AS [
     clustereval._variance(x[after + 1]), clustereval._variance(x[after + 2]),
     clustereval._variance(x[after + 3]), clustereval._variance(x[after + 4]),
     clustereval._variance(x[after + 5]), clustereval._variance(x[after + 6]),
-    clustereval._variance(x[after + 7]), clustereval._variance(x[after + 8])
+    clustereval._variance(x[after + 7]), clustereval._variance(x[after + 8]),
+    clustereval._variance(x[after + 9]), clustereval._variance(x[after + 10]),
+    clustereval._variance(x[after + 11]), clustereval._variance(x[after + 12]),
+    clustereval._variance(x[after + 13]), clustereval._variance(x[after + 14]),
+    clustereval._variance(x[after + 15]), clustereval._variance(x[after + 16])
 ];
 
--- One row for each 8 coordinates of each cluster.
+-- One row for each 16 coordinates of each cluster. The first 16 need no row of their own for each point;
+-- the rows are read again for the others only where there are some (a join with no row ends at once).
 CREATE OR REPLACE MACRO clustereval._blocks(__ce_points, center) AS TABLE
-  WITH __ce_parts AS NOT MATERIALIZED (
+  WITH __ce_first AS MATERIALIZED (
     SELECT
-      __ce_partition, __ce_cluster, __ce_single, __ce_point,
-      unnest(range(0, len(__ce_point), 8)) AS __ce_after
+      __ce_partition, __ce_cluster, __ce_single,
+      CAST(0 AS BIGINT) AS __ce_after,
+      COUNT(*) AS __ce_n,
+      MAX(len(__ce_point)) AS __ce_length,
+      CASE center
+        WHEN 'median' THEN clustereval._block_medians(__ce_point, 0)
+        ELSE clustereval._block_sums(__ce_point, 0)
+      END AS __ce_sums,
+      clustereval._block_variances(__ce_point, 0) AS __ce_variances
     FROM query_table(__ce_points)
     WHERE __ce_kept
+    GROUP BY __ce_partition, __ce_cluster, __ce_single
+  ),
+  __ce_parts AS NOT MATERIALIZED (
+    SELECT
+      __ce_x.__ce_partition, __ce_x.__ce_cluster, __ce_x.__ce_single, __ce_x.__ce_point,
+      unnest(range(16, len(__ce_x.__ce_point), 16)) AS __ce_after
+    FROM query_table(__ce_points) AS __ce_x
+    JOIN (SELECT MAX(__ce_length) AS __ce_most FROM __ce_first) AS __ce_l ON __ce_l.__ce_most > 16
+    WHERE __ce_x.__ce_kept
   )
+  SELECT * FROM __ce_first
+  UNION ALL
   SELECT
     __ce_partition, __ce_cluster, __ce_single, __ce_after,
-    COUNT(*) AS __ce_n,
-    MAX(len(__ce_point)) AS __ce_length,
+    COUNT(*),
+    MAX(len(__ce_point)),
     CASE center
       WHEN 'median' THEN clustereval._block_medians(__ce_point, __ce_after)
       ELSE clustereval._block_sums(__ce_point, __ce_after)
-    END AS __ce_sums,
-    clustereval._block_variances(__ce_point, __ce_after) AS __ce_variances
+    END,
+    clustereval._block_variances(__ce_point, __ce_after)
   FROM __ce_parts
   GROUP BY __ce_partition, __ce_cluster, __ce_single, __ce_after;
 
@@ -300,7 +331,7 @@ CREATE OR REPLACE MACRO clustereval._coordinates(__ce_points, center) AS TABLE
       __ce_partition, __ce_cluster, __ce_single, __ce_after, __ce_n, __ce_length,
       unnest(__ce_sums) AS __ce_sum,
       unnest(__ce_variances) AS __ce_variance,
-      unnest(range(1, 9)) AS __ce_place
+      unnest(range(1, 17)) AS __ce_place
     FROM clustereval._blocks(__ce_points, center)
   )
   SELECT
