@@ -1009,8 +1009,7 @@ def v_measure_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.
     >>> six.select(ce.v_measure_score("label", "cluster", beta=2.0)).item()
     0.4796...
     """
-    _checked_beta(beta)
-    return _information_score(label, cluster, "v_measure_score", beta=beta)
+    return _information_score(label, cluster, "v_measure_score", beta=_checked_beta(beta))
 
 
 def variation_of_information(label: Column, cluster: Column) -> pl.Expr:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 from math import isfinite
+from numbers import Real
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import polars as pl
@@ -83,9 +84,16 @@ def _checked_choice(parameter: str, value: object, choices: Sequence[str]) -> No
         raise ClusterEvalError(f"{parameter}: expected one of {expected}, got {_quoted(value)}")
 
 
-def _checked_beta(beta: float) -> None:
-    if not (isinstance(beta, int | float) and beta >= 0 and isfinite(beta)):
+def _is_number(x: object) -> bool:
+    """Tell Python's and numpy's numbers from all else."""
+    return isinstance(x, Real) and not isinstance(x, bool)
+
+
+def _checked_beta(beta: float) -> float:
+    """Give beta as Python's own number: numpy's would take an expression for an array."""
+    if not (_is_number(beta) and beta >= 0 and isfinite(beta)):
         raise ClusterEvalError(f"beta: expected a number >= 0, got {beta}")
+    return float(beta)
 
 
 def _checked_noise_as(noise: object, noise_as: object) -> None:

@@ -453,8 +453,7 @@ def pair_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Exp
     >>> six.select(ce.pair_f_score("label", "cluster", beta=2.0)).item()
     0.3703...
     """
-    _checked_beta(beta)
-    return _pair_score(label, cluster, "pair_f_score", beta=beta)
+    return _pair_score(label, cluster, "pair_f_score", beta=_checked_beta(beta))
 
 
 def jaccard_index(label: Column, cluster: Column) -> pl.Expr:

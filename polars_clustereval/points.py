@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import isfinite
-from numbers import Real
 from typing import Any, Literal, NamedTuple
 
 import polars as pl
@@ -37,6 +36,7 @@ from .labels import (
     _checked_noise,
     _checked_noise_as,
     _double,
+    _is_number,
     _joined,
     _result,
     _type_name,
@@ -70,7 +70,7 @@ class _Distance(NamedTuple):
             return pl.when(_total(sizes).is_finite()).then(pl.max_horizontal(sizes))
         if self.name == "minkowski":
             return _total([a.abs().pow(self.p) for a in apart]).pow(1 / self.p)
-        squares = _total([a.pow(2) for a in apart])
+        squares = _square(apart)
         if self.name == "cosine":
             # Half the squared distance of unit vectors is 1 - cos without its cancellation.
             zero = (_square(x) == 0) | (_square(y) == 0)
@@ -92,7 +92,8 @@ def _total(terms: Sequence[pl.Expr]) -> pl.Expr:
 
 
 def _square(x: Sequence[pl.Expr]) -> pl.Expr:
-    return _total([a * a for a in x])
+    # A product would work out what stands in it twice.
+    return _total([a.pow(2) for a in x])
 
 
 def _checked_distance(distance: object, p: float) -> _Distance:
@@ -100,7 +101,7 @@ def _checked_distance(distance: object, p: float) -> _Distance:
     if name not in DISTANCES:
         _checked_choice("distance", distance, DISTANCES)
     if not (_is_number(p) and 1 <= float(p) < 1e150):
-        raise ClusterEvalError(f"p: expected a number >= 1, got {'NULL' if p is None else p}")
+        raise ClusterEvalError(f"p: expected a number >= 1, got {_shown(p)}")
     return _Distance(str(name), float(p))
 
 
@@ -115,7 +116,7 @@ def _checked_weights(
     numbers = list(weights)
     if not all(_is_number(w) and 0 < float(w) < 1e150 for w in numbers):
         raise ClusterEvalError(
-            f"weights: expected a number > 0 for each dimension, got {_listed(numbers)}"
+            f"weights: expected a number > 0 for each dimension, got {_shown(numbers)}"
         )
     if dims is None:
         return [1.0]
@@ -126,12 +127,11 @@ def _checked_weights(
     return distance.factors([float(w) for w in numbers])
 
 
-def _is_number(x: object) -> bool:
-    return isinstance(x, Real) and not isinstance(x, bool)
-
-
-def _listed(values: Sequence[object]) -> str:
-    return f"[{', '.join('NULL' if value is None else str(value) for value in values)}]"
+def _shown(value: object) -> str:
+    """Give a value as DuckDB writes it."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_shown, value))}]"
+    return "NULL" if value is None else str(value)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -206,8 +206,12 @@ def _nested(
     short = _is_short(inner)
     if isinstance(dtype, pl.Array):
         dims = dtype.shape[0]
-        parts = [_double(expr.arr.get(i, null_on_oob=True)) for i in range(dims)]
-        return _Coordinates(parts, pl.lit(dims), _some(expr, expr.arr.max(), dims), short)
+        if not dims:
+            return _Coordinates(
+                [pl.lit(None, pl.Float64)], pl.lit(0), expr.is_not_null(), empty=True
+            )
+        parts = [_double(expr.arr.get(i)) for i in range(dims)]
+        return _Coordinates(parts, pl.lit(dims), _some(expr, expr.arr.max(), pl.lit(dims)), short)
     length = expr.list.len()
     longest = lazy.select(length.filter(counts).max().alias("length"))
     dims = longest.collect(engine="streaming").item() or 0
@@ -215,7 +219,7 @@ def _nested(
     return _Coordinates(parts, length, _some(expr, expr.list.max(), length), short, not dims)
 
 
-def _some(expr: pl.Expr, most: pl.Expr, length: pl.Expr | int) -> pl.Expr:
+def _some(expr: pl.Expr, most: pl.Expr, length: pl.Expr) -> pl.Expr:
     """Tell whether there is a vector; one of NULLs alone is none, one without numbers an error."""
     return expr.is_not_null() & (most.is_not_null() | (length == 0))
 
@@ -722,13 +726,6 @@ def _checked_nominal(lazy: pl.LazyFrame, columns: str | Sequence[str]) -> list[s
                 f"columns: '{name}_vdm' is also a column of the table; rename it first"
             )
     return list(names)
-
-
-def _shown(value: object) -> str:
-    """Give a value as DuckDB writes it."""
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_shown, value))}]"
-    return "NULL" if value is None else str(value)
 
 
 def _profiles(

@@ -108,7 +108,7 @@ def external_report(
     [(1, 4, 1.0, 1.0), (2, 4, 0.0, 0.75)]
     """
     _checked_options(average_method, beta, adjusted=adjusted)
-    scores: Terms = _scores(average_method, beta, adjusted=adjusted)
+    scores: Terms = _scores(average_method, float(beta), adjusted=adjusted)
     results = (*ROW_COUNTS, *scores)
     table = _table(frame, label, cluster, weight, partition_by, noise, noise_as, results).shared()
     some = pl.col("total") > 0

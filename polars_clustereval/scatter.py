@@ -106,7 +106,7 @@ def _variance_totals(points: _Points) -> Terms:
     between = points.vector("b")
     whole = [w + b for w, b in zip(points.vector("w"), between, strict=True)]
     shares = [_ratio(b, t) for b, t in zip(between, whole, strict=True)]
-    mean = pl.mean_horizontal(shares, ignore_nulls=False) if shares else pl.lit(None, pl.Float64)
+    mean = pl.mean_horizontal(shares, ignore_nulls=False)
     return {"mean_share": mean, "variance": _square(whole).sqrt()}
 
 

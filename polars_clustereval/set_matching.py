@@ -524,8 +524,7 @@ def bcubed_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.E
     >>> six.select(ce.bcubed_f_score("label", "cluster", beta=2.0)).item()
     0.5952...
     """
-    _checked_beta(beta)
-    return _matching_score(label, cluster, "bcubed_f_score", beta=beta)
+    return _matching_score(label, cluster, "bcubed_f_score", beta=_checked_beta(beta))
 
 
 def exact_match_precision(label: Column, cluster: Column) -> pl.Expr:

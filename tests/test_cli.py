@@ -166,7 +166,7 @@ def test_iris(run: Run, wing: str) -> None:
 
 
 def test_iris_alone(run: Run, wing: str) -> None:
-    """Expected: the first three from scikit-learn 1.7 (inertia_ and two scores)."""
+    """Expected: the two scores are scikit-learn's, and ssw is KMeans' inertia_."""
     table = run("internal", IRIS, *FLOWERS, "--engine", wing)
     assert table.startswith(f"{IRIS}: cluster kmeans, distance euclidean\nvector {WIDE}\n\n")
     shown = values(table)

@@ -406,3 +406,17 @@ def test_several_partition_columns(engine: Engine) -> None:
         [alone] = report(engine, part)
         assert_rows([{name: row[name] for name in alone}], [alone])
         assert [*row][2:7] == list(COUNTS)
+
+
+@pytest.mark.parametrize("kind", ["int64", "float32", "float64"])
+def test_beta_may_be_a_number_of_numpy(kind: str) -> None:
+    np = pytest.importorskip("numpy")
+    frame = pl.DataFrame({"label": [0, 0, 1, 1], "cluster": [0, 1, 1, 1]})
+    two = np.dtype(kind).type(2)
+    for metric in ("pair_f_score", "v_measure_score", "bcubed_f_score"):
+        scores = [getattr(ce, metric)("label", "cluster", beta=beta) for beta in (2, two)]
+        plain, same = (frame.select(score).item() for score in scores)
+        assert plain == pytest.approx(same, rel=1e-14), metric
+    report = ce.external_report(frame, "label", "cluster", beta=two)
+    plain = ce.external_report(frame, "label", "cluster", beta=2)
+    assert report["v_measure_score"].item() == pytest.approx(plain["v_measure_score"].item())

@@ -422,3 +422,13 @@ def test_a_bad_option_or_column_raises_whatever_is_selected(
     ):
         with pytest.raises(duckdb.Error, match=words):
             connection.execute(f"SELECT {columns} FROM clustereval.{call_}").fetchall()
+
+
+def test_arrays_without_coordinates() -> None:
+    """Polars' Array of width 0; DuckDB has none."""
+    array = pl.Array(pl.Float64, 0)
+    frame = pl.DataFrame({"vector": pl.Series([None], dtype=array), "cluster": [1]})
+    assert ce.internal_report(frame, "vector", "cluster").row(0)[:5] == (0, 1, 0, 0, 0)
+    frame = pl.DataFrame({"vector": pl.Series([[]], dtype=array), "cluster": [1]})
+    with pytest.raises(ce.ClusterEvalError, match="at least one coordinate, got an empty vector"):
+        ce.internal_report(frame, "vector", "cluster")
