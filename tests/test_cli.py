@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -243,11 +244,22 @@ def test_a_table_fits_the_screen(
     assert values(table)[metric] == [value]
 
 
+def test_a_long_path_has_a_line_of_its_own(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "72")
+    file = tmp_path / ("folder" * 9) / "iris.parquet"
+    file.parent.mkdir()
+    shutil.copy(IRIS, file)
+    heading = run("internal", str(file), *CALLS["internal"][1:]).splitlines()[:2]
+    assert heading == ["…" + f"{file}:"[-71:], "cluster kmeans, distance euclidean"]
+
+
 def test_many_columns_are_cut_in_the_heading(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     names = ",".join([WIDE, WIDE])
-    heading = run("internal", IRIS, "--vector", names, "--cluster", "kmeans").splitlines()[1]
-    assert heading == f"vector {names}"[:59] + "…"
+    table = run("internal", IRIS, "--vector", names, "--cluster", "kmeans").splitlines()
+    assert f"vector {names}"[:59] + "…" in table
 
 
 def test_few_partitions_stand_side_by_side(run: Run, wing: str) -> None:

@@ -36,7 +36,10 @@ def _heading(options: argparse.Namespace, layout: Layout) -> str:
     first, *more = (
         ", ".join(f"{name} {getattr(options, name)}" for name in names) for names in layout.heading
     )
-    return "\n".join([f"{options.file}: {first}", *map(_shortened, more)])
+    file = f"{options.file}: {first}"
+    # Of a long path the end tells most, and the options after it must not be lost.
+    lines = [file] if len(file) <= _width() else [_ending(f"{options.file}:"), first]
+    return "\n".join(lines + [_shortened(line) for line in more])
 
 
 def _one(report: pl.DataFrame, layout: Layout) -> str:
@@ -123,6 +126,10 @@ def _width() -> int:
 
 def _shortened(line: str) -> str:
     return line if len(line) <= _width() else line[: _width() - 1] + "…"
+
+
+def _ending(line: str) -> str:
+    return line if len(line) <= _width() else "…" + line[1 - _width() :]
 
 
 def _wrapped(lines: list[list[str]]) -> list[list[str]]:
