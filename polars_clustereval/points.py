@@ -473,8 +473,12 @@ def _points(
     noise_as: NoiseAs,
     weights: Sequence[float] | None,
     results: Sequence[str],
+    *others: pl.Expr,
 ) -> _Points:
-    """Check the arguments; what it gives reads the rows anew with each pass over them."""
+    """Check the arguments; what it gives reads the rows anew with each pass over them.
+
+    Its rows have the columns `others` too, which are checked already.
+    """
     lazy = _checked_lazy(frame)
     measure = _checked_distance(distance, p)
     _checked_choice("center", center, ("mean", "median"))
@@ -497,7 +501,7 @@ def _points(
         _pivot(lazy, coordinates, measure),
         _checked_weights(weights, measure, None if coordinates.empty else dims),
     )
-    return replace(points, rows=_rows(points, coordinates, label, noisy, noise_as))
+    return replace(points, rows=_rows(points, coordinates, label, noisy, noise_as, others))
 
 
 def _pivot(lazy: pl.LazyFrame, coordinates: _Coordinates, distance: _Distance) -> list[float]:
@@ -517,6 +521,7 @@ def _rows(
     cluster: pl.Expr,
     noisy: pl.Expr,
     noise_as: NoiseAs,
+    others: Sequence[pl.Expr],
 ) -> pl.LazyFrame:
     raw = [f"raw_{name}" for name in points.columns("x")]
     rows = points.rows.select(
@@ -526,6 +531,7 @@ def _rows(
         coordinates.length.cast(pl.Int64).alias("length"),
         coordinates.known.alias("known"),
         *(x.alias(name) for name, x in zip(raw, coordinates.exprs, strict=True)),
+        *others,
     )
     known = pl.col("known").fill_null(False)
     rows = rows.with_columns(complete=pl.col("cluster").is_not_null() & known)

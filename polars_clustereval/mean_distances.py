@@ -1,0 +1,448 @@
+"""mean_distances: how far a point is from the points of each cluster, on the average, in numpy.
+
+Squared distances have exact means from the moments of a cluster alone. Those of other distances
+lie between bounds that follow from the moments, and are worked out from the points only for the
+clusters that the bounds leave: the own one, and those that can be the nearest other.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import numpy as np
+
+from .pairs import CELLS, SINGLE_THREADED, _distances, _Others
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
+
+    from .pairs import Floats, Integers, _Partition
+    from .points import _Distance
+
+    Booleans = NDArray[np.bool_]
+
+__all__: list[str] = []
+
+Given = TypeVar("Given")
+Made = TypeVar("Made")
+
+#: What rounding can do to a bound, of the size of what it is made from: thousands of times what was
+#: seen, and nothing to the width of an interval.
+SLACK = 1e-12
+#: Points whose distances one call works out.
+POINTS = 1024
+
+
+class _Spread(NamedTuple):
+    """Second moments of squared distances from a cluster's points; see `_refined`."""
+
+    covariances: Floats  # (k, d, d)
+    skews: Floats  # (k, d): of |y - c|^2 with y
+    tails: Floats  # (k,): variance of |y - c|^2
+
+
+class _Clusters(NamedTuple):
+    """Moments of the k clusters of one partition, in the order of their keys."""
+
+    sizes: Floats
+    #: Means of the coordinates, of unit vectors for cosine.
+    centres: Floats
+    variances: Floats
+    #: Mean distance to the centre.
+    widths: Floats
+    #: Points that are zero vectors.
+    zeros: Floats
+
+
+class _Means(NamedTuple):
+    """For each point, bounds of the mean distances to its own cluster and to the nearest other.
+
+    The number of that other is -1 where there is none; then it is NaN away.
+    """
+
+    a_lower: Floats
+    a_upper: Floats
+    b_lower: Floats
+    b_upper: Floats
+    neighbor: Integers
+
+    def silhouettes(self, sizes: Floats) -> tuple[Floats, Floats]:
+        """Give bounds of the silhouettes of points in clusters of these sizes."""
+        alone = sizes == 1
+        lower = np.where(alone, 0.0, _silhouette(self.a_upper, self.b_lower))
+        return lower, np.where(alone, 0.0, _silhouette(self.a_lower, self.b_upper))
+
+
+def _silhouette(a: Floats, b: Floats) -> Floats:
+    most = np.maximum(a, b)
+    return np.divide(b - a, most, out=np.zeros_like(most), where=most != 0)
+
+
+def _moments(part: _Partition, distance: _Distance) -> _Clusters:
+    """Give the moments of the clusters of a partition."""
+    starts, sizes = part.starts[:-1], part.sizes.astype(float)[:, None]
+    first = part.x[starts]
+    # Less the first point, so that equal points have no variance.
+    x = part.x - np.repeat(first, part.sizes, axis=0)
+    means = np.add.reduceat(x, starts) / sizes
+    x -= np.repeat(means, part.sizes, axis=0)
+    centres = first + means
+    widths = np.zeros(len(starts))
+    if distance.name in ("chebyshev", "minkowski"):
+        own = [_distances(y, centre[None], distance).mean() for y, centre in _each(part, centres)]
+        widths = np.array(own)
+    return _Clusters(
+        sizes[:, 0],
+        centres,
+        np.add.reduceat(x**2, starts) / sizes,
+        widths,
+        np.add.reduceat(~part.x.any(axis=1), starts, dtype=float),
+    )
+
+
+def _each(part: _Partition, centres: Floats) -> Iterable[tuple[Floats, Floats]]:
+    points = np.split(part.x, part.starts[1:-1])
+    return zip(points, centres, strict=True)
+
+
+def _spread(part: _Partition, clusters: _Clusters) -> _Spread:
+    """Give the second moments, cluster by cluster."""
+    k, dims = clusters.centres.shape
+    spread = _Spread(np.empty((k, dims, dims)), np.empty((k, dims)), np.empty(k))
+    for i, (points, centre) in enumerate(_each(part, clusters.centres)):
+        y = points - centre
+        squares = np.einsum("ij,ij->i", y, y)
+        off = squares - squares.mean()
+        spread.covariances[i] = y.T @ y / len(y)
+        spread.skews[i] = off @ y / len(y)
+        spread.tails[i] = off @ off / len(y)
+    return spread
+
+
+# ----------------------------------------------------------------------------------------------
+# All clusters at once: (m, k) mean distances from m points, the own cluster's own point included
+# ----------------------------------------------------------------------------------------------
+
+
+def _exact_means(x: Floats, clusters: _Clusters, distance: _Distance) -> Floats:
+    """Give the mean squared distances: to the centre, and of the cluster from it."""
+    squares = _Others(clusters.centres, distance).squares(x)
+    # Nothing but rounding parts a point from the centre of its equals.
+    scale = np.einsum("ij,ij->i", clusters.centres, clusters.centres)
+    squares[squares < 1e-30 * scale] = 0.0
+    variances = clusters.variances.sum(axis=1)
+    variances = np.where(variances < 1e-30 * scale, 0.0, variances)
+    if distance.name == "sqeuclidean":
+        return squares + variances
+    # A zero vector has the distance 1 to all, where half its squared distance is 1/2.
+    halves = (squares + variances + clusters.zeros / clusters.sizes) / 2
+    halves[~x.any(axis=1)] = 1.0
+    return halves
+
+
+def _bounds(x: Floats, clusters: _Clusters, distance: _Distance) -> tuple[Floats, Floats]:
+    """Give bounds of the mean distances.
+
+    A norm of means is no more than the mean of norms (Jensen), and no distance is more than the
+    detour over the centre.
+    """
+    if distance.name == "euclidean":
+        squares = _Others(clusters.centres, distance).squares(x)
+        reach = squares.max(axis=1)
+        slack = SLACK * (reach[:, None] + clusters.variances.sum(axis=1))
+        upper = np.sqrt(squares + clusters.variances.sum(axis=1) + slack)
+        return np.sqrt(np.maximum(squares - slack, 0.0)), upper
+    if distance.name == "cityblock":
+        return _cityblock_bounds(x, clusters)
+    to_centre = _distances(x, clusters.centres, distance)
+    lower = np.maximum(to_centre, clusters.widths - to_centre)
+    return lower * (1 - SLACK), (to_centre + clusters.widths) * (1 + SLACK)
+
+
+def _cityblock_bounds(x: Floats, clusters: _Clusters) -> tuple[Floats, Floats]:
+    """Bound each coordinate by itself: |u| <= mean |x - y| <= sqrt(u^2 + v)."""
+    lower = np.zeros((len(x), len(clusters.sizes)))
+    upper = np.zeros_like(lower)
+    for i in range(x.shape[1]):
+        off = x[:, i, None] - clusters.centres[:, i]
+        lower += np.abs(off)
+        off *= off
+        off += clusters.variances[:, i]
+        upper += np.sqrt(off, out=off)
+    slack = SLACK * upper.max(axis=1, keepdims=True)
+    return np.maximum(lower - slack, 0.0), upper + slack
+
+
+def _refined(x: Floats, number: int, clusters: _Clusters, spread: _Spread) -> Floats:
+    """Give a better lower bound of the mean distances to one cluster.
+
+    With Z = |x - y|^2 of mean m and variance s over the cluster, sqrt(t) >= 1 + (t-1)/2 - (t-1)^2/2
+    at t = Z / m gives sqrt(m) (1 - s / (2 m^2)).
+    """
+    off = x - clusters.centres[number]
+    squares = np.einsum("ij,ij->i", off, off)
+    mean = squares + clusters.variances[number].sum()
+    variance = (
+        spread.tails[number]
+        + 4 * np.einsum("ij,ij->i", off @ spread.covariances[number], off)
+        - 4 * off @ spread.skews[number]
+    )
+    safe = np.where(mean > 0, mean, 1.0)
+    bound = np.sqrt(mean) * (1 - variance * (1 + SLACK) / (2 * safe * safe))
+    return np.asarray(np.maximum(np.sqrt(squares), bound) - SLACK * np.sqrt(mean))
+
+
+# ----------------------------------------------------------------------------------------------
+# From the moments alone, for any points
+# ----------------------------------------------------------------------------------------------
+
+
+def _simplified(
+    x: Floats, own: Integers, sizes: Floats, centres: Floats, distance: _Distance
+) -> _Means:
+    """Give the distances to the centres in place of the mean distances."""
+    means = _distances(x, centres, distance)
+    a = np.where(sizes[own] == 1, 0.0, _taken(means, own))
+    return _nearest(a, means)
+
+
+def _from_squares(x: Floats, own: Integers, clusters: _Clusters, distance: _Distance) -> _Means:
+    """Give the exact mean distances of the squared ones."""
+    sizes = clusters.sizes[own]
+    means = _exact_means(x, clusters, distance)
+    a = _taken(means, own)
+    if distance.name == "cosine":
+        # To itself a zero vector has the distance 0.
+        a = a - ~x.any(axis=1) / sizes
+    a = np.where(sizes == 1, 0.0, np.maximum(a, 0.0) * sizes / np.maximum(sizes - 1, 1))
+    return _nearest(a, means)
+
+
+def _taken(means: Floats, own: Integers) -> Floats:
+    """Take the own clusters' means out, so that the others are left."""
+    rows = np.arange(len(means))
+    a = means[rows, own]
+    means[rows, own] = np.inf
+    return a
+
+
+def _nearest(a: Floats, means: Floats) -> _Means:
+    neighbor = means.argmin(axis=1)
+    b = means.min(axis=1)
+    none = np.isinf(b)
+    b[none] = np.nan
+    return _Means(a, a, b, b, np.where(none, -1, neighbor))
+
+
+class _Candidates(NamedTuple):
+    """What the bounds leave: for each point those clusters that can be the nearest other."""
+
+    a_lower: Floats
+    a_upper: Floats
+    #: The least upper bound of the other clusters.
+    b_upper: Floats
+    #: One a pair of a point and such a cluster, point after point.
+    point: Integers
+    cluster: Integers
+    lower: Floats
+    upper: Floats
+
+    def kept(self, kept: Booleans) -> _Candidates:
+        pairs = (self.point, self.cluster, self.lower, self.upper)
+        return self._replace(
+            **dict(zip(self._fields[3:], (x[kept] for x in pairs), strict=True))  # type: ignore[arg-type]
+        )
+
+    def bounds(self) -> _Means:
+        b_lower = np.full(len(self.a_lower), np.nan)
+        np.fmin.at(b_lower, self.point, self.lower)
+        b_upper = np.where(np.isnan(b_lower), np.nan, self.b_upper)
+        nobody = np.full(len(b_lower), -1)
+        return _Means(self.a_lower, self.a_upper, b_lower, b_upper, nobody)
+
+
+def _candidates(
+    x: Floats,
+    own: Integers,
+    clusters: _Clusters,
+    spread: _Spread | None,
+    distance: _Distance,
+    *,
+    narrow: bool,
+) -> _Candidates:
+    """Give the clusters that can be the nearest other, and bounds of all mean distances.
+
+    The bounds are as narrow as can be, or only where that can leave out a cluster.
+    """
+    step = max(1, CELLS // len(clusters.sizes))
+    starts = range(0, len(x), step)
+
+    def bounded(start: int) -> _Candidates:
+        rows = slice(start, start + step)
+        return _block_candidates(x[rows], own[rows], start, clusters, distance)
+
+    blocks = _in_threads(bounded, starts)
+    found = _Candidates(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
+    if spread is not None:
+        found = _refined_candidates(found, x, own, clusters, spread, narrow=narrow)
+    sizes = clusters.sizes[own]
+    others = sizes / np.maximum(sizes - 1, 1)
+    a_lower = np.where(sizes == 1, 0.0, np.maximum(found.a_lower, 0.0) * others)
+    a_upper = np.where(sizes == 1, 0.0, found.a_upper * others)
+    return found._replace(a_lower=a_lower, a_upper=a_upper)
+
+
+def _block_candidates(
+    x: Floats, own: Integers, start: int, clusters: _Clusters, distance: _Distance
+) -> _Candidates:
+    lower, upper = _bounds(x, clusters, distance)
+    a_lower, a_upper = _taken(lower, own), _taken(upper, own)
+    least = upper.min(axis=1)
+    point, cluster = np.nonzero((lower <= least[:, None]) & np.isfinite(lower))
+    pairs = lower[point, cluster], upper[point, cluster]
+    return _Candidates(a_lower, a_upper, least, point + start, cluster, *pairs)
+
+
+def _refined_candidates(
+    found: _Candidates,
+    x: Floats,
+    own: Integers,
+    clusters: _Clusters,
+    spread: _Spread,
+    *,
+    narrow: bool,
+) -> _Candidates:
+    """Raise the lower bounds, and leave out the clusters that are then too far."""
+
+    def refined(lower: Floats, points: Integers, numbers: Integers, chosen: Integers) -> Floats:
+        lower = lower.copy()
+
+        def refine(number: int, some: Integers, places: Integers) -> None:
+            better = _refined(x[some], number, clusters, spread)
+            places = chosen[places]
+            lower[places] = np.maximum(lower[places], better)
+
+        at_most = max(16, SINGLE_THREADED // x.shape[1] ** 2)
+        _by_cluster(refine, points[chosen], numbers[chosen], len(clusters.sizes), at_most)
+        return lower
+
+    several = np.bincount(found.point, minlength=len(x))[found.point] > 1
+    pairs = np.flatnonzero(several | narrow)
+    found = found._replace(lower=refined(found.lower, found.point, found.cluster, pairs))
+    if narrow:
+        everyone = np.arange(len(x))
+        found = found._replace(a_lower=refined(found.a_lower, everyone, own, everyone))
+    return found.kept(found.lower <= found.b_upper[found.point])
+
+
+# ----------------------------------------------------------------------------------------------
+# From the points
+# ----------------------------------------------------------------------------------------------
+
+
+def _exact(
+    part: _Partition, clusters: _Clusters, found: _Candidates, chosen: Booleans, distance: _Distance
+) -> _Means:
+    """Give the exact means of the chosen points, and the bounds of the others."""
+    own, sizes = part.numbers, clusters.sizes
+    sums = _Sums(part, distance)
+    points = np.flatnonzero(chosen)
+    totals = sums.of(points, own[points])
+    a_lower, a_upper = found.a_lower.copy(), found.a_upper.copy()
+    a_lower[points] = a_upper[points] = totals / np.maximum(sizes[own[points]] - 1, 1)
+
+    means = found.bounds()
+    found = found.kept(chosen[found.point])
+    # The nearest first, by the upper bounds: what it gives leaves fewer of the others.
+    order = np.lexsort((found.cluster, found.upper, found.point))
+    first = np.zeros(len(order), dtype=bool)
+    first[order[np.flatnonzero(np.diff(found.point[order], prepend=-1))]] = True
+    best = np.full(len(own), np.inf)
+    exact = np.full(len(order), np.inf)
+    for some in (first, ~first):
+        pairs = np.flatnonzero(some & (found.lower <= best[found.point]))
+        point, cluster = found.point[pairs], found.cluster[pairs]
+        exact[pairs] = sums.of(point, cluster) / sizes[cluster]
+        np.minimum.at(best, point, exact[pairs])
+    neighbor = means.neighbor.copy()
+    nearest = np.flatnonzero(exact == best[found.point])
+    # Of equals the lowest: the pairs of a point are in the order of the clusters.
+    neighbor[found.point[nearest[::-1]]] = found.cluster[nearest[::-1]]
+    some_b = np.isfinite(best)
+    b_lower, b_upper = (np.where(some_b, best, b) for b in (means.b_lower, means.b_upper))
+    return _Means(a_lower, a_upper, b_lower, b_upper, neighbor)
+
+
+class _Sums:
+    """Sums of the distances of points to all points of a cluster."""
+
+    def __init__(self, part: _Partition, distance: _Distance) -> None:
+        self._part = part
+        self._distance = distance
+        members = np.split(part.x, part.starts[1:-1])
+        self._others = [_Others(y, distance) for y in members]
+
+    def of(self, points: Integers, clusters: Integers) -> Floats:
+        """Give the sum for each pair of a point, by its number, and a cluster."""
+        sums = np.empty(len(points))
+        sorts = self._distance.name == "cityblock"
+        total = self._looked_up if sorts else self._summed
+
+        def add(number: int, points: Integers, pairs: Integers) -> None:
+            sums[pairs] = total(self._part.x[points], number)
+
+        _by_cluster(add, points, clusters, len(self._part.sizes), None if sorts else POINTS)
+        return sums
+
+    def _summed(self, x: Floats, number: int) -> Floats:
+        """Add up the distances of all pairs."""
+        return self._others[number].sums(x)
+
+    def _looked_up(self, x: Floats, number: int) -> Floats:
+        """Add up |x - y| by coordinate: the sorted members' running sums tell it of any x."""
+        members = self._others[number].y
+        sums = np.zeros(len(x))
+        for i in range(x.shape[1]):
+            y = np.sort(members[:, i])
+            # Less the first member, so that equal numbers sum to 0.
+            running = np.concatenate([[0.0], np.cumsum(y - y[0])])
+            below = np.searchsorted(y, x[:, i])
+            off = x[:, i] - y[0]
+            sums += off * (2.0 * below - len(y)) + (running[-1] - 2.0 * running[below])
+        return np.maximum(sums, 0.0)
+
+
+# ----------------------------------------------------------------------------------------------
+# Threads
+# ----------------------------------------------------------------------------------------------
+
+
+def _in_threads(function: Callable[[Given], Made], calls: Iterable[Given]) -> list[Made]:
+    """Call the function with each; numpy leaves the other cores to other threads."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(function, calls))
+
+
+def _by_cluster(
+    function: Callable[[int, Integers, Integers], None],
+    points: Integers,
+    clusters: Integers,
+    count: int,
+    at_most: int | None = None,
+) -> None:
+    """Call the function with each cluster, its points, and the places of these pairs.
+
+    It is called for some points of a cluster at a time where `at_most` says so.
+    """
+    order = np.argsort(clusters, kind="stable")
+    ends = np.searchsorted(clusters[order], np.arange(count + 1))
+    calls = [
+        (number, order[start : min(start + (at_most or len(order)), ends[number + 1])])
+        for number in range(count)
+        for start in range(ends[number], ends[number + 1], at_most or max(1, len(order)))
+    ]
+    _in_threads(lambda call: function(call[0], points[call[1]], call[1]), calls)

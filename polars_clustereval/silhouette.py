@@ -1,0 +1,594 @@
+"""silhouette: how much nearer a point is to its own cluster than to the next one.
+
+The twin of ``sql/silhouette.sql``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from math import log, sqrt
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from .errors import ClusterEvalError
+from .labels import _checked_choice, _checked_column, _is_number
+from .mean_distances import (
+    _candidates,
+    _Clusters,
+    _exact,
+    _from_squares,
+    _moments,
+    _simplified,
+    _Spread,
+    _spread,
+)
+from .pairs import _by_partition
+from .points import _points, _shown
+from .scatter import _left_joined, _totals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from .labels import Column, Frame, Keys, NoiseAs, Terms
+    from .mean_distances import _Means
+    from .pairs import Floats, Integers, _Partition
+    from .points import Vector, _Distance, _Points
+
+__all__ = ["silhouette_clusters", "silhouette_samples", "silhouette_score"]
+
+Method = Literal["exact", "simplified", "bounds", "sample"]
+
+METHODS = ("exact", "simplified", "bounds", "sample")
+#: Modulus of the arithmetic that draws a sample, a prime: products of two lesser numbers are Int64.
+PRIME = 2**31 - 1
+
+# ----------------------------------------------------------------------------------------------
+# Options
+# ----------------------------------------------------------------------------------------------
+
+
+class _Options(NamedTuple):
+    """How the silhouettes are had."""
+
+    method: str = "exact"
+    tolerance: float | None = None
+    sample_size: int | None = None
+    confidence: float = 0.95
+    random_state: int = 0
+
+
+def _checked_options(options: _Options) -> _Options:
+    method, tolerance, size, confidence, state = options
+    _checked_choice("method", method, METHODS)
+    if tolerance is not None and not (_is_number(tolerance) and float(tolerance) > 0):
+        raise ClusterEvalError(f"tolerance: expected a number > 0, got {_shown(tolerance)}")
+    if tolerance is not None and method != "exact":
+        raise ClusterEvalError(f"tolerance: goes with method 'exact', got method '{method}'")
+    if size is not None and method != "sample":
+        raise ClusterEvalError(f"sample_size: goes with method 'sample', got method '{method}'")
+    if method == "sample" and not _is_whole(size, 1):
+        raise ClusterEvalError(f"sample_size: expected a whole number >= 1, got {_shown(size)}")
+    if not (_is_number(confidence) and 0 < float(confidence) < 1):
+        raise ClusterEvalError(
+            f"confidence: expected a number between 0 and 1, got {_shown(confidence)}"
+        )
+    if not (_is_whole(state, 0) and int(state) < 2**31):
+        raise ClusterEvalError(
+            f"random_state: expected a whole number >= 0 and < 2147483648, got {_shown(state)}"
+        )
+    return options
+
+
+def _is_whole(x: Any, least: int) -> bool:
+    return _is_number(x) and float(x) >= least and float(x).is_integer()
+
+
+def _plain(distance: str, p: float) -> str:
+    """Give the simpler name of a minkowski distance that has one."""
+    if isinstance(distance, str) and distance.lower() == "minkowski" and _is_number(p):
+        return {1.0: "cityblock", 2.0: "euclidean"}.get(float(p), distance)
+    return distance
+
+
+# ----------------------------------------------------------------------------------------------
+# Points with their ids
+# ----------------------------------------------------------------------------------------------
+
+
+def _checked_ids(points: _Points, frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Add the error for an id that several rows of a partition have, raised on collection."""
+    found = points.kept.group_by(*points.keys, "id").agg(rows=pl.len())
+    repeated = found.filter(pl.col("rows") > 1).sort("id", nulls_last=True).head(1)
+
+    def fine(repeated: pl.DataFrame) -> pl.DataFrame:
+        if repeated.height:
+            row = repeated.row(0, named=True)
+            raise ClusterEvalError(
+                "id: expected one row for each id of a partition, got "
+                f"{row['rows']} rows with {_shown(row['id'])}"
+            )
+        return pl.DataFrame({"fine": [True]})
+
+    checked = repeated.map_batches(
+        fine,
+        predicate_pushdown=False,
+        projection_pushdown=False,
+        slice_pushdown=False,
+        schema=pl.Schema({"fine": pl.Boolean()}),
+    )
+    return frame.join(checked, how="cross").filter("fine").drop("fine")
+
+
+def _drawn(points: _Points, options: _Options) -> _Points:
+    """Mark the points that are drawn: those whose places, well mixed, come first.
+
+    The place is that of the id among the sorted ids, so that every engine draws the same points.
+    """
+    if options.sample_size is None:
+        return replace(points, rows=points.rows.with_columns(chosen=pl.lit(True)))
+    group = [pl.col(key) for key in points.keys] or [pl.lit(0)]
+    seed = int(options.random_state) % PRIME
+    rows = points.kept.sort([*points.keys, "id"], nulls_last=True).with_row_index("place")
+    place = pl.col("place").cast(pl.Int64)
+    rows = rows.with_columns(place=place - place.min().over(group))
+    for mixed in (
+        {"x0": pl.col("place") % PRIME},
+        {"x1": (pl.col("x0") * 48271 + (seed * 69621 + 1)) % PRIME},
+        {"x2": (pl.col("x1") * pl.col("x1") + seed) % PRIME},
+        {"x3": (pl.col("x2") * 39373 + pl.col("x0")) % PRIME},
+        {"mixed": (pl.col("x3") * pl.col("x3") + pl.col("x1")) % PRIME},
+    ):
+        rows = rows.with_columns(**mixed)
+    order = pl.struct("mixed", "place").rank("ordinal").over(group)
+    return replace(points, rows=rows.with_columns(chosen=order <= int(options.sample_size)))
+
+
+# ----------------------------------------------------------------------------------------------
+# Silhouettes: one row a point, `lower` = `upper` where they are exact
+# ----------------------------------------------------------------------------------------------
+
+
+def _silhouettes(points: _Points, options: _Options) -> pl.LazyFrame:
+    """One row a point that is asked for: a, b, the neighbour, and bounds of the silhouette."""
+    drawn = _drawn(points, options)
+    if _streams(points, options):
+        return _streamed(points, replace(drawn, rows=drawn.rows.filter("chosen")), options.method)
+    function = partial(_evaluated, distance=points.distance, tolerance=options.tolerance)
+    rows = _by_partition(drawn, function, _schema(points), ["id", "chosen"])
+    return rows.filter("chosen").drop("chosen")
+
+
+def _streams(points: _Points, options: _Options) -> bool:
+    """Tell whether a point's silhouette follows from the moments of the clusters."""
+    squares = points.distance.name in ("sqeuclidean", "cosine")
+    return squares or options.method in ("simplified", "bounds")
+
+
+def _schema(points: _Points) -> pl.Schema:
+    types = points.rows.select("id", "cluster").collect_schema()
+    number = {"single": pl.Int64()} if points.single else {}
+    return pl.Schema(
+        {
+            "id": types["id"],
+            "cluster": types["cluster"],
+            **number,
+            "neighbor": types["cluster"],
+            **dict.fromkeys(_FOUND, pl.Float64()),
+            "evaluated": pl.Boolean(),
+            "chosen": pl.Boolean(),
+        }
+    )
+
+
+_FOUND = ("a", "b", "lower", "upper")
+
+
+def _found(means: _Means, sizes: Floats, own: Integers) -> Floats:
+    """Give the columns of _FOUND, NaN where there is no value."""
+    lower, upper = means.silhouettes(sizes[own])
+    if not 2 <= len(sizes) < sizes.sum():
+        # One cluster, or one for each point: scikit-learn refuses.
+        lower = upper = np.full(len(own), np.nan)
+    exact = (means.a_lower == means.a_upper) & ~(means.b_lower < means.b_upper)
+    a, b = (np.where(exact, x, np.nan) for x in (means.a_lower, means.b_lower))
+    return np.column_stack([a, b, lower, upper])
+
+
+def _with_found(
+    rows: pl.DataFrame, found: Floats, keys: pl.Series, neighbors: Integers
+) -> pl.DataFrame:
+    """Add the columns of _FOUND and the neighbour's key; its place among the keys, -1 for none."""
+    places = pl.Series(neighbors).cast(pl.Int64)
+    known = places.set(places < 0, None)
+    columns = [pl.Series(name, found[:, i]).fill_nan(None) for i, name in enumerate(_FOUND)]
+    return rows.hstack([keys.gather(known).alias("neighbor"), *columns])
+
+
+def _evaluated(part: _Partition, distance: _Distance, tolerance: float | None) -> pl.DataFrame:
+    """Give the exact silhouettes of the chosen points of a partition."""
+    clusters, own = _moments(part, distance), part.numbers
+    spread = _spread(part, clusters) if distance.name == "euclidean" else None
+    chosen = part.rows["chosen"].to_numpy()
+    narrow = tolerance is not None and distance.name == "euclidean"
+    found = _candidates(part.x, own, clusters, spread, distance, narrow=narrow)
+    if narrow:
+        lower, upper = found.bounds().silhouettes(clusters.sizes[own])
+        chosen = _needed(upper - lower, part.rows["id"], float(tolerance or 0))
+    means = _exact(part, clusters, found, chosen, distance)
+    neighbors = np.where(means.neighbor < 0, -1, part.starts[means.neighbor])
+    rows = part.rows.with_columns(evaluated=pl.Series(chosen))
+    return _with_found(rows, _found(means, clusters.sizes, own), part.rows["cluster"], neighbors)
+
+
+def _needed(widths: Floats, ids: pl.Series, tolerance: float) -> NDArray[np.bool_]:
+    """Give the fewest points, the widest first, that leave the mean no wider than the tolerance."""
+    places = ids.arg_sort(nulls_last=True).arg_sort().to_numpy()
+    widths = np.nan_to_num(widths)
+    order = np.lexsort((places, -widths))
+    # The width that is left when so many points are evaluated, summed from the narrow end.
+    left = np.append(np.cumsum(widths[order][::-1])[::-1], 0.0)
+    enough = int(np.argmax(left <= tolerance * len(widths)))
+    chosen = np.zeros(len(widths), dtype=bool)
+    chosen[order[:enough]] = True
+    return chosen
+
+
+# ----------------------------------------------------------------------------------------------
+# From the moments: the clusters are worked out at once, and the points stream past them
+# ----------------------------------------------------------------------------------------------
+
+
+class _Group(NamedTuple):
+    """The clusters of one partition, which have the numbers from `start` on."""
+
+    start: int
+    clusters: _Clusters
+    centres: Floats
+    spread: _Spread | None
+
+
+def _streamed(points: _Points, chosen: _Points, method: str) -> pl.LazyFrame:
+    """Give what the moments tell of the points."""
+    table, groups = _groups(points, method)
+    x = points.columns("x")
+    numbers = table.lazy().select(*points.by, "number")
+    rows = chosen.kept.select(*points.by, "id", *x).join(numbers, on=points.by, nulls_equal=True)
+    # Which group each cluster belongs to.
+    sizes = [len(group.centres) for group in groups]
+    group_of = np.repeat(np.arange(len(groups)), sizes)
+
+    def found(batch: pl.DataFrame) -> pl.DataFrame:
+        matrix, own = np.ascontiguousarray(batch.select(x).to_numpy()), batch["number"].to_numpy()
+        values = np.empty((len(own), len(_FOUND)))
+        neighbors = np.empty(len(own), dtype=np.int64)
+        for rows, group in _split(group_of[own], groups):
+            means = _means(matrix[rows], own[rows] - group.start, group, points.distance, method)
+            values[rows] = _found(means, group.clusters.sizes, own[rows] - group.start)
+            neighbors[rows] = np.where(means.neighbor < 0, -1, means.neighbor + group.start)
+        evaluated = pl.Series("evaluated", np.full(len(own), method != "bounds"))
+        named = batch.drop(*x, "number").hstack([evaluated])
+        return _with_found(named, values, table["cluster"], neighbors).select(names)
+
+    types = rows.select(*points.keys).collect_schema() | _schema(points)
+    types = pl.Schema({name: dtype for name, dtype in types.items() if name != "chosen"})
+    names = types.names()
+    return rows.map_batches(
+        found,
+        predicate_pushdown=False,
+        projection_pushdown=False,
+        slice_pushdown=False,
+        streamable=True,
+        schema=types,
+    )
+
+
+def _split(
+    group_of: Integers, groups: Sequence[_Group]
+) -> Iterator[tuple[slice | Integers, _Group]]:
+    """Give the rows of a batch group by group."""
+    if len(groups) == 1:
+        yield slice(None), groups[0]
+        return
+    order = np.argsort(group_of, kind="stable")
+    ends = np.append(np.flatnonzero(np.diff(group_of[order], prepend=-1)), len(order))
+    for start, end in pairwise(ends):
+        yield order[start:end], groups[group_of[order[start]]]
+
+
+def _means(x: Floats, own: Integers, group: _Group, distance: _Distance, method: str) -> _Means:
+    if method == "simplified":
+        return _simplified(x, own, group.clusters.sizes, group.centres, distance)
+    if distance.name in ("sqeuclidean", "cosine"):
+        return _from_squares(x, own, group.clusters, distance)
+    found = _candidates(x, own, group.clusters, group.spread, distance, narrow=True)
+    return found.bounds()
+
+
+def _groups(points: _Points, method: str) -> tuple[pl.DataFrame, list[_Group]]:
+    """Work out the clusters: one row each, with its number, and their moments by partition."""
+    sizes = {"zeros": pl.all_horizontal(x == 0 for x in points.vector("x")).cast(pl.Int64).sum()}
+    zeros = points.kept.group_by(points.by).agg(**sizes)
+    clusters = points.clusters.drop("number").join(zeros, on=points.by, nulls_equal=True)
+    table = points.checked(clusters).sort(points.by, nulls_last=True)
+    found = table.with_row_index("number").with_columns(pl.col("number").cast(pl.Int64))
+    made = found.collect(engine="streaming")
+    parts = made.partition_by([*points.keys], maintain_order=True) if points.keys else [made]
+    groups = [_group(points, part) for part in parts if part.height]
+    if method == "bounds" and points.distance.name == "euclidean":
+        groups = _spread_out(points, made, groups)
+    return made, groups
+
+
+def _group(points: _Points, part: pl.DataFrame) -> _Group:
+    def matrix(prefix: str) -> Floats:
+        return np.ascontiguousarray(part.select(points.columns(prefix)).to_numpy())
+
+    def column(name: str) -> Floats:
+        return part[name].cast(pl.Float64).to_numpy()
+
+    clusters = _Clusters(
+        column("size"), matrix("m"), matrix("v"), column("mean_distance"), column("zeros")
+    )
+    return _Group(part["number"][0], clusters, matrix("c"), None)
+
+
+def _spread_out(points: _Points, table: pl.DataFrame, groups: list[_Group]) -> list[_Group]:
+    """Add the second moments of the squared distances, in one more pass over the points."""
+    x = points.columns("x")
+    numbers = table.lazy().select(*points.by, "number")
+    rows = points.kept.select(*points.by, *x).join(numbers, on=points.by, nulls_equal=True)
+    sums = _SpreadSums(groups, points.dims)
+
+    def added(batch: pl.DataFrame) -> pl.DataFrame:
+        sums.add(batch.select(x).to_numpy(), batch["number"].to_numpy())
+        return batch.select("number").clear()
+
+    rows.map_batches(
+        added,
+        predicate_pushdown=False,
+        projection_pushdown=False,
+        slice_pushdown=False,
+        streamable=True,
+        schema={"number": pl.Int64()},
+    ).collect(engine="streaming")
+    return sums.groups()
+
+
+class _SpreadSums:
+    """Sums of products over the points of each cluster, batch by batch from any thread."""
+
+    def __init__(self, groups: list[_Group], dims: int) -> None:
+        self._groups = groups
+        self._sizes = np.concatenate([np.zeros(0), *(g.clusters.sizes for g in groups)])
+        self._centres = np.concatenate([np.zeros((0, dims)), *(g.clusters.centres for g in groups)])
+        squares = [g.clusters.variances.sum(axis=1) for g in groups]
+        self._squares = np.concatenate([np.zeros(0), *squares])
+        k = len(self._centres)
+        self._sums = _Spread(np.zeros((k, dims, dims)), np.zeros((k, dims)), np.zeros(k))
+        self._lock = Lock()
+
+    def add(self, x: Floats, own: Integers) -> None:
+        order = np.argsort(own, kind="stable")
+        ends = np.append(np.flatnonzero(np.diff(own[order], prepend=-1)), len(order))
+        for start, end in pairwise(ends):
+            number = own[order[start]]
+            y = x[order[start:end]] - self._centres[number]
+            off = np.einsum("ij,ij->i", y, y) - self._squares[number]
+            products = y.T @ y, off @ y, off @ off
+            with self._lock:
+                for total, part in zip(self._sums, products, strict=True):
+                    total[number] += part
+
+    def groups(self) -> list[_Group]:
+        made = []
+        for group in self._groups:
+            own = slice(group.start, group.start + len(group.centres))
+            covariances, skews, tails = (total[own] for total in self._sums)
+            n = self._sizes[own]
+            spread = _Spread(covariances / n[:, None, None], skews / n[:, None], tails / n)
+            made.append(group._replace(spread=spread))
+        return made
+
+
+# ----------------------------------------------------------------------------------------------
+# Scores
+# ----------------------------------------------------------------------------------------------
+
+
+def _scores(points: _Points, options: _Options) -> pl.LazyFrame:
+    """One row a partition: the counts, and the means over its points and over its clusters."""
+    clusters = _of_clusters(points, options)
+    n, mean = pl.col("rows"), pl.col("silhouette")
+    terms = {
+        "rows": n.sum(),
+        "found": pl.len(),
+        "evaluated": pl.col("evaluated").sum(),
+        "mean": (mean * n).sum() / n.sum(),
+        "macro": mean.mean(),
+        "most": mean.max(),
+        "lower": (pl.col("lower") * n).sum() / n.sum(),
+        "upper": (pl.col("upper") * n).sum() / n.sum(),
+    }
+    totals = _left_joined(points, points.row_counts, _totals(points, clusters, terms))
+    scored = (pl.col("n_clusters") >= 2) & (pl.col("n_clusters") < pl.col("n"))
+    return totals.select(
+        *points.keys,
+        *("n", "n_dropped", "n_noise", "n_clusters", "n_singletons"),
+        pl.when(scored).then("evaluated").otherwise(0).cast(pl.Int64).alias("n_evaluated"),
+        **{name: pl.when(scored).then(score) for name, score in _score_terms(options).items()},
+    )
+
+
+def _score_terms(options: _Options) -> Terms:
+    mean = pl.col("mean")
+    # Of a sample, unless it misses a cluster; of bounds there is no one number.
+    some = options.method != "bounds"
+    all_found = pl.lit(some) & (pl.col("found") == pl.col("n_clusters"))
+    limits: dict[str, pl.Expr] = {"lower": pl.col("lower"), "upper": pl.col("upper")}
+    if options.method == "simplified":
+        limits = dict.fromkeys(limits, pl.lit(None, pl.Float64))
+    if options.method == "sample":
+        # Hoeffding's, for a mean of numbers from -1 to 1.
+        reach = sqrt(2 * log(2 / (1 - options.confidence))) / pl.col("rows").cast(pl.Float64).sqrt()
+        reach = pl.when(pl.col("rows") < pl.col("n")).then(reach).otherwise(0.0)
+        limits = {"lower": (mean - reach).clip(-1.0), "upper": (mean + reach).clip(None, 1.0)}
+    return {
+        "silhouette": pl.when(some).then(mean),
+        "silhouette_macro": pl.when(all_found).then("macro"),
+        "silhouette_max": pl.when(all_found).then("most"),
+        "silhouette_lower": limits["lower"],
+        "silhouette_upper": limits["upper"],
+    }
+
+
+def _of_clusters(points: _Points, options: _Options) -> pl.LazyFrame:
+    """One row a cluster: the means of what was found for its points."""
+    lower, upper = pl.col("lower"), pl.col("upper")
+    rows = _silhouettes(points, options).with_columns(silhouette=(lower + upper) / 2)
+    return rows.group_by(points.by).agg(
+        pl.col("a", "b", "silhouette", "lower", "upper").mean(),
+        rows=pl.len().cast(pl.Int64),
+        evaluated=pl.col("evaluated").cast(pl.Int64).sum(),
+    )
+
+
+# ----------------------------------------------------------------------------------------------
+# Tables
+# ----------------------------------------------------------------------------------------------
+
+
+def silhouette_samples(
+    frame: Frame,
+    vector: Vector,
+    cluster: Column,
+    id: Column | None = None,  # noqa: A002 -- the name in SQL
+    *,
+    distance: str = "euclidean",
+    p: float = 2,
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+    weights: Sequence[float] | None = None,
+) -> Frame:
+    """Silhouette."""
+    columns = ("id", "cluster", "neighbor", "a", "b", "silhouette")
+    points = _identified_points(
+        frame, vector, cluster, id, distance, p, partition_by, noise, noise_as, weights, columns
+    )
+    rows = _silhouettes(points, _Options())
+    if id is not None:
+        rows = _checked_ids(points, rows)
+    rows = rows.select(*points.keys, *columns[:-1], pl.col("lower").alias("silhouette"))
+    return points.result(frame, rows, ["id"])
+
+
+def silhouette_clusters(
+    frame: Frame,
+    vector: Vector,
+    cluster: Column,
+    *,
+    distance: str = "euclidean",
+    p: float = 2,
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+    weights: Sequence[float] | None = None,
+) -> Frame:
+    """Silhouette."""
+    columns = ("cluster", "n", "a", "b", "silhouette")
+    points = _identified_points(
+        frame, vector, cluster, None, distance, p, partition_by, noise, noise_as, weights, columns
+    )
+    rows = _of_clusters(points, _Options()).select(
+        *points.by, pl.col("rows").alias("n"), "a", "b", "silhouette"
+    )
+    return points.result(frame, rows, points.by[len(points.keys) :])
+
+
+def silhouette_score(
+    frame: Frame,
+    vector: Vector,
+    cluster: Column,
+    id: Column | None = None,  # noqa: A002 -- the name in SQL
+    *,
+    distance: str = "euclidean",
+    p: float = 2,
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+    weights: Sequence[float] | None = None,
+    method: Method = "exact",
+    tolerance: float | None = None,
+    sample_size: int | None = None,
+    confidence: float = 0.95,
+    random_state: int = 0,
+) -> Frame:
+    """Silhouette."""
+    options = _checked_options(_Options(method, tolerance, sample_size, confidence, random_state))
+    points = _identified_points(
+        frame,
+        vector,
+        cluster,
+        id,
+        distance,
+        p,
+        partition_by,
+        noise,
+        noise_as,
+        weights,
+        _SCORES,
+    )
+    rows = _scores(points, options)
+    if id is not None and method == "sample":
+        rows = _checked_ids(points, rows)
+    return points.result(frame, rows)
+
+
+_SCORES = (
+    *("n", "n_dropped", "n_noise", "n_clusters", "n_singletons", "n_evaluated"),
+    *("silhouette", "silhouette_macro", "silhouette_max", "silhouette_lower", "silhouette_upper"),
+)
+
+
+def _identified_points(
+    frame: pl.DataFrame | pl.LazyFrame,
+    vector: Vector,
+    cluster: Column,
+    key: Column | None,
+    distance: str,
+    p: float,
+    partition_by: Keys,
+    noise: object,
+    noise_as: NoiseAs,
+    weights: Sequence[float] | None,
+    results: Sequence[str],
+) -> _Points:
+    """Check the arguments; the points have an id, by default their number in the frame from 0."""
+    named = [] if key is None else [_checked_column(frame.lazy(), key, "id")]
+    points = _points(
+        frame,
+        vector,
+        cluster,
+        _plain(distance, p),
+        p,
+        "mean",
+        partition_by,
+        noise,
+        noise_as,
+        weights,
+        results,
+        *named,
+    )
+    return points if named else _numbered(points)
+
+
+def _numbered(points: _Points) -> _Points:
+    rows = points.rows.with_row_index("id").with_columns(pl.col("id").cast(pl.Int64))
+    return replace(points, rows=rows)
