@@ -75,6 +75,7 @@ from .set_matching import (
     purity,
     split_join_distance,
 )
+from .silhouette import silhouette_clusters, silhouette_samples, silhouette_score
 
 if TYPE_CHECKING:
     from .dialects import to_sql
@@ -134,6 +135,9 @@ __all__ = [
     "register",
     "rogers_tanimoto_index",
     "russell_rao_index",
+    "silhouette_clusters",
+    "silhouette_samples",
+    "silhouette_score",
     "sokal_sneath_1_index",
     "sokal_sneath_2_index",
     "split_join_distance",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
-from .pairs import CELLS, SINGLE_THREADED, _distances, _Others
+from .pairs import SINGLE_THREADED, _distances, _Others
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -43,6 +43,11 @@ class _Spread(NamedTuple):
     covariances: Floats  # (k, d, d)
     skews: Floats  # (k, d): of |y - c|^2 with y
     tails: Floats  # (k,): variance of |y - c|^2
+
+    @property
+    def reaches(self) -> Floats:
+        """The largest variance of a cluster in any direction."""
+        return np.asarray(np.linalg.eigvalsh(self.covariances)[:, -1])
 
 
 class _Clusters(NamedTuple):
@@ -144,23 +149,59 @@ def _exact_means(x: Floats, clusters: _Clusters, distance: _Distance) -> Floats:
     return halves
 
 
-def _bounds(x: Floats, clusters: _Clusters, distance: _Distance) -> tuple[Floats, Floats]:
-    """Give bounds of the mean distances.
+class _Bounds:
+    """Bounds of the mean distances to all clusters.
 
     A norm of means is no more than the mean of norms (Jensen), and no distance is more than the
     detour over the centre.
     """
-    if distance.name == "euclidean":
-        squares = _Others(clusters.centres, distance).squares(x)
-        reach = squares.max(axis=1)
-        slack = SLACK * (reach[:, None] + clusters.variances.sum(axis=1))
-        upper = np.sqrt(squares + clusters.variances.sum(axis=1) + slack)
-        return np.sqrt(np.maximum(squares - slack, 0.0)), upper
-    if distance.name == "cityblock":
-        return _cityblock_bounds(x, clusters)
-    to_centre = _distances(x, clusters.centres, distance)
-    lower = np.maximum(to_centre, clusters.widths - to_centre)
-    return lower * (1 - SLACK), (to_centre + clusters.widths) * (1 + SLACK)
+
+    def __init__(self, clusters: _Clusters, spread: _Spread | None, distance: _Distance) -> None:
+        self._clusters = clusters
+        self._spread = spread
+        self._reaches = None if spread is None else spread.reaches
+        self._distance = distance
+        self._centres = _Others(clusters.centres, distance)
+
+    def of(self, x: Floats) -> tuple[Floats, Floats]:
+        if self._distance.name == "euclidean":
+            return self._euclidean(x)
+        if self._distance.name == "cityblock":
+            return _cityblock_bounds(x, self._clusters)
+        widths = self._clusters.widths
+        to_centre = self._centres.distances(x)
+        lower = np.maximum(to_centre, widths - to_centre)
+        return lower * (1 - SLACK), (to_centre + widths) * (1 + SLACK)
+
+    def _euclidean(self, x: Floats) -> tuple[Floats, Floats]:
+        squares = self._centres.squares(x)
+        variances = self._clusters.variances.sum(axis=1)
+        slack = SLACK * (squares.max(axis=1, keepdims=True) + variances)
+        mean = squares + variances
+        lower = np.sqrt(np.maximum(squares - slack, 0.0))
+        if self._spread is not None and self._reaches is not None:
+            variance = self._spread.tails + 4 * (self._reaches * squares - self._cross(x))
+            lower = np.maximum(lower, _lower(mean, variance))
+        mean += slack
+        return lower, np.sqrt(mean, out=mean)
+
+    def _cross(self, x: Floats) -> Floats:
+        """Give (x - c) times the skew of a cluster, less what rounding may have added."""
+        assert self._spread is not None
+        skews, centres = self._spread.skews, self._clusters.centres
+        cross = x @ skews.T - np.einsum("ij,ij->i", centres, skews)
+        sizes = np.linalg.norm(x, axis=1)[:, None] + np.linalg.norm(centres, axis=1)
+        return np.asarray(cross - 1e-14 * sizes * np.linalg.norm(skews, axis=1))
+
+
+def _lower(mean: Floats, variance: Floats) -> Floats:
+    """Give a lower bound of the mean of sqrt(Z), from the mean and the variance of Z.
+
+    sqrt(t) >= 1 + (t-1)/2 - (t-1)^2/2 at t = Z / mean; a variance that is too large does no harm.
+    """
+    safe = np.where(mean > 0, mean, 1.0)
+    variance = variance + SLACK * safe * safe
+    return np.asarray(np.sqrt(mean) * (1 - SLACK - variance / (2 * safe * safe)))
 
 
 def _cityblock_bounds(x: Floats, clusters: _Clusters) -> tuple[Floats, Floats]:
@@ -178,22 +219,12 @@ def _cityblock_bounds(x: Floats, clusters: _Clusters) -> tuple[Floats, Floats]:
 
 
 def _refined(x: Floats, number: int, clusters: _Clusters, spread: _Spread) -> Floats:
-    """Give a better lower bound of the mean distances to one cluster.
-
-    With Z = |x - y|^2 of mean m and variance s over the cluster, sqrt(t) >= 1 + (t-1)/2 - (t-1)^2/2
-    at t = Z / m gives sqrt(m) (1 - s / (2 m^2)).
-    """
+    """Give a better lower bound of the mean distances to one cluster."""
     off = x - clusters.centres[number]
     squares = np.einsum("ij,ij->i", off, off)
-    mean = squares + clusters.variances[number].sum()
-    variance = (
-        spread.tails[number]
-        + 4 * np.einsum("ij,ij->i", off @ spread.covariances[number], off)
-        - 4 * off @ spread.skews[number]
-    )
-    safe = np.where(mean > 0, mean, 1.0)
-    bound = np.sqrt(mean) * (1 - variance * (1 + SLACK) / (2 * safe * safe))
-    return np.asarray(np.maximum(np.sqrt(squares), bound) - SLACK * np.sqrt(mean))
+    across = np.einsum("ij,ij->i", off @ spread.covariances[number], off)
+    variance = spread.tails[number] + 4 * (across - off @ spread.skews[number])
+    return _lower(squares + clusters.variances[number].sum(), variance)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -278,14 +309,14 @@ def _candidates(
 
     The bounds are as narrow as can be, or only where that can leave out a cluster.
     """
-    step = max(1, CELLS // len(clusters.sizes))
-    starts = range(0, len(x), step)
+    bounds = _Bounds(clusters, spread, distance)
+    step = max(16, SINGLE_THREADED // clusters.centres.size)
 
     def bounded(start: int) -> _Candidates:
         rows = slice(start, start + step)
-        return _block_candidates(x[rows], own[rows], start, clusters, distance)
+        return _block_candidates(x[rows], own[rows], start, bounds)
 
-    blocks = _in_threads(bounded, starts)
+    blocks = _in_threads(bounded, range(0, max(1, len(x)), step))
     found = _Candidates(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
     if spread is not None:
         found = _refined_candidates(found, x, own, clusters, spread, narrow=narrow)
@@ -296,10 +327,8 @@ def _candidates(
     return found._replace(a_lower=a_lower, a_upper=a_upper)
 
 
-def _block_candidates(
-    x: Floats, own: Integers, start: int, clusters: _Clusters, distance: _Distance
-) -> _Candidates:
-    lower, upper = _bounds(x, clusters, distance)
+def _block_candidates(x: Floats, own: Integers, start: int, bounds: _Bounds) -> _Candidates:
+    lower, upper = bounds.of(x)
     a_lower, a_upper = _taken(lower, own), _taken(upper, own)
     least = upper.min(axis=1)
     point, cluster = np.nonzero((lower <= least[:, None]) & np.isfinite(lower))

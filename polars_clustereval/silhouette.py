@@ -477,7 +477,78 @@ def silhouette_samples(
     noise_as: NoiseAs = "cluster",
     weights: Sequence[float] | None = None,
 ) -> Frame:
-    """Silhouette."""
+    """Silhouette of each point: how much nearer it is to its own cluster than to the next one.
+
+    s = (b - a) / max(a, b) with a the mean distance to the other points of its cluster and b the
+    least mean distance to the points of another cluster. Range [-1, 1], best 1.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The points to evaluate, one a row. The distances
+        'sqeuclidean' and 'cosine' need the clusters' moments alone: these are worked out when the
+        function is called, and the points of a LazyFrame stream past them. For the others the
+        points are in memory when the result is collected.
+    vector : str, Expr, selector or sequence of str and Expr
+        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
+        where it is NULL (of several columns: all are) are left out.
+    cluster : str or Expr
+        The cluster assigned to a point. Rows where it is NULL are left out.
+    id : str or Expr, optional
+        What to call a point; by default its number in the frame, from 0.
+    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
+        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
+    p : float
+        Order of the minkowski distance, at least 1.
+    partition_by : str or sequence of str, optional
+        Columns whose groups are evaluated each on its own. A NULL makes a group too.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Whether noise is an ordinary cluster, is left out, or is a cluster of its own in each row.
+    weights : sequence of float, optional
+        A number > 0 for each dimension, as in scipy; not for chebyshev.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The kind that was given, sorted by partition and id: the partition columns, id, cluster,
+        neighbor (the nearest other cluster, the lowest of equals), a, b and silhouette. A point
+        alone in its cluster has a = 0 and silhouette 0, and so has one with a = b = 0. With one
+        cluster neighbor, b and silhouette are NULL; silhouette is too where every point is a
+        cluster. Noise points counted as singletons have cluster NULL.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist, vector holds no numbers, noise has no value in the type of
+        cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
+        or infinite, vectors differ in length, or an id occurs twice in a partition.
+
+    Notes
+    -----
+    The means of squared distances follow from the moments of the clusters, those of cityblock from
+    sorted running sums. For the others certified bounds leave out the clusters that cannot be the
+    nearest other, and the distances to all points of the rest are worked out.
+    In SQL: ``FROM clustereval.silhouette_samples(tbl, [x, y], cluster)``.
+
+    References
+    ----------
+    Rousseeuw (1987), Silhouettes: a graphical aid to the interpretation and validation of cluster
+    analysis, doi:10.1016/0377-0427(87)90125-7. Gaido (2023), Distributed Silhouette Algorithm,
+    arXiv:2303.14102, for the squared distances.
+
+    Examples
+    --------
+    The third point lies between the clusters:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> points = pl.DataFrame({"x": [0, 1, 5, 9, 8], "cluster": ["a", "a", "a", "b", "b"]})
+    >>> ce.silhouette_samples(points, ["x"], "cluster").select("id", "a", "b", "silhouette").rows()
+    [(0, 3.0, 8.5, 0.6470588235294118), (1, 2.5, 7.5, 0.6666666666666666), (2, 4.5, 3.5, \
+-0.2222222222222222), (3, 1.0, 7.0, 0.8571428571428571), (4, 1.0, 6.0, 0.8333333333333334)]
+    """
     columns = ("id", "cluster", "neighbor", "a", "b", "silhouette")
     points = _identified_points(
         frame, vector, cluster, id, distance, p, partition_by, noise, noise_as, weights, columns
@@ -501,7 +572,67 @@ def silhouette_clusters(
     noise_as: NoiseAs = "cluster",
     weights: Sequence[float] | None = None,
 ) -> Frame:
-    """Silhouette."""
+    """Mean silhouette of each cluster.
+
+    Range [-1, 1], best 1; a cluster below the others holds points that lie nearer to another one.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The points to evaluate, one a row. The distances
+        'sqeuclidean' and 'cosine' need the clusters' moments alone: these are worked out when the
+        function is called, and the points of a LazyFrame stream past them. For the others the
+        points are in memory when the result is collected.
+    vector : str, Expr, selector or sequence of str and Expr
+        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
+        where it is NULL (of several columns: all are) are left out.
+    cluster : str or Expr
+        The cluster assigned to a point. Rows where it is NULL are left out.
+    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
+        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
+    p : float
+        Order of the minkowski distance, at least 1.
+    partition_by : str or sequence of str, optional
+        Columns whose groups are evaluated each on its own. A NULL makes a group too.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Whether noise is an ordinary cluster, is left out, or is a cluster of its own in each row.
+    weights : sequence of float, optional
+        A number > 0 for each dimension, as in scipy; not for chebyshev.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The kind that was given, sorted by partition and cluster: the partition columns, cluster, n
+        points, and the means of a, b and silhouette over them; see silhouette_samples. With
+        noise_as 'singletons' each noise point has a row of its own, cluster NULL.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist, vector holds no numbers, noise has no value in the type of
+        cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
+        or infinite, or vectors differ in length.
+
+    Notes
+    -----
+    In SQL: ``FROM clustereval.silhouette_clusters(tbl, [x, y], cluster)``.
+
+    References
+    ----------
+    Rousseeuw (1987), Silhouettes: a graphical aid to the interpretation and validation of cluster
+    analysis, doi:10.1016/0377-0427(87)90125-7. Gaido (2023), Distributed Silhouette Algorithm,
+    arXiv:2303.14102, for the squared distances.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> points = pl.DataFrame({"x": [0, 1, 5, 9, 8], "cluster": ["a", "a", "a", "b", "b"]})
+    >>> ce.silhouette_clusters(points, ["x"], "cluster").select("cluster", "n", "a", "b").rows()
+    [('a', 3, 3.3333333333333335, 6.5), ('b', 2, 1.0, 6.5)]
+    """
     columns = ("cluster", "n", "a", "b", "silhouette")
     points = _identified_points(
         frame, vector, cluster, None, distance, p, partition_by, noise, noise_as, weights, columns
@@ -530,7 +661,106 @@ def silhouette_score(
     confidence: float = 0.95,
     random_state: int = 0,
 ) -> Frame:
-    """Silhouette."""
+    """Mean silhouette of a clustering: exact, from the centres, between bounds or from a sample.
+
+    Range [-1, 1], best 1.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The points to evaluate, one a row. The distances
+        'sqeuclidean' and 'cosine' need the clusters' moments alone: these are worked out when the
+        function is called, and the points of a LazyFrame stream past them. For the others the
+        points are in memory when the result is collected.
+    vector : str, Expr, selector or sequence of str and Expr
+        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
+        where it is NULL (of several columns: all are) are left out.
+    cluster : str or Expr
+        The cluster assigned to a point. Rows where it is NULL are left out.
+    id : str or Expr, optional
+        What to call a point, by whose order a sample is drawn; by default its number in the frame,
+        from 0.
+    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
+        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
+    p : float
+        Order of the minkowski distance, at least 1.
+    partition_by : str or sequence of str, optional
+        Columns whose groups are evaluated each on its own. A NULL makes a group too.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Whether noise is an ordinary cluster, is left out, or is a cluster of its own in each row.
+    weights : sequence of float, optional
+        A number > 0 for each dimension, as in scipy; not for chebyshev.
+    method : {'exact', 'simplified', 'bounds', 'sample'}
+        The exact mean distances; the distances to the centres in their place; certified bounds of
+        the exact score from the clusters' moments, with no distance of two points worked out; or
+        the exact silhouettes of some points. The second and third stream.
+    tolerance : float, optional
+        With method 'exact': how wide the interval from silhouette_lower to silhouette_upper may be.
+        Of the distance 'euclidean' only the points that this takes are evaluated, those of the
+        widest bounds first; the others count with the middle of their bounds. Other distances are
+        always exact.
+    sample_size : int, optional
+        With method 'sample': how many points are evaluated, against all points; all of them if
+        there are fewer.
+    confidence : float
+        With method 'sample': the probability, between 0 and 1, that silhouette_lower and
+        silhouette_upper enclose the exact score.
+    random_state : int
+        With method 'sample': which points are drawn. Every engine draws the same.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The kind that was given, one row a partition, sorted: the partition columns; n points,
+        n_dropped and n_noise rows, n_clusters, n_singletons; n_evaluated, the points whose exact
+        silhouette went in; silhouette, the mean over the points; silhouette_macro, the mean over
+        the clusters of their means, and silhouette_max, the largest of these; silhouette_lower and
+        silhouette_upper, which enclose the exact mean. Method 'exact' has silhouette for both,
+        'simplified' NULL; 'bounds' has NULL for the three means, and 'sample' for the last two of
+        them if a cluster is missed. Scores are NULL where there are fewer than 2 clusters, or as
+        many as points.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist, vector holds no numbers, noise has no value in the type of
+        cluster, an option is unknown or out of its range, or goes with another method; when the
+        result is collected, if a coordinate is NULL, NaN or infinite, vectors differ in length, or
+        an id that decides on a sample occurs twice in a partition.
+
+    Notes
+    -----
+    The means of squared distances follow from the moments of the clusters, those of cityblock from
+    sorted running sums. For the others certified bounds leave out the clusters that cannot be the
+    nearest other, and the distances to all points of the rest are worked out.
+    The limits of a sample are Hoeffding's, sqrt(2 ln(2 / (1 - confidence)) / sample_size) around
+    the mean. Both numbers of a sampled silhouette are exact, so its mean is unbiased: unlike
+    scikit-learn's, which looks for neighbours in the sample alone.
+    In SQL: ``FROM clustereval.silhouette_score(tbl, [x, y], cluster)``.
+
+    References
+    ----------
+    Rousseeuw (1987), Silhouettes: a graphical aid to the interpretation and validation of cluster
+    analysis, doi:10.1016/0377-0427(87)90125-7. Gaido (2023), Distributed Silhouette Algorithm,
+    arXiv:2303.14102, for the squared distances.
+    Hruschka, de Castro and Campello (2004), Evolutionary algorithms for clustering gene-expression
+    data, for method 'simplified'. Hoeffding (1963), Probability
+    inequalities for sums of bounded random variables, doi:10.1080/01621459.1963.10500830.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> points = pl.DataFrame({"x": [0, 1, 5, 9, 8], "cluster": ["a", "a", "a", "b", "b"]})
+    >>> score = ce.silhouette_score(points, ["x"], "cluster")
+    >>> score.select("n_evaluated", pl.col("silhouette").round(4)).rows()
+    [(5, 0.5564)]
+    >>> bounds = ce.silhouette_score(points, ["x"], "cluster", method="bounds")
+    >>> bounds.select(pl.col("silhouette_lower", "silhouette_upper").round(4)).rows()
+    []
+    """
     options = _checked_options(_Options(method, tolerance, sample_size, confidence, random_state))
     points = _identified_points(
         frame,
