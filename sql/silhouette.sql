@@ -91,7 +91,8 @@ CREATE OR REPLACE MACRO clustereval._sums_path(distance, p) AS
 
 -- One row a cluster that has points: its number, its size, its mean, and how far its points lie from
 -- it. A coordinate that does not vary has its very value as mean, or rounding would part equal points.
--- __ce_spread is the mean squared distance to the mean, __ce_slip what rounding may have moved it by.
+-- __ce_spread is the mean squared distance to the mean, __ce_slip what rounding may have moved that by,
+-- __ce_origin a point of the partition from which its coordinates are small.
 CREATE OR REPLACE MACRO clustereval._silhouette_clusters(
   __ce_points, __ce_coordinates, __ce_spreads, distance
 ) AS TABLE
@@ -144,6 +145,7 @@ CREATE OR REPLACE MACRO clustereval._silhouette_clusters(
     clustereval._directed(__ce_mean, distance) AS __ce_centre,
     CASE WHEN __ce_spread = 0 THEN 0.0 ELSE 4e-15 * clustereval._norm(__ce_mean) END AS __ce_slip,
     MIN(__ce_number) OVER (PARTITION BY __ce_partition) AS __ce_lead,
+    first_value(__ce_mean) OVER (PARTITION BY __ce_partition ORDER BY __ce_number) AS __ce_origin,
     COUNT(*) OVER (PARTITION BY __ce_partition) AS __ce_k,
     CAST(SUM(__ce_n) OVER (PARTITION BY __ce_partition) AS BIGINT) AS __ce_total
   FROM __ce_numbered;
@@ -401,7 +403,7 @@ CREATE OR REPLACE MACRO clustereval._limited(
     FROM __ce_bounded
   )
   SELECT
-    __ce_row, __ce_point, __ce_number, __ce_target, __ce_limit, __ce_lower, __ce_u,
+    __ce_row, __ce_number, __ce_target, __ce_lower,
     clustereval._upper_bound(
       __ce_point, __ce_mean, __ce_variances, __ce_spread, __ce_u, __ce_mean_distance, __ce_slip,
       plain_distance
@@ -415,9 +417,7 @@ CREATE OR REPLACE MACRO clustereval._shapes(__ce_rows, __ce_clusters) AS TABLE
   WITH __ce_centred AS NOT MATERIALIZED (
     SELECT
       __ce_c.__ce_number, __ce_c.__ce_n, __ce_c.__ce_spread,
-      list_transform(
-        __ce_x.__ce_point, lambda __ce_v, __ce_i: __ce_v - __ce_c.__ce_mean[__ce_i]
-      ) AS __ce_z
+      clustereval._minus(__ce_x.__ce_point, __ce_c.__ce_mean) AS __ce_z
     FROM query_table(__ce_rows) AS __ce_x
     JOIN query_table(__ce_clusters) AS __ce_c ON __ce_c.__ce_number = __ce_x.__ce_number
     WHERE __ce_c.__ce_n > 1
@@ -471,34 +471,142 @@ CREATE OR REPLACE MACRO clustereval._narrowed_bound(m, variance, slip) AS
     )
   END;
 
--- The rows of _limited with the better bounds, of euclidean distances, and without the clusters that
--- these rule out.
-CREATE OR REPLACE MACRO clustereval._narrowed(__ce_limited, __ce_clusters, __ce_shapes) AS TABLE
-  WITH __ce_shaped AS NOT MATERIALIZED (
+-- The matrix M costs as many steps as it has entries. At the cost of one more distance, a bound of that
+-- variance rules out most clusters first: 4 u'Du + 4 |rest| |u|^2 - 4 u.K + W, with the diagonal D of
+-- the covariances of z, the length of all other covariances, K those with |z|^2 and W its variance.
+-- All but |u|^2 is linear in the coordinates of x and their squares (__ce_slopes, __ce_base).
+CREATE OR REPLACE MACRO clustereval._screens(__ce_shapes, __ce_clusters) AS TABLE
+  WITH __ce_parts AS (
     SELECT
-      __ce_x.*,
-      __ce_c.__ce_slip,
-      __ce_x.__ce_u * __ce_x.__ce_u + __ce_c.__ce_spread AS __ce_m,
-      list_append(list_transform(
-        __ce_x.__ce_point, lambda __ce_v, __ce_i: -2 * (__ce_v - __ce_c.__ce_mean[__ce_i])
-      ), 1.0) AS __ce_w,
-      __ce_s.__ce_matrix
-    FROM query_table(__ce_limited) AS __ce_x
+      __ce_s.__ce_number,
+      clustereval._minus(__ce_c.__ce_mean, __ce_c.__ce_origin) AS __ce_c,
+      list_transform(
+        __ce_s.__ce_matrix[:-2], lambda __ce_line, __ce_i: __ce_line[__ce_i]
+      ) AS __ce_d,
+      list_sum(list_transform(
+        __ce_s.__ce_matrix[:-2],
+        lambda __ce_line, __ce_i: list_sum(list_transform(
+          __ce_line[:-2],
+          lambda __ce_v, __ce_j: CASE WHEN __ce_j = __ce_i THEN 0.0 ELSE __ce_v * __ce_v END
+        ))
+      )) AS __ce_squares,
+      __ce_s.__ce_matrix[-1][:-2] AS __ce_k,
+      __ce_s.__ce_matrix[-1][-1] AS __ce_w
+    FROM query_table(__ce_shapes) AS __ce_s
+    JOIN query_table(__ce_clusters) AS __ce_c ON __ce_c.__ce_number = __ce_s.__ce_number
+  ),
+  __ce_listed AS (
+    SELECT
+      __ce_number, __ce_squares, __ce_w,
+      list_concat(
+        list_transform(__ce_d, lambda __ce_v: 4 * __ce_v),
+        list_transform(
+          __ce_d, lambda __ce_v, __ce_i: -8 * __ce_v * __ce_c[__ce_i] - 4 * __ce_k[__ce_i]
+        )
+      ) AS __ce_slopes,
+      list_sum(list_transform(
+        __ce_d, lambda __ce_v, __ce_i: 4 * __ce_v * __ce_c[__ce_i] * __ce_c[__ce_i]
+      )) AS __ce_square,
+      4 * list_inner_product(__ce_c, __ce_k) AS __ce_product,
+      4 * clustereval._norm(__ce_c) * clustereval._norm(__ce_k) AS __ce_size
+    FROM __ce_parts
+  )
+  SELECT
+    __ce_number, __ce_slopes,
+    __ce_square + __ce_product + __ce_w
+      + 1e-12 * (__ce_square + __ce_size + __ce_w) AS __ce_base,
+    4 * sqrt(__ce_squares) * (1 + 1e-12) AS __ce_rest,
+    1e-15 * len(__ce_slopes) * clustereval._norm(__ce_slopes) AS __ce_slope_slip
+  FROM __ce_listed;
+
+-- One row for each query and each cluster that the cheaper bounds leave, of euclidean distances.
+CREATE OR REPLACE MACRO clustereval._screened(
+  __ce_queries, __ce_clusters, __ce_limits, __ce_screens
+) AS TABLE
+  WITH __ce_centred AS NOT MATERIALIZED (
+    SELECT
+      __ce_q.__ce_row, __ce_q.__ce_point, __ce_q.__ce_number, __ce_q.__ce_lead, __ce_l.__ce_limit,
+      clustereval._minus(__ce_q.__ce_point, __ce_c.__ce_origin) AS __ce_x
+    FROM query_table(__ce_queries) AS __ce_q
+    LEFT JOIN query_table(__ce_limits) AS __ce_l ON __ce_l.__ce_row = __ce_q.__ce_row
+    JOIN query_table(__ce_clusters) AS __ce_c ON __ce_c.__ce_number = __ce_q.__ce_lead
+  ),
+  __ce_featured AS NOT MATERIALIZED (
+    SELECT
+      *,
+      list_concat(list_transform(__ce_x, lambda __ce_v: __ce_v * __ce_v), __ce_x) AS __ce_features
+    FROM __ce_centred
+  ),
+  __ce_measured_features AS MATERIALIZED (
+    SELECT * EXCLUDE (__ce_x), clustereval._norm(__ce_features) AS __ce_length FROM __ce_featured
+  ),
+  __ce_bounded AS NOT MATERIALIZED (
+    SELECT
+      __ce_q.*,
+      __ce_c.__ce_number AS __ce_target,
+      __ce_c.__ce_spread, __ce_c.__ce_slip,
+      __ce_s.__ce_slopes, __ce_s.__ce_base, __ce_s.__ce_rest, __ce_s.__ce_slope_slip,
+      list_distance(__ce_q.__ce_point, __ce_c.__ce_mean) AS __ce_u
+    FROM __ce_measured_features AS __ce_q
+    JOIN query_table(__ce_clusters) AS __ce_c ON __ce_c.__ce_lead = __ce_q.__ce_lead
+    LEFT JOIN query_table(__ce_screens) AS __ce_s ON __ce_s.__ce_number = __ce_c.__ce_number
+  )
+  SELECT __ce_row, __ce_number, __ce_target
+  FROM __ce_bounded
+  WHERE CASE
+    WHEN __ce_target = __ce_number THEN TRUE
+    WHEN clustereval._lowered(__ce_u, __ce_slip) > __ce_limit THEN FALSE
+    WHEN __ce_slopes IS NULL THEN TRUE
+    ELSE clustereval._narrowed_bound(
+      __ce_u * __ce_u + __ce_spread,
+      list_inner_product(__ce_features, __ce_slopes) + __ce_base + __ce_rest * __ce_u * __ce_u
+        + __ce_slope_slip * __ce_length,
+      __ce_slip
+    ) <= __ce_limit
+  END;
+
+-- The clusters that are left with their bounds, and without those that the best bound rules out.
+CREATE OR REPLACE MACRO clustereval._narrowed(
+  __ce_queries, __ce_clusters, __ce_limits, __ce_shapes, __ce_screened
+) AS TABLE
+  WITH __ce_measured AS NOT MATERIALIZED (
+    SELECT
+      __ce_x.__ce_row, __ce_x.__ce_number, __ce_x.__ce_target, __ce_l.__ce_limit,
+      __ce_c.__ce_spread, __ce_c.__ce_slip,
+      list_distance(__ce_q.__ce_point, __ce_c.__ce_mean) AS __ce_u,
+      __ce_s.__ce_matrix,
+      -- a column of its own: in the lambda that uses it, it would be worked out for every line
+      list_append(
+        list_transform(
+          __ce_q.__ce_point, lambda __ce_v, __ce_i: -2 * (__ce_v - __ce_c.__ce_mean[__ce_i])
+        ),
+        1.0
+      ) AS __ce_w
+    FROM query_table(__ce_screened) AS __ce_x
+    JOIN query_table(__ce_queries) AS __ce_q ON __ce_q.__ce_row = __ce_x.__ce_row
+    LEFT JOIN query_table(__ce_limits) AS __ce_l ON __ce_l.__ce_row = __ce_x.__ce_row
     JOIN query_table(__ce_clusters) AS __ce_c ON __ce_c.__ce_number = __ce_x.__ce_target
     LEFT JOIN query_table(__ce_shapes) AS __ce_s ON __ce_s.__ce_number = __ce_x.__ce_target
   ),
   __ce_bounded AS NOT MATERIALIZED (
     SELECT
-      __ce_row, __ce_point, __ce_number, __ce_target, __ce_limit, __ce_upper,
-      CASE
-        WHEN __ce_matrix IS NULL THEN __ce_lower
-        ELSE GREATEST(__ce_lower, clustereval._narrowed_bound(
-          __ce_m, clustereval._quadratic_form(__ce_w, __ce_matrix), __ce_slip
-        ))
-      END AS __ce_lower
-    FROM __ce_shaped
+      __ce_row, __ce_number, __ce_target, __ce_limit,
+      GREATEST(
+        clustereval._lowered(__ce_u, __ce_slip),
+        CASE
+          WHEN __ce_matrix IS NOT NULL
+          THEN clustereval._narrowed_bound(
+            __ce_u * __ce_u + __ce_spread, clustereval._quadratic_form(__ce_w, __ce_matrix),
+            __ce_slip
+          )
+        END
+      ) AS __ce_lower,
+      clustereval._raised(sqrt(__ce_u * __ce_u + __ce_spread), __ce_slip) AS __ce_upper
+    FROM __ce_measured
   )
-  SELECT * FROM __ce_bounded WHERE __ce_target = __ce_number OR __ce_lower <= __ce_limit;
+  SELECT __ce_row, __ce_number, __ce_target, __ce_lower, __ce_upper
+  FROM __ce_bounded
+  WHERE __ce_target = __ce_number OR __ce_lower <= __ce_limit;
 
 -- One row a query: the bounds of a and b.
 CREATE OR REPLACE MACRO clustereval._bound_silhouettes(__ce_bounds, __ce_clusters) AS TABLE
@@ -536,14 +644,43 @@ CREATE OR REPLACE MACRO clustereval._targets(__ce_bounds) AS TABLE
   FROM query_table(__ce_bounds)
   GROUP BY __ce_row;
 
--- By measuring every distance. The members of a cluster are a few long lists, and a join on a condition
--- that is no equality hands them on without a copy: half the time of a join on equal numbers. That has
--- to look at every list for each query, though, so where there are many small clusters numbers are
--- joined after all.
+-- TRUE where queries and lists had better be joined on a condition that is no equality, which hands the
+-- lists on without a copy, but looks at every list for each query: not where clusters are small and many.
+CREATE OR REPLACE MACRO clustereval._few_clusters(__ce_clusters) AS TABLE
+  SELECT SUM(ceil(__ce_n / 512.0)) <= 4 * SUM(pow(__ce_n, 2)) / SUM(__ce_n) + 64 AS __ce_few
+  FROM query_table(__ce_clusters);
+
+-- Queries with the numbers of their targets, as lists where clusters are few and as rows where not.
+CREATE OR REPLACE MACRO clustereval._listed_queries(
+  __ce_queries, __ce_targets, __ce_way
+) AS TABLE
+  SELECT
+    __ce_q.__ce_row, __ce_q.__ce_point, __ce_q.__ce_number, __ce_t.__ce_targets
+  FROM query_table(__ce_queries) AS __ce_q
+  JOIN query_table(__ce_targets) AS __ce_t ON __ce_t.__ce_row = __ce_q.__ce_row
+  JOIN query_table(__ce_way) AS __ce_w ON __ce_w.__ce_few;
+CREATE OR REPLACE MACRO clustereval._single_queries(
+  __ce_queries, __ce_targets, __ce_way
+) AS TABLE
+  SELECT
+    __ce_q.__ce_row, __ce_q.__ce_point, __ce_q.__ce_number,
+    unnest(__ce_t.__ce_targets) AS __ce_target
+  FROM query_table(__ce_queries) AS __ce_q
+  JOIN query_table(__ce_targets) AS __ce_t ON __ce_t.__ce_row = __ce_q.__ce_row
+  JOIN query_table(__ce_way) AS __ce_w ON NOT __ce_w.__ce_few;
+
+-- By measuring every distance, with the members of a cluster in a few long lists (see _few_clusters).
 CREATE OR REPLACE MACRO clustereval._measured_sums(
   __ce_queries, __ce_rows, __ce_clusters, __ce_targets, plain_distance, p
 ) AS TABLE
-  WITH __ce_numbered AS (
+  WITH __ce_way AS MATERIALIZED (SELECT * FROM clustereval._few_clusters(__ce_clusters)),
+  __ce_listed AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._listed_queries(__ce_queries, __ce_targets, __ce_way)
+  ),
+  __ce_single_ones AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._single_queries(__ce_queries, __ce_targets, __ce_way)
+  ),
+  __ce_numbered AS (
     SELECT
       __ce_number, __ce_point,
       (row_number() OVER (PARTITION BY __ce_number) - 1) // 512 AS __ce_chunk
@@ -554,40 +691,21 @@ CREATE OR REPLACE MACRO clustereval._measured_sums(
     FROM __ce_numbered
     GROUP BY __ce_number, __ce_chunk
   ),
-  __ce_way AS MATERIALIZED (
-    SELECT SUM(ceil(__ce_n / 512.0)) <= 4 * SUM(pow(__ce_n, 2)) / SUM(__ce_n) + 64 AS __ce_few
-    FROM query_table(__ce_clusters)
-  ),
-  __ce_asked AS MATERIALIZED (
-    SELECT __ce_q.__ce_row, __ce_q.__ce_point, __ce_t.__ce_number, __ce_t.__ce_targets
-    FROM query_table(__ce_queries) AS __ce_q
-    JOIN query_table(__ce_targets) AS __ce_t ON __ce_t.__ce_row = __ce_q.__ce_row
-  ),
-  __ce_asked_few AS (
-    SELECT __ce_a.* FROM __ce_asked AS __ce_a JOIN __ce_way AS __ce_w ON __ce_w.__ce_few
-  ),
-  __ce_asked_many AS (
-    SELECT
-      __ce_a.__ce_row, __ce_a.__ce_point, __ce_a.__ce_number,
-      unnest(__ce_a.__ce_targets) AS __ce_target
-    FROM __ce_asked AS __ce_a
-    JOIN __ce_way AS __ce_w ON NOT __ce_w.__ce_few
-  ),
   __ce_sums AS NOT MATERIALIZED (
     SELECT
-      __ce_a.__ce_row, __ce_a.__ce_number, __ce_m.__ce_number AS __ce_target,
+      __ce_q.__ce_row, __ce_q.__ce_number, __ce_m.__ce_number AS __ce_target,
       list_sum(list_transform(
         __ce_m.__ce_list,
-        lambda __ce_y: clustereval._apart(__ce_a.__ce_point, __ce_y, plain_distance, p)
+        lambda __ce_y: clustereval._apart(__ce_q.__ce_point, __ce_y, plain_distance, p)
       )) AS __ce_sum
-    FROM __ce_asked_few AS __ce_a
-    JOIN __ce_members AS __ce_m ON list_contains(__ce_a.__ce_targets, __ce_m.__ce_number)
+    FROM __ce_listed AS __ce_q
+    JOIN __ce_members AS __ce_m ON list_contains(__ce_q.__ce_targets, __ce_m.__ce_number)
     UNION ALL
     SELECT
-      __ce_a.__ce_row, __ce_a.__ce_number, __ce_a.__ce_target,
-      clustereval._apart(__ce_a.__ce_point, __ce_x.__ce_point, plain_distance, p)
-    FROM __ce_asked_many AS __ce_a
-    JOIN query_table(__ce_rows) AS __ce_x ON __ce_x.__ce_number = __ce_a.__ce_target
+      __ce_q.__ce_row, __ce_q.__ce_number, __ce_q.__ce_target,
+      clustereval._apart(__ce_q.__ce_point, __ce_x.__ce_point, plain_distance, p)
+    FROM __ce_single_ones AS __ce_q
+    JOIN query_table(__ce_rows) AS __ce_x ON __ce_x.__ce_number = __ce_q.__ce_target
   )
   SELECT
     __ce_row, __ce_number, __ce_target,
@@ -682,9 +800,15 @@ CREATE OR REPLACE MACRO clustereval._bounds(
   __ce_limited AS NOT MATERIALIZED (
     SELECT * FROM clustereval._limited(__ce_queries, __ce_clusters, __ce_limits, plain_distance, p)
   ),
-  __ce_shapes AS (SELECT * FROM clustereval._shapes(__ce_rows, __ce_clusters)),
+  __ce_shapes AS MATERIALIZED (SELECT * FROM clustereval._shapes(__ce_rows, __ce_clusters)),
+  __ce_screens AS (SELECT * FROM clustereval._screens(__ce_shapes, __ce_clusters)),
+  __ce_screened AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._screened(__ce_queries, __ce_clusters, __ce_limits, __ce_screens)
+  ),
   __ce_narrowed AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._narrowed(__ce_limited, __ce_clusters, __ce_shapes)
+    SELECT * FROM clustereval._narrowed(
+      __ce_queries, __ce_clusters, __ce_limits, __ce_shapes, __ce_screened
+    )
   )
   SELECT __ce_row, __ce_number, __ce_target, __ce_lower, __ce_upper
   FROM query(clustereval._bounds_path(plain_distance, p));
