@@ -200,7 +200,8 @@ CREATE OR REPLACE MACRO clustereval._adds_up(distance, center) AS
 -- more row carries the checks of the columns, which an empty table has too (__ce_extra), and stands for
 -- the one partition where there is no partition_by (__ce_only).
 CREATE OR REPLACE MACRO clustereval._points(
-  tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as
+  tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as,
+  id := CAST(NULL AS BIGINT)
 ) AS TABLE
   WITH __ce_read AS NOT MATERIALIZED (
     SELECT
@@ -209,17 +210,24 @@ CREATE OR REPLACE MACRO clustereval._points(
       TRY_CAST(vector AS DOUBLE[]) AS __ce_vector,
       clustereval._is_noise(cluster, noise) AS __ce_noisy,
       row_number() OVER () AS __ce_row,
+      id AS __ce_id,
+      clustereval._is_default_id(id) AS __ce_unnamed,
       FALSE AS __ce_extra,
       FALSE AS __ce_only
     FROM query_table(tbl)
     UNION ALL
-    SELECT NULL, any_value(cluster), NULL, FALSE, 0, TRUE, clustereval._is_absent(partition_by)
+    SELECT
+      NULL, any_value(cluster), NULL, FALSE, 0, NULL, FALSE, TRUE,
+      clustereval._is_absent(partition_by)
     FROM query_table(tbl)
     WHERE FALSE
     HAVING clustereval._checked_column(
       clustereval._checked_column(
         clustereval._checked_column(
-          clustereval._checked_vector(TRUE, vector), 'partition_by', partition_by
+          clustereval._checked_column(
+            clustereval._checked_vector(TRUE, vector), 'id', id
+          ),
+          'partition_by', partition_by
         ),
         'cluster', cluster
       ),
@@ -251,6 +259,8 @@ CREATE OR REPLACE MACRO clustereval._points(
     END AS __ce_point,
     __ce_vector,
     __ce_row,
+    __ce_id,
+    __ce_unnamed,
     __ce_complete AND NOT (__ce_noisy AND noise_as = 'drop') AS __ce_kept,
     NOT __ce_complete AND NOT __ce_extra AS __ce_dropped,
     __ce_complete AND __ce_noisy AS __ce_noisy,
