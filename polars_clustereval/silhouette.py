@@ -759,7 +759,7 @@ def silhouette_score(
     [(5, 0.5564)]
     >>> bounds = ce.silhouette_score(points, ["x"], "cluster", method="bounds")
     >>> bounds.select(pl.col("silhouette_lower", "silhouette_upper").round(4)).rows()
-    []
+    [(0.4396, 0.5881)]
     """
     options = _checked_options(_Options(method, tolerance, sample_size, confidence, random_state))
     points = _identified_points(
