@@ -452,8 +452,14 @@ class _Sums:
 
 def _in_threads(function: Callable[[Given], Made], calls: Iterable[Given]) -> list[Made]:
     """Call the function with each; numpy leaves the other cores to other threads."""
+
+    def called(given: Given) -> Made:
+        # Of distances that overflow `checked` tells.
+        with np.errstate(all="ignore"):
+            return function(given)
+
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(function, calls))
+        return list(pool.map(called, calls))
 
 
 def _by_cluster(

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
+from .points import _fault_error
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -75,12 +77,16 @@ def _by_partition(
     key_types = rows.select(keys).collect_schema()
 
     def evaluated(rows: pl.DataFrame) -> pl.DataFrame:
+        if not rows.height:
+            return pl.DataFrame(schema=key_types | schema)
         parts = rows.partition_by(keys, maintain_order=True) if keys else [rows]
-        found = [pl.DataFrame(schema=key_types | schema)]
+        found = []
         for part in parts:
             changes = part.select(pl.struct(by).rle_id().rle().struct.field("len"))
             starts = np.concatenate([[0], changes.to_series().to_numpy()]).cumsum()
             matrix = np.ascontiguousarray(part.select(x).to_numpy())
+            if not np.isfinite(matrix).all():
+                raise _fault_error(points.kept, x)
             made = function(_Partition(part.drop(x), matrix, starts.astype(np.int64)))
             key = [pl.lit(part[name][0], key_types[name]).alias(name) for name in keys]
             found.append(made.select(*key, *(pl.col(n).cast(t) for n, t in schema.items())))
