@@ -7,13 +7,11 @@ clusters that the bounds leave: the own one, and those that can be the nearest o
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .pairs import SINGLE_THREADED, _distances, _Others
+from .pairs import SINGLE_THREADED, _distances, _in_threads, _Others
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -26,9 +24,6 @@ if TYPE_CHECKING:
     Booleans = NDArray[np.bool_]
 
 __all__: list[str] = []
-
-Given = TypeVar("Given")
-Made = TypeVar("Made")
 
 #: What rounding can do to a bound, of the size of what it is made from: thousands of times what was
 #: seen, and nothing to the width of an interval.
@@ -443,23 +438,6 @@ class _Sums:
             off = x[:, i] - y[0]
             sums += off * (2.0 * below - len(y)) + (running[-1] - 2.0 * running[below])
         return np.maximum(sums, 0.0)
-
-
-# ----------------------------------------------------------------------------------------------
-# Threads
-# ----------------------------------------------------------------------------------------------
-
-
-def _in_threads(function: Callable[[Given], Made], calls: Iterable[Given]) -> list[Made]:
-    """Call the function with each; numpy leaves the other cores to other threads."""
-
-    def called(given: Given) -> Made:
-        # Of distances that overflow `checked` tells.
-        with np.errstate(all="ignore"):
-            return function(given)
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(called, calls))
 
 
 def _by_cluster(

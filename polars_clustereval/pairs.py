@@ -7,10 +7,12 @@ partition, and the engine hands it the rows when the result is collected.
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from math import isqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
@@ -18,7 +20,7 @@ import polars as pl
 from .points import _fault_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -238,3 +240,32 @@ def _mend(squares: Floats, x: Floats, y: Floats, limit: Floats) -> None:
 def _distances(x: Floats, y: Floats, distance: _Distance) -> Floats:
     """Give the matrix of distances, one row for each point of x."""
     return _Others(y, distance).distances(x)
+
+
+# ----------------------------------------------------------------------------------------------
+# Threads
+# ----------------------------------------------------------------------------------------------
+
+Given = TypeVar("Given")
+Made = TypeVar("Made")
+
+
+def unwatched(blocks: Iterable[Made], total: int) -> Iterable[Made]:  # noqa: ARG001
+    """Show nothing of the progress."""
+    return blocks
+
+
+#: Shows the progress of blocks; a program that has a screen may set it.
+watch: Callable[[Iterable[Any], int], Iterable[Any]] = unwatched
+
+
+def _in_threads(function: Callable[[Given], Made], calls: Sequence[Given]) -> list[Made]:
+    """Call the function with each; numpy leaves the other cores to other threads."""
+
+    def called(given: Given) -> Made:
+        # Of distances that overflow `checked` tells.
+        with np.errstate(all="ignore"):
+            return function(given)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(watch(pool.map(called, calls), len(calls)))

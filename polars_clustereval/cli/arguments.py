@@ -93,6 +93,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     },
     "label": {"metavar": "COLUMN", "help": "the true classes"},
     "cluster": {"metavar": "COLUMN", "help": "the clusters found"},
+    "id": {"metavar": "COLUMN", "help": "names of the points, by whose order a sample is drawn"},
     "partition_by": {
         "metavar": "COLUMNS",
         "help": "score each group alone; commas between columns",
@@ -115,6 +116,27 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "help": "value of the cluster column for noise",
     },
     "noise_as": {"metavar": "WAY", "help": "cluster (default), drop, singletons"},
+    "method": {"metavar": "WAY", "help": "exact (default), simplified, bounds, sample"},
+    "tolerance": {
+        "metavar": "NUMBER",
+        "type": _number,
+        "help": "stop when the score is known so closely",
+    },
+    "sample_size": {
+        "metavar": "NUMBER",
+        "type": _number,
+        "help": "points to evaluate with --method sample",
+    },
+    "confidence": {
+        "metavar": "NUMBER",
+        "type": _number,
+        "help": "of the limits of a sample; default 0.95",
+    },
+    "random_state": {
+        "metavar": "NUMBER",
+        "type": _number,
+        "help": "which sample is drawn; default 0",
+    },
     "average_method": {
         "metavar": "MEAN",
         "help": "arithmetic (default), geometric, min, max, joint",

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.macros import bundle
 from polars_clustereval.reports import external_report, internal_report
+from polars_clustereval.silhouette import silhouette_score
 
 from .engines import ENGINES
 from .files import found
-from .layouts import EXTERNAL, INTERNAL
+from .layouts import EXTERNAL, INTERNAL, SILHOUETTE
 from .mistakes import MISTAKES, one_line
 from .output import FILES, format_of
 from .terminal import table
@@ -52,6 +53,9 @@ REPORTS = {
     ),
     "internal": Report(
         internal_report, "the internal indices of a clustering, or of many", INTERNAL
+    ),
+    "silhouette": Report(
+        silhouette_score, "the mean silhouette of a clustering, or of many", SILHOUETTE
     ),
 }
 

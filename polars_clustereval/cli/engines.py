@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -9,6 +10,7 @@ import polars as pl
 from polars_clustereval.macros import register
 
 from .files import identifier, literal, opened, scanned
+from .progress import shown
 
 if TYPE_CHECKING:
     import argparse
@@ -26,7 +28,7 @@ __all__ = ["ENGINES"]
 # ----------------------------------------------------------------------------------------------
 
 # The parameters that take a column and those that take several; all others take a value.
-_ONE = ("label", "cluster", "weight")
+_ONE = ("label", "cluster", "weight", "id")
 _MANY = ("vector", "partition_by")
 
 # The values that are checked against the rows: the type of a cluster, the length of a vector.
@@ -72,6 +74,8 @@ def _duckdb_report(source: Source, options: argparse.Namespace) -> pl.DataFrame:
         relation = connection.sql(f"FROM {rows}")
         arguments = _checked_arguments(options, relation)
         register(connection, temporary=True)
+        # It draws its bar where the report is printed later, and only for what takes seconds.
+        connection.execute(f"SET enable_progress_bar = {sys.stdout.isatty()}")
         connection.execute(f"CREATE TEMPORARY VIEW clustereval_input AS FROM {rows}")
         values = {name: arguments[name] for name in arguments if name not in (*_ONE, *_MANY)}
         query = _query(options.report, arguments, relation)
@@ -130,8 +134,9 @@ _NUMBERS = {
 def _polars_report(source: Source, options: argparse.Namespace) -> pl.DataFrame:
     rows = scanned(source) if source.table is None else _rows_of_table(source, options)
     arguments = _arguments(options, rows.collect_schema().names())
-    report: pl.LazyFrame = options.report.function(rows, **arguments)
-    return report.collect(engine="streaming")
+    with shown():
+        report: pl.LazyFrame = options.report.function(rows, **arguments)
+        return report.collect(engine="streaming")
 
 
 def _rows_of_table(source: Source, options: argparse.Namespace) -> pl.LazyFrame:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["EXTERNAL", "INTERNAL", "Layout"]
+__all__ = ["EXTERNAL", "INTERNAL", "SILHOUETTE", "Layout"]
+
+
+_SILHOUETTES = (
+    *("silhouette", "silhouette_macro", "silhouette_max"),
+    *("silhouette_lower", "silhouette_upper"),
+)
 
 
 class Layout(NamedTuple):
@@ -97,4 +103,23 @@ INTERNAL = Layout(
         "pbm_index",
     ),
     scaled=True,
+)
+
+SILHOUETTE = Layout(
+    heading=(("cluster", "distance", "method"), ("vector",)),
+    titles={"n": "counts", "silhouette": "silhouette: from -1 to 1, 1 is best"},
+    meanings={
+        "n": "points that are scored",
+        "n_dropped": "rows left out: no vector or no cluster",
+        "n_noise": "points that the clustering calls noise",
+        "n_singletons": "clusters of one point",
+        "n_evaluated": "points whose own silhouette is in the score",
+        "silhouette": "mean over the points",
+        "silhouette_macro": "mean over the clusters, large or small",
+        "silhouette_max": "mean of the best cluster",
+        "silhouette_lower": "the mean over all points is no less",
+        "silhouette_upper": "and no more",
+    },
+    compared=("n", "n_clusters", "n_evaluated", *_SILHOUETTES),
+    scaled=False,
 )

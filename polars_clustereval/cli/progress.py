@@ -1,0 +1,36 @@
+"""Progress: a bar on a terminal while the distances of pairs are worked out."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from polars_clustereval import pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["shown"]
+
+
+@contextmanager
+def shown() -> Iterator[None]:
+    """Show a bar for what takes long, if there is somebody to see it and tqdm is installed."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    pairs.watch = _bar
+    try:
+        yield
+    finally:
+        pairs.watch = pairs.unwatched
+
+
+def _bar(blocks: Iterable[pairs.Made], total: int) -> Iterable[pairs.Made]:
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return blocks
+    # What is over in a blink needs no bar.
+    return tqdm(blocks, total=total, desc="distances", unit="block", delay=2.0, leave=False)
