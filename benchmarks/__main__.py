@@ -14,7 +14,7 @@ from benchmarks.runner import AnswersDifferError, measure
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-GROUPS = ("report", "many", "ami", "internal", "scan")
+GROUPS = ("report", "many", "ami", "internal", "scan", "silhouette", "bounds")
 
 
 def main() -> None:
@@ -65,6 +65,8 @@ def _cases(options: argparse.Namespace) -> list[cases.Case]:
         "ami": cases.ami,
         "internal": cases.internal,
         "scan": cases.scan,
+        "silhouette": cases.silhouette,
+        "bounds": cases.bounds,
     }
     return [case for name in GROUPS if name in options.only for case in groups[name]()]
 

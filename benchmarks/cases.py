@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from benchmarks.data import Data, File, Points
+from benchmarks.data import Data, File, Gaussian, Points
 
 BARE = "bare GROUP BY"
 SKLEARN = "scikit-learn"
@@ -15,6 +15,12 @@ FOUR = "CP, DB, CH, SSW of internal_report"
 INTERNAL = "internal_report"
 SUMS = "bare GROUP BY: sums of the columns, twice"
 CH_DB = "CH and DB"
+SILHOUETTE = "silhouette_score"
+BOUNDS = "silhouette_score(method='bounds')"
+PEER = "genieclust"
+SPARK = "Spark"
+#: Points of which scikit-learn works out the silhouettes where all would take hours.
+SCALED_ROWS = 20_000
 
 SWEEPS = 1000
 SWEEP_ROWS = 10_000
@@ -120,6 +126,80 @@ def scan() -> list[Case]:
     jobs = (sums[0], *_internal("file")[:2], sums[1], *_internal("file")[2:])
     title = "Internal indices, 20,000,000 × 8 Float64 columns from Parquet, 20 clusters"
     return [Case(title, Points(20_000_000, 8, 20, 20_000_000), jobs, tolerance=1e-9)]
+
+
+def silhouette() -> list[Case]:
+    return [
+        *(
+            Case(
+                f"Silhouettes, euclidean, {data.rows:,} × {data.dims}, "
+                f"{data.clusters} {kind} clusters",
+                data,
+                (
+                    *_silhouettes("euclidean"),
+                    Job(SKLEARN, SILHOUETTE, "sklearn silhouette euclidean"),
+                    Job(PEER, "silhouette_index", "genieclust silhouette"),
+                ),
+                tolerance=1e-9,
+            )
+            for data, kind in (
+                (Gaussian(50_000, 16, 20, 1.0), "near"),
+                (Gaussian(50_000, 16, 200, 1.0), "near"),
+                (Gaussian(50_000, 64, 50, 0.7), "near"),
+                (Gaussian(20_000, 16, 3, 0.5), "overlapping"),
+            )
+        ),
+        Case(
+            f"Silhouettes, cityblock, {SCALED_ROWS:,} × 16, 20 near clusters",
+            Gaussian(SCALED_ROWS, 16, 20, 1.0),
+            (
+                *_silhouettes("cityblock"),
+                Job(SKLEARN, SILHOUETTE, "sklearn silhouette cityblock"),
+            ),
+            tolerance=1e-9,
+        ),
+        *(_cityblock(rows) for rows in (100_000, 300_000, 1_000_000)),
+        *(_squared(distance) for distance in ("sqeuclidean", "cosine")),
+    ]
+
+
+def _cityblock(rows: int) -> Case:
+    scale = (rows / SCALED_ROWS) ** 2
+    what = f"{SILHOUETTE} ({SCALED_ROWS:,} rows, scaled)"
+    jobs = (
+        *_silhouettes("cityblock"),
+        Job("Polars", "bare sort of each column", "polars sorts"),
+        Job(SKLEARN, what, "sklearn silhouette of some", scale),
+    )
+    title = f"Silhouettes, cityblock, {rows:,} × 16, 20 near clusters"
+    return Case(title, Gaussian(rows, 16, 20, 1.0), jobs, tolerance=1e-9)
+
+
+def _squared(distance: str) -> Case:
+    jobs = (
+        *_silhouettes(distance),
+        Job("numpy", "bare distances to the centres", "numpy centres"),
+        Job(SPARK, "ClusteringEvaluator", f"spark silhouette {distance}"),
+    )
+    title = f"Silhouettes, {distance}, 1,000,000 × 16, 20 near clusters"
+    return Case(title, Gaussian(1_000_000, 16, 20, 1.0), jobs, tolerance=1e-9)
+
+
+def bounds() -> list[Case]:
+    rows = 10_000_000
+    jobs = tuple(
+        Job(engine, BOUNDS, f"{engine.lower()} silhouette bounds")
+        for engine in ("DuckDB", "Polars")
+    )
+    title = f"Bounds of the silhouette, euclidean, {rows:,} × 16 from Parquet, 50 near clusters"
+    return [Case(title, Gaussian(rows, 16, 50, 1.0), jobs, tolerance=1e-9)]
+
+
+def _silhouettes(distance: str) -> tuple[Job, ...]:
+    return tuple(
+        Job(engine, SILHOUETTE, f"{engine.lower()} silhouette {distance}")
+        for engine in ("DuckDB", "Polars")
+    )
 
 
 def _internal(source: str) -> tuple[Job, ...]:

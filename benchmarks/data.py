@@ -38,6 +38,13 @@ POINTS = """
 COORDINATE = "hash({dims} * row + {i}) / 2.0**64 + hash(1000 * (hash(row) % {clusters}) + {i}) % 5"
 
 
+# Normal numbers (Box and Muller) around centres that are normal too, `spread` times as wide.
+NORMAL = (
+    "sqrt(-2 * ln(greatest(hash({first}) / 2.0**64, 1e-300)))"
+    " * cos(2 * pi() * hash({second}) / 2.0**64)"
+)
+
+
 class File:
     """A Parquet file made by a query when it is first asked for."""
 
@@ -109,6 +116,37 @@ class Points(File):
 
     def _coordinate(self, i: int | str) -> str:
         return COORDINATE.format(i=i, dims=self.dims, clusters=self.clusters)
+
+
+@dataclass(frozen=True)
+class Gaussian(File):
+    """Rows of (run, cluster) and a point, Float64 columns x_0, x_1 ...: normal clusters."""
+
+    rows: int
+    dims: int
+    clusters: int
+    spread: float
+
+    @property
+    def name(self) -> str:
+        return f"{self.rows}_gaussian_{self.dims}_columns_{self.clusters}_clusters_{self.spread}"
+
+    @property
+    def query(self) -> str:
+        columns = ", ".join(f"{self._coordinate(i)} AS x_{i}" for i in range(self.dims))
+        run_rows = self.rows
+        return POINTS.format(
+            rows=self.rows,
+            run_rows=run_rows,
+            clusters=self.clusters,
+            coordinates=columns,
+            path="{path}",
+        )
+
+    def _coordinate(self, i: int) -> str:
+        point, centre = (f"2 * ({self.dims} * {of} + {i})" for of in ("row", "(-cluster - 1)"))
+        noise, middle = (NORMAL.format(first=of, second=f"{of} + 1") for of in (point, centre))
+        return f"{noise} + {self.spread} * {middle}"
 
 
 def _read_through(path: Path) -> None:

@@ -18,8 +18,10 @@ import duckdb
 import polars as pl
 
 import polars_clustereval as ce
-from benchmarks.cases import LOOPED, RUN_ROWS, SWEEP_ROWS, SWEPT
+from benchmarks.cases import LOOPED, RUN_ROWS, SCALED_ROWS, SWEEP_ROWS, SWEPT
+from polars_clustereval import mean_distances
 from polars_clustereval.macros import register
+from polars_clustereval.pairs import _Others
 
 #: Values by the name of the metric, one a run.
 Answers = Mapping[str, Sequence[Any]]
@@ -157,6 +159,114 @@ def _matrix(rows: pl.DataFrame) -> Any:
     return rows.drop("run", "cluster").to_numpy(order="c")
 
 
+def _duckdb_silhouette(options: str, path: str) -> Run:
+    con = duckdb.connect()
+    register(con)
+    columns = ", ".join(_columns(path))
+    con.execute(f"CREATE {'VIEW' if 'bounds' in options else 'TABLE'} points AS FROM '{path}'")
+    query = f"FROM clustereval.silhouette_score(points, [{columns}], cluster, {options})"
+    return lambda: con.sql(query).pl().drop("partition_key").to_dict(as_series=False)
+
+
+def _polars_silhouette(options: dict[str, str], path: str) -> Run:
+    bounds = "method" in options
+    rows = pl.scan_parquet(path) if bounds else pl.read_parquet(path).lazy()
+    columns = _columns(path)
+
+    def run() -> Answers:
+        score = ce.silhouette_score(rows, columns, "cluster", **options)
+        return score.collect(engine="streaming").to_dict(as_series=False)
+
+    return run
+
+
+class _Counted(_Others):
+    """Counts the pairs whose distances are summed."""
+
+    pairs = 0
+
+    def sums(self, x: Any) -> Any:
+        _Counted.pairs += len(x) * len(self.y)
+        return super().sums(x)
+
+
+def _sklearn_silhouette(distance: str, path: str) -> Run:
+    from sklearn.metrics import silhouette_score
+
+    rows = pl.read_parquet(path)
+    points, cluster = _matrix(rows), rows["cluster"].to_numpy()
+    return lambda: {"silhouette": [silhouette_score(points, cluster, metric=distance)]}
+
+
+def _sklearn_some(path: str) -> Run:
+    from sklearn.metrics import silhouette_samples
+
+    rows = pl.read_parquet(path)
+    some = rows.head(SCALED_ROWS)
+    points, cluster = _matrix(some), some["cluster"].to_numpy()
+
+    def run() -> Answers:
+        silhouette_samples(points, cluster, metric="cityblock")
+        return {"n": [rows.height]}
+
+    return run
+
+
+def _genieclust_silhouette(path: str) -> Run:
+    from genieclust.cluster_validity import silhouette_index
+
+    rows = pl.read_parquet(path)
+    points, cluster = _matrix(rows), rows["cluster"].to_numpy()
+    return lambda: {"silhouette": [silhouette_index(points, cluster)]}
+
+
+def _spark_silhouette(distance: str, path: str) -> Run:
+    from pyspark.ml.evaluation import ClusteringEvaluator
+    from pyspark.ml.feature import VectorAssembler
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.builder.master("local[*]").config("spark.driver.memory", "8g")
+    session = session.config("spark.ui.enabled", "false").getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    rows = session.read.parquet(path)
+    vectors = VectorAssembler(inputCols=_columns(path), outputCol="features").transform(rows)
+    vectors = vectors.select("features", "cluster").cache()
+    vectors.count()
+    measure = {"sqeuclidean": "squaredEuclidean"}.get(distance, distance)
+    evaluator = ClusteringEvaluator(predictionCol="cluster", distanceMeasure=measure)
+    return lambda: {"silhouette": [evaluator.evaluate(vectors)]}
+
+
+def _polars_sorts(path: str) -> Run:
+    rows = pl.read_parquet(path)
+    columns = _columns(path)
+
+    def run() -> Answers:
+        for column in columns:
+            rows[column].sort()
+        return {"n": [rows.height]}
+
+    return run
+
+
+def _numpy_centres(path: str) -> Run:
+    import numpy as np
+
+    rows = pl.read_parquet(path)
+    points = _matrix(rows)
+    means = rows.group_by("cluster").agg(pl.col(_columns(path)).mean()).sort("cluster")
+    centres = means.drop("cluster").to_numpy()
+
+    def run() -> Answers:
+        squares = points @ (-2 * centres.T)
+        squares += (points * points).sum(axis=1)[:, None]
+        squares += (centres * centres).sum(axis=1)
+        np.sqrt(np.maximum(squares, 0, out=squares), out=squares)
+        return {"n": [len(squares)]}
+
+    return run
+
+
 def _sklearn(names: Sequence[str], path: str) -> Run:
     from sklearn import metrics  # here, so that it is no part of the engines' memory
 
@@ -193,6 +303,7 @@ CENTROID_BASED = ["calinski_harabasz_score", "davies_bouldin_score"]
 FOUR = "n, compactness, davies_bouldin_score, calinski_harabasz_score, ssw"
 WHAT = {"four": FOUR, "internal": "*"}
 SOURCES = ("memory", "file", "runs")
+SILHOUETTES = ("euclidean", "cityblock", "sqeuclidean", "cosine")
 
 JOBS: dict[str, Callable[[str], Run]] = {
     "duckdb bare": partial(_duckdb_bare, "label, cluster"),
@@ -218,6 +329,28 @@ JOBS: dict[str, Callable[[str], Run]] = {
     "sklearn loop": partial(_sklearn_loop, LOOP),
     "duckdb sums": _duckdb_sums,
     "polars sums": _polars_sums,
+    **{
+        f"duckdb silhouette {distance}": partial(_duckdb_silhouette, f"distance := '{distance}'")
+        for distance in SILHOUETTES
+    },
+    **{
+        f"polars silhouette {distance}": partial(_polars_silhouette, {"distance": distance})
+        for distance in SILHOUETTES
+    },
+    **{
+        f"sklearn silhouette {distance}": partial(_sklearn_silhouette, distance)
+        for distance in SILHOUETTES
+    },
+    **{
+        f"spark silhouette {distance}": partial(_spark_silhouette, distance)
+        for distance in ("sqeuclidean", "cosine")
+    },
+    "duckdb silhouette bounds": partial(_duckdb_silhouette, "method := 'bounds'"),
+    "polars silhouette bounds": partial(_polars_silhouette, {"method": "bounds"}),
+    "sklearn silhouette of some": _sklearn_some,
+    "genieclust silhouette": _genieclust_silhouette,
+    "polars sorts": _polars_sorts,
+    "numpy centres": _numpy_centres,
     "sklearn internal": _sklearn_internal,
     "sklearn sweep": _sklearn_sweep,
     **{
@@ -248,12 +381,14 @@ def _comparable(answers: Answers) -> Answers:
 def _main(name: str, path: str) -> None:
     run = JOBS[name](path)
     before = _peak_mb()
+    mean_distances._Others = _Counted
     answers, seconds = _timed(run)
+    counted = {"pairs": _Counted.pairs} if _Counted.pairs else {}
     times = [seconds]
     while sum(times) < ENOUGH:
         times.append(_timed(run)[1])
     measured = {"seconds": median(times), "before_mb": before, "peak_mb": _peak_mb()}
-    print(json.dumps(measured | {"answers": _comparable(answers)}))
+    print(json.dumps(measured | counted | {"answers": _comparable(answers)}))
 
 
 def _timed(run: Run) -> tuple[Answers, float]:

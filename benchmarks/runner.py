@@ -11,7 +11,7 @@ from itertools import zip_longest
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.cases import BARE, SKLEARN, Case, Job
+from benchmarks.cases import SKLEARN, Case, Job
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +28,8 @@ class Measured:
     peak_mb: float
     #: Of the peak, what the job itself added to its libraries and to an input already read.
     work_mb: float
+    #: Distances of two points that were worked out, where that was counted.
+    pairs: int | None = None
 
 
 @dataclass(frozen=True)
@@ -45,10 +47,10 @@ class Result:
         return median(value(each[job]) / value(each[to]) for each in self.rounds)
 
     def bare(self, job: Job) -> Job | None:
-        pairs = (other for other in self.case.jobs if other.engine == job.engine)
-        return next(
-            (other for other in pairs if other.what.startswith(BARE) and other != job), None
-        )
+        bare = [other for other in self.case.jobs if other.what.startswith("bare ")]
+        own = [other for other in bare if other.engine == job.engine]
+        # What no engine has is measured once for all.
+        return next((other for other in own or bare if other != job), None)
 
     def sklearn(self, job: Job) -> Job | None:
         others = (other for other in self.case.jobs if other.engine == SKLEARN)
@@ -75,7 +77,9 @@ def _measured(job: Job, path: Path) -> tuple[Measured, dict[str, list[Any]]]:
     command = [sys.executable, "-m", "benchmarks.jobs", job.name, str(path)]
     found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     peak = found["peak_mb"]
-    measured = Measured(found["seconds"] * job.scale, peak, peak - found["before_mb"])
+    measured = Measured(
+        found["seconds"] * job.scale, peak, peak - found["before_mb"], found.get("pairs")
+    )
     return measured, found["answers"]
 
 

@@ -26,6 +26,7 @@ HEADER = (
     "seconds",
     "× bare",
     "scikit-learn ÷ it",
+    "million pairs",
     "peak MB",
     "× bare",
     "work MB",
@@ -57,6 +58,7 @@ def _row(result: Result, job: Job) -> tuple[str, ...]:
         _number(result.middle(_seconds, job)),
         _ratio(result, _seconds, job, bare),
         _ratio(result, _seconds, result.sklearn(job), job),
+        _millions(result.rounds[0][job].pairs),
         f"{result.middle(_peak, job):.0f}",
         _ratio(result, _peak, job, bare),
         f"{result.middle(_work, job):.0f}",
@@ -70,6 +72,10 @@ def _ratio(
     if job is None or to is None or any(value(each[to]) == 0 for each in result.rounds):
         return ""
     return _number(result.ratio(value, job, to))
+
+
+def _millions(pairs: int | None) -> str:
+    return "" if pairs is None else _number(pairs / 1e6)
 
 
 def _number(value: float) -> str:
