@@ -23,9 +23,12 @@ if TYPE_CHECKING:
 
     from .labels import Column, Frame, Keys, NoiseAs
     from .pairs import Floats, Integers, _Partition
-    from .points import Vector, _Points
+    from .points import Vector, _Distance, _Points
 
 __all__ = ["pairwise_report"]
+
+#: More, relatively, than what distances of one rank differ by.
+NEAR = 1e-10
 
 # ----------------------------------------------------------------------------------------------
 # Checks
@@ -87,7 +90,7 @@ def _measured(part: _Partition, points: _Points, n_neighbors: int) -> _Distances
         block = np.arange(start, min(n, start + step))
         d = _direct_distances(x[block], x, points.distance)
         d[np.arange(len(block)), block] = np.inf
-        lost += _lost(d, numbers[block], numbers, values)
+        lost += _lost(d, numbers[block], numbers, values, points.distance)
         # each pair once: with the points after it
         d = d[:, start:]
         after = np.arange(start, n) > block[:, None]
@@ -113,7 +116,9 @@ def _scaled(x: Floats, points: _Points) -> Floats:
     return x
 
 
-def _lost(d: Floats, own: Integers, numbers: Integers, values: Floats) -> float:
+def _lost(
+    d: Floats, own: Integers, numbers: Integers, values: Floats, distance: _Distance
+) -> float:
     """Give the value of the places among the nearest that points of other clusters take.
 
     `values` are the sums of 1 / place up to each place. Equally near points share their places:
@@ -121,21 +126,40 @@ def _lost(d: Floats, own: Integers, numbers: Integers, values: Floats) -> float:
     """
     last = len(values) - 1
     reach = np.partition(d, last - 1, axis=1)[:, last - 1 : last]
-    i, j = np.nonzero(d <= reach)
-    near = d[i, j]
+    i, j = np.nonzero(d <= reach * (1 + NEAR))
+    near = _rank_keys(d[i, j], distance)
     order = np.lexsort((near, i))
     i, j, near = i[order], j[order], near[order]
     starts = np.flatnonzero(np.r_[True, (i[1:] != i[:-1]) | (near[1:] != near[:-1])])
     count = np.diff(np.r_[starts, len(i)])
     before = starts - np.searchsorted(i, i[starts])
-    value = values[np.minimum(before + count, last)] - values[before]
+    value = values[np.minimum(before + count, last)] - values[np.minimum(before, last)]
     others = np.add.reduceat((numbers[j] != own[i]).astype(np.int64), starts)
     return float((others * value / count).sum())
 
 
 # ----------------------------------------------------------------------------------------------
-# Ranks. Distances are sorted; `within` and `between` are those of one partition.
+# Ranks. `within` and `between` are the distances of one partition, or their ranks, sorted.
 # ----------------------------------------------------------------------------------------------
+
+
+def _rank_keys(d: Floats, distance: _Distance) -> Floats:
+    """Give what distances are ranked by: their first 12 digits, for euclidean those of the square.
+
+    Distances that are equal by definition, as many are between points of few decimals, differ in
+    their last digits as the engine rounds; where they are decimals, or their squares are, rounding
+    gives these back.
+    """
+    x = d * d if distance.name == "euclidean" else d
+    power = np.floor(np.log10(x, out=np.zeros_like(x), where=x > 0))
+    scale = 10.0 ** np.minimum(11 - power, 300)
+    return np.asarray(np.rint(x * scale) / scale)
+
+
+def _ranked(d: Floats, distance: _Distance) -> None:
+    """Put what sorted distances are ranked by in their place."""
+    for start in range(0, len(d), CELLS):
+        d[start : start + CELLS] = _rank_keys(d[start : start + CELLS], distance)
 
 
 def _crossings(within: Floats, between: Floats) -> tuple[int, int]:
@@ -169,8 +193,9 @@ def _split(within: Floats, between: Floats, count: int) -> int:
     return low
 
 
-def _c_index(within: Floats, between: Floats) -> float | None:
-    if min(within[0], between[0]) == max(within[-1], between[-1]):
+def _c_index(within: Floats, between: Floats, distance: _Distance) -> float | None:
+    ends = np.array([within[0], between[0], within[-1], between[-1]])
+    if len(set(_rank_keys(ends, distance).tolist())) == 1:
         return None
     n_within, n_between = len(within), len(between)
     i = _split(within, between, n_within)
@@ -199,11 +224,11 @@ def _indices(part: _Partition, points: _Points, n_neighbors: int) -> pl.DataFram
             distances = _measured(part, points, n_neighbors)
         values["connectivity"] = distances.connectivity
         if k < n:
-            values |= _scores(distances.within, distances.between)
+            values |= _scores(distances.within, distances.between, points.distance)
     return pl.DataFrame([values], schema=_SCHEMA)
 
 
-def _scores(within: Floats, between: Floats) -> dict[str, float | None]:
+def _scores(within: Floats, between: Floats, distance: _Distance) -> dict[str, float | None]:
     within.sort()
     between.sort()
     n_within, n_between = len(within), len(between)
@@ -212,9 +237,12 @@ def _scores(within: Floats, between: Floats) -> dict[str, float | None]:
         inner, outer = float(within.sum()) / n_within, float(between.sum()) / n_between
     if not np.isfinite(inner + outer):
         raise ClusterEvalError("vector: distances overflow; scale the coordinates down")
+    c_index = _c_index(within, between, distance)
+    for d in (within, between):
+        _ranked(d, distance)
     plus, minus = _crossings(within, between)
     return {
-        "c_index": _c_index(within, between),
+        "c_index": c_index,
         "gamma": (plus - minus) / (plus + minus) if plus + minus else None,
         "g_plus": 2 * minus / (pairs * (pairs - 1)),
         "tau": (plus - minus) / sqrt(n_within * n_between * pairs * (pairs - 1) / 2),
@@ -314,7 +342,8 @@ def pairwise_report(
     point's j-th nearest neighbour that is of another cluster. Equally near neighbours share their
     places: each is worth the mean of 1 / j over these, 0 for j beyond n_neighbors.
 
-    Which distances are equal is told after rounding: 0.1 and 0.4 − 0.3 are not.
+    Distances are equal, for ranks and neighbours, where their first 12 digits are (for euclidean
+    those of the square), so that 0.1 and 0.4 − 0.3 are.
     In SQL: ``FROM clustereval.pairwise_report(tbl, [x, y], cluster)``.
 
     References

@@ -72,8 +72,23 @@ CREATE OR REPLACE MACRO clustereval._numbered_points(__ce_points, __ce_clusters,
     ON __ce_s.__ce_partition IS NOT DISTINCT FROM __ce_x.__ce_partition
   WHERE __ce_x.__ce_kept;
 
+-- What distances are ranked by: their first 12 digits, for euclidean those of the square. Distances that
+-- are equal by definition, as many are between points of few decimals, differ in their last digits as the
+-- engine rounds; where they are decimals, or their squares are, rounding gives these back.
+CREATE OR REPLACE MACRO clustereval._digits(x) AS
+  CASE
+    WHEN x > 0
+    THEN round(x * pow(10.0, LEAST(11 - floor(log10(x)), 300)))
+      / pow(10.0, LEAST(11 - floor(log10(x)), 300))
+    ELSE 0.0
+  END;
+
+CREATE OR REPLACE MACRO clustereval._rank_key(d, distance) AS
+  clustereval._digits(CASE WHEN lower(distance) = 'euclidean' THEN d * d ELSE d END);
+
 -- One row a partition: what the indices are made from. All distances are sorted once: beside each pair
--- stands how many pairs within, and how many between, are as near as it or nearer. So `plus` counts the
+-- stands how many pairs within, and how many between, are as near as it or nearer, so that equal ones
+-- count in neither:  `plus` counts the
 -- pairs of a pair within and a farther one between, `minus` those of one within and a nearer one
 -- between. The nearest as many as there are pairs within less those within are the c_index's excess.
 CREATE OR REPLACE MACRO clustereval._pair_totals(__ce_numbered, __ce_sizes, distance, p) AS TABLE
@@ -96,17 +111,20 @@ CREATE OR REPLACE MACRO clustereval._pair_totals(__ce_numbered, __ce_sizes, dist
       AND __ce_y.__ce_row > __ce_x.__ce_row
     WHERE clustereval._is_clustering(__ce_x.__ce_size, __ce_x.__ce_k)
   ),
+  __ce_keyed AS (
+    SELECT *, clustereval._rank_key(__ce_d, distance) AS __ce_key FROM __ce_pairs
+  ),
   __ce_ranked AS (
     SELECT
-      __ce_lead, __ce_same, __ce_d,
+      __ce_lead, __ce_same, __ce_d, __ce_key,
       COUNT(CASE WHEN __ce_same THEN 1 END) OVER (
-        PARTITION BY __ce_lead ORDER BY __ce_d RANGE UNBOUNDED PRECEDING
+        PARTITION BY __ce_lead ORDER BY __ce_key RANGE UNBOUNDED PRECEDING
       ) AS __ce_within_to,
       COUNT(CASE WHEN NOT __ce_same THEN 1 END) OVER (
-        PARTITION BY __ce_lead ORDER BY __ce_d RANGE UNBOUNDED PRECEDING
+        PARTITION BY __ce_lead ORDER BY __ce_key RANGE UNBOUNDED PRECEDING
       ) AS __ce_between_to,
-      row_number() OVER (PARTITION BY __ce_lead ORDER BY __ce_d) AS __ce_rank
-    FROM __ce_pairs
+      row_number() OVER (PARTITION BY __ce_lead ORDER BY __ce_key) AS __ce_rank
+    FROM __ce_keyed
   )
   SELECT
     __ce_r.__ce_lead,
@@ -130,8 +148,8 @@ CREATE OR REPLACE MACRO clustereval._pair_totals(__ce_numbered, __ce_sizes, dist
         WHEN __ce_rank <= LEAST(__ce_s.__ce_within, __ce_s.__ce_between) THEN __ce_d ELSE 0.0
       END
     ) AS __ce_range,
-    MIN(__ce_d) AS __ce_least,
-    MAX(__ce_d) AS __ce_most
+    MIN(__ce_key) AS __ce_least,
+    MAX(__ce_key) AS __ce_most
   FROM __ce_ranked AS __ce_r
   JOIN __ce_counted AS __ce_s ON __ce_s.__ce_lead = __ce_r.__ce_lead
   GROUP BY __ce_r.__ce_lead;
@@ -174,18 +192,19 @@ CREATE OR REPLACE MACRO clustereval._disconnections(__ce_numbered, distance, p, 
   ),
   __ce_ties AS (
     SELECT
-      __ce_lead, __ce_row, __ce_d,
+      __ce_lead, __ce_row,
+      clustereval._rank_key(__ce_d, distance) AS __ce_key,
       COUNT(*) AS __ce_m,
       COUNT(CASE WHEN __ce_other THEN 1 END) AS __ce_others
     FROM __ce_near
-    WHERE __ce_d <= __ce_reach
-    GROUP BY __ce_lead, __ce_row, __ce_d
+    WHERE __ce_d <= __ce_reach * (1 + 1e-10)
+    GROUP BY __ce_lead, __ce_row, clustereval._rank_key(__ce_d, distance)
   ),
   __ce_placed AS (
     SELECT
       *,
       CAST(SUM(__ce_m) OVER (
-        PARTITION BY __ce_row ORDER BY __ce_d ROWS UNBOUNDED PRECEDING
+        PARTITION BY __ce_row ORDER BY __ce_key ROWS UNBOUNDED PRECEDING
       ) AS BIGINT) - __ce_m AS __ce_before
     FROM __ce_ties
   )
