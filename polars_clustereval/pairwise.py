@@ -144,16 +144,17 @@ def _lost(
 
 
 def _rank_keys(d: Floats, distance: _Distance) -> Floats:
-    """Give what distances are ranked by: their first 12 digits, for euclidean those of the square.
+    """Give what distances are ranked by: 12 digits of them, or of their square or power.
 
     Distances that are equal by definition, as many are between points of few decimals, differ in
-    their last digits as the engine rounds; where they are decimals, or their squares are, rounding
-    gives these back.
+    their last digits as the engine rounds; where they are decimals, or their squares or powers are,
+    12 digits give these back.
     """
-    x = d * d if distance.name == "euclidean" else d
-    power = np.floor(np.log10(x, out=np.zeros_like(x), where=x > 0))
-    scale = 10.0 ** np.minimum(11 - power, 300)
-    return np.asarray(np.rint(x * scale) / scale)
+    powers = {"euclidean": 2.0, "minkowski": min(distance.p, 4.0)}
+    x = np.minimum(d ** powers.get(distance.name, 1.0), 1.7e308)
+    digits = np.floor(np.log10(x, out=np.zeros_like(x), where=x > 0))
+    scale = 10.0 ** np.minimum(11 - digits, 300)
+    return np.where(x < 1.7e308, np.rint(x * scale) / scale, x)
 
 
 def _ranked(d: Floats, distance: _Distance) -> None:
@@ -220,11 +221,11 @@ def _indices(part: _Partition, points: _Points, n_neighbors: int) -> pl.DataFram
     if n >= 2:
         values["connectivity"] = 0.0
     if k >= 2:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):  # what overflows is told below
             distances = _measured(part, points, n_neighbors)
-        values["connectivity"] = distances.connectivity
-        if k < n:
-            values |= _scores(distances.within, distances.between, points.distance)
+            values["connectivity"] = distances.connectivity
+            if k < n:
+                values |= _scores(distances.within, distances.between, points.distance)
     return pl.DataFrame([values], schema=_SCHEMA)
 
 
@@ -233,8 +234,7 @@ def _scores(within: Floats, between: Floats, distance: _Distance) -> dict[str, f
     between.sort()
     n_within, n_between = len(within), len(between)
     pairs = n_within + n_between
-    with np.errstate(all="ignore"):
-        inner, outer = float(within.sum()) / n_within, float(between.sum()) / n_between
+    inner, outer = float(within.sum()) / n_within, float(between.sum()) / n_between
     if not np.isfinite(inner + outer):
         raise ClusterEvalError("vector: distances overflow; scale the coordinates down")
     c_index = _c_index(within, between, distance)
@@ -342,8 +342,8 @@ def pairwise_report(
     point's j-th nearest neighbour that is of another cluster. Equally near neighbours share their
     places: each is worth the mean of 1 / j over these, 0 for j beyond n_neighbors.
 
-    Distances are equal, for ranks and neighbours, where their first 12 digits are (for euclidean
-    those of the square), so that 0.1 and 0.4 − 0.3 are.
+    Distances are equal, for ranks and neighbours, where 12 digits of them are (for euclidean of
+    their squares, for minkowski of their powers), so that 0.1 and 0.4 − 0.3 are.
     In SQL: ``FROM clustereval.pairwise_report(tbl, [x, y], cluster)``.
 
     References

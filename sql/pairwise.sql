@@ -72,19 +72,27 @@ CREATE OR REPLACE MACRO clustereval._numbered_points(__ce_points, __ce_clusters,
     ON __ce_s.__ce_partition IS NOT DISTINCT FROM __ce_x.__ce_partition
   WHERE __ce_x.__ce_kept;
 
--- What distances are ranked by: their first 12 digits, for euclidean those of the square. Distances that
--- are equal by definition, as many are between points of few decimals, differ in their last digits as the
--- engine rounds; where they are decimals, or their squares are, rounding gives these back.
+-- The first 12 digits. Squares and powers beyond the largest number count as it.
 CREATE OR REPLACE MACRO clustereval._digits(x) AS
   CASE
+    WHEN x > 1.7e308 THEN 1.7e308
     WHEN x > 0
     THEN round(x * pow(10.0, LEAST(11 - floor(log10(x)), 300)))
       / pow(10.0, LEAST(11 - floor(log10(x)), 300))
     ELSE 0.0
   END;
 
-CREATE OR REPLACE MACRO clustereval._rank_key(d, distance) AS
-  clustereval._digits(CASE WHEN lower(distance) = 'euclidean' THEN d * d ELSE d END);
+-- What distances are ranked by. Those that are equal by definition, as many are between points of few
+-- decimals, differ in their last digits as the engine rounds; where they are decimals, or their squares
+-- or powers are, 12 digits give these back.
+CREATE OR REPLACE MACRO clustereval._rank_key(d, distance, p) AS
+  clustereval._digits(
+    CASE lower(distance)
+      WHEN 'euclidean' THEN d * d
+      WHEN 'minkowski' THEN pow(d, LEAST(p, 4.0))
+      ELSE d
+    END
+  );
 
 -- One row a partition: what the indices are made from. All distances are sorted once: beside each pair
 -- stands how many pairs within, and how many between, are as near as it or nearer, so that equal ones
@@ -112,7 +120,7 @@ CREATE OR REPLACE MACRO clustereval._pair_totals(__ce_numbered, __ce_sizes, dist
     WHERE clustereval._is_clustering(__ce_x.__ce_size, __ce_x.__ce_k)
   ),
   __ce_keyed AS (
-    SELECT *, clustereval._rank_key(__ce_d, distance) AS __ce_key FROM __ce_pairs
+    SELECT *, clustereval._rank_key(__ce_d, distance, p) AS __ce_key FROM __ce_pairs
   ),
   __ce_ranked AS (
     SELECT
@@ -193,12 +201,12 @@ CREATE OR REPLACE MACRO clustereval._disconnections(__ce_numbered, distance, p, 
   __ce_ties AS (
     SELECT
       __ce_lead, __ce_row,
-      clustereval._rank_key(__ce_d, distance) AS __ce_key,
+      clustereval._rank_key(__ce_d, distance, p) AS __ce_key,
       COUNT(*) AS __ce_m,
       COUNT(CASE WHEN __ce_other THEN 1 END) AS __ce_others
     FROM __ce_near
     WHERE __ce_d <= __ce_reach * (1 + 1e-10)
-    GROUP BY __ce_lead, __ce_row, clustereval._rank_key(__ce_d, distance)
+    GROUP BY __ce_lead, __ce_row, clustereval._rank_key(__ce_d, distance, p)
   ),
   __ce_placed AS (
     SELECT
