@@ -168,6 +168,6 @@ def _squares(x: Floats, y: Floats) -> Floats:
         for i in range(x.shape[1]):
             squares += (x[:, i, None] - y[:, i]) ** 2
     elif count:
-        i, j = np.nonzero(cancelled)
-        squares[i, j] = ((x[i] - y[j]) ** 2).sum(axis=1)
+        rows, columns = np.nonzero(cancelled)
+        squares[rows, columns] = ((x[rows] - y[columns]) ** 2).sum(axis=1)
     return squares

@@ -94,11 +94,10 @@ CREATE OR REPLACE MACRO clustereval._rank_key(d, distance, p) AS
     END
   );
 
--- One row a partition: what the indices are made from. All distances are sorted once: beside each pair
--- stands how many pairs within, and how many between, are as near as it or nearer, so that equal ones
--- count in neither:  `plus` counts the
--- pairs of a pair within and a farther one between, `minus` those of one within and a nearer one
--- between. The nearest as many as there are pairs within less those within are the c_index's excess.
+-- One row a partition: what the indices are made from. All distances are sorted once; beside each stands
+-- how many of those within, and of those between, are no greater. `plus` counts the pairs of a distance
+-- within and a greater one between, `minus` those of one within and a lesser one between. `excess` is the
+-- sum within less that of the least distances, as many as there are within.
 CREATE OR REPLACE MACRO clustereval._pair_totals(__ce_numbered, __ce_sizes, distance, p) AS TABLE
   WITH __ce_counted AS (
     -- there is no number here for more pairs than anybody can wait for
