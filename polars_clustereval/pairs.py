@@ -145,6 +145,7 @@ def _direct_distances(x: Floats, y: Floats, distance: _Distance) -> Floats:
     d *= d
     if distance.name == "cosine":
         d /= 2
+        d[d < 1e-15] = 0.0  # vectors of one direction: nothing but rounding
         d[~x.any(axis=1)] = 1.0
         d[:, ~y.any(axis=1)] = 1.0
     return d

@@ -72,6 +72,13 @@ CREATE OR REPLACE MACRO clustereval._numbered_points(__ce_points, __ce_clusters,
     ON __ce_s.__ce_partition IS NOT DISTINCT FROM __ce_x.__ce_partition
   WHERE __ce_x.__ce_kept;
 
+-- The distance of two points. For vectors of one direction the cosine distance is nothing but rounding.
+CREATE OR REPLACE MACRO clustereval._pair_distance(x, y, distance, p) AS
+  CASE
+    WHEN lower(distance) = 'cosine' AND clustereval._distance(x, y, distance, p) < 1e-15 THEN 0.0
+    ELSE clustereval._distance(x, y, distance, p)
+  END;
+
 -- The first 12 digits. Squares and powers beyond the largest number count as it.
 CREATE OR REPLACE MACRO clustereval._digits(x) AS
   CASE
@@ -111,7 +118,7 @@ CREATE OR REPLACE MACRO clustereval._pair_totals(__ce_numbered, __ce_sizes, dist
     SELECT
       __ce_x.__ce_lead,
       __ce_x.__ce_number = __ce_y.__ce_number AS __ce_same,
-      clustereval._distance(__ce_x.__ce_point, __ce_y.__ce_point, distance, p) AS __ce_d
+      clustereval._pair_distance(__ce_x.__ce_point, __ce_y.__ce_point, distance, p) AS __ce_d
     FROM query_table(__ce_numbered) AS __ce_x
     JOIN query_table(__ce_numbered) AS __ce_y
       ON __ce_y.__ce_lead = __ce_x.__ce_lead
@@ -175,7 +182,7 @@ CREATE OR REPLACE MACRO clustereval._disconnections(__ce_numbered, distance, p, 
     SELECT
       __ce_x.__ce_row,
       list_max(MIN(
-        clustereval._distance(__ce_x.__ce_point, __ce_y.__ce_point, distance, p),
+        clustereval._pair_distance(__ce_x.__ce_point, __ce_y.__ce_point, distance, p),
         LEAST(CAST(n_neighbors AS BIGINT), __ce_x.__ce_size - 1)
       )) AS __ce_reach
     FROM query_table(__ce_numbered) AS __ce_x
@@ -189,7 +196,7 @@ CREATE OR REPLACE MACRO clustereval._disconnections(__ce_numbered, distance, p, 
     SELECT
       __ce_x.__ce_lead, __ce_x.__ce_row,
       __ce_x.__ce_number <> __ce_y.__ce_number AS __ce_other,
-      clustereval._distance(__ce_x.__ce_point, __ce_y.__ce_point, distance, p) AS __ce_d,
+      clustereval._pair_distance(__ce_x.__ce_point, __ce_y.__ce_point, distance, p) AS __ce_d,
       __ce_r.__ce_reach
     FROM query_table(__ce_numbered) AS __ce_x
     JOIN __ce_reaches AS __ce_r ON __ce_r.__ce_row = __ce_x.__ce_row

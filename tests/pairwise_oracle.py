@@ -34,6 +34,8 @@ def is_equal(x: float, y: float) -> bool:
 def pairwise_report(part: Partition, n_neighbors: int = 10) -> dict[str, Any]:
     own = [i for i, c in enumerate(part.clusters) for _ in c.points]
     d = part.measure.between(part.all, part.all) if part.n else np.zeros((0, 0))
+    if part.measure.distance == "cosine":
+        d[d < 1e-14] = 0.0  # vectors of one direction, but for rounding
     pairs = [
         (float(d[i, j]), own[i] == own[j]) for i, j in itertools.combinations(range(part.n), 2)
     ]
