@@ -126,7 +126,8 @@ def _lost(
     """
     last = len(values) - 1
     reach = np.partition(d, last - 1, axis=1)[:, last - 1 : last]
-    i, j = np.nonzero(d <= reach * (1 + NEAR))
+    slack = 1e-14 if distance.name == "cosine" else 0.0
+    i, j = np.nonzero(d <= reach * (1 + NEAR) + slack)
     near = _rank_keys(d[i, j], distance)
     order = np.lexsort((near, i))
     i, j, near = i[order], j[order], near[order]
@@ -148,12 +149,12 @@ def _rank_keys(d: Floats, distance: _Distance) -> Floats:
 
     Distances that are equal by definition, as many are between points of few decimals, differ in
     their last digits as the engine rounds; where they are decimals, or their squares or powers are,
-    12 digits give these back.
+    12 digits give these back. Unit vectors have 15 decimals, and their distances no more.
     """
     powers = {"euclidean": 2.0, "minkowski": min(distance.p, 4.0)}
     x = np.minimum(d ** powers.get(distance.name, 1.0), 1.7e308)
     digits = np.floor(np.log10(x, out=np.zeros_like(x), where=x > 0))
-    scale = 10.0 ** np.minimum(11 - digits, 300)
+    scale = 10.0 ** np.minimum(11 - digits, 15 if distance.name == "cosine" else 300)
     return np.where(x < 1.7e308, np.rint(x * scale) / scale, x)
 
 

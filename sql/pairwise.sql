@@ -79,26 +79,28 @@ CREATE OR REPLACE MACRO clustereval._pair_distance(x, y, distance, p) AS
     ELSE clustereval._distance(x, y, distance, p)
   END;
 
--- The first 12 digits. Squares and powers beyond the largest number count as it.
-CREATE OR REPLACE MACRO clustereval._digits(x) AS
+-- The first 12 digits, of no more than so many decimals. Squares and powers beyond the largest number
+-- count as it.
+CREATE OR REPLACE MACRO clustereval._digits(x, decimals) AS
   CASE
     WHEN x > 1.7e308 THEN 1.7e308
     WHEN x > 0
-    THEN round(x * pow(10.0, LEAST(11 - floor(log10(x)), 300)))
-      / pow(10.0, LEAST(11 - floor(log10(x)), 300))
+    THEN round(x * pow(10.0, LEAST(11 - floor(log10(x)), decimals)))
+      / pow(10.0, LEAST(11 - floor(log10(x)), decimals))
     ELSE 0.0
   END;
 
 -- What distances are ranked by. Those that are equal by definition, as many are between points of few
 -- decimals, differ in their last digits as the engine rounds; where they are decimals, or their squares
--- or powers are, 12 digits give these back.
+-- or powers are, 12 digits give these back. Unit vectors have 15 decimals, and their distances no more.
 CREATE OR REPLACE MACRO clustereval._rank_key(d, distance, p) AS
   clustereval._digits(
     CASE lower(distance)
       WHEN 'euclidean' THEN d * d
       WHEN 'minkowski' THEN pow(d, LEAST(p, 4.0))
       ELSE d
-    END
+    END,
+    CASE WHEN lower(distance) = 'cosine' THEN 15 ELSE 300 END
   );
 
 -- One row a partition: what the indices are made from. All distances are sorted once; beside each stands
@@ -211,7 +213,7 @@ CREATE OR REPLACE MACRO clustereval._disconnections(__ce_numbered, distance, p, 
       COUNT(*) AS __ce_m,
       COUNT(CASE WHEN __ce_other THEN 1 END) AS __ce_others
     FROM __ce_near
-    WHERE __ce_d <= __ce_reach * (1 + 1e-10)
+    WHERE __ce_d <= __ce_reach * (1 + 1e-10) + CASE WHEN lower(distance) = 'cosine' THEN 1e-14 ELSE 0 END
     GROUP BY __ce_lead, __ce_row, clustereval._rank_key(__ce_d, distance, p)
   ),
   __ce_placed AS (
