@@ -1,6 +1,6 @@
 """pairwise_report from its definitions: scipy's distances and loops over pairs.
 
-Nothing is shared with what it checks. Distances are equal where they differ by less than 1e-9 of
+Nothing is shared with what it checks. Distances are equal where they differ by less than 1e-12 of
 the greater, or than 1e-14, to which scipy's cosine is known: on the data of the tests those are the
 ones that are equal by definition.
 """
@@ -29,7 +29,7 @@ INDICES = (
 
 
 def is_equal(x: float, y: float) -> bool:
-    return math.isclose(x, y, rel_tol=1e-9, abs_tol=1e-14)
+    return math.isclose(x, y, rel_tol=1e-12, abs_tol=1e-14)
 
 
 def pairwise_report(part: Partition, n_neighbors: int = 10) -> dict[str, Any]:
