@@ -59,6 +59,7 @@ from .pair_counting import (
     sokal_sneath_1_index,
     sokal_sneath_2_index,
 )
+from .pairwise import pairwise_report
 from .points import centroids, parse_vector, vdm_encode
 from .reports import external_report, internal_report
 from .scatter import determinant_report, internal_cluster_report, neighbor_report
@@ -128,6 +129,7 @@ __all__ = [
     "pair_f_score",
     "pair_precision",
     "pair_recall",
+    "pairwise_report",
     "parse_vector",
     "phi_index",
     "purity",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 import polars as pl
 
-from . import labels, points, reports, scatter, set_matching, silhouette
+from . import labels, pairwise, points, reports, scatter, set_matching, silhouette
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,6 +59,7 @@ class ClusterEval:
     silhouette_samples = _method(silhouette.silhouette_samples)
     silhouette_clusters = _method(silhouette.silhouette_clusters)
     silhouette_score = _method(silhouette.silhouette_score)
+    pairwise_report = _method(pairwise.pairwise_report)
 
 
 pl.api.register_dataframe_namespace("clustereval")(ClusterEval)

@@ -66,16 +66,20 @@ def _by_partition(
     function: Callable[[_Partition], pl.DataFrame],
     schema: pl.Schema,
     columns: Sequence[str] = (),
+    *,
+    prefix: str = "x",
+    checked: Callable[[pl.LazyFrame], pl.LazyFrame] = lambda rows: rows,
 ) -> pl.LazyFrame:
     """Give what the function makes of each partition, below the partition columns.
 
     The points of all partitions are in memory at once; `columns` are those of the rows that the
-    function needs besides the cluster.
+    function needs besides the cluster, `prefix` is that of the coordinates it is given, and
+    `checked` adds to the rows what is to be an error before it starts.
     """
     keys = list(points.keys)
     by = [name for name in points.by if name not in keys]
-    x = points.columns("x")
-    rows = points.kept.select(*points.by, *columns, *x).sort(points.by, nulls_last=True)
+    x = points.columns(prefix)
+    rows = checked(points.kept.select(*points.by, *columns, *x)).sort(points.by, nulls_last=True)
     key_types = rows.select(keys).collect_schema()
 
     def evaluated(rows: pl.DataFrame) -> pl.DataFrame:
@@ -240,6 +244,31 @@ def _mend(squares: Floats, x: Floats, y: Floats, limit: Floats) -> None:
 def _distances(x: Floats, y: Floats, distance: _Distance) -> Floats:
     """Give the matrix of distances, one row for each point of x."""
     return _Others(y, distance).distances(x)
+
+
+def _direct_distances(x: Floats, y: Floats, distance: _Distance) -> Floats:
+    """Give the matrix of distances from the differences alone: equal pairs have equal distances.
+
+    Ranks hang on that. Coordinates are added one after the other, as DuckDB does, so that both
+    engines round alike; y is best in Fortran's order.
+    """
+    if distance.name not in ("euclidean", "sqeuclidean", "cosine"):
+        return _distances(x, y, distance)
+    squares = np.zeros((len(x), len(y)))
+    for i in range(x.shape[1]):
+        apart = x[:, i, None] - y[:, i]
+        apart *= apart
+        squares += apart
+    d: Floats = np.sqrt(squares, out=squares)
+    if distance.name == "euclidean":
+        return d
+    d *= d
+    if distance.name == "cosine":
+        d /= 2
+        d[d < 1e-15] = 0.0  # vectors of one direction: nothing but rounding
+        d[~x.any(axis=1)] = 1.0
+        d[:, ~y.any(axis=1)] = 1.0
+    return d
 
 
 # ----------------------------------------------------------------------------------------------

@@ -40,6 +40,7 @@ CALLS = {
         "internal_cluster_report",
         "internal_report",
         "neighbor_report",
+        "pairwise_report",
     ),
     (("label",), "cluster"): ("vdm_encode",),
 }
@@ -104,6 +105,14 @@ POINT_PARAMETERS = [
     *("partition_by", "noise", "noise_as", "weights"),
 ]
 
+WITHOUT: dict[str, tuple[str, ...]] = {
+    # Determinants are of the euclidean scatter: no distance to choose, and weights cancel.
+    "determinant_report": ("distance", "p", "center", "weights"),
+    # Pairs have no centre.
+    "pairwise_report": ("center",),
+}
+MORE = {"pairwise_report": ("n_neighbors", "max_points")}
+
 
 @pytest.mark.parametrize("table", CALLS["vector", "cluster"])
 def test_every_table_of_points_has_the_same_parameters(
@@ -111,9 +120,8 @@ def test_every_table_of_points_has_the_same_parameters(
 ) -> None:
     _, parameters, _ = macros(con)[table]
     signature = inspect.signature(functions()[table]).parameters
-    # Determinants are of the euclidean scatter: no distance to choose, and weights cancel.
-    fixed = {"distance", "p", "center", "weights"} if table == "determinant_report" else set()
-    expected = [name for name in POINT_PARAMETERS if name not in fixed]
+    expected = [name for name in POINT_PARAMETERS if name not in WITHOUT.get(table, ())]
+    expected += MORE.get(table, ())
     assert parameters == ["tbl", *expected]
     assert list(signature) == ["frame", *expected]
 

@@ -1,0 +1,475 @@
+"""pairwise_report in every engine: the definitions by brute force, other libraries, and errors."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from decimal import Decimal
+from typing import Any
+
+import duckdb
+import numpy as np
+import pairwise_oracle as oracle
+import polars as pl
+import pytest
+from engines import DuckDB, Engine
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from pairwise_oracle import INDICES
+from point_engines import assert_points, call, one
+from point_oracle import DISTANCES, Measure, Partition
+from scipy.stats import pointbiserialr, somersd
+
+import polars_clustereval as ce
+
+# Each example is many pairs: fewer of them, and no search for the smallest that fails.
+FEW = settings(
+    max_examples=max(3, settings.default.max_examples // 3),
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+)
+EUCLIDEAN = Measure()
+Rows = list[tuple[list[float] | None, int | None]]
+
+
+def frame_of(several: list[Rows]) -> pl.DataFrame:
+    rows = [(v, c, run) for run, rows in enumerate(several) for v, c in rows]
+    schema = {"vector": pl.List(pl.Float64), "cluster": pl.Int64, "run": pl.Int64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def expected(
+    rows: Rows, measure: Measure = EUCLIDEAN, n_neighbors: int = 10, **noise: Any
+) -> dict[str, Any]:
+    vectors, clusters = [v for v, _ in rows], [c for _, c in rows]
+    return oracle.pairwise_report(Partition(vectors, clusters, measure, **noise), n_neighbors)
+
+
+def report(engine: Engine, rows: Rows, **arguments: Any) -> dict[str, Any]:
+    return one(engine, "pairwise_report", frame_of([rows]), **arguments)
+
+
+def check(engine: Engine, rows: Rows, tolerance: float = 1e-12, **arguments: Any) -> None:
+    got = report(engine, rows, **arguments)
+    assert_points([got], [expected(rows, **arguments)], tolerance=tolerance, floor=1e-13)
+
+
+# The oracle ------------------------------------------------------------------------------------
+
+LINE: Rows = [([0.0], 0), ([1.0], 0), ([3.0], 1), ([4.5], 1), ([9.0], 2)]
+# By hand. Within: 1, 1.5; between: 3, 4.5, 9, 2, 3.5, 8, 6, 4.5. Nearest: 0 has 1 3 | 4.5 | 9, so
+# with two neighbours it loses 1/2; 1 has 1, 2: 1/2; 3 has 1.5, 2: 1/2; 4.5 has 1.5, 3.5: 1/2; 9 has
+# both places among others: 1 + 1/2.
+LINE_INDICES = {
+    "c_index": 0.0,
+    "gamma": 1.0,
+    "g_plus": 0.0,
+    "tau": 16 / math.sqrt(2 * 8 * 45),
+    "mcclain_rao": 1.25 / (40.5 / 8),
+    "point_biserial": (1.25 - 40.5 / 8) * 4 / 10,
+    "connectivity": 3.5,
+}
+# Within: 2, 2; between: 1, 3, 1, 1, and 0 - 2 crosses 1 - 3. c: least two 1 + 1, greatest 3 + 2.
+CROSSED: Rows = [([0.0], 0), ([2.0], 0), ([1.0], 1), ([3.0], 1)]
+CROSSED_INDICES = {
+    "c_index": (4 - 2) / (5 - 2),
+    "gamma": (2 - 6) / 8,
+    "g_plus": 2 * 6 / 30,
+    "tau": -4 / math.sqrt(4 * 2 * 15),
+    "mcclain_rao": 2 / 1.5,
+    "point_biserial": (2 - 1.5) * math.sqrt(8) / 6,
+    # 0 has 1, 2, 3 away: 1/1 and 1/3; 3 the same. 1 has 1 - 1 (both of the other) and then 2: two
+    # points share the places 1 and 2; 2 the same.
+    "connectivity": 2 * (1 + 1 / 3) + 2 * (1 + 1 / 2),
+}
+HAND = {"line": (LINE, 2, LINE_INDICES), "crossed": (CROSSED, 10, CROSSED_INDICES)}
+
+
+@pytest.mark.parametrize("case", HAND)
+def test_the_oracle_by_hand(case: str) -> None:
+    rows, n_neighbors, wanted = HAND[case]
+    found = expected(rows, n_neighbors=n_neighbors)
+    assert {name: found[name] for name in INDICES} == pytest.approx(wanted, rel=1e-14)
+
+
+@pytest.mark.parametrize("case", HAND)
+def test_by_hand(engine: Engine, case: str) -> None:
+    rows, n_neighbors, wanted = HAND[case]
+    found = report(engine, rows, n_neighbors=n_neighbors)
+    assert {name: found[name] for name in INDICES} == pytest.approx(wanted, rel=1e-14)
+
+
+# Degenerate ------------------------------------------------------------------------------------
+
+NO_SCORES = dict.fromkeys(INDICES)
+
+
+def counts(n: int, dropped: int, noise: int, k: int, within: int, between: int) -> dict[str, Any]:
+    names = ("n", "n_dropped", "n_noise", "n_clusters")
+    row: dict[str, Any] = dict(zip(names, (n, dropped, noise, k), strict=True))
+    pairs = {"n_within_pairs": Decimal(within), "n_between_pairs": Decimal(between)}
+    return row | pairs | NO_SCORES
+
+
+DEGENERATE: dict[str, tuple[Rows, dict[str, Any]]] = {
+    "no rows": ([], counts(0, 0, 0, 0, 0, 0)),
+    "all dropped": ([([1.0], None), (None, 1)], counts(0, 2, 0, 0, 0, 0)),
+    "one point": ([([1.0], 0)], counts(1, 0, 0, 1, 0, 0)),
+    "one cluster": ([([1.0], 0), ([2.0], 0)], counts(2, 0, 0, 1, 1, 0) | {"connectivity": 0.0}),
+    "two singletons": (
+        [([1.0], 0), ([2.0], 1)],
+        counts(2, 0, 0, 2, 0, 1) | {"connectivity": 2.0},
+    ),
+    "singletons": (
+        [([0.0], 0), ([1.0], 1), ([3.0], 2)],
+        counts(3, 0, 0, 3, 0, 3) | {"connectivity": 4.5},
+    ),
+    # each has two neighbours at 0: of its own cluster 1, of the other 2 that share three places
+    "all equal": (
+        [([0.1, 0.2], 0), ([0.1, 0.2], 0), ([0.1, 0.2], 1), ([0.1, 0.2], 1)],
+        counts(4, 0, 0, 2, 2, 4)
+        | {"g_plus": 0.0, "tau": 0.0, "point_biserial": 0.0}
+        | {"connectivity": 4 * 2 / 3 * (1 + 1 / 2 + 1 / 3)},
+    ),
+    # all distances 1: nothing tells the pairs apart
+    "a triangle": (
+        [([1.0, 0.0, 0.0], 0), ([0.0, 1.0, 0.0], 0), ([0.0, 0.0, 1.0], 1)],
+        counts(3, 0, 0, 2, 1, 2)
+        | {"g_plus": 0.0, "tau": 0.0, "point_biserial": 0.0, "mcclain_rao": 1.0}
+        | {"connectivity": 2 * 1.5 / 2 + 1.5},
+    ),
+    "no pair within apart": (
+        [([0.0], 0), ([0.0], 0), ([5.0], 1)],
+        counts(3, 0, 0, 2, 1, 2)
+        | {"c_index": 0.0, "gamma": 1.0, "g_plus": 0.0, "mcclain_rao": 0.0}
+        | {"tau": 2 / math.sqrt(6), "point_biserial": -5 * math.sqrt(2) / 3}
+        | {"connectivity": 0.5 + 0.5 + 1.5},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", DEGENERATE)
+def test_degenerate(engine: Engine, case: str) -> None:
+    rows, wanted = DEGENERATE[case]
+    assert_points([report(engine, rows)], [wanted], tolerance=1e-14, floor=1e-15)
+
+
+@pytest.mark.parametrize("case", ["no rows", "all dropped"])
+def test_no_points_in_partitions(engine: Engine, case: str) -> None:
+    frame = frame_of([DEGENERATE[case][0]])
+    assert call(engine, "pairwise_report", frame, partition_by="run") == []
+
+
+def test_degenerate_partitions_beside_each_other(engine: Engine) -> None:
+    several = [rows for rows, _ in DEGENERATE.values() if rows and len(rows[0][0] or []) == 1]
+    got = call(engine, "pairwise_report", frame_of(several), partition_by="run")
+    wanted = [{"run": run} | expected(rows) for run, rows in enumerate(several)]
+    assert_points(got, [row for row in wanted if row["n"]], tolerance=1e-13, floor=1e-15)
+
+
+# Properties ------------------------------------------------------------------------------------
+
+GRID = st.integers(-4, 4).map(float)
+TENTHS = st.integers(0, 60).map(lambda i: i / 10)
+FLOATS = st.floats(-100, 100).map(lambda x: round(x, 6))
+NOISE: list[dict[str, Any]] = [
+    {},
+    {"noise": 0},
+    {"noise": 0, "noise_as": "drop"},
+    {"noise": 0, "noise_as": "singletons"},
+]
+
+
+def points(dims: int, numbers: st.SearchStrategy[float]) -> st.SearchStrategy[Rows]:
+    """Rows of (vector, cluster), some of them incomplete."""
+    vector = st.lists(numbers, min_size=dims, max_size=dims)
+    row: Any = st.tuples(vector, st.integers(0, 3))
+    odd: Any = st.tuples(st.none(), st.just(1)) | st.tuples(vector, st.none())
+    return st.lists(
+        st.integers(0, 9).flatmap(lambda i: odd if i == 0 else row), min_size=1, max_size=18
+    )
+
+
+@pytest.mark.parametrize("numbers", [GRID, TENTHS, FLOATS], ids=["grid", "tenths", "floats"])
+@pytest.mark.parametrize("distance", DISTANCES)
+@FEW
+@given(data=st.data())
+def test_equals_the_oracle(
+    engine: Engine, distance: str, numbers: Any, data: st.DataObject
+) -> None:
+    """Several sets of points in one call, with any p, weights, neighbours and way with noise."""
+    dims = data.draw(st.integers(1, 4))
+    p = data.draw(st.sampled_from([1, 1.5, 2, 3])) if distance == "minkowski" else 2
+    weights = None
+    if distance != "chebyshev" and data.draw(st.booleans()):
+        weights = [data.draw(st.sampled_from([0.25, 0.5, 1.0, 3.0])) for _ in range(dims)]
+    arguments = {"distance": distance, "p": p, **({"weights": weights} if weights else {})}
+    noise = data.draw(st.sampled_from(NOISE))
+    n_neighbors = data.draw(st.sampled_from([1, 2, 3, 10]))
+    several = data.draw(st.lists(points(dims, numbers), min_size=1, max_size=4))
+    got = call(
+        engine,
+        "pairwise_report",
+        frame_of(several),
+        partition_by="run",
+        n_neighbors=n_neighbors,
+        **arguments,
+        **noise,
+    )
+    measure = Measure(distance, p, "mean", weights)
+    wanted = [
+        {"run": run} | expected(rows, measure, n_neighbors, **noise)
+        for run, rows in enumerate(several)
+    ]
+    wanted = [row for row in wanted if row["n"]]
+    # vectors of one direction have a cosine distance that is nothing but rounding
+    without = set(INDICES) if distance == "cosine" and dims == 1 else set()
+    if distance == "cosine" and numbers is not FLOATS:
+        without = {"c_index", "gamma", "g_plus", "tau", "connectivity", "mcclain_rao"}
+    assert_points(got, wanted, tolerance=1e-9, floor=1e-12, without=without, what=arguments)
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_engines_agree(distance: str) -> None:
+    """On more points than the oracle can take, of tenths and of any numbers."""
+    from engines import make
+
+    r = np.random.default_rng(7)
+    for x in (
+        r.integers(0, 60, (300, 3)) / 10,
+        r.normal(size=(300, 5)),
+        r.integers(0, 3, (300, 3)),
+    ):
+        frame = pl.DataFrame(
+            {"vector": x.astype(float).tolist(), "cluster": r.integers(0, 4, 300), "run": 0}
+        )
+        rows = [one(make(name), "pairwise_report", frame, distance=distance) for name in ENGINES]
+        for row in rows[1:]:
+            assert_points([row], rows[:1], tolerance=1e-11, floor=1e-13, what=distance)
+
+
+ENGINES = ("duckdb", "polars", "polars-streaming")
+
+
+@FEW
+@given(rows=points(2, GRID), random=st.randoms(use_true_random=False))
+def test_the_order_of_rows_does_not_matter(engine: Engine, rows: Rows, random: Any) -> None:
+    shuffled = list(rows)
+    random.shuffle(shuffled)
+    renamed = [(v, None if c is None else 100 - c) for v, c in shuffled]
+    assert_points([report(engine, renamed)], [report(engine, rows)], tolerance=1e-13, floor=1e-14)
+
+
+@pytest.mark.parametrize("distance", ["euclidean", "sqeuclidean", "cityblock", "chebyshev"])
+@FEW
+@given(rows=points(2, GRID))
+def test_a_shift_changes_nothing(engine: Engine, distance: str, rows: Rows) -> None:
+    shifted = [(None if v is None else [x + 1e8 for x in v], c) for v, c in rows]
+    got, wanted = (report(engine, x, distance=distance) for x in (shifted, rows))
+    assert_points([got], [wanted], tolerance=1e-13, floor=1e-14)
+
+
+def test_a_shift_of_any_numbers(engine: Engine) -> None:
+    r = np.random.default_rng(3)
+    rows: Rows = [(x.tolist(), i % 3) for i, x in enumerate(r.normal(size=(60, 3)))]
+    shifted = [(None if v is None else [x + 1e8 for x in v], c) for v, c in rows]
+    got, wanted = report(engine, shifted), report(engine, rows)
+    for name in ("c_index", "mcclain_rao", "point_biserial"):
+        assert got[name] == pytest.approx(wanted[name], rel=1e-6)
+
+
+def test_more_neighbours_than_points(engine: Engine) -> None:
+    check(engine, LINE, n_neighbors=4)
+    check(engine, LINE, n_neighbors=10**9)
+    few, many = (report(engine, LINE, n_neighbors=count) for count in (4, 10**9))
+    assert_points([many], [few], tolerance=1e-14)
+
+
+@pytest.mark.parametrize("dims", [1, 20, 100])
+def test_dimensions(engine: Engine, dims: int) -> None:
+    r = np.random.default_rng(dims)
+    check(engine, [(x.tolist(), i % 4) for i, x in enumerate(r.normal(size=(30, dims)))], 1e-9)
+
+
+# Other authors ---------------------------------------------------------------------------------
+
+
+def iris() -> tuple[pl.DataFrame, list[str]]:
+    frame = pl.read_parquet("examples/iris.parquet")
+    return frame, ["sepal_length", "sepal_width", "petal_length", "petal_width"]
+
+
+@pytest.mark.parametrize("cluster", ["species", "kmeans", "single_linkage"])
+def test_iris_against_scipy(engine: Engine, cluster: str) -> None:
+    """Somers' D of the rank of a distance given whether it is between is made of s+ - s-."""
+    frame, columns = iris()
+    found = one(engine, "pairwise_report", frame, columns, cluster)
+    # in whole tenths, so that equal distances are equal
+    x = np.rint(frame.select(columns).to_numpy() * 10)
+    own = frame[cluster].to_list()
+    pairs = list(itertools.combinations(range(len(x)), 2))
+    squares = np.array([((x[i] - x[j]) ** 2).sum() for i, j in pairs])
+    between = np.array([own[i] != own[j] for i, j in pairs])
+    n_b, n_w = int(between.sum()), int((~between).sum())
+    n_t = n_b + n_w
+    surplus = somersd(between, squares).statistic * n_b * n_w
+    assert found["tau"] == pytest.approx(surplus / math.sqrt(n_b * n_w * n_t * (n_t - 1) / 2))
+    d = np.sqrt(squares) / 10
+    correlation = pointbiserialr(between, d).statistic
+    assert found["point_biserial"] == pytest.approx(-correlation * d.std())
+    assert (found["n_within_pairs"], found["n_between_pairs"]) == (n_w, n_b)
+
+
+# Errors ----------------------------------------------------------------------------------------
+
+FRAME = pl.DataFrame(
+    {"x": [0.0, 2.0, 9.0, 9.0], "y": [0.0, 0.0, 0.0, 4.0], "cluster": [0, 0, 1, -1], "run": [1] * 4}
+)
+TOO_MANY = (
+    "max_points: expected at most 3 points in a partition, got 4 (6 pairs); raise max_points, or "
+    "take a sample"
+)
+OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
+    "no neighbours": ({"n_neighbors": 0}, "n_neighbors: expected a whole number >= 1, got 0"),
+    "part of one": ({"n_neighbors": 1.5}, "n_neighbors: expected a whole number >= 1, got 1.5"),
+    "NULL": ({"n_neighbors": None}, "n_neighbors: expected a whole number >= 1, got NULL"),
+    "NaN": ({"n_neighbors": math.nan}, "n_neighbors: expected a whole number >= 1, got nan"),
+    "one point": ({"max_points": 1}, "max_points: expected a whole number >= 2, got 1"),
+    "a fraction": ({"max_points": 2.5}, "max_points: expected a whole number >= 2, got 2.5"),
+    "infinite": ({"max_points": math.inf}, "max_points: expected a whole number >= 2, got inf"),
+    "distance": ({"distance": "manhattan"}, "distance: expected one of 'euclidean'"),
+    "p": ({"p": 0}, "p: expected a number >= 1, got 0"),
+    "weights": ({"weights": [1, -2]}, "weights: expected a number > 0 for each dimension, got"),
+    "noise_as": ({"noise_as": "drop"}, "noise_as 'drop' needs noise"),
+    "noise": ({"noise": "none"}, "noise: expected a value of the type of cluster (BIGINT)"),
+}
+
+
+def fails(engine: Engine, words: str) -> Any:
+    """The wing's own error with these very words."""
+    error = duckdb.Error if isinstance(engine, DuckDB) else ce.ClusterEvalError
+    return pytest.raises(error, match=re.escape(words))
+
+
+@pytest.mark.parametrize("empty", [False, True], ids=["rows", "no rows"])
+@pytest.mark.parametrize("option", OPTIONS)
+def test_a_bad_option(engine: Engine, option: str, empty: bool) -> None:
+    arguments, words = OPTIONS[option]
+    with fails(engine, words):
+        call(engine, "pairwise_report", FRAME.clear() if empty else FRAME, ["x", "y"], **arguments)
+
+
+def test_too_many_points(engine: Engine) -> None:
+    with fails(engine, TOO_MANY):
+        call(engine, "pairwise_report", FRAME, ["x", "y"], max_points=3)
+    with fails(engine, TOO_MANY):
+        call(engine, "pairwise_report", FRAME, ["x", "y"], max_points=3, partition_by="run")
+    # no more than those that count
+    row = one(engine, "pairwise_report", FRAME, ["x", "y"], max_points=3, noise=-1, noise_as="drop")
+    assert row["n"] == 3
+    assert one(engine, "pairwise_report", FRAME, ["x", "y"], max_points=4.0)["n"] == 4
+
+
+def test_far_too_many_points(engine: Engine) -> None:
+    """The error comes before any pair is made: of these there would be 2e10."""
+    frame = pl.DataFrame({"x": np.arange(200_000.0), "cluster": np.arange(200_000) % 2})
+    words = "max_points: expected at most 20000 points in a partition, got 200000 (19999900000 pair"
+    with fails(engine, words):
+        call(engine, "pairwise_report", frame, ["x"])
+
+
+def test_points_at_fault(engine: Engine) -> None:
+    for value, words in (
+        (math.nan, "vector: expected finite numbers, got nan in coordinate 2 (1 row is at fault)"),
+        (None, "vector: expected finite numbers, got NULL in coordinate 2 (1 row is at fault)"),
+        (1e200, "vector: distances overflow; scale the coordinates down"),
+    ):
+        frame = FRAME.with_columns(y=pl.Series([0.0, 0.0, value, 4.0]))
+        with fails(engine, words):
+            call(engine, "pairwise_report", frame, ["x", "y"])
+    for vector, words in (
+        ([1.0], "vector: expected vectors of one length (2), got 1 coordinates"),
+        ([], "vector: expected at least one coordinate, got an empty vector"),
+    ):
+        with fails(engine, words):
+            report(engine, [([0.0, 1.0], 0), ([2.0, 3.0], 1), (vector, 1)])
+
+
+def test_distances_that_overflow_only_between_points(engine: Engine) -> None:
+    """Each is near enough to the middle for its square to be a number."""
+    rows: Rows = [([1.2e154], 0), ([1.1e154], 0), ([-1.2e154], 1), ([-1.1e154], 1)]
+    with fails(engine, "vector: distances overflow; scale the coordinates down"):
+        report(engine, rows, distance="sqeuclidean")
+
+
+@pytest.mark.parametrize("how", ["in-memory", "streaming"])
+def test_a_lazy_frame_raises_when_it_is_collected(how: Any) -> None:
+    lazy = ce.pairwise_report(FRAME.lazy(), ["x", "y"], "cluster", max_points=3)
+    for part in (lazy, lazy.select("n"), lazy.select(pl.len()), lazy.head(1)):
+        with pytest.raises(ce.ClusterEvalError, match=re.escape(TOO_MANY)):
+            part.collect(engine=how)
+
+
+@pytest.mark.parametrize("columns", ["n", "COUNT(*)", "1"])
+def test_a_few_columns_in_sql_raise_too(columns: str) -> None:
+    with duckdb.connect() as connection:
+        ce.register(connection)
+        connection.register("points", FRAME)
+        call = "clustereval.pairwise_report(points, [x, y], cluster, max_points := 3)"
+        for more in ("", " WHERE n > 99", " LIMIT 1"):
+            with pytest.raises(duckdb.Error, match=re.escape(TOO_MANY)):
+                connection.execute(f"SELECT {columns} FROM {call}{more}").fetchall()
+
+
+@pytest.mark.parametrize("parameter", ["vector", "cluster", "partition_by"])
+def test_a_quoted_column(parameter: str) -> None:
+    columns = {"vector": "[x, y]", "cluster": "cluster"} | {parameter: "'run'"}
+    arguments = ", ".join(f"{name} := {column}" for name, column in columns.items())
+    with duckdb.connect() as connection:
+        ce.register(connection)
+        connection.register("points", FRAME)
+        with pytest.raises(duckdb.Error, match=f"{parameter}: expected a column, got the quoted"):
+            connection.execute(f"FROM clustereval.pairwise_report(points, {arguments})")
+
+
+# Names -----------------------------------------------------------------------------------------
+
+NAMES = [
+    *("n_neighbors", "max_points", "distance", "p", "tbl", "d", "x", "n", "m", "before", "plus"),
+    *("gamma", "tau", "number", "row", "single", "fits", "fine", "raw_x_0", "x_0", "kept", "least"),
+    *("__ce_points", "__ce_lead", "__ce_row", "__ce_d", "__ce_key", "__ce_same", "__ce_numbered"),
+    *("__ce_sizes", "__ce_k", "__ce_size", "__ce_m", 'a "quoted" name', "größe", "two words"),
+]
+
+
+def test_columns_of_any_name(engine: Engine) -> None:
+    wanted = one(engine, "pairwise_report", FRAME, ["x", "y"])
+    names = [name for name in NAMES if name not in {"n", "gamma", "tau"}]
+    for i, name in enumerate(names):
+        a, b, c = (names[(i + j) % len(names)] for j in range(3))
+        frame = FRAME.select(pl.col("x").alias(name), pl.col("y").alias(a + "y"), cluster="cluster")
+        frame = frame.with_columns(pl.lit("r").alias(b)).rename({"cluster": c})
+        [got] = call(engine, "pairwise_report", frame, [name, a + "y"], c, partition_by=b)
+        assert got.pop(b) == "r"
+        assert_points([got], [wanted], tolerance=1e-14, what=name)
+
+
+@pytest.mark.parametrize("name", ["gamma", "n_within_pairs", "connectivity"])
+def test_a_partition_column_named_like_a_result(name: str) -> None:
+    frame = FRAME.rename({"run": name})
+    with pytest.raises(ce.ClusterEvalError, match=f"partition_by: '{name}' is also a column of"):
+        ce.pairwise_report(frame, ["x", "y"], "cluster", partition_by=name)
+
+
+def test_tables_of_any_name() -> None:
+    with duckdb.connect() as connection:
+        ce.register(connection)
+        for name in NAMES:
+            connection.register(name, FRAME)
+            table = '"' + name.replace('"', '""') + '"'
+            table = f"'{table}'" if '"' in name else table
+            [row] = connection.execute(
+                f"FROM clustereval.pairwise_report({table}, [x, y], cluster)"
+            ).fetchall()
+            assert row[1] == 4, name
+            connection.unregister(name)
