@@ -72,6 +72,7 @@ def _by_partition(
 ) -> pl.LazyFrame:
     """Give what the function makes of each partition, below the partition columns.
 
+    Without partition columns all points are one, also if there are none.
     The points of all partitions are in memory at once; `columns` are those of the rows that the
     function needs besides the cluster, `prefix` is that of the coordinates it is given, and
     `checked` adds to the rows what is to be an error before it starts.
@@ -83,10 +84,8 @@ def _by_partition(
     key_types = rows.select(keys).collect_schema()
 
     def evaluated(rows: pl.DataFrame) -> pl.DataFrame:
-        if not rows.height:
-            return pl.DataFrame(schema=key_types | schema)
         parts = rows.partition_by(keys, maintain_order=True) if keys else [rows]
-        found = []
+        found = [pl.DataFrame(schema=key_types | schema)]
         for part in parts:
             changes = part.select(pl.struct(by).rle_id().rle().struct.field("len"))
             starts = np.concatenate([[0], changes.to_series().to_numpy()]).cumsum()

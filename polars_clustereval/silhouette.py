@@ -160,8 +160,11 @@ def _silhouettes(points: _Points, options: _Options) -> pl.LazyFrame:
     drawn = _drawn(points, options)
     if _streams(points, options):
         return _streamed(points, replace(drawn, rows=drawn.rows.filter("chosen")), options.method)
-    function = partial(_evaluated, distance=points.distance, tolerance=options.tolerance)
-    rows = _by_partition(drawn, function, _schema(points), ["id", "chosen"])
+    schema = _schema(points)
+    function = partial(
+        _evaluated, schema=schema, distance=points.distance, tolerance=options.tolerance
+    )
+    rows = _by_partition(drawn, function, schema, ["id", "chosen"])
     return rows.filter("chosen").drop("chosen")
 
 
@@ -211,8 +214,12 @@ def _with_found(
     return rows.hstack([keys.gather(known).alias("neighbor"), *columns])
 
 
-def _evaluated(part: _Partition, distance: _Distance, tolerance: float | None) -> pl.DataFrame:
+def _evaluated(
+    part: _Partition, schema: pl.Schema, distance: _Distance, tolerance: float | None
+) -> pl.DataFrame:
     """Give the exact silhouettes of the chosen points of a partition."""
+    if not part.rows.height:
+        return pl.DataFrame(schema=schema)
     clusters, own = _moments(part, distance), part.numbers
     spread = _spread(part, clusters) if distance.name == "euclidean" else None
     chosen = part.rows["chosen"].to_numpy()
