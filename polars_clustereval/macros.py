@@ -23,6 +23,7 @@ ROOMS = (
     "set_matching",
     "points",
     "scatter",
+    "dunn",
     "reports",
 )
 

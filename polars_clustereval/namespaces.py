@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 import polars as pl
 
-from . import labels, points, reports, scatter, set_matching
+from . import dunn, labels, points, reports, scatter, set_matching
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,6 +56,8 @@ class ClusterEval:
     internal_cluster_report = _method(scatter.internal_cluster_report)
     neighbor_report = _method(scatter.neighbor_report)
     determinant_report = _method(scatter.determinant_report)
+    cluster_diameters = _method(dunn.cluster_diameters)
+    dunn_index = _method(dunn.dunn_index)
 
 
 pl.api.register_dataframe_namespace("clustereval")(ClusterEval)
