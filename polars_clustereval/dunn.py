@@ -188,9 +188,7 @@ def _smallest(gap: Floats) -> Integers:
     return np.argpartition(gap, LIKELY, axis=None)[:LIKELY]
 
 
-def _near(
-    part: _Partition, centres: Floats, radii: Floats, metric: _Metric, found: float
-) -> Flags:
+def _near(part: _Partition, centres: Floats, radii: Floats, metric: _Metric, found: float) -> Flags:
     """Tell which points can be nearer than that to another cluster's ball."""
     near = np.zeros(len(part.x), dtype=bool)
     for j, (centre, radius) in enumerate(zip(centres, radii, strict=True)):

@@ -36,7 +36,9 @@ CALLS = {
     ),
     ("vector", "cluster"): (
         "centroids",
+        "cluster_diameters",
         "determinant_report",
+        "dunn_index",
         "internal_cluster_report",
         "internal_report",
         "neighbor_report",
@@ -113,7 +115,8 @@ def test_every_table_of_points_has_the_same_parameters(
     signature = inspect.signature(functions()[table]).parameters
     # Determinants are of the euclidean scatter: no distance to choose, and weights cancel.
     fixed = {"distance", "p", "center", "weights"} if table == "determinant_report" else set()
-    expected = [name for name in POINT_PARAMETERS if name not in fixed]
+    more = ["generalized"] if table == "dunn_index" else []
+    expected = [name for name in POINT_PARAMETERS if name not in fixed] + more
     assert parameters == ["tbl", *expected]
     assert list(signature) == ["frame", *expected]
 
