@@ -203,7 +203,7 @@ CREATE OR REPLACE MACRO clustereval._border(
   FROM query_table(__ce_members)
   WHERE __ce_row IN (SELECT __ce_row FROM __ce_rows);
 
--- One row a partition: the three coordinates that are most spread, and where they start.
+-- One row a partition: the four coordinates that are most spread, and where they start.
 CREATE OR REPLACE MACRO clustereval._axes(__ce_coordinates, __ce_clusters, __ce_balls) AS TABLE
   WITH __ce_spreads AS (
     SELECT
@@ -220,7 +220,7 @@ CREATE OR REPLACE MACRO clustereval._axes(__ce_coordinates, __ce_clusters, __ce_
   )
   SELECT
     __ce_s.__ce_lead, __ce_b.__ce_centre AS __ce_start,
-    arg_max(__ce_s.__ce_i, __ce_s.__ce_spread, 3) AS __ce_axes,
+    arg_max(__ce_s.__ce_i, __ce_s.__ce_spread, 4) AS __ce_axes,
     sqrt(MAX(__ce_s.__ce_spread)) AS __ce_spread
   FROM __ce_spreads AS __ce_s
   JOIN query_table(__ce_balls) AS __ce_b ON __ce_b.__ce_number = __ce_s.__ce_lead
@@ -229,6 +229,25 @@ CREATE OR REPLACE MACRO clustereval._axes(__ce_coordinates, __ce_clusters, __ce_
 -- The cell of a point along one axis; 0 where there is no such axis.
 CREATE OR REPLACE MACRO clustereval._cell(x, start, axis, width) AS
   coalesce(floor((x[axis] - start[axis]) / width), 0.0);
+
+-- The ways from a cell to itself and to the adjacent ones, of each two that are opposite only one, and
+-- how many axes they take.
+CREATE OR REPLACE MACRO clustereval._steps() AS TABLE
+  WITH __ce_ways AS (SELECT __ce_way FROM (VALUES (-1.0), (0.0), (1.0)) AS __ce_v(__ce_way))
+  SELECT
+    __ce_w1.__ce_way AS __ce_step_1, __ce_w2.__ce_way AS __ce_step_2,
+    __ce_w3.__ce_way AS __ce_step_3, __ce_w4.__ce_way AS __ce_step_4,
+    CASE
+      WHEN __ce_w4.__ce_way <> 0 THEN 4
+      WHEN __ce_w3.__ce_way <> 0 THEN 3
+      WHEN __ce_w2.__ce_way <> 0 THEN 2
+      ELSE 1
+    END AS __ce_n_axes
+  FROM __ce_ways AS __ce_w1
+  CROSS JOIN __ce_ways AS __ce_w2
+  CROSS JOIN __ce_ways AS __ce_w3
+  CROSS JOIN __ce_ways AS __ce_w4
+  WHERE 27 * __ce_w1.__ce_way + 9 * __ce_w2.__ce_way + 3 * __ce_w3.__ce_way + __ce_w4.__ce_way >= 0;
 
 -- One row a partition: the bound, or the least distance of points of different clusters among these if
 -- that is below. No coordinate of two points differs by more than their distance, so that only points in
@@ -246,6 +265,7 @@ CREATE OR REPLACE MACRO clustereval._least(__ce_border, __ce_bounds, __ce_axes, 
   __ce_cells AS MATERIALIZED (
     SELECT
       __ce_x.__ce_lead, __ce_x.__ce_number, __ce_x.__ce_point,
+      len(__ce_w.__ce_axes) AS __ce_n_axes,
       clustereval._cell(
         __ce_x.__ce_point, __ce_w.__ce_start, __ce_w.__ce_axes[1], __ce_w.__ce_width
       ) AS __ce_cell_1,
@@ -254,21 +274,22 @@ CREATE OR REPLACE MACRO clustereval._least(__ce_border, __ce_bounds, __ce_axes, 
       ) AS __ce_cell_2,
       clustereval._cell(
         __ce_x.__ce_point, __ce_w.__ce_start, __ce_w.__ce_axes[3], __ce_w.__ce_width
-      ) AS __ce_cell_3
+      ) AS __ce_cell_3,
+      clustereval._cell(
+        __ce_x.__ce_point, __ce_w.__ce_start, __ce_w.__ce_axes[4], __ce_w.__ce_width
+      ) AS __ce_cell_4
     FROM query_table(__ce_border) AS __ce_x
     JOIN __ce_widths AS __ce_w ON __ce_w.__ce_lead = __ce_x.__ce_lead
   ),
-  __ce_steps AS (SELECT unnest([-1.0, 0.0, 1.0]) AS __ce_step),
   __ce_beside AS NOT MATERIALIZED (
     SELECT
       __ce_x.__ce_lead, __ce_x.__ce_number, __ce_x.__ce_point,
-      __ce_x.__ce_cell_1 + __ce_s1.__ce_step AS __ce_cell_1,
-      __ce_x.__ce_cell_2 + __ce_s2.__ce_step AS __ce_cell_2,
-      __ce_x.__ce_cell_3 + __ce_s3.__ce_step AS __ce_cell_3
+      __ce_x.__ce_cell_1 + __ce_s.__ce_step_1 AS __ce_cell_1,
+      __ce_x.__ce_cell_2 + __ce_s.__ce_step_2 AS __ce_cell_2,
+      __ce_x.__ce_cell_3 + __ce_s.__ce_step_3 AS __ce_cell_3,
+      __ce_x.__ce_cell_4 + __ce_s.__ce_step_4 AS __ce_cell_4
     FROM __ce_cells AS __ce_x
-    CROSS JOIN __ce_steps AS __ce_s1
-    CROSS JOIN __ce_steps AS __ce_s2
-    CROSS JOIN __ce_steps AS __ce_s3
+    JOIN clustereval._steps() AS __ce_s ON __ce_s.__ce_n_axes <= __ce_x.__ce_n_axes
   ),
   __ce_found AS (
     SELECT __ce_lead, __ce_least FROM query_table(__ce_bounds)
@@ -282,7 +303,8 @@ CREATE OR REPLACE MACRO clustereval._least(__ce_border, __ce_bounds, __ce_axes, 
       AND __ce_y.__ce_cell_1 = __ce_x.__ce_cell_1
       AND __ce_y.__ce_cell_2 = __ce_x.__ce_cell_2
       AND __ce_y.__ce_cell_3 = __ce_x.__ce_cell_3
-      AND __ce_y.__ce_number > __ce_x.__ce_number
+      AND __ce_y.__ce_cell_4 = __ce_x.__ce_cell_4
+      AND __ce_y.__ce_number <> __ce_x.__ce_number
     GROUP BY __ce_x.__ce_lead
   )
   SELECT __ce_lead, MIN(__ce_least) AS __ce_least
