@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import dunn_oracle as oracle
 import numpy as np
 import point_oracle
@@ -118,7 +120,7 @@ def test_zero_vectors_under_cosine(engine: Engine) -> None:
 # By hand -------------------------------------------------------------------------------------
 
 # On a line: 0 and 2, 8 and 12 (centres 1 and 10). Distances between: 8, 12, 6, 10.
-LINE = [([0.0], 1), ([2.0], 1), ([8.0], 2), ([12.0], 2)]
+LINE: Rows = [([0.0], 1), ([2.0], 1), ([8.0], 2), ([12.0], 2)]
 SEPARATIONS = (6.0, 12.0, 9.0, 9.0, 1.5, 10.0)  # Hausdorff: from 12 to 2
 OF_LINE: Row = {
     **dict(zip(COUNTS, (4, 0, 0, 2), strict=True)),
@@ -352,6 +354,47 @@ def test_one_point_far_off(engine: Engine) -> None:
     wanted = oracle.dunn_index(part, generalized=False)
     without = {"centroid_dunn_index"}
     assert_points([row], [wanted], tolerance=1e-9, without=without)
+
+
+# Names ---------------------------------------------------------------------------------------
+
+SQL = (ROOT / "sql" / "dunn.sql").read_text(encoding="utf-8")
+INNER = sorted(set(re.findall(r"\b__ce_\w+", SQL)))
+WITH = sorted(set(re.findall(r"(\w+) AS (?:NOT )?(?:MATERIALIZED )?\(\s*SELECT", SQL)))
+PARAMETERS = ["generalized", "separation", "diameter", "d", "start", "axis", "width", "options"]
+POLARS_INNER = [*dunn._EXTREMES, *dunn._SEPARATIONS, *dunn._DIAMETERS, "number", "least", "single"]
+
+
+def test_there_are_inner_names() -> None:
+    assert len(INNER) > 50
+    assert {"__ce_border", "__ce_cells"} <= set(WITH)
+
+
+@pytest.mark.parametrize(
+    "names", [PARAMETERS, POLARS_INNER, INNER], ids=["parameters", "Polars", "SQL"]
+)
+def test_columns_of_any_name(engine: Engine, names: list[str]) -> None:
+    """Each in turn as a coordinate, cluster and key, beside the next three."""
+    result = {"max_diameter", "min_separation"}  # a key may not be named like a result
+    for i in range(0, len(names), 3):
+        a, b, cluster, run = (names[(i + j) % len(names)] for j in range(4))
+        if run in result or len({a, b, cluster, run}) < 4:
+            continue
+        values = [(v[0], 0.0, key, 1) for v, key in LINE if v]
+        frame = pl.DataFrame(values, schema=[a, b, cluster, run], orient="row")
+        got = one(engine, "dunn_index", frame, [a, b], cluster, partition_by=run)
+        assert_points([got], [{run: 1} | OF_LINE], what=(a, b, cluster, run))
+
+
+def test_tables_of_any_name() -> None:
+    with duckdb.connect() as connection:
+        ce.register(connection)
+        frame = pl.DataFrame({"v": [v for v, _ in LINE], "c": [c for _, c in LINE]})
+        for name in [*WITH, *PARAMETERS]:
+            connection.register(name, frame)
+            query = f'SELECT dunn_index FROM clustereval.dunn_index("{name}", v, c)'
+            assert connection.execute(query).fetchall() == [(1.5,)], name
+            connection.unregister(name)
 
 
 # Errors --------------------------------------------------------------------------------------
