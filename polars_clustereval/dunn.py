@@ -42,6 +42,8 @@ REFERENCES = 256
 GRID = 4
 #: Points up to which all pairs are measured without ado.
 FEW = 512
+#: Points that are measured with some others at a time, where all pairs are.
+TILE = 1024
 
 # ----------------------------------------------------------------------------------------------
 # Metrics
@@ -62,8 +64,17 @@ class _Metric(NamedTuple):
         return self._root(_distances(x, y, self._given))
 
     def blocks(self, x: Floats, y: Floats) -> Iterator[Floats]:
-        for _, block in _distance_blocks(x, y, self._given):
+        for _, block in _distance_blocks(x, y, self._given, TILE**2):
             yield self._root(block)
+
+    def least(self, x: Floats, y: Floats) -> float:
+        """Give the least distance; it is measured again, since blocks are not right to the end."""
+        found, start = np.inf, 0
+        for block in self.blocks(x, y):
+            i, j = np.unravel_index(np.argmin(block), block.shape)
+            found = min(found, float(self.apart(x[[start + i]], y[j])[0]))
+            start += len(block)
+        return found
 
     def apart(self, x: Floats, y: Floats) -> Floats:
         """Give the distance of each row of x to that row of y, or to the one vector y."""
@@ -155,7 +166,7 @@ def _scouted(part: _Partition, centres: Floats, radii: Floats, metric: _Metric) 
     for i, j in _likely(centres, radii, metric):
         middle = (centres[i] + centres[j]) / 2
         x, y = (_nearest(part.x[part.starts[c] : part.starts[c + 1]], middle) for c in (i, j))
-        found = min(found, metric.between(x, y).min())
+        found = min(found, metric.least(x, y))
     return float(found)
 
 
@@ -224,8 +235,8 @@ def _least_of_all(x: Floats, numbers: Integers, metric: _Metric, found: float) -
     """The same from all pairs. The numbers are in order."""
     stops = np.flatnonzero(np.diff(numbers)) + 1
     for start, stop in zip(np.concatenate([[0], stops]), stops, strict=False):
-        for block in metric.blocks(x[start:stop], x[stop:]):
-            found = min(found, float(block.min()))
+        for other in range(stop, len(x), TILE):
+            found = min(found, metric.least(x[start:stop], x[other : other + TILE]))
     return found
 
 
@@ -301,20 +312,32 @@ def _linkages(part: _Partition, distance: _Distance) -> dict[str, float]:
     """
     found = dict.fromkeys(("complete", "average", "hausdorff"), np.inf)
     for i in range(len(part.sizes) - 1):
-        x, rest = part.x[part.starts[i] : part.starts[i + 1]], part.x[part.starts[i + 1] :]
-        for name, values in _linkages_of(x, rest, part.starts[i + 1 :], distance).items():
-            found[name] = min(found[name], float(values.min()))
+        x = part.x[part.starts[i] : part.starts[i + 1]]
+        for starts in _tiles(part.starts[i + 1 :]):
+            others = part.x[starts[0] : starts[-1]]
+            for name, values in _linkages_of(x, others, starts - starts[0], distance).items():
+                found[name] = min(found[name], float(values.min()))
     return found
 
 
+def _tiles(starts: Integers) -> Iterator[Integers]:
+    """Give the bounds of whole clusters, few enough to make a tile or one that is more."""
+    first = 0
+    while first < len(starts) - 1:
+        last = int(np.searchsorted(starts, starts[first] + TILE, side="right")) - 1
+        last = max(last, first + 1)
+        yield starts[first : last + 1]
+        first = last
+
+
 def _linkages_of(
-    x: Floats, rest: Floats, starts: Integers, distance: _Distance
+    x: Floats, others: Floats, starts: Integers, distance: _Distance
 ) -> dict[str, Floats]:
     """Give the linkages of a cluster with each of the others."""
-    cuts, sizes = starts[:-1] - starts[0], np.diff(starts)
-    most, total, far = (np.zeros(len(rest)), np.zeros(len(rest)), np.zeros(len(cuts)))
-    nearest = np.full(len(rest), np.inf)
-    for _, block in _distance_blocks(x, rest, distance, 8 * CELLS):
+    cuts, sizes = starts[:-1], np.diff(starts)
+    most, total, far = np.zeros(len(others)), np.zeros(len(others)), np.zeros(len(cuts))
+    nearest = np.full(len(others), np.inf)
+    for _, block in _distance_blocks(x, others, distance, TILE**2):
         np.maximum(most, block.max(axis=0), out=most)
         np.minimum(nearest, block.min(axis=0), out=nearest)
         total += block.sum(axis=0)
