@@ -654,6 +654,8 @@ def dunn_index(
     extremes = _by_partition(
         points, lambda part: _extremes(part, points.distance, generalized=generalized), _EXTREMES
     )
+    # one row without partitions, even if there are no points
+    extremes = _totals(points, extremes, {name: pl.col(name).max() for name in _EXTREMES})
     report = points.row_counts
     for other in (extremes, _center_totals(points)):
         report = _left_joined(points, report, other)

@@ -33,7 +33,7 @@ from test_points_properties import (
 )
 
 import polars_clustereval as ce
-from polars_clustereval import dunn, pairs
+from polars_clustereval import dunn
 
 if TYPE_CHECKING:
     from engines import Engine, Row
@@ -306,21 +306,26 @@ def test_all_pairs_of_many_points(engine: Engine, distance: str) -> None:
 def test_few_pairs_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fewer than a hundredth of those there are."""
     measured = 0
-    matrix, apart = pairs._distances, dunn._Metric.apart
+    matrix, blocks, apart = dunn._distances, dunn._distance_blocks, dunn._Metric.apart
 
     def count_matrix(x: Any, y: Any, distance: Any) -> Any:
         nonlocal measured
         measured += len(x) * len(y)
         return matrix(x, y, distance)
 
+    def count_blocks(x: Any, y: Any, *more: Any) -> Any:
+        nonlocal measured
+        measured += len(x) * len(y)
+        return blocks(x, y, *more)
+
     def count_rows(self: Any, x: Any, y: Any) -> Any:
         nonlocal measured
         measured += len(x)
         return apart(self, x, y)
 
+    monkeypatch.setattr(dunn, "_distances", count_matrix)
+    monkeypatch.setattr(dunn, "_distance_blocks", count_blocks)
     monkeypatch.setattr(dunn._Metric, "apart", count_rows)
-    for module in (pairs, dunn):
-        monkeypatch.setattr(module, "_distances", count_matrix)
     x, clusters = blobs(20_000, 4, 10, 3.0)
     ce.dunn_index(arrays(x, clusters), "vector", "cluster", generalized=False)
     assert 20_000 < measured < 20_000**2 / 2 / 100
