@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import namespaces as namespaces
+from .dunn import cluster_diameters, dunn_index
 from .errors import ClusterEvalError
 from .information import (
     adjusted_mutual_info_score,
@@ -94,11 +95,13 @@ __all__ = [
     "bundle",
     "centroids",
     "class_f_measure",
+    "cluster_diameters",
     "cluster_entropy",
     "cluster_entropy_given_label",
     "completeness_score",
     "contingency_matrix",
     "determinant_report",
+    "dunn_index",
     "exact_match_f_score",
     "exact_match_precision",
     "exact_match_recall",

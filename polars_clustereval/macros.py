@@ -24,6 +24,7 @@ ROOMS = (
     "points",
     "scatter",
     "silhouette",
+    "dunn",
     "pairwise",
     "reports",
 )

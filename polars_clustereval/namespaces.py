@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 import polars as pl
 
-from . import labels, pairwise, points, reports, scatter, set_matching, silhouette
+from . import dunn, labels, pairwise, points, reports, scatter, set_matching, silhouette
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,6 +59,8 @@ class ClusterEval:
     silhouette_samples = _method(silhouette.silhouette_samples)
     silhouette_clusters = _method(silhouette.silhouette_clusters)
     silhouette_score = _method(silhouette.silhouette_score)
+    cluster_diameters = _method(dunn.cluster_diameters)
+    dunn_index = _method(dunn.dunn_index)
     pairwise_report = _method(pairwise.pairwise_report)
 
 

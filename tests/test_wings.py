@@ -36,11 +36,16 @@ CALLS = {
     ),
     ("vector", "cluster"): (
         "centroids",
+        "cluster_diameters",
         "determinant_report",
+        "dunn_index",
         "internal_cluster_report",
         "internal_report",
         "neighbor_report",
         "pairwise_report",
+        "silhouette_clusters",
+        "silhouette_samples",
+        "silhouette_score",
     ),
     (("label",), "cluster"): ("vdm_encode",),
 }
@@ -101,17 +106,24 @@ def test_every_table_has_the_same_columns(con: duckdb.DuckDBPyConnection, table:
 
 
 POINT_PARAMETERS = [
-    *("vector", "cluster", "distance", "p", "center"),
+    *("vector", "cluster", "id", "distance", "p", "center"),
     *("partition_by", "noise", "noise_as", "weights"),
 ]
 
 WITHOUT: dict[str, tuple[str, ...]] = {
     # Determinants are of the euclidean scatter: no distance to choose, and weights cancel.
-    "determinant_report": ("distance", "p", "center", "weights"),
+    "determinant_report": ("id", "distance", "p", "center", "weights"),
     # Pairs have no centre.
-    "pairwise_report": ("center",),
+    "pairwise_report": ("id", "center"),
+    "silhouette_clusters": ("id", "center"),
+    "silhouette_samples": ("center",),
+    "silhouette_score": ("center",),
 }
-MORE = {"pairwise_report": ("n_neighbors", "max_points")}
+MORE = {
+    "dunn_index": ("generalized",),
+    "pairwise_report": ("n_neighbors", "max_points"),
+    "silhouette_score": ("method", "tolerance", "sample_size", "confidence", "random_state"),
+}
 
 
 @pytest.mark.parametrize("table", CALLS["vector", "cluster"])
@@ -120,7 +132,7 @@ def test_every_table_of_points_has_the_same_parameters(
 ) -> None:
     _, parameters, _ = macros(con)[table]
     signature = inspect.signature(functions()[table]).parameters
-    expected = [name for name in POINT_PARAMETERS if name not in WITHOUT.get(table, ())]
+    expected = [name for name in POINT_PARAMETERS if name not in WITHOUT.get(table, ("id",))]
     expected += MORE.get(table, ())
     assert parameters == ["tbl", *expected]
     assert list(signature) == ["frame", *expected]

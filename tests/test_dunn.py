@@ -1,0 +1,441 @@
+"""Diameters and Dunn's index: degenerate rows, numbers by hand and published, all pairs, errors."""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import dunn_oracle as oracle
+import numpy as np
+import point_oracle
+import polars as pl
+import pytest
+from dunn_oracle import COUNTS, GDI
+from hypothesis import given
+from hypothesis import strategies as st
+from point_engines import assert_points, call, one
+from point_oracle import DISTANCES, Measure, Partition
+from test_points_errors import FAULTS, fails, vectors
+from test_points_properties import (
+    FEW,
+    FLOATS,
+    NOISE,
+    QUARTERS,
+    Rows,
+    arguments_of,
+    frame_of,
+    measures,
+    points,
+)
+
+import polars_clustereval as ce
+from polars_clustereval import dunn
+
+if TYPE_CHECKING:
+    from engines import Engine, Row
+
+NULLS: Row = dict.fromkeys(("dunn_index", "centroid_dunn_index", *GDI))
+
+
+def plain(rows: Rows) -> pl.DataFrame:
+    return frame_of([rows]).drop("run")
+
+
+def numbered(values: dict[int, list[list[float]]]) -> Rows:
+    return [(v, key) for key, vectors in values.items() for v in vectors]
+
+
+# Degenerate rows -----------------------------------------------------------------------------
+
+DEGENERATE: dict[str, tuple[Rows, Row]] = {
+    "no rows": ([], {"n": 0, "n_clusters": 0, "max_diameter": None, "min_separation": None}),
+    "all dropped": (
+        [(None, 1), ([0.0], None)],
+        {"n": 0, "n_dropped": 2, "max_diameter": None, "min_separation": None},
+    ),
+    "one row": ([([3.0], 1)], {"n": 1, "max_diameter": 0.0, "min_separation": None}),
+    "one cluster": (
+        [([3.0], 1), ([5.0], 1)],
+        {"n_clusters": 1, "max_diameter": 2.0, "min_separation": None},
+    ),
+    "as many clusters as points": (
+        [([3.0], 1), ([5.0], 2), ([9.0], 3)],
+        {"n_clusters": 3, "max_diameter": 0.0, "min_separation": 2.0},
+    ),
+    "all equal": (
+        [([3.0], 1), ([3.0], 1), ([3.0], 2)],
+        {"n_clusters": 2, "max_diameter": 0.0, "min_separation": 0.0},
+    ),
+    "no cluster has any width": (
+        [([3.0], 1), ([3.0], 1), ([5.0], 2)],
+        {"n_clusters": 2, "max_diameter": 0.0, "min_separation": 2.0},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", DEGENERATE)
+@pytest.mark.parametrize("generalized", [True, False])
+def test_degenerate(engine: Engine, case: str, generalized: bool) -> None:
+    rows, some = DEGENERATE[case]
+    row = one(engine, "dunn_index", plain(rows), generalized=generalized)
+    expected = NULLS | some
+    assert_points([{name: row[name] for name in expected}], [expected])
+
+
+def test_no_row_has_no_partition_and_no_cluster(engine: Engine) -> None:
+    for rows in ([], [(None, 1)]):
+        frame = frame_of([rows])
+        assert call(engine, "cluster_diameters", frame) == []
+        assert call(engine, "cluster_diameters", frame, partition_by="run") == []
+        assert call(engine, "dunn_index", frame, partition_by="run") == []
+
+
+def test_all_noise(engine: Engine) -> None:
+    frame = plain([([1.0], -1), ([4.0], -1), ([6.0], -1)])
+    dropped = one(engine, "dunn_index", frame, noise=-1, noise_as="drop")
+    assert [dropped[name] for name in COUNTS] == [0, 0, 3, 0]
+    alone = one(engine, "dunn_index", frame, noise=-1, noise_as="singletons")
+    assert [alone[name] for name in (*COUNTS, "min_separation")] == [3, 0, 3, 3, 2.0]
+    rows = call(engine, "cluster_diameters", frame, noise=-1, noise_as="singletons")
+    assert rows == [{"cluster": None, "n": 1, "diameter": 0.0}] * 3
+
+
+def test_zero_vectors_under_cosine(engine: Engine) -> None:
+    """They are 1 from all others, each other included, but 0 from themselves."""
+    sets = {1: [[0, 0]], 2: [[0, 0], [0, 0]], 3: [[1, 0], [2, 0]], 4: [[0, 0], [1, 0]]}
+    frame = plain(numbered(sets))
+    rows = call(engine, "cluster_diameters", frame, distance="cosine")
+    assert [row["diameter"] for row in rows] == pytest.approx([0.0, 1.0, 0.0, 1.0])
+    part = Partition(*zip(*numbered(sets), strict=True), Measure("cosine"))
+    row = one(engine, "dunn_index", frame, distance="cosine")
+    assert_points([row], [oracle.dunn_index(part)])
+    assert row["min_separation"] == 0.0
+    assert row["gdi_52"] == pytest.approx(1 / 4)  # clusters 3 and 4: 0, 0 and 1, 0
+
+
+# By hand -------------------------------------------------------------------------------------
+
+# On a line: 0 and 2, 8 and 12 (centres 1 and 10). Distances between: 8, 12, 6, 10.
+LINE: Rows = [([0.0], 1), ([2.0], 1), ([8.0], 2), ([12.0], 2)]
+SEPARATIONS = (6.0, 12.0, 9.0, 9.0, 1.5, 10.0)  # Hausdorff: from 12 to 2
+OF_LINE: Row = {
+    **dict(zip(COUNTS, (4, 0, 0, 2), strict=True)),
+    "dunn_index": 1.5,
+    "centroid_dunn_index": 2.25,
+    "max_diameter": 4.0,
+    "min_separation": 6.0,
+    # all three diameters of the second cluster are 4
+    **dict(zip(GDI, [x / 4.0 for x in SEPARATIONS for _ in range(3)], strict=True)),
+}
+# Legs of 3 and 4: diameter 5, mean pair 4, distances to the centre (1, 4/3): 5/3, root 13 * 2/3 and
+# root 73 / 3.
+TRIANGLE = [([0.0, 0.0], 1), ([3.0, 0.0], 1), ([0.0, 4.0], 1), ([0.0, 9.0], 2)]
+MEAN_OF_TRIANGLE = (5 / 3 + 2 * math.sqrt(13) / 3 + math.sqrt(73) / 3) / 3
+OF_TRIANGLE: Row = {
+    "dunn_index": 1.0,
+    "max_diameter": 5.0,
+    "gdi_12": 5 / 4,
+    "gdi_13": 5 / (2 * MEAN_OF_TRIANGLE),
+    "gdi_21": math.sqrt(90) / 5,
+    "gdi_32": (9 + math.sqrt(90) + 5) / 3 / 4,
+    "gdi_41": math.hypot(1, 9 - 4 / 3) / 5,
+    "gdi_51": 3 * MEAN_OF_TRIANGLE / 4 / 5,
+    "gdi_61": math.sqrt(90) / 5,
+}
+# Clustering.jl's twelve points, whose test has Dunn 1/2.
+TWELVE: Rows = numbered(
+    {
+        1: [[-2, 4], [2, 4]],
+        2: [[2, 1], [3, 0], [2, -1], [1, 0]],
+        3: [[2, -4], [-2, -4]],
+        4: [[-2, 1], [-1, 0], [-2, -1], [-3, 0]],
+    }
+)
+OF_TWELVE: Row = {
+    "dunn_index": 0.5,
+    "max_diameter": 4.0,
+    "min_separation": 2.0,
+    "gdi_21": 6.0 / 4,
+    "gdi_41": 4.0 / 4,
+    "gdi_53": 0.25,  # (4 + 4) / 8 / 4
+}
+CASES: dict[str, tuple[Rows, Row]] = {
+    "line": (LINE, OF_LINE),
+    "triangle": (TRIANGLE, OF_TRIANGLE),
+    "twelve": (TWELVE, OF_TWELVE),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_case(engine: Engine, case: str) -> None:
+    rows, expected = CASES[case]
+    row = one(engine, "dunn_index", plain(rows))
+    assert_points([{name: row[name] for name in expected}], [expected])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_case_of_the_oracle(case: str) -> None:
+    rows, expected = CASES[case]
+    row = oracle.dunn_index(Partition(*zip(*rows, strict=True), Measure()))
+    assert_points([{name: row[name] for name in expected}], [expected])
+
+
+def test_every_column_has_a_case() -> None:
+    assert set(OF_LINE) == set(oracle.dunn_index(Partition([], [], Measure())))
+
+
+def test_diameters_of_the_twelve(engine: Engine) -> None:
+    rows = call(engine, "cluster_diameters", plain(TWELVE))
+    assert [tuple(row.values()) for row in rows] == [
+        (1, 2, 4.0),
+        (2, 4, 2.0),
+        (3, 2, 4.0),
+        (4, 4, 2.0),
+    ]
+    rows = call(engine, "cluster_diameters", plain(TWELVE), distance="sqeuclidean")
+    assert [row["diameter"] for row in rows] == pytest.approx([16.0, 4.0, 16.0, 4.0], rel=1e-14)
+
+
+# Published -----------------------------------------------------------------------------------
+
+ROOT = Path(__file__).parent.parent
+FLOWER = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
+# Reyes-Figueroa's notes on iris: Dunn's own index and the centroid form.
+OF_IRIS = {"kmeans": (0.098807, 0.671170), "agglomerative": (0.112795, 0.646326)}
+
+
+@pytest.mark.parametrize("labeling", OF_IRIS)
+def test_iris(engine: Engine, labeling: str) -> None:
+    iris = pl.read_parquet(ROOT / "examples" / "iris.parquet")
+    row = one(engine, "dunn_index", iris, FLOWER, labeling)
+    found = (row["dunn_index"], row["centroid_dunn_index"])
+    assert found == pytest.approx(OF_IRIS[labeling], abs=5e-7)
+    assert row["gdi_11"] == row["dunn_index"]
+    assert row["gdi_41"] == row["centroid_dunn_index"]
+
+
+# All pairs -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+@FEW
+@given(data=st.data())
+def test_equals_the_oracle(engine: Engine, distance: str, data: st.DataObject) -> None:
+    """Several sets of points in one call, with any p, centre, weights and way with noise."""
+    dims = data.draw(st.integers(1, 4))
+    measure = data.draw(measures(distance, dims))
+    noise = data.draw(st.sampled_from(NOISE))
+    numbers = data.draw(st.sampled_from([QUARTERS, FLOATS]))
+    generalized = data.draw(st.booleans())
+    several = data.draw(st.lists(points(dims, numbers, nulls=True), min_size=1, max_size=5))
+    exact = numbers is QUARTERS and measure.weights is None and distance != "cosine"
+    frame, how = frame_of(several), arguments_of(measure) | noise
+    parts = [Partition(*zip(*rows, strict=True), measure, **noise) for rows in several]
+    indices = call(engine, "dunn_index", frame, partition_by="run", generalized=generalized, **how)
+    diameters = call(engine, "cluster_diameters", frame, partition_by="run", **how)
+    for run, part in enumerate(parts):
+        wanted = [oracle.dunn_index(part, generalized=generalized)] if part.n else []
+        without = rounded(part, exact=exact)
+        check_run(indices, run, wanted, without=without, what=part.measure)
+        wanted = oracle.cluster_diameters(part) if part.n else []
+        check_run(diameters, run, wanted, what=part.measure)
+
+
+def check_run(rows: list[Row], run: int, wanted: list[Row], **how: Any) -> None:
+    got = [dict(list(row.items())[1:]) for row in rows if row["run"] == run]
+    assert_points(got, wanted, tolerance=1e-9, floor=1e-12, **how)
+
+
+def rounded(part: Partition, *, exact: bool) -> set[str]:
+    """The columns that hang on rounding, where something below a fraction is nearly 0."""
+    if not (part.n and point_oracle.is_delicate(part, exact=exact)):
+        return set()
+    return set(GDI) | {"centroid_dunn_index"} | (set() if exact else {"dunn_index"})
+
+
+def blobs(n: int, dims: int, k: int, spread: float, seed: int = 0) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    clusters = rng.integers(0, k, n)
+    x = rng.normal(size=(k, dims))[clusters] * spread + rng.normal(size=(n, dims))
+    return x, clusters
+
+
+SHAPES = {
+    "overlapping": blobs(2000, 3, 8, 1.0),
+    "apart": blobs(2000, 3, 8, 10.0),
+    "many clusters": blobs(1000, 2, 280, 5.0),
+    "many dimensions": blobs(1000, 30, 5, 1.0),
+    "duplicates": tuple(np.round(part) for part in blobs(2000, 2, 5, 3.0)),
+    "one coordinate": blobs(2000, 1, 3, 20.0),
+}
+
+
+def arrays(x: Any, clusters: Any) -> pl.DataFrame:
+    return pl.DataFrame({"vector": x, "cluster": clusters.astype(np.int64)})
+
+
+@cache
+def all_pairs(shape: str, distance: str) -> tuple[Row, list[Row]]:
+    x, clusters = SHAPES[shape]
+    part = Partition(x.tolist(), clusters.tolist(), Measure(distance, 3))
+    return oracle.dunn_index(part), oracle.cluster_diameters(part)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_many_points(engine: Engine, distance: str, shape: str) -> None:
+    """Enough of them that most pairs are never measured."""
+    frame, (index, diameters) = arrays(*SHAPES[shape]), all_pairs(shape, distance)
+    row = one(engine, "dunn_index", frame, distance=distance, p=3, generalized=False)
+    wanted = index | dict.fromkeys(GDI)
+    assert_points([row], [wanted], tolerance=1e-9, floor=1e-12, what=shape)
+    rows = call(engine, "cluster_diameters", frame, distance=distance, p=3)
+    assert_points(rows, diameters, tolerance=1e-9, floor=1e-12)
+
+
+@pytest.mark.parametrize("distance", ["euclidean", "sqeuclidean", "cosine"])
+def test_all_pairs_of_many_points(engine: Engine, distance: str) -> None:
+    row = one(engine, "dunn_index", arrays(*SHAPES["overlapping"]), distance=distance)
+    assert_points([row], [all_pairs("overlapping", distance)[0]], tolerance=1e-9)
+
+
+def test_few_pairs_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer than a hundredth of those there are."""
+    measured = 0
+    matrix, blocks, apart = dunn._distances, dunn._distance_blocks, dunn._Metric.apart
+
+    def count_matrix(x: Any, y: Any, distance: Any) -> Any:
+        nonlocal measured
+        measured += len(x) * len(y)
+        return matrix(x, y, distance)
+
+    def count_blocks(x: Any, y: Any, *more: Any) -> Any:
+        nonlocal measured
+        measured += len(x) * len(y)
+        return blocks(x, y, *more)
+
+    def count_rows(self: Any, x: Any, y: Any) -> Any:
+        nonlocal measured
+        measured += len(x)
+        return apart(self, x, y)
+
+    monkeypatch.setattr(dunn, "_distances", count_matrix)
+    monkeypatch.setattr(dunn, "_distance_blocks", count_blocks)
+    monkeypatch.setattr(dunn._Metric, "apart", count_rows)
+    x, clusters = blobs(20_000, 4, 10, 3.0)
+    ce.dunn_index(arrays(x, clusters), "vector", "cluster", generalized=False)
+    assert 20_000 < measured < 20_000**2 / 2 / 100
+
+
+@pytest.mark.parametrize("distance", [name for name in DISTANCES if name != "cosine"])
+def test_a_shift_changes_nothing(engine: Engine, distance: str) -> None:
+    x, clusters = blobs(600, 3, 4, 3.0)
+    near, far = (
+        one(engine, "dunn_index", arrays(np.round(x, 3) + by, clusters), distance=distance, p=3)
+        for by in (0.0, 1e8)
+    )
+    assert_points([far], [near], tolerance=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-120, 1e-12, 1e12, 1e120])
+def test_a_scale_changes_nothing(engine: Engine, scale: float) -> None:
+    x, clusters = blobs(600, 3, 4, 3.0)
+    near, far = (one(engine, "dunn_index", arrays(x * by, clusters)) for by in (1.0, scale))
+    for name in ("max_diameter", "min_separation"):
+        assert far.pop(name) == pytest.approx(near.pop(name) * scale, rel=1e-9)
+    assert_points([far], [near], tolerance=1e-9)
+
+
+def test_one_point_far_off(engine: Engine) -> None:
+    """The grid's cells stay as narrow as they have to be."""
+    x, clusters = blobs(600, 3, 4, 3.0)
+    x[5] += 1e9
+    part = Partition(x.tolist(), clusters.tolist(), Measure())
+    row = one(engine, "dunn_index", arrays(x, clusters), generalized=False)
+    wanted = oracle.dunn_index(part, generalized=False)
+    without = {"centroid_dunn_index"}
+    assert_points([row], [wanted], tolerance=1e-9, without=without)
+
+
+# Names ---------------------------------------------------------------------------------------
+
+SQL = (ROOT / "sql" / "dunn.sql").read_text(encoding="utf-8")
+INNER = sorted(set(re.findall(r"\b__ce_\w+", SQL)))
+WITH = sorted(set(re.findall(r"(\w+) AS (?:NOT )?(?:MATERIALIZED )?\(\s*SELECT", SQL)))
+PARAMETERS = ["generalized", "separation", "diameter", "d", "start", "axis", "width", "options"]
+POLARS_INNER = [*dunn._EXTREMES, *dunn._SEPARATIONS, *dunn._DIAMETERS, "number", "least", "single"]
+
+
+def test_there_are_inner_names() -> None:
+    assert len(INNER) > 50
+    assert {"__ce_border", "__ce_cells"} <= set(WITH)
+
+
+@pytest.mark.parametrize(
+    "names", [PARAMETERS, POLARS_INNER, INNER], ids=["parameters", "Polars", "SQL"]
+)
+def test_columns_of_any_name(engine: Engine, names: list[str]) -> None:
+    """Each in turn as a coordinate, cluster and key, beside the next three."""
+    result = {"max_diameter", "min_separation"}  # a key may not be named like a result
+    for i in range(0, len(names), 3):
+        a, b, cluster, run = (names[(i + j) % len(names)] for j in range(4))
+        if run in result or len({a, b, cluster, run}) < 4:
+            continue
+        values = [(v[0], 0.0, key, 1) for v, key in LINE if v]
+        frame = pl.DataFrame(values, schema=[a, b, cluster, run], orient="row")
+        got = one(engine, "dunn_index", frame, [a, b], cluster, partition_by=run)
+        assert_points([got], [{run: 1} | OF_LINE], what=(a, b, cluster, run))
+
+
+def test_tables_of_any_name() -> None:
+    with duckdb.connect() as connection:
+        ce.register(connection)
+        frame = pl.DataFrame({"v": [v for v, _ in LINE], "c": [c for _, c in LINE]})
+        for name in [*WITH, *PARAMETERS]:
+            connection.register(name, frame)
+            query = f'SELECT dunn_index FROM clustereval.dunn_index("{name}", v, c)'
+            assert connection.execute(query).fetchall() == [(1.5,)], name
+            connection.unregister(name)
+
+
+# Errors --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("function", ["cluster_diameters", "dunn_index"])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_point_at_fault(engine: Engine, fault: str, function: str) -> None:
+    rows, words = FAULTS[fault]
+    with fails(engine, words):
+        call(engine, function, vectors(*rows))
+
+
+@pytest.mark.parametrize("function", ["cluster_diameters", "dunn_index"])
+def test_distances_that_overflow(engine: Engine, function: str) -> None:
+    with fails(engine, "vector: distances overflow; scale the coordinates down"):
+        call(engine, function, vectors([1e200, 0.0], [-1e200, 0.0]))
+
+
+@pytest.mark.parametrize("function", ["cluster_diameters", "dunn_index"])
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"distance": "hamming"}, "'cosine', got 'hamming'"),
+        ({"distance": "minkowski", "p": 0.5}, "p: expected a number >= 1, got 0.5"),
+        ({"center": "mode"}, "center: expected one of 'mean', 'median', got 'mode'"),
+        ({"weights": [1, 2, 3]}, "weights: expected one for each of 2 dimensions, got 3"),
+        ({"noise_as": "drop"}, "noise_as 'drop' needs noise"),
+    ],
+)
+def test_options(engine: Engine, options: dict[str, Any], words: str, function: str) -> None:
+    with fails(engine, words):
+        call(engine, function, vectors(), **options)
+
+
+@pytest.mark.parametrize(("value", "got"), [("yes", "yes"), (1, "1"), (None, "NULL")])
+def test_generalized_is_true_or_false(engine: Engine, value: Any, got: str) -> None:
+    with fails(engine, f"generalized: expected TRUE or FALSE, got {got}"):
+        call(engine, "dunn_index", vectors(), generalized=value)
