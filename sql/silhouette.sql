@@ -130,7 +130,9 @@ CREATE OR REPLACE MACRO clustereval._silhouette_clusters(
     SELECT
       __ce_c.*,
       __ce_s.__ce_n,
-      __ce_s.__ce_distances / __ce_s.__ce_n AS __ce_mean_distance,
+      CASE
+        WHEN __ce_c.__ce_spread = 0 THEN 0.0 ELSE __ce_s.__ce_distances / __ce_s.__ce_n
+      END AS __ce_mean_distance,
       row_number() OVER (
         ORDER BY __ce_c.__ce_partition, __ce_c.__ce_cluster, __ce_c.__ce_single
       ) AS __ce_number
@@ -1176,18 +1178,18 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
       WHEN method <> 'bounds' AND __ce_t.__ce_k = __ce_r.__ce_n_clusters THEN __ce_t.__ce_max
     END AS silhouette_max,
     CASE
-      WHEN method = 'sample'
+      WHEN method = 'sample' AND __ce_t.__ce_m > 0
       THEN GREATEST(-1.0, __ce_t.__ce_middle - clustereval._sampling_error(
         __ce_t.__ce_m, __ce_r.__ce_total, confidence
       ))
-      WHEN method <> 'simplified' THEN __ce_t.__ce_lower
+      WHEN method IN ('exact', 'bounds') THEN __ce_t.__ce_lower
     END AS silhouette_lower,
     CASE
-      WHEN method = 'sample'
+      WHEN method = 'sample' AND __ce_t.__ce_m > 0
       THEN LEAST(1.0, __ce_t.__ce_middle + clustereval._sampling_error(
         __ce_t.__ce_m, __ce_r.__ce_total, confidence
       ))
-      WHEN method <> 'simplified' THEN __ce_t.__ce_upper
+      WHEN method IN ('exact', 'bounds') THEN __ce_t.__ce_upper
     END AS silhouette_upper
   FROM __ce_counts AS __ce_r
   LEFT JOIN __ce_scored AS __ce_t
