@@ -647,7 +647,7 @@ CREATE OR REPLACE MACRO clustereval._few_clusters(__ce_clusters) AS TABLE
   FROM query_table(__ce_clusters);
 
 -- For cityblock the bounds by Jensen leave most clusters. The mean distance along one coordinate is a
--- convex function of it, and a table of that function bounds it far better: 64 cells from 4 standard
+-- convex function of it, and a table of that function bounds it far better: 32 cells from 4 standard
 -- deviations below the mean to 4 above. The chord of a cell is above it, by at most half the cell's width
 -- times the share of values in the cell. Lists hold all coordinates, one after the other.
 CREATE OR REPLACE MACRO clustereval._grids(__ce_rows, __ce_clusters) AS TABLE
@@ -665,9 +665,9 @@ CREATE OR REPLACE MACRO clustereval._grids(__ce_rows, __ce_clusters) AS TABLE
     SELECT
       __ce_number, __ce_i,
       CASE
-        WHEN __ce_sigma = 0 THEN 64
+        WHEN __ce_sigma = 0 THEN 32
         ELSE CAST(floor(LEAST(
-          GREATEST((__ce_v - __ce_mean) / __ce_sigma * 8 + 32, -1.0), 64.0
+          GREATEST((__ce_v - __ce_mean) / __ce_sigma * 4 + 16, -1.0), 32.0
         )) AS BIGINT)
       END AS __ce_cell,
       MAX(__ce_sigma) AS __ce_sigma,
@@ -686,7 +686,7 @@ CREATE OR REPLACE MACRO clustereval._grids(__ce_rows, __ce_clusters) AS TABLE
     GROUP BY __ce_number, __ce_i
   ),
   __ce_knots AS (
-    SELECT *, unnest(range(0, 65)) AS __ce_cell FROM __ce_wholes
+    SELECT *, unnest(range(0, 33)) AS __ce_cell FROM __ce_wholes
   ),
   __ce_running AS (
     SELECT
@@ -712,7 +712,7 @@ CREATE OR REPLACE MACRO clustereval._grids(__ce_rows, __ce_clusters) AS TABLE
     SELECT
       *,
       (
-        (2 * (__ce_m - __ce_in_cell) - __ce_n) * (__ce_cell - 32) / 8 * __ce_sigma
+        (2 * (__ce_m - __ce_in_cell) - __ce_n) * (__ce_cell - 16) / 4 * __ce_sigma
         - 2 * (__ce_s - __ce_cell_sum) + __ce_t
       ) / __ce_n AS __ce_value
     FROM (
@@ -728,7 +728,7 @@ CREATE OR REPLACE MACRO clustereval._grids(__ce_rows, __ce_clusters) AS TABLE
     SELECT
       __ce_number,
       list(__ce_value ORDER BY __ce_i, __ce_cell) AS __ce_values,
-      list(__ce_in_cell / __ce_n * __ce_sigma / 16 ORDER BY __ce_i, __ce_cell) AS __ce_gaps
+      list(__ce_in_cell / __ce_n * __ce_sigma / 8 ORDER BY __ce_i, __ce_cell) AS __ce_gaps
     FROM __ce_valued
     GROUP BY __ce_number
   )
@@ -737,7 +737,7 @@ CREATE OR REPLACE MACRO clustereval._grids(__ce_rows, __ce_clusters) AS TABLE
     __ce_l.__ce_values, __ce_l.__ce_gaps,
     list_transform(
       __ce_c.__ce_variances,
-      lambda __ce_v: CASE WHEN __ce_v > 0 THEN 8 / sqrt(__ce_v) ELSE 0.0 END
+      lambda __ce_v: CASE WHEN __ce_v > 0 THEN 4 / sqrt(__ce_v) ELSE 0.0 END
     ) AS __ce_scales,
     __ce_c.__ce_slip + 1e-12 * list_sum(list_transform(
       __ce_c.__ce_variances, lambda __ce_v: sqrt(__ce_v)
@@ -748,13 +748,13 @@ CREATE OR REPLACE MACRO clustereval._grids(__ce_rows, __ce_clusters) AS TABLE
 -- Cells are counted from 1; 0 is outside of the table, where it is known that |u| <= mean <= root(u^2 + v).
 CREATE OR REPLACE MACRO clustereval._grid_cell(z, scale) AS
   CASE
-    WHEN scale > 0 AND z * scale >= -32 AND z * scale < 32
-    THEN CAST(floor(z * scale + 32) AS BIGINT) + 1
+    WHEN scale > 0 AND z * scale >= -16 AND z * scale < 16
+    THEN CAST(floor(z * scale + 16) AS BIGINT) + 1
     ELSE 0
   END;
 CREATE OR REPLACE MACRO clustereval._chord(grid_values, z, scale, cell, after) AS
   grid_values[after + cell]
-  + (grid_values[after + cell + 1] - grid_values[after + cell]) * (z * scale + 33 - cell);
+  + (grid_values[after + cell + 1] - grid_values[after + cell]) * (z * scale + 17 - cell);
 
 CREATE OR REPLACE MACRO clustereval._grid_upper(x, mean, variances, scales, grid_values) AS
   list_sum(list_transform(
@@ -764,7 +764,7 @@ CREATE OR REPLACE MACRO clustereval._grid_upper(x, mean, variances, scales, grid
       THEN sqrt((__ce_x - mean[__ce_i]) * (__ce_x - mean[__ce_i]) + variances[__ce_i])
       ELSE clustereval._chord(
         grid_values, __ce_x - mean[__ce_i], scales[__ce_i],
-        clustereval._grid_cell(__ce_x - mean[__ce_i], scales[__ce_i]), (__ce_i - 1) * 65
+        clustereval._grid_cell(__ce_x - mean[__ce_i], scales[__ce_i]), (__ce_i - 1) * 33
       )
     END
   ));
@@ -778,43 +778,54 @@ CREATE OR REPLACE MACRO clustereval._grid_lower(x, mean, scales, grid_values, ga
         abs(__ce_x - mean[__ce_i]),
         clustereval._chord(
           grid_values, __ce_x - mean[__ce_i], scales[__ce_i],
-          clustereval._grid_cell(__ce_x - mean[__ce_i], scales[__ce_i]), (__ce_i - 1) * 65
+          clustereval._grid_cell(__ce_x - mean[__ce_i], scales[__ce_i]), (__ce_i - 1) * 33
         ) - gaps[
-          (__ce_i - 1) * 65 + clustereval._grid_cell(__ce_x - mean[__ce_i], scales[__ce_i])
+          (__ce_i - 1) * 33 + clustereval._grid_cell(__ce_x - mean[__ce_i], scales[__ce_i])
         ]
       )
     END
   ));
 
--- One row for each query and each target that the tables leave. The condition of the join is no equality
--- for the reason that _few_clusters gives.
-CREATE OR REPLACE MACRO clustereval._grid_targets(__ce_queries, __ce_grids) AS TABLE
-  WITH __ce_limits AS MATERIALIZED (
+-- One row for each query and each target that the tables leave. A lambda copies the lists that it looks
+-- into, so a table is asked only where the bounds by Jensen leave a doubt: for the limit the one of the
+-- cluster that they put nearest. The condition of a join is no equality for the reason that
+-- _few_clusters gives.
+CREATE OR REPLACE MACRO clustereval._grid_targets(
+  __ce_queries, __ce_clusters, __ce_grids
+) AS TABLE
+  WITH __ce_near AS (
     SELECT
       __ce_q.__ce_row,
-      MIN(clustereval._raised(
+      arg_min(__ce_c.__ce_number, clustereval._upper_bound(
+        __ce_q.__ce_point, __ce_c.__ce_mean, __ce_c.__ce_variances, 0.0, 0.0, 0.0, 0.0, 'cityblock'
+      )) AS __ce_number
+    FROM query_table(__ce_queries) AS __ce_q
+    JOIN query_table(__ce_clusters) AS __ce_c
+      ON __ce_c.__ce_lead = __ce_q.__ce_lead AND __ce_c.__ce_number <> __ce_q.__ce_number
+    GROUP BY __ce_q.__ce_row
+  ),
+  __ce_limited AS MATERIALIZED (
+    SELECT
+      __ce_q.__ce_row, __ce_q.__ce_point, __ce_q.__ce_number, __ce_q.__ce_lead,
+      clustereval._raised(
         clustereval._grid_upper(
           __ce_q.__ce_point, __ce_g.__ce_mean, __ce_g.__ce_variances, __ce_g.__ce_scales,
           __ce_g.__ce_values
         ),
         __ce_g.__ce_slip
-      )) AS __ce_limit
+      ) AS __ce_limit
     FROM query_table(__ce_queries) AS __ce_q
-    JOIN query_table(__ce_grids) AS __ce_g
-      ON list_contains([__ce_q.__ce_lead], __ce_g.__ce_lead)
-      AND __ce_g.__ce_number <> __ce_q.__ce_number
-    GROUP BY __ce_q.__ce_row
-  ),
-  __ce_limited AS NOT MATERIALIZED (
-    SELECT __ce_q.__ce_row, __ce_q.__ce_point, __ce_q.__ce_number, __ce_q.__ce_lead, __ce_l.__ce_limit
-    FROM query_table(__ce_queries) AS __ce_q
-    LEFT JOIN __ce_limits AS __ce_l ON __ce_l.__ce_row = __ce_q.__ce_row
+    LEFT JOIN __ce_near AS __ce_l ON __ce_l.__ce_row = __ce_q.__ce_row
+    LEFT JOIN query_table(__ce_grids) AS __ce_g ON __ce_g.__ce_number = __ce_l.__ce_number
   )
   SELECT __ce_q.__ce_row, __ce_q.__ce_number, __ce_g.__ce_number AS __ce_target
   FROM __ce_limited AS __ce_q
   JOIN query_table(__ce_grids) AS __ce_g ON list_contains([__ce_q.__ce_lead], __ce_g.__ce_lead)
   WHERE CASE
     WHEN __ce_g.__ce_number = __ce_q.__ce_number THEN TRUE
+    WHEN clustereval._lowered(
+      clustereval._apart(__ce_q.__ce_point, __ce_g.__ce_mean, 'cityblock', 1), __ce_g.__ce_slip
+    ) > __ce_q.__ce_limit THEN FALSE
     ELSE clustereval._lowered(
       clustereval._grid_lower(
         __ce_q.__ce_point, __ce_g.__ce_mean, __ce_g.__ce_scales, __ce_g.__ce_values,
@@ -839,7 +850,7 @@ CREATE OR REPLACE MACRO clustereval._sorting_targets(__ce_queries, __ce_rows, __
   __ce_many_limits AS MATERIALIZED (
     SELECT * FROM clustereval._limits(__ce_many_queries, __ce_clusters, 'cityblock', 1)
   )
-  SELECT * FROM clustereval._grid_targets(__ce_few_queries, __ce_grids)
+  SELECT * FROM clustereval._grid_targets(__ce_few_queries, __ce_clusters, __ce_grids)
   UNION ALL
   SELECT __ce_row, __ce_number, __ce_target
   FROM clustereval._limited(__ce_many_queries, __ce_clusters, __ce_many_limits, 'cityblock', 1);
