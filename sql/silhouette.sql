@@ -215,7 +215,9 @@ CREATE OR REPLACE MACRO clustereval._mixed_place(place, seed) AS
   clustereval._mixed_step(place, (place * 48271 + seed * 69621 + 1) % 2147483647, seed);
 
 -- The queries of a sample: of each partition the points with the least numbers.
-CREATE OR REPLACE MACRO clustereval._drawn(__ce_rows, __ce_checked_ids, sample_size, random_state) AS TABLE
+CREATE OR REPLACE MACRO clustereval._drawn(
+  __ce_rows, __ce_checked_ids, sample_size, random_state
+) AS TABLE
   WITH __ce_mixed AS (
     SELECT
       __ce_row, __ce_lead, __ce_place,
@@ -840,7 +842,9 @@ CREATE OR REPLACE MACRO clustereval._sorting_targets(__ce_queries, __ce_rows, __
   WITH __ce_way AS MATERIALIZED (SELECT * FROM clustereval._few_clusters(__ce_clusters)),
   __ce_grids AS MATERIALIZED (SELECT * FROM clustereval._grids(__ce_rows, __ce_clusters)),
   __ce_few_queries AS NOT MATERIALIZED (
-    SELECT __ce_q.* FROM query_table(__ce_queries) AS __ce_q JOIN __ce_way AS __ce_w ON __ce_w.__ce_few
+    SELECT __ce_q.*
+    FROM query_table(__ce_queries) AS __ce_q
+    JOIN __ce_way AS __ce_w ON __ce_w.__ce_few
   ),
   __ce_many_queries AS NOT MATERIALIZED (
     SELECT __ce_q.*
@@ -984,7 +988,9 @@ CREATE OR REPLACE MACRO clustereval._sorted_sums(
     JOIN query_table(__ce_clusters) AS __ce_c ON __ce_c.__ce_number = __ce_a.__ce_target
   ),
   __ce_centred AS NOT MATERIALIZED (
-    SELECT __ce_row, __ce_number, __ce_target, __ce_key, __ce_v - __ce_mean AS __ce_z FROM __ce_entries
+    SELECT
+      __ce_row, __ce_number, __ce_target, __ce_key, __ce_v - __ce_mean AS __ce_z
+    FROM __ce_entries
   ),
   __ce_found AS NOT MATERIALIZED (
     SELECT
