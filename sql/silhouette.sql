@@ -79,6 +79,12 @@ CREATE OR REPLACE MACRO clustereval._bounds_path(distance, p) AS
     ELSE '__ce_limited'
   END);
 
+CREATE OR REPLACE MACRO clustereval._targets_path(distance, p) AS
+  concat('SELECT * FROM ', CASE
+    WHEN clustereval._plain_distance(distance, p) = 'cityblock' THEN '__ce_sorting'
+    ELSE '__ce_bounds'
+  END);
+
 CREATE OR REPLACE MACRO clustereval._sums_path(distance, p) AS
   concat('SELECT * FROM ', CASE
     WHEN clustereval._plain_distance(distance, p) = 'cityblock' THEN '__ce_by_sorting'
@@ -130,7 +136,9 @@ CREATE OR REPLACE MACRO clustereval._silhouette_clusters(
     SELECT
       __ce_c.*,
       __ce_s.__ce_n,
-      __ce_s.__ce_distances / __ce_s.__ce_n AS __ce_mean_distance,
+      CASE
+        WHEN __ce_c.__ce_spread = 0 THEN 0.0 ELSE __ce_s.__ce_distances / __ce_s.__ce_n
+      END AS __ce_mean_distance,
       row_number() OVER (
         ORDER BY __ce_c.__ce_partition, __ce_c.__ce_cluster, __ce_c.__ce_single
       ) AS __ce_number
@@ -146,6 +154,7 @@ CREATE OR REPLACE MACRO clustereval._silhouette_clusters(
     CASE WHEN __ce_spread = 0 THEN 0.0 ELSE 4e-15 * clustereval._norm(__ce_mean) END AS __ce_slip,
     MIN(__ce_number) OVER (PARTITION BY __ce_partition) AS __ce_lead,
     first_value(__ce_mean) OVER (PARTITION BY __ce_partition ORDER BY __ce_number) AS __ce_origin,
+    COUNT(*) OVER () + 1 AS __ce_most,
     COUNT(*) OVER (PARTITION BY __ce_partition) AS __ce_k,
     CAST(SUM(__ce_n) OVER (PARTITION BY __ce_partition) AS BIGINT) AS __ce_total
   FROM __ce_numbered;
@@ -206,7 +215,9 @@ CREATE OR REPLACE MACRO clustereval._mixed_place(place, seed) AS
   clustereval._mixed_step(place, (place * 48271 + seed * 69621 + 1) % 2147483647, seed);
 
 -- The queries of a sample: of each partition the points with the least numbers.
-CREATE OR REPLACE MACRO clustereval._drawn(__ce_rows, __ce_checked_ids, sample_size, random_state) AS TABLE
+CREATE OR REPLACE MACRO clustereval._drawn(
+  __ce_rows, __ce_checked_ids, sample_size, random_state
+) AS TABLE
   WITH __ce_mixed AS (
     SELECT
       __ce_row, __ce_lead, __ce_place,
@@ -631,6 +642,223 @@ CREATE OR REPLACE MACRO clustereval._bound_silhouettes(__ce_bounds, __ce_cluster
   FROM __ce_found AS __ce_x
   JOIN query_table(__ce_clusters) AS __ce_c ON __ce_c.__ce_number = __ce_x.__ce_number;
 
+-- TRUE where queries and lists had better be joined on a condition that is no equality, which hands the
+-- lists on without a copy, but looks at every list for each query: not where clusters are small and many.
+CREATE OR REPLACE MACRO clustereval._few_clusters(__ce_clusters) AS TABLE
+  SELECT SUM(ceil(__ce_n / 512.0)) <= 4 * SUM(pow(__ce_n, 2)) / SUM(__ce_n) + 64 AS __ce_few
+  FROM query_table(__ce_clusters);
+
+-- For cityblock the bounds by Jensen leave most clusters. The mean distance along one coordinate is a
+-- convex function of it, and a table of that function bounds it far better: 32 cells from 4 standard
+-- deviations below the mean to 4 above. The chord of a cell is above it, by at most half the cell's width
+-- times the share of values in the cell. Lists hold all coordinates, one after the other.
+CREATE OR REPLACE MACRO clustereval._grids(__ce_rows, __ce_clusters) AS TABLE
+  WITH __ce_members AS NOT MATERIALIZED (
+    SELECT
+      __ce_c.__ce_number,
+      unnest(__ce_x.__ce_point) AS __ce_v,
+      unnest(__ce_c.__ce_mean) AS __ce_mean,
+      sqrt(unnest(__ce_c.__ce_variances)) AS __ce_sigma,
+      unnest(range(1, len(__ce_c.__ce_mean) + 1)) AS __ce_i
+    FROM query_table(__ce_rows) AS __ce_x
+    JOIN query_table(__ce_clusters) AS __ce_c ON __ce_c.__ce_number = __ce_x.__ce_number
+  ),
+  __ce_cells AS (
+    SELECT
+      __ce_number, __ce_i,
+      CASE
+        WHEN __ce_sigma = 0 THEN 32
+        ELSE CAST(floor(LEAST(
+          GREATEST((__ce_v - __ce_mean) / __ce_sigma * 4 + 16, -1.0), 32.0
+        )) AS BIGINT)
+      END AS __ce_cell,
+      MAX(__ce_sigma) AS __ce_sigma,
+      CAST(COUNT(*) AS DOUBLE) AS __ce_n,
+      SUM(__ce_v - __ce_mean) AS __ce_s
+    FROM __ce_members
+    GROUP BY __ce_number, __ce_i, 3
+  ),
+  __ce_wholes AS (
+    SELECT
+      __ce_number, __ce_i,
+      MAX(__ce_sigma) AS __ce_sigma,
+      SUM(__ce_n) AS __ce_n,
+      SUM(__ce_s) AS __ce_t
+    FROM __ce_cells
+    GROUP BY __ce_number, __ce_i
+  ),
+  __ce_knots AS (
+    SELECT *, unnest(range(0, 33)) AS __ce_cell FROM __ce_wholes
+  ),
+  __ce_running AS (
+    SELECT
+      __ce_k.__ce_number, __ce_k.__ce_i, __ce_k.__ce_cell, __ce_k.__ce_n, __ce_k.__ce_t,
+      __ce_k.__ce_sigma,
+      COALESCE(__ce_c.__ce_n, 0.0) AS __ce_in_cell,
+      SUM(COALESCE(__ce_c.__ce_n, 0.0)) OVER __ce_below + COALESCE(__ce_b.__ce_n, 0.0) AS __ce_m,
+      SUM(COALESCE(__ce_c.__ce_s, 0.0)) OVER __ce_below + COALESCE(__ce_b.__ce_s, 0.0) AS __ce_s
+    FROM __ce_knots AS __ce_k
+    LEFT JOIN __ce_cells AS __ce_c
+      ON __ce_c.__ce_number = __ce_k.__ce_number AND __ce_c.__ce_i = __ce_k.__ce_i
+      AND __ce_c.__ce_cell = __ce_k.__ce_cell
+    LEFT JOIN __ce_cells AS __ce_b
+      ON __ce_b.__ce_number = __ce_k.__ce_number AND __ce_b.__ce_i = __ce_k.__ce_i
+      AND __ce_b.__ce_cell = -1
+    WINDOW __ce_below AS (
+      PARTITION BY __ce_k.__ce_number, __ce_k.__ce_i ORDER BY __ce_k.__ce_cell
+      ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+    )
+  ),
+  -- the sums run to the end of the cell, the value is that at its start
+  __ce_valued AS (
+    SELECT
+      *,
+      (
+        (2 * (__ce_m - __ce_in_cell) - __ce_n) * (__ce_cell - 16) / 4 * __ce_sigma
+        - 2 * (__ce_s - __ce_cell_sum) + __ce_t
+      ) / __ce_n AS __ce_value
+    FROM (
+      SELECT
+        __ce_r.*, COALESCE(__ce_c.__ce_s, 0.0) AS __ce_cell_sum
+      FROM __ce_running AS __ce_r
+      LEFT JOIN __ce_cells AS __ce_c
+        ON __ce_c.__ce_number = __ce_r.__ce_number AND __ce_c.__ce_i = __ce_r.__ce_i
+        AND __ce_c.__ce_cell = __ce_r.__ce_cell
+    ) AS __ce_summed
+  ),
+  __ce_listed AS (
+    SELECT
+      __ce_number,
+      list(__ce_value ORDER BY __ce_i, __ce_cell) AS __ce_values,
+      list(__ce_in_cell / __ce_n * __ce_sigma / 8 ORDER BY __ce_i, __ce_cell) AS __ce_gaps
+    FROM __ce_valued
+    GROUP BY __ce_number
+  )
+  SELECT
+    __ce_c.__ce_number, __ce_c.__ce_lead, __ce_c.__ce_mean, __ce_c.__ce_variances,
+    __ce_l.__ce_values, __ce_l.__ce_gaps,
+    list_transform(
+      __ce_c.__ce_variances,
+      lambda __ce_v: CASE WHEN __ce_v > 0 THEN 4 / sqrt(__ce_v) ELSE 0.0 END
+    ) AS __ce_scales,
+    __ce_c.__ce_slip + 1e-12 * list_sum(list_transform(
+      __ce_c.__ce_variances, lambda __ce_v: sqrt(__ce_v)
+    )) AS __ce_slip
+  FROM query_table(__ce_clusters) AS __ce_c
+  JOIN __ce_listed AS __ce_l ON __ce_l.__ce_number = __ce_c.__ce_number;
+
+-- Cells are counted from 1; 0 is outside of the table, where it is known that |u| <= mean <= root(u^2 + v).
+CREATE OR REPLACE MACRO clustereval._grid_cell(z, scale) AS
+  CASE
+    WHEN scale > 0 AND z * scale >= -16 AND z * scale < 16
+    THEN CAST(floor(z * scale + 16) AS BIGINT) + 1
+    ELSE 0
+  END;
+CREATE OR REPLACE MACRO clustereval._chord(grid_values, z, scale, cell, after) AS
+  grid_values[after + cell]
+  + (grid_values[after + cell + 1] - grid_values[after + cell]) * (z * scale + 17 - cell);
+
+CREATE OR REPLACE MACRO clustereval._grid_upper(x, mean, variances, scales, grid_values) AS
+  list_sum(list_transform(
+    x,
+    lambda __ce_x, __ce_i: CASE
+      WHEN clustereval._grid_cell(__ce_x - mean[__ce_i], scales[__ce_i]) = 0
+      THEN sqrt((__ce_x - mean[__ce_i]) * (__ce_x - mean[__ce_i]) + variances[__ce_i])
+      ELSE clustereval._chord(
+        grid_values, __ce_x - mean[__ce_i], scales[__ce_i],
+        clustereval._grid_cell(__ce_x - mean[__ce_i], scales[__ce_i]), (__ce_i - 1) * 33
+      )
+    END
+  ));
+CREATE OR REPLACE MACRO clustereval._grid_lower(x, mean, scales, grid_values, gaps) AS
+  list_sum(list_transform(
+    x,
+    lambda __ce_x, __ce_i: CASE
+      WHEN clustereval._grid_cell(__ce_x - mean[__ce_i], scales[__ce_i]) = 0
+      THEN abs(__ce_x - mean[__ce_i])
+      ELSE GREATEST(
+        abs(__ce_x - mean[__ce_i]),
+        clustereval._chord(
+          grid_values, __ce_x - mean[__ce_i], scales[__ce_i],
+          clustereval._grid_cell(__ce_x - mean[__ce_i], scales[__ce_i]), (__ce_i - 1) * 33
+        ) - gaps[
+          (__ce_i - 1) * 33 + clustereval._grid_cell(__ce_x - mean[__ce_i], scales[__ce_i])
+        ]
+      )
+    END
+  ));
+
+-- One row for each query and each target that the tables leave. A lambda copies the lists that it looks
+-- into, so a table is asked only where the bounds by Jensen leave a doubt: for the limit the one of the
+-- cluster that they put nearest. The condition of a join is no equality for the reason that
+-- _few_clusters gives.
+CREATE OR REPLACE MACRO clustereval._grid_targets(
+  __ce_queries, __ce_clusters, __ce_grids
+) AS TABLE
+  WITH __ce_near AS (
+    SELECT
+      __ce_q.__ce_row,
+      arg_min(__ce_c.__ce_number, clustereval._upper_bound(
+        __ce_q.__ce_point, __ce_c.__ce_mean, __ce_c.__ce_variances, 0.0, 0.0, 0.0, 0.0, 'cityblock'
+      )) AS __ce_number
+    FROM query_table(__ce_queries) AS __ce_q
+    JOIN query_table(__ce_clusters) AS __ce_c
+      ON __ce_c.__ce_lead = __ce_q.__ce_lead AND __ce_c.__ce_number <> __ce_q.__ce_number
+    GROUP BY __ce_q.__ce_row
+  ),
+  __ce_limited AS MATERIALIZED (
+    SELECT
+      __ce_q.__ce_row, __ce_q.__ce_point, __ce_q.__ce_number, __ce_q.__ce_lead,
+      clustereval._raised(
+        clustereval._grid_upper(
+          __ce_q.__ce_point, __ce_g.__ce_mean, __ce_g.__ce_variances, __ce_g.__ce_scales,
+          __ce_g.__ce_values
+        ),
+        __ce_g.__ce_slip
+      ) AS __ce_limit
+    FROM query_table(__ce_queries) AS __ce_q
+    LEFT JOIN __ce_near AS __ce_l ON __ce_l.__ce_row = __ce_q.__ce_row
+    LEFT JOIN query_table(__ce_grids) AS __ce_g ON __ce_g.__ce_number = __ce_l.__ce_number
+  )
+  SELECT __ce_q.__ce_row, __ce_q.__ce_number, __ce_g.__ce_number AS __ce_target
+  FROM __ce_limited AS __ce_q
+  JOIN query_table(__ce_grids) AS __ce_g ON list_contains([__ce_q.__ce_lead], __ce_g.__ce_lead)
+  WHERE CASE
+    WHEN __ce_g.__ce_number = __ce_q.__ce_number THEN TRUE
+    WHEN clustereval._lowered(
+      clustereval._apart(__ce_q.__ce_point, __ce_g.__ce_mean, 'cityblock', 1), __ce_g.__ce_slip
+    ) > __ce_q.__ce_limit THEN FALSE
+    ELSE clustereval._lowered(
+      clustereval._grid_lower(
+        __ce_q.__ce_point, __ce_g.__ce_mean, __ce_g.__ce_scales, __ce_g.__ce_values,
+        __ce_g.__ce_gaps
+      ),
+      __ce_g.__ce_slip
+    ) <= __ce_q.__ce_limit
+  END;
+
+-- The same, by the bounds of _limited where clusters are small and many.
+CREATE OR REPLACE MACRO clustereval._sorting_targets(__ce_queries, __ce_rows, __ce_clusters) AS TABLE
+  WITH __ce_way AS MATERIALIZED (SELECT * FROM clustereval._few_clusters(__ce_clusters)),
+  __ce_grids AS MATERIALIZED (SELECT * FROM clustereval._grids(__ce_rows, __ce_clusters)),
+  __ce_few_queries AS NOT MATERIALIZED (
+    SELECT __ce_q.*
+    FROM query_table(__ce_queries) AS __ce_q
+    JOIN __ce_way AS __ce_w ON __ce_w.__ce_few
+  ),
+  __ce_many_queries AS NOT MATERIALIZED (
+    SELECT __ce_q.*
+    FROM query_table(__ce_queries) AS __ce_q
+    JOIN __ce_way AS __ce_w ON NOT __ce_w.__ce_few
+  ),
+  __ce_many_limits AS MATERIALIZED (
+    SELECT * FROM clustereval._limits(__ce_many_queries, __ce_clusters, 'cityblock', 1)
+  )
+  SELECT * FROM clustereval._grid_targets(__ce_few_queries, __ce_clusters, __ce_grids)
+  UNION ALL
+  SELECT __ce_row, __ce_number, __ce_target
+  FROM clustereval._limited(__ce_many_queries, __ce_clusters, __ce_many_limits, 'cityblock', 1);
+
 ---------------------------------------------------------------------------------------------------
 -- Sums of distances to all points of a target
 ---------------------------------------------------------------------------------------------------
@@ -643,12 +871,6 @@ CREATE OR REPLACE MACRO clustereval._targets(__ce_bounds) AS TABLE
     list(__ce_target) AS __ce_targets
   FROM query_table(__ce_bounds)
   GROUP BY __ce_row;
-
--- TRUE where queries and lists had better be joined on a condition that is no equality, which hands the
--- lists on without a copy, but looks at every list for each query: not where clusters are small and many.
-CREATE OR REPLACE MACRO clustereval._few_clusters(__ce_clusters) AS TABLE
-  SELECT SUM(ceil(__ce_n / 512.0)) <= 4 * SUM(pow(__ce_n, 2)) / SUM(__ce_n) + 64 AS __ce_few
-  FROM query_table(__ce_clusters);
 
 -- Queries with the numbers of their targets, as lists where clusters are few and as rows where not.
 CREATE OR REPLACE MACRO clustereval._listed_queries(
@@ -713,63 +935,79 @@ CREATE OR REPLACE MACRO clustereval._measured_sums(
   FROM __ce_sums
   GROUP BY __ce_row, __ce_number, __ce_target;
 
--- Cityblock, coordinate by coordinate in sorted order: what lies below x, m of n values with sum s in
--- a total t, adds up to m x - s, and what lies above to t - s - (n - m) x. Coordinates are taken from
--- the cluster's mean, which is far less than they may be.
+-- Cityblock, coordinate by coordinate: what lies below x, m of n values with sum s in a total t, adds up
+-- to m x - s, and what lies above to t - s - (n - m) x. The running sums of each target are looked up at
+-- the last value that is not above x. Coordinates are taken from the target's mean.
 CREATE OR REPLACE MACRO clustereval._sorted_sums(
   __ce_queries, __ce_rows, __ce_clusters, __ce_targets
 ) AS TABLE
-  WITH __ce_asked AS (
+  WITH __ce_members AS NOT MATERIALIZED (
+    SELECT
+      __ce_c.__ce_number,
+      unnest(__ce_x.__ce_point) AS __ce_v,
+      unnest(__ce_c.__ce_mean) AS __ce_mean,
+      unnest(range(0, len(__ce_c.__ce_mean))) * __ce_c.__ce_most + __ce_c.__ce_number AS __ce_key
+    FROM query_table(__ce_rows) AS __ce_x
+    JOIN query_table(__ce_clusters) AS __ce_c ON __ce_c.__ce_number = __ce_x.__ce_number
+  ),
+  -- equal values see each other (RANGE), so that it is no matter which of them is found
+  __ce_running AS (
+    SELECT
+      __ce_key,
+      __ce_v - __ce_mean AS __ce_z,
+      COUNT(*) OVER __ce_below AS __ce_m,
+      SUM(__ce_v - __ce_mean) OVER __ce_below AS __ce_s
+    FROM __ce_members
+    WINDOW __ce_below AS (
+      PARTITION BY __ce_key ORDER BY __ce_v - __ce_mean
+      RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+    )
+  ),
+  __ce_wholes AS MATERIALIZED (
+    SELECT
+      __ce_key,
+      CAST(COUNT(*) AS DOUBLE) AS __ce_n,
+      clustereval._sum(__ce_v - __ce_mean) AS __ce_t
+    FROM __ce_members
+    GROUP BY __ce_key
+  ),
+  __ce_asked AS NOT MATERIALIZED (
     SELECT
       __ce_q.__ce_row, __ce_q.__ce_point, __ce_t.__ce_number,
       unnest(__ce_t.__ce_targets) AS __ce_target
     FROM query_table(__ce_queries) AS __ce_q
     JOIN query_table(__ce_targets) AS __ce_t ON __ce_t.__ce_row = __ce_q.__ce_row
   ),
-  __ce_entries AS (
+  __ce_entries AS NOT MATERIALIZED (
     SELECT
-      __ce_x.__ce_number AS __ce_target, __ce_x.__ce_number, __ce_x.__ce_row, 1.0 AS __ce_is_member,
-      unnest(__ce_x.__ce_point) AS __ce_v,
+      __ce_a.__ce_row, __ce_a.__ce_number, __ce_a.__ce_target,
+      unnest(__ce_a.__ce_point) AS __ce_v,
       unnest(__ce_c.__ce_mean) AS __ce_mean,
-      unnest(range(1, len(__ce_c.__ce_mean) + 1)) AS __ce_i
-    FROM query_table(__ce_rows) AS __ce_x
-    JOIN query_table(__ce_clusters) AS __ce_c ON __ce_c.__ce_number = __ce_x.__ce_number
-    UNION ALL
-    SELECT
-      __ce_a.__ce_target, __ce_a.__ce_number, __ce_a.__ce_row, 0.0,
-      unnest(__ce_a.__ce_point),
-      unnest(__ce_c.__ce_mean),
-      unnest(range(1, len(__ce_c.__ce_mean) + 1))
+      unnest(range(0, len(__ce_c.__ce_mean))) * __ce_c.__ce_most + __ce_c.__ce_number AS __ce_key
     FROM __ce_asked AS __ce_a
     JOIN query_table(__ce_clusters) AS __ce_c ON __ce_c.__ce_number = __ce_a.__ce_target
-    WHERE __ce_a.__ce_target <> __ce_a.__ce_number
   ),
-  __ce_counted AS (
+  __ce_centred AS NOT MATERIALIZED (
     SELECT
-      __ce_target, __ce_number, __ce_row,
-      __ce_v - __ce_mean AS __ce_z,
-      SUM(__ce_is_member) OVER __ce_below AS __ce_m,
-      SUM(__ce_is_member * (__ce_v - __ce_mean)) OVER __ce_below AS __ce_s,
-      SUM(__ce_is_member) OVER __ce_whole AS __ce_n,
-      SUM(__ce_is_member * (__ce_v - __ce_mean)) OVER __ce_whole AS __ce_t
+      __ce_row, __ce_number, __ce_target, __ce_key, __ce_v - __ce_mean AS __ce_z
     FROM __ce_entries
-    WINDOW
-      __ce_below AS (
-        PARTITION BY __ce_target, __ce_i ORDER BY __ce_v - __ce_mean
-        ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-      ),
-      __ce_whole AS (
-        PARTITION BY __ce_target, __ce_i ORDER BY __ce_v - __ce_mean
-        ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
-      )
+  ),
+  __ce_found AS NOT MATERIALIZED (
+    SELECT
+      __ce_x.__ce_row, __ce_x.__ce_number, __ce_x.__ce_target, __ce_x.__ce_key, __ce_x.__ce_z,
+      COALESCE(__ce_r.__ce_m, 0) AS __ce_m,
+      COALESCE(__ce_r.__ce_s, 0.0) AS __ce_s
+    FROM __ce_centred AS __ce_x
+    ASOF LEFT JOIN __ce_running AS __ce_r
+      ON __ce_r.__ce_key = __ce_x.__ce_key AND __ce_x.__ce_z >= __ce_r.__ce_z
   )
   SELECT
     __ce_x.__ce_row, __ce_x.__ce_number, __ce_x.__ce_target,
     GREATEST(
-      SUM((2 * __ce_x.__ce_m - __ce_x.__ce_n) * __ce_x.__ce_z - 2 * __ce_x.__ce_s + __ce_x.__ce_t), 0.0
+      SUM((2 * __ce_x.__ce_m - __ce_w.__ce_n) * __ce_x.__ce_z - 2 * __ce_x.__ce_s + __ce_w.__ce_t), 0.0
     ) AS __ce_sum
-  FROM __ce_counted AS __ce_x
-  JOIN query_table(__ce_targets) AS __ce_q ON __ce_q.__ce_row = __ce_x.__ce_row
+  FROM __ce_found AS __ce_x
+  JOIN __ce_wholes AS __ce_w ON __ce_w.__ce_key = __ce_x.__ce_key
   GROUP BY __ce_x.__ce_row, __ce_x.__ce_number, __ce_x.__ce_target;
 
 CREATE OR REPLACE MACRO clustereval._pair_silhouettes(__ce_sums, __ce_clusters) AS TABLE
@@ -922,7 +1160,11 @@ CREATE OR REPLACE MACRO clustereval._measured_silhouettes(
   __ce_by_bounds AS NOT MATERIALIZED (
     SELECT * FROM clustereval._bound_silhouettes(__ce_bounds, __ce_clusters)
   ),
-  __ce_targets AS (SELECT * FROM clustereval._targets(__ce_bounds)),
+  __ce_sorting AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._sorting_targets(__ce_queries, __ce_rows, __ce_clusters)
+  ),
+  __ce_possible AS NOT MATERIALIZED (SELECT * FROM query(clustereval._targets_path(distance, p))),
+  __ce_targets AS MATERIALIZED (SELECT * FROM clustereval._targets(__ce_possible)),
   __ce_by_pairs AS NOT MATERIALIZED (
     SELECT * FROM clustereval._exact_silhouettes(
       __ce_queries, __ce_rows, __ce_clusters, __ce_targets,
@@ -1176,18 +1418,18 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
       WHEN method <> 'bounds' AND __ce_t.__ce_k = __ce_r.__ce_n_clusters THEN __ce_t.__ce_max
     END AS silhouette_max,
     CASE
-      WHEN method = 'sample'
+      WHEN method = 'sample' AND __ce_t.__ce_m > 0
       THEN GREATEST(-1.0, __ce_t.__ce_middle - clustereval._sampling_error(
         __ce_t.__ce_m, __ce_r.__ce_total, confidence
       ))
-      WHEN method <> 'simplified' THEN __ce_t.__ce_lower
+      WHEN method IN ('exact', 'bounds') THEN __ce_t.__ce_lower
     END AS silhouette_lower,
     CASE
-      WHEN method = 'sample'
+      WHEN method = 'sample' AND __ce_t.__ce_m > 0
       THEN LEAST(1.0, __ce_t.__ce_middle + clustereval._sampling_error(
         __ce_t.__ce_m, __ce_r.__ce_total, confidence
       ))
-      WHEN method <> 'simplified' THEN __ce_t.__ce_upper
+      WHEN method IN ('exact', 'bounds') THEN __ce_t.__ce_upper
     END AS silhouette_upper
   FROM __ce_counts AS __ce_r
   LEFT JOIN __ce_scored AS __ce_t

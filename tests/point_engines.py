@@ -9,7 +9,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from compare import assert_same, is_same_key
-from engines import DuckDB, Engine, Row, literal, quoted, with_keys
+from engines import COLUMN_ARGUMENTS, DuckDB, Engine, Row, literal, quoted, with_keys
 
 import polars_clustereval as ce
 
@@ -52,7 +52,8 @@ def call_sql(function: str, table: str, vector: Vector, cluster: str, **argument
     keys = keys_of(arguments)
     for name, value in arguments.items():
         if name != "partition_by":
-            parts.append(f"{name} := {value_sql(value)}")
+            shown = quoted(value) if name in COLUMN_ARGUMENTS else value_sql(value)
+            parts.append(f"{name} := {shown}")
         elif keys:
             fields = ", ".join(f"{quoted(key)}: {quoted(key)}" for key in keys)
             parts.append(f"{name} := {quoted(keys[0]) if len(keys) == 1 else f'{{{fields}}}'}")

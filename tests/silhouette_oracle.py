@@ -1,0 +1,204 @@
+"""Silhouettes from their definition: every distance, and loops over points and clusters.
+
+Nothing is shared with what it checks. A point that is noise on its own is in the cluster (row, ).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from point_oracle import Measure
+
+Row = dict[str, Any]
+
+SCORES = (
+    "silhouette",
+    "silhouette_macro",
+    "silhouette_max",
+    "silhouette_lower",
+    "silhouette_upper",
+)
+
+
+class Silhouettes:
+    """Every point of one partition that is kept, in the order of its rows."""
+
+    def __init__(
+        self,
+        points: Sequence[Sequence[float | None] | None],
+        clusters: Sequence[Any],
+        measure: Measure,
+        noise: Any = None,
+        noise_as: str = "cluster",
+        ids: Sequence[Any] | None = None,
+    ) -> None:
+        self.measure = measure
+        self.n_dropped = self.n_noise = 0
+        self.ids: list[Any] = []
+        self.keys: list[Any] = []
+        kept = []
+        for i, (point, key) in enumerate(zip(points, clusters, strict=True)):
+            if point is None or key is None or all(x is None for x in point):
+                self.n_dropped += 1
+                continue
+            self.n_noise += int(key == noise)
+            if key == noise and noise_as == "drop":
+                continue
+            kept.append(point)
+            self.ids.append(i if ids is None else ids[i])
+            self.keys.append((i,) if key == noise and noise_as == "singletons" else key)
+        self.n = len(kept)
+        self.members = {key: self.places_of(key) for key in self.order()}
+        self.k = len(self.members)
+        self.is_clustering = 2 <= self.k < self.n
+        self.x = np.array(kept, dtype=float)
+        self.rows: list[Row] = []
+        if self.n:
+            self.apart = measure.between(self.x, self.x)
+            self.rows = [self.row(i) for i in range(self.n)]
+
+    def order(self) -> list[Any]:
+        """The clusters from the lowest key on, single points last."""
+        keys = set(self.keys)
+        named = sorted(key for key in keys if not isinstance(key, tuple))
+        return [*named, *sorted(key for key in keys if isinstance(key, tuple))]
+
+    def places_of(self, key: Any) -> list[int]:
+        return [i for i, other in enumerate(self.keys) if other == key]
+
+    def row(self, i: int) -> Row:
+        key = self.keys[i]
+        own = [float(self.apart[i, j]) for j in self.members[key] if j != i]
+        a = math.fsum(own) / len(own) if own else 0.0
+        means = self.other_means(i)
+        b = min(means.values(), default=None)
+        neighbor = next((other for other, mean in means.items() if mean == b), None)
+        s = None
+        if self.is_clustering and b is not None:
+            s = 0.0 if not own or max(a, b) == 0 else (b - a) / max(a, b)
+        return {
+            "id": self.ids[i],
+            "cluster": plain(key),
+            "neighbor": plain(neighbor),
+            "a": a,
+            "b": b,
+            "silhouette": s,
+        }
+
+    def other_means(self, i: int) -> dict[Any, float]:
+        return {
+            key: math.fsum(float(self.apart[i, j]) for j in places) / len(places)
+            for key, places in self.members.items()
+            if key != self.keys[i]
+        }
+
+    def is_tied(self, i: int) -> bool:
+        """Whether rounding decides which of two clusters is the neighbour."""
+        first, *more = sorted(self.other_means(i).values())[:2] or [0.0]
+        return bool(more) and more[0] - first <= 1e-9 * (1 + first)
+
+    def samples(self) -> list[Row]:
+        return sorted(self.rows, key=lambda row: row["id"])
+
+    def clusters(self) -> list[Row]:
+        rows = []
+        for key, places in self.members.items():
+            mine = [self.rows[i] for i in places]
+            means = {name: mean([row[name] for row in mine]) for name in ("a", "b", "silhouette")}
+            rows.append({"cluster": plain(key), "n": len(mine), **means})
+        return rows
+
+    def counts(self, n_evaluated: int) -> Row:
+        return {
+            "n": self.n,
+            "n_dropped": self.n_dropped,
+            "n_noise": self.n_noise,
+            "n_clusters": self.k,
+            "n_singletons": sum(len(places) == 1 for places in self.members.values()),
+            "n_evaluated": n_evaluated if self.is_clustering else 0,
+        }
+
+    def score(self) -> Row:
+        if not self.is_clustering:
+            return self.counts(0) | dict.fromkeys(SCORES)
+        return self.counts(self.n) | self.scores({i: row["silhouette"] for i, row in self.each()})
+
+    def each(self) -> list[tuple[int, Row]]:
+        return list(enumerate(self.rows))
+
+    def scores(self, values: dict[int, float]) -> Row:
+        """The scores from the silhouettes of some points."""
+        whole = math.fsum(values.values()) / len(values)
+        means = [
+            mean([values[i] for i in places if i in values]) for places in self.members.values()
+        ]
+        known = [x for x in means if x is not None]
+        complete = len(known) == len(means)
+        return {
+            "silhouette": whole,
+            "silhouette_macro": math.fsum(known) / len(known) if complete else None,
+            "silhouette_max": max(known) if complete else None,
+            "silhouette_lower": whole,
+            "silhouette_upper": whole,
+        }
+
+    def simplified(self) -> Row:
+        if not self.is_clustering:
+            return self.counts(0) | dict.fromkeys(SCORES)
+        centres = np.array(
+            [self.measure.centre(self.x[places]) for places in self.members.values()]
+        )
+        apart = self.measure.between(self.x, centres)
+        values = {}
+        for i, key in enumerate(self.keys):
+            own = list(self.members).index(key)
+            a, b = float(apart[i, own]), float(np.delete(apart[i], own).min())
+            alone = len(self.members[key]) == 1
+            values[i] = 0.0 if alone or max(a, b) == 0 else (b - a) / max(a, b)
+        limits = {"silhouette_lower": None, "silhouette_upper": None}
+        return self.counts(self.n) | self.scores(values) | limits
+
+    def sample(self, size: int, confidence: float, seed: int) -> Row:
+        if not self.is_clustering:
+            return self.counts(0) | dict.fromkeys(SCORES)
+        chosen = [self.in_order()[q] for q in drawn(self.n, size, seed)]
+        found = self.scores({i: self.rows[i]["silhouette"] for i in chosen})
+        m = len(chosen)
+        if m < self.n:
+            error = math.sqrt(2 * math.log(2 / (1 - confidence)) / m)
+            found["silhouette_lower"] = max(-1.0, found["silhouette"] - error)
+            found["silhouette_upper"] = min(1.0, found["silhouette"] + error)
+        return self.counts(m) | found
+
+    def in_order(self) -> list[int]:
+        return sorted(range(self.n), key=lambda i: self.ids[i])
+
+
+def plain(key: Any) -> Any:
+    return None if isinstance(key, tuple) else key
+
+
+def mean(values: list[Any]) -> float | None:
+    if not values or None in values:
+        return None
+    return math.fsum(values) / len(values)
+
+
+def drawn(n: int, size: int, seed: int) -> list[int]:
+    """The places of the sample among those of all."""
+    return sorted(range(n), key=lambda q: (mixed(q, seed), q))[:size]
+
+
+def mixed(place: int, seed: int) -> int:
+    prime = 2147483647
+    x0, s = place % prime, seed % prime
+    x1 = (x0 * 48271 + s * 69621 + 1) % prime
+    x2 = (x1 * x1 + s) % prime
+    x3 = (x2 * 39373 + x0) % prime
+    return (x3 * x3 + x1) % prime
