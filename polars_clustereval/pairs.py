@@ -56,6 +56,11 @@ class _Partition(NamedTuple):
         return np.diff(self.starts)
 
     @property
+    def members(self) -> list[Floats]:
+        """The points of each cluster."""
+        return np.split(self.x, self.starts[1:-1])
+
+    @property
     def numbers(self) -> Integers:
         """The number of each point's cluster."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
@@ -202,7 +207,9 @@ class _Others:
 
     @cached_property
     def _rows(self) -> int:
-        return min(ROWS, max(1, isqrt(SINGLE_THREADED // (self.y.shape[1] + 2))))
+        width = int(self.y.shape[1]) + 2
+        square = min(ROWS, isqrt(SINGLE_THREADED // width))
+        return max(1, square, SINGLE_THREADED // (width * len(self.y)))
 
     @cached_property
     def _tiles(self) -> list[_Tile]:

@@ -384,6 +384,16 @@ class _Points:
             return self.spreads.select(**terms)
         return self.spreads.group_by(list(self.keys)).agg(**terms).filter(pl.col("n") > 0)
 
+    def known(self) -> _Points:
+        """Work the clusters out now, once for all that is asked of them."""
+        centered, spreads = pl.collect_all([self.centered, self.spreads], engine="streaming")
+        if spreads["bad"].sum():
+            raise _fault_error(self.kept, self.columns("x"))
+        known = replace(self)
+        # Where a cached property keeps its value.
+        vars(known).update(centered=centered.lazy(), spreads=spreads.lazy())
+        return known
+
     def unscaled(self, prefix: str) -> pl.Expr:
         """Give a centre as a list, in the user's own coordinates."""
         x = zip(self.vector(prefix), self.factors, self.pivot, strict=True)

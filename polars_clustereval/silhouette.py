@@ -18,6 +18,7 @@ import polars as pl
 from .errors import ClusterEvalError
 from .labels import _checked_choice, _checked_column, _is_number
 from .mean_distances import (
+    _Bounds,
     _candidates,
     _Clusters,
     _exact,
@@ -26,8 +27,9 @@ from .mean_distances import (
     _simplified,
     _Spread,
     _spread,
+    _Tables,
 )
-from .pairs import _by_partition
+from .pairs import CELLS, _by_partition
 from .points import _points, _shown
 from .scatter import _left_joined, _totals
 
@@ -224,7 +226,9 @@ def _evaluated(
     spread = _spread(part, clusters) if distance.name == "euclidean" else None
     chosen = part.rows["chosen"].to_numpy()
     narrow = tolerance is not None and distance.name == "euclidean"
-    found = _candidates(part.x, own, clusters, spread, distance, narrow=narrow)
+    tables = distance.name == "cityblock"
+    bounds = _Tables(part) if tables else _Bounds(clusters, spread, distance)
+    found = _candidates(part.x, own, clusters, spread, bounds, narrow=narrow)
     if narrow:
         lower, upper = found.bounds().silhouettes(clusters.sizes[own])
         chosen = _needed(upper - lower, part.rows["id"], float(tolerance or 0))
@@ -299,14 +303,17 @@ def _streamed(points: _Points, chosen: _Points, method: str) -> pl.LazyFrame:
 def _split(
     group_of: Integers, groups: Sequence[_Group]
 ) -> Iterator[tuple[slice | Integers, _Group]]:
-    """Give the rows of a batch group by group."""
+    """Give the rows of a batch group by group, so many that their distances stay in the cache."""
     if len(groups) == 1:
-        yield slice(None), groups[0]
+        step = max(1, CELLS // len(groups[0].centres))
+        yield from ((slice(i, i + step), groups[0]) for i in range(0, len(group_of), step))
         return
     order = np.argsort(group_of, kind="stable")
     ends = np.append(np.flatnonzero(np.diff(group_of[order], prepend=-1)), len(order))
     for start, end in pairwise(ends):
-        yield order[start:end], groups[group_of[order[start]]]
+        group = groups[group_of[order[start]]]
+        step = max(1, CELLS // len(group.centres))
+        yield from ((order[i : min(i + step, end)], group) for i in range(start, end, step))
 
 
 def _means(x: Floats, own: Integers, group: _Group, distance: _Distance, method: str) -> _Means:
@@ -314,18 +321,20 @@ def _means(x: Floats, own: Integers, group: _Group, distance: _Distance, method:
         return _simplified(x, own, group.clusters.sizes, group.centres, distance)
     if distance.name in ("sqeuclidean", "cosine"):
         return _from_squares(x, own, group.clusters, distance)
-    found = _candidates(x, own, group.clusters, group.spread, distance, narrow=True)
+    bounds = _Bounds(group.clusters, group.spread, distance)
+    found = _candidates(x, own, group.clusters, group.spread, bounds, narrow=True)
     return found.bounds()
 
 
 def _groups(points: _Points, method: str) -> tuple[pl.DataFrame, list[_Group]]:
     """Work out the clusters: one row each, with its number, and their moments by partition."""
-    sizes = {"zeros": pl.all_horizontal(x == 0 for x in points.vector("x")).cast(pl.Int64).sum()}
-    zeros = points.kept.group_by(points.by).agg(**sizes)
-    clusters = points.clusters.drop("number").join(zeros, on=points.by, nulls_equal=True)
-    table = points.checked(clusters).sort(points.by, nulls_last=True)
-    found = table.with_row_index("number").with_columns(pl.col("number").cast(pl.Int64))
-    made = found.collect(engine="streaming")
+    clusters = points.clusters.drop("number").with_columns(zeros=pl.lit(0))
+    if points.distance.name == "cosine":
+        zero = pl.all_horizontal(x == 0 for x in points.vector("x"))
+        zeros = points.kept.group_by(points.by).agg(zeros=zero.cast(pl.Int64).sum())
+        clusters = clusters.drop("zeros").join(zeros, on=points.by, nulls_equal=True)
+    found = clusters.sort(points.by, nulls_last=True).with_row_index("number")
+    made = found.with_columns(pl.col("number").cast(pl.Int64)).collect(engine="streaming")
     parts = made.partition_by([*points.keys], maintain_order=True) if points.keys else [made]
     groups = [_group(points, part) for part in parts if part.height]
     if method == "bounds" and points.distance.name == "euclidean":
@@ -556,11 +565,22 @@ def silhouette_samples(
     [(0, 3.0, 8.5, 0.6470588235294118), (1, 2.5, 7.5, 0.6666666666666666), (2, 4.5, 3.5, \
 -0.2222222222222222), (3, 1.0, 7.0, 0.8571428571428571), (4, 1.0, 6.0, 0.8333333333333334)]
     """
-    columns = ("id", "cluster", "neighbor", "a", "b", "silhouette")
+    columns, options = ("id", "cluster", "neighbor", "a", "b", "silhouette"), _Options()
     points = _identified_points(
-        frame, vector, cluster, id, distance, p, partition_by, noise, noise_as, weights, columns
+        frame,
+        vector,
+        cluster,
+        id,
+        distance,
+        p,
+        partition_by,
+        noise,
+        noise_as,
+        weights,
+        columns,
+        options,
     )
-    rows = _silhouettes(points, _Options())
+    rows = _silhouettes(points, options)
     if id is not None:
         rows = _checked_ids(points, rows)
     rows = rows.select(*points.keys, *columns[:-1], pl.col("lower").alias("silhouette"))
@@ -640,11 +660,22 @@ def silhouette_clusters(
     >>> ce.silhouette_clusters(points, ["x"], "cluster").select("cluster", "n", "a", "b").rows()
     [('a', 3, 3.3333333333333335, 6.5), ('b', 2, 1.0, 6.5)]
     """
-    columns = ("cluster", "n", "a", "b", "silhouette")
+    columns, options = ("cluster", "n", "a", "b", "silhouette"), _Options()
     points = _identified_points(
-        frame, vector, cluster, None, distance, p, partition_by, noise, noise_as, weights, columns
+        frame,
+        vector,
+        cluster,
+        None,
+        distance,
+        p,
+        partition_by,
+        noise,
+        noise_as,
+        weights,
+        columns,
+        options,
     )
-    rows = _of_clusters(points, _Options()).select(
+    rows = _of_clusters(points, options).select(
         *points.by, pl.col("rows").alias("n"), "a", "b", "silhouette"
     )
     return points.result(frame, rows, points.by[len(points.keys) :])
@@ -781,6 +812,7 @@ def silhouette_score(
         noise_as,
         weights,
         _SCORES,
+        options,
     )
     rows = _scores(points, options)
     if id is not None and method == "sample":
@@ -806,6 +838,7 @@ def _identified_points(
     noise_as: NoiseAs,
     weights: Sequence[float] | None,
     results: Sequence[str],
+    options: _Options,
 ) -> _Points:
     """Check the arguments; the points have an id, by default their number in the frame from 0."""
     named = [] if key is None else [_checked_column(frame.lazy(), key, "id")]
@@ -823,9 +856,7 @@ def _identified_points(
         results,
         *named,
     )
-    return points if named else _numbered(points)
-
-
-def _numbered(points: _Points) -> _Points:
-    rows = points.rows.with_row_index("id").with_columns(pl.col("id").cast(pl.Int64))
-    return replace(points, rows=rows)
+    if not named:
+        rows = points.rows.with_row_index("id").with_columns(pl.col("id").cast(pl.Int64))
+        points = replace(points, rows=rows)
+    return points.known() if _streams(points, options) else points
