@@ -19,7 +19,8 @@ import pytest
 from compare import assert_rows
 from engines import quoted
 
-from polars_clustereval.cli import main
+from polars_clustereval import pairs
+from polars_clustereval.cli import main, progress
 from polars_clustereval.cli.arguments import OPTIONS
 from polars_clustereval.cli.commands import REPORTS
 
@@ -37,7 +38,11 @@ KMEANS = ("--label", "species", "--cluster", "kmeans")
 CLUSTER = ("--label", "digit", "--cluster", "cluster")
 WIDE = "sepal_length,sepal_width,petal_length,petal_width"
 FLOWERS = ("--vector", WIDE, "--cluster", "kmeans")
-CALLS = {"external": (IRIS, *KMEANS), "internal": (IRIS, *FLOWERS)}
+CALLS = {
+    "external": (IRIS, *KMEANS),
+    "internal": (IRIS, *FLOWERS),
+    "silhouette": (IRIS, *FLOWERS),
+}
 WINGS = ("duckdb", "polars")
 
 FRAME = pl.DataFrame(
@@ -184,11 +189,91 @@ def test_iris_alone(run: Run, wing: str) -> None:
     assert {metric: shown[metric][0] for metric in expected} == expected
 
 
+def test_silhouettes_of_iris(run: Run, wing: str) -> None:
+    """Expected: scikit-learn's silhouette_score, and the mean over clusters of its samples."""
+    table = run("silhouette", IRIS, *FLOWERS, "--engine", wing)
+    assert table.startswith(f"{IRIS}: cluster kmeans, distance euclidean, method exact\n")
+    shown = values(table)
+    expected = {
+        "n_evaluated": "150",
+        "silhouette": "0.552819",
+        "silhouette_macro": "0.555522",
+        "silhouette_lower": "0.552819",
+        "silhouette_upper": "0.552819",
+    }
+    assert {metric: shown[metric][0] for metric in expected} == expected
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--method", "bounds"),
+        ("--method", "simplified", "--distance", "cosine"),
+        ("--tolerance", "0.05"),
+        ("--method", "sample", "--sample-size", "40", "--random-state", "7", "--id", "id"),
+        (
+            "--method",
+            "sample",
+            "--sample-size",
+            "40",
+            "--confidence",
+            "0.5",
+            "--partition-by",
+            "run",
+        ),
+    ],
+)
+def test_both_engines_have_the_same_silhouettes(run: Run, options: tuple[str, ...]) -> None:
+    call = (RUNS, "--vector", "seed,k") if "--partition-by" in options else (IRIS, "--vector", WIDE)
+    cluster = ("--cluster", "cluster" if "--partition-by" in options else "kmeans")
+    one, other = (
+        report(run, *call, *cluster, *options, "--engine", w, of="silhouette") for w in WINGS
+    )
+    assert_points(one, other)
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_bar_shows_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    call = ["silhouette", *CALLS["silhouette"], "--engine", "polars", "--output", os.devnull]
+    assert main(call) == 0
+    assert "distances" in screen.getvalue()
+    assert pairs.watch is pairs.unwatched
+
+
+def test_no_bar_without_a_screen(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    run("silhouette", *CALLS["silhouette"], "--engine", "polars")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--method", "fast"), "method: expected one of 'exact', 'simplified', 'bounds', 'sample'"),
+        (("--method", "sample"), "sample_size: expected a whole number >= 1, got NULL"),
+        (("--tolerance", "0"), "tolerance: expected a number > 0, got 0"),
+        (("--id", "nobody"), "id: column 'nobody' not found"),
+    ],
+)
+def test_mistakes_with_silhouettes(
+    fail: Fail, wing: str, options: tuple[str, ...], words: str
+) -> None:
+    said = fail("silhouette", *CALLS["silhouette"], *options, "--engine", wing)
+    assert said.startswith(f"{IRIS}: {words}")
+
+
 @pytest.mark.parametrize(
     ("command", "titles"),
     [
         ("external", ["counts", "pair counting", "information", "set matching"]),
         ("internal", ["counts", "sums of squares", "distances", "centre-based indices"]),
+        ("silhouette", ["counts", "silhouette: from -1 to 1, 1 is best"]),
     ],
 )
 def test_every_metric_stands_in_its_group(run: Run, command: str, titles: list[str]) -> None:
@@ -233,6 +318,7 @@ def test_every_index_has_a_direction() -> None:
     [
         ("external", "normalized_variation_of_information", "0.389466"),
         ("internal", "sst", "681.370600"),
+        ("silhouette", "n_clusters", "3"),
     ],
 )
 def test_a_table_fits_the_screen(

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["shown"]
 
+#: Seconds: what is over in a blink needs no bar.
+PATIENCE = 2.0
+
 
 @contextmanager
 def shown() -> Iterator[None]:
@@ -32,5 +35,6 @@ def _bar(blocks: Iterable[pairs.Made], total: int) -> Iterable[pairs.Made]:
         from tqdm import tqdm
     except ImportError:
         return blocks
-    # What is over in a blink needs no bar.
-    return tqdm(blocks, total=total, desc="distances", unit="block", delay=2.0, leave=False)
+    return tqdm(
+        blocks, total=total, desc="distances", unit="block", delay=PATIENCE, leave=False, ncols=80
+    )
