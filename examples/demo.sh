@@ -28,6 +28,11 @@ run clustereval internal iris.parquet --vector sepal_length,sepal_width,petal_le
     --cluster kmeans
 
 echo
+echo "How much nearer is a flower to its own cluster than to the next one?"
+run clustereval silhouette iris.parquet --vector sepal_length,sepal_width,petal_length,petal_width \
+    --cluster kmeans
+
+echo
 echo "The labels again, from plain DuckDB, where only the one-file bundle was run:"
 printf '\n$ clustereval sql > clustereval.sql\n'
 clustereval sql > "$work/clustereval.sql"
