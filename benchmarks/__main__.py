@@ -14,7 +14,7 @@ from benchmarks.runner import AnswersDifferError, measure
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-GROUPS = ("report", "many", "ami", "internal", "scan", "silhouette", "bounds")
+GROUPS = ("report", "many", "ami", "internal", "scan", "silhouette", "bounds", "dunn")
 
 
 def main() -> None:
@@ -67,6 +67,7 @@ def _cases(options: argparse.Namespace) -> list[cases.Case]:
         "scan": cases.scan,
         "silhouette": cases.silhouette,
         "bounds": cases.bounds,
+        "dunn": cases.dunn,
     }
     return [case for name in GROUPS if name in options.only for case in groups[name]()]
 

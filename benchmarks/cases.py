@@ -17,6 +17,7 @@ SUMS = "bare GROUP BY: sums of the columns, twice"
 CH_DB = "CH and DB"
 SILHOUETTE = "silhouette_score"
 BOUNDS = "silhouette_score(method='bounds')"
+DUNN = "dunn_index(generalized=False)"
 PEER = "genieclust"
 SPARK = "Spark"
 #: Points of which scikit-learn works out the silhouettes where all would take hours.
@@ -193,6 +194,22 @@ def bounds() -> list[Case]:
     )
     title = f"Bounds of the silhouette, euclidean, {rows:,} × 16 from Parquet, 50 near clusters"
     return [Case(title, Gaussian(rows, 16, 50, 1.0), jobs, tolerance=1e-9)]
+
+
+def dunn() -> list[Case]:
+    return [
+        Case(
+            f"Dunn's index, euclidean, 100,000 × 8, 20 {kind} clusters",
+            Gaussian(100_000, 8, 20, spread),
+            (
+                Job("DuckDB", DUNN, "duckdb dunn"),
+                Job("Polars", DUNN, "polars dunn"),
+                Job("scipy", "all pairs, in blocks", "scipy dunn"),
+            ),
+            tolerance=1e-9,
+        )
+        for spread, kind in ((1.0, "near"), (5.0, "distant"))
+    ]
 
 
 def _silhouettes(distance: str) -> tuple[Job, ...]:

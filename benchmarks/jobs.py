@@ -163,6 +163,9 @@ def _duckdb_silhouette(options: str, path: str) -> Run:
     con = duckdb.connect()
     register(con)
     columns = ", ".join(_columns(path))
+    if "bounds" in options:
+        # What is beyond goes to the disk.
+        con.execute(f"SET memory_limit = '1500MB'; SET temp_directory = '{path}.spilled'")
     con.execute(f"CREATE {'VIEW' if 'bounds' in options else 'TABLE'} points AS FROM '{path}'")
     query = f"FROM clustereval.silhouette_score(points, [{columns}], cluster, {options})"
     return lambda: con.sql(query).pl().drop("partition_key").to_dict(as_series=False)
@@ -176,6 +179,49 @@ def _polars_silhouette(options: dict[str, str], path: str) -> Run:
     def run() -> Answers:
         score = ce.silhouette_score(rows, columns, "cluster", **options)
         return score.collect(engine="streaming").to_dict(as_series=False)
+
+    return run
+
+
+DUNNS = ["dunn_index", "max_diameter", "min_separation"]
+
+
+def _duckdb_dunn(path: str) -> Run:
+    con = duckdb.connect()
+    register(con)
+    con.execute(f"CREATE TABLE points AS FROM '{path}'")
+    call = f"dunn_index(points, [{', '.join(_columns(path))}], cluster, generalized := FALSE)"
+    query = f"SELECT {', '.join(DUNNS)} FROM clustereval.{call}"
+    return lambda: con.sql(query).pl().to_dict(as_series=False)
+
+
+def _polars_dunn(path: str) -> Run:
+    rows, columns = pl.read_parquet(path).lazy(), _columns(path)
+
+    def run() -> Answers:
+        index = ce.dunn_index(rows, columns, "cluster", generalized=False).select(DUNNS)
+        return index.collect(engine="streaming").to_dict(as_series=False)
+
+    return run
+
+
+def _scipy_dunn(path: str) -> Run:
+    import numpy as np
+    from scipy.spatial.distance import cdist
+
+    rows = pl.read_parquet(path)
+    points, cluster = _matrix(rows), rows["cluster"].to_numpy()
+    step = 1000
+
+    def run() -> Answers:
+        most, least = 0.0, np.inf
+        for i in range(0, len(points), step):
+            for j in range(i, len(points), step):
+                apart = cdist(points[i : i + step], points[j : j + step])
+                same = cluster[i : i + step, None] == cluster[j : j + step]
+                most = max(most, apart[same].max(initial=0.0))
+                least = min(least, apart[~same].min(initial=np.inf))
+        return dict(zip(DUNNS, ([least / most], [most], [least]), strict=True))
 
     return run
 
@@ -350,6 +396,9 @@ JOBS: dict[str, Callable[[str], Run]] = {
     "sklearn silhouette of some": _sklearn_some,
     "genieclust silhouette": _genieclust_silhouette,
     "polars sorts": _polars_sorts,
+    "duckdb dunn": _duckdb_dunn,
+    "polars dunn": _polars_dunn,
+    "scipy dunn": _scipy_dunn,
     "numpy centres": _numpy_centres,
     "sklearn internal": _sklearn_internal,
     "sklearn sweep": _sklearn_sweep,
