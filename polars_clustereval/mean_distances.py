@@ -341,12 +341,16 @@ class _Candidates(NamedTuple):
     upper: Floats
 
     def kept(self, kept: Booleans) -> _Candidates:
-        pairs = (self.point, self.cluster, self.lower, self.upper)
+        """Leave out the other pairs."""
         return self._replace(
-            **dict(zip(self._fields[3:], (x[kept] for x in pairs), strict=True))  # type: ignore[arg-type]
+            point=self.point[kept],
+            cluster=self.cluster[kept],
+            lower=self.lower[kept],
+            upper=self.upper[kept],
         )
 
     def bounds(self) -> _Means:
+        """Give what the bounds tell, and no neighbour."""
         b_lower = np.full(len(self.a_lower), np.nan)
         np.fmin.at(b_lower, self.point, self.lower)
         b_upper = np.where(np.isnan(b_lower), np.nan, self.b_upper)
@@ -431,60 +435,61 @@ def _refined_candidates(
 # ----------------------------------------------------------------------------------------------
 
 
-def _exact(
-    part: _Partition, clusters: _Clusters, found: _Candidates, chosen: Booleans, distance: _Distance
-) -> _Means:
-    """Give the exact means of the chosen points, and the bounds of the others."""
-    own, sizes = part.numbers, clusters.sizes
-    sums = _Sums(part, distance)
+def _exact(x: Floats, own: Integers, found: _Candidates, chosen: Booleans, sums: _Sums) -> _Means:
+    """Give the exact means of the chosen ones of these points, and the bounds of the others."""
     points = np.flatnonzero(chosen)
-    totals = sums.of(points, own[points])
-    a_lower, a_upper = found.a_lower.copy(), found.a_upper.copy()
-    a_lower[points] = a_upper[points] = totals / np.maximum(sizes[own[points]] - 1, 1)
+    a = sums.of(x, points, own[points]) / np.maximum(sums.sizes[own[points]] - 1, 1)
+    bounds = found.bounds()
+    a_lower, a_upper = bounds.a_lower.copy(), bounds.a_upper.copy()
+    a_lower[points] = a_upper[points] = a
+    b, neighbor = _nearest_of(x, found.kept(chosen[found.point]), sums)
+    some = np.isfinite(b)
+    b_lower, b_upper = (np.where(some, b, of) for of in (bounds.b_lower, bounds.b_upper))
+    return _Means(a_lower, a_upper, b_lower, b_upper, neighbor)
 
-    means = found.bounds()
-    found = found.kept(chosen[found.point])
-    # The nearest first, by the upper bounds: what it gives leaves fewer of the others.
+
+def _nearest_of(x: Floats, found: _Candidates, sums: _Sums) -> tuple[Floats, Integers]:
+    """Give the least mean distance to a candidate, and which it is: -1 where there is none.
+
+    The nearest by the upper bounds comes first: what it gives leaves fewer of the others.
+    """
     order = np.lexsort((found.cluster, found.upper, found.point))
     first = np.zeros(len(order), dtype=bool)
     first[order[np.flatnonzero(np.diff(found.point[order], prepend=-1))]] = True
-    best = np.full(len(own), np.inf)
-    exact = np.full(len(order), np.inf)
+    best = np.full(len(x), np.inf)
+    means = np.full(len(order), np.inf)
     for some in (first, ~first):
         pairs = np.flatnonzero(some & (found.lower <= best[found.point]))
         point, cluster = found.point[pairs], found.cluster[pairs]
-        exact[pairs] = sums.of(point, cluster) / sizes[cluster]
-        np.minimum.at(best, point, exact[pairs])
-    neighbor = means.neighbor.copy()
-    nearest = np.flatnonzero(exact == best[found.point])
+        means[pairs] = sums.of(x, point, cluster) / sums.sizes[cluster]
+        np.minimum.at(best, point, means[pairs])
+    neighbor = np.full(len(x), -1)
+    nearest = np.flatnonzero(means == best[found.point])[::-1]
     # Of equals the lowest: the pairs of a point are in the order of the clusters.
-    neighbor[found.point[nearest[::-1]]] = found.cluster[nearest[::-1]]
-    some_b = np.isfinite(best)
-    b_lower, b_upper = (np.where(some_b, best, b) for b in (means.b_lower, means.b_upper))
-    return _Means(a_lower, a_upper, b_lower, b_upper, neighbor)
+    neighbor[found.point[nearest]] = found.cluster[nearest]
+    return best, neighbor
 
 
 class _Sums:
     """Sums of the distances of points to all points of a cluster."""
 
     def __init__(self, part: _Partition, distance: _Distance) -> None:
-        self._part = part
+        self.sizes = part.sizes.astype(float)
         self._distance = distance
-        members = part.members
-        self._others = [_Others(y, distance) for y in members]
+        self._others = [_Others(y, distance) for y in part.members]
         #: The members' coordinates in order, one row a coordinate.
-        self._sorted: list[Any] = [None] * len(members)
+        self._sorted: list[Any] = [None] * len(self._others)
 
-    def of(self, points: Integers, clusters: Integers) -> Floats:
-        """Give the sum for each pair of a point, by its number, and a cluster."""
+    def of(self, x: Floats, points: Integers, clusters: Integers) -> Floats:
+        """Give the sum for each pair of a point, by its number in x, and a cluster."""
         sums = np.empty(len(points))
         sorts = self._distance.name == "cityblock"
         total = self._looked_up if sorts else self._summed
 
         def add(number: int, points: Integers, pairs: Integers) -> None:
-            sums[pairs] = total(self._part.x[points], number)
+            sums[pairs] = total(x[points], number)
 
-        _by_cluster(add, points, clusters, len(self._part.sizes), None if sorts else POINTS)
+        _by_cluster(add, points, clusters, len(self.sizes), None if sorts else POINTS)
         return sums
 
     def _summed(self, x: Floats, number: int) -> Floats:

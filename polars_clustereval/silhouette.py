@@ -27,6 +27,7 @@ from .mean_distances import (
     _simplified,
     _Spread,
     _spread,
+    _Sums,
     _Tables,
 )
 from .pairs import CELLS, _by_partition
@@ -166,8 +167,7 @@ def _silhouettes(points: _Points, options: _Options) -> pl.LazyFrame:
     function = partial(
         _evaluated, schema=schema, distance=points.distance, tolerance=options.tolerance
     )
-    rows = _by_partition(drawn, function, schema, ["id", "chosen"])
-    return rows.filter("chosen").drop("chosen")
+    return _by_partition(drawn, function, schema, ["id", "chosen"])
 
 
 def _streams(points: _Points, options: _Options) -> bool:
@@ -187,7 +187,6 @@ def _schema(points: _Points) -> pl.Schema:
             "neighbor": types["cluster"],
             **dict.fromkeys(_FOUND, pl.Float64()),
             "evaluated": pl.Boolean(),
-            "chosen": pl.Boolean(),
         }
     )
 
@@ -220,21 +219,24 @@ def _evaluated(
     part: _Partition, schema: pl.Schema, distance: _Distance, tolerance: float | None
 ) -> pl.DataFrame:
     """Give the exact silhouettes of the chosen points of a partition."""
-    if not part.rows.height:
+    rows = part.rows.filter("chosen")
+    if not rows.height:
         return pl.DataFrame(schema=schema)
-    clusters, own = _moments(part, distance), part.numbers
-    spread = _spread(part, clusters) if distance.name == "euclidean" else None
     chosen = part.rows["chosen"].to_numpy()
+    x, own = (part.x, part.numbers) if chosen.all() else (part.x[chosen], part.numbers[chosen])
+    clusters = _moments(part, distance)
+    spread = _spread(part, clusters) if distance.name == "euclidean" else None
+    by_tables = distance.name == "cityblock"
+    bounds = _Tables(part) if by_tables else _Bounds(clusters, spread, distance)
     narrow = tolerance is not None and distance.name == "euclidean"
-    tables = distance.name == "cityblock"
-    bounds = _Tables(part) if tables else _Bounds(clusters, spread, distance)
-    found = _candidates(part.x, own, clusters, spread, bounds, narrow=narrow)
+    found = _candidates(x, own, clusters, spread, bounds, narrow=narrow)
+    needed = np.ones(len(x), dtype=bool)
     if narrow:
         lower, upper = found.bounds().silhouettes(clusters.sizes[own])
-        chosen = _needed(upper - lower, part.rows["id"], float(tolerance or 0))
-    means = _exact(part, clusters, found, chosen, distance)
+        needed = _needed(upper - lower, rows["id"], float(tolerance or 0))
+    means = _exact(x, own, found, needed, _Sums(part, distance))
     neighbors = np.where(means.neighbor < 0, -1, part.starts[means.neighbor])
-    rows = part.rows.with_columns(evaluated=pl.Series(chosen))
+    rows = rows.with_columns(evaluated=pl.Series(needed))
     return _with_found(rows, _found(means, clusters.sizes, own), part.rows["cluster"], neighbors)
 
 
@@ -274,12 +276,14 @@ def _streamed(points: _Points, chosen: _Points, method: str) -> pl.LazyFrame:
     # Which group each cluster belongs to.
     sizes = [len(group.centres) for group in groups]
     group_of = np.repeat(np.arange(len(groups)), sizes)
+    # Distances to all centres should stay in the cache; bounds see to it themselves.
+    cells = 2**63 if method == "bounds" else CELLS
 
     def found(batch: pl.DataFrame) -> pl.DataFrame:
         matrix, own = np.ascontiguousarray(batch.select(x).to_numpy()), batch["number"].to_numpy()
         values = np.empty((len(own), len(_FOUND)))
         neighbors = np.empty(len(own), dtype=np.int64)
-        for rows, group in _split(group_of[own], groups):
+        for rows, group in _split(group_of[own], groups, cells):
             means = _means(matrix[rows], own[rows] - group.start, group, points.distance, method)
             values[rows] = _found(means, group.clusters.sizes, own[rows] - group.start)
             neighbors[rows] = np.where(means.neighbor < 0, -1, means.neighbor + group.start)
@@ -287,8 +291,7 @@ def _streamed(points: _Points, chosen: _Points, method: str) -> pl.LazyFrame:
         named = batch.drop(*x, "number").hstack([evaluated])
         return _with_found(named, values, table["cluster"], neighbors).select(names)
 
-    types = rows.select(*points.keys).collect_schema() | _schema(points)
-    types = pl.Schema({name: dtype for name, dtype in types.items() if name != "chosen"})
+    types = pl.Schema(rows.select(*points.keys).collect_schema() | _schema(points))
     names = types.names()
     return rows.map_batches(
         found,
@@ -301,18 +304,18 @@ def _streamed(points: _Points, chosen: _Points, method: str) -> pl.LazyFrame:
 
 
 def _split(
-    group_of: Integers, groups: Sequence[_Group]
+    group_of: Integers, groups: Sequence[_Group], cells: int
 ) -> Iterator[tuple[slice | Integers, _Group]]:
-    """Give the rows of a batch group by group, so many that their distances stay in the cache."""
+    """Give the rows of a batch group by group, for so many distances to centres at a time."""
     if len(groups) == 1:
-        step = max(1, CELLS // len(groups[0].centres))
+        step = max(1, cells // len(groups[0].centres))
         yield from ((slice(i, i + step), groups[0]) for i in range(0, len(group_of), step))
         return
     order = np.argsort(group_of, kind="stable")
     ends = np.append(np.flatnonzero(np.diff(group_of[order], prepend=-1)), len(order))
-    for start, end in pairwise(ends):
+    for start, end in pairwise(ends.tolist()):
         group = groups[group_of[order[start]]]
-        step = max(1, CELLS // len(group.centres))
+        step = max(1, cells // len(group.centres))
         yield from ((order[i : min(i + step, end)], group) for i in range(start, end, step))
 
 
