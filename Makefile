@@ -11,7 +11,7 @@ demo: $(VENV)/core.stamp
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
 test: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses=auto
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check

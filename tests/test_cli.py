@@ -74,6 +74,12 @@ def wing(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+@pytest.fixture(autouse=True)
+def wide_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have room for the path of any clone."""
+    monkeypatch.setenv("COLUMNS", "500")
+
+
 @pytest.fixture
 def run(capfd: pytest.CaptureFixture[str]) -> Run:
     def call(*arguments: str | Path) -> str:
