@@ -163,9 +163,10 @@ def _duckdb_silhouette(options: str, path: str) -> Run:
     con = duckdb.connect()
     register(con)
     columns = ", ".join(_columns(path))
-    if "bounds" in options:
+    limit = {"method := 'bounds'": "1500MB", "distance := 'cityblock'": "3GB"}.get(options)
+    if limit is not None:
         # What is beyond goes to the disk.
-        con.execute(f"SET memory_limit = '1500MB'; SET temp_directory = '{path}.spilled'")
+        con.execute(f"SET memory_limit = '{limit}'; SET temp_directory = '{path}.spilled'")
     con.execute(f"CREATE {'VIEW' if 'bounds' in options else 'TABLE'} points AS FROM '{path}'")
     query = f"FROM clustereval.silhouette_score(points, [{columns}], cluster, {options})"
     return lambda: con.sql(query).pl().drop("partition_key").to_dict(as_series=False)
