@@ -365,7 +365,10 @@ def test_few_partitions_stand_side_by_side(run: Run, wing: str) -> None:
     assert list(shown) == list(rows[0])[1:]
 
 
-def test_few_partitions_of_points_stand_side_by_side(run: Run, wing: str) -> None:
+def test_few_partitions_of_points_stand_side_by_side(
+    run: Run, wing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
     arguments = (IRIS, *FLOWERS, "--partition-by", "species", "--engine", wing)
     table = run("internal", *arguments)
     assert re.search(r"^species +setosa +versicolor +virginica$", table, re.MULTILINE)
@@ -377,7 +380,10 @@ def test_few_partitions_of_points_stand_side_by_side(run: Run, wing: str) -> Non
     assert max(map(len, table.splitlines())) <= 100
 
 
-def test_many_partitions_of_points_stand_below_each_other(run: Run, wing: str) -> None:
+def test_many_partitions_of_points_stand_below_each_other(
+    run: Run, wing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
     arguments = ("--vector", "pixels", "--cluster", "kmeans", "--partition-by", "digit")
     table = run("internal", DIGITS, *arguments, "--engine", wing)
     lines = re.findall(r"^(\d) +(\d+) +(\d+) +\S+ +(\S+)", table, re.MULTILINE)
