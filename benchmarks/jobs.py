@@ -210,18 +210,18 @@ def _scipy_dunn(path: str) -> Run:
     import numpy as np
     from scipy.spatial.distance import cdist
 
-    rows = pl.read_parquet(path)
-    points, cluster = _matrix(rows), rows["cluster"].to_numpy()
+    rows = pl.read_parquet(path).sort("cluster")
+    clusters = [_matrix(part) for part in rows.partition_by("cluster")]
     step = 1000
 
     def run() -> Answers:
         most, least = 0.0, np.inf
-        for i in range(0, len(points), step):
-            for j in range(i, len(points), step):
-                apart = cdist(points[i : i + step], points[j : j + step])
-                same = cluster[i : i + step, None] == cluster[j : j + step]
-                most = max(most, apart[same].max(initial=0.0))
-                least = min(least, apart[~same].min(initial=np.inf))
+        for i, one in enumerate(clusters):
+            for start in range(0, len(one), step):
+                some = one[start : start + step]
+                most = max(most, cdist(some, one[start:]).max())
+                for other in clusters[i + 1 :]:
+                    least = min(least, cdist(some, other).min())
         return dict(zip(DUNNS, ([least / most], [most], [least]), strict=True))
 
     return run
