@@ -15,7 +15,7 @@ import polars as pl
 from .errors import ClusterEvalError
 from .labels import _is_number, _pairs
 from .pairs import CELLS, _by_partition, _direct_distances
-from .points import _points, _shown
+from .points import _guarded, _points, _shown
 from .scatter import _left_joined, _totals
 
 if TYPE_CHECKING:
@@ -44,24 +44,16 @@ def _checked_whole(name: str, x: float, least: int) -> int:
 def _fitting(rows: pl.LazyFrame, points: _Points, most: int) -> pl.LazyFrame:
     """Add the errors for points that cannot be measured, or are more than are to be paired."""
     greatest = points.row_counts.select(pl.col("n").max())
-    fine = greatest.map_batches(
-        partial(_raise_if_more, most=most),
-        predicate_pushdown=False,
-        projection_pushdown=False,
-        slice_pushdown=False,
-        schema=pl.Schema({"fits": pl.Boolean()}),
-    )
-    return points.checked(rows).join(fine, how="cross").filter("fits").drop("fits")
+    return _guarded(points.checked(rows), greatest, partial(_raise_if_more, most=most))
 
 
-def _raise_if_more(greatest: pl.DataFrame, most: int) -> pl.DataFrame:
+def _raise_if_more(greatest: pl.DataFrame, most: int) -> None:
     n = greatest.item() or 0
     if n > most:
         raise ClusterEvalError(
             f"max_points: expected at most {most} points in a partition, got {n} "
             f"({n * (n - 1) // 2} pairs); raise max_points, or take a sample"
         )
-    return pl.DataFrame({"fits": [True]})
 
 
 # ----------------------------------------------------------------------------------------------

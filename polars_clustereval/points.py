@@ -12,7 +12,7 @@ Reading rules, besides those of labels.py:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import isfinite
@@ -401,26 +401,36 @@ class _Points:
 
     def checked(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         """Add the error for points that cannot be measured, raised when the frame is collected."""
-        bad = self.spreads.select(pl.col("bad").sum())
-        fine = bad.map_batches(
-            self._raise_if_bad,
-            predicate_pushdown=False,
-            projection_pushdown=False,
-            slice_pushdown=False,
-            schema=pl.Schema({"fine": pl.Boolean()}),
-        )
-        return frame.join(fine, how="cross").filter("fine").drop("fine")
+        return _guarded(frame, self.spreads.select(pl.col("bad").sum()), self._raise_if_bad)
 
-    def _raise_if_bad(self, bad: pl.DataFrame) -> pl.DataFrame:
+    def _raise_if_bad(self, bad: pl.DataFrame) -> None:
         if bad.item():
             raise _fault_error(self.kept, self.columns("x"))
-        return pl.DataFrame({"fine": [True]})
 
     def result(self, frame: Frame, lazy: pl.LazyFrame, order: Sequence[str] = ()) -> Frame:
         names = [*self.keys, *order]
         rows = self.checked(lazy)
         rows = rows.sort(names, nulls_last=True) if names else rows
         return _result(frame, rows.drop("single", strict=False), self.keys)
+
+
+def _guarded(
+    frame: pl.LazyFrame, facts: pl.LazyFrame, check: Callable[[pl.DataFrame], None]
+) -> pl.LazyFrame:
+    """Add an error that the check raises from a few facts when the frame is collected."""
+
+    def fine(found: pl.DataFrame) -> pl.DataFrame:
+        check(found)
+        return pl.DataFrame({"fine": [True]})
+
+    passed = facts.map_batches(
+        fine,
+        predicate_pushdown=False,
+        projection_pushdown=False,
+        slice_pushdown=False,
+        schema=pl.Schema({"fine": pl.Boolean()}),
+    )
+    return frame.join(passed, how="cross").filter("fine").drop("fine")
 
 
 def _unit(vector: Sequence[pl.Expr]) -> list[pl.Expr]:

@@ -31,7 +31,7 @@ from .mean_distances import (
     _Tables,
 )
 from .pairs import CELLS, _by_partition
-from .points import _points, _shown
+from .points import _guarded, _points, _shown
 from .scatter import _left_joined, _totals
 
 if TYPE_CHECKING:
@@ -110,23 +110,15 @@ def _checked_ids(points: _Points, frame: pl.LazyFrame) -> pl.LazyFrame:
     found = points.kept.group_by(*points.keys, "id").agg(rows=pl.len())
     repeated = found.filter(pl.col("rows") > 1).sort("id", nulls_last=True).head(1)
 
-    def fine(repeated: pl.DataFrame) -> pl.DataFrame:
+    def check(repeated: pl.DataFrame) -> None:
         if repeated.height:
             row = repeated.row(0, named=True)
             raise ClusterEvalError(
                 "id: expected one row for each id of a partition, got "
                 f"{row['rows']} rows with {_shown(row['id'])}"
             )
-        return pl.DataFrame({"fine": [True]})
 
-    checked = repeated.map_batches(
-        fine,
-        predicate_pushdown=False,
-        projection_pushdown=False,
-        slice_pushdown=False,
-        schema=pl.Schema({"fine": pl.Boolean()}),
-    )
-    return frame.join(checked, how="cross").filter("fine").drop("fine")
+    return _guarded(frame, repeated, check)
 
 
 def _drawn(points: _Points, options: _Options) -> _Points:
