@@ -339,8 +339,7 @@ CREATE OR REPLACE MACRO clustereval._coordinates(__ce_points, center) AS TABLE
   WITH __ce_listed AS (
     SELECT
       __ce_partition, __ce_cluster, __ce_single, __ce_after, __ce_n, __ce_length,
-      unnest(__ce_sums) AS __ce_sum,
-      unnest(__ce_variances) AS __ce_variance,
+      __ce_sums, __ce_variances,
       unnest(range(1, 17)) AS __ce_place
     FROM clustereval._blocks(__ce_points, center)
   )
@@ -348,8 +347,11 @@ CREATE OR REPLACE MACRO clustereval._coordinates(__ce_points, center) AS TABLE
     __ce_partition, __ce_cluster, __ce_single,
     __ce_after + __ce_place AS __ce_i,
     CAST(__ce_n AS DOUBLE) AS __ce_n,
-    CASE center WHEN 'median' THEN __ce_sum ELSE __ce_sum / __ce_n END AS __ce_centre,
-    __ce_variance
+    CASE center
+      WHEN 'median' THEN __ce_sums[__ce_place]
+      ELSE __ce_sums[__ce_place] / __ce_n
+    END AS __ce_centre,
+    __ce_variances[__ce_place] AS __ce_variance
   FROM __ce_listed
   WHERE __ce_after + __ce_place <= __ce_length;
 
