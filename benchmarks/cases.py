@@ -11,6 +11,7 @@ SKLEARN = "scikit-learn"
 PLAIN = "external_report(adjusted=False)"
 FULL = "external_report"
 AMI = "adjusted_mutual_info_score"
+REPORT_AMI = "adjusted_mutual_info_score of external_report"
 FOUR = "CP, DB, CH, SSW of internal_report"
 INTERNAL = "internal_report"
 SUMS = "bare GROUP BY: sums of the columns, twice"
@@ -66,8 +67,10 @@ def _reports(suffix: str = "") -> tuple[Job, ...]:
 def _ami(rows: int, clusters: int, *, sklearn: bool = True) -> Case:
     jobs = (
         Job("DuckDB", FULL, "duckdb full"),
+        Job("DuckDB", REPORT_AMI, "duckdb report ami"),
         Job("DuckDB", AMI, "duckdb ami"),
         Job("Polars", FULL, "polars full"),
+        Job("Polars", REPORT_AMI, "polars report ami"),
         Job("Polars", AMI, "polars ami"),
     )
     other = (Job(SKLEARN, AMI, "sklearn ami"),) if sklearn else ()

@@ -73,6 +73,10 @@ def _polars_report(rows: pl.LazyFrame, **options: Any) -> pl.LazyFrame:
     return ce.external_report(rows, "label", "cluster", **options)
 
 
+def _polars_report_ami(rows: pl.LazyFrame) -> pl.LazyFrame:
+    return _polars_report(rows).select("adjusted_mutual_info_score")
+
+
 def _polars_ami(rows: pl.LazyFrame) -> pl.LazyFrame:
     score = ce.adjusted_mutual_info_score("label", "cluster")
     return rows.select(score.alias("adjusted_mutual_info_score"))
@@ -356,6 +360,9 @@ JOBS: dict[str, Callable[[str], Run]] = {
     "duckdb bare": partial(_duckdb_bare, "label, cluster"),
     "duckdb plain": partial(_duckdb, REPORT.format(options=", adjusted := false")),
     "duckdb full": partial(_duckdb, REPORT.format(options="")),
+    "duckdb report ami": partial(
+        _duckdb, f"SELECT adjusted_mutual_info_score {REPORT.format(options='')}"
+    ),
     "duckdb ami": partial(_duckdb, f"{AMI} FROM assignments"),
     "duckdb bare runs": partial(_duckdb_bare, "run, label, cluster"),
     "duckdb plain runs": partial(
@@ -365,6 +372,7 @@ JOBS: dict[str, Callable[[str], Run]] = {
     "polars bare": partial(_polars, partial(_polars_bare, ["label", "cluster"])),
     "polars plain": partial(_polars, partial(_polars_report, adjusted=False)),
     "polars full": partial(_polars, _polars_report),
+    "polars report ami": partial(_polars, _polars_report_ami),
     "polars ami": partial(_polars, _polars_ami),
     "polars bare runs": partial(_polars, partial(_polars_bare, ["run", "label", "cluster"])),
     "polars plain runs": partial(

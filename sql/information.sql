@@ -225,7 +225,7 @@ CREATE OR REPLACE MACRO clustereval._expected(
   __ce_of_clusters AS (
     SELECT * FROM clustereval._size_counts(__ce_cluster_sizes, wanted)
   ),
-  __ce_size_pairs AS (
+  __ce_size_pairs AS NOT MATERIALIZED (
     SELECT
       __ce_r.__ce_partition,
       __ce_r.__ce_total AS __ce_n_exact,

@@ -240,10 +240,10 @@ CREATE OR REPLACE MACRO clustereval._points(
       -- A vector of NULLs alone is none: so are columns that are all NULL. The first coordinate
       -- settles it for nearly every row, and CASE stops there.
       CASE
+        WHEN __ce_vector[1] IS NOT NULL THEN __ce_cluster IS NOT NULL
         WHEN __ce_extra THEN NOT clustereval._checked_noise(TRUE, noise, __ce_cluster)
-        WHEN __ce_cluster IS NULL OR __ce_vector IS NULL THEN FALSE
-        WHEN __ce_vector[1] IS NOT NULL THEN TRUE
-        ELSE list_count(__ce_vector) > 0 OR len(__ce_vector) = 0
+        ELSE __ce_cluster IS NOT NULL
+          AND coalesce(list_count(__ce_vector) > 0 OR len(__ce_vector) = 0, FALSE)
       END AS __ce_complete,
       clustereval._scaled(__ce_vector, weights, distance, p) AS __ce_scaled
     FROM __ce_read
@@ -268,57 +268,63 @@ CREATE OR REPLACE MACRO clustereval._points(
   FROM __ce_known;
 
 -- Lists of 16 aggregates, of the coordinates after the given one. One row for 16 coordinates in place of
--- one for each halves the time that the centres take.
-CREATE OR REPLACE MACRO clustereval._block_sums(x, after) AS [
+-- one for each halves the time that the centres take. `rest` is x where it has more than 8 of them: to
+-- look for coordinates that are not there takes as long as to find them.
+CREATE OR REPLACE MACRO clustereval._block_sums(x, rest, after) AS [
     fsum(x[after + 1]), fsum(x[after + 2]), fsum(x[after + 3]), fsum(x[after + 4]),
     fsum(x[after + 5]), fsum(x[after + 6]), fsum(x[after + 7]), fsum(x[after + 8]),
-    fsum(x[after + 9]), fsum(x[after + 10]), fsum(x[after + 11]), fsum(x[after + 12]),
-    fsum(x[after + 13]), fsum(x[after + 14]), fsum(x[after + 15]), fsum(x[after + 16])
+    fsum(rest[after + 9]), fsum(rest[after + 10]), fsum(rest[after + 11]), fsum(rest[after + 12]),
+    fsum(rest[after + 13]), fsum(rest[after + 14]), fsum(rest[after + 15]), fsum(rest[after + 16])
 ];
-CREATE OR REPLACE MACRO clustereval._block_medians(x, after) AS [
+CREATE OR REPLACE MACRO clustereval._block_medians(x, rest, after) AS [
     median(x[after + 1]), median(x[after + 2]), median(x[after + 3]), median(x[after + 4]),
     median(x[after + 5]), median(x[after + 6]), median(x[after + 7]), median(x[after + 8]),
-    median(x[after + 9]), median(x[after + 10]), median(x[after + 11]), median(x[after + 12]),
-    median(x[after + 13]), median(x[after + 14]), median(x[after + 15]), median(x[after + 16])
+    median(rest[after + 9]), median(rest[after + 10]), median(rest[after + 11]), median(rest[after + 12]),
+    median(rest[after + 13]), median(rest[after + 14]), median(rest[after + 15]), median(rest[after + 16])
 ];
 -- Infinite values are left out only because they would raise an error of their own.
 CREATE OR REPLACE MACRO clustereval._variance(x) AS var_pop(CASE WHEN isfinite(x) THEN x END);
-CREATE OR REPLACE MACRO clustereval._block_variances(x, after) AS [
+CREATE OR REPLACE MACRO clustereval._block_variances(x, rest, after) AS [
     clustereval._variance(x[after + 1]), clustereval._variance(x[after + 2]),
     clustereval._variance(x[after + 3]), clustereval._variance(x[after + 4]),
     clustereval._variance(x[after + 5]), clustereval._variance(x[after + 6]),
     clustereval._variance(x[after + 7]), clustereval._variance(x[after + 8]),
-    clustereval._variance(x[after + 9]), clustereval._variance(x[after + 10]),
-    clustereval._variance(x[after + 11]), clustereval._variance(x[after + 12]),
-    clustereval._variance(x[after + 13]), clustereval._variance(x[after + 14]),
-    clustereval._variance(x[after + 15]), clustereval._variance(x[after + 16])
+    clustereval._variance(rest[after + 9]), clustereval._variance(rest[after + 10]),
+    clustereval._variance(rest[after + 11]), clustereval._variance(rest[after + 12]),
+    clustereval._variance(rest[after + 13]), clustereval._variance(rest[after + 14]),
+    clustereval._variance(rest[after + 15]), clustereval._variance(rest[after + 16])
 ];
 
 -- One row for each 16 coordinates of each cluster. The first 16 need no row of their own for each point;
 -- the rows are read again for the others only where there are some (a join with no row ends at once).
 CREATE OR REPLACE MACRO clustereval._blocks(__ce_points, center) AS TABLE
-  WITH __ce_first AS MATERIALIZED (
+  WITH __ce_kept_points AS NOT MATERIALIZED (
+    SELECT
+      __ce_partition, __ce_cluster, __ce_single, __ce_point,
+      CASE WHEN len(__ce_point) > 8 THEN __ce_point END AS __ce_rest
+    FROM query_table(__ce_points)
+    WHERE __ce_kept
+  ),
+  __ce_first AS MATERIALIZED (
     SELECT
       __ce_partition, __ce_cluster, __ce_single,
       CAST(0 AS BIGINT) AS __ce_after,
       COUNT(*) AS __ce_n,
       MAX(len(__ce_point)) AS __ce_length,
       CASE center
-        WHEN 'median' THEN clustereval._block_medians(__ce_point, 0)
-        ELSE clustereval._block_sums(__ce_point, 0)
+        WHEN 'median' THEN clustereval._block_medians(__ce_point, __ce_rest, 0)
+        ELSE clustereval._block_sums(__ce_point, __ce_rest, 0)
       END AS __ce_sums,
-      clustereval._block_variances(__ce_point, 0) AS __ce_variances
-    FROM query_table(__ce_points)
-    WHERE __ce_kept
+      clustereval._block_variances(__ce_point, __ce_rest, 0) AS __ce_variances
+    FROM __ce_kept_points
     GROUP BY __ce_partition, __ce_cluster, __ce_single
   ),
   __ce_parts AS NOT MATERIALIZED (
     SELECT
       __ce_x.__ce_partition, __ce_x.__ce_cluster, __ce_x.__ce_single, __ce_x.__ce_point,
       unnest(range(16, len(__ce_x.__ce_point), 16)) AS __ce_after
-    FROM query_table(__ce_points) AS __ce_x
+    FROM __ce_kept_points AS __ce_x
     JOIN (SELECT MAX(__ce_length) AS __ce_most FROM __ce_first) AS __ce_l ON __ce_l.__ce_most > 16
-    WHERE __ce_x.__ce_kept
   )
   SELECT * FROM __ce_first
   UNION ALL
@@ -327,10 +333,10 @@ CREATE OR REPLACE MACRO clustereval._blocks(__ce_points, center) AS TABLE
     COUNT(*),
     MAX(len(__ce_point)),
     CASE center
-      WHEN 'median' THEN clustereval._block_medians(__ce_point, __ce_after)
-      ELSE clustereval._block_sums(__ce_point, __ce_after)
+      WHEN 'median' THEN clustereval._block_medians(__ce_point, __ce_point, __ce_after)
+      ELSE clustereval._block_sums(__ce_point, __ce_point, __ce_after)
     END,
-    clustereval._block_variances(__ce_point, __ce_after)
+    clustereval._block_variances(__ce_point, __ce_point, __ce_after)
   FROM __ce_parts
   GROUP BY __ce_partition, __ce_cluster, __ce_single, __ce_after;
 
@@ -435,25 +441,27 @@ CREATE OR REPLACE MACRO clustereval._spreads(__ce_points, __ce_centers, __ce_mid
       ON __ce_t.__ce_partition IS NOT DISTINCT FROM __ce_x.__ce_partition
       AND __ce_t.__ce_cluster IS NOT DISTINCT FROM __ce_x.__ce_cluster
       AND __ce_t.__ce_single = __ce_x.__ce_single
+  ),
+  __ce_summed AS (
+    SELECT
+      __ce_partition, __ce_cluster, __ce_single,
+      CAST(COUNT(CASE WHEN __ce_kept THEN 1 END) AS BIGINT) AS __ce_n,
+      CAST(COUNT(CASE WHEN __ce_dropped THEN 1 END) AS BIGINT) AS __ce_dropped,
+      CAST(COUNT(CASE WHEN __ce_noisy THEN 1 END) AS BIGINT) AS __ce_noise,
+      COUNT(CASE WHEN __ce_only THEN 1 END) AS __ce_only_n,
+      COUNT(__ce_d) AS __ce_measured_n,
+      clustereval._sum(__ce_d) AS __ce_distances,
+      clustereval._sum(clustereval._squared(__ce_d, distance)) AS __ce_squares,
+      MAX(__ce_d) AS __ce_radius,
+      clustereval._sum(__ce_to_middle) AS __ce_to_middle
+    FROM __ce_measured
+    GROUP BY __ce_partition, __ce_cluster, __ce_single
   )
   SELECT
-    __ce_partition, __ce_cluster, __ce_single,
-    CAST(COUNT(CASE WHEN __ce_kept THEN 1 END) AS BIGINT) AS __ce_n,
-    CAST(COUNT(CASE WHEN __ce_dropped THEN 1 END) AS BIGINT) AS __ce_dropped,
-    CAST(COUNT(CASE WHEN __ce_noisy THEN 1 END) AS BIGINT) AS __ce_noise,
-    COUNT(CASE WHEN __ce_only THEN 1 END) AS __ce_only_n,
-    COUNT(
-      CASE
-        WHEN __ce_kept AND NOT coalesce(isfinite(clustereval._squared(__ce_d, distance)), FALSE)
-        THEN 1
-      END
-    ) AS __ce_bad_n,
-    clustereval._sum(__ce_d) AS __ce_distances,
-    clustereval._sum(clustereval._squared(__ce_d, distance)) AS __ce_squares,
-    MAX(__ce_d) AS __ce_radius,
-    clustereval._sum(__ce_to_middle) AS __ce_to_middle
-  FROM __ce_measured
-  GROUP BY __ce_partition, __ce_cluster, __ce_single;
+    *,
+    -- one distance that is no finite number makes the sum none
+    __ce_measured_n < __ce_n OR NOT coalesce(isfinite(__ce_squares), TRUE) AS __ce_bad
+  FROM __ce_summed;
 
 -- One row a cluster that has points: its centre with its spread, and a number to tell it by.
 CREATE OR REPLACE MACRO clustereval._clusters_of_points(__ce_centers, __ce_spreads) AS TABLE
@@ -471,14 +479,14 @@ CREATE OR REPLACE MACRO clustereval._clusters_of_points(__ce_centers, __ce_sprea
     AND __ce_s.__ce_single = __ce_c.__ce_single;
 
 -- TRUE, or the error for points that cannot be measured. The rows are read for it only where there are
--- such points (__ce_bad_n), or partitions of different dimensions.
+-- such points (__ce_bad), or partitions of different dimensions.
 CREATE OR REPLACE MACRO clustereval._checked_points(
   __ce_points, __ce_spreads, __ce_middles, weights
 ) AS TABLE
   WITH __ce_alarm AS (
     SELECT COUNT(*) AS __ce_n
     FROM query_table(__ce_spreads)
-    WHERE __ce_bad_n > 0
+    WHERE __ce_bad
     UNION ALL
     SELECT COUNT(DISTINCT __ce_dims) - 1
     FROM query_table(__ce_middles)
