@@ -391,7 +391,7 @@ def _table(
 
 
 #: Whole numbers by the bits that hold them with a sign; UInt64 has no room for one beside another.
-_BITS = {
+_BITS: dict[type[pl.DataType], int] = {
     **dict.fromkeys((pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16), 32),
     **dict.fromkeys((pl.Int64, pl.UInt32), 64),
 }
@@ -406,7 +406,7 @@ def _counted(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     label, cluster, n = pl.col("label"), pl.col("cluster"), pl.col("n").sum()
     schema = rows.collect_schema()
     types = schema["label"], schema["cluster"]
-    if keys or not all(dtype in _BITS for dtype in types):
+    if keys or not all(dtype.base_type() in _BITS for dtype in types):
         return rows.group_by(*keys, "label", "cluster").agg(n)
     bits = max(_BITS[dtype.base_type()] for dtype in types)
     whole = pl.Int64 if bits == 32 else pl.Int128

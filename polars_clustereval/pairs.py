@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 import polars as pl
 
-from .points import _fault_error
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -84,7 +82,7 @@ def _by_partition(
     """
     keys = list(points.keys)
     by = [name for name in points.by if name not in keys]
-    x = points.columns(prefix)
+    x = points.parts(prefix)
     rows = checked(points.kept.select(*points.by, *columns, *x)).sort(points.by, nulls_last=True)
     key_types = rows.select(keys).collect_schema()
 
@@ -94,9 +92,9 @@ def _by_partition(
         for part in parts:
             changes = part.select(pl.struct(by).rle_id().rle().struct.field("len"))
             starts = np.concatenate([[0], changes.to_series().to_numpy()]).cumsum()
-            matrix = np.ascontiguousarray(part.select(x).to_numpy())
+            matrix = points.matrix(part, prefix)
             if not np.isfinite(matrix).all():
-                raise _fault_error(points.kept, x)
+                raise points.fault()
             made = function(_Partition(part.drop(x), matrix, starts.astype(np.int64)))
             key = [pl.lit(part[name][0], key_types[name]).alias(name) for name in keys]
             found.append(made.select(*key, *(pl.col(n).cast(t) for n, t in schema.items())))

@@ -16,11 +16,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import isfinite
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import numpy as np
 import polars as pl
 import polars.selectors as cs
 
+from . import long_vectors
 from .errors import ClusterEvalError
 from .labels import (
     Column,
@@ -41,6 +43,9 @@ from .labels import (
     _result,
     _type_name,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["centroids", "parse_vector", "vdm_encode"]
 
@@ -149,6 +154,8 @@ class _Coordinates(NamedTuple):
     short: bool = False
     #: Whether no row has any coordinate; one that is NULL then stands for them.
     empty: bool = False
+    #: A long vector as one column of arrays.
+    array: pl.Expr | None = None
 
 
 def _checked_vector(lazy: pl.LazyFrame, vector: Vector, counts: pl.Expr) -> _Coordinates:
@@ -211,12 +218,22 @@ def _nested(
                 [pl.lit(None, pl.Float64)], pl.lit(0), expr.is_not_null(), empty=True
             )
         parts = [_double(expr.arr.get(i)) for i in range(dims)]
-        return _Coordinates(parts, pl.lit(dims), _some(expr, expr.arr.max(), pl.lit(dims)), short)
+        some = _some(expr, expr.arr.max(), pl.lit(dims))
+        array = _long(expr, inner, dims)
+        return _Coordinates(parts, pl.lit(dims), some, short, array=array)
     length = expr.list.len()
     longest = lazy.select(length.filter(counts).max().alias("length"))
     dims = longest.collect(engine="streaming").item() or 0
     parts = [_double(expr.list.get(i, null_on_oob=True)) for i in range(max(dims, 1))]
-    return _Coordinates(parts, length, _some(expr, expr.list.max(), length), short, not dims)
+    some = _some(expr, expr.list.max(), length)
+    array = _long(long_vectors.as_arrays(expr, inner, dims), inner, dims)
+    return _Coordinates(parts, length, some, short, not dims, array)
+
+
+def _long(array: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr | None:
+    if dims < long_vectors.LONG:
+        return None
+    return array if inner.is_float() else array.cast(pl.Array(pl.Float64, dims))
 
 
 def _some(expr: pl.Expr, most: pl.Expr, length: pl.Expr) -> pl.Expr:
@@ -259,6 +276,8 @@ class _Points:
     single: bool
     pivot: list[float]
     factors: list[float]
+    #: Whether the rows have their point as one array too.
+    long: bool
 
     @property
     def by(self) -> list[str]:
@@ -280,9 +299,22 @@ class _Points:
     def kept(self) -> pl.LazyFrame:
         return self.rows.filter("kept")
 
+    def short(self) -> _Points:
+        """Give the same with a column for each coordinate, however many there are."""
+        if not self.long:
+            return self
+        columns = (
+            _double(pl.col(prefix).arr.get(i)).alias(name)
+            for prefix in ("raw_x", "x")
+            for i, name in enumerate(self.columns(prefix))
+        )
+        return replace(self, rows=self.rows.with_columns(columns), long=False)
+
     @cached_property
     def centers(self) -> pl.LazyFrame:
         """One row a cluster: its rows, centre (c), mean or median as it is (m), variance (v)."""
+        if self.long:
+            return self.centered
         x = zip(self.columns("m"), self.columns("v"), self.vector("x"), strict=True)
         terms: Terms = {"size": pl.len().cast(pl.Int64)}
         for m, v, of in x:
@@ -319,6 +351,10 @@ class _Points:
     @cached_property
     def centered(self) -> pl.LazyFrame:
         """One row a cluster: its centre (c) beside that of all points (g)."""
+        if self.long:
+            unit = self.distance.name == "cosine"
+            keys = list(self.keys)
+            return long_vectors.centered(self.kept, self.by, keys, self.dims, unit=unit).cache()
         middles = self.middles.select(*self.keys, *self.columns("g"))
         return _joined(self.centers, list(self.keys), middles).cache()
 
@@ -328,10 +364,8 @@ class _Points:
 
         Rows that are left out are counted with their cluster too, and have no distance.
         """
-        columns = [*self.by, *self.columns("c"), *self.columns("g")]
-        rows = self.rows.join(
-            self.centered.select(columns), on=self.by, how="left", nulls_equal=True
-        )
+        targets = self.centered.select(*self.by, *self.parts("c"), *self.parts("g"))
+        rows = self.rows.join(targets, on=self.by, how="left", nulls_equal=True)
         kept, d = pl.col("kept"), pl.col("d")
         squares = self.distance.squared(d)
         measured = rows.select(
@@ -339,8 +373,8 @@ class _Points:
             "kept",
             "complete",
             "noisy",
-            d=pl.when(kept).then(self.distance.between(self.vector("x"), self.vector("c"))),
-            to_middle=pl.when(kept).then(self.distance.between(self.vector("x"), self.vector("g"))),
+            d=pl.when(kept).then(self.between("x", "c")),
+            to_middle=pl.when(kept).then(self.between("x", "g")),
         )
         return (
             measured.group_by(self.by)
@@ -356,6 +390,22 @@ class _Points:
             )
             .cache()
         )
+
+    def parts(self, prefix: str) -> list[str]:
+        """Give the columns that hold a vector: one of arrays, or one a coordinate."""
+        return [prefix] if self.long else self.columns(prefix)
+
+    def between(self, x: str, y: str) -> pl.Expr:
+        """Give the distance of two vectors that a row has."""
+        if self.long:
+            return long_vectors.distances(pl.col(x), pl.col(y), *self.distance)
+        return self.distance.between(self.vector(x), self.vector(y))
+
+    def norm(self, prefix: str) -> pl.Expr:
+        """Give the length of a vector that a row has."""
+        if self.long:
+            return long_vectors.norms(pl.col(prefix))
+        return _square(self.vector(prefix)).sqrt()
 
     @cached_property
     def clusters(self) -> pl.LazyFrame:
@@ -388,7 +438,7 @@ class _Points:
         """Work the clusters out now, once for all that is asked of them."""
         centered, spreads = pl.collect_all([self.centered, self.spreads], engine="streaming")
         if spreads["bad"].sum():
-            raise _fault_error(self.kept, self.columns("x"))
+            raise self.fault()
         known = replace(self)
         # Where a cached property keeps its value.
         vars(known).update(centered=centered.lazy(), spreads=spreads.lazy())
@@ -396,6 +446,8 @@ class _Points:
 
     def unscaled(self, prefix: str) -> pl.Expr:
         """Give a centre as a list, in the user's own coordinates."""
+        if self.long:
+            return long_vectors.unscaled(pl.col(prefix), self.pivot, self.factors)
         x = zip(self.vector(prefix), self.factors, self.pivot, strict=True)
         return pl.concat_list([of / factor + pivot for of, factor, pivot in x])
 
@@ -405,7 +457,17 @@ class _Points:
 
     def _raise_if_bad(self, bad: pl.DataFrame) -> None:
         if bad.item():
-            raise _fault_error(self.kept, self.columns("x"))
+            raise self.fault()
+
+    def fault(self) -> ClusterEvalError:
+        """Give the error of points that cannot be measured."""
+        return _fault_error(self.short().kept, self.columns("x"))
+
+    def matrix(self, rows: pl.DataFrame, prefix: str) -> NDArray[np.float64]:
+        """Give the vectors of rows as a matrix."""
+        if self.long:
+            return long_vectors.matrix(rows[prefix])
+        return np.ascontiguousarray(rows.select(self.columns(prefix)).to_numpy())
 
     def result(self, frame: Frame, lazy: pl.LazyFrame, order: Sequence[str] = ()) -> Frame:
         names = [*self.keys, *order]
@@ -520,6 +582,7 @@ def _points(
         noise_as == "singletons",
         _pivot(lazy, coordinates, measure),
         _checked_weights(weights, measure, None if coordinates.empty else dims),
+        coordinates.array is not None and center == "mean",
     )
     return replace(points, rows=_rows(points, coordinates, label, noisy, noise_as, others))
 
@@ -543,14 +606,17 @@ def _rows(
     noise_as: NoiseAs,
     others: Sequence[pl.Expr],
 ) -> pl.LazyFrame:
-    raw = [f"raw_{name}" for name in points.columns("x")]
+    raw = points.columns("raw_x")
+    given = [x.alias(name) for name, x in zip(raw, coordinates.exprs, strict=True)]
+    if points.long and coordinates.array is not None:
+        given = [coordinates.array.alias("raw_x")]
     rows = points.rows.select(
         *(pl.col(key).alias(name) for name, key in points.keys.items()),
         cluster.alias("cluster"),
         noisy.alias("noisy"),
         coordinates.length.cast(pl.Int64).alias("length"),
         coordinates.known.alias("known"),
-        *(x.alias(name) for name, x in zip(raw, coordinates.exprs, strict=True)),
+        *given,
         *others,
     )
     known = pl.col("known").fill_null(False)
@@ -562,6 +628,11 @@ def _rows(
         rows = rows.with_row_index("row").with_columns(
             cluster=pl.when(~alone).then("cluster"),
             single=pl.when(alone).then(pl.col("row").cast(pl.Int64) + 1).otherwise(0),
+        )
+    if points.long:
+        unit = points.distance.name == "cosine"
+        return rows.with_columns(
+            x=long_vectors.moved(pl.col("raw_x"), points.pivot, points.factors, unit=unit)
         )
     return rows.with_columns(**dict(zip(points.columns("x"), _moved(points, raw), strict=True)))
 

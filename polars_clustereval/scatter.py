@@ -40,7 +40,7 @@ def _gaps(points: _Points) -> pl.LazyFrame:
 
     Centres that coincide are no neighbours in Davies and Bouldin's sense, as in scikit-learn.
     """
-    columns = ["cluster", "mean_distance", *points.columns("c")]
+    columns = ["cluster", "mean_distance", *points.parts("c")]
     gap, other = pl.col("gap"), pl.col("other_cluster")
     ratio = (pl.col("mean_distance") + pl.col("other_mean_distance")) / gap
     measured = _pairs(points, columns).select(
@@ -49,7 +49,7 @@ def _gaps(points: _Points) -> pl.LazyFrame:
         "other_cluster",
         "mean_distance",
         "other_mean_distance",
-        gap=points.distance.between(points.vector("c"), points.vector("other_c")),
+        gap=points.between("c", "other_c"),
     )
     return measured.group_by(*points.keys, "number").agg(
         nearest_cluster=other.filter(gap == gap.min()).sort().first(),
@@ -71,11 +71,11 @@ def _spread_totals(points: _Points) -> pl.LazyFrame:
     All in one step, so that the engine can leave out what a query does not ask for.
     """
     n, squares = pl.col("n"), pl.col("squares")
-    off = points.distance.between(points.vector("c"), points.vector("g"))
+    off = points.between("c", "g")
     rows = points.clusters.with_columns(
         between=n * points.distance.squared(off),
         log_squares=pl.when(squares > 0).then(n * (squares / n).log()),
-        variance=_square([n * v for v in points.vector("v")]).sqrt() / n,
+        width=points.norm("v"),
     )
     log_squares = pl.col("log_squares")
     terms = {
@@ -86,14 +86,20 @@ def _spread_totals(points: _Points) -> pl.LazyFrame:
         "to_middle": pl.col("to_middle").sum(),
         "mean_squares": (squares / n).sum(),
         "log_squares": pl.when(log_squares.null_count() == 0).then(log_squares.sum()),
-        "variances": pl.col("variance").sum(),
+        "variances": pl.col("width").sum(),
         **_coordinate_terms(points),
     }
-    return _totals(points, rows, terms).with_columns(**_variance_totals(points))
+    totals = _totals(points, rows, terms)
+    return totals if points.long else totals.with_columns(**_variance_totals(points))
 
 
 def _coordinate_terms(points: _Points) -> Terms:
-    """Give each coordinate's sum of squares within (w) and between (b) the clusters."""
+    """Give each coordinate's sum of squares within (w) and between (b) the clusters.
+
+    Of long vectors each cluster knows already what follows from them.
+    """
+    if points.long:
+        return {name: pl.col(name).first() for name in ("mean_share", "variance")}
     n = _double(pl.col("n"))
     terms: Terms = {}
     for i, (v, c, g) in enumerate(zip(*map(points.vector, "vcg"), strict=True)):
@@ -295,11 +301,8 @@ def _within_radius(x: list[pl.Expr], y: list[pl.Expr]) -> pl.Expr:
 
 
 def _radii(points: _Points) -> pl.LazyFrame:
-    n = _double(pl.col("n"))
-    rows = points.clusters.select(
-        *points.keys, variance=_square([n * v for v in points.vector("v")]).sqrt() / n
-    )
-    reach = pl.col("variance").sum().sqrt() / pl.len()
+    rows = points.clusters.select(*points.keys, width=points.norm("v"))
+    reach = pl.col("width").sum().sqrt() / pl.len()
     return _totals(points, rows, {"reach": reach})
 
 
@@ -510,7 +513,7 @@ def neighbor_report(
         noise_as,
         weights,
         _NEIGHBOR_COLUMNS,
-    )
+    ).short()
     report = points.row_counts
     for other in (_spread_totals, _nearness, _densities):
         report = _left_joined(points, report, other(points))
@@ -613,7 +616,7 @@ def determinant_report(
         noise_as,
         None,
         _DETERMINANT_COLUMNS,
-    )
+    ).short()
     single = pl.col("single") if points.single else pl.lit(0, pl.Int64).alias("single")
     kept = points.kept.select(*points.keys, "cluster", single, *points.columns("x"))
     determinants = _determinants(kept, list(points.keys), points.columns("x"))

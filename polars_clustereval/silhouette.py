@@ -262,7 +262,7 @@ class _Group(NamedTuple):
 def _streamed(points: _Points, chosen: _Points, method: str) -> pl.LazyFrame:
     """Give what the moments tell of the points."""
     table, groups = _groups(points, method)
-    x = points.columns("x")
+    x = points.parts("x")
     numbers = table.lazy().select(*points.by, "number")
     rows = chosen.kept.select(*points.by, "id", *x).join(numbers, on=points.by, nulls_equal=True)
     # Which group each cluster belongs to.
@@ -272,7 +272,7 @@ def _streamed(points: _Points, chosen: _Points, method: str) -> pl.LazyFrame:
     cells = 2**63 if method == "bounds" else CELLS
 
     def found(batch: pl.DataFrame) -> pl.DataFrame:
-        matrix, own = np.ascontiguousarray(batch.select(x).to_numpy()), batch["number"].to_numpy()
+        matrix, own = points.matrix(batch, "x"), batch["number"].to_numpy()
         values = np.empty((len(own), len(_FOUND)))
         neighbors = np.empty(len(own), dtype=np.int64)
         for rows, group in _split(group_of[own], groups, cells):
@@ -325,7 +325,7 @@ def _groups(points: _Points, method: str) -> tuple[pl.DataFrame, list[_Group]]:
     """Work out the clusters: one row each, with its number, and their moments by partition."""
     clusters = points.clusters.drop("number").with_columns(zeros=pl.lit(0))
     if points.distance.name == "cosine":
-        zero = pl.all_horizontal(x == 0 for x in points.vector("x"))
+        zero = points.norm("x") == 0
         zeros = points.kept.group_by(points.by).agg(zeros=zero.cast(pl.Int64).sum())
         clusters = clusters.drop("zeros").join(zeros, on=points.by, nulls_equal=True)
     found = clusters.sort(points.by, nulls_last=True).with_row_index("number")
@@ -339,7 +339,7 @@ def _groups(points: _Points, method: str) -> tuple[pl.DataFrame, list[_Group]]:
 
 def _group(points: _Points, part: pl.DataFrame) -> _Group:
     def matrix(prefix: str) -> Floats:
-        return np.ascontiguousarray(part.select(points.columns(prefix)).to_numpy())
+        return points.matrix(part, prefix)
 
     def column(name: str) -> Floats:
         return part[name].cast(pl.Float64).to_numpy()
@@ -352,13 +352,13 @@ def _group(points: _Points, part: pl.DataFrame) -> _Group:
 
 def _spread_out(points: _Points, table: pl.DataFrame, groups: list[_Group]) -> list[_Group]:
     """Add the second moments of the squared distances, in one more pass over the points."""
-    x = points.columns("x")
+    x = points.parts("x")
     numbers = table.lazy().select(*points.by, "number")
     rows = points.kept.select(*points.by, *x).join(numbers, on=points.by, nulls_equal=True)
     sums = _SpreadSums(groups, points.dims)
 
     def added(batch: pl.DataFrame) -> pl.DataFrame:
-        sums.add(batch.select(x).to_numpy(), batch["number"].to_numpy())
+        sums.add(points.matrix(batch, "x"), batch["number"].to_numpy())
         return batch.select("number").clear()
 
     rows.map_batches(
