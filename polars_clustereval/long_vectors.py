@@ -33,7 +33,8 @@ FEW = 32
 
 def _matrix(vectors: pl.Series) -> NDArray[Any]:
     """Give the vectors as rows, in their own type; what is missing is NaN."""
-    return vectors.to_numpy().reshape(len(vectors), -1)
+    dims = vectors.dtype.shape[0] if isinstance(vectors.dtype, pl.Array) else 0
+    return vectors.to_numpy().reshape(len(vectors), dims)
 
 
 def matrix(vectors: pl.Series) -> Floats:
@@ -218,8 +219,10 @@ def _added(values: NDArray[Any], number: Integers) -> NDArray[Any]:
 
 
 def _unit(x: Floats) -> Floats:
+    """Give vectors of length 1; a zero vector stays one, no finite length gives none."""
     norm = np.sqrt(np.einsum("ij,ij->i", x, x))
     norm[norm == 0] = 1.0
+    norm[~np.isfinite(norm)] = np.nan
     return np.asarray(x / norm[:, None])
 
 

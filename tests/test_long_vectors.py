@@ -1,0 +1,172 @@
+"""A long vector is one column of arrays inside; it gives what its coordinates give as columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from point_engines import assert_points
+
+import polars_clustereval as ce
+from polars_clustereval import ClusterEvalError, long_vectors
+
+DIMS = long_vectors.LONG + 5
+NAMES = [f"v{i}" for i in range(DIMS)]
+DISTANCES = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski", "cosine")
+FORMS = {
+    "list": pl.List(pl.Float64),
+    "array": pl.Array(pl.Float64, DIMS),
+    "float32 list": pl.List(pl.Float32),
+    "float32 array": pl.Array(pl.Float32, DIMS),
+    "whole": pl.Array(pl.Int16, DIMS),
+}
+
+
+def points(rows: int = 300, *, seed: int = 7, whole: bool = True) -> pl.DataFrame:
+    """Clusters in two partitions, with noise, rows that are left out, and a zero vector."""
+    random = np.random.default_rng(seed)
+    cluster = random.integers(-1, 6, rows)
+    x = random.normal(cluster[:, None] * 2.0, 4.0, (rows, DIMS))
+    x = np.round(x) if whole else x
+    x[5] = 0.0
+    frame = pl.DataFrame(x, schema=NAMES).with_columns(
+        run=pl.Series(random.integers(0, 2, rows)),
+        cluster=pl.Series(cluster).set(pl.Series(np.arange(rows) % 50 == 9), None),
+    )
+    missing = pl.int_range(pl.len()) % 40 == 3
+    return frame.with_columns(pl.when(~missing).then(pl.col(NAMES)))
+
+
+def with_vector(frame: pl.DataFrame, dtype: pl.DataType | type[pl.DataType]) -> pl.DataFrame:
+    some = pl.col(NAMES[0]).is_not_null()
+    vector = pl.when(some).then(pl.concat_list(NAMES)).cast(pl.List(dtype.inner))  # type: ignore[union-attr]
+    if isinstance(dtype, pl.Array):
+        vector = vector.list.to_array(DIMS)
+    return frame.select("run", "cluster", vector=vector)
+
+
+def both(
+    function: str, frame: pl.DataFrame, dtype: Any, **options: Any
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The rows from one column of vectors, and those from a column for each coordinate."""
+    ask = getattr(ce, function)
+    streamed = ask(with_vector(frame, dtype).lazy(), "vector", "cluster", **options)
+    found = streamed.collect(engine="streaming").to_dicts()
+    wanted = ask(frame.select("run", "cluster", *NAMES), NAMES, "cluster", **options).to_dicts()
+    return found, wanted
+
+
+TABLES = [
+    *((name, {}) for name in ("centroids", "internal_report", "internal_cluster_report")),
+    *((name, {}) for name in ("neighbor_report", "cluster_diameters", "dunn_index")),
+    *((name, {}) for name in ("pairwise_report", "silhouette_samples", "silhouette_clusters")),
+    *(("silhouette_score", {"method": method}) for method in ("exact", "simplified", "bounds")),
+]
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+@pytest.mark.parametrize(("function", "options"), TABLES)
+def test_as_columns(function: str, options: dict[str, Any], distance: str) -> None:
+    found, wanted = both(
+        function,
+        points(whole=False),
+        FORMS["array"],
+        distance=distance,
+        p=3,
+        partition_by="run",
+        noise=-1,
+        noise_as="singletons",
+        **options,
+    )
+    assert_points(found, wanted, tolerance=1e-9, floor=1e-9, what=function)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("noise_as", ["cluster", "drop", "singletons"])
+def test_every_form(form: str, noise_as: str) -> None:
+    options = {"noise": -1, "noise_as": noise_as}
+    for function in ("centroids", "internal_report", "silhouette_score"):
+        found, wanted = both(function, points(), FORMS[form], **options)
+        assert_points(found, wanted, tolerance=1e-9, what=function)
+
+
+def test_weights_and_medians() -> None:
+    weights = [1.0 + i / 7 for i in range(DIMS)]
+    for options in ({"weights": weights}, {"center": "median"}, {"distance": "cosine"}):
+        for function in ("internal_report", "internal_cluster_report", "centroids"):
+            found, wanted = both(function, points(whole=False), FORMS["list"], **options)
+            assert_points(found, wanted, tolerance=1e-9, what=(function, options))
+
+
+def test_determinants() -> None:
+    found, wanted = both("determinant_report", points(whole=False), FORMS["array"])
+    assert_points(found, wanted, tolerance=1e-9)
+    assert wanted[0]["trace_wib"] is not None
+
+
+@pytest.mark.parametrize("block", [1, DIMS * 3, long_vectors.BLOCK])
+@pytest.mark.parametrize("few", [0, 3, long_vectors.FEW])
+def test_blocks_of_any_size(block: int, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_vectors, "BLOCK", block)
+    monkeypatch.setattr(long_vectors, "FEW", few)
+    found, wanted = both("internal_report", points(whole=False), FORMS["array"], partition_by="run")
+    assert_points(found, wanted, tolerance=1e-10)
+
+
+def test_batches_are_brought_together() -> None:
+    # More rows than the engine has in a batch.
+    frame = points(160_000, whole=False)
+    found, wanted = both(
+        "internal_report", frame, FORMS["float32 array"].__class__(pl.Float64, DIMS)
+    )
+    assert_points(found, wanted, tolerance=1e-10)
+
+
+def test_shift() -> None:
+    frame = points(whole=False).drop_nulls()
+    [near] = ce.internal_report(with_vector(frame, FORMS["array"]), "vector", "cluster").to_dicts()
+    far = frame.with_columns(pl.col(NAMES) + 1e8)
+    [shifted] = ce.internal_report(with_vector(far, FORMS["array"]), "vector", "cluster").to_dicts()
+    assert_points([shifted], [near], tolerance=1e-6)
+
+
+@pytest.mark.parametrize("form", ["list", "array"])
+@pytest.mark.parametrize("bad", [None, float("nan"), float("inf")])
+def test_bad_coordinates(form: str, bad: float | None) -> None:
+    frame = points().drop_nulls()
+    frame[7, NAMES[2]] = bad
+    shown = {"None": "NULL"}.get(str(bad), str(bad))
+    message = rf"finite numbers, got {shown} in coordinate 3 \(1 row is at fault\)"
+    with pytest.raises(ClusterEvalError, match=message):
+        ce.internal_report(with_vector(frame, FORMS[form]), "vector", "cluster")
+
+
+def test_ragged() -> None:
+    frame = with_vector(points().drop_nulls(), FORMS["list"])
+    cut = pl.int_range(pl.len()) == 4
+    frame = frame.with_columns(
+        pl.when(cut).then(pl.col("vector").list.head(3)).otherwise("vector").alias("vector")
+    )
+    message = rf"vectors of one length \({DIMS}\), got 3 coordinates \(1 row is at fault\)"
+    for function in (ce.internal_report, ce.silhouette_score):
+        with pytest.raises(ClusterEvalError, match=message):
+            function(frame, "vector", "cluster")
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_overflow(distance: str) -> None:
+    frame = points().drop_nulls().with_columns(pl.col(NAMES) * 1e308)
+    with pytest.raises(ClusterEvalError, match="vector"):
+        ce.internal_report(
+            with_vector(frame, FORMS["array"]), "vector", "cluster", distance=distance, p=3
+        )
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2])
+def test_next_to_nothing(rows: int) -> None:
+    frame = points().drop_nulls().head(rows)
+    for function in ("internal_report", "centroids", "silhouette_score", "dunn_index"):
+        found, wanted = both(function, frame, FORMS["array"])
+        assert_points(found, wanted, tolerance=1e-12, what=function)
