@@ -137,7 +137,8 @@ def _exact_means(x: Floats, clusters: _Clusters, distance: _Distance) -> Floats:
     # A zero vector has the distance 1 to all, where half its squared distance is 1/2.
     squares += clusters.zeros / clusters.sizes
     squares /= 2
-    squares[~x.any(axis=1)] = 1.0
+    if clusters.zeros.any():
+        squares[~x.any(axis=1)] = 1.0
     return squares
 
 
@@ -304,7 +305,7 @@ def _from_squares(x: Floats, own: Integers, clusters: _Clusters, distance: _Dist
     sizes = clusters.sizes[own]
     means = _exact_means(x, clusters, distance)
     a = _taken(means, own)
-    if distance.name == "cosine":
+    if distance.name == "cosine" and clusters.zeros.any():
         # To itself a zero vector has the distance 0.
         a = a - ~x.any(axis=1) / sizes
     a = np.where(sizes == 1, 0.0, np.maximum(a, 0.0) * sizes / np.maximum(sizes - 1, 1))

@@ -345,8 +345,10 @@ class _Points:
         """Add the centres as the distance takes them: directions for cosine."""
         vector = self.vector(given)
         if self.distance.name == "cosine":
-            vector = _unit(vector)
-        return frame.with_columns(**dict(zip(self.columns(name), vector, strict=True)))
+            frame = frame.with_columns(divisor=_divisor(vector))
+            vector = [x / pl.col("divisor") for x in vector]
+        directed = frame.with_columns(**dict(zip(self.columns(name), vector, strict=True)))
+        return directed.drop("divisor", strict=False)
 
     @cached_property
     def centered(self) -> pl.LazyFrame:
@@ -376,19 +378,24 @@ class _Points:
             d=pl.when(kept).then(self.between("x", "c")),
             to_middle=pl.when(kept).then(self.between("x", "g")),
         )
-        return (
-            measured.group_by(self.by)
-            .agg(
-                n=kept.cast(pl.Int64).sum(),
-                n_dropped=(~pl.col("complete")).cast(pl.Int64).sum(),
-                n_noise=pl.col("noisy").cast(pl.Int64).sum(),
-                bad=(kept & ~squares.is_finite().fill_null(False)).cast(pl.Int64).sum(),
-                distances=d.sum(),
-                squares=squares.sum(),
-                radius=d.max(),
-                to_middle=pl.col("to_middle").sum(),
-            )
-            .cache()
+        return self._counted(
+            measured,
+            squares,
+            distances=d.sum(),
+            squares=squares.sum(),
+            radius=d.max(),
+            to_middle=pl.col("to_middle").sum(),
+        ).cache()
+
+    def _counted(self, rows: pl.LazyFrame, finite: pl.Expr, **terms: pl.Expr) -> pl.LazyFrame:
+        """One row a cluster: its rows by kind; kept ones are bad where `finite` is not."""
+        kept = pl.col("kept")
+        return rows.group_by(self.by).agg(
+            n=kept.cast(pl.Int64).sum(),
+            n_dropped=(~pl.col("complete")).cast(pl.Int64).sum(),
+            n_noise=pl.col("noisy").cast(pl.Int64).sum(),
+            bad=(kept & ~finite.is_finite().fill_null(False)).cast(pl.Int64).sum(),
+            **terms,
         )
 
     def parts(self, prefix: str) -> list[str]:
@@ -434,15 +441,31 @@ class _Points:
             return self.spreads.select(**terms)
         return self.spreads.group_by(list(self.keys)).agg(**terms).filter(pl.col("n") > 0)
 
-    def known(self) -> _Points:
-        """Work the clusters out now, once for all that is asked of them."""
-        centered, spreads = pl.collect_all([self.centered, self.spreads], engine="streaming")
+    def known(self, *, measured: bool) -> _Points:
+        """Work the clusters out now, once for all that is asked of them.
+
+        Points that are not measured from the centres leave their spreads without distances, and
+        with the number of zero vectors.
+        """
+        frames = [self.centered, self.spreads if measured else self._unmeasured]
+        centered, spreads = pl.collect_all(frames, engine="streaming")
         if spreads["bad"].sum():
             raise self.fault()
         known = replace(self)
         # Where a cached property keeps its value.
         vars(known).update(centered=centered.lazy(), spreads=spreads.lazy())
         return known
+
+    @property
+    def _unmeasured(self) -> pl.LazyFrame:
+        norm = pl.col("norm")
+        counted = self._counted(
+            self.rows.with_columns(norm=self.norm("x")),
+            norm,
+            zeros=(pl.col("kept") & (norm == 0)).cast(pl.Int64).sum(),
+        )
+        names = ("distances", "squares", "radius", "to_middle")
+        return counted.with_columns(pl.lit(None, pl.Float64).alias(name) for name in names)
 
     def unscaled(self, prefix: str) -> pl.Expr:
         """Give a centre as a list, in the user's own coordinates."""
@@ -495,11 +518,10 @@ def _guarded(
     return frame.join(passed, how="cross").filter("fine").drop("fine")
 
 
-def _unit(vector: Sequence[pl.Expr]) -> list[pl.Expr]:
-    """Give a vector of length 1; a zero vector stays one, no length gives no vector."""
+def _divisor(vector: Sequence[pl.Expr]) -> pl.Expr:
+    """Give what makes a vector one of length 1: a zero vector stays one, no length gives none."""
     norm = _square(vector).sqrt()
-    whole = pl.when(norm.is_finite())
-    return [whole.then(x / pl.when(norm > 0).then(norm).otherwise(1.0)) for x in vector]
+    return pl.when(norm.is_finite()).then(pl.when(norm > 0).then(norm).otherwise(1.0))
 
 
 def _fault_error(kept: pl.LazyFrame, columns: Sequence[str]) -> ClusterEvalError:
@@ -634,16 +656,22 @@ def _rows(
         return rows.with_columns(
             x=long_vectors.moved(pl.col("raw_x"), points.pivot, points.factors, unit=unit)
         )
-    return rows.with_columns(**dict(zip(points.columns("x"), _moved(points, raw), strict=True)))
+    x = points.columns("x")
+    rows = rows.with_columns(**dict(zip(x, _moved(points, raw), strict=True)))
+    if points.distance.name != "cosine":
+        return rows
+    # A column of its own: in each coordinate's expression it would be worked out again.
+    rows = rows.with_columns(divisor=_divisor(points.vector("x")))
+    return rows.with_columns(pl.col(x) / pl.col("divisor")).drop("divisor")
 
 
 def _moved(points: _Points, raw: Sequence[str]) -> list[pl.Expr]:
-    """Give the coordinates less the pivot, times the factors, and as directions for cosine."""
+    """Give the coordinates less the pivot, times the factors."""
     moved = []
     for name, pivot, factor in zip(raw, points.pivot, points.factors, strict=True):
         x = pl.col(name) - pivot if pivot else pl.col(name)
         moved.append(x * factor if factor != 1 else x)
-    return _unit(moved) if points.distance.name == "cosine" else moved
+    return moved
 
 
 # ----------------------------------------------------------------------------------------------

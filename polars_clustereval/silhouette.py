@@ -164,8 +164,11 @@ def _silhouettes(points: _Points, options: _Options) -> pl.LazyFrame:
 
 def _streams(points: _Points, options: _Options) -> bool:
     """Tell whether a point's silhouette follows from the moments of the clusters."""
-    squares = points.distance.name in ("sqeuclidean", "cosine")
-    return squares or options.method in ("simplified", "bounds")
+    return _is_squared(points) or options.method in ("simplified", "bounds")
+
+
+def _is_squared(points: _Points) -> bool:
+    return points.distance.name in ("sqeuclidean", "cosine")
 
 
 def _schema(points: _Points) -> pl.Schema:
@@ -323,11 +326,9 @@ def _means(x: Floats, own: Integers, group: _Group, distance: _Distance, method:
 
 def _groups(points: _Points, method: str) -> tuple[pl.DataFrame, list[_Group]]:
     """Work out the clusters: one row each, with its number, and their moments by partition."""
-    clusters = points.clusters.drop("number").with_columns(zeros=pl.lit(0))
-    if points.distance.name == "cosine":
-        zero = points.norm("x") == 0
-        zeros = points.kept.group_by(points.by).agg(zeros=zero.cast(pl.Int64).sum())
-        clusters = clusters.drop("zeros").join(zeros, on=points.by, nulls_equal=True)
+    clusters = points.clusters.drop("number")
+    if points.distance.name != "cosine":
+        clusters = clusters.with_columns(zeros=pl.lit(0))
     found = clusters.sort(points.by, nulls_last=True).with_row_index("number")
     made = found.with_columns(pl.col("number").cast(pl.Int64)).collect(engine="streaming")
     parts = made.partition_by([*points.keys], maintain_order=True) if points.keys else [made]
@@ -854,4 +855,6 @@ def _identified_points(
     if not named:
         rows = points.rows.with_row_index("id").with_columns(pl.col("id").cast(pl.Int64))
         points = replace(points, rows=rows)
-    return points.known() if _streams(points, options) else points
+    if not _streams(points, options):
+        return points
+    return points.known(measured=not _is_squared(points) and options.method == "bounds")
