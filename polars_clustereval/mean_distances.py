@@ -126,17 +126,16 @@ def _exact_means(x: Floats, clusters: _Clusters, distance: _Distance) -> Floats:
     squares = _Others(clusters.centres, distance).squares(x)
     # Nothing but rounding parts a point from the centre of its equals.
     scale = np.einsum("ij,ij->i", clusters.centres, clusters.centres)
-    same = squares < 1e-30 * scale
-    if same.any():
-        squares[same] = 0.0
+    if squares.min(initial=np.inf) < 1e-30 * scale.max(initial=0.0):
+        squares[squares < 1e-30 * scale] = 0.0
     variances = clusters.variances.sum(axis=1)
     variances = np.where(variances < 1e-30 * scale, 0.0, variances)
-    squares += variances
     if distance.name == "sqeuclidean":
+        squares += variances
         return squares
     # A zero vector has the distance 1 to all, where half its squared distance is 1/2.
-    squares += clusters.zeros / clusters.sizes
-    squares /= 2
+    squares += variances + clusters.zeros / clusters.sizes
+    squares *= 0.5
     if clusters.zeros.any():
         squares[~x.any(axis=1)] = 1.0
     return squares
