@@ -244,12 +244,16 @@ CREATE OR REPLACE MACRO clustereval._drawn(
 -- Mean distances that follow from sums over clusters
 ---------------------------------------------------------------------------------------------------
 
+-- The first coordinate settles it for nearly every vector.
+CREATE OR REPLACE MACRO clustereval._is_zero(x) AS
+  CASE WHEN x[1] <> 0 THEN FALSE ELSE list_inner_product(x, x) = 0 END;
+
 -- Mean of the squared distances of x to the points of a cluster, from the one to their mean; of unit
 -- vectors half of it is 1 - cos, where zero vectors (distance 1) count one half too little.
 CREATE OR REPLACE MACRO clustereval._moment(x, mean, spread, zeros, n, distance) AS
   CASE
     WHEN distance = 'sqeuclidean' THEN pow(list_distance(x, mean), 2) + spread
-    WHEN list_inner_product(x, x) = 0 THEN 1.0
+    WHEN clustereval._is_zero(x) THEN 1.0
     ELSE (pow(list_distance(x, mean), 2) + spread + zeros / n) / 2
   END;
 
@@ -259,7 +263,7 @@ CREATE OR REPLACE MACRO clustereval._without_itself(mean_distance, n) AS
 
 CREATE OR REPLACE MACRO clustereval._own_moment(x, mean, spread, zeros, n, distance) AS
   CASE
-    WHEN distance = 'cosine' AND n > 1 AND list_inner_product(x, x) = 0 THEN 1.0
+    WHEN distance = 'cosine' AND n > 1 AND clustereval._is_zero(x) THEN 1.0
     ELSE clustereval._without_itself(
       clustereval._moment(x, mean, spread, zeros, n, distance), n
     )
@@ -272,11 +276,13 @@ CREATE OR REPLACE MACRO clustereval._nearest(__ce_means) AS TABLE
       __ce_row,
       any_value(__ce_number) AS __ce_number,
       MAX(CASE WHEN __ce_target = __ce_number THEN __ce_distance END) AS __ce_a,
+      MIN(CASE WHEN __ce_target <> __ce_number THEN __ce_distance END) AS __ce_b,
+      -- of equals the lowest; much slower than the least distance alone, which is all a score needs
       MIN(
         CASE
           WHEN __ce_target <> __ce_number THEN {'distance': __ce_distance, 'number': __ce_target}
         END
-      ) AS __ce_b
+      ) AS __ce_neighbor
     FROM query_table(__ce_means)
     GROUP BY __ce_row
   )
@@ -285,9 +291,9 @@ CREATE OR REPLACE MACRO clustereval._nearest(__ce_means) AS TABLE
     TRUE AS __ce_exact,
     __ce_a AS __ce_a_lower,
     __ce_a AS __ce_a_upper,
-    __ce_b['distance'] AS __ce_b_lower,
-    __ce_b['distance'] AS __ce_b_upper,
-    __ce_b['number'] AS __ce_neighbor
+    __ce_b AS __ce_b_lower,
+    __ce_b AS __ce_b_upper,
+    __ce_neighbor['number'] AS __ce_neighbor
   FROM __ce_found;
 
 CREATE OR REPLACE MACRO clustereval._moment_silhouettes(
