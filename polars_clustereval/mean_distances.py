@@ -14,7 +14,7 @@ import numpy as np
 from .pairs import CELLS, SINGLE_THREADED, _distances, _in_threads, _Others
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -213,6 +213,42 @@ def _cityblock_bounds(x: Floats, clusters: _Clusters) -> tuple[Floats, Floats]:
     return np.maximum(lower - slack, 0.0), upper + slack
 
 
+class _Sorted:
+    """The points of each cluster, coordinate by coordinate, from the least to the greatest."""
+
+    def __init__(self, part: _Partition) -> None:
+        found = _in_threads(_sorted, part.members)
+        #: For each cluster one row a coordinate.
+        self.columns = [columns for columns, _ in found]
+        #: For each point the sum of its cityblock distances to its own cluster.
+        self.own = np.concatenate([np.zeros(0), *(own for _, own in found)])
+
+
+def _sorted(points: Floats) -> tuple[Floats, Floats]:
+    columns, own = np.array(points.T, order="C"), np.zeros(len(points))
+    for column in columns:
+        order = _order(column)
+        column[:] = column[order]
+        own[order] += _absolute_sums(column, column, np.arange(len(column)))
+    return columns, own
+
+
+def _order(x: Floats) -> Integers:
+    """Give the places of x from the least to the greatest.
+
+    Numbers of 16 bits are sorted digit by digit, and what is nearly in order by a merge of runs:
+    together they take a third of the time of a sort.
+    """
+    if not len(x):
+        return np.arange(0)
+    least = x.min()
+    scale = 65535 / max(x.max() - least, np.finfo(float).tiny)
+    if not np.isfinite(scale):
+        return np.argsort(x, kind="stable")
+    nearly = np.argsort(((x - least) * scale).astype(np.uint16), kind="stable")
+    return np.asarray(nearly[np.argsort(x[nearly], kind="stable")])
+
+
 class _Tables:
     """Bounds of the cityblock distances from tables of a function of each coordinate.
 
@@ -220,21 +256,21 @@ class _Tables:
     chord, and no less than the tangents there, which are `gap` below it where they meet.
     """
 
-    def __init__(self, part: _Partition) -> None:
+    def __init__(self, part: _Partition, points: _Sorted) -> None:
         some = part.x[:: 1 + len(part.x) // 10_000]
         self._nodes = np.quantile(some, np.linspace(0, 1, CELLS_OF_TABLE + 1), axis=0)
         self._nodes[0], self._nodes[-1] = part.x.min(axis=0), part.x.max(axis=0)
-        tables = _in_threads(lambda i: self._table(i, part.members), range(part.x.shape[1]))
+        members = list(zip(*points.columns, strict=True))
+        tables = _in_threads(lambda i: self._table(i, members[i]), range(part.x.shape[1]))
         self._chords, self._gaps = zip(*tables, strict=True)
         #: Points to look up at a time.
         self.rows = max(16, CELLS // len(part.members))
 
-    def _table(self, i: int, members: list[Floats]) -> tuple[Floats, Floats]:
+    def _table(self, i: int, members: Sequence[Floats]) -> tuple[Floats, Floats]:
         """Give for each cell the chords of all clusters, at 0 and their slopes, and the gap."""
         nodes = self._nodes[:, i]
         at, slopes = np.empty((2, len(nodes), len(members)))
-        for number, points in enumerate(members):
-            y = np.sort(points[:, i])
+        for number, y in enumerate(members):
             at[:, number] = _absolute_sums(y, nodes) / len(y)
             # To the right of a node; to the left it is steeper down by the points on it.
             slopes[:, number] = 2.0 * np.searchsorted(y, nodes, "right") / len(y) - 1
@@ -263,11 +299,14 @@ class _Tables:
         return lower, upper
 
 
-def _absolute_sums(y: Floats, x: Floats) -> Floats:
-    """Give the sums of |x - y| over y, from its running sums; both are sorted."""
+def _absolute_sums(y: Floats, x: Floats, below: Integers | None = None) -> Floats:
+    """Give the sums of |x - y| over y, from its running sums; both are sorted.
+
+    `below` is how many of y are, given equal ones may be counted or not.
+    """
     # Less the first of y, so that equal numbers sum to 0.
     running = np.concatenate([[0.0], np.cumsum(y - y[0])])
-    below = np.searchsorted(y, x)
+    below = np.searchsorted(y, x) if below is None else below
     sums = (x - y[0]) * (2.0 * below - len(y)) + (running[-1] - 2.0 * running[below])
     return np.asarray(np.maximum(sums, 0.0))
 
@@ -438,7 +477,7 @@ def _refined_candidates(
 def _exact(x: Floats, own: Integers, found: _Candidates, chosen: Booleans, sums: _Sums) -> _Means:
     """Give the exact means of the chosen ones of these points, and the bounds of the others."""
     points = np.flatnonzero(chosen)
-    a = sums.of(x, points, own[points]) / np.maximum(sums.sizes[own[points]] - 1, 1)
+    a = sums.own(x, points, own[points]) / np.maximum(sums.sizes[own[points]] - 1, 1)
     bounds = found.bounds()
     a_lower, a_upper = bounds.a_lower.copy(), bounds.a_upper.copy()
     a_lower[points] = a_upper[points] = a
@@ -453,11 +492,13 @@ def _nearest_of(x: Floats, found: _Candidates, sums: _Sums) -> tuple[Floats, Int
 
     The nearest by the upper bounds comes first: what it gives leaves fewer of the others.
     """
-    order = np.lexsort((found.cluster, found.upper, found.point))
-    first = np.zeros(len(order), dtype=bool)
+    first = np.bincount(found.point, minlength=len(x))[found.point] == 1
+    several = np.flatnonzero(~first)
+    keys = (found.cluster[several], found.upper[several], found.point[several])
+    order = several[np.lexsort(keys)]
     first[order[np.flatnonzero(np.diff(found.point[order], prepend=-1))]] = True
     best = np.full(len(x), np.inf)
-    means = np.full(len(order), np.inf)
+    means = np.full(len(first), np.inf)
     for some in (first, ~first):
         pairs = np.flatnonzero(some & (found.lower <= best[found.point]))
         point, cluster = found.point[pairs], found.cluster[pairs]
@@ -477,33 +518,48 @@ class _Sums:
         self.sizes = part.sizes.astype(float)
         self._distance = distance
         self._others = [_Others(y, distance) for y in part.members]
-        #: The members' coordinates in order, one row a coordinate.
-        self._sorted: list[Any] = [None] * len(self._others)
 
     def of(self, x: Floats, points: Integers, clusters: Integers) -> Floats:
         """Give the sum for each pair of a point, by its number in x, and a cluster."""
         sums = np.empty(len(points))
-        sorts = self._distance.name == "cityblock"
-        total = self._looked_up if sorts else self._summed
 
         def add(number: int, points: Integers, pairs: Integers) -> None:
-            sums[pairs] = total(x[points], number)
+            sums[pairs] = self._summed(x[points], number)
 
-        _by_cluster(add, points, clusters, len(self.sizes), None if sorts else POINTS)
+        _by_cluster(add, points, clusters, len(self.sizes), self._at_most)
         return sums
+
+    def own(self, x: Floats, points: Integers, clusters: Integers) -> Floats:
+        """Give the same where the clusters are the points' own."""
+        return self.of(x, points, clusters)
+
+    #: Points whose distances are summed at a time.
+    _at_most: int | None = POINTS
 
     def _summed(self, x: Floats, number: int) -> Floats:
         """Add up the distances of all pairs."""
         return self._others[number].sums(x)
 
-    def _looked_up(self, x: Floats, number: int) -> Floats:
-        """Add up |x - y| by coordinate: the sorted members' running sums tell it of any x."""
-        if self._sorted[number] is None:
-            self._sorted[number] = np.sort(self._others[number].y.T, axis=1)
+
+class _SortedSums(_Sums):
+    """The same for cityblock: the sorted members' running sums tell the sum of any point."""
+
+    def __init__(self, part: _Partition, distance: _Distance, points: _Sorted, own: Floats) -> None:
+        super().__init__(part, distance)
+        self._sorted = points
+        self._own = own
+
+    _at_most = None
+
+    def own(self, x: Floats, points: Integers, clusters: Integers) -> Floats:  # noqa: ARG002
+        return np.asarray(self._own[points])
+
+    def _summed(self, x: Floats, number: int) -> Floats:
         sums = np.zeros(len(x))
-        for column, members in zip(x.T, self._sorted[number], strict=True):
+        columns = np.ascontiguousarray(x.T)
+        for column, members in zip(columns, self._sorted.columns[number], strict=True):
             # What is sorted is looked up four times as fast.
-            order = np.argsort(column)
+            order = _order(column)
             sums[order] += _absolute_sums(members, column[order])
         return sums
 

@@ -25,6 +25,8 @@ from .mean_distances import (
     _from_squares,
     _moments,
     _simplified,
+    _Sorted,
+    _SortedSums,
     _Spread,
     _spread,
     _Sums,
@@ -221,15 +223,19 @@ def _evaluated(
     x, own = (part.x, part.numbers) if chosen.all() else (part.x[chosen], part.numbers[chosen])
     clusters = _moments(part, distance)
     spread = _spread(part, clusters) if distance.name == "euclidean" else None
-    by_tables = distance.name == "cityblock"
-    bounds = _Tables(part) if by_tables else _Bounds(clusters, spread, distance)
+    bounds: _Bounds | _Tables = _Bounds(clusters, spread, distance)
+    sums = _Sums(part, distance)
+    if distance.name == "cityblock":
+        points = _Sorted(part)
+        bounds = _Tables(part, points)
+        sums = _SortedSums(part, distance, points, points.own[chosen])
     narrow = tolerance is not None and distance.name == "euclidean"
     found = _candidates(x, own, clusters, spread, bounds, narrow=narrow)
     needed = np.ones(len(x), dtype=bool)
     if narrow:
         lower, upper = found.bounds().silhouettes(clusters.sizes[own])
         needed = _needed(upper - lower, rows["id"], float(tolerance or 0))
-    means = _exact(x, own, found, needed, _Sums(part, distance))
+    means = _exact(x, own, found, needed, sums)
     neighbors = np.where(means.neighbor < 0, -1, part.starts[means.neighbor])
     rows = rows.with_columns(evaluated=pl.Series(needed))
     return _with_found(rows, _found(means, clusters.sizes, own), part.rows["cluster"], neighbors)
