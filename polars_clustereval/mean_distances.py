@@ -28,8 +28,8 @@ __all__: list[str] = []
 #: What rounding can do to a bound, of the size of what it is made from: thousands of times what was
 #: seen, and nothing to the width of an interval.
 SLACK = 1e-12
-#: What single precision can do to a chord, and to the sum of those of all coordinates, by the larger
-#: of its ends: some roundings each.
+#: What single precision can do to a chord, and to the sum of those of all coordinates, by the
+#: larger of its ends: some roundings each.
 ROUNDED = 32 * float(np.finfo(np.float32).eps)
 #: Cells of the tables of cityblock, for each coordinate.
 CELLS_OF_TABLE = 64

@@ -441,14 +441,9 @@ class _Points:
             return self.spreads.select(**terms)
         return self.spreads.group_by(list(self.keys)).agg(**terms).filter(pl.col("n") > 0)
 
-    def known(self, *, measured: bool) -> _Points:
-        """Work the clusters out now, once for all that is asked of them.
-
-        Points that are not measured from the centres leave their spreads without distances, and
-        with the number of zero vectors.
-        """
-        frames = [self.centered, self.spreads if measured else self._unmeasured]
-        centered, spreads = pl.collect_all(frames, engine="streaming")
+    def known(self) -> _Points:
+        """Work the clusters out now, once for all that is asked of them."""
+        centered, spreads = pl.collect_all([self.centered, self.spreads], engine="streaming")
         if spreads["bad"].sum():
             raise self.fault()
         known = replace(self)
@@ -456,8 +451,11 @@ class _Points:
         vars(known).update(centered=centered.lazy(), spreads=spreads.lazy())
         return known
 
-    @property
-    def _unmeasured(self) -> pl.LazyFrame:
+    def unmeasured(self) -> _Points:
+        """Give the same for those who need no distances to the centres.
+
+        The spreads have none, but the number of zero vectors.
+        """
         norm = pl.col("norm")
         counted = self._counted(
             self.rows.with_columns(norm=self.norm("x")),
@@ -465,7 +463,10 @@ class _Points:
             zeros=(pl.col("kept") & (norm == 0)).cast(pl.Int64).sum(),
         )
         names = ("distances", "squares", "radius", "to_middle")
-        return counted.with_columns(pl.lit(None, pl.Float64).alias(name) for name in names)
+        nothing = [pl.lit(None, pl.Float64).alias(name) for name in names]
+        points = replace(self)
+        vars(points).update(spreads=counted.with_columns(nothing).cache())
+        return points
 
     def unscaled(self, prefix: str) -> pl.Expr:
         """Give a centre as a list, in the user's own coordinates."""
@@ -490,7 +491,7 @@ class _Points:
         """Give the vectors of rows as a matrix."""
         if self.long:
             return long_vectors.matrix(rows[prefix])
-        return np.ascontiguousarray(rows.select(self.columns(prefix)).to_numpy())
+        return rows.select(self.columns(prefix)).to_numpy(order="c")
 
     def result(self, frame: Frame, lazy: pl.LazyFrame, order: Sequence[str] = ()) -> Frame:
         names = [*self.keys, *order]

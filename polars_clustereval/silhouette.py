@@ -861,6 +861,6 @@ def _identified_points(
     if not named:
         rows = points.rows.with_row_index("id").with_columns(pl.col("id").cast(pl.Int64))
         points = replace(points, rows=rows)
-    if not _streams(points, options):
-        return points
-    return points.known(measured=not _is_squared(points) and options.method == "bounds")
+    measured = options.method == "bounds" and not _is_squared(points)
+    points = points if measured else points.unmeasured()
+    return points.known() if _streams(points, options) else points
