@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .points import _Distance
 
     Booleans = NDArray[np.bool_]
+    Cells = NDArray[np.uint8]
 
 __all__: list[str] = []
 
@@ -160,7 +161,8 @@ class _Bounds:
         #: Points to bound at a time.
         self.rows = max(16, SINGLE_THREADED // clusters.centres.size)
 
-    def of(self, x: Floats) -> tuple[Floats, Floats]:
+    def of(self, x: Floats, rows: slice) -> tuple[Floats, Floats]:  # noqa: ARG002
+        """Give the bounds for these points, which are those rows of all."""
         if self._distance.name == "euclidean":
             return self._euclidean(x)
         if self._distance.name == "cityblock":
@@ -220,20 +222,30 @@ class _Sorted:
     """The points of each cluster, coordinate by coordinate, from the least to the greatest."""
 
     def __init__(self, part: _Partition) -> None:
-        found = _in_threads(_sorted, part.members)
+        some = part.x[:: 1 + len(part.x) // 10_000]
+        #: Of each coordinate one column, between which its cells lie.
+        self.nodes = np.quantile(some, np.linspace(0, 1, CELLS_OF_TABLE + 1), axis=0)
+        self.nodes[0], self.nodes[-1] = part.x.min(axis=0), part.x.max(axis=0)
+        found = _in_threads(self._sorted, part.members)
         #: For each cluster one row a coordinate.
-        self.columns = [columns for columns, _ in found]
+        self.columns = [columns for columns, _, _ in found]
         #: For each point the sum of its cityblock distances to its own cluster.
-        self.own = np.concatenate([np.zeros(0), *(own for _, own in found)])
+        self.own = np.concatenate([np.zeros(0), *(own for _, own, _ in found)])
+        none = np.zeros((part.x.shape[1], 0), np.uint8)
+        #: For each point the cells that its coordinates are in, one row a coordinate.
+        self.cells = np.hstack([none, *(cells for _, _, cells in found)])
 
-
-def _sorted(points: Floats) -> tuple[Floats, Floats]:
-    columns, own = np.array(points.T, order="C"), np.zeros(len(points))
-    for column in columns:
-        order = _order(column)
-        column[:] = column[order]
-        own[order] += _absolute_sums(column, column, np.arange(len(column)))
-    return columns, own
+    def _sorted(self, points: Floats) -> tuple[Floats, Floats, Cells]:
+        columns, own = np.array(points.T, order="C"), np.zeros(len(points))
+        cells = np.empty(columns.shape, np.uint8)
+        for column, nodes, cell in zip(columns, self.nodes.T, cells, strict=True):
+            order = _order(column)
+            column[:] = column[order]
+            own[order] += _absolute_sums(column, column, np.arange(len(column)))
+            ends = np.searchsorted(column, nodes[1:-1])
+            counts = np.diff(ends, prepend=0, append=len(column))
+            cell[order] = np.repeat(np.arange(CELLS_OF_TABLE, dtype=np.uint8), counts)
+        return columns, own, cells
 
 
 def _order(x: Floats) -> Integers:
@@ -260,19 +272,18 @@ class _Tables:
     single precision take half the time, and what they lack is added to the gap.
     """
 
-    def __init__(self, part: _Partition, points: _Sorted) -> None:
-        some = part.x[:: 1 + len(part.x) // 10_000]
-        self._nodes = np.quantile(some, np.linspace(0, 1, CELLS_OF_TABLE + 1), axis=0)
-        self._nodes[0], self._nodes[-1] = part.x.min(axis=0), part.x.max(axis=0)
+    def __init__(self, points: _Sorted, chosen: Booleans) -> None:
+        self._nodes = points.nodes
+        self._cells = points.cells if chosen.all() else points.cells[:, chosen]
         members = list(zip(*points.columns, strict=True))
-        tables = _in_threads(lambda i: self._table(i, members[i]), range(part.x.shape[1]))
+        tables = _in_threads(lambda i: self._table(i, members[i]), range(len(members)))
         starts, slopes, self._gaps = zip(*tables, strict=True)
         #: What single precision has the range for.
         self._scale = max(float(at.max(initial=0.0)) for at in starts) or 1.0
         self._starts = [(at / self._scale).astype(np.float32) for at in starts]
         self._slopes = [slope.astype(np.float32) for slope in slopes]
         #: Points to look up at a time.
-        self.rows = max(16, CELLS // len(part.members))
+        self.rows = max(16, CELLS // len(points.columns))
 
     def _table(self, i: int, members: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
         """Give for each cell the chords of all clusters, where and how they rise, and the gap."""
@@ -291,13 +302,13 @@ class _Tables:
         ends = np.maximum(at[:-1], at[1:]).max(axis=1)
         return at[:-1], slope, np.column_stack([gap.max(axis=1), ROUNDED * ends])
 
-    def of(self, x: Floats) -> tuple[Floats, Floats]:
+    def of(self, x: Floats, rows: slice) -> tuple[Floats, Floats]:
+        """Give the bounds for these points, which are those rows of all."""
         total = np.zeros((len(x), self._starts[0].shape[1]), np.float32)
         # Room that is used again: to ask the system for it takes longer than all else.
         room = np.empty_like(total)
         gap, slack = slacks = np.zeros((2, len(x)))
-        for i, nodes in enumerate(self._nodes.T):
-            cell = np.searchsorted(nodes[1:-1], x[:, i], "right")
+        for i, (nodes, cell) in enumerate(zip(self._nodes.T, self._cells[:, rows], strict=True)):
             total += np.take(self._starts[i], cell, axis=0, out=room, mode="clip")
             along = ((x[:, i] - nodes[cell]) / self._scale).astype(np.float32)
             np.take(self._slopes[i], cell, axis=0, out=room, mode="clip")
@@ -442,7 +453,7 @@ def _candidates(
 def _block_candidates(
     x: Floats, own: Integers, start: int, bounds: _Bounds | _Tables
 ) -> _Candidates:
-    lower, upper = bounds.of(x)
+    lower, upper = bounds.of(x, slice(start, start + len(x)))
     a_lower, a_upper = _taken(lower, own), _taken(upper, own)
     least = upper.min(axis=1)
     point, cluster = np.nonzero((lower <= least[:, None]) & np.isfinite(lower))

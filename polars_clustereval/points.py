@@ -18,7 +18,6 @@ from functools import cached_property, partial
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-import numpy as np
 import polars as pl
 import polars.selectors as cs
 
@@ -45,6 +44,7 @@ from .labels import (
 )
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["centroids", "parse_vector", "vdm_encode"]

@@ -227,7 +227,7 @@ def _evaluated(
     sums = _Sums(part, distance)
     if distance.name == "cityblock":
         points = _Sorted(part)
-        bounds = _Tables(part, points)
+        bounds = _Tables(points, chosen)
         sums = _SortedSums(part, distance, points, points.own[chosen])
     narrow = tolerance is not None and distance.name == "euclidean"
     found = _candidates(x, own, clusters, spread, bounds, narrow=narrow)
