@@ -505,7 +505,8 @@ def _exact(x: Floats, own: Integers, found: _Candidates, chosen: Booleans, sums:
     bounds = found.bounds()
     a_lower, a_upper = bounds.a_lower.copy(), bounds.a_upper.copy()
     a_lower[points] = a_upper[points] = a
-    b, neighbor = _nearest_of(x, found.kept(chosen[found.point]), sums)
+    asked = found if chosen.all() else found.kept(chosen[found.point])
+    b, neighbor = _nearest_of(x, asked, sums)
     some = np.isfinite(b)
     b_lower, b_upper = (np.where(some, b, of) for of in (bounds.b_lower, bounds.b_upper))
     return _Means(a_lower, a_upper, b_lower, b_upper, neighbor)
@@ -599,7 +600,8 @@ def _by_cluster(
 
     It is called for some points of a cluster at a time where `at_most` says so.
     """
-    order = np.argsort(clusters, kind="stable")
+    # Numbers of 16 bits are sorted digit by digit.
+    order = np.argsort(clusters.astype(np.uint16) if count < 2**16 else clusters, kind="stable")
     ends = np.searchsorted(clusters[order], np.arange(count + 1))
     calls = [
         (number, order[start : min(start + (at_most or len(order)), ends[number + 1])])
