@@ -173,6 +173,7 @@ def _cityblock(rows: int) -> Case:
     jobs = (
         *_silhouettes("cityblock"),
         Job("Polars", "bare sort of each column", "polars sorts"),
+        Job("Polars", "sort of each column with its cluster", "polars sorts with clusters"),
         Job(SKLEARN, what, "sklearn silhouette of some", scale),
     )
     title = f"Silhouettes, cityblock, {rows:,} × 16, 20 near clusters"
