@@ -1,8 +1,8 @@
 """pairs: what takes all pairs of points, in numpy, one partition and one block at a time.
 
 No engine has a product of matrices, and a join of points with points would be a row for each pair.
-The rooms hand this module a function of a whole partition, and the engine hands it the rows when the
-result is collected.
+The rooms hand this module a function of a whole partition, and the engine hands it the rows when
+the result is collected.
 """
 
 from __future__ import annotations
