@@ -48,6 +48,11 @@ def _blocks(rows: Any, dims: int) -> Iterator[Any]:
     return (rows[start : start + step] for start in range(0, len(rows), step))
 
 
+def _room(x: NDArray[Any], dtype: Any = np.float64) -> NDArray[Any]:
+    """Give room for a block, used again: to ask the system for it takes longer than all else."""
+    return np.empty((max(1, min(len(x), BLOCK // x.shape[1])), x.shape[1]), dtype)
+
+
 # ----------------------------------------------------------------------------------------------
 # Columns of arrays
 # ----------------------------------------------------------------------------------------------
@@ -157,16 +162,20 @@ def _summed(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataFra
 def _sums(x: NDArray[Any], number: Integers) -> tuple[Integers, Floats, Floats]:
     """Give each cluster's size, the sum of its rows, and of the squares of what they are off it."""
     order = np.argsort(number, kind="stable")
-    parts = [_block_sums(x[rows], number[rows]) for rows in _blocks(order, x.shape[1])]
+    room, part = _room(x), _room(x, x.dtype)
+    parts = []
+    for rows in _blocks(order, x.shape[1]):
+        given = np.take(x, rows, axis=0, out=part[: len(rows)], mode="clip")
+        np.copyto(room[: len(rows)], given)
+        parts.append(_block_sums(room[: len(rows)], number[rows]))
     numbers, sizes, sums, squares = (np.concatenate(part) for part in zip(*parts, strict=True))
     return _pooled(numbers, sizes, sums, squares)
 
 
-def _block_sums(x: NDArray[Any], number: Integers) -> tuple[Integers, Integers, Floats, Floats]:
+def _block_sums(x: Floats, number: Integers) -> tuple[Integers, Integers, Floats, Floats]:
     """Give the same of some rows, cluster after cluster, below the clusters' numbers."""
     starts = np.flatnonzero(np.diff(number, prepend=-1))
     sizes = np.diff(np.append(starts, len(x)))
-    x = x.astype(np.float64, copy=False)
     if len(starts) > FEW:
         sums = np.add.reduceat(x, starts)
         off = x - np.repeat(sums / sizes[:, None], sizes, axis=0)
@@ -250,16 +259,17 @@ def _norms(vectors: pl.Series) -> pl.Series:
 
 def _measured(both: pl.Series, name: str, p: float) -> pl.Series:
     x, y = (_matrix(both.struct.field(side)) for side in "xy")
-    found = np.empty(len(both))
+    found, room = np.empty(len(both)), _room(x)
     with np.errstate(all="ignore"):
         for block in _blocks(range(len(x)), x.shape[1]):
             rows = slice(block.start, block.stop)
-            found[rows] = _between(x[rows], y[rows], name, p)
+            found[rows] = _between(x[rows], y[rows], name, p, room[: len(block)])
     return pl.Series(found)
 
 
-def _between(x: NDArray[Any], y: NDArray[Any], name: str, p: float) -> Floats:
-    apart: Floats = np.subtract(x, y, dtype=np.float64)
+def _between(x: NDArray[Any], y: NDArray[Any], name: str, p: float, apart: Floats) -> Floats:
+    """Give the distances of x to y; `apart` is room for their differences."""
+    np.subtract(x, y, out=apart)
     if name in ("cityblock", "chebyshev", "minkowski"):
         np.abs(apart, out=apart)
         if name == "chebyshev":
