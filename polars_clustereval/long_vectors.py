@@ -228,10 +228,10 @@ def _added(values: NDArray[Any], number: Integers) -> NDArray[Any]:
 
 
 def _unit(x: Floats) -> Floats:
-    """Give vectors of length 1; a zero vector stays one, no finite length gives none."""
+    """Give vectors of length 1; no length gives a zero vector, no finite length none."""
     norm = np.sqrt(np.einsum("ij,ij->i", x, x))
-    norm[norm == 0] = 1.0
     norm[~np.isfinite(norm)] = np.nan
+    norm[norm == 0] = np.inf
     return np.asarray(x / norm[:, None])
 
 
@@ -269,7 +269,7 @@ def _measured(both: pl.Series, name: str, p: float) -> pl.Series:
 
 def _between(x: NDArray[Any], y: NDArray[Any], name: str, p: float, apart: Floats) -> Floats:
     """Give the distances of x to y; `apart` is room for their differences."""
-    np.subtract(x, y, out=apart)
+    np.subtract(x, y, out=apart, dtype=np.float64)
     if name in ("cityblock", "chebyshev", "minkowski"):
         np.abs(apart, out=apart)
         if name == "chebyshev":

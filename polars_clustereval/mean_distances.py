@@ -29,9 +29,8 @@ __all__: list[str] = []
 #: What rounding can do to a bound, of the size of what it is made from: thousands of times what was
 #: seen, and nothing to the width of an interval.
 SLACK = 1e-12
-#: What single precision can do to a chord, and to the sum of those of all coordinates, by the
-#: larger of its ends: some roundings each.
-ROUNDED = 32 * float(np.finfo(np.float32).eps)
+#: A rounding of single precision.
+ROUNDING = float(np.finfo(np.float32).eps)
 #: Cells of the tables of cityblock, for each coordinate.
 CELLS_OF_TABLE = 64
 #: Points whose distances one call works out.
@@ -297,10 +296,13 @@ class _Tables:
         rise = np.diff(at, axis=0)
         right, left = rise - slopes[:-1] * width, np.minimum(slopes[1:], 1.0) * width - rise
         gap = _ratio(np.maximum(right, 0.0) * np.maximum(left, 0.0), right + left)
-        slope = _ratio(rise, np.broadcast_to(width, rise.shape))
+        # No more than 1, but for what rounding makes of nodes that nearly coincide.
+        slope = np.clip(_ratio(rise, np.broadcast_to(width, rise.shape)), -1.0, 1.0)
         # One gap for all clusters: a third less to look up, and little wider.
+        # A chord is rounded some times, and the sum of all coordinates once with each of them.
+        roundings = 32 + 4 * self._nodes.shape[1]
         ends = np.maximum(at[:-1], at[1:]).max(axis=1)
-        return at[:-1], slope, np.column_stack([gap.max(axis=1), ROUNDED * ends])
+        return at[:-1], slope, np.column_stack([gap.max(axis=1), roundings * ROUNDING * ends])
 
     def of(self, x: Floats, rows: slice) -> tuple[Floats, Floats]:
         """Give the bounds for these points, which are those rows of all."""
@@ -320,6 +322,8 @@ class _Tables:
         slack += SLACK * upper.max(axis=1)
         lower = np.maximum(upper - (gap + slack)[:, None], 0.0)
         upper += slack[:, None]
+        unknown = ~np.isfinite(slack)
+        lower[unknown], upper[unknown] = 0.0, np.inf
         return lower, upper
 
 
@@ -328,10 +332,11 @@ def _absolute_sums(y: Floats, x: Floats, below: Integers | None = None) -> Float
 
     `below` is how many of y are, given equal ones may be counted or not.
     """
-    # Less the first of y, so that equal numbers sum to 0.
-    running = np.concatenate([[0.0], np.cumsum(y - y[0])])
+    # Less the middle one, so that equal numbers sum to 0, and one far away takes no digits.
+    middle = y[len(y) // 2]
+    running = np.concatenate([[0.0], np.cumsum(y - middle)])
     below = np.searchsorted(y, x) if below is None else below
-    sums = (x - y[0]) * (2.0 * below - len(y)) + (running[-1] - 2.0 * running[below])
+    sums = (x - middle) * (2.0 * below - len(y)) + (running[-1] - 2.0 * running[below])
     return np.asarray(np.maximum(sums, 0.0))
 
 

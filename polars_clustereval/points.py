@@ -213,6 +213,8 @@ def _nested(
     short = _is_short(inner)
     if isinstance(dtype, pl.Array):
         dims = dtype.shape[0]
+        if inner.is_decimal():
+            expr = expr.cast(pl.Array(pl.Float64, dims))  # arrays of decimals have no maximum
         if not dims:
             return _Coordinates(
                 [pl.lit(None, pl.Float64)], pl.lit(0), expr.is_not_null(), empty=True
@@ -388,13 +390,17 @@ class _Points:
         ).cache()
 
     def _counted(self, rows: pl.LazyFrame, finite: pl.Expr, **terms: pl.Expr) -> pl.LazyFrame:
-        """One row a cluster: its rows by kind; kept ones are bad where `finite` is not."""
+        """One row a cluster: its rows by kind; kept ones are bad where `finite` is not.
+
+        So is the cluster as a whole where their sum is not.
+        """
         kept = pl.col("kept")
+        whole = (~finite.sum().is_finite()).cast(pl.Int64)
         return rows.group_by(self.by).agg(
             n=kept.cast(pl.Int64).sum(),
             n_dropped=(~pl.col("complete")).cast(pl.Int64).sum(),
             n_noise=pl.col("noisy").cast(pl.Int64).sum(),
-            bad=(kept & ~finite.is_finite().fill_null(False)).cast(pl.Int64).sum(),
+            bad=(kept & ~finite.is_finite().fill_null(False)).cast(pl.Int64).sum() + whole,
             **terms,
         )
 
@@ -458,8 +464,8 @@ class _Points:
         """
         norm = pl.col("norm")
         counted = self._counted(
-            self.rows.with_columns(norm=self.norm("x")),
-            norm,
+            self.rows.with_columns(norm=pl.when("kept").then(self.norm("x"))),
+            norm * norm,
             zeros=(pl.col("kept") & (norm == 0)).cast(pl.Int64).sum(),
         )
         names = ("distances", "squares", "radius", "to_middle")
@@ -520,9 +526,12 @@ def _guarded(
 
 
 def _divisor(vector: Sequence[pl.Expr]) -> pl.Expr:
-    """Give what makes a vector one of length 1: a zero vector stays one, no length gives none."""
+    """Give what makes a vector one of length 1; no length gives a zero vector, not finite none.
+
+    Numbers whose squares are too small for any are zeros so, wherever it is asked.
+    """
     norm = _square(vector).sqrt()
-    return pl.when(norm.is_finite()).then(pl.when(norm > 0).then(norm).otherwise(1.0))
+    return pl.when(norm.is_finite()).then(pl.when(norm > 0).then(norm).otherwise(float("inf")))
 
 
 def _fault_error(kept: pl.LazyFrame, columns: Sequence[str]) -> ClusterEvalError:

@@ -6,7 +6,6 @@ The twin of ``sql/silhouette.sql``.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from math import log, sqrt
 from threading import Lock
@@ -158,9 +157,12 @@ def _silhouettes(points: _Points, options: _Options) -> pl.LazyFrame:
     if _streams(points, options):
         return _streamed(points, replace(drawn, rows=drawn.rows.filter("chosen")), options.method)
     schema = _schema(points)
-    function = partial(
-        _evaluated, schema=schema, distance=points.distance, tolerance=options.tolerance
-    )
+
+    def function(part: _Partition) -> pl.DataFrame:
+        # Of distances that overflow the checks of the points tell.
+        with np.errstate(all="ignore"):
+            return _evaluated(part, schema, points.distance, options.tolerance)
+
     return _by_partition(drawn, function, schema, ["id", "chosen"])
 
 
@@ -285,8 +287,10 @@ def _streamed(points: _Points, chosen: _Points, method: str) -> pl.LazyFrame:
         values = np.empty((len(own), len(_FOUND)))
         neighbors = np.empty(len(own), dtype=np.int64)
         for rows, group in _split(group_of[own], groups, cells):
-            means = _means(matrix[rows], own[rows] - group.start, group, points.distance, method)
-            values[rows] = _found(means, group.clusters.sizes, own[rows] - group.start)
+            with np.errstate(all="ignore"):
+                numbers = own[rows] - group.start
+                means = _means(matrix[rows], numbers, group, points.distance, method)
+                values[rows] = _found(means, group.clusters.sizes, numbers)
             neighbors[rows] = np.where(means.neighbor < 0, -1, means.neighbor + group.start)
         evaluated = pl.Series("evaluated", np.full(len(own), method != "bounds"))
         named = batch.drop(*x, "number").hstack([evaluated])
@@ -365,7 +369,8 @@ def _spread_out(points: _Points, table: pl.DataFrame, groups: list[_Group]) -> l
     sums = _SpreadSums(groups, points.dims)
 
     def added(batch: pl.DataFrame) -> pl.DataFrame:
-        sums.add(points.matrix(batch, "x"), batch["number"].to_numpy())
+        with np.errstate(all="ignore"):
+            sums.add(points.matrix(batch, "x"), batch["number"].to_numpy())
         return batch.select("number").clear()
 
     rows.map_batches(

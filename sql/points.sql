@@ -149,10 +149,11 @@ CREATE OR REPLACE MACRO clustereval._norm(x) AS
 CREATE OR REPLACE MACRO clustereval._euclidean(x, y) AS
   coalesce(try(list_distance(x, y)), try(list_distance(clustereval._copied(x), y)));
 
--- A vector of length 1, given its length; a zero vector stays one. No length: no vector.
+-- A vector of length 1, given its length. No length, also for squares too small: a zero vector; no
+-- finite one: no vector.
 CREATE OR REPLACE MACRO clustereval._unit(x, norm) AS
   CASE
-    WHEN norm = 0 THEN x
+    WHEN norm = 0 THEN list_transform(x, lambda __ce_x: 0.0)
     WHEN isfinite(norm) THEN list_transform(x, lambda __ce_x: __ce_x / norm)
   END;
 

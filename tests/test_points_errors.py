@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import numpy as np
 import polars as pl
 import pytest
 from engines import DuckDB, Engine
@@ -432,3 +433,20 @@ def test_arrays_without_coordinates() -> None:
     frame = pl.DataFrame({"vector": pl.Series([[]], dtype=array), "cluster": [1]})
     with pytest.raises(ce.ClusterEvalError, match="at least one coordinate, got an empty vector"):
         ce.internal_report(frame, "vector", "cluster")
+
+
+@pytest.mark.parametrize("dims", [5, 40])
+def test_sums_of_squares_that_overflow(engine: Engine, dims: int) -> None:
+    """Each distance is a number, and their sum is none."""
+    x = np.random.default_rng(1).normal(size=(50, dims)) * 3e153 / np.sqrt(dims / 5)
+    frame = pl.DataFrame({"vector": list(map(list, x)), "cluster": np.arange(50) % 2})
+    for function in ("internal_report", "internal_cluster_report"):
+        with pytest.raises((ce.ClusterEvalError, duckdb.Error), match="distances overflow"):
+            call(engine, function, frame)
+
+
+def test_arrays_of_decimals() -> None:
+    frame = pl.DataFrame({"u": [0, 1, 5, 6], "v": [0, 1, 5, 7], "cluster": [0, 0, 1, 1]})
+    decimals = pl.concat_list("u", "v").cast(pl.List(pl.Decimal(10, 2))).list.to_array(2)
+    found = ce.internal_report(frame.select("cluster", vector=decimals), "vector", "cluster")
+    assert found.equals(ce.internal_report(frame, ["u", "v"], "cluster"))

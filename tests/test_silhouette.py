@@ -32,6 +32,8 @@ from test_points_properties import (
     points,
 )
 
+import polars_clustereval as ce
+
 if TYPE_CHECKING:
     from engines import Engine, Row
 
@@ -681,3 +683,78 @@ def test_many_points_as_scikit_learn(engine: Engine, distance: str) -> None:
     rows = call(engine, SAMPLES, frame(x.tolist(), clusters.tolist()), distance=distance)
     got = np.array([row["silhouette"] for row in rows])
     assert np.abs(got - wanted).max() < 1e-9
+
+
+# ----------------------------------------------------------------------------------------------
+# Numbers of any size, and many of them
+# ----------------------------------------------------------------------------------------------
+
+
+def silhouettes_by_definition(x: np.ndarray, cluster: np.ndarray) -> np.ndarray:
+    """Cityblock silhouettes from all pairs."""
+    d = np.abs(x[:, None] - x).sum(axis=2)
+    sizes = np.bincount(cluster)
+    means = np.column_stack([d[:, cluster == c].sum(axis=1) for c in range(len(sizes))])
+    rows = np.arange(len(x))
+    a = means[rows, cluster] / (sizes[cluster] - 1)
+    means = means / sizes
+    means[rows, cluster] = np.inf
+    b = means.min(axis=1)
+    return np.asarray((b - a) / np.maximum(a, b))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+@pytest.mark.parametrize("tail", ["powers", "one far away", "many far away"])
+def test_cityblock_with_heavy_tails(tail: str, sign: float) -> None:
+    random = np.random.default_rng(3)
+    x = random.normal(size=(300, 3))
+    if tail == "powers":
+        x = 10.0 ** random.uniform(-60, 0, size=x.shape)
+    elif tail == "one far away":
+        x[7] = 1e55
+    else:
+        x = np.exp(20 * x)
+    cluster = np.arange(300) % 3
+    frame = pl.DataFrame(sign * x, schema=["u", "v", "w"]).with_columns(cluster=pl.Series(cluster))
+    found = ce.silhouette_samples(frame, ["u", "v", "w"], "cluster", distance="cityblock")
+    expected = silhouettes_by_definition(sign * x, cluster)
+    np.testing.assert_allclose(found["silhouette"].to_numpy(), expected, atol=1e-9)
+
+
+def test_cityblock_of_many_coordinates_that_nearly_tie() -> None:
+    # Means of 1638.40 and 1638.44: single precision alone would not tell them apart.
+    dims = 4096
+    near, far = np.zeros((5, dims)), np.zeros((100, dims))
+    near[:2] = 1
+    far[:, :1638] = 1
+    far[:44, 1638] = 1
+    first = np.zeros((2, dims))
+    first[1, dims - 1638 :] = 1
+    x = np.vstack([first, near, far])
+    cluster = np.repeat([0, 1, 2], [2, 5, 100])
+    frame = pl.DataFrame(
+        {"vector": pl.Series(x, dtype=pl.Array(pl.Float64, dims)), "cluster": cluster}
+    )
+    found = ce.silhouette_samples(frame, "vector", "cluster", distance="cityblock")
+    assert found["neighbor"][0] == 1
+    assert found["b"][0] == pytest.approx(1638.40, abs=1e-9)
+
+
+@pytest.mark.parametrize("dims", [3, 40])
+def test_vectors_too_short_for_a_direction(engine: Engine, dims: int) -> None:
+    """Their squares underflow: they are zero vectors, in every step and on every engine."""
+    random = np.random.default_rng(5)
+    x = random.normal(size=(60, dims))
+    zeros = x.copy()
+    x[::2] *= 1e-200
+    zeros[::2] = 0.0
+    cluster = pl.Series(np.arange(60) % 3)
+    tiny, zero = (
+        pl.DataFrame({"vector": list(map(list, rows)), "cluster": cluster}) for rows in (x, zeros)
+    )
+    for function in ("silhouette_score", "internal_report", "dunn_index"):
+        found, expected = (
+            call(engine, function, frame, distance="cosine") for frame in (tiny, zero)
+        )
+        assert_points(found, expected, tolerance=1e-9, what=function)
