@@ -162,10 +162,10 @@ def _summed(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataFra
 def _sums(x: NDArray[Any], number: Integers) -> tuple[Integers, Floats, Floats]:
     """Give each cluster's size, the sum of its rows, and of the squares of what they are off it."""
     order = np.argsort(number, kind="stable")
-    room, part = _room(x), _room(x, x.dtype)
+    room, own = _room(x), _room(x, x.dtype)
     parts = []
     for rows in _blocks(order, x.shape[1]):
-        given = np.take(x, rows, axis=0, out=part[: len(rows)], mode="clip")
+        given = np.take(x, rows, axis=0, out=own[: len(rows)], mode="clip")
         np.copyto(room[: len(rows)], given)
         parts.append(_block_sums(room[: len(rows)], number[rows]))
     numbers, sizes, sums, squares = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -227,9 +227,13 @@ def _added(values: NDArray[Any], number: Integers) -> NDArray[Any]:
     return np.asarray(np.add.reduceat(values[order], starts))
 
 
+def _lengths(x: Floats) -> Floats:
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", x, x)))
+
+
 def _unit(x: Floats) -> Floats:
     """Give vectors of length 1; no length gives a zero vector, no finite length none."""
-    norm = np.sqrt(np.einsum("ij,ij->i", x, x))
+    norm = _lengths(x)
     norm[~np.isfinite(norm)] = np.nan
     norm[norm == 0] = np.inf
     return np.asarray(x / norm[:, None])
@@ -253,8 +257,7 @@ def norms(x: pl.Expr) -> pl.Expr:
 
 
 def _norms(vectors: pl.Series) -> pl.Series:
-    x = matrix(vectors)
-    return pl.Series(np.sqrt(np.einsum("ij,ij->i", x, x)))
+    return pl.Series(_lengths(matrix(vectors)))
 
 
 def _measured(both: pl.Series, name: str, p: float) -> pl.Series:

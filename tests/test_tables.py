@@ -16,6 +16,8 @@ from engines import Engine, report
 from hypothesis import given
 from hypothesis import strategies as st
 
+import polars_clustereval as ce
+
 TABLES = ("contingency_matrix", "pair_counts", "external_cluster_report", "external_label_report")
 
 Rows = list[tuple[int, int]]
@@ -211,3 +213,23 @@ def test_the_mean_of_the_records_is_the_score(engine: Engine, noise_as: str) -> 
     for name in ("bcubed_precision", "bcubed_recall"):
         mean = sum(row[name] for row in rows) / len(rows)
         assert mean == pytest.approx(whole[name], abs=1e-12), name
+
+
+WHOLE = [pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64]
+
+
+@pytest.mark.parametrize("label", WHOLE)
+@pytest.mark.parametrize("cluster", WHOLE)
+def test_least_and_greatest_whole_numbers(label: Any, cluster: Any) -> None:
+    """Polars groups two whole numbers as one: no two pairs may become the same."""
+    labels, clusters = (
+        [*pl.select(least=dtype.min(), most=dtype.max()).row(0), None] for dtype in (label, cluster)
+    )
+    pairs = [(x, y) for x in labels for y in clusters for _ in range(2)]
+    frame = pl.DataFrame(pairs, schema={"label": label, "cluster": cluster}, orient="row")
+    found = ce.contingency_matrix(frame, "label", "cluster")
+    assert found.schema["label"] == label
+    assert found.schema["cluster"] == cluster
+    known = [(x, y, 2) for x in labels[:2] for y in clusters[:2]]
+    assert found.select("label", "cluster", "n").rows() == known
+    assert ce.external_report(frame, "label", "cluster")["n_dropped"].item() == 10
