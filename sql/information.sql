@@ -110,9 +110,10 @@ CREATE OR REPLACE MACRO clustereval._mutual_information(n, deviance, covered) AS
 --
 -- It is a sum over pairs of sizes (a, b) of E[deviance(m, ab / n)] / n, where m, the overlap, is
 -- hypergeometric; pairs of equal sizes are summed once. The probabilities come from Loader's
--- saddle-point form, which does not cancel. Where their standard deviation is 6 or more they are
--- smooth, and a sum over every stride-th m, times stride, has the same value to 1e-15 (Poisson's
--- summation formula), so that a pair costs at most some 140 nodes whatever n is.
+-- saddle-point form, which does not cancel, up to a factor that is had from their sum. Where their
+-- standard deviation is 6 or more they are smooth, and a sum over every stride-th m, times stride, has
+-- the same value to 1e-15 (Poisson's summation formula), so that a pair costs at most some 140 nodes
+-- whatever n is.
 ---------------------------------------------------------------------------------------------------
 
 -- ln(x!) - [(x + 1/2) ln x - x + ln(2 pi) / 2] for whole x > 0, and 0 for x = 0: from 7 on by
@@ -125,13 +126,13 @@ CREATE OR REPLACE MACRO clustereval._stirling_error(x) AS
         x + 2.2694889742049600e0 / (x + 3.0099173832593982e0 / x)
       )))
     )))
-    WHEN x = 0 THEN 0.0
-    WHEN x = 1 THEN 0.08106146679532726
-    WHEN x = 2 THEN 0.0413406959554093
-    WHEN x = 3 THEN 0.02767792568499834
-    WHEN x = 4 THEN 0.020790672103765093
-    WHEN x = 5 THEN 0.016644691189821193
-    ELSE 0.013876128823070748
+    WHEN x = 0 THEN 0e0
+    WHEN x = 1 THEN 8.106146679532726e-2
+    WHEN x = 2 THEN 4.13406959554093e-2
+    WHEN x = 3 THEN 2.767792568499834e-2
+    WHEN x = 4 THEN 2.0790672103765093e-2
+    WHEN x = 5 THEN 1.6644691189821193e-2
+    ELSE 1.3876128823070748e-2
   END;
 
 -- 2 pi x, the square of the factor that goes with the Stirling error; 1 for x = 0.
@@ -156,26 +157,16 @@ CREATE OR REPLACE MACRO clustereval._overlap_nodes(deviation, room) AS
     LEAST(clustereval._overlap_reach(deviation), room) / clustereval._overlap_stride(deviation)
   );
 
--- The factor of the overlap's probability that depends on the sizes alone.
-CREATE OR REPLACE MACRO clustereval._overlap_factor(n, a, b) AS
-  sqrt(
-    clustereval._stirling_scale(a) * clustereval._stirling_scale(n - a) / clustereval._stirling_scale(n)
-    * clustereval._stirling_scale(b) * clustereval._stirling_scale(n - b)
-  ) * exp(
-    clustereval._stirling_error(a) + clustereval._stirling_error(n - a) - clustereval._stirling_error(n)
-    + clustereval._stirling_error(b) + clustereval._stirling_error(n - b)
-  );
-
 -- The probability of the overlap x1 in the table x1, x2 = a - x1, x3 = b - x1, x4 = n - a - b + x1,
--- given the deviances d1 .. d4 of its four cells.
-CREATE OR REPLACE MACRO clustereval._overlap_probability(factor, x1, x2, x3, x4, d1, d2, d3, d4) AS
-  factor / sqrt(
-    clustereval._stirling_scale(x1) * clustereval._stirling_scale(x2)
-    * clustereval._stirling_scale(x3) * clustereval._stirling_scale(x4)
-  ) * exp(
+-- given the deviances d1 .. d4 of its four cells, up to a factor that depends on the sizes alone.
+CREATE OR REPLACE MACRO clustereval._overlap_weight(x1, x2, x3, x4, d1, d2, d3, d4) AS
+  exp(
     -(d1 + d2 + d3 + d4)
     - clustereval._stirling_error(x1) - clustereval._stirling_error(x2)
     - clustereval._stirling_error(x3) - clustereval._stirling_error(x4)
+  ) / sqrt(
+    clustereval._stirling_scale(x1) * clustereval._stirling_scale(x2)
+    * clustereval._stirling_scale(x3) * clustereval._stirling_scale(x4)
   );
 
 -- A whole number near the mean, within what the overlap can be.
@@ -263,18 +254,19 @@ CREATE OR REPLACE MACRO clustereval._expected(
       clustereval._overlap_stride(__ce_deviation) AS __ce_stride,
       clustereval._overlap_nodes(__ce_deviation, __ce_centre - __ce_least) AS __ce_below,
       clustereval._overlap_nodes(__ce_deviation, __ce_most - __ce_centre) AS __ce_above,
-      clustereval._overlap_offset(__ce_centre, __ce_n_exact, __ce_a_exact, __ce_b_exact) AS __ce_offset,
-      clustereval._overlap_factor(__ce_n, __ce_a, __ce_b) AS __ce_factor
+      clustereval._overlap_offset(__ce_centre, __ce_n_exact, __ce_a_exact, __ce_b_exact) AS __ce_offset
     FROM __ce_centred
   ),
+  __ce_numbers AS (SELECT * FROM clustereval._node_numbers()),
   __ce_ranges AS (
     SELECT __ce_c.__ce_node AS __ce_nodes, __ce_i.__ce_node
-    FROM clustereval._node_numbers() AS __ce_c
-    JOIN clustereval._node_numbers() AS __ce_i ON __ce_i.__ce_node < __ce_c.__ce_node
+    FROM __ce_numbers AS __ce_c
+    JOIN __ce_numbers AS __ce_i ON __ce_i.__ce_node < __ce_c.__ce_node
   ),
+  -- From here on only what is needed: DuckDB takes its time with each column of each stage.
   __ce_nodes AS (
     SELECT
-      *,
+      __ce_n_exact, __ce_a_exact, __ce_b_exact, __ce_n, __ce_a, __ce_b, __ce_stride,
       __ce_centre + __ce_stride * (__ce_node - __ce_below) AS __ce_x1,
       __ce_stride * (__ce_node - __ce_below) + __ce_offset AS __ce_d
     FROM __ce_planned
@@ -282,7 +274,7 @@ CREATE OR REPLACE MACRO clustereval._expected(
   ),
   __ce_tables AS (
     SELECT
-      *,
+      __ce_n_exact, __ce_a_exact, __ce_b_exact, __ce_n, __ce_a, __ce_b, __ce_stride, __ce_x1, __ce_d,
       __ce_a - __ce_x1 AS __ce_x2,
       __ce_b - __ce_x1 AS __ce_x3,
       __ce_n - __ce_a - __ce_b + __ce_x1 AS __ce_x4,
@@ -306,7 +298,8 @@ CREATE OR REPLACE MACRO clustereval._expected(
   ),
   __ce_deviances AS (
     SELECT
-      *,
+      __ce_n_exact, __ce_a_exact, __ce_b_exact, __ce_n, __ce_a, __ce_b, __ce_stride,
+      __ce_x1, __ce_x2, __ce_x3, __ce_x4, __ce_v1, __ce_va, __ce_vb,
       clustereval._deviance(__ce_x1, __ce_m1, __ce_d, __ce_v1) AS __ce_d1,
       clustereval._deviance(__ce_x2, __ce_m2, -__ce_d, __ce_v2) AS __ce_d2,
       clustereval._deviance(__ce_x3, __ce_m3, -__ce_d, __ce_v3) AS __ce_d3,
@@ -315,9 +308,10 @@ CREATE OR REPLACE MACRO clustereval._expected(
   ),
   __ce_weighted AS (
     SELECT
-      *,
-      __ce_stride / __ce_n * clustereval._overlap_probability(
-        __ce_factor, __ce_x1, __ce_x2, __ce_x3, __ce_x4, __ce_d1, __ce_d2, __ce_d3, __ce_d4
+      __ce_n_exact, __ce_a_exact, __ce_b_exact, __ce_n, __ce_a, __ce_b, __ce_stride,
+      __ce_x1, __ce_v1, __ce_va, __ce_vb, __ce_d1,
+      clustereval._overlap_weight(
+        __ce_x1, __ce_x2, __ce_x3, __ce_x4, __ce_d1, __ce_d2, __ce_d3, __ce_d4
       ) AS __ce_weight
     FROM __ce_deviances
   ),
@@ -327,13 +321,14 @@ CREATE OR REPLACE MACRO clustereval._expected(
       __ce_a_exact,
       __ce_b_exact,
       MAX(__ce_stride) AS __ce_stride,
+      SUM(__ce_weight) * MAX(__ce_n) AS __ce_whole,
       SUM(__ce_weight * __ce_d1) AS __ce_emi,
       SUM(__ce_weight * __ce_x1 * clustereval._log_ratio_at(__ce_b, __ce_x1, __ce_vb)) AS __ce_ehl,
       SUM(__ce_weight * __ce_x1 * clustereval._log_ratio_at(__ce_a, __ce_x1, __ce_va)) AS __ce_ehc
     FROM __ce_weighted
-    -- Probabilities that underflow add nothing. The condition also keeps DuckDB 2 from pulling all
-    -- stages into one expression below the join, which takes twice as long.
-    WHERE __ce_weight > 0
+    -- Always so. The condition keeps DuckDB 2 from pulling all stages into one expression below the
+    -- join, which takes twice as long; it is worked out twice, therefore one of the first stages.
+    WHERE __ce_v1 > -2
     GROUP BY __ce_n_exact, __ce_a_exact, __ce_b_exact
   ),
   __ce_of_means AS (
@@ -349,9 +344,11 @@ CREATE OR REPLACE MACRO clustereval._expected(
       __ce_n_exact,
       __ce_a_exact,
       __ce_b_exact,
-      __ce_emi,
-      CASE WHEN __ce_stride > 1 THEN __ce_mean_hl - __ce_emi ELSE __ce_ehl END AS __ce_ehl,
-      CASE WHEN __ce_stride > 1 THEN __ce_mean_hc - __ce_emi ELSE __ce_ehc END AS __ce_ehc
+      __ce_emi / __ce_whole AS __ce_emi,
+      CASE WHEN __ce_stride > 1 THEN __ce_mean_hl - __ce_emi / __ce_whole ELSE __ce_ehl / __ce_whole END
+        AS __ce_ehl,
+      CASE WHEN __ce_stride > 1 THEN __ce_mean_hc - __ce_emi / __ce_whole ELSE __ce_ehc / __ce_whole END
+        AS __ce_ehc
     FROM __ce_of_means
   )
   SELECT
@@ -446,8 +443,7 @@ CREATE OR REPLACE MACRO clustereval._overlap_plan(total, a_size, b_size, times) 
       'above': clustereval._overlap_nodes(
         __ce_p['deviation'], LEAST(__ce_p['a'], __ce_p['b']) - __ce_p['centre']
       ),
-      'offset': clustereval._overlap_offset(__ce_p['centre'], total, a_size, b_size),
-      'factor': clustereval._overlap_factor(__ce_p['n'], __ce_p['a'], __ce_p['b'])
+      'offset': clustereval._overlap_offset(__ce_p['centre'], total, a_size, b_size)
     }
   )[1];
 
@@ -471,23 +467,21 @@ CREATE OR REPLACE MACRO clustereval._overlap_deviances(t) AS {
   'd4': clustereval._deviance(t['x4'], t['m4'], t['d'], clustereval._relative(t['d'], t['x4'], t['m4']))
 };
 
--- ... and what the node adds to each sum, of which a strided pair takes its conditional entropies
--- from its mean.
+-- ... and what the node adds to each sum; a strided pair has its conditional entropies from its mean.
 CREATE OR REPLACE MACRO clustereval._overlap_terms(p, t, e) AS
   list_transform(
-    [p['times'] * p['stride'] / p['n'] * clustereval._overlap_probability(
-      p['factor'], t['x1'], t['x2'], t['x3'], t['x4'], e['d1'], e['d2'], e['d3'], e['d4']
+    [clustereval._overlap_weight(
+      t['x1'], t['x2'], t['x3'], t['x4'], e['d1'], e['d2'], e['d3'], e['d4']
     )],
     lambda __ce_w: {
+      'weight': __ce_w,
       'emi': __ce_w * e['d1'],
-      'hl': CASE
-        WHEN p['stride'] > 1 THEN -__ce_w * e['d1']
-        WHEN t['x1'] = 0 THEN 0.0
+      'ehl': CASE
+        WHEN p['stride'] > 1 OR t['x1'] = 0 THEN 0.0
         ELSE __ce_w * t['x1'] * clustereval._log_ratio(p['b'], t['x1'])
       END,
-      'hc': CASE
-        WHEN p['stride'] > 1 THEN -__ce_w * e['d1']
-        WHEN t['x1'] = 0 THEN 0.0
+      'ehc': CASE
+        WHEN p['stride'] > 1 OR t['x1'] = 0 THEN 0.0
         ELSE __ce_w * t['x1'] * clustereval._log_ratio(p['a'], t['x1'])
       END
     }
@@ -505,19 +499,32 @@ CREATE OR REPLACE MACRO clustereval._overlap_nodes_of(p) AS
     )[1]
   );
 
--- {emi, ehl, ehc} of one pair of sizes.
+-- {emi, ehl, ehc} of one pair of sizes, as often as there is one.
 CREATE OR REPLACE MACRO clustereval._overlap_sums(p) AS
   list_transform(
-    [clustereval._overlap_nodes_of(p)],
-    lambda __ce_n: {
-      'emi': clustereval._list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x['emi'])),
-      'ehl': clustereval._list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x['hl'])) + CASE
-        WHEN p['stride'] > 1 THEN p['times'] * clustereval._mean_entropy(p['n'], p['a'], p['b'])
-        ELSE 0.0
+    list_transform(
+      [clustereval._overlap_nodes_of(p)],
+      lambda __ce_n: {
+        'share': p['times'] / p['n']
+          / clustereval._list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x['weight'])),
+        'emi': clustereval._list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x['emi'])),
+        'ehl': clustereval._list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x['ehl'])),
+        'ehc': clustereval._list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x['ehc']))
+      }
+    ),
+    lambda __ce_s: {
+      'emi': __ce_s['share'] * __ce_s['emi'],
+      'ehl': CASE
+        WHEN p['stride'] > 1
+        THEN p['times'] * clustereval._mean_entropy(p['n'], p['a'], p['b'])
+          - __ce_s['share'] * __ce_s['emi']
+        ELSE __ce_s['share'] * __ce_s['ehl']
       END,
-      'ehc': clustereval._list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x['hc'])) + CASE
-        WHEN p['stride'] > 1 THEN p['times'] * clustereval._mean_entropy(p['n'], p['b'], p['a'])
-        ELSE 0.0
+      'ehc': CASE
+        WHEN p['stride'] > 1
+        THEN p['times'] * clustereval._mean_entropy(p['n'], p['b'], p['a'])
+          - __ce_s['share'] * __ce_s['emi']
+        ELSE __ce_s['share'] * __ce_s['ehc']
       END
     }
   )[1];

@@ -152,9 +152,11 @@ CREATE OR REPLACE MACRO clustereval._list_sum(x) AS list_aggregate(x, 'fsum');
 CREATE OR REPLACE MACRO clustereval._ratio(x, y) AS
   CAST(x AS DOUBLE) / NULLIF(CAST(y AS DOUBLE), 0.0);
 
--- (atanh(v) - v) / v^3 for v^2 = w <= 0.01.
+-- (atanh(v) - v) / v^3 = 1/3 + w/5 + w^2/7 + ... for v^2 = w <= 0.01.
 CREATE OR REPLACE MACRO clustereval._atanh_tail(w) AS
-  1.0/3 + w * (1.0/5 + w * (1.0/7 + w * (1.0/9 + w * (1.0/11 + w * (1.0/13 + w * (1.0/15 + w / 17))))));
+  3.333333333333333e-1 + w * (2e-1 + w * (1.4285714285714285e-1 + w * (1.111111111111111e-1 + w * (
+    9.090909090909091e-2 + w * (7.692307692307693e-2 + w * (6.666666666666667e-2 + w / 17))
+  ))));
 
 -- ln(x / y) with v = (x - y) / (x + y), which keeps its digits where x and y are near.
 CREATE OR REPLACE MACRO clustereval._log_ratio_at(x, y, v) AS
