@@ -38,7 +38,7 @@ POINTS = 1024
 
 
 class _Spread(NamedTuple):
-    """Second moments of squared distances from a cluster's points; see `_refined`."""
+    """Second moments of squared distances from a cluster's points; see `_Bounds.refined`."""
 
     covariances: Floats  # (k, d, d)
     skews: Floats  # (k, d): of |y - c|^2 with y
@@ -153,10 +153,13 @@ class _Bounds:
 
     def __init__(self, clusters: _Clusters, spread: _Spread | None, distance: _Distance) -> None:
         self._clusters = clusters
+        #: Whether the lower bounds of single pairs can be raised.
+        self.refinable = spread is not None
         self._spread = spread
         self._reaches = None if spread is None else spread.reaches
         self._distance = distance
         self._centres = _Others(clusters.centres, distance)
+        self.count = len(clusters.sizes)
         #: Points to bound at a time.
         self.rows = max(16, SINGLE_THREADED // clusters.centres.size)
 
@@ -190,6 +193,15 @@ class _Bounds:
         cross = x @ skews.T - np.einsum("ij,ij->i", centres, skews)
         sizes = np.linalg.norm(x, axis=1)[:, None] + np.linalg.norm(centres, axis=1)
         return np.asarray(cross - 1e-14 * sizes * np.linalg.norm(skews, axis=1))
+
+    def refined(self, x: Floats, number: int) -> Floats:
+        """Give a better lower bound of the mean distances to one cluster."""
+        assert self._spread is not None
+        off = x - self._clusters.centres[number]
+        squares = np.einsum("ij,ij->i", off, off)
+        across = np.einsum("ij,ij->i", off @ self._spread.covariances[number], off)
+        variance = self._spread.tails[number] + 4 * (across - off @ self._spread.skews[number])
+        return _lower(squares + self._clusters.variances[number].sum(), variance)
 
 
 def _lower(mean: Floats, variance: Floats) -> Floats:
@@ -344,15 +356,6 @@ def _ratio(part: Floats, whole: Floats) -> Floats:
     return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
 
 
-def _refined(x: Floats, number: int, clusters: _Clusters, spread: _Spread) -> Floats:
-    """Give a better lower bound of the mean distances to one cluster."""
-    off = x - clusters.centres[number]
-    squares = np.einsum("ij,ij->i", off, off)
-    across = np.einsum("ij,ij->i", off @ spread.covariances[number], off)
-    variance = spread.tails[number] + 4 * (across - off @ spread.skews[number])
-    return _lower(squares + clusters.variances[number].sum(), variance)
-
-
 # ----------------------------------------------------------------------------------------------
 # From the moments alone, for any points
 # ----------------------------------------------------------------------------------------------
@@ -427,13 +430,7 @@ class _Candidates(NamedTuple):
 
 
 def _candidates(
-    x: Floats,
-    own: Integers,
-    clusters: _Clusters,
-    spread: _Spread | None,
-    bounds: _Bounds | _Tables,
-    *,
-    narrow: bool,
+    x: Floats, own: Integers, sizes: Floats, bounds: _Bounds | _Tables, *, narrow: bool
 ) -> _Candidates:
     """Give the clusters that can be the nearest other, and bounds of all mean distances.
 
@@ -446,9 +443,9 @@ def _candidates(
 
     blocks = _in_threads(bounded, range(0, max(1, len(x)), bounds.rows))
     found = _Candidates(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
-    if spread is not None:
-        found = _refined_candidates(found, x, own, clusters, spread, narrow=narrow)
-    sizes = clusters.sizes[own]
+    if isinstance(bounds, _Bounds) and bounds.refinable:
+        found = _refined_candidates(found, x, own, bounds, narrow=narrow)
+    sizes = sizes[own]
     others = sizes / np.maximum(sizes - 1, 1)
     a_lower = np.where(sizes == 1, 0.0, np.maximum(found.a_lower, 0.0) * others)
     a_upper = np.where(sizes == 1, 0.0, found.a_upper * others)
@@ -467,13 +464,7 @@ def _block_candidates(
 
 
 def _refined_candidates(
-    found: _Candidates,
-    x: Floats,
-    own: Integers,
-    clusters: _Clusters,
-    spread: _Spread,
-    *,
-    narrow: bool,
+    found: _Candidates, x: Floats, own: Integers, bounds: _Bounds, *, narrow: bool
 ) -> _Candidates:
     """Raise the lower bounds, and leave out the clusters that are then too far."""
 
@@ -481,12 +472,11 @@ def _refined_candidates(
         lower = lower.copy()
 
         def refine(number: int, some: Integers, places: Integers) -> None:
-            better = _refined(x[some], number, clusters, spread)
             places = chosen[places]
-            lower[places] = np.maximum(lower[places], better)
+            lower[places] = np.maximum(lower[places], bounds.refined(x[some], number))
 
         at_most = max(16, SINGLE_THREADED // x.shape[1] ** 2)
-        _by_cluster(refine, points[chosen], numbers[chosen], len(clusters.sizes), at_most)
+        _by_cluster(refine, points[chosen], numbers[chosen], bounds.count, at_most)
         return lower
 
     several = np.bincount(found.point, minlength=len(x))[found.point] > 1

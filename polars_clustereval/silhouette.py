@@ -223,24 +223,29 @@ def _evaluated(
         return pl.DataFrame(schema=schema)
     chosen = part.rows["chosen"].to_numpy()
     x, own = (part.x, part.numbers) if chosen.all() else (part.x[chosen], part.numbers[chosen])
-    clusters = _moments(part, distance)
-    spread = _spread(part, clusters) if distance.name == "euclidean" else None
-    bounds: _Bounds | _Tables = _Bounds(clusters, spread, distance)
-    sums = _Sums(part, distance)
-    if distance.name == "cityblock":
-        points = _Sorted(part)
-        bounds = _Tables(points, chosen)
-        sums = _SortedSums(part, distance, points, points.own[chosen])
+    bounds, sums = _bounds_and_sums(part, chosen, distance)
     narrow = tolerance is not None and distance.name == "euclidean"
-    found = _candidates(x, own, clusters, spread, bounds, narrow=narrow)
+    found = _candidates(x, own, sums.sizes, bounds, narrow=narrow)
     needed = np.ones(len(x), dtype=bool)
     if narrow:
-        lower, upper = found.bounds().silhouettes(clusters.sizes[own])
+        lower, upper = found.bounds().silhouettes(sums.sizes[own])
         needed = _needed(upper - lower, rows["id"], float(tolerance or 0))
     means = _exact(x, own, found, needed, sums)
     neighbors = np.where(means.neighbor < 0, -1, part.starts[means.neighbor])
     rows = rows.with_columns(evaluated=pl.Series(needed))
-    return _with_found(rows, _found(means, clusters.sizes, own), part.rows["cluster"], neighbors)
+    return _with_found(rows, _found(means, sums.sizes, own), part.rows["cluster"], neighbors)
+
+
+def _bounds_and_sums(
+    part: _Partition, chosen: NDArray[np.bool_], distance: _Distance
+) -> tuple[_Bounds | _Tables, _Sums]:
+    """Give what bounds the mean distances of the chosen points, and what adds them up."""
+    if distance.name == "cityblock":
+        points = _Sorted(part)
+        return _Tables(points, chosen), _SortedSums(part, distance, points, points.own[chosen])
+    clusters = _moments(part, distance)
+    spread = _spread(part, clusters) if distance.name == "euclidean" else None
+    return _Bounds(clusters, spread, distance), _Sums(part, distance)
 
 
 def _needed(widths: Floats, ids: pl.Series, tolerance: float) -> NDArray[np.bool_]:
@@ -330,7 +335,7 @@ def _means(x: Floats, own: Integers, group: _Group, distance: _Distance, method:
     if distance.name in ("sqeuclidean", "cosine"):
         return _from_squares(x, own, group.clusters, distance)
     bounds = _Bounds(group.clusters, group.spread, distance)
-    found = _candidates(x, own, group.clusters, group.spread, bounds, narrow=True)
+    found = _candidates(x, own, group.clusters.sizes, bounds, narrow=True)
     return found.bounds()
 
 
