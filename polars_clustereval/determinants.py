@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from .labels import _looked_up
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -122,8 +124,7 @@ def _unit(span: str, by: list[str]) -> pl.Expr:
 
 
 def _at_cluster(named: pl.LazyFrame, clusters: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    clusters = clusters.drop("n")
-    return named.join(clusters, on=[*by, "cluster", "single"], nulls_equal=True)
+    return _looked_up(named, [*by, "cluster", "single"], clusters.drop("n"))
 
 
 def _residual(i: int) -> pl.Expr:

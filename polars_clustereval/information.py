@@ -28,6 +28,7 @@ from .labels import (
     _listed,
     _Lists,
     _log_ratio,
+    _looked_up,
     _ratio,
     _staged,
     _summed,
@@ -410,7 +411,7 @@ def _expected_sums(pairs: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
     # A join gives the nodes in batches of the engine's size; explode would make them 30 times that.
     most, node = np.tril_indices(_MOST_NODES)
     numbers = pl.LazyFrame({"nodes": most + 1, "node": node})
-    nodes = pairs.join(numbers, on="nodes").select(*by, *_OF_PAIR, "node")
+    nodes = _looked_up(pairs, ["nodes"], numbers).select(*by, *_OF_PAIR, "node")
     of_nodes = _summed(_staged(nodes, *_OF_NODES), by, _node_terms(pl.col))
     return _joined(of_nodes, by, _summed(pairs, by, _pair_terms(pl.col)))
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
+from inspect import signature
 from math import isfinite
 from numbers import Real
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -319,8 +320,8 @@ class _Table:
         """The cells with the sizes of their label (a), cluster (b) and partition (total)."""
         labels = self.labels.select(*self.keys, "label", "a")
         clusters = self.clusters.select(*self.keys, "cluster", "b")
-        cells = self.cells.join(labels, on=[*self.keys, "label"], nulls_equal=True)
-        cells = cells.join(clusters, on=[*self.keys, "cluster"], nulls_equal=True)
+        cells = _looked_up(self.cells, [*self.keys, "label"], labels)
+        cells = _looked_up(cells, [*self.keys, "cluster"], clusters)
         return self.joined(cells, self.row_counts.select(*self.keys, "total")).cache()
 
     def summed(self, frame: pl.LazyFrame, terms: Terms) -> pl.LazyFrame:
@@ -349,6 +350,22 @@ def _joined(frame: pl.LazyFrame, by: list[str], *others: pl.LazyFrame) -> pl.Laz
         how = {"on": by, "nulls_equal": True} if by else {"how": "cross"}
         frame = frame.join(other, **how)
     return frame
+
+
+# Polars 1.40 and before cannot be told.
+_CAN_BE_TOLD = "build_side" in signature(pl.LazyFrame.join).parameters
+_TABLE_HELD: dict[str, Any] = {"build_side": "force_right"} if _CAN_BE_TOLD else {}
+
+
+def _looked_up(
+    rows: pl.LazyFrame, by: list[str], table: pl.LazyFrame, how: Literal["inner", "left"] = "inner"
+) -> pl.LazyFrame:
+    """Join many rows with a table that is small.
+
+    The engine is told to hold the table. Left to itself it holds back up to ten million rows, to
+    see which of the two is the smaller one.
+    """
+    return rows.join(table, on=by, how=how, nulls_equal=True, **_TABLE_HELD)
 
 
 def _staged(frame: pl.LazyFrame, *stages: Stage) -> pl.LazyFrame:
@@ -855,7 +872,7 @@ def _described(table: _Table, sizes: pl.LazyFrame, side: str, other: str) -> pl.
     """One row for each value of one side: how the other side divides its rows."""
     by, n, size = [*table.keys, side], pl.col("n"), pl.col("size")
     sizes = sizes.select(*by, "size", "parts", majority_n=f"{side}_majority")
-    cells = table.cells.join(sizes, on=by, nulls_equal=True)
+    cells = _looked_up(table.cells, by, sizes)
     # Its largest cell comes first, of equal ones that of the lowest value.
     descending = [name == "n" for name in (*by, "n", other)]
     cells = cells.sort(*by, "n", other, descending=descending, nulls_last=True)

@@ -39,6 +39,7 @@ from .labels import (
     _double,
     _is_number,
     _joined,
+    _looked_up,
     _result,
     _type_name,
 )
@@ -369,7 +370,7 @@ class _Points:
         Rows that are left out are counted with their cluster too, and have no distance.
         """
         targets = self.centered.select(*self.by, *self.parts("c"), *self.parts("g"))
-        rows = self.rows.join(targets, on=self.by, how="left", nulls_equal=True)
+        rows = _looked_up(self.rows, self.by, targets, "left")
         kept, d = pl.col("kept"), pl.col("d")
         squares = self.distance.squared(d)
         measured = rows.select(

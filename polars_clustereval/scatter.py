@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from .determinants import _determinants
-from .labels import _double, _joined, _ratio
+from .labels import _double, _joined, _looked_up, _ratio
 from .points import _points, _square
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ def _beside_others(points: _Points) -> pl.LazyFrame:
     others = points.clusters.select(
         *keys, pl.col("number").alias("other_number"), *_renamed(points, "c", "o")
     )
-    rows = points.kept.with_row_index("place").join(mine, on=points.by, nulls_equal=True)
+    rows = _looked_up(points.kept.with_row_index("place"), points.by, mine)
     return _joined(rows, keys, others).filter(pl.col("number") != pl.col("other_number"))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from .errors import ClusterEvalError
-from .labels import _checked_choice, _checked_column, _is_number
+from .labels import _checked_choice, _checked_column, _is_number, _looked_up
 from .mean_distances import (
     _Bounds,
     _candidates,
@@ -280,7 +280,7 @@ def _streamed(points: _Points, chosen: _Points, method: str) -> pl.LazyFrame:
     table, groups = _groups(points, method)
     x = points.parts("x")
     numbers = table.lazy().select(*points.by, "number")
-    rows = chosen.kept.select(*points.by, "id", *x).join(numbers, on=points.by, nulls_equal=True)
+    rows = _looked_up(chosen.kept.select(*points.by, "id", *x), points.by, numbers)
     # Which group each cluster belongs to.
     sizes = [len(group.centres) for group in groups]
     group_of = np.repeat(np.arange(len(groups)), sizes)
@@ -370,7 +370,7 @@ def _spread_out(points: _Points, table: pl.DataFrame, groups: list[_Group]) -> l
     """Add the second moments of the squared distances, in one more pass over the points."""
     x = points.parts("x")
     numbers = table.lazy().select(*points.by, "number")
-    rows = points.kept.select(*points.by, *x).join(numbers, on=points.by, nulls_equal=True)
+    rows = _looked_up(points.kept.select(*points.by, *x), points.by, numbers)
     sums = _SpreadSums(groups, points.dims)
 
     def added(batch: pl.DataFrame) -> pl.DataFrame:
