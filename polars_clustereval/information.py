@@ -8,7 +8,7 @@ digits for independent, identical and nearly trivial labelings.
 
 from __future__ import annotations
 
-from math import pi
+from math import pi, prod
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -219,7 +219,9 @@ def _information_scores(
 # hypergeometric; pairs of equal sizes are summed once. The probabilities come from Loader's
 # saddle-point form, which does not cancel. Where their standard deviation is 6 or more they are
 # smooth, and a sum over every stride-th m, times stride, has the same value to 1e-15 (Poisson's
-# summation formula), so that a pair costs at most some 140 nodes whatever n is.
+# summation formula), so that a pair costs at most some 140 nodes whatever n is. What a pair adds is
+# smooth in both sizes too: where there are many of them, a few sizes with other weights give the
+# same sum, so that there are never many pairs.
 # ----------------------------------------------------------------------------------------------
 
 # ln(x!) - [(x + 1/2) ln x - x + ln(2 pi) / 2] for x = 0 .. 6, 0 taken as 0 ...
@@ -421,14 +423,65 @@ _EXPECTED_SUMS = ("emi", "strided", "fine_ehl", "fine_ehc", "strided_ehl", "stri
 
 
 def _size_pairs(table: _Table) -> pl.LazyFrame:
-    """Give every pair of a label size and a cluster size, and how many times there is one."""
-    labels = table.labels.select(*table.keys, size_a="a")
-    labels = labels.group_by(*table.keys, "size_a").agg(times_a=_double(pl.len()))
-    clusters = table.clusters.select(*table.keys, "copies", size_b="b")
-    clusters = clusters.group_by(*table.keys, "size_b").agg(times_b=_double(pl.col("copies").sum()))
-    totals = table.row_counts.select(*table.keys, "total")
-    pairs = table.joined(labels, totals, clusters)
+    """Give pairs of a label size and a cluster size, and how many times there is one."""
+    keys = list(table.keys)
+    labels = table.labels.group_by(*keys, size="a").agg(times=_double(pl.len()))
+    copies = _double(pl.col("copies").sum())
+    clusters = table.clusters.group_by(*keys, size="b").agg(times=copies)
+    a, b = (
+        _few_sizes(counts, keys).rename({"size": f"size_{side}", "times": f"times_{side}"})
+        for counts, side in ((labels, "a"), (clusters, "b"))
+    )
+    totals = table.row_counts.select(*keys, "total")
+    pairs = table.joined(a, totals, b)
     return pairs.with_columns(times=pl.col("times_a") * pl.col("times_b"))
+
+
+# Whole numbers near the Chebyshev points of 64 .. 128 ...
+_OCTAVE_NODES = (64, 65, 67, 70, 73, 78, 82, 88, 93, 99, 104, 110, 114, 119, 122, 125, 127, 128)
+# ... and the weights of the barycentric form of the polynomial through them, up to a factor.
+_OCTAVE_WEIGHTS = tuple(
+    1 / prod((node - other) / 16 for other in _OCTAVE_NODES if other != node)
+    for node in _OCTAVE_NODES
+)
+# Sizes of an octave that are left as they are.
+_OCTAVE_SIZES = 32
+
+
+def _few_sizes(counts: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
+    """Give the sizes, or in place of many in an octave 64 .. 128, 128 .. 256, ... 18 others.
+
+    There are as many times each of those as gives the sum of any polynomial of degree 17 over the
+    sizes, and to 1e-14 that of what a pair of sizes adds to the expected mutual information.
+    """
+    size, by = pl.col("size"), [*keys, "unit"]
+    unit = pl.lit(2.0).pow((size + 0.5).log(2).floor() - 6)
+    placed = counts.with_columns(unit=pl.when(size < _OCTAVE_NODES[0]).then(0.0).otherwise(unit))
+    octaves = placed.group_by(by).agg(in_octave=pl.len())
+    placed = placed.join(octaves, on=by, nulls_equal=True).cache()
+    crowded = (pl.col("unit") > 0) & (pl.col("in_octave") > _OCTAVE_SIZES)
+    few = placed.filter(~crowded).select(*keys, "size", "times")
+    return pl.concat([few, _at_nodes(placed.filter(crowded), by).select(*keys, "size", "times")])
+
+
+def _at_nodes(crowded: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
+    """Give the nodes of the octaves, and how many times there is each."""
+
+    def shares(row: Row) -> Terms:
+        # A size that is a node is it alone: what it has of the others is 1e30 times less.
+        off = [_double(row("size")) / row("unit") - node for node in _OCTAVE_NODES]
+        off = [pl.when(x == 0).then(1e-30).otherwise(x) for x in off]
+        return {
+            f"share_{i}": w / x for i, (w, x) in enumerate(zip(_OCTAVE_WEIGHTS, off, strict=True))
+        }
+
+    names = [f"share_{i}" for i in range(len(_OCTAVE_NODES))]
+    shared = _staged(crowded, shares).with_columns(whole=pl.sum_horizontal(names))
+    part = pl.col(names) * pl.col("times") / pl.col("whole")
+    sizes = [(pl.col("unit") * node).cast(pl.Int64) for node in _OCTAVE_NODES]
+    nodes = shared.group_by(by).agg(part.sum())
+    listed = nodes.select(*by, size=pl.concat_list(sizes), times=pl.concat_list(names))
+    return listed.explode("size", "times")
 
 
 # ----------------------------------------------------------------------------------------------

@@ -113,7 +113,8 @@ CREATE OR REPLACE MACRO clustereval._mutual_information(n, deviance, covered) AS
 -- saddle-point form, which does not cancel, up to a factor that is had from their sum. Where their
 -- standard deviation is 6 or more they are smooth, and a sum over every stride-th m, times stride, has
 -- the same value to 1e-15 (Poisson's summation formula), so that a pair costs at most some 140 nodes
--- whatever n is.
+-- whatever n is. What a pair adds is smooth in both sizes too: where there are many of them, a few
+-- sizes with other weights give the same sum, so that there are never many pairs.
 ---------------------------------------------------------------------------------------------------
 
 -- ln(x!) - [(x + 1/2) ln x - x + ln(2 pi) / 2] for whole x > 0, and 0 for x = 0: from 7 on by
@@ -198,24 +199,103 @@ CREATE OR REPLACE MACRO clustereval._node_numbers() AS TABLE
   FROM __ce_digits AS __ce_high
   CROSS JOIN __ce_digits AS __ce_low;
 
--- Number of clusters (or labels) of each size, by partition.
-CREATE OR REPLACE MACRO clustereval._size_counts(__ce_sizes, wanted) AS TABLE
-  SELECT __ce_partition, __ce_size, CAST(SUM(__ce_copies) AS DOUBLE) AS __ce_times
-  FROM query_table(__ce_sizes)
+-- Number of labels and of clusters of each size, by partition; none unless wanted.
+CREATE OR REPLACE MACRO clustereval._size_counts(__ce_label_sizes, __ce_cluster_sizes, wanted) AS TABLE
+  WITH __ce_sides AS (
+    SELECT __ce_partition, TRUE AS __ce_of_labels, __ce_size, __ce_copies
+    FROM query_table(__ce_label_sizes)
+    UNION ALL
+    SELECT __ce_partition, FALSE, __ce_size, __ce_copies
+    FROM query_table(__ce_cluster_sizes)
+  )
+  SELECT
+    __ce_partition, __ce_of_labels, __ce_size, CAST(SUM(__ce_copies) AS DOUBLE) AS __ce_times
+  FROM __ce_sides
   WHERE wanted
-  GROUP BY __ce_partition, __ce_size;
+  GROUP BY __ce_partition, __ce_of_labels, __ce_size;
+
+-- Whole numbers near the Chebyshev points of 64 .. 128, and the weights of the barycentric form of the
+-- polynomial through them: 1 / the product of a number's distances to the others, up to a factor.
+CREATE OR REPLACE MACRO clustereval._octave_nodes() AS TABLE
+  WITH __ce_lower AS (
+    SELECT 64e0 AS __ce_at, 7.550920304032022e-2 AS __ce_weight
+    UNION ALL SELECT 65e0, -2.2570919089395688e-1
+    UNION ALL SELECT 67e0, 3.834671134173896e-1
+    UNION ALL SELECT 70e0, -6.282488628979858e-1
+    UNION ALL SELECT 73e0, 7.278610797954952e-1
+    UNION ALL SELECT 78e0, -8.633774124595349e-1
+    UNION ALL SELECT 82e0, 9.382122486396819e-1
+    UNION ALL SELECT 88e0, -9.425460406643202e-1
+    UNION ALL SELECT 93e0, 1e0
+  ),
+  __ce_both AS (
+    SELECT __ce_at, __ce_weight FROM __ce_lower
+    UNION ALL
+    SELECT 192.0 - __ce_at, -__ce_weight FROM __ce_lower
+  )
+  SELECT __ce_at, __ce_weight FROM __ce_both;
+
+-- 2^x, exactly, for whole x from 0 to 40.
+CREATE OR REPLACE MACRO clustereval._power_of_2(x) AS FLOOR(EXP(x * LN(2.0)) + 0.5);
+
+-- The sizes, or where an octave 64 .. 128, 128 .. 256, ... has more than 32 of them 18 others in their
+-- place, with as many times each as gives the sum of any polynomial of degree 17 over the sizes, and
+-- to 1e-14 that of what a pair of sizes adds to the expected mutual information.
+CREATE OR REPLACE MACRO clustereval._few_sizes(__ce_size_counts) AS TABLE
+  WITH __ce_placed AS (
+    SELECT
+      *,
+      CASE
+        WHEN __ce_size < 64 THEN 0.0
+        ELSE clustereval._power_of_2(FLOOR(LN(__ce_size + 0.5) / LN(2.0)) - 6.0)
+      END AS __ce_unit
+    FROM query_table(__ce_size_counts)
+  ),
+  __ce_counted AS (
+    SELECT
+      *,
+      COUNT(*) OVER (PARTITION BY __ce_partition, __ce_of_labels, __ce_unit) AS __ce_in_octave
+    FROM __ce_placed
+  ),
+  __ce_near AS (
+    SELECT
+      __ce_partition, __ce_of_labels, __ce_size, __ce_times, __ce_unit, __ce_at,
+      -- A size that is a node is it alone: what it has of the others is 1e30 times less.
+      __ce_weight / CASE
+        WHEN __ce_size / __ce_unit = __ce_at THEN 1e-30
+        ELSE __ce_size / __ce_unit - __ce_at
+      END AS __ce_share
+    FROM __ce_counted
+    CROSS JOIN clustereval._octave_nodes() AS __ce_nodes
+    WHERE __ce_unit > 0 AND __ce_in_octave > 32
+  ),
+  __ce_shared AS (
+    SELECT
+      *,
+      __ce_times * __ce_share
+        / SUM(__ce_share) OVER (PARTITION BY __ce_partition, __ce_of_labels, __ce_size) AS __ce_part
+    FROM __ce_near
+  ),
+  __ce_few AS (
+    SELECT __ce_partition, __ce_of_labels, __ce_size, __ce_times
+    FROM __ce_counted
+    WHERE __ce_unit = 0 OR __ce_in_octave <= 32
+    UNION ALL
+    SELECT __ce_partition, __ce_of_labels, CAST(__ce_at * __ce_unit AS BIGINT), SUM(__ce_part)
+    FROM __ce_shared
+    GROUP BY __ce_partition, __ce_of_labels, __ce_unit, __ce_at
+  )
+  SELECT * FROM __ce_few;
 
 -- One row a partition: expected mutual information and expected conditional entropies, from the sizes
 -- of its labels and clusters. wanted := FALSE leaves it empty, and costs nothing.
 CREATE OR REPLACE MACRO clustereval._expected(
   __ce_row_counts, __ce_label_sizes, __ce_cluster_sizes, wanted
 ) AS TABLE
-  WITH __ce_of_labels AS (
-    SELECT * FROM clustereval._size_counts(__ce_label_sizes, wanted)
+  WITH __ce_size_counts AS (
+    SELECT * FROM clustereval._size_counts(__ce_label_sizes, __ce_cluster_sizes, wanted)
   ),
-  __ce_of_clusters AS (
-    SELECT * FROM clustereval._size_counts(__ce_cluster_sizes, wanted)
-  ),
+  __ce_sizes AS (SELECT * FROM clustereval._few_sizes(__ce_size_counts)),
   __ce_size_pairs AS NOT MATERIALIZED (
     SELECT
       __ce_r.__ce_partition,
@@ -224,8 +304,9 @@ CREATE OR REPLACE MACRO clustereval._expected(
       __ce_c.__ce_size AS __ce_b_exact,
       __ce_l.__ce_times * __ce_c.__ce_times AS __ce_times
     FROM query_table(__ce_row_counts) AS __ce_r
-    JOIN __ce_of_labels AS __ce_l ON __ce_l.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
-    JOIN __ce_of_clusters AS __ce_c ON __ce_c.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
+    JOIN __ce_sizes AS __ce_l ON __ce_l.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
+    JOIN __ce_sizes AS __ce_c ON __ce_c.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
+    WHERE __ce_l.__ce_of_labels AND NOT __ce_c.__ce_of_labels
   ),
   -- Partitions share most of their pairs of sizes: what a pair adds is worked out once for all.
   __ce_distinct AS (

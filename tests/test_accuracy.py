@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from fractions import Fraction
 from functools import cache
-from math import comb
+from math import comb, prod
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -14,6 +16,8 @@ from compare import assert_metrics, assert_same
 from engines import Engine, report
 from oracle import AVERAGES, METRICS, Table, exact, expected_mutual_info
 from random_labelings import Cells, labeling
+
+from polars_clustereval import information, register
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -195,3 +199,59 @@ def test_expected_mutual_information_of_each_size(engine: Engine, size: int) -> 
     wanted = expected_mutual_info(Table(cells))
     [row] = report(engine, frame_of([cells]), weight="n")
     assert_same(row["expected_mutual_info"], wanted, bounded=False)
+
+
+def north_west(labels: Sequence[int], clusters: Sequence[int]) -> Cells:
+    """A table of counts with these sums, filled from its north-west corner."""
+    cells, u, v, a, b = [], 0, 0, labels[0], clusters[0]
+    while True:
+        n = min(a, b)
+        cells.append((u, v, n))
+        a, b = a - n, b - n
+        if a == 0:
+            u += 1
+            if u == len(labels):
+                return cells
+            a = labels[u]
+        if b == 0:
+            v += 1
+            b = clusters[v]
+
+
+def crowded() -> list[Cells]:
+    """Sizes of which there are so many in an octave that others stand for them."""
+    rng = np.random.default_rng(0)
+    small = list(range(60, 130))
+    middle = [int(size) for size in rng.choice(np.arange(2**13, 2**14), 40, replace=False)]
+    large = [int(size) for size in rng.choice(np.arange(2**20, 2**21), 36, replace=False)]
+    few = [1, 2, 67, 1000, 1000]
+    return [
+        north_west(small, [*few, sum(small) - sum(few)]),
+        north_west([sum(small) - 64, 64], small),
+        north_west([*small, 10**6], [*reversed(small), 10**6]),
+        north_west(large, [*middle, sum(large) - sum(middle)]),
+        north_west([*middle, BILLION - sum(middle)], [*middle[::-1], BILLION - sum(middle)]),
+    ]
+
+
+def test_crowded_octaves_of_sizes(engine: Engine) -> None:
+    check(engine, crowded())
+
+
+def test_a_crowded_octave_beside_partitions_with_other_sizes(engine: Engine) -> None:
+    """Neither the sizes of a partition nor those of the other side make an octave crowded."""
+    halves = [list(range(64, 84)), list(range(84, 104)), list(range(64, 96)), list(range(64, 97))]
+    check(engine, [north_west(sizes, sizes[::-1]) for sizes in halves])
+
+
+def test_both_wings_have_the_same_nodes_of_an_octave() -> None:
+    """The weights are literals in SQL: here they are worked out exactly, up to a factor."""
+    nodes = information._OCTAVE_NODES
+    exactly = [1 / prod(Fraction(x - y) for y in nodes if y != x) for x in nodes]
+    con = duckdb.connect()
+    register(con)
+    found = con.sql("FROM clustereval._octave_nodes() ORDER BY __ce_at").fetchall()
+    assert [at for at, _ in found] == list(nodes)
+    for weights in ([weight for _, weight in found], information._OCTAVE_WEIGHTS):
+        factors = [float(weight / wanted) for weight, wanted in zip(weights, exactly, strict=True)]
+        assert factors == pytest.approx([factors[0]] * len(nodes), rel=1e-14)
