@@ -29,6 +29,8 @@ __all__: list[str] = []
 #: What rounding can do to a bound, of the size of what it is made from: thousands of times what was
 #: seen, and nothing to the width of an interval.
 SLACK = 1e-12
+#: The square of a smaller number lacks digits, or is 0.
+TINY = 1e-140
 #: A rounding of single precision.
 ROUNDING = float(np.finfo(np.float32).eps)
 #: Cells of the tables of cityblock, for each coordinate.
@@ -47,7 +49,10 @@ class _Spread(NamedTuple):
     @property
     def reaches(self) -> Floats:
         """The largest variance of a cluster in any direction."""
-        return np.asarray(np.linalg.eigvalsh(self.covariances)[:, -1])
+        known = np.isfinite(self.covariances).all(axis=(1, 2))
+        reaches = np.full(len(known), np.inf)
+        reaches[known] = np.linalg.eigvalsh(self.covariances[known])[:, -1]
+        return reaches
 
 
 class _Clusters(NamedTuple):
@@ -208,10 +213,13 @@ def _lower(mean: Floats, variance: Floats) -> Floats:
     """Give a lower bound of the mean of sqrt(Z), from the mean and the variance of Z.
 
     sqrt(t) >= 1 + (t-1)/2 - (t-1)^2/2 at t = Z / mean; a variance that is too large does no harm.
+    One that is too large or too small for a float tells nothing.
     """
-    safe = np.where(mean > 0, mean, 1.0)
+    known = (mean > TINY) & np.isfinite(variance)
+    safe = np.where(known, mean, 1.0)
     variance = variance + SLACK * safe * safe
-    return np.asarray(np.sqrt(mean) * (1 - SLACK - variance / (2 * safe * safe)))
+    lower = np.sqrt(mean) * (1 - SLACK - variance / (2 * safe * safe))
+    return np.asarray(np.where(known, lower, 0.0))
 
 
 def _cityblock_bounds(x: Floats, clusters: _Clusters) -> tuple[Floats, Floats]:

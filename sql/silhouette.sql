@@ -479,10 +479,11 @@ CREATE OR REPLACE MACRO clustereval._quadratic_form(w, matrix) AS
   );
 
 -- With t = |x - y|^2 over its mean m, root t >= 1 + (t - 1)/2 - (t - 1)^2/2: the mean distance is at
--- least root m (1 - variance / (2 m^2)).
+-- least root m (1 - variance / (2 m^2)). A variance that is too large or too small for a DOUBLE tells
+-- nothing.
 CREATE OR REPLACE MACRO clustereval._narrowed_bound(m, variance, slip) AS
   CASE
-    WHEN m = 0 THEN 0.0
+    WHEN m < 1e-140 OR NOT isfinite(variance) THEN 0.0
     ELSE clustereval._lowered(
       sqrt(m) * (1 - (variance * (1 + 1e-12) / m) / m / 2 - 1e-12), slip
     )

@@ -463,6 +463,32 @@ def test_bounds_hold(engine: Engine, kind: str, distance: str) -> None:
             assert upper - lower <= 1e-9
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("distance", [name for name in DISTANCES if name != "minkowski"])
+@pytest.mark.parametrize("exponent", [-480, -260, -170, 170, 260, 480])
+def test_a_scale_changes_nothing(engine: Engine, distance: str, exponent: int) -> None:
+    """Not even where the squares of squared distances overflow, or are 0."""
+    for kind in ("normal", "correlated"):
+        x, clusters = spread_points(kind, 60, 3, 4, 3)
+        rows, scaled = (frame(of.tolist(), clusters.tolist()) for of in (x, x * 2.0**exponent))
+        wanted = call(engine, SAMPLES, rows, distance=distance)
+        got = call(engine, SAMPLES, scaled, distance=distance)
+        assert [row["neighbor"] for row in got] == [row["neighbor"] for row in wanted]
+        silhouettes = [[row["silhouette"] for row in of] for of in (got, wanted)]
+        assert silhouettes[0] == pytest.approx(silhouettes[1], rel=0, abs=1e-9)
+        bounds = one(engine, SCORE, scaled, distance=distance, method="bounds")
+        mean = sum(silhouettes[1]) / len(rows)
+        assert bounds["silhouette_lower"] - 1e-9 <= mean <= bounds["silhouette_upper"] + 1e-9
+
+
+@pytest.mark.parametrize("method", ["exact", "bounds"])
+def test_squares_that_overflow(engine: Engine, method: str) -> None:
+    x, clusters = spread_points("normal", 60, 3, 4, 3)
+    rows = frame((x * 2.0**520).tolist(), clusters.tolist())
+    with fails(engine, "vector: distances overflow; scale the coordinates down"):
+        one(engine, SCORE, rows, method=method)
+
+
 @FEW
 @given(data=st.data())
 def test_bounds_hold_for_any_points(engine: Engine, data: st.DataObject) -> None:
