@@ -412,13 +412,6 @@ CREATE OR REPLACE MACRO clustereval._expected(
     WHERE __ce_v1 > -2
     GROUP BY __ce_n_exact, __ce_a_exact, __ce_b_exact
   ),
-  __ce_of_means AS (
-    SELECT
-      *,
-      clustereval._mean_entropy(__ce_n_exact, __ce_a_exact, __ce_b_exact) AS __ce_mean_hl,
-      clustereval._mean_entropy(__ce_n_exact, __ce_b_exact, __ce_a_exact) AS __ce_mean_hc
-    FROM __ce_summed
-  ),
   -- A strided pair takes its conditional entropies from its mean.
   __ce_valued AS (
     SELECT
@@ -426,11 +419,19 @@ CREATE OR REPLACE MACRO clustereval._expected(
       __ce_a_exact,
       __ce_b_exact,
       __ce_emi / __ce_whole AS __ce_emi,
-      CASE WHEN __ce_stride > 1 THEN __ce_mean_hl - __ce_emi / __ce_whole ELSE __ce_ehl / __ce_whole END
-        AS __ce_ehl,
-      CASE WHEN __ce_stride > 1 THEN __ce_mean_hc - __ce_emi / __ce_whole ELSE __ce_ehc / __ce_whole END
-        AS __ce_ehc
-    FROM __ce_of_means
+      CASE
+        WHEN __ce_stride > 1
+        THEN clustereval._mean_entropy(__ce_n_exact, __ce_a_exact, __ce_b_exact)
+          - __ce_emi / __ce_whole
+        ELSE __ce_ehl / __ce_whole
+      END AS __ce_ehl,
+      CASE
+        WHEN __ce_stride > 1
+        THEN clustereval._mean_entropy(__ce_n_exact, __ce_b_exact, __ce_a_exact)
+          - __ce_emi / __ce_whole
+        ELSE __ce_ehc / __ce_whole
+      END AS __ce_ehc
+    FROM __ce_summed
   )
   SELECT
     __ce_p.__ce_partition,
