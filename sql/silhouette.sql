@@ -253,21 +253,29 @@ CREATE OR REPLACE MACRO clustereval._is_zero(x) AS
 CREATE OR REPLACE MACRO clustereval._moment(x, mean, spread, zeros, n, distance) AS
   CASE
     WHEN distance = 'sqeuclidean' THEN pow(list_distance(x, mean), 2) + spread
-    WHEN clustereval._is_zero(x) THEN 1.0
     ELSE (pow(list_distance(x, mean), 2) + spread + zeros / n) / 2
   END;
 
 -- Mean over the other points of the own cluster from that over all: the point itself adds nothing.
+CREATE OR REPLACE MACRO clustereval._others_factor(n) AS CASE WHEN n = 1 THEN 0.0 ELSE n / (n - 1) END;
 CREATE OR REPLACE MACRO clustereval._without_itself(mean_distance, n) AS
-  CASE WHEN n = 1 THEN 0.0 ELSE mean_distance * (n / (n - 1)) END;
+  mean_distance * clustereval._others_factor(n);
 
-CREATE OR REPLACE MACRO clustereval._own_moment(x, mean, spread, zeros, n, distance) AS
-  CASE
-    WHEN distance = 'cosine' AND n > 1 AND clustereval._is_zero(x) THEN 1.0
-    ELSE clustereval._without_itself(
-      clustereval._moment(x, mean, spread, zeros, n, distance), n
-    )
-  END;
+-- One row for each query and each cluster of its partition. Where there is only one partition, that is
+-- a plain product: a join would copy the lists of a cluster for every row.
+CREATE OR REPLACE MACRO clustereval._with_clusters(__ce_queries, __ce_clusters) AS TABLE
+  SELECT
+    __ce_q.*, __ce_c.__ce_number AS __ce_target,
+    __ce_c.__ce_mean, __ce_c.__ce_centre, __ce_c.__ce_spread, __ce_c.__ce_zeros, __ce_c.__ce_n
+  FROM query_table(__ce_queries) AS __ce_q
+  CROSS JOIN (SELECT * FROM query_table(__ce_clusters) WHERE __ce_k = __ce_most - 1) AS __ce_c
+  UNION ALL
+  SELECT
+    __ce_q.*, __ce_c.__ce_number,
+    __ce_c.__ce_mean, __ce_c.__ce_centre, __ce_c.__ce_spread, __ce_c.__ce_zeros, __ce_c.__ce_n
+  FROM query_table(__ce_queries) AS __ce_q
+  JOIN (SELECT * FROM query_table(__ce_clusters) WHERE __ce_k < __ce_most - 1) AS __ce_c
+    ON __ce_c.__ce_lead = __ce_q.__ce_lead;
 
 -- One row a query, from (row, number, target, mean distance), the own cluster and others.
 CREATE OR REPLACE MACRO clustereval._nearest(__ce_means) AS TABLE
@@ -275,14 +283,12 @@ CREATE OR REPLACE MACRO clustereval._nearest(__ce_means) AS TABLE
     SELECT
       __ce_row,
       any_value(__ce_number) AS __ce_number,
-      MAX(CASE WHEN __ce_target = __ce_number THEN __ce_distance END) AS __ce_a,
-      MIN(CASE WHEN __ce_target <> __ce_number THEN __ce_distance END) AS __ce_b,
+      -- filters, not CASE, in which the distance would be worked out again
+      MAX(__ce_distance) FILTER (WHERE __ce_target = __ce_number) AS __ce_a,
+      MIN(__ce_distance) FILTER (WHERE __ce_target <> __ce_number) AS __ce_b,
       -- of equals the lowest; much slower than the least distance alone, which is all a score needs
-      MIN(
-        CASE
-          WHEN __ce_target <> __ce_number THEN {'distance': __ce_distance, 'number': __ce_target}
-        END
-      ) AS __ce_neighbor
+      MIN({'distance': __ce_distance, 'number': __ce_target})
+        FILTER (WHERE __ce_target <> __ce_number) AS __ce_neighbor
     FROM query_table(__ce_means)
     GROUP BY __ce_row
   )
@@ -299,36 +305,48 @@ CREATE OR REPLACE MACRO clustereval._nearest(__ce_means) AS TABLE
 CREATE OR REPLACE MACRO clustereval._moment_silhouettes(
   __ce_queries, __ce_clusters, plain_distance
 ) AS TABLE
-  WITH __ce_means AS NOT MATERIALIZED (
+  WITH __ce_known AS NOT MATERIALIZED (
     SELECT
-      __ce_q.__ce_row, __ce_q.__ce_number, __ce_c.__ce_number AS __ce_target,
+      __ce_row, __ce_number, __ce_lead, __ce_point,
       CASE
-        WHEN __ce_c.__ce_number = __ce_q.__ce_number
-        THEN clustereval._own_moment(
-          __ce_q.__ce_point, __ce_c.__ce_mean, __ce_c.__ce_spread, __ce_c.__ce_zeros, __ce_c.__ce_n,
-          plain_distance
-        )
+        WHEN plain_distance = 'cosine' THEN clustereval._is_zero(__ce_point) ELSE FALSE
+      END AS __ce_zero
+    FROM query_table(__ce_queries)
+  ),
+  __ce_pairs AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._with_clusters(__ce_known, __ce_clusters)
+  ),
+  __ce_means AS NOT MATERIALIZED (
+    SELECT
+      __ce_row, __ce_number, __ce_target,
+      CASE
+        -- the distance of a zero vector to all others
+        WHEN __ce_zero
+        THEN CASE WHEN __ce_target = __ce_number AND __ce_n = 1 THEN 0.0 ELSE 1.0 END
         ELSE clustereval._moment(
-          __ce_q.__ce_point, __ce_c.__ce_mean, __ce_c.__ce_spread, __ce_c.__ce_zeros, __ce_c.__ce_n,
-          plain_distance
-        )
+          __ce_point, __ce_mean, __ce_spread, __ce_zeros, __ce_n, plain_distance
+        ) * CASE
+          WHEN __ce_target = __ce_number THEN clustereval._others_factor(__ce_n) ELSE 1.0
+        END
       END AS __ce_distance
-    FROM query_table(__ce_queries) AS __ce_q
-    JOIN query_table(__ce_clusters) AS __ce_c ON __ce_c.__ce_lead = __ce_q.__ce_lead
+    FROM __ce_pairs
   )
   SELECT * FROM clustereval._nearest(__ce_means);
 
 CREATE OR REPLACE MACRO clustereval._center_silhouettes(
   __ce_queries, __ce_clusters, plain_distance, p
 ) AS TABLE
-  WITH __ce_means AS NOT MATERIALIZED (
+  WITH __ce_known AS NOT MATERIALIZED (
+    SELECT __ce_row, __ce_number, __ce_lead, __ce_point FROM query_table(__ce_queries)
+  ),
+  __ce_pairs AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._with_clusters(__ce_known, __ce_clusters)
+  ),
+  __ce_means AS NOT MATERIALIZED (
     SELECT
-      __ce_q.__ce_row, __ce_q.__ce_number, __ce_c.__ce_number AS __ce_target,
-      clustereval._distance(
-        __ce_q.__ce_point, __ce_c.__ce_centre, plain_distance, p
-      ) AS __ce_distance
-    FROM query_table(__ce_queries) AS __ce_q
-    JOIN query_table(__ce_clusters) AS __ce_c ON __ce_c.__ce_lead = __ce_q.__ce_lead
+      __ce_row, __ce_number, __ce_target,
+      clustereval._distance(__ce_point, __ce_centre, plain_distance, p) AS __ce_distance
+    FROM __ce_pairs
   )
   SELECT * FROM clustereval._nearest(__ce_means);
 
