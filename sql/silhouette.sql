@@ -265,14 +265,12 @@ CREATE OR REPLACE MACRO clustereval._without_itself(mean_distance, n) AS
 -- a plain product: a join would copy the lists of a cluster for every row.
 CREATE OR REPLACE MACRO clustereval._with_clusters(__ce_queries, __ce_clusters) AS TABLE
   SELECT
-    __ce_q.*, __ce_c.__ce_number AS __ce_target,
-    __ce_c.__ce_mean, __ce_c.__ce_centre, __ce_c.__ce_spread, __ce_c.__ce_zeros, __ce_c.__ce_n
+    __ce_q.*, __ce_c.__ce_number AS __ce_target, __ce_c.* EXCLUDE (__ce_number, __ce_lead)
   FROM query_table(__ce_queries) AS __ce_q
   CROSS JOIN (SELECT * FROM query_table(__ce_clusters) WHERE __ce_k = __ce_most - 1) AS __ce_c
   UNION ALL
   SELECT
-    __ce_q.*, __ce_c.__ce_number,
-    __ce_c.__ce_mean, __ce_c.__ce_centre, __ce_c.__ce_spread, __ce_c.__ce_zeros, __ce_c.__ce_n
+    __ce_q.*, __ce_c.__ce_number, __ce_c.* EXCLUDE (__ce_number, __ce_lead)
   FROM query_table(__ce_queries) AS __ce_q
   JOIN (SELECT * FROM query_table(__ce_clusters) WHERE __ce_k < __ce_most - 1) AS __ce_c
     ON __ce_c.__ce_lead = __ce_q.__ce_lead;
@@ -397,13 +395,9 @@ CREATE OR REPLACE MACRO clustereval._upper_bound(x, mean, variances, spread, u, 
 -- One row for each query that has other clusters: the least upper bound of them.
 CREATE OR REPLACE MACRO clustereval._limits(__ce_queries, __ce_clusters, plain_distance, p) AS TABLE
   WITH __ce_bounded AS NOT MATERIALIZED (
-    SELECT
-      __ce_q.__ce_row, __ce_q.__ce_point, __ce_c.__ce_mean, __ce_c.__ce_variances,
-      __ce_c.__ce_spread, __ce_c.__ce_mean_distance, __ce_c.__ce_slip,
-      clustereval._apart(__ce_q.__ce_point, __ce_c.__ce_mean, plain_distance, p) AS __ce_u
-    FROM query_table(__ce_queries) AS __ce_q
-    JOIN query_table(__ce_clusters) AS __ce_c
-      ON __ce_c.__ce_lead = __ce_q.__ce_lead AND __ce_c.__ce_number <> __ce_q.__ce_number
+    SELECT *, clustereval._apart(__ce_point, __ce_mean, plain_distance, p) AS __ce_u
+    FROM clustereval._with_clusters(__ce_queries, __ce_clusters)
+    WHERE __ce_target <> __ce_number
   )
   SELECT
     __ce_row,
@@ -418,16 +412,14 @@ CREATE OR REPLACE MACRO clustereval._limits(__ce_queries, __ce_clusters, plain_d
 CREATE OR REPLACE MACRO clustereval._limited(
   __ce_queries, __ce_clusters, __ce_limits, plain_distance, p
 ) AS TABLE
-  WITH __ce_bounded AS NOT MATERIALIZED (
-    SELECT
-      __ce_q.__ce_row, __ce_q.__ce_point, __ce_q.__ce_number, __ce_l.__ce_limit,
-      __ce_c.__ce_number AS __ce_target,
-      __ce_c.__ce_mean, __ce_c.__ce_variances, __ce_c.__ce_spread, __ce_c.__ce_mean_distance,
-      __ce_c.__ce_slip,
-      clustereval._apart(__ce_q.__ce_point, __ce_c.__ce_mean, plain_distance, p) AS __ce_u
+  WITH __ce_held AS NOT MATERIALIZED (
+    SELECT __ce_q.*, __ce_l.__ce_limit
     FROM query_table(__ce_queries) AS __ce_q
     LEFT JOIN query_table(__ce_limits) AS __ce_l ON __ce_l.__ce_row = __ce_q.__ce_row
-    JOIN query_table(__ce_clusters) AS __ce_c ON __ce_c.__ce_lead = __ce_q.__ce_lead
+  ),
+  __ce_bounded AS NOT MATERIALIZED (
+    SELECT *, clustereval._apart(__ce_point, __ce_mean, plain_distance, p) AS __ce_u
+    FROM clustereval._with_clusters(__ce_held, __ce_clusters)
   ),
   __ce_lower AS NOT MATERIALIZED (
     SELECT
@@ -576,16 +568,17 @@ CREATE OR REPLACE MACRO clustereval._screened(
   __ce_measured_features AS MATERIALIZED (
     SELECT * EXCLUDE (__ce_x), clustereval._norm(__ce_features) AS __ce_length FROM __ce_featured
   ),
-  __ce_bounded AS NOT MATERIALIZED (
+  __ce_screened_clusters AS NOT MATERIALIZED (
     SELECT
-      __ce_q.*,
-      __ce_c.__ce_number AS __ce_target,
-      __ce_c.__ce_spread, __ce_c.__ce_slip,
-      __ce_s.__ce_slopes, __ce_s.__ce_base, __ce_s.__ce_rest, __ce_s.__ce_slope_slip,
-      list_distance(__ce_q.__ce_point, __ce_c.__ce_mean) AS __ce_u
-    FROM __ce_measured_features AS __ce_q
-    JOIN query_table(__ce_clusters) AS __ce_c ON __ce_c.__ce_lead = __ce_q.__ce_lead
+      __ce_c.__ce_number, __ce_c.__ce_lead, __ce_c.__ce_k, __ce_c.__ce_most,
+      __ce_c.__ce_mean, __ce_c.__ce_spread, __ce_c.__ce_slip,
+      __ce_s.__ce_slopes, __ce_s.__ce_base, __ce_s.__ce_rest, __ce_s.__ce_slope_slip
+    FROM query_table(__ce_clusters) AS __ce_c
     LEFT JOIN query_table(__ce_screens) AS __ce_s ON __ce_s.__ce_number = __ce_c.__ce_number
+  ),
+  __ce_bounded AS NOT MATERIALIZED (
+    SELECT *, list_distance(__ce_point, __ce_mean) AS __ce_u
+    FROM clustereval._with_clusters(__ce_measured_features, __ce_screened_clusters)
   )
   SELECT __ce_row, __ce_number, __ce_target
   FROM __ce_bounded
