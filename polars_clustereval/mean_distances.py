@@ -50,7 +50,7 @@ class _Spread(NamedTuple):
     def reaches(self) -> Floats:
         """The largest variance of a cluster in any direction."""
         known = np.isfinite(self.covariances).all(axis=(1, 2))
-        reaches = np.full(len(known), np.inf)
+        reaches = np.full(len(self.covariances), np.inf)
         reaches[known] = np.linalg.eigvalsh(self.covariances[known])[:, -1]
         return reaches
 
