@@ -201,12 +201,7 @@ CREATE OR REPLACE MACRO clustereval._external_report(
     clustereval._ratio(__ce_exact, __ce_n_clusters) AS exact_match_precision,
     clustereval._ratio(__ce_exact, __ce_n_labels) AS exact_match_recall,
     clustereval._ratio(2 * __ce_exact, __ce_n_labels + __ce_n_clusters) AS exact_match_f_score
-  FROM __ce_statistics
-  -- Here, not in external_report: DuckDB walks all of what a query with a scalar subquery reads, again
-  -- and again, unless that is a common table expression.
-  WHERE clustereval._checked_options(
-    clustereval._valid_external_report(noise, noise_as, average_method, beta, adjusted)
-  );
+  FROM __ce_statistics;
 
 -- Every external index of one or many clusterings, one row a partition.
 -- Examples:
@@ -222,6 +217,9 @@ CREATE OR REPLACE MACRO clustereval.external_report(
   )
   FROM clustereval._external_report(
     tbl, label, cluster, weight, partition_by, noise, noise_as, average_method, beta, adjusted
+  )
+  WHERE clustereval._checked_options(
+    clustereval._valid_external_report(noise, noise_as, average_method, beta, adjusted)
   )
   ORDER BY partition_key;
 COMMENT ON MACRO TABLE clustereval.external_report IS

@@ -311,9 +311,6 @@ CREATE OR REPLACE MACRO clustereval._moment_silhouettes(
       END AS __ce_zero
     FROM query_table(__ce_queries)
   ),
-  __ce_pairs AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._with_clusters(__ce_known, __ce_clusters)
-  ),
   __ce_means AS NOT MATERIALIZED (
     SELECT
       __ce_row, __ce_number, __ce_target,
@@ -327,24 +324,18 @@ CREATE OR REPLACE MACRO clustereval._moment_silhouettes(
           WHEN __ce_target = __ce_number THEN clustereval._others_factor(__ce_n) ELSE 1.0
         END
       END AS __ce_distance
-    FROM __ce_pairs
+    FROM clustereval._with_clusters(__ce_known, __ce_clusters)
   )
   SELECT * FROM clustereval._nearest(__ce_means);
 
 CREATE OR REPLACE MACRO clustereval._center_silhouettes(
   __ce_queries, __ce_clusters, plain_distance, p
 ) AS TABLE
-  WITH __ce_known AS NOT MATERIALIZED (
-    SELECT __ce_row, __ce_number, __ce_lead, __ce_point FROM query_table(__ce_queries)
-  ),
-  __ce_pairs AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._with_clusters(__ce_known, __ce_clusters)
-  ),
-  __ce_means AS NOT MATERIALIZED (
+  WITH __ce_means AS NOT MATERIALIZED (
     SELECT
       __ce_row, __ce_number, __ce_target,
       clustereval._distance(__ce_point, __ce_centre, plain_distance, p) AS __ce_distance
-    FROM __ce_pairs
+    FROM clustereval._with_clusters(__ce_queries, __ce_clusters)
   )
   SELECT * FROM clustereval._nearest(__ce_means);
 
