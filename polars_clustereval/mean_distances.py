@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .pairs import CELLS, SINGLE_THREADED, _distances, _in_threads, _Others
+from .pairs import CANCELLED, CELLS, SINGLE_THREADED, _distances, _in_threads, _Others, _product
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -80,10 +80,17 @@ class _Means(NamedTuple):
     b_upper: Floats
     neighbor: Integers
 
+    @property
+    def exact(self) -> bool:
+        """Whether the bounds are one."""
+        return self.a_lower is self.a_upper and self.b_lower is self.b_upper
+
     def silhouettes(self, sizes: Floats) -> tuple[Floats, Floats]:
         """Give bounds of the silhouettes of points in clusters of these sizes."""
         alone = sizes == 1
         lower = np.where(alone, 0.0, _silhouette(self.a_upper, self.b_lower))
+        if self.exact:
+            return lower, lower
         return lower, np.where(alone, 0.0, _silhouette(self.a_lower, self.b_upper))
 
 
@@ -129,24 +136,80 @@ def _spread(part: _Partition, clusters: _Clusters) -> _Spread:
 # ----------------------------------------------------------------------------------------------
 
 
-def _exact_means(x: Floats, clusters: _Clusters, distance: _Distance) -> Floats:
-    """Give the mean squared distances: to the centre, and of the cluster from it."""
-    squares = _Others(clusters.centres, distance).squares(x)
-    # Nothing but rounding parts a point from the centre of its equals.
-    scale = np.einsum("ij,ij->i", clusters.centres, clusters.centres)
-    if squares.min(initial=np.inf) < 1e-30 * scale.max(initial=0.0):
-        squares[squares < 1e-30 * scale] = 0.0
-    variances = clusters.variances.sum(axis=1)
-    variances = np.where(variances < 1e-30 * scale, 0.0, variances)
-    if distance.name == "sqeuclidean":
-        squares += variances
-        return squares
-    # A zero vector has the distance 1 to all, where half its squared distance is 1/2.
-    squares += variances + clusters.zeros / clusters.sizes
-    squares *= 0.5
-    if clusters.zeros.any():
-        squares[~x.any(axis=1)] = 1.0
-    return squares
+class _Squares:
+    """Exact mean squared distances: to the centre, and of the cluster from it.
+
+    One column a point, one row a cluster: what is done for all points runs along the rows.
+    """
+
+    def __init__(self, clusters: _Clusters, distance: _Distance) -> None:
+        self._clusters = clusters
+        self._of_units = distance.name == "cosine"
+        square = np.einsum("ij,ij->i", clusters.centres, clusters.centres)
+        # Nothing but rounding parts a point from the centre of its equals.
+        self._nothing = 1e-30 * square
+        variances = clusters.variances.sum(axis=1)
+        self._variances = np.where(variances < self._nothing, 0.0, variances)
+        if self._of_units:
+            # A zero vector has the distance 1 to all, where half its squared distance is 1/2.
+            self._variances += clusters.zeros / clusters.sizes
+        self._middle = clusters.centres.mean(axis=0)
+        off = clusters.centres - self._middle
+        self._factors = -2.0 * off
+        self._constants = np.einsum("ij,ij->i", off, off) + self._variances
+
+    def means(self, x: Floats, own: Integers, *, named: bool) -> _Means:
+        """Give what these points are to their own clusters and to the nearest others.
+
+        The others are told only where they are to be `named`.
+        """
+        y = x.T - self._middle[:, None]
+        square = np.einsum("ij,ij->j", y, y)
+        # Less |x|^2, which all clusters have.
+        means = _product(self._factors, y)
+        means += self._constants[:, None]
+        zero = self._zeros_among(x)
+        means[:, zero] = 2.0
+        points = np.arange(len(x))
+        a = means[own, points] + square
+        means[own, points] = np.inf
+        b = means.min(axis=0) + square
+        neighbor = means.argmin(axis=0) if named else np.zeros(len(x), dtype=np.int64)
+        # What loses its digits is worked out again, from the differences of the coordinates.
+        limit = CANCELLED * (square + self._constants.max())
+        near = np.flatnonzero(a < limit)
+        a[near] = self._own(x[near], own[near])
+        near = np.flatnonzero(b < limit)
+        b[near], neighbor[near] = self._nearest(x[near], own[near])
+        sizes = self._clusters.sizes[own]
+        if self._of_units:
+            a *= 0.5
+            b *= 0.5
+            # A zero vector has the distance 1 to all but itself.
+            a[zero], b[zero] = 1.0 - 1.0 / sizes[zero], 1.0
+        a = np.where(sizes == 1, 0.0, np.maximum(a, 0.0) * sizes / np.maximum(sizes - 1, 1))
+        if len(self._constants) == 1:
+            b, neighbor = np.full(len(x), np.nan), np.full(len(x), -1)
+        return _Means(a, a, b, b, neighbor)
+
+    def _zeros_among(self, x: Floats) -> Integers:
+        some = self._of_units and self._clusters.zeros.any()
+        return np.flatnonzero(~x.any(axis=1)) if some else np.arange(0)
+
+    def _own(self, x: Floats, own: Integers) -> Floats:
+        off = x - self._clusters.centres[own]
+        squares = np.einsum("ij,ij->i", off, off)
+        return np.where(squares < self._nothing[own], 0.0, squares) + self._variances[own]
+
+    def _nearest(self, x: Floats, own: Integers) -> tuple[Floats, Integers]:
+        squares = np.zeros((len(x), len(self._constants)))
+        for i in range(x.shape[1]):
+            squares += (x[:, i, None] - self._clusters.centres[:, i]) ** 2
+        means = np.where(squares < self._nothing, 0.0, squares) + self._variances
+        points = np.arange(len(x))
+        means[points, own] = np.inf
+        neighbor = means.argmin(axis=1)
+        return means[points, neighbor], neighbor
 
 
 class _Bounds:
@@ -375,18 +438,6 @@ def _simplified(
     """Give the distances to the centres in place of the mean distances."""
     means = _distances(x, centres, distance)
     a = np.where(sizes[own] == 1, 0.0, _taken(means, own))
-    return _nearest(a, means)
-
-
-def _from_squares(x: Floats, own: Integers, clusters: _Clusters, distance: _Distance) -> _Means:
-    """Give the exact mean distances of the squared ones."""
-    sizes = clusters.sizes[own]
-    means = _exact_means(x, clusters, distance)
-    a = _taken(means, own)
-    if distance.name == "cosine" and clusters.zeros.any():
-        # To itself a zero vector has the distance 0.
-        a = a - ~x.any(axis=1) / sizes
-    a = np.where(sizes == 1, 0.0, np.maximum(a, 0.0) * sizes / np.maximum(sizes - 1, 1))
     return _nearest(a, means)
 
 

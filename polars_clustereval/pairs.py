@@ -275,6 +275,19 @@ def _direct_distances(x: Floats, y: Floats, distance: _Distance) -> Floats:
     return d
 
 
+def _product(a: Floats, b: Floats) -> Floats:
+    """Multiply matrices, a few rows and columns at a time; see SINGLE_THREADED."""
+    most = max(1, SINGLE_THREADED // a.shape[1])
+    width = max(1, min(ROWS, isqrt(most)), most // len(a))
+    height = max(1, most // width)
+    out = np.empty((len(a), b.shape[1]))
+    for i in range(0, len(a), height):
+        for j in range(0, b.shape[1], width):
+            rows, columns = slice(i, i + height), slice(j, j + width)
+            np.matmul(a[rows], b[:, columns], out=out[rows, columns])
+    return out
+
+
 # ----------------------------------------------------------------------------------------------
 # Threads
 # ----------------------------------------------------------------------------------------------

@@ -318,12 +318,15 @@ class _Points:
         """One row a cluster: its rows, centre (c), mean or median as it is (m), variance (v)."""
         if self.long:
             return self.centered
+        centers = self.kept.group_by(self.by).agg(**self._moments())
+        return self._directed(centers, "m", "c").cache()
+
+    def _moments(self) -> Terms:
         x = zip(self.columns("m"), self.columns("v"), self.vector("x"), strict=True)
         terms: Terms = {"size": pl.len().cast(pl.Int64)}
         for m, v, of in x:
             terms |= {m: self._middle_of(of), v: of.var(ddof=0)}
-        centers = self.kept.group_by(self.by).agg(**terms)
-        return self._directed(centers, "m", "c").cache()
+        return terms
 
     @cached_property
     def middles(self) -> pl.LazyFrame:
@@ -381,29 +384,13 @@ class _Points:
             d=pl.when(kept).then(self.between("x", "c")),
             to_middle=pl.when(kept).then(self.between("x", "g")),
         )
-        return self._counted(
-            measured,
-            squares,
-            distances=d.sum(),
-            squares=squares.sum(),
-            radius=d.max(),
-            to_middle=pl.col("to_middle").sum(),
-        ).cache()
-
-    def _counted(self, rows: pl.LazyFrame, finite: pl.Expr, **terms: pl.Expr) -> pl.LazyFrame:
-        """One row a cluster: its rows by kind; kept ones are bad where `finite` is not.
-
-        So is the cluster as a whole where their sum is not.
-        """
-        kept = pl.col("kept")
-        whole = (~finite.sum().is_finite()).cast(pl.Int64)
-        return rows.group_by(self.by).agg(
-            n=kept.cast(pl.Int64).sum(),
-            n_dropped=(~pl.col("complete")).cast(pl.Int64).sum(),
-            n_noise=pl.col("noisy").cast(pl.Int64).sum(),
-            bad=(kept & ~finite.is_finite().fill_null(False)).cast(pl.Int64).sum() + whole,
-            **terms,
-        )
+        terms = {
+            "distances": d.sum(),
+            "squares": squares.sum(),
+            "radius": d.max(),
+            "to_middle": pl.col("to_middle").sum(),
+        }
+        return measured.group_by(self.by).agg(**_counts(squares), **terms).cache()
 
     def parts(self, prefix: str) -> list[str]:
         """Give the columns that hold a vector: one of arrays, or one a coordinate."""
@@ -464,15 +451,20 @@ class _Points:
         The spreads have none, but the number of zero vectors.
         """
         norm = pl.col("norm")
-        counted = self._counted(
-            self.rows.with_columns(norm=pl.when("kept").then(self.norm("x"))),
-            norm * norm,
-            zeros=(pl.col("kept") & (norm == 0)).cast(pl.Int64).sum(),
-        )
+        terms = _counts(norm * norm)
+        terms["zeros"] = (pl.col("kept") & (norm == 0)).cast(pl.Int64).sum()
+        moments = {} if self.long else self._moments()
+        # Rows that count and others apart, so that one pass tells of the centres too.
+        rows = self.rows.with_columns(norm=pl.when("kept").then(self.norm("x")))
+        groups = rows.group_by(*self.by, "kept").agg(**terms, **moments).cache()
         names = ("distances", "squares", "radius", "to_middle")
         nothing = [pl.lit(None, pl.Float64).alias(name) for name in names]
+        spreads = groups.group_by(self.by).agg(pl.col(*terms).sum()).with_columns(nothing)
         points = replace(self)
-        vars(points).update(spreads=counted.with_columns(nothing).cache())
+        vars(points).update(spreads=spreads.cache())
+        if moments:
+            centers = groups.filter("kept").select(*self.by, *moments)
+            vars(points).update(centers=self._directed(centers, "m", "c").cache())
         return points
 
     def unscaled(self, prefix: str) -> pl.Expr:
@@ -494,17 +486,34 @@ class _Points:
         """Give the error of points that cannot be measured."""
         return _fault_error(self.short().kept, self.columns("x"))
 
-    def matrix(self, rows: pl.DataFrame, prefix: str) -> NDArray[np.float64]:
-        """Give the vectors of rows as a matrix."""
+    def matrix(
+        self, rows: pl.DataFrame, prefix: str, order: Literal["c", "fortran"] = "c"
+    ) -> NDArray[np.float64]:
+        """Give the vectors of rows as a matrix, in this order if they lie in columns."""
         if self.long:
             return long_vectors.matrix(rows[prefix])
-        return rows.select(self.columns(prefix)).to_numpy(order="c")
+        return rows.select(self.columns(prefix)).to_numpy(order=order)
 
     def result(self, frame: Frame, lazy: pl.LazyFrame, order: Sequence[str] = ()) -> Frame:
         names = [*self.keys, *order]
         rows = self.checked(lazy)
         rows = rows.sort(names, nulls_last=True) if names else rows
         return _result(frame, rows.drop("single", strict=False), self.keys)
+
+
+def _counts(finite: pl.Expr) -> Terms:
+    """Give the numbers of rows by kind; kept ones are bad where `finite` is not.
+
+    So is the cluster as a whole where their sum is not.
+    """
+    kept = pl.col("kept")
+    whole = (~finite.sum().is_finite()).cast(pl.Int64)
+    return {
+        "n": kept.cast(pl.Int64).sum(),
+        "n_dropped": (~pl.col("complete")).cast(pl.Int64).sum(),
+        "n_noise": pl.col("noisy").cast(pl.Int64).sum(),
+        "bad": (kept & ~finite.is_finite().fill_null(False)).cast(pl.Int64).sum() + whole,
+    }
 
 
 def _guarded(

@@ -6,6 +6,7 @@ The twin of ``sql/silhouette.sql``.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from math import log, sqrt
 from threading import Lock
@@ -21,13 +22,13 @@ from .mean_distances import (
     _candidates,
     _Clusters,
     _exact,
-    _from_squares,
     _moments,
     _simplified,
     _Sorted,
     _SortedSums,
     _Spread,
     _spread,
+    _Squares,
     _Sums,
     _Tables,
 )
@@ -36,7 +37,7 @@ from .points import _guarded, _points, _shown
 from .scatter import _left_joined, _totals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from .mean_distances import _Means
     from .pairs import Floats, Integers, _Partition
     from .points import Vector, _Distance, _Points
+
+    _Measure = Callable[[Floats, Integers], _Means]
 
 __all__ = ["silhouette_clusters", "silhouette_samples", "silhouette_score"]
 
@@ -151,11 +154,14 @@ def _drawn(points: _Points, options: _Options) -> _Points:
 # ----------------------------------------------------------------------------------------------
 
 
-def _silhouettes(points: _Points, options: _Options) -> pl.LazyFrame:
-    """One row a point that is asked for: a, b, the neighbour, and bounds of the silhouette."""
+def _silhouettes(points: _Points, options: _Options, *, named: bool) -> pl.LazyFrame:
+    """One row a point that is asked for: a, b, and bounds of the silhouette.
+
+    The id and the neighbour are there if they are to be `named`.
+    """
     drawn = _drawn(points, options)
     if _streams(points, options):
-        return _streamed(points, replace(drawn, rows=drawn.rows.filter("chosen")), options.method)
+        return _streamed(points, drawn, options.method, named=named)
     schema = _schema(points)
 
     def function(part: _Partition) -> pl.DataFrame:
@@ -194,24 +200,27 @@ _FOUND = ("a", "b", "lower", "upper")
 
 
 def _found(means: _Means, sizes: Floats, own: Integers) -> Floats:
-    """Give the columns of _FOUND, NaN where there is no value."""
+    """Give the values of _FOUND, one row each, NaN where there is no value."""
     lower, upper = means.silhouettes(sizes[own])
     if not 2 <= len(sizes) < sizes.sum():
         # One cluster, or one for each point: scikit-learn refuses.
         lower = upper = np.full(len(own), np.nan)
-    exact = (means.a_lower == means.a_upper) & ~(means.b_lower < means.b_upper)
-    a, b = (np.where(exact, x, np.nan) for x in (means.a_lower, means.b_lower))
-    return np.column_stack([a, b, lower, upper])
+    a, b = means.a_lower, means.b_lower
+    if not means.exact:
+        exact = (a == means.a_upper) & ~(b < means.b_upper)
+        a, b = np.where(exact, a, np.nan), np.where(exact, b, np.nan)
+    return np.stack([a, b, lower, upper])
 
 
-def _with_found(
-    rows: pl.DataFrame, found: Floats, keys: pl.Series, neighbors: Integers
-) -> pl.DataFrame:
-    """Add the columns of _FOUND and the neighbour's key; its place among the keys, -1 for none."""
+def _columns(found: Floats) -> list[pl.Series]:
+    columns = zip(_FOUND, found, strict=True)
+    return [pl.Series(name, values).fill_nan(None) for name, values in columns]
+
+
+def _neighbor(keys: pl.Series, neighbors: Integers) -> pl.Series:
+    """Give the neighbours' keys; they are told by their places among the keys, -1 for none."""
     places = pl.Series(neighbors).cast(pl.Int64)
-    known = places.set(places < 0, None)
-    columns = [pl.Series(name, found[:, i]).fill_nan(None) for i, name in enumerate(_FOUND)]
-    return rows.hstack([keys.gather(known).alias("neighbor"), *columns])
+    return keys.gather(places.set(places < 0, None)).alias("neighbor")
 
 
 def _evaluated(
@@ -232,8 +241,9 @@ def _evaluated(
         needed = _needed(upper - lower, rows["id"], float(tolerance or 0))
     means = _exact(x, own, found, needed, sums)
     neighbors = np.where(means.neighbor < 0, -1, part.starts[means.neighbor])
-    rows = rows.with_columns(evaluated=pl.Series(needed))
-    return _with_found(rows, _found(means, sums.sizes, own), part.rows["cluster"], neighbors)
+    neighbor = _neighbor(part.rows["cluster"], neighbors)
+    columns = _columns(_found(means, sums.sizes, own))
+    return rows.hstack([neighbor, *columns, pl.Series("evaluated", needed)])
 
 
 def _bounds_and_sums(
@@ -275,35 +285,38 @@ class _Group(NamedTuple):
     spread: _Spread | None
 
 
-def _streamed(points: _Points, chosen: _Points, method: str) -> pl.LazyFrame:
+def _streamed(points: _Points, drawn: _Points, method: str, *, named: bool) -> pl.LazyFrame:
     """Give what the moments tell of the points."""
     table, groups = _groups(points, method)
-    x = points.parts("x")
-    numbers = table.lazy().select(*points.by, "number")
-    rows = _looked_up(chosen.kept.select(*points.by, "id", *x), points.by, numbers)
-    # Which group each cluster belongs to.
-    sizes = [len(group.centres) for group in groups]
-    group_of = np.repeat(np.arange(len(groups)), sizes)
+    measures = [_measure(group, points.distance, method, named=named) for group in groups]
+    types = pl.Schema(drawn.rows.select(*points.keys).collect_schema() | _schema(points))
+    if not named:
+        types = pl.Schema((name, types[name]) for name in types if name not in _NAMES)
+    exact = method != "bounds"
     # Distances to all centres should stay in the cache; bounds see to it themselves.
-    cells = 2**63 if method == "bounds" else CELLS
+    cells = CELLS if exact else 2**63
 
     def found(batch: pl.DataFrame) -> pl.DataFrame:
-        matrix, own = points.matrix(batch, "x"), batch["number"].to_numpy()
-        values = np.empty((len(own), len(_FOUND)))
+        own = batch["number"].to_numpy()
+        # Squares are worked out along the coordinates.
+        x = points.matrix(batch, "x", "fortran" if _is_squared(points) else "c")
+        values = np.empty((len(_FOUND), len(own)))
         neighbors = np.empty(len(own), dtype=np.int64)
-        for rows, group in _split(group_of[own], groups, cells):
+        for rows, place in _split(own, groups, cells):
+            start, clusters, *_ = groups[place]
+            numbers = own[rows] - start
             with np.errstate(all="ignore"):
-                numbers = own[rows] - group.start
-                means = _means(matrix[rows], numbers, group, points.distance, method)
-                values[rows] = _found(means, group.clusters.sizes, numbers)
-            neighbors[rows] = np.where(means.neighbor < 0, -1, means.neighbor + group.start)
-        evaluated = pl.Series("evaluated", np.full(len(own), method != "bounds"))
-        named = batch.drop(*x, "number").hstack([evaluated])
-        return _with_found(named, values, table["cluster"], neighbors).select(names)
+                means = measures[place](x[rows], numbers)
+                values[:, rows] = _found(means, clusters.sizes, numbers)
+            neighbors[rows] = np.where(means.neighbor < 0, -1, means.neighbor + start)
+        columns = [*_columns(values), pl.Series("evaluated", np.full(len(own), exact))]
+        if named:
+            columns.append(_neighbor(table["cluster"], neighbors))
+        return batch.hstack(columns).select(types.names())
 
-    types = pl.Schema(rows.select(*points.keys).collect_schema() | _schema(points))
-    names = types.names()
-    return rows.map_batches(
+    rows = drawn.kept.filter("chosen")
+    rows = rows.select(*points.by, *(["id"] if named else []), *points.parts("x"))
+    return _numbered(rows, points.by, table).map_batches(
         found,
         predicate_pushdown=False,
         projection_pushdown=False,
@@ -313,30 +326,40 @@ def _streamed(points: _Points, chosen: _Points, method: str) -> pl.LazyFrame:
     )
 
 
+#: What tells the points and their neighbours apart.
+_NAMES = ("id", "neighbor")
+
+
+def _numbered(rows: pl.LazyFrame, by: list[str], table: pl.DataFrame) -> pl.LazyFrame:
+    return _looked_up(rows, by, table.lazy().select(*by, "number"))
+
+
 def _split(
-    group_of: Integers, groups: Sequence[_Group], cells: int
-) -> Iterator[tuple[slice | Integers, _Group]]:
+    own: Integers, groups: Sequence[_Group], cells: int
+) -> Iterator[tuple[slice | Integers, int]]:
     """Give the rows of a batch group by group, for so many distances to centres at a time."""
+    steps = [max(1, cells // len(group.centres)) for group in groups]
     if len(groups) == 1:
-        step = max(1, cells // len(groups[0].centres))
-        yield from ((slice(i, i + step), groups[0]) for i in range(0, len(group_of), step))
+        yield from ((slice(i, i + steps[0]), 0) for i in range(0, len(own), steps[0]))
         return
+    group_of = np.searchsorted([group.start for group in groups], own, side="right") - 1
     order = np.argsort(group_of, kind="stable")
     ends = np.append(np.flatnonzero(np.diff(group_of[order], prepend=-1)), len(order))
     for start, end in pairwise(ends.tolist()):
-        group = groups[group_of[order[start]]]
-        step = max(1, cells // len(group.centres))
-        yield from ((order[i : min(i + step, end)], group) for i in range(start, end, step))
+        place = int(group_of[order[start]])
+        step = steps[place]
+        yield from ((order[i : min(i + step, end)], place) for i in range(start, end, step))
 
 
-def _means(x: Floats, own: Integers, group: _Group, distance: _Distance, method: str) -> _Means:
+def _measure(group: _Group, distance: _Distance, method: str, *, named: bool) -> _Measure:
+    """Give the function of points and the numbers of their clusters that measures them."""
+    clusters = group.clusters
     if method == "simplified":
-        return _simplified(x, own, group.clusters.sizes, group.centres, distance)
+        return lambda x, own: _simplified(x, own, clusters.sizes, group.centres, distance)
     if distance.name in ("sqeuclidean", "cosine"):
-        return _from_squares(x, own, group.clusters, distance)
-    bounds = _Bounds(group.clusters, group.spread, distance)
-    found = _candidates(x, own, group.clusters.sizes, bounds, narrow=True)
-    return found.bounds()
+        return partial(_Squares(clusters, distance).means, named=named)
+    bounds = _Bounds(clusters, group.spread, distance)
+    return lambda x, own: _candidates(x, own, clusters.sizes, bounds, narrow=True).bounds()
 
 
 def _groups(points: _Points, method: str) -> tuple[pl.DataFrame, list[_Group]]:
@@ -368,9 +391,6 @@ def _group(points: _Points, part: pl.DataFrame) -> _Group:
 
 def _spread_out(points: _Points, table: pl.DataFrame, groups: list[_Group]) -> list[_Group]:
     """Add the second moments of the squared distances, in one more pass over the points."""
-    x = points.parts("x")
-    numbers = table.lazy().select(*points.by, "number")
-    rows = _looked_up(points.kept.select(*points.by, *x), points.by, numbers)
     sums = _SpreadSums(groups, points.dims)
 
     def added(batch: pl.DataFrame) -> pl.DataFrame:
@@ -378,7 +398,8 @@ def _spread_out(points: _Points, table: pl.DataFrame, groups: list[_Group]) -> l
             sums.add(points.matrix(batch, "x"), batch["number"].to_numpy())
         return batch.select("number").clear()
 
-    rows.map_batches(
+    rows = points.kept.select(*points.by, *points.parts("x"))
+    _numbered(rows, points.by, table).map_batches(
         added,
         predicate_pushdown=False,
         projection_pushdown=False,
@@ -479,7 +500,7 @@ def _score_terms(options: _Options) -> Terms:
 def _of_clusters(points: _Points, options: _Options) -> pl.LazyFrame:
     """One row a cluster: the means of what was found for its points."""
     lower, upper = pl.col("lower"), pl.col("upper")
-    rows = _silhouettes(points, options).with_columns(silhouette=(lower + upper) / 2)
+    rows = _silhouettes(points, options, named=False).with_columns(silhouette=(lower + upper) / 2)
     return rows.group_by(points.by).agg(
         pl.col("a", "b", "silhouette", "lower", "upper").mean(),
         rows=pl.len().cast(pl.Int64),
@@ -592,7 +613,7 @@ def silhouette_samples(
         columns,
         options,
     )
-    rows = _silhouettes(points, options)
+    rows = _silhouettes(points, options, named=True)
     if id is not None:
         rows = _checked_ids(points, rows)
     rows = rows.select(*points.keys, *columns[:-1], pl.col("lower").alias("silhouette"))

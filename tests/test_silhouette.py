@@ -214,6 +214,11 @@ def test_zero_vectors(engine: Engine) -> None:
     got = call(engine, SAMPLES, rows, distance="cosine")
     assert_points(got, wanted.samples(), tolerance=1e-12)
     assert the(got[0], "a", "b", "silhouette") == [1.0, 1.0, 0.0]
+    # Rounding must not tell which of the others is the neighbour: it is the lowest.
+    x = np.random.default_rng(0).normal(size=(60, 4))
+    x[::6] = 0
+    got = call(engine, SAMPLES, frame(x.tolist(), [i % 7 for i in range(60)]), distance="cosine")
+    assert [row["neighbor"] for row in got[::6]] == [int(row["cluster"] == 0) for row in got[::6]]
 
 
 def test_the_neighbor_is_the_lowest_of_equals(engine: Engine) -> None:
@@ -748,6 +753,19 @@ def test_cityblock_with_heavy_tails(tail: str, sign: float) -> None:
     frame = pl.DataFrame(sign * x, schema=["u", "v", "w"]).with_columns(cluster=pl.Series(cluster))
     found = ce.silhouette_samples(frame, ["u", "v", "w"], "cluster", distance="cityblock")
     expected = silhouettes_by_definition(sign * x, cluster)
+    np.testing.assert_allclose(found["silhouette"].to_numpy(), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("distance", ["sqeuclidean", "cosine"])
+@pytest.mark.parametrize(("dims", "k"), [(3, 500), (40, 500), (500, 20), (2000, 150)])
+def test_squares_with_many_clusters_or_coordinates(distance: str, dims: int, k: int) -> None:
+    """Products of matrices are taken in pieces."""
+    random = np.random.default_rng(dims)
+    x = random.normal(size=(k, dims))[np.arange(1200) % k] + random.normal(size=(1200, dims))
+    vector = pl.Series(x, dtype=pl.Array(pl.Float64, dims))
+    frame = pl.DataFrame({"vector": vector, "cluster": np.arange(1200) % k})
+    found = ce.silhouette_samples(frame, "vector", "cluster", distance=distance)
+    expected = sklearn_samples(x, np.arange(1200) % k, metric=distance)
     np.testing.assert_allclose(found["silhouette"].to_numpy(), expected, atol=1e-9)
 
 
