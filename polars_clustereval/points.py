@@ -384,13 +384,22 @@ class _Points:
             d=pl.when(kept).then(self.between("x", "c")),
             to_middle=pl.when(kept).then(self.between("x", "g")),
         )
-        terms = {
-            "distances": d.sum(),
-            "squares": squares.sum(),
-            "radius": d.max(),
-            "to_middle": pl.col("to_middle").sum(),
-        }
-        return measured.group_by(self.by).agg(**_counts(squares), **terms).cache()
+        # A cluster is bad too where all its points are finite, and their sum is not.
+        whole = (~squares.sum().is_finite()).cast(pl.Int64)
+        return (
+            measured.group_by(self.by)
+            .agg(
+                n=kept.cast(pl.Int64).sum(),
+                n_dropped=(~pl.col("complete")).cast(pl.Int64).sum(),
+                n_noise=pl.col("noisy").cast(pl.Int64).sum(),
+                bad=(kept & ~squares.is_finite().fill_null(False)).cast(pl.Int64).sum() + whole,
+                distances=d.sum(),
+                squares=squares.sum(),
+                radius=d.max(),
+                to_middle=pl.col("to_middle").sum(),
+            )
+            .cache()
+        )
 
     def parts(self, prefix: str) -> list[str]:
         """Give the columns that hold a vector: one of arrays, or one a coordinate."""
@@ -450,20 +459,27 @@ class _Points:
 
         The spreads have none, but the number of zero vectors.
         """
-        norm = pl.col("norm")
-        terms = _counts(norm * norm)
-        terms["zeros"] = (pl.col("kept") & (norm == 0)).cast(pl.Int64).sum()
+        norm, size, kept = pl.col("norm"), pl.col("size"), pl.col("kept")
+        terms: Terms = {"size": pl.len().cast(pl.Int64), "total": (norm * norm).sum()}
+        terms |= {"known": norm.count(), "zeros": (norm == 0).sum().cast(pl.Int64)}
         moments = {} if self.long else self._moments()
-        # Rows that count and others apart, so that one pass tells of the centres too.
-        rows = self.rows.with_columns(norm=pl.when("kept").then(self.norm("x")))
-        groups = rows.group_by(*self.by, "kept").agg(**terms, **moments).cache()
+        # Rows of each kind apart, so that one pass tells of the centres too.
+        rows = self.rows.with_columns(norm=self.norm("x"))
+        groups = rows.group_by(*self.by, "kept", "complete", "noisy").agg(**terms | moments).cache()
+        finite = (pl.col("known") == size) & pl.col("total").is_finite()
         names = ("distances", "squares", "radius", "to_middle")
-        nothing = [pl.lit(None, pl.Float64).alias(name) for name in names]
-        spreads = groups.group_by(self.by).agg(pl.col(*terms).sum()).with_columns(nothing)
+        spreads = groups.group_by(self.by).agg(
+            n=size.filter(kept).sum(),
+            n_dropped=size.filter(~pl.col("complete")).sum(),
+            n_noise=size.filter("noisy").sum(),
+            bad=(kept & ~finite).sum().cast(pl.Int64),
+            zeros=pl.col("zeros").filter(kept).sum(),
+            **{name: pl.lit(None, pl.Float64) for name in names},
+        )
         points = replace(self)
         vars(points).update(spreads=spreads.cache())
         if moments:
-            centers = groups.filter("kept").select(*self.by, *moments)
+            centers = groups.filter(kept).select(*self.by, *moments)
             vars(points).update(centers=self._directed(centers, "m", "c").cache())
         return points
 
@@ -499,21 +515,6 @@ class _Points:
         rows = self.checked(lazy)
         rows = rows.sort(names, nulls_last=True) if names else rows
         return _result(frame, rows.drop("single", strict=False), self.keys)
-
-
-def _counts(finite: pl.Expr) -> Terms:
-    """Give the numbers of rows by kind; kept ones are bad where `finite` is not.
-
-    So is the cluster as a whole where their sum is not.
-    """
-    kept = pl.col("kept")
-    whole = (~finite.sum().is_finite()).cast(pl.Int64)
-    return {
-        "n": kept.cast(pl.Int64).sum(),
-        "n_dropped": (~pl.col("complete")).cast(pl.Int64).sum(),
-        "n_noise": pl.col("noisy").cast(pl.Int64).sum(),
-        "bad": (kept & ~finite.is_finite().fill_null(False)).cast(pl.Int64).sum() + whole,
-    }
 
 
 def _guarded(
