@@ -111,14 +111,6 @@ def _information(row: Row) -> Terms:
     }
 
 
-def _explained(row: Row) -> Terms:
-    mi = row("mi")
-    return {
-        "homogeneity": _ratio_or(mi, mi + row("hl"), 1.0),
-        "completeness": _ratio_or(mi, mi + row("hc"), 1.0),
-    }
-
-
 # ----------------------------------------------------------------------------------------------
 # Formulas
 # ----------------------------------------------------------------------------------------------
@@ -130,9 +122,10 @@ def _ratio_or(part: pl.Expr, whole: pl.Expr, otherwise: float) -> pl.Expr:
 
 
 def _v_measure_score(row: Row, beta: float) -> pl.Expr:
-    """Give scikit-learn's 0 where both parts are 0; beta = 0 leaves 0 / 0 elsewhere."""
-    h, c = row("homogeneity"), row("completeness")
-    return pl.when(h + c == 0).then(0.0).otherwise(_ratio((1 + beta) * h * c, beta * h + c))
+    """Multiply (1 + beta) h c / (beta h + c) out: 0 where both are 0, as in scikit-learn."""
+    mi, hl, hc = row("mi"), row("hl"), row("hc")
+    score = _ratio((1 + beta) * mi, mi + hl + beta * (mi + hc))
+    return pl.when(hl + hc == 0).then(1.0).otherwise(score)
 
 
 def _normalized_mutual_info_score(row: Row, average_method: str) -> pl.Expr:
@@ -203,8 +196,8 @@ def _information_scores(
         "mutual_info_score": mi,
         "normalized_mutual_info_score": _normalized_mutual_info_score(row, average_method),
         **(_adjusted_scores(row, average_method) if adjusted else {}),
-        "homogeneity_score": row("homogeneity"),
-        "completeness_score": row("completeness"),
+        "homogeneity_score": _ratio_or(mi, mi + hl, 1.0),
+        "completeness_score": _ratio_or(mi, mi + hc, 1.0),
         "v_measure_score": _v_measure_score(row, beta),
         "variation_of_information": hl + hc,
         "normalized_variation_of_information": _ratio_or(hl + hc, mi + hl + hc, 0.0),
@@ -497,7 +490,7 @@ def _information_score(
     beta: float = 1.0,
 ) -> pl.Expr:
     cells = _listed(label, cluster).staged(_cell_moments)
-    statistics = cells.summed(_cell_terms(_field)).staged(_information, _explained)
+    statistics = cells.summed(_cell_terms(_field)).staged(_information)
     return statistics.score(lambda row: _information_scores(row, average_method, beta), name)
 
 

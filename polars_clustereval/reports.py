@@ -151,7 +151,6 @@ def _statistics(table: _Table, *, adjusted: bool) -> pl.LazyFrame:
         _pair_counts,
         pair_counting._pair_shares,
         information._information,
-        information._explained,
         *([information._expected] if adjusted else []),
     ]
     return _staged(totals, *stages)

@@ -36,14 +36,13 @@ CREATE OR REPLACE MACRO clustereval._homogeneity_score(mi, hl, hc) AS
 CREATE OR REPLACE MACRO clustereval._completeness_score(mi, hl, hc) AS
   clustereval._ratio_or(mi, mi + hc, 1.0);
 
--- scikit-learn's 0 where homogeneity and completeness are 0; beta = 0 leaves 0 / 0 elsewhere.
-CREATE OR REPLACE MACRO clustereval._weighted_harmonic_mean(h, c, beta) AS
-  CASE WHEN h + c = 0 THEN 0.0 ELSE clustereval._ratio((1.0 + beta) * h * c, beta * h + c) END;
-
+-- (1 + beta) h c / (beta h + c) with homogeneity h and completeness c multiplied out: 0 where both are
+-- 0, as in scikit-learn.
 CREATE OR REPLACE MACRO clustereval._v_measure_score(mi, hl, hc, beta) AS
-  clustereval._weighted_harmonic_mean(
-    clustereval._homogeneity_score(mi, hl, hc), clustereval._completeness_score(mi, hl, hc), beta
-  );
+  CASE
+    WHEN hl + hc = 0 THEN 1.0
+    ELSE clustereval._ratio((1.0 + beta) * mi, mi + hl + beta * (mi + hc))
+  END;
 
 -- 'min' of two entropies mi + hl and mi + hc is mi + the lesser of hl and hc, and so on.
 CREATE OR REPLACE MACRO clustereval._normalized_mutual_info_score(mi, hl, hc, average_method) AS
@@ -299,9 +298,9 @@ CREATE OR REPLACE MACRO clustereval._expected(
   __ce_size_pairs AS NOT MATERIALIZED (
     SELECT
       __ce_r.__ce_partition,
-      __ce_r.__ce_total AS __ce_n_exact,
-      __ce_l.__ce_size AS __ce_a_exact,
-      __ce_c.__ce_size AS __ce_b_exact,
+      CAST(__ce_r.__ce_total AS DOUBLE) AS __ce_n,
+      CAST(__ce_l.__ce_size AS DOUBLE) AS __ce_a,
+      CAST(__ce_c.__ce_size AS DOUBLE) AS __ce_b,
       __ce_l.__ce_times * __ce_c.__ce_times AS __ce_times
     FROM query_table(__ce_row_counts) AS __ce_r
     JOIN __ce_sizes AS __ce_l ON __ce_l.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
@@ -310,15 +309,8 @@ CREATE OR REPLACE MACRO clustereval._expected(
   ),
   -- Partitions share most of their pairs of sizes: what a pair adds is worked out once for all.
   __ce_distinct AS (
-    SELECT
-      __ce_n_exact,
-      __ce_a_exact,
-      __ce_b_exact,
-      CAST(__ce_n_exact AS DOUBLE) AS __ce_n,
-      CAST(__ce_a_exact AS DOUBLE) AS __ce_a,
-      CAST(__ce_b_exact AS DOUBLE) AS __ce_b
+    SELECT DISTINCT __ce_n, __ce_a, __ce_b
     FROM __ce_size_pairs
-    GROUP BY __ce_n_exact, __ce_a_exact, __ce_b_exact
   ),
   __ce_centred AS (
     SELECT
@@ -335,7 +327,7 @@ CREATE OR REPLACE MACRO clustereval._expected(
       clustereval._overlap_stride(__ce_deviation) AS __ce_stride,
       clustereval._overlap_nodes(__ce_deviation, __ce_centre - __ce_least) AS __ce_below,
       clustereval._overlap_nodes(__ce_deviation, __ce_most - __ce_centre) AS __ce_above,
-      clustereval._overlap_offset(__ce_centre, __ce_n_exact, __ce_a_exact, __ce_b_exact) AS __ce_offset
+      clustereval._overlap_offset(__ce_centre, __ce_n, __ce_a, __ce_b) AS __ce_offset
     FROM __ce_centred
   ),
   __ce_numbers AS (SELECT * FROM clustereval._node_numbers()),
@@ -347,7 +339,7 @@ CREATE OR REPLACE MACRO clustereval._expected(
   -- From here on only what is needed: DuckDB takes its time with each column of each stage.
   __ce_nodes AS (
     SELECT
-      __ce_n_exact, __ce_a_exact, __ce_b_exact, __ce_n, __ce_a, __ce_b, __ce_stride,
+      __ce_n, __ce_a, __ce_b, __ce_stride,
       __ce_centre + __ce_stride * (__ce_node - __ce_below) AS __ce_x1,
       __ce_stride * (__ce_node - __ce_below) + __ce_offset AS __ce_d
     FROM __ce_planned
@@ -355,7 +347,7 @@ CREATE OR REPLACE MACRO clustereval._expected(
   ),
   __ce_tables AS (
     SELECT
-      __ce_n_exact, __ce_a_exact, __ce_b_exact, __ce_n, __ce_a, __ce_b, __ce_stride, __ce_x1, __ce_d,
+      __ce_n, __ce_a, __ce_b, __ce_stride, __ce_x1, __ce_d,
       __ce_a - __ce_x1 AS __ce_x2,
       __ce_b - __ce_x1 AS __ce_x3,
       __ce_n - __ce_a - __ce_b + __ce_x1 AS __ce_x4,
@@ -379,7 +371,7 @@ CREATE OR REPLACE MACRO clustereval._expected(
   ),
   __ce_deviances AS (
     SELECT
-      __ce_n_exact, __ce_a_exact, __ce_b_exact, __ce_n, __ce_a, __ce_b, __ce_stride,
+      __ce_n, __ce_a, __ce_b, __ce_stride,
       __ce_x1, __ce_x2, __ce_x3, __ce_x4, __ce_v1, __ce_va, __ce_vb,
       clustereval._deviance(__ce_x1, __ce_m1, __ce_d, __ce_v1) AS __ce_d1,
       clustereval._deviance(__ce_x2, __ce_m2, -__ce_d, __ce_v2) AS __ce_d2,
@@ -389,7 +381,7 @@ CREATE OR REPLACE MACRO clustereval._expected(
   ),
   __ce_weighted AS (
     SELECT
-      __ce_n_exact, __ce_a_exact, __ce_b_exact, __ce_n, __ce_a, __ce_b, __ce_stride,
+      __ce_n, __ce_a, __ce_b, __ce_stride,
       __ce_x1, __ce_v1, __ce_va, __ce_vb, __ce_d1,
       clustereval._overlap_weight(
         __ce_x1, __ce_x2, __ce_x3, __ce_x4, __ce_d1, __ce_d2, __ce_d3, __ce_d4
@@ -398,11 +390,11 @@ CREATE OR REPLACE MACRO clustereval._expected(
   ),
   __ce_summed AS (
     SELECT
-      __ce_n_exact,
-      __ce_a_exact,
-      __ce_b_exact,
+      __ce_n,
+      __ce_a,
+      __ce_b,
       MAX(__ce_stride) AS __ce_stride,
-      SUM(__ce_weight) * MAX(__ce_n) AS __ce_whole,
+      SUM(__ce_weight) * __ce_n AS __ce_whole,
       SUM(__ce_weight * __ce_d1) AS __ce_emi,
       SUM(__ce_weight * __ce_x1 * clustereval._log_ratio_at(__ce_b, __ce_x1, __ce_vb)) AS __ce_ehl,
       SUM(__ce_weight * __ce_x1 * clustereval._log_ratio_at(__ce_a, __ce_x1, __ce_va)) AS __ce_ehc
@@ -410,24 +402,24 @@ CREATE OR REPLACE MACRO clustereval._expected(
     -- Always so. The condition keeps DuckDB 2 from pulling all stages into one expression below the
     -- join, which takes twice as long; it is worked out twice, therefore one of the first stages.
     WHERE __ce_v1 > -2
-    GROUP BY __ce_n_exact, __ce_a_exact, __ce_b_exact
+    GROUP BY __ce_n, __ce_a, __ce_b
   ),
   -- A strided pair takes its conditional entropies from its mean.
   __ce_valued AS (
     SELECT
-      __ce_n_exact,
-      __ce_a_exact,
-      __ce_b_exact,
+      __ce_n,
+      __ce_a,
+      __ce_b,
       __ce_emi / __ce_whole AS __ce_emi,
       CASE
         WHEN __ce_stride > 1
-        THEN clustereval._mean_entropy(__ce_n_exact, __ce_a_exact, __ce_b_exact)
+        THEN clustereval._mean_entropy(__ce_n, __ce_a, __ce_b)
           - __ce_emi / __ce_whole
         ELSE __ce_ehl / __ce_whole
       END AS __ce_ehl,
       CASE
         WHEN __ce_stride > 1
-        THEN clustereval._mean_entropy(__ce_n_exact, __ce_b_exact, __ce_a_exact)
+        THEN clustereval._mean_entropy(__ce_n, __ce_b, __ce_a)
           - __ce_emi / __ce_whole
         ELSE __ce_ehc / __ce_whole
       END AS __ce_ehc
@@ -440,9 +432,9 @@ CREATE OR REPLACE MACRO clustereval._expected(
     clustereval._sum(__ce_p.__ce_times * __ce_v.__ce_ehc) AS __ce_ehc
   FROM __ce_size_pairs AS __ce_p
   JOIN __ce_valued AS __ce_v
-    ON __ce_v.__ce_n_exact = __ce_p.__ce_n_exact
-    AND __ce_v.__ce_a_exact = __ce_p.__ce_a_exact
-    AND __ce_v.__ce_b_exact = __ce_p.__ce_b_exact
+    ON __ce_v.__ce_n = __ce_p.__ce_n
+    AND __ce_v.__ce_a = __ce_p.__ce_a
+    AND __ce_v.__ce_b = __ce_p.__ce_b
   GROUP BY __ce_p.__ce_partition;
 
 ---------------------------------------------------------------------------------------------------

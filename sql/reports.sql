@@ -105,7 +105,9 @@ CREATE OR REPLACE MACRO clustereval._external_report(
       __ce_l.__ce_n_labels, __ce_l.__ce_in_labels, __ce_l.__ce_in_majority_labels,
       __ce_c.__ce_n_clusters, __ce_c.__ce_in_clusters, __ce_c.__ce_in_majority_clusters,
       __ce_x.__ce_in_cells, __ce_x.__ce_linked, __ce_x.__ce_deviance, __ce_x.__ce_covered,
-      __ce_x.__ce_hl, __ce_x.__ce_hc, __ce_x.__ce_precision, __ce_x.__ce_recall, __ce_x.__ce_exact,
+      __ce_x.__ce_hl, __ce_x.__ce_hc, __ce_x.__ce_exact,
+      clustereval._ratio(__ce_x.__ce_precision, __ce_r.__ce_total) AS __ce_precision,
+      clustereval._ratio(__ce_x.__ce_recall, __ce_r.__ce_total) AS __ce_recall,
       __ce_m.__ce_matched,
       __ce_e.__ce_emi, __ce_e.__ce_ehl, __ce_e.__ce_ehc
     FROM __ce_row_counts AS __ce_r
@@ -193,11 +195,9 @@ CREATE OR REPLACE MACRO clustereval._external_report(
     clustereval._split_join_distance(
       __ce_total, __ce_in_majority_labels, __ce_in_majority_clusters
     ) AS split_join_distance,
-    clustereval._ratio(__ce_precision, __ce_total) AS bcubed_precision,
-    clustereval._ratio(__ce_recall, __ce_total) AS bcubed_recall,
-    clustereval._f_score(
-      clustereval._ratio(__ce_precision, __ce_total), clustereval._ratio(__ce_recall, __ce_total), beta
-    ) AS bcubed_f_score,
+    __ce_precision AS bcubed_precision,
+    __ce_recall AS bcubed_recall,
+    clustereval._f_score(__ce_precision, __ce_recall, beta) AS bcubed_f_score,
     clustereval._ratio(__ce_exact, __ce_n_clusters) AS exact_match_precision,
     clustereval._ratio(__ce_exact, __ce_n_labels) AS exact_match_recall,
     clustereval._ratio(2 * __ce_exact, __ce_n_labels + __ce_n_clusters) AS exact_match_f_score
