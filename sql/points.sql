@@ -111,22 +111,22 @@ CREATE OR REPLACE MACRO clustereval._factors(weights, distance, p) AS
     END
   );
 
--- No vector where there is no weight for each coordinate; _checked_points tells why.
-CREATE OR REPLACE MACRO clustereval._scaled(x, weights, distance, p) AS
+-- No vector where there is no weight for each coordinate; _checked_points tells why. Factors are a column
+-- or a name: what a lambda works out, it works out for each coordinate.
+CREATE OR REPLACE MACRO clustereval._scaled(x, weights, factors) AS
   CASE
     WHEN weights IS NULL THEN x
     WHEN len(x) = len(weights)
-    THEN list_transform(
-      x, lambda __ce_x, __ce_i: __ce_x * clustereval._factors(weights, distance, p)[__ce_i]
-    )
+    THEN list_transform(x, lambda __ce_x, __ce_i: __ce_x * factors[__ce_i])
   END;
 
 CREATE OR REPLACE MACRO clustereval._unscaled(x, weights, distance, p) AS
   CASE
     WHEN weights IS NULL THEN x
     ELSE list_transform(
-      x, lambda __ce_x, __ce_i: __ce_x / clustereval._factors(weights, distance, p)[__ce_i]
-    )
+      [clustereval._factors(weights, distance, p)],
+      lambda __ce_factors: list_transform(x, lambda __ce_x, __ce_i: __ce_x / __ce_factors[__ce_i])
+    )[1]
   END;
 
 -- A copy of a vector with NaN for NULL. DuckDB's functions of two lists refuse a NULL even where it is in
@@ -209,6 +209,7 @@ CREATE OR REPLACE MACRO clustereval._points(
       partition_by AS __ce_partition,
       cluster AS __ce_cluster,
       TRY_CAST(vector AS DOUBLE[]) AS __ce_vector,
+      clustereval._factors(weights, distance, p) AS __ce_factors,
       clustereval._is_noise(cluster, noise) AS __ce_noisy,
       row_number() OVER () AS __ce_row,
       id AS __ce_id,
@@ -218,7 +219,7 @@ CREATE OR REPLACE MACRO clustereval._points(
     FROM query_table(tbl)
     UNION ALL
     SELECT
-      NULL, any_value(cluster), NULL, FALSE, 0, NULL, FALSE, TRUE,
+      NULL, any_value(cluster), NULL, NULL, FALSE, 0, NULL, FALSE, TRUE,
       clustereval._is_absent(partition_by)
     FROM query_table(tbl)
     WHERE FALSE
@@ -246,8 +247,15 @@ CREATE OR REPLACE MACRO clustereval._points(
         ELSE __ce_cluster IS NOT NULL
           AND coalesce(list_count(__ce_vector) > 0 OR len(__ce_vector) = 0, FALSE)
       END AS __ce_complete,
-      clustereval._scaled(__ce_vector, weights, distance, p) AS __ce_scaled
+      clustereval._scaled(__ce_vector, weights, __ce_factors) AS __ce_scaled
     FROM __ce_read
+  ),
+  -- A stage of its own, as with the factors.
+  __ce_measured AS NOT MATERIALIZED (
+    SELECT
+      *,
+      CASE WHEN lower(distance) = 'cosine' THEN clustereval._norm(__ce_scaled) END AS __ce_length
+    FROM __ce_known
   )
   SELECT
     __ce_partition,
@@ -255,7 +263,7 @@ CREATE OR REPLACE MACRO clustereval._points(
     CASE WHEN __ce_noisy AND noise_as = 'singletons' THEN __ce_row ELSE 0 END AS __ce_single,
     CASE
       WHEN lower(distance) = 'cosine'
-      THEN clustereval._unit(__ce_scaled, clustereval._norm(__ce_scaled))
+      THEN clustereval._unit(__ce_scaled, __ce_length)
       ELSE __ce_scaled
     END AS __ce_point,
     __ce_vector,
@@ -266,7 +274,7 @@ CREATE OR REPLACE MACRO clustereval._points(
     NOT __ce_complete AND NOT __ce_extra AS __ce_dropped,
     __ce_complete AND __ce_noisy AS __ce_noisy,
     __ce_only
-  FROM __ce_known;
+  FROM __ce_measured;
 
 -- Lists of 16 aggregates, of the coordinates after the given one. One row for 16 coordinates in place of
 -- one for each halves the time that the centres take. `rest` is x where it has more than 8 of them: to
@@ -364,7 +372,13 @@ CREATE OR REPLACE MACRO clustereval._coordinates(__ce_points, center) AS TABLE
 
 -- Centres are directions for cosine.
 CREATE OR REPLACE MACRO clustereval._directed(x, distance) AS
-  CASE WHEN lower(distance) = 'cosine' THEN clustereval._unit(x, clustereval._norm(x)) ELSE x END;
+  CASE
+    WHEN lower(distance) = 'cosine'
+    THEN list_transform(
+      [clustereval._norm(x)], lambda __ce_length: clustereval._unit(x, __ce_length)
+    )[1]
+    ELSE x
+  END;
 
 -- One row a cluster: its rows and its centre.
 CREATE OR REPLACE MACRO clustereval._centers(__ce_coordinates, distance) AS TABLE
