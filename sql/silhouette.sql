@@ -70,8 +70,14 @@ CREATE OR REPLACE MACRO clustereval._silhouette_path(distance, p, method, tolera
     ELSE '__ce_by_pairs'
   END);
 
-CREATE OR REPLACE MACRO clustereval._queries_path(method) AS
-  concat('SELECT * FROM ', CASE WHEN method = 'sample' THEN '__ce_drawn' ELSE '__ce_rows' END);
+-- What needs each point but once takes it as it streams by.
+CREATE OR REPLACE MACRO clustereval._queries_path(distance, p, method) AS
+  concat('SELECT * FROM ', CASE
+    WHEN method = 'sample' THEN '__ce_drawn'
+    WHEN method = 'simplified' THEN '__ce_streamed'
+    WHEN clustereval._plain_distance(distance, p) IN ('sqeuclidean', 'cosine') THEN '__ce_streamed'
+    ELSE '__ce_rows'
+  END);
 
 CREATE OR REPLACE MACRO clustereval._bounds_path(distance, p) AS
   concat('SELECT * FROM ', CASE
@@ -98,7 +104,9 @@ CREATE OR REPLACE MACRO clustereval._sums_path(distance, p) AS
 -- One row a cluster that has points: its number, its size, its mean, and how far its points lie from
 -- it. A coordinate that does not vary has its very value as mean, or rounding would part equal points.
 -- __ce_spread is the mean squared distance to the mean, __ce_slip what rounding may have moved that by,
--- __ce_origin a point of the partition from which its coordinates are small.
+-- __ce_origin a point of the partition from which its coordinates are small. __ce_listed where there is
+-- one partition, of few clusters: lists of their distances to 2,048 points, which DuckDB takes at a time,
+-- have 16 MB.
 CREATE OR REPLACE MACRO clustereval._silhouette_clusters(
   __ce_points, __ce_coordinates, __ce_spreads, distance
 ) AS TABLE
@@ -156,6 +164,8 @@ CREATE OR REPLACE MACRO clustereval._silhouette_clusters(
     first_value(__ce_mean) OVER (PARTITION BY __ce_partition ORDER BY __ce_number) AS __ce_origin,
     COUNT(*) OVER () + 1 AS __ce_most,
     COUNT(*) OVER (PARTITION BY __ce_partition) AS __ce_k,
+    COUNT(*) OVER (PARTITION BY __ce_partition) = COUNT(*) OVER () AND COUNT(*) OVER () <= 1024
+      AS __ce_listed,
     CAST(SUM(__ce_n) OVER (PARTITION BY __ce_partition) AS BIGINT) AS __ce_total
   FROM __ce_numbered;
 
@@ -163,6 +173,7 @@ CREATE OR REPLACE MACRO clustereval._silhouette_clusters(
 CREATE OR REPLACE MACRO clustereval._silhouette_rows(__ce_points, __ce_clusters, __ce_checked) AS TABLE
   SELECT
     __ce_c.__ce_number, __ce_c.__ce_lead,
+    __ce_c.__ce_listed AS __ce_by_list,
     __ce_x.__ce_row, __ce_x.__ce_point, __ce_x.__ce_id, __ce_x.__ce_unnamed
   FROM query_table(__ce_points) AS __ce_x
   JOIN query_table(__ce_clusters) AS __ce_c
@@ -248,17 +259,6 @@ CREATE OR REPLACE MACRO clustereval._drawn(
 CREATE OR REPLACE MACRO clustereval._is_zero(x) AS
   CASE WHEN x[1] <> 0 THEN FALSE ELSE list_inner_product(x, x) = 0 END;
 
--- The square of a distance: DuckDB works it out once, and pow takes longer than the distance.
-CREATE OR REPLACE MACRO clustereval._square_apart(x, y) AS list_distance(x, y) * list_distance(x, y);
-
--- Mean of the squared distances of x to the points of a cluster, from the one to their mean; of unit
--- vectors half of it is 1 - cos, where zero vectors (distance 1) count one half too little.
-CREATE OR REPLACE MACRO clustereval._moment(x, mean, spread, zeros, n, distance) AS
-  CASE
-    WHEN distance = 'sqeuclidean' THEN clustereval._square_apart(x, mean) + spread
-    ELSE (clustereval._square_apart(x, mean) + spread + zeros / n) / 2
-  END;
-
 -- Mean over the other points of the own cluster from that over all: the point itself adds nothing.
 CREATE OR REPLACE MACRO clustereval._others_factor(n) AS CASE WHEN n = 1 THEN 0.0 ELSE n / (n - 1) END;
 CREATE OR REPLACE MACRO clustereval._without_itself(mean_distance, n) AS
@@ -303,35 +303,131 @@ CREATE OR REPLACE MACRO clustereval._nearest(__ce_means) AS TABLE
     __ce_neighbor['number'] AS __ce_neighbor
   FROM __ce_found;
 
+-- Mean squared distances of each query: to its own cluster (a) and to the nearest other (b), each the
+-- square to the mean of the cluster and the spread around it. One partition of few clusters has them in
+-- a list a query, and streams; others have a row for each query and cluster, to be grouped.
+CREATE OR REPLACE MACRO clustereval._nearest_squares(__ce_queries, __ce_clusters) AS TABLE
+  WITH __ce_lists AS (
+    -- With the root of the spread as one coordinate more, and 0 for the query, it is one distance.
+    SELECT list(list_append(__ce_mean, sqrt(__ce_spread)) ORDER BY __ce_number) AS __ce_means
+    FROM query_table(__ce_clusters)
+    WHERE __ce_listed
+    HAVING COUNT(*) > 0
+  ),
+  __ce_long_queries AS NOT MATERIALIZED (
+    SELECT __ce_row, __ce_number, __ce_zero, list_append(__ce_point, 0.0) AS __ce_point
+    FROM query_table(__ce_queries)
+    WHERE __ce_by_list
+  ),
+  __ce_rooted AS NOT MATERIALIZED (
+    SELECT
+      __ce_q.__ce_row, __ce_q.__ce_number, __ce_q.__ce_zero,
+      list_transform(
+        __ce_l.__ce_means, lambda __ce_mean: list_distance(__ce_q.__ce_point, __ce_mean)
+      ) AS __ce_roots
+    FROM __ce_long_queries AS __ce_q
+    CROSS JOIN __ce_lists AS __ce_l
+  ),
+  __ce_parted AS NOT MATERIALIZED (
+    SELECT
+      __ce_row, __ce_number, __ce_zero,
+      __ce_roots[__ce_number] AS __ce_a,
+      __ce_roots[:__ce_number - 1] AS __ce_before,
+      __ce_roots[__ce_number + 1:] AS __ce_after
+    FROM __ce_rooted
+  ),
+  __ce_held AS MATERIALIZED (SELECT * FROM query_table(__ce_queries) WHERE NOT __ce_by_list),
+  __ce_paired AS NOT MATERIALIZED (
+    SELECT
+      __ce_row, __ce_number, __ce_zero, __ce_target,
+      -- worked out once; pow takes longer than the distance
+      list_distance(__ce_point, __ce_mean) * list_distance(__ce_point, __ce_mean) + __ce_spread
+        AS __ce_square
+    FROM clustereval._with_clusters(__ce_held, __ce_clusters)
+  ),
+  __ce_grouped AS (
+    SELECT
+      __ce_row,
+      any_value(__ce_number) AS __ce_number,
+      any_value(__ce_zero) AS __ce_zero,
+      -- filters, not CASE, in which the distance would be worked out again
+      MAX(__ce_square) FILTER (WHERE __ce_target = __ce_number) AS __ce_a,
+      MIN(__ce_square) FILTER (WHERE __ce_target <> __ce_number) AS __ce_b,
+      -- of equals the lowest; much slower than the least distance alone, which is all a score needs
+      MIN({'square': __ce_square, 'number': __ce_target})
+        FILTER (WHERE __ce_target <> __ce_number) AS __ce_nearest
+    FROM __ce_paired
+    GROUP BY __ce_row
+  )
+  SELECT
+    __ce_row, __ce_number, __ce_zero,
+    __ce_a * __ce_a AS __ce_a,
+    LEAST(list_min(__ce_before), list_min(__ce_after))
+      * LEAST(list_min(__ce_before), list_min(__ce_after)) AS __ce_b,
+    CASE
+      WHEN list_min(__ce_before) <= COALESCE(list_min(__ce_after), list_min(__ce_before))
+      THEN list_position(__ce_before, list_min(__ce_before))
+      ELSE __ce_number + list_position(__ce_after, list_min(__ce_after))
+    END AS __ce_neighbor
+  FROM __ce_parted
+  UNION ALL
+  SELECT __ce_row, __ce_number, __ce_zero, __ce_a, __ce_b, __ce_nearest['number']
+  FROM __ce_grouped;
+
+-- Half the squared distance of unit vectors is 1 - cos. Zero vectors have the distance 1 to all but
+-- themselves: half the square is half too little.
 CREATE OR REPLACE MACRO clustereval._moment_silhouettes(
   __ce_queries, __ce_clusters, plain_distance
 ) AS TABLE
   WITH __ce_known AS NOT MATERIALIZED (
     SELECT
-      __ce_row, __ce_number, __ce_lead, __ce_point,
+      __ce_row, __ce_number, __ce_lead, __ce_by_list, __ce_point,
       CASE
         WHEN plain_distance = 'cosine' THEN clustereval._is_zero(__ce_point) ELSE FALSE
       END AS __ce_zero
     FROM query_table(__ce_queries)
   ),
+  __ce_spread_clusters AS MATERIALIZED (
+    SELECT
+      __ce_number, __ce_lead, __ce_k, __ce_most, __ce_listed, __ce_mean,
+      CASE
+        WHEN plain_distance = 'cosine' THEN __ce_spread + __ce_zeros / __ce_n ELSE __ce_spread
+      END AS __ce_spread
+    FROM query_table(__ce_clusters)
+  ),
+  __ce_squares AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._nearest_squares(__ce_known, __ce_spread_clusters)
+  ),
   __ce_means AS NOT MATERIALIZED (
     SELECT
-      __ce_row, __ce_number, __ce_target,
-      GREATEST(
-        clustereval._moment(
-          __ce_point, __ce_mean, __ce_spread, __ce_zeros, __ce_n, plain_distance
-        ) * CASE
-          WHEN __ce_target = __ce_number THEN clustereval._others_factor(__ce_n) ELSE 1.0
-        END,
-        -- The distance of a zero vector to all others, where it has half of it so far. A CASE around
-        -- all would have the distances worked out twice.
-        CASE
-          WHEN __ce_zero AND NOT (__ce_target = __ce_number AND __ce_n = 1) THEN 1.0 ELSE 0.0
-        END
-      ) AS __ce_distance
-    FROM clustereval._with_clusters(__ce_known, __ce_clusters)
+      __ce_x.__ce_row, __ce_x.__ce_number,
+      CASE
+        WHEN __ce_x.__ce_zero AND __ce_c.__ce_n > 1 THEN 1.0
+        ELSE clustereval._without_itself(
+          __ce_x.__ce_a * CASE WHEN plain_distance = 'cosine' THEN 0.5 ELSE 1.0 END, __ce_c.__ce_n
+        )
+      END AS __ce_a,
+      CASE
+        WHEN __ce_x.__ce_zero AND __ce_c.__ce_k > 1 THEN 1.0
+        ELSE __ce_x.__ce_b * CASE WHEN plain_distance = 'cosine' THEN 0.5 ELSE 1.0 END
+      END AS __ce_b,
+      CASE
+        WHEN __ce_x.__ce_zero AND __ce_c.__ce_k > 1
+        THEN __ce_c.__ce_lead + CASE WHEN __ce_c.__ce_number = __ce_c.__ce_lead THEN 1 ELSE 0 END
+        ELSE __ce_x.__ce_neighbor
+      END AS __ce_neighbor
+    FROM __ce_squares AS __ce_x
+    JOIN query_table(__ce_clusters) AS __ce_c ON __ce_c.__ce_number = __ce_x.__ce_number
   )
-  SELECT * FROM clustereval._nearest(__ce_means);
+  SELECT
+    __ce_row, __ce_number,
+    TRUE AS __ce_exact,
+    __ce_a AS __ce_a_lower,
+    __ce_a AS __ce_a_upper,
+    __ce_b AS __ce_b_lower,
+    __ce_b AS __ce_b_upper,
+    __ce_neighbor
+  FROM __ce_means;
 
 CREATE OR REPLACE MACRO clustereval._center_silhouettes(
   __ce_queries, __ce_clusters, plain_distance, p
@@ -1292,12 +1388,16 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
       __ce_points, __ce_coordinates, __ce_spreads, distance
     )
   ),
-  __ce_rows AS MATERIALIZED (
+  __ce_streamed AS NOT MATERIALIZED (
     SELECT * FROM clustereval._silhouette_rows(__ce_points, __ce_clusters, __ce_checked)
+  ),
+  __ce_rows AS MATERIALIZED (SELECT * FROM __ce_streamed),
+  __ce_queries AS NOT MATERIALIZED (
+    SELECT * FROM query(clustereval._queries_path(distance, p, 'exact'))
   ),
   __ce_measured AS (
     SELECT * FROM clustereval._measured_silhouettes(
-      __ce_rows, __ce_rows, __ce_clusters, distance, p, 'exact', NULL
+      __ce_queries, __ce_rows, __ce_clusters, distance, p, 'exact', NULL
     )
   ),
   __ce_means AS (
@@ -1393,14 +1493,15 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
       __ce_points, __ce_coordinates, __ce_spreads, distance
     )
   ),
-  __ce_rows AS MATERIALIZED (
+  __ce_streamed AS NOT MATERIALIZED (
     SELECT * FROM clustereval._silhouette_rows(__ce_points, __ce_clusters, __ce_checked)
   ),
+  __ce_rows AS MATERIALIZED (SELECT * FROM __ce_streamed),
   __ce_checked_ids AS (SELECT * FROM clustereval._checked_ids(__ce_rows)),
   __ce_drawn AS MATERIALIZED (
     SELECT * FROM clustereval._drawn(__ce_rows, __ce_checked_ids, sample_size, random_state)
   ),
-  __ce_queries AS NOT MATERIALIZED (SELECT * FROM query(clustereval._queries_path(method))),
+  __ce_queries AS NOT MATERIALIZED (SELECT * FROM query(clustereval._queries_path(distance, p, method))),
   __ce_measured AS (
     SELECT * FROM clustereval._measured_silhouettes(
       __ce_queries, __ce_rows, __ce_clusters, distance, p, method, tolerance

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from point_engines import assert_points, call, one
 from point_oracle import DISTANCES, Measure
+from scipy.spatial.distance import cdist
 from silhouette_oracle import SCORES, Silhouettes
 from sklearn.datasets import load_digits, load_iris
 from sklearn.metrics import silhouette_samples as sklearn_samples
@@ -757,16 +758,23 @@ def test_cityblock_with_heavy_tails(tail: str, sign: float) -> None:
 
 
 @pytest.mark.parametrize("distance", ["sqeuclidean", "cosine"])
-@pytest.mark.parametrize(("dims", "k"), [(3, 500), (40, 500), (500, 20), (2000, 150)])
-def test_squares_with_many_clusters_or_coordinates(distance: str, dims: int, k: int) -> None:
-    """Products of matrices are taken in pieces."""
+@pytest.mark.parametrize(("dims", "k"), [(3, 1100), (40, 500), (500, 20), (2000, 150)])
+def test_squares_with_many_clusters_or_coordinates(
+    engine: Engine, distance: str, dims: int, k: int
+) -> None:
+    """Products of matrices are taken in pieces, and SQL's lists of distances have an end."""
     random = np.random.default_rng(dims)
-    x = random.normal(size=(k, dims))[np.arange(1200) % k] + random.normal(size=(1200, dims))
+    n = 2 * k + 300
+    cluster = np.arange(n) % k
+    x = random.normal(size=(k, dims))[cluster] + random.normal(size=(n, dims))
     vector = pl.Series(x, dtype=pl.Array(pl.Float64, dims))
-    frame = pl.DataFrame({"vector": vector, "cluster": np.arange(1200) % k})
-    found = ce.silhouette_samples(frame, "vector", "cluster", distance=distance)
-    expected = sklearn_samples(x, np.arange(1200) % k, metric=distance)
-    np.testing.assert_allclose(found["silhouette"].to_numpy(), expected, atol=1e-9)
+    rows = pl.DataFrame({"vector": vector, "cluster": cluster})
+    found = call(engine, SAMPLES, rows, distance=distance)
+    expected = sklearn_samples(x, cluster, metric=distance)
+    np.testing.assert_allclose([row["silhouette"] for row in found], expected, atol=1e-9)
+    means = np.stack([cdist(x[:20], x[cluster == y], distance).mean(axis=1) for y in range(k)])
+    means[cluster[:20], np.arange(20)] = np.inf
+    assert [row["neighbor"] for row in found[:20]] == means.argmin(axis=0).tolist()
 
 
 def test_cityblock_of_many_coordinates_that_nearly_tie() -> None:
