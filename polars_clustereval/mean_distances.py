@@ -178,9 +178,9 @@ class _Squares:
         # What loses its digits is worked out again, from the differences of the coordinates.
         limit = CANCELLED * (square + self._constants.max())
         near = np.flatnonzero(a < limit)
-        a[near] = self._own(x[near], own[near])
+        a[near] = self._to_own(x[near], own[near])
         near = np.flatnonzero(b < limit)
-        b[near], neighbor[near] = self._nearest(x[near], own[near])
+        b[near], neighbor[near] = self._to_nearest(x[near], own[near])
         sizes = self._clusters.sizes[own]
         if self._of_units:
             a *= 0.5
@@ -196,12 +196,12 @@ class _Squares:
         some = self._of_units and self._clusters.zeros.any()
         return np.flatnonzero(~x.any(axis=1)) if some else np.arange(0)
 
-    def _own(self, x: Floats, own: Integers) -> Floats:
+    def _to_own(self, x: Floats, own: Integers) -> Floats:
         off = x - self._clusters.centres[own]
         squares = np.einsum("ij,ij->i", off, off)
         return np.where(squares < self._nothing[own], 0.0, squares) + self._variances[own]
 
-    def _nearest(self, x: Floats, own: Integers) -> tuple[Floats, Integers]:
+    def _to_nearest(self, x: Floats, own: Integers) -> tuple[Floats, Integers]:
         squares = np.zeros((len(x), len(self._constants)))
         for i in range(x.shape[1]):
             squares += (x[:, i, None] - self._clusters.centres[:, i]) ** 2
