@@ -336,6 +336,8 @@ CREATE OR REPLACE MACRO clustereval._nearest_squares(__ce_queries, __ce_clusters
       __ce_roots[__ce_number + 1:] AS __ce_after
     FROM __ce_rooted
   ),
+  -- _with_clusters reads it twice, so that it is held: what is read once DuckDB streams on, here in the
+  -- one thread of the row numbers.
   __ce_held AS MATERIALIZED (SELECT * FROM query_table(__ce_queries) WHERE NOT __ce_by_list),
   __ce_paired AS NOT MATERIALIZED (
     SELECT
