@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import engines
 import pytest
 from hypothesis import settings
+
+from tests.support import engines
 
 # A first call on a cold engine takes long, hence no deadline; --hypothesis-profile=thorough looks
 # further than there is time for on every run.

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 import duckdb
 import polars as pl
 import pytest
-from compare import assert_rows
-from engines import quoted
 
 from polars_clustereval import pairs
 from polars_clustereval.cli import main, progress
 from polars_clustereval.cli.arguments import OPTIONS
 from polars_clustereval.cli.commands import REPORTS
+from tests.support.compare import assert_rows
+from tests.support.engines import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

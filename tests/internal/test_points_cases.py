@@ -5,12 +5,20 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import point_oracle as oracle
 import polars as pl
 import pytest
-from point_engines import FUNCTIONS, assert_points, call, one
-from point_oracle import COUNTS, INDICES, NEIGHBOR_INDICES, OF_TOTAL, Measure, Partition
 from sklearn.metrics import calinski_harabasz_score, davies_bouldin_score
+
+from tests.support import point_oracle as oracle
+from tests.support.point_engines import FUNCTIONS, assert_points, call, one
+from tests.support.point_oracle import (
+    COUNTS,
+    INDICES,
+    NEIGHBOR_INDICES,
+    OF_TOTAL,
+    Measure,
+    Partition,
+)
 
 if TYPE_CHECKING:
     from engines import Engine, Row

@@ -7,9 +7,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from cases import PAIR_COUNTS, Expectation, expectations, labelings
-from engines import Engine, report
-from oracle import COUNTS, METRICS
+
+from tests.support.cases import PAIR_COUNTS, Expectation, expectations, labelings
+from tests.support.engines import Engine, report
+from tests.support.oracle import COUNTS, METRICS
 
 LABELINGS = labelings()
 EXPECTATIONS = expectations()

@@ -10,9 +10,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 import duckdb
-from oracle import METRICS
 
 import polars_clustereval as ce
+from tests.support.oracle import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,18 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
-import dunn_oracle as oracle
 import numpy as np
-import point_oracle
 import polars as pl
 import pytest
-from dunn_oracle import COUNTS, GDI
 from hypothesis import given
 from hypothesis import strategies as st
-from point_engines import assert_points, call, one
-from point_oracle import DISTANCES, Measure, Partition
-from test_points_errors import FAULTS, fails, vectors
-from test_points_properties import (
+
+import polars_clustereval as ce
+from polars_clustereval import dunn
+from tests.internal.test_points_errors import FAULTS, fails, vectors
+from tests.internal.test_points_properties import (
     FEW,
     FLOATS,
     NOISE,
@@ -31,9 +29,11 @@ from test_points_properties import (
     measures,
     points,
 )
-
-import polars_clustereval as ce
-from polars_clustereval import dunn
+from tests.support import dunn_oracle as oracle
+from tests.support import point_oracle
+from tests.support.dunn_oracle import COUNTS, GDI
+from tests.support.point_engines import assert_points, call, one
+from tests.support.point_oracle import DISTANCES, Measure, Partition
 
 if TYPE_CHECKING:
     from engines import Engine, Row
@@ -202,7 +202,7 @@ def test_diameters_of_the_twelve(engine: Engine) -> None:
 
 # Published -----------------------------------------------------------------------------------
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 FLOWER = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
 # Reyes-Figueroa's notes on iris: Dunn's own index and the centroid form.
 OF_IRIS = {"kmeans": (0.098807, 0.671170), "agglomerative": (0.112795, 0.646326)}

@@ -8,10 +8,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-from brute import partitions
-from compare import assert_metrics
-from engines import Engine, report
-from oracle import AVERAGES, COUNTS, METRICS, exact
+
+from tests.support.brute import partitions
+from tests.support.compare import assert_metrics
+from tests.support.engines import Engine, report
+from tests.support.oracle import AVERAGES, COUNTS, METRICS, exact
 
 NOTHING = dict.fromkeys(COUNTS, 0) | dict.fromkeys(METRICS)
 

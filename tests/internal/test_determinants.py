@@ -7,11 +7,11 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
-from engines import make
-from point_engines import call
 
 import polars_clustereval as ce
 from polars_clustereval.determinants import _determinants
+from tests.support.engines import make
+from tests.support.point_engines import call
 
 NOTHING = (None,) * 5
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from oracle import METRICS, UNBOUNDED
+from tests.support.oracle import METRICS, UNBOUNDED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,7 +9,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from point_oracle import ratio
+
+from tests.support.point_oracle import ratio
 
 if TYPE_CHECKING:
     from point_oracle import Cluster, Measure, Partition, Row

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from brute import Pairs, brute, pair_counts, partitions
-from cases import expectations, labelings
-from oracle import AVERAGES, METRICS, Table, direct, exact, mp, number, series
-from others import SKLEARN
+
+from tests.support.brute import Pairs, brute, pair_counts, partitions
+from tests.support.cases import expectations, labelings
+from tests.support.oracle import AVERAGES, METRICS, Table, direct, exact, mp, number, series
+from tests.support.others import SKLEARN
 
 LABELINGS = labelings()
 EXPECTATIONS = expectations()

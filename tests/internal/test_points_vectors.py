@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import polars as pl
 import pytest
-from engines import fetched, literal, quoted
 from hypothesis import given
 from hypothesis import strategies as st
 
 import polars_clustereval as ce
+from tests.support.engines import fetched, literal, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

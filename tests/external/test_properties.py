@@ -6,15 +6,16 @@ import datetime as dt
 import math
 from typing import TYPE_CHECKING, Any
 
-import engines
 import polars as pl
 import pytest
-from compare import assert_metrics, assert_rows, assert_same
-from engines import Engine, report
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import COUNTS, METRICS, UNBOUNDED, exact
-from others import SKLEARN
+
+from tests.support import engines
+from tests.support.compare import assert_metrics, assert_rows, assert_same
+from tests.support.engines import Engine, report
+from tests.support.oracle import COUNTS, METRICS, UNBOUNDED, exact
+from tests.support.others import SKLEARN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -12,12 +12,12 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
-from compare import assert_metrics, assert_same
-from engines import Engine, report
-from oracle import AVERAGES, METRICS, Table, exact, expected_mutual_info
-from random_labelings import Cells, labeling
 
 from polars_clustereval import information, register
+from tests.support.compare import assert_metrics, assert_same
+from tests.support.engines import Engine, report
+from tests.support.oracle import AVERAGES, METRICS, Table, exact, expected_mutual_info
+from tests.support.random_labelings import Cells, labeling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

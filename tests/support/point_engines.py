@@ -8,10 +8,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from compare import assert_same, is_same_key
-from engines import COLUMN_ARGUMENTS, DuckDB, Engine, Row, literal, quoted, with_keys
-
 import polars_clustereval as ce
+from tests.support.compare import assert_same, is_same_key
+from tests.support.engines import COLUMN_ARGUMENTS, DuckDB, Engine, Row, literal, quoted, with_keys
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from point_engines import assert_points
 
 import polars_clustereval as ce
 from polars_clustereval import ClusterEvalError, long_vectors
+from tests.support.point_engines import assert_points
 
 DIMS = long_vectors.LONG + 5
 NAMES = [f"v{i}" for i in range(DIMS)]

@@ -7,8 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from compare import assert_metrics, assert_rows, assert_same
-from oracle import METRICS, exact
+
+from tests.support.compare import assert_metrics, assert_rows, assert_same
+from tests.support.oracle import METRICS, exact
 
 NAN, INFINITY = float("nan"), float("inf")
 CELLS = [("a", 0, 3), ("a", 1, 1), ("b", 1, 4)]

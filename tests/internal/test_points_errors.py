@@ -10,11 +10,11 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
-from engines import DuckDB, Engine
-from point_engines import FUNCTIONS, call, call_sql
 from polars.testing import assert_frame_equal
 
 import polars_clustereval as ce
+from tests.support.engines import DuckDB, Engine
+from tests.support.point_engines import FUNCTIONS, call, call_sql
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

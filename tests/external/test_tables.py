@@ -10,13 +10,13 @@ from typing import Any
 
 import polars as pl
 import pytest
-from brute import groups, pair_counts
-from compare import assert_rows
-from engines import Engine, report
 from hypothesis import given
 from hypothesis import strategies as st
 
 import polars_clustereval as ce
+from tests.support.brute import groups, pair_counts
+from tests.support.compare import assert_rows
+from tests.support.engines import Engine, report
 
 TABLES = ("contingency_matrix", "pair_counts", "external_cluster_report", "external_label_report")
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import duckdb
 import numpy as np
-import point_oracle as oracle
 import polars as pl
 import pytest
-from engines import Engine, fetched, literal, quoted
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
-from point_engines import FUNCTIONS, assert_points, call, one
-from point_oracle import DISTANCES, Measure, Partition
 
 import polars_clustereval as ce
+from tests.support import point_oracle as oracle
+from tests.support.engines import Engine, fetched, literal, quoted
+from tests.support.point_engines import FUNCTIONS, assert_points, call, one
+from tests.support.point_oracle import DISTANCES, Measure, Partition
 
 # Each example is many calls: fewer of them, and no search for the smallest that fails.
 FEW = settings(
@@ -433,7 +433,7 @@ def text_of(value: Any) -> str | None:
 
 # Names ---------------------------------------------------------------------------------------
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 SQL = "".join(
     (ROOT / "sql" / f"{room}.sql").read_text(encoding="utf-8")
     for room in ("points", "scatter", "reports")

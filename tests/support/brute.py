@@ -13,7 +13,7 @@ from itertools import combinations, permutations
 from math import factorial
 from typing import NamedTuple
 
-from oracle import Value, averaged, f_score, mp, number, ratio, sqrt
+from tests.support.oracle import Value, averaged, f_score, mp, number, ratio, sqrt
 
 Labels = Sequence[Hashable]
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import polars as pl
 import pytest
-from compare import assert_metrics, assert_rows, assert_same
-from engines import Engine, fetched, literal, quoted, report
-from oracle import COUNTS, exact
 
 import polars_clustereval as ce
+from tests.support.compare import assert_metrics, assert_rows, assert_same
+from tests.support.engines import Engine, fetched, literal, quoted, report
+from tests.support.oracle import COUNTS, exact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,18 +10,18 @@ from typing import Any
 
 import duckdb
 import numpy as np
-import pairwise_oracle as oracle
 import polars as pl
 import pytest
-from engines import DuckDB, Engine
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from pairwise_oracle import INDICES
-from point_engines import assert_points, call, one
-from point_oracle import DISTANCES, Measure, Partition
 from scipy.stats import pointbiserialr, somersd
 
 import polars_clustereval as ce
+from tests.support import pairwise_oracle as oracle
+from tests.support.engines import DuckDB, Engine
+from tests.support.pairwise_oracle import INDICES
+from tests.support.point_engines import assert_points, call, one
+from tests.support.point_oracle import DISTANCES, Measure, Partition
 
 # Each example is many pairs: fewer of them, and no search for the smallest that fails.
 FEW = settings(

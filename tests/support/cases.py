@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
-from compare import assert_same
-from oracle import COUNTS, UNBOUNDED
 
-FOLDER = Path(__file__).parent / "cases"
+from tests.support.compare import assert_same
+from tests.support.oracle import COUNTS, UNBOUNDED
+
+FOLDER = Path(__file__).parent / "data"
 PAIR_COUNTS = ("tp", "fp", "fn", "tn")
 
 

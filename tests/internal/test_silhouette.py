@@ -12,17 +12,15 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
-import silhouette_oracle as oracle
 from hypothesis import given
 from hypothesis import strategies as st
-from point_engines import assert_points, call, one
-from point_oracle import DISTANCES, Measure
 from scipy.spatial.distance import cdist
-from silhouette_oracle import SCORES, Silhouettes
 from sklearn.datasets import load_digits, load_iris
 from sklearn.metrics import silhouette_samples as sklearn_samples
-from test_points_errors import FAULTS, fails, vectors
-from test_points_properties import (
+
+import polars_clustereval as ce
+from tests.internal.test_points_errors import FAULTS, fails, vectors
+from tests.internal.test_points_properties import (
     FEW,
     FLOATS,
     NOISE,
@@ -33,14 +31,16 @@ from test_points_properties import (
     measures,
     points,
 )
-
-import polars_clustereval as ce
+from tests.support import silhouette_oracle as oracle
+from tests.support.point_engines import assert_points, call, one
+from tests.support.point_oracle import DISTANCES, Measure
+from tests.support.silhouette_oracle import SCORES, Silhouettes
 
 if TYPE_CHECKING:
     from engines import Engine, Row
 
 SAMPLES, CLUSTERS, SCORE = "silhouette_samples", "silhouette_clusters", "silhouette_score"
-EXAMPLES = Path(__file__).parent.parent / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def frame(given_points: Any, clusters: Any, **more: Any) -> pl.DataFrame:
