@@ -5,13 +5,17 @@ BIN := $(VENV)/bin
 # pip of the outside: where a distribution has taken ensurepip out, `venv` can bring none.
 INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test test-wide lint bench clean
 
 demo: $(VENV)/core.stamp
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
 test: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest --numprocesses=auto
+
+# What .ci/run runs besides: the rest of the cross-products.
+test-wide: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest --numprocesses=auto -m wide
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check
