@@ -19,9 +19,9 @@ import polars as pl
 
 import polars_clustereval as ce
 from benchmarks.cases import LOOPED, RUN_ROWS, SCALED_ROWS, SWEEP_ROWS, SWEPT
-from polars_clustereval import mean_distances
+from polars_clustereval.internal import mean_distances
+from polars_clustereval.internal.kernels.distance_blocks import TargetPoints
 from polars_clustereval.macros import register
-from polars_clustereval.pairs import _Others
 
 #: Values by the name of the metric, one a run.
 Answers = Mapping[str, Sequence[Any]]
@@ -233,7 +233,7 @@ def _scipy_dunn(path: str) -> Run:
     return run
 
 
-class _Counted(_Others):
+class _Counted(TargetPoints):
     """Counts the pairs whose distances are summed."""
 
     pairs = 0
@@ -442,7 +442,7 @@ def _comparable(answers: Answers) -> Answers:
 def _main(name: str, path: str) -> None:
     run = JOBS[name](path)
     before = _peak_mb()
-    mean_distances._Others = _Counted
+    mean_distances.TargetPoints = _Counted
     answers, seconds = _timed(run)
     counted = {"pairs": _Counted.pairs} if _Counted.pairs else {}
     times = [seconds]

@@ -17,10 +17,10 @@ import duckdb
 import polars as pl
 import pytest
 
-from polars_clustereval import pairs
 from polars_clustereval.cli import main, progress
 from polars_clustereval.cli.arguments import OPTIONS
 from polars_clustereval.cli.commands import REPORTS
+from polars_clustereval.internal.kernels import threads
 from tests.support.compare import assert_rows
 from tests.support.engines import quoted
 
@@ -250,7 +250,7 @@ def test_a_bar_shows_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     call = ["silhouette", *CALLS["silhouette"], "--engine", "polars", "--output", os.devnull]
     assert main(call) == 0
     assert "distances" in screen.getvalue()
-    assert pairs.watch is pairs.unwatched
+    assert threads.watch is threads.show_no_progress
 
 
 def test_no_bar_without_a_screen(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

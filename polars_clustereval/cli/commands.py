@@ -6,9 +6,10 @@ from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.external.report import external_report
+from polars_clustereval.internal.report import internal_report
+from polars_clustereval.internal.silhouette import silhouette_score
 from polars_clustereval.macros import bundle
-from polars_clustereval.reports import external_report, internal_report
-from polars_clustereval.silhouette import silhouette_score
 
 from .engines import ENGINES
 from .files import found

@@ -6,7 +6,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from polars_clustereval import pairs
+from polars_clustereval.internal.kernels import threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,14 +23,14 @@ def shown() -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    pairs.watch = _bar
+    threads.watch = _bar
     try:
         yield
     finally:
-        pairs.watch = pairs.unwatched
+        threads.watch = threads.show_no_progress
 
 
-def _bar(blocks: Iterable[pairs.Made], total: int) -> Iterable[pairs.Made]:
+def _bar(blocks: Iterable[threads.Made], total: int) -> Iterable[threads.Made]:
     try:
         from tqdm import tqdm
     except ImportError:
