@@ -1,11 +1,11 @@
--- pairwise: the indices that need the distances of all pairs of points, and the nearest neighbors of
--- each. n points have n (n - 1) / 2 pairs, hence the limit max_points.
+-- pairwise: the indices that need the distances of all pairs of points, or the nearest neighbors of
+-- each point. n points have n (n - 1) / 2 pairs, hence the limit max_points.
 
 ---------------------------------------------------------------------------------------------------
 -- Checks
 ---------------------------------------------------------------------------------------------------
 
--- TRUE query, or the error, for the options of pairwise_report (see _valid_noise).
+-- TRUE, or the error for the options of pairwise_report (see _valid_noise).
 CREATE OR REPLACE MACRO clustereval._valid_pairwise(
   distance, p, weights, noise, noise_as, n_neighbors, max_points
 ) AS
@@ -23,13 +23,13 @@ CREATE OR REPLACE MACRO clustereval._valid_pairwise(
     ELSE clustereval._valid_points(distance, p, 'mean', weights, noise, noise_as)
   END;
 
--- TRUE, or the error for more points than are to be paired.
-CREATE OR REPLACE MACRO clustereval._check_size(n, max_points) AS
+-- TRUE, or the error if a partition has more points than max_points.
+CREATE OR REPLACE MACRO clustereval._check_max_points(n, max_points) AS
   CASE
     WHEN n > max_points
     THEN error(concat(
-      'max_points: expected at most ', CAST(max_points AS BIGINT), ' points in a partition, got ', n,
-      ' (', clustereval._count_pairs(n), ' pairs); raise max_points, or take a sample'
+      'max_points: expected at most ', CAST(max_points AS BIGINT), ' points in a partition, got ',
+      n, ' (', clustereval._count_pairs(n), ' pairs); raise max_points, or take a sample'
     ))
     ELSE TRUE
   END;
@@ -38,43 +38,47 @@ CREATE OR REPLACE MACRO clustereval._check_size(n, max_points) AS
 -- Pairs
 ---------------------------------------------------------------------------------------------------
 
--- One row a partition that has points, by the number of one of its clusters: its points, clusters and
--- pairs.
+-- One row per partition that has points: its numbers of points, clusters, and pairs within and
+-- between clusters. __ce_partition_no is the number of one of its clusters.
 CREATE OR REPLACE MACRO clustereval._pair_sizes(__ce_clusters) AS TABLE
   SELECT
     __ce_partition,
     MIN(__ce_number) AS __ce_partition_no,
-    CAST(SUM(__ce_n) AS BIGINT) AS __ce_size,
-    COUNT(*) AS __ce_k,
-    SUM(clustereval._count_pairs(__ce_n)) AS __ce_within,
-    clustereval._count_pairs(CAST(SUM(__ce_n) AS BIGINT)) - SUM(clustereval._count_pairs(__ce_n)) AS __ce_between
+    CAST(SUM(__ce_n) AS BIGINT) AS __ce_n_points,
+    COUNT(*) AS __ce_n_clusters,
+    SUM(clustereval._count_pairs(__ce_n)) AS __ce_n_within,
+    clustereval._count_pairs(CAST(SUM(__ce_n) AS BIGINT)) - SUM(clustereval._count_pairs(__ce_n))
+      AS __ce_n_between
   FROM query_table(__ce_clusters)
   GROUP BY __ce_partition;
 
--- One row a point, with the numbers of its partition and cluster. A join on numbers is fast.
-CREATE OR REPLACE MACRO clustereval._numbered_points(__ce_points, __ce_clusters, __ce_sizes) AS TABLE
+-- One row per point, with the numbers of its partition and cluster: joins on numbers are fast.
+CREATE OR REPLACE MACRO clustereval._pairable_points(
+  __ce_points, __ce_clusters, __ce_sizes
+) AS TABLE
   SELECT
-    __ce_s.__ce_partition_no, __ce_s.__ce_size, __ce_s.__ce_k, __ce_c.__ce_number, __ce_x.__ce_row,
-    __ce_x.__ce_point
-  FROM query_table(__ce_points) AS __ce_x
-  JOIN query_table(__ce_clusters) AS __ce_c
-    ON __ce_c.__ce_partition IS NOT DISTINCT FROM __ce_x.__ce_partition
-    AND __ce_c.__ce_cluster IS NOT DISTINCT FROM __ce_x.__ce_cluster
-    AND __ce_c.__ce_single = __ce_x.__ce_single
-  JOIN query_table(__ce_sizes) AS __ce_s
-    ON __ce_s.__ce_partition IS NOT DISTINCT FROM __ce_x.__ce_partition
-  WHERE __ce_x.__ce_kept;
+    size.__ce_partition_no, size.__ce_n_points, size.__ce_n_clusters, cluster.__ce_number,
+    point.__ce_row, point.__ce_point
+  FROM query_table(__ce_points) AS point
+  JOIN query_table(__ce_clusters) AS cluster
+    ON cluster.__ce_partition IS NOT DISTINCT FROM point.__ce_partition
+    AND cluster.__ce_cluster IS NOT DISTINCT FROM point.__ce_cluster
+    AND cluster.__ce_single = point.__ce_single
+  JOIN query_table(__ce_sizes) AS size
+    ON size.__ce_partition IS NOT DISTINCT FROM point.__ce_partition
+  WHERE point.__ce_kept;
 
--- The distance of two points. For vectors of one direction the cosine distance is nothing but rounding.
+-- The distance of two points. Cosine distances below 1e-15 are rounding error: the vectors have the
+-- same direction.
 CREATE OR REPLACE MACRO clustereval._pair_distance(x, y, distance, p) AS
   CASE
     WHEN lower(distance) = 'cosine' AND clustereval._distance(x, y, distance, p) < 1e-15 THEN 0.0
     ELSE clustereval._distance(x, y, distance, p)
   END;
 
--- The first 12 digits, of no more than so many decimals. Squares and powers beyond the largest number
--- count as it.
-CREATE OR REPLACE MACRO clustereval._digits(x, decimals) AS
+-- x rounded to 12 digits and at most so many decimals. Squares and powers that exceed the range of
+-- a DOUBLE are replaced by its limit.
+CREATE OR REPLACE MACRO clustereval._round_to_digits(x, decimals) AS
   CASE
     WHEN x > 1.7e308 THEN 1.7e308
     WHEN x > 0
@@ -83,11 +87,12 @@ CREATE OR REPLACE MACRO clustereval._digits(x, decimals) AS
     ELSE 0.0
   END;
 
--- What distances are ranked by. Those that are equal by definition, as many are between points of few
--- decimals, differ in their last digits as the engine rounds; where they are decimals, or their squares
--- or powers are, 12 digits give these back. Unit vectors have 15 decimals, and their distances no more.
+-- The key that distances are ranked by. Distances that are equal by definition, as many are between
+-- points of few decimals, differ in their last digits, and differently in each engine. Rounding
+-- them, or for euclidean and minkowski their powers, to 12 digits makes them equal again. Unit
+-- vectors have 15 exact decimals, and so have their distances.
 CREATE OR REPLACE MACRO clustereval._rank_key(d, distance, p) AS
-  clustereval._digits(
+  clustereval._round_to_digits(
     CASE lower(distance)
       WHEN 'euclidean' THEN d * d
       WHEN 'minkowski' THEN pow(d, LEAST(p, 4.0))
@@ -96,131 +101,166 @@ CREATE OR REPLACE MACRO clustereval._rank_key(d, distance, p) AS
     CASE WHEN lower(distance) = 'cosine' THEN 15 ELSE 300 END
   );
 
--- One row a partition: what the indices are made from. All distances are sorted once; beside each stands
--- how many of those within, and of those between, are no greater. `plus` counts the pairs of a distance
--- within and a greater one between, `minus` those of one within and a lesser one between. `excess` is the
--- sum within less that of the least distances, as many as there are within.
-CREATE OR REPLACE MACRO clustereval._pair_totals(__ce_numbered, __ce_sizes, distance, p) AS TABLE
-  WITH __ce_counted AS (
-    -- there is no number here for more pairs than anybody can wait for
+-- One row per partition: the statistics of the indices. All distances are sorted once; each gets
+-- the numbers of distances within clusters and between clusters that are not greater.
+-- __ce_concordant counts the comparisons of a distance within clusters with a greater one between
+-- clusters, __ce_discordant those with a lesser one. __ce_excess is the sum of the distances within
+-- clusters minus that of equally many least distances, __ce_range the sum of equally many greatest
+-- distances minus that of the least.
+CREATE OR REPLACE MACRO clustereval._pair_distance_statistics(
+  __ce_points, __ce_sizes, distance, p
+) AS TABLE
+  WITH __ce_pair_counts AS (
+    -- NULL if the number of pairs exceeds BIGINT.
     SELECT
       __ce_partition_no,
-      TRY_CAST(__ce_within AS BIGINT) AS __ce_within,
-      TRY_CAST(__ce_between AS BIGINT) AS __ce_between
+      TRY_CAST(__ce_n_within AS BIGINT) AS __ce_n_within,
+      TRY_CAST(__ce_n_between AS BIGINT) AS __ce_n_between
     FROM query_table(__ce_sizes)
   ),
   __ce_pairs AS (
     SELECT
-      __ce_x.__ce_partition_no,
-      __ce_x.__ce_number = __ce_y.__ce_number AS __ce_same,
-      clustereval._pair_distance(__ce_x.__ce_point, __ce_y.__ce_point, distance, p) AS __ce_d
-    FROM query_table(__ce_numbered) AS __ce_x
-    JOIN query_table(__ce_numbered) AS __ce_y
-      ON __ce_y.__ce_partition_no = __ce_x.__ce_partition_no
-      AND __ce_y.__ce_row > __ce_x.__ce_row
-    WHERE clustereval._is_clustering(__ce_x.__ce_size, __ce_x.__ce_k)
+      one.__ce_partition_no,
+      one.__ce_number = other.__ce_number AS __ce_same_cluster,
+      clustereval._pair_distance(one.__ce_point, other.__ce_point, distance, p) AS __ce_d
+    FROM query_table(__ce_points) AS one
+    JOIN query_table(__ce_points) AS other
+      ON other.__ce_partition_no = one.__ce_partition_no
+      AND other.__ce_row > one.__ce_row
+    WHERE clustereval._is_clustering(one.__ce_n_points, one.__ce_n_clusters)
   ),
   __ce_keyed AS (
     SELECT *, clustereval._rank_key(__ce_d, distance, p) AS __ce_key FROM __ce_pairs
   ),
   __ce_ranked AS (
     SELECT
-      __ce_partition_no, __ce_same, __ce_d, __ce_key,
-      COUNT(CASE WHEN __ce_same THEN 1 END) OVER (
+      __ce_partition_no, __ce_same_cluster, __ce_d, __ce_key,
+      COUNT(CASE WHEN __ce_same_cluster THEN 1 END) OVER (
         PARTITION BY __ce_partition_no ORDER BY __ce_key RANGE UNBOUNDED PRECEDING
-      ) AS __ce_within_to,
-      COUNT(CASE WHEN NOT __ce_same THEN 1 END) OVER (
+      ) AS __ce_within_up_to,
+      COUNT(CASE WHEN NOT __ce_same_cluster THEN 1 END) OVER (
         PARTITION BY __ce_partition_no ORDER BY __ce_key RANGE UNBOUNDED PRECEDING
-      ) AS __ce_between_to,
+      ) AS __ce_between_up_to,
       row_number() OVER (PARTITION BY __ce_partition_no ORDER BY __ce_key) AS __ce_rank
     FROM __ce_keyed
   )
   SELECT
-    __ce_r.__ce_partition_no,
-    CAST(MAX(__ce_s.__ce_within) AS DOUBLE) AS __ce_n_within,
-    CAST(MAX(__ce_s.__ce_between) AS DOUBLE) AS __ce_n_between,
-    clustereval._compensated_sum(CASE WHEN __ce_same THEN __ce_d ELSE 0.0 END) AS __ce_within_sum,
-    clustereval._compensated_sum(CASE WHEN __ce_same THEN 0.0 ELSE __ce_d END) AS __ce_between_sum,
-    SUM(CASE WHEN __ce_same THEN __ce_s.__ce_between - __ce_between_to ELSE 0 END) AS __ce_plus,
-    SUM(CASE WHEN __ce_same THEN 0 ELSE __ce_s.__ce_within - __ce_within_to END) AS __ce_minus,
-    clustereval._compensated_sum(CASE WHEN __ce_same AND __ce_rank > __ce_s.__ce_within THEN __ce_d ELSE 0.0 END)
-      - clustereval._compensated_sum(
-        CASE WHEN __ce_same OR __ce_rank > __ce_s.__ce_within THEN 0.0 ELSE __ce_d END
-      ) AS __ce_within_excess,
-    -- the pairs that both the nearest and the farthest hold cancel
+    pair.__ce_partition_no,
+    CAST(MAX(size.__ce_n_within) AS DOUBLE) AS __ce_n_within,
+    CAST(MAX(size.__ce_n_between) AS DOUBLE) AS __ce_n_between,
+    clustereval._compensated_sum(
+      CASE WHEN pair.__ce_same_cluster THEN pair.__ce_d ELSE 0.0 END
+    ) AS __ce_within_sum,
+    clustereval._compensated_sum(
+      CASE WHEN pair.__ce_same_cluster THEN 0.0 ELSE pair.__ce_d END
+    ) AS __ce_between_sum,
+    SUM(
+      CASE
+        WHEN pair.__ce_same_cluster THEN size.__ce_n_between - pair.__ce_between_up_to ELSE 0
+      END
+    ) AS __ce_concordant,
+    SUM(
+      CASE
+        WHEN pair.__ce_same_cluster THEN 0 ELSE size.__ce_n_within - pair.__ce_within_up_to
+      END
+    ) AS __ce_discordant,
     clustereval._compensated_sum(
       CASE
-        WHEN __ce_rank > GREATEST(__ce_s.__ce_within, __ce_s.__ce_between) THEN __ce_d ELSE 0.0
+        WHEN pair.__ce_same_cluster AND pair.__ce_rank > size.__ce_n_within
+        THEN pair.__ce_d
+        ELSE 0.0
       END
     ) - clustereval._compensated_sum(
       CASE
-        WHEN __ce_rank <= LEAST(__ce_s.__ce_within, __ce_s.__ce_between) THEN __ce_d ELSE 0.0
+        WHEN pair.__ce_same_cluster OR pair.__ce_rank > size.__ce_n_within
+        THEN 0.0
+        ELSE pair.__ce_d
+      END
+    ) AS __ce_excess,
+    -- Pairs that are among both the least and the greatest cancel.
+    clustereval._compensated_sum(
+      CASE
+        WHEN pair.__ce_rank > GREATEST(size.__ce_n_within, size.__ce_n_between)
+        THEN pair.__ce_d
+        ELSE 0.0
+      END
+    ) - clustereval._compensated_sum(
+      CASE
+        WHEN pair.__ce_rank <= LEAST(size.__ce_n_within, size.__ce_n_between)
+        THEN pair.__ce_d
+        ELSE 0.0
       END
     ) AS __ce_range,
-    MIN(__ce_key) AS __ce_least,
-    MAX(__ce_key) AS __ce_most
-  FROM __ce_ranked AS __ce_r
-  JOIN __ce_counted AS __ce_s ON __ce_s.__ce_partition_no = __ce_r.__ce_partition_no
-  GROUP BY __ce_r.__ce_partition_no;
+    MIN(pair.__ce_key) AS __ce_least_key,
+    MAX(pair.__ce_key) AS __ce_greatest_key
+  FROM __ce_ranked AS pair
+  JOIN __ce_pair_counts AS size ON size.__ce_partition_no = pair.__ce_partition_no
+  GROUP BY pair.__ce_partition_no;
 
--- The mean of 1 / place over the places after `before` that m equally near points take; a place after
--- n_neighbors is worth 0.
-CREATE OR REPLACE MACRO clustereval._place_value(before, m, n_neighbors) AS
+-- The mean of 1 / place over the places that tied points take, which follow n_before nearer ones;
+-- places after n_neighbors count as 0.
+CREATE OR REPLACE MACRO clustereval._mean_reciprocal_place(n_before, n_tied, n_neighbors) AS
   list_sum(list_transform(
-    range(before + 1, LEAST(before + m, CAST(n_neighbors AS BIGINT)) + 1), lambda __ce_j: 1.0 / __ce_j
-  )) / m;
+    range(n_before + 1, LEAST(n_before + n_tied, CAST(n_neighbors AS BIGINT)) + 1),
+    lambda __ce_place: 1.0 / __ce_place
+  )) / n_tied;
 
--- One row a partition of two clusters or more: the value of its places that are taken by points of
--- another cluster.
-CREATE OR REPLACE MACRO clustereval._disconnections(__ce_numbered, distance, p, n_neighbors) AS TABLE
+-- One row per partition of two clusters or more: connectivity, the sum of 1 / place over the
+-- nearest neighbors that belong to another cluster. __ce_reach is the distance of a point's last
+-- neighbor.
+CREATE OR REPLACE MACRO clustereval._connectivities(
+  __ce_points, distance, p, n_neighbors
+) AS TABLE
   WITH __ce_reaches AS MATERIALIZED (
     SELECT
-      __ce_x.__ce_row,
+      one.__ce_row,
       list_max(MIN(
-        clustereval._pair_distance(__ce_x.__ce_point, __ce_y.__ce_point, distance, p),
-        LEAST(CAST(n_neighbors AS BIGINT), __ce_x.__ce_size - 1)
+        clustereval._pair_distance(one.__ce_point, other.__ce_point, distance, p),
+        LEAST(CAST(n_neighbors AS BIGINT), one.__ce_n_points - 1)
       )) AS __ce_reach
-    FROM query_table(__ce_numbered) AS __ce_x
-    JOIN query_table(__ce_numbered) AS __ce_y
-      ON __ce_y.__ce_partition_no = __ce_x.__ce_partition_no
-      AND __ce_y.__ce_row <> __ce_x.__ce_row
-    WHERE __ce_x.__ce_k > 1
-    GROUP BY __ce_x.__ce_row, __ce_x.__ce_size
+    FROM query_table(__ce_points) AS one
+    JOIN query_table(__ce_points) AS other
+      ON other.__ce_partition_no = one.__ce_partition_no
+      AND other.__ce_row <> one.__ce_row
+    WHERE one.__ce_n_clusters > 1
+    GROUP BY one.__ce_row, one.__ce_n_points
   ),
-  __ce_near AS (
+  __ce_pairs AS (
     SELECT
-      __ce_x.__ce_partition_no, __ce_x.__ce_row,
-      __ce_x.__ce_number <> __ce_y.__ce_number AS __ce_other,
-      clustereval._pair_distance(__ce_x.__ce_point, __ce_y.__ce_point, distance, p) AS __ce_d,
-      __ce_r.__ce_reach
-    FROM query_table(__ce_numbered) AS __ce_x
-    JOIN __ce_reaches AS __ce_r ON __ce_r.__ce_row = __ce_x.__ce_row
-    JOIN query_table(__ce_numbered) AS __ce_y
-      ON __ce_y.__ce_partition_no = __ce_x.__ce_partition_no
-      AND __ce_y.__ce_row <> __ce_x.__ce_row
+      one.__ce_partition_no, one.__ce_row,
+      one.__ce_number <> other.__ce_number AS __ce_other_cluster,
+      clustereval._pair_distance(one.__ce_point, other.__ce_point, distance, p) AS __ce_d,
+      reach.__ce_reach
+    FROM query_table(__ce_points) AS one
+    JOIN __ce_reaches AS reach ON reach.__ce_row = one.__ce_row
+    JOIN query_table(__ce_points) AS other
+      ON other.__ce_partition_no = one.__ce_partition_no
+      AND other.__ce_row <> one.__ce_row
   ),
   __ce_ties AS (
     SELECT
       __ce_partition_no, __ce_row,
       clustereval._rank_key(__ce_d, distance, p) AS __ce_key,
-      COUNT(*) AS __ce_m,
-      COUNT(CASE WHEN __ce_other THEN 1 END) AS __ce_others
-    FROM __ce_near
-    WHERE __ce_d <= __ce_reach * (1 + 1e-10) + CASE WHEN lower(distance) = 'cosine' THEN 1e-14 ELSE 0 END
+      COUNT(*) AS __ce_n_tied,
+      COUNT(CASE WHEN __ce_other_cluster THEN 1 END) AS __ce_n_other_cluster
+    FROM __ce_pairs
+    WHERE __ce_d
+      <= __ce_reach * (1 + 1e-10) + CASE WHEN lower(distance) = 'cosine' THEN 1e-14 ELSE 0 END
     GROUP BY __ce_partition_no, __ce_row, clustereval._rank_key(__ce_d, distance, p)
   ),
   __ce_placed AS (
     SELECT
       *,
-      CAST(SUM(__ce_m) OVER (
+      CAST(SUM(__ce_n_tied) OVER (
         PARTITION BY __ce_row ORDER BY __ce_key ROWS UNBOUNDED PRECEDING
-      ) AS BIGINT) - __ce_m AS __ce_before
+      ) AS BIGINT) - __ce_n_tied AS __ce_n_before
     FROM __ce_ties
   )
   SELECT
     __ce_partition_no,
     clustereval._compensated_sum(
-      __ce_others * clustereval._place_value(__ce_before, __ce_m, n_neighbors)
+      __ce_n_other_cluster
+        * clustereval._mean_reciprocal_place(__ce_n_before, __ce_n_tied, n_neighbors)
     ) AS __ce_connectivity
   FROM __ce_placed
   GROUP BY __ce_partition_no;
@@ -229,27 +269,28 @@ CREATE OR REPLACE MACRO clustereval._disconnections(__ce_numbered, distance, p, 
 -- Formulas
 ---------------------------------------------------------------------------------------------------
 
--- x, if it is a finite sum of distances.
-CREATE OR REPLACE MACRO clustereval._check_sum(x) AS
+-- x, or the error if this sum of distances is not finite.
+CREATE OR REPLACE MACRO clustereval._check_sum_of_distances(x) AS
   CASE
     WHEN NOT isfinite(x) THEN error('vector: distances overflow; scale the coordinates down')
     ELSE x
   END;
 
-CREATE OR REPLACE MACRO clustereval._pair_gamma(plus, minus) AS
-  clustereval._ratio(plus - minus, plus + minus);
+CREATE OR REPLACE MACRO clustereval._pairwise_gamma(concordant, discordant) AS
+  clustereval._ratio(concordant - discordant, concordant + discordant);
 
-CREATE OR REPLACE MACRO clustereval._pair_tau(plus, minus, inner_n, outer_n) AS
-  (plus - minus) / sqrt(inner_n * outer_n * ((inner_n + outer_n) * (inner_n + outer_n - 1) / 2));
+CREATE OR REPLACE MACRO clustereval._pairwise_tau(concordant, discordant, n_within, n_between) AS
+  (concordant - discordant) / sqrt(
+    n_within * n_between * ((n_within + n_between) * (n_within + n_between - 1) / 2)
+  );
 
 ---------------------------------------------------------------------------------------------------
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
--- The indices of all pairs: are the points of a cluster nearer to each other than to others?
 -- Examples:
 --   FROM clustereval.pairwise_report(points, [x, y, z], cluster);
---   FROM clustereval.pairwise_report(points, [x, y, z], cluster, distance := 'cityblock', n_neighbors := 5);
+--   FROM clustereval.pairwise_report(points, [x, y, z], cluster, n_neighbors := 5);
 CREATE OR REPLACE MACRO clustereval.pairwise_report(
   tbl, vector, cluster, distance := 'euclidean', p := 2, partition_by := NULL, noise := NULL,
   noise_as := 'cluster', weights := NULL, n_neighbors := 10, max_points := 20000
@@ -275,64 +316,76 @@ CREATE OR REPLACE MACRO clustereval.pairwise_report(
     SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_middles, weights)
   ),
   __ce_sizes AS MATERIALIZED (SELECT * FROM clustereval._pair_sizes(__ce_clusters)),
-  -- No pair is made before the points and their number are known to be in order.
-  __ce_fitting AS MATERIALIZED (
-    SELECT clustereval._check_size(MAX(__ce_s.__ce_size), max_points) AS __ce_fits
-    FROM __ce_sizes AS __ce_s
+  -- Pairs are built only after the points and their number have been checked.
+  __ce_size_check AS MATERIALIZED (
+    SELECT clustereval._check_max_points(MAX(__ce_n_points), max_points) AS __ce_fits
+    FROM __ce_sizes
     WHERE COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
   ),
-  __ce_numbered AS MATERIALIZED (
-    SELECT * FROM clustereval._numbered_points(__ce_points, __ce_clusters, __ce_sizes)
-    WHERE (SELECT __ce_fits FROM __ce_fitting)
+  __ce_pairable AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._pairable_points(__ce_points, __ce_clusters, __ce_sizes)
+    WHERE (SELECT __ce_fits FROM __ce_size_check)
   ),
-  __ce_totals AS (
-    SELECT * FROM clustereval._pair_totals(__ce_numbered, __ce_sizes, distance, p)
+  __ce_statistics AS (
+    SELECT * FROM clustereval._pair_distance_statistics(__ce_pairable, __ce_sizes, distance, p)
   ),
-  __ce_losses AS (
-    SELECT * FROM clustereval._disconnections(__ce_numbered, distance, p, n_neighbors)
+  __ce_connectivities AS (
+    SELECT * FROM clustereval._connectivities(__ce_pairable, distance, p, n_neighbors)
   )
   SELECT
-    __ce_r.__ce_partition AS partition_key,
-    __ce_r.__ce_total AS n,
-    __ce_r.__ce_n_dropped AS n_dropped,
-    __ce_r.__ce_n_noise AS n_noise,
-    __ce_r.__ce_n_clusters AS n_clusters,
-    clustereval._widen(COALESCE(__ce_s.__ce_within, 0)) AS n_within_pairs,
-    clustereval._widen(COALESCE(__ce_s.__ce_between, 0)) AS n_between_pairs,
+    counts.__ce_partition AS partition_key,
+    counts.__ce_total AS n,
+    counts.__ce_n_dropped AS n_dropped,
+    counts.__ce_n_noise AS n_noise,
+    counts.__ce_n_clusters AS n_clusters,
+    clustereval._widen(COALESCE(sizes.__ce_n_within, 0)) AS n_within_pairs,
+    clustereval._widen(COALESCE(sizes.__ce_n_between, 0)) AS n_between_pairs,
     CASE
-      WHEN __ce_t.__ce_least < __ce_t.__ce_most THEN __ce_t.__ce_within_excess / __ce_t.__ce_range
+      WHEN pairs.__ce_least_key < pairs.__ce_greatest_key
+      THEN pairs.__ce_excess / pairs.__ce_range
     END AS c_index,
-    clustereval._pair_gamma(__ce_t.__ce_plus, __ce_t.__ce_minus) AS gamma,
+    clustereval._pairwise_gamma(pairs.__ce_concordant, pairs.__ce_discordant) AS gamma,
     clustereval._ratio(
-      __ce_t.__ce_minus,
-      (__ce_t.__ce_n_within + __ce_t.__ce_n_between)
-        * (__ce_t.__ce_n_within + __ce_t.__ce_n_between - 1) / 2
+      pairs.__ce_discordant,
+      (pairs.__ce_n_within + pairs.__ce_n_between)
+        * (pairs.__ce_n_within + pairs.__ce_n_between - 1) / 2
     ) AS g_plus,
-    clustereval._pair_tau(
-      __ce_t.__ce_plus, __ce_t.__ce_minus, __ce_t.__ce_n_within, __ce_t.__ce_n_between
+    clustereval._pairwise_tau(
+      pairs.__ce_concordant, pairs.__ce_discordant, pairs.__ce_n_within, pairs.__ce_n_between
     ) AS tau,
     clustereval._ratio(
-      clustereval._check_sum(__ce_t.__ce_within_sum) / __ce_t.__ce_n_within,
-      clustereval._check_sum(__ce_t.__ce_between_sum) / __ce_t.__ce_n_between
+      clustereval._check_sum_of_distances(pairs.__ce_within_sum) / pairs.__ce_n_within,
+      clustereval._check_sum_of_distances(pairs.__ce_between_sum) / pairs.__ce_n_between
     ) AS mcclain_rao,
-    (__ce_t.__ce_within_sum / __ce_t.__ce_n_within - __ce_t.__ce_between_sum / __ce_t.__ce_n_between)
-      * sqrt(__ce_t.__ce_n_within * __ce_t.__ce_n_between)
-      / (__ce_t.__ce_n_within + __ce_t.__ce_n_between) AS point_biserial,
+    (pairs.__ce_within_sum / pairs.__ce_n_within - pairs.__ce_between_sum / pairs.__ce_n_between)
+      * sqrt(pairs.__ce_n_within * pairs.__ce_n_between)
+      / (pairs.__ce_n_within + pairs.__ce_n_between) AS point_biserial,
     CASE
-      WHEN __ce_r.__ce_total < 2 THEN NULL
-      WHEN __ce_r.__ce_n_clusters = 1 THEN 0.0
-      ELSE __ce_l.__ce_connectivity
+      WHEN counts.__ce_total < 2 THEN NULL
+      WHEN counts.__ce_n_clusters = 1 THEN 0.0
+      ELSE connectivities.__ce_connectivity
     END AS connectivity
-  FROM __ce_counts AS __ce_r
-  LEFT JOIN __ce_sizes AS __ce_s
-    ON __ce_s.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
-  LEFT JOIN __ce_totals AS __ce_t ON __ce_t.__ce_partition_no = __ce_s.__ce_partition_no
-  LEFT JOIN __ce_losses AS __ce_l ON __ce_l.__ce_partition_no = __ce_s.__ce_partition_no
+  FROM __ce_counts AS counts
+  LEFT JOIN __ce_sizes AS sizes
+    ON sizes.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
+  LEFT JOIN __ce_statistics AS pairs ON pairs.__ce_partition_no = sizes.__ce_partition_no
+  LEFT JOIN __ce_connectivities AS connectivities
+    ON connectivities.__ce_partition_no = sizes.__ce_partition_no
   WHERE clustereval._check_options(clustereval._valid_pairwise(
     distance, p, weights, noise, noise_as, n_neighbors, max_points
   ))
-    AND COALESCE((SELECT __ce_fits FROM __ce_fitting), TRUE)
+    AND COALESCE((SELECT __ce_fits FROM __ce_size_check), TRUE)
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
-  ORDER BY __ce_r.__ce_partition;
+  ORDER BY counts.__ce_partition;
 COMMENT ON MACRO TABLE clustereval.pairwise_report IS
-'Internal indices from the distances of all pairs of points, one row a partition: counts (n points kept, n_dropped, n_noise, n_clusters, n_within_pairs, n_between_pairs), c_index (range [0, 1], best 0), gamma and tau (range [-1, 1], best 1), g_plus (range [0, 1], best 0), mcclain_rao (>= 0, best 0), point_biserial (best low) and connectivity over n_neighbors neighbors (>= 0, best 0). NULL for one cluster and where all are singletons, but for connectivity. More than max_points points in a partition are an error. Source: Hubert and Levin (1976), doi:10.1037/0033-2909.83.6.1072; Baker and Hubert (1975), doi:10.1080/01621459.1975.10480256; Rohlf (1974), doi:10.1146/annurev.es.05.110174.000533; Milligan (1981), doi:10.1007/BF02293899; McClain and Rao (1975), JMR 12; Handl, Knowles and Kell (2005), doi:10.1093/bioinformatics/bti517.';
+'Internal indices from the distances between all pairs of points, one row per partition: counts '
+'(n points kept, n_dropped, n_noise, n_clusters, n_within_pairs, n_between_pairs), c_index (range '
+'[0, 1], best 0), gamma and tau (range [-1, 1], best 1), g_plus (range [0, 1], best 0), '
+'mcclain_rao (>= 0, best 0), point_biserial (best low) and connectivity over n_neighbors '
+'neighbors (>= 0, best 0). NULL for one cluster and if every point is a cluster, except '
+'connectivity. More than max_points points in a partition are an error. Source: Hubert and Levin '
+'(1976), doi:10.1037/0033-2909.83.6.1072; Baker and Hubert (1975), '
+'doi:10.1080/01621459.1975.10480256; Rohlf (1974), doi:10.1146/annurev.es.05.110174.000533; '
+'Milligan (1981), doi:10.1007/BF02293899; McClain and Rao (1975), JMR 12; Handl, Knowles and Kell '
+'(2005), doi:10.1093/bioinformatics/bti517.';
