@@ -1,4 +1,4 @@
-"""Progress: a bar on a terminal while the distances of pairs are worked out."""
+"""Progress: a bar on the terminal while distances of pairs are computed."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from polars_clustereval import pairs
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["shown"]
+__all__ = ["show_progress"]
 
-#: Seconds: what is over in a blink needs no bar.
+#: Seconds before the bar appears.
 PATIENCE = 2.0
 
 
 @contextmanager
-def shown() -> Iterator[None]:
-    """Show a bar for what takes long, if there is somebody to see it and tqdm is installed."""
+def show_progress() -> Iterator[None]:
+    """Show a bar for long computations if standard error is a terminal and tqdm is installed."""
     if not sys.stderr.isatty():
         yield
         return
-    pairs.watch = _bar
+    pairs.watch = _add_bar
     try:
         yield
     finally:
         pairs.watch = pairs.unwatched
 
 
-def _bar(blocks: Iterable[pairs.Made], total: int) -> Iterable[pairs.Made]:
+def _add_bar(blocks: Iterable[pairs.Made], total: int) -> Iterable[pairs.Made]:
     try:
         from tqdm import tqdm
     except ImportError:
