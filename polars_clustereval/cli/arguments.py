@@ -25,7 +25,10 @@ class _Parser(argparse.ArgumentParser):
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser; ``run`` of its result takes that result and returns the bytes to write."""
-    parser = _Parser("clustereval", description="Evaluate clusterings where the data lies.")
+    parser = _Parser(
+        "clustereval",
+        description="Evaluate clusterings in Parquet and CSV files and DuckDB tables.",
+    )
     parser.add_argument("--version", action="version", version=f"clustereval {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name in REPORTS:
