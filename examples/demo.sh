@@ -33,7 +33,7 @@ run clustereval silhouette iris.parquet --vector sepal_length,sepal_width,petal_
     --cluster kmeans
 
 echo
-echo "Plain DuckDB: labels against clusters again, with the SQL file of all macros and without the package."
+echo "Plain DuckDB: the labels again, with the SQL file of all macros and without the package."
 printf '\n$ clustereval sql > clustereval.sql\n'
 clustereval sql > "$work/clustereval.sql"
 printf '$ python plain_duckdb.py clustereval.sql\n'
