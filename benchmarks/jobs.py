@@ -19,8 +19,7 @@ import polars as pl
 
 import polars_clustereval as ce
 from benchmarks.cases import POINT_RUN_ROWS, RUN_ROWS, SCALED_ROWS, SKLEARN_POINT_RUNS, SKLEARN_RUNS
-from polars_clustereval.internal import mean_distances
-from polars_clustereval.internal.kernels.distance_blocks import TargetPoints
+from polars_clustereval.internal.kernels import measured_pairs
 from polars_clustereval.macros import register
 
 #: Values by the name of the metric, one a run.
@@ -239,16 +238,6 @@ def _prepare_scipy_dunn(path: str) -> Run:
     return run
 
 
-class _CountingOthers(TargetPoints):
-    """Counter of the pairs whose distances are summed."""
-
-    pairs = 0
-
-    def sums(self, x: Any) -> Any:
-        _CountingOthers.pairs += len(x) * len(self.y)
-        return super().sums(x)
-
-
 def _prepare_sklearn_silhouette(distance: str, path: str) -> Run:
     from sklearn.metrics import silhouette_score
 
@@ -458,9 +447,11 @@ def _select_comparable(answers: Answers) -> Answers:
 def _measure_job(name: str, path: str) -> None:
     run = JOBS[name](path)
     before = _get_peak_mb()
-    mean_distances.TargetPoints = _CountingOthers
+    counts: list[int] = []
+    measured_pairs.on_measured = counts.append
     answers, seconds = _time_run(run)
-    counted = {"pairs": _CountingOthers.pairs} if _CountingOthers.pairs else {}
+    measured_pairs.on_measured = measured_pairs.ignore_pairs
+    counted = {"pairs": sum(counts)} if counts else {}
     times = [seconds]
     while sum(times) < MIN_SECONDS or (len(times) < MIN_CALLS and sum(times) < MAX_SECONDS):
         times.append(_time_run(run)[1])

@@ -318,17 +318,17 @@ class LongVectors(VectorForm):
 
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         unit = self.distance.name == "cosine"
-        x = long_vectors.moved(pl.col("raw_x"), self.origin, self.factors, unit=unit)
+        x = long_vectors.move_and_scale(pl.col("raw_x"), self.origin, self.factors, unit=unit)
         return rows.with_columns(x=x)
 
     def distance_between(self, x: str, y: str) -> pl.Expr:
-        return long_vectors.distances(pl.col(x), pl.col(y), *self.distance)
+        return long_vectors.row_distances(pl.col(x), pl.col(y), *self.distance)
 
     def norm(self, prefix: str) -> pl.Expr:
-        return long_vectors.norms(pl.col(prefix))
+        return long_vectors.row_norms(pl.col(prefix))
 
     def unscale(self, prefix: str) -> pl.Expr:
-        return long_vectors.unscaled(pl.col(prefix), self.origin, self.factors)
+        return long_vectors.unscale(pl.col(prefix), self.origin, self.factors)
 
     def to_matrix(
         self,
@@ -336,7 +336,7 @@ class LongVectors(VectorForm):
         prefix: str,
         order: Literal["c", "fortran"] = "c",  # noqa: ARG002
     ) -> Floats:
-        return long_vectors.matrix(rows[prefix])
+        return long_vectors.to_matrix(rows[prefix])
 
     def moment_terms(self, center: Center) -> Terms:  # noqa: ARG002
         return {}
@@ -349,7 +349,9 @@ class LongVectors(VectorForm):
         center: Center,  # noqa: ARG002 -- the mean
     ) -> pl.LazyFrame:
         unit = self.distance.name == "cosine"
-        return long_vectors.centered(rows, cluster_keys, partition_keys, self.dims, unit=unit)
+        return long_vectors.compute_centers(
+            rows, cluster_keys, partition_keys, self.dims, unit=unit
+        )
 
     def add_partition_centers(
         self,

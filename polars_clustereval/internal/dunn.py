@@ -1,8 +1,7 @@
-"""dunn: diameters, Dunn's index and its generalizations; the twin of ``sql/dunn.sql``.
+"""dunn: diameters of clusters, Dunn's index and its generalizations.
 
-They hang on few pairs of points: the widest of a cluster, the nearest of two clusters. All others
-are told apart by the triangle inequality, and are never measured. Every distance here is, or is a
-power of, one that obeys it.
+The diameter of a cluster and the separation of two clusters each depend on a single pair of points.
+The triangle inequality excludes most other pairs, whose distances are never computed.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from polars_clustereval.base.checks import show_value
 from polars_clustereval.base.exact import ratio
@@ -21,6 +19,7 @@ from polars_clustereval.errors import ClusterEvalError
 
 from .centroids import Points, check_point_options, read_points
 from .distances import Center, Distance
+from .kernels import measured_pairs
 from .kernels.distance_blocks import CELLS, distance_blocks, distance_matrix
 from .kernels.partitions import Partition, map_partitions
 from .scatter import centroid_gaps
@@ -30,24 +29,21 @@ if TYPE_CHECKING:
 
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
 
-    from .kernels.arrays import Floats, Integers
+    from .kernels.arrays import Booleans, Floats, Integers
     from .vectors import Vector
 
-Flags = NDArray[np.bool_]
-
-
-#: Points of a cluster that are measured with each other for a first bound.
-SCOUTS = 64
-#: Pairs of clusters, those most likely the nearest, that give the first bound of the separation.
-LIKELY = 32
-#: Clusters up to which every point is held against every center.
-REFERENCES = 256
+#: Points of a cluster that give a first bound of its diameter, or of its separation from another.
+_CANDIDATES = 64
+#: Pairs of clusters that give the first bound of the separation.
+_LIKELY_PAIRS = 32
+#: Number of clusters up to which each point is compared with every ball.
+_MAX_CLUSTERS_FOR_BORDER = 256
 #: Coordinates that make the cells of the grid.
-GRID = 4
-#: Points up to which all pairs are measured without ado.
-FEW = 512
-#: Points that are measured with some others at a time, where all pairs are.
-TILE = 1024
+_GRID_AXES = 4
+#: Number of points up to which all pairs are measured, since a grid would take longer.
+_MAX_POINTS_WITHOUT_GRID = 512
+#: Points that are measured with others at a time, where all pairs are.
+_TILE_POINTS = 1024
 
 # ----------------------------------------------------------------------------------------------
 # Metrics
@@ -55,60 +51,66 @@ TILE = 1024
 
 
 class _Metric(NamedTuple):
-    """A distance that obeys the triangle inequality, of which the one asked for is a power.
+    """A distance that obeys the triangle inequality; the distance in question is a power of it.
 
-    For sqeuclidean it is euclidean. For cosine it is the chord of unit vectors, and a zero vector
-    is as far from all others as vectors at right angles.
+    It is euclidean for sqeuclidean; for cosine the chord between unit vectors, where a zero vector
+    is as far from all others as orthogonal vectors are.
     """
 
     distance: Distance
 
-    def between(self, x: Floats, y: Floats) -> Floats:
-        """Give the matrix of distances; a zero vector is not 0 from itself."""
-        return self._root(distance_matrix(x, y, self._given))
+    def matrix(self, x: Floats, y: Floats) -> Floats:
+        """Return the matrix of distances; a zero vector is not at 0 from itself under cosine."""
+        return self._from_distance(distance_matrix(x, y, self._block_distance))
 
     def blocks(self, x: Floats, y: Floats) -> Iterator[Floats]:
-        for _, block in distance_blocks(x, y, self._given, TILE**2):
-            yield self._root(block)
+        """Distances of some points of x at a time to all points of y."""
+        for _, block in distance_blocks(x, y, self._block_distance, _TILE_POINTS**2):
+            yield self._from_distance(block)
 
-    def least(self, x: Floats, y: Floats) -> float:
-        """Give the least distance; it is measured again, since blocks are not right to the end."""
-        found, start = np.inf, 0
+    def least_distance(self, x: Floats, y: Floats) -> float:
+        """Return the least distance, recomputed from differences: blocks are less accurate."""
+        least, start = np.inf, 0
         for block in self.blocks(x, y):
             i, j = np.unravel_index(np.argmin(block), block.shape)
-            found = min(found, float(self.apart(x[[start + i]], y[j])[0]))
+            least = min(least, float(self.row_distances(x[[start + i]], y[j])[0]))
             start += len(block)
-        return found
+        return least
 
-    def apart(self, x: Floats, y: Floats) -> Floats:
-        """Give the distance of each row of x to that row of y, or to the one vector y."""
-        apart = x - y
+    def row_distances(self, x: Floats, y: Floats) -> Floats:
+        """Return the distance of each row of x to the same row of y, or to the one vector y."""
+        measured_pairs.on_measured(len(x))
+        differences = x - y
         if self.distance.name == "cityblock":
-            return np.asarray(np.abs(apart).sum(axis=1))
+            return np.asarray(np.abs(differences).sum(axis=1))
         if self.distance.name == "chebyshev":
-            return np.asarray(np.abs(apart).max(axis=1))
+            return np.asarray(np.abs(differences).max(axis=1))
         if self.distance.name == "minkowski":
             p = self.distance.p
-            return np.asarray((np.abs(apart) ** p).sum(axis=1) ** (1 / p))
-        squares = np.einsum("ij,ij->i", apart, apart)
+            return np.asarray((np.abs(differences) ** p).sum(axis=1) ** (1 / p))
+        squares = np.einsum("ij,ij->i", differences, differences)
         if self.distance.name == "cosine":
             squares[~(x.any(axis=1) & y.any(axis=-1))] = 2.0
         return np.asarray(np.sqrt(squares))
 
-    def given(self, d: float) -> float:
-        """Give the distance that was asked for."""
+    def to_distance(self, d: float) -> float:
+        """Return the distance in question for a distance of the metric."""
         if self.distance.name == "cosine":
             return d * d / 2
         return d * d if self.distance.name == "sqeuclidean" else d
 
     @property
-    def _given(self) -> Distance:
-        """What the blocks are made of."""
+    def _block_distance(self) -> Distance:
+        """The distance that blocks are computed for."""
         name = self.distance.name
         return Distance("euclidean", 2.0) if name == "sqeuclidean" else self.distance
 
-    def _root(self, d: Floats) -> Floats:
+    def _from_distance(self, d: Floats) -> Floats:
         return np.asarray(np.sqrt(2.0 * d)) if self.distance.name == "cosine" else d
+
+
+def _points_of_cluster(part: Partition, number: int) -> Floats:
+    return part.x[part.starts[number] : part.starts[number + 1]]
 
 
 # ----------------------------------------------------------------------------------------------
@@ -116,35 +118,36 @@ class _Metric(NamedTuple):
 # ----------------------------------------------------------------------------------------------
 
 
-def _diameters(part: Partition, metric: _Metric) -> Floats:
-    """Give the diameter of each cluster, as the metric has it."""
-    found = np.zeros(len(part.sizes))
-    for i in np.flatnonzero(part.sizes > 1):
-        found[i] = _diameter(part.x[part.starts[i] : part.starts[i + 1]], metric)
-    return found
+def _metric_diameters(part: Partition, metric: _Metric) -> Floats:
+    """Return the diameter of each cluster by the metric."""
+    diameters = np.zeros(len(part.sizes))
+    for i in np.flatnonzero(part.sizes > 1).tolist():
+        diameters[i] = _largest_distance(_points_of_cluster(part, i), metric)
+    return diameters
 
 
-def _diameter(x: Floats, metric: _Metric) -> float:
-    """Give the largest distance of two of these points.
+def _largest_distance(x: Floats, metric: _Metric) -> float:
+    """Return the largest distance of two of these points.
 
-    Points r and s from any one place are at most r + s apart, so that only the outer ones can be
-    the widest pair.
+    Points at distances r and s from any one place are at most r + s apart, so that a pair can
+    exceed the largest distance so far only if r + s does.
     """
-    if len(x) <= SCOUTS:
-        return float(metric.between(x, x).max())
-    radii = metric.apart(x, x.mean(axis=0))
+    if len(x) <= _CANDIDATES:
+        return float(metric.matrix(x, x).max())
+    radii = metric.row_distances(x, x.mean(axis=0))
     outward = np.argsort(-radii)
     x, radii = x[outward], radii[outward]
-    found = max(metric.between(x[:SCOUTS], x[:SCOUTS]).max(), metric.apart(x, x[0]).max())
+    candidates = x[:_CANDIDATES]
+    largest = max(metric.matrix(candidates, candidates).max(), metric.row_distances(x, x[0]).max())
     start = 0
     while start < len(x):
-        stop = int(np.searchsorted(-radii, radii[start] - found))
+        stop = int(np.searchsorted(-radii, radii[start] - largest))
         if stop <= start:
             break
         step = max(1, CELLS // (stop - start))
-        found = max(found, metric.between(x[start : start + step], x[start:stop]).max())
+        largest = max(largest, metric.matrix(x[start : start + step], x[start:stop]).max())
         start += step
-    return float(found)
+    return float(largest)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -152,135 +155,146 @@ def _diameter(x: Floats, metric: _Metric) -> float:
 # ----------------------------------------------------------------------------------------------
 
 
-def _separation(part: Partition, metric: _Metric) -> float:
-    """Give the least distance of points of different clusters, as the metric has it."""
+class _Balls(NamedTuple):
+    """For each cluster, a ball around its mean that holds its points, by the metric."""
+
+    centers: Floats
+    radii: Floats
+
+
+def _bounding_balls(part: Partition, metric: _Metric) -> _Balls:
+    starts = part.starts[:-1]
+    centers = np.add.reduceat(part.x, starts, axis=0) / part.sizes[:, None]
+    distances = metric.row_distances(part.x, centers[part.numbers])
+    return _Balls(centers, np.maximum.reduceat(distances, starts))
+
+
+def _metric_separation(part: Partition, metric: _Metric) -> float:
+    """Return the least distance between points of different clusters by the metric."""
+    balls = _bounding_balls(part, metric)
+    bound = _separation_bound(part, balls, metric)
     x, numbers = part.x, part.numbers
-    centers = np.add.reduceat(x, part.starts[:-1], axis=0) / part.sizes[:, None]
-    radii = np.maximum.reduceat(metric.apart(x, centers[numbers]), part.starts[:-1])
-    found = _first_separation_bound(part, centers, radii, metric)
-    if len(centers) <= REFERENCES:
-        near = _near_other_clusters(part, centers, radii, metric, found)
-        x, numbers = x[near], numbers[near]
-    return _least_separation(x, numbers, metric, found)
+    if len(part.sizes) <= _MAX_CLUSTERS_FOR_BORDER:
+        border = _flag_border_points(part, balls, metric, bound)
+        x, numbers = x[border], numbers[border]
+    return _separation_by_grid(x, numbers, metric, bound)
 
 
-def _first_separation_bound(
-    part: Partition, centers: Floats, radii: Floats, metric: _Metric
-) -> float:
-    """Give a first bound, from points near the middle of two centers."""
-    found = np.inf
-    for i, j in _likely_cluster_pairs(centers, radii, metric):
-        middle = (centers[i] + centers[j]) / 2
-        x, y = (
-            _points_nearest_to(part.x[part.starts[c] : part.starts[c + 1]], middle) for c in (i, j)
-        )
-        found = min(found, metric.least(x, y))
-    return float(found)
+def _separation_bound(part: Partition, balls: _Balls, metric: _Metric) -> float:
+    """Return an upper bound of the separation, from points near the midpoint of two centers."""
+    bound = np.inf
+    for i, j in _likely_cluster_pairs(balls, metric):
+        midpoint = (balls.centers[i] + balls.centers[j]) / 2
+        x, y = (_nearest_candidates(_points_of_cluster(part, c), midpoint) for c in (i, j))
+        bound = min(bound, metric.least_distance(x, y))
+    return float(bound)
 
 
-def _points_nearest_to(x: Floats, place: Floats) -> Floats:
-    if len(x) <= SCOUTS:
+def _nearest_candidates(x: Floats, place: Floats) -> Floats:
+    """Return the points that are nearest to the place."""
+    if len(x) <= _CANDIDATES:
         return x
-    apart = x - place
-    return x[np.argpartition(np.einsum("ij,ij->i", apart, apart), SCOUTS)[:SCOUTS]]
+    differences = x - place
+    squares = np.einsum("ij,ij->i", differences, differences)
+    return x[np.argpartition(squares, _CANDIDATES)[:_CANDIDATES]]
 
 
-def _likely_cluster_pairs(centers: Floats, radii: Floats, metric: _Metric) -> Integers:
-    """Give the pairs of clusters whose balls overlap most, or are nearest."""
+def _likely_cluster_pairs(balls: _Balls, metric: _Metric) -> Integers:
+    """Return the pairs of clusters whose balls overlap most, or are nearest."""
+    centers, radii = balls
     pairs, gaps = np.empty((0, 2), dtype=np.int64), np.empty(0)
     start = 0
     for block in metric.blocks(centers, centers):
         gap = block - radii[start : start + len(block), None] - radii
         rows = np.arange(start, start + len(block))
         gap[rows[:, None] >= np.arange(len(centers))] = np.inf
-        best = np.argsort(gap, axis=None)[:LIKELY] if gap.size <= 1024 else _smallest_gaps(gap)
-        i, j = np.unravel_index(best, gap.shape)
+        i, j = np.unravel_index(_least_gaps(gap), gap.shape)
         pairs = np.concatenate([pairs, np.stack([i + start, j], axis=1)])
         gaps = np.concatenate([gaps, gap[i, j]])
-        kept = np.argsort(gaps)[:LIKELY]
-        pairs, gaps = pairs[kept], gaps[kept]
+        least = np.argsort(gaps)[:_LIKELY_PAIRS]
+        pairs, gaps = pairs[least], gaps[least]
         start += len(block)
     return pairs[np.isfinite(gaps)]
 
 
-def _smallest_gaps(gap: Floats) -> Integers:
-    return np.argpartition(gap, LIKELY, axis=None)[:LIKELY]
+def _least_gaps(gap: Floats) -> Integers:
+    if gap.size <= 1024:
+        return np.argsort(gap, axis=None)[:_LIKELY_PAIRS]
+    return np.argpartition(gap, _LIKELY_PAIRS, axis=None)[:_LIKELY_PAIRS]
 
 
-def _near_other_clusters(
-    part: Partition, centers: Floats, radii: Floats, metric: _Metric, found: float
-) -> Flags:
-    """Tell which points can be nearer than that to another cluster's ball."""
-    near = np.zeros(len(part.x), dtype=bool)
-    for j, (center, radius) in enumerate(zip(centers, radii, strict=True)):
-        close = metric.apart(part.x, center) < found + radius
-        close[part.starts[j] : part.starts[j + 1]] = False
-        near |= close
-    return near
+def _flag_border_points(part: Partition, balls: _Balls, metric: _Metric, bound: float) -> Booleans:
+    """Return which points may be nearer than the bound to a point of another cluster."""
+    is_border = np.zeros(len(part.x), dtype=bool)
+    for j, (center, radius) in enumerate(zip(*balls, strict=True)):
+        is_near = metric.row_distances(part.x, center) < bound + radius
+        is_near[part.starts[j] : part.starts[j + 1]] = False
+        is_border |= is_near
+    return is_border
 
 
-def _least_separation(x: Floats, numbers: Integers, metric: _Metric, found: float) -> float:
-    """Give the least distance of points of different numbers if it is below what was found.
+def _separation_by_grid(x: Floats, numbers: Integers, metric: _Metric, bound: float) -> float:
+    """Return the least distance between points of different numbers, or the bound if that is less.
 
-    No coordinate of two points differs by more than their distance. A part of the points gives a
-    bound that is nearly right, and the cells of a grid of that width hold few pairs.
+    No coordinate of two points differs by more than their distance. A quarter of the points gives a
+    tight bound, and the cells of a grid of that width hold few pairs.
     """
-    if len(x) <= FEW:
-        return _least_of_all_pairs(x, numbers, metric, found)
-    found = _least_separation(x[::4], numbers[::4], metric, found)
-    if found == 0:
-        return found
-    grid = _Grid(x, found)
-    if grid.pairs > len(x) ** 2 / 16:
-        return _least_of_all_pairs(x, numbers, metric, found)
+    if len(x) <= _MAX_POINTS_WITHOUT_GRID:
+        return _separation_by_all_pairs(x, numbers, metric, bound)
+    bound = _separation_by_grid(x[::4], numbers[::4], metric, bound)
+    if bound == 0:
+        return bound
+    grid = _Grid(x, bound)
+    if grid.approximate_pairs > len(x) ** 2 / 16:
+        return _separation_by_all_pairs(x, numbers, metric, bound)
     for i, j in grid:
         different = numbers[i] != numbers[j]
         i, j = i[different], j[different]
         if len(i):
-            found = min(found, float(metric.apart(x[i], x[j]).min()))
-    return found
+            bound = min(bound, float(metric.row_distances(x[i], x[j]).min()))
+    return bound
 
 
-def _least_of_all_pairs(x: Floats, numbers: Integers, metric: _Metric, found: float) -> float:
-    """The same from all pairs. The numbers are in order."""
+def _separation_by_all_pairs(x: Floats, numbers: Integers, metric: _Metric, bound: float) -> float:
+    """Return the same from all pairs; the numbers are sorted."""
     stops = np.flatnonzero(np.diff(numbers)) + 1
     for start, stop in zip(np.concatenate([[0], stops]), stops, strict=False):
-        for other in range(stop, len(x), TILE):
-            found = min(found, metric.least(x[start:stop], x[other : other + TILE]))
-    return found
+        for tile in range(stop, len(x), _TILE_POINTS):
+            bound = min(bound, metric.least_distance(x[start:stop], x[tile : tile + _TILE_POINTS]))
+    return bound
 
 
 class _Grid:
     """Pairs of points in the same or adjacent cells, each pair once.
 
-    Cells are numbered so that adjacent ones along the last coordinate have adjacent numbers.
+    Cells are numbered so that adjacent cells along the last coordinate have adjacent numbers.
     """
 
     def __init__(self, x: Floats, width: float) -> None:
-        widest = np.argsort(-x.var(axis=0))[:GRID]
-        keys = x[:, widest] - x[:, widest].min(axis=0)
-        # wider cells where there would be too many for a number of 64 bits
-        widths = np.maximum(width * (1 + 1e-9), keys.max(axis=0) / 2**14)
-        cells = np.floor(keys / widths).astype(np.int64) + 1
+        axes = np.argsort(-x.var(axis=0))[:_GRID_AXES]
+        coordinates = x[:, axes] - x[:, axes].min(axis=0)
+        # Wider cells if the number of a cell would exceed 64 bits.
+        widths = np.maximum(width * (1 + 1e-9), coordinates.max(axis=0) / 2**14)
+        cells = np.floor(coordinates / widths).astype(np.int64) + 1
         self.strides = np.cumprod([1, *(cells.max(axis=0)[:0:-1] + 2)])[::-1]
         numbers = cells @ self.strides
         self.order = np.argsort(numbers, kind="stable")
         self.numbers = numbers[self.order]
 
     @property
-    def offsets(self) -> list[int]:
-        """Give the ways to adjacent rows of cells, of each two that are opposite only one."""
+    def neighbor_offsets(self) -> list[int]:
+        """Offsets of the numbers of adjacent rows of cells, one of any two opposite ones."""
         steps = product((-1, 0, 1), repeat=len(self.strides) - 1)
         return sorted({abs(int(np.dot(step, self.strides[:-1]))) for step in steps})
 
     @property
-    def pairs(self) -> int:
-        """Give about how many pairs there are: every row of cells like the point's own."""
-        start, stop = self._partners(0)
-        return len(self.offsets) * int((stop - start).sum())
+    def approximate_pairs(self) -> int:
+        """Number of pairs, if every row of cells held as many points as the point's own."""
+        start, stop = self._partner_ranges(0)
+        return len(self.neighbor_offsets) * int((stop - start).sum())
 
-    def _partners(self, offset: int) -> tuple[Integers, Integers]:
-        """Give where, in the order of the cells, the partners of each point are."""
+    def _partner_ranges(self, offset: int) -> tuple[Integers, Integers]:
+        """Return where, in the order of the cells, the partners of each point start and stop."""
         beside = self.numbers + offset
         stop = np.searchsorted(self.numbers, beside + 1, side="right")
         if not offset:
@@ -288,55 +302,52 @@ class _Grid:
         return np.searchsorted(self.numbers, beside - 1), stop
 
     def __iter__(self) -> Iterator[tuple[Integers, Integers]]:
-        for offset in self.offsets:
-            start, stop = self._partners(offset)
+        for offset in self.neighbor_offsets:
+            start, stop = self._partner_ranges(offset)
             for i, j in _expand_ranges(start, stop):
                 yield self.order[i], self.order[j]
 
 
 def _expand_ranges(start: Integers, stop: Integers) -> Iterator[tuple[Integers, Integers]]:
-    """Give each row with each number of its range, some rows at a time."""
+    """Each row with each number of its range, some rows at a time."""
     counts = stop - start
     ends = np.cumsum(counts)
     first = 0
     while first < len(counts):
         done = ends[first] - counts[first]
         after = max(first + 1, int(np.searchsorted(ends, done + CELLS, side="right")))
-        some = slice(first, after)
-        i = np.repeat(np.arange(first, after), counts[some])
-        before = ends[some] - counts[some] - done
-        yield i, np.arange(len(i)) + np.repeat(start[some] - before, counts[some])
+        rows = slice(first, after)
+        i = np.repeat(np.arange(first, after), counts[rows])
+        before = ends[rows] - counts[rows] - done
+        yield i, np.arange(len(i)) + np.repeat(start[rows] - before, counts[rows])
         first = after
 
 
 # ----------------------------------------------------------------------------------------------
-# All pairs
+# All pairs of points
 # ----------------------------------------------------------------------------------------------
 
 
-def _linkages(part: Partition, distance: Distance) -> dict[str, float]:
-    """Give the least over pairs of clusters of the distances that take all pairs of points.
-
-    `complete` is the largest, `average` the mean, `hausdorff` the largest distance of a point to
-    the other cluster's nearest.
-    """
-    found = dict.fromkeys(("complete", "average", "hausdorff"), np.inf)
+def _least_linkages(part: Partition, distance: Distance) -> dict[str, float]:
+    """Return the least complete and average linkage and Hausdorff distance of two clusters."""
+    least = [np.inf, np.inf, np.inf]
     for i in range(len(part.sizes) - 1):
-        x = part.x[part.starts[i] : part.starts[i + 1]]
         for starts in _cluster_tiles(part.starts[i + 1 :]):
             others = part.x[starts[0] : starts[-1]]
-            for name, values in _linkages_to_others(
-                x, others, starts - starts[0], distance
-            ).items():
-                found[name] = min(found[name], float(values.min()))
-    return found
+            linkages = _linkages_to_others(
+                _points_of_cluster(part, i), others, starts - starts[0], distance
+            )
+            least = [min(x, float(y.min())) for x, y in zip(least, linkages, strict=True)]
+    return dict(
+        zip(("min_complete_linkage", "min_average_linkage", "min_hausdorff"), least, strict=True)
+    )
 
 
 def _cluster_tiles(starts: Integers) -> Iterator[Integers]:
-    """Give the bounds of whole clusters, few enough to make a tile or one that is more."""
+    """Bounds of whole clusters that together make a tile, or of a single larger one."""
     first = 0
     while first < len(starts) - 1:
-        last = int(np.searchsorted(starts, starts[first] + TILE, side="right")) - 1
+        last = int(np.searchsorted(starts, starts[first] + _TILE_POINTS, side="right")) - 1
         last = max(last, first + 1)
         yield starts[first : last + 1]
         first = last
@@ -344,129 +355,118 @@ def _cluster_tiles(starts: Integers) -> Iterator[Integers]:
 
 def _linkages_to_others(
     x: Floats, others: Floats, starts: Integers, distance: Distance
-) -> dict[str, Floats]:
-    """Give the linkages of a cluster with each of the others."""
+) -> tuple[Floats, Floats, Floats]:
+    """Return complete linkage, average linkage and Hausdorff distance to each of the others."""
     cuts, sizes = starts[:-1], np.diff(starts)
-    most, total, far = np.zeros(len(others)), np.zeros(len(others)), np.zeros(len(cuts))
+    farthest, total = np.zeros(len(others)), np.zeros(len(others))
     nearest = np.full(len(others), np.inf)
-    for _, block in distance_blocks(x, others, distance, TILE**2):
-        np.maximum(most, block.max(axis=0), out=most)
+    hausdorff = np.zeros(len(cuts))
+    for _, block in distance_blocks(x, others, distance, _TILE_POINTS**2):
+        np.maximum(farthest, block.max(axis=0), out=farthest)
         np.minimum(nearest, block.min(axis=0), out=nearest)
         total += block.sum(axis=0)
-        np.maximum(far, np.minimum.reduceat(block, cuts, axis=1).max(axis=0), out=far)
-    return {
-        "complete": np.maximum.reduceat(most, cuts),
-        "average": np.add.reduceat(total, cuts) / (len(x) * sizes),
-        "hausdorff": np.maximum(far, np.maximum.reduceat(nearest, cuts)),
-    }
+        nearest_to_x = np.minimum.reduceat(block, cuts, axis=1)
+        np.maximum(hausdorff, nearest_to_x.max(axis=0), out=hausdorff)
+    complete = np.maximum.reduceat(farthest, cuts)
+    average = np.add.reduceat(total, cuts) / (len(x) * sizes)
+    return complete, average, np.maximum(hausdorff, np.maximum.reduceat(nearest, cuts))
 
 
 def _largest_mean_pair_distance(part: Partition, distance: Distance) -> float:
-    """Give the largest mean distance of the pairs of a cluster."""
-    found = 0.0
-    for i in np.flatnonzero(part.sizes > 1):
-        x = part.x[part.starts[i] : part.starts[i + 1]]
+    """Return the largest mean distance between two points of one cluster."""
+    largest = 0.0
+    for i in np.flatnonzero(part.sizes > 1).tolist():
+        x = _points_of_cluster(part, i)
         total = sum(float(block.sum()) for _, block in distance_blocks(x, x, distance))
         if distance.name == "cosine":
             total -= float((~x.any(axis=1)).sum())  # zero vectors, each with itself
-        found = max(found, total / (len(x) * (len(x) - 1)))
-    return found
+        largest = max(largest, total / (len(x) * (len(x) - 1)))
+    return largest
 
 
 # ----------------------------------------------------------------------------------------------
 # Statistics
 # ----------------------------------------------------------------------------------------------
 
-_EXTREMES_SCHEMA = pl.Schema(
-    dict.fromkeys(
-        ("max_diameter", "min_separation", "complete", "average", "hausdorff", "mean_pair"),
-        pl.Float64(),
-    )
+#: Separations of two clusters and diameters of a cluster, in the order of gdi_11 ... gdi_63.
+SEPARATIONS = (
+    *("min_separation", "min_complete_linkage", "min_average_linkage"),
+    *("min_centroid_distance", "min_mean_to_centers", "min_hausdorff"),
+)
+DIAMETERS = ("max_diameter", "max_mean_pair", "max_double_mean")
+_GDI_COLUMNS = tuple(f"gdi_{i}{j}" for i in range(1, 7) for j in range(1, 4))
+_CENTER_STATISTICS = ("min_centroid_distance", "min_mean_to_centers", "max_double_mean")
+_PAIR_STATISTICS_SCHEMA = pl.Schema(
+    {name: pl.Float64() for name in (*SEPARATIONS, *DIAMETERS) if name not in _CENTER_STATISTICS}
 )
 
 
-def _is_measurable(part: Partition) -> bool:
-    """Tell whether all is finite; else `checked` raises the error."""
+def _has_finite_squares(part: Partition) -> bool:
+    """Return whether no square overflows; if one does, to_result raises the error."""
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(part.x * part.x).all())
 
 
-def _extremes(part: Partition, distance: Distance, *, generalized: bool) -> pl.DataFrame:
-    """Give the row of a partition: the extremes of the distances of its points."""
-    metric, found = _Metric(distance), dict[str, float | None]()
-    if len(part.x) and _is_measurable(part):
-        found["max_diameter"] = metric.given(float(_diameters(part, metric).max()))
+def _pair_statistics_row(part: Partition, distance: Distance, *, generalized: bool) -> pl.DataFrame:
+    """Return the statistics of a partition that need distances between its points."""
+    metric, values = _Metric(distance), dict[str, float | None]()
+    if len(part.x) and _has_finite_squares(part):
+        values["max_diameter"] = metric.to_distance(float(_metric_diameters(part, metric).max()))
         if generalized:
-            found["mean_pair"] = _largest_mean_pair_distance(part, distance)
+            values["max_mean_pair"] = _largest_mean_pair_distance(part, distance)
         if len(part.sizes) > 1:
-            found["min_separation"] = metric.given(_separation(part, metric))
-            found |= _linkages(part, distance) if generalized else {}
-    return pl.DataFrame(
-        {name: [found.get(name)] for name in _EXTREMES_SCHEMA}, schema=_EXTREMES_SCHEMA
-    )
+            values["min_separation"] = metric.to_distance(_metric_separation(part, metric))
+            values |= _least_linkages(part, distance) if generalized else {}
+    columns = {name: [values.get(name)] for name in _PAIR_STATISTICS_SCHEMA}
+    return pl.DataFrame(columns, schema=_PAIR_STATISTICS_SCHEMA)
 
 
 def _diameter_rows(part: Partition, distance: Distance) -> pl.DataFrame:
-    """Give a row for each cluster of a partition."""
-    metric, found = _Metric(distance), [0.0] * len(part.sizes)
-    if _is_measurable(part):
-        found = [metric.given(d) for d in _diameters(part, metric).tolist()]
+    """Return one row per cluster of a partition."""
+    metric, diameters = _Metric(distance), [0.0] * len(part.sizes)
+    if _has_finite_squares(part):
+        diameters = [metric.to_distance(d) for d in _metric_diameters(part, metric).tolist()]
     return part.rows[part.starts[:-1]].with_columns(
-        n=pl.Series(part.sizes, dtype=pl.Int64), diameter=pl.Series(found, dtype=pl.Float64)
+        n=pl.Series(part.sizes, dtype=pl.Int64), diameter=pl.Series(diameters, dtype=pl.Float64)
     )
 
 
-def _center_totals(points: Points) -> pl.LazyFrame:
-    """One row a partition: what follows from centers, and the distances of points to their own.
+def _center_extremes(points: Points) -> pl.LazyFrame:
+    """One row per partition: the separations and the diameter that need distances to centers.
 
-    The least mean of two clusters together has the cluster of the least mean in it: with that one
-    in place of the other, no mean of two rises.
+    The cluster of least mean distance is in the pair of least mean: putting it in place of either
+    cluster raises no mean.
     """
     mean = pl.col("mean_distance")
-    least, n = (pl.col(name).sort_by(mean) for name in ("distances", "n"))
+    sums, n = (pl.col(name).sort_by(mean) for name in ("distances", "n"))
     terms = {
-        "mean_to_center": ((least.first() + least.slice(1)) / (n.first() + n.slice(1))).min(),
-        "double_mean": 2 * mean.max(),
+        "min_mean_to_centers": ((sums.first() + sums.slice(1)) / (n.first() + n.slice(1))).min(),
+        "max_double_mean": 2 * mean.max(),
     }
+    keys = points.partition_keys
     gaps = aggregate_by(
-        centroid_gaps(points), points.partition_keys, {"least_gap": pl.col("least").min()}
+        centroid_gaps(points), keys, {"min_centroid_distance": pl.col("least").min()}
     )
-    return join_partitions(
-        aggregate_by(points.clusters, points.partition_keys, terms),
-        points.partition_keys,
-        gaps,
-        how="left",
-    )
+    return join_partitions(aggregate_by(points.clusters, keys, terms), keys, gaps, how="left")
 
 
-#: What stands above and below in gdi_11, gdi_12, ...
-_SEPARATION_COLUMNS = (
-    *("min_separation", "complete", "average"),
-    *("least_gap", "mean_to_center", "hausdorff"),
-)
-_DIAMETER_COLUMNS = ("max_diameter", "mean_pair", "double_mean")
-_GDI_COLUMNS = tuple(f"gdi_{i}{j}" for i in range(1, 7) for j in range(1, 4))
+def _dunn_ratio(separation: str, diameter: str) -> pl.Expr:
+    """Return their ratio; NULL for one cluster, as many as points, and a diameter of 0."""
+    n, n_clusters = pl.col("n"), pl.col("n_clusters")
+    quotient = ratio(pl.col(separation), pl.col(diameter))
+    return pl.when((n_clusters >= 2) & (n_clusters < n)).then(quotient)
 
 
 def _dunn_indices(*, generalized: bool) -> Terms:
-    """Give the indices as scikit-learn would: of 2 clusters or more, and fewer than points."""
-    n, k = pl.col("n"), pl.col("n_clusters")
-
-    def index(separation: str, diameter: str) -> pl.Expr:
-        quotient = ratio(pl.col(separation), pl.col(diameter))
-        return pl.when((k >= 2) & (k < n)).then(quotient)
-
-    pairs = [index(x, y) for x, y in product(_SEPARATION_COLUMNS, _DIAMETER_COLUMNS)]
+    ratios = [_dunn_ratio(x, y) for x, y in product(SEPARATIONS, DIAMETERS)]
+    if not generalized:
+        ratios = [pl.lit(None, pl.Float64)] * len(ratios)
     return {
-        "dunn_index": index("min_separation", "max_diameter"),
-        "centroid_dunn_index": index("least_gap", "max_diameter"),
+        "dunn_index": _dunn_ratio("min_separation", "max_diameter"),
+        "centroid_dunn_index": _dunn_ratio("min_centroid_distance", "max_diameter"),
         "max_diameter": pl.col("max_diameter"),
         "min_separation": pl.col("min_separation"),
-        **dict(
-            zip(
-                _GDI_COLUMNS, pairs if generalized else [pl.lit(None, pl.Float64)] * 18, strict=True
-            )
-        ),
+        **dict(zip(_GDI_COLUMNS, ratios, strict=True)),
     }
 
 
@@ -488,57 +488,57 @@ def cluster_diameters(
     noise_as: NoiseAs = "cluster",
     weights: Sequence[float] | None = None,
 ) -> Frame:
-    """Give the size and the diameter of each cluster: the largest distance of two of its points.
+    """Size and diameter of each cluster: the largest distance between two of its points.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to evaluate, one a row. A LazyFrame is read when the result is collected; its
-        first row, and of a List column the greatest length, are looked up at once. All points are
-        then in memory.
+        The points to evaluate, one per row. A LazyFrame is read when the result is collected; its
+        first row, and the greatest length of a List column, are read at once. All points are then
+        held in memory.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (of several columns: all are) are left out.
+        where it is NULL (of several columns: where all are) are left out.
     cluster : str or Expr
-        The cluster assigned to a point. Rows where it is NULL are left out.
+        Assigned cluster of each point. Rows where it is NULL are left out.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
+        Distances of scipy, in any letter case. The cosine distance of a zero vector to others is 1.
     p : float
         Order of the minkowski distance, at least 1.
     center : {'mean', 'median'}
-        Makes no difference to diameters.
+        Has no effect on diameters.
     partition_by : str or sequence of str, optional
-        Columns whose groups are evaluated each on its own. A NULL makes a group too.
+        Columns whose groups are evaluated separately. NULL is a group of its own.
     noise : object, optional
-        The value of cluster that marks noise.
+        Value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}
-        Whether noise is an ordinary cluster, is left out, or is a cluster of its own in each row.
+        Noise is an ordinary cluster, is left out, or each of its points is a cluster of its own.
     weights : sequence of float, optional
-        A number > 0 for each dimension, as in scipy; not for chebyshev.
+        One number > 0 per dimension, as in scipy; not for chebyshev.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The kind that was given, sorted by partition and cluster: the partition columns, cluster, n
-        points and diameter, 0 for a single point. With noise_as 'singletons' each noise point has a
-        row of its own, cluster NULL.
+        The kind that was given, one row per cluster, sorted by partition and cluster: the partition
+        columns, cluster, n points and diameter, 0 for a single point. With noise_as 'singletons'
+        each noise point has a row of its own, cluster NULL.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector holds no numbers, noise has no value in the type of
+        If a column does not exist, vector is not numeric, noise cannot be cast to the type of
         cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
         or infinite, or vectors differ in length.
 
     Notes
     -----
-    The diameter is exact, and most pairs are never measured: points r and s from the center are at
-    most r + s apart. In high dimensions that tells little, and all pairs of a cluster are.
+    The diameter is exact. Points at distances r and s from the center are at most r + s apart, so
+    that most pairs are never measured; in many dimensions this excludes few pairs.
     In SQL: ``FROM clustereval.cluster_diameters(tbl, [x, y], cluster)``.
 
     Examples
     --------
-    The two points furthest from each other decide:
+    The two points farthest from each other decide:
 
     >>> import polars as pl
     >>> import polars_clustereval as ce
@@ -556,11 +556,10 @@ def cluster_diameters(
         noise_as=noise_as,
     )
     points = read_points(frame, vector, cluster, options, results=("cluster", "n", "diameter"))
-    own = points.own_keys
-    types = points.kept_rows.select(own).collect_schema()
+    types = points.kept_rows.select(points.own_keys).collect_schema()
     schema = pl.Schema(types | {"n": pl.Int64(), "diameter": pl.Float64()})
     rows = map_partitions(points, lambda part: _diameter_rows(part, points.distance), schema)
-    return points.to_result(frame, rows, own)
+    return points.to_result(frame, rows, points.own_keys)
 
 
 def dunn_index(
@@ -577,69 +576,68 @@ def dunn_index(
     weights: Sequence[float] | None = None,
     generalized: bool = True,
 ) -> Frame:
-    """Give Dunn's index, how far clusters are apart by how wide they are, in all its variants.
+    """Dunn's index and its generalizations: least separation / largest diameter of the clusters.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to evaluate, one a row. A LazyFrame is read when the result is collected; its
-        first row, and of a List column the greatest length, are looked up at once. All points are
-        then in memory.
+        The points to evaluate, one per row. A LazyFrame is read when the result is collected; its
+        first row, and the greatest length of a List column, are read at once. All points are then
+        held in memory.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (of several columns: all are) are left out.
+        where it is NULL (of several columns: where all are) are left out.
     cluster : str or Expr
-        The cluster assigned to a point. Rows where it is NULL are left out.
+        Assigned cluster of each point. Rows where it is NULL are left out.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
+        Distances of scipy, in any letter case. The cosine distance of a zero vector to others is 1.
     p : float
         Order of the minkowski distance, at least 1.
     center : {'mean', 'median'}
-        What a centroid is, by coordinate; for cosine the direction of that of the unit vectors. The
-        median needs all points of a cluster in memory.
+        Centroid of a cluster, by coordinate; for cosine the direction of that of the unit vectors.
     partition_by : str or sequence of str, optional
-        Columns whose groups are evaluated each on its own. A NULL makes a group too.
+        Columns whose groups are evaluated separately. NULL is a group of its own.
     noise : object, optional
-        The value of cluster that marks noise.
+        Value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}
-        Whether noise is an ordinary cluster, is left out, or is a cluster of its own in each row.
+        Noise is an ordinary cluster, is left out, or each of its points is a cluster of its own.
     weights : sequence of float, optional
-        A number > 0 for each dimension, as in scipy; not for chebyshev.
+        One number > 0 per dimension, as in scipy; not for chebyshev.
     generalized : bool
-        False leaves the columns gdi_11 … gdi_63 NULL, which take the distances of all pairs of
-        points; dunn_index takes few of them.
+        False leaves the columns gdi_11 … gdi_63 NULL, which need the distances of all pairs of
+        points; dunn_index needs few of them.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The kind that was given, one row a partition, sorted by it: the partition columns, n points
-        that count, n_dropped, n_noise, n_clusters, and
+        The kind that was given, one row per partition, sorted by it: the partition columns, n
+        points kept, n_dropped, n_noise, n_clusters, and
 
-        * dunn_index = min_separation / max_diameter, Dunn's own;
-        * centroid_dunn_index = least distance of two centroids / max_diameter, which others call
-          Dunn's index too, and which is gdi_41;
-        * max_diameter, the largest distance of two points of one cluster;
-        * min_separation, the least distance of two points of different clusters;
-        * gdi_ij = least δi of two clusters / largest Δj of a cluster. δ1 is the least distance of
-          their points, δ2 the largest, δ3 the mean, δ4 that of the centroids, δ5 the mean distance
-          of the points of both to their own centroid, δ6 the largest of a point to the other
-          cluster's nearest (Hausdorff's). Δ1 is the diameter, Δ2 the mean distance of two points
-          (0 for a single one), Δ3 twice the mean distance to the centroid.
+        * dunn_index = min_separation / max_diameter;
+        * centroid_dunn_index = least distance between two centroids / max_diameter, also called
+          Dunn's index by some authors; equal to gdi_41;
+        * max_diameter, the largest distance between two points of one cluster;
+        * min_separation, the least distance between points of different clusters;
+        * gdi_ij = least δi of two clusters / largest Δj of a cluster. δ1 is the least distance
+          between their points, δ2 the largest, δ3 the mean, δ4 the distance between their
+          centroids, δ5 the mean distance of the points of both from their own centroids, δ6 the
+          Hausdorff distance. Δ1 is the diameter, Δ2 the mean distance between two points (0 for a
+          single point), Δ3 twice the mean distance from the centroid.
 
-        All indices are in [0, ∞), best high. They are NULL for one cluster, for as many as points,
-        and where the diameter is 0; min_separation is NULL for one cluster.
+        All indices are in [0, ∞), best high. They are NULL for one cluster, for as many clusters as
+        points, and if the diameter is 0; min_separation is NULL for one cluster.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector holds no numbers, noise has no value in the type of
+        If a column does not exist, vector is not numeric, noise cannot be cast to the type of
         cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
         or infinite, or vectors differ in length.
 
     Notes
     -----
-    All is exact. With generalized=False most pairs are told apart by the triangle inequality, and
-    never measured; in high dimensions that tells little.
+    All values are exact. With generalized=False the triangle inequality excludes most pairs, which
+    are never measured; in many dimensions it excludes few.
     In SQL: ``FROM clustereval.dunn_index(tbl, [x, y], cluster)``.
 
     References
@@ -649,7 +647,7 @@ def dunn_index(
 
     Examples
     --------
-    Two clusters whose gap is 6, the wider one 4 wide:
+    Two clusters with a gap of 6, the larger diameter 4:
 
     >>> import polars as pl
     >>> import polars_clustereval as ce
@@ -672,20 +670,21 @@ def dunn_index(
         noise_as=noise_as,
     )
     points = read_points(frame, vector, cluster, options, results=_DUNN_COLUMNS)
-    extremes = map_partitions(
+    pair_statistics = map_partitions(
         points,
-        lambda part: _extremes(part, points.distance, generalized=generalized),
-        _EXTREMES_SCHEMA,
+        lambda part: _pair_statistics_row(part, points.distance, generalized=generalized),
+        _PAIR_STATISTICS_SCHEMA,
     )
-    # one row without partitions, even if there are no points
-    extremes = aggregate_by(
-        extremes, points.partition_keys, {name: pl.col(name).max() for name in _EXTREMES_SCHEMA}
+    # Each maximum is of a single value: without partitions this makes a row if there are no points.
+    keys = points.partition_keys
+    pair_statistics = aggregate_by(
+        pair_statistics, keys, {name: pl.col(name).max() for name in _PAIR_STATISTICS_SCHEMA}
     )
-    report = points.row_counts
-    for other in (extremes, _center_totals(points)):
-        report = join_partitions(report, points.partition_keys, other, how="left")
-    rows = report.select(*points.keys, *_DUNN_COLUMNS[:4], **_dunn_indices(generalized=generalized))
-    return points.to_result(frame, rows)
+    statistics = points.row_counts
+    for other in (pair_statistics, _center_extremes(points)):
+        statistics = join_partitions(statistics, keys, other, how="left")
+    indices = _dunn_indices(generalized=generalized)
+    return points.to_result(frame, statistics.select(*keys, *_DUNN_COLUMNS[:4], **indices))
 
 
 _DUNN_COLUMNS = (

@@ -122,7 +122,7 @@ def _nested_coordinates(
 
 
 def _long_array(array: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr | None:
-    if dims < long_vectors.LONG:
+    if dims < long_vectors.MIN_LONG_DIMS:
         return None
     return array if inner.is_float() else array.cast(pl.Array(pl.Float64, dims))
 

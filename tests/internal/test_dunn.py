@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import polars_clustereval as ce
 from polars_clustereval.internal import dunn
+from polars_clustereval.internal.kernels import measured_pairs
 from tests.internal.test_points_errors import FAULTS, fails, vectors
 from tests.internal.test_points_properties import (
     FEW,
@@ -305,30 +306,11 @@ def test_all_pairs_of_many_points(engine: Engine, distance: str) -> None:
 
 def test_few_pairs_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fewer than a hundredth of those there are."""
-    measured = 0
-    matrix, blocks, apart = dunn.distance_matrix, dunn.distance_blocks, dunn._Metric.apart
-
-    def count_matrix(x: Any, y: Any, distance: Any) -> Any:
-        nonlocal measured
-        measured += len(x) * len(y)
-        return matrix(x, y, distance)
-
-    def count_blocks(x: Any, y: Any, *more: Any) -> Any:
-        nonlocal measured
-        measured += len(x) * len(y)
-        return blocks(x, y, *more)
-
-    def count_rows(self: Any, x: Any, y: Any) -> Any:
-        nonlocal measured
-        measured += len(x)
-        return apart(self, x, y)
-
-    monkeypatch.setattr(dunn, "distance_matrix", count_matrix)
-    monkeypatch.setattr(dunn, "distance_blocks", count_blocks)
-    monkeypatch.setattr(dunn._Metric, "apart", count_rows)
+    measured: list[int] = []
+    monkeypatch.setattr(measured_pairs, "on_measured", measured.append)
     x, clusters = blobs(20_000, 4, 10, 3.0)
     ce.dunn_index(arrays(x, clusters), "vector", "cluster", generalized=False)
-    assert 20_000 < measured < 20_000**2 / 2 / 100
+    assert 20_000 < sum(measured) < 20_000**2 / 2 / 100
 
 
 @pytest.mark.parametrize("distance", [name for name in DISTANCES if name != "cosine"])
@@ -368,9 +350,8 @@ INNER = sorted(set(re.findall(r"\b__ce_\w+", SQL)))
 WITH = sorted(set(re.findall(r"(\w+) AS (?:NOT )?(?:MATERIALIZED )?\(\s*SELECT", SQL)))
 PARAMETERS = ["generalized", "separation", "diameter", "d", "start", "axis", "width", "options"]
 POLARS_INNER = [
-    *dunn._EXTREMES_SCHEMA,
-    *dunn._SEPARATION_COLUMNS,
-    *dunn._DIAMETER_COLUMNS,
+    *dunn.SEPARATIONS,
+    *dunn.DIAMETERS,
     "number",
     "least",
     "single",

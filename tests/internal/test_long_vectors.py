@@ -13,7 +13,7 @@ from polars_clustereval import ClusterEvalError
 from polars_clustereval.internal.kernels import long_vectors
 from tests.support.point_engines import assert_points
 
-DIMS = long_vectors.LONG + 5
+DIMS = long_vectors.MIN_LONG_DIMS + 5
 NAMES = [f"v{i}" for i in range(DIMS)]
 DISTANCES = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski", "cosine")
 FORMS = {
@@ -107,11 +107,11 @@ def test_determinants() -> None:
     assert wanted[0]["trace_wib"] is not None
 
 
-@pytest.mark.parametrize("block", [1, DIMS * 3, long_vectors.BLOCK])
-@pytest.mark.parametrize("few", [0, 3, long_vectors.FEW])
+@pytest.mark.parametrize("block", [1, DIMS * 3, long_vectors.COORDINATES_PER_BLOCK])
+@pytest.mark.parametrize("few", [0, 3, long_vectors.CLUSTERS_SUMMED_SINGLY])
 def test_blocks_of_any_size(block: int, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_vectors, "BLOCK", block)
-    monkeypatch.setattr(long_vectors, "FEW", few)
+    monkeypatch.setattr(long_vectors, "COORDINATES_PER_BLOCK", block)
+    monkeypatch.setattr(long_vectors, "CLUSTERS_SUMMED_SINGLY", few)
     found, wanted = both("internal_report", points(whole=False), FORMS["array"], partition_by="run")
     assert_points(found, wanted, tolerance=1e-10)
 

@@ -1,8 +1,8 @@
-"""long_vectors: two passes over vectors of many coordinates, in numpy, as the rows stream by.
+"""long_vectors: numpy functions of vectors of many coordinates, applied as the rows stream by.
 
-A column for each coordinate is the fastest form of a short vector. Of a long one the engine would
-plan, cut and hand on hundreds of columns; here it stays one column of arrays, whose batches are
-matrices that numpy reads where they lie.
+A column for each coordinate is the fastest form of a short vector. For a long vector the engine
+would plan and process hundreds of columns; it is kept as one column of arrays instead, whose
+batches numpy reads in place as matrices.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+    from .arrays import Floats, Integers
 
-#: From so many coordinates on a vector is long.
-LONG = 32
-#: Numbers worked on at a time: they stay in the cache of a core.
-BLOCK = 2**17
-#: Clusters of a block that are summed one by one.
-FEW = 32
+#: Number of coordinates from which a vector is long.
+MIN_LONG_DIMS = 32
+#: Coordinates processed at a time: they fit into the cache of a core.
+COORDINATES_PER_BLOCK = 2**17
+#: Number of clusters of a block up to which each is summed on its own.
+CLUSTERS_SUMMED_SINGLY = 32
 
 
-def _matrix(vectors: pl.Series) -> NDArray[Any]:
-    """Give the vectors as rows, in their own type; what is missing is NaN."""
+def _read_matrix(vectors: pl.Series) -> NDArray[Any]:
+    """Return the vectors as rows of their own type; missing vectors are NaN."""
     dims = vectors.dtype.shape[0] if isinstance(vectors.dtype, pl.Array) else 0
     return vectors.to_numpy().reshape(len(vectors), dims)
 
 
-def matrix(vectors: pl.Series) -> Floats:
-    """Give the vectors as rows."""
-    return np.ascontiguousarray(_matrix(vectors), dtype=np.float64)
+def to_matrix(vectors: pl.Series) -> Floats:
+    """Return the vectors as rows of float64; missing vectors are NaN."""
+    return np.ascontiguousarray(_read_matrix(vectors), dtype=np.float64)
 
 
-def _blocks(rows: Any, dims: int) -> Iterator[Any]:
-    """Cut the rows so that so many coordinates of each make a block."""
-    step = max(1, BLOCK // dims)
+def _split_rows(rows: Any, dims: int) -> Iterator[Any]:
+    """Blocks of rows of this many coordinates."""
+    step = max(1, COORDINATES_PER_BLOCK // dims)
     return (rows[start : start + step] for start in range(0, len(rows), step))
 
 
-def _room(x: NDArray[Any], dtype: Any = np.float64) -> NDArray[Any]:
-    """Give room for a block, used again: to ask the system for it takes longer than all else."""
-    return np.empty((max(1, min(len(x), BLOCK // x.shape[1])), x.shape[1]), dtype)
+def _allocate_block(x: NDArray[Any], dtype: Any = np.float64) -> NDArray[Any]:
+    """Return memory for a block, to be reused: allocating it takes longer than the computation."""
+    rows = min(len(x), COORDINATES_PER_BLOCK // x.shape[1])
+    return np.empty((max(1, rows), x.shape[1]), dtype)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -56,81 +56,87 @@ def _room(x: NDArray[Any], dtype: Any = np.float64) -> NDArray[Any]:
 # ----------------------------------------------------------------------------------------------
 
 
-def _arrays(lists: pl.Series, dims: int) -> pl.Series:
-    fit = lists.list.len() == dims
-    if not fit.all():
-        lists = lists.zip_with(fit.fill_null(False), pl.Series([None], dtype=lists.dtype))
+def _lists_to_arrays(lists: pl.Series, dims: int) -> pl.Series:
+    fits = lists.list.len() == dims
+    if not fits.all():
+        lists = lists.zip_with(fits.fill_null(False), pl.Series([None], dtype=lists.dtype))
     return lists.list.to_array(dims)
 
 
 def as_arrays(lists: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr:
-    """Give lists as arrays; NULL where the length is another."""
+    """Return lists as arrays of this length; NULL for a list of another length."""
     dtype = pl.Array(inner, dims)
-    return lists.map_batches(partial(_arrays, dims=dims), return_dtype=dtype, is_elementwise=True)
+    return lists.map_batches(
+        partial(_lists_to_arrays, dims=dims), return_dtype=dtype, is_elementwise=True
+    )
 
 
-def _moved(vectors: pl.Series, pivot: Floats, factors: Floats, *, unit: bool) -> pl.Series:
+def _move_and_scale_batch(
+    vectors: pl.Series, origin: Floats, factors: Floats, *, unit: bool
+) -> pl.Series:
     with np.errstate(all="ignore"):
-        x = (_matrix(vectors) - pivot) * factors
-        return pl.Series(_unit(x) if unit else x, dtype=pl.Array(pl.Float64, x.shape[1]))
+        x = (_read_matrix(vectors) - origin) * factors
+        return pl.Series(_to_unit_length(x) if unit else x, dtype=pl.Array(pl.Float64, x.shape[1]))
 
 
-def moved(
-    vectors: pl.Expr, pivot: Sequence[float], factors: Sequence[float], *, unit: bool
+def move_and_scale(
+    vectors: pl.Expr, origin: Sequence[float], factors: Sequence[float], *, unit: bool
 ) -> pl.Expr:
-    """Give vectors less the pivot, times the factors, and of length 1 if so asked."""
-    if not unit and not any(pivot) and all(factor == 1 for factor in factors):
+    """Return the vectors minus the origin, times the factors, and if `unit` scaled to length 1."""
+    if not unit and not any(origin) and all(factor == 1 for factor in factors):
         return vectors
-    made = partial(_moved, pivot=np.array(pivot), factors=np.array(factors), unit=unit)
-    dtype = pl.Array(pl.Float64, len(pivot))
-    return vectors.map_batches(made, return_dtype=dtype, is_elementwise=True)
+    function = partial(
+        _move_and_scale_batch, origin=np.array(origin), factors=np.array(factors), unit=unit
+    )
+    dtype = pl.Array(pl.Float64, len(origin))
+    return vectors.map_batches(function, return_dtype=dtype, is_elementwise=True)
 
 
-def _unscaled(vectors: pl.Series, pivot: Floats, factors: Floats) -> pl.Series:
-    x = matrix(vectors) / factors + pivot
+def _unscale_batch(vectors: pl.Series, origin: Floats, factors: Floats) -> pl.Series:
+    x = to_matrix(vectors) / factors + origin
     return pl.Series(x, dtype=pl.Array(pl.Float64, x.shape[1])).arr.to_list()
 
 
-def unscaled(vectors: pl.Expr, pivot: Sequence[float], factors: Sequence[float]) -> pl.Expr:
-    """Give lists of what was moved."""
-    made = partial(_unscaled, pivot=np.array(pivot), factors=np.array(factors))
-    return vectors.map_batches(made, return_dtype=pl.List(pl.Float64), is_elementwise=True)
+def unscale(vectors: pl.Expr, origin: Sequence[float], factors: Sequence[float]) -> pl.Expr:
+    """Return the lists of coordinates that move_and_scale was given."""
+    function = partial(_unscale_batch, origin=np.array(origin), factors=np.array(factors))
+    return vectors.map_batches(function, return_dtype=pl.List(pl.Float64), is_elementwise=True)
 
 
 # ----------------------------------------------------------------------------------------------
-# Sums by cluster
+# Centers of clusters
 # ----------------------------------------------------------------------------------------------
 
 
-def centered(
+def compute_centers(
     rows: pl.LazyFrame, by: list[str], keys: list[str], dims: int, *, unit: bool
 ) -> pl.LazyFrame:
-    """One row a cluster: size, mean (m), center (c), variance (v), and its partition's center (g).
+    """One row per cluster: size, mean (m), center (c), variance (v), center of its partition (g).
 
-    Centers are of length 1 if so asked. Beside them is what all clusters of the partition say of
-    the coordinates: the mean share of their variance that lies between clusters (mean_share), and n
-    times the length of their variances (variance).
+    Centers have length 1 if `unit`. Each row also holds two totals of its partition: the mean over
+    the coordinates of the share of variance between clusters (mean_share), and the norm of the
+    total sums of squares (variance).
 
-    Each batch of rows gives sums of its own, and sums of squares about its own means; only those
-    are held, and brought together by cluster.
+    Each batch of rows yields the sums of its clusters, and sums of squares about their means in the
+    batch; only these are held in memory, and merged by cluster.
     """
     array = pl.Array(pl.Float64, dims)
     types: dict[str, Any] = dict(rows.select(by).collect_schema()) | {"size": pl.Int64()}
-    found = pl.Schema(types | {"sums": array, "squares": array})
-    made = pl.Schema(types | dict.fromkeys("mcvg", array) | dict.fromkeys(_TOTALS, pl.Float64()))
+    sums_schema = pl.Schema(types | {"sums": array, "squares": array})
+    schema = pl.Schema(types | dict.fromkeys("mcvg", array) | dict.fromkeys(_TOTALS, pl.Float64()))
     whole = {"predicate_pushdown": False, "projection_pushdown": False, "slice_pushdown": False}
     batches = rows.select(*by, "x").map_batches(
-        partial(_summed, by=by, schema=found), **whole, streamable=True, schema=found
+        partial(_sum_batch, by=by, schema=sums_schema), **whole, streamable=True, schema=sums_schema
     )
-    merged = partial(_merged, by=by, keys=keys, unit=unit, schema=made)
-    return batches.map_batches(merged, **whole, schema=made)
+    merge = partial(_merge_batches, by=by, keys=keys, unit=unit, schema=schema)
+    return batches.map_batches(merge, **whole, schema=schema)
 
 
 _TOTALS = ("mean_share", "variance")
 
 
-def _numbered(rows: pl.DataFrame, by: list[str]) -> tuple[pl.DataFrame, Integers]:
-    """Give the groups of rows, and the number of each row's group among them."""
+def _number_groups(rows: pl.DataFrame, by: list[str]) -> tuple[pl.DataFrame, Integers]:
+    """Return the distinct keys of the rows, and for each row the number of its key."""
     if not by:
         return rows.select(pl.lit(0)).head(1), np.zeros(len(rows), np.int64)
     rows = rows.select(by)
@@ -140,88 +146,89 @@ def _numbered(rows: pl.DataFrame, by: list[str]) -> tuple[pl.DataFrame, Integers
     return groups, joined["number"].to_numpy()
 
 
-def _with_arrays(rows: pl.DataFrame, arrays: Sequence[Any], schema: pl.Schema) -> pl.DataFrame:
+def _append_columns(rows: pl.DataFrame, arrays: Sequence[Any], schema: pl.Schema) -> pl.DataFrame:
     names = list(schema)[rows.width :]
-    made = zip(names, arrays, strict=True)
-    columns = [pl.Series(name, x, schema[name]) for name, x in made]
+    columns = [pl.Series(name, x, schema[name]) for name, x in zip(names, arrays, strict=True)]
     return rows.select(list(schema)[: rows.width]).hstack(columns)
 
 
-def _summed(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataFrame:
+def _sum_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataFrame:
     if batch.is_empty():
         return pl.DataFrame(schema=schema)
-    clusters, number = _numbered(batch, by)
-    # Overflow is found out by the distances.
+    clusters, numbers = _number_groups(batch, by)
+    # Overflow shows in the distances, which are checked.
     with np.errstate(all="ignore"):
-        found = _sums(_matrix(batch["x"]), number)
-    return _with_arrays(clusters, found, schema)
+        sums = _cluster_sums(_read_matrix(batch["x"]), numbers)
+    return _append_columns(clusters, sums, schema)
 
 
-def _sums(x: NDArray[Any], number: Integers) -> tuple[Integers, Floats, Floats]:
-    """Give each cluster's size, the sum of its rows, and of the squares of what they are off it."""
-    order = np.argsort(number, kind="stable")
-    room, own = _room(x), _room(x, x.dtype)
+def _cluster_sums(x: NDArray[Any], numbers: Integers) -> tuple[Integers, Floats, Floats]:
+    """Sizes of the clusters, the sums of their rows, and of squared deviations from the mean."""
+    order = np.argsort(numbers, kind="stable")
+    block, read_block = _allocate_block(x), _allocate_block(x, x.dtype)
     parts = []
-    for rows in _blocks(order, x.shape[1]):
-        given = np.take(x, rows, axis=0, out=own[: len(rows)], mode="clip")
-        np.copyto(room[: len(rows)], given)
-        parts.append(_block_sums(room[: len(rows)], number[rows]))
-    numbers, sizes, sums, squares = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return _pooled(numbers, sizes, sums, squares)
+    for rows in _split_rows(order, x.shape[1]):
+        read_rows = np.take(x, rows, axis=0, out=read_block[: len(rows)], mode="clip")
+        np.copyto(block[: len(rows)], read_rows)
+        parts.append(_sums_of_block(block[: len(rows)], numbers[rows]))
+    part_numbers, sizes, sums, squares = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return _pool_sums(part_numbers, sizes, sums, squares)
 
 
-def _block_sums(x: Floats, number: Integers) -> tuple[Integers, Integers, Floats, Floats]:
-    """Give the same of some rows, cluster after cluster, below the clusters' numbers."""
-    starts = np.flatnonzero(np.diff(number, prepend=-1))
+def _sums_of_block(x: Floats, numbers: Integers) -> tuple[Integers, Integers, Floats, Floats]:
+    """Numbers of the clusters in a block of sorted rows, their sizes, sums and sums of squares."""
+    starts = np.flatnonzero(np.diff(numbers, prepend=-1))
     sizes = np.diff(np.append(starts, len(x)))
-    if len(starts) > FEW:
+    if len(starts) > CLUSTERS_SUMMED_SINGLY:
         sums = np.add.reduceat(x, starts)
-        off = x - np.repeat(sums / sizes[:, None], sizes, axis=0)
-        return number[starts], sizes, sums, np.add.reduceat(np.square(off, out=off), starts)
-    # Large clusters one by one take half the time.
+        deviations = x - np.repeat(sums / sizes[:, None], sizes, axis=0)
+        squares = np.add.reduceat(np.square(deviations, out=deviations), starts)
+        return numbers[starts], sizes, sums, squares
+    # One by one, large clusters take half the time.
     sums, squares = np.empty((2, len(starts), x.shape[1]))
     for i, rows in enumerate(np.split(x, starts[1:])):
         sums[i] = rows.sum(axis=0)
-        off = rows - sums[i] / len(rows)
-        np.einsum("ij,ij->j", off, off, out=squares[i])
-    return number[starts], sizes, sums, squares
+        deviations = rows - sums[i] / len(rows)
+        np.einsum("ij,ij->j", deviations, deviations, out=squares[i])
+    return numbers[starts], sizes, sums, squares
 
 
-def _pooled(
-    number: Integers, sizes: Integers, sums: Floats, squares: Floats
+def _pool_sums(
+    numbers: Integers, sizes: Integers, sums: Floats, squares: Floats
 ) -> tuple[Integers, Floats, Floats]:
-    """Bring together what parts of clusters have: their squares are off the means of the parts."""
-    total, n = _added(sums, number), _added(sizes, number)
-    off = sums / sizes[:, None] - (total / n[:, None])[number]
-    return n, total, _added(squares + sizes[:, None] * off**2, number)
+    """Merge the parts of clusters; their squares are about the means of the parts."""
+    total, n = _sum_by_number(sums, numbers), _sum_by_number(sizes, numbers)
+    deviations = sums / sizes[:, None] - (total / n[:, None])[numbers]
+    return n, total, _sum_by_number(squares + sizes[:, None] * deviations**2, numbers)
 
 
-def _merged(
+def _merge_batches(
     batches: pl.DataFrame, by: list[str], keys: list[str], *, unit: bool, schema: pl.Schema
 ) -> pl.DataFrame:
     if batches.is_empty():
         return pl.DataFrame(schema=schema)
-    clusters, number = _numbered(batches, by)
-    _, partition = _numbered(clusters, keys)
-    parts = batches["size"].to_numpy(), matrix(batches["sums"]), matrix(batches["squares"])
+    clusters, numbers = _number_groups(batches, by)
+    _, partitions = _number_groups(clusters, keys)
+    parts = batches["size"].to_numpy(), to_matrix(batches["sums"]), to_matrix(batches["squares"])
     with np.errstate(all="ignore"):
-        sizes, sums, squares = _pooled(number, *parts)
+        sizes, sums, squares = _pool_sums(numbers, *parts)
         n = sizes[:, None]
         means = sums / n
-        middles = _added(sums, partition) / _added(n, partition)
-        between = _added(n * (means - middles[partition]) ** 2, partition)
-        whole = between + _added(squares, partition)
+        middles = _sum_by_number(sums, partitions) / _sum_by_number(n, partitions)
+        between = _sum_by_number(n * (means - middles[partitions]) ** 2, partitions)
+        whole = between + _sum_by_number(squares, partitions)
         totals = (between / whole).mean(axis=1), np.linalg.norm(whole, axis=1)
-        centers, middles = (_unit(means), _unit(middles)) if unit else (means, middles)
-        arrays = [means, centers, squares / n, middles[partition]]
-    scalars = [pl.Series(total[partition]).fill_nan(None) for total in totals]
-    return _with_arrays(clusters, [sizes, *arrays, *scalars], schema)
+        centers = _to_unit_length(means) if unit else means
+        middles = _to_unit_length(middles) if unit else middles
+        arrays = [means, centers, squares / n, middles[partitions]]
+    scalars = [pl.Series(total[partitions]).fill_nan(None) for total in totals]
+    return _append_columns(clusters, [sizes, *arrays, *scalars], schema)
 
 
-def _added(values: NDArray[Any], number: Integers) -> NDArray[Any]:
-    """Give the sum of the values of each number."""
-    order = np.argsort(number, kind="stable")
-    starts = np.flatnonzero(np.diff(number[order], prepend=-1))
+def _sum_by_number(values: NDArray[Any], numbers: Integers) -> NDArray[Any]:
+    """Return the sum of the values of each number."""
+    order = np.argsort(numbers, kind="stable")
+    starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
     return np.asarray(np.add.reduceat(values[order], starts))
 
 
@@ -229,12 +236,12 @@ def _lengths(x: Floats) -> Floats:
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", x, x)))
 
 
-def _unit(x: Floats) -> Floats:
-    """Give vectors of length 1; no length gives a zero vector, no finite length none."""
-    norm = _lengths(x)
-    norm[~np.isfinite(norm)] = np.nan
-    norm[norm == 0] = np.inf
-    return np.asarray(x / norm[:, None])
+def _to_unit_length(x: Floats) -> Floats:
+    """Return the rows scaled to length 1: zeros for length 0, NaN if the length is not finite."""
+    lengths = _lengths(x)
+    lengths[~np.isfinite(lengths)] = np.nan
+    lengths[lengths == 0] = np.inf
+    return np.asarray(x / lengths[:, None])
 
 
 # ----------------------------------------------------------------------------------------------
@@ -242,47 +249,46 @@ def _unit(x: Floats) -> Floats:
 # ----------------------------------------------------------------------------------------------
 
 
-def distances(x: pl.Expr, y: pl.Expr, name: str, p: float) -> pl.Expr:
-    """Give the distance of two vectors of a row; no finite number where one is missing."""
-    both = pl.struct(x=x, y=y)
-    measured = partial(_measured, name=name, p=p)
-    return both.map_batches(measured, return_dtype=pl.Float64, is_elementwise=True)
+def row_distances(x: pl.Expr, y: pl.Expr, name: str, p: float) -> pl.Expr:
+    """Return the distance of the two vectors of each row; NaN if one is missing."""
+    function = partial(_distance_batch, name=name, p=p)
+    return pl.struct(x=x, y=y).map_batches(function, return_dtype=pl.Float64, is_elementwise=True)
 
 
-def norms(x: pl.Expr) -> pl.Expr:
-    """Give the length of each vector."""
-    return x.map_batches(_norms, return_dtype=pl.Float64, is_elementwise=True)
+def row_norms(x: pl.Expr) -> pl.Expr:
+    """Return the length of the vector of each row; NaN if it is missing."""
+    return x.map_batches(_norm_batch, return_dtype=pl.Float64, is_elementwise=True)
 
 
-def _norms(vectors: pl.Series) -> pl.Series:
-    return pl.Series(_lengths(matrix(vectors)))
+def _norm_batch(vectors: pl.Series) -> pl.Series:
+    return pl.Series(_lengths(to_matrix(vectors)))
 
 
-def _measured(both: pl.Series, name: str, p: float) -> pl.Series:
-    x, y = (_matrix(both.struct.field(side)) for side in "xy")
-    found, room = np.empty(len(both)), _room(x)
+def _distance_batch(both: pl.Series, name: str, p: float) -> pl.Series:
+    x, y = (_read_matrix(both.struct.field(side)) for side in "xy")
+    distances, block = np.empty(len(both)), _allocate_block(x)
     with np.errstate(all="ignore"):
-        for block in _blocks(range(len(x)), x.shape[1]):
-            rows = slice(block.start, block.stop)
-            found[rows] = _between(x[rows], y[rows], name, p, room[: len(block)])
-    return pl.Series(found)
+        for part in _split_rows(range(len(x)), x.shape[1]):
+            rows, differences = slice(part.start, part.stop), block[: len(part)]
+            np.subtract(x[rows], y[rows], out=differences, dtype=np.float64)
+            distances[rows] = _measure_differences(differences, name, p)
+            if name == "cosine":
+                # The cosine distance of a zero vector is 1.
+                has_zero = ~(x[rows].any(axis=1) & y[rows].any(axis=1))
+                distances[rows][has_zero] = 1.0
+    return pl.Series(distances)
 
 
-def _between(x: NDArray[Any], y: NDArray[Any], name: str, p: float, apart: Floats) -> Floats:
-    """Give the distances of x to y; `apart` is room for their differences."""
-    np.subtract(x, y, out=apart, dtype=np.float64)
+def _measure_differences(differences: Floats, name: str, p: float) -> Floats:
+    """Return the distance of each difference of two vectors, of unit vectors for cosine."""
     if name in ("cityblock", "chebyshev", "minkowski"):
-        np.abs(apart, out=apart)
+        sizes = np.abs(differences, out=differences)
         if name == "chebyshev":
-            return np.asarray(apart.max(axis=1))
-        return np.asarray(apart.sum(axis=1) if name == "cityblock" else _root(apart, p))
-    squares: Floats = np.einsum("ij,ij->i", apart, apart)
+            return np.asarray(sizes.max(axis=1))
+        if name == "cityblock":
+            return np.asarray(sizes.sum(axis=1))
+        return np.asarray((sizes**p).sum(axis=1) ** (1 / p))
+    squares: Floats = np.einsum("ij,ij->i", differences, differences)
     if name == "cosine":
-        # Of unit vectors; a zero vector is at 1 from all.
-        zero = ~(x.any(axis=1) & y.any(axis=1))
-        return np.where(zero, 1.0, squares / 2)
+        return squares / 2
     return squares if name == "sqeuclidean" else np.sqrt(squares)
-
-
-def _root(apart: Floats, p: float) -> Floats:
-    return np.asarray((apart**p).sum(axis=1) ** (1 / p))
