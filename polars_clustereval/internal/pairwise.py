@@ -1,4 +1,4 @@
-"""pairwise: the indices that need the distances of all pairs; the twin of ``sql/pairwise.sql``.
+"""pairwise: the indices that need the distances of all pairs of points, or nearest neighbors.
 
 n points have n (n - 1) / 2 pairs, hence the limit max_points.
 """
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .distances import Distance
-    from .kernels.arrays import Floats, Integers
+    from .kernels.arrays import Booleans, Floats
     from .vectors import Vector
 
-#: More, relatively, than what distances of one rank differ by.
-NEAR = 1e-10
+#: Relative tolerance above the rounding errors of distances that are equal by definition.
+_TIE_TOLERANCE = 1e-10
 
 # ----------------------------------------------------------------------------------------------
 # Checks
@@ -50,19 +50,18 @@ def _check_whole_number(name: str, x: float, least: int) -> int:
     return int(x)
 
 
-def _check_pairable(rows: pl.LazyFrame, points: Points, most: int) -> pl.LazyFrame:
-    """Add the errors for points that cannot be measured, or are more than are to be paired."""
+def _check_pairable(rows: pl.LazyFrame, points: Points, max_points: int) -> pl.LazyFrame:
+    """Attach the errors of points that cannot be measured, and of more than max_points."""
     greatest = points.row_counts.select(pl.col("n").max())
-    return raise_on_collect(
-        points.with_fault_check(rows), greatest, partial(_raise_if_more, most=most)
-    )
+    check = partial(_check_max_points, max_points=max_points)
+    return raise_on_collect(points.with_fault_check(rows), greatest, check)
 
 
-def _raise_if_more(greatest: pl.DataFrame, most: int) -> None:
+def _check_max_points(greatest: pl.DataFrame, max_points: int) -> None:
     n = greatest.item() or 0
-    if n > most:
+    if n > max_points:
         raise ClusterEvalError(
-            f"max_points: expected at most {most} points in a partition, got {n} "
+            f"max_points: expected at most {max_points} points in a partition, got {n} "
             f"({n * (n - 1) // 2} pairs); raise max_points, or take a sample"
         )
 
@@ -73,11 +72,10 @@ def _raise_if_more(greatest: pl.DataFrame, most: int) -> None:
 
 
 class _PairDistances(NamedTuple):
-    """The distances of all pairs of one partition."""
+    """The distances of all pairs of a partition, within and between clusters, and connectivity."""
 
     within: Floats
     between: Floats
-    #: Of the places of nearest neighbors, what those taken by points of other clusters are worth.
     connectivity: float
 
 
@@ -86,29 +84,31 @@ def _measure_pairs(part: Partition, points: Points, n_neighbors: int) -> _PairDi
     x, numbers, n = _scale_points(part.x, points), part.numbers, len(part.x)
     n_within = int((part.sizes * (part.sizes - 1) // 2).sum())
     within, between = np.empty(n_within), np.empty(n * (n - 1) // 2 - n_within)
-    values = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, min(n_neighbors, n - 1) + 1))])
-    lost, inside, outside = 0.0, 0, 0
+    places = np.arange(1, min(n_neighbors, n - 1) + 1)
+    reciprocal_sums = np.concatenate([[0.0], np.cumsum(1 / places)])
+    connectivity, within_stop, between_stop = 0.0, 0, 0
     step = max(1, CELLS // n)
     for start in range(0, n, step):
         block = np.arange(start, min(n, start + step))
         d = direct_distance_matrix(x[block], x, points.distance)
         d[np.arange(len(block)), block] = np.inf
-        lost += _lost_connectivity(d, numbers[block], numbers, values, points.distance)
-        # each pair once: with the points after it
-        d = d[:, start:]
+        in_other_cluster = numbers != numbers[block, None]
+        connectivity += _connectivity(d, in_other_cluster, reciprocal_sums, points.distance)
+        # Each pair once: with the points after it.
+        d, in_other_cluster = d[:, start:], in_other_cluster[:, start:]
         after = np.arange(start, n) > block[:, None]
-        same = numbers[start:] == numbers[block, None]
-        near, far = d[after & same], d[after & ~same]
-        within[inside : inside + len(near)] = near
-        between[outside : outside + len(far)] = far
-        inside, outside = inside + len(near), outside + len(far)
-    return _PairDistances(within, between, lost)
+        block_within, block_between = d[after & ~in_other_cluster], d[after & in_other_cluster]
+        within_start, within_stop = within_stop, within_stop + len(block_within)
+        between_start, between_stop = between_stop, between_stop + len(block_between)
+        within[within_start:within_stop] = block_within
+        between[between_start:between_stop] = block_between
+    return _PairDistances(within, between, connectivity)
 
 
 def _scale_points(x: Floats, points: Points) -> Floats:
-    """Give the coordinates as DuckDB has them, digit by digit: times factors, units for cosine.
+    """Return the coordinates as DuckDB computes them: times factors, of length 1 for cosine.
 
-    Fortran's order has each coordinate of all points side by side.
+    Fortran order keeps each coordinate of all points together.
     """
     x = np.asfortranarray(x * np.array(points.form.factors))
     if points.distance.name == "cosine":
@@ -119,40 +119,42 @@ def _scale_points(x: Floats, points: Points) -> Floats:
     return x
 
 
-def _lost_connectivity(
-    d: Floats, own: Integers, numbers: Integers, values: Floats, distance: Distance
+def _connectivity(
+    d: Floats, in_other_cluster: Booleans, reciprocal_sums: Floats, distance: Distance
 ) -> float:
-    """Give the value of the places among the nearest that points of other clusters take.
+    """Return the sum of 1 / place over the nearest neighbors that belong to another cluster.
 
-    `values` are the sums of 1 / place up to each place. Equally near points share their places:
-    each is worth the mean of them, whatever order the points come in.
+    `reciprocal_sums` are the sums of 1 / place up to each place. Tied neighbors share their places:
+    each counts as the mean of 1 / place over these, so that the order of the points has no effect.
     """
-    last = len(values) - 1
+    last = len(reciprocal_sums) - 1
     reach = np.partition(d, last - 1, axis=1)[:, last - 1 : last]
     slack = 1e-14 if distance.name == "cosine" else 0.0
-    i, j = np.nonzero(d <= reach * (1 + NEAR) + slack)
-    near = _rank_keys(d[i, j], distance)
-    order = np.lexsort((near, i))
-    i, j, near = i[order], j[order], near[order]
-    starts = np.flatnonzero(np.r_[True, (i[1:] != i[:-1]) | (near[1:] != near[:-1])])
-    count = np.diff(np.r_[starts, len(i)])
-    before = starts - np.searchsorted(i, i[starts])
-    value = values[np.minimum(before + count, last)] - values[np.minimum(before, last)]
-    others = np.add.reduceat((numbers[j] != own[i]).astype(np.int64), starts)
-    return float((others * value / count).sum())
+    i, j = np.nonzero(d <= reach * (1 + _TIE_TOLERANCE) + slack)
+    keys = _rank_keys(d[i, j], distance)
+    order = np.lexsort((keys, i))
+    i, j, keys = i[order], j[order], keys[order]
+    starts = np.flatnonzero(np.r_[True, (i[1:] != i[:-1]) | (keys[1:] != keys[:-1])])
+    n_tied = np.diff(np.r_[starts, len(i)])
+    n_before = starts - np.searchsorted(i, i[starts])
+    sums_to_last = reciprocal_sums[np.minimum(n_before + n_tied, last)]
+    reciprocal_places = sums_to_last - reciprocal_sums[np.minimum(n_before, last)]
+    n_other = np.add.reduceat(in_other_cluster[i, j].astype(np.int64), starts)
+    return float((n_other * reciprocal_places / n_tied).sum())
 
 
 # ----------------------------------------------------------------------------------------------
-# Ranks. `within` and `between` are the distances of one partition, or their ranks, sorted.
+# Ranks. `within` and `between` are the sorted distances of one partition, or their rank keys.
 # ----------------------------------------------------------------------------------------------
 
 
 def _rank_keys(d: Floats, distance: Distance) -> Floats:
-    """Give what distances are ranked by: 12 digits of them, or of their square or power.
+    """Return the keys that distances are ranked by: 12 digits of them, or of their power.
 
     Distances that are equal by definition, as many are between points of few decimals, differ in
-    their last digits as the engine rounds; where they are decimals, or their squares or powers are,
-    12 digits give these back. Unit vectors have 15 decimals, and their distances no more.
+    their last digits, and differently in each engine. Rounding them, or for euclidean and minkowski
+    their powers, makes them equal again. Unit vectors have 15 exact decimals, and so have their
+    distances.
     """
     powers = {"euclidean": 2.0, "minkowski": min(distance.p, 4.0)}
     x = np.minimum(d ** powers.get(distance.name, 1.0), 1.7e308)
@@ -162,32 +164,32 @@ def _rank_keys(d: Floats, distance: Distance) -> Floats:
 
 
 def _replace_by_rank_keys(d: Floats, distance: Distance) -> None:
-    """Put what sorted distances are ranked by in their place."""
+    """Replace sorted distances by their rank keys, in place."""
     for start in range(0, len(d), CELLS):
         d[start : start + CELLS] = _rank_keys(d[start : start + CELLS], distance)
 
 
-def _crossings(within: Floats, between: Floats) -> tuple[int, int]:
-    """Count the pairs of a distance within and a greater one between, and those with a lesser.
+def _concordance_counts(within: Floats, between: Floats) -> tuple[int, int]:
+    """Count the comparisons of a distance within with a greater one between, and with a lesser one.
 
-    Python's own numbers, since there are more of them than a Float64 tells apart.
+    The counts are Python integers: they may exceed what Float64 represents exactly.
     """
-    plus = minus = 0
+    concordant = discordant = 0
     for start in range(0, len(within), CELLS):
         keys = within[start : start + CELLS]
-        # Only the stretch that these keys fall into is searched, and stays in the cache.
+        # Only the range that these keys fall into is searched: it stays in the cache.
         first = int(np.searchsorted(between, keys[0], "left"))
         last = int(np.searchsorted(between, keys[-1], "right"))
-        stretch = between[first:last]
-        lesser = int(np.searchsorted(stretch, keys, "left").sum()) + first * len(keys)
-        up_to = int(np.searchsorted(stretch, keys, "right").sum()) + first * len(keys)
-        minus += lesser
-        plus += len(between) * len(keys) - up_to
-    return plus, minus
+        searched = between[first:last]
+        lesser = int(np.searchsorted(searched, keys, "left").sum()) + first * len(keys)
+        up_to = int(np.searchsorted(searched, keys, "right").sum()) + first * len(keys)
+        discordant += lesser
+        concordant += len(between) * len(keys) - up_to
+    return concordant, discordant
 
 
 def _count_within_least(within: Floats, between: Floats, count: int) -> int:
-    """Tell how many of the `count` least of all distances are within."""
+    """Return how many of the `count` least distances are within clusters."""
     low, high = max(0, count - len(between)), min(count, len(within))
     while low < high:
         middle = (low + high) // 2
@@ -205,12 +207,12 @@ def _c_index(within: Floats, between: Floats, distance: Distance) -> float | Non
     n_within, n_between = len(within), len(between)
     i = _count_within_least(within, between, n_within)
     excess = within[i:].sum() - between[: n_within - i].sum()
-    # What the least and the greatest sum have in common is left out of both.
+    # Distances that are among both the least and the greatest cancel, and are left out.
     few, many = min(n_within, n_between), max(n_within, n_between)
     i, j = _count_within_least(within, between, few), _count_within_least(within, between, many)
     least = within[:i].sum() + between[: few - i].sum()
-    most = within[j:].sum() + between[many - j :].sum()
-    return float(excess / (most - least))
+    greatest = within[j:].sum() + between[many - j :].sum()
+    return float(excess / (greatest - least))
 
 
 # ----------------------------------------------------------------------------------------------
@@ -219,46 +221,49 @@ def _c_index(within: Floats, between: Floats, distance: Distance) -> float | Non
 
 
 def _pairwise_row(part: Partition, points: Points, n_neighbors: int) -> pl.DataFrame:
-    """One row: the indices of a partition."""
-    n, k = len(part.x), len(part.sizes)
+    """Return the indices of a partition."""
+    n, n_clusters = len(part.x), len(part.sizes)
     values: dict[str, float | None] = dict.fromkeys(_PAIRWISE_INDICES)
     if n >= 2:
         values["connectivity"] = 0.0
-    if k >= 2:
-        with np.errstate(all="ignore"):  # what overflows is told below
+    if n_clusters >= 2:
+        with np.errstate(all="ignore"):  # the sums of distances are checked for overflow
             distances = _measure_pairs(part, points, n_neighbors)
             values["connectivity"] = distances.connectivity
-            if k < n:
-                values |= _pairwise_scores(distances.within, distances.between, points.distance)
+            if n_clusters < n:
+                values |= _pairwise_indices(distances.within, distances.between, points.distance)
     return pl.DataFrame([values], schema=_PAIRWISE_SCHEMA)
 
 
-def _pairwise_scores(
+def _pairwise_indices(
     within: Floats, between: Floats, distance: Distance
 ) -> dict[str, float | None]:
+    """Return the indices except connectivity; sorts and replaces the distances."""
     within.sort()
     between.sort()
     n_within, n_between = len(within), len(between)
-    pairs = n_within + n_between
-    inner, outer = float(within.sum()) / n_within, float(between.sum()) / n_between
-    if not np.isfinite(inner + outer):
+    n_pairs = n_within + n_between
+    mean_within, mean_between = float(within.sum()) / n_within, float(between.sum()) / n_between
+    if not np.isfinite(mean_within + mean_between):
         raise ClusterEvalError("vector: distances overflow; scale the coordinates down")
     c_index = _c_index(within, between, distance)
     for d in (within, between):
         _replace_by_rank_keys(d, distance)
-    plus, minus = _crossings(within, between)
+    concordant, discordant = _concordance_counts(within, between)
+    difference, compared = concordant - discordant, concordant + discordant
+    tau_divisor = sqrt(n_within * n_between * n_pairs * (n_pairs - 1) / 2)
     return {
         "c_index": c_index,
-        "gamma": (plus - minus) / (plus + minus) if plus + minus else None,
-        "g_plus": 2 * minus / (pairs * (pairs - 1)),
-        "tau": (plus - minus) / sqrt(n_within * n_between * pairs * (pairs - 1) / 2),
-        "mcclain_rao": inner / outer if outer else None,
-        "point_biserial": (inner - outer) * sqrt(n_within * n_between) / pairs,
+        "gamma": difference / compared if compared else None,
+        "g_plus": 2 * discordant / (n_pairs * (n_pairs - 1)),
+        "tau": difference / tau_divisor,
+        "mcclain_rao": mean_within / mean_between if mean_between else None,
+        "point_biserial": (mean_within - mean_between) * sqrt(n_within * n_between) / n_pairs,
     }
 
 
-def _pair_totals(points: Points) -> pl.LazyFrame:
-    """One row a partition: its pairs within clusters and between them."""
+def _pair_sizes(points: Points) -> pl.LazyFrame:
+    """One row per partition: its numbers of pairs within and between clusters."""
     n = pl.col("n")
     within, pairs = count_pairs(n).sum(), count_pairs(n.sum())
     counts = {"n_within_pairs": within, "n_between_pairs": pairs - within}
@@ -285,71 +290,71 @@ def pairwise_report(
     n_neighbors: int = 10,
     max_points: int = 20000,
 ) -> Frame:
-    """Give the internal indices that need the distances of all pairs of points.
+    """Internal indices that need the distances of all pairs of points.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to evaluate, one a row. A LazyFrame is read when the result is collected; its
-        first row, and of a List column the greatest length, are looked up at once. The points that
-        count are in memory, and the distances of one partition at a time, 8 bytes a pair.
+        The points to evaluate, one per row. A LazyFrame is read when the result is collected; its
+        first row, and the greatest length of a List column, are read at once. All points are held
+        in memory, and the distances of one partition at a time, 8 bytes per pair.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (of several columns: all are) are left out.
+        where it is NULL (of several columns: where all are) are left out.
     cluster : str or Expr
-        The cluster assigned to a point. Rows where it is NULL are left out.
+        Assigned cluster of each point. Rows where it is NULL are left out.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
+        Distances of scipy, in any letter case. The cosine distance of a zero vector to others is 1.
     p : float
         Order of the minkowski distance, at least 1.
     partition_by : str or sequence of str, optional
-        Columns whose groups are evaluated each on its own. A NULL makes a group too.
+        Columns whose groups are evaluated separately. NULL is a group of its own.
     noise : object, optional
-        The value of cluster that marks noise.
+        Value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}
-        Whether noise is an ordinary cluster, is left out, or is a cluster of its own in each row.
+        Noise is an ordinary cluster, is left out, or each of its points is a cluster of its own.
     weights : sequence of float, optional
-        A number > 0 for each dimension, as in scipy; not for chebyshev.
+        One number > 0 per dimension, as in scipy; not for chebyshev.
     n_neighbors : int
-        How many nearest neighbors of a point connectivity looks at, at least 1; all, where there
-        are fewer. A point is no neighbor of itself.
+        Number of nearest neighbors of each point that connectivity compares, at least 1; all other
+        points if there are fewer.
     max_points : int
-        The most points that a partition may have, at least 2: n of them have n (n − 1) / 2 pairs.
+        Largest number of points of a partition, at least 2: n points have n (n − 1) / 2 pairs.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The kind that was given, one row a partition, sorted by it: the partition columns, n points
-        that count, n_dropped, n_noise, n_clusters, n_within_pairs and n_between_pairs (Decimal(38,
+        The kind that was given, one row per partition, sorted by it: the partition columns, n
+        points kept, n_dropped, n_noise, n_clusters, n_within_pairs and n_between_pairs (Decimal(38,
         0)), c_index (range [0, 1], best 0), gamma and tau (range [−1, 1], best 1), g_plus (range
         [0, 1], best 0), mcclain_rao (at least 0, best 0), point_biserial (best low) and
         connectivity (at least 0, best 0).
 
-        All are NULL for a single cluster and where every point is one, except connectivity, which
-        is NULL for fewer than two points. c_index is NULL where all distances are equal, gamma
-        where no pair within differs from one between, mcclain_rao where all pairs between are 0.
+        All are NULL for one cluster and if every point is a cluster, except connectivity, which is
+        NULL for fewer than two points. c_index is NULL if all distances are equal, gamma if no
+        distance within differs from one between, mcclain_rao if all distances between are 0.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector holds no numbers, noise has no value in the type of
+        If a column does not exist, vector is not numeric, noise cannot be cast to the type of
         cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
         or infinite, vectors differ in length, or a partition has more than max_points points.
 
     Notes
     -----
-    With S and N the sum and the number of the distances within (W) and between (B) clusters, all
-    pairs T, and s⁺, s⁻ the numbers of pairs of a distance within that is less, or greater, than one
-    between (equal ones count in neither): c_index = (S_W − S_min) / (S_max − S_min), where S_min
-    and S_max are the sums of the N_W least and greatest of all distances; gamma = (s⁺ − s⁻) / (s⁺ +
-    s⁻); g_plus = 2 s⁻ / (N_T (N_T − 1)); tau = (s⁺ − s⁻) / √(N_W N_B N_T (N_T − 1) / 2);
-    mcclain_rao = (S_W / N_W) / (S_B / N_B); point_biserial = (S_W / N_W − S_B / N_B) √(N_W N_B) /
-    N_T, not divided by the standard deviation of the distances; connectivity = Σ 1 / j over each
-    point's j-th nearest neighbor that is of another cluster. Equally near neighbors share their
-    places: each is worth the mean of 1 / j over these, 0 for j beyond n_neighbors.
+    With S and N the sum and the number of the distances within (W) and between (B) clusters and of
+    all (T), and s⁺ and s⁻ the numbers of comparisons of a distance within with a greater and a
+    lesser one between: c_index = (S_W − S_min) / (S_max − S_min), where S_min and S_max are the
+    sums of the N_W least and greatest distances; gamma = (s⁺ − s⁻) / (s⁺ + s⁻); g_plus = 2 s⁻ /
+    (N_T (N_T − 1)); tau = (s⁺ − s⁻) / √(N_W N_B N_T (N_T − 1) / 2); mcclain_rao = (S_W / N_W) /
+    (S_B / N_B); point_biserial = (S_W / N_W − S_B / N_B) √(N_W N_B) / N_T, not divided by the
+    standard deviation of the distances; connectivity = Σ 1 / j over the j-th nearest neighbors that
+    belong to another cluster. Tied neighbors share their places: each counts as the mean of 1 / j
+    over these, 0 for j beyond n_neighbors.
 
-    Distances are equal, for ranks and neighbors, where 12 digits of them are (for euclidean of
-    their squares, for minkowski of their powers), so that 0.1 and 0.4 − 0.3 are.
+    For ranks and neighbors two distances are equal if 12 digits of them are (for euclidean of their
+    squares, for minkowski of their powers), so that 0.1 equals 0.4 − 0.3.
     In SQL: ``FROM clustereval.pairwise_report(tbl, [x, y], cluster)``.
 
     References
@@ -362,7 +367,7 @@ def pairwise_report(
 
     Examples
     --------
-    Every distance within is less than every one between:
+    Every distance within a cluster is less than every distance between clusters:
 
     >>> import polars as pl
     >>> import polars_clustereval as ce
@@ -371,8 +376,8 @@ def pairwise_report(
     >>> report.select("c_index", "gamma", "g_plus", "connectivity").rows()
     [(0.0, 1.0, 0.0, 0.0)]
     """
-    neighbors = _check_whole_number("n_neighbors", n_neighbors, 1)
-    most = _check_whole_number("max_points", max_points, 2)
+    n_neighbors = _check_whole_number("n_neighbors", n_neighbors, 1)
+    max_points = _check_whole_number("max_points", max_points, 2)
     options = check_point_options(
         distance=distance,
         p=p,
@@ -384,13 +389,13 @@ def pairwise_report(
     points = read_points(frame, vector, cluster, options, results=_PAIRWISE_COLUMNS)
     indices = map_partitions(
         points,
-        partial(_pairwise_row, points=points, n_neighbors=neighbors),
+        partial(_pairwise_row, points=points, n_neighbors=n_neighbors),
         _PAIRWISE_SCHEMA,
         prefix="raw_x",
-        checked=partial(_check_pairable, points=points, most=most),
+        checked=partial(_check_pairable, points=points, max_points=max_points),
     )
     report = points.row_counts
-    for other in (_pair_totals(points), indices):
+    for other in (_pair_sizes(points), indices):
         report = join_partitions(report, points.partition_keys, other, how="left")
     return points.to_result(frame, report.select(*points.keys, *_PAIRWISE_COLUMNS))
 
