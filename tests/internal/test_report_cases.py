@@ -10,7 +10,8 @@ import pytest
 from sklearn.metrics import calinski_harabasz_score, davies_bouldin_score
 
 from tests.support import point_oracle as oracle
-from tests.support.point_engines import FUNCTIONS, assert_points, call, one
+from tests.support.point_engines import FUNCTIONS, assert_points, call, call_by_case, one
+from tests.support.point_faults import crossed
 from tests.support.point_oracle import (
     COUNTS,
     INDICES,
@@ -21,7 +22,7 @@ from tests.support.point_oracle import (
 )
 
 if TYPE_CHECKING:
-    from engines import Engine, Row
+    from tests.support.engines import Engine, Row
 
 ROOT2, ROOT5, ROOT13 = math.sqrt(2), math.sqrt(5), math.sqrt(13)
 Points = list[list[float]]
@@ -266,38 +267,52 @@ EMPTY = frame_of([], []).with_columns(run=pl.lit(1))
 DROPPED = frame_of([None, [1.0], None], [1, None, None]).with_columns(run=pl.lit(1))
 
 
-@pytest.mark.parametrize(("frame", "n_dropped"), [(EMPTY, 0), (DROPPED, 3)])
-def test_no_rows(engine: Engine, frame: pl.DataFrame, n_dropped: int) -> None:
-    for distance in ("euclidean", "cosine"):
-        for center in ("mean", "median"):
-            how = {"distance": distance, "center": center}
-            dropped = {"n_dropped": n_dropped}
-            assert call(engine, "internal_report", frame, **how) == [NO_INDEX | dropped]
-            assert call(engine, "neighbor_report", frame, **how) == [NO_NEIGHBOR | dropped]
-            assert call(engine, "centroids", frame, **how) == []
-            assert call(engine, "internal_cluster_report", frame, **how) == []
-    for function in FUNCTIONS:
-        assert call(engine, function, frame, partition_by="run") == []
+def ways_without_rows() -> list[Any]:
+    """(rows are dropped, distance, center): each pair of two in some case, the others wide."""
+    return [
+        (dropped, distance, center)
+        if (dropped + (distance == "cosine") + (center == "median")) % 2 == 0
+        else pytest.param(dropped, distance, center, marks=pytest.mark.wide)
+        for dropped in (False, True)
+        for distance in ("euclidean", "cosine")
+        for center in ("mean", "median")
+    ]
+
+
+@pytest.mark.parametrize(("dropped", "distance", "center"), ways_without_rows())
+def test_no_rows(engine: Engine, dropped: bool, distance: str, center: str) -> None:
+    frame, some = (DROPPED, {"n_dropped": 3}) if dropped else (EMPTY, {})
+    how = {"distance": distance, "center": center}
+    assert call(engine, "internal_report", frame, **how) == [NO_INDEX | some]
+    assert call(engine, "neighbor_report", frame, **how) == [NO_NEIGHBOR | some]
+    assert call(engine, "centroids", frame, **how) == []
+    assert call(engine, "internal_cluster_report", frame, **how) == []
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_no_rows_no_partition(side: Engine, function: str) -> None:
+    for frame in (EMPTY, DROPPED):
+        assert call(side, function, frame, partition_by="run") == []
 
 
 @pytest.mark.parametrize("frame", [EMPTY, frame_of([None, None], [1, 2])], ids=["none", "NULL"])
-def test_no_rows_with_weights(engine: Engine, frame: pl.DataFrame) -> None:
-    """Nobody knows how many dimensions there are, so any number of weights is right."""
+def test_no_rows_with_weights(side: Engine, frame: pl.DataFrame) -> None:
+    """The number of dimensions is unknown, so any number of weights is right."""
     wanted = NO_INDEX | {"n_dropped": frame.height}
-    assert call(engine, "internal_report", frame, weights=[1, 2]) == [wanted]
+    assert call(side, "internal_report", frame, weights=[1, 2]) == [wanted]
 
 
 @pytest.mark.parametrize("dtype", [pl.Array(pl.Float32, 2), pl.List(pl.Int8)])
-def test_no_rows_of_another_type(engine: Engine, dtype: Any) -> None:
+def test_no_rows_of_another_type(side: Engine, dtype: Any) -> None:
     frame = pl.DataFrame(schema={"vector": dtype, "cluster": pl.String})
-    assert call(engine, "internal_report", frame) == [NO_INDEX]
+    assert call(side, "internal_report", frame) == [NO_INDEX]
 
 
-def test_no_rows_of_wide_columns(engine: Engine) -> None:
+def test_no_rows_of_wide_columns(side: Engine) -> None:
     frame = pl.DataFrame(schema={"x": pl.Float64, "y": pl.Int64, "cluster": pl.String})
-    assert call(engine, "internal_report", frame, ["x", "y"]) == [NO_INDEX]
+    assert call(side, "internal_report", frame, ["x", "y"]) == [NO_INDEX]
     nulls = pl.DataFrame({"x": [None], "y": [None], "cluster": ["a"]}, schema=frame.schema)
-    assert call(engine, "internal_report", nulls, ["x", "y"]) == [NO_INDEX | {"n_dropped": 1}]
+    assert call(side, "internal_report", nulls, ["x", "y"]) == [NO_INDEX | {"n_dropped": 1}]
 
 
 def test_all_noise_dropped(engine: Engine) -> None:
@@ -399,37 +414,55 @@ DEGENERATE: dict[str, tuple[Points, list[int], Row]] = {
 }
 
 
+def degenerate_by_length() -> list[list[str]]:
+    """The names of the cases, of which one call scores those of one length of vectors."""
+    lengths = {case: len(points[0]) for case, (points, _, _) in DEGENERATE.items()}
+    return [[case for case in lengths if lengths[case] == n] for n in sorted({*lengths.values()})]
+
+
+def of_degenerate(engine: Engine, function: str) -> dict[str, list[Row]]:
+    rows: dict[str, list[Row]] = {}
+    for cases in degenerate_by_length():
+        frames = [frame_of(*DEGENERATE[case][:2]) for case in cases]
+        rows |= dict(zip(cases, call_by_case(engine, function, frames), strict=True))
+    return rows
+
+
+def test_degenerate(engine: Engine) -> None:
+    for case, [row] in of_degenerate(engine, "internal_report").items():
+        points, clusters, known = DEGENERATE[case]
+        expected = {"n_dropped": 0, "n_noise": 0} | dict.fromkeys(INDICES) | known
+        # The mean of 0, 0, 10 is no binary number.
+        check(row, {name: expected[name] for name in (*COUNTS, *INDICES)}, floor=1e-30)
+        check_scikit_learn(row, points, clusters)
+
+
 @pytest.mark.parametrize("case", DEGENERATE)
-def test_degenerate(engine: Engine, case: str) -> None:
+def test_degenerate_of_the_oracle(case: str) -> None:
     points, clusters, known = DEGENERATE[case]
     expected = {"n_dropped": 0, "n_noise": 0} | dict.fromkeys(INDICES) | known
-    # The mean of 0, 0, 10 is no binary number.
-    row = one(engine, "internal_report", frame_of(points, clusters))
-    check(row, {name: expected[name] for name in (*COUNTS, *INDICES)}, floor=1e-30)
+    check(oracle.internal_report(Partition(points, clusters, Measure())), expected, floor=1e-30)
 
 
+@pytest.mark.parametrize("function", ["neighbor_report", "internal_cluster_report", "centroids"])
+def test_degenerate_as_the_oracle(engine: Engine, function: str) -> None:
+    for case, rows in of_degenerate(engine, function).items():
+        points, clusters, _ = DEGENERATE[case]
+        expected = getattr(oracle, function)(Partition(points, clusters, Measure()))
+        assert_points(rows, expected if isinstance(expected, list) else [expected], what=case)
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("case", DEGENERATE)
-def test_degenerate_as_the_oracle(engine: Engine, case: str) -> None:
-    points, clusters, known = DEGENERATE[case]
-    part = Partition(points, clusters, Measure())
-    expected = {"n_dropped": 0, "n_noise": 0} | dict.fromkeys(INDICES) | known
-    check(oracle.internal_report(part), expected, floor=1e-30)
-    frame = frame_of(points, clusters)
-    assert_points(call(engine, "neighbor_report", frame), [oracle.neighbor_report(part)])
-    clusters_of = call(engine, "internal_cluster_report", frame)
-    assert_points(clusters_of, oracle.internal_cluster_report(part))
-    assert_points(call(engine, "centroids", frame), oracle.centroids(part))
+def test_degenerate_alone(engine: Engine, case: str, function: str) -> None:
+    """Without a partition as with one."""
+    rows = call(engine, function, frame_of(*DEGENERATE[case][:2]))
+    assert_points(rows, of_degenerate(engine, function)[case], what=case)
 
 
-@pytest.mark.parametrize("case", DEGENERATE)
-def test_degenerate_as_scikit_learn(engine: Engine, case: str) -> None:
-    points, clusters, _ = DEGENERATE[case]
-    check_scikit_learn(engine, points, clusters)
-
-
-def check_scikit_learn(engine: Engine, points: Any, clusters: Any) -> None:
+def check_scikit_learn(row: Row, points: Any, clusters: Any) -> None:
     """Its numbers, and NULL where it raises."""
-    row = one(engine, "internal_report", frame_of(points, clusters))
     for name, theirs in (
         ("calinski_harabasz_score", calinski_harabasz_score),
         ("davies_bouldin_score", davies_bouldin_score),
@@ -491,19 +524,20 @@ def test_a_point_on_another_centre(engine: Engine) -> None:
 
 def test_a_cluster_of_equal_points_has_no_spread_but_rounding(engine: Engine) -> None:
     """The mean of equal numbers is n times one by n, and so rounded."""
-    for value in (0.1, 0.7, 1e-3, 1 / 3, 123.456):
-        for n in (3, 6, 7, 49):
-            frame = frame_of([[0.0], [5.0], *[[value]] * n], [1, 1, *[2] * n])
-            [_, row] = call(engine, "internal_cluster_report", frame)
-            assert 0 <= row["max_distance"] <= 1e-14 * value, (value, n)
-            assert 0 <= row["ssw"] <= n * (1e-14 * value) ** 2, (value, n)
+    cases = [(value, n) for value in (0.1, 0.7, 1e-3, 1 / 3, 123.456) for n in (3, 6, 7, 49)]
+    frames = [frame_of([[0.0], [5.0], *[[value]] * n], [1, 1, *[2] * n]) for value, n in cases]
+    several = call_by_case(engine, "internal_cluster_report", frames)
+    for (value, n), [_, row] in zip(cases, several, strict=True):
+        assert 0 <= row["max_distance"] <= 1e-14 * value, (value, n)
+        assert 0 <= row["ssw"] <= n * (1e-14 * value) ** 2, (value, n)
 
 
 def test_one_cluster_has_nothing_between(engine: Engine) -> None:
     """Its centre is the middle, though n times a mean by n need not be that mean."""
-    for n in (3, 5, 6, 7, 49, 98, 103):
-        frame = frame_of([[i / 10] for i in range(n)], [1] * n)
-        row = one(engine, "internal_report", frame)
+    sizes = (3, 5, 6, 7, 49, 98, 103)
+    frames = [frame_of([[i / 10] for i in range(n)], [1] * n) for n in sizes]
+    several = call_by_case(engine, "internal_report", frames)
+    for n, [row] in zip(sizes, several, strict=True):
         some = {name: row[name] for name in ("ssb", "explained_variance", "log_ss_ratio")}
         wanted = {"ssb": 0.0, "explained_variance": 0.0, "log_ss_ratio": None}
         assert_points([some], [wanted], what=n)
@@ -546,24 +580,32 @@ def test_iris(engine: Engine, labeling: str) -> None:
         assert {name: round(values[name], 6) for name in known} == known
 
 
-@pytest.mark.parametrize("labeling", LABELINGS)
-def test_iris_as_scikit_learn(engine: Engine, labeling: str) -> None:
-    codes = IRIS[labeling].rank("dense").cast(pl.Int64).to_list()
-    check_scikit_learn(engine, IRIS.select(MEASURES).rows(), codes)
+def test_iris_as_scikit_learn(engine: Engine) -> None:
+    frames = [
+        IRIS.select(*MEASURES, cluster=pl.col(labeling).rank("dense").cast(pl.Int64))
+        for labeling in LABELINGS
+    ]
+    several = call_by_case(engine, "internal_report", frames, MEASURES)
+    for frame, [row] in zip(frames, several, strict=True):
+        check_scikit_learn(row, frame.select(MEASURES).rows(), frame["cluster"].to_list())
 
 
-@pytest.mark.parametrize("distance", oracle.DISTANCES)
-def test_iris_as_the_oracle(engine: Engine, distance: str) -> None:
-    """Everything, with each distance and centre."""
+@pytest.mark.parametrize("center", ["mean", "median"])
+@pytest.mark.parametrize(
+    ("distance", "function"),
+    crossed(
+        oracle.DISTANCES,
+        ["internal_report", *(name for name in FUNCTIONS if name != "internal_report")],
+    ),
+)
+def test_iris_as_the_oracle(engine: Engine, distance: str, function: str, center: str) -> None:
     points, clusters = IRIS.select(MEASURES).rows(), IRIS["kmeans"].to_list()
-    for center in ("mean", "median"):
-        part = Partition(points, clusters, Measure(distance, 3, center))
-        how = {"distance": distance, "p": 3, "center": center}
-        for function in FUNCTIONS:
-            expected = getattr(oracle, function)(part)
-            rows = expected if isinstance(expected, list) else [expected]
-            got = call(engine, function, IRIS, MEASURES, "kmeans", **how)
-            assert_points(got, rows, tolerance=1e-9, what=(function, center))
+    part = Partition(points, clusters, Measure(distance, 3, center))
+    how = {"distance": distance, "p": 3, "center": center}
+    expected = getattr(oracle, function)(part)
+    rows = expected if isinstance(expected, list) else [expected]
+    got = call(engine, function, IRIS, MEASURES, "kmeans", **how)
+    assert_points(got, rows, tolerance=1e-9)
 
 
 def test_digits(engine: Engine) -> None:
