@@ -14,15 +14,12 @@ from tests.support.engines import make
 from tests.support.point_engines import call
 
 NOTHING = (None,) * 5
+CON = make("duckdb").connection.cursor()
 
 
-def connect():
-    con = duckdb.connect()
-    ce.register(con)
-    return con
-
-
-CON = connect()
+def determinants(lazy, keys, dims):
+    """The Polars side of the indices, from prepared columns: the only use of a private name."""
+    return _determinants(lazy, keys, dims)
 
 
 def frame(points, cluster, key=None, single=None):
@@ -40,11 +37,11 @@ def frame(points, cluster, key=None, single=None):
 
 
 def report(engine, data):
-    """Give {key: indices}; without keys that of None."""
+    """Return {key: indices}, with the key None if there are no keys."""
     dims = [name for name in data.columns if name.startswith("d")]
     if engine.name != "duckdb":
         mode = "streaming" if engine.name == "polars-streaming" else "in-memory"
-        rows = _determinants(data.lazy(), ["key"], dims).collect(engine=mode).rows()
+        rows = determinants(data.lazy(), ["key"], dims).collect(engine=mode).rows()
         return {row[0]: row[1:] for row in rows}
     named = data.select(
         pl.col("key").alias("__ce_partition"),
@@ -91,7 +88,7 @@ def plus(x, y):
 
 
 def solved(a, b):
-    """Give (det(a), a^-1 b) by Gauss-Jordan, the latter None if a is singular."""
+    """Return (det(a), a^-1 b) by Gauss-Jordan, the latter None if a is singular."""
     p, rows, det = len(a), [[*r, *s] for r, s in zip(a, b, strict=True)], Fraction(1)
     for j in range(p):
         pivot = next((i for i in range(j, p) if rows[i][j] != 0), None)
@@ -257,7 +254,7 @@ def test_no_points(engine):
 
 def test_no_points_and_no_keys():
     empty = frame(np.empty((0, 2)), pl.Series([], dtype=pl.Int64)).lazy()
-    assert _determinants(empty, [], ["d0", "d1"]).collect().rows() == [NOTHING]
+    assert determinants(empty, [], ["d0", "d1"]).collect().rows() == [NOTHING]
 
 
 # ----------------------------------------------------------------------------------------------
@@ -360,11 +357,11 @@ def test_two_keys_and_none():
         a=pl.int_range(400) % 2, b=pl.when(pl.int_range(400) < 200).then(pl.lit("x"))
     )
     dims = ["d0", "d1", "d2"]
-    rows = _determinants(data.lazy(), ["a", "b"], dims).collect().rows()
+    rows = determinants(data.lazy(), ["a", "b"], dims).collect().rows()
     assert {row[:2] for row in rows} == {(0, "x"), (1, "x"), (0, None), (1, None)}
     for a, b, *values in rows:
         part = data.filter((pl.col("a") == a) & pl.col("b").eq_missing(pl.lit(b, pl.String)))
-        same(values, _determinants(part.lazy(), [], dims).collect().row(0), rel=1e-11)
+        same(values, determinants(part.lazy(), [], dims).collect().row(0), rel=1e-11)
 
 
 def test_dimensions_may_differ_between_partitions():
@@ -387,24 +384,24 @@ def test_dimensions_may_differ_between_partitions():
 
 def test_results_can_be_filtered_and_selected():
     points, cluster = blobs(3, 100, 3, 2)
-    result = _determinants(frame(points, cluster.tolist()).lazy(), ["key"], ["d0", "d1", "d2"])
+    result = determinants(frame(points, cluster.tolist()).lazy(), ["key"], ["d0", "d1", "d2"])
     (expected,) = result.collect().get_column("trace_wib")
     found = result.filter(pl.col("trace_wib") > 0).select("trace_wib").head(1).collect()
     assert math.isclose(found.item(), expected, rel_tol=1e-12)
 
 
 def test_schema():
-    lazy = _determinants(frame(HAND, [0] * 8).lazy(), ["key"], ["d0", "d1"])
+    lazy = determinants(frame(HAND, [0] * 8).lazy(), ["key"], ["d0", "d1"])
     assert lazy.collect_schema() == lazy.collect().schema
 
 
 # ----------------------------------------------------------------------------------------------
-# The wings
+# Both sides
 # ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_wings_agree(seed):
+def test_sides_agree(seed):
     r = np.random.default_rng(seed)
     p, k = int(r.integers(1, 12)), int(r.integers(1, 8))
     points, cluster = blobs(seed, int(r.integers(k, 400)), p, k, spread=10.0 ** r.integers(-3, 4))
