@@ -78,9 +78,9 @@ def mean(points):
     return [sum(column) / Fraction(len(points)) for column in zip(*points, strict=True)]
 
 
-def scatter(points, centre):
-    p = range(len(centre))
-    return [[sum((x[i] - centre[i]) * (x[j] - centre[j]) for x in points) for j in p] for i in p]
+def scatter(points, c):
+    p = range(len(c))
+    return [[sum((x[i] - c[i]) * (x[j] - c[j]) for x in points) for j in p] for i in p]
 
 
 def plus(x, y):
@@ -118,10 +118,10 @@ def exact(points, cluster):
     n, k, p = len(points), len(groups), len(points[0])
     within, between, scott = [[0] * p] * p, [[0] * p] * p, 0.0
     for members in groups.values():
-        centre, size = mean(members), len(members)
-        own = scatter(members, centre)
+        centroid, size = mean(members), len(members)
+        own = scatter(members, centroid)
         within = plus(within, own)
-        apart = scatter([centre], mean(points))
+        apart = scatter([centroid], mean(points))
         between = plus(between, [[size * x for x in row] for row in apart])
         det, _ = solved([[x / size for x in row] for row in own], own)
         scott = None if scott is None or det == 0 else scott + size * log(det)
@@ -265,17 +265,17 @@ def test_no_points_and_no_keys():
 def by_numpy(points, cluster):
     n, p = points.shape
     labels = np.unique(cluster)
-    centred = points - points.mean(axis=0)
+    centered = points - points.mean(axis=0)
     within, between, scott = np.zeros((p, p)), np.zeros((p, p)), 0.0
     for c in labels:
-        own = centred[cluster == c]
-        centre = own.mean(axis=0)
-        scatter_c = (own - centre).T @ (own - centre)
+        own = centered[cluster == c]
+        centroid = own.mean(axis=0)
+        scatter_c = (own - centroid).T @ (own - centroid)
         within += scatter_c
-        between += len(own) * np.outer(centre, centre)
+        between += len(own) * np.outer(centroid, centroid)
         scott += len(own) * np.linalg.slogdet(scatter_c / len(own))[1]
     log_w = np.linalg.slogdet(within)[1]
-    log_ratio = np.linalg.slogdet(centred.T @ centred)[1] - log_w
+    log_ratio = np.linalg.slogdet(centered.T @ centered)[1] - log_w
     return (
         math.exp(log_ratio),
         n * log_ratio,

@@ -19,7 +19,7 @@ from tests.support import dunn_oracle as oracle
 from tests.support import engines, point_oracle
 from tests.support.dunn_oracle import COUNTS, GDI
 from tests.support.point_engines import assert_points, call, call_by_case, one
-from tests.support.point_faults import FAULTS, crossed, fails, vectors
+from tests.support.point_faults import FAULTS, OVERFLOW, crossed, fails, vectors
 from tests.support.point_names import assert_columns, assert_tables, each_table, sql_names
 from tests.support.point_oracle import DISTANCES, Measure, Partition
 from tests.support.point_strategies import (
@@ -127,7 +127,7 @@ def test_zero_vectors_under_cosine(engine: Engine) -> None:
 
 # By hand -------------------------------------------------------------------------------------
 
-# On a line: 0 and 2, 8 and 12 (centres 1 and 10). Distances between: 8, 12, 6, 10.
+# On a line: 0 and 2, 8 and 12 (centroids 1 and 10). Distances between: 8, 12, 6, 10.
 LINE: Rows = [([0.0], 1), ([2.0], 1), ([8.0], 2), ([12.0], 2)]
 SEPARATIONS = (6.0, 12.0, 9.0, 9.0, 1.5, 10.0)  # Hausdorff: from 12 to 2
 OF_LINE: Row = {
@@ -139,8 +139,8 @@ OF_LINE: Row = {
     # all three diameters of the second cluster are 4
     **dict(zip(GDI, [x / 4.0 for x in SEPARATIONS for _ in range(3)], strict=True)),
 }
-# Legs of 3 and 4: diameter 5, mean pair 4, distances to the centre (1, 4/3): 5/3, root 13 * 2/3 and
-# root 73 / 3.
+# Legs of 3 and 4: diameter 5, mean pair 4, distances to the centroid (1, 4/3): 5/3, root 13 * 2/3
+# and root 73 / 3.
 TRIANGLE = [([0.0, 0.0], 1), ([3.0, 0.0], 1), ([0.0, 4.0], 1), ([0.0, 9.0], 2)]
 MEAN_OF_TRIANGLE = (5 / 3 + 2 * math.sqrt(13) / 3 + math.sqrt(73) / 3) / 3
 OF_TRIANGLE: Row = {
@@ -451,7 +451,7 @@ def test_a_point_at_fault(side: Engine, fault: str, function: str) -> None:
 
 @pytest.mark.parametrize("function", ["cluster_diameters", "dunn_index"])
 def test_distances_that_overflow(side: Engine, function: str) -> None:
-    with fails(side, "vector: distances overflow; scale the coordinates down"):
+    with fails(side, OVERFLOW):
         call(side, function, vectors([1e200, 0.0], [-1e200, 0.0]))
 
 

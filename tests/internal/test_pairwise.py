@@ -23,7 +23,7 @@ from tests.support import pairwise_oracle as oracle
 from tests.support.engines import ENGINES, Engine
 from tests.support.pairwise_oracle import INDICES
 from tests.support.point_engines import assert_points, call, call_by_case, one
-from tests.support.point_faults import crossed, fails
+from tests.support.point_faults import OVERFLOW, crossed, fails
 from tests.support.point_names import assert_columns, assert_tables, each_table, sql_names
 from tests.support.point_oracle import DISTANCES, Measure, Partition
 from tests.support.point_strategies import (
@@ -63,7 +63,7 @@ def check(engine: Engine, rows: Rows, tolerance: float = 1e-12, **arguments: Any
 
 LINE: Rows = [([0.0], 0), ([1.0], 0), ([3.0], 1), ([4.5], 1), ([9.0], 2)]
 # By hand. Within: 1, 1.5; between: 3, 4.5, 9, 2, 3.5, 8, 6, 4.5. Nearest: 0 has 1 3 | 4.5 | 9, so
-# with two neighbours it loses 1/2; 1 has 1, 2: 1/2; 3 has 1.5, 2: 1/2; 4.5 has 1.5, 3.5: 1/2; 9 has
+# with two neighbors it loses 1/2; 1 has 1, 2: 1/2; 3 has 1.5, 2: 1/2; 4.5 has 1.5, 3.5: 1/2; 9 has
 # both places among others: 1 + 1/2.
 LINE_INDICES = {
     "c_index": 0.0,
@@ -129,7 +129,7 @@ DEGENERATE: dict[str, tuple[Rows, dict[str, Any]]] = {
         [([0.0], 0), ([1.0], 1), ([3.0], 2)],
         counts(3, 0, 0, 3, 0, 3) | {"connectivity": 4.5},
     ),
-    # each has two neighbours at 0: of its own cluster 1, of the other 2 that share three places
+    # each has two neighbors at 0: of its own cluster 1, of the other 2 that share three places
     "all equal": (
         [([0.1, 0.2], 0), ([0.1, 0.2], 0), ([0.1, 0.2], 1), ([0.1, 0.2], 1)],
         counts(4, 0, 0, 2, 2, 4)
@@ -277,7 +277,7 @@ def test_a_shift_of_any_numbers(engine: Engine) -> None:
         assert got[name] == pytest.approx(wanted[name], rel=1e-6)
 
 
-def test_more_neighbours_than_points(engine: Engine) -> None:
+def test_more_neighbors_than_points(engine: Engine) -> None:
     check(engine, LINE, n_neighbors=4)
     check(engine, LINE, n_neighbors=10**9)
     few, many = (report(engine, LINE, n_neighbors=count) for count in (4, 10**9))
@@ -329,7 +329,7 @@ TOO_MANY = (
     "take a sample"
 )
 OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
-    "no neighbours": ({"n_neighbors": 0}, "n_neighbors: expected a whole number >= 1, got 0"),
+    "no neighbors": ({"n_neighbors": 0}, "n_neighbors: expected a whole number >= 1, got 0"),
     "part of one": ({"n_neighbors": 1.5}, "n_neighbors: expected a whole number >= 1, got 1.5"),
     "NULL": ({"n_neighbors": None}, "n_neighbors: expected a whole number >= 1, got NULL"),
     "NaN": ({"n_neighbors": math.nan}, "n_neighbors: expected a whole number >= 1, got nan"),
@@ -345,7 +345,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(
-    ("option", "empty"), crossed(OPTIONS, [False, True], always=["no neighbours", "one point"])
+    ("option", "empty"), crossed(OPTIONS, [False, True], always=["no neighbors", "one point"])
 )
 def test_a_bad_option(side: Engine, option: str, empty: bool) -> None:
     arguments, words = OPTIONS[option]
@@ -376,7 +376,7 @@ def test_points_at_fault(side: Engine) -> None:
     for value, words in (
         (math.nan, "vector: expected finite numbers, got nan in coordinate 2 (1 row is at fault)"),
         (None, "vector: expected finite numbers, got NULL in coordinate 2 (1 row is at fault)"),
-        (1e200, "vector: distances overflow; scale the coordinates down"),
+        (1e200, OVERFLOW),
     ):
         frame = FRAME.with_columns(y=pl.Series([0.0, 0.0, value, 4.0]))
         with fails(side, words):
@@ -392,7 +392,7 @@ def test_points_at_fault(side: Engine) -> None:
 def test_distances_that_overflow_only_between_points(side: Engine) -> None:
     """Each is near enough to the middle for its square to be a number."""
     rows: Rows = [([1.2e154], 0), ([1.1e154], 0), ([-1.2e154], 1), ([-1.1e154], 1)]
-    with fails(side, "vector: distances overflow; scale the coordinates down"):
+    with fails(side, OVERFLOW):
         report(side, rows, distance="sqeuclidean")
 
 

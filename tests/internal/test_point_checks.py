@@ -20,6 +20,7 @@ from tests.support.point_faults import (
     INFINITY,
     MEND,
     NAN,
+    OVERFLOW,
     SOME,
     crossed,
     fails,
@@ -127,7 +128,7 @@ def test_lengths_that_differ_between_partitions(side: Engine) -> None:
 @pytest.mark.parametrize("distance", ["euclidean", "sqeuclidean", "cosine", "minkowski"])
 def test_distances_that_overflow(side: Engine, distance: str) -> None:
     frame = vectors([1e200, 1e200], [-1e200, 1e200], [0.0, 1e200])
-    words = "vector: distances overflow; scale the coordinates down"
+    words = OVERFLOW
     for function in ("centroids", "internal_report", "neighbor_report"):
         with fails(side, words):
             call(side, function, frame, distance=distance)
@@ -137,7 +138,7 @@ def test_distances_that_overflow(side: Engine, distance: str) -> None:
 def test_sums_that_overflow(side: Engine, distance: str) -> None:
     """The distances fit, their squares do not: an error, no infinity and no NaN."""
     frame = vectors([1e200, 1e200], [-1e200, 1e200], [0.0, 1e200])
-    with fails(side, "vector: distances overflow; scale the coordinates down"):
+    with fails(side, OVERFLOW):
         call(side, "internal_report", frame, distance=distance)
 
 

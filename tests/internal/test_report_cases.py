@@ -42,7 +42,7 @@ def check(row: Row, expected: Row, *, tolerance: float = 1e-12, floor: float = 0
 # Worked by hand ------------------------------------------------------------------------------
 
 # Clustering.jl's twelve points, in pairs about (0, 4) and (0, -4) and in diamonds about (2, 0) and
-# (-2, 0). Own distances are 2 in the pairs and 1 in the diamonds; the centres are 4, 8 and four
+# (-2, 0). Own distances are 2 in the pairs and 1 in the diamonds; the centroids are 4, 8 and four
 # times root 20 apart; the middle is the origin. DB, SSW, SSB, CH and Ray-Turi are its test's.
 TWELVE: Points = [
     *([-2, 4], [2, 4]),
@@ -67,7 +67,8 @@ OF_TWELVE: Row = {
     "ball_hall_index": 2.5,  # (4 + 1 + 4 + 1) / 4
     "banfield_raftery_index": 4 * math.log(4),  # 2 ln 4 + 4 ln 1, twice
     "log_ss_ratio": math.log(4),
-    # to the middle: four root 20, four root 5, 3, 3, 1, 1; to the own centre 16; (1/4 * that * 8)^2
+    # to the middle: four root 20, four root 5, 3, 3, 1, 1; to the own centroid 16; then
+    # (1/4 * that * 8)^2
     "pbm_index": (49 + 12 * ROOT5) / 4,
     # x: B 32 of T 52, y: B 64 of T 68; their mean is 172/221, by 4 clusters 43/221
     "ratkowsky_lance_index": math.sqrt(43 / 221),
@@ -78,19 +79,19 @@ OF_TWELVE: Row = {
     # 8/4 * 2 * (1/(8 + 4 root 5) + 1/(4 + 4 root 5))
     "sd_separation": (5 * ROOT5 - 9) / 4,
 }
-# A pair's points are 2 from their own and 4 from the next centre: 1 in all. In a diamond they are 1
-# from their own and root 13, root 13, 5 and 3 from the next. No point is within the radius
-# sqrt(8 + root 2)/4 of a centre, so S_Dbw is 0/0.
+# A pair's points are 2 from their own and 4 from the next centroid: 1 in all. In a diamond they are
+# 1 from their own and root 13, root 13, 5 and 3 from the next. No point is within the radius
+# sqrt(8 + root 2)/4 of a centroid, so S_Dbw is 0/0.
 NEAR_TWELVE: Row = {
     "wemmert_gancarski_index": (134 / 15 - 4 / ROOT13) / 12,
     "s_dbw_index": None,
 }
 
 # S_Dbw: clusters about 0 and 10, both of variance 10 in a whole of 35: Scat is 10/35 and the radius
-# sqrt(10 + 10)/2 = 2.24. Three points lie within it round each centre, two (both 5s) round 5.
+# sqrt(10 + 10)/2 = 2.24. Three points lie within it round each centroid, two (both 5s) round 5.
 LINE: Points = [[x] for x in (-5, 0, 0, 0, 5, 5, 10, 10, 10, 15)]
 LINE_CLUSTERS = [0] * 5 + [1] * 5
-# From the nearest of the other centre: 15, 10, 10, 10, 5 against own 5, 0, 0, 0, 5.
+# From the nearest of the other centroid: 15, 10, 10, 10, 5 against own 5, 0, 0, 0, 5.
 NEAR_LINE: Row = {
     "s_dbw_index": 2 / 7 + 2 / 3,
     "wemmert_gancarski_index": (5 - 1 / 3 - 1) / 5,
@@ -236,9 +237,9 @@ def test_clusters_of_the_twelve(engine: Engine) -> None:
     ]
 
 
-def test_centres(engine: Engine) -> None:
+def test_centroids(engine: Engine) -> None:
     frame = frame_of([[0, 0], [1, 0], [5, 6], [3, 4], [6, 8]], [0, 0, 0, 1, 1])
-    for arguments, centres in (
+    for arguments, centroids in (
         ({}, [[2.0, 2.0], [4.5, 6.0]]),
         ({"center": "median"}, [[1.0, 0.0], [4.5, 6.0]]),
         ({"weights": [4, 9]}, [[2.0, 2.0], [4.5, 6.0]]),
@@ -253,7 +254,7 @@ def test_centres(engine: Engine) -> None:
     ):
         rows = call(engine, "centroids", frame, **arguments)
         expected = [
-            {"cluster": i, "n": 3 - i, "centroid": centre} for i, centre in enumerate(centres)
+            {"cluster": i, "n": 3 - i, "centroid": centroid} for i, centroid in enumerate(centroids)
         ]
         assert_points(rows, expected, what=arguments)
 
@@ -378,7 +379,7 @@ DEGENERATE: dict[str, tuple[Points, list[int], Row]] = {
     "two centroids of three coincide": (
         [[-1], [1], [-3], [3], [9], [11]],
         [1, 1, 2, 2, 3, 3],
-        # The centres are 0, 0 and 10. DB is (2/10 + 4/10 + 4/10) / 3: the pair at 0 is skipped.
+        # The centroids are 0, 0 and 10. DB is (2/10 + 4/10 + 4/10) / 3: the pair at 0 is skipped.
         # All are about 10/3, in absolute value 13/3 + 7/3 + 19/3 + 1/3 + 17/3 + 23/3 = 80/3.
         {"n": 6, "n_dims": 1, "n_clusters": 3, "n_singletons": 0}
         | {"ssw": 22.0, "ssb": 400 / 3, "sst": 466 / 3, "explained_variance": 400 / 466}
@@ -480,7 +481,7 @@ ZEROS: Points = [[0, 0], [0, 0], [0, 2], [3, 0], [5, 0]]
 
 
 def test_zero_vectors_under_cosine(engine: Engine) -> None:
-    """A zero vector is at 1 from everything, and the centre of a cluster of such."""
+    """A zero vector is at 1 from everything, and the centroid of a cluster of such."""
     frame = frame_of(ZEROS, [1, 1, 2, 3, 3])
     rows = call(engine, "internal_cluster_report", frame, distance="cosine")
     expected = [
@@ -504,15 +505,15 @@ def test_a_zero_vector_among_others_under_cosine(engine: Engine) -> None:
 
 
 def test_only_opposed_vectors_under_cosine(engine: Engine) -> None:
-    """There is no mean direction: the centre is the zero vector, at 1 from everything."""
+    """There is no mean direction: the centroid is the zero vector, at 1 from everything."""
     frame = frame_of([[1, 1], [-2, -2], [3, 0]], [1, 1, 2])
     [first, second] = call(engine, "internal_cluster_report", frame, distance="cosine")
     check(first, {"centroid": [0.0, 0.0], "mean_distance": 1.0, "nearest_distance": 1.0})
     check(second, {"centroid": [1.0, 0.0], "mean_distance": 0.0, "nearest_distance": 1.0})
 
 
-def test_a_point_on_another_centre(engine: Engine) -> None:
-    """The centres are 5 and 10. Cluster 1 is worth nothing, for the point at 10."""
+def test_a_point_on_another_centroid(engine: Engine) -> None:
+    """The centroids are 5 and 10. The share of cluster 1 is 0, because of the point at 10."""
     points: Points = [[0], [10], [8], [12]]
     frame = frame_of(points, [1, 1, 2, 2])
     # cluster 2 has 1 - 2/3 and 1 - 2/7
@@ -533,7 +534,7 @@ def test_a_cluster_of_equal_points_has_no_spread_but_rounding(engine: Engine) ->
 
 
 def test_one_cluster_has_nothing_between(engine: Engine) -> None:
-    """Its centre is the middle, though n times a mean by n need not be that mean."""
+    """Its centroid is the middle, though n times a mean by n need not be that mean."""
     sizes = (3, 5, 6, 7, 49, 98, 103)
     frames = [frame_of([[i / 10] for i in range(n)], [1] * n) for n in sizes]
     several = call_by_case(engine, "internal_report", frames)

@@ -246,7 +246,7 @@ def test_zero_vectors(engine: Engine) -> None:
     got = call(engine, SAMPLES, rows, distance="cosine")
     assert_points(got, wanted.samples(), tolerance=1e-12)
     assert the(got[0], "a", "b", "silhouette") == [1.0, 1.0, 0.0]
-    # Rounding must not tell which of the others is the neighbour: it is the lowest.
+    # Rounding must not tell which of the others is the neighbor: it is the lowest.
     x = np.random.default_rng(0).normal(size=(60, 4))
     x[::6] = 0
     got = call(engine, SAMPLES, frame(x.tolist(), [i % 7 for i in range(60)]), distance="cosine")
@@ -428,12 +428,14 @@ def test_simplified_equals_the_oracle(
 
 def is_opposed(part: Silhouettes) -> bool:
     """Whether some centroid is a matter of rounding: distances to it are no more than that."""
-    centres = np.array([part.measure.centre(part.x[places]) for places in part.members.values()])
+    centroids = np.array(
+        [part.measure.centroid(part.x[places]) for places in part.members.values()]
+    )
     if part.measure.distance == "cosine":
         units = [part.measure.middle(part.x[places]) for places in part.members.values()]
         if min(float(np.linalg.norm(u)) for u in units) < 1e-6:
             return True
-    apart = part.measure.between(part.x, centres)
+    apart = part.measure.between(part.x, centroids)
     return bool(np.any((apart < 1e-6) & (apart.min() < 1e-6)))
 
 

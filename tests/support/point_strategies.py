@@ -116,14 +116,14 @@ def measure_of(
     return Measure(distance, p, center, weights)
 
 
-# Options of which every distance sees some: centre and weights.
+# The ways of each distance: center, and whether there are weights.
 FEW_WAYS = [("mean", True), ("median", False)]
 SUM_WAYS = [("mean", False), ("mean", True), ("median", True)]
 WAYS = {name: SUM_WAYS if name in ("euclidean", "sqeuclidean") else FEW_WAYS for name in DISTANCES}
 
 
 def random_options() -> list[Any]:
-    """(distance, centre, weighted, noise, dimensions): the ways above, then the others as wide."""
+    """(distance, center, weighted, noise, dimensions): the ways above, then the others as wide."""
     cases = []
     for d, distance in enumerate(DISTANCES):
         fast = {
