@@ -30,6 +30,7 @@ from tests.support.point_strategies import (
     decimal,
     digit,
     frame_of,
+    is_exact,
     measure_of,
     quarter,
     random_options,
@@ -254,7 +255,7 @@ def test_equals_the_oracle(
     diameters = call(engine, "cluster_diameters", frame, partition_by="run", **how)
     for run, part in enumerate(parts):
         wanted = [oracle.dunn_index(part, generalized=generalized)] if part.n else []
-        exact = NUMBERS[run % 3] is not decimal and not weighted and distance != "cosine"
+        exact = is_exact(NUMBERS[run % 3], measure)
         without = rounded(part, exact=exact)
         check_run(indices, run, wanted, without=without, what=part.measure)
         wanted = oracle.cluster_diameters(part) if part.n else []

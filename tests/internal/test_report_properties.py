@@ -27,6 +27,7 @@ from tests.support.point_strategies import (
     decimal,
     digit,
     frame_of,
+    is_exact,
     is_sound,
     measure_of,
     quarter,
@@ -79,7 +80,7 @@ def test_equals_the_oracle(
         assert [row["run"] for row in rows] == sorted(row["run"] for row in rows)
         for run, part in enumerate(parts):
             got = [dict(list(row.items())[1:]) for row in rows if row["run"] == run]
-            exact = NUMBERS[run % 3] is not decimal and not weighted and distance != "cosine"
+            exact = is_exact(NUMBERS[run % 3], measure)
             check_part(function, got, part, exact=exact)
 
 
