@@ -432,8 +432,10 @@ def test_columns_of_any_name(side: Engine, function: str) -> None:
 @pytest.mark.wide
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_columns_of_every_name(side: Engine, function: str) -> None:
-    names = [*COLUMNS, *INNER]
-    assert_columns(side, function, NAMED_FRAME, names, expected(function, part_of(NAMED)))
+    wanted = expected(function, part_of(NAMED))
+    # a key may not be named like a result
+    names = [name for name in [*COLUMNS, *INNER] if name not in wanted[0]]
+    assert_columns(side, function, NAMED_FRAME, names, wanted)
 
 
 def test_columns_named_like_inner_ones_of_sql() -> None:
