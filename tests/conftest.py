@@ -43,3 +43,9 @@ def engine(request: pytest.FixtureRequest) -> engines.Engine:
 @pytest.fixture(scope="session")
 def side(request: pytest.FixtureRequest) -> engines.Engine:
     return engines.make(request.param)
+
+
+@pytest.fixture(scope="session")
+def every_engine(pytestconfig: pytest.Config) -> list[engines.Engine]:
+    """All engines in one test, where the expected values take longer than the engines."""
+    return [engines.make(name) for name in pytestconfig.getoption("--engine") or engines.ENGINES]

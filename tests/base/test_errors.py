@@ -476,7 +476,7 @@ def ctes_of(connection: duckdb.DuckDBPyConnection, function: str) -> list[str]:
         bodies = " ".join(definitions[name] for name in new)
         new = set(re.findall(r"clustereval\.(\w+)", bodies)) & definitions.keys() - reached
     bodies = " ".join(definitions[name] for name in reached)
-    return sorted(set(re.findall(r'(\w+)"? AS (?:NOT )?(?:MATERIALIZED )?\(\s*SELECT', bodies)))
+    return sorted(set(re.findall(r'(\w+)"? AS (?:NOT )?(?:MATERIALIZED )?\(+\s*SELECT', bodies)))
 
 
 @pytest.mark.parametrize("function", [*TABLES, "bcubed_samples"])
