@@ -14,14 +14,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import namespaces as namespaces
-from .dunn import cluster_diameters, dunn_index
 from .errors import ClusterEvalError
-from .information import (
+from .external.association import (
+    hubert_index,
+    kulczynski_index,
+    mcnemar_index,
+    phi_index,
+    rogers_tanimoto_index,
+    russell_rao_index,
+    sokal_sneath_1_index,
+    sokal_sneath_2_index,
+)
+from .external.contingency import contingency_matrix, pair_counts
+from .external.expected_information import expected_mutual_info
+from .external.information import (
     adjusted_mutual_info_score,
     cluster_entropy,
     cluster_entropy_given_label,
     completeness_score,
-    expected_mutual_info,
     homogeneity_score,
     joint_entropy,
     label_entropy,
@@ -33,38 +43,20 @@ from .information import (
     v_measure_score,
     variation_of_information,
 )
-from .labels import (
-    contingency_matrix,
-    external_cluster_report,
-    external_label_report,
-    pair_counts,
-)
-from .macros import bundle, register
-from .pair_counting import (
+from .external.pair_counting import (
     adjusted_fowlkes_mallows_score,
     adjusted_rand_score,
     fowlkes_mallows_score,
-    hubert_index,
     jaccard_index,
-    kulczynski_index,
-    mcnemar_index,
     mirkin_metric,
     multinomial_adjusted_rand_score,
     pair_f_score,
     pair_precision,
     pair_recall,
-    phi_index,
     rand_score,
-    rogers_tanimoto_index,
-    russell_rao_index,
-    sokal_sneath_1_index,
-    sokal_sneath_2_index,
 )
-from .pairwise import pairwise_report
-from .points import centroids, parse_vector, vdm_encode
-from .reports import external_report, internal_report
-from .scatter import determinant_report, internal_cluster_report, neighbor_report
-from .set_matching import (
+from .external.report import external_cluster_report, external_label_report, external_report
+from .external.set_matching import (
     bcubed_f_score,
     bcubed_precision,
     bcubed_recall,
@@ -77,7 +69,15 @@ from .set_matching import (
     purity,
     split_join_distance,
 )
-from .silhouette import silhouette_clusters, silhouette_samples, silhouette_score
+from .internal.centroids import centroids
+from .internal.determinants import determinant_report
+from .internal.dunn import cluster_diameters, dunn_index
+from .internal.pairwise import pairwise_report
+from .internal.report import internal_cluster_report, internal_report
+from .internal.scatter import neighbor_report
+from .internal.silhouette import silhouette_clusters, silhouette_samples, silhouette_score
+from .internal.vectors import parse_vector, vdm_encode
+from .macros import bundle, register
 
 if TYPE_CHECKING:
     from .dialects import to_sql

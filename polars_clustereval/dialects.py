@@ -315,13 +315,13 @@ class _Expansion:
         return new
 
     def _scalar(self, call: exp.Anonymous) -> exp.Expr:
-        if call.name == "_checked_options":
+        if call.name == "_check_options":
             return exp.true()
         if call.name == "_is_absent":
             return exp.convert(isinstance(call.expressions[0], exp.Null))
         if call.name == "_is_unweighted":
             return exp.convert(isinstance(call.expressions[0], exp.Literal))
-        if call.name == "_sum":
+        if call.name == "_compensated_sum":
             return exp.Sum(this=_rewritten(call.expressions[0].copy(), self._replacement))
         if call.name == "_is_noise":
             cluster, noise = call.expressions
@@ -332,7 +332,7 @@ class _Expansion:
         if call.name == "_row_id":
             row_id: exp.Expr = call.expressions[0 if self._named else 1]
             return row_id.copy()
-        if call.name.startswith("_checked_"):
+        if call.name.startswith("_check_"):
             return _rewritten(call.expressions[0].copy(), self._replacement)
         return exp.paren(self._expanded(_body(call.name).copy(), self._arguments(call)))
 

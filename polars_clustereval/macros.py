@@ -15,23 +15,13 @@ if TYPE_CHECKING:
 
 __all__ = ["bundle", "register"]
 
-#: The rooms of ``sql/``, each after those it stands on.
-ROOMS = (
-    "labels",
-    "pair_counting",
-    "information",
-    "set_matching",
-    "points",
-    "scatter",
-    "silhouette",
-    "dunn",
-    "pairwise",
-    "reports",
-)
-
 _PACKAGE = Path(__file__).resolve().parent
 # A wheel carries the SQL inside the package; a checkout has it beside the package.
 _FOLDERS = (_PACKAGE / "sql", _PACKAGE.parent / "sql")
+
+#: Lists the files in their load order.
+_LOAD_ORDER = "clustereval.sql"
+_READ = re.compile(r"^\.read (.+)\.sql$", re.MULTILINE)
 
 _MACRO = re.compile(r"\bclustereval\.(\w+)")
 _CREATE_SCHEMA = "CREATE SCHEMA IF NOT EXISTS clustereval;"
@@ -43,7 +33,7 @@ def bundle() -> str:
     Returns
     -------
     str
-        The files of ``sql/`` in the order in which they build on each other. It creates the schema
+        The files of ``sql/`` in their load order. It creates the schema
         ``clustereval`` in the current database.
 
     Examples
@@ -55,8 +45,19 @@ def bundle() -> str:
     >>> con.execute("SELECT clustereval.version()").fetchone() == (ce.__version__,)
     True
     """
-    folder = next(folder for folder in _FOLDERS if (folder / "labels.sql").is_file())
-    return "\n".join((folder / f"{room}.sql").read_text(encoding="utf-8") for room in ROOMS)
+    folder = sql_folder()
+    texts = ((folder / f"{name}.sql").read_text(encoding="utf-8") for name in sql_files())
+    return "\n".join(texts)
+
+
+def sql_folder() -> Path:
+    """Return the folder that holds the SQL files."""
+    return next(folder for folder in _FOLDERS if (folder / _LOAD_ORDER).is_file())
+
+
+def sql_files() -> list[str]:
+    """Return the SQL files in their load order, such as ``base/checks``."""
+    return _READ.findall((sql_folder() / _LOAD_ORDER).read_text(encoding="utf-8"))
 
 
 def register(

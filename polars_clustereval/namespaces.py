@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 import polars as pl
 
-from . import dunn, labels, pairwise, points, reports, scatter, set_matching, silhouette
+from .external import contingency, set_matching
+from .external import report as external
+from .internal import centroids, determinants, dunn, pairwise, scatter, silhouette, vectors
+from .internal import report as internal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,18 +47,18 @@ class ClusterEval:
     def __init__(self, frame: pl.LazyFrame) -> None:
         self._frame = frame
 
-    contingency_matrix = _method(labels.contingency_matrix)
-    pair_counts = _method(labels.pair_counts)
-    external_cluster_report = _method(labels.external_cluster_report)
-    external_label_report = _method(labels.external_label_report)
+    contingency_matrix = _method(contingency.contingency_matrix)
+    pair_counts = _method(contingency.pair_counts)
+    external_cluster_report = _method(external.external_cluster_report)
+    external_label_report = _method(external.external_label_report)
     bcubed_samples = _method(set_matching.bcubed_samples)
-    external_report = _method(reports.external_report)
-    vdm_encode = _method(points.vdm_encode)
-    centroids = _method(points.centroids)
-    internal_report = _method(reports.internal_report)
-    internal_cluster_report = _method(scatter.internal_cluster_report)
+    external_report = _method(external.external_report)
+    vdm_encode = _method(vectors.vdm_encode)
+    centroids = _method(centroids.centroids)
+    internal_report = _method(internal.internal_report)
+    internal_cluster_report = _method(internal.internal_cluster_report)
     neighbor_report = _method(scatter.neighbor_report)
-    determinant_report = _method(scatter.determinant_report)
+    determinant_report = _method(determinants.determinant_report)
     silhouette_samples = _method(silhouette.silhouette_samples)
     silhouette_clusters = _method(silhouette.silhouette_clusters)
     silhouette_score = _method(silhouette.silhouette_score)

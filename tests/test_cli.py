@@ -18,10 +18,10 @@ import polars as pl
 import pytest
 
 import polars_clustereval as ce
-from polars_clustereval import pairs
 from polars_clustereval.cli import main, progress
 from polars_clustereval.cli.arguments import OPTIONS
-from polars_clustereval.cli.commands import REPORTS
+from polars_clustereval.cli.reports import REPORTS
+from polars_clustereval.internal.kernels import threads
 from tests.support.compare import assert_rows
 from tests.support.engines import quoted
 
@@ -262,7 +262,7 @@ def test_a_bar_shows_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     call = ["silhouette", *CALLS["silhouette"], "--engine", "polars", "--output", os.devnull]
     assert main(call) == 0
     assert "distances" in screen.getvalue()
-    assert pairs.watch is pairs.unwatched
+    assert threads.watch is threads.show_no_progress
 
 
 def test_no_bar_without_a_screen(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -290,7 +290,7 @@ def test_mistakes_with_silhouettes(
     ("command", "titles"),
     [
         ("external", ["counts", "pair counting", "information", "set matching"]),
-        ("internal", ["counts", "sums of squares", "distances", "centre-based indices"]),
+        ("internal", ["counts", "sums of squares", "distances", "centroid-based indices"]),
         ("silhouette", ["counts", "silhouette: from -1 to 1, 1 is best"]),
     ],
 )
@@ -302,7 +302,7 @@ def test_every_metric_stands_in_its_group(run: Run, command: str, titles: list[s
     groups = [line for line in body.splitlines() if line and not line.startswith(" ")]
     assert groups == titles
     layout = REPORTS[command].layout
-    assert {*layout.titles, *layout.meanings, *layout.compared} <= row.keys()
+    assert {*layout.titles, *layout.meanings, *layout.comparison} <= row.keys()
     assert {name for names in layout.heading for name in names} <= OPTIONS.keys()
     for metric, meaning in layout.meanings.items():
         assert re.search(rf"^  {metric} +[-\d.]+  {re.escape(meaning)}$", table, re.MULTILINE)

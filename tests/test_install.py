@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parent.parent
 IRIS = ROOT / "examples" / "iris.parquet"
-SQL = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "sql").glob("*.sql")))
+SQL = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "sql").glob("*/*.sql")))
 MACROS = sorted(set(re.findall(r"CREATE OR REPLACE MACRO clustereval\.(\w+)", SQL)))
 
 USE = """
@@ -70,8 +70,10 @@ def binaries(
 def test_what_the_packages_carry(packages: dict[str, Path]) -> None:
     with zipfile.ZipFile(packages["wheel"]) as wheel:
         carried = set(wheel.namelist())
-    modules = {path.relative_to(ROOT) for path in (ROOT / "polars_clustereval").glob("*.py*")}
-    rooms = {Path("polars_clustereval") / path.relative_to(ROOT) for path in ROOT.glob("sql/*.sql")}
+    modules = {path.relative_to(ROOT) for path in (ROOT / "polars_clustereval").rglob("*.py*")}
+    rooms = {
+        Path("polars_clustereval") / path.relative_to(ROOT) for path in ROOT.glob("sql/**/*.sql")
+    }
     assert {str(path) for path in modules | rooms} <= carried
     assert {name.partition("/")[0] for name in carried} == {
         "polars_clustereval",
@@ -79,7 +81,7 @@ def test_what_the_packages_carry(packages: dict[str, Path]) -> None:
     }
     with tarfile.open(packages["sdist"]) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
-    assert {"LICENSE", "README.md", "sql/labels.sql", "tests/test_install.py"} <= names
+    assert {"LICENSE", "README.md", "sql/base/checks.sql", "tests/test_install.py"} <= names
 
 
 def test_use_from_python(binaries: Path, tmp_path: Path) -> None:

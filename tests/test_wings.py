@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import polars_clustereval as ce
-from polars_clustereval.macros import ROOMS
+from polars_clustereval.macros import sql_files
 
 ROOT = Path(__file__).parent.parent
 PYTHON_ONLY = {"ClusterEvalError", "__version__", "bundle", "register", "to_sql"}
@@ -153,16 +153,22 @@ def public_macros(room: str) -> list[str]:
     return re.findall(r"^CREATE OR REPLACE MACRO clustereval\.([a-z]\w*)", text, re.MULTILINE)
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_rooms_hold_the_same_names_in_the_same_order(room: str) -> None:
+@pytest.mark.parametrize("room", sql_files())
+def test_files_hold_the_same_names_in_the_same_order(room: str) -> None:
     names = [name for name in public_macros(room) if name not in SQL_ONLY]
     lines = {name: getattr(ce, name).__code__.co_firstlineno for name in names}
-    assert {getattr(ce, name).__module__ for name in names} == {f"polars_clustereval.{room}"}
+    assert {getattr(ce, name).__module__ for name in names} <= {
+        f"polars_clustereval.{room.replace('/', '.')}"
+    }
     assert names == sorted(names, key=lines.__getitem__)
 
 
-def test_every_sql_file_is_a_room() -> None:
-    assert {path.stem for path in (ROOT / "sql").glob("*.sql")} == set(ROOMS)
+def test_every_sql_file_is_loaded_and_has_its_module() -> None:
+    folder = ROOT / "sql"
+    files = {str(path.relative_to(folder).with_suffix("")) for path in folder.glob("*/*.sql")}
+    assert files == set(sql_files())
+    for file in files:
+        assert (ROOT / "polars_clustereval" / f"{file}.py").is_file(), file
 
 
 def test_every_macro_has_a_comment(con: duckdb.DuckDBPyConnection) -> None:

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import polars_clustereval as ce
-from polars_clustereval.determinants import _determinants
+from polars_clustereval.internal.determinants import determinant_totals
 from tests.support.engines import make
 from tests.support.point_engines import call
 
@@ -44,7 +44,7 @@ def report(engine, data):
     dims = [name for name in data.columns if name.startswith("d")]
     if engine.name != "duckdb":
         mode = "streaming" if engine.name == "polars-streaming" else "in-memory"
-        rows = _determinants(data.lazy(), ["key"], dims).collect(engine=mode).rows()
+        rows = determinant_totals(data.lazy(), ["key"], dims).collect(engine=mode).rows()
         return {row[0]: row[1:] for row in rows}
     named = data.select(
         pl.col("key").alias("__ce_partition"),
@@ -53,7 +53,7 @@ def report(engine, data):
         pl.concat_list(dims).alias("__ce_point"),
     )
     CON.register("points", named.to_arrow())
-    rows = CON.execute("FROM clustereval._determinants(points)").fetchall()
+    rows = CON.execute("FROM clustereval._determinant_totals(points)").fetchall()
     return {row[0]: row[1:] for row in rows}
 
 
@@ -257,7 +257,7 @@ def test_no_points(engine):
 
 def test_no_points_and_no_keys():
     empty = frame(np.empty((0, 2)), pl.Series([], dtype=pl.Int64)).lazy()
-    assert _determinants(empty, [], ["d0", "d1"]).collect().rows() == [NOTHING]
+    assert determinant_totals(empty, [], ["d0", "d1"]).collect().rows() == [NOTHING]
 
 
 # ----------------------------------------------------------------------------------------------
@@ -360,11 +360,11 @@ def test_two_keys_and_none():
         a=pl.int_range(400) % 2, b=pl.when(pl.int_range(400) < 200).then(pl.lit("x"))
     )
     dims = ["d0", "d1", "d2"]
-    rows = _determinants(data.lazy(), ["a", "b"], dims).collect().rows()
+    rows = determinant_totals(data.lazy(), ["a", "b"], dims).collect().rows()
     assert {row[:2] for row in rows} == {(0, "x"), (1, "x"), (0, None), (1, None)}
     for a, b, *values in rows:
         part = data.filter((pl.col("a") == a) & pl.col("b").eq_missing(pl.lit(b, pl.String)))
-        same(values, _determinants(part.lazy(), [], dims).collect().row(0), rel=1e-11)
+        same(values, determinant_totals(part.lazy(), [], dims).collect().row(0), rel=1e-11)
 
 
 def test_dimensions_may_differ_between_partitions():
@@ -380,21 +380,23 @@ def test_dimensions_may_differ_between_partitions():
             schema=["__ce_partition", "__ce_cluster", "__ce_single", "__ce_point"],
         ).to_arrow(),
     )
-    found = {r[0]: r[1:] for r in CON.execute("FROM clustereval._determinants(points)").fetchall()}
+    found = {
+        r[0]: r[1:] for r in CON.execute("FROM clustereval._determinant_totals(points)").fetchall()
+    }
     same(found["flat"], by_numpy(flat, cluster), rel=1e-9)
     same(found["deep"], by_numpy(deep, others), rel=1e-9)
 
 
 def test_results_can_be_filtered_and_selected():
     points, cluster = blobs(3, 100, 3, 2)
-    result = _determinants(frame(points, cluster.tolist()).lazy(), ["key"], ["d0", "d1", "d2"])
+    result = determinant_totals(frame(points, cluster.tolist()).lazy(), ["key"], ["d0", "d1", "d2"])
     (expected,) = result.collect().get_column("trace_wib")
     found = result.filter(pl.col("trace_wib") > 0).select("trace_wib").head(1).collect()
     assert math.isclose(found.item(), expected, rel_tol=1e-12)
 
 
 def test_schema():
-    lazy = _determinants(frame(HAND, [0] * 8).lazy(), ["key"], ["d0", "d1"])
+    lazy = determinant_totals(frame(HAND, [0] * 8).lazy(), ["key"], ["d0", "d1"])
     assert lazy.collect_schema() == lazy.collect().schema
 
 

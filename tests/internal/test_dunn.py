@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import polars_clustereval as ce
-from polars_clustereval import dunn
+from polars_clustereval.internal import dunn
 from tests.internal.test_points_errors import FAULTS, fails, vectors
 from tests.internal.test_points_properties import (
     FEW,
@@ -306,7 +306,7 @@ def test_all_pairs_of_many_points(engine: Engine, distance: str) -> None:
 def test_few_pairs_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fewer than a hundredth of those there are."""
     measured = 0
-    matrix, blocks, apart = dunn._distances, dunn._distance_blocks, dunn._Metric.apart
+    matrix, blocks, apart = dunn.distance_matrix, dunn.distance_blocks, dunn._Metric.apart
 
     def count_matrix(x: Any, y: Any, distance: Any) -> Any:
         nonlocal measured
@@ -323,8 +323,8 @@ def test_few_pairs_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
         measured += len(x)
         return apart(self, x, y)
 
-    monkeypatch.setattr(dunn, "_distances", count_matrix)
-    monkeypatch.setattr(dunn, "_distance_blocks", count_blocks)
+    monkeypatch.setattr(dunn, "distance_matrix", count_matrix)
+    monkeypatch.setattr(dunn, "distance_blocks", count_blocks)
     monkeypatch.setattr(dunn._Metric, "apart", count_rows)
     x, clusters = blobs(20_000, 4, 10, 3.0)
     ce.dunn_index(arrays(x, clusters), "vector", "cluster", generalized=False)
@@ -363,11 +363,18 @@ def test_one_point_far_off(engine: Engine) -> None:
 
 # Names ---------------------------------------------------------------------------------------
 
-SQL = (ROOT / "sql" / "dunn.sql").read_text(encoding="utf-8")
+SQL = (ROOT / "sql" / "internal" / "dunn.sql").read_text(encoding="utf-8")
 INNER = sorted(set(re.findall(r"\b__ce_\w+", SQL)))
 WITH = sorted(set(re.findall(r"(\w+) AS (?:NOT )?(?:MATERIALIZED )?\(\s*SELECT", SQL)))
 PARAMETERS = ["generalized", "separation", "diameter", "d", "start", "axis", "width", "options"]
-POLARS_INNER = [*dunn._EXTREMES, *dunn._SEPARATIONS, *dunn._DIAMETERS, "number", "least", "single"]
+POLARS_INNER = [
+    *dunn._EXTREMES_SCHEMA,
+    *dunn._SEPARATION_COLUMNS,
+    *dunn._DIAMETER_COLUMNS,
+    "number",
+    "least",
+    "single",
+]
 
 
 def test_there_are_inner_names() -> None:

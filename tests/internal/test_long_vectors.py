@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 import polars_clustereval as ce
-from polars_clustereval import ClusterEvalError, long_vectors
+from polars_clustereval import ClusterEvalError
+from polars_clustereval.internal.kernels import long_vectors
 from tests.support.point_engines import assert_points
 
 DIMS = long_vectors.LONG + 5

@@ -435,8 +435,8 @@ def text_of(value: Any) -> str | None:
 
 ROOT = Path(__file__).parents[2]
 SQL = "".join(
-    (ROOT / "sql" / f"{room}.sql").read_text(encoding="utf-8")
-    for room in ("points", "scatter", "reports")
+    (ROOT / "sql" / "internal" / f"{name}.sql").read_text(encoding="utf-8")
+    for name in ("vectors", "distances", "centroids", "scatter", "determinants", "report")
 )
 INNER = sorted(set(re.findall(r"\b__ce_\w+", SQL)))
 WITH = sorted(set(re.findall(r"(\w+) AS (?:NOT )?(?:MATERIALIZED )?\(\s*SELECT", SQL)))

@@ -309,7 +309,7 @@ def main() -> None:
         print(f"{len(found['answers'])} answers written")
         return
     lines = differences(json.loads(Path(file).read_text(encoding="utf-8")), found)
-    print(*lines[:40], f"{len(lines)} differences", sep="\n")
+    print(*(line[:300] for line in lines[:25]), f"{len(lines)} differences", sep="\n")
     sys.exit(bool(lines))
 
 

@@ -1,0 +1,1 @@
+"""base: what every metric stands on."""

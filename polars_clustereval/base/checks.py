@@ -1,0 +1,225 @@
+"""checks: what the functions accept, and the error otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from math import isfinite
+from numbers import Real
+from typing import Literal, TypeVar
+
+import polars as pl
+
+from polars_clustereval.errors import ClusterEvalError
+
+Column = str | pl.Expr
+
+
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
+
+
+Keys = str | Sequence[str] | None
+
+
+NoiseAs = Literal["cluster", "drop", "singletons"]
+
+
+# ----------------------------------------------------------------------------------------------
+# Values
+# ----------------------------------------------------------------------------------------------
+
+
+# The names of types in messages are DuckDB's, so that both wings say the same.
+_SQL_TYPES: dict[type[pl.DataType], str] = {
+    pl.Boolean: "BOOLEAN",
+    pl.Int8: "TINYINT",
+    pl.Int16: "SMALLINT",
+    pl.Int32: "INTEGER",
+    pl.Int64: "BIGINT",
+    pl.Int128: "HUGEINT",
+    pl.UInt8: "UTINYINT",
+    pl.UInt16: "USMALLINT",
+    pl.UInt32: "UINTEGER",
+    pl.UInt64: "UBIGINT",
+    pl.Float32: "FLOAT",
+    pl.Float64: "DOUBLE",
+    pl.String: "VARCHAR",
+    pl.Date: "DATE",
+    pl.Time: "TIME",
+    pl.Datetime: "TIMESTAMP",
+    pl.Duration: "INTERVAL",
+    pl.Binary: "BLOB",
+}
+
+
+def sql_type_name(dtype: pl.DataType) -> str:
+    return _SQL_TYPES.get(dtype.base_type(), str(dtype))
+
+
+def _quote_value(value: object) -> str:
+    return "NULL" if value is None else f"'{value}'"
+
+
+def show_value(value: object) -> str:
+    """Give a value as DuckDB writes it."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(show_value, value))}]"
+    return "NULL" if value is None else str(value)
+
+
+def check_choice(parameter: str, value: object, choices: Sequence[str]) -> None:
+    if value not in choices:
+        expected = ", ".join(_quote_value(choice) for choice in choices)
+        raise ClusterEvalError(
+            f"{parameter}: expected one of {expected}, got {_quote_value(value)}"
+        )
+
+
+def is_number(x: object) -> bool:
+    """Tell Python's and numpy's numbers from all else."""
+    return isinstance(x, Real) and not isinstance(x, bool)
+
+
+def check_beta(beta: float) -> float:
+    """Give beta as Python's own number: numpy's would take an expression for an array."""
+    if not (is_number(beta) and beta >= 0 and isfinite(beta)):
+        raise ClusterEvalError(f"beta: expected a number >= 0, got {beta}")
+    return float(beta)
+
+
+# ----------------------------------------------------------------------------------------------
+# Columns
+# ----------------------------------------------------------------------------------------------
+
+
+def check_frame(frame: object) -> pl.LazyFrame:
+    if isinstance(frame, pl.DataFrame | pl.LazyFrame):
+        return frame.lazy()
+    raise ClusterEvalError(
+        f"frame: expected a Polars DataFrame or LazyFrame, got {type(frame).__name__}"
+    )
+
+
+def check_column_names(names: Sequence[str], parameter: str, columns: Sequence[str]) -> None:
+    for name in names:
+        if name not in columns:
+            twins = get_close_matches(name, columns, n=1)
+            hint = f"; did you mean '{twins[0]}'?" if twins else ";"
+            raise ClusterEvalError(
+                f"{parameter}: column '{name}' not found{hint} columns: {', '.join(columns)}"
+            )
+
+
+def check_column(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
+    """Give the column as an expression named after its parameter."""
+    if not isinstance(column, str | pl.Expr):
+        raise ClusterEvalError(
+            f"{parameter}: expected a column name or an expression, got {type(column).__name__}"
+        )
+    expr = pl.col(column) if isinstance(column, str) else column
+    names = [column] if isinstance(column, str) else column.meta.root_names()
+    check_column_names(names, parameter, lazy.collect_schema().names())
+    return expr.alias(parameter)
+
+
+def check_groupable(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
+    expr = check_column(lazy, column, parameter)
+    dtype = lazy.select(expr).collect_schema()[parameter]
+    if dtype == pl.Object:
+        raise ClusterEvalError(f"{parameter}: a column of type {dtype} cannot be grouped")
+    return expr
+
+
+def check_weight(lazy: pl.LazyFrame, weight: Column | None) -> pl.Expr:
+    """Give the multiplicity of a row; the one check that has to look at the rows."""
+    if weight is None:
+        # Int8 is summed as Int64, and takes the least room on the way there.
+        return pl.lit(1, pl.Int8)
+    expr = check_column(lazy, weight, "weight")
+    dtype = lazy.select(expr).collect_schema()["weight"]
+    if not (dtype.is_numeric() or dtype == pl.Null):
+        raise _weight_error(f"a column of type {dtype}")
+    number = expr.cast(pl.Float64)
+    # NaN is above every number in Polars: the upper limit refuses it, and infinity.
+    whole = (number >= 0) & (number < 9e18) & (number == number.floor())
+    bad = lazy.select(
+        expr.filter(~whole.fill_null(False)).first(), (~whole.fill_null(False)).any().alias("bad")
+    )
+    first, found = bad.collect(engine="streaming").row(0)
+    if found:
+        raise _weight_error("NULL" if first is None else str(first))
+    return expr.cast(pl.Int64)
+
+
+def _weight_error(got: str) -> ClusterEvalError:
+    return ClusterEvalError(
+        f"weight: expected whole numbers >= 0, got {got}; a weight is how many times its row counts"
+    )
+
+
+def check_partition_keys(
+    lazy: pl.LazyFrame, partition_by: Keys, results: Sequence[str]
+) -> dict[str, str]:
+    """Give the partition columns by their inner names."""
+    keys = [partition_by] if isinstance(partition_by, str) else list(partition_by or ())
+    check_column_names(keys, "partition_by", lazy.collect_schema().names())
+    for i, key in enumerate(keys):
+        if key in results:
+            raise ClusterEvalError(
+                f"partition_by: '{key}' is also a column of the result; rename it first"
+            )
+        if key in keys[:i]:
+            raise ClusterEvalError(f"partition_by: '{key}' is given twice")
+    return {f"key_{i}": key for i, key in enumerate(keys)}
+
+
+# ----------------------------------------------------------------------------------------------
+# Noise
+# ----------------------------------------------------------------------------------------------
+
+
+def check_noise_as(noise: object, noise_as: object) -> None:
+    check_choice("noise_as", noise_as, ("cluster", "drop", "singletons"))
+    if noise_as != "cluster" and noise is None:
+        raise ClusterEvalError(
+            f"noise_as '{noise_as}' needs noise: give the value of cluster that marks noise"
+        )
+
+
+def check_noise_value(noise: object, dtype: pl.DataType) -> pl.Expr:
+    """Give the noise value in the type of cluster; a cast that changes it is an error."""
+    try:
+        given = pl.Series([noise])
+        cast = given.cast(dtype)
+        if cast.cast(given.dtype).eq_missing(given).all():
+            return pl.lit(cast.item(), cast.dtype)
+    except pl.exceptions.PolarsError:
+        pass
+    raise ClusterEvalError(
+        f"noise: expected a value of the type of cluster ({sql_type_name(dtype)}), "
+        f"got '{noise}' ({sql_type_name(given.dtype)})"
+    )
+
+
+# ----------------------------------------------------------------------------------------------
+# Checks that wait for the rows
+# ----------------------------------------------------------------------------------------------
+
+
+def raise_on_collect(
+    frame: pl.LazyFrame, facts: pl.LazyFrame, check: Callable[[pl.DataFrame], None]
+) -> pl.LazyFrame:
+    """Add an error that the check raises from a few facts when the frame is collected."""
+
+    def fine(found: pl.DataFrame) -> pl.DataFrame:
+        check(found)
+        return pl.DataFrame({"fine": [True]})
+
+    passed = facts.map_batches(
+        fine,
+        predicate_pushdown=False,
+        projection_pushdown=False,
+        slice_pushdown=False,
+        schema=pl.Schema({"fine": pl.Boolean()}),
+    )
+    return frame.join(passed, how="cross").filter("fine").drop("fine")

@@ -1,0 +1,1 @@
+"""external: labels against clusters."""

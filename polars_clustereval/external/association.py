@@ -1,0 +1,367 @@
+"""association: coefficients of association between "same label" and "same cluster".
+
+They are made from the four counts of pairs of rows; see pair_counting.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from polars_clustereval.base.exact import ratio, to_double
+
+from .pair_counting import pair_expression, pair_shares
+
+if TYPE_CHECKING:
+    from polars_clustereval.base.checks import Column
+    from polars_clustereval.base.frames import Row, Terms
+
+# ----------------------------------------------------------------------------------------------
+# Formulas
+# ----------------------------------------------------------------------------------------------
+
+
+def _phi_index(row: Row) -> pl.Expr:
+    tp, fp, fn, tn = pair_shares(row)
+    together, apart = ((tp + fn) * (tp + fp)).sqrt(), ((fn + tn) * (fp + tn)).sqrt()
+    return ratio(tp * tn - fn * fp, together * apart)
+
+
+def association_scores(row: Row) -> Terms:
+    """Return the coefficients of the four counts and their shares."""
+    tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
+    agreements, disagreements, pairs = tp + tn, fp + fn, tp + fp + fn + tn
+    return {
+        "hubert_index": ratio(agreements - disagreements, pairs),
+        "kulczynski_index": (ratio(tp, tp + fp) + ratio(tp, tp + fn)) / 2,
+        "mcnemar_index": ratio(fn - fp, to_double(disagreements).sqrt()),
+        # A single row makes no pair, and its shares are undefined.
+        "phi_index": pl.when(row("total") > 1).then(_phi_index(row)),
+        "rogers_tanimoto_index": ratio(agreements, agreements + 2 * disagreements),
+        "russell_rao_index": ratio(tp, pairs),
+        "sokal_sneath_1_index": ratio(tp, tp + 2 * disagreements),
+        "sokal_sneath_2_index": ratio(2 * agreements, 2 * agreements + disagreements),
+    }
+
+
+# ----------------------------------------------------------------------------------------------
+# Expressions
+# ----------------------------------------------------------------------------------------------
+
+
+def hubert_index(label: Column, cluster: Column) -> pl.Expr:
+    """Share of pairs on which label and cluster agree, less that on which they disagree.
+
+    (tp + tn - fp - fn) / all pairs. From -1 to 1, best 1; twice rand_score less 1.
+
+    Parameters
+    ----------
+    label : str or Expr
+        The true class of a row, of any type that can be grouped.
+    cluster : str or Expr
+        The cluster assigned to it. Rows where either is NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value a group. NULL for a single row. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.hubert_index(label, cluster)``.
+
+    References
+    ----------
+    Hubert (1977), Nominal scale response agreement as a generalized correlation,
+    doi:10.1111/j.2044-8317.1977.tb00728.x.
+
+    Examples
+    --------
+    Ten pairs of 15 agree and five do not:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
+    >>> six.select(ce.hubert_index("label", "cluster")).item()
+    0.3333...
+    """
+    return pair_expression(label, cluster, "hubert_index", association_scores)
+
+
+def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
+    """Arithmetic mean of pair precision and pair recall.
+
+    From 0 to 1, best 1.
+
+    Parameters
+    ----------
+    label : str or Expr
+        The true class of a row, of any type that can be grouped.
+    cluster : str or Expr
+        The cluster assigned to it. Rows where either is NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value a group. NULL where pair_precision or pair_recall is. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.kulczynski_index(label, cluster)``.
+
+    References
+    ----------
+    Kulczynski (1927), Die Pflanzenassoziationen der Pieninen.
+
+    Examples
+    --------
+    The mean of 2/3 and 1/3:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
+    >>> six.select(ce.kulczynski_index("label", "cluster")).item()
+    0.5
+    """
+    return pair_expression(label, cluster, "kulczynski_index", association_scores)
+
+
+def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
+    """Signed root of McNemar's statistic: whether the clustering splits more than it joins.
+
+    (fn - fp) / sqrt(fn + fp), unbounded, best 0; about standard normal where pairs are split and
+    joined alike.
+
+    Parameters
+    ----------
+    label : str or Expr
+        The true class of a row, of any type that can be grouped.
+    cluster : str or Expr
+        The cluster assigned to it. Rows where either is NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value a group. NULL for equal partitions. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.mcnemar_index(label, cluster)``.
+
+    References
+    ----------
+    McNemar (1947), Note on the sampling error of the difference between correlated proportions
+    or percentages, doi:10.1007/BF02295996.
+
+    Examples
+    --------
+    More pairs are split (4) than joined (1) by mistake:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
+    >>> six.select(ce.mcnemar_index("label", "cluster")).item()
+    1.3416...
+    """
+    return pair_expression(label, cluster, "mcnemar_index", association_scores)
+
+
+def phi_index(label: Column, cluster: Column) -> pl.Expr:
+    """Correlation of "same label" and "same cluster" over all pairs of rows.
+
+    From -1 to 1, best 1; equal to Hubert's normalized Gamma.
+
+    Parameters
+    ----------
+    label : str or Expr
+        The true class of a row, of any type that can be grouped.
+    cluster : str or Expr
+        The cluster assigned to it. Rows where either is NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value a group. NULL where either partition is trivial: all rows together, or
+        all apart. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.phi_index(label, cluster)``.
+
+    References
+    ----------
+    Yule (1912), On the methods of measuring association between two attributes,
+    doi:10.2307/2340126.
+
+    Examples
+    --------
+    Rows of one label are never together, and rows of two often:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 0, 1]})
+    >>> flowers.select(ce.phi_index("label", "cluster")).item()
+    -0.5
+
+    Equal partitions:
+
+    >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [1, 1, 0, 0]})
+    >>> flowers.select(ce.phi_index("label", "cluster")).item()
+    1.0
+    """
+    return pair_expression(label, cluster, "phi_index", association_scores)
+
+
+def rogers_tanimoto_index(label: Column, cluster: Column) -> pl.Expr:
+    """Share of pairs on which label and cluster agree, with disagreements counted twice.
+
+    (tp + tn) / (tp + tn + 2 (fp + fn)). From 0 to 1, best 1.
+
+    Parameters
+    ----------
+    label : str or Expr
+        The true class of a row, of any type that can be grouped.
+    cluster : str or Expr
+        The cluster assigned to it. Rows where either is NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value a group. NULL for a single row. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.rogers_tanimoto_index(label, cluster)``.
+
+    References
+    ----------
+    Rogers and Tanimoto (1960), A computer program for classifying plants,
+    doi:10.1126/science.132.3434.1115.
+
+    Examples
+    --------
+    Ten pairs agree and five do not, 10 / (10 + 2 x 5):
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
+    >>> six.select(ce.rogers_tanimoto_index("label", "cluster")).item()
+    0.5
+    """
+    return pair_expression(label, cluster, "rogers_tanimoto_index", association_scores)
+
+
+def russell_rao_index(label: Column, cluster: Column) -> pl.Expr:
+    """Share of all pairs that are together in both.
+
+    tp / all pairs. From 0 to 1.
+
+    Parameters
+    ----------
+    label : str or Expr
+        The true class of a row, of any type that can be grouped.
+    cluster : str or Expr
+        The cluster assigned to it. Rows where either is NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value a group. NULL for a single row. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.russell_rao_index(label, cluster)``.
+
+    References
+    ----------
+    Russell and Rao (1940), On habitat and association of species of anopheline larvae in
+    south-eastern Madras.
+
+    Examples
+    --------
+    It is 1 only for a single cluster and a single label, not for every equal partition:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [1, 1, 0, 0]})
+    >>> flowers.select(ce.russell_rao_index("label", "cluster")).item()
+    0.3333...
+    """
+    return pair_expression(label, cluster, "russell_rao_index", association_scores)
+
+
+def sokal_sneath_1_index(label: Column, cluster: Column) -> pl.Expr:
+    """Jaccard index with disagreements counted twice.
+
+    tp / (tp + 2 (fp + fn)). From 0 to 1, best 1.
+
+    Parameters
+    ----------
+    label : str or Expr
+        The true class of a row, of any type that can be grouped.
+    cluster : str or Expr
+        The cluster assigned to it. Rows where either is NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value a group. NULL where no pair is together in either. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.sokal_sneath_1_index(label, cluster)``.
+
+    References
+    ----------
+    Sokal and Sneath (1963), Principles of numerical taxonomy.
+
+    Examples
+    --------
+    Two pairs are together in both and five disagree, 2 / (2 + 2 x 5):
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
+    >>> six.select(ce.sokal_sneath_1_index("label", "cluster")).item()
+    0.1666...
+    """
+    return pair_expression(label, cluster, "sokal_sneath_1_index", association_scores)
+
+
+def sokal_sneath_2_index(label: Column, cluster: Column) -> pl.Expr:
+    """Share of pairs on which label and cluster agree, with agreements counted twice.
+
+    (tp + tn) / (tp + tn + (fp + fn) / 2). From 0 to 1, best 1.
+
+    Parameters
+    ----------
+    label : str or Expr
+        The true class of a row, of any type that can be grouped.
+    cluster : str or Expr
+        The cluster assigned to it. Rows where either is NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value a group. NULL for a single row. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.sokal_sneath_2_index(label, cluster)``.
+
+    References
+    ----------
+    Sokal and Sneath (1963), Principles of numerical taxonomy.
+
+    Examples
+    --------
+    Ten pairs agree and five do not, 10 / (10 + 5 / 2):
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
+    >>> six.select(ce.sokal_sneath_2_index("label", "cluster")).item()
+    0.8
+    """
+    return pair_expression(label, cluster, "sokal_sneath_2_index", association_scores)

@@ -1,0 +1,626 @@
+"""set_matching: indices that match clusters with labels, and records with the records beside them.
+
+The twin of ``sql/set_matching.sql``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from polars_clustereval.base.checks import (
+    Column,
+    Frame,
+    Keys,
+    NoiseAs,
+    check_beta,
+    check_column,
+    check_frame,
+    check_groupable,
+    check_noise_as,
+    check_partition_keys,
+)
+from polars_clustereval.base.exact import from_fixed_point, ratio, to_double, to_fixed_point
+from polars_clustereval.base.frames import Row, Terms, element_field, to_user_frame
+
+from .contingency import cells_as_list, field_of_clusters, field_of_labels, is_noise
+
+# ----------------------------------------------------------------------------------------------
+# Statistics
+# ----------------------------------------------------------------------------------------------
+
+
+def match_score(row: Row) -> pl.Expr:
+    """Give the F1 score of a label of a rows and a cluster of b that share n, weighted by a."""
+    return to_double(row("a")) * (2 * to_double(row("n")) / to_double(row("a") + row("b")))
+
+
+def cell_matching_terms(row: Row) -> Terms:
+    n, a, b, copies = row("n"), row("a"), row("b"), row("copies")
+    rows = to_double(copies) * to_double(n)
+    return {
+        "precision_rows": to_fixed_point(rows * (to_double(n) / to_double(b))),
+        "recall_rows": to_fixed_point(rows * (to_double(n) / to_double(a))),
+        "exact": pl.when((n == a) & (n == b)).then(copies).otherwise(0),
+    }
+
+
+def label_matching_terms(row: Row) -> Terms:
+    return {
+        "n_labels": row("copies"),
+        "in_majority_clusters": row("label_majority"),
+        "matched": to_fixed_point(row("best_match")),
+    }
+
+
+def cluster_matching_terms(row: Row) -> Terms:
+    return {
+        "n_clusters": row("copies"),
+        "in_majority_labels": row("cluster_majority") * row("copies"),
+    }
+
+
+# ----------------------------------------------------------------------------------------------
+# Formulas
+# ----------------------------------------------------------------------------------------------
+
+
+def _f_score(precision: pl.Expr, recall: pl.Expr, beta: float) -> pl.Expr:
+    """Weighted harmonic mean; beta > 1 weighs recall more."""
+    square = beta * beta
+    score = ratio((1 + square) * precision * recall, square * precision + recall)
+    return pl.when(precision + recall == 0).then(0.0).otherwise(score)
+
+
+def matching_scores(row: Row, beta: float = 1.0) -> Terms:
+    n, exact, labels, clusters = row("total"), row("exact"), row("n_labels"), row("n_clusters")
+    in_majorities = row("in_majority_labels") + row("in_majority_clusters")
+    rows = to_double(n)
+    precision = from_fixed_point(row("precision_rows")) / rows
+    recall = from_fixed_point(row("recall_rows")) / rows
+    return {
+        "purity": to_double(row("in_majority_labels")) / rows,
+        "inverse_purity": to_double(row("in_majority_clusters")) / rows,
+        "class_f_measure": from_fixed_point(row("matched")) / rows,
+        "split_join_distance": to_double(2 * n - in_majorities),
+        "bcubed_precision": precision,
+        "bcubed_recall": recall,
+        "bcubed_f_score": _f_score(precision, recall, beta),
+        "exact_match_precision": to_double(exact) / to_double(clusters),
+        "exact_match_recall": to_double(exact) / to_double(labels),
+        "exact_match_f_score": to_double(2 * exact) / to_double(labels + clusters),
+    }
+
+
+# ----------------------------------------------------------------------------------------------
+# Tables
+# ----------------------------------------------------------------------------------------------
+
+
+def bcubed_samples(
+    frame: Frame,
+    label: Column,
+    cluster: Column,
+    id: Column | None = None,  # noqa: A002 -- the name in SQL
+    *,
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+) -> Frame:
+    """B-cubed precision and recall of each row.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The rows to evaluate. A LazyFrame is read when the result is collected, and streams.
+    label : str or Expr
+        The true class of a row, of any type that can be grouped.
+    cluster : str or Expr
+        The cluster assigned to it. Rows where either is NULL are left out.
+    id : str or Expr, optional
+        What to call a row; by default its number in the frame, from 0.
+    partition_by : str or sequence of str, optional
+        Columns whose groups are evaluated each on its own. A NULL makes a group too.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Whether noise is an ordinary cluster, is left out, or is a cluster of its own in each row.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The kind that was given, sorted by partition and id: the partition columns, id, label,
+        cluster, bcubed_precision, the share of its cluster that has its label, and
+        bcubed_recall, the share of its label that is in its cluster. Their means are the scores
+        of the same names. A noise row counted as a singleton has cluster NULL.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist or cannot be grouped, noise has no value in the type of
+        cluster, or an option is unknown.
+
+    Notes
+    -----
+    In SQL: ``FROM clustereval.bcubed_samples(tbl, label, cluster, id)``.
+
+    References
+    ----------
+    Bagga and Baldwin (1998), Algorithms for scoring coreference chains.
+
+    Examples
+    --------
+    The rows to look at first are those with the lowest precision:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
+    >>> samples = ce.bcubed_samples(six, "label", "cluster")
+    >>> samples.filter(pl.col("bcubed_precision") < 1).select("id", "label", "cluster").rows()
+    [(2, 'a', 1), (3, 'b', 1)]
+    """
+    lazy = check_frame(frame)
+    check_noise_as(noise, noise_as)
+    results = ("id", "label", "cluster", "bcubed_precision", "bcubed_recall")
+    keys: dict[str, str] = check_partition_keys(lazy, partition_by, results)
+    rows = _select_records(lazy, label, cluster, id, keys)
+    noisy = is_noise(rows, noise)
+    rows = rows.drop_nulls(["label", "cluster"])
+    if noise_as == "drop":
+        rows = rows.filter(~noisy)
+    alone = noisy if noise_as == "singletons" else pl.lit(False)
+    return to_user_frame(frame, _score_records(rows, [*keys], alone), keys)
+
+
+def _select_records(
+    lazy: pl.LazyFrame, label: Column, cluster: Column, key: Column | None, keys: dict[str, str]
+) -> pl.LazyFrame:
+    columns = [
+        *(pl.col(key).alias(name) for name, key in keys.items()),
+        check_groupable(lazy, label, "label"),
+        check_groupable(lazy, cluster, "cluster"),
+    ]
+    if key is not None:
+        return lazy.select(*columns, check_column(lazy, key, "id"))
+    return lazy.select(columns).with_row_index("id").with_columns(pl.col("id").cast(pl.Int64))
+
+
+def _score_records(rows: pl.LazyFrame, keys: list[str], alone: pl.Expr) -> pl.LazyFrame:
+    n, a, b = (
+        pl.col("one").sum().over(*keys, *names)
+        for names in (("label", "cluster"), ("label",), ("cluster",))
+    )
+    own = pl.when(alone).then(1)
+    samples = rows.with_columns(one=pl.lit(1, pl.Int64)).select(
+        *keys,
+        "id",
+        "label",
+        pl.when(~alone).then("cluster").alias("cluster"),
+        ratio(own.otherwise(n), own.otherwise(b)).alias("bcubed_precision"),
+        ratio(own.otherwise(n), a).alias("bcubed_recall"),
+    )
+    return samples.sort(*keys, "id", nulls_last=True)
+
+
+# ----------------------------------------------------------------------------------------------
+# Expressions
+# ----------------------------------------------------------------------------------------------
+
+
+def _matching_expression(label: Column, cluster: Column, name: str, beta: float = 1.0) -> pl.Expr:
+    cells = cells_as_list(label, cluster).staged(_majority_terms)
+    terms = {
+        **cell_matching_terms(element_field),
+        **label_matching_terms(field_of_labels),
+        **cluster_matching_terms(field_of_clusters),
+    }
+    return cells.summed(terms).score(lambda row: matching_scores(row, beta), name)
+
+
+def _majority_terms(row: Row) -> Terms:
+    label, cluster = row("label"), row("cluster")
+    return {
+        "label_majority": row("n").max().over(label),
+        "cluster_majority": row("n").max().over(cluster),
+        "best_match": match_score(row).max().over(label),
+    }
+
+
+def purity(label: Column, cluster: Column) -> pl.Expr:
+    """Share of rows that have the majority label of their cluster.
+
+    Above 0, to 1, best 1.
+
+    Parameters
+    ----------
+    label : str or Expr
+        The true class of a row, of any type that can be grouped.
+    cluster : str or Expr
+        The cluster assigned to it. Rows where either is NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value a group. 1 where every cluster is a singleton. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.purity(label, cluster)``.
+
+    References
+    ----------
+    Zhao and Karypis (2004), Empirical and theoretical comparisons of selected criterion
+    functions for document clustering, doi:10.1023/B:MACH.0000027785.44527.d6.
+
+    Examples
+    --------
+    Five of six rows:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
+    >>> six.select(ce.purity("label", "cluster")).item()
+    0.8333...
+    """
+    return _matching_expression(label, cluster, "purity")
+
+
+def inverse_purity(label: Column, cluster: Column) -> pl.Expr:
+    """Share of rows that lie in the majority cluster of their label.
+
+    Above 0, to 1, best 1.
+
+    Parameters
+    ----------
+    label : str or Expr
+        The true class of a row, of any type that can be grouped.
+    cluster : str or Expr
+        The cluster assigned to it. Rows where either is NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value a group. 1 for a single cluster. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.inverse_purity(label, cluster)``.
+
+    References
+    ----------
+    Zhao and Karypis (2004), Empirical and theoretical comparisons of selected criterion
+    functions for document clustering, doi:10.1023/B:MACH.0000027785.44527.d6.
+
+    Examples
+    --------
+    Four of six rows:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
+    >>> six.select(ce.inverse_purity("label", "cluster")).item()
+    0.6666...
+    """
+    return _matching_expression(label, cluster, "inverse_purity")
+
+
+def class_f_measure(label: Column, cluster: Column) -> pl.Expr:
+    """Best F1 score that each label reaches with any cluster, averaged over rows.
+
+    The F1 score of a label of a rows and a cluster of b rows that share n is 2 n / (a + b).
+    Above 0, to 1, best 1.
+
+    Parameters
+    ----------
+    label : str or Expr
+        The true class of a row, of any type that can be grouped.
+    cluster : str or Expr
+        The cluster assigned to it. Rows where either is NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value a group. 1 for equal partitions only. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.class_f_measure(label, cluster)``.
+
+    References
+    ----------
+    Larsen and Aone (1999), Fast and effective text mining using linear-time document clustering,
+    doi:10.1145/312129.312186.
+
+    Examples
+    --------
+    Each label of 3 rows shares 2 with a cluster of 2:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
+    >>> six.select(ce.class_f_measure("label", "cluster")).item()
+    0.8
+    """
+    return _matching_expression(label, cluster, "class_f_measure")
+
+
+def split_join_distance(label: Column, cluster: Column) -> pl.Expr:
+    """Rows to move to turn one partition into the other, both ways added.
+
+    2 n less the rows in majorities, a metric of partitions. From 0 to less than 2 n, best 0.
+
+    Parameters
+    ----------
+    label : str or Expr
+        The true class of a row, of any type that can be grouped.
+    cluster : str or Expr
+        The cluster assigned to it. Rows where either is NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value a group. 0 for equal partitions only. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.split_join_distance(label, cluster)``.
+
+    References
+    ----------
+    van Dongen (2000), Performance criteria for graph clustering and Markov cluster experiments,
+    CWI INS-R0012.
+
+    Examples
+    --------
+    One row of six is outside the majority of its cluster, two outside that of their label:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
+    >>> six.select(ce.split_join_distance("label", "cluster")).item()
+    3.0
+    """
+    return _matching_expression(label, cluster, "split_join_distance")
+
+
+def bcubed_precision(label: Column, cluster: Column) -> pl.Expr:
+    """Mean over rows of the share of their cluster that has their label.
+
+    B-cubed precision, each row itself included. Above 0, to 1, best 1.
+
+    Parameters
+    ----------
+    label : str or Expr
+        The true class of a row, of any type that can be grouped.
+    cluster : str or Expr
+        The cluster assigned to it. Rows where either is NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value a group. 1 where every cluster is a singleton. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.bcubed_precision(label, cluster)``.
+
+    References
+    ----------
+    Bagga and Baldwin (1998), Algorithms for scoring coreference chains.
+
+    Examples
+    --------
+    1 for four rows and 1/2 for the two in the mixed cluster:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
+    >>> six.select(ce.bcubed_precision("label", "cluster")).item()
+    0.8333...
+    """
+    return _matching_expression(label, cluster, "bcubed_precision")
+
+
+def bcubed_recall(label: Column, cluster: Column) -> pl.Expr:
+    """Mean over rows of the share of their label that lies in their cluster.
+
+    B-cubed recall, each row itself included. Above 0, to 1, best 1.
+
+    Parameters
+    ----------
+    label : str or Expr
+        The true class of a row, of any type that can be grouped.
+    cluster : str or Expr
+        The cluster assigned to it. Rows where either is NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value a group. 1 for a single cluster. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.bcubed_recall(label, cluster)``.
+
+    References
+    ----------
+    Bagga and Baldwin (1998), Algorithms for scoring coreference chains.
+
+    Examples
+    --------
+    2/3 for four rows and 1/3 for the two in the mixed cluster:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
+    >>> six.select(ce.bcubed_recall("label", "cluster")).item()
+    0.5555...
+    """
+    return _matching_expression(label, cluster, "bcubed_recall")
+
+
+def bcubed_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
+    """Weighted harmonic mean of B-cubed precision and recall.
+
+    (1 + beta^2) P R / (beta^2 P + R). Above 0, to 1, best 1.
+
+    Parameters
+    ----------
+    label : str or Expr
+        The true class of a row, of any type that can be grouped.
+    cluster : str or Expr
+        The cluster assigned to it. Rows where either is NULL are left out.
+    beta : float
+        Weight of recall against precision, at least 0: 2 takes recall for twice as important.
+
+    Returns
+    -------
+    Expr
+        Float64, one value a group. 1 for equal partitions only. NULL without rows.
+
+    Raises
+    ------
+    ClusterEvalError
+        If beta is negative.
+
+    Notes
+    -----
+    In SQL: ``clustereval.bcubed_f_score(label, cluster, beta := 1.0)``.
+
+    References
+    ----------
+    Amigo, Gonzalo, Artiles and Verdejo (2009), A comparison of extrinsic clustering evaluation
+    metrics based on formal constraints, doi:10.1007/s10791-008-9066-8.
+
+    Examples
+    --------
+    The precision is 5/6 and the recall 5/9, so weighing recall more lowers the score:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
+    >>> six.select(ce.bcubed_f_score("label", "cluster")).item()
+    0.6666...
+    >>> six.select(ce.bcubed_f_score("label", "cluster", beta=2.0)).item()
+    0.5952...
+    """
+    return _matching_expression(label, cluster, "bcubed_f_score", beta=check_beta(beta))
+
+
+def exact_match_precision(label: Column, cluster: Column) -> pl.Expr:
+    """Share of the clusters that hold all rows of a label and no other.
+
+    From 0 to 1, best 1.
+
+    Parameters
+    ----------
+    label : str or Expr
+        The true class of a row, of any type that can be grouped.
+    cluster : str or Expr
+        The cluster assigned to it. Rows where either is NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value a group. 1 for equal partitions only. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.exact_match_precision(label, cluster)``.
+
+    References
+    ----------
+    Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results,
+    doi:10.14778/1920841.1920871.
+
+    Examples
+    --------
+    One of three clusters:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
+    >>> flowers.select(ce.exact_match_precision("label", "cluster")).item()
+    0.3333...
+    """
+    return _matching_expression(label, cluster, "exact_match_precision")
+
+
+def exact_match_recall(label: Column, cluster: Column) -> pl.Expr:
+    """Share of the labels whose rows make up a cluster with no other.
+
+    From 0 to 1, best 1.
+
+    Parameters
+    ----------
+    label : str or Expr
+        The true class of a row, of any type that can be grouped.
+    cluster : str or Expr
+        The cluster assigned to it. Rows where either is NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value a group. 1 for equal partitions only. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.exact_match_recall(label, cluster)``.
+
+    References
+    ----------
+    Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results,
+    doi:10.14778/1920841.1920871.
+
+    Examples
+    --------
+    One of two labels:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
+    >>> flowers.select(ce.exact_match_recall("label", "cluster")).item()
+    0.5
+    """
+    return _matching_expression(label, cluster, "exact_match_recall")
+
+
+def exact_match_f_score(label: Column, cluster: Column) -> pl.Expr:
+    """Harmonic mean of exact_match_precision and exact_match_recall.
+
+    From 0 to 1, best 1.
+
+    Parameters
+    ----------
+    label : str or Expr
+        The true class of a row, of any type that can be grouped.
+    cluster : str or Expr
+        The cluster assigned to it. Rows where either is NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value a group. 0 where no cluster is a label; 1 for equal partitions only. NULL
+        without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.exact_match_f_score(label, cluster)``.
+
+    References
+    ----------
+    Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results,
+    doi:10.14778/1920841.1920871.
+
+    Examples
+    --------
+    One match among three clusters and two labels, 2 / (3 + 2):
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
+    >>> flowers.select(ce.exact_match_f_score("label", "cluster")).item()
+    0.4
+    """
+    return _matching_expression(label, cluster, "exact_match_f_score")

@@ -1,0 +1,1 @@
+"""internal: points against clusters."""

@@ -1,0 +1,1 @@
+"""kernels: what numpy computes, in blocks and in threads."""

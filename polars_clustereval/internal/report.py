@@ -1,0 +1,234 @@
+"""report: the indices that follow from the centers of clusters, and the report by cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from .centroids import check_point_options, read_points
+from .scatter import centroid_gaps, internal_scores, internal_statistics
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
+
+    from .distances import Center
+    from .vectors import Vector
+
+POINT_COUNTS = ("n", "n_dropped", "n_noise", "n_dims", "n_clusters", "n_singletons")
+
+
+# ----------------------------------------------------------------------------------------------
+# Tables
+# ----------------------------------------------------------------------------------------------
+
+
+def internal_report(
+    frame: Frame,
+    vector: Vector,
+    cluster: Column,
+    *,
+    distance: str = "euclidean",
+    p: float = 2,
+    center: Center = "mean",
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+    weights: Sequence[float] | None = None,
+) -> Frame:
+    """Give every internal index that follows from the clusters' centers, in two passes.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The points to evaluate, one a row. A LazyFrame is read when the result is collected, and
+        streams; its first row, and of a List column the greatest length, are looked up at once.
+    vector : str, Expr, selector or sequence of str and Expr
+        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
+        where it is NULL (of several columns: all are) are left out.
+    cluster : str or Expr
+        The cluster assigned to a point. Rows where it is NULL are left out.
+    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
+        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
+    p : float
+        Order of the minkowski distance, at least 1.
+    center : {'mean', 'median'}
+        What a centroid is, by coordinate; for cosine the direction of that of the unit vectors. The
+        median needs all points of a cluster in memory.
+    partition_by : str or sequence of str, optional
+        Columns whose groups are evaluated each on its own. A NULL makes a group too.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Whether noise is an ordinary cluster, is left out, or is a cluster of its own in each row.
+    weights : sequence of float, optional
+        A number > 0 for each dimension, as in scipy; not for chebyshev.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The kind that was given, one row a partition, sorted by it: the partition columns, n points
+        that count, n_dropped rows without a vector or cluster, n_noise, n_dims, n_clusters,
+        n_singletons, and one column an index, NULL where it is undefined (calinski_harabasz_score
+        and davies_bouldin_score for fewer than 2 or as many clusters as points). Sums of squares
+        are of distances; sst, explained_variance, ratkowsky_lance_index and sd_scattering are NULL
+        unless they add up: total = within + between, that is for all but euclidean and sqeuclidean
+        with the mean. Without rows n is 0 and every index NULL; with partition_by there is no row
+        then.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist, vector holds no numbers, noise has no value in the type of
+        cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
+        or infinite, or vectors differ in length.
+
+    Notes
+    -----
+    For the indices themselves, their ranges and sources, see docs/internal.md.
+    In SQL: ``FROM clustereval.internal_report(tbl, [x, y], cluster)``.
+
+    Examples
+    --------
+    Two clusters well apart:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> four = pl.DataFrame({"x": [0, 2, 9, 9], "y": [0, 0, 0, 4], "cluster": ["a", "a", "b", "b"]})
+    >>> report = ce.internal_report(four, ["x", "y"], "cluster")
+    >>> report.select("n_clusters", "ssw", "ssb", "calinski_harabasz_score").rows()
+    [(2, 10.0, 68.0, 13.6)]
+    """
+    options = check_point_options(
+        distance=distance,
+        p=p,
+        center=center,
+        weights=weights,
+        partition_by=partition_by,
+        noise=noise,
+        noise_as=noise_as,
+    )
+    points = read_points(
+        frame, vector, cluster, options, results=(*POINT_COUNTS, *_internal_names())
+    )
+    scores = internal_scores(pl.col, squares_add_up=points.squares_add_up)
+    report = internal_statistics(points).select(
+        *points.keys,
+        *POINT_COUNTS,
+        *(pl.when(pl.col("n") > 0).then(score).alias(name) for name, score in scores.items()),
+    )
+    return points.to_result(frame, report)
+
+
+def _internal_names() -> list[str]:
+    return list(internal_scores(pl.col, squares_add_up=True))
+
+
+def internal_cluster_report(
+    frame: Frame,
+    vector: Vector,
+    cluster: Column,
+    *,
+    distance: str = "euclidean",
+    p: float = 2,
+    center: Center = "mean",
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+    weights: Sequence[float] | None = None,
+) -> Frame:
+    """Describe each cluster by its width and by the distance of the next one.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The points to evaluate, one a row. A LazyFrame is read when the result is collected, and
+        streams; its first row, and of a List column the greatest length, are looked up at once.
+    vector : str, Expr, selector or sequence of str and Expr
+        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
+        where it is NULL (of several columns: all are) are left out.
+    cluster : str or Expr
+        The cluster assigned to a point. Rows where it is NULL are left out.
+    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
+        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
+    p : float
+        Order of the minkowski distance, at least 1.
+    center : {'mean', 'median'}
+        What a centroid is, by coordinate; for cosine the direction of that of the unit vectors. The
+        median needs all points of a cluster in memory.
+    partition_by : str or sequence of str, optional
+        Columns whose groups are evaluated each on its own. A NULL makes a group too.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Whether noise is an ordinary cluster, is left out, or is a cluster of its own in each row.
+    weights : sequence of float, optional
+        A number > 0 for each dimension, as in scipy; not for chebyshev.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The kind that was given, sorted by partition and cluster: the partition columns, cluster, n
+        points, centroid, ssw (their squared distances to it), mean_distance and max_distance to it,
+        and the nearest_cluster by centroids (of equals the lowest) with its nearest_distance. These
+        two are NULL where there is one cluster. With noise_as 'singletons' each noise point has a
+        row of its own, cluster NULL.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist, vector holds no numbers, noise has no value in the type of
+        cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
+        or infinite, or vectors differ in length.
+
+    Notes
+    -----
+    In SQL: ``FROM clustereval.internal_cluster_report(tbl, [x, y], cluster)``.
+
+    Examples
+    --------
+    How far apart two clusters are:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> four = pl.DataFrame({"x": [0, 2, 9, 9], "y": [0, 0, 0, 4], "cluster": ["a", "a", "b", "b"]})
+    >>> report = ce.internal_cluster_report(four, ["x", "y"], "cluster", distance="cityblock")
+    >>> report.select("cluster", "ssw", "nearest_cluster", "nearest_distance").rows()
+    [('a', 2.0, 'b', 10.0), ('b', 8.0, 'a', 10.0)]
+    """
+    options = check_point_options(
+        distance=distance,
+        p=p,
+        center=center,
+        weights=weights,
+        partition_by=partition_by,
+        noise=noise,
+        noise_as=noise_as,
+    )
+    points = read_points(frame, vector, cluster, options, results=_CLUSTER_COLUMNS)
+    gaps = centroid_gaps(points).select("number", "nearest_cluster", nearest_distance="least")
+    rows = points.clusters.join(gaps, on="number", how="left").select(
+        *points.cluster_keys,
+        "n",
+        centroid=points.form.unscale("c"),
+        ssw="squares",
+        mean_distance="mean_distance",
+        max_distance="radius",
+        nearest_cluster="nearest_cluster",
+        nearest_distance="nearest_distance",
+    )
+    return points.to_result(frame, rows, points.own_keys)
+
+
+_CLUSTER_COLUMNS = (
+    "cluster",
+    "n",
+    "centroid",
+    "ssw",
+    "mean_distance",
+    "max_distance",
+    "nearest_cluster",
+    "nearest_distance",
+)

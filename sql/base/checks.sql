@@ -1,0 +1,142 @@
+-- checks: what the macros accept, and the error otherwise.
+--
+-- Reading rules for all files of the SQL side:
+--   * Macro parameters replace every unqualified column of the same name inside a body, so inner
+--     columns and CTEs bear the prefix __ce_, and a table is read (query_table) only in the first CTE.
+--   * A macro whose name starts with _ is private. A _check_… macro gives back its first argument
+--     or raises an error; everything else in the table macros is SQL that other engines share.
+
+CREATE SCHEMA IF NOT EXISTS clustereval;
+
+-- Version of the macros in this database.
+-- Examples: SELECT clustereval.version();
+CREATE OR REPLACE MACRO clustereval.version() AS '0.1.0';
+COMMENT ON MACRO clustereval.version IS 'Version of the clustereval macros in this database.';
+
+---------------------------------------------------------------------------------------------------
+-- Columns
+---------------------------------------------------------------------------------------------------
+
+-- TRUE where the caller wrote a string literal in place of a column, by the text of the argument that
+-- alias() shows. For use after HAVING: in a row alias() would be worked out for every row, while the
+-- aggregate here is never looked at, and shows the argument of an empty table too.
+CREATE OR REPLACE MACRO clustereval._is_quoted(x) AS
+  starts_with(concat('', alias(any_value(x))), 'any_value(''');
+
+-- x, if what was given for a parameter is a column.
+CREATE OR REPLACE MACRO clustereval._check_column(x, parameter, given) AS
+  CASE
+    WHEN clustereval._is_quoted(given)
+    THEN error(concat(
+      parameter, ': expected a column, got the quoted string ',
+      regexp_extract(alias(any_value(given)), '''.*'''), '; write it without quotes'
+    ))
+    ELSE x
+  END;
+
+CREATE OR REPLACE MACRO clustereval._check_columns(x, label, cluster) AS
+  clustereval._check_column(clustereval._check_column(x, 'cluster', cluster), 'label', label);
+
+-- TRUE where a parameter was left at its default NULL (a column full of NULLs was not). For use after
+-- HAVING, as _is_quoted.
+CREATE OR REPLACE MACRO clustereval._is_absent(x) AS concat('', alias(any_value(x))) = 'any_value(NULL)';
+
+-- TRUE where id was left at its default. The default has a type, so that a row number in its place can
+-- be cast to the type of id whatever that is (it goes through text because every type has that cast).
+CREATE OR REPLACE MACRO clustereval._is_default_id(id) AS
+  concat('', alias(id)) IN ('NULL', 'CAST(NULL AS BIGINT)');
+
+CREATE OR REPLACE MACRO clustereval._row_id(id, number, unnamed) AS
+  CASE WHEN unnamed THEN try(cast_to_type(CAST(number AS VARCHAR), id)) ELSE id END;
+
+---------------------------------------------------------------------------------------------------
+-- Weights and noise
+---------------------------------------------------------------------------------------------------
+
+-- A weight as BIGINT. NaN is above every number in DuckDB, hence the upper limit.
+CREATE OR REPLACE MACRO clustereval._check_weight(x) AS
+  CASE
+    WHEN NOT coalesce(TRY_CAST(x AS DOUBLE) >= 0 AND TRY_CAST(x AS DOUBLE) < 9e18
+      AND TRY_CAST(x AS DOUBLE) = floor(TRY_CAST(x AS DOUBLE)), FALSE)
+    THEN error(CASE
+      WHEN starts_with(concat('', alias(x)), '''')
+      THEN concat(
+        'weight: expected a column, got the quoted string ', alias(x), '; write it without quotes'
+      )
+      ELSE concat(
+        'weight: expected whole numbers >= 0, got ', coalesce(CAST(x AS VARCHAR), 'NULL'),
+        '; a weight is how many times its row counts'
+      )
+    END)
+    ELSE CAST(x AS BIGINT)
+  END;
+
+-- TRUE where weight was left at its default NULL. Of a literal this is known before a row is read.
+CREATE OR REPLACE MACRO clustereval._is_unweighted(x) AS
+  x IS NULL AND coalesce(alias(x), '') = 'NULL';
+
+-- TRUE where a noise value cannot be cast to the type of cluster, or would be changed.
+CREATE OR REPLACE MACRO clustereval._is_foreign(x, cluster) AS
+  x IS NOT NULL AND NOT coalesce(
+    try(
+      CAST(cast_to_type(x, cluster) AS VARCHAR) = CAST(x AS VARCHAR)
+      OR TRY_CAST(CAST(cast_to_type(x, cluster) AS VARCHAR) AS DOUBLE)
+        = TRY_CAST(CAST(x AS VARCHAR) AS DOUBLE)
+    ),
+    FALSE
+  );
+
+-- x, if the noise value has the type of cluster.
+CREATE OR REPLACE MACRO clustereval._check_noise(x, noise, cluster) AS
+  CASE
+    WHEN clustereval._is_foreign(noise, cluster)
+    THEN error(concat(
+      'noise: expected a value of the type of cluster (', typeof(cluster), '), got ''', noise, ''' (',
+      typeof(noise), ')'
+    ))
+    ELSE x
+  END;
+
+-- TRUE where a cluster is the noise value.
+CREATE OR REPLACE MACRO clustereval._is_noise(cluster, noise) AS
+  coalesce(cluster = try(cast_to_type(noise, cluster)), FALSE);
+
+---------------------------------------------------------------------------------------------------
+-- Options
+---------------------------------------------------------------------------------------------------
+
+-- TRUE, or the error of a _valid_… macro. Those give the text of a query, because query() is bound with
+-- the statement: a bad option is an error before any row is read, and on an empty table too.
+CREATE OR REPLACE MACRO clustereval._check_options(query_text) AS
+  (SELECT __ce_valid FROM query(query_text));
+
+CREATE OR REPLACE MACRO clustereval._valid_noise(noise, noise_as) AS
+  CASE
+    WHEN coalesce(noise_as, '') NOT IN ('cluster', 'drop', 'singletons')
+    THEN error(concat(
+      'noise_as: expected one of ''cluster'', ''drop'', ''singletons'', got ',
+      coalesce('''' || noise_as || '''', 'NULL')
+    ))
+    WHEN noise_as <> 'cluster' AND noise IS NULL
+    THEN error(concat(
+      'noise_as ''', noise_as, ''' needs noise: give the value of cluster that marks noise'
+    ))
+    ELSE 'SELECT TRUE AS __ce_valid'
+  END;
+
+-- beta of the F and V measures.
+CREATE OR REPLACE MACRO clustereval._check_beta(x) AS
+  CASE
+    WHEN x IS NULL OR NOT (x >= 0 AND x < 1e150)
+    THEN error(concat('beta: expected a number >= 0, got ', coalesce(CAST(x AS VARCHAR), 'NULL')))
+    ELSE CAST(x AS DOUBLE)
+  END;
+
+CREATE OR REPLACE MACRO clustereval._show_value(x) AS coalesce(CAST(x AS VARCHAR), 'NULL');
+
+CREATE OR REPLACE MACRO clustereval._is_whole_number(x, least) AS
+  coalesce(
+    TRY_CAST(x AS DOUBLE) >= least AND TRY_CAST(x AS DOUBLE) < 1e15
+      AND TRY_CAST(x AS DOUBLE) = floor(TRY_CAST(x AS DOUBLE)),
+    FALSE
+  );

@@ -1,0 +1,157 @@
+-- distances: distances of two vectors, and the options of every macro that measures them.
+
+---------------------------------------------------------------------------------------------------
+-- Options
+---------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO clustereval._is_distance(x) AS
+  coalesce(lower(CAST(x AS VARCHAR)), '')
+    IN ('euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine');
+
+-- TRUE query, or the error, for the options of every macro that measures distances (see _valid_noise).
+CREATE OR REPLACE MACRO clustereval._valid_points(distance, p, center, weights, noise, noise_as) AS
+  CASE
+    WHEN NOT clustereval._is_distance(distance)
+    THEN error(concat(
+      'distance: expected one of ''euclidean'', ''sqeuclidean'', ''cityblock'', ''chebyshev'', ',
+      '''minkowski'', ''cosine'', got ', coalesce('''' || distance || '''', 'NULL')
+    ))
+    WHEN p IS NULL OR NOT (p >= 1 AND p < 1e150)
+    THEN error(concat('p: expected a number >= 1, got ', coalesce(CAST(p AS VARCHAR), 'NULL')))
+    WHEN coalesce(center, '') NOT IN ('mean', 'median')
+    THEN error(concat(
+      'center: expected one of ''mean'', ''median'', got ',
+      coalesce('''' || center || '''', 'NULL')
+    ))
+    WHEN weights IS NOT NULL AND lower(distance) = 'chebyshev'
+    THEN error('weights: chebyshev takes none; scale the coordinates instead')
+    WHEN weights IS NOT NULL AND NOT coalesce(
+      list_count(CAST(weights AS DOUBLE[])) = len(CAST(weights AS DOUBLE[]))
+      AND list_min(CAST(weights AS DOUBLE[])) > 0 AND list_max(CAST(weights AS DOUBLE[])) < 1e150,
+      FALSE
+    )
+    THEN error(concat(
+      'weights: expected a number > 0 for each dimension, got ', CAST(weights AS VARCHAR)
+    ))
+    ELSE clustereval._valid_noise(noise, noise_as)
+  END;
+
+-- The same distances under one name.
+CREATE OR REPLACE MACRO clustereval._plain_distance_name(distance, p) AS
+  CASE
+    WHEN lower(distance) = 'minkowski' AND p = 1 THEN 'cityblock'
+    WHEN lower(distance) = 'minkowski' AND p = 2 THEN 'euclidean'
+    ELSE lower(distance)
+  END;
+
+---------------------------------------------------------------------------------------------------
+-- Distances
+---------------------------------------------------------------------------------------------------
+
+-- The factor on each coordinate that makes a weighted distance a plain one.
+CREATE OR REPLACE MACRO clustereval._factors(weights, distance, p) AS
+  list_transform(
+    CAST(weights AS DOUBLE[]),
+    lambda __ce_w: CASE lower(distance)
+      WHEN 'cityblock' THEN __ce_w
+      WHEN 'minkowski' THEN pow(__ce_w, 1.0 / p)
+      ELSE sqrt(__ce_w)
+    END
+  );
+
+-- No vector where there is no weight for each coordinate; _check_points tells why. Factors are a column
+-- or a name: what a lambda works out, it works out for each coordinate.
+CREATE OR REPLACE MACRO clustereval._scale_vector(x, weights, factors) AS
+  CASE
+    WHEN weights IS NULL THEN x
+    WHEN len(x) = len(weights)
+    THEN list_transform(x, lambda __ce_x, __ce_i: __ce_x * factors[__ce_i])
+  END;
+
+CREATE OR REPLACE MACRO clustereval._unscale_vector(x, weights, distance, p) AS
+  CASE
+    WHEN weights IS NULL THEN x
+    ELSE list_transform(
+      [clustereval._factors(weights, distance, p)],
+      lambda __ce_factors: list_transform(x, lambda __ce_x, __ce_i: __ce_x / __ce_factors[__ce_i])
+    )[1]
+  END;
+
+-- A copy of a vector with NaN for NULL. DuckDB's functions of two lists refuse a NULL even where it is in
+-- a row that is filtered out, and see some where there are none (one column of a Parquet file): what they
+-- refuse is asked again of a copy.
+CREATE OR REPLACE MACRO clustereval._copied(x) AS
+  list_transform(x, lambda __ce_x: coalesce(__ce_x, CAST('nan' AS DOUBLE)));
+
+CREATE OR REPLACE MACRO clustereval._inner_product(x) AS
+  coalesce(
+    try(list_inner_product(x, x)),
+    list_inner_product(clustereval._copied(x), clustereval._copied(x))
+  );
+
+-- Length of a vector; NaN where a coordinate is NULL, NULL where there is none.
+CREATE OR REPLACE MACRO clustereval._norm(x) AS
+  CASE WHEN len(x) > 0 THEN sqrt(clustereval._inner_product(x)) END;
+
+-- NULL where the lengths differ.
+CREATE OR REPLACE MACRO clustereval._euclidean(x, y) AS
+  coalesce(try(list_distance(x, y)), try(list_distance(clustereval._copied(x), y)));
+
+-- A vector of length 1, given its length. No length, also for squares too small: a zero vector; no
+-- finite one: no vector.
+CREATE OR REPLACE MACRO clustereval._unit_vector(x, norm) AS
+  CASE
+    WHEN norm = 0 THEN list_transform(x, lambda __ce_x: 0.0)
+    WHEN isfinite(norm) THEN list_transform(x, lambda __ce_x: __ce_x / norm)
+  END;
+
+-- Distance of two vectors, of unit vectors for cosine; no finite number where one has a NULL or their
+-- lengths differ.
+-- Half the squared distance of unit vectors is 1 - cos without its cancellation.
+CREATE OR REPLACE MACRO clustereval._distance(x, y, distance, p) AS
+  CASE lower(distance)
+    WHEN 'euclidean' THEN clustereval._euclidean(x, y)
+    WHEN 'sqeuclidean' THEN pow(clustereval._euclidean(x, y), 2)
+    WHEN 'cosine'
+    THEN CASE
+      WHEN len(x) <> len(y) THEN NULL
+      WHEN clustereval._norm(x) = 0 OR clustereval._norm(y) = 0 THEN 1.0
+      ELSE pow(clustereval._euclidean(x, y), 2) / 2
+    END
+    ELSE CASE
+      WHEN len(x) = len(y) AND list_count(x) = len(y) AND len(y) > 0
+      THEN CASE lower(distance)
+        WHEN 'cityblock'
+        THEN list_sum(list_transform(x, lambda __ce_x, __ce_i: abs(__ce_x - y[__ce_i])))
+        WHEN 'chebyshev'
+        THEN list_max(list_transform(x, lambda __ce_x, __ce_i: abs(__ce_x - y[__ce_i])))
+        ELSE pow(
+          list_sum(list_transform(x, lambda __ce_x, __ce_i: pow(abs(__ce_x - y[__ce_i]), p))), 1.0 / p
+        )
+      END
+    END
+  END;
+
+-- Its square in sums of squares; a squared distance is one already.
+CREATE OR REPLACE MACRO clustereval._squared_distance(d, distance) AS
+  CASE WHEN lower(distance) = 'sqeuclidean' THEN d ELSE d * d END;
+
+-- TRUE where sums of squares add up: total = within + between.
+CREATE OR REPLACE MACRO clustereval._squares_add_up(distance, center) AS
+  lower(distance) IN ('euclidean', 'sqeuclidean') AND center = 'mean';
+
+CREATE OR REPLACE MACRO clustereval._subtract_vectors(x, y) AS
+  list_transform(x, lambda __ce_x, __ce_i: __ce_x - y[__ce_i]);
+
+-- The distance of two sound points, without the care of _distance.
+CREATE OR REPLACE MACRO clustereval._unchecked_distance(x, y, distance, p) AS
+  CASE distance
+    WHEN 'euclidean' THEN list_distance(x, y)
+    WHEN 'cityblock'
+    THEN list_sum(list_transform(x, lambda __ce_x, __ce_i: abs(__ce_x - y[__ce_i])))
+    WHEN 'chebyshev'
+    THEN list_max(list_transform(x, lambda __ce_x, __ce_i: abs(__ce_x - y[__ce_i])))
+    ELSE pow(
+      list_sum(list_transform(x, lambda __ce_x, __ce_i: pow(abs(__ce_x - y[__ce_i]), p))), 1.0 / p
+    )
+  END;
