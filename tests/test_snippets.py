@@ -24,8 +24,8 @@ def blocks(language: str, page: str = "README.md") -> list[str]:
     return [body for name, body in BLOCK.findall(text) if name == language]
 
 
-def examples(room: str) -> list[str]:
-    text = (ROOT / "sql" / f"{room}.sql").read_text(encoding="utf-8")
+def examples(file: str) -> list[str]:
+    text = (ROOT / "sql" / f"{file}.sql").read_text(encoding="utf-8")
     bodies = [re.sub(r"^--", "", body, flags=re.MULTILINE) for body in EXAMPLE.findall(text)]
     return [query.strip() for body in bodies for query in body.split(";") if query.strip()]
 
@@ -113,7 +113,7 @@ def test_readme_console(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
         assert err == "", call
 
 
-@pytest.mark.parametrize("room", sql_files())
-def test_examples_of_macros(con: duckdb.DuckDBPyConnection, room: str) -> None:
-    for query in examples(room):
+@pytest.mark.parametrize("file", sql_files())
+def test_examples_of_macros(con: duckdb.DuckDBPyConnection, file: str) -> None:
+    for query in examples(file):
         assert con.execute(query).fetchall(), query

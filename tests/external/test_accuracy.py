@@ -238,7 +238,7 @@ def test_a_crowded_octave_beside_partitions_with_other_sizes(engine: Engine) -> 
     check(engine, [north_west(sizes, sizes[::-1]) for sizes in halves])
 
 
-def test_both_wings_have_the_same_nodes_of_an_octave() -> None:
+def test_both_sides_have_the_same_nodes_of_an_octave() -> None:
     """The weights are literals in SQL: here they are worked out exactly, up to a factor."""
     nodes = expected_information._OCTAVE_NODES
     exactly = [1 / prod(Fraction(x - y) for y in nodes if y != x) for x in nodes]
