@@ -299,12 +299,19 @@ PARAMETERS = (
 )
 RESULTS = ("n", "copies", "size", "x", "y", "partition_key", "literal", "len", "count", "value")
 ODD = ('a "quoted" name', "it's", "two words", "größe", "🦆", "select", "GROUP", " ", "a.b", "$1")
-BUNDLE = ce.bundle()
-INNER = sorted(set(re.findall(r"\b__ce_\w+", BUNDLE)))
-LAMBDA = sorted(set(re.findall(r"lambda (\w+):", BUNDLE)))
-PACKAGE = Path(ce.__file__).parent
-SOURCE = "".join(path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py")))
-WORDS = sorted({word for word in re.findall(r'"(\w+)"', SOURCE) if word.isidentifier()})
+ROOT = Path(__file__).parents[2]
+
+
+def text_of(folder: str, ending: str) -> str:
+    """The files of one side that the external indices are made of."""
+    paths = [path for part in ("base", "external") for path in (ROOT / folder / part).glob(ending)]
+    return "".join(path.read_text(encoding="utf-8") for path in sorted(paths))
+
+
+SQL, PYTHON = text_of("sql", "*.sql"), text_of("polars_clustereval", "*.py")
+INNER = sorted(set(re.findall(r"\b__ce_\w+", SQL)))
+LAMBDA = sorted(set(re.findall(r"lambda (\w+):", SQL)))
+WORDS = sorted({word for word in re.findall(r'"(\w+)"', PYTHON) if word.isidentifier()})
 # What a result of contingency_matrix has itself, or the frames of these tests.
 CLASHES = {"label", "cluster", "n", "copies", "u", "v", "plain"}
 # One of each way to go through the rows; the other metrics end in the same statistics.
