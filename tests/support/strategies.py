@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Rows = list[tuple[Any, Any]]
 
-BATCH = 16
+BATCH = 40
 
 # For tests that draw batches. A batch is not shrunk: the message of a failure names the labeling.
 batched = settings(
