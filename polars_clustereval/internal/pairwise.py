@@ -206,13 +206,13 @@ def _c_index(within: Floats, between: Floats, distance: Distance) -> float | Non
         return None
     n_within, n_between = len(within), len(between)
     i = _count_within_least(within, between, n_within)
-    excess = within[i:].sum() - between[: n_within - i].sum()
+    within_minus_least = within[i:].sum() - between[: n_within - i].sum()
     # Distances that are among both the least and the greatest cancel, and are left out.
     few, many = min(n_within, n_between), max(n_within, n_between)
     i, j = _count_within_least(within, between, few), _count_within_least(within, between, many)
     least = within[:i].sum() + between[: few - i].sum()
     greatest = within[j:].sum() + between[many - j :].sum()
-    return float(excess / (greatest - least))
+    return float(within_minus_least / (greatest - least))
 
 
 # ----------------------------------------------------------------------------------------------

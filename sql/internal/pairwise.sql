@@ -104,9 +104,9 @@ CREATE OR REPLACE MACRO clustereval._rank_key(d, distance, p) AS
 -- One row per partition: the statistics of the indices. All distances are sorted once; each gets
 -- the numbers of distances within clusters and between clusters that are not greater.
 -- __ce_concordant counts the comparisons of a distance within clusters with a greater one between
--- clusters, __ce_discordant those with a lesser one. __ce_excess is the sum of the distances within
--- clusters minus that of equally many least distances, __ce_range the sum of equally many greatest
--- distances minus that of the least.
+-- clusters, __ce_discordant those with a lesser one. __ce_within_minus_least is the sum of the
+-- distances within clusters minus that of equally many least distances, __ce_greatest_minus_least
+-- the sum of equally many greatest distances minus that of the least.
 CREATE OR REPLACE MACRO clustereval._pair_distance_statistics(
   __ce_points, __ce_sizes, distance, p
 ) AS TABLE
@@ -176,7 +176,7 @@ CREATE OR REPLACE MACRO clustereval._pair_distance_statistics(
         THEN 0.0
         ELSE pair.__ce_d
       END
-    ) AS __ce_excess,
+    ) AS __ce_within_minus_least,
     -- Pairs that are among both the least and the greatest cancel.
     clustereval._compensated_sum(
       CASE
@@ -190,7 +190,7 @@ CREATE OR REPLACE MACRO clustereval._pair_distance_statistics(
         THEN pair.__ce_d
         ELSE 0.0
       END
-    ) AS __ce_range,
+    ) AS __ce_greatest_minus_least,
     MIN(pair.__ce_key) AS __ce_least_key,
     MAX(pair.__ce_key) AS __ce_greatest_key
   FROM __ce_ranked AS pair
@@ -343,7 +343,7 @@ CREATE OR REPLACE MACRO clustereval.pairwise_report(
     clustereval._widen(COALESCE(sizes.__ce_n_between, 0)) AS n_between_pairs,
     CASE
       WHEN pairs.__ce_least_key < pairs.__ce_greatest_key
-      THEN pairs.__ce_excess / pairs.__ce_range
+      THEN pairs.__ce_within_minus_least / pairs.__ce_greatest_minus_least
     END AS c_index,
     clustereval._pairwise_gamma(pairs.__ce_concordant, pairs.__ce_discordant) AS gamma,
     clustereval._ratio(

@@ -232,13 +232,13 @@ def _sum_by_number(values: NDArray[Any], numbers: Integers) -> NDArray[Any]:
     return np.asarray(np.add.reduceat(values[order], starts))
 
 
-def _lengths(x: Floats) -> Floats:
+def _row_lengths(x: Floats) -> Floats:
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", x, x)))
 
 
 def _to_unit_length(x: Floats) -> Floats:
     """Return the rows scaled to length 1: zeros for length 0, NaN if the length is not finite."""
-    lengths = _lengths(x)
+    lengths = _row_lengths(x)
     lengths[~np.isfinite(lengths)] = np.nan
     lengths[lengths == 0] = np.inf
     return np.asarray(x / lengths[:, None])
@@ -261,7 +261,7 @@ def row_norms(x: pl.Expr) -> pl.Expr:
 
 
 def _norm_batch(vectors: pl.Series) -> pl.Series:
-    return pl.Series(_lengths(to_matrix(vectors)))
+    return pl.Series(_row_lengths(to_matrix(vectors)))
 
 
 def _distance_batch(both: pl.Series, name: str, p: float) -> pl.Series:
