@@ -4,14 +4,14 @@
 -- Options
 ---------------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE MACRO clustereval._is_distance(x) AS
+CREATE OR REPLACE MACRO clustereval._is_distance_name(x) AS
   coalesce(lower(CAST(x AS VARCHAR)), '')
     IN ('euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine');
 
 -- TRUE query, or the error, for the options of every macro that measures distances (see _valid_noise).
 CREATE OR REPLACE MACRO clustereval._valid_points(distance, p, center, weights, noise, noise_as) AS
   CASE
-    WHEN NOT clustereval._is_distance(distance)
+    WHEN NOT clustereval._is_distance_name(distance)
     THEN error(concat(
       'distance: expected one of ''euclidean'', ''sqeuclidean'', ''cityblock'', ''chebyshev'', ',
       '''minkowski'', ''cosine'', got ', coalesce('''' || distance || '''', 'NULL')
@@ -49,7 +49,7 @@ CREATE OR REPLACE MACRO clustereval._plain_distance_name(distance, p) AS
 ---------------------------------------------------------------------------------------------------
 
 -- The factor on each coordinate that makes a weighted distance a plain one.
-CREATE OR REPLACE MACRO clustereval._factors(weights, distance, p) AS
+CREATE OR REPLACE MACRO clustereval._coordinate_factors(weights, distance, p) AS
   list_transform(
     CAST(weights AS DOUBLE[]),
     lambda __ce_w: CASE lower(distance)
@@ -72,7 +72,7 @@ CREATE OR REPLACE MACRO clustereval._unscale_vector(x, weights, distance, p) AS
   CASE
     WHEN weights IS NULL THEN x
     ELSE list_transform(
-      [clustereval._factors(weights, distance, p)],
+      [clustereval._coordinate_factors(weights, distance, p)],
       lambda __ce_factors: list_transform(x, lambda __ce_x, __ce_i: __ce_x / __ce_factors[__ce_i])
     )[1]
   END;
@@ -80,22 +80,22 @@ CREATE OR REPLACE MACRO clustereval._unscale_vector(x, weights, distance, p) AS
 -- A copy of a vector with NaN for NULL. DuckDB's functions of two lists refuse a NULL even where it is in
 -- a row that is filtered out, and see some where there are none (one column of a Parquet file): what they
 -- refuse is asked again of a copy.
-CREATE OR REPLACE MACRO clustereval._copied(x) AS
+CREATE OR REPLACE MACRO clustereval._nulls_to_nan(x) AS
   list_transform(x, lambda __ce_x: coalesce(__ce_x, CAST('nan' AS DOUBLE)));
 
-CREATE OR REPLACE MACRO clustereval._inner_product(x) AS
+CREATE OR REPLACE MACRO clustereval._sum_of_squares(x) AS
   coalesce(
     try(list_inner_product(x, x)),
-    list_inner_product(clustereval._copied(x), clustereval._copied(x))
+    list_inner_product(clustereval._nulls_to_nan(x), clustereval._nulls_to_nan(x))
   );
 
 -- Length of a vector; NaN where a coordinate is NULL, NULL where there is none.
 CREATE OR REPLACE MACRO clustereval._norm(x) AS
-  CASE WHEN len(x) > 0 THEN sqrt(clustereval._inner_product(x)) END;
+  CASE WHEN len(x) > 0 THEN sqrt(clustereval._sum_of_squares(x)) END;
 
 -- NULL where the lengths differ.
 CREATE OR REPLACE MACRO clustereval._euclidean(x, y) AS
-  coalesce(try(list_distance(x, y)), try(list_distance(clustereval._copied(x), y)));
+  coalesce(try(list_distance(x, y)), try(list_distance(clustereval._nulls_to_nan(x), y)));
 
 -- A vector of length 1, given its length. No length, also for squares too small: a zero vector; no
 -- finite one: no vector.

@@ -12,7 +12,7 @@ CREATE OR REPLACE MACRO clustereval._is_vector_type(type_name) AS
   );
 
 -- x, if vector holds vectors. For use after HAVING, as _check_column.
-CREATE OR REPLACE MACRO clustereval._check_vector(x, vector) AS
+CREATE OR REPLACE MACRO clustereval._check_vector_type(x, vector) AS
   CASE
     WHEN NOT clustereval._is_vector_type(typeof(any_value(vector)))
     THEN error(concat(
@@ -36,7 +36,7 @@ CREATE OR REPLACE MACRO clustereval._is_vector_text(vec) AS
 CREATE OR REPLACE MACRO clustereval._is_sparse_text(vec) AS regexp_matches(vec, '[:$]');
 
 -- The length that a sparse vector carries.
-CREATE OR REPLACE MACRO clustereval._text_length(vec) AS
+CREATE OR REPLACE MACRO clustereval._stated_length(vec) AS
   CAST(nullif(regexp_extract(vec, '\$([0-9]+)\$', 1), '') AS BIGINT);
 
 -- All numbers of a vector but its length; of a sparse one indices and coordinates by turns.
@@ -62,24 +62,24 @@ CREATE OR REPLACE MACRO clustereval._check_length(x, vec, dims, size) AS
 
 -- (index, coordinate) in the order of the indices. Lambdas here take zipped lists: one that looked into
 -- another list would copy it for every element.
-CREATE OR REPLACE MACRO clustereval._text_entries(numbers) AS
+CREATE OR REPLACE MACRO clustereval._sparse_entries(numbers) AS
   list_sort(list_zip(CAST(numbers[1:-1:2] AS BIGINT[]), numbers[2:-1:2]));
 
-CREATE OR REPLACE MACRO clustereval._text_indices(entries) AS
+CREATE OR REPLACE MACRO clustereval._entry_indices(entries) AS
   list_transform(entries, lambda __ce_entry: __ce_entry[1]);
 
 -- A dense vector from sorted entries: each after the zeros that part it from the one before.
-CREATE OR REPLACE MACRO clustereval._filled(entries, dims) AS
+CREATE OR REPLACE MACRO clustereval._fill_sparse(entries, dims) AS
   list_resize(flatten(list_transform(
     list_zip(
-      entries, list_prepend(CAST(-1 AS BIGINT), clustereval._text_indices(entries)[:-2]), TRUE
+      entries, list_prepend(CAST(-1 AS BIGINT), clustereval._entry_indices(entries)[:-2]), TRUE
     ),
     lambda __ce_pair: list_append(
       list_resize(CAST([] AS DOUBLE[]), __ce_pair[1][1] - __ce_pair[2] - 1, 0.0), __ce_pair[1][2]
     )
   )), dims, 0.0);
 
-CREATE OR REPLACE MACRO clustereval._check_filled(entries, vec, dims) AS
+CREATE OR REPLACE MACRO clustereval._entries_to_vector(entries, vec, dims) AS
   CASE
     WHEN dims IS NULL
     THEN clustereval._text_error(
@@ -89,25 +89,25 @@ CREATE OR REPLACE MACRO clustereval._check_filled(entries, vec, dims) AS
     THEN clustereval._text_error(
       vec, concat('indices >= 0 and < ', dims), '; the first index is 0'
     )
-    WHEN list_unique(clustereval._text_indices(entries)) < len(entries)
+    WHEN list_unique(clustereval._entry_indices(entries)) < len(entries)
     THEN clustereval._text_error(vec, 'each index once', '; leave out all but one')
-    ELSE clustereval._filled(entries, dims)
+    ELSE clustereval._fill_sparse(entries, dims)
   END;
 
 -- list_transform([x], lambda y: ...)[1] names x, which is then worked out once.
-CREATE OR REPLACE MACRO clustereval._parsed_sparse(vec, dims) AS
+CREATE OR REPLACE MACRO clustereval._parse_sparse_text(vec, dims) AS
   list_transform(
-    [clustereval._text_entries(clustereval._text_numbers(vec))],
-    lambda __ce_entries: clustereval._check_filled(__ce_entries, vec, dims)
+    [clustereval._sparse_entries(clustereval._text_numbers(vec))],
+    lambda __ce_entries: clustereval._entries_to_vector(__ce_entries, vec, dims)
   )[1];
 
-CREATE OR REPLACE MACRO clustereval._parsed_dense(vec, size) AS
+CREATE OR REPLACE MACRO clustereval._parse_dense_text(vec, size) AS
   list_transform(
     [clustereval._text_numbers(vec)],
     lambda __ce_x: clustereval._check_length(__ce_x, vec, len(__ce_x), size)
   )[1];
 
-CREATE OR REPLACE MACRO clustereval._parsed(vec, size) AS
+CREATE OR REPLACE MACRO clustereval._parse_text(vec, size) AS
   CASE
     WHEN size IS NOT NULL AND NOT coalesce(size >= 1 AND size < 1e9 AND size = floor(size), FALSE)
     THEN error(concat('size: expected a whole number >= 1, got ', size))
@@ -116,10 +116,10 @@ CREATE OR REPLACE MACRO clustereval._parsed(vec, size) AS
     THEN clustereval._text_error(vec, 'numbers such as ''0.1 0.2'' or ''0:1 2:3''', '')
     WHEN clustereval._is_sparse_text(vec)
     THEN clustereval._check_length(
-      clustereval._parsed_sparse(vec, coalesce(clustereval._text_length(vec), CAST(size AS BIGINT))),
-      vec, clustereval._text_length(vec), size
+      clustereval._parse_sparse_text(vec, coalesce(clustereval._stated_length(vec), CAST(size AS BIGINT))),
+      vec, clustereval._stated_length(vec), size
     )
-    ELSE clustereval._parsed_dense(vec, size)
+    ELSE clustereval._parse_dense_text(vec, size)
   END;
 
 -- A vector from text as Alink and libsvm write it: dense '0.1 0.2', or sparse '0:1 2:3', '$4$0:1 2:3'.
@@ -128,7 +128,7 @@ CREATE OR REPLACE MACRO clustereval._parsed(vec, size) AS
 --   SELECT clustereval.parse_vector('$4$0:1 2:3');
 --   SELECT clustereval.parse_vector('0:1 2:3', size := 4);
 CREATE OR REPLACE MACRO clustereval.parse_vector(vec, size := NULL) AS
-  clustereval._parsed(CAST(vec AS VARCHAR), size);
+  clustereval._parse_text(CAST(vec AS VARCHAR), size);
 COMMENT ON MACRO clustereval.parse_vector IS
 'A vector (DOUBLE[]) from text: numbers between spaces or commas, or a sparse vector of index:number, the first index 0, with its length in front as in ''$4$0:1 2:3'' or else given by size. NULL gives NULL, an empty text an empty vector; text that is no vector, or not one of length size, is an error. Source: Alink, VectorUtil.';
 
@@ -137,17 +137,17 @@ COMMENT ON MACRO clustereval.parse_vector IS
 ---------------------------------------------------------------------------------------------------
 
 -- A name as SQL writes it, in its quotes.
-CREATE OR REPLACE MACRO clustereval._identifier(name) AS concat('"', replace(name, '"', '""'), '"');
+CREATE OR REPLACE MACRO clustereval._quote_identifier(name) AS concat('"', replace(name, '"', '""'), '"');
 
 -- The names given: a list, or one alone.
-CREATE OR REPLACE MACRO clustereval._names(columns) AS
+CREATE OR REPLACE MACRO clustereval._column_names(columns) AS
   CASE
     WHEN typeof(columns) = 'VARCHAR' THEN [CAST(columns AS VARCHAR)]
     ELSE TRY_CAST(columns AS VARCHAR[])
   END;
 
 -- x, if there are names, and no two are the same column.
-CREATE OR REPLACE MACRO clustereval._check_names(x, names) AS
+CREATE OR REPLACE MACRO clustereval._check_nominal_names(x, names) AS
   CASE
     WHEN coalesce(len(names), 0) = 0 OR list_count(names) < len(names)
     THEN error(concat(
@@ -166,7 +166,7 @@ CREATE OR REPLACE MACRO clustereval._check_names(x, names) AS
 
 -- The names as a query: query() is where DuckDB takes names with quotes and without.
 CREATE OR REPLACE MACRO clustereval._vdm_names_query(names) AS
-  clustereval._check_names(concat(
+  clustereval._check_nominal_names(concat(
     'SELECT [',
     list_aggregate(list_transform(
       names, lambda __ce_u: concat('''', replace(__ce_u, '''', ''''''), '''')
@@ -177,10 +177,10 @@ CREATE OR REPLACE MACRO clustereval._vdm_names_query(names) AS
 -- The query of vdm_encode's rows with a NULL column for each name that is missing, so that
 -- _check_nominal, and not the binder, tells of it.
 CREATE OR REPLACE MACRO clustereval._vdm_rows_query(names) AS
-  clustereval._check_names(concat(
+  clustereval._check_nominal_names(concat(
     'SELECT * FROM __ce_given UNION ALL BY NAME SELECT ',
     list_aggregate(list_transform(
-      names, lambda __ce_u: concat('NULL AS ', clustereval._identifier(__ce_u))
+      names, lambda __ce_u: concat('NULL AS ', clustereval._quote_identifier(__ce_u))
     ), 'string_agg', ', '),
     ' WHERE FALSE'
   ), names);
@@ -188,7 +188,7 @@ CREATE OR REPLACE MACRO clustereval._vdm_rows_query(names) AS
 -- The query that adds the profiles: columns are of any type, so each has its own tables. A profile is
 -- filled as in parse_vector: every share after the zeros of the classes left out.
 CREATE OR REPLACE MACRO clustereval._vdm_query(names) AS
-  clustereval._check_names(concat(
+  clustereval._check_nominal_names(concat(
     'WITH ',
     list_aggregate(list_transform(
       names,
@@ -231,7 +231,7 @@ CREATE OR REPLACE MACRO clustereval._vdm_query(names) AS
           FROM __ce_shares_{0}
           GROUP BY __ce_partition, __ce_value
         )',
-        __ce_i, clustereval._identifier(__ce_u)
+        __ce_i, clustereval._quote_identifier(__ce_u)
       )
     ), 'string_agg', ', '),
     ' SELECT __ce_rows.* EXCLUDE (__ce_partition, __ce_label)',
@@ -239,7 +239,7 @@ CREATE OR REPLACE MACRO clustereval._vdm_query(names) AS
       names,
       lambda __ce_u, __ce_i: format(
         ', __ce_profiles_{0}.__ce_profile AS {1}',
-        __ce_i, clustereval._identifier(concat(__ce_u, '_vdm'))
+        __ce_i, clustereval._quote_identifier(concat(__ce_u, '_vdm'))
       )
     ), 'string_agg', ''),
     ' FROM __ce_rows',
@@ -249,13 +249,13 @@ CREATE OR REPLACE MACRO clustereval._vdm_query(names) AS
         ' LEFT JOIN __ce_profiles_{0}
           ON __ce_profiles_{0}.__ce_partition IS NOT DISTINCT FROM __ce_rows.__ce_partition
           AND __ce_profiles_{0}.__ce_value IS NOT DISTINCT FROM __ce_rows.{1}',
-        __ce_i, clustereval._identifier(__ce_u)
+        __ce_i, clustereval._quote_identifier(__ce_u)
       )
     ), 'string_agg', '')
   ), names);
 
 -- The name most like u, if one is like it.
-CREATE OR REPLACE MACRO clustereval._twin(u, names) AS
+CREATE OR REPLACE MACRO clustereval._closest_name(u, names) AS
   list_filter(
     list_sort(list_transform(
       names,
@@ -268,14 +268,14 @@ CREATE OR REPLACE MACRO clustereval._twin(u, names) AS
   )[1]['name'];
 
 -- TRUE, if the table has the columns, and none that would be made from them.
-CREATE OR REPLACE MACRO clustereval._check_nominal(given, names) AS
+CREATE OR REPLACE MACRO clustereval._check_nominal_columns(given, names) AS
   list_bool_and(list_transform(
     given,
     lambda __ce_u: CASE
       WHEN NOT list_contains(list_transform(names, lambda __ce_x: lower(__ce_x)), lower(__ce_u))
       THEN error(concat(
         'columns: column ''', __ce_u, ''' not found;',
-        coalesce(' did you mean ''' || clustereval._twin(__ce_u, names) || '''?', ''),
+        coalesce(' did you mean ''' || clustereval._closest_name(__ce_u, names) || '''?', ''),
         ' columns: ', list_aggregate(names, 'string_agg', ', ')
       ))
       WHEN list_contains(
@@ -312,14 +312,14 @@ CREATE OR REPLACE MACRO clustereval.vdm_encode(tbl, columns, label, partition_by
     )
   ),
   __ce_named AS (
-    SELECT clustereval._check_nominal(__ce_names, __ce_columns) AS __ce_valid
-    FROM query(clustereval._vdm_names_query(clustereval._names(columns))), __ce_described
+    SELECT clustereval._check_nominal_columns(__ce_names, __ce_columns) AS __ce_valid
+    FROM query(clustereval._vdm_names_query(clustereval._column_names(columns))), __ce_described
   ),
   __ce_rows AS NOT MATERIALIZED (
-    FROM query(clustereval._vdm_rows_query(clustereval._names(columns)))
+    FROM query(clustereval._vdm_rows_query(clustereval._column_names(columns)))
   )
   SELECT *
-  FROM query(clustereval._vdm_query(clustereval._names(columns)))
+  FROM query(clustereval._vdm_query(clustereval._column_names(columns)))
   WHERE (SELECT __ce_valid FROM __ce_named) AND (SELECT __ce_none FROM __ce_checked) = 0;
 COMMENT ON MACRO TABLE clustereval.vdm_encode IS
 'The rows of the table, in any order, and for each of columns (names, such as [color] or [''color'']) its profile: color_vdm is the list of P(class | color) over the classes of label in sorted order, of the partition''s own rows and classes. Distance minkowski of order p on profiles is the value difference metric. NULL is a value of its own; rows with a NULL label are not counted, and a value that has only such rows has a NULL profile. Source: Stanfill and Waltz (1986), Toward memory-based reasoning, doi:10.1145/7902.7906; Wilson and Martinez (1997), Improved heterogeneous distance functions, doi:10.1613/jair.346.';

@@ -460,7 +460,7 @@ def named(a: str, b: str, cluster: str, run: str) -> pl.DataFrame:
 def test_there_are_inner_names() -> None:
     assert len(INNER) > 50
     assert len(WITH) > 20
-    assert {"__ce_points", "__ce_read"} <= set(WITH)
+    assert {"__ce_points", "__ce_table_rows"} <= set(WITH)
 
 
 @pytest.mark.parametrize(
