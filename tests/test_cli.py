@@ -19,7 +19,7 @@ import pytest
 
 from polars_clustereval.cli import main, progress
 from polars_clustereval.cli.arguments import OPTIONS
-from polars_clustereval.cli.commands import REPORTS
+from polars_clustereval.cli.reports import REPORTS
 from polars_clustereval.internal.kernels import threads
 from tests.support.compare import assert_rows
 from tests.support.engines import quoted
@@ -278,7 +278,7 @@ def test_mistakes_with_silhouettes(
     ("command", "titles"),
     [
         ("external", ["counts", "pair counting", "information", "set matching"]),
-        ("internal", ["counts", "sums of squares", "distances", "centre-based indices"]),
+        ("internal", ["counts", "sums of squares", "distances", "centroid-based indices"]),
         ("silhouette", ["counts", "silhouette: from -1 to 1, 1 is best"]),
     ],
 )
@@ -295,7 +295,7 @@ def test_every_metric_stands_in_its_group(run: Run, command: str, titles: list[s
 def test_the_layouts_name_metrics_and_options(run: Run, command: str) -> None:
     layout = REPORTS[command].layout
     [row] = report(run, *CALLS[command], of=command)
-    assert {*layout.titles, *layout.meanings, *layout.compared} <= row.keys()
+    assert {*layout.titles, *layout.meanings, *layout.comparison} <= row.keys()
     assert {name for names in layout.heading for name in names} <= OPTIONS.keys()
 
 
