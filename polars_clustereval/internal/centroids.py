@@ -165,15 +165,15 @@ class Points:
             *keys, *self.vector_columns("c"), *self.vector_columns("g")
         )
         rows = join_small(self.rows, keys, targets, "left")
-        kept, d = pl.col("kept"), pl.col("d")
-        squares = self.distance.squared(d)
+        kept, own_distance = pl.col("kept"), pl.col("own_distance")
+        squares = self.distance.squared(own_distance)
         measured = rows.select(
             *keys,
             "kept",
             "complete",
             "noisy",
-            d=pl.when(kept).then(self.form.distance_between("x", "c")),
-            to_middle=pl.when(kept).then(self.form.distance_between("x", "g")),
+            own_distance=pl.when(kept).then(self.form.distance_between("x", "c")),
+            overall_distance=pl.when(kept).then(self.form.distance_between("x", "g")),
         )
         # A cluster is bad also if all its points are finite and their sum is not.
         overflow = (~squares.sum().is_finite()).cast(pl.Int64)
@@ -183,11 +183,12 @@ class Points:
                 n=kept.cast(pl.Int64).sum(),
                 n_dropped=(~pl.col("complete")).cast(pl.Int64).sum(),
                 n_noise=pl.col("noisy").cast(pl.Int64).sum(),
-                bad=(kept & ~squares.is_finite().fill_null(False)).cast(pl.Int64).sum() + overflow,
-                distances=d.sum(),
-                squares=squares.sum(),
-                radius=d.max(),
-                to_middle=pl.col("to_middle").sum(),
+                n_invalid=(kept & ~squares.is_finite().fill_null(False)).cast(pl.Int64).sum()
+                + overflow,
+                distances=own_distance.sum(),
+                ssw=squares.sum(),
+                radius=own_distance.max(),
+                overall_distances=pl.col("overall_distance").sum(),
             )
             .cache()
         )
@@ -195,7 +196,7 @@ class Points:
     @cached_property
     def clusters(self) -> pl.LazyFrame:
         """One row per cluster that has points: its centers with its spread, and a number."""
-        spreads = self.spreads.drop("n_dropped", "n_noise", "bad")
+        spreads = self.spreads.drop("n_dropped", "n_noise", "n_invalid")
         rows = self.all_centers.join(spreads, on=self.cluster_keys, nulls_equal=True)
         return (
             rows.with_row_index("number")
@@ -221,7 +222,7 @@ class Points:
     def precompute(self) -> Points:
         """Return the same points with centers and spreads computed now, once for all uses."""
         centers, spreads = pl.collect_all([self.all_centers, self.spreads], engine="streaming")
-        if spreads["bad"].sum():
+        if spreads["n_invalid"].sum():
             raise self.fault_error()
         points = replace(self)
         # Where a cached property keeps its value.
@@ -247,12 +248,12 @@ class Points:
         kinds = (*self.cluster_keys, "kept", "complete", "noisy")
         groups = rows.group_by(*kinds).agg(**terms).cache()
         finite = (pl.col("known") == size) & pl.col("total").is_finite()
-        names = ("distances", "squares", "radius", "to_middle")
+        names = ("distances", "ssw", "radius", "overall_distances")
         spreads = groups.group_by(self.cluster_keys).agg(
             n=size.filter(kept).sum(),
             n_dropped=size.filter(~pl.col("complete")).sum(),
             n_noise=size.filter("noisy").sum(),
-            bad=(kept & ~finite).sum().cast(pl.Int64),
+            n_invalid=(kept & ~finite).sum().cast(pl.Int64),
             zeros=pl.col("zeros").filter(kept).sum(),
             **{name: pl.lit(None, pl.Float64) for name in names},
         )
@@ -266,11 +267,11 @@ class Points:
     def with_fault_check(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         """Attach the error of points that cannot be measured, raised on collection."""
 
-        def raise_fault(bad: pl.DataFrame) -> None:
-            if bad.item():
+        def raise_fault(n_invalid: pl.DataFrame) -> None:
+            if n_invalid.item():
                 raise self.fault_error()
 
-        return raise_on_collect(frame, self.spreads.select(pl.col("bad").sum()), raise_fault)
+        return raise_on_collect(frame, self.spreads.select(pl.col("n_invalid").sum()), raise_fault)
 
     def fault_error(self) -> ClusterEvalError:
         """Return the error of points that cannot be measured; reads the rows once more."""

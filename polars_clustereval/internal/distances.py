@@ -192,10 +192,10 @@ class VectorForm(ABC):
 
     @abstractmethod
     def variance_totals(self) -> Terms:
-        """Return mean_share and variance of a partition.
+        """Return mean_between_share and total_squares_norm of a partition.
 
-        mean_share is the mean over coordinates of the share of the variance that lies between
-        clusters, variance the length of the vector of total variances, times n.
+        The mean over coordinates of the share of the total sum of squares that lies between
+        clusters, and the norm of the vector of these totals.
         """
 
 
@@ -300,7 +300,7 @@ class WideVectors(VectorForm):
         total = [w + b for w, b in zip(self.coordinates("w"), between, strict=True)]
         shares = [ratio(b, t) for b, t in zip(between, total, strict=True)]
         mean = pl.mean_horizontal(shares, ignore_nulls=False)
-        return {"mean_share": mean, "variance": sum_of_squares(total).sqrt()}
+        return {"mean_between_share": mean, "total_squares_norm": sum_of_squares(total).sqrt()}
 
 
 class LongVectors(VectorForm):
@@ -361,7 +361,10 @@ class LongVectors(VectorForm):
         return centers
 
     def variance_terms(self) -> Terms:
-        return {name: pl.col(name).first() for name in ("mean_share", "variance")}
+        return {
+            "mean_between_share": pl.col("mean_share").first(),
+            "total_squares_norm": pl.col("variance").first(),
+        }
 
     def variance_totals(self) -> Terms:
         return {}

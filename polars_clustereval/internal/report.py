@@ -213,7 +213,7 @@ def internal_cluster_report(
         *points.cluster_keys,
         "n",
         centroid=points.form.unscale("c"),
-        ssw="squares",
+        ssw="ssw",
         mean_distance="mean_distance",
         max_distance="radius",
         nearest_cluster="nearest_cluster",

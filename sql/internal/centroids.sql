@@ -340,7 +340,7 @@ CREATE OR REPLACE MACRO clustereval._cluster_spreads(
       clustereval._compensated_sum(__ce_own_distance) AS __ce_distances,
       clustereval._compensated_sum(
         clustereval._squared_distance(__ce_own_distance, distance)
-      ) AS __ce_squares,
+      ) AS __ce_ssw,
       MAX(__ce_own_distance) AS __ce_radius,
       clustereval._compensated_sum(__ce_overall_distance) AS __ce_overall_distances
     FROM __ce_measured_points
@@ -349,7 +349,7 @@ CREATE OR REPLACE MACRO clustereval._cluster_spreads(
   SELECT
     *,
     -- The sum is not finite if one of the distances is not.
-    __ce_n_measured < __ce_n OR NOT coalesce(isfinite(__ce_squares), TRUE) AS __ce_bad
+    __ce_n_measured < __ce_n OR NOT coalesce(isfinite(__ce_ssw), TRUE) AS __ce_is_invalid
   FROM __ce_cluster_sums;
 
 -- One row per cluster that has points: its center, its spread, and a number that identifies it.
@@ -358,7 +358,7 @@ CREATE OR REPLACE MACRO clustereval._measured_clusters(__ce_centers, __ce_spread
     cluster.__ce_partition, cluster.__ce_cluster, cluster.__ce_single,
     cluster.__ce_center, cluster.__ce_within_squares,
     row_number() OVER () AS __ce_number,
-    spread.__ce_n, spread.__ce_distances, spread.__ce_squares, spread.__ce_radius,
+    spread.__ce_n, spread.__ce_distances, spread.__ce_ssw, spread.__ce_radius,
     spread.__ce_overall_distances,
     spread.__ce_distances / spread.__ce_n AS __ce_mean_distance
   FROM query_table(__ce_centers) AS cluster
@@ -382,14 +382,14 @@ CREATE OR REPLACE MACRO clustereval._point_counts(__ce_spreads) AS TABLE
   HAVING SUM(__ce_n) > 0 OR SUM(__ce_n_unpartitioned) > 0;
 
 -- TRUE, or the error for vectors that have no finite distances. The rows are read only if there are
--- such vectors (__ce_bad), or partitions of different dimensions.
+-- such vectors (__ce_is_invalid), or partitions of different dimensions.
 CREATE OR REPLACE MACRO clustereval._check_points(
   __ce_points, __ce_spreads, __ce_partition_centers, weights
 ) AS TABLE
   WITH __ce_alarms AS (
     SELECT COUNT(*) AS __ce_n_alarms
     FROM query_table(__ce_spreads)
-    WHERE __ce_bad
+    WHERE __ce_is_invalid
     UNION ALL
     SELECT COUNT(DISTINCT __ce_dims) - 1
     FROM query_table(__ce_partition_centers)

@@ -167,7 +167,7 @@ CREATE OR REPLACE MACRO clustereval.internal_cluster_report(
     own.__ce_cluster AS cluster,
     own.__ce_n AS n,
     clustereval._unscale_vector(own.__ce_center, weights, distance, p) AS centroid,
-    own.__ce_squares AS ssw,
+    own.__ce_ssw AS ssw,
     own.__ce_mean_distance AS mean_distance,
     own.__ce_radius AS max_distance,
     gap.__ce_nearest['cluster'] AS nearest_cluster,

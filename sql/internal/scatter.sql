@@ -36,7 +36,7 @@ CREATE OR REPLACE MACRO clustereval._spread_totals(
   SELECT
     cluster.__ce_partition,
     MAX(overall.__ce_dims) AS __ce_dims,
-    clustereval._compensated_sum(cluster.__ce_squares) AS __ce_ssw,
+    clustereval._compensated_sum(cluster.__ce_ssw) AS __ce_ssw,
     clustereval._compensated_sum(
       cluster.__ce_n * clustereval._squared_distance(
         clustereval._distance(cluster.__ce_center, overall.__ce_center, distance, p), distance
@@ -45,11 +45,11 @@ CREATE OR REPLACE MACRO clustereval._spread_totals(
     clustereval._compensated_sum(cluster.__ce_mean_distance) AS __ce_mean_distance_sum,
     clustereval._compensated_sum(cluster.__ce_distances) AS __ce_distances,
     clustereval._compensated_sum(cluster.__ce_overall_distances) AS __ce_overall_distances,
-    clustereval._compensated_sum(cluster.__ce_squares / cluster.__ce_n) AS __ce_mean_square_sum,
+    clustereval._compensated_sum(cluster.__ce_ssw / cluster.__ce_n) AS __ce_mean_square_sum,
     CASE
-      WHEN MIN(cluster.__ce_squares) > 0
+      WHEN MIN(cluster.__ce_ssw) > 0
       THEN clustereval._compensated_sum(
-        cluster.__ce_n * ln(GREATEST(cluster.__ce_squares, 1e-300) / cluster.__ce_n)
+        cluster.__ce_n * ln(GREATEST(cluster.__ce_ssw, 1e-300) / cluster.__ce_n)
       )
     END AS __ce_log_square_sum,
     clustereval._compensated_sum(
