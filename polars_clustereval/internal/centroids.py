@@ -362,7 +362,7 @@ def read_points(
         label.alias("cluster"),
         noisy.alias("noisy"),
         coordinates.length.cast(pl.Int64).alias("length"),
-        coordinates.known.alias("known"),
+        coordinates.has_vector.alias("has_vector"),
         *form.raw_columns(coordinates),
         *others,
     )
@@ -381,7 +381,7 @@ def _choose_form(lazy: pl.LazyFrame, coordinates: Coordinates, options: PointOpt
     dims, distance = len(coordinates.exprs), options.distance
     origin = _first_point(lazy, coordinates, distance)
     # A single NULL stands for the coordinates of vectors without any.
-    weights = None if coordinates.empty else options.weights
+    weights = None if coordinates.is_empty else options.weights
     factors = weight_factors(weights, distance, dims)
     # Medians need a column for each coordinate.
     is_long = coordinates.array is not None and options.center == "mean"
@@ -402,8 +402,8 @@ def _first_point(lazy: pl.LazyFrame, coordinates: Coordinates, distance: Distanc
 
 def _flag_rows(rows: pl.LazyFrame, noise_as: NoiseAs) -> pl.LazyFrame:
     """Add complete and kept; noise that is counted as singletons gets a number of its own."""
-    known = pl.col("known").fill_null(False)
-    rows = rows.with_columns(complete=pl.col("cluster").is_not_null() & known)
+    has_vector = pl.col("has_vector").fill_null(False)
+    rows = rows.with_columns(complete=pl.col("cluster").is_not_null() & has_vector)
     kept = pl.col("complete") & (~pl.col("noisy") if noise_as == "drop" else True)
     rows = rows.with_columns(kept=kept, noisy=pl.col("noisy") & pl.col("complete"))
     if noise_as != "singletons":

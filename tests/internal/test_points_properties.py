@@ -442,12 +442,13 @@ INNER = sorted(set(re.findall(r"\b__ce_\w+", SQL)))
 WITH = sorted(set(re.findall(r"(\w+) AS (?:NOT )?(?:MATERIALIZED )?\(\s*SELECT", SQL)))
 ODD = ['a "quoted" name', "it's", "two words", "größe", "🦆", "select", "GROUP", " ", "a.b", "$1"]
 PARAMETERS = ["tbl", "vector", "distance", "p", "center", "partition_by", "noise", "noise_as"]
-PARAMETERS += ["weights", "x", "y", "len", "list", "row", "after", "dims", "norm", "fault"]
+PARAMETERS += ["weights", "x", "y", "len", "list", "row", "block_offset", "dims", "norm", "fault"]
 POLARS_INNER = [
     *("x_0", "c_0", "g_0", "m_0", "o_0", "v_0", "other_c_0", "raw_x_0", "key_0", "kept", "number"),
-    *("single", "complete", "noisy", "known", "length", "size", "fine", "d", "to_middle", "bad"),
-    *("distances", "squares", "radius", "rows", "row", "least", "most", "gap", "own", "other"),
-    *("reach", "low", "high", "other_number", "forward", "middle", "literal", "mean_distance"),
+    *("single", "complete", "noisy", "has_vector", "length", "size", "own_distance", "n_invalid"),
+    *("overall_distance", "overall_distances", "distances", "radius", "rows", "row", "least"),
+    *("most_gap", "gap", "own", "other", "density_radius", "lower_number", "higher_number"),
+    *("other_number", "own_is_lower", "near_midpoint", "literal", "mean_distance", "point_number"),
 ]
 NAMED: Rows = [([0.0, 0.0], 0), ([2.0, 0.0], 0), ([9.0, 0.0], 1), ([9.0, 4.0], 1)]
 
