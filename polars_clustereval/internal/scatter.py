@@ -316,42 +316,42 @@ def neighbor_report(
     noise_as: NoiseAs = "cluster",
     weights: Sequence[float] | None = None,
 ) -> Frame:
-    """Give the internal indices that need the distance of every point to every center.
+    """Internal indices that need the distance of every point to every center.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to evaluate, one a row. A LazyFrame is read when the result is collected, and
-        streams; its first row, and of a List column the greatest length, are looked up at once.
+        The points to evaluate, one per row. A LazyFrame is read when the result is collected, and
+        streams; its first row and the greatest length of a List column are looked up at once.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (of several columns: all are) are left out.
+        where it is NULL (for several columns: where all are) are left out.
     cluster : str or Expr
-        The cluster assigned to a point. Rows where it is NULL are left out.
+        Cluster assigned to each point. Rows where it is NULL are left out.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
         scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
     p : float
         Order of the minkowski distance, at least 1.
     center : {'mean', 'median'}
-        What a centroid is, by coordinate; for cosine the direction of that of the unit vectors. The
-        median needs all points of a cluster in memory.
+        Definition of a centroid, per coordinate; for cosine the direction of the mean or median of
+        the unit vectors. The median needs all points of a cluster in memory.
     partition_by : str or sequence of str, optional
-        Columns whose groups are evaluated each on its own. A NULL makes a group too.
+        Columns whose groups are evaluated separately. NULL is a group of its own.
     noise : object, optional
         The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}
-        Whether noise is an ordinary cluster, is left out, or is a cluster of its own in each row.
+        Whether noise is an ordinary cluster, is left out, or forms a cluster per row.
     weights : sequence of float, optional
         A number > 0 for each dimension, as in scipy; not for chebyshev.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The kind that was given, one row a partition, sorted by it: the partition columns, n points
+        The same kind as frame, one row per partition, sorted by it: the partition columns, n points
         that count, n_dropped, n_noise, n_dims, n_clusters, wemmert_gancarski_index (range [0, 1],
-        best 1) and s_dbw_index (best 0; NULL for distances and centers where the total sum of
-        squares is not that within and between, and where no point lies near either center of a
-        pair). Both are NULL for a single cluster.
+        best 1) and s_dbw_index (best 0; NULL for distances and centers with which the sums of
+        squares within and between do not add up to the total, and if no point lies near either
+        center of a pair). Both are NULL for a single cluster.
 
     Raises
     ------
@@ -362,7 +362,7 @@ def neighbor_report(
 
     Notes
     -----
-    Its time grows with the number of points times that of clusters.
+    Time grows with the number of points times the number of clusters.
     In SQL: ``FROM clustereval.neighbor_report(tbl, [x, y], cluster)``.
 
     References
