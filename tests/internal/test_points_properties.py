@@ -448,7 +448,7 @@ POLARS_INNER = [
     *("single", "complete", "noisy", "has_vector", "length", "size", "own_distance", "n_invalid"),
     *("overall_distance", "overall_distances", "distances", "radius", "rows", "row", "least"),
     *("most_gap", "gap", "own", "other", "density_radius", "lower_number", "higher_number"),
-    *("other_number", "own_is_lower", "near_midpoint", "literal", "mean_distance", "point_number"),
+    *("other_number", "own_is_lower", "near_midpoint", "literal", "point_number", "mean_distance"),
 ]
 NAMED: Rows = [([0.0, 0.0], 0), ([2.0, 0.0], 0), ([9.0, 0.0], 1), ([9.0, 4.0], 1)]
 
