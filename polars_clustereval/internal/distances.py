@@ -121,8 +121,8 @@ def plain_distance_name(distance: str, p: float) -> str:
 #
 # A row has several vectors, named by a prefix. raw_x: the user's own coordinates. x: the point
 # that distances are computed from, that is raw_x less the origin, times the factors of the weights,
-# and of length 1 for cosine. A cluster has its mean or median m, the variances v of its coordinates,
-# its center c (m, or for cosine the direction of m) and the center g of its partition.
+# and of length 1 for cosine. A cluster has its mean or median m, the variances v of its
+# coordinates, its center c (m, or for cosine the direction of m) and the center g of its partition.
 # ----------------------------------------------------------------------------------------------
 
 
