@@ -3,7 +3,6 @@
 import re
 
 import duckdb
-import polars as pl
 
 import polars_clustereval as ce
 
@@ -27,13 +26,13 @@ def test_no_parameter_captures_an_alias() -> None:
         assert not names & set(ALIAS.findall(body)), name
 
 
-def test_tables_and_columns_named_like_aliases() -> None:
-    rows = pl.DataFrame({"x": [0.0, 2.0, 9.0, 9.0], "y": [0.0, 0.0, 0.0, 4.0], "c": [0, 0, 1, 1]})
+def test_a_table_and_columns_named_like_aliases() -> None:
     with duckdb.connect() as con:
         ce.register(con)
-        con.register("plain", rows)
-        wanted = con.execute("FROM clustereval.internal_report(plain, [x, y], c)").fetchall()
-        for alias in ALIASES:
-            con.register(alias, rows.rename({"x": alias}))
-            query = f'FROM clustereval.internal_report("{alias}", ["{alias}", y], c)'
-            assert con.execute(query).fetchall() == wanted
+        columns = ", ".join(f'x AS "{alias}"' for alias in ALIASES)
+        con.execute(f"CREATE TABLE point AS SELECT x, {columns}, x // 2 AS c FROM range(4) AS t(x)")
+        vector = ", ".join(f'"{alias}"' for alias in ALIASES)
+        for report in ("internal_report", "neighbor_report"):
+            plain = f"FROM clustereval.{report}(point, [{', '.join('x' for _ in ALIASES)}], c)"
+            named = f"FROM clustereval.{report}(point, [{vector}], c)"
+            assert con.execute(named).fetchall() == con.execute(plain).fetchall()
