@@ -18,6 +18,7 @@ from tests.support.engines import (
     Engine,
     Expression,
     Row,
+    fails,
     fetched,
     literal,
     quoted,
@@ -38,12 +39,6 @@ FRAME = pl.DataFrame(
 )
 EMPTY = FRAME.clear()
 WITH_BETA = ("pair_f_score", "v_measure_score", "bcubed_f_score")
-
-
-def fails(engine: Engine, words: str) -> Any:
-    """The error class of the side, with exactly these words."""
-    error = duckdb.Error if engine.name == "duckdb" else ce.ClusterEvalError
-    return pytest.raises(error, match=re.escape(words))
 
 
 def run_report(engine: Engine, frame: pl.DataFrame = FRAME, **arguments: Any) -> None:

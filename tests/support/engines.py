@@ -5,11 +5,13 @@ SQL's `partition_key` is renamed to the names of the partition columns, which th
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import duckdb
 import polars as pl
+import pytest
 
 import polars_clustereval as ce
 from tests.support.oracle import METRICS
@@ -272,3 +274,9 @@ def make(name: str) -> Engine:
     if name == "duckdb":
         return DuckDB()
     return Polars(streaming=name == "polars-streaming")
+
+
+def fails(engine: Engine, words: str) -> Any:
+    """The error of this side, with exactly these words in it."""
+    error = duckdb.Error if isinstance(engine, DuckDB) else ce.ClusterEvalError
+    return pytest.raises(error, match=re.escape(words))
