@@ -336,6 +336,22 @@ def _refine_candidates(
 # ----------------------------------------------------------------------------------------------
 
 
+def queries_to_evaluate(widths: Floats, places: Integers, tolerance: float) -> Booleans:
+    """Return the fewest queries (m,), widest first, that leave the mean no wider than tolerance.
+
+    `widths` (m,) are those of the silhouettes' intervals; of equal ones the least places come
+    first.
+    """
+    widths = np.nan_to_num(widths)
+    order = np.lexsort((places, -widths))
+    # The total width if the first 0, 1, ... queries are evaluated, summed from the narrowest.
+    remaining = np.append(np.cumsum(widths[order][::-1])[::-1], 0.0)
+    n_needed = int(np.argmax(remaining <= tolerance * len(widths)))
+    needed = np.zeros(len(widths), dtype=bool)
+    needed[order[:n_needed]] = True
+    return needed
+
+
 def exact_means(
     x: Floats, own: Integers, candidates: Candidates, needed: Booleans, sums: DistanceSums
 ) -> MeanDistances:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import log, sqrt
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import polars as pl
@@ -36,20 +36,18 @@ from .mean_distance_bounds import (
     exact_means,
     find_candidates,
     prepare_bounds_and_sums,
+    queries_to_evaluate,
 )
 from .mean_distances import SILHOUETTE_COLUMNS, join_cluster_numbers, stream_moments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .kernels.arrays import Booleans, Floats, Integers
+    from .kernels.arrays import Floats, Integers
     from .vectors import Vector
 
 Method = Literal["exact", "simplified", "bounds", "sample"]
-
-
-METHODS = ("exact", "simplified", "bounds", "sample")
-
+METHODS = get_args(Method)
 
 #: Modulus of the sample keys, a prime: products of two lesser numbers are below 2^63.
 PRIME = 2**31 - 1
@@ -101,28 +99,27 @@ def _is_whole_number(x: Any, least: int) -> bool:
 # ----------------------------------------------------------------------------------------------
 
 
-def _read_identified_points(
+def _read_queried_points(
     frame: pl.DataFrame | pl.LazyFrame,
     vector: Vector,
     cluster: Column,
-    options: PointOptions,
+    point_options: PointOptions,
+    options: _SilhouetteOptions,
     *,
     key: Column | None = None,
     results: Sequence[str],
 ) -> Points:
-    """Return points with an id, by default their number in the frame from 0."""
-    if key is not None:
-        ids = [check_column(frame.lazy(), key, "id")]
-        return read_points(frame, vector, cluster, options, results=results, others=ids)
-    points = read_points(frame, vector, cluster, options, results=results)
-    rows = points.rows.with_row_index("id").with_columns(pl.col("id").cast(pl.Int64))
-    return replace(points, rows=rows)
+    """Return points with an id, by default their number in the frame from 0.
 
-
-def _prepare_clusters(points: Points, options: _SilhouetteOptions) -> Points:
-    """Return the points with what the method needs of the clusters, computed now if it streams."""
-    needs_distances = options.method == "bounds" and not _is_squared_distance(points)
-    points = points if needs_distances else points.without_distances()
+    What the method needs of the clusters is computed now if the points stream.
+    """
+    ids = [] if key is None else [check_column(frame.lazy(), key, "id")]
+    points = read_points(frame, vector, cluster, point_options, results=results, others=ids)
+    if not ids:
+        rows = points.rows.with_row_index("id").with_columns(pl.col("id").cast(pl.Int64))
+        points = replace(points, rows=rows)
+    if _is_squared_distance(points) or options.method != "bounds":
+        points = points.without_distances()
     return points.precompute() if _follows_from_moments(points, options) else points
 
 
@@ -250,28 +247,13 @@ def _evaluate_partition(
     needed = np.ones(len(x), dtype=bool)
     if tolerates:
         lower, upper = candidates.mean_distances().silhouettes(sums.sizes[own])
-        needed = _queries_to_evaluate(upper - lower, rows["id"], float(tolerance or 0))
+        places = rows["id"].arg_sort(nulls_last=True).arg_sort().to_numpy()
+        needed = queries_to_evaluate(upper - lower, places, float(tolerance or 0))
     means = exact_means(x, own, candidates, needed, sums)
     neighbors = np.where(means.neighbor < 0, -1, part.starts[means.neighbor])
     neighbor = _neighbor_keys(part.rows["cluster"], neighbors)
     columns = _as_series(means.silhouette_columns(sums.sizes, own))
     return rows.hstack([neighbor, *columns, pl.Series("is_exact", needed)])
-
-
-def _queries_to_evaluate(widths: Floats, ids: pl.Series, tolerance: float) -> Booleans:
-    """Return the fewest queries, widest first, that leave the mean no wider than the tolerance.
-
-    `widths` (m,) are those of the silhouettes' intervals.
-    """
-    places = ids.arg_sort(nulls_last=True).arg_sort().to_numpy()
-    widths = np.nan_to_num(widths)
-    order = np.lexsort((places, -widths))
-    # The total width if the first 0, 1, ... queries are evaluated, summed from the narrowest.
-    remaining = np.append(np.cumsum(widths[order][::-1])[::-1], 0.0)
-    n_needed = int(np.argmax(remaining <= tolerance * len(widths)))
-    needed = np.zeros(len(widths), dtype=bool)
-    needed[order[:n_needed]] = True
-    return needed
 
 
 # ----------------------------------------------------------------------------------------------
@@ -418,14 +400,12 @@ def silhouette_samples(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One point per row. For 'sqeuclidean' and 'cosine' moments of the clusters are computed when
-        the function is called, and a LazyFrame streams; for other distances all points are in
-        memory when the result is collected.
+        One point per row. For 'sqeuclidean' and 'cosine' moments of the clusters are computed at
+        the call, and a LazyFrame streams; for others all points are in memory on collection.
     vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns of the coordinates. Rows where it
-        is NULL (where all columns are NULL) are left out.
+        An Array or List column of numbers, or the numeric columns of the coordinates.
     cluster : str or Expr
-        Assigned cluster. Rows where it is NULL are left out.
+        Assigned cluster. Rows where it or vector (all of its columns) is NULL are left out.
     id : str or Expr, optional
         Identifies a point; by default its row number in the frame, from 0.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
@@ -434,10 +414,9 @@ def silhouette_samples(
         Order of the minkowski distance, at least 1.
     partition_by : str or sequence of str, optional
         Columns whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
-        Whether noise is an ordinary cluster, left out, or one cluster per noise row.
+    noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}
+        Value of cluster that marks noise, and whether noise is an ordinary cluster, left out, or
+        one cluster per noise row.
     weights : sequence of float, optional
         One number > 0 per dimension, as in scipy; not for chebyshev.
 
@@ -490,8 +469,9 @@ def silhouette_samples(
         noise=noise,
         noise_as=noise_as,
     )
-    points = _read_identified_points(frame, vector, cluster, point_options, key=id, results=columns)
-    points = _prepare_clusters(points, options)
+    points = _read_queried_points(
+        frame, vector, cluster, point_options, options, key=id, results=columns
+    )
     rows = _point_silhouettes(points, options, with_neighbor=True)
     if id is not None:
         rows = _check_ids(points, rows)
@@ -518,24 +498,21 @@ def silhouette_clusters(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One point per row. For 'sqeuclidean' and 'cosine' moments of the clusters are computed when
-        the function is called, and a LazyFrame streams; for other distances all points are in
-        memory when the result is collected.
+        One point per row. For 'sqeuclidean' and 'cosine' moments of the clusters are computed at
+        the call, and a LazyFrame streams; for others all points are in memory on collection.
     vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns of the coordinates. Rows where it
-        is NULL (where all columns are NULL) are left out.
+        An Array or List column of numbers, or the numeric columns of the coordinates.
     cluster : str or Expr
-        Assigned cluster. Rows where it is NULL are left out.
+        Assigned cluster. Rows where it or vector (all of its columns) is NULL are left out.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
         scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
     p : float
         Order of the minkowski distance, at least 1.
     partition_by : str or sequence of str, optional
         Columns whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
-        Whether noise is an ordinary cluster, left out, or one cluster per noise row.
+    noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}
+        Value of cluster that marks noise, and whether noise is an ordinary cluster, left out, or
+        one cluster per noise row.
     weights : sequence of float, optional
         One number > 0 per dimension, as in scipy; not for chebyshev.
 
@@ -549,9 +526,7 @@ def silhouette_clusters(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector holds no numbers, noise is no value of the type of
-        cluster, or an option is unknown; on collection, if a coordinate is NULL, NaN or infinite,
-        or vectors differ in length.
+        As silhouette_samples, which has an id besides.
 
     Notes
     -----
@@ -580,8 +555,7 @@ def silhouette_clusters(
         noise=noise,
         noise_as=noise_as,
     )
-    points = _read_identified_points(frame, vector, cluster, point_options, results=columns)
-    points = _prepare_clusters(points, options)
+    points = _read_queried_points(frame, vector, cluster, point_options, options, results=columns)
     rows = _cluster_silhouettes(points, options).select(
         *points.cluster_keys, pl.col("n_queries").alias("n"), "a", "b", "silhouette"
     )
@@ -613,14 +587,12 @@ def silhouette_score(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One point per row. For 'sqeuclidean' and 'cosine' moments of the clusters are computed when
-        the function is called, and a LazyFrame streams; for other distances all points are in
-        memory when the result is collected.
+        One point per row. For 'sqeuclidean' and 'cosine' moments of the clusters are computed at
+        the call, and a LazyFrame streams; for others all points are in memory on collection.
     vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns of the coordinates. Rows where it
-        is NULL (where all columns are NULL) are left out.
+        An Array or List column of numbers, or the numeric columns of the coordinates.
     cluster : str or Expr
-        Assigned cluster. Rows where it is NULL are left out.
+        Assigned cluster. Rows where it or vector (all of its columns) is NULL are left out.
     id : str or Expr, optional
         Identifies a point, and its order decides on the sample; by default the row number in the
         frame, from 0.
@@ -630,10 +602,9 @@ def silhouette_score(
         Order of the minkowski distance, at least 1.
     partition_by : str or sequence of str, optional
         Columns whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
-        Whether noise is an ordinary cluster, left out, or one cluster per noise row.
+    noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}
+        Value of cluster that marks noise, and whether noise is an ordinary cluster, left out, or
+        one cluster per noise row.
     weights : sequence of float, optional
         One number > 0 per dimension, as in scipy; not for chebyshev.
     method : {'exact', 'simplified', 'bounds', 'sample'}
@@ -676,9 +647,7 @@ def silhouette_score(
 
     Notes
     -----
-    Means of squared distances follow from moments of the clusters, those of cityblock from sorted
-    running sums. For the others certified bounds rule out clusters that cannot be the nearest, and
-    the distances to all points of the rest are computed.
+    Mean distances are computed as in silhouette_samples.
     The limits of a sample are Hoeffding's, sqrt(2 ln(2 / (1 - confidence)) / sample_size) around
     the mean. a and b of a sampled point are exact, so the mean is unbiased, unlike scikit-learn's,
     which takes a and b from the sample alone.
@@ -716,10 +685,9 @@ def silhouette_score(
         noise=noise,
         noise_as=noise_as,
     )
-    points = _read_identified_points(
-        frame, vector, cluster, point_options, key=id, results=_SCORE_COLUMNS
+    points = _read_queried_points(
+        frame, vector, cluster, point_options, options, key=id, results=_SCORE_COLUMNS
     )
-    points = _prepare_clusters(points, options)
     rows = _score_table(points, options)
     if id is not None and method == "sample":
         rows = _check_ids(points, rows)
