@@ -260,7 +260,7 @@ class Candidates(NamedTuple):
 
 def find_candidates(
     x: Floats,
-    own: Integers,
+    own_cluster: Integers,
     sizes: Floats,
     bounds: MomentBounds | CityblockTables,
     *,
@@ -273,13 +273,13 @@ def find_candidates(
 
     def bound_block(start: int) -> Candidates:
         rows = slice(start, start + bounds.rows_per_call)
-        return _block_candidates(x[rows], own[rows], start, bounds)
+        return _block_candidates(x[rows], own_cluster[rows], start, bounds)
 
     blocks = run_in_threads(bound_block, range(0, max(1, len(x)), bounds.rows_per_call))
     candidates = Candidates(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
     if isinstance(bounds, MomentBounds) and bounds.is_refinable:
-        candidates = _refine_candidates(candidates, x, own, bounds, refine_all=refine_all)
-    sizes = sizes[own]
+        candidates = _refine_candidates(candidates, x, own_cluster, bounds, refine_all=refine_all)
+    sizes = sizes[own_cluster]
     others = sizes / np.maximum(sizes - 1, 1)
     a_lower = np.where(sizes == 1, 0.0, np.maximum(candidates.a_lower, 0.0) * others)
     a_upper = np.where(sizes == 1, 0.0, candidates.a_upper * others)
@@ -287,10 +287,10 @@ def find_candidates(
 
 
 def _block_candidates(
-    x: Floats, own: Integers, start: int, bounds: MomentBounds | CityblockTables
+    x: Floats, own_cluster: Integers, start: int, bounds: MomentBounds | CityblockTables
 ) -> Candidates:
     lower, upper = bounds.lower_and_upper(x, slice(start, start + len(x)))
-    a_lower, a_upper = take_own_means(lower, own), take_own_means(upper, own)
+    a_lower, a_upper = take_own_means(lower, own_cluster), take_own_means(upper, own_cluster)
     b_upper = upper.min(axis=1)
     point, cluster = np.nonzero((lower <= b_upper[:, None]) & np.isfinite(lower))
     pairs = lower[point, cluster], upper[point, cluster]
@@ -298,7 +298,12 @@ def _block_candidates(
 
 
 def _refine_candidates(
-    candidates: Candidates, x: Floats, own: Integers, bounds: MomentBounds, *, refine_all: bool
+    candidates: Candidates,
+    x: Floats,
+    own_cluster: Integers,
+    bounds: MomentBounds,
+    *,
+    refine_all: bool,
 ) -> Candidates:
     """Return the candidates with raised lower bounds, without those that are then too far."""
     points_per_call = max(16, SINGLE_THREADED // x.shape[1] ** 2)
@@ -326,7 +331,7 @@ def _refine_candidates(
     candidates = candidates._replace(lower=lower)
     if refine_all:
         points = np.arange(len(x))
-        a_lower = raise_lower(candidates.a_lower, points, own, points)
+        a_lower = raise_lower(candidates.a_lower, points, own_cluster, points)
         candidates = candidates._replace(a_lower=a_lower)
     return candidates.select(candidates.lower <= candidates.b_upper[point])
 
@@ -353,11 +358,12 @@ def queries_to_evaluate(widths: Floats, places: Integers, tolerance: float) -> B
 
 
 def exact_means(
-    x: Floats, own: Integers, candidates: Candidates, needed: Booleans, sums: DistanceSums
+    x: Floats, own_cluster: Integers, candidates: Candidates, needed: Booleans, sums: DistanceSums
 ) -> MeanDistances:
     """Exact means of the needed points of x (m, d), and bounds of the others."""
     points = np.flatnonzero(needed)
-    a = sums.own_sums(x, points, own[points]) / np.maximum(sums.sizes[own[points]] - 1, 1)
+    clusters = own_cluster[points]
+    a = sums.own_sums(x, points, clusters) / np.maximum(sums.sizes[clusters] - 1, 1)
     bounds = candidates.mean_distances()
     a_lower, a_upper = bounds.a_lower.copy(), bounds.a_upper.copy()
     a_lower[points] = a_upper[points] = a
@@ -424,12 +430,13 @@ def choose_measure(
     clusters = moments.clusters
     if method == "simplified":
         sizes, centers = clusters.sizes, moments.centers
-        return lambda x, own: simplified_means(x, own, sizes, centers, distance)
+        return lambda x, own_cluster: simplified_means(x, own_cluster, sizes, centers, distance)
     if distance.name in ("sqeuclidean", "cosine"):
         return partial(SquaredMeans(clusters, distance).means, with_neighbor=with_neighbor)
     bounds = MomentBounds(clusters, moments.second, distance)
 
-    def bound(x: Floats, own: Integers) -> MeanDistances:
-        return find_candidates(x, own, clusters.sizes, bounds, refine_all=True).mean_distances()
+    def bound(x: Floats, own_cluster: Integers) -> MeanDistances:
+        sizes = clusters.sizes
+        return find_candidates(x, own_cluster, sizes, bounds, refine_all=True).mean_distances()
 
     return bound

@@ -58,14 +58,14 @@ class MeanDistances(NamedTuple):
             return lower, lower
         return lower, np.where(alone, 0.0, _silhouette_values(self.a_lower, self.b_upper))
 
-    def silhouette_columns(self, sizes: Floats, own: Integers) -> Floats:
+    def silhouette_columns(self, sizes: Floats, own_cluster: Integers) -> Floats:
         """Values (4, m) of SILHOUETTE_COLUMNS, NaN where there is no value.
 
-        `sizes` (k,) are those of the clusters, `own` (m,) the numbers of the points' own clusters.
+        `sizes` (k,) are those of the clusters; own_cluster (m,) holds numbers of clusters.
         """
-        lower, upper = self.silhouettes(sizes[own])
+        lower, upper = self.silhouettes(sizes[own_cluster])
         if not 2 <= len(sizes) < sizes.sum():
-            lower = upper = np.full(len(own), np.nan)
+            lower = upper = np.full(len(own_cluster), np.nan)
         a, b = self.a_lower, self.b_lower
         if not self.is_exact:
             exact = (a == self.a_upper) & ~(b < self.b_upper)
@@ -287,7 +287,7 @@ class SquaredMeans:
         self._factors = -2.0 * offsets
         self._constants = np.einsum("ij,ij->i", offsets, offsets) + self._total_variances
 
-    def means(self, x: Floats, own: Integers, *, with_neighbor: bool) -> MeanDistances:
+    def means(self, x: Floats, own_cluster: Integers, *, with_neighbor: bool) -> MeanDistances:
         """Mean distances of points x (m, d), given the numbers of their own clusters (m,).
 
         The neighbor is meaningless unless asked for, which takes longer.
@@ -300,17 +300,19 @@ class SquaredMeans:
         zero = self._zero_vectors(x)
         means[:, zero] = 2.0
         points = np.arange(len(x))
-        a = means[own, points] + squares
-        means[own, points] = np.inf
+        a = means[own_cluster, points] + squares
+        means[own_cluster, points] = np.inf
         b = means.min(axis=0) + squares
         neighbor = means.argmin(axis=0) if with_neighbor else np.zeros(len(x), dtype=np.int64)
         # What lost its digits to cancellation is recomputed from differences of coordinates.
         limit = CANCELLED * (squares + self._constants.max())
         cancelled = np.flatnonzero(a < limit)
-        a[cancelled] = self._recompute_own(x[cancelled], own[cancelled])
+        a[cancelled] = self._recompute_own(x[cancelled], own_cluster[cancelled])
         cancelled = np.flatnonzero(b < limit)
-        b[cancelled], neighbor[cancelled] = self._recompute_nearest(x[cancelled], own[cancelled])
-        sizes = self._clusters.sizes[own]
+        b[cancelled], neighbor[cancelled] = self._recompute_nearest(
+            x[cancelled], own_cluster[cancelled]
+        )
+        sizes = self._clusters.sizes[own_cluster]
         if self._is_cosine:
             a *= 0.5
             b *= 0.5
@@ -326,19 +328,19 @@ class SquaredMeans:
         possible = self._is_cosine and self._clusters.n_zero_vectors.any()
         return np.flatnonzero(~x.any(axis=1)) if possible else np.arange(0)
 
-    def _recompute_own(self, x: Floats, own: Integers) -> Floats:
-        offsets = x - self._clusters.means[own]
+    def _recompute_own(self, x: Floats, own_cluster: Integers) -> Floats:
+        offsets = x - self._clusters.means[own_cluster]
         squares = np.einsum("ij,ij->i", offsets, offsets)
-        squares = np.where(squares < self._square_errors[own], 0.0, squares)
-        return squares + self._total_variances[own]
+        squares = np.where(squares < self._square_errors[own_cluster], 0.0, squares)
+        return squares + self._total_variances[own_cluster]
 
-    def _recompute_nearest(self, x: Floats, own: Integers) -> tuple[Floats, Integers]:
+    def _recompute_nearest(self, x: Floats, own_cluster: Integers) -> tuple[Floats, Integers]:
         squares = np.zeros((len(x), len(self._constants)))
         for i in range(x.shape[1]):
             squares += (x[:, i, None] - self._clusters.means[:, i]) ** 2
         means = np.where(squares < self._square_errors, 0.0, squares) + self._total_variances
         points = np.arange(len(x))
-        means[points, own] = np.inf
+        means[points, own_cluster] = np.inf
         neighbor = means.argmin(axis=1)
         return means[points, neighbor], neighbor
 
@@ -349,11 +351,11 @@ def exclude_self(means: Floats, sizes: Floats) -> Floats:
 
 
 def simplified_means(
-    x: Floats, own: Integers, sizes: Floats, centers: Floats, distance: Distance
+    x: Floats, own_cluster: Integers, sizes: Floats, centers: Floats, distance: Distance
 ) -> MeanDistances:
     """Distances of points x (m, d) to the centers (k, d) in place of mean distances."""
     means = distance_matrix(x, centers, distance)
-    a = np.where(sizes[own] == 1, 0.0, take_own_means(means, own))
+    a = np.where(sizes[own_cluster] == 1, 0.0, take_own_means(means, own_cluster))
     neighbor = means.argmin(axis=1)
     b = means[np.arange(len(means)), neighbor]
     alone = np.isinf(b)
@@ -361,11 +363,11 @@ def simplified_means(
     return MeanDistances(a, a, b, b, np.where(alone, -1, neighbor))
 
 
-def take_own_means(means: Floats, own: Integers) -> Floats:
+def take_own_means(means: Floats, own_cluster: Integers) -> Floats:
     """Return the own clusters' entries (m,) of means (m, k), where they become infinite."""
     points = np.arange(len(means))
-    a = means[points, own]
-    means[points, own] = np.inf
+    a = means[points, own_cluster]
+    means[points, own_cluster] = np.inf
     return a
 
 

@@ -238,21 +238,21 @@ def _evaluate_partition(
     if not rows.height:
         return pl.DataFrame(schema=schema)
     is_query = part.rows["is_query"].to_numpy()
-    x, own = part.x, part.numbers
+    x, own_cluster = part.x, part.numbers
     if not is_query.all():
-        x, own = x[is_query], own[is_query]
+        x, own_cluster = x[is_query], own_cluster[is_query]
     bounds, sums = prepare_bounds_and_sums(part, is_query, distance)
     tolerates = tolerance is not None and distance.name == "euclidean"
-    candidates = find_candidates(x, own, sums.sizes, bounds, refine_all=tolerates)
+    candidates = find_candidates(x, own_cluster, sums.sizes, bounds, refine_all=tolerates)
     needed = np.ones(len(x), dtype=bool)
     if tolerates:
-        lower, upper = candidates.mean_distances().silhouettes(sums.sizes[own])
+        lower, upper = candidates.mean_distances().silhouettes(sums.sizes[own_cluster])
         places = rows["id"].arg_sort(nulls_last=True).arg_sort().to_numpy()
         needed = queries_to_evaluate(upper - lower, places, float(tolerance or 0))
-    means = exact_means(x, own, candidates, needed, sums)
+    means = exact_means(x, own_cluster, candidates, needed, sums)
     neighbors = np.where(means.neighbor < 0, -1, part.starts[means.neighbor])
     neighbor = _neighbor_keys(part.rows["cluster"], neighbors)
-    columns = _as_series(means.silhouette_columns(sums.sizes, own))
+    columns = _as_series(means.silhouette_columns(sums.sizes, own_cluster))
     return rows.hstack([neighbor, *columns, pl.Series("is_exact", needed)])
 
 
@@ -291,10 +291,10 @@ def _stream_silhouettes(
         neighbors = np.empty(len(numbers), dtype=np.int64)
         for rows, place in split_batch(numbers, starts, steps):
             start, clusters, *_ = partitions[place]
-            own = numbers[rows] - start
+            own_cluster = numbers[rows] - start
             with np.errstate(all="ignore"):
-                means = measures[place](x[rows], own)
-                values[:, rows] = means.silhouette_columns(clusters.sizes, own)
+                means = measures[place](x[rows], own_cluster)
+                values[:, rows] = means.silhouette_columns(clusters.sizes, own_cluster)
             neighbors[rows] = np.where(means.neighbor < 0, -1, means.neighbor + start)
         columns = [*_as_series(values), pl.Series("is_exact", np.full(len(numbers), is_exact))]
         if with_neighbor:
