@@ -1,4 +1,4 @@
-"""Fixtures of the tests of internal indices: one engine of each side, a registered connection."""
+"""Fixtures of the tests of internal indices."""
 
 from __future__ import annotations
 
@@ -12,21 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import duckdb
-
-# Streaming differs from Polars in memory only where numbers are computed.
-SIDES = ("duckdb", "polars")
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "side" in metafunc.fixturenames:
-        names = metafunc.config.getoption("--engine") or SIDES
-        metafunc.parametrize("side", [name for name in SIDES if name in names], indirect=True)
-
-
-@pytest.fixture
-def side(request: pytest.FixtureRequest) -> engines.Engine:
-    """One engine of each side, for errors, arguments and names."""
-    return engines.make(request.param)
 
 
 @pytest.fixture

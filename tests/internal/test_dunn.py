@@ -18,8 +18,9 @@ from polars_clustereval.internal import dunn
 from tests.support import dunn_oracle as oracle
 from tests.support import engines, point_oracle
 from tests.support.dunn_oracle import COUNTS, GDI
+from tests.support.engines import fails
 from tests.support.point_engines import assert_points, call, call_by_case, one
-from tests.support.point_faults import FAULTS, OVERFLOW, crossed, fails, vectors
+from tests.support.point_faults import FAULTS, OVERFLOW, crossed, vectors
 from tests.support.point_names import assert_columns, assert_tables, each_table, sql_names
 from tests.support.point_oracle import DISTANCES, Measure, Partition
 from tests.support.point_strategies import (

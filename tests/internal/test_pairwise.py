@@ -20,10 +20,10 @@ from scipy.stats import pointbiserialr, somersd
 import polars_clustereval as ce
 from tests.support import engines
 from tests.support import pairwise_oracle as oracle
-from tests.support.engines import ENGINES, Engine
+from tests.support.engines import ENGINES, Engine, fails
 from tests.support.pairwise_oracle import INDICES
 from tests.support.point_engines import assert_points, call, call_by_case, one
-from tests.support.point_faults import OVERFLOW, crossed, fails
+from tests.support.point_faults import OVERFLOW, crossed
 from tests.support.point_names import assert_columns, assert_tables, each_table, sql_names
 from tests.support.point_oracle import DISTANCES, Measure, Partition
 from tests.support.point_strategies import (

@@ -21,8 +21,9 @@ from sklearn.metrics import silhouette_samples as sklearn_samples
 
 import polars_clustereval as ce
 from tests.support import silhouette_oracle as oracle
+from tests.support.engines import fails
 from tests.support.point_engines import assert_points, call, call_by_case, one
-from tests.support.point_faults import FAULTS, crossed, fails, vectors
+from tests.support.point_faults import FAULTS, crossed, vectors
 from tests.support.point_oracle import DISTANCES, Measure
 from tests.support.point_strategies import (
     NOISE,

@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import polars_clustereval as ce
-from tests.support.engines import fetched, literal, quoted
-from tests.support.point_faults import fails
+from tests.support.engines import fails, fetched, literal, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

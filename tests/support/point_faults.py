@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
-import duckdb
 import polars as pl
 import pytest
-
-import polars_clustereval as ce
-from tests.support.engines import DuckDB, Engine
 
 NAN, INFINITY = math.nan, math.inf
 MEND = "mend these rows or leave them out"
@@ -43,12 +38,6 @@ def vectors(*values: Any) -> pl.DataFrame:
     rows = [[0.0, 1.0], [2.0, 3.0], [4.0, 4.0], *values]
     schema = {"vector": pl.List(pl.Float64), "cluster": pl.Int64}
     return pl.DataFrame({"vector": rows, "cluster": [i % 2 for i in range(len(rows))]}, schema)
-
-
-def fails(engine: Engine, words: str) -> Any:
-    """The error of this side, with exactly these words in it."""
-    error = duckdb.Error if isinstance(engine, DuckDB) else ce.ClusterEvalError
-    return pytest.raises(error, match=re.escape(words))
 
 
 def crossed(faults: Any, options: Any, always: Any = ()) -> list[Any]:
