@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PointOptions:
-    """Options of the functions of points, checked as far as they can be without the rows."""
+    """Options of the internal indices, checked as far as that needs no rows."""
 
     distance: Distance
     center: Center
@@ -68,7 +68,7 @@ def check_point_options(
     noise: object = None,
     noise_as: NoiseAs = "cluster",
 ) -> PointOptions:
-    """Return the options of a function of points, or raise the error of the first that is wrong."""
+    """Return the options of an internal index, or raise the error of the first wrong one."""
     measure = check_distance(distance, p)
     check_choice("center", center, ("mean", "median"))
     check_noise_as(noise, noise_as)
@@ -83,7 +83,7 @@ def check_point_options(
 
 @dataclass(frozen=True)
 class Points:
-    """The rows of a frame as points, and what follows from the centers of their clusters.
+    """The rows of a frame as points, with the centers and spreads of their clusters.
 
     A row is `complete` if it has a vector and a cluster, `kept` if it counts, and `noisy` if it is
     complete and noise. Each pass over the rows reads the user's frame again.
@@ -94,7 +94,8 @@ class Points:
     keys: dict[str, str]
     form: VectorForm
     center: Center
-    #: Whether noise is counted as singletons: `single` is then 0, or tells noise points apart.
+    #: Whether noise is counted as singletons: the column `single` is then 0, or, for noise, the
+    #: number of the row.
     has_singletons: bool
 
     @property
@@ -104,12 +105,12 @@ class Points:
 
     @property
     def cluster_keys(self) -> list[str]:
-        """The columns that tell a cluster from all others."""
+        """The columns that identify a cluster."""
         return [*self.keys, *self.own_keys]
 
     @property
     def own_keys(self) -> list[str]:
-        """The columns that tell a cluster from the others of its partition."""
+        """The columns that identify a cluster in its partition."""
         return ["cluster", "single"] if self.has_singletons else ["cluster"]
 
     @property
@@ -119,7 +120,7 @@ class Points:
 
     @property
     def squares_add_up(self) -> bool:
-        """Whether the total sum of squares is that within plus that between clusters."""
+        """Whether the sums of squares within and between clusters add up to the total."""
         return self.distance.name in ("euclidean", "sqeuclidean") and self.center == "mean"
 
     @cached_property
@@ -156,26 +157,27 @@ class Points:
 
     @cached_property
     def spreads(self) -> pl.LazyFrame:
-        """One row per cluster: its rows by kind, and their distances to its center and to g.
+        """One row per cluster: its counts of rows, and sums of distances to its center and to g.
 
-        Rows that are left out are counted with their cluster too, and have no distance.
+        Rows that are left out are counted with their cluster, without distances. Rows without a
+        finite distance are counted in n_invalid.
         """
         keys = self.cluster_keys
         targets = self.all_centers.select(
             *keys, *self.vector_columns("c"), *self.vector_columns("g")
         )
         rows = join_small(self.rows, keys, targets, "left")
-        kept, d = pl.col("kept"), pl.col("d")
-        squares = self.distance.squared(d)
+        kept, own_distance = pl.col("kept"), pl.col("own_distance")
+        squares = self.distance.squared(own_distance)
         measured = rows.select(
             *keys,
             "kept",
             "complete",
             "noisy",
-            d=pl.when(kept).then(self.form.distance_between("x", "c")),
-            to_middle=pl.when(kept).then(self.form.distance_between("x", "g")),
+            own_distance=pl.when(kept).then(self.form.distance_between("x", "c")),
+            overall_distance=pl.when(kept).then(self.form.distance_between("x", "g")),
         )
-        # A cluster is bad also if all its points are finite and their sum is not.
+        # A sum may overflow though all distances are finite.
         overflow = (~squares.sum().is_finite()).cast(pl.Int64)
         return (
             measured.group_by(keys)
@@ -183,19 +185,20 @@ class Points:
                 n=kept.cast(pl.Int64).sum(),
                 n_dropped=(~pl.col("complete")).cast(pl.Int64).sum(),
                 n_noise=pl.col("noisy").cast(pl.Int64).sum(),
-                bad=(kept & ~squares.is_finite().fill_null(False)).cast(pl.Int64).sum() + overflow,
-                distances=d.sum(),
-                squares=squares.sum(),
-                radius=d.max(),
-                to_middle=pl.col("to_middle").sum(),
+                n_invalid=(kept & ~squares.is_finite().fill_null(False)).cast(pl.Int64).sum()
+                + overflow,
+                distances=own_distance.sum(),
+                ssw=squares.sum(),
+                radius=own_distance.max(),
+                overall_distances=pl.col("overall_distance").sum(),
             )
             .cache()
         )
 
     @cached_property
     def clusters(self) -> pl.LazyFrame:
-        """One row per cluster that has points: its centers with its spread, and a number."""
-        spreads = self.spreads.drop("n_dropped", "n_noise", "bad")
+        """One row per cluster that has points: its centers, its spread, and a number."""
+        spreads = self.spreads.drop("n_dropped", "n_noise", "n_invalid")
         rows = self.all_centers.join(spreads, on=self.cluster_keys, nulls_equal=True)
         return (
             rows.with_row_index("number")
@@ -205,7 +208,10 @@ class Points:
 
     @cached_property
     def row_counts(self) -> pl.LazyFrame:
-        """One row per partition that keeps a row; without partitions one in any case."""
+        """One row per partition: its counts of rows. Partitions that keep no row are left out.
+
+        Without partition columns there is always one row.
+        """
         n = pl.col("n")
         terms = {
             "n": n.sum(),
@@ -221,38 +227,38 @@ class Points:
     def precompute(self) -> Points:
         """Return the same points with centers and spreads computed now, once for all uses."""
         centers, spreads = pl.collect_all([self.all_centers, self.spreads], engine="streaming")
-        if spreads["bad"].sum():
+        if spreads["n_invalid"].sum():
             raise self.fault_error()
         points = replace(self)
-        # Where a cached property keeps its value.
+        # A cached property stores its value here.
         vars(points).update(all_centers=centers.lazy(), spreads=spreads.lazy())
         return points
 
     def without_distances(self) -> Points:
         """Return the same points for uses that need no distances to the centers.
 
-        Their spreads hold NULL for these, and the number of zero vectors (zeros) besides.
+        Their spreads have NULL for these, and also the number of zero vectors (zeros).
         """
         norm, size, kept = pl.col("norm"), pl.col("size"), pl.col("kept")
         moments = self.form.moment_terms(self.center)
         terms: Terms = {
             "size": pl.len().cast(pl.Int64),
             "total": (norm * norm).sum(),
-            "known": norm.count(),
+            "n_norms": norm.count(),
             "zeros": (norm == 0).sum().cast(pl.Int64),
             **moments,
         }
-        # Rows of each kind apart, so that one pass serves the centers too.
+        # Kept rows are a group of their own, so that one pass serves the centers too.
         rows = self.rows.with_columns(norm=self.form.norm("x"))
         kinds = (*self.cluster_keys, "kept", "complete", "noisy")
         groups = rows.group_by(*kinds).agg(**terms).cache()
-        finite = (pl.col("known") == size) & pl.col("total").is_finite()
-        names = ("distances", "squares", "radius", "to_middle")
+        finite = (pl.col("n_norms") == size) & pl.col("total").is_finite()
+        names = ("distances", "ssw", "radius", "overall_distances")
         spreads = groups.group_by(self.cluster_keys).agg(
             n=size.filter(kept).sum(),
             n_dropped=size.filter(~pl.col("complete")).sum(),
             n_noise=size.filter("noisy").sum(),
-            bad=(kept & ~finite).sum().cast(pl.Int64),
+            n_invalid=(kept & ~finite).sum().cast(pl.Int64),
             zeros=pl.col("zeros").filter(kept).sum(),
             **{name: pl.lit(None, pl.Float64) for name in names},
         )
@@ -264,21 +270,24 @@ class Points:
         return points
 
     def with_fault_check(self, frame: pl.LazyFrame) -> pl.LazyFrame:
-        """Attach the error of points that cannot be measured, raised on collection."""
+        """Attach the error of points without finite distances, raised on collection."""
 
-        def raise_fault(bad: pl.DataFrame) -> None:
-            if bad.item():
+        def raise_fault(n_invalid: pl.DataFrame) -> None:
+            if n_invalid.item():
                 raise self.fault_error()
 
-        return raise_on_collect(frame, self.spreads.select(pl.col("bad").sum()), raise_fault)
+        return raise_on_collect(frame, self.spreads.select(pl.col("n_invalid").sum()), raise_fault)
 
     def fault_error(self) -> ClusterEvalError:
-        """Return the error of points that cannot be measured; reads the rows once more."""
+        """Return the error of points without finite distances; reads the rows again."""
         points = self.as_wide()
         return _point_fault_error(points.kept_rows, points.form.coordinates("raw_x"))
 
     def to_result(self, frame: Frame, lazy: pl.LazyFrame, order: Sequence[str] = ()) -> Frame:
-        """Return rows in the user's kind of frame, sorted by partition and by `order`, checked."""
+        """Return a result in the user's kind of frame, sorted by partition and `order`.
+
+        Collecting it raises the error of points without finite distances.
+        """
         names = [*self.keys, *order]
         rows = self.with_fault_check(lazy)
         rows = rows.sort(names, nulls_last=True) if names else rows
@@ -290,17 +299,17 @@ class Points:
 # ----------------------------------------------------------------------------------------------
 
 
-def _point_fault_error(kept: pl.LazyFrame, raw: list[pl.Expr]) -> ClusterEvalError:
-    """Error that names the first fault of the raw coordinates, and how many rows have one."""
+def _point_fault_error(rows: pl.LazyFrame, raw: list[pl.Expr]) -> ClusterEvalError:
+    """Error for the first fault of the raw coordinates, with the number of rows that have one."""
     dims = len(raw)
-    bad = [~x.is_finite().fill_null(False) for x in raw]
-    faulty = kept.filter(pl.any_horizontal(*bad, pl.col("length") != dims))
-    first = [_non_finite_as_text(x).filter(wrong).min() for x, wrong in zip(raw, bad, strict=True)]
+    is_bad = [~x.is_finite().fill_null(False) for x in raw]
+    faulty = rows.filter(pl.any_horizontal(*is_bad, pl.col("length") != dims))
+    first = [_non_finite_as_text(x).filter(bad).min() for x, bad in zip(raw, is_bad, strict=True)]
     facts = faulty.select(
         pl.len().alias("rows"),
         pl.col("length").min(),
-        *(wrong.any().alias(f"bad_{i}") for i, wrong in enumerate(bad)),
-        *(x.alias(f"first_{i}") for i, x in enumerate(first)),
+        *(bad.any().alias(f"bad_{i}") for i, bad in enumerate(is_bad)),
+        *(text.alias(f"first_{i}") for i, text in enumerate(first)),
     ).collect(engine="streaming")
     return ClusterEvalError(_point_fault_text(facts.row(0, named=True), dims))
 
@@ -346,8 +355,8 @@ def read_points(
 ) -> Points:
     """Return the rows of a frame as points.
 
-    `results` are the columns of the result, which no partition column may be named like; `others`
-    are columns that the rows keep, checked already.
+    `results` are the columns of the result; a partition column of such a name is an error. `others`
+    are more columns of the rows, already checked.
     """
     lazy = check_frame(frame)
     keys = check_partition_keys(lazy, options.partition_by, results)
@@ -361,7 +370,7 @@ def read_points(
         label.alias("cluster"),
         noisy.alias("noisy"),
         coordinates.length.cast(pl.Int64).alias("length"),
-        coordinates.known.alias("known"),
+        coordinates.has_vector.alias("has_vector"),
         *form.raw_columns(coordinates),
         *others,
     )
@@ -379,17 +388,17 @@ def _noise_flag(lazy: pl.LazyFrame, cluster: pl.Expr, noise: object) -> pl.Expr:
 def _choose_form(lazy: pl.LazyFrame, coordinates: Coordinates, options: PointOptions) -> VectorForm:
     dims, distance = len(coordinates.exprs), options.distance
     origin = _first_point(lazy, coordinates, distance)
-    # A single NULL stands for the coordinates of vectors without any.
-    weights = None if coordinates.empty else options.weights
+    # Vectors without coordinates have one NULL in place of them, which no weight belongs to.
+    weights = None if coordinates.is_empty else options.weights
     factors = weight_factors(weights, distance, dims)
-    # Medians need a column for each coordinate.
+    # Medians need one column per coordinate.
     is_long = coordinates.array is not None and options.center == "mean"
     make = LongVectors if is_long else WideVectors
     return make(dims, distance, origin, factors)
 
 
 def _first_point(lazy: pl.LazyFrame, coordinates: Coordinates, distance: Distance) -> list[float]:
-    """Return the first point as origin, zeros where its sums lose no digits."""
+    """Return the first point as the origin, or zeros if sums lose no digits without one."""
     zeros = [0.0] * len(coordinates.exprs)
     if distance.name == "cosine" or coordinates.few_digits or not zeros:
         return zeros
@@ -400,17 +409,17 @@ def _first_point(lazy: pl.LazyFrame, coordinates: Coordinates, distance: Distanc
 
 
 def _flag_rows(rows: pl.LazyFrame, noise_as: NoiseAs) -> pl.LazyFrame:
-    """Add complete and kept; noise that is counted as singletons gets a number of its own."""
-    known = pl.col("known").fill_null(False)
-    rows = rows.with_columns(complete=pl.col("cluster").is_not_null() & known)
+    """Add the flags complete and kept; with noise as singletons also the column single."""
+    has_vector = pl.col("has_vector").fill_null(False)
+    rows = rows.with_columns(complete=pl.col("cluster").is_not_null() & has_vector)
     kept = pl.col("complete") & (~pl.col("noisy") if noise_as == "drop" else True)
     rows = rows.with_columns(kept=kept, noisy=pl.col("noisy") & pl.col("complete"))
     if noise_as != "singletons":
         return rows
-    alone = pl.col("noisy")
+    is_singleton = pl.col("noisy")
     return rows.with_row_index("row").with_columns(
-        cluster=pl.when(~alone).then("cluster"),
-        single=pl.when(alone).then(pl.col("row").cast(pl.Int64) + 1).otherwise(0),
+        cluster=pl.when(~is_singleton).then("cluster"),
+        single=pl.when(is_singleton).then(pl.col("row").cast(pl.Int64) + 1).otherwise(0),
     )
 
 
@@ -432,40 +441,40 @@ def centroids(
     noise_as: NoiseAs = "cluster",
     weights: Sequence[float] | None = None,
 ) -> Frame:
-    """Give the size and the center of each cluster.
+    """Size and centroid of each cluster.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to evaluate, one a row. A LazyFrame is read when the result is collected, and
-        streams; its first row, and of a List column the greatest length, are looked up at once.
+        The points to evaluate, one per row. A LazyFrame is read when the result is collected, and
+        streams; its first row and the greatest length of a List column are looked up at once.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (of several columns: all are) are left out.
+        where it is NULL (for several columns: where all are) are left out.
     cluster : str or Expr
-        The cluster assigned to a point. Rows where it is NULL are left out.
+        Cluster assigned to each point. Rows where it is NULL are left out.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
         scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
     p : float
         Order of the minkowski distance, at least 1.
     center : {'mean', 'median'}
-        What a centroid is, by coordinate; for cosine the direction of that of the unit vectors. The
-        median needs all points of a cluster in memory.
+        Definition of a centroid, per coordinate; for cosine the direction of the mean or median of
+        the unit vectors. The median needs all points of a cluster in memory.
     partition_by : str or sequence of str, optional
-        Columns whose groups are evaluated each on its own. A NULL makes a group too.
+        Columns whose groups are evaluated separately. NULL is a group of its own.
     noise : object, optional
         The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}
-        Whether noise is an ordinary cluster, is left out, or is a cluster of its own in each row.
+        Whether noise is an ordinary cluster, is left out, or forms a cluster per row.
     weights : sequence of float, optional
         A number > 0 for each dimension, as in scipy; not for chebyshev.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The kind that was given, sorted by partition and cluster: the partition columns, cluster, n
-        points and centroid, a list of one number a coordinate. With noise_as 'singletons' each
-        noise point has a row of its own, cluster NULL.
+        The same kind as frame, one row per cluster, sorted by partition and cluster: the partition
+        columns, cluster, n points and centroid, a list of one number per coordinate. With noise_as
+        'singletons' each noise point has a row of its own, cluster NULL.
 
     Raises
     ------
@@ -480,7 +489,7 @@ def centroids(
 
     Examples
     --------
-    The mean of two points lies half-way:
+    The centroid of two points is their midpoint:
 
     >>> import polars as pl
     >>> import polars_clustereval as ce

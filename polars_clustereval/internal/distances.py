@@ -1,4 +1,4 @@
-"""distances: distances of two vectors, and the two forms in which rows hold vectors."""
+"""distances: distances between two vectors, and the two forms in which rows hold vectors."""
 
 from __future__ import annotations
 
@@ -37,28 +37,29 @@ class Distance(NamedTuple):
     p: float
 
     def between(self, x: Sequence[pl.Expr], y: Sequence[pl.Expr]) -> pl.Expr:
-        """Distance of x and y; NULL or not finite where a coordinate is."""
-        apart = [a - b for a, b in zip(x, y, strict=True)]
+        """Distance between x and y; NULL or not finite if a coordinate is."""
+        differences = [a - b for a, b in zip(x, y, strict=True)]
         if self.name == "cityblock":
-            return _sum_terms([a.abs() for a in apart])
+            return _sum_terms([d.abs() for d in differences])
         if self.name == "chebyshev":
-            sizes = [a.abs() for a in apart]
+            # max_horizontal ignores NULL, their sum does not.
+            sizes = [d.abs() for d in differences]
             return pl.when(_sum_terms(sizes).is_finite()).then(pl.max_horizontal(sizes))
         if self.name == "minkowski":
-            return _sum_terms([a.abs().pow(self.p) for a in apart]).pow(1 / self.p)
-        squares = sum_of_squares(apart)
+            return _sum_terms([d.abs().pow(self.p) for d in differences]).pow(1 / self.p)
+        squares = sum_of_squares(differences)
         if self.name == "cosine":
-            # Half the squared distance of unit vectors is 1 - cos without its cancellation.
-            zero = (sum_of_squares(x) == 0) | (sum_of_squares(y) == 0)
-            return pl.when(zero).then(1.0).otherwise(squares / 2)
+            # Half the squared distance of unit vectors is 1 - cos without cancellation.
+            is_zero = (sum_of_squares(x) == 0) | (sum_of_squares(y) == 0)
+            return pl.when(is_zero).then(1.0).otherwise(squares / 2)
         return squares if self.name == "sqeuclidean" else squares.sqrt()
 
     def squared(self, d: pl.Expr) -> pl.Expr:
-        """Term of a distance in a sum of squares; a squared distance is one already."""
+        """What a distance d adds to a sum of squares: d itself for sqeuclidean, else d squared."""
         return d if self.name == "sqeuclidean" else d * d
 
     def factors(self, weights: Sequence[float]) -> list[float]:
-        """Return the factor of each coordinate that makes a weighted distance a plain one."""
+        """Return the factors that, applied to the coordinates, give the weighted distance."""
         powers = {"cityblock": 1.0, "minkowski": 1 / self.p}
         return [weight ** powers.get(self.name, 0.5) for weight in weights]
 
@@ -84,7 +85,7 @@ def check_distance(distance: object, p: float) -> Distance:
 
 
 def check_weights(weights: Sequence[float] | None, distance: Distance) -> list[float] | None:
-    """Return the weights of the dimensions as numbers, None where there are none."""
+    """Return the weights of the dimensions as numbers, None if none are given."""
     if weights is None:
         return None
     if distance.name == "chebyshev":
@@ -98,7 +99,7 @@ def check_weights(weights: Sequence[float] | None, distance: Distance) -> list[f
 
 
 def weight_factors(weights: list[float] | None, distance: Distance, dims: int) -> list[float]:
-    """Return the factor of each coordinate that makes the weighted distance a plain one."""
+    """Return the factor of each coordinate, 1 without weights; checks the number of weights."""
     if weights is None:
         return [1.0] * dims
     if len(weights) != dims:
@@ -118,22 +119,22 @@ def plain_distance_name(distance: str, p: float) -> str:
 # ----------------------------------------------------------------------------------------------
 # Forms of vectors
 #
-# A row holds several vectors, told apart by a prefix: raw_x as the user gave it; x, of which
-# distances are taken: less the origin, times the factors of the weights, of length 1 for cosine.
-# A cluster holds its mean or median m, the variances v of its coordinates, its center c (for cosine
-# the direction of m) and the center g of its partition.
+# A row has several vectors, named by a prefix. raw_x: the user's own coordinates. x: the point
+# that distances are computed from, that is raw_x less the origin, times the factors of the weights,
+# and of length 1 for cosine. A cluster has its mean or median m, the variances v of its
+# coordinates, its center c (m, or for cosine the direction of m) and the center g of its partition.
 # ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class VectorForm(ABC):
-    """How the columns of a frame hold vectors of `dims` coordinates."""
+    """Columns that hold vectors of `dims` coordinates, and what is computed from them."""
 
     dims: int
     distance: Distance
     #: Subtracted from every point, so that sums of coordinates far from 0 keep their digits.
     origin: list[float]
-    #: From the weights; a coordinate is multiplied by its factor.
+    #: Factors of the coordinates, from the weights.
     factors: list[float]
 
     @abstractmethod
@@ -146,15 +147,15 @@ class VectorForm(ABC):
 
     @abstractmethod
     def raw_columns(self, coordinates: Coordinates) -> list[pl.Expr]:
-        """Return the columns raw_x of the coordinates that the user gave."""
+        """Return the columns raw_x, the user's own coordinates."""
 
     @abstractmethod
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Add x, the points that distances are taken of, from raw_x."""
+        """Add x, the points that distances are computed from, from raw_x."""
 
     @abstractmethod
     def distance_between(self, x: str, y: str) -> pl.Expr:
-        """Distance of two vectors of a row."""
+        """Distance between two vectors of a row."""
 
     @abstractmethod
     def norm(self, prefix: str) -> pl.Expr:
@@ -162,17 +163,17 @@ class VectorForm(ABC):
 
     @abstractmethod
     def unscale(self, prefix: str) -> pl.Expr:
-        """List of the user's own coordinates of a center."""
+        """Coordinates of a center in the user's units and origin, as a list."""
 
     @abstractmethod
     def to_matrix(
         self, rows: pl.DataFrame, prefix: str, order: Literal["c", "fortran"] = "c"
     ) -> Floats:
-        """Return the vectors of rows as a matrix, in this order if they lie in columns."""
+        """Return the vectors of rows as a matrix; `order` applies to the wide form only."""
 
     @abstractmethod
     def moment_terms(self, center: Center) -> Terms:
-        """Return the aggregates m and v of a cluster, none if they take a pass of their own."""
+        """Return the aggregates m and v of a cluster; none in the long form."""
 
     @abstractmethod
     def center_clusters(
@@ -192,10 +193,10 @@ class VectorForm(ABC):
 
     @abstractmethod
     def variance_totals(self) -> Terms:
-        """Return mean_share and variance of a partition.
+        """Return mean_between_share and total_squares_norm of a partition.
 
-        mean_share is the mean over coordinates of the share of the variance that lies between
-        clusters, variance the length of the vector of total variances, times n.
+        The mean over coordinates of the share of the total sum of squares that lies between
+        clusters, and the norm of the vector of these totals.
         """
 
 
@@ -206,18 +207,21 @@ class WideVectors(VectorForm):
     """
 
     def columns(self, prefix: str) -> list[str]:
+        """Return the names of the columns of the coordinates."""
         return [f"{prefix}_{i}" for i in range(self.dims)]
 
     def raw_columns(self, coordinates: Coordinates) -> list[pl.Expr]:
+        """Return one column per coordinate."""
         names = zip(self.columns("raw_x"), coordinates.exprs, strict=True)
         return [x.alias(name) for name, x in names]
 
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Add one column per coordinate."""
         x = self.columns("x")
         rows = rows.with_columns(**dict(zip(x, self._scaled_coordinates(), strict=True)))
         if self.distance.name != "cosine":
             return rows
-        # A column of its own: in each coordinate's expression it would be computed again.
+        # As a column, the divisor is computed once and not once per coordinate.
         rows = rows.with_columns(divisor=_unit_divisor(self.coordinates("x")))
         return rows.with_columns(pl.col(x) / pl.col("divisor")).drop("divisor")
 
@@ -230,21 +234,26 @@ class WideVectors(VectorForm):
         return scaled
 
     def distance_between(self, x: str, y: str) -> pl.Expr:
+        """Distance as an expression of the coordinates."""
         return self.distance.between(self.coordinates(x), self.coordinates(y))
 
     def norm(self, prefix: str) -> pl.Expr:
+        """Norm as an expression of the coordinates."""
         return sum_of_squares(self.coordinates(prefix)).sqrt()
 
     def unscale(self, prefix: str) -> pl.Expr:
+        """List of the coordinates divided by their factors, plus the origin."""
         x = zip(self.coordinates(prefix), self.factors, self.origin, strict=True)
         return pl.concat_list([scaled / factor + origin for scaled, factor, origin in x])
 
     def to_matrix(
         self, rows: pl.DataFrame, prefix: str, order: Literal["c", "fortran"] = "c"
     ) -> Floats:
+        """Return the vectors as a matrix of this memory order."""
         return rows.select(self.columns(prefix)).to_numpy(order=order)
 
     def moment_terms(self, center: Center) -> Terms:
+        """Return one mean or median and one variance per coordinate."""
         names = zip(self.columns("m"), self.columns("v"), self.coordinates("x"), strict=True)
         terms: Terms = {}
         for m, v, x in names:
@@ -258,6 +267,7 @@ class WideVectors(VectorForm):
         partition_keys: list[str],  # noqa: ARG002 -- long vectors need them here
         center: Center,
     ) -> pl.LazyFrame:
+        """Return one row per cluster, by an aggregation of the engine."""
         size = pl.len().cast(pl.Int64)
         centers = rows.group_by(cluster_keys).agg(size=size, **self.moment_terms(center))
         return self.add_directions(centers, "m", "c")
@@ -265,11 +275,12 @@ class WideVectors(VectorForm):
     def add_partition_centers(
         self, centers: pl.LazyFrame, rows: pl.LazyFrame, partition_keys: list[str], center: Center
     ) -> pl.LazyFrame:
+        """Add g; the median needs another pass over the rows, the mean does not."""
         if center == "median":
             x = zip(self.columns("o"), self.coordinates("x"), strict=True)
             terms = {name: coordinate.median() for name, coordinate in x}
         else:
-            # The mean of all points is that of the clusters' means.
+            # The mean of all points is the weighted mean of the clusters' means.
             rows, size = centers, to_double(pl.col("size"))
             m = zip(self.columns("o"), self.coordinates("m"), strict=True)
             terms = {name: (size * mean).sum() / size.sum() for name, mean in m}
@@ -280,7 +291,7 @@ class WideVectors(VectorForm):
         return join_partitions(centers, partition_keys, overall)
 
     def add_directions(self, frame: pl.LazyFrame, given: str, name: str) -> pl.LazyFrame:
-        """Add centers as the distance takes them: for cosine their directions."""
+        """Add the centers under another prefix, for cosine scaled to length 1."""
         vector = self.coordinates(given)
         if self.distance.name == "cosine":
             frame = frame.with_columns(divisor=_unit_divisor(vector))
@@ -289,6 +300,7 @@ class WideVectors(VectorForm):
         return directed.drop("divisor", strict=False)
 
     def variance_terms(self) -> Terms:
+        """Return the sums of squares within (w) and between (b) clusters per coordinate."""
         n = to_double(pl.col("n"))
         terms: Terms = {}
         for i, (v, c, g) in enumerate(zip(*map(self.coordinates, "vcg"), strict=True)):
@@ -296,38 +308,46 @@ class WideVectors(VectorForm):
         return terms
 
     def variance_totals(self) -> Terms:
+        """Return both totals from w and b."""
         between = self.coordinates("b")
         total = [w + b for w, b in zip(self.coordinates("w"), between, strict=True)]
         shares = [ratio(b, t) for b, t in zip(between, total, strict=True)]
         mean = pl.mean_horizontal(shares, ignore_nulls=False)
-        return {"mean_share": mean, "variance": sum_of_squares(total).sqrt()}
+        return {"mean_between_share": mean, "total_squares_norm": sum_of_squares(total).sqrt()}
 
 
 class LongVectors(VectorForm):
-    """Vectors as one column of arrays, which numpy sums and measures as the rows stream by.
+    """Vectors as one column of arrays, whose sums and distances numpy computes in batches of rows.
 
-    Centers are means here, and what follows from variances is known by cluster already.
+    Centers are means here. `center_clusters` computes g and the totals of variances in the same
+    pass.
     """
 
     def columns(self, prefix: str) -> list[str]:
+        """Return the name of the column of arrays."""
         return [prefix]
 
     def raw_columns(self, coordinates: Coordinates) -> list[pl.Expr]:
+        """Return the column of arrays."""
         assert coordinates.array is not None
         return [coordinates.array.alias("raw_x")]
 
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Add the column of arrays."""
         unit = self.distance.name == "cosine"
         x = long_vectors.move_and_scale(pl.col("raw_x"), self.origin, self.factors, unit=unit)
         return rows.with_columns(x=x)
 
     def distance_between(self, x: str, y: str) -> pl.Expr:
+        """Distance computed by numpy, batch by batch."""
         return long_vectors.row_distances(pl.col(x), pl.col(y), *self.distance)
 
     def norm(self, prefix: str) -> pl.Expr:
+        """Norm computed by numpy, batch by batch."""
         return long_vectors.row_norms(pl.col(prefix))
 
     def unscale(self, prefix: str) -> pl.Expr:
+        """List computed by numpy, batch by batch."""
         return long_vectors.unscale(pl.col(prefix), self.origin, self.factors)
 
     def to_matrix(
@@ -336,9 +356,11 @@ class LongVectors(VectorForm):
         prefix: str,
         order: Literal["c", "fortran"] = "c",  # noqa: ARG002
     ) -> Floats:
+        """Return the arrays as the rows of a matrix."""
         return long_vectors.to_matrix(rows[prefix])
 
     def moment_terms(self, center: Center) -> Terms:  # noqa: ARG002
+        """Return no terms: `center_clusters` computes m and v."""
         return {}
 
     def center_clusters(
@@ -348,6 +370,7 @@ class LongVectors(VectorForm):
         partition_keys: list[str],
         center: Center,  # noqa: ARG002 -- the mean
     ) -> pl.LazyFrame:
+        """Return one row per cluster, which also has g and the totals of its partition."""
         unit = self.distance.name == "cosine"
         return long_vectors.compute_centers(
             rows, cluster_keys, partition_keys, self.dims, unit=unit
@@ -360,16 +383,22 @@ class LongVectors(VectorForm):
         partition_keys: list[str],  # noqa: ARG002
         center: Center,  # noqa: ARG002
     ) -> pl.LazyFrame:
+        """Return the centers as they are: they have g already."""
         return centers
 
     def variance_terms(self) -> Terms:
-        return {name: pl.col(name).first() for name in ("mean_share", "variance")}
+        """Return the totals of the partition, which each of its clusters has."""
+        return {
+            "mean_between_share": pl.col("mean_share").first(),
+            "total_squares_norm": pl.col("variance").first(),
+        }
 
     def variance_totals(self) -> Terms:
+        """Return no columns: `variance_terms` are the totals."""
         return {}
 
     def to_wide(self) -> WideVectors:
-        """Return the other form of the same vectors."""
+        """Return the wide form of the same vectors."""
         return WideVectors(self.dims, self.distance, self.origin, self.factors)
 
     def split(self, prefix: str) -> list[pl.Expr]:
@@ -379,10 +408,9 @@ class LongVectors(VectorForm):
 
 
 def _unit_divisor(vector: Sequence[pl.Expr]) -> pl.Expr:
-    """Divisor that makes a vector one of length 1, NULL if the length is not finite.
+    """Divisor that scales a vector to length 1, NULL if its norm is not finite.
 
-    A vector without length becomes a zero vector, also if only its squares are too small for a
-    float.
+    It is infinite if the norm is 0, also because the squares underflow: a zero vector results.
     """
     norm = sum_of_squares(vector).sqrt()
     return pl.when(norm.is_finite()).then(pl.when(norm > 0).then(norm).otherwise(float("inf")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,188 +13,204 @@ from .mean_distances import (
     ClusterMoments,
     DistanceSums,
     MeanDistances,
+    PartitionMoments,
     SecondMoments,
     SortedCoordinates,
+    SortedDistanceSums,
+    SquaredMeans,
     absolute_sums,
     call_by_cluster,
-    take_own,
+    cluster_moments,
+    second_moments,
+    simplified_means,
+    take_own_means,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from .distances import Distance
     from .kernels.arrays import Booleans, Floats, Integers
+    from .kernels.partitions import Partition
 
-#: What rounding can do to a bound, of the size of what it is made from: thousands of times what was
-#: seen, and nothing to the width of an interval.
+    MeasureFunction = Callable[[Floats, Integers], MeanDistances]
+
+#: Rounding error of a bound relative to its terms: thousands of times what was observed, and
+#: negligible beside the width of an interval.
 SLACK = 1e-12
 
 
-#: The square of a smaller number lacks digits, or is 0.
+#: The square of a smaller number has lost digits, or is 0.
 TINY = 1e-140
 
 
-#: A rounding of single precision.
-ROUNDING = float(np.finfo(np.float32).eps)
+#: Relative rounding error of single precision.
+SINGLE_PRECISION_ERROR = float(np.finfo(np.float32).eps)
 
 
 # ----------------------------------------------------------------------------------------------
-# All clusters at once: (m, k) mean distances from m points, the own cluster's own point included
+# Bounds of the mean distances of m points to all k clusters, all points of the own one included
 # ----------------------------------------------------------------------------------------------
 
 
 class MomentBounds:
-    """Bounds of the mean distances to all clusters.
+    """Bounds from the moments of the clusters.
 
-    A norm of means is no more than the mean of norms (Jensen), and no distance is more than the
-    detour over the center.
+    The norm of a mean is at most the mean of the norms (Jensen); the other bounds are the triangle
+    inequality.
     """
 
     def __init__(
-        self, clusters: ClusterMoments, spread: SecondMoments | None, distance: Distance
+        self, clusters: ClusterMoments, second: SecondMoments | None, distance: Distance
     ) -> None:
         self._clusters = clusters
-        #: Whether the lower bounds of single pairs can be raised.
-        self.refinable = spread is not None
-        self._spread = spread
-        self._reaches = None if spread is None else spread.reaches
+        #: Whether `refine_lower` can raise the lower bounds.
+        self.is_refinable = second is not None
+        self._second = second
+        self._largest_variances = None if second is None else second.largest_variances
         self._distance = distance
-        self._centers = TargetPoints(clusters.centers, distance)
-        self.count = len(clusters.sizes)
+        self._targets = TargetPoints(clusters.means, distance)
+        self.n_clusters = len(clusters.sizes)
         #: Points to bound at a time.
-        self.rows = max(16, SINGLE_THREADED // clusters.centers.size)
+        self.rows_per_call = max(16, SINGLE_THREADED // clusters.means.size)
 
-    def of(self, x: Floats, rows: slice) -> tuple[Floats, Floats]:  # noqa: ARG002
-        """Give the bounds for these points, which are those rows of all."""
+    def lower_and_upper(self, x: Floats, rows: slice) -> tuple[Floats, Floats]:  # noqa: ARG002
+        """Bounds (m, k) for points x (m, d), which are these rows of all queries."""
         if self._distance.name == "euclidean":
-            return self._euclidean(x)
+            return self._euclidean_bounds(x)
         if self._distance.name == "cityblock":
             return _cityblock_bounds(x, self._clusters)
-        widths = self._clusters.widths
-        to_center = self._centers.distances(x)
-        lower = np.maximum(to_center, widths - to_center)
-        return lower * (1 - SLACK), (to_center + widths) * (1 + SLACK)
+        mean_distances = self._clusters.mean_distances
+        to_mean = self._targets.distances(x)
+        lower = np.maximum(to_mean, mean_distances - to_mean)
+        return lower * (1 - SLACK), (to_mean + mean_distances) * (1 + SLACK)
 
-    def _euclidean(self, x: Floats) -> tuple[Floats, Floats]:
-        squares = self._centers.squares(x)
-        variances = self._clusters.variances.sum(axis=1)
-        slack = SLACK * (squares.max(axis=1, keepdims=True) + variances)
-        mean = squares + variances
+    def _euclidean_bounds(self, x: Floats) -> tuple[Floats, Floats]:
+        squares = self._targets.squares(x)
+        total_variances = self._clusters.variances.sum(axis=1)
+        slack = SLACK * (squares.max(axis=1, keepdims=True) + total_variances)
+        mean_squares = squares + total_variances
         lower = np.sqrt(np.maximum(squares - slack, 0.0))
-        if self._spread is not None and self._reaches is not None:
-            variance = self._spread.tails + 4 * (self._reaches * squares - self._cross(x))
-            lower = np.maximum(lower, _root_mean_lower_bound(mean, variance))
-        mean += slack
-        return lower, np.sqrt(mean, out=mean)
+        if self._second is not None and self._largest_variances is not None:
+            variance = self._second.tails + 4 * (
+                self._largest_variances * squares - self._skew_products(x)
+            )
+            lower = np.maximum(lower, _root_mean_lower_bound(mean_squares, variance))
+        mean_squares += slack
+        return lower, np.sqrt(mean_squares, out=mean_squares)
 
-    def _cross(self, x: Floats) -> Floats:
-        """Give (x - c) times the skew of a cluster, less what rounding may have added."""
-        assert self._spread is not None
-        skews, centers = self._spread.skews, self._clusters.centers
-        cross = x @ skews.T - np.einsum("ij,ij->i", centers, skews)
-        sizes = np.linalg.norm(x, axis=1)[:, None] + np.linalg.norm(centers, axis=1)
-        return np.asarray(cross - 1e-14 * sizes * np.linalg.norm(skews, axis=1))
+    def _skew_products(self, x: Floats) -> Floats:
+        """Lower bounds (m, k) of the product of x - mean with a cluster's skews."""
+        assert self._second is not None
+        skews, means = self._second.skews, self._clusters.means
+        products = x @ skews.T - np.einsum("ij,ij->i", means, skews)
+        norms = np.linalg.norm(x, axis=1)[:, None] + np.linalg.norm(means, axis=1)
+        return np.asarray(products - 1e-14 * norms * np.linalg.norm(skews, axis=1))
 
-    def refined(self, x: Floats, number: int) -> Floats:
-        """Give a better lower bound of the mean distances to one cluster."""
-        assert self._spread is not None
-        off = x - self._clusters.centers[number]
-        squares = np.einsum("ij,ij->i", off, off)
-        across = np.einsum("ij,ij->i", off @ self._spread.covariances[number], off)
-        variance = self._spread.tails[number] + 4 * (across - off @ self._spread.skews[number])
+    def refine_lower(self, x: Floats, number: int) -> Floats:
+        """Better lower bounds (m,) of the mean distances to one cluster, from its covariances."""
+        assert self._second is not None
+        offsets = x - self._clusters.means[number]
+        squares = np.einsum("ij,ij->i", offsets, offsets)
+        spread = np.einsum("ij,ij->i", offsets @ self._second.covariances[number], offsets)
+        variance = self._second.tails[number] + 4 * (spread - offsets @ self._second.skews[number])
         return _root_mean_lower_bound(squares + self._clusters.variances[number].sum(), variance)
 
 
 def _root_mean_lower_bound(mean: Floats, variance: Floats) -> Floats:
-    """Give a lower bound of the mean of sqrt(Z), from the mean and the variance of Z.
+    """Lower bound of the mean of sqrt(Z), from the mean of Z and an upper bound of its variance.
 
-    sqrt(t) >= 1 + (t-1)/2 - (t-1)^2/2 at t = Z / mean; a variance that is too large does no harm.
-    One that is too large or too small for a float tells nothing.
+    sqrt(t) >= 1 + (t-1)/2 - (t-1)^2/2 at t = Z / mean. The bound is 0 if mean is too small or
+    variance too large for a float.
     """
-    known = (mean > TINY) & np.isfinite(variance)
-    safe = np.where(known, mean, 1.0)
-    variance = variance + SLACK * safe * safe
-    lower = np.sqrt(mean) * (1 - SLACK - variance / (2 * safe * safe))
-    return np.asarray(np.where(known, lower, 0.0))
+    usable = (mean > TINY) & np.isfinite(variance)
+    divisor = np.where(usable, mean, 1.0)
+    variance = variance + SLACK * divisor * divisor
+    lower = np.sqrt(mean) * (1 - SLACK - variance / (2 * divisor * divisor))
+    return np.asarray(np.where(usable, lower, 0.0))
 
 
 def _cityblock_bounds(x: Floats, clusters: ClusterMoments) -> tuple[Floats, Floats]:
-    """Bound each coordinate by itself: |u| <= mean |x - y| <= sqrt(u^2 + v)."""
+    """Bounds by coordinate: |u| <= mean of |x - y| <= sqrt(u^2 + v) with u = x - mean."""
     lower = np.zeros((len(x), len(clusters.sizes)))
     upper = np.zeros_like(lower)
     for i in range(x.shape[1]):
-        off = x[:, i, None] - clusters.centers[:, i]
-        lower += np.abs(off)
-        off *= off
-        off += clusters.variances[:, i]
-        upper += np.sqrt(off, out=off)
+        offsets = x[:, i, None] - clusters.means[:, i]
+        lower += np.abs(offsets)
+        offsets *= offsets
+        offsets += clusters.variances[:, i]
+        upper += np.sqrt(offsets, out=offsets)
     slack = SLACK * upper.max(axis=1, keepdims=True)
-    lower = np.maximum(lower, clusters.widths - lower)
+    lower = np.maximum(lower, clusters.mean_distances - lower)
     return np.maximum(lower - slack, 0.0), upper + slack
 
 
 class CityblockTables:
-    """Bounds of the cityblock distances from tables of a function of each coordinate.
+    """Bounds of cityblock distances from tables of a function of each coordinate.
 
-    The mean of |x - y| over a cluster is convex in x. Between two nodes it is no more than the
-    chord, and no less than the tangents there, which are `gap` below it where they meet. Chords in
-    single precision take half the time, and what they lack is added to the gap.
+    The mean of |x - y| over a cluster is convex in x. Between two nodes it is at most the chord,
+    and at least the tangents at the nodes, which lie at most `gap` below the chord. Chords in
+    single precision take half the time; their rounding error is added to the gap.
     """
 
-    def __init__(self, points: SortedCoordinates, chosen: Booleans) -> None:
-        self._nodes = points.nodes
-        self._cells = points.cells if chosen.all() else points.cells[:, chosen]
-        members = list(zip(*points.columns, strict=True))
-        tables = run_in_threads(lambda i: self._table(i, members[i]), range(len(members)))
+    def __init__(self, coordinates: SortedCoordinates, is_query: Booleans) -> None:
+        self._nodes = coordinates.nodes
+        intervals = coordinates.intervals
+        self._intervals = intervals if is_query.all() else intervals[:, is_query]
+        members = list(zip(*coordinates.columns, strict=True))
+        tables = run_in_threads(lambda i: self._chords(i, members[i]), range(len(members)))
         starts, slopes, self._gaps = zip(*tables, strict=True)
-        #: What single precision has the range for.
-        self._scale = max(float(at.max(initial=0.0)) for at in starts) or 1.0
-        self._starts = [(at / self._scale).astype(np.float32) for at in starts]
+        #: Divides values so that they are in the range of single precision.
+        self._scale = max(float(values.max(initial=0.0)) for values in starts) or 1.0
+        self._starts = [(values / self._scale).astype(np.float32) for values in starts]
         self._slopes = [slope.astype(np.float32) for slope in slopes]
-        #: Points to look up at a time.
-        self.rows = max(16, CELLS // len(points.columns))
+        #: Points to bound at a time.
+        self.rows_per_call = max(16, CELLS // len(coordinates.columns))
 
-    def _table(self, i: int, members: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
-        """Give for each cell the chords of all clusters, where and how they rise, and the gap."""
+    def _chords(self, i: int, members: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
+        """Chords of coordinate i: start and slope (intervals, k), and gap and error (intervals, 2).
+
+        One gap for all clusters leaves a third less to look up, and is little wider.
+        """
         nodes = self._nodes[:, i]
-        at, slopes = np.empty((2, len(nodes), len(members)))
+        values, slopes = np.empty((2, len(nodes), len(members)))
         for number, y in enumerate(members):
-            at[:, number] = absolute_sums(y, nodes) / len(y)
-            # To the right of a node; to the left it is steeper down by the points on it.
+            values[:, number] = absolute_sums(y, nodes) / len(y)
+            # On the right of a node; on the left it is less by the share of points on the node.
             slopes[:, number] = 2.0 * np.searchsorted(y, nodes, "right") / len(y) - 1
         width = np.diff(nodes)[:, None]
-        rise = np.diff(at, axis=0)
+        rise = np.diff(values, axis=0)
         right, left = rise - slopes[:-1] * width, np.minimum(slopes[1:], 1.0) * width - rise
         gap = _ratio_or_zero(np.maximum(right, 0.0) * np.maximum(left, 0.0), right + left)
-        # No more than 1, but for what rounding makes of nodes that nearly coincide.
+        # Between -1 and 1, except for rounding where nodes nearly coincide.
         slope = np.clip(_ratio_or_zero(rise, np.broadcast_to(width, rise.shape)), -1.0, 1.0)
-        # One gap for all clusters: a third less to look up, and little wider.
-        # A chord is rounded some times, and the sum of all coordinates once with each of them.
+        # A chord is rounded several times, and the sum over coordinates once with each of them.
         roundings = 32 + 4 * self._nodes.shape[1]
-        ends = np.maximum(at[:-1], at[1:]).max(axis=1)
-        return at[:-1], slope, np.column_stack([gap.max(axis=1), roundings * ROUNDING * ends])
+        largest = np.maximum(values[:-1], values[1:]).max(axis=1)
+        errors = roundings * SINGLE_PRECISION_ERROR * largest
+        return values[:-1], slope, np.column_stack([gap.max(axis=1), errors])
 
-    def of(self, x: Floats, rows: slice) -> tuple[Floats, Floats]:
-        """Give the bounds for these points, which are those rows of all."""
+    def lower_and_upper(self, x: Floats, rows: slice) -> tuple[Floats, Floats]:
+        """Bounds (m, k) for points x (m, d), which are these rows of all queries."""
         total = np.zeros((len(x), self._starts[0].shape[1]), np.float32)
-        # Room that is used again: to ask the system for it takes longer than all else.
-        room = np.empty_like(total)
-        gap, slack = slacks = np.zeros((2, len(x)))
-        for i, (nodes, cell) in enumerate(zip(self._nodes.T, self._cells[:, rows], strict=True)):
-            total += np.take(self._starts[i], cell, axis=0, out=room, mode="clip")
-            along = ((x[:, i] - nodes[cell]) / self._scale).astype(np.float32)
-            np.take(self._slopes[i], cell, axis=0, out=room, mode="clip")
-            room *= along[:, None]
-            total += room
-            slacks += self._gaps[i][cell].T
+        # Allocated once: allocation takes longer than all else.
+        buffer = np.empty_like(total)
+        gap, slack = gap_and_slack = np.zeros((2, len(x)))
+        intervals = self._intervals[:, rows]
+        for i, (nodes, interval) in enumerate(zip(self._nodes.T, intervals, strict=True)):
+            total += np.take(self._starts[i], interval, axis=0, out=buffer, mode="clip")
+            offsets = ((x[:, i] - nodes[interval]) / self._scale).astype(np.float32)
+            np.take(self._slopes[i], interval, axis=0, out=buffer, mode="clip")
+            buffer *= offsets[:, None]
+            total += buffer
+            gap_and_slack += self._gaps[i][interval].T
         upper = total.astype(np.float64)
         upper *= self._scale
         slack += SLACK * upper.max(axis=1)
         lower = np.maximum(upper - (gap + slack)[:, None], 0.0)
         upper += slack[:, None]
-        unknown = ~np.isfinite(slack)
-        lower[unknown], upper[unknown] = 0.0, np.inf
+        overflow = ~np.isfinite(slack)
+        lower[overflow], upper[overflow] = 0.0, np.inf
         return lower, upper
 
 
@@ -207,93 +224,116 @@ def _ratio_or_zero(part: Floats, whole: Floats) -> Floats:
 
 
 class Candidates(NamedTuple):
-    """What the bounds leave: for each point those clusters that can be the nearest other."""
+    """The clusters that the bounds leave as nearest other ones of m points.
 
+    A candidate is one of q pairs of a point and such a cluster, sorted by point.
+    """
+
+    #: (m,)
     a_lower: Floats
     a_upper: Floats
-    #: The least upper bound of the other clusters.
+    #: (m,): least upper bound of the other clusters.
     b_upper: Floats
-    #: One a pair of a point and such a cluster, point after point.
+    #: (q,)
     point: Integers
     cluster: Integers
     lower: Floats
     upper: Floats
 
-    def kept(self, kept: Booleans) -> Candidates:
-        """Leave out the other pairs."""
+    def select(self, chosen: Booleans) -> Candidates:
+        """Return the chosen pairs alone; all points remain."""
         return self._replace(
-            point=self.point[kept],
-            cluster=self.cluster[kept],
-            lower=self.lower[kept],
-            upper=self.upper[kept],
+            point=self.point[chosen],
+            cluster=self.cluster[chosen],
+            lower=self.lower[chosen],
+            upper=self.upper[chosen],
         )
 
-    def bounds(self) -> MeanDistances:
-        """Give what the bounds tell, and no neighbor."""
+    def mean_distances(self) -> MeanDistances:
+        """Bounds of a and b, with no neighbor."""
         b_lower = np.full(len(self.a_lower), np.nan)
         np.fmin.at(b_lower, self.point, self.lower)
         b_upper = np.where(np.isnan(b_lower), np.nan, self.b_upper)
-        nobody = np.full(len(b_lower), -1)
-        return MeanDistances(self.a_lower, self.a_upper, b_lower, b_upper, nobody)
+        no_neighbor = np.full(len(b_lower), -1)
+        return MeanDistances(self.a_lower, self.a_upper, b_lower, b_upper, no_neighbor)
 
 
 def find_candidates(
-    x: Floats, own: Integers, sizes: Floats, bounds: MomentBounds | CityblockTables, *, narrow: bool
+    x: Floats,
+    own_cluster: Integers,
+    sizes: Floats,
+    bounds: MomentBounds | CityblockTables,
+    *,
+    refine_all: bool,
 ) -> Candidates:
-    """Give the clusters that can be the nearest other, and bounds of all mean distances.
+    """Return the candidates of points x (m, d), given the numbers of their own clusters (m,).
 
-    The bounds are as narrow as can be, or only where that can leave out a cluster.
+    Bounds are refined where that can leave out a cluster, or all of them.
     """
 
-    def bounded(start: int) -> Candidates:
-        rows = slice(start, start + bounds.rows)
-        return _block_candidates(x[rows], own[rows], start, bounds)
+    def bound_block(start: int) -> Candidates:
+        rows = slice(start, start + bounds.rows_per_call)
+        return _block_candidates(x[rows], own_cluster[rows], start, bounds)
 
-    blocks = run_in_threads(bounded, range(0, max(1, len(x)), bounds.rows))
-    found = Candidates(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
-    if isinstance(bounds, MomentBounds) and bounds.refinable:
-        found = _refine_candidates(found, x, own, bounds, narrow=narrow)
-    sizes = sizes[own]
+    blocks = run_in_threads(bound_block, range(0, max(1, len(x)), bounds.rows_per_call))
+    candidates = Candidates(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
+    if isinstance(bounds, MomentBounds) and bounds.is_refinable:
+        candidates = _refine_candidates(candidates, x, own_cluster, bounds, refine_all=refine_all)
+    sizes = sizes[own_cluster]
     others = sizes / np.maximum(sizes - 1, 1)
-    a_lower = np.where(sizes == 1, 0.0, np.maximum(found.a_lower, 0.0) * others)
-    a_upper = np.where(sizes == 1, 0.0, found.a_upper * others)
-    return found._replace(a_lower=a_lower, a_upper=a_upper)
+    a_lower = np.where(sizes == 1, 0.0, np.maximum(candidates.a_lower, 0.0) * others)
+    a_upper = np.where(sizes == 1, 0.0, candidates.a_upper * others)
+    return candidates._replace(a_lower=a_lower, a_upper=a_upper)
 
 
 def _block_candidates(
-    x: Floats, own: Integers, start: int, bounds: MomentBounds | CityblockTables
+    x: Floats, own_cluster: Integers, start: int, bounds: MomentBounds | CityblockTables
 ) -> Candidates:
-    lower, upper = bounds.of(x, slice(start, start + len(x)))
-    a_lower, a_upper = take_own(lower, own), take_own(upper, own)
-    least = upper.min(axis=1)
-    point, cluster = np.nonzero((lower <= least[:, None]) & np.isfinite(lower))
+    lower, upper = bounds.lower_and_upper(x, slice(start, start + len(x)))
+    a_lower, a_upper = take_own_means(lower, own_cluster), take_own_means(upper, own_cluster)
+    b_upper = upper.min(axis=1)
+    point, cluster = np.nonzero((lower <= b_upper[:, None]) & np.isfinite(lower))
     pairs = lower[point, cluster], upper[point, cluster]
-    return Candidates(a_lower, a_upper, least, point + start, cluster, *pairs)
+    return Candidates(a_lower, a_upper, b_upper, point + start, cluster, *pairs)
 
 
 def _refine_candidates(
-    found: Candidates, x: Floats, own: Integers, bounds: MomentBounds, *, narrow: bool
+    candidates: Candidates,
+    x: Floats,
+    own_cluster: Integers,
+    bounds: MomentBounds,
+    *,
+    refine_all: bool,
 ) -> Candidates:
-    """Raise the lower bounds, and leave out the clusters that are then too far."""
+    """Return the candidates with raised lower bounds, without those that are then too far."""
+    points_per_call = max(16, SINGLE_THREADED // x.shape[1] ** 2)
 
-    def refined(lower: Floats, points: Integers, numbers: Integers, chosen: Integers) -> Floats:
-        lower = lower.copy()
+    def raise_lower(lower: Floats, points: Integers, clusters: Integers, pairs: Integers) -> Floats:
+        raised = lower.copy()
 
-        def refine(number: int, some: Integers, places: Integers) -> None:
-            places = chosen[places]
-            lower[places] = np.maximum(lower[places], bounds.refined(x[some], number))
+        def raise_cluster(number: int, points: Integers, places: Integers) -> None:
+            places = pairs[places]
+            raised[places] = np.maximum(raised[places], bounds.refine_lower(x[points], number))
 
-        at_most = max(16, SINGLE_THREADED // x.shape[1] ** 2)
-        call_by_cluster(refine, points[chosen], numbers[chosen], bounds.count, at_most)
-        return lower
+        call_by_cluster(
+            raise_cluster,
+            points[pairs],
+            clusters[pairs],
+            bounds.n_clusters,
+            points_per_call=points_per_call,
+        )
+        return raised
 
-    several = np.bincount(found.point, minlength=len(x))[found.point] > 1
-    pairs = np.flatnonzero(several | narrow)
-    found = found._replace(lower=refined(found.lower, found.point, found.cluster, pairs))
-    if narrow:
-        everyone = np.arange(len(x))
-        found = found._replace(a_lower=refined(found.a_lower, everyone, own, everyone))
-    return found.kept(found.lower <= found.b_upper[found.point])
+    point = candidates.point
+    has_rivals = np.bincount(point, minlength=len(x))[point] > 1
+    pairs = np.flatnonzero(has_rivals | refine_all)
+    lower = raise_lower(candidates.lower, point, candidates.cluster, pairs)
+    candidates = candidates._replace(lower=lower)
+    if refine_all:
+        points = np.arange(len(x))
+        a_lower = raise_lower(candidates.a_lower, points, own_cluster, points)
+        candidates = candidates._replace(a_lower=a_lower)
+    return candidates.select(candidates.lower <= candidates.b_upper[point])
 
 
 # ----------------------------------------------------------------------------------------------
@@ -301,41 +341,102 @@ def _refine_candidates(
 # ----------------------------------------------------------------------------------------------
 
 
+def queries_to_evaluate(widths: Floats, places: Integers, tolerance: float) -> Booleans:
+    """Return the fewest queries (m,), widest first, that leave the mean no wider than tolerance.
+
+    `widths` (m,) are those of the silhouettes' intervals; of equal ones the least places come
+    first.
+    """
+    widths = np.nan_to_num(widths)
+    order = np.lexsort((places, -widths))
+    # The total width if the first 0, 1, ... queries are evaluated, summed from the narrowest.
+    remaining = np.append(np.cumsum(widths[order][::-1])[::-1], 0.0)
+    n_needed = int(np.argmax(remaining <= tolerance * len(widths)))
+    needed = np.zeros(len(widths), dtype=bool)
+    needed[order[:n_needed]] = True
+    return needed
+
+
 def exact_means(
-    x: Floats, own: Integers, found: Candidates, chosen: Booleans, sums: DistanceSums
+    x: Floats, own_cluster: Integers, candidates: Candidates, needed: Booleans, sums: DistanceSums
 ) -> MeanDistances:
-    """Give the exact means of the chosen ones of these points, and the bounds of the others."""
-    points = np.flatnonzero(chosen)
-    a = sums.own(x, points, own[points]) / np.maximum(sums.sizes[own[points]] - 1, 1)
-    bounds = found.bounds()
+    """Exact means of the needed points of x (m, d), and bounds of the others."""
+    points = np.flatnonzero(needed)
+    clusters = own_cluster[points]
+    a = sums.own_sums(x, points, clusters) / np.maximum(sums.sizes[clusters] - 1, 1)
+    bounds = candidates.mean_distances()
     a_lower, a_upper = bounds.a_lower.copy(), bounds.a_upper.copy()
     a_lower[points] = a_upper[points] = a
-    asked = found if chosen.all() else found.kept(chosen[found.point])
-    b, neighbor = _nearest_candidate(x, asked, sums)
-    some = np.isfinite(b)
-    b_lower, b_upper = (np.where(some, b, of) for of in (bounds.b_lower, bounds.b_upper))
+    if not needed.all():
+        candidates = candidates.select(needed[candidates.point])
+    b, neighbor = _nearest_candidate(x, candidates, sums)
+    exact = np.isfinite(b)
+    b_lower, b_upper = np.where(exact, b, bounds.b_lower), np.where(exact, b, bounds.b_upper)
     return MeanDistances(a_lower, a_upper, b_lower, b_upper, neighbor)
 
 
-def _nearest_candidate(x: Floats, found: Candidates, sums: DistanceSums) -> tuple[Floats, Integers]:
-    """Give the least mean distance to a candidate, and which it is: -1 where there is none.
+def _nearest_candidate(
+    x: Floats, candidates: Candidates, sums: DistanceSums
+) -> tuple[Floats, Integers]:
+    """Least mean distance to a candidate (m,), infinite if there is none, and its cluster or -1.
 
-    The nearest by the upper bounds comes first: what it gives leaves fewer of the others.
+    The candidate with the least upper bound is measured first: its mean rules out more of the
+    others.
     """
-    first = np.bincount(found.point, minlength=len(x))[found.point] == 1
-    several = np.flatnonzero(~first)
-    keys = (found.cluster[several], found.upper[several], found.point[several])
-    order = several[np.lexsort(keys)]
-    first[order[np.flatnonzero(np.diff(found.point[order], prepend=-1))]] = True
-    best = np.full(len(x), np.inf)
-    means = np.full(len(first), np.inf)
-    for some in (first, ~first):
-        pairs = np.flatnonzero(some & (found.lower <= best[found.point]))
-        point, cluster = found.point[pairs], found.cluster[pairs]
-        means[pairs] = sums.of(x, point, cluster) / sums.sizes[cluster]
-        np.minimum.at(best, point, means[pairs])
+    point, cluster = candidates.point, candidates.cluster
+    is_first = np.bincount(point, minlength=len(x))[point] == 1
+    rivals = np.flatnonzero(~is_first)
+    keys = (cluster[rivals], candidates.upper[rivals], point[rivals])
+    order = rivals[np.lexsort(keys)]
+    is_first[order[np.flatnonzero(np.diff(point[order], prepend=-1))]] = True
+    least = np.full(len(x), np.inf)
+    means = np.full(len(is_first), np.inf)
+    for turn in (is_first, ~is_first):
+        pairs = np.flatnonzero(turn & (candidates.lower <= least[point]))
+        distances = sums.pair_sums(x, point[pairs], cluster[pairs])
+        means[pairs] = distances / sums.sizes[cluster[pairs]]
+        np.minimum.at(least, point[pairs], means[pairs])
     neighbor = np.full(len(x), -1)
-    nearest = np.flatnonzero(means == best[found.point])[::-1]
-    # Of equals the lowest: the pairs of a point are in the order of the clusters.
-    neighbor[found.point[nearest]] = found.cluster[nearest]
-    return best, neighbor
+    # Of equally near clusters the lowest: pairs of a point are sorted by cluster, and the last
+    # assignment counts.
+    nearest = np.flatnonzero(means == least[point])[::-1]
+    neighbor[point[nearest]] = cluster[nearest]
+    return least, neighbor
+
+
+# ----------------------------------------------------------------------------------------------
+# Choices by distance and method
+# ----------------------------------------------------------------------------------------------
+
+
+def prepare_bounds_and_sums(
+    part: Partition, is_query: Booleans, distance: Distance
+) -> tuple[MomentBounds | CityblockTables, DistanceSums]:
+    """Return what bounds the mean distances of the queries of a partition, and what sums them."""
+    if distance.name == "cityblock":
+        coordinates = SortedCoordinates(part)
+        own_sums = coordinates.own_sums[is_query]
+        sums = SortedDistanceSums(part, distance, coordinates, own_sums)
+        return CityblockTables(coordinates, is_query), sums
+    clusters = cluster_moments(part, distance)
+    second = second_moments(part, clusters) if distance.name == "euclidean" else None
+    return MomentBounds(clusters, second, distance), DistanceSums(part, distance)
+
+
+def choose_measure(
+    moments: PartitionMoments, distance: Distance, method: str, *, with_neighbor: bool
+) -> MeasureFunction:
+    """Return the function of points and their clusters' numbers that needs the moments alone."""
+    clusters = moments.clusters
+    if method == "simplified":
+        sizes, centers = clusters.sizes, moments.centers
+        return lambda x, own_cluster: simplified_means(x, own_cluster, sizes, centers, distance)
+    if distance.name in ("sqeuclidean", "cosine"):
+        return partial(SquaredMeans(clusters, distance).means, with_neighbor=with_neighbor)
+    bounds = MomentBounds(clusters, moments.second, distance)
+
+    def bound(x: Floats, own_cluster: Integers) -> MeanDistances:
+        sizes = clusters.sizes
+        return find_candidates(x, own_cluster, sizes, bounds, refine_all=True).mean_distances()
+
+    return bound

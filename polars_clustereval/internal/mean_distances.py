@@ -1,60 +1,42 @@
-"""mean_distances: how far a point is from the points of each cluster, on the average, in numpy.
+"""mean_distances: mean distances of points to their own cluster (a) and to the nearest other (b).
 
-Squared distances have exact means from the moments of a cluster alone. Those of other distances
-lie between bounds that follow from the moments, and are worked out from the points only for the
-clusters that the bounds leave: the own one, and those that can be the nearest other.
+Squared distances have exact means from the moments of the clusters alone. Those of other distances
+lie between bounds that follow from the moments (mean_distance_bounds), and are computed from the
+points only for the clusters that the bounds leave: the own one, and those that can be the nearest
+other.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import polars as pl
+
+from polars_clustereval.base.frames import join_small
 
 from .kernels.distance_blocks import CANCELLED, TargetPoints, distance_matrix, matrix_product
+from .kernels.streams import map_stream
 from .kernels.threads import run_in_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .centroids import Points
     from .distances import Distance
-    from .kernels.arrays import Cells, Floats, Integers
+    from .kernels.arrays import Floats, Integers, SmallIntegers
     from .kernels.partitions import Partition
 
 
-class SecondMoments(NamedTuple):
-    """Second moments of squared distances from a cluster's points; see `_Bounds.refined`."""
-
-    covariances: Floats  # (k, d, d)
-    skews: Floats  # (k, d): of |y - c|^2 with y
-    tails: Floats  # (k,): variance of |y - c|^2
-
-    @property
-    def reaches(self) -> Floats:
-        """The largest variance of a cluster in any direction."""
-        known = np.isfinite(self.covariances).all(axis=(1, 2))
-        reaches = np.full(len(self.covariances), np.inf)
-        reaches[known] = np.linalg.eigvalsh(self.covariances[known])[:, -1]
-        return reaches
-
-
-class ClusterMoments(NamedTuple):
-    """Moments of the k clusters of one partition, in the order of their keys."""
-
-    sizes: Floats
-    #: Means of the coordinates, of unit vectors for cosine.
-    centers: Floats
-    variances: Floats
-    #: Mean distance to the center.
-    widths: Floats
-    #: Points that are zero vectors.
-    zeros: Floats
+SILHOUETTE_COLUMNS = ("a", "b", "lower", "upper")
 
 
 class MeanDistances(NamedTuple):
-    """For each point, bounds of the mean distances to its own cluster and to the nearest other.
+    """Bounds of a and b for each of m points, all (m,).
 
-    The number of that other is -1 where there is none; then it is NaN away.
+    neighbor, the number of the nearest other cluster, is -1 and b is NaN if there is no other.
     """
 
     a_lower: Floats
@@ -64,175 +46,341 @@ class MeanDistances(NamedTuple):
     neighbor: Integers
 
     @property
-    def exact(self) -> bool:
-        """Whether the bounds are one."""
+    def is_exact(self) -> bool:
+        """Whether lower and upper bound coincide."""
         return self.a_lower is self.a_upper and self.b_lower is self.b_upper
 
     def silhouettes(self, sizes: Floats) -> tuple[Floats, Floats]:
-        """Give bounds of the silhouettes of points in clusters of these sizes."""
+        """Bounds of the silhouettes, given the size of each point's own cluster."""
         alone = sizes == 1
         lower = np.where(alone, 0.0, _silhouette_values(self.a_upper, self.b_lower))
-        if self.exact:
+        if self.is_exact:
             return lower, lower
         return lower, np.where(alone, 0.0, _silhouette_values(self.a_lower, self.b_upper))
 
+    def silhouette_columns(self, sizes: Floats, own_cluster: Integers) -> Floats:
+        """Values (4, m) of SILHOUETTE_COLUMNS, NaN where there is no value.
+
+        `sizes` (k,) are those of the clusters; own_cluster (m,) holds numbers of clusters.
+        """
+        lower, upper = self.silhouettes(sizes[own_cluster])
+        if not 2 <= len(sizes) < sizes.sum():
+            lower = upper = np.full(len(own_cluster), np.nan)
+        a, b = self.a_lower, self.b_lower
+        if not self.is_exact:
+            exact = (a == self.a_upper) & ~(b < self.b_upper)
+            a, b = np.where(exact, a, np.nan), np.where(exact, b, np.nan)
+        return np.stack([a, b, lower, upper])
+
 
 def _silhouette_values(a: Floats, b: Floats) -> Floats:
-    most = np.maximum(a, b)
-    return np.divide(b - a, most, out=np.zeros_like(most), where=most != 0)
+    largest = np.maximum(a, b)
+    return np.divide(b - a, largest, out=np.zeros_like(largest), where=largest != 0)
+
+
+# ----------------------------------------------------------------------------------------------
+# Moments of clusters
+# ----------------------------------------------------------------------------------------------
+
+
+class ClusterMoments(NamedTuple):
+    """Moments of the k clusters of one partition, in the order of their keys."""
+
+    #: (k,)
+    sizes: Floats
+    #: (k, d): means of the coordinates, of unit vectors for cosine.
+    means: Floats
+    #: (k, d): variances of the coordinates.
+    variances: Floats
+    #: (k,): mean distance of the points to the mean.
+    mean_distances: Floats
+    #: (k,): number of points that are zero vectors.
+    n_zero_vectors: Floats
+
+
+class SecondMoments(NamedTuple):
+    """Moments of the squared distances from a cluster's points y, with the cluster's mean c."""
+
+    #: (k, d, d): covariances of y.
+    covariances: Floats
+    #: (k, d): covariances of |y - c|^2 with y.
+    skews: Floats
+    #: (k,): variance of |y - c|^2.
+    tails: Floats
+
+    @property
+    def largest_variances(self) -> Floats:
+        """(k,): largest variance of each cluster in any direction."""
+        finite = np.isfinite(self.covariances).all(axis=(1, 2))
+        largest = np.full(len(self.covariances), np.inf)
+        largest[finite] = np.linalg.eigvalsh(self.covariances[finite])[:, -1]
+        return largest
 
 
 def cluster_moments(part: Partition, distance: Distance) -> ClusterMoments:
-    """Give the moments of the clusters of a partition."""
+    """Moments of the clusters of a partition, from its points."""
+    needs_distances = distance.name in ("chebyshev", "minkowski")
 
     def moments(y: Floats) -> tuple[Any, ...]:
-        # Less the first point, so that equal points have no variance.
-        off = y - y[0]
-        mean = off.mean(axis=0)
-        off -= mean
+        # Relative to the first point, equal points have variance 0 exactly.
+        deviations = y - y[0]
+        mean = deviations.mean(axis=0)
+        deviations -= mean
         center = y[0] + mean
-        of_norms = distance.name in ("chebyshev", "minkowski")
-        width = distance_matrix(y, center[None], distance).mean() if of_norms else 0.0
-        variance = np.einsum("ij,ij->j", off, off) / len(y)
-        return len(y), center, variance, width, np.count_nonzero(~y.any(axis=1))
+        mean_distance = (
+            distance_matrix(y, center[None], distance).mean() if needs_distances else 0.0
+        )
+        variances = np.einsum("ij,ij->j", deviations, deviations) / len(y)
+        return len(y), center, variances, mean_distance, np.count_nonzero(~y.any(axis=1))
 
-    of_clusters = run_in_threads(moments, part.members)
+    by_cluster = run_in_threads(moments, part.members)
     return ClusterMoments(
-        *(np.array(values, dtype=float) for values in zip(*of_clusters, strict=True))
+        *(np.array(values, dtype=float) for values in zip(*by_cluster, strict=True))
     )
 
 
 def second_moments(part: Partition, clusters: ClusterMoments) -> SecondMoments:
-    """Give the second moments, cluster by cluster."""
-    k, dims = clusters.centers.shape
-    spread = SecondMoments(np.empty((k, dims, dims)), np.empty((k, dims)), np.empty(k))
+    """Second moments of the clusters of a partition, from its points."""
+    k, dims = clusters.means.shape
+    moments = SecondMoments(np.empty((k, dims, dims)), np.empty((k, dims)), np.empty(k))
     for i, points in enumerate(part.members):
-        y = points - clusters.centers[i]
+        y = points - clusters.means[i]
         squares = np.einsum("ij,ij->i", y, y)
-        off = squares - squares.mean()
-        spread.covariances[i] = y.T @ y / len(y)
-        spread.skews[i] = off @ y / len(y)
-        spread.tails[i] = off @ off / len(y)
-    return spread
+        deviations = squares - squares.mean()
+        moments.covariances[i] = y.T @ y / len(y)
+        moments.skews[i] = deviations @ y / len(y)
+        moments.tails[i] = deviations @ deviations / len(y)
+    return moments
+
+
+class PartitionMoments(NamedTuple):
+    """Moments of the clusters of one partition, which have the numbers from `start` on."""
+
+    start: int
+    clusters: ClusterMoments
+    #: (k, d): as the distance takes them, directions for cosine.
+    centers: Floats
+    second: SecondMoments | None
+
+
+def stream_moments(
+    points: Points, *, with_second: bool
+) -> tuple[pl.DataFrame, list[PartitionMoments]]:
+    """Return the clusters, one row each with its number, and their moments by partition.
+
+    The moments come from the centers of the points; second moments take one more streaming pass.
+    """
+    clusters = points.clusters.drop("number")
+    if points.distance.name != "cosine":
+        clusters = clusters.with_columns(zeros=pl.lit(0))
+    numbered = clusters.sort(points.cluster_keys, nulls_last=True).with_row_index("number")
+    table = numbered.with_columns(pl.col("number").cast(pl.Int64)).collect(engine="streaming")
+    keys = points.partition_keys
+    parts = table.partition_by(keys, maintain_order=True) if keys else [table]
+    moments = [_collected_moments(points, part) for part in parts if part.height]
+    if with_second:
+        moments = _add_second_moments(points, table, moments)
+    return table, moments
+
+
+def _collected_moments(points: Points, part: pl.DataFrame) -> PartitionMoments:
+    def vectors(prefix: str) -> Floats:
+        return points.form.to_matrix(part, prefix)
+
+    def column(name: str) -> Floats:
+        return part[name].cast(pl.Float64).to_numpy()
+
+    clusters = ClusterMoments(
+        sizes=column("size"),
+        means=vectors("m"),
+        variances=vectors("v"),
+        mean_distances=column("mean_distance"),
+        n_zero_vectors=column("zeros"),
+    )
+    return PartitionMoments(part["number"][0], clusters, vectors("c"), None)
+
+
+def join_cluster_numbers(rows: pl.LazyFrame, by: list[str], table: pl.DataFrame) -> pl.LazyFrame:
+    """Add the number of each row's cluster."""
+    return join_small(rows, by, table.lazy().select(*by, "number"))
+
+
+def _add_second_moments(
+    points: Points, table: pl.DataFrame, moments: list[PartitionMoments]
+) -> list[PartitionMoments]:
+    sums = _SecondMomentSums(moments, points.form.dims)
+
+    def add(batch: pl.DataFrame) -> pl.DataFrame:
+        with np.errstate(all="ignore"):
+            sums.add(points.form.to_matrix(batch, "x"), batch["number"].to_numpy())
+        return batch.select("number").clear()
+
+    rows = points.kept_rows.select(*points.cluster_keys, *points.vector_columns("x"))
+    numbered = join_cluster_numbers(rows, points.cluster_keys, table)
+    nothing = map_stream(numbered, add, pl.Schema({"number": pl.Int64()}))
+    nothing.collect(engine="streaming")
+    return sums.add_to_moments()
+
+
+class _SecondMomentSums:
+    """Sums of products over the points of each cluster, added batch by batch from any thread."""
+
+    def __init__(self, moments: list[PartitionMoments], dims: int) -> None:
+        self._moments = moments
+        self._sizes = np.concatenate([np.zeros(0), *(m.clusters.sizes for m in moments)])
+        self._means = np.concatenate([np.zeros((0, dims)), *(m.clusters.means for m in moments)])
+        total_variances = [m.clusters.variances.sum(axis=1) for m in moments]
+        self._total_variances = np.concatenate([np.zeros(0), *total_variances])
+        k = len(self._means)
+        self._sums = SecondMoments(np.zeros((k, dims, dims)), np.zeros((k, dims)), np.zeros(k))
+        self._lock = Lock()
+
+    def add(self, x: Floats, numbers: Integers) -> None:
+        """Add points, given the numbers of their clusters."""
+        order = np.argsort(numbers, kind="stable")
+        ends = np.append(np.flatnonzero(np.diff(numbers[order], prepend=-1)), len(order))
+        for start, end in pairwise(ends):
+            number = numbers[order[start]]
+            y = x[order[start:end]] - self._means[number]
+            deviations = np.einsum("ij,ij->i", y, y) - self._total_variances[number]
+            products = y.T @ y, deviations @ y, deviations @ deviations
+            with self._lock:
+                for total, part in zip(self._sums, products, strict=True):
+                    total[number] += part
+
+    def add_to_moments(self) -> list[PartitionMoments]:
+        """Return the partitions with their second moments."""
+        with_second = []
+        for moments in self._moments:
+            rows = slice(moments.start, moments.start + len(moments.centers))
+            covariances, skews, tails = (total[rows] for total in self._sums)
+            n = self._sizes[rows]
+            second = SecondMoments(covariances / n[:, None, None], skews / n[:, None], tails / n)
+            with_second.append(moments._replace(second=second))
+        return with_second
 
 
 # ----------------------------------------------------------------------------------------------
-# From the moments of the clusters
+# Exact means from the moments
 # ----------------------------------------------------------------------------------------------
 
 
 class SquaredMeans:
-    """Exact mean squared distances: to the center, and of the cluster from it.
+    """Exact mean squared distances: to the cluster's mean, plus the cluster's total variance.
 
-    One column a point, one row a cluster: what is done for all points runs along the rows.
+    Matrices have one row per cluster and one column per point: operations on all points run along
+    the rows.
     """
 
     def __init__(self, clusters: ClusterMoments, distance: Distance) -> None:
         self._clusters = clusters
-        self._of_units = distance.name == "cosine"
-        square = np.einsum("ij,ij->i", clusters.centers, clusters.centers)
-        # Nothing but rounding parts a point from the center of its equals.
-        self._nothing = 1e-30 * square
+        self._is_cosine = distance.name == "cosine"
+        # Squared distances below this are rounding error.
+        self._square_errors = 1e-30 * np.einsum("ij,ij->i", clusters.means, clusters.means)
         variances = clusters.variances.sum(axis=1)
-        self._variances = np.where(variances < self._nothing, 0.0, variances)
-        if self._of_units:
+        self._total_variances = np.where(variances < self._square_errors, 0.0, variances)
+        if self._is_cosine:
             # A zero vector has the distance 1 to all, where half its squared distance is 1/2.
-            self._variances += clusters.zeros / clusters.sizes
-        self._middle = clusters.centers.mean(axis=0)
-        off = clusters.centers - self._middle
-        self._factors = -2.0 * off
-        self._constants = np.einsum("ij,ij->i", off, off) + self._variances
+            self._total_variances += clusters.n_zero_vectors / clusters.sizes
+        self._origin = clusters.means.mean(axis=0)
+        offsets = clusters.means - self._origin
+        self._factors = -2.0 * offsets
+        self._constants = np.einsum("ij,ij->i", offsets, offsets) + self._total_variances
 
-    def means(self, x: Floats, own: Integers, *, named: bool) -> MeanDistances:
-        """Give what these points are to their own clusters and to the nearest others.
+    def means(self, x: Floats, own_cluster: Integers, *, with_neighbor: bool) -> MeanDistances:
+        """Mean distances of points x (m, d), given the numbers of their own clusters (m,).
 
-        The others are told only where they are to be `named`.
+        The neighbor is meaningless unless asked for, which takes longer.
         """
-        y = x.T - self._middle[:, None]
-        square = np.einsum("ij,ij->j", y, y)
-        # Less |x|^2, which all clusters have.
+        y = x.T - self._origin[:, None]
+        squares = np.einsum("ij,ij->j", y, y)
+        # Without |x|^2, which is the same for all clusters.
         means = matrix_product(self._factors, y)
         means += self._constants[:, None]
-        zero = self._zeros_among(x)
+        zero = self._zero_vectors(x)
         means[:, zero] = 2.0
         points = np.arange(len(x))
-        a = means[own, points] + square
-        means[own, points] = np.inf
-        b = means.min(axis=0) + square
-        neighbor = means.argmin(axis=0) if named else np.zeros(len(x), dtype=np.int64)
-        # What loses its digits is worked out again, from the differences of the coordinates.
-        limit = CANCELLED * (square + self._constants.max())
-        near = np.flatnonzero(a < limit)
-        a[near] = self._to_own(x[near], own[near])
-        near = np.flatnonzero(b < limit)
-        b[near], neighbor[near] = self._to_nearest(x[near], own[near])
-        sizes = self._clusters.sizes[own]
-        if self._of_units:
+        a = means[own_cluster, points] + squares
+        means[own_cluster, points] = np.inf
+        b = means.min(axis=0) + squares
+        neighbor = means.argmin(axis=0) if with_neighbor else np.zeros(len(x), dtype=np.int64)
+        # What lost its digits to cancellation is recomputed from differences of coordinates.
+        limit = CANCELLED * (squares + self._constants.max())
+        cancelled = np.flatnonzero(a < limit)
+        a[cancelled] = self._recompute_own(x[cancelled], own_cluster[cancelled])
+        cancelled = np.flatnonzero(b < limit)
+        b[cancelled], neighbor[cancelled] = self._recompute_nearest(
+            x[cancelled], own_cluster[cancelled]
+        )
+        sizes = self._clusters.sizes[own_cluster]
+        if self._is_cosine:
             a *= 0.5
             b *= 0.5
             # A zero vector has the distance 1 to all but itself.
             a[zero], b[zero] = 1.0 - 1.0 / sizes[zero], 1.0
-        a = np.where(sizes == 1, 0.0, np.maximum(a, 0.0) * sizes / np.maximum(sizes - 1, 1))
+        a = exclude_self(np.maximum(a, 0.0), sizes)
         if len(self._constants) == 1:
             b, neighbor = np.full(len(x), np.nan), np.full(len(x), -1)
         return MeanDistances(a, a, b, b, neighbor)
 
-    def _zeros_among(self, x: Floats) -> Integers:
-        some = self._of_units and self._clusters.zeros.any()
-        return np.flatnonzero(~x.any(axis=1)) if some else np.arange(0)
+    def _zero_vectors(self, x: Floats) -> Integers:
+        """Return the numbers of the points that are zero vectors, for cosine."""
+        possible = self._is_cosine and self._clusters.n_zero_vectors.any()
+        return np.flatnonzero(~x.any(axis=1)) if possible else np.arange(0)
 
-    def _to_own(self, x: Floats, own: Integers) -> Floats:
-        off = x - self._clusters.centers[own]
-        squares = np.einsum("ij,ij->i", off, off)
-        return np.where(squares < self._nothing[own], 0.0, squares) + self._variances[own]
+    def _recompute_own(self, x: Floats, own_cluster: Integers) -> Floats:
+        offsets = x - self._clusters.means[own_cluster]
+        squares = np.einsum("ij,ij->i", offsets, offsets)
+        squares = np.where(squares < self._square_errors[own_cluster], 0.0, squares)
+        return squares + self._total_variances[own_cluster]
 
-    def _to_nearest(self, x: Floats, own: Integers) -> tuple[Floats, Integers]:
+    def _recompute_nearest(self, x: Floats, own_cluster: Integers) -> tuple[Floats, Integers]:
         squares = np.zeros((len(x), len(self._constants)))
         for i in range(x.shape[1]):
-            squares += (x[:, i, None] - self._clusters.centers[:, i]) ** 2
-        means = np.where(squares < self._nothing, 0.0, squares) + self._variances
+            squares += (x[:, i, None] - self._clusters.means[:, i]) ** 2
+        means = np.where(squares < self._square_errors, 0.0, squares) + self._total_variances
         points = np.arange(len(x))
-        means[points, own] = np.inf
+        means[points, own_cluster] = np.inf
         neighbor = means.argmin(axis=1)
         return means[points, neighbor], neighbor
 
 
+def exclude_self(means: Floats, sizes: Floats) -> Floats:
+    """Mean distances to the other points of the own cluster, from those to all; 0 if alone."""
+    return np.where(sizes == 1, 0.0, means * sizes / np.maximum(sizes - 1, 1))
+
+
 def simplified_means(
-    x: Floats, own: Integers, sizes: Floats, centers: Floats, distance: Distance
+    x: Floats, own_cluster: Integers, sizes: Floats, centers: Floats, distance: Distance
 ) -> MeanDistances:
-    """Give the distances to the centers in place of the mean distances."""
+    """Distances of points x (m, d) to the centers (k, d) in place of mean distances."""
     means = distance_matrix(x, centers, distance)
-    a = np.where(sizes[own] == 1, 0.0, take_own(means, own))
-    return _nearest_means(a, means)
+    a = np.where(sizes[own_cluster] == 1, 0.0, take_own_means(means, own_cluster))
+    neighbor = means.argmin(axis=1)
+    b = means[np.arange(len(means)), neighbor]
+    alone = np.isinf(b)
+    b[alone] = np.nan
+    return MeanDistances(a, a, b, b, np.where(alone, -1, neighbor))
 
 
-def take_own(means: Floats, own: Integers) -> Floats:
-    """Take the own clusters' means out, so that the others are left."""
-    rows = np.arange(len(means))
-    a = means[rows, own]
-    means[rows, own] = np.inf
+def take_own_means(means: Floats, own_cluster: Integers) -> Floats:
+    """Return the own clusters' entries (m,) of means (m, k), where they become infinite."""
+    points = np.arange(len(means))
+    a = means[points, own_cluster]
+    means[points, own_cluster] = np.inf
     return a
 
 
-def _nearest_means(a: Floats, means: Floats) -> MeanDistances:
-    neighbor = means.argmin(axis=1)
-    b = means[np.arange(len(means)), neighbor]
-    none = np.isinf(b)
-    b[none] = np.nan
-    return MeanDistances(a, a, b, b, np.where(none, -1, neighbor))
-
-
 # ----------------------------------------------------------------------------------------------
-# From the points
+# Sums of distances to the points of a cluster
 # ----------------------------------------------------------------------------------------------
 
 
-#: Points whose distances one call works out.
-_POINTS_AT_A_TIME = 1024
+_POINTS_PER_CALL = 1024
 
 
-#: Cells of the tables of cityblock, for each coordinate.
-CELLS_OF_TABLE = 64
+#: Intervals of the tables of cityblock, for each coordinate.
+N_INTERVALS = 64
 
 
 class DistanceSums:
@@ -240,66 +388,65 @@ class DistanceSums:
 
     def __init__(self, part: Partition, distance: Distance) -> None:
         self.sizes = part.sizes.astype(float)
-        self._distance = distance
-        self._others = [TargetPoints(y, distance) for y in part.members]
+        self._targets = [TargetPoints(y, distance) for y in part.members]
 
-    def of(self, x: Floats, points: Integers, clusters: Integers) -> Floats:
-        """Give the sum for each pair of a point, by its number in x, and a cluster."""
+    def pair_sums(self, x: Floats, points: Integers, clusters: Integers) -> Floats:
+        """Sum for each pair of a point, by its number in x, and a cluster; all (pairs,)."""
         sums = np.empty(len(points))
 
         def add(number: int, points: Integers, pairs: Integers) -> None:
-            sums[pairs] = self._summed(x[points], number)
+            sums[pairs] = self._cluster_sums(x[points], number)
 
-        call_by_cluster(add, points, clusters, len(self.sizes), self._at_most)
+        call_by_cluster(
+            add, points, clusters, len(self.sizes), points_per_call=self._points_per_call
+        )
         return sums
 
-    def own(self, x: Floats, points: Integers, clusters: Integers) -> Floats:
-        """Give the same where the clusters are the points' own."""
-        return self.of(x, points, clusters)
+    def own_sums(self, x: Floats, points: Integers, clusters: Integers) -> Floats:
+        """Return the same if the clusters are the points' own."""
+        return self.pair_sums(x, points, clusters)
 
-    #: Points whose distances are summed at a time.
-    _at_most: int | None = _POINTS_AT_A_TIME
+    _points_per_call: int | None = _POINTS_PER_CALL
 
-    def _summed(self, x: Floats, number: int) -> Floats:
-        """Add up the distances of all pairs."""
-        return self._others[number].sums(x)
+    def _cluster_sums(self, x: Floats, number: int) -> Floats:
+        return self._targets[number].sums(x)
 
 
 class SortedCoordinates:
-    """The points of each cluster, coordinate by coordinate, from the least to the greatest."""
+    """Coordinates of the points of each cluster, sorted, each by itself."""
 
     def __init__(self, part: Partition) -> None:
-        some = part.x[:: 1 + len(part.x) // 10_000]
-        #: Of each coordinate one column, between which its cells lie.
-        self.nodes = np.quantile(some, np.linspace(0, 1, CELLS_OF_TABLE + 1), axis=0)
+        sample = part.x[:: 1 + len(part.x) // 10_000]
+        #: (N_INTERVALS + 1, d): the ends of the intervals of each coordinate.
+        self.nodes = np.quantile(sample, np.linspace(0, 1, N_INTERVALS + 1), axis=0)
         self.nodes[0], self.nodes[-1] = part.x.min(axis=0), part.x.max(axis=0)
-        found = run_in_threads(self._sorted, part.members)
-        #: For each cluster one row a coordinate.
-        self.columns = [columns for columns, _, _ in found]
-        #: For each point the sum of its cityblock distances to its own cluster.
-        self.own = np.concatenate([np.zeros(0), *(own for _, own, _ in found)])
+        by_cluster = run_in_threads(self._sort, part.members)
+        #: For each cluster (d, n).
+        self.columns = [columns for columns, _, _ in by_cluster]
+        #: (m,): sum of the cityblock distances of each point to its own cluster.
+        self.own_sums = np.concatenate([np.zeros(0), *(sums for _, sums, _ in by_cluster)])
         none = np.zeros((part.x.shape[1], 0), np.uint8)
-        #: For each point the cells that its coordinates are in, one row a coordinate.
-        self.cells = np.hstack([none, *(cells for _, _, cells in found)])
+        #: (d, m): the interval of each coordinate of each point.
+        self.intervals = np.hstack([none, *(intervals for _, _, intervals in by_cluster)])
 
-    def _sorted(self, points: Floats) -> tuple[Floats, Floats, Cells]:
-        columns, own = np.array(points.T, order="C"), np.zeros(len(points))
-        cells = np.empty(columns.shape, np.uint8)
-        for column, nodes, cell in zip(columns, self.nodes.T, cells, strict=True):
+    def _sort(self, points: Floats) -> tuple[Floats, Floats, SmallIntegers]:
+        columns, sums = np.array(points.T, order="C"), np.zeros(len(points))
+        intervals = np.empty(columns.shape, np.uint8)
+        for column, nodes, interval in zip(columns, self.nodes.T, intervals, strict=True):
             order = sort_order(column)
             column[:] = column[order]
-            own[order] += absolute_sums(column, column, np.arange(len(column)))
+            sums[order] += absolute_sums(column, column, np.arange(len(column)))
             ends = np.searchsorted(column, nodes[1:-1])
             counts = np.diff(ends, prepend=0, append=len(column))
-            cell[order] = np.repeat(np.arange(CELLS_OF_TABLE, dtype=np.uint8), counts)
-        return columns, own, cells
+            interval[order] = np.repeat(np.arange(N_INTERVALS, dtype=np.uint8), counts)
+        return columns, sums, intervals
 
 
 def sort_order(x: Floats) -> Integers:
-    """Give the places of x from the least to the greatest.
+    """Order that sorts x.
 
-    Numbers of 16 bits are sorted digit by digit, and what is nearly in order by a merge of runs:
-    together they take a third of the time of a sort.
+    Integers of 16 bits are sorted by radix, and what is nearly sorted by a merge of runs: together
+    they take a third of the time of a sort.
     """
     if not len(x):
         return np.arange(0)
@@ -307,16 +454,16 @@ def sort_order(x: Floats) -> Integers:
     scale = 65535 / max(x.max() - least, np.finfo(float).tiny)
     if not np.isfinite(scale):
         return np.argsort(x, kind="stable")
-    nearly = np.argsort(((x - least) * scale).astype(np.uint16), kind="stable")
-    return np.asarray(nearly[np.argsort(x[nearly], kind="stable")])
+    rough_order = np.argsort(((x - least) * scale).astype(np.uint16), kind="stable")
+    return np.asarray(rough_order[np.argsort(x[rough_order], kind="stable")])
 
 
 def absolute_sums(y: Floats, x: Floats, below: Integers | None = None) -> Floats:
-    """Give the sums of |x - y| over y, from its running sums; both are sorted.
+    """Sum of |x - y| over y for each x, from running sums of y; both are sorted.
 
-    `below` is how many of y are, given equal ones may be counted or not.
+    `below` is how many of y are less than each x, where equal ones may count or not.
     """
-    # Less the middle one, so that equal numbers sum to 0, and one far away takes no digits.
+    # Relative to the median, equal numbers sum to 0 exactly, and an outlier costs no digits.
     middle = y[len(y) // 2]
     running = np.concatenate([[0.0], np.cumsum(y - middle)])
     below = np.searchsorted(y, x) if below is None else below
@@ -325,25 +472,25 @@ def absolute_sums(y: Floats, x: Floats, below: Integers | None = None) -> Floats
 
 
 class SortedDistanceSums(DistanceSums):
-    """The same for cityblock: the sorted members' running sums tell the sum of any point."""
+    """The same for cityblock, from running sums of the sorted coordinates."""
 
     def __init__(
-        self, part: Partition, distance: Distance, points: SortedCoordinates, own: Floats
+        self, part: Partition, distance: Distance, coordinates: SortedCoordinates, own_sums: Floats
     ) -> None:
         super().__init__(part, distance)
-        self._sorted = points
-        self._own = own
+        self._coordinates = coordinates
+        self._own_sums = own_sums
 
-    _at_most = None
+    _points_per_call = None
 
-    def own(self, x: Floats, points: Integers, clusters: Integers) -> Floats:  # noqa: ARG002
-        return np.asarray(self._own[points])
+    def own_sums(self, x: Floats, points: Integers, clusters: Integers) -> Floats:  # noqa: ARG002
+        return np.asarray(self._own_sums[points])
 
-    def _summed(self, x: Floats, number: int) -> Floats:
+    def _cluster_sums(self, x: Floats, number: int) -> Floats:
         sums = np.zeros(len(x))
         columns = np.ascontiguousarray(x.T)
-        for column, members in zip(columns, self._sorted.columns[number], strict=True):
-            # What is sorted is looked up four times as fast.
+        for column, members in zip(columns, self._coordinates.columns[number], strict=True):
+            # Sorted numbers are looked up four times as fast.
             order = sort_order(column)
             sums[order] += absolute_sums(members, column[order])
         return sums
@@ -353,19 +500,21 @@ def call_by_cluster(
     function: Callable[[int, Integers, Integers], None],
     points: Integers,
     clusters: Integers,
-    count: int,
-    at_most: int | None = None,
+    n_clusters: int,
+    *,
+    points_per_call: int | None = None,
 ) -> None:
-    """Call the function with each cluster, its points, and the places of these pairs.
+    """Call the function with each cluster's number, its points, and the places of these pairs.
 
-    It is called for some points of a cluster at a time where `at_most` says so.
+    At most `points_per_call` points are passed at a time.
     """
-    # Numbers of 16 bits are sorted digit by digit.
-    order = np.argsort(clusters.astype(np.uint16) if count < 2**16 else clusters, kind="stable")
-    ends = np.searchsorted(clusters[order], np.arange(count + 1))
+    # Integers of 16 bits are sorted by radix.
+    keys = clusters.astype(np.uint16) if n_clusters < 2**16 else clusters
+    order = np.argsort(keys, kind="stable")
+    ends = np.searchsorted(clusters[order], np.arange(n_clusters + 1))
     calls = [
-        (number, order[start : min(start + (at_most or len(order)), ends[number + 1])])
-        for number in range(count)
-        for start in range(ends[number], ends[number + 1], at_most or max(1, len(order)))
+        (number, order[start : min(start + (points_per_call or len(order)), ends[number + 1])])
+        for number in range(n_clusters)
+        for start in range(ends[number], ends[number + 1], points_per_call or max(1, len(order)))
     ]
     run_in_threads(lambda call: function(call[0], points[call[1]], call[1]), calls)

@@ -1,4 +1,4 @@
-"""report: the indices that follow from the centers of clusters, and the report by cluster."""
+"""report: the indices from the centers of clusters, per clustering and per cluster."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .distances import Center
     from .vectors import Vector
 
-POINT_COUNTS = ("n", "n_dropped", "n_noise", "n_dims", "n_clusters", "n_singletons")
+_COUNT_COLUMNS = ("n", "n_dropped", "n_noise", "n_dims", "n_clusters", "n_singletons")
 
 
 # ----------------------------------------------------------------------------------------------
@@ -38,45 +38,45 @@ def internal_report(
     noise_as: NoiseAs = "cluster",
     weights: Sequence[float] | None = None,
 ) -> Frame:
-    """Give every internal index that follows from the clusters' centers, in two passes.
+    """Every internal index that needs only the centers of the clusters, in two passes.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to evaluate, one a row. A LazyFrame is read when the result is collected, and
-        streams; its first row, and of a List column the greatest length, are looked up at once.
+        The points to evaluate, one per row. A LazyFrame is read when the result is collected, and
+        streams; its first row and the greatest length of a List column are looked up at once.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (of several columns: all are) are left out.
+        where it is NULL (for several columns: where all are) are left out.
     cluster : str or Expr
-        The cluster assigned to a point. Rows where it is NULL are left out.
+        Cluster assigned to each point. Rows where it is NULL are left out.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
         scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
     p : float
         Order of the minkowski distance, at least 1.
     center : {'mean', 'median'}
-        What a centroid is, by coordinate; for cosine the direction of that of the unit vectors. The
-        median needs all points of a cluster in memory.
+        Definition of a centroid, per coordinate; for cosine the direction of the mean or median of
+        the unit vectors. The median needs all points of a cluster in memory.
     partition_by : str or sequence of str, optional
-        Columns whose groups are evaluated each on its own. A NULL makes a group too.
+        Columns whose groups are evaluated separately. NULL is a group of its own.
     noise : object, optional
         The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}
-        Whether noise is an ordinary cluster, is left out, or is a cluster of its own in each row.
+        Whether noise is an ordinary cluster, is left out, or forms a cluster per row.
     weights : sequence of float, optional
         A number > 0 for each dimension, as in scipy; not for chebyshev.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The kind that was given, one row a partition, sorted by it: the partition columns, n points
+        The same kind as frame, one row per partition, sorted by it: the partition columns, n points
         that count, n_dropped rows without a vector or cluster, n_noise, n_dims, n_clusters,
-        n_singletons, and one column an index, NULL where it is undefined (calinski_harabasz_score
-        and davies_bouldin_score for fewer than 2 or as many clusters as points). Sums of squares
-        are of distances; sst, explained_variance, ratkowsky_lance_index and sd_scattering are NULL
-        unless they add up: total = within + between, that is for all but euclidean and sqeuclidean
-        with the mean. Without rows n is 0 and every index NULL; with partition_by there is no row
-        then.
+        n_singletons, and one column per index, NULL where it is undefined (calinski_harabasz_score
+        and davies_bouldin_score for fewer than 2 clusters or as many as points). Sums of squares
+        are those of the distances; sst, explained_variance, ratkowsky_lance_index and sd_scattering
+        are NULL unless they add up: total = within + between, that is for all but euclidean and
+        sqeuclidean with the mean. If there are no rows, n is 0 and every index NULL; with
+        partition_by there is then no row.
 
     Raises
     ------
@@ -87,12 +87,12 @@ def internal_report(
 
     Notes
     -----
-    For the indices themselves, their ranges and sources, see docs/internal.md.
+    The indices, their ranges and sources: see docs/internal.md.
     In SQL: ``FROM clustereval.internal_report(tbl, [x, y], cluster)``.
 
     Examples
     --------
-    Two clusters well apart:
+    Two clusters far from each other:
 
     >>> import polars as pl
     >>> import polars_clustereval as ce
@@ -111,18 +111,18 @@ def internal_report(
         noise_as=noise_as,
     )
     points = read_points(
-        frame, vector, cluster, options, results=(*POINT_COUNTS, *_internal_names())
+        frame, vector, cluster, options, results=(*_COUNT_COLUMNS, *_index_names())
     )
     scores = internal_scores(pl.col, squares_add_up=points.squares_add_up)
     report = internal_statistics(points).select(
         *points.keys,
-        *POINT_COUNTS,
+        *_COUNT_COLUMNS,
         *(pl.when(pl.col("n") > 0).then(score).alias(name) for name, score in scores.items()),
     )
     return points.to_result(frame, report)
 
 
-def _internal_names() -> list[str]:
+def _index_names() -> list[str]:
     return list(internal_scores(pl.col, squares_add_up=True))
 
 
@@ -139,42 +139,42 @@ def internal_cluster_report(
     noise_as: NoiseAs = "cluster",
     weights: Sequence[float] | None = None,
 ) -> Frame:
-    """Describe each cluster by its width and by the distance of the next one.
+    """Size, centroid and spread of each cluster, and the cluster nearest to it.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to evaluate, one a row. A LazyFrame is read when the result is collected, and
-        streams; its first row, and of a List column the greatest length, are looked up at once.
+        The points to evaluate, one per row. A LazyFrame is read when the result is collected, and
+        streams; its first row and the greatest length of a List column are looked up at once.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (of several columns: all are) are left out.
+        where it is NULL (for several columns: where all are) are left out.
     cluster : str or Expr
-        The cluster assigned to a point. Rows where it is NULL are left out.
+        Cluster assigned to each point. Rows where it is NULL are left out.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
         scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
     p : float
         Order of the minkowski distance, at least 1.
     center : {'mean', 'median'}
-        What a centroid is, by coordinate; for cosine the direction of that of the unit vectors. The
-        median needs all points of a cluster in memory.
+        Definition of a centroid, per coordinate; for cosine the direction of the mean or median of
+        the unit vectors. The median needs all points of a cluster in memory.
     partition_by : str or sequence of str, optional
-        Columns whose groups are evaluated each on its own. A NULL makes a group too.
+        Columns whose groups are evaluated separately. NULL is a group of its own.
     noise : object, optional
         The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}
-        Whether noise is an ordinary cluster, is left out, or is a cluster of its own in each row.
+        Whether noise is an ordinary cluster, is left out, or forms a cluster per row.
     weights : sequence of float, optional
         A number > 0 for each dimension, as in scipy; not for chebyshev.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The kind that was given, sorted by partition and cluster: the partition columns, cluster, n
-        points, centroid, ssw (their squared distances to it), mean_distance and max_distance to it,
-        and the nearest_cluster by centroids (of equals the lowest) with its nearest_distance. These
-        two are NULL where there is one cluster. With noise_as 'singletons' each noise point has a
-        row of its own, cluster NULL.
+        The same kind as frame, one row per cluster, sorted by partition and cluster: the partition
+        columns, cluster, n points, centroid, ssw (the sum of their squared distances to it), their
+        mean_distance and max_distance to it, and the nearest_cluster by centroids (the lowest in a
+        tie) with its nearest_distance. These two are NULL if there is one cluster. With noise_as
+        'singletons' each noise point has a row of its own, cluster NULL.
 
     Raises
     ------
@@ -189,7 +189,7 @@ def internal_cluster_report(
 
     Examples
     --------
-    How far apart two clusters are:
+    Distance between two clusters:
 
     >>> import polars as pl
     >>> import polars_clustereval as ce
@@ -213,7 +213,7 @@ def internal_cluster_report(
         *points.cluster_keys,
         "n",
         centroid=points.form.unscale("c"),
-        ssw="squares",
+        ssw="ssw",
         mean_distance="mean_distance",
         max_distance="radius",
         nearest_cluster="nearest_cluster",

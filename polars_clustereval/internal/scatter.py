@@ -1,6 +1,6 @@
-"""scatter: the indices that follow from the clusters' centers; the twin of ``sql/scatter.sql``.
+"""scatter: indices from the centers of clusters; the twin of ``sql/internal/scatter.sql``.
 
-They need the distance of each point to its own center, or, in neighbor_report, to every center.
+They need the distance of each point to its own center or, in neighbor_report, to every center.
 """
 
 from __future__ import annotations
@@ -34,23 +34,25 @@ if TYPE_CHECKING:
 
 
 def _cluster_pairs(points: Points, columns: Sequence[str]) -> pl.LazyFrame:
-    """One row for each cluster and each other one of its partition, with these columns of both."""
+    """One row per ordered pair of clusters of a partition, with these columns of both."""
     keys = points.partition_keys
-    named = points.clusters.select(*keys, "number", *columns)
-    others = named.rename({name: f"other_{name}" for name in ("number", *columns)})
-    pairs = join_partitions(named, keys, others)
+    own = points.clusters.select(*keys, "number", *columns)
+    others = own.rename({name: f"other_{name}" for name in ("number", *columns)})
+    pairs = join_partitions(own, keys, others)
     return pairs.filter(pl.col("number") != pl.col("other_number"))
 
 
 def centroid_gaps(points: Points) -> pl.LazyFrame:
-    """One row a cluster that has a neighbor: how far the other centers are.
+    """One row per cluster of a partition with several clusters: its distances to the others.
 
-    Centers that coincide are no neighbors in Davies and Bouldin's sense, as in scikit-learn.
+    These are the smallest (least), largest (most_gap) and total (gap_sum) distance of its center to
+    the other centers, and the nearest cluster, the lowest in a tie. Centers that coincide do not
+    count in the overlap of Davies and Bouldin, as in scikit-learn.
     """
     columns = ["cluster", "mean_distance", *points.vector_columns("c")]
     gap, other = pl.col("gap"), pl.col("other_cluster")
-    ratio = (pl.col("mean_distance") + pl.col("other_mean_distance")) / gap
-    measured = _cluster_pairs(points, columns).select(
+    overlap = (pl.col("mean_distance") + pl.col("other_mean_distance")) / gap
+    pairs = _cluster_pairs(points, columns).select(
         *points.keys,
         "number",
         "other_cluster",
@@ -58,231 +60,242 @@ def centroid_gaps(points: Points) -> pl.LazyFrame:
         "other_mean_distance",
         gap=points.form.distance_between("c", "other_c"),
     )
-    return measured.group_by(*points.keys, "number").agg(
+    return pairs.group_by(*points.keys, "number").agg(
         nearest_cluster=other.filter(gap == gap.min()).sort().first(),
         least=gap.min(),
-        most=gap.max(),
-        sum=gap.sum(),
-        overlap=pl.when(gap > 0).then(ratio).otherwise(0.0).max(),
+        most_gap=gap.max(),
+        gap_sum=gap.sum(),
+        overlap=pl.when(gap > 0).then(overlap).otherwise(0.0).max(),
     )
 
 
 def _spread_totals(points: Points) -> pl.LazyFrame:
-    """One row a partition: sums over its clusters, and over clusters for each coordinate.
+    """One row per partition: sums over its clusters, and over clusters for each coordinate.
 
     All in one step, so that the engine can leave out what a query does not ask for.
     """
-    n, squares = pl.col("n"), pl.col("squares")
-    off = points.form.distance_between("c", "g")
-    rows = points.clusters.with_columns(
-        between=n * points.distance.squared(off),
-        log_squares=pl.when(squares > 0).then(n * (squares / n).log()),
-        width=points.form.norm("v"),
+    n, ssw = pl.col("n"), pl.col("ssw")
+    gap = points.form.distance_between("c", "g")
+    clusters = points.clusters.with_columns(
+        ssb=n * points.distance.squared(gap),
+        log_square=pl.when(ssw > 0).then(n * (ssw / n).log()),
+        variance_norm=points.form.norm("v"),
     )
-    log_squares = pl.col("log_squares")
+    log_square = pl.col("log_square")
     terms = {
-        "ssw": squares.sum(),
-        "ssb": pl.col("between").sum(),
-        "mean_distances": pl.col("mean_distance").sum(),
+        "ssw": ssw.sum(),
+        "ssb": pl.col("ssb").sum(),
+        "mean_distance_sum": pl.col("mean_distance").sum(),
         "distances": pl.col("distances").sum(),
-        "to_middle": pl.col("to_middle").sum(),
-        "mean_squares": (squares / n).sum(),
-        "log_squares": pl.when(log_squares.null_count() == 0).then(log_squares.sum()),
-        "variances": pl.col("width").sum(),
+        "overall_distances": pl.col("overall_distances").sum(),
+        "mean_square_sum": (ssw / n).sum(),
+        "log_square_sum": pl.when(log_square.null_count() == 0).then(log_square.sum()),
+        "variance_norm_sum": pl.col("variance_norm").sum(),
         **points.form.variance_terms(),
     }
-    totals = aggregate_by(rows, points.partition_keys, terms)
+    totals = aggregate_by(clusters, points.partition_keys, terms)
     return totals.with_columns(**points.form.variance_totals())
 
 
 def _gap_totals(points: Points) -> pl.LazyFrame:
-    least, total = pl.col("least"), pl.col("sum")
+    """One row per partition: extremes and sums over its pairs of centers."""
+    least, gap_sum = pl.col("least"), pl.col("gap_sum")
     terms = {
         "least_gap": least.min(),
-        "most_gap": pl.col("most").max(),
-        "least_square": points.distance.squared(least).min(),
-        "gap_sum": total.sum(),
-        "overlaps": pl.col("overlap").sum(),
-        "isolation": pl.when(total.min() > 0).then((1 / total).sum()),
+        "most_gap": pl.col("most_gap").max(),
+        "least_squared_gap": points.distance.squared(least).min(),
+        "gap_sum": gap_sum.sum(),
+        "overlap_sum": pl.col("overlap").sum(),
+        "inverse_gap_sum": pl.when(gap_sum.min() > 0).then((1 / gap_sum).sum()),
     }
     return aggregate_by(centroid_gaps(points), points.partition_keys, terms)
 
 
 def internal_statistics(points: Points) -> pl.LazyFrame:
-    """One row a partition: all that the indices are made from."""
-    totals = points.row_counts
-    for other in (_spread_totals, _gap_totals):
-        totals = join_partitions(totals, points.partition_keys, other(points), how="left")
-    return totals
+    """One row per partition: its counts of rows and all totals that `internal_scores` reads."""
+    statistics = points.row_counts
+    for totals in (_spread_totals, _gap_totals):
+        statistics = join_partitions(statistics, points.partition_keys, totals(points), how="left")
+    return statistics
 
 
 # ----------------------------------------------------------------------------------------------
-# Formulas. n points in n_clusters clusters; ssw, ssb sums of squares within and between.
+# Formulas. n points in n_clusters clusters; ssw and ssb: sums of squares within and between them.
 # ----------------------------------------------------------------------------------------------
-
-
-def _calinski_harabasz_score(row: Row) -> pl.Expr:
-    """Give scikit-learn's 1 where no cluster has any spread."""
-    n, k, ssw = to_double(row("n")), to_double(row("n_clusters")), row("ssw")
-    score = (row("ssb") / (k - 1)) / (ssw / (n - k))
-    return _null_unless_clustering(row, pl.when(ssw == 0).then(1.0).otherwise(score))
 
 
 def _null_unless_clustering(row: Row, score: pl.Expr) -> pl.Expr:
-    """Give NULL where scikit-learn refuses to score."""
+    """Score, or NULL for numbers of clusters for which scikit-learn raises an error."""
     return pl.when((row("n_clusters") >= 2) & (row("n_clusters") < row("n"))).then(score)
 
 
+def _calinski_harabasz_score(row: Row) -> pl.Expr:
+    """Calinski-Harabasz score; 1 if ssw is 0, as in scikit-learn."""
+    n, n_clusters, ssw = to_double(row("n")), to_double(row("n_clusters")), row("ssw")
+    score = (row("ssb") / (n_clusters - 1)) / (ssw / (n - n_clusters))
+    return _null_unless_clustering(row, pl.when(ssw == 0).then(1.0).otherwise(score))
+
+
 def _log_ss_ratio(row: Row) -> pl.Expr:
-    some = (row("ssw") > 0) & (row("ssb") > 0)
-    return pl.when(some).then((row("ssb") / row("ssw")).log())
+    is_defined = (row("ssw") > 0) & (row("ssb") > 0)
+    return pl.when(is_defined).then((row("ssb") / row("ssw")).log())
 
 
 def _scattering(row: Row) -> pl.Expr:
-    """Give the mean length of the clusters' variances by that of the whole."""
-    return ratio(row("variances") / row("n_clusters"), row("variance") / row("n"))
+    """Mean norm of the clusters' variance vectors over the norm of the partition's."""
+    mean_norm = row("variance_norm_sum") / row("n_clusters")
+    return ratio(mean_norm, row("total_squares_norm") / row("n"))
+
+
+def _pbm_index(row: Row) -> pl.Expr:
+    distances_ratio = ratio(row("overall_distances"), row("distances"))
+    return (distances_ratio * row("most_gap") / to_double(row("n_clusters"))).pow(2)
 
 
 def internal_scores(row: Row, *, squares_add_up: bool) -> Terms:
-    """Give every index; sums of squares that do not add up leave out what stands on their total."""
-    ssw, ssb, k = row("ssw"), row("ssb"), to_double(row("n_clusters"))
-    to_middle = ratio(row("to_middle"), row("distances"))
-    crowding = ratio(ssw / row("n"), row("least_square"))
+    """Every column of internal_report after the counts, from `internal_statistics`.
+
+    Unless sums of squares add up, scores that need the total sum of squares are NULL.
+    """
+    ssw, ssb, n_clusters = row("ssw"), row("ssb"), to_double(row("n_clusters"))
+    xie_beni_index = ratio(ssw / row("n"), row("least_squared_gap"))
     scores = {
         "ssw": ssw,
         "ssb": ssb,
         "sst": ssw + ssb,
         "explained_variance": ratio(ssb, ssw + ssb),
-        "compactness": row("mean_distances") / k,
-        "separation": ratio(row("gap_sum"), k * (k - 1)),
+        "compactness": row("mean_distance_sum") / n_clusters,
+        "separation": ratio(row("gap_sum"), n_clusters * (n_clusters - 1)),
         "calinski_harabasz_score": _calinski_harabasz_score(row),
-        "davies_bouldin_score": _null_unless_clustering(row, row("overlaps") / k),
-        "ball_hall_index": row("mean_squares") / k,
-        "banfield_raftery_index": row("log_squares"),
+        "davies_bouldin_score": _null_unless_clustering(row, row("overlap_sum") / n_clusters),
+        "ball_hall_index": row("mean_square_sum") / n_clusters,
+        "banfield_raftery_index": row("log_square_sum"),
         "log_ss_ratio": _log_ss_ratio(row),
-        "pbm_index": (to_middle * row("most_gap") / k).pow(2),
-        "ratkowsky_lance_index": (row("mean_share") / k).sqrt(),
-        "ray_turi_index": crowding,
-        "xie_beni_index": crowding,
+        "pbm_index": _pbm_index(row),
+        "ratkowsky_lance_index": (row("mean_between_share") / n_clusters).sqrt(),
+        "ray_turi_index": xie_beni_index,
+        "xie_beni_index": xie_beni_index,
         "sd_scattering": _scattering(row),
-        "sd_separation": ratio(row("most_gap"), row("least_gap")) * row("isolation"),
+        "sd_separation": ratio(row("most_gap"), row("least_gap")) * row("inverse_gap_sum"),
     }
     undefined = pl.lit(None, pl.Float64)
-    return scores if squares_add_up else scores | dict.fromkeys(_NEED_TOTAL_SCATTER, undefined)
+    return scores if squares_add_up else scores | dict.fromkeys(_NEED_TOTAL_SQUARES, undefined)
 
 
-_NEED_TOTAL_SCATTER = ("sst", "explained_variance", "ratkowsky_lance_index", "sd_scattering")
+_NEED_TOTAL_SQUARES = ("sst", "explained_variance", "ratkowsky_lance_index", "sd_scattering")
 
 
 # ----------------------------------------------------------------------------------------------
-# The distance to every center
+# Distances to every center
 # ----------------------------------------------------------------------------------------------
+
+
+def _points_with_other_centers(points: Points) -> pl.LazyFrame:
+    """One row per point and other center (o), beside its own center (c)."""
+    keys = points.partition_keys
+    own_centers = join_partitions(points.clusters, keys, _density_radii(points)).select(
+        *points.cluster_keys, "number", "density_radius", *points.vector_columns("c")
+    )
+    other_centers = points.clusters.select(
+        *keys, pl.col("number").alias("other_number"), *_rename_vector(points, "c", "o")
+    )
+    numbered = points.kept_rows.with_row_index("point_number")
+    rows = join_partitions(
+        join_small(numbered, points.cluster_keys, own_centers), keys, other_centers
+    )
+    return rows.filter(pl.col("number") != pl.col("other_number"))
+
+
+def _rename_vector(points: Points, prefix: str, new_prefix: str) -> list[pl.Expr]:
+    pairs = zip(points.form.coordinates(prefix), points.vector_columns(new_prefix), strict=True)
+    return [coordinate.alias(name) for coordinate, name in pairs]
+
+
+def _own_and_nearest_distances(points: Points) -> pl.LazyFrame:
+    """One row per point: its distances to its own center and to the nearest other center."""
+    keys = [*points.keys, "number", "point_number"]
+    x, c, o = map(points.form.coordinates, "xco")
+    distances = _points_with_other_centers(points).select(
+        *keys, own=points.distance.between(x, c), other=points.distance.between(x, o)
+    )
+    return distances.group_by(keys).agg(pl.col("own").first(), pl.col("other").min())
 
 
 def _wemmert_gancarski_totals(points: Points) -> pl.LazyFrame:
-    """One row a partition: Wemmert and Gancarski's index.
+    """One row per partition: Wemmert and Gancarski's index.
 
-    A point is worth 1 less the ratio of its distances to its own center and to the nearest other; a
-    cluster is worth the sum of its points, or 0. A point on another center is worth minus infinity,
-    and on both centers nobody knows.
+    A point contributes 1 - own / other, where own and other are its distances to the center of its
+    cluster and to the nearest other center; a cluster contributes the sum over its points, or 0 if
+    that is negative. A point's term is -inf if it lies at another center, and undefined if it lies
+    at both.
     """
     own, other = pl.col("own"), pl.col("other")
-    worth = (
+    clusters = (
         _own_and_nearest_distances(points)
         .group_by(*points.keys, "number")
         .agg(
             n=pl.len().cast(pl.Int64),
-            lost=((other == 0) & (own > 0)).any(),
-            unknown=((other == 0) & (own == 0)).any(),
-            value=pl.when(other > 0).then(1 - own / other).otherwise(0.0).sum(),
+            at_other=((other == 0) & (own > 0)).any(),
+            at_both=((other == 0) & (own == 0)).any(),
+            term_sum=pl.when(other > 0).then(1 - own / other).otherwise(0.0).sum(),
         )
     )
-    value = pl.when(pl.col("lost")).then(0.0).otherwise(pl.col("value").clip(0.0))
-    index = pl.when(~pl.col("unknown").any()).then(value.sum() / pl.col("n").sum())
-    return aggregate_by(
-        worth, points.partition_keys, {"nearness": pl.when(pl.len() > 0).then(index)}
-    )
-
-
-def _own_and_nearest_distances(points: Points) -> pl.LazyFrame:
-    """One row a point: its distances to its own center and to the nearest other."""
-    by = [*points.keys, "number", "place"]
-    x = points.form.coordinates("x")
-    measured = _points_with_other_centroids(points).select(
-        *by,
-        own=points.distance.between(x, points.form.coordinates("c")),
-        other=points.distance.between(x, points.form.coordinates("o")),
-    )
-    return measured.group_by(by).agg(pl.col("own").first(), pl.col("other").min())
-
-
-def _points_with_other_centroids(points: Points) -> pl.LazyFrame:
-    """One row for each point and each other center (o), beside its own (c)."""
-    keys = points.partition_keys
-    mine = join_partitions(points.clusters, keys, _density_radii(points))
-    mine = mine.select(*points.cluster_keys, "number", "reach", *points.vector_columns("c"))
-    others = points.clusters.select(
-        *keys, pl.col("number").alias("other_number"), *_rename_vector(points, "c", "o")
-    )
-    rows = join_small(points.kept_rows.with_row_index("place"), points.cluster_keys, mine)
-    return join_partitions(rows, keys, others).filter(pl.col("number") != pl.col("other_number"))
-
-
-def _rename_vector(points: Points, prefix: str, name: str) -> list[pl.Expr]:
-    pairs = zip(points.form.coordinates(prefix), points.vector_columns(name), strict=True)
-    return [column.alias(new) for column, new in pairs]
-
-
-def _density_totals(points: Points) -> pl.LazyFrame:
-    """One row a partition: the mean over pairs of clusters of how crowded it is between them.
-
-    That is how many of their points lie round the middle of the two centers, by how many lie round
-    the fuller center.
-    """
-    fuller = pl.max_horizontal("first", "second")
-    counted = _counts_near_centroids(points).select(
-        *points.keys, fuller=fuller, share=ratio(pl.col("middle"), fuller)
-    )
-    mean = pl.when(pl.col("fuller").min() > 0).then(pl.col("share").mean())
-    return aggregate_by(counted, points.partition_keys, {"density": mean})
-
-
-def _counts_near_centroids(points: Points) -> pl.LazyFrame:
-    """One row for two clusters: their points within the radius of each center and of the middle."""
-    keys = points.partition_keys
-    own, other = pl.col("number"), pl.col("other_number")
-    x, c, o = (
-        points.form.coordinates("x"),
-        points.form.coordinates("c"),
-        points.form.coordinates("o"),
-    )
-    middle = [(a + b) / 2 for a, b in zip(c, o, strict=True)]
-    near = _points_with_other_centroids(points).select(
-        *keys,
-        low=pl.min_horizontal(own, other),
-        high=pl.max_horizontal(own, other),
-        forward=own < other,
-        middle=_within_radius(x, middle),
-        own=_within_radius(x, c),
-        other=_within_radius(x, o),
-    )
-    forward = pl.col("forward")
-    return near.group_by(*keys, "low", "high").agg(
-        pl.col("middle").sum().cast(pl.Int64),
-        first=pl.when(forward).then("own").otherwise("other").sum().cast(pl.Int64),
-        second=pl.when(forward).then("other").otherwise("own").sum().cast(pl.Int64),
-    )
-
-
-def _within_radius(x: list[pl.Expr], y: list[pl.Expr]) -> pl.Expr:
-    squares = sum_of_squares([a - b for a, b in zip(x, y, strict=True)])
-    return squares.sqrt() <= pl.col("reach")
+    terms = pl.when(pl.col("at_other")).then(0.0).otherwise(pl.col("term_sum").clip(0.0))
+    index = pl.when(~pl.col("at_both").any()).then(terms.sum() / pl.col("n").sum())
+    index = pl.when(pl.len() > 0).then(index)
+    return aggregate_by(clusters, points.partition_keys, {"wemmert_gancarski": index})
 
 
 def _density_radii(points: Points) -> pl.LazyFrame:
-    rows = points.clusters.select(*points.keys, width=points.form.norm("v"))
-    reach = pl.col("width").sum().sqrt() / pl.len()
-    return aggregate_by(rows, points.partition_keys, {"reach": reach})
+    """One row per partition: the radius within which S_Dbw counts points."""
+    clusters = points.clusters.select(*points.keys, variance_norm=points.form.norm("v"))
+    radius = pl.col("variance_norm").sum().sqrt() / pl.len()
+    return aggregate_by(clusters, points.partition_keys, {"density_radius": radius})
+
+
+def _density_totals(points: Points) -> pl.LazyFrame:
+    """One row per partition: the inter-cluster density of S_Dbw.
+
+    For a pair of clusters that is the number of their points near the midpoint of the two centers,
+    divided by the number near the center that has more of them; the result is the mean over pairs.
+    """
+    n_near_center = pl.max_horizontal("n_near_lower", "n_near_higher")
+    densities = _nearby_counts(points).select(
+        *points.keys,
+        n_near_center=n_near_center,
+        density=ratio(pl.col("n_near_midpoint"), n_near_center),
+    )
+    mean = pl.when(pl.col("n_near_center").min() > 0).then(pl.col("density").mean())
+    return aggregate_by(densities, points.partition_keys, {"density": mean})
+
+
+def _nearby_counts(points: Points) -> pl.LazyFrame:
+    """One row per pair of clusters: the number of their points near each center and midpoint."""
+    keys = [*points.keys, "lower_number", "higher_number"]
+    own, other = pl.col("number"), pl.col("other_number")
+    x, c, o = map(points.form.coordinates, "xco")
+    midpoint = [(a + b) / 2 for a, b in zip(c, o, strict=True)]
+    nearby = _points_with_other_centers(points).select(
+        *points.keys,
+        lower_number=pl.min_horizontal(own, other),
+        higher_number=pl.max_horizontal(own, other),
+        own_is_lower=own < other,
+        near_midpoint=_is_near(x, midpoint),
+        near_own=_is_near(x, c),
+        near_other=_is_near(x, o),
+    )
+    near_lower = pl.when("own_is_lower").then("near_own").otherwise("near_other")
+    near_higher = pl.when("own_is_lower").then("near_other").otherwise("near_own")
+    return nearby.group_by(keys).agg(
+        n_near_midpoint=pl.col("near_midpoint").sum().cast(pl.Int64),
+        n_near_lower=near_lower.sum().cast(pl.Int64),
+        n_near_higher=near_higher.sum().cast(pl.Int64),
+    )
+
+
+def _is_near(x: list[pl.Expr], y: list[pl.Expr]) -> pl.Expr:
+    squares = sum_of_squares([a - b for a, b in zip(x, y, strict=True)])
+    return squares.sqrt() <= pl.col("density_radius")
 
 
 # ----------------------------------------------------------------------------------------------
@@ -303,42 +316,42 @@ def neighbor_report(
     noise_as: NoiseAs = "cluster",
     weights: Sequence[float] | None = None,
 ) -> Frame:
-    """Give the internal indices that need the distance of every point to every center.
+    """Internal indices that need the distance of every point to every center.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to evaluate, one a row. A LazyFrame is read when the result is collected, and
-        streams; its first row, and of a List column the greatest length, are looked up at once.
+        The points to evaluate, one per row. A LazyFrame is read when the result is collected, and
+        streams; its first row and the greatest length of a List column are looked up at once.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (of several columns: all are) are left out.
+        where it is NULL (for several columns: where all are) are left out.
     cluster : str or Expr
-        The cluster assigned to a point. Rows where it is NULL are left out.
+        Cluster assigned to each point. Rows where it is NULL are left out.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
         scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
     p : float
         Order of the minkowski distance, at least 1.
     center : {'mean', 'median'}
-        What a centroid is, by coordinate; for cosine the direction of that of the unit vectors. The
-        median needs all points of a cluster in memory.
+        Definition of a centroid, per coordinate; for cosine the direction of the mean or median of
+        the unit vectors. The median needs all points of a cluster in memory.
     partition_by : str or sequence of str, optional
-        Columns whose groups are evaluated each on its own. A NULL makes a group too.
+        Columns whose groups are evaluated separately. NULL is a group of its own.
     noise : object, optional
         The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}
-        Whether noise is an ordinary cluster, is left out, or is a cluster of its own in each row.
+        Whether noise is an ordinary cluster, is left out, or forms a cluster per row.
     weights : sequence of float, optional
         A number > 0 for each dimension, as in scipy; not for chebyshev.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The kind that was given, one row a partition, sorted by it: the partition columns, n points
+        The same kind as frame, one row per partition, sorted by it: the partition columns, n points
         that count, n_dropped, n_noise, n_dims, n_clusters, wemmert_gancarski_index (range [0, 1],
-        best 1) and s_dbw_index (best 0; NULL for distances and centers where the total sum of
-        squares is not that within and between, and where no point lies near either center of a
-        pair). Both are NULL for a single cluster.
+        best 1) and s_dbw_index (best 0; NULL for distances and centers with which the sums of
+        squares within and between do not add up to the total, and if no point lies near either
+        center of a pair). Both are NULL for a single cluster.
 
     Raises
     ------
@@ -349,7 +362,7 @@ def neighbor_report(
 
     Notes
     -----
-    Its time grows with the number of points times that of clusters.
+    Time grows with the number of points times the number of clusters.
     In SQL: ``FROM clustereval.neighbor_report(tbl, [x, y], cluster)``.
 
     References
@@ -379,17 +392,17 @@ def neighbor_report(
         noise_as=noise_as,
     )
     points = read_points(frame, vector, cluster, options, results=_NEIGHBOR_COLUMNS).as_wide()
-    report = points.row_counts
-    for other in (_spread_totals, _wemmert_gancarski_totals, _density_totals):
-        report = join_partitions(report, points.partition_keys, other(points), how="left")
-    s_dbw = _scattering(pl.col) + pl.col("density")
-    rows = report.select(
+    statistics = points.row_counts
+    for totals in (_spread_totals, _wemmert_gancarski_totals, _density_totals):
+        statistics = join_partitions(statistics, points.partition_keys, totals(points), how="left")
+    s_dbw_index = _scattering(pl.col) + pl.col("density")
+    report = statistics.select(
         *points.keys,
         *_NEIGHBOR_COLUMNS[:5],
-        wemmert_gancarski_index=pl.col("nearness"),
-        s_dbw_index=s_dbw if points.squares_add_up else pl.lit(None, pl.Float64),
+        wemmert_gancarski_index=pl.col("wemmert_gancarski"),
+        s_dbw_index=s_dbw_index if points.squares_add_up else pl.lit(None, pl.Float64),
     )
-    return points.to_result(frame, rows)
+    return points.to_result(frame, report)
 
 
 _NEIGHBOR_COLUMNS = (

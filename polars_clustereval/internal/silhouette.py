@@ -1,13 +1,13 @@
-"""silhouette: how much nearer a point is to its own cluster than to the next one."""
+"""silhouette: how much nearer each point is to its own cluster than to the nearest other one.
+
+A query is a point whose silhouette is computed: every point, or those of a sample.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
-from itertools import pairwise
 from math import log, sqrt
-from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import polars as pl
@@ -23,44 +23,33 @@ from polars_clustereval.base.checks import (
     raise_on_collect,
     show_value,
 )
-from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions, join_small
+from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions
 from polars_clustereval.errors import ClusterEvalError
 
 from .centroids import PointOptions, Points, check_point_options, read_points
 from .distances import Distance, plain_distance_name
 from .kernels.distance_blocks import CELLS
 from .kernels.partitions import Partition, map_partitions
-from .mean_distance_bounds import CityblockTables, MomentBounds, exact_means, find_candidates
-from .mean_distances import (
-    ClusterMoments,
-    DistanceSums,
-    MeanDistances,
-    SecondMoments,
-    SortedCoordinates,
-    SortedDistanceSums,
-    SquaredMeans,
-    cluster_moments,
-    second_moments,
-    simplified_means,
+from .kernels.streams import map_stream, split_batch
+from .mean_distance_bounds import (
+    choose_measure,
+    exact_means,
+    find_candidates,
+    prepare_bounds_and_sums,
+    queries_to_evaluate,
 )
+from .mean_distances import SILHOUETTE_COLUMNS, join_cluster_numbers, stream_moments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
     from .kernels.arrays import Floats, Integers
     from .vectors import Vector
 
-    _Measure = Callable[[Floats, Integers], MeanDistances]
-
 Method = Literal["exact", "simplified", "bounds", "sample"]
+METHODS = get_args(Method)
 
-
-METHODS = ("exact", "simplified", "bounds", "sample")
-
-
-#: Modulus of the arithmetic that draws a sample, a prime: products of two lesser numbers are Int64.
+#: Modulus of the sample keys, a prime: products of two lesser numbers are below 2^63.
 PRIME = 2**31 - 1
 
 
@@ -70,7 +59,7 @@ PRIME = 2**31 - 1
 
 
 class _SilhouetteOptions(NamedTuple):
-    """How the silhouettes are had."""
+    """Options of silhouette_score."""
 
     method: str = "exact"
     tolerance: float | None = None
@@ -110,10 +99,43 @@ def _is_whole_number(x: Any, least: int) -> bool:
 # ----------------------------------------------------------------------------------------------
 
 
+def _read_queried_points(
+    frame: pl.DataFrame | pl.LazyFrame,
+    vector: Vector,
+    cluster: Column,
+    point_options: PointOptions,
+    options: _SilhouetteOptions,
+    *,
+    key: Column | None = None,
+    results: Sequence[str],
+) -> Points:
+    """Return points with an id, by default their number in the frame from 0.
+
+    What the method needs of the clusters is computed now if the points stream.
+    """
+    ids = [] if key is None else [check_column(frame.lazy(), key, "id")]
+    points = read_points(frame, vector, cluster, point_options, results=results, others=ids)
+    if not ids:
+        rows = points.rows.with_row_index("id").with_columns(pl.col("id").cast(pl.Int64))
+        points = replace(points, rows=rows)
+    if _is_squared_distance(points) or options.method != "bounds":
+        points = points.without_distances()
+    return points.precompute() if _follows_from_moments(points, options) else points
+
+
+def _follows_from_moments(points: Points, options: _SilhouetteOptions) -> bool:
+    """Return whether silhouettes follow from the moments of the clusters, so that points stream."""
+    return _is_squared_distance(points) or options.method in ("simplified", "bounds")
+
+
+def _is_squared_distance(points: Points) -> bool:
+    return points.distance.name in ("sqeuclidean", "cosine")
+
+
 def _check_ids(points: Points, frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Add the error for an id that several rows of a partition have, raised on collection."""
-    found = points.kept_rows.group_by(*points.keys, "id").agg(rows=pl.len())
-    repeated = found.filter(pl.col("rows") > 1).sort("id", nulls_last=True).head(1)
+    """Attach the error of an id that several rows of a partition have, raised on collection."""
+    counts = points.kept_rows.group_by(*points.keys, "id").agg(rows=pl.len())
+    first_repeated = counts.filter(pl.col("rows") > 1).sort("id", nulls_last=True).head(1)
 
     def check(repeated: pl.DataFrame) -> None:
         if repeated.height:
@@ -123,336 +145,166 @@ def _check_ids(points: Points, frame: pl.LazyFrame) -> pl.LazyFrame:
                 f"{row['rows']} rows with {show_value(row['id'])}"
             )
 
-    return raise_on_collect(frame, repeated, check)
+    return raise_on_collect(frame, first_repeated, check)
 
 
-def _mark_sample(points: Points, options: _SilhouetteOptions) -> Points:
-    """Mark the points that are drawn: those whose places, well mixed, come first.
+def _mark_queries(points: Points, options: _SilhouetteOptions) -> Points:
+    """Add is_query: true for all points, or for the sample, those with the least sample keys.
 
-    The place is that of the id among the sorted ids, so that every engine draws the same points.
+    A sample key is a pseudorandom number from the place of the id among the sorted ids, the same in
+    every engine.
     """
     if options.sample_size is None:
-        return replace(points, rows=points.rows.with_columns(chosen=pl.lit(True)))
+        return replace(points, rows=points.rows.with_columns(is_query=pl.lit(True)))
     group = [pl.col(key) for key in points.keys] or [pl.lit(0)]
     seed = int(options.random_state) % PRIME
     rows = points.kept_rows.sort([*points.keys, "id"], nulls_last=True).with_row_index("place")
     place = pl.col("place").cast(pl.Int64)
     rows = rows.with_columns(place=place - place.min().over(group))
-    for mixed in (
+    for step in (
         {"x0": pl.col("place") % PRIME},
         {"x1": (pl.col("x0") * 48271 + (seed * 69621 + 1)) % PRIME},
         {"x2": (pl.col("x1") * pl.col("x1") + seed) % PRIME},
         {"x3": (pl.col("x2") * 39373 + pl.col("x0")) % PRIME},
-        {"mixed": (pl.col("x3") * pl.col("x3") + pl.col("x1")) % PRIME},
+        {"sample_key": (pl.col("x3") * pl.col("x3") + pl.col("x1")) % PRIME},
     ):
-        rows = rows.with_columns(**mixed)
-    order = pl.struct("mixed", "place").rank("ordinal").over(group)
-    return replace(points, rows=rows.with_columns(chosen=order <= int(options.sample_size)))
+        rows = rows.with_columns(**step)
+    rank = pl.struct("sample_key", "place").rank("ordinal").over(group)
+    return replace(points, rows=rows.with_columns(is_query=rank <= int(options.sample_size)))
 
 
 # ----------------------------------------------------------------------------------------------
-# Silhouettes: one row a point, `lower` = `upper` where they are exact
+# Silhouettes: one row per query; `lower` and `upper` coincide where they are exact
 # ----------------------------------------------------------------------------------------------
 
 
-def _point_silhouettes(points: Points, options: _SilhouetteOptions, *, named: bool) -> pl.LazyFrame:
-    """One row a point that is asked for: a, b, and bounds of the silhouette.
+def _point_silhouettes(
+    points: Points, options: _SilhouetteOptions, *, with_neighbor: bool
+) -> pl.LazyFrame:
+    """One row per query: a, b, and bounds of the silhouette.
 
-    The id and the neighbor are there if they are to be `named`.
+    With the neighbor, the id is there too.
     """
-    drawn = _mark_sample(points, options)
+    marked = _mark_queries(points, options)
     if _follows_from_moments(points, options):
-        return _stream_silhouettes(points, drawn, options.method, named=named)
+        queries = marked.kept_rows.filter("is_query")
+        return _stream_silhouettes(points, queries, options.method, with_neighbor=with_neighbor)
     schema = _silhouette_schema(points)
 
-    def function(part: Partition) -> pl.DataFrame:
-        # Of distances that overflow the checks of the points tell.
+    def evaluate(part: Partition) -> pl.DataFrame:
+        # Overflow becomes an error in the checks of the points.
         with np.errstate(all="ignore"):
             return _evaluate_partition(part, schema, points.distance, options.tolerance)
 
-    return map_partitions(drawn, function, schema, ["id", "chosen"])
-
-
-def _follows_from_moments(points: Points, options: _SilhouetteOptions) -> bool:
-    """Tell whether a point's silhouette follows from the moments of the clusters."""
-    return _is_squared_distance(points) or options.method in ("simplified", "bounds")
-
-
-def _is_squared_distance(points: Points) -> bool:
-    return points.distance.name in ("sqeuclidean", "cosine")
+    return map_partitions(marked, evaluate, schema, ["id", "is_query"])
 
 
 def _silhouette_schema(points: Points) -> pl.Schema:
     types = points.rows.select("id", "cluster").collect_schema()
-    number = {"single": pl.Int64()} if points.has_singletons else {}
+    single = {"single": pl.Int64()} if points.has_singletons else {}
     return pl.Schema(
         {
             "id": types["id"],
             "cluster": types["cluster"],
-            **number,
+            **single,
             "neighbor": types["cluster"],
-            **dict.fromkeys(_SILHOUETTE_COLUMNS, pl.Float64()),
-            "evaluated": pl.Boolean(),
+            **dict.fromkeys(SILHOUETTE_COLUMNS, pl.Float64()),
+            "is_exact": pl.Boolean(),
         }
     )
 
 
-_SILHOUETTE_COLUMNS = ("a", "b", "lower", "upper")
-
-
-def _silhouette_columns(means: MeanDistances, sizes: Floats, own: Integers) -> Floats:
-    """Give the values of _FOUND, one row each, NaN where there is no value."""
-    lower, upper = means.silhouettes(sizes[own])
-    if not 2 <= len(sizes) < sizes.sum():
-        # One cluster, or one for each point: scikit-learn refuses.
-        lower = upper = np.full(len(own), np.nan)
-    a, b = means.a_lower, means.b_lower
-    if not means.exact:
-        exact = (a == means.a_upper) & ~(b < means.b_upper)
-        a, b = np.where(exact, a, np.nan), np.where(exact, b, np.nan)
-    return np.stack([a, b, lower, upper])
-
-
-def _as_series(found: Floats) -> list[pl.Series]:
-    columns = zip(_SILHOUETTE_COLUMNS, found, strict=True)
-    return [pl.Series(name, values).fill_nan(None) for name, values in columns]
+def _as_series(columns: Floats) -> list[pl.Series]:
+    named = zip(SILHOUETTE_COLUMNS, columns, strict=True)
+    return [pl.Series(name, values).fill_nan(None) for name, values in named]
 
 
 def _neighbor_keys(keys: pl.Series, neighbors: Integers) -> pl.Series:
-    """Give the neighbors' keys; they are told by their places among the keys, -1 for none."""
+    """Return the neighbors' keys, given their places among the keys or -1."""
     places = pl.Series(neighbors).cast(pl.Int64)
     return keys.gather(places.set(places < 0, None)).alias("neighbor")
+
+
+# ----------------------------------------------------------------------------------------------
+# Silhouettes from the points of a partition
+# ----------------------------------------------------------------------------------------------
 
 
 def _evaluate_partition(
     part: Partition, schema: pl.Schema, distance: Distance, tolerance: float | None
 ) -> pl.DataFrame:
-    """Give the exact silhouettes of the chosen points of a partition."""
-    rows = part.rows.filter("chosen")
+    """Exact silhouettes of the queries of a partition, or as exact as the tolerance requires."""
+    rows = part.rows.filter("is_query")
     if not rows.height:
         return pl.DataFrame(schema=schema)
-    chosen = part.rows["chosen"].to_numpy()
-    x, own = (part.x, part.numbers) if chosen.all() else (part.x[chosen], part.numbers[chosen])
-    bounds, sums = _bounds_and_sums(part, chosen, distance)
-    narrow = tolerance is not None and distance.name == "euclidean"
-    found = find_candidates(x, own, sums.sizes, bounds, narrow=narrow)
+    is_query = part.rows["is_query"].to_numpy()
+    x, own_cluster = part.x, part.numbers
+    if not is_query.all():
+        x, own_cluster = x[is_query], own_cluster[is_query]
+    bounds, sums = prepare_bounds_and_sums(part, is_query, distance)
+    tolerates = tolerance is not None and distance.name == "euclidean"
+    candidates = find_candidates(x, own_cluster, sums.sizes, bounds, refine_all=tolerates)
     needed = np.ones(len(x), dtype=bool)
-    if narrow:
-        lower, upper = found.bounds().silhouettes(sums.sizes[own])
-        needed = _points_to_evaluate(upper - lower, rows["id"], float(tolerance or 0))
-    means = exact_means(x, own, found, needed, sums)
+    if tolerates:
+        lower, upper = candidates.mean_distances().silhouettes(sums.sizes[own_cluster])
+        places = rows["id"].arg_sort(nulls_last=True).arg_sort().to_numpy()
+        needed = queries_to_evaluate(upper - lower, places, float(tolerance or 0))
+    means = exact_means(x, own_cluster, candidates, needed, sums)
     neighbors = np.where(means.neighbor < 0, -1, part.starts[means.neighbor])
     neighbor = _neighbor_keys(part.rows["cluster"], neighbors)
-    columns = _as_series(_silhouette_columns(means, sums.sizes, own))
-    return rows.hstack([neighbor, *columns, pl.Series("evaluated", needed)])
-
-
-def _bounds_and_sums(
-    part: Partition, chosen: NDArray[np.bool_], distance: Distance
-) -> tuple[MomentBounds | CityblockTables, DistanceSums]:
-    """Give what bounds the mean distances of the chosen points, and what adds them up."""
-    if distance.name == "cityblock":
-        points = SortedCoordinates(part)
-        return CityblockTables(points, chosen), SortedDistanceSums(
-            part, distance, points, points.own[chosen]
-        )
-    clusters = cluster_moments(part, distance)
-    spread = second_moments(part, clusters) if distance.name == "euclidean" else None
-    return MomentBounds(clusters, spread, distance), DistanceSums(part, distance)
-
-
-def _points_to_evaluate(widths: Floats, ids: pl.Series, tolerance: float) -> NDArray[np.bool_]:
-    """Give the fewest points, the widest first, that leave the mean no wider than the tolerance."""
-    places = ids.arg_sort(nulls_last=True).arg_sort().to_numpy()
-    widths = np.nan_to_num(widths)
-    order = np.lexsort((places, -widths))
-    # The width that is left when so many points are evaluated, summed from the narrow end.
-    left = np.append(np.cumsum(widths[order][::-1])[::-1], 0.0)
-    enough = int(np.argmax(left <= tolerance * len(widths)))
-    chosen = np.zeros(len(widths), dtype=bool)
-    chosen[order[:enough]] = True
-    return chosen
+    columns = _as_series(means.silhouette_columns(sums.sizes, own_cluster))
+    return rows.hstack([neighbor, *columns, pl.Series("is_exact", needed)])
 
 
 # ----------------------------------------------------------------------------------------------
-# From the moments: the clusters are worked out at once, and the points stream past them
+# Silhouettes from the moments: clusters are computed at once, and the points stream past them
 # ----------------------------------------------------------------------------------------------
 
 
-class _PartitionMoments(NamedTuple):
-    """The clusters of one partition, which have the numbers from `start` on."""
+def _stream_silhouettes(
+    points: Points, queries: pl.LazyFrame, method: str, *, with_neighbor: bool
+) -> pl.LazyFrame:
+    """Silhouettes of the queries, exact or bounded, from the moments of the clusters."""
+    distance = points.distance
+    with_second = method == "bounds" and distance.name == "euclidean"
+    table, partitions = stream_moments(points, with_second=with_second)
+    measures = [
+        choose_measure(moments, distance, method, with_neighbor=with_neighbor)
+        for moments in partitions
+    ]
+    key_types = points.rows.select(points.partition_keys).collect_schema()
+    types = pl.Schema(key_types | _silhouette_schema(points))
+    if not with_neighbor:
+        types = pl.Schema((name, types[name]) for name in types if name not in ("id", "neighbor"))
+    is_exact = method != "bounds"
+    # Distances to all centers should stay in the cache. Bounds are computed in blocks anyway.
+    cells = CELLS if is_exact else 2**63
+    steps = [max(1, cells // len(moments.centers)) for moments in partitions]
+    starts = [moments.start for moments in partitions]
+    # Squared distances are computed along the coordinates.
+    order: Literal["c", "fortran"] = "fortran" if _is_squared_distance(points) else "c"
 
-    start: int
-    clusters: ClusterMoments
-    centers: Floats
-    spread: SecondMoments | None
-
-
-def _stream_silhouettes(points: Points, drawn: Points, method: str, *, named: bool) -> pl.LazyFrame:
-    """Give what the moments tell of the points."""
-    table, groups = _partition_moments(points, method)
-    measures = [_measure_function(group, points.distance, method, named=named) for group in groups]
-    types = pl.Schema(drawn.rows.select(*points.keys).collect_schema() | _silhouette_schema(points))
-    if not named:
-        types = pl.Schema((name, types[name]) for name in types if name not in _IDENTIFYING_COLUMNS)
-    exact = method != "bounds"
-    # Distances to all centers should stay in the cache; bounds see to it themselves.
-    cells = CELLS if exact else 2**63
-
-    def found(batch: pl.DataFrame) -> pl.DataFrame:
-        own = batch["number"].to_numpy()
-        # Squares are worked out along the coordinates.
-        x = points.form.to_matrix(batch, "x", "fortran" if _is_squared_distance(points) else "c")
-        values = np.empty((len(_SILHOUETTE_COLUMNS), len(own)))
-        neighbors = np.empty(len(own), dtype=np.int64)
-        for rows, place in _split_batch(own, groups, cells):
-            start, clusters, *_ = groups[place]
-            numbers = own[rows] - start
+    def evaluate(batch: pl.DataFrame) -> pl.DataFrame:
+        numbers = batch["number"].to_numpy()
+        x = points.form.to_matrix(batch, "x", order)
+        values = np.empty((len(SILHOUETTE_COLUMNS), len(numbers)))
+        neighbors = np.empty(len(numbers), dtype=np.int64)
+        for rows, place in split_batch(numbers, starts, steps):
+            start, clusters, *_ = partitions[place]
+            own_cluster = numbers[rows] - start
             with np.errstate(all="ignore"):
-                means = measures[place](x[rows], numbers)
-                values[:, rows] = _silhouette_columns(means, clusters.sizes, numbers)
+                means = measures[place](x[rows], own_cluster)
+                values[:, rows] = means.silhouette_columns(clusters.sizes, own_cluster)
             neighbors[rows] = np.where(means.neighbor < 0, -1, means.neighbor + start)
-        columns = [*_as_series(values), pl.Series("evaluated", np.full(len(own), exact))]
-        if named:
+        columns = [*_as_series(values), pl.Series("is_exact", np.full(len(numbers), is_exact))]
+        if with_neighbor:
             columns.append(_neighbor_keys(table["cluster"], neighbors))
         return batch.hstack(columns).select(types.names())
 
-    rows = drawn.kept_rows.filter("chosen")
-    rows = rows.select(
-        *points.cluster_keys, *(["id"] if named else []), *points.vector_columns("x")
-    )
-    return _join_cluster_numbers(rows, points.cluster_keys, table).map_batches(
-        found,
-        predicate_pushdown=False,
-        projection_pushdown=False,
-        slice_pushdown=False,
-        streamable=True,
-        schema=types,
-    )
-
-
-#: What tells the points and their neighbors apart.
-_IDENTIFYING_COLUMNS = ("id", "neighbor")
-
-
-def _join_cluster_numbers(rows: pl.LazyFrame, by: list[str], table: pl.DataFrame) -> pl.LazyFrame:
-    return join_small(rows, by, table.lazy().select(*by, "number"))
-
-
-def _split_batch(
-    own: Integers, groups: Sequence[_PartitionMoments], cells: int
-) -> Iterator[tuple[slice | Integers, int]]:
-    """Give the rows of a batch group by group, for so many distances to centers at a time."""
-    steps = [max(1, cells // len(group.centers)) for group in groups]
-    if len(groups) == 1:
-        yield from ((slice(i, i + steps[0]), 0) for i in range(0, len(own), steps[0]))
-        return
-    group_of = np.searchsorted([group.start for group in groups], own, side="right") - 1
-    order = np.argsort(group_of, kind="stable")
-    ends = np.append(np.flatnonzero(np.diff(group_of[order], prepend=-1)), len(order))
-    for start, end in pairwise(ends.tolist()):
-        place = int(group_of[order[start]])
-        step = steps[place]
-        yield from ((order[i : min(i + step, end)], place) for i in range(start, end, step))
-
-
-def _measure_function(
-    group: _PartitionMoments, distance: Distance, method: str, *, named: bool
-) -> _Measure:
-    """Give the function of points and the numbers of their clusters that measures them."""
-    clusters = group.clusters
-    if method == "simplified":
-        return lambda x, own: simplified_means(x, own, clusters.sizes, group.centers, distance)
-    if distance.name in ("sqeuclidean", "cosine"):
-        return partial(SquaredMeans(clusters, distance).means, named=named)
-    bounds = MomentBounds(clusters, group.spread, distance)
-    return lambda x, own: find_candidates(x, own, clusters.sizes, bounds, narrow=True).bounds()
-
-
-def _partition_moments(points: Points, method: str) -> tuple[pl.DataFrame, list[_PartitionMoments]]:
-    """Work out the clusters: one row each, with its number, and their moments by partition."""
-    clusters = points.clusters.drop("number")
-    if points.distance.name != "cosine":
-        clusters = clusters.with_columns(zeros=pl.lit(0))
-    found = clusters.sort(points.cluster_keys, nulls_last=True).with_row_index("number")
-    made = found.with_columns(pl.col("number").cast(pl.Int64)).collect(engine="streaming")
-    parts = made.partition_by(points.partition_keys, maintain_order=True) if points.keys else [made]
-    groups = [_moments_of_partition(points, part) for part in parts if part.height]
-    if method == "bounds" and points.distance.name == "euclidean":
-        groups = _add_second_moments(points, made, groups)
-    return made, groups
-
-
-def _moments_of_partition(points: Points, part: pl.DataFrame) -> _PartitionMoments:
-    def matrix(prefix: str) -> Floats:
-        return points.form.to_matrix(part, prefix)
-
-    def column(name: str) -> Floats:
-        return part[name].cast(pl.Float64).to_numpy()
-
-    clusters = ClusterMoments(
-        column("size"), matrix("m"), matrix("v"), column("mean_distance"), column("zeros")
-    )
-    return _PartitionMoments(part["number"][0], clusters, matrix("c"), None)
-
-
-def _add_second_moments(
-    points: Points, table: pl.DataFrame, groups: list[_PartitionMoments]
-) -> list[_PartitionMoments]:
-    """Add the second moments of the squared distances, in one more pass over the points."""
-    sums = _SecondMomentSums(groups, points.form.dims)
-
-    def added(batch: pl.DataFrame) -> pl.DataFrame:
-        with np.errstate(all="ignore"):
-            sums.add(points.form.to_matrix(batch, "x"), batch["number"].to_numpy())
-        return batch.select("number").clear()
-
-    rows = points.kept_rows.select(*points.cluster_keys, *points.vector_columns("x"))
-    _join_cluster_numbers(rows, points.cluster_keys, table).map_batches(
-        added,
-        predicate_pushdown=False,
-        projection_pushdown=False,
-        slice_pushdown=False,
-        streamable=True,
-        schema={"number": pl.Int64()},
-    ).collect(engine="streaming")
-    return sums.groups()
-
-
-class _SecondMomentSums:
-    """Sums of products over the points of each cluster, batch by batch from any thread."""
-
-    def __init__(self, groups: list[_PartitionMoments], dims: int) -> None:
-        self._groups = groups
-        self._sizes = np.concatenate([np.zeros(0), *(g.clusters.sizes for g in groups)])
-        self._centers = np.concatenate([np.zeros((0, dims)), *(g.clusters.centers for g in groups)])
-        squares = [g.clusters.variances.sum(axis=1) for g in groups]
-        self._squares = np.concatenate([np.zeros(0), *squares])
-        k = len(self._centers)
-        self._sums = SecondMoments(np.zeros((k, dims, dims)), np.zeros((k, dims)), np.zeros(k))
-        self._lock = Lock()
-
-    def add(self, x: Floats, own: Integers) -> None:
-        order = np.argsort(own, kind="stable")
-        ends = np.append(np.flatnonzero(np.diff(own[order], prepend=-1)), len(order))
-        for start, end in pairwise(ends):
-            number = own[order[start]]
-            y = x[order[start:end]] - self._centers[number]
-            off = np.einsum("ij,ij->i", y, y) - self._squares[number]
-            products = y.T @ y, off @ y, off @ off
-            with self._lock:
-                for total, part in zip(self._sums, products, strict=True):
-                    total[number] += part
-
-    def groups(self) -> list[_PartitionMoments]:
-        made = []
-        for group in self._groups:
-            own = slice(group.start, group.start + len(group.centers))
-            covariances, skews, tails = (total[own] for total in self._sums)
-            n = self._sizes[own]
-            spread = SecondMoments(covariances / n[:, None, None], skews / n[:, None], tails / n)
-            made.append(group._replace(spread=spread))
-        return made
+    id_column = ["id"] if with_neighbor else []
+    columns = *points.cluster_keys, *id_column, *points.vector_columns("x")
+    numbered = join_cluster_numbers(queries.select(columns), points.cluster_keys, table)
+    return map_stream(numbered, evaluate, types)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -461,66 +313,64 @@ class _SecondMomentSums:
 
 
 def _score_table(points: Points, options: _SilhouetteOptions) -> pl.LazyFrame:
-    """One row a partition: the counts, and the means over its points and over its clusters."""
+    """One row per partition: its counts, and the means over its points and over its clusters."""
     clusters = _cluster_silhouettes(points, options)
-    n, mean = pl.col("rows"), pl.col("silhouette")
+    n, mean = pl.col("n_queries"), pl.col("silhouette")
     terms = {
-        "rows": n.sum(),
-        "found": pl.len(),
-        "evaluated": pl.col("evaluated").sum(),
+        "n_queries": n.sum(),
+        "n_query_clusters": pl.len(),
+        "n_exact": pl.col("n_exact").sum(),
         "mean": (mean * n).sum() / n.sum(),
         "macro": mean.mean(),
-        "most": mean.max(),
+        "largest": mean.max(),
         "lower": (pl.col("lower") * n).sum() / n.sum(),
         "upper": (pl.col("upper") * n).sum() / n.sum(),
     }
-    totals = join_partitions(
-        points.row_counts,
-        points.partition_keys,
-        aggregate_by(clusters, points.partition_keys, terms),
-        how="left",
-    )
-    scored = (pl.col("n_clusters") >= 2) & (pl.col("n_clusters") < pl.col("n"))
-    return totals.select(
-        *points.keys,
+    keys = points.partition_keys
+    totals = aggregate_by(clusters, keys, terms)
+    table = join_partitions(points.row_counts, keys, totals, how="left")
+    is_clustering = (pl.col("n_clusters") >= 2) & (pl.col("n_clusters") < pl.col("n"))
+    return table.select(
+        *keys,
         *("n", "n_dropped", "n_noise", "n_clusters", "n_singletons"),
-        pl.when(scored).then("evaluated").otherwise(0).cast(pl.Int64).alias("n_evaluated"),
-        **{name: pl.when(scored).then(score) for name, score in _score_terms(options).items()},
+        pl.when(is_clustering).then("n_exact").otherwise(0).cast(pl.Int64).alias("n_evaluated"),
+        **{name: pl.when(is_clustering).then(x) for name, x in _score_terms(options).items()},
     )
 
 
 def _score_terms(options: _SilhouetteOptions) -> Terms:
+    """Return the scores of a partition, from the columns of _score_table."""
     mean = pl.col("mean")
-    # Of a sample, unless it misses a cluster; of bounds there is no one number.
-    some = options.method != "bounds"
-    all_found = pl.lit(some) & (pl.col("found") == pl.col("n_clusters"))
+    has_mean = options.method != "bounds"
+    # A sample may miss clusters.
+    has_all_clusters = pl.lit(has_mean) & (pl.col("n_query_clusters") == pl.col("n_clusters"))
     limits: dict[str, pl.Expr] = {"lower": pl.col("lower"), "upper": pl.col("upper")}
     if options.method == "simplified":
         limits = dict.fromkeys(limits, pl.lit(None, pl.Float64))
     if options.method == "sample":
-        # Hoeffding's, for a mean of numbers from -1 to 1.
-        reach = sqrt(2 * log(2 / (1 - options.confidence))) / pl.col("rows").cast(pl.Float64).sqrt()
-        reach = pl.when(pl.col("rows") < pl.col("n")).then(reach).otherwise(0.0)
-        limits = {"lower": (mean - reach).clip(-1.0), "upper": (mean + reach).clip(None, 1.0)}
+        # Hoeffding's inequality for the mean of numbers from -1 to 1.
+        n_queries = pl.col("n_queries")
+        error = sqrt(2 * log(2 / (1 - options.confidence))) / n_queries.cast(pl.Float64).sqrt()
+        error = pl.when(n_queries < pl.col("n")).then(error).otherwise(0.0)
+        limits = {"lower": (mean - error).clip(-1.0), "upper": (mean + error).clip(None, 1.0)}
     return {
-        "silhouette": pl.when(some).then(mean),
-        "silhouette_macro": pl.when(all_found).then("macro"),
-        "silhouette_max": pl.when(all_found).then("most"),
+        "silhouette": pl.when(has_mean).then(mean),
+        "silhouette_macro": pl.when(has_all_clusters).then("macro"),
+        "silhouette_max": pl.when(has_all_clusters).then("largest"),
         "silhouette_lower": limits["lower"],
         "silhouette_upper": limits["upper"],
     }
 
 
 def _cluster_silhouettes(points: Points, options: _SilhouetteOptions) -> pl.LazyFrame:
-    """One row a cluster: the means of what was found for its points."""
+    """One row per cluster: the means over its queries, whose silhouettes are mid-interval."""
     lower, upper = pl.col("lower"), pl.col("upper")
-    rows = _point_silhouettes(points, options, named=False).with_columns(
-        silhouette=(lower + upper) / 2
-    )
+    rows = _point_silhouettes(points, options, with_neighbor=False)
+    rows = rows.with_columns(silhouette=(lower + upper) / 2)
     return rows.group_by(points.cluster_keys).agg(
         pl.col("a", "b", "silhouette", "lower", "upper").mean(),
-        rows=pl.len().cast(pl.Int64),
-        evaluated=pl.col("evaluated").cast(pl.Int64).sum(),
+        n_queries=pl.len().cast(pl.Int64),
+        n_exact=pl.col("is_exact").cast(pl.Int64).sum(),
     )
 
 
@@ -542,7 +392,7 @@ def silhouette_samples(
     noise_as: NoiseAs = "cluster",
     weights: Sequence[float] | None = None,
 ) -> Frame:
-    """Silhouette of each point: how much nearer it is to its own cluster than to the next one.
+    """Silhouette of each point: how much nearer it is to its own cluster than to the nearest other.
 
     s = (b - a) / max(a, b) with a the mean distance to the other points of its cluster and b the
     least mean distance to the points of another cluster. Range [-1, 1], best 1.
@@ -550,51 +400,47 @@ def silhouette_samples(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to evaluate, one a row. The distances
-        'sqeuclidean' and 'cosine' need the clusters' moments alone: these are worked out when the
-        function is called, and the points of a LazyFrame stream past them. For the others the
-        points are in memory when the result is collected.
+        One point per row. For 'sqeuclidean' and 'cosine' moments of the clusters are computed at
+        the call, and a LazyFrame streams; for others all points are in memory on collection.
     vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (of several columns: all are) are left out.
+        An Array or List column of numbers, or the numeric columns of the coordinates.
     cluster : str or Expr
-        The cluster assigned to a point. Rows where it is NULL are left out.
+        Assigned cluster. Rows where it or vector (all of its columns) is NULL are left out.
     id : str or Expr, optional
-        What to call a point; by default its number in the frame, from 0.
+        Identifies a point; by default its row number in the frame, from 0.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
         scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
     p : float
         Order of the minkowski distance, at least 1.
     partition_by : str or sequence of str, optional
-        Columns whose groups are evaluated each on its own. A NULL makes a group too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
-        Whether noise is an ordinary cluster, is left out, or is a cluster of its own in each row.
+        Columns whose groups are evaluated separately. NULL is a group too.
+    noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}
+        Value of cluster that marks noise, and whether noise is an ordinary cluster, left out, or
+        one cluster per noise row.
     weights : sequence of float, optional
-        A number > 0 for each dimension, as in scipy; not for chebyshev.
+        One number > 0 per dimension, as in scipy; not for chebyshev.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The kind that was given, sorted by partition and id: the partition columns, id, cluster,
-        neighbor (the nearest other cluster, the lowest of equals), a, b and silhouette. A point
-        alone in its cluster has a = 0 and silhouette 0, and so has one with a = b = 0. With one
-        cluster neighbor, b and silhouette are NULL; silhouette is too where every point is a
-        cluster. Noise points counted as singletons have cluster NULL.
+        The given kind, one row per point, sorted by partition and id: the partition columns, id,
+        cluster, neighbor (the nearest other cluster, the lowest of equals), a, b and silhouette. A
+        point alone in its cluster has a = 0 and silhouette 0; silhouette is also 0 if a = b = 0.
+        With one cluster neighbor, b and silhouette are NULL; silhouette is also NULL if every point
+        is a cluster. Noise points counted as singletons have cluster NULL.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector holds no numbers, noise has no value in the type of
-        cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
-        or infinite, vectors differ in length, or an id occurs twice in a partition.
+        If a column does not exist, vector holds no numbers, noise is no value of the type of
+        cluster, or an option is unknown; on collection, if a coordinate is NULL, NaN or infinite,
+        vectors differ in length, or an id occurs twice in a partition.
 
     Notes
     -----
-    The means of squared distances follow from the moments of the clusters, those of cityblock from
-    sorted running sums. For the others certified bounds leave out the clusters that cannot be the
-    nearest other, and the distances to all points of the rest are worked out.
+    Means of squared distances follow from moments of the clusters, those of cityblock from sorted
+    running sums. For the others certified bounds rule out clusters that cannot be the nearest, and
+    the distances to all points of the rest are computed.
     In SQL: ``FROM clustereval.silhouette_samples(tbl, [x, y], cluster)``.
 
     References
@@ -605,7 +451,7 @@ def silhouette_samples(
 
     Examples
     --------
-    The third point lies between the clusters:
+    The third point is between the clusters:
 
     >>> import polars as pl
     >>> import polars_clustereval as ce
@@ -623,9 +469,10 @@ def silhouette_samples(
         noise=noise,
         noise_as=noise_as,
     )
-    points = _read_identified_points(frame, vector, cluster, point_options, key=id, results=columns)
-    points = _prepare_clusters(points, options)
-    rows = _point_silhouettes(points, options, named=True)
+    points = _read_queried_points(
+        frame, vector, cluster, point_options, options, key=id, results=columns
+    )
+    rows = _point_silhouettes(points, options, with_neighbor=True)
     if id is not None:
         rows = _check_ids(points, rows)
     rows = rows.select(*points.keys, *columns[:-1], pl.col("lower").alias("silhouette"))
@@ -646,46 +493,40 @@ def silhouette_clusters(
 ) -> Frame:
     """Mean silhouette of each cluster.
 
-    Range [-1, 1], best 1; a cluster below the others holds points that lie nearer to another one.
+    Range [-1, 1], best 1. Below 0, points are on average nearer to another cluster.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to evaluate, one a row. The distances
-        'sqeuclidean' and 'cosine' need the clusters' moments alone: these are worked out when the
-        function is called, and the points of a LazyFrame stream past them. For the others the
-        points are in memory when the result is collected.
+        One point per row. For 'sqeuclidean' and 'cosine' moments of the clusters are computed at
+        the call, and a LazyFrame streams; for others all points are in memory on collection.
     vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (of several columns: all are) are left out.
+        An Array or List column of numbers, or the numeric columns of the coordinates.
     cluster : str or Expr
-        The cluster assigned to a point. Rows where it is NULL are left out.
+        Assigned cluster. Rows where it or vector (all of its columns) is NULL are left out.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
         scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
     p : float
         Order of the minkowski distance, at least 1.
     partition_by : str or sequence of str, optional
-        Columns whose groups are evaluated each on its own. A NULL makes a group too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
-        Whether noise is an ordinary cluster, is left out, or is a cluster of its own in each row.
+        Columns whose groups are evaluated separately. NULL is a group too.
+    noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}
+        Value of cluster that marks noise, and whether noise is an ordinary cluster, left out, or
+        one cluster per noise row.
     weights : sequence of float, optional
-        A number > 0 for each dimension, as in scipy; not for chebyshev.
+        One number > 0 per dimension, as in scipy; not for chebyshev.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The kind that was given, sorted by partition and cluster: the partition columns, cluster, n
-        points, and the means of a, b and silhouette over them; see silhouette_samples. With
+        The given kind, one row per cluster, sorted by partition and cluster: the partition columns,
+        cluster, n points, and the means of their a, b and silhouette (see silhouette_samples). With
         noise_as 'singletons' each noise point has a row of its own, cluster NULL.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector holds no numbers, noise has no value in the type of
-        cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
-        or infinite, or vectors differ in length.
+        As silhouette_samples, which has an id besides.
 
     Notes
     -----
@@ -714,10 +555,9 @@ def silhouette_clusters(
         noise=noise,
         noise_as=noise_as,
     )
-    points = _read_identified_points(frame, vector, cluster, point_options, results=columns)
-    points = _prepare_clusters(points, options)
+    points = _read_queried_points(frame, vector, cluster, point_options, options, results=columns)
     rows = _cluster_silhouettes(points, options).select(
-        *points.cluster_keys, pl.col("rows").alias("n"), "a", "b", "silhouette"
+        *points.cluster_keys, pl.col("n_queries").alias("n"), "a", "b", "silhouette"
     )
     return points.to_result(frame, rows, points.own_keys)
 
@@ -740,83 +580,77 @@ def silhouette_score(
     confidence: float = 0.95,
     random_state: int = 0,
 ) -> Frame:
-    """Mean silhouette of a clustering: exact, from the centers, between bounds or from a sample.
+    """Mean silhouette of a clustering: exact, simplified, bounded, or from a sample.
 
     Range [-1, 1], best 1.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to evaluate, one a row. The distances
-        'sqeuclidean' and 'cosine' need the clusters' moments alone: these are worked out when the
-        function is called, and the points of a LazyFrame stream past them. For the others the
-        points are in memory when the result is collected.
+        One point per row. For 'sqeuclidean' and 'cosine' moments of the clusters are computed at
+        the call, and a LazyFrame streams; for others all points are in memory on collection.
     vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (of several columns: all are) are left out.
+        An Array or List column of numbers, or the numeric columns of the coordinates.
     cluster : str or Expr
-        The cluster assigned to a point. Rows where it is NULL are left out.
+        Assigned cluster. Rows where it or vector (all of its columns) is NULL are left out.
     id : str or Expr, optional
-        What to call a point, by whose order a sample is drawn; by default its number in the frame,
-        from 0.
+        Identifies a point, and its order decides on the sample; by default the row number in the
+        frame, from 0.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
         scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
     p : float
         Order of the minkowski distance, at least 1.
     partition_by : str or sequence of str, optional
-        Columns whose groups are evaluated each on its own. A NULL makes a group too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
-        Whether noise is an ordinary cluster, is left out, or is a cluster of its own in each row.
+        Columns whose groups are evaluated separately. NULL is a group too.
+    noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}
+        Value of cluster that marks noise, and whether noise is an ordinary cluster, left out, or
+        one cluster per noise row.
     weights : sequence of float, optional
-        A number > 0 for each dimension, as in scipy; not for chebyshev.
+        One number > 0 per dimension, as in scipy; not for chebyshev.
     method : {'exact', 'simplified', 'bounds', 'sample'}
-        The exact mean distances; the distances to the centers in their place; certified bounds of
-        the exact score from the clusters' moments, with no distance of two points worked out; or
-        the exact silhouettes of some points. The second and third stream.
+        Exact mean distances; distances to the centers in their place; certified bounds of the exact
+        score from moments of the clusters; or exact silhouettes of some points. 'simplified' and
+        'bounds' stream.
     tolerance : float, optional
-        With method 'exact': how wide the interval from silhouette_lower to silhouette_upper may be.
-        Of the distance 'euclidean' only the points that this takes are evaluated, those of the
-        widest bounds first; the others count with the middle of their bounds. Other distances are
-        always exact.
+        With method 'exact': largest width of the interval from silhouette_lower to
+        silhouette_upper. For 'euclidean' only as many points are evaluated as that requires, those
+        of the widest bounds first; the others count with the middle of their bounds. Other
+        distances are always exact.
     sample_size : int, optional
-        With method 'sample': how many points are evaluated, against all points; all of them if
-        there are fewer.
+        With method 'sample': how many points are evaluated, each against all points; all if there
+        are fewer.
     confidence : float
-        With method 'sample': the probability, between 0 and 1, that silhouette_lower and
+        With method 'sample': probability, between 0 and 1, that silhouette_lower and
         silhouette_upper enclose the exact score.
     random_state : int
-        With method 'sample': which points are drawn. Every engine draws the same.
+        With method 'sample': the seed. The sample is the same in every engine.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The kind that was given, one row a partition, sorted: the partition columns; n points,
-        n_dropped and n_noise rows, n_clusters, n_singletons; n_evaluated, the points whose exact
-        silhouette went in; silhouette, the mean over the points; silhouette_macro, the mean over
-        the clusters of their means, and silhouette_max, the largest of these; silhouette_lower and
-        silhouette_upper, which enclose the exact mean. Method 'exact' has silhouette for both,
-        'simplified' NULL; 'bounds' has NULL for the three means, and 'sample' for the last two of
-        them if a cluster is missed. Scores are NULL where there are fewer than 2 clusters, or as
+        The given kind, one row per partition, sorted: the partition columns; n points, n_dropped
+        and n_noise rows, n_clusters, n_singletons; n_evaluated, the points whose exact silhouette
+        is used; silhouette, the mean over the points; silhouette_macro, the mean over the clusters
+        of their means, and silhouette_max, the largest of these; silhouette_lower and
+        silhouette_upper, which enclose the exact mean. Both equal silhouette for 'exact' and are
+        NULL for 'simplified'; the three means are NULL for 'bounds', the last two of them also for
+        'sample' if it misses a cluster. Scores are NULL if there are fewer than 2 clusters, or as
         many as points.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector holds no numbers, noise has no value in the type of
-        cluster, an option is unknown or out of its range, or goes with another method; when the
-        result is collected, if a coordinate is NULL, NaN or infinite, vectors differ in length, or
-        an id that decides on a sample occurs twice in a partition.
+        If a column does not exist, vector holds no numbers, noise is no value of the type of
+        cluster, or an option is unknown, out of its range or for another method; on collection, if
+        a coordinate is NULL, NaN or infinite, vectors differ in length, or an id that decides on a
+        sample occurs twice in a partition.
 
     Notes
     -----
-    The means of squared distances follow from the moments of the clusters, those of cityblock from
-    sorted running sums. For the others certified bounds leave out the clusters that cannot be the
-    nearest other, and the distances to all points of the rest are worked out.
+    Mean distances are computed as in silhouette_samples.
     The limits of a sample are Hoeffding's, sqrt(2 ln(2 / (1 - confidence)) / sample_size) around
-    the mean. Both numbers of a sampled silhouette are exact, so its mean is unbiased: unlike
-    scikit-learn's, which looks for neighbors in the sample alone.
+    the mean. a and b of a sampled point are exact, so the mean is unbiased, unlike scikit-learn's,
+    which takes a and b from the sample alone.
     In SQL: ``FROM clustereval.silhouette_score(tbl, [x, y], cluster)``.
 
     References
@@ -851,10 +685,9 @@ def silhouette_score(
         noise=noise,
         noise_as=noise_as,
     )
-    points = _read_identified_points(
-        frame, vector, cluster, point_options, key=id, results=_SCORE_COLUMNS
+    points = _read_queried_points(
+        frame, vector, cluster, point_options, options, key=id, results=_SCORE_COLUMNS
     )
-    points = _prepare_clusters(points, options)
     rows = _score_table(points, options)
     if id is not None and method == "sample":
         rows = _check_ids(points, rows)
@@ -865,28 +698,3 @@ _SCORE_COLUMNS = (
     *("n", "n_dropped", "n_noise", "n_clusters", "n_singletons", "n_evaluated"),
     *("silhouette", "silhouette_macro", "silhouette_max", "silhouette_lower", "silhouette_upper"),
 )
-
-
-def _read_identified_points(
-    frame: pl.DataFrame | pl.LazyFrame,
-    vector: Vector,
-    cluster: Column,
-    options: PointOptions,
-    *,
-    key: Column | None = None,
-    results: Sequence[str],
-) -> Points:
-    """Return points with an id, by default their number in the frame from 0."""
-    if key is not None:
-        ids = [check_column(frame.lazy(), key, "id")]
-        return read_points(frame, vector, cluster, options, results=results, others=ids)
-    points = read_points(frame, vector, cluster, options, results=results)
-    rows = points.rows.with_row_index("id").with_columns(pl.col("id").cast(pl.Int64))
-    return replace(points, rows=rows)
-
-
-def _prepare_clusters(points: Points, options: _SilhouetteOptions) -> Points:
-    """Return the points with what the method needs of the clusters, computed now if it streams."""
-    measured = options.method == "bounds" and not _is_squared_distance(points)
-    points = points if measured else points.without_distances()
-    return points.precompute() if _follows_from_moments(points, options) else points

@@ -1,4 +1,4 @@
-"""vectors: vectors in every form, as text, and as profiles of nominal values."""
+"""vectors: vectors from columns, from text, and as profiles of nominal values."""
 
 from __future__ import annotations
 
@@ -34,35 +34,43 @@ Vector = str | pl.Expr | Sequence[str | pl.Expr]
 
 
 class Coordinates(NamedTuple):
-    """A vector as one expression per coordinate, its length in a row, and whether there is one."""
+    """The vectors of a frame as one expression per coordinate."""
 
     exprs: list[pl.Expr]
+    #: Number of coordinates of a row.
     length: pl.Expr
-    known: pl.Expr
-    #: Whether the numbers have so few digits that sums of them in Float64 lose none.
+    #: Whether a row has a vector: not NULL, nor NULLs alone.
+    has_vector: pl.Expr
+    #: Whether the type has so few digits that sums in Float64 are exact.
     few_digits: bool = False
-    #: Whether no row has any coordinate; one that is NULL then stands for them.
-    empty: bool = False
-    #: A long vector as one column of arrays.
+    #: Whether no row has any coordinate; `exprs` is then one NULL.
+    is_empty: bool = False
+    #: Vectors of many coordinates as one column of arrays.
     array: pl.Expr | None = None
 
 
 def check_vector(lazy: pl.LazyFrame, vector: Vector, counts: pl.Expr) -> Coordinates:
-    """Return the coordinates; the rows that count decide how many a List has."""
+    """Return the coordinates of a vector argument, or raise the error of its type.
+
+    A List has as many coordinates as the longest one in the rows where `counts` holds.
+    """
     columns = _vector_columns(lazy, vector)
     schema = lazy.select(columns).collect_schema()
     types = schema.dtypes()
     if len(types) == 1 and isinstance(types[0], pl.Array | pl.List):
         return _nested_coordinates(lazy, columns[0], types[0], counts)
-    wide = not isinstance(vector, str | pl.Expr) or cs.is_selector(vector) or len(types) > 1
+    is_wide = not isinstance(vector, str | pl.Expr) or cs.is_selector(vector) or len(types) > 1
     for dtype in types:
-        if not (wide and dtype.is_numeric()):
+        if not (is_wide and dtype.is_numeric()):
             raise _vector_type_error(dtype)
     if not types:
         raise ClusterEvalError("vector: expected at least one column, got none")
-    known = pl.any_horizontal([x.is_not_null() for x in columns])
-    few_digits = all(map(_has_few_digits, types))
-    return Coordinates([to_double(x) for x in columns], pl.lit(len(columns)), known, few_digits)
+    return Coordinates(
+        exprs=[to_double(x) for x in columns],
+        length=pl.lit(len(columns)),
+        has_vector=pl.any_horizontal([x.is_not_null() for x in columns]),
+        few_digits=all(map(_has_few_digits, types)),
+    )
 
 
 def _has_few_digits(dtype: pl.DataType) -> bool:
@@ -70,20 +78,20 @@ def _has_few_digits(dtype: pl.DataType) -> bool:
 
 
 def _vector_columns(lazy: pl.LazyFrame, vector: Vector) -> list[pl.Expr]:
-    """Give one expression a column, under names that nothing else has."""
-    given = [vector] if isinstance(vector, str | pl.Expr) else list(vector)
-    for part in given:
+    """Return one expression per column of a vector argument, under inner names."""
+    parts = [vector] if isinstance(vector, str | pl.Expr) else list(vector)
+    for part in parts:
         if not isinstance(part, str | pl.Expr):
             raise ClusterEvalError(
                 f"vector: expected column names or expressions, got {type(part).__name__}"
             )
-    names = [name for part in given for name in _root_names(part)]
+    names = [name for part in parts for name in _root_names(part)]
     check_column_names(names, "vector", lazy.collect_schema().names())
     exprs = []
-    for part in given:
+    for part in parts:
         expr = pl.col(part) if isinstance(part, str) else part
-        found = lazy.select(expr).collect_schema().names()
-        exprs += [expr] if len(found) == 1 else [pl.col(name) for name in found]
+        outputs = lazy.select(expr).collect_schema().names()
+        exprs += [expr] if len(outputs) == 1 else [pl.col(name) for name in outputs]
     return [expr.alias(f"x_{i}") for i, expr in enumerate(exprs)]
 
 
@@ -99,37 +107,52 @@ def _nested_coordinates(
     inner = dtype.inner
     if not (isinstance(inner, pl.DataType) and inner.is_numeric()):
         raise _vector_type_error(dtype)
-    few_digits = _has_few_digits(inner)
     if isinstance(dtype, pl.Array):
-        dims = dtype.shape[0]
-        if inner.is_decimal():
-            expr = expr.cast(pl.Array(pl.Float64, dims))  # arrays of decimals have no maximum
-        if not dims:
-            return Coordinates(
-                [pl.lit(None, pl.Float64)], pl.lit(0), expr.is_not_null(), empty=True
-            )
-        parts = [to_double(expr.arr.get(i)) for i in range(dims)]
-        known = _has_vector(expr, expr.arr.max(), pl.lit(dims))
-        array = _long_array(expr, inner, dims)
-        return Coordinates(parts, pl.lit(dims), known, few_digits, array=array)
+        return _array_coordinates(expr, inner, dtype.shape[0])
+    return _list_coordinates(lazy, expr, inner, counts)
+
+
+def _array_coordinates(expr: pl.Expr, inner: pl.DataType, dims: int) -> Coordinates:
+    if not dims:
+        null = pl.lit(None, pl.Float64)
+        return Coordinates([null], pl.lit(0), has_vector=expr.is_not_null(), is_empty=True)
+    if inner.is_decimal():
+        # Arrays of decimals have no maximum.
+        expr = expr.cast(pl.Array(pl.Float64, dims))
+    return Coordinates(
+        exprs=[to_double(expr.arr.get(i)) for i in range(dims)],
+        length=pl.lit(dims),
+        has_vector=_has_vector(expr, expr.arr.max(), pl.lit(dims)),
+        few_digits=_has_few_digits(inner),
+        array=_array_if_long(expr, inner, dims),
+    )
+
+
+def _list_coordinates(
+    lazy: pl.LazyFrame, expr: pl.Expr, inner: pl.DataType, counts: pl.Expr
+) -> Coordinates:
     length = expr.list.len()
     longest = lazy.select(length.filter(counts).max().alias("length"))
     dims = longest.collect(engine="streaming").item() or 0
-    parts = [to_double(expr.list.get(i, null_on_oob=True)) for i in range(max(dims, 1))]
-    known = _has_vector(expr, expr.list.max(), length)
-    array = _long_array(long_vectors.as_arrays(expr, inner, dims), inner, dims)
-    return Coordinates(parts, length, known, few_digits, empty=not dims, array=array)
+    return Coordinates(
+        exprs=[to_double(expr.list.get(i, null_on_oob=True)) for i in range(max(dims, 1))],
+        length=length,
+        has_vector=_has_vector(expr, expr.list.max(), length),
+        few_digits=_has_few_digits(inner),
+        is_empty=not dims,
+        array=_array_if_long(long_vectors.as_arrays(expr, inner, dims), inner, dims),
+    )
 
 
-def _long_array(array: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr | None:
+def _array_if_long(array: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr | None:
     if dims < long_vectors.MIN_LONG_DIMS:
         return None
     return array if inner.is_float() else array.cast(pl.Array(pl.Float64, dims))
 
 
-def _has_vector(expr: pl.Expr, most: pl.Expr, length: pl.Expr) -> pl.Expr:
-    """Tell whether there is a vector; one of NULLs alone is none, one without numbers an error."""
-    return expr.is_not_null() & (most.is_not_null() | (length == 0))
+def _has_vector(expr: pl.Expr, maximum: pl.Expr, length: pl.Expr) -> pl.Expr:
+    """Whether a row has a vector: all-NULL vectors count as missing, empty ones are rejected."""
+    return expr.is_not_null() & (maximum.is_not_null() | (length == 0))
 
 
 def _vector_type_error(dtype: pl.DataType) -> ClusterEvalError:
@@ -151,26 +174,20 @@ def _vector_type_name(dtype: pl.DataType) -> str:
 # ----------------------------------------------------------------------------------------------
 
 
-_GAP = r"[ ,\t\r\n]"
+_GAP_PATTERN = r"[ ,\t\r\n]"
+_NUMBER_PATTERN = r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf|infinity|nan)"
+_ENTRY_PATTERN = f"-?[0-9]{{1,9}}:{_NUMBER_PATTERN}"
+_DENSE_PATTERN = (
+    f"{_GAP_PATTERN}*({_NUMBER_PATTERN}({_GAP_PATTERN}+{_NUMBER_PATTERN})*{_GAP_PATTERN}*)?"
+)
+_SPARSE_PATTERN = (
+    rf"{_GAP_PATTERN}*(\$[0-9]{{1,9}}\${_GAP_PATTERN}*)?"
+    rf"({_ENTRY_PATTERN}({_GAP_PATTERN}+{_ENTRY_PATTERN})*{_GAP_PATTERN}*)?"
+)
+_STATED_LENGTH_PATTERN = r"\$([0-9]+)\$"
 
-
-_NUMBER = r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf|infinity|nan)"
-
-
-_ENTRY = f"-?[0-9]{{1,9}}:{_NUMBER}"
-
-
-_DENSE = f"{_GAP}*({_NUMBER}({_GAP}+{_NUMBER})*{_GAP}*)?"
-
-
-_SPARSE = rf"{_GAP}*(\$[0-9]{{1,9}}\${_GAP}*)?({_ENTRY}({_GAP}+{_ENTRY})*{_GAP}*)?"
-
-
-_LENGTH = r"\$([0-9]+)\$"
-
-
-# The faults by number: words are made only for the one that is reported.
-_NO_VECTOR, _OTHER_LENGTH, _NO_LENGTH, _OUTSIDE, _REPEATED = range(5)
+# Faults are numbers, because a text is needed only for the one that is reported.
+_NO_VECTOR, _OTHER_LENGTH, _NO_LENGTH, _INDEX_OUT_OF_RANGE, _REPEATED_INDEX = range(5)
 
 
 def _check_size(size: int | None) -> None:
@@ -179,40 +196,45 @@ def _check_size(size: int | None) -> None:
 
 
 def _read_texts(texts: pl.Series, size: pl.Expr) -> pl.DataFrame:
-    """Give all that the texts tell; `vector` is the text itself if it is one."""
+    """One row per text: the numbers in it, and what tells its fault.
+
+    `vector` is the text if it is a vector; `numbers` of a sparse one are indices and coordinates in
+    turn.
+    """
     text, vector, numbers = pl.col("text"), pl.col("vector"), pl.col("numbers")
-    tokens = vector.str.replace(_LENGTH, "").str.extract_all(r"[^ ,:\t\r\n]+")
-    is_vector = text.str.contains(f"(?i)^(?:{_DENSE}|{_SPARSE})$")
-    read = texts.alias("text").to_frame().with_columns(vector=pl.when(is_vector).then(text))
-    read = read.with_columns(
-        carried=vector.str.extract(_LENGTH).cast(pl.Int64),
+    tokens = vector.str.replace(_STATED_LENGTH_PATTERN, "").str.extract_all(r"[^ ,:\t\r\n]+")
+    is_vector = text.str.contains(f"(?i)^(?:{_DENSE_PATTERN}|{_SPARSE_PATTERN})$")
+    parts = texts.alias("text").to_frame().with_columns(vector=pl.when(is_vector).then(text))
+    parts = parts.with_columns(
+        stated_length=vector.str.extract(_STATED_LENGTH_PATTERN).cast(pl.Int64),
         is_sparse=vector.str.contains("[:$]"),
-        # Of a sparse vector indices and coordinates by turns.
         numbers=tokens.cast(pl.List(pl.Float64)),
     )
-    return read.with_columns(
-        length=pl.coalesce("carried", size),
+    return parts.with_columns(
+        length=pl.coalesce("stated_length", size),
         indices=pl.when("is_sparse").then(numbers.list.gather_every(2)),
     )
 
 
 def _text_fault(size: pl.Expr) -> pl.Expr:
-    """Give the number of the first fault, NULL where there is none."""
+    """Return the number of the first fault of a text, NULL if it has none."""
     indices, length = pl.col("indices"), pl.col("length")
     dims = pl.col("numbers").list.len().cast(pl.Int64)
     faults = {
         _NO_VECTOR: pl.col("text").is_not_null() & pl.col("vector").is_null(),
-        _OTHER_LENGTH: pl.when("is_sparse").then("carried").otherwise(dims) != size,
+        _OTHER_LENGTH: pl.when("is_sparse").then("stated_length").otherwise(dims) != size,
         _NO_LENGTH: pl.col("is_sparse") & length.is_null(),
-        _OUTSIDE: (indices.list.min() < 0) | (indices.list.max() >= length),
-        _REPEATED: indices.list.n_unique() < indices.list.len(),
+        _INDEX_OUT_OF_RANGE: (indices.list.min() < 0) | (indices.list.max() >= length),
+        _REPEATED_INDEX: indices.list.n_unique() < indices.list.len(),
     }
-    return pl.coalesce(pl.when(bad).then(pl.lit(fault, pl.Int8)) for fault, bad in faults.items())
+    return pl.coalesce(
+        pl.when(has_fault).then(pl.lit(fault, pl.Int8)) for fault, has_fault in faults.items()
+    )
 
 
-def _text_error(found: dict[str, Any], size: int | None) -> ClusterEvalError:
-    text = found["text"]
-    # Long texts are cut: they start with what the reader needs to find the row.
+def _text_error(facts: dict[str, Any], size: int | None) -> ClusterEvalError:
+    text = facts["text"]
+    # Long texts are cut: their start identifies the row.
     shown = text if len(text) <= 100 else f"{text[:100]}..."
     expected, advice = {
         _NO_VECTOR: ("numbers such as '0.1 0.2' or '0:1 2:3'", ""),
@@ -221,43 +243,42 @@ def _text_error(found: dict[str, Any], size: int | None) -> ClusterEvalError:
             "; leave out size where every vector has its own",
         ),
         _NO_LENGTH: ("a sparse vector with its length, such as '$4$0:1 2:3'", "; or give size"),
-        _OUTSIDE: (f"indices >= 0 and < {found['length']}", "; the first index is 0"),
-        _REPEATED: ("each index once", "; leave out all but one"),
-    }[found["fault"]]
+        _INDEX_OUT_OF_RANGE: (f"indices >= 0 and < {facts['length']}", "; the first index is 0"),
+        _REPEATED_INDEX: ("each index once", "; leave out all but one"),
+    }[facts["fault"]]
     return ClusterEvalError(f"parse_vector: expected {expected}, got '{shown}'{advice}")
 
 
-def _zeros(n: pl.Expr) -> pl.Expr:
+def _repeat_zero(n: pl.Expr) -> pl.Expr:
     return pl.lit(0.0).repeat_by(n)
 
 
-def _fill_sparse() -> pl.Expr:
-    """Give the list of a sparse vector: each coordinate after the zeros that part it from the last.
+def _fill_entries() -> pl.Expr:
+    """Coordinates of a sparse vector, each after the zeros between it and the previous one.
 
-    For use in list.eval on its numbers; the zeros at the end are missing.
+    For use in list.eval on its numbers. Zeros after the last coordinate are missing.
     """
     index = pl.element().gather_every(2).cast(pl.Int64)
     coordinate = pl.element().gather_every(2, 1).sort_by(index)
     index = index.sort()
     gap = index - index.shift(1, fill_value=-1) - 1
-    return pl.concat_list(_zeros(gap), coordinate).explode(empty_as_null=False)
+    return pl.concat_list(_repeat_zero(gap), coordinate).explode(empty_as_null=False)
 
 
 def _pad_vector(values: pl.Expr, length: pl.Expr) -> pl.Expr:
-    return pl.concat_list(values, _zeros(length - values.list.len().cast(pl.Int64)))
+    return pl.concat_list(values, _repeat_zero(length - values.list.len().cast(pl.Int64)))
 
 
 def _parse_texts(texts: pl.Series, size: int | None) -> pl.Series:
-    """Give the vectors of texts, or the error of the first one at fault."""
-    wanted = pl.lit(size, pl.Int64)
-    read = _read_texts(texts, wanted).with_columns(fault=_text_fault(wanted))
-    faulty = read.filter(pl.col("fault").is_not_null()).head(1)
+    """Return the vectors of texts, or raise the error of the first text that has a fault."""
+    given_size = pl.lit(size, pl.Int64)
+    parts = _read_texts(texts, given_size).with_columns(fault=_text_fault(given_size))
+    faulty = parts.filter(pl.col("fault").is_not_null()).head(1)
     if len(faulty):
         raise _text_error(faulty.row(0, named=True), size)
-    sparse = pl.when("is_sparse").then("numbers").list.eval(_fill_sparse())
-    filled = read.with_columns(sparse=sparse)
+    sparse = pl.when("is_sparse").then("numbers").list.eval(_fill_entries())
     padded = _pad_vector(pl.col("sparse"), pl.col("length"))
-    return filled.select(pl.coalesce(padded, "numbers")).to_series()
+    return parts.with_columns(sparse=sparse).select(pl.coalesce(padded, "numbers")).to_series()
 
 
 def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
@@ -269,9 +290,9 @@ def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
         The text. A dense vector is numbers between spaces or commas, ``0.1 0.2`` or ``0.1,0.2``. A
         sparse one is entries of index:number, the first index 0, in any order, ``0:1 2:3``; its
         length may stand in front, ``$4$0:1 2:3``. An empty text is an empty vector. Nan and inf are
-        numbers here, which the functions of points refuse.
+        accepted here, but not by the functions of points.
     size : int, optional
-        The length of the vectors. Sparse ones need it where they do not carry their length.
+        The length of the vectors. Sparse ones need it if they do not state their length.
 
     Returns
     -------
@@ -281,9 +302,9 @@ def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
     Raises
     ------
     ClusterEvalError
-        At once if size is no whole number >= 1. When the frame is collected, if a text is no
+        At once if size is not a whole number >= 1. When the frame is collected, if a text is not a
         vector, a sparse vector has no length, an index is negative, repeated or not below the
-        length, or a vector has another length than size.
+        length, or the length of a vector is not size.
 
     Notes
     -----
@@ -295,7 +316,7 @@ def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
 
     Examples
     --------
-    A sparse vector that carries its length is as good as the dense one:
+    A sparse vector that states its length equals the dense one:
 
     >>> import polars as pl
     >>> import polars_clustereval as ce
@@ -305,8 +326,8 @@ def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
     """
     expr = pl.col(vec) if isinstance(vec, str) else vec
     _check_size(size)
-    # One function of whole columns, since an expression has no variables: what it used twice would
-    # be worked out twice.
+    # A function of whole columns, because an expression has no variables and would compute again
+    # what it uses twice.
     parsed = expr.cast(pl.String).map_batches(
         partial(_parse_texts, size=size), return_dtype=pl.List(pl.Float64), is_elementwise=True
     )
@@ -320,17 +341,18 @@ def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
 
 
 def _check_nominal_columns(lazy: pl.LazyFrame, columns: str | Sequence[str]) -> list[str]:
+    """Return the names of nominal columns, or raise the error of the first that is wrong."""
     names = [columns] if isinstance(columns, str) else columns
-    if not (names and isinstance(names, Sequence) and all(isinstance(u, str) for u in names)):
+    if not (names and isinstance(names, Sequence) and all(isinstance(name, str) for name in names)):
         raise ClusterEvalError(
             f"columns: expected names of columns, such as ['color'], got {show_value(columns)}"
         )
-    known = lazy.collect_schema().names()
+    table_columns = lazy.collect_schema().names()
     for i, name in enumerate(names):
         if name in names[:i]:
             raise ClusterEvalError(f"columns: '{name}' is given twice")
         check_groupable(lazy, name, "columns")
-        if f"{name}_vdm" in known:
+        if f"{name}_vdm" in table_columns:
             raise ClusterEvalError(
                 f"columns: '{name}_vdm' is also a column of the table; rename it first"
             )
@@ -340,35 +362,35 @@ def _check_nominal_columns(lazy: pl.LazyFrame, columns: str | Sequence[str]) -> 
 def _value_profiles(
     lazy: pl.LazyFrame, column: str, label: pl.Expr, keys: dict[str, str]
 ) -> pl.LazyFrame:
-    """One row for each value of a partition: the list of P(label | value) over the labels there.
+    """One row per value of a partition: the list of P(class | value) over the classes there.
 
-    The list is made from the labels a value has, each after the zeros of those it has not.
+    The list is made from the classes of a value, each after the zeros of those it does not have.
     """
-    by, rank, n = [*keys, "value"], pl.col("rank"), pl.col("n")
+    value_keys, rank, n = [*keys, "value"], pl.col("rank"), pl.col("n")
     columns = {name: pl.col(key) for name, key in keys.items()} | {"value": pl.col(column)}
     rows = lazy.select(label, pl.lit(1, pl.Int8).alias("n"), **columns)
-    cells = rows.filter(pl.col("label").is_not_null()).group_by(*by, "label").agg(n.sum())
+    cells = rows.filter(pl.col("label").is_not_null()).group_by(*value_keys, "label").agg(n.sum())
     partition = [pl.col(key) for key in keys] or [pl.lit(0)]
     ranked = cells.with_columns(rank=pl.col("label").rank("dense").cast(pl.Int64).over(partition))
     shares = ranked.select(
-        *by,
+        *value_keys,
         "rank",
-        n_labels=rank.max().over(partition),
-        zeros=rank - rank.shift(1, fill_value=0).over(by, order_by="rank") - 1,
-        share=to_double(n) / n.sum().over(by),
+        n_classes=rank.max().over(partition),
+        n_zeros=rank - rank.shift(1, fill_value=0).over(value_keys, order_by="rank") - 1,
+        share=to_double(n) / n.sum().over(value_keys),
     )
-    parts = pl.concat_list(_zeros(pl.col("zeros")), "share")
-    profiles = shares.group_by(by).agg(
+    parts = pl.concat_list(_repeat_zero(pl.col("n_zeros")), "share")
+    profiles = shares.group_by(value_keys).agg(
         parts.sort_by("rank").explode(empty_as_null=False).alias("profile"),
-        pl.col("n_labels").first(),
+        pl.col("n_classes").first(),
     )
-    return profiles.select(*by, profile=_pad_vector(pl.col("profile"), pl.col("n_labels")))
+    return profiles.select(*value_keys, profile=_pad_vector(pl.col("profile"), pl.col("n_classes")))
 
 
 def _add_profiles(
     lazy: pl.LazyFrame, profiles: pl.LazyFrame, column: str, keys: dict[str, str]
 ) -> pl.LazyFrame:
-    """Add the profiles of a column to its rows."""
+    """Add to each row the profile of its value, as column_vdm."""
     return lazy.join(
         profiles.rename({"profile": f"{column}_vdm"}),
         how="left",
@@ -386,7 +408,7 @@ def vdm_encode(
     *,
     partition_by: Keys = None,
 ) -> Frame:
-    """Add the profile of each nominal value as a vector: the shares of the classes among its rows.
+    """Profile of each nominal value, added as a vector: the shares of the classes in its rows.
 
     Parameters
     ----------
@@ -396,30 +418,30 @@ def vdm_encode(
     columns : str or sequence of str
         Names of the nominal columns, of any type that can be grouped. NULL is a value of its own.
     label : str or Expr
-        The class that the shares are of, or a cluster in its place. Rows where it is NULL are not
-        counted.
+        Class of each row, or its cluster. Rows where it is NULL are not counted.
     partition_by : str or sequence of str, optional
-        Columns whose groups are encoded each on its own, over the classes they have themselves. A
-        NULL makes a group too.
+        Columns whose groups are encoded separately, each over its own classes. NULL is a group of
+        its own.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The kind that was given: its rows in their order, its columns, and for each nominal column u
-        a column u_vdm, the list of P(c | u) over the classes c in sorted order. A row whose label
-        is NULL has the profile of its value too; a value that has no other rows has a NULL profile.
+        The same kind as frame, with its rows in their order, its columns, and for each nominal
+        column u a column u_vdm: the list of P(c | u) over the classes c in sorted order. A row
+        whose label is NULL has the profile of its value too; a value that has no other rows has a
+        NULL profile.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, columns are none or one is given twice, or
-        the frame has a column of that name with _vdm already.
+        If a column does not exist or cannot be grouped, columns is empty or names one twice, or the
+        frame already has a column of that name with _vdm.
 
     Notes
     -----
-    VDM_p(a, b) = Σ_c |P(c|a) − P(c|b)|^p is the p-th power of a Minkowski distance of profiles. The
-    mixed distance (Σ_x |x − x'|^p + Σ_u VDM_p)^(1/p) is so minkowski on one vector, of the numbers
-    and the profiles one after the other, each profile times w^(1/p) if its column weighs w.
+    VDM_p(a, b) = Σ_c |P(c|a) − P(c|b)|^p is the p-th power of a Minkowski distance of profiles.
+    Therefore the mixed distance (Σ_x |x − x'|^p + Σ_u VDM_p)^(1/p) is minkowski on one vector: the
+    numbers followed by the profiles, each profile times w^(1/p) if its column has weight w.
     In SQL: ``FROM clustereval.vdm_encode(tbl, columns, label)``; rows come in any order there.
 
     References
@@ -429,7 +451,7 @@ def vdm_encode(
 
     Examples
     --------
-    Values that tell the same about the class are the same point:
+    Values with the same shares of classes have the same profile:
 
     >>> import polars as pl
     >>> import polars_clustereval as ce

@@ -1,18 +1,18 @@
 -- centroids: points, the centers of clusters, and the distances of points to them.
 --
 -- Reading rules, besides those of base/checks.sql:
---   * A point is a DOUBLE[], whatever the vector was: LIST, ARRAY, or columns written as [x, y, z].
---   * A cluster is (partition, cluster, single). `single` is 0, except for noise that is counted as
---     singletons: there it is the number of the row, and the cluster is NULL.
---   * The rows are read anew by each pass over them (NOT MATERIALIZED), so that they stream. The
---     centers and all that follows are small.
+--   * A point is a DOUBLE[] for every form of vector: LIST, ARRAY, or columns as in [x, y, z].
+--   * The key of a cluster is (partition, cluster, single). single is 0, except for noise that is
+--     counted as singletons: there it is the row number, and the cluster is NULL.
+--   * Each pass reads the rows again (NOT MATERIALIZED), so that they stream. The centers and what
+--     is computed from them are small.
 
 ---------------------------------------------------------------------------------------------------
 -- Faults of points
 ---------------------------------------------------------------------------------------------------
 
--- What is wrong with a point, if something is: {rank, coordinate, what}. The least is reported.
-CREATE OR REPLACE MACRO clustereval._fault(vector, dims) AS
+-- The fault of a vector as {rank, coordinate, what}, NULL if it has none. The smallest is reported.
+CREATE OR REPLACE MACRO clustereval._point_fault(vector, dims) AS
   CASE
     WHEN len(vector) = 0 THEN {'rank': 0, 'coordinate': 0, 'what': 'an empty vector'}
     WHEN len(vector) <> dims
@@ -28,8 +28,8 @@ CREATE OR REPLACE MACRO clustereval._fault(vector, dims) AS
     ))
   END;
 
--- The error that tells of the first fault and of how many rows have one.
-CREATE OR REPLACE MACRO clustereval._fault_error(fault, dims, rows) AS
+-- The error for the first fault, with the number of rows that have one.
+CREATE OR REPLACE MACRO clustereval._point_fault_error(fault, dims, rows) AS
   error(CASE
     WHEN fault IS NULL
     THEN 'vector: distances overflow; scale the coordinates down'
@@ -49,26 +49,27 @@ CREATE OR REPLACE MACRO clustereval._fault_error(fault, dims, rows) AS
 -- Points and centers
 ---------------------------------------------------------------------------------------------------
 
--- One row for each row there is, dropped ones and noise included: the only macro of this side that
--- reads the rows. __ce_kept tells whether the row counts, __ce_point is what distances are taken of. One
--- more row carries the checks of the columns, which an empty table has too (__ce_extra), and stands for
--- the one partition where there is no partition_by (__ce_only).
+-- One row per row of the table, dropped rows and noise included; no other macro of the internal
+-- indices reads the table. __ce_kept: whether the row counts. __ce_point: the vector that distances
+-- are computed from (weighted, and of length 1 for cosine). One more row (__ce_is_check_row) holds
+-- the checks of the columns, so that an empty table is checked too; without partition_by it also
+-- makes the one partition appear (__ce_unpartitioned).
 CREATE OR REPLACE MACRO clustereval._points(
   tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as,
   id := CAST(NULL AS BIGINT)
 ) AS TABLE
-  WITH __ce_read AS NOT MATERIALIZED (
+  WITH __ce_table_rows AS NOT MATERIALIZED (
     SELECT
       partition_by AS __ce_partition,
       cluster AS __ce_cluster,
       TRY_CAST(vector AS DOUBLE[]) AS __ce_vector,
-      clustereval._factors(weights, distance, p) AS __ce_factors,
+      clustereval._coordinate_factors(weights, distance, p) AS __ce_factors,
       clustereval._is_noise(cluster, noise) AS __ce_noisy,
       row_number() OVER () AS __ce_row,
       id AS __ce_id,
       clustereval._is_default_id(id) AS __ce_unnamed,
-      FALSE AS __ce_extra,
-      FALSE AS __ce_only
+      FALSE AS __ce_is_check_row,
+      FALSE AS __ce_unpartitioned
     FROM query_table(tbl)
     UNION ALL
     SELECT
@@ -80,7 +81,7 @@ CREATE OR REPLACE MACRO clustereval._points(
       clustereval._check_column(
         clustereval._check_column(
           clustereval._check_column(
-            clustereval._check_vector(TRUE, vector), 'id', id
+            clustereval._check_vector_type(TRUE, vector), 'id', id
           ),
           'partition_by', partition_by
         ),
@@ -89,34 +90,36 @@ CREATE OR REPLACE MACRO clustereval._points(
       'vector', vector
     )
   ),
-  __ce_known AS NOT MATERIALIZED (
+  __ce_scaled_rows AS NOT MATERIALIZED (
     SELECT
       *,
-      -- A vector of NULLs alone is none: so are columns that are all NULL. The first coordinate
-      -- settles it for nearly every row, and CASE stops there.
+      -- All-NULL vectors count as missing. The first coordinate decides this for nearly every row,
+      -- and CASE stops there.
       CASE
         WHEN __ce_vector[1] IS NOT NULL THEN __ce_cluster IS NOT NULL
-        WHEN __ce_extra THEN NOT clustereval._check_noise(TRUE, noise, __ce_cluster)
+        WHEN __ce_is_check_row THEN NOT clustereval._check_noise(TRUE, noise, __ce_cluster)
         ELSE __ce_cluster IS NOT NULL
           AND coalesce(list_count(__ce_vector) > 0 OR len(__ce_vector) = 0, FALSE)
       END AS __ce_complete,
       clustereval._scale_vector(__ce_vector, weights, __ce_factors) AS __ce_scaled
-    FROM __ce_read
+    FROM __ce_table_rows
   ),
-  -- A stage of its own, as with the factors.
-  __ce_measured AS NOT MATERIALIZED (
+  -- In a CTE of its own, or the norm would be computed once per coordinate.
+  __ce_normed_rows AS NOT MATERIALIZED (
     SELECT
       *,
-      CASE WHEN lower(distance) = 'cosine' THEN clustereval._norm(__ce_scaled) END AS __ce_length
-    FROM __ce_known
+      CASE WHEN lower(distance) = 'cosine' THEN clustereval._norm(__ce_scaled) END AS __ce_norm
+    FROM __ce_scaled_rows
   )
   SELECT
     __ce_partition,
-    CASE WHEN __ce_noisy AND noise_as = 'singletons' THEN NULL ELSE __ce_cluster END AS __ce_cluster,
+    CASE
+      WHEN __ce_noisy AND noise_as = 'singletons' THEN NULL ELSE __ce_cluster
+    END AS __ce_cluster,
     CASE WHEN __ce_noisy AND noise_as = 'singletons' THEN __ce_row ELSE 0 END AS __ce_single,
     CASE
       WHEN lower(distance) = 'cosine'
-      THEN clustereval._unit_vector(__ce_scaled, __ce_length)
+      THEN clustereval._unit_vector(__ce_scaled, __ce_norm)
       ELSE __ce_scaled
     END AS __ce_point,
     __ce_vector,
@@ -124,134 +127,147 @@ CREATE OR REPLACE MACRO clustereval._points(
     __ce_id,
     __ce_unnamed,
     __ce_complete AND NOT (__ce_noisy AND noise_as = 'drop') AS __ce_kept,
-    NOT __ce_complete AND NOT __ce_extra AS __ce_dropped,
+    NOT __ce_complete AND NOT __ce_is_check_row AS __ce_dropped,
     __ce_complete AND __ce_noisy AS __ce_noisy,
-    __ce_only
-  FROM __ce_measured;
+    __ce_unpartitioned
+  FROM __ce_normed_rows;
 
--- Lists of 16 aggregates, of the coordinates after the given one. One row for 16 coordinates in place of
--- one for each halves the time that the centers take. `rest` is x where it has more than 8 of them: to
--- look for coordinates that are not there takes as long as to find them.
-CREATE OR REPLACE MACRO clustereval._block_sums(x, rest, after) AS [
-    fsum(x[after + 1]), fsum(x[after + 2]), fsum(x[after + 3]), fsum(x[after + 4]),
-    fsum(x[after + 5]), fsum(x[after + 6]), fsum(x[after + 7]), fsum(x[after + 8]),
-    fsum(rest[after + 9]), fsum(rest[after + 10]), fsum(rest[after + 11]), fsum(rest[after + 12]),
-    fsum(rest[after + 13]), fsum(rest[after + 14]), fsum(rest[after + 15]), fsum(rest[after + 16])
+-- Lists of 16 aggregates, of the coordinates after block_offset: one row per 16 coordinates, not
+-- one per coordinate, halves the time for the centers. x_past_8 is NULL for x of at most 8
+-- coordinates, because looking up missing coordinates takes as long as looking up present ones.
+CREATE OR REPLACE MACRO clustereval._block_sums(x, x_past_8, block_offset) AS [
+    fsum(x[block_offset + 1]), fsum(x[block_offset + 2]), fsum(x[block_offset + 3]),
+    fsum(x[block_offset + 4]), fsum(x[block_offset + 5]), fsum(x[block_offset + 6]),
+    fsum(x[block_offset + 7]), fsum(x[block_offset + 8]),
+    fsum(x_past_8[block_offset + 9]), fsum(x_past_8[block_offset + 10]),
+    fsum(x_past_8[block_offset + 11]), fsum(x_past_8[block_offset + 12]),
+    fsum(x_past_8[block_offset + 13]), fsum(x_past_8[block_offset + 14]),
+    fsum(x_past_8[block_offset + 15]), fsum(x_past_8[block_offset + 16])
 ];
-CREATE OR REPLACE MACRO clustereval._block_medians(x, rest, after) AS [
-    median(x[after + 1]), median(x[after + 2]), median(x[after + 3]), median(x[after + 4]),
-    median(x[after + 5]), median(x[after + 6]), median(x[after + 7]), median(x[after + 8]),
-    median(rest[after + 9]), median(rest[after + 10]), median(rest[after + 11]), median(rest[after + 12]),
-    median(rest[after + 13]), median(rest[after + 14]), median(rest[after + 15]), median(rest[after + 16])
+CREATE OR REPLACE MACRO clustereval._block_medians(x, x_past_8, block_offset) AS [
+    median(x[block_offset + 1]), median(x[block_offset + 2]), median(x[block_offset + 3]),
+    median(x[block_offset + 4]), median(x[block_offset + 5]), median(x[block_offset + 6]),
+    median(x[block_offset + 7]), median(x[block_offset + 8]),
+    median(x_past_8[block_offset + 9]), median(x_past_8[block_offset + 10]),
+    median(x_past_8[block_offset + 11]), median(x_past_8[block_offset + 12]),
+    median(x_past_8[block_offset + 13]), median(x_past_8[block_offset + 14]),
+    median(x_past_8[block_offset + 15]), median(x_past_8[block_offset + 16])
 ];
--- Infinite values are left out only because they would raise an error of their own.
+-- var_pop raises an error of its own for infinite values; here _check_points reports them.
 CREATE OR REPLACE MACRO clustereval._variance(x) AS var_pop(CASE WHEN isfinite(x) THEN x END);
-CREATE OR REPLACE MACRO clustereval._block_variances(x, rest, after) AS [
-    clustereval._variance(x[after + 1]), clustereval._variance(x[after + 2]),
-    clustereval._variance(x[after + 3]), clustereval._variance(x[after + 4]),
-    clustereval._variance(x[after + 5]), clustereval._variance(x[after + 6]),
-    clustereval._variance(x[after + 7]), clustereval._variance(x[after + 8]),
-    clustereval._variance(rest[after + 9]), clustereval._variance(rest[after + 10]),
-    clustereval._variance(rest[after + 11]), clustereval._variance(rest[after + 12]),
-    clustereval._variance(rest[after + 13]), clustereval._variance(rest[after + 14]),
-    clustereval._variance(rest[after + 15]), clustereval._variance(rest[after + 16])
+CREATE OR REPLACE MACRO clustereval._block_variances(x, x_past_8, block_offset) AS [
+    clustereval._variance(x[block_offset + 1]), clustereval._variance(x[block_offset + 2]),
+    clustereval._variance(x[block_offset + 3]), clustereval._variance(x[block_offset + 4]),
+    clustereval._variance(x[block_offset + 5]), clustereval._variance(x[block_offset + 6]),
+    clustereval._variance(x[block_offset + 7]), clustereval._variance(x[block_offset + 8]),
+    clustereval._variance(x_past_8[block_offset + 9]),
+    clustereval._variance(x_past_8[block_offset + 10]),
+    clustereval._variance(x_past_8[block_offset + 11]),
+    clustereval._variance(x_past_8[block_offset + 12]),
+    clustereval._variance(x_past_8[block_offset + 13]),
+    clustereval._variance(x_past_8[block_offset + 14]),
+    clustereval._variance(x_past_8[block_offset + 15]),
+    clustereval._variance(x_past_8[block_offset + 16])
 ];
 
--- One row for each 16 coordinates of each cluster. The first 16 need no row of their own for each point;
--- the rows are read again for the others only where there are some (a join with no row ends at once).
-CREATE OR REPLACE MACRO clustereval._blocks(__ce_points, center) AS TABLE
+-- One row per cluster and block of 16 coordinates. The first block needs no unnest; the points are
+-- read again for later blocks only if there are any (a join with no rows ends at once).
+CREATE OR REPLACE MACRO clustereval._coordinate_blocks(__ce_points, center) AS TABLE
   WITH __ce_kept_points AS NOT MATERIALIZED (
     SELECT
       __ce_partition, __ce_cluster, __ce_single, __ce_point,
-      CASE WHEN len(__ce_point) > 8 THEN __ce_point END AS __ce_rest
+      CASE WHEN len(__ce_point) > 8 THEN __ce_point END AS __ce_point_past_8
     FROM query_table(__ce_points)
     WHERE __ce_kept
   ),
-  __ce_first AS MATERIALIZED (
+  __ce_first_blocks AS MATERIALIZED (
     SELECT
       __ce_partition, __ce_cluster, __ce_single,
-      CAST(0 AS BIGINT) AS __ce_after,
+      CAST(0 AS BIGINT) AS __ce_block_offset,
       COUNT(*) AS __ce_n,
-      MAX(len(__ce_point)) AS __ce_length,
+      MAX(len(__ce_point)) AS __ce_dims,
       CASE center
-        WHEN 'median' THEN clustereval._block_medians(__ce_point, __ce_rest, 0)
-        ELSE clustereval._block_sums(__ce_point, __ce_rest, 0)
-      END AS __ce_sums,
-      clustereval._block_variances(__ce_point, __ce_rest, 0) AS __ce_variances
+        WHEN 'median' THEN clustereval._block_medians(__ce_point, __ce_point_past_8, 0)
+        ELSE clustereval._block_sums(__ce_point, __ce_point_past_8, 0)
+      END AS __ce_sums_or_medians,
+      clustereval._block_variances(__ce_point, __ce_point_past_8, 0) AS __ce_variances
     FROM __ce_kept_points
     GROUP BY __ce_partition, __ce_cluster, __ce_single
   ),
-  __ce_parts AS NOT MATERIALIZED (
+  __ce_later_points AS NOT MATERIALIZED (
     SELECT
-      __ce_x.__ce_partition, __ce_x.__ce_cluster, __ce_x.__ce_single, __ce_x.__ce_point,
-      unnest(range(16, len(__ce_x.__ce_point), 16)) AS __ce_after
-    FROM __ce_kept_points AS __ce_x
-    JOIN (SELECT MAX(__ce_length) AS __ce_most FROM __ce_first) AS __ce_l ON __ce_l.__ce_most > 16
+      point.__ce_partition, point.__ce_cluster, point.__ce_single, point.__ce_point,
+      unnest(range(16, len(point.__ce_point), 16)) AS __ce_block_offset
+    FROM __ce_kept_points AS point
+    JOIN (SELECT MAX(__ce_dims) AS __ce_max_dims FROM __ce_first_blocks) AS largest
+      ON largest.__ce_max_dims > 16
   )
-  SELECT * FROM __ce_first
+  SELECT * FROM __ce_first_blocks
   UNION ALL
   SELECT
-    __ce_partition, __ce_cluster, __ce_single, __ce_after,
+    __ce_partition, __ce_cluster, __ce_single, __ce_block_offset,
     COUNT(*),
     MAX(len(__ce_point)),
     CASE center
-      WHEN 'median' THEN clustereval._block_medians(__ce_point, __ce_point, __ce_after)
-      ELSE clustereval._block_sums(__ce_point, __ce_point, __ce_after)
+      WHEN 'median' THEN clustereval._block_medians(__ce_point, __ce_point, __ce_block_offset)
+      ELSE clustereval._block_sums(__ce_point, __ce_point, __ce_block_offset)
     END,
-    clustereval._block_variances(__ce_point, __ce_point, __ce_after)
-  FROM __ce_parts
-  GROUP BY __ce_partition, __ce_cluster, __ce_single, __ce_after;
+    clustereval._block_variances(__ce_point, __ce_point, __ce_block_offset)
+  FROM __ce_later_points
+  GROUP BY __ce_partition, __ce_cluster, __ce_single, __ce_block_offset;
 
--- One row for each coordinate of each cluster: the mean or median of its points, and their variance.
+-- One row per cluster and coordinate: the mean or median of its points, and their variance.
 CREATE OR REPLACE MACRO clustereval._coordinate_moments(__ce_points, center) AS TABLE
-  WITH __ce_listed AS (
+  WITH __ce_block_places AS (
     SELECT
-      __ce_partition, __ce_cluster, __ce_single, __ce_after, __ce_n, __ce_length,
-      __ce_sums, __ce_variances,
-      unnest(range(1, 17)) AS __ce_place
-    FROM clustereval._blocks(__ce_points, center)
+      __ce_partition, __ce_cluster, __ce_single, __ce_block_offset, __ce_n, __ce_dims,
+      __ce_sums_or_medians, __ce_variances,
+      unnest(range(1, 17)) AS __ce_place_in_block
+    FROM clustereval._coordinate_blocks(__ce_points, center)
   )
   SELECT
     __ce_partition, __ce_cluster, __ce_single,
-    __ce_after + __ce_place AS __ce_i,
+    __ce_block_offset + __ce_place_in_block AS __ce_i,
     CAST(__ce_n AS DOUBLE) AS __ce_n,
     CASE center
-      WHEN 'median' THEN __ce_sums[__ce_place]
-      ELSE __ce_sums[__ce_place] / __ce_n
+      WHEN 'median' THEN __ce_sums_or_medians[__ce_place_in_block]
+      ELSE __ce_sums_or_medians[__ce_place_in_block] / __ce_n
     END AS __ce_center,
-    __ce_variances[__ce_place] AS __ce_variance
-  FROM __ce_listed
-  WHERE __ce_after + __ce_place <= __ce_length;
+    __ce_variances[__ce_place_in_block] AS __ce_variance
+  FROM __ce_block_places
+  WHERE __ce_block_offset + __ce_place_in_block <= __ce_dims;
 
--- Centers are directions for cosine.
+-- The center for a distance: a vector of length 1 for cosine.
 CREATE OR REPLACE MACRO clustereval._center_direction(x, distance) AS
   CASE
     WHEN lower(distance) = 'cosine'
     THEN list_transform(
-      [clustereval._norm(x)], lambda __ce_length: clustereval._unit_vector(x, __ce_length)
+      [clustereval._norm(x)], lambda __ce_norm: clustereval._unit_vector(x, __ce_norm)
     )[1]
     ELSE x
   END;
 
--- One row a cluster: its rows and its center.
+-- One row per cluster: its number of points, center, and sum of squares within for each coordinate.
 CREATE OR REPLACE MACRO clustereval._cluster_centers(__ce_coordinates, distance) AS TABLE
-  WITH __ce_listed AS (
+  WITH __ce_center_lists AS (
     SELECT
       __ce_partition, __ce_cluster, __ce_single,
       CAST(MAX(__ce_n) AS BIGINT) AS __ce_size,
       list(__ce_center ORDER BY __ce_i) AS __ce_center,
-      list(__ce_n * __ce_variance ORDER BY __ce_i) AS __ce_within
+      list(__ce_n * __ce_variance ORDER BY __ce_i) AS __ce_within_squares
     FROM query_table(__ce_coordinates)
     GROUP BY __ce_partition, __ce_cluster, __ce_single
   )
   SELECT
-    __ce_partition, __ce_cluster, __ce_single, __ce_size, __ce_within,
+    __ce_partition, __ce_cluster, __ce_single, __ce_size, __ce_within_squares,
     clustereval._center_direction(__ce_center, distance) AS __ce_center
-  FROM __ce_listed;
+  FROM __ce_center_lists;
 
--- One row a partition: its rows, dimensions and center, the mean of the clusters' means. The median is
--- no median of medians, and is taken of the points.
-CREATE OR REPLACE MACRO clustereval._partition_centers(__ce_points, __ce_coordinates, distance, center) AS TABLE
+-- One row per partition: its dimensions and center. The mean is the weighted mean of the clusters'
+-- means; the median is no median of medians and needs the points.
+CREATE OR REPLACE MACRO clustereval._partition_centers(
+  __ce_points, __ce_coordinates, distance, center
+) AS TABLE
   WITH __ce_values AS NOT MATERIALIZED (
     SELECT
       __ce_partition,
@@ -260,7 +276,7 @@ CREATE OR REPLACE MACRO clustereval._partition_centers(__ce_points, __ce_coordin
     FROM query_table(__ce_points)
     WHERE __ce_kept AND center = 'median'
   ),
-  __ce_middle AS (
+  __ce_coordinate_centers AS (
     SELECT
       __ce_partition, __ce_i,
       fsum(__ce_n * __ce_center) / fsum(__ce_n) AS __ce_center
@@ -272,122 +288,130 @@ CREATE OR REPLACE MACRO clustereval._partition_centers(__ce_points, __ce_coordin
     FROM __ce_values
     GROUP BY __ce_partition, __ce_i
   ),
-  __ce_listed AS (
+  __ce_center_lists AS (
     SELECT __ce_partition, COUNT(*) AS __ce_dims, list(__ce_center ORDER BY __ce_i) AS __ce_center
-    FROM __ce_middle
+    FROM __ce_coordinate_centers
     GROUP BY __ce_partition
   )
   SELECT
     __ce_partition, __ce_dims, clustereval._center_direction(__ce_center, distance) AS __ce_center
-  FROM __ce_listed;
+  FROM __ce_center_lists;
 
--- One row a cluster: its rows by kind, and the distances of its points to its center and to the middle
--- of all. Rows that are left out are counted with their cluster too, and have no distance.
-CREATE OR REPLACE MACRO clustereval._cluster_spreads(__ce_points, __ce_centers, __ce_middles, distance, p) AS TABLE
+-- One row per cluster: its counts of rows, and sums of the distances of its points to its center
+-- and to the center of the partition. Rows that are left out are counted with their cluster,
+-- without distances.
+CREATE OR REPLACE MACRO clustereval._cluster_spreads(
+  __ce_points, __ce_centers, __ce_partition_centers, distance, p
+) AS TABLE
   WITH __ce_targets AS (
     SELECT
-      __ce_c.__ce_partition, __ce_c.__ce_cluster, __ce_c.__ce_single, __ce_c.__ce_center,
-      __ce_m.__ce_center AS __ce_middle
-    FROM query_table(__ce_centers) AS __ce_c
-    JOIN query_table(__ce_middles) AS __ce_m
-      ON __ce_m.__ce_partition IS NOT DISTINCT FROM __ce_c.__ce_partition
+      cluster.__ce_partition, cluster.__ce_cluster, cluster.__ce_single, cluster.__ce_center,
+      overall.__ce_center AS __ce_overall_center
+    FROM query_table(__ce_centers) AS cluster
+    JOIN query_table(__ce_partition_centers) AS overall
+      ON overall.__ce_partition IS NOT DISTINCT FROM cluster.__ce_partition
   ),
-  __ce_measured AS NOT MATERIALIZED (
+  __ce_measured_points AS NOT MATERIALIZED (
     SELECT
-      __ce_x.__ce_partition, __ce_x.__ce_cluster, __ce_x.__ce_single,
-      __ce_x.__ce_kept, __ce_x.__ce_dropped, __ce_x.__ce_noisy, __ce_x.__ce_only,
+      point.__ce_partition, point.__ce_cluster, point.__ce_single,
+      point.__ce_kept, point.__ce_dropped, point.__ce_noisy, point.__ce_unpartitioned,
       CASE
-        WHEN __ce_x.__ce_kept
-        THEN clustereval._distance(__ce_x.__ce_point, __ce_t.__ce_center, distance, p)
-      END AS __ce_d,
+        WHEN point.__ce_kept
+        THEN clustereval._distance(point.__ce_point, target.__ce_center, distance, p)
+      END AS __ce_own_distance,
       CASE
-        WHEN __ce_x.__ce_kept
-        THEN clustereval._distance(__ce_x.__ce_point, __ce_t.__ce_middle, distance, p)
-      END AS __ce_to_middle
-    FROM query_table(__ce_points) AS __ce_x
-    LEFT JOIN __ce_targets AS __ce_t
-      ON __ce_t.__ce_partition IS NOT DISTINCT FROM __ce_x.__ce_partition
-      AND __ce_t.__ce_cluster IS NOT DISTINCT FROM __ce_x.__ce_cluster
-      AND __ce_t.__ce_single = __ce_x.__ce_single
+        WHEN point.__ce_kept
+        THEN clustereval._distance(point.__ce_point, target.__ce_overall_center, distance, p)
+      END AS __ce_overall_distance
+    FROM query_table(__ce_points) AS point
+    LEFT JOIN __ce_targets AS target
+      ON target.__ce_partition IS NOT DISTINCT FROM point.__ce_partition
+      AND target.__ce_cluster IS NOT DISTINCT FROM point.__ce_cluster
+      AND target.__ce_single = point.__ce_single
   ),
-  __ce_summed AS (
+  __ce_cluster_sums AS (
     SELECT
       __ce_partition, __ce_cluster, __ce_single,
       CAST(COUNT(CASE WHEN __ce_kept THEN 1 END) AS BIGINT) AS __ce_n,
-      CAST(COUNT(CASE WHEN __ce_dropped THEN 1 END) AS BIGINT) AS __ce_dropped,
-      CAST(COUNT(CASE WHEN __ce_noisy THEN 1 END) AS BIGINT) AS __ce_noise,
-      COUNT(CASE WHEN __ce_only THEN 1 END) AS __ce_only_n,
-      COUNT(__ce_d) AS __ce_measured_n,
-      clustereval._compensated_sum(__ce_d) AS __ce_distances,
-      clustereval._compensated_sum(clustereval._squared_distance(__ce_d, distance)) AS __ce_squares,
-      MAX(__ce_d) AS __ce_radius,
-      clustereval._compensated_sum(__ce_to_middle) AS __ce_to_middle
-    FROM __ce_measured
+      CAST(COUNT(CASE WHEN __ce_dropped THEN 1 END) AS BIGINT) AS __ce_n_dropped,
+      CAST(COUNT(CASE WHEN __ce_noisy THEN 1 END) AS BIGINT) AS __ce_n_noise,
+      COUNT(CASE WHEN __ce_unpartitioned THEN 1 END) AS __ce_n_unpartitioned,
+      COUNT(__ce_own_distance) AS __ce_n_measured,
+      clustereval._compensated_sum(__ce_own_distance) AS __ce_distances,
+      clustereval._compensated_sum(
+        clustereval._squared_distance(__ce_own_distance, distance)
+      ) AS __ce_ssw,
+      MAX(__ce_own_distance) AS __ce_radius,
+      clustereval._compensated_sum(__ce_overall_distance) AS __ce_overall_distances
+    FROM __ce_measured_points
     GROUP BY __ce_partition, __ce_cluster, __ce_single
   )
   SELECT
     *,
-    -- one distance that is no finite number makes the sum none
-    __ce_measured_n < __ce_n OR NOT coalesce(isfinite(__ce_squares), TRUE) AS __ce_bad
-  FROM __ce_summed;
+    -- The sum is not finite if one of the distances is not.
+    __ce_n_measured < __ce_n OR NOT coalesce(isfinite(__ce_ssw), TRUE) AS __ce_is_invalid
+  FROM __ce_cluster_sums;
 
--- One row a cluster that has points: its center with its spread, and a number to tell it by.
+-- One row per cluster that has points: its center, its spread, and a number that identifies it.
 CREATE OR REPLACE MACRO clustereval._measured_clusters(__ce_centers, __ce_spreads) AS TABLE
   SELECT
-    __ce_c.__ce_partition, __ce_c.__ce_cluster, __ce_c.__ce_single,
-    __ce_c.__ce_center, __ce_c.__ce_within,
+    cluster.__ce_partition, cluster.__ce_cluster, cluster.__ce_single,
+    cluster.__ce_center, cluster.__ce_within_squares,
     row_number() OVER () AS __ce_number,
-    __ce_s.__ce_n, __ce_s.__ce_distances, __ce_s.__ce_squares, __ce_s.__ce_radius,
-    __ce_s.__ce_to_middle,
-    __ce_s.__ce_distances / __ce_s.__ce_n AS __ce_mean_distance
-  FROM query_table(__ce_centers) AS __ce_c
-  JOIN query_table(__ce_spreads) AS __ce_s
-    ON __ce_s.__ce_partition IS NOT DISTINCT FROM __ce_c.__ce_partition
-    AND __ce_s.__ce_cluster IS NOT DISTINCT FROM __ce_c.__ce_cluster
-    AND __ce_s.__ce_single = __ce_c.__ce_single;
+    spread.__ce_n, spread.__ce_distances, spread.__ce_ssw, spread.__ce_radius,
+    spread.__ce_overall_distances,
+    spread.__ce_distances / spread.__ce_n AS __ce_mean_distance
+  FROM query_table(__ce_centers) AS cluster
+  JOIN query_table(__ce_spreads) AS spread
+    ON spread.__ce_partition IS NOT DISTINCT FROM cluster.__ce_partition
+    AND spread.__ce_cluster IS NOT DISTINCT FROM cluster.__ce_cluster
+    AND spread.__ce_single = cluster.__ce_single;
 
--- One row a partition: its counts of rows. One that keeps no row is left out, unless it is the only one
--- because there is no partition_by.
+-- One row per partition: its counts of rows. Partitions that keep no row are left out, except the
+-- single partition of a call without partition_by.
 CREATE OR REPLACE MACRO clustereval._point_counts(__ce_spreads) AS TABLE
   SELECT
     __ce_partition,
     CAST(SUM(__ce_n) AS BIGINT) AS __ce_total,
-    CAST(SUM(__ce_dropped) AS BIGINT) AS __ce_n_dropped,
-    CAST(SUM(__ce_noise) AS BIGINT) AS __ce_n_noise,
+    CAST(SUM(__ce_n_dropped) AS BIGINT) AS __ce_n_dropped,
+    CAST(SUM(__ce_n_noise) AS BIGINT) AS __ce_n_noise,
     CAST(COUNT(CASE WHEN __ce_n > 0 THEN 1 END) AS BIGINT) AS __ce_n_clusters,
     CAST(COUNT(CASE WHEN __ce_n = 1 THEN 1 END) AS BIGINT) AS __ce_n_singletons
   FROM query_table(__ce_spreads)
   GROUP BY __ce_partition
-  HAVING SUM(__ce_n) > 0 OR SUM(__ce_only_n) > 0;
+  HAVING SUM(__ce_n) > 0 OR SUM(__ce_n_unpartitioned) > 0;
 
--- TRUE, or the error for points that cannot be measured. The rows are read for it only where there are
--- such points (__ce_bad), or partitions of different dimensions.
+-- TRUE, or the error for vectors that have no finite distances. The rows are read only if there are
+-- such vectors (__ce_is_invalid), or partitions of different dimensions.
 CREATE OR REPLACE MACRO clustereval._check_points(
-  __ce_points, __ce_spreads, __ce_middles, weights
+  __ce_points, __ce_spreads, __ce_partition_centers, weights
 ) AS TABLE
-  WITH __ce_alarm AS (
-    SELECT COUNT(*) AS __ce_n
+  WITH __ce_alarms AS (
+    SELECT COUNT(*) AS __ce_n_alarms
     FROM query_table(__ce_spreads)
-    WHERE __ce_bad
+    WHERE __ce_is_invalid
     UNION ALL
     SELECT COUNT(DISTINCT __ce_dims) - 1
-    FROM query_table(__ce_middles)
+    FROM query_table(__ce_partition_centers)
   ),
   __ce_suspects AS (
-    SELECT __ce_p.__ce_vector
-    FROM query_table(__ce_points) AS __ce_p
-    JOIN (SELECT MAX(__ce_n) AS __ce_n FROM __ce_alarm) AS __ce_a ON __ce_a.__ce_n > 0
-    WHERE __ce_p.__ce_kept
+    SELECT point.__ce_vector
+    FROM query_table(__ce_points) AS point
+    JOIN (SELECT MAX(__ce_n_alarms) AS __ce_n_alarms FROM __ce_alarms) AS alarm
+      ON alarm.__ce_n_alarms > 0
+    WHERE point.__ce_kept
   ),
   __ce_faults AS (
-    SELECT __ce_l.__ce_dims, clustereval._fault(__ce_s.__ce_vector, __ce_l.__ce_dims) AS __ce_fault
-    FROM __ce_suspects AS __ce_s
-    CROSS JOIN (SELECT MAX(len(__ce_vector)) AS __ce_dims FROM __ce_suspects) AS __ce_l
+    SELECT
+      longest.__ce_dims,
+      clustereval._point_fault(suspect.__ce_vector, longest.__ce_dims) AS __ce_fault
+    FROM __ce_suspects AS suspect
+    CROSS JOIN (SELECT MAX(len(__ce_vector)) AS __ce_dims FROM __ce_suspects) AS longest
   ),
-  __ce_first AS (
+  __ce_first_fault AS (
     SELECT
       MAX(__ce_dims) AS __ce_dims,
-      COUNT(__ce_fault) AS __ce_rows,
+      COUNT(__ce_fault) AS __ce_n_faulty,
       MIN(__ce_fault) AS __ce_fault
     FROM __ce_faults
     HAVING COUNT(*) > 0
@@ -397,15 +421,14 @@ CREATE OR REPLACE MACRO clustereval._check_points(
     THEN error(concat(
       'weights: expected one for each of ', __ce_dims, ' dimensions, got ', len(weights)
     ))
-    ELSE clustereval._fault_error(__ce_fault, __ce_dims, __ce_rows)
+    ELSE clustereval._point_fault_error(__ce_fault, __ce_dims, __ce_n_faulty)
   END AS BOOLEAN) AS __ce_valid
-  FROM __ce_first;
+  FROM __ce_first_fault;
 
 ---------------------------------------------------------------------------------------------------
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
--- Every cluster: its size and its center.
 -- Examples:
 --   FROM clustereval.centroids(points, [x, y, z], cluster);
 --   FROM clustereval.centroids(points, [x, y, z], cluster, center := 'median');
@@ -420,14 +443,18 @@ CREATE OR REPLACE MACRO clustereval.centroids(
   ),
   __ce_coordinates AS (SELECT * FROM clustereval._coordinate_moments(__ce_points, center)),
   __ce_centers AS (SELECT * FROM clustereval._cluster_centers(__ce_coordinates, distance)),
-  __ce_middles AS (
+  __ce_partition_centers AS (
     SELECT * FROM clustereval._partition_centers(__ce_points, __ce_coordinates, distance, center)
   ),
   __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, __ce_middles, distance, p)
+    SELECT * FROM clustereval._cluster_spreads(
+      __ce_points, __ce_centers, __ce_partition_centers, distance, p
+    )
   ),
   __ce_checked AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_middles, weights)
+    SELECT * FROM clustereval._check_points(
+      __ce_points, __ce_spreads, __ce_partition_centers, weights
+    )
   )
   SELECT
     __ce_partition AS partition_key,
@@ -441,4 +468,7 @@ CREATE OR REPLACE MACRO clustereval.centroids(
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
   ORDER BY __ce_partition, __ce_cluster, __ce_single;
 COMMENT ON MACRO TABLE clustereval.centroids IS
-'One row a cluster: n points and their centroid, the mean of each coordinate (center ''median'': the median); with distance ''cosine'' the direction of the mean unit vector, as a vector of length 1 (a zero vector where the mean is one). With noise_as := ''singletons'' each noise point has a row of its own, cluster NULL.';
+'One row per cluster: n points and their centroid, the mean of each coordinate (center ''median'': '
+'the median); with distance ''cosine'' the direction of the mean unit vector, as a vector of '
+'length 1 (a zero vector if the mean is one). With noise_as := ''singletons'' each noise point has '
+'a row of its own, cluster NULL.';

@@ -1,17 +1,18 @@
--- distances: distances of two vectors, and the options of every macro that measures them.
+-- distances: distances between two vectors, and the options of every macro that computes them.
 
 ---------------------------------------------------------------------------------------------------
 -- Options
 ---------------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE MACRO clustereval._is_distance(x) AS
+CREATE OR REPLACE MACRO clustereval._is_distance_name(x) AS
   coalesce(lower(CAST(x AS VARCHAR)), '')
     IN ('euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine');
 
--- TRUE query, or the error, for the options of every macro that measures distances (see _valid_noise).
+-- The query that returns TRUE, or the error, for the options of all internal indices (see
+-- _valid_noise).
 CREATE OR REPLACE MACRO clustereval._valid_points(distance, p, center, weights, noise, noise_as) AS
   CASE
-    WHEN NOT clustereval._is_distance(distance)
+    WHEN NOT clustereval._is_distance_name(distance)
     THEN error(concat(
       'distance: expected one of ''euclidean'', ''sqeuclidean'', ''cityblock'', ''chebyshev'', ',
       '''minkowski'', ''cosine'', got ', coalesce('''' || distance || '''', 'NULL')
@@ -36,7 +37,7 @@ CREATE OR REPLACE MACRO clustereval._valid_points(distance, p, center, weights, 
     ELSE clustereval._valid_noise(noise, noise_as)
   END;
 
--- The same distances under one name.
+-- The name in lower case; minkowski of order 1 or 2 is cityblock or euclidean.
 CREATE OR REPLACE MACRO clustereval._plain_distance_name(distance, p) AS
   CASE
     WHEN lower(distance) = 'minkowski' AND p = 1 THEN 'cityblock'
@@ -48,19 +49,20 @@ CREATE OR REPLACE MACRO clustereval._plain_distance_name(distance, p) AS
 -- Distances
 ---------------------------------------------------------------------------------------------------
 
--- The factor on each coordinate that makes a weighted distance a plain one.
-CREATE OR REPLACE MACRO clustereval._factors(weights, distance, p) AS
+-- The factors that turn a weighted distance into the plain one: coordinates are multiplied by them.
+CREATE OR REPLACE MACRO clustereval._coordinate_factors(weights, distance, p) AS
   list_transform(
     CAST(weights AS DOUBLE[]),
-    lambda __ce_w: CASE lower(distance)
-      WHEN 'cityblock' THEN __ce_w
-      WHEN 'minkowski' THEN pow(__ce_w, 1.0 / p)
-      ELSE sqrt(__ce_w)
+    lambda __ce_weight: CASE lower(distance)
+      WHEN 'cityblock' THEN __ce_weight
+      WHEN 'minkowski' THEN pow(__ce_weight, 1.0 / p)
+      ELSE sqrt(__ce_weight)
     END
   );
 
--- No vector where there is no weight for each coordinate; _check_points tells why. Factors are a column
--- or a name: what a lambda works out, it works out for each coordinate.
+-- NULL if the number of weights is not that of coordinates; _check_points reports it. Pass factors
+-- as a column or a lambda's name, since the lambda here computes an expression again per
+-- coordinate.
 CREATE OR REPLACE MACRO clustereval._scale_vector(x, weights, factors) AS
   CASE
     WHEN weights IS NULL THEN x
@@ -72,42 +74,42 @@ CREATE OR REPLACE MACRO clustereval._unscale_vector(x, weights, distance, p) AS
   CASE
     WHEN weights IS NULL THEN x
     ELSE list_transform(
-      [clustereval._factors(weights, distance, p)],
+      [clustereval._coordinate_factors(weights, distance, p)],
       lambda __ce_factors: list_transform(x, lambda __ce_x, __ce_i: __ce_x / __ce_factors[__ce_i])
     )[1]
   END;
 
--- A copy of a vector with NaN for NULL. DuckDB's functions of two lists refuse a NULL even where it is in
--- a row that is filtered out, and see some where there are none (one column of a Parquet file): what they
--- refuse is asked again of a copy.
-CREATE OR REPLACE MACRO clustereval._copied(x) AS
+-- A copy of a vector with NaN for NULL. DuckDB's functions of two lists raise an error for a NULL
+-- even in a row that is filtered out, and sometimes without any NULL (in a column of a Parquet
+-- file). When they do, they are called again with a copy.
+CREATE OR REPLACE MACRO clustereval._nulls_to_nan(x) AS
   list_transform(x, lambda __ce_x: coalesce(__ce_x, CAST('nan' AS DOUBLE)));
 
-CREATE OR REPLACE MACRO clustereval._inner_product(x) AS
+CREATE OR REPLACE MACRO clustereval._sum_of_squares(x) AS
   coalesce(
     try(list_inner_product(x, x)),
-    list_inner_product(clustereval._copied(x), clustereval._copied(x))
+    list_inner_product(clustereval._nulls_to_nan(x), clustereval._nulls_to_nan(x))
   );
 
--- Length of a vector; NaN where a coordinate is NULL, NULL where there is none.
+-- Length of a vector: NaN if a coordinate is NULL, NULL if it has no coordinates.
 CREATE OR REPLACE MACRO clustereval._norm(x) AS
-  CASE WHEN len(x) > 0 THEN sqrt(clustereval._inner_product(x)) END;
+  CASE WHEN len(x) > 0 THEN sqrt(clustereval._sum_of_squares(x)) END;
 
--- NULL where the lengths differ.
+-- NULL if the vectors differ in length.
 CREATE OR REPLACE MACRO clustereval._euclidean(x, y) AS
-  coalesce(try(list_distance(x, y)), try(list_distance(clustereval._copied(x), y)));
+  coalesce(try(list_distance(x, y)), try(list_distance(clustereval._nulls_to_nan(x), y)));
 
--- A vector of length 1, given its length. No length, also for squares too small: a zero vector; no
--- finite one: no vector.
+-- The vector divided by its norm: a zero vector if the norm is 0 (which also holds if the squares
+-- underflow), NULL if it is not finite.
 CREATE OR REPLACE MACRO clustereval._unit_vector(x, norm) AS
   CASE
     WHEN norm = 0 THEN list_transform(x, lambda __ce_x: 0.0)
     WHEN isfinite(norm) THEN list_transform(x, lambda __ce_x: __ce_x / norm)
   END;
 
--- Distance of two vectors, of unit vectors for cosine; no finite number where one has a NULL or their
--- lengths differ.
--- Half the squared distance of unit vectors is 1 - cos without its cancellation.
+-- Distance between two vectors, for cosine between unit vectors; not finite, or NULL, if a
+-- coordinate is NULL or the vectors differ in length. Half the squared distance of unit vectors is
+-- 1 - cos without cancellation.
 CREATE OR REPLACE MACRO clustereval._distance(x, y, distance, p) AS
   CASE lower(distance)
     WHEN 'euclidean' THEN clustereval._euclidean(x, y)
@@ -126,24 +128,25 @@ CREATE OR REPLACE MACRO clustereval._distance(x, y, distance, p) AS
         WHEN 'chebyshev'
         THEN list_max(list_transform(x, lambda __ce_x, __ce_i: abs(__ce_x - y[__ce_i])))
         ELSE pow(
-          list_sum(list_transform(x, lambda __ce_x, __ce_i: pow(abs(__ce_x - y[__ce_i]), p))), 1.0 / p
+          list_sum(list_transform(x, lambda __ce_x, __ce_i: pow(abs(__ce_x - y[__ce_i]), p))),
+          1.0 / p
         )
       END
     END
   END;
 
--- Its square in sums of squares; a squared distance is one already.
+-- What a distance d contributes to a sum of squares: d itself for sqeuclidean, else its square.
 CREATE OR REPLACE MACRO clustereval._squared_distance(d, distance) AS
   CASE WHEN lower(distance) = 'sqeuclidean' THEN d ELSE d * d END;
 
--- TRUE where sums of squares add up: total = within + between.
+-- TRUE if sums of squares add up: total = within + between.
 CREATE OR REPLACE MACRO clustereval._squares_add_up(distance, center) AS
   lower(distance) IN ('euclidean', 'sqeuclidean') AND center = 'mean';
 
 CREATE OR REPLACE MACRO clustereval._subtract_vectors(x, y) AS
   list_transform(x, lambda __ce_x, __ce_i: __ce_x - y[__ce_i]);
 
--- The distance of two sound points, without the care of _distance.
+-- The distance between two valid points, without the checks of _distance.
 CREATE OR REPLACE MACRO clustereval._unchecked_distance(x, y, distance, p) AS
   CASE distance
     WHEN 'euclidean' THEN list_distance(x, y)

@@ -1,24 +1,35 @@
--- mean_distance_bounds: bounds of mean distances, known before any distance of two points is measured.
+-- mean_distance_bounds: bounds of mean distances, from sums over clusters and no distance of
+-- points.
 
 ---------------------------------------------------------------------------------------------------
--- Bounds of mean distances. u = x - c, where c is the mean of the cluster.
--- Each is moved by what rounding may have changed: 1e-12 of itself, and what the mean may have slipped.
+-- Bounds from the means and variances of clusters
 ---------------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE MACRO clustereval._lowered(x, slip) AS GREATEST(x * (1 - 1e-12) - slip, 0.0);
-CREATE OR REPLACE MACRO clustereval._raised(x, slip) AS x * (1 + 1e-12) + slip;
+-- A bound moved by what rounding may have changed: 1e-12 of itself, and the error of the mean.
+CREATE OR REPLACE MACRO clustereval._minus_rounding(x, rounding_error) AS
+  GREATEST(x * (1 - 1e-12) - rounding_error, 0.0);
+CREATE OR REPLACE MACRO clustereval._plus_rounding(x, rounding_error) AS
+  x * (1 + 1e-12) + rounding_error;
 
--- A norm of the mean of x - y is not above the mean of the norms (Jensen), and the triangle inequality
--- gives the rest; r is the mean distance to c.
-CREATE OR REPLACE MACRO clustereval._lower_bound(u, r, slip, distance) AS
-  clustereval._lowered(CASE WHEN distance = 'euclidean' THEN u ELSE GREATEST(u, r - u) END, slip);
+-- to_mean is the distance of a point to a cluster's mean, radius the mean distance of the cluster's
+-- points to it. The mean of norms is at least the norm of the mean (Jensen); the other bound is the
+-- triangle inequality.
+CREATE OR REPLACE MACRO clustereval._mean_distance_lower_bound(
+  to_mean, radius, rounding_error, distance
+) AS
+  clustereval._minus_rounding(
+    CASE WHEN distance = 'euclidean' THEN to_mean ELSE GREATEST(to_mean, radius - to_mean) END,
+    rounding_error
+  );
 
--- The mean of a root is not above the root of the mean: of all squares for euclidean, coordinate by
+-- The mean of roots is at most the root of the mean: of all squares for euclidean, coordinate by
 -- coordinate for cityblock.
-CREATE OR REPLACE MACRO clustereval._upper_bound(x, mean, variances, spread, u, r, slip, distance) AS
-  clustereval._raised(
+CREATE OR REPLACE MACRO clustereval._mean_distance_upper_bound(
+  x, mean, variances, total_variance, to_mean, radius, rounding_error, distance
+) AS
+  clustereval._plus_rounding(
     CASE distance
-      WHEN 'euclidean' THEN sqrt(u * u + spread)
+      WHEN 'euclidean' THEN sqrt(to_mean * to_mean + total_variance)
       WHEN 'cityblock'
       THEN list_sum(list_transform(
         x,
@@ -26,81 +37,94 @@ CREATE OR REPLACE MACRO clustereval._upper_bound(x, mean, variances, spread, u, 
           (__ce_x - mean[__ce_i]) * (__ce_x - mean[__ce_i]) + variances[__ce_i]
         )
       ))
-      ELSE u + r
+      ELSE to_mean + radius
     END,
-    slip
+    rounding_error
   );
 
--- One row for each query that has other clusters: the least upper bound of them.
-CREATE OR REPLACE MACRO clustereval._limits(__ce_queries, __ce_clusters, plain_distance, p) AS TABLE
-  WITH __ce_bounded AS NOT MATERIALIZED (
-    SELECT *, clustereval._unchecked_distance(__ce_point, __ce_mean, plain_distance, p) AS __ce_u
+-- One row for each query that has other clusters: the upper bound of b, the least of theirs.
+CREATE OR REPLACE MACRO clustereval._nearest_upper_bounds(
+  __ce_queries, __ce_clusters, plain_distance, p
+) AS TABLE
+  WITH __ce_other_clusters AS NOT MATERIALIZED (
+    SELECT
+      *,
+      clustereval._unchecked_distance(__ce_point, __ce_mean, plain_distance, p) AS __ce_to_mean
     FROM clustereval._cross_with_clusters(__ce_queries, __ce_clusters)
     WHERE __ce_target <> __ce_number
   )
   SELECT
     __ce_row,
-    MIN(clustereval._upper_bound(
-      __ce_point, __ce_mean, __ce_variances, __ce_spread, __ce_u, __ce_mean_distance, __ce_rounding_error,
-      plain_distance
-    )) AS __ce_limit
-  FROM __ce_bounded
+    MIN(clustereval._mean_distance_upper_bound(
+      __ce_point, __ce_mean, __ce_variances, __ce_total_variance, __ce_to_mean, __ce_mean_distance,
+      __ce_rounding_error, plain_distance
+    )) AS __ce_b_upper
+  FROM __ce_other_clusters
   GROUP BY __ce_row;
 
--- One row for each query and each cluster that it may be held against.
-CREATE OR REPLACE MACRO clustereval._limited(
-  __ce_queries, __ce_clusters, __ce_limits, plain_distance, p
+-- One row for each query and each target that these bounds leave, with its bounds.
+CREATE OR REPLACE MACRO clustereval._bounded_targets(
+  __ce_queries, __ce_clusters, __ce_nearest_bounds, plain_distance, p
 ) AS TABLE
-  WITH __ce_held AS NOT MATERIALIZED (
-    SELECT __ce_q.*, __ce_l.__ce_limit
-    FROM query_table(__ce_queries) AS __ce_q
-    LEFT JOIN query_table(__ce_limits) AS __ce_l ON __ce_l.__ce_row = __ce_q.__ce_row
+  WITH __ce_limited_queries AS NOT MATERIALIZED (
+    SELECT query.*, nearest.__ce_b_upper
+    FROM query_table(__ce_queries) AS query
+    LEFT JOIN query_table(__ce_nearest_bounds) AS nearest ON nearest.__ce_row = query.__ce_row
   ),
-  __ce_bounded AS NOT MATERIALIZED (
-    SELECT *, clustereval._unchecked_distance(__ce_point, __ce_mean, plain_distance, p) AS __ce_u
-    FROM clustereval._cross_with_clusters(__ce_held, __ce_clusters)
-  ),
-  __ce_lower AS NOT MATERIALIZED (
+  __ce_measured AS NOT MATERIALIZED (
     SELECT
       *,
-      clustereval._lower_bound(
-        __ce_u, __ce_mean_distance, __ce_rounding_error, plain_distance
+      clustereval._unchecked_distance(__ce_point, __ce_mean, plain_distance, p) AS __ce_to_mean
+    FROM clustereval._cross_with_clusters(__ce_limited_queries, __ce_clusters)
+  ),
+  __ce_lower_bounds AS NOT MATERIALIZED (
+    SELECT
+      *,
+      clustereval._mean_distance_lower_bound(
+        __ce_to_mean, __ce_mean_distance, __ce_rounding_error, plain_distance
       ) AS __ce_lower
-    FROM __ce_bounded
+    FROM __ce_measured
   )
   SELECT
     __ce_row, __ce_number, __ce_target, __ce_lower,
-    clustereval._upper_bound(
-      __ce_point, __ce_mean, __ce_variances, __ce_spread, __ce_u, __ce_mean_distance, __ce_rounding_error,
-      plain_distance
+    clustereval._mean_distance_upper_bound(
+      __ce_point, __ce_mean, __ce_variances, __ce_total_variance, __ce_to_mean, __ce_mean_distance,
+      __ce_rounding_error, plain_distance
     ) AS __ce_upper
-  FROM __ce_lower
-  WHERE __ce_target = __ce_number OR __ce_lower <= __ce_limit;
+  FROM __ce_lower_bounds
+  WHERE __ce_target = __ce_number OR __ce_lower <= __ce_b_upper;
 
--- For each cluster the covariances of (z, |z|^2), z = y - c, as rows of a matrix: the variance of
--- |x - y|^2 = |u|^2 - 2 u.z + |z|^2 is then w'Mw with w = (-2u, 1).
-CREATE OR REPLACE MACRO clustereval._shapes(__ce_rows, __ce_clusters) AS TABLE
-  WITH __ce_centerd AS NOT MATERIALIZED (
+---------------------------------------------------------------------------------------------------
+-- Bounds of euclidean distances from second moments
+---------------------------------------------------------------------------------------------------
+
+-- For each cluster the covariance matrix M of (z, |z|^2), where z = y - mean. With u = x - mean,
+-- the variance over y of |x - y|^2 = |u|^2 - 2 u.z + |z|^2 is w'Mw where w = (-2u, 1).
+CREATE OR REPLACE MACRO clustereval._second_moments(__ce_members, __ce_clusters) AS TABLE
+  WITH __ce_deviations AS NOT MATERIALIZED (
     SELECT
-      __ce_c.__ce_number, __ce_c.__ce_n, __ce_c.__ce_spread,
-      clustereval._subtract_vectors(__ce_x.__ce_point, __ce_c.__ce_mean) AS __ce_z
-    FROM query_table(__ce_rows) AS __ce_x
-    JOIN query_table(__ce_clusters) AS __ce_c ON __ce_c.__ce_number = __ce_x.__ce_number
-    WHERE __ce_c.__ce_n > 1
+      cluster.__ce_number, cluster.__ce_total_variance,
+      clustereval._subtract_vectors(member.__ce_point, cluster.__ce_mean) AS __ce_deviation
+    FROM query_table(__ce_members) AS member
+    JOIN query_table(__ce_clusters) AS cluster ON cluster.__ce_number = member.__ce_number
+    WHERE cluster.__ce_n > 1
   ),
   __ce_vectors AS NOT MATERIALIZED (
     SELECT
       __ce_number,
-      list_append(__ce_z, list_inner_product(__ce_z, __ce_z) - __ce_spread) AS __ce_vector
-    FROM __ce_centerd
+      list_append(
+        __ce_deviation,
+        list_inner_product(__ce_deviation, __ce_deviation) - __ce_total_variance
+      ) AS __ce_vector
+    FROM __ce_deviations
   ),
   __ce_dims AS (
     SELECT unnest(range(1, MAX(len(__ce_mean)) + 2)) AS __ce_i FROM query_table(__ce_clusters)
   ),
   __ce_pairs AS (
-    SELECT __ce_x.__ce_i, __ce_y.__ce_i AS __ce_j
-    FROM __ce_dims AS __ce_x
-    JOIN __ce_dims AS __ce_y ON __ce_x.__ce_i <= __ce_y.__ce_i
+    SELECT row_dim.__ce_i, column_dim.__ce_i AS __ce_j
+    FROM __ce_dims AS row_dim
+    JOIN __ce_dims AS column_dim ON row_dim.__ce_i <= column_dim.__ce_i
   ),
   __ce_products AS MATERIALIZED (
     SELECT * FROM clustereval._product_sums(__ce_vectors, __ce_pairs)
@@ -110,175 +134,192 @@ CREATE OR REPLACE MACRO clustereval._shapes(__ce_rows, __ce_clusters) AS TABLE
     UNION ALL
     SELECT __ce_number, __ce_j, __ce_i, __ce_value FROM __ce_products WHERE __ce_i < __ce_j
   ),
-  __ce_lines AS (
+  __ce_matrix_rows AS (
     SELECT
-      __ce_e.__ce_number, __ce_e.__ce_i,
-      list(__ce_e.__ce_value / __ce_c.__ce_n ORDER BY __ce_e.__ce_j) AS __ce_line
-    FROM __ce_entries AS __ce_e
-    JOIN query_table(__ce_clusters) AS __ce_c ON __ce_c.__ce_number = __ce_e.__ce_number
-    GROUP BY __ce_e.__ce_number, __ce_e.__ce_i
+      entry.__ce_number, entry.__ce_i,
+      list(entry.__ce_value / cluster.__ce_n ORDER BY entry.__ce_j) AS __ce_matrix_row
+    FROM __ce_entries AS entry
+    JOIN query_table(__ce_clusters) AS cluster ON cluster.__ce_number = entry.__ce_number
+    GROUP BY entry.__ce_number, entry.__ce_i
   )
-  SELECT __ce_number, list(__ce_line ORDER BY __ce_i) AS __ce_matrix
-  FROM __ce_lines
+  SELECT __ce_number, list(__ce_matrix_row ORDER BY __ce_i) AS __ce_matrix
+  FROM __ce_matrix_rows
   GROUP BY __ce_number;
 
 CREATE OR REPLACE MACRO clustereval._quadratic_form(w, matrix) AS
   list_inner_product(
-    w, list_transform(matrix, lambda __ce_line: list_inner_product(__ce_line, w))
+    w, list_transform(matrix, lambda __ce_matrix_row: list_inner_product(__ce_matrix_row, w))
   );
 
--- With t = |x - y|^2 over its mean m, root t >= 1 + (t - 1)/2 - (t - 1)^2/2: the mean distance is at
--- least root m (1 - variance / (2 m^2)). A variance that is too large or too small for a DOUBLE tells
--- nothing.
-CREATE OR REPLACE MACRO clustereval._narrowed_bound(m, variance, slip) AS
+-- Lower bound of the mean of root Z from the mean m and the variance of Z. With t = Z / m, root t
+-- is at least 1 + (t - 1)/2 - (t - 1)^2/2, and its mean at least 1 - variance / (2 m^2). The bound
+-- is 0 if m is too small or the variance too large for a DOUBLE.
+CREATE OR REPLACE MACRO clustereval._root_mean_lower_bound(m, variance, rounding_error) AS
   CASE
     WHEN m < 1e-140 OR NOT isfinite(variance) THEN 0.0
-    ELSE clustereval._lowered(
-      sqrt(m) * (1 - (variance * (1 + 1e-12) / m) / m / 2 - 1e-12), slip
+    ELSE clustereval._minus_rounding(
+      sqrt(m) * (1 - (variance * (1 + 1e-12) / m) / m / 2 - 1e-12), rounding_error
     )
   END;
 
--- The matrix M costs as many steps as it has entries. At the cost of one more distance, a bound of that
--- variance rules out most clusters first: 4 u'Du + 4 |rest| |u|^2 - 4 u.K + W, with the diagonal D of
--- the covariances of z, the length of all other covariances, K those with |z|^2 and W its variance.
--- All but |u|^2 is linear in the coordinates of x and their squares (__ce_slopes, __ce_base).
-CREATE OR REPLACE MACRO clustereval._screens(__ce_shapes, __ce_clusters) AS TABLE
-  WITH __ce_parts AS (
+-- An upper bound of w'Mw at the cost of one more distance, which rules out most clusters before all
+-- entries of M are needed: 4 u'Du + 4 r |u|^2 - 4 u.s + v, with the diagonal D of the covariances
+-- of z, r the norm of all others (__ce_residual), s (__ce_skews) the covariances of z with |z|^2,
+-- and v (__ce_tail) the variance of |z|^2. Apart from r |u|^2, it is linear in the coordinates of x
+-- - origin and their squares: __ce_slopes, __ce_intercept.
+CREATE OR REPLACE MACRO clustereval._variance_bounds(__ce_moments, __ce_clusters) AS TABLE
+  WITH __ce_matrix_parts AS (
     SELECT
-      __ce_s.__ce_number,
-      clustereval._subtract_vectors(__ce_c.__ce_mean, __ce_c.__ce_origin) AS __ce_c,
+      moments.__ce_number,
+      clustereval._subtract_vectors(cluster.__ce_mean, cluster.__ce_origin) AS __ce_offset,
       list_transform(
-        __ce_s.__ce_matrix[:-2], lambda __ce_line, __ce_i: __ce_line[__ce_i]
-      ) AS __ce_d,
+        moments.__ce_matrix[:-2], lambda __ce_matrix_row, __ce_i: __ce_matrix_row[__ce_i]
+      ) AS __ce_diagonal,
       list_sum(list_transform(
-        __ce_s.__ce_matrix[:-2],
-        lambda __ce_line, __ce_i: list_sum(list_transform(
-          __ce_line[:-2],
-          lambda __ce_v, __ce_j: CASE WHEN __ce_j = __ce_i THEN 0.0 ELSE __ce_v * __ce_v END
+        moments.__ce_matrix[:-2],
+        lambda __ce_matrix_row, __ce_i: list_sum(list_transform(
+          __ce_matrix_row[:-2],
+          lambda __ce_entry, __ce_j:
+            CASE WHEN __ce_j = __ce_i THEN 0.0 ELSE __ce_entry * __ce_entry END
         ))
-      )) AS __ce_squares,
-      __ce_s.__ce_matrix[-1][:-2] AS __ce_k,
-      __ce_s.__ce_matrix[-1][-1] AS __ce_w
-    FROM query_table(__ce_shapes) AS __ce_s
-    JOIN query_table(__ce_clusters) AS __ce_c ON __ce_c.__ce_number = __ce_s.__ce_number
+      )) AS __ce_residual_squares,
+      moments.__ce_matrix[-1][:-2] AS __ce_skews,
+      moments.__ce_matrix[-1][-1] AS __ce_tail
+    FROM query_table(__ce_moments) AS moments
+    JOIN query_table(__ce_clusters) AS cluster ON cluster.__ce_number = moments.__ce_number
   ),
-  __ce_listed AS (
+  __ce_terms AS (
     SELECT
-      __ce_number, __ce_squares, __ce_w,
+      __ce_number, __ce_residual_squares, __ce_tail,
       list_concat(
-        list_transform(__ce_d, lambda __ce_v: 4 * __ce_v),
+        list_transform(__ce_diagonal, lambda __ce_entry: 4 * __ce_entry),
         list_transform(
-          __ce_d, lambda __ce_v, __ce_i: -8 * __ce_v * __ce_c[__ce_i] - 4 * __ce_k[__ce_i]
+          __ce_diagonal,
+          lambda __ce_entry, __ce_i:
+            -8 * __ce_entry * __ce_offset[__ce_i] - 4 * __ce_skews[__ce_i]
         )
       ) AS __ce_slopes,
       list_sum(list_transform(
-        __ce_d, lambda __ce_v, __ce_i: 4 * __ce_v * __ce_c[__ce_i] * __ce_c[__ce_i]
-      )) AS __ce_square,
-      4 * list_inner_product(__ce_c, __ce_k) AS __ce_product,
-      4 * clustereval._norm(__ce_c) * clustereval._norm(__ce_k) AS __ce_size
-    FROM __ce_parts
+        __ce_diagonal,
+        lambda __ce_entry, __ce_i: 4 * __ce_entry * __ce_offset[__ce_i] * __ce_offset[__ce_i]
+      )) AS __ce_square_term,
+      4 * list_inner_product(__ce_offset, __ce_skews) AS __ce_skew_term,
+      4 * clustereval._norm(__ce_offset) * clustereval._norm(__ce_skews) AS __ce_skew_term_bound
+    FROM __ce_matrix_parts
   )
   SELECT
     __ce_number, __ce_slopes,
-    __ce_square + __ce_product + __ce_w
-      + 1e-12 * (__ce_square + __ce_size + __ce_w) AS __ce_base,
-    4 * sqrt(__ce_squares) * (1 + 1e-12) AS __ce_rest,
-    1e-15 * len(__ce_slopes) * clustereval._norm(__ce_slopes) AS __ce_slope_slip
-  FROM __ce_listed;
+    __ce_square_term + __ce_skew_term + __ce_tail
+      + 1e-12 * (__ce_square_term + __ce_skew_term_bound + __ce_tail) AS __ce_intercept,
+    4 * sqrt(__ce_residual_squares) * (1 + 1e-12) AS __ce_residual,
+    1e-15 * len(__ce_slopes) * clustereval._norm(__ce_slopes) AS __ce_slope_rounding
+  FROM __ce_terms;
 
--- One row for each query and each cluster that the cheaper bounds leave, of euclidean distances.
-CREATE OR REPLACE MACRO clustereval._screened(
-  __ce_queries, __ce_clusters, __ce_limits, __ce_screens
+-- One row for each query and each target that _variance_bounds leave.
+CREATE OR REPLACE MACRO clustereval._screened_targets(
+  __ce_queries, __ce_clusters, __ce_nearest_bounds, __ce_variance_bounds
 ) AS TABLE
-  WITH __ce_centerd AS NOT MATERIALIZED (
+  WITH __ce_offset_queries AS NOT MATERIALIZED (
     SELECT
-      __ce_q.__ce_row, __ce_q.__ce_point, __ce_q.__ce_number, __ce_q.__ce_partition_no, __ce_l.__ce_limit,
-      clustereval._subtract_vectors(__ce_q.__ce_point, __ce_c.__ce_origin) AS __ce_x
-    FROM query_table(__ce_queries) AS __ce_q
-    LEFT JOIN query_table(__ce_limits) AS __ce_l ON __ce_l.__ce_row = __ce_q.__ce_row
-    JOIN query_table(__ce_clusters) AS __ce_c ON __ce_c.__ce_number = __ce_q.__ce_partition_no
+      query.__ce_row, query.__ce_point, query.__ce_number, query.__ce_partition_no,
+      nearest.__ce_b_upper,
+      clustereval._subtract_vectors(query.__ce_point, cluster.__ce_origin) AS __ce_offset
+    FROM query_table(__ce_queries) AS query
+    LEFT JOIN query_table(__ce_nearest_bounds) AS nearest ON nearest.__ce_row = query.__ce_row
+    JOIN query_table(__ce_clusters) AS cluster ON cluster.__ce_number = query.__ce_partition_no
   ),
   __ce_featured AS NOT MATERIALIZED (
     SELECT
       *,
-      list_concat(list_transform(__ce_x, lambda __ce_v: __ce_v * __ce_v), __ce_x) AS __ce_features
-    FROM __ce_centerd
+      list_concat(
+        list_transform(__ce_offset, lambda __ce_x: __ce_x * __ce_x), __ce_offset
+      ) AS __ce_features
+    FROM __ce_offset_queries
   ),
-  __ce_measured_features AS MATERIALIZED (
-    SELECT * EXCLUDE (__ce_x), clustereval._norm(__ce_features) AS __ce_length FROM __ce_featured
-  ),
-  __ce_screened_clusters AS NOT MATERIALIZED (
+  __ce_featured_queries AS MATERIALIZED (
     SELECT
-      __ce_c.__ce_number, __ce_c.__ce_partition_no, __ce_c.__ce_k, __ce_c.__ce_most,
-      __ce_c.__ce_mean, __ce_c.__ce_spread, __ce_c.__ce_rounding_error,
-      __ce_s.__ce_slopes, __ce_s.__ce_base, __ce_s.__ce_rest, __ce_s.__ce_slope_slip
-    FROM query_table(__ce_clusters) AS __ce_c
-    LEFT JOIN query_table(__ce_screens) AS __ce_s ON __ce_s.__ce_number = __ce_c.__ce_number
+      * EXCLUDE (__ce_offset), clustereval._norm(__ce_features) AS __ce_features_norm
+    FROM __ce_featured
   ),
-  __ce_bounded AS NOT MATERIALIZED (
-    SELECT *, list_distance(__ce_point, __ce_mean) AS __ce_u
-    FROM clustereval._cross_with_clusters(__ce_measured_features, __ce_screened_clusters)
+  __ce_screening_clusters AS NOT MATERIALIZED (
+    SELECT
+      cluster.__ce_number, cluster.__ce_partition_no,
+      cluster.__ce_n_clusters, cluster.__ce_n_all_clusters,
+      cluster.__ce_mean, cluster.__ce_total_variance, cluster.__ce_rounding_error,
+      bound.__ce_slopes, bound.__ce_intercept, bound.__ce_residual, bound.__ce_slope_rounding
+    FROM query_table(__ce_clusters) AS cluster
+    LEFT JOIN query_table(__ce_variance_bounds) AS bound
+      ON bound.__ce_number = cluster.__ce_number
+  ),
+  __ce_measured AS NOT MATERIALIZED (
+    SELECT *, list_distance(__ce_point, __ce_mean) AS __ce_to_mean
+    FROM clustereval._cross_with_clusters(__ce_featured_queries, __ce_screening_clusters)
   )
   SELECT __ce_row, __ce_number, __ce_target
-  FROM __ce_bounded
+  FROM __ce_measured
   WHERE CASE
     WHEN __ce_target = __ce_number THEN TRUE
-    WHEN clustereval._lowered(__ce_u, __ce_rounding_error) > __ce_limit THEN FALSE
+    WHEN clustereval._minus_rounding(__ce_to_mean, __ce_rounding_error) > __ce_b_upper THEN FALSE
     WHEN __ce_slopes IS NULL THEN TRUE
-    ELSE clustereval._narrowed_bound(
-      __ce_u * __ce_u + __ce_spread,
-      list_inner_product(__ce_features, __ce_slopes) + __ce_base + __ce_rest * __ce_u * __ce_u
-        + __ce_slope_slip * __ce_length,
+    ELSE clustereval._root_mean_lower_bound(
+      __ce_to_mean * __ce_to_mean + __ce_total_variance,
+      list_inner_product(__ce_features, __ce_slopes) + __ce_intercept
+        + __ce_residual * __ce_to_mean * __ce_to_mean
+        + __ce_slope_rounding * __ce_features_norm,
       __ce_rounding_error
-    ) <= __ce_limit
+    ) <= __ce_b_upper
   END;
 
--- The clusters that are left with their bounds, and without those that the best bound rules out.
-CREATE OR REPLACE MACRO clustereval._narrowed(
-  __ce_queries, __ce_clusters, __ce_limits, __ce_shapes, __ce_screened
+-- The screened targets that bounds from all second moments leave, with their bounds.
+CREATE OR REPLACE MACRO clustereval._refined_targets(
+  __ce_queries, __ce_clusters, __ce_nearest_bounds, __ce_moments, __ce_screened
 ) AS TABLE
   WITH __ce_measured AS NOT MATERIALIZED (
     SELECT
-      __ce_x.__ce_row, __ce_x.__ce_number, __ce_x.__ce_target, __ce_l.__ce_limit,
-      __ce_c.__ce_spread, __ce_c.__ce_rounding_error,
-      list_distance(__ce_q.__ce_point, __ce_c.__ce_mean) AS __ce_u,
-      __ce_s.__ce_matrix,
-      -- a column of its own: in the lambda that uses it, it would be worked out for every line
+      pair.__ce_row, pair.__ce_number, pair.__ce_target, nearest.__ce_b_upper,
+      cluster.__ce_total_variance, cluster.__ce_rounding_error,
+      list_distance(query.__ce_point, cluster.__ce_mean) AS __ce_to_mean,
+      moments.__ce_matrix,
+      -- A column of its own: inside the lambda of _quadratic_form it would be computed for each row
+      -- of the matrix.
       list_append(
         list_transform(
-          __ce_q.__ce_point, lambda __ce_v, __ce_i: -2 * (__ce_v - __ce_c.__ce_mean[__ce_i])
+          query.__ce_point, lambda __ce_x, __ce_i: -2 * (__ce_x - cluster.__ce_mean[__ce_i])
         ),
         1.0
-      ) AS __ce_w
-    FROM query_table(__ce_screened) AS __ce_x
-    JOIN query_table(__ce_queries) AS __ce_q ON __ce_q.__ce_row = __ce_x.__ce_row
-    LEFT JOIN query_table(__ce_limits) AS __ce_l ON __ce_l.__ce_row = __ce_x.__ce_row
-    JOIN query_table(__ce_clusters) AS __ce_c ON __ce_c.__ce_number = __ce_x.__ce_target
-    LEFT JOIN query_table(__ce_shapes) AS __ce_s ON __ce_s.__ce_number = __ce_x.__ce_target
+      ) AS __ce_factors
+    FROM query_table(__ce_screened) AS pair
+    JOIN query_table(__ce_queries) AS query ON query.__ce_row = pair.__ce_row
+    LEFT JOIN query_table(__ce_nearest_bounds) AS nearest ON nearest.__ce_row = pair.__ce_row
+    JOIN query_table(__ce_clusters) AS cluster ON cluster.__ce_number = pair.__ce_target
+    LEFT JOIN query_table(__ce_moments) AS moments ON moments.__ce_number = pair.__ce_target
   ),
   __ce_bounded AS NOT MATERIALIZED (
     SELECT
-      __ce_row, __ce_number, __ce_target, __ce_limit,
+      __ce_row, __ce_number, __ce_target, __ce_b_upper,
       GREATEST(
-        clustereval._lowered(__ce_u, __ce_rounding_error),
+        clustereval._minus_rounding(__ce_to_mean, __ce_rounding_error),
         CASE
           WHEN __ce_matrix IS NOT NULL
-          THEN clustereval._narrowed_bound(
-            __ce_u * __ce_u + __ce_spread, clustereval._quadratic_form(__ce_w, __ce_matrix),
+          THEN clustereval._root_mean_lower_bound(
+            __ce_to_mean * __ce_to_mean + __ce_total_variance,
+            clustereval._quadratic_form(__ce_factors, __ce_matrix),
             __ce_rounding_error
           )
         END
       ) AS __ce_lower,
-      clustereval._raised(sqrt(__ce_u * __ce_u + __ce_spread), __ce_rounding_error) AS __ce_upper
+      clustereval._plus_rounding(
+        sqrt(__ce_to_mean * __ce_to_mean + __ce_total_variance), __ce_rounding_error
+      ) AS __ce_upper
     FROM __ce_measured
   )
   SELECT __ce_row, __ce_number, __ce_target, __ce_lower, __ce_upper
   FROM __ce_bounded
-  WHERE __ce_target = __ce_number OR __ce_lower <= __ce_limit;
+  WHERE __ce_target = __ce_number OR __ce_lower <= __ce_b_upper;
 
--- One row a query: the bounds of a and b.
-CREATE OR REPLACE MACRO clustereval._bound_silhouettes(__ce_bounds, __ce_clusters) AS TABLE
-  WITH __ce_found AS (
+-- Bounds of a and b of each query, from the bounds of its targets.
+CREATE OR REPLACE MACRO clustereval._means_of_bounds(__ce_bounds, __ce_clusters) AS TABLE
+  WITH __ce_grouped AS (
     SELECT
       __ce_row,
       any_value(__ce_number) AS __ce_number,
@@ -290,259 +331,288 @@ CREATE OR REPLACE MACRO clustereval._bound_silhouettes(__ce_bounds, __ce_cluster
     GROUP BY __ce_row
   )
   SELECT
-    __ce_x.__ce_row, __ce_x.__ce_number,
+    query.__ce_row, query.__ce_number,
     FALSE AS __ce_exact,
-    clustereval._exclude_self(__ce_x.__ce_a_lower, __ce_c.__ce_n) AS __ce_a_lower,
-    clustereval._exclude_self(__ce_x.__ce_a_upper, __ce_c.__ce_n) AS __ce_a_upper,
-    __ce_x.__ce_b_lower, __ce_x.__ce_b_upper,
+    clustereval._exclude_self(query.__ce_a_lower, own.__ce_n) AS __ce_a_lower,
+    clustereval._exclude_self(query.__ce_a_upper, own.__ce_n) AS __ce_a_upper,
+    query.__ce_b_lower, query.__ce_b_upper,
     CAST(NULL AS BIGINT) AS __ce_neighbor
-  FROM __ce_found AS __ce_x
-  JOIN query_table(__ce_clusters) AS __ce_c ON __ce_c.__ce_number = __ce_x.__ce_number;
+  FROM __ce_grouped AS query
+  JOIN query_table(__ce_clusters) AS own ON own.__ce_number = query.__ce_number;
 
 ---------------------------------------------------------------------------------------------------
 -- Tables of cityblock distances
 ---------------------------------------------------------------------------------------------------
 
--- For cityblock the bounds by Jensen leave most clusters. The mean distance along one coordinate is a
--- convex function of it, and a table of that function bounds it far better: 32 cells from 4 standard
--- deviations below the mean to 4 above. The chord of a cell is above it, by at most half the cell's width
--- times the share of values in the cell. Lists hold all coordinates, one after the other.
-CREATE OR REPLACE MACRO clustereval._grids(__ce_rows, __ce_clusters) AS TABLE
-  WITH __ce_members AS NOT MATERIALIZED (
+-- For cityblock the bounds from means and variances leave most clusters. The mean distance along
+-- one coordinate is a convex function of it, which a table bounds far better: its values at 33
+-- nodes, from 4 standard deviations below the mean to 4 above. The chord of an interval between two
+-- nodes is above the function, by at most half the interval's width times the share of values in it
+-- (__ce_gaps). The lists __ce_values and __ce_gaps hold all coordinates, one after the other.
+CREATE OR REPLACE MACRO clustereval._cityblock_tables(__ce_members, __ce_clusters) AS TABLE
+  WITH __ce_member_coordinates AS NOT MATERIALIZED (
     SELECT
-      __ce_c.__ce_number,
-      unnest(__ce_x.__ce_point) AS __ce_v,
-      unnest(__ce_c.__ce_mean) AS __ce_mean,
-      sqrt(unnest(__ce_c.__ce_variances)) AS __ce_sigma,
-      unnest(range(1, len(__ce_c.__ce_mean) + 1)) AS __ce_i
-    FROM query_table(__ce_rows) AS __ce_x
-    JOIN query_table(__ce_clusters) AS __ce_c ON __ce_c.__ce_number = __ce_x.__ce_number
+      cluster.__ce_number,
+      unnest(member.__ce_point) AS __ce_coordinate,
+      unnest(cluster.__ce_mean) AS __ce_mean,
+      sqrt(unnest(cluster.__ce_variances)) AS __ce_sigma,
+      unnest(range(1, len(cluster.__ce_mean) + 1)) AS __ce_i
+    FROM query_table(__ce_members) AS member
+    JOIN query_table(__ce_clusters) AS cluster ON cluster.__ce_number = member.__ce_number
   ),
-  __ce_cells AS (
+  -- Interval -1 is below the first node, 32 above the last.
+  __ce_intervals AS (
     SELECT
       __ce_number, __ce_i,
       CASE
         WHEN __ce_sigma = 0 THEN 32
         ELSE CAST(floor(LEAST(
-          GREATEST((__ce_v - __ce_mean) / __ce_sigma * 4 + 16, -1.0), 32.0
+          GREATEST((__ce_coordinate - __ce_mean) / __ce_sigma * 4 + 16, -1.0), 32.0
         )) AS BIGINT)
-      END AS __ce_cell,
+      END AS __ce_interval,
       MAX(__ce_sigma) AS __ce_sigma,
       CAST(COUNT(*) AS DOUBLE) AS __ce_n,
-      SUM(__ce_v - __ce_mean) AS __ce_s
-    FROM __ce_members
+      SUM(__ce_coordinate - __ce_mean) AS __ce_sum
+    FROM __ce_member_coordinates
     GROUP BY __ce_number, __ce_i, 3
   ),
-  __ce_wholes AS (
+  __ce_totals AS (
     SELECT
       __ce_number, __ce_i,
       MAX(__ce_sigma) AS __ce_sigma,
       SUM(__ce_n) AS __ce_n,
-      SUM(__ce_s) AS __ce_t
-    FROM __ce_cells
+      SUM(__ce_sum) AS __ce_total_sum
+    FROM __ce_intervals
     GROUP BY __ce_number, __ce_i
   ),
-  __ce_knots AS (
-    SELECT *, unnest(range(0, 33)) AS __ce_cell FROM __ce_wholes
+  __ce_nodes AS (
+    SELECT *, unnest(range(0, 33)) AS __ce_interval FROM __ce_totals
   ),
   __ce_running AS (
     SELECT
-      __ce_k.__ce_number, __ce_k.__ce_i, __ce_k.__ce_cell, __ce_k.__ce_n, __ce_k.__ce_t,
-      __ce_k.__ce_sigma,
-      COALESCE(__ce_c.__ce_n, 0.0) AS __ce_in_cell,
-      SUM(COALESCE(__ce_c.__ce_n, 0.0)) OVER __ce_below + COALESCE(__ce_b.__ce_n, 0.0) AS __ce_m,
-      SUM(COALESCE(__ce_c.__ce_s, 0.0)) OVER __ce_below + COALESCE(__ce_b.__ce_s, 0.0) AS __ce_s
-    FROM __ce_knots AS __ce_k
-    LEFT JOIN __ce_cells AS __ce_c
-      ON __ce_c.__ce_number = __ce_k.__ce_number AND __ce_c.__ce_i = __ce_k.__ce_i
-      AND __ce_c.__ce_cell = __ce_k.__ce_cell
-    LEFT JOIN __ce_cells AS __ce_b
-      ON __ce_b.__ce_number = __ce_k.__ce_number AND __ce_b.__ce_i = __ce_k.__ce_i
-      AND __ce_b.__ce_cell = -1
+      node.__ce_number, node.__ce_i, node.__ce_interval, node.__ce_n, node.__ce_total_sum,
+      node.__ce_sigma,
+      COALESCE(inside.__ce_n, 0.0) AS __ce_n_inside,
+      SUM(COALESCE(inside.__ce_n, 0.0)) OVER __ce_below
+        + COALESCE(first_below.__ce_n, 0.0) AS __ce_n_below,
+      SUM(COALESCE(inside.__ce_sum, 0.0)) OVER __ce_below
+        + COALESCE(first_below.__ce_sum, 0.0) AS __ce_sum_below
+    FROM __ce_nodes AS node
+    LEFT JOIN __ce_intervals AS inside
+      ON inside.__ce_number = node.__ce_number AND inside.__ce_i = node.__ce_i
+      AND inside.__ce_interval = node.__ce_interval
+    LEFT JOIN __ce_intervals AS first_below
+      ON first_below.__ce_number = node.__ce_number AND first_below.__ce_i = node.__ce_i
+      AND first_below.__ce_interval = -1
     WINDOW __ce_below AS (
-      PARTITION BY __ce_k.__ce_number, __ce_k.__ce_i ORDER BY __ce_k.__ce_cell
+      PARTITION BY node.__ce_number, node.__ce_i ORDER BY node.__ce_interval
       ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
     )
   ),
-  -- the sums run to the end of the cell, the value is that at its start
-  __ce_valued AS (
+  -- Running sums include the interval that starts at the node, whose share is taken off again.
+  __ce_node_values AS (
     SELECT
       *,
       (
-        (2 * (__ce_m - __ce_in_cell) - __ce_n) * (__ce_cell - 16) / 4 * __ce_sigma
-        - 2 * (__ce_s - __ce_cell_sum) + __ce_t
+        (2 * (__ce_n_below - __ce_n_inside) - __ce_n) * (__ce_interval - 16) / 4 * __ce_sigma
+        - 2 * (__ce_sum_below - __ce_sum_inside) + __ce_total_sum
       ) / __ce_n AS __ce_value
     FROM (
       SELECT
-        __ce_r.*, COALESCE(__ce_c.__ce_s, 0.0) AS __ce_cell_sum
-      FROM __ce_running AS __ce_r
-      LEFT JOIN __ce_cells AS __ce_c
-        ON __ce_c.__ce_number = __ce_r.__ce_number AND __ce_c.__ce_i = __ce_r.__ce_i
-        AND __ce_c.__ce_cell = __ce_r.__ce_cell
-    ) AS __ce_summed
+        running.*, COALESCE(inside.__ce_sum, 0.0) AS __ce_sum_inside
+      FROM __ce_running AS running
+      LEFT JOIN __ce_intervals AS inside
+        ON inside.__ce_number = running.__ce_number AND inside.__ce_i = running.__ce_i
+        AND inside.__ce_interval = running.__ce_interval
+    ) AS summed
   ),
-  __ce_listed AS (
+  __ce_lists AS (
     SELECT
       __ce_number,
-      list(__ce_value ORDER BY __ce_i, __ce_cell) AS __ce_values,
-      list(__ce_in_cell / __ce_n * __ce_sigma / 8 ORDER BY __ce_i, __ce_cell) AS __ce_gaps
-    FROM __ce_valued
+      list(__ce_value ORDER BY __ce_i, __ce_interval) AS __ce_values,
+      list(__ce_n_inside / __ce_n * __ce_sigma / 8 ORDER BY __ce_i, __ce_interval) AS __ce_gaps
+    FROM __ce_node_values
     GROUP BY __ce_number
   )
   SELECT
-    __ce_c.__ce_number, __ce_c.__ce_partition_no, __ce_c.__ce_mean, __ce_c.__ce_variances,
-    __ce_l.__ce_values, __ce_l.__ce_gaps,
+    cluster.__ce_number, cluster.__ce_partition_no, cluster.__ce_mean, cluster.__ce_variances,
+    lists.__ce_values, lists.__ce_gaps,
     list_transform(
-      __ce_c.__ce_variances,
+      cluster.__ce_variances,
       lambda __ce_v: CASE WHEN __ce_v > 0 THEN 4 / sqrt(__ce_v) ELSE 0.0 END
     ) AS __ce_scales,
-    __ce_c.__ce_rounding_error + 1e-12 * list_sum(list_transform(
-      __ce_c.__ce_variances, lambda __ce_v: sqrt(__ce_v)
+    cluster.__ce_rounding_error + 1e-12 * list_sum(list_transform(
+      cluster.__ce_variances, lambda __ce_v: sqrt(__ce_v)
     )) AS __ce_rounding_error
-  FROM query_table(__ce_clusters) AS __ce_c
-  JOIN __ce_listed AS __ce_l ON __ce_l.__ce_number = __ce_c.__ce_number;
+  FROM query_table(__ce_clusters) AS cluster
+  JOIN __ce_lists AS lists ON lists.__ce_number = cluster.__ce_number;
 
--- Cells are counted from 1; 0 is outside of the table, where it is known that |u| <= mean <= root(u^2 + v).
-CREATE OR REPLACE MACRO clustereval._grid_cell(z, scale) AS
+-- Number of the interval that holds the deviation z from the mean, from 1; 0 outside of the table,
+-- where the bounds |z| and root(z^2 + variance) are used.
+CREATE OR REPLACE MACRO clustereval._table_interval(z, scale) AS
   CASE
     WHEN scale > 0 AND z * scale >= -16 AND z * scale < 16
     THEN CAST(floor(z * scale + 16) AS BIGINT) + 1
     ELSE 0
   END;
-CREATE OR REPLACE MACRO clustereval._chord(grid_values, z, scale, cell, after) AS
-  grid_values[after + cell]
-  + (grid_values[after + cell + 1] - grid_values[after + cell]) * (z * scale + 17 - cell);
 
-CREATE OR REPLACE MACRO clustereval._grid_upper(x, mean, variances, scales, grid_values) AS
+-- Value of the chord at z; `after` is where the coordinate's part of the list starts.
+CREATE OR REPLACE MACRO clustereval._chord_value(node_values, z, scale, interval_no, after) AS
+  node_values[after + interval_no]
+  + (node_values[after + interval_no + 1] - node_values[after + interval_no])
+    * (z * scale + 17 - interval_no);
+
+CREATE OR REPLACE MACRO clustereval._table_upper_bound(x, mean, variances, scales, node_values) AS
   list_sum(list_transform(
     x,
     lambda __ce_x, __ce_i: CASE
-      WHEN clustereval._grid_cell(__ce_x - mean[__ce_i], scales[__ce_i]) = 0
+      WHEN clustereval._table_interval(__ce_x - mean[__ce_i], scales[__ce_i]) = 0
       THEN sqrt((__ce_x - mean[__ce_i]) * (__ce_x - mean[__ce_i]) + variances[__ce_i])
-      ELSE clustereval._chord(
-        grid_values, __ce_x - mean[__ce_i], scales[__ce_i],
-        clustereval._grid_cell(__ce_x - mean[__ce_i], scales[__ce_i]), (__ce_i - 1) * 33
+      ELSE clustereval._chord_value(
+        node_values, __ce_x - mean[__ce_i], scales[__ce_i],
+        clustereval._table_interval(__ce_x - mean[__ce_i], scales[__ce_i]), (__ce_i - 1) * 33
       )
     END
   ));
-CREATE OR REPLACE MACRO clustereval._grid_lower(x, mean, scales, grid_values, gaps) AS
+CREATE OR REPLACE MACRO clustereval._table_lower_bound(x, mean, scales, node_values, gaps) AS
   list_sum(list_transform(
     x,
     lambda __ce_x, __ce_i: CASE
-      WHEN clustereval._grid_cell(__ce_x - mean[__ce_i], scales[__ce_i]) = 0
+      WHEN clustereval._table_interval(__ce_x - mean[__ce_i], scales[__ce_i]) = 0
       THEN abs(__ce_x - mean[__ce_i])
       ELSE GREATEST(
         abs(__ce_x - mean[__ce_i]),
-        clustereval._chord(
-          grid_values, __ce_x - mean[__ce_i], scales[__ce_i],
-          clustereval._grid_cell(__ce_x - mean[__ce_i], scales[__ce_i]), (__ce_i - 1) * 33
+        clustereval._chord_value(
+          node_values, __ce_x - mean[__ce_i], scales[__ce_i],
+          clustereval._table_interval(__ce_x - mean[__ce_i], scales[__ce_i]), (__ce_i - 1) * 33
         ) - gaps[
-          (__ce_i - 1) * 33 + clustereval._grid_cell(__ce_x - mean[__ce_i], scales[__ce_i])
+          (__ce_i - 1) * 33 + clustereval._table_interval(__ce_x - mean[__ce_i], scales[__ce_i])
         ]
       )
     END
   ));
 
--- One row for each query and each target that the tables leave. A lambda copies the lists that it looks
--- into, so a table is asked only where the bounds by Jensen leave a doubt: for the limit the one of the
--- cluster that they put nearest. The condition of a join is no equality for the reason that
+-- One row for each query and each target that the tables leave. A lambda copies the lists that it
+-- looks into, so tables are used only after the cheaper bounds: for the upper bound of b that of
+-- the cluster which they put nearest. The join condition is no equality for the reason that
 -- _prefer_list_join gives.
-CREATE OR REPLACE MACRO clustereval._grid_targets(
-  __ce_queries, __ce_clusters, __ce_grids
+CREATE OR REPLACE MACRO clustereval._table_targets(
+  __ce_queries, __ce_clusters, __ce_tables
 ) AS TABLE
-  WITH __ce_near AS (
+  WITH __ce_nearest_clusters AS (
     SELECT
-      __ce_q.__ce_row,
-      arg_min(__ce_c.__ce_number, clustereval._upper_bound(
-        __ce_q.__ce_point, __ce_c.__ce_mean, __ce_c.__ce_variances, 0.0, 0.0, 0.0, 0.0, 'cityblock'
+      query.__ce_row,
+      arg_min(cluster.__ce_number, clustereval._mean_distance_upper_bound(
+        query.__ce_point, cluster.__ce_mean, cluster.__ce_variances, 0.0, 0.0, 0.0, 0.0, 'cityblock'
       )) AS __ce_number
-    FROM query_table(__ce_queries) AS __ce_q
-    JOIN query_table(__ce_clusters) AS __ce_c
-      ON __ce_c.__ce_partition_no = __ce_q.__ce_partition_no AND __ce_c.__ce_number <> __ce_q.__ce_number
-    GROUP BY __ce_q.__ce_row
+    FROM query_table(__ce_queries) AS query
+    JOIN query_table(__ce_clusters) AS cluster
+      ON cluster.__ce_partition_no = query.__ce_partition_no
+      AND cluster.__ce_number <> query.__ce_number
+    GROUP BY query.__ce_row
   ),
-  __ce_limited AS MATERIALIZED (
+  __ce_limited_queries AS MATERIALIZED (
     SELECT
-      __ce_q.__ce_row, __ce_q.__ce_point, __ce_q.__ce_number, __ce_q.__ce_partition_no,
-      clustereval._raised(
-        clustereval._grid_upper(
-          __ce_q.__ce_point, __ce_g.__ce_mean, __ce_g.__ce_variances, __ce_g.__ce_scales,
-          __ce_g.__ce_values
+      query.__ce_row, query.__ce_point, query.__ce_number, query.__ce_partition_no,
+      clustereval._plus_rounding(
+        clustereval._table_upper_bound(
+          query.__ce_point, entry.__ce_mean, entry.__ce_variances, entry.__ce_scales,
+          entry.__ce_values
         ),
-        __ce_g.__ce_rounding_error
-      ) AS __ce_limit
-    FROM query_table(__ce_queries) AS __ce_q
-    LEFT JOIN __ce_near AS __ce_l ON __ce_l.__ce_row = __ce_q.__ce_row
-    LEFT JOIN query_table(__ce_grids) AS __ce_g ON __ce_g.__ce_number = __ce_l.__ce_number
+        entry.__ce_rounding_error
+      ) AS __ce_b_upper
+    FROM query_table(__ce_queries) AS query
+    LEFT JOIN __ce_nearest_clusters AS nearest ON nearest.__ce_row = query.__ce_row
+    LEFT JOIN query_table(__ce_tables) AS entry ON entry.__ce_number = nearest.__ce_number
   )
-  SELECT __ce_q.__ce_row, __ce_q.__ce_number, __ce_g.__ce_number AS __ce_target
-  FROM __ce_limited AS __ce_q
-  JOIN query_table(__ce_grids) AS __ce_g ON list_contains([__ce_q.__ce_partition_no], __ce_g.__ce_partition_no)
+  SELECT query.__ce_row, query.__ce_number, entry.__ce_number AS __ce_target
+  FROM __ce_limited_queries AS query
+  JOIN query_table(__ce_tables) AS entry
+    ON list_contains([query.__ce_partition_no], entry.__ce_partition_no)
   WHERE CASE
-    WHEN __ce_g.__ce_number = __ce_q.__ce_number THEN TRUE
-    WHEN clustereval._lowered(
-      clustereval._unchecked_distance(__ce_q.__ce_point, __ce_g.__ce_mean, 'cityblock', 1), __ce_g.__ce_rounding_error
-    ) > __ce_q.__ce_limit THEN FALSE
-    ELSE clustereval._lowered(
-      clustereval._grid_lower(
-        __ce_q.__ce_point, __ce_g.__ce_mean, __ce_g.__ce_scales, __ce_g.__ce_values,
-        __ce_g.__ce_gaps
+    WHEN entry.__ce_number = query.__ce_number THEN TRUE
+    WHEN clustereval._minus_rounding(
+      clustereval._unchecked_distance(query.__ce_point, entry.__ce_mean, 'cityblock', 1),
+      entry.__ce_rounding_error
+    ) > query.__ce_b_upper THEN FALSE
+    ELSE clustereval._minus_rounding(
+      clustereval._table_lower_bound(
+        query.__ce_point, entry.__ce_mean, entry.__ce_scales, entry.__ce_values, entry.__ce_gaps
       ),
-      __ce_g.__ce_rounding_error
-    ) <= __ce_q.__ce_limit
+      entry.__ce_rounding_error
+    ) <= query.__ce_b_upper
   END;
 
--- The same, by the bounds of _limited where clusters are small and many.
-CREATE OR REPLACE MACRO clustereval._sorting_targets(__ce_queries, __ce_rows, __ce_clusters) AS TABLE
-  WITH __ce_way AS MATERIALIZED (SELECT * FROM clustereval._prefer_list_join(__ce_clusters)),
-  __ce_grids AS MATERIALIZED (SELECT * FROM clustereval._grids(__ce_rows, __ce_clusters)),
-  __ce_few_queries AS NOT MATERIALIZED (
-    SELECT __ce_q.*
-    FROM query_table(__ce_queries) AS __ce_q
-    JOIN __ce_way AS __ce_w ON __ce_w.__ce_few
+-- The targets of cityblock: by tables, or by _bounded_targets if clusters are small and many.
+CREATE OR REPLACE MACRO clustereval._cityblock_targets(
+  __ce_queries, __ce_members, __ce_clusters
+) AS TABLE
+  WITH __ce_join_choice AS MATERIALIZED (
+    SELECT * FROM clustereval._prefer_list_join(__ce_clusters)
   ),
-  __ce_many_queries AS NOT MATERIALIZED (
-    SELECT __ce_q.*
-    FROM query_table(__ce_queries) AS __ce_q
-    JOIN __ce_way AS __ce_w ON NOT __ce_w.__ce_few
+  __ce_tables AS MATERIALIZED (
+    SELECT * FROM clustereval._cityblock_tables(__ce_members, __ce_clusters)
   ),
-  __ce_many_limits AS MATERIALIZED (
-    SELECT * FROM clustereval._limits(__ce_many_queries, __ce_clusters, 'cityblock', 1)
+  __ce_table_queries AS NOT MATERIALIZED (
+    SELECT query.*
+    FROM query_table(__ce_queries) AS query
+    JOIN __ce_join_choice AS choice ON choice.__ce_prefer_lists
+  ),
+  __ce_bound_queries AS NOT MATERIALIZED (
+    SELECT query.*
+    FROM query_table(__ce_queries) AS query
+    JOIN __ce_join_choice AS choice ON NOT choice.__ce_prefer_lists
+  ),
+  __ce_nearest_bounds AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._nearest_upper_bounds(__ce_bound_queries, __ce_clusters, 'cityblock', 1)
   )
-  SELECT * FROM clustereval._grid_targets(__ce_few_queries, __ce_clusters, __ce_grids)
+  SELECT * FROM clustereval._table_targets(__ce_table_queries, __ce_clusters, __ce_tables)
   UNION ALL
   SELECT __ce_row, __ce_number, __ce_target
-  FROM clustereval._limited(__ce_many_queries, __ce_clusters, __ce_many_limits, 'cityblock', 1);
+  FROM clustereval._bounded_targets(
+    __ce_bound_queries, __ce_clusters, __ce_nearest_bounds, 'cityblock', 1
+  );
 
 ---------------------------------------------------------------------------------------------------
 -- Bounds of every query
 ---------------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE MACRO clustereval._bounds_path(distance, p) AS
+-- Text of the query that reads the bounds of _mean_distance_bounds.
+CREATE OR REPLACE MACRO clustereval._select_bounds(distance, p) AS
   concat('SELECT * FROM ', CASE
-    WHEN clustereval._plain_distance_name(distance, p) = 'euclidean' THEN '__ce_narrowed'
-    ELSE '__ce_limited'
+    WHEN clustereval._plain_distance_name(distance, p) = 'euclidean' THEN '__ce_refined'
+    ELSE '__ce_bounded'
   END);
 
--- The bounds of each query and its possible targets.
+-- One row for each query and each of its targets, with bounds of the mean distance.
 CREATE OR REPLACE MACRO clustereval._mean_distance_bounds(
-  __ce_queries, __ce_rows, __ce_clusters, plain_distance, p
+  __ce_queries, __ce_members, __ce_clusters, plain_distance, p
 ) AS TABLE
-  WITH __ce_limits AS MATERIALIZED (
-    SELECT * FROM clustereval._limits(__ce_queries, __ce_clusters, plain_distance, p)
+  WITH __ce_nearest_bounds AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._nearest_upper_bounds(__ce_queries, __ce_clusters, plain_distance, p)
   ),
-  __ce_limited AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._limited(__ce_queries, __ce_clusters, __ce_limits, plain_distance, p)
+  __ce_bounded AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._bounded_targets(
+      __ce_queries, __ce_clusters, __ce_nearest_bounds, plain_distance, p
+    )
   ),
-  __ce_shapes AS MATERIALIZED (SELECT * FROM clustereval._shapes(__ce_rows, __ce_clusters)),
-  __ce_screens AS (SELECT * FROM clustereval._screens(__ce_shapes, __ce_clusters)),
+  __ce_moments AS MATERIALIZED (
+    SELECT * FROM clustereval._second_moments(__ce_members, __ce_clusters)
+  ),
+  __ce_variance_bounds AS (
+    SELECT * FROM clustereval._variance_bounds(__ce_moments, __ce_clusters)
+  ),
   __ce_screened AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._screened(__ce_queries, __ce_clusters, __ce_limits, __ce_screens)
+    SELECT * FROM clustereval._screened_targets(
+      __ce_queries, __ce_clusters, __ce_nearest_bounds, __ce_variance_bounds
+    )
   ),
-  __ce_narrowed AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._narrowed(
-      __ce_queries, __ce_clusters, __ce_limits, __ce_shapes, __ce_screened
+  __ce_refined AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._refined_targets(
+      __ce_queries, __ce_clusters, __ce_nearest_bounds, __ce_moments, __ce_screened
     )
   )
   SELECT __ce_row, __ce_number, __ce_target, __ce_lower, __ce_upper
-  FROM query(clustereval._bounds_path(plain_distance, p));
+  FROM query(clustereval._select_bounds(plain_distance, p));

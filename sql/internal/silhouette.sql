@@ -1,19 +1,21 @@
--- silhouette: how much nearer each point is to its own cluster than to the next one.
+-- silhouette: how much nearer each point is to its own cluster than to the nearest other one.
 --
--- Reading rules, besides those of points.sql:
---   * A cluster goes by its number. Numbers follow the order of partitions and clusters, so that the
---     least number is the lowest key, and the clusters of a partition share their __ce_partition_no.
---   * A query is a point whose silhouette is asked for; a target is a cluster that it is held against:
---     its own, or one that may be its neighbor. Distances are measured to every point of a target.
---   * Mean distances are known within bounds before any distance of two points is measured, and only
---     the clusters that the bounds leave are targets.
+-- Reading rules, besides those of centroids.sql:
+--   * A cluster is known by its number, __ce_number. Numbers follow the order of partitions and
+--     clusters, so that the least number is the lowest key. A partition is known by the least
+--     number of its clusters, __ce_partition_no.
+--   * A member is a point that counts, with the number of its cluster. A query is a member whose
+--     silhouette is computed. A target is a cluster whose mean distance to a query is needed: the
+--     query's own, or one that may be its neighbor.
+--   * Mean distances are bounded before any distance of two points is computed; only the clusters
+--     that the bounds leave are targets.
 
 ---------------------------------------------------------------------------------------------------
 -- Options
 ---------------------------------------------------------------------------------------------------
 
--- TRUE query, or the error, for the options of silhouette_score (see _valid_points).
-CREATE OR REPLACE MACRO clustereval._valid_silhouette(
+-- The text of a query, or the error of the options of silhouette_score (see _valid_points).
+CREATE OR REPLACE MACRO clustereval._valid_silhouette_options(
   method, tolerance, sample_size, confidence, random_state, query_text
 ) AS
   CASE
@@ -49,29 +51,33 @@ CREATE OR REPLACE MACRO clustereval._valid_silhouette(
     ELSE query_text
   END;
 
--- The way to the distances, as a query: what it does not name is neither bound nor run.
-CREATE OR REPLACE MACRO clustereval._silhouette_path(distance, p, method, tolerance) AS
+-- Texts of queries that read one of several CTEs: those not named in them are neither bound nor
+-- run. The mean distances of _mean_distances:
+CREATE OR REPLACE MACRO clustereval._select_mean_distances(distance, p, method, tolerance) AS
   concat('SELECT * FROM ', CASE
-    WHEN method = 'simplified' THEN '__ce_by_centers'
-    WHEN clustereval._plain_distance_name(distance, p) IN ('sqeuclidean', 'cosine') THEN '__ce_by_moments'
-    WHEN method = 'bounds' THEN '__ce_by_bounds'
+    WHEN method = 'simplified' THEN '__ce_simplified_means'
+    WHEN clustereval._plain_distance_name(distance, p) IN ('sqeuclidean', 'cosine')
+    THEN '__ce_squared_means'
+    WHEN method = 'bounds' THEN '__ce_means_of_bounds'
     WHEN tolerance IS NOT NULL AND clustereval._plain_distance_name(distance, p) = 'euclidean'
-    THEN '__ce_by_tolerance'
-    ELSE '__ce_by_pairs'
+    THEN '__ce_tolerant_means'
+    ELSE '__ce_exact_means'
   END);
 
--- What needs each point but once takes it as it streams by.
-CREATE OR REPLACE MACRO clustereval._queries_path(distance, p, method) AS
+-- The queries of a public macro. Methods that need each member once stream the members.
+CREATE OR REPLACE MACRO clustereval._select_queries(distance, p, method) AS
   concat('SELECT * FROM ', CASE
-    WHEN method = 'sample' THEN '__ce_drawn'
-    WHEN method = 'simplified' THEN '__ce_streamed'
-    WHEN clustereval._plain_distance_name(distance, p) IN ('sqeuclidean', 'cosine') THEN '__ce_streamed'
-    ELSE '__ce_rows'
+    WHEN method = 'sample' THEN '__ce_sample'
+    WHEN method = 'simplified' THEN '__ce_streamed_members'
+    WHEN clustereval._plain_distance_name(distance, p) IN ('sqeuclidean', 'cosine')
+    THEN '__ce_streamed_members'
+    ELSE '__ce_members'
   END);
 
-CREATE OR REPLACE MACRO clustereval._targets_path(distance, p) AS
+-- The targets of _mean_distances.
+CREATE OR REPLACE MACRO clustereval._select_targets(distance, p) AS
   concat('SELECT * FROM ', CASE
-    WHEN clustereval._plain_distance_name(distance, p) = 'cityblock' THEN '__ce_sorting'
+    WHEN clustereval._plain_distance_name(distance, p) = 'cityblock' THEN '__ce_cityblock_targets'
     ELSE '__ce_bounds'
   END);
 
@@ -79,109 +85,117 @@ CREATE OR REPLACE MACRO clustereval._targets_path(distance, p) AS
 -- Clusters and points
 ---------------------------------------------------------------------------------------------------
 
--- One row a cluster that has points: its number, its size, its mean, and how far its points lie from
--- it. A coordinate that does not vary has its very value as mean, or rounding would part equal points.
--- __ce_spread is the mean squared distance to the mean, __ce_rounding_error what rounding may have moved that by,
--- __ce_origin a point of the partition from which its coordinates are small. __ce_listed where there is
--- one partition, of few clusters: lists of their distances to 2,048 points, which DuckDB takes at a time,
--- have 16 MB.
-CREATE OR REPLACE MACRO clustereval._silhouette_clusters(
+-- One row per cluster that has points: its number, size and moments.
+--   __ce_mean            mean of each coordinate; of one that does not vary, its exact value, as
+--                        rounding would separate equal points
+--   __ce_total_variance  mean squared distance to __ce_mean, the sum of __ce_variances
+--   __ce_rounding_error  error that rounding may have caused in __ce_mean
+--   __ce_origin          point near those of the partition, relative to which coordinates are small
+--   __ce_few_clusters    TRUE if there is one partition, of few clusters: their distances to the
+--                        2,048 points that DuckDB takes at a time have at most 16 MB
+CREATE OR REPLACE MACRO clustereval._cluster_moments(
   __ce_points, __ce_coordinates, __ce_spreads, distance
 ) AS TABLE
-  WITH __ce_seen AS (
+  WITH __ce_occupied AS (
     SELECT
       __ce_partition, __ce_cluster, __ce_single,
-      any_value(__ce_point) AS __ce_some,
+      any_value(__ce_point) AS __ce_any_point,
       COUNT(
         CASE WHEN lower(distance) = 'cosine' AND clustereval._norm(__ce_point) = 0 THEN 1 END
-      ) AS __ce_zeros
+      ) AS __ce_n_zero_vectors
     FROM query_table(__ce_points)
     WHERE __ce_kept
     GROUP BY __ce_partition, __ce_cluster, __ce_single
   ),
   __ce_means AS (
     SELECT
-      __ce_c.__ce_partition, __ce_c.__ce_cluster, __ce_c.__ce_single,
-      MAX(__ce_s.__ce_zeros) AS __ce_zeros,
-      clustereval._compensated_sum(__ce_c.__ce_variance) AS __ce_spread,
-      list(__ce_c.__ce_variance ORDER BY __ce_c.__ce_i) AS __ce_variances,
+      coordinate.__ce_partition, coordinate.__ce_cluster, coordinate.__ce_single,
+      MAX(occupied.__ce_n_zero_vectors) AS __ce_n_zero_vectors,
+      clustereval._compensated_sum(coordinate.__ce_variance) AS __ce_total_variance,
+      list(coordinate.__ce_variance ORDER BY coordinate.__ce_i) AS __ce_variances,
       list(
         CASE
-          WHEN __ce_c.__ce_variance = 0 THEN __ce_s.__ce_some[__ce_c.__ce_i] ELSE __ce_c.__ce_center
+          WHEN coordinate.__ce_variance = 0 THEN occupied.__ce_any_point[coordinate.__ce_i]
+          ELSE coordinate.__ce_center
         END
-        ORDER BY __ce_c.__ce_i
+        ORDER BY coordinate.__ce_i
       ) AS __ce_mean
-    FROM query_table(__ce_coordinates) AS __ce_c
-    JOIN __ce_seen AS __ce_s
-      ON __ce_s.__ce_partition IS NOT DISTINCT FROM __ce_c.__ce_partition
-      AND __ce_s.__ce_cluster IS NOT DISTINCT FROM __ce_c.__ce_cluster
-      AND __ce_s.__ce_single = __ce_c.__ce_single
-    GROUP BY __ce_c.__ce_partition, __ce_c.__ce_cluster, __ce_c.__ce_single
+    FROM query_table(__ce_coordinates) AS coordinate
+    JOIN __ce_occupied AS occupied
+      ON occupied.__ce_partition IS NOT DISTINCT FROM coordinate.__ce_partition
+      AND occupied.__ce_cluster IS NOT DISTINCT FROM coordinate.__ce_cluster
+      AND occupied.__ce_single = coordinate.__ce_single
+    GROUP BY coordinate.__ce_partition, coordinate.__ce_cluster, coordinate.__ce_single
   ),
   __ce_numbered AS (
     SELECT
-      __ce_c.*,
-      __ce_s.__ce_n,
+      means.*,
+      spread.__ce_n,
       CASE
-        WHEN __ce_c.__ce_spread = 0 THEN 0.0 ELSE __ce_s.__ce_distances / __ce_s.__ce_n
+        WHEN means.__ce_total_variance = 0 THEN 0.0 ELSE spread.__ce_distances / spread.__ce_n
       END AS __ce_mean_distance,
       row_number() OVER (
-        ORDER BY __ce_c.__ce_partition, __ce_c.__ce_cluster, __ce_c.__ce_single
+        ORDER BY means.__ce_partition, means.__ce_cluster, means.__ce_single
       ) AS __ce_number
-    FROM __ce_means AS __ce_c
-    JOIN query_table(__ce_spreads) AS __ce_s
-      ON __ce_s.__ce_partition IS NOT DISTINCT FROM __ce_c.__ce_partition
-      AND __ce_s.__ce_cluster IS NOT DISTINCT FROM __ce_c.__ce_cluster
-      AND __ce_s.__ce_single = __ce_c.__ce_single
+    FROM __ce_means AS means
+    JOIN query_table(__ce_spreads) AS spread
+      ON spread.__ce_partition IS NOT DISTINCT FROM means.__ce_partition
+      AND spread.__ce_cluster IS NOT DISTINCT FROM means.__ce_cluster
+      AND spread.__ce_single = means.__ce_single
   )
   SELECT
     *,
     clustereval._center_direction(__ce_mean, distance) AS __ce_center,
-    CASE WHEN __ce_spread = 0 THEN 0.0 ELSE 4e-15 * clustereval._norm(__ce_mean) END AS __ce_rounding_error,
+    CASE
+      WHEN __ce_total_variance = 0 THEN 0.0 ELSE 4e-15 * clustereval._norm(__ce_mean)
+    END AS __ce_rounding_error,
     MIN(__ce_number) OVER (PARTITION BY __ce_partition) AS __ce_partition_no,
     first_value(__ce_mean) OVER (PARTITION BY __ce_partition ORDER BY __ce_number) AS __ce_origin,
-    COUNT(*) OVER () + 1 AS __ce_most,
-    COUNT(*) OVER (PARTITION BY __ce_partition) AS __ce_k,
+    COUNT(*) OVER () AS __ce_n_all_clusters,
+    COUNT(*) OVER (PARTITION BY __ce_partition) AS __ce_n_clusters,
     COUNT(*) OVER (PARTITION BY __ce_partition) = COUNT(*) OVER () AND COUNT(*) OVER () <= 1024
-      AS __ce_listed,
+      AS __ce_few_clusters,
     CAST(SUM(__ce_n) OVER (PARTITION BY __ce_partition) AS BIGINT) AS __ce_total
   FROM __ce_numbered;
 
--- One row for each point that is kept, once the points are known to be sound.
-CREATE OR REPLACE MACRO clustereval._silhouette_rows(__ce_points, __ce_clusters, __ce_checked) AS TABLE
+-- One row for each point that counts, with the number of its cluster, once the check of the points
+-- has passed.
+CREATE OR REPLACE MACRO clustereval._cluster_members(
+  __ce_points, __ce_clusters, __ce_points_check
+) AS TABLE
   SELECT
-    __ce_c.__ce_number, __ce_c.__ce_partition_no,
-    __ce_c.__ce_listed AS __ce_by_list,
-    __ce_x.__ce_row, __ce_x.__ce_point, __ce_x.__ce_id, __ce_x.__ce_unnamed
-  FROM query_table(__ce_points) AS __ce_x
-  JOIN query_table(__ce_clusters) AS __ce_c
-    ON __ce_c.__ce_partition IS NOT DISTINCT FROM __ce_x.__ce_partition
-    AND __ce_c.__ce_cluster IS NOT DISTINCT FROM __ce_x.__ce_cluster
-    AND __ce_c.__ce_single = __ce_x.__ce_single
-  WHERE __ce_x.__ce_kept
-    AND COALESCE((SELECT MIN(__ce_valid) FROM query_table(__ce_checked)), TRUE);
+    cluster.__ce_number, cluster.__ce_partition_no,
+    cluster.__ce_few_clusters AS __ce_use_lists,
+    point.__ce_row, point.__ce_point, point.__ce_id, point.__ce_unnamed
+  FROM query_table(__ce_points) AS point
+  JOIN query_table(__ce_clusters) AS cluster
+    ON cluster.__ce_partition IS NOT DISTINCT FROM point.__ce_partition
+    AND cluster.__ce_cluster IS NOT DISTINCT FROM point.__ce_cluster
+    AND cluster.__ce_single = point.__ce_single
+  WHERE point.__ce_kept
+    AND COALESCE((SELECT MIN(__ce_valid) FROM query_table(__ce_points_check)), TRUE);
 
--- The place of each point among those of its partition, by id, from 0.
-CREATE OR REPLACE MACRO clustereval._places(__ce_rows) AS TABLE
+-- The place of each member among those of its partition in the order of ids, from 0.
+CREATE OR REPLACE MACRO clustereval._id_places(__ce_members) AS TABLE
   SELECT
     __ce_row, __ce_number, __ce_partition_no,
     CAST(row_number() OVER (
       PARTITION BY __ce_partition_no
       ORDER BY CASE WHEN NOT __ce_unnamed THEN __ce_id END NULLS LAST, __ce_row
     ) - 1 AS BIGINT) AS __ce_place
-  FROM query_table(__ce_rows);
+  FROM query_table(__ce_members);
 
--- TRUE, or the error for an id that is there twice in a partition.
-CREATE OR REPLACE MACRO clustereval._check_ids(__ce_rows) AS TABLE
-  WITH __ce_twice AS (
+-- No row, or the error for an id that occurs twice in a partition.
+CREATE OR REPLACE MACRO clustereval._check_ids(__ce_members) AS TABLE
+  WITH __ce_repeated AS (
     SELECT __ce_partition_no, __ce_id, COUNT(*) AS __ce_n
-    FROM query_table(__ce_rows)
+    FROM query_table(__ce_members)
     WHERE NOT __ce_unnamed
     GROUP BY __ce_partition_no, __ce_id
     HAVING COUNT(*) > 1
   ),
   __ce_first AS (
-    SELECT * FROM __ce_twice ORDER BY __ce_id NULLS LAST, __ce_partition_no LIMIT 1
+    SELECT * FROM __ce_repeated ORDER BY __ce_id NULLS LAST, __ce_partition_no LIMIT 1
   )
   SELECT CAST(error(concat(
     'id: expected one row for each id of a partition, got ', __ce_n, ' rows with ',
@@ -193,163 +207,169 @@ CREATE OR REPLACE MACRO clustereval._check_ids(__ce_rows) AS TABLE
 -- The sample
 ---------------------------------------------------------------------------------------------------
 
--- A number that looks random, from a place and a seed: the same in every engine, since no step leaves
--- the whole numbers below 2^63.
-CREATE OR REPLACE MACRO clustereval._mixed_square(x, seed) AS (x * x + seed) % 2147483647;
-CREATE OR REPLACE MACRO clustereval._mixed_last(first, second, added) AS
-  clustereval._mixed_square((second * 39373 + first) % 2147483647, added);
-CREATE OR REPLACE MACRO clustereval._mixed_step(place, first, seed) AS
-  clustereval._mixed_last(place, clustereval._mixed_square(first, seed), first);
-CREATE OR REPLACE MACRO clustereval._mixed_place(place, seed) AS
-  clustereval._mixed_step(place, (place * 48271 + seed * 69621 + 1) % 2147483647, seed);
+-- A pseudorandom number from a place x0 < 2147483647 and a seed, in steps x1, x2 and x3. It is the
+-- same in every engine: all intermediate results are integers below 2^63.
+CREATE OR REPLACE MACRO clustereval._square_step(x, added) AS (x * x + added) % 2147483647;
+CREATE OR REPLACE MACRO clustereval._sample_key_from_x2(x0, x1, x2) AS
+  clustereval._square_step((x2 * 39373 + x0) % 2147483647, x1);
+CREATE OR REPLACE MACRO clustereval._sample_key_from_x1(x0, x1, seed) AS
+  clustereval._sample_key_from_x2(x0, x1, clustereval._square_step(x1, seed));
+CREATE OR REPLACE MACRO clustereval._sample_key(x0, seed) AS
+  clustereval._sample_key_from_x1(x0, (x0 * 48271 + seed * 69621 + 1) % 2147483647, seed);
 
--- The queries of a sample: of each partition the points with the least numbers.
-CREATE OR REPLACE MACRO clustereval._drawn(
-  __ce_rows, __ce_checked_ids, sample_size, random_state
+-- The queries of method 'sample': the members of each partition with the least sample keys.
+CREATE OR REPLACE MACRO clustereval._sample_members(
+  __ce_members, __ce_ids_check, sample_size, random_state
 ) AS TABLE
-  WITH __ce_mixed AS (
+  WITH __ce_keyed AS (
     SELECT
       __ce_row, __ce_partition_no, __ce_place,
-      clustereval._mixed_place(
+      clustereval._sample_key(
         __ce_place % 2147483647, CAST(random_state AS BIGINT) % 2147483647
-      ) AS __ce_mixed_place
-    FROM clustereval._places(__ce_rows)
+      ) AS __ce_sample_key
+    FROM clustereval._id_places(__ce_members)
   ),
   __ce_ranked AS (
     SELECT
       __ce_row,
       row_number() OVER (
-        PARTITION BY __ce_partition_no ORDER BY __ce_mixed_place, __ce_place
+        PARTITION BY __ce_partition_no ORDER BY __ce_sample_key, __ce_place
       ) AS __ce_rank
-    FROM __ce_mixed
+    FROM __ce_keyed
   )
-  SELECT __ce_x.*
-  FROM query_table(__ce_rows) AS __ce_x
-  JOIN __ce_ranked AS __ce_r ON __ce_r.__ce_row = __ce_x.__ce_row
-  WHERE __ce_r.__ce_rank <= sample_size
-    AND COALESCE((SELECT MIN(__ce_valid) FROM query_table(__ce_checked_ids)), TRUE);
+  SELECT member.*
+  FROM query_table(__ce_members) AS member
+  JOIN __ce_ranked AS ranked ON ranked.__ce_row = member.__ce_row
+  WHERE ranked.__ce_rank <= sample_size
+    AND COALESCE((SELECT MIN(__ce_valid) FROM query_table(__ce_ids_check)), TRUE);
 
 ---------------------------------------------------------------------------------------------------
--- All ways to a and b, of which _silhouette_path chooses
+-- Silhouettes of queries
 ---------------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE MACRO clustereval._silhouette(a, b) AS
+CREATE OR REPLACE MACRO clustereval._silhouette_value(a, b) AS
   CASE WHEN GREATEST(a, b) = 0 THEN 0.0 ELSE (b - a) / GREATEST(a, b) END;
 
--- The silhouettes of points from the bounds of a and b: NULL where there is no clustering, 0 in a
--- cluster of one.
-CREATE OR REPLACE MACRO clustereval._point_silhouettes(__ce_measured, __ce_clusters) AS TABLE
+-- Mean distances (see mean_distances.sql) with the bounds of the silhouettes that follow: NULL if
+-- the clusters are one or as many as the points, 0 in a cluster of one point.
+CREATE OR REPLACE MACRO clustereval._point_silhouettes(
+  __ce_mean_distances, __ce_clusters
+) AS TABLE
   SELECT
-    __ce_x.*,
-    __ce_c.__ce_partition_no, __ce_c.__ce_total,
+    query.*,
+    own.__ce_partition_no, own.__ce_total,
     CASE
-      WHEN NOT clustereval._is_clustering(__ce_c.__ce_total, __ce_c.__ce_k) THEN NULL
-      WHEN __ce_c.__ce_n = 1 THEN 0.0
-      ELSE clustereval._silhouette(__ce_x.__ce_a_upper, __ce_x.__ce_b_lower)
+      WHEN NOT clustereval._is_clustering(own.__ce_total, own.__ce_n_clusters) THEN NULL
+      WHEN own.__ce_n = 1 THEN 0.0
+      ELSE clustereval._silhouette_value(query.__ce_a_upper, query.__ce_b_lower)
     END AS __ce_lower,
     CASE
-      WHEN NOT clustereval._is_clustering(__ce_c.__ce_total, __ce_c.__ce_k) THEN NULL
-      WHEN __ce_c.__ce_n = 1 THEN 0.0
-      ELSE clustereval._silhouette(__ce_x.__ce_a_lower, __ce_x.__ce_b_upper)
+      WHEN NOT clustereval._is_clustering(own.__ce_total, own.__ce_n_clusters) THEN NULL
+      WHEN own.__ce_n = 1 THEN 0.0
+      ELSE clustereval._silhouette_value(query.__ce_a_lower, query.__ce_b_upper)
     END AS __ce_upper
-  FROM query_table(__ce_measured) AS __ce_x
-  JOIN query_table(__ce_clusters) AS __ce_c ON __ce_c.__ce_number = __ce_x.__ce_number;
+  FROM query_table(__ce_mean_distances) AS query
+  JOIN query_table(__ce_clusters) AS own ON own.__ce_number = query.__ce_number;
 
--- The points whose intervals are too wide to be left at their bounds: of the narrowest as many are left
--- as can be, until their widths add up to tolerance times all points.
-CREATE OR REPLACE MACRO clustereval._wide_points(__ce_bounded, __ce_rows, tolerance) AS TABLE
-  WITH __ce_added AS (
-    SELECT
-      __ce_x.__ce_row, __ce_x.__ce_total,
-      SUM(__ce_x.__ce_upper - __ce_x.__ce_lower) OVER (
-        PARTITION BY __ce_x.__ce_partition_no
-        ORDER BY __ce_x.__ce_upper - __ce_x.__ce_lower, __ce_p.__ce_place DESC
-        ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-      ) AS __ce_width
-    FROM query_table(__ce_bounded) AS __ce_x
-    JOIN clustereval._places(__ce_rows) AS __ce_p ON __ce_p.__ce_row = __ce_x.__ce_row
-  )
-  SELECT __ce_row FROM __ce_added WHERE __ce_width / __ce_total > tolerance;
-
--- Exact a and b of the points with the widest intervals, bounds of the others.
-CREATE OR REPLACE MACRO clustereval._tolerant_silhouettes(
-  __ce_bounds, __ce_rows, __ce_clusters, plain_distance, p, tolerance
+-- The fewest queries that must be evaluated for the tolerance: all but those of the narrowest
+-- intervals, whose widths add up to at most tolerance times the number of points.
+CREATE OR REPLACE MACRO clustereval._queries_to_evaluate(
+  __ce_bounded, __ce_members, tolerance
 ) AS TABLE
-  WITH __ce_bound_ab AS MATERIALIZED (
-    SELECT * FROM clustereval._bound_silhouettes(__ce_bounds, __ce_clusters)
+  WITH __ce_cumulated AS (
+    SELECT
+      query.__ce_row, query.__ce_total,
+      SUM(query.__ce_upper - query.__ce_lower) OVER (
+        PARTITION BY query.__ce_partition_no
+        ORDER BY query.__ce_upper - query.__ce_lower, id_place.__ce_place DESC
+        ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+      ) AS __ce_cumulated_width
+    FROM query_table(__ce_bounded) AS query
+    JOIN clustereval._id_places(__ce_members) AS id_place ON id_place.__ce_row = query.__ce_row
+  )
+  SELECT __ce_row FROM __ce_cumulated WHERE __ce_cumulated_width / __ce_total > tolerance;
+
+-- Exact means of the queries that the tolerance requires, bounds of the means of the others.
+CREATE OR REPLACE MACRO clustereval._tolerant_means(
+  __ce_bounds, __ce_members, __ce_clusters, plain_distance, p, tolerance
+) AS TABLE
+  WITH __ce_bounded_means AS MATERIALIZED (
+    SELECT * FROM clustereval._means_of_bounds(__ce_bounds, __ce_clusters)
   ),
-  __ce_bounded AS (
-    SELECT * FROM clustereval._point_silhouettes(__ce_bound_ab, __ce_clusters)
+  __ce_bounded_silhouettes AS (
+    SELECT * FROM clustereval._point_silhouettes(__ce_bounded_means, __ce_clusters)
   ),
-  __ce_wide AS MATERIALIZED (
-    SELECT * FROM clustereval._wide_points(__ce_bounded, __ce_rows, tolerance)
+  __ce_required AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._queries_to_evaluate(__ce_bounded_silhouettes, __ce_members, tolerance)
   ),
-  __ce_wide_queries AS MATERIALIZED (
-    SELECT __ce_x.*
-    FROM query_table(__ce_rows) AS __ce_x
-    JOIN __ce_wide AS __ce_w ON __ce_w.__ce_row = __ce_x.__ce_row
+  __ce_required_queries AS MATERIALIZED (
+    SELECT member.*
+    FROM query_table(__ce_members) AS member
+    JOIN __ce_required AS required ON required.__ce_row = member.__ce_row
   ),
-  __ce_wide_bounds AS NOT MATERIALIZED (
-    SELECT __ce_x.*
-    FROM query_table(__ce_bounds) AS __ce_x
-    JOIN __ce_wide AS __ce_w ON __ce_w.__ce_row = __ce_x.__ce_row
+  __ce_required_bounds AS NOT MATERIALIZED (
+    SELECT bound.*
+    FROM query_table(__ce_bounds) AS bound
+    JOIN __ce_required AS required ON required.__ce_row = bound.__ce_row
   ),
-  __ce_wide_targets AS (SELECT * FROM clustereval._target_lists(__ce_wide_bounds))
-  SELECT * FROM clustereval._exact_silhouettes(
-    __ce_wide_queries, __ce_rows, __ce_clusters, __ce_wide_targets, plain_distance, p
+  __ce_required_targets AS (SELECT * FROM clustereval._target_lists(__ce_required_bounds))
+  SELECT * FROM clustereval._exact_means(
+    __ce_required_queries, __ce_members, __ce_clusters, __ce_required_targets, plain_distance, p
   )
   UNION ALL
-  SELECT __ce_x.*
-  FROM __ce_bound_ab AS __ce_x
-  LEFT JOIN __ce_wide AS __ce_w ON __ce_w.__ce_row = __ce_x.__ce_row
-  WHERE __ce_w.__ce_row IS NULL;
+  SELECT query.*
+  FROM __ce_bounded_means AS query
+  LEFT JOIN __ce_required AS required ON required.__ce_row = query.__ce_row
+  WHERE required.__ce_row IS NULL;
 
--- One row a query: bounds of a and b, which are equal where they are known (__ce_exact), and the
--- neighbor.
-CREATE OR REPLACE MACRO clustereval._measured_silhouettes(
-  __ce_queries, __ce_rows, __ce_clusters, distance, p, method, tolerance
+-- Mean distances of each query by the method, as precise as it has them.
+CREATE OR REPLACE MACRO clustereval._mean_distances(
+  __ce_queries, __ce_members, __ce_clusters, distance, p, method, tolerance
 ) AS TABLE
-  WITH __ce_by_centers AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._center_silhouettes(
+  WITH __ce_simplified_means AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._simplified_means(
       __ce_queries, __ce_clusters, clustereval._plain_distance_name(distance, p), p
     )
   ),
-  __ce_by_moments AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._moment_silhouettes(
+  __ce_squared_means AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._squared_means(
       __ce_queries, __ce_clusters, clustereval._plain_distance_name(distance, p)
     )
   ),
   __ce_bounds AS (
     SELECT * FROM clustereval._mean_distance_bounds(
-      __ce_queries, __ce_rows, __ce_clusters, clustereval._plain_distance_name(distance, p), p
+      __ce_queries, __ce_members, __ce_clusters, clustereval._plain_distance_name(distance, p), p
     )
   ),
-  __ce_by_bounds AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._bound_silhouettes(__ce_bounds, __ce_clusters)
+  __ce_means_of_bounds AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._means_of_bounds(__ce_bounds, __ce_clusters)
   ),
-  __ce_sorting AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._sorting_targets(__ce_queries, __ce_rows, __ce_clusters)
+  __ce_cityblock_targets AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._cityblock_targets(__ce_queries, __ce_members, __ce_clusters)
   ),
-  __ce_possible AS NOT MATERIALIZED (SELECT * FROM query(clustereval._targets_path(distance, p))),
-  __ce_targets AS MATERIALIZED (SELECT * FROM clustereval._target_lists(__ce_possible)),
-  __ce_by_pairs AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._exact_silhouettes(
-      __ce_queries, __ce_rows, __ce_clusters, __ce_targets,
+  __ce_targets AS NOT MATERIALIZED (
+    SELECT * FROM query(clustereval._select_targets(distance, p))
+  ),
+  __ce_target_lists AS MATERIALIZED (SELECT * FROM clustereval._target_lists(__ce_targets)),
+  __ce_exact_means AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._exact_means(
+      __ce_queries, __ce_members, __ce_clusters, __ce_target_lists,
       clustereval._plain_distance_name(distance, p), p
     )
   ),
-  __ce_by_tolerance AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._tolerant_silhouettes(
-      __ce_bounds, __ce_rows, __ce_clusters, clustereval._plain_distance_name(distance, p), p, tolerance
+  __ce_tolerant_means AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._tolerant_means(
+      __ce_bounds, __ce_members, __ce_clusters, clustereval._plain_distance_name(distance, p), p,
+      tolerance
     )
   )
-  SELECT * FROM query(clustereval._silhouette_path(distance, p, method, tolerance));
+  SELECT * FROM query(clustereval._select_mean_distances(distance, p, method, tolerance));
 
 ---------------------------------------------------------------------------------------------------
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
--- Every point: its mean distances to its own cluster and to the next one, and its silhouette.
 -- Examples:
 --   FROM clustereval.silhouette_samples(points, [x, y, z], cluster);
 --   FROM clustereval.silhouette_samples(points, [x, y, z], cluster, distance := 'cityblock');
@@ -373,48 +393,54 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples(
       __ce_points, __ce_centers, __ce_middles, clustereval._plain_distance_name(distance, p), p
     )
   ),
-  __ce_checked AS (
+  __ce_points_check AS (
     SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_middles, weights)
   ),
   __ce_clusters AS MATERIALIZED (
-    SELECT * FROM clustereval._silhouette_clusters(
+    SELECT * FROM clustereval._cluster_moments(
       __ce_points, __ce_coordinates, __ce_spreads, distance
     )
   ),
-  __ce_rows AS MATERIALIZED (
-    SELECT * FROM clustereval._silhouette_rows(__ce_points, __ce_clusters, __ce_checked)
+  __ce_members AS MATERIALIZED (
+    SELECT * FROM clustereval._cluster_members(__ce_points, __ce_clusters, __ce_points_check)
   ),
-  __ce_checked_ids AS (SELECT * FROM clustereval._check_ids(__ce_rows)),
-  __ce_measured AS (
-    SELECT * FROM clustereval._measured_silhouettes(
-      __ce_rows, __ce_rows, __ce_clusters, distance, p, 'exact', NULL
+  __ce_ids_check AS (SELECT * FROM clustereval._check_ids(__ce_members)),
+  __ce_mean_distances AS (
+    SELECT * FROM clustereval._mean_distances(
+      __ce_members, __ce_members, __ce_clusters, distance, p, 'exact', NULL
     )
   ),
   __ce_silhouettes AS (
-    SELECT * FROM clustereval._point_silhouettes(__ce_measured, __ce_clusters)
+    SELECT * FROM clustereval._point_silhouettes(__ce_mean_distances, __ce_clusters)
   )
   SELECT
-    __ce_c.__ce_partition AS partition_key,
-    clustereval._row_id(__ce_x.__ce_id, __ce_x.__ce_row - 1, __ce_x.__ce_unnamed) AS id,
-    __ce_c.__ce_cluster AS cluster,
-    __ce_b.__ce_cluster AS neighbor,
-    __ce_s.__ce_a_lower AS a,
-    __ce_s.__ce_b_lower AS b,
-    __ce_s.__ce_lower AS silhouette
-  FROM __ce_rows AS __ce_x
-  JOIN __ce_silhouettes AS __ce_s ON __ce_s.__ce_row = __ce_x.__ce_row
-  JOIN __ce_clusters AS __ce_c ON __ce_c.__ce_number = __ce_x.__ce_number
-  LEFT JOIN __ce_clusters AS __ce_b ON __ce_b.__ce_number = __ce_s.__ce_neighbor
+    own.__ce_partition AS partition_key,
+    clustereval._row_id(member.__ce_id, member.__ce_row - 1, member.__ce_unnamed) AS id,
+    own.__ce_cluster AS cluster,
+    nearest.__ce_cluster AS neighbor,
+    scored.__ce_a_lower AS a,
+    scored.__ce_b_lower AS b,
+    scored.__ce_lower AS silhouette
+  FROM __ce_members AS member
+  JOIN __ce_silhouettes AS scored ON scored.__ce_row = member.__ce_row
+  JOIN __ce_clusters AS own ON own.__ce_number = member.__ce_number
+  LEFT JOIN __ce_clusters AS nearest ON nearest.__ce_number = scored.__ce_neighbor
   WHERE clustereval._check_options(
     clustereval._valid_points(distance, p, 'mean', weights, noise, noise_as)
   )
-    AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
-    AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked_ids), TRUE)
-  ORDER BY __ce_c.__ce_partition, 2;
+    AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_points_check), TRUE)
+    AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_ids_check), TRUE)
+  ORDER BY own.__ce_partition, 2;
 COMMENT ON MACRO TABLE clustereval.silhouette_samples IS
-'One row a point: a, its mean distance to the other points of its cluster (0 in a cluster of one), b, the least of its mean distances to the points of each other cluster, that cluster as neighbor (the lowest of equals), and silhouette = (b - a) / max(a, b). Range [-1, 1], best 1; 0 in a cluster of one and where a = b = 0. NULL with fewer than two clusters or with no two points together; neighbor and b are NULL with one cluster. id is the row number from 0 where none is given. A noise point counted as a singleton has cluster NULL. Source: Rousseeuw (1987), doi:10.1016/0377-0427(87)90125-7; sqeuclidean and cosine from sums as in Gaido (2023), arXiv:2303.14102.';
+'One row per point: a, its mean distance to the other points of its cluster (0 in a cluster of '
+'one), b, the least of its mean distances to the points of each other cluster, that cluster as '
+'neighbor (the lowest of equals), and silhouette = (b - a) / max(a, b). Range [-1, 1], best 1; 0 '
+'in a cluster of one and where a = b = 0. NULL with fewer than two clusters or if every point is '
+'a cluster; neighbor and b are NULL with one cluster. id is the row number from 0 by default. A '
+'noise point counted as a singleton has cluster NULL. Source: Rousseeuw (1987), '
+'doi:10.1016/0377-0427(87)90125-7; sqeuclidean and cosine from sums as in Gaido (2023), '
+'arXiv:2303.14102.';
 
--- Every cluster: the means of its points' silhouettes and of what they are made of.
 -- Examples:
 --   FROM clustereval.silhouette_clusters(points, [x, y, z], cluster);
 CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
@@ -437,53 +463,57 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
       __ce_points, __ce_centers, __ce_middles, clustereval._plain_distance_name(distance, p), p
     )
   ),
-  __ce_checked AS (
+  __ce_points_check AS (
     SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_middles, weights)
   ),
   __ce_clusters AS MATERIALIZED (
-    SELECT * FROM clustereval._silhouette_clusters(
+    SELECT * FROM clustereval._cluster_moments(
       __ce_points, __ce_coordinates, __ce_spreads, distance
     )
   ),
-  __ce_streamed AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._silhouette_rows(__ce_points, __ce_clusters, __ce_checked)
+  __ce_streamed_members AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._cluster_members(__ce_points, __ce_clusters, __ce_points_check)
   ),
-  __ce_rows AS MATERIALIZED (SELECT * FROM __ce_streamed),
+  __ce_members AS MATERIALIZED (SELECT * FROM __ce_streamed_members),
   __ce_queries AS NOT MATERIALIZED (
-    SELECT * FROM query(clustereval._queries_path(distance, p, 'exact'))
+    SELECT * FROM query(clustereval._select_queries(distance, p, 'exact'))
   ),
-  __ce_measured AS (
-    SELECT * FROM clustereval._measured_silhouettes(
-      __ce_queries, __ce_rows, __ce_clusters, distance, p, 'exact', NULL
+  __ce_mean_distances AS (
+    SELECT * FROM clustereval._mean_distances(
+      __ce_queries, __ce_members, __ce_clusters, distance, p, 'exact', NULL
     )
   ),
-  __ce_means AS (
+  __ce_cluster_means AS (
     SELECT
       __ce_number,
       clustereval._compensated_sum(__ce_a_lower) / COUNT(*) AS __ce_a,
       clustereval._compensated_sum(__ce_b_lower) / COUNT(*) AS __ce_b,
-      clustereval._compensated_sum(__ce_lower) / COUNT(*) AS __ce_s
-    FROM clustereval._point_silhouettes(__ce_measured, __ce_clusters)
+      clustereval._compensated_sum(__ce_lower) / COUNT(*) AS __ce_silhouette
+    FROM clustereval._point_silhouettes(__ce_mean_distances, __ce_clusters)
     GROUP BY __ce_number
   )
   SELECT
-    __ce_c.__ce_partition AS partition_key,
-    __ce_c.__ce_cluster AS cluster,
-    __ce_c.__ce_n AS n,
-    __ce_m.__ce_a AS a,
-    __ce_m.__ce_b AS b,
-    __ce_m.__ce_s AS silhouette
-  FROM __ce_clusters AS __ce_c
-  LEFT JOIN __ce_means AS __ce_m ON __ce_m.__ce_number = __ce_c.__ce_number
+    own.__ce_partition AS partition_key,
+    own.__ce_cluster AS cluster,
+    own.__ce_n AS n,
+    averaged.__ce_a AS a,
+    averaged.__ce_b AS b,
+    averaged.__ce_silhouette AS silhouette
+  FROM __ce_clusters AS own
+  LEFT JOIN __ce_cluster_means AS averaged ON averaged.__ce_number = own.__ce_number
   WHERE clustereval._check_options(
     clustereval._valid_points(distance, p, 'mean', weights, noise, noise_as)
   )
-    AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
-  ORDER BY __ce_c.__ce_number;
+    AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_points_check), TRUE)
+  ORDER BY own.__ce_number;
 COMMENT ON MACRO TABLE clustereval.silhouette_clusters IS
-'One row a cluster: n points and the means of their a, b and silhouette (see silhouette_samples). Range of silhouette [-1, 1], best 1; 0 in a cluster of one; NULL with fewer than two clusters or with no two points together. With noise_as := ''singletons'' each noise point has a row of its own, cluster NULL. Source: Rousseeuw (1987), doi:10.1016/0377-0427(87)90125-7.';
+'One row per cluster: n points and the means of their a, b and silhouette (see '
+'silhouette_samples). Range of silhouette [-1, 1], best 1; 0 in a cluster of one; NULL with fewer '
+'than two clusters or if every point is a cluster. With noise_as := ''singletons'' each noise '
+'point has a row of its own, cluster NULL. Source: Rousseeuw (1987), '
+'doi:10.1016/0377-0427(87)90125-7.';
 
--- One row a partition that has clusters: sums over its queries.
+-- One row per partition that has clusters: sums over its queries, of which there are __ce_n.
 CREATE OR REPLACE MACRO clustereval._silhouette_totals(__ce_silhouettes) AS TABLE
   WITH __ce_summed AS (
     SELECT
@@ -498,28 +528,29 @@ CREATE OR REPLACE MACRO clustereval._silhouette_totals(__ce_silhouettes) AS TABL
   )
   SELECT
     __ce_partition_no,
-    CAST(SUM(__ce_n) AS BIGINT) AS __ce_m,
-    COUNT(*) AS __ce_k,
+    CAST(SUM(__ce_n) AS BIGINT) AS __ce_n,
+    COUNT(*) AS __ce_n_clusters,
     CAST(SUM(__ce_n_exact) AS BIGINT) AS __ce_n_exact,
     clustereval._compensated_sum(__ce_lower) / SUM(__ce_n) AS __ce_lower,
     clustereval._compensated_sum(__ce_upper) / SUM(__ce_n) AS __ce_upper,
     clustereval._compensated_sum(__ce_middle) / SUM(__ce_n) AS __ce_middle,
     clustereval._compensated_sum(__ce_middle / __ce_n) / COUNT(*) AS __ce_macro,
-    MAX(__ce_middle / __ce_n) AS __ce_max
+    MAX(__ce_middle / __ce_n) AS __ce_largest
   FROM __ce_summed
   GROUP BY __ce_partition_no;
 
--- How far the mean of m of n numbers between -1 and 1 may be from the mean of all, with that confidence
--- (Hoeffding).
+-- Largest distance, at that confidence, of the mean of m out of n numbers in [-1, 1] from the mean
+-- of all (Hoeffding).
 CREATE OR REPLACE MACRO clustereval._sampling_error(m, n, confidence) AS
   CASE WHEN m = n THEN 0.0 ELSE sqrt(2 * ln(2 / (1 - CAST(confidence AS DOUBLE))) / m) END;
 
--- The mean silhouette: exact, within certified bounds, or from a sample.
 -- Examples:
 --   FROM clustereval.silhouette_score(points, [x, y, z], cluster);
 --   FROM clustereval.silhouette_score(points, [x, y, z], cluster, method := 'bounds');
 --   FROM clustereval.silhouette_score(points, [x, y, z], cluster, tolerance := 0.01);
---   FROM clustereval.silhouette_score(points, [x, y, z], cluster, method := 'sample', sample_size := 4);
+--   FROM clustereval.silhouette_score(
+--     points, [x, y, z], cluster, method := 'sample', sample_size := 4
+--   );
 CREATE OR REPLACE MACRO clustereval.silhouette_score(
   tbl, vector, cluster, id := CAST(NULL AS BIGINT), distance := 'euclidean', p := 2,
   partition_by := NULL, noise := NULL, noise_as := 'cluster', weights := NULL, method := 'exact',
@@ -542,75 +573,91 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
     )
   ),
   __ce_counts AS (SELECT * FROM clustereval._point_counts(__ce_spreads)),
-  __ce_checked AS (
+  __ce_points_check AS (
     SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_middles, weights)
   ),
   __ce_clusters AS MATERIALIZED (
-    SELECT * FROM clustereval._silhouette_clusters(
+    SELECT * FROM clustereval._cluster_moments(
       __ce_points, __ce_coordinates, __ce_spreads, distance
     )
   ),
-  __ce_streamed AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._silhouette_rows(__ce_points, __ce_clusters, __ce_checked)
+  __ce_streamed_members AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._cluster_members(__ce_points, __ce_clusters, __ce_points_check)
   ),
-  __ce_rows AS MATERIALIZED (SELECT * FROM __ce_streamed),
-  __ce_checked_ids AS (SELECT * FROM clustereval._check_ids(__ce_rows)),
-  __ce_drawn AS MATERIALIZED (
-    SELECT * FROM clustereval._drawn(__ce_rows, __ce_checked_ids, sample_size, random_state)
+  __ce_members AS MATERIALIZED (SELECT * FROM __ce_streamed_members),
+  __ce_ids_check AS (SELECT * FROM clustereval._check_ids(__ce_members)),
+  __ce_sample AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._sample_members(__ce_members, __ce_ids_check, sample_size, random_state)
   ),
-  __ce_queries AS NOT MATERIALIZED (SELECT * FROM query(clustereval._queries_path(distance, p, method))),
-  __ce_measured AS (
-    SELECT * FROM clustereval._measured_silhouettes(
-      __ce_queries, __ce_rows, __ce_clusters, distance, p, method, tolerance
+  __ce_queries AS NOT MATERIALIZED (
+    SELECT * FROM query(clustereval._select_queries(distance, p, method))
+  ),
+  __ce_mean_distances AS (
+    SELECT * FROM clustereval._mean_distances(
+      __ce_queries, __ce_members, __ce_clusters, distance, p, method, tolerance
     )
   ),
   __ce_silhouettes AS (
-    SELECT * FROM clustereval._point_silhouettes(__ce_measured, __ce_clusters)
+    SELECT * FROM clustereval._point_silhouettes(__ce_mean_distances, __ce_clusters)
   ),
   __ce_totals AS (SELECT * FROM clustereval._silhouette_totals(__ce_silhouettes)),
   __ce_scored AS (
-    SELECT __ce_c.__ce_partition, __ce_t.*
-    FROM __ce_totals AS __ce_t
-    JOIN __ce_clusters AS __ce_c ON __ce_c.__ce_number = __ce_t.__ce_partition_no
-    WHERE clustereval._is_clustering(__ce_c.__ce_total, __ce_c.__ce_k)
+    SELECT own.__ce_partition, totals.*
+    FROM __ce_totals AS totals
+    JOIN __ce_clusters AS own ON own.__ce_number = totals.__ce_partition_no
+    WHERE clustereval._is_clustering(own.__ce_total, own.__ce_n_clusters)
   )
   SELECT
-    __ce_r.__ce_partition AS partition_key,
-    __ce_r.__ce_total AS n,
-    __ce_r.__ce_n_dropped AS n_dropped,
-    __ce_r.__ce_n_noise AS n_noise,
-    __ce_r.__ce_n_clusters AS n_clusters,
-    __ce_r.__ce_n_singletons AS n_singletons,
-    CASE WHEN method = 'bounds' THEN 0 ELSE COALESCE(__ce_t.__ce_n_exact, 0) END AS n_evaluated,
-    CASE WHEN method <> 'bounds' THEN __ce_t.__ce_middle END AS silhouette,
+    counts.__ce_partition AS partition_key,
+    counts.__ce_total AS n,
+    counts.__ce_n_dropped AS n_dropped,
+    counts.__ce_n_noise AS n_noise,
+    counts.__ce_n_clusters AS n_clusters,
+    counts.__ce_n_singletons AS n_singletons,
+    CASE WHEN method = 'bounds' THEN 0 ELSE COALESCE(scored.__ce_n_exact, 0) END AS n_evaluated,
+    CASE WHEN method <> 'bounds' THEN scored.__ce_middle END AS silhouette,
     CASE
-      WHEN method <> 'bounds' AND __ce_t.__ce_k = __ce_r.__ce_n_clusters THEN __ce_t.__ce_macro
+      WHEN method <> 'bounds' AND scored.__ce_n_clusters = counts.__ce_n_clusters
+      THEN scored.__ce_macro
     END AS silhouette_macro,
     CASE
-      WHEN method <> 'bounds' AND __ce_t.__ce_k = __ce_r.__ce_n_clusters THEN __ce_t.__ce_max
+      WHEN method <> 'bounds' AND scored.__ce_n_clusters = counts.__ce_n_clusters
+      THEN scored.__ce_largest
     END AS silhouette_max,
     CASE
-      WHEN method = 'sample' AND __ce_t.__ce_m > 0
-      THEN GREATEST(-1.0, __ce_t.__ce_middle - clustereval._sampling_error(
-        __ce_t.__ce_m, __ce_r.__ce_total, confidence
+      WHEN method = 'sample' AND scored.__ce_n > 0
+      THEN GREATEST(-1.0, scored.__ce_middle - clustereval._sampling_error(
+        scored.__ce_n, counts.__ce_total, confidence
       ))
-      WHEN method IN ('exact', 'bounds') THEN __ce_t.__ce_lower
+      WHEN method IN ('exact', 'bounds') THEN scored.__ce_lower
     END AS silhouette_lower,
     CASE
-      WHEN method = 'sample' AND __ce_t.__ce_m > 0
-      THEN LEAST(1.0, __ce_t.__ce_middle + clustereval._sampling_error(
-        __ce_t.__ce_m, __ce_r.__ce_total, confidence
+      WHEN method = 'sample' AND scored.__ce_n > 0
+      THEN LEAST(1.0, scored.__ce_middle + clustereval._sampling_error(
+        scored.__ce_n, counts.__ce_total, confidence
       ))
-      WHEN method IN ('exact', 'bounds') THEN __ce_t.__ce_upper
+      WHEN method IN ('exact', 'bounds') THEN scored.__ce_upper
     END AS silhouette_upper
-  FROM __ce_counts AS __ce_r
-  LEFT JOIN __ce_scored AS __ce_t
-    ON __ce_t.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
-  WHERE clustereval._check_options(clustereval._valid_silhouette(
+  FROM __ce_counts AS counts
+  LEFT JOIN __ce_scored AS scored
+    ON scored.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
+  WHERE clustereval._check_options(clustereval._valid_silhouette_options(
     method, tolerance, sample_size, confidence, random_state,
     clustereval._valid_points(distance, p, 'mean', weights, noise, noise_as)
   ))
-    AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
-  ORDER BY __ce_r.__ce_partition;
+    AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_points_check), TRUE)
+  ORDER BY counts.__ce_partition;
 COMMENT ON MACRO TABLE clustereval.silhouette_score IS
-'Mean silhouette of all points (see silhouette_samples), silhouette_macro, the mean over clusters of their means, and silhouette_max, the largest of these, one row a partition. Range [-1, 1], best 1; NULL with fewer than two clusters or with no two points together. method ''exact'': lower and upper are the mean itself, or with tolerance at most that far apart, and points that need not be measured for that (n_evaluated are) count with the middle of their bounds. ''simplified'': distances to centroids in place of points. ''bounds'': only an interval, certified, from sums over clusters. ''sample'': sample_size points, drawn by id and random_state, each against all points, with the limits of that confidence (Hoeffding). Source: Rousseeuw (1987), doi:10.1016/0377-0427(87)90125-7; Hruschka, de Castro and Campello (2004), Evolutionary algorithms for clustering gene-expression data, for simplified; Gaido (2023), arXiv:2303.14102, for sqeuclidean and cosine.';
+'One row per partition: silhouette, the mean silhouette of all points (see silhouette_samples), '
+'silhouette_macro, the mean over clusters of their means, and silhouette_max, the largest of '
+'these means. Range [-1, 1], best 1; NULL with fewer than two clusters or if every point is a '
+'cluster. method ''exact'': silhouette_lower and silhouette_upper are the mean itself, or with '
+'tolerance at most that far apart; n_evaluated points are then exact, the others count with the '
+'middle of their bounds. ''simplified'': distances to centroids in place of mean distances to '
+'points. ''bounds'': only a certified interval, from sums over clusters. ''sample'': sample_size '
+'points, drawn by id and random_state, each against all points; silhouette_lower and '
+'silhouette_upper are the confidence limits (Hoeffding). Source: Rousseeuw (1987), '
+'doi:10.1016/0377-0427(87)90125-7; Hruschka, de Castro and Campello (2004), Evolutionary '
+'algorithms for clustering gene-expression data, for simplified; Gaido (2023), arXiv:2303.14102, '
+'for sqeuclidean and cosine.';

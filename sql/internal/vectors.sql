@@ -1,18 +1,18 @@
--- vectors: vectors in every form, as text, and as profiles of nominal values.
+-- vectors: vectors from columns, from text, and as profiles of nominal values.
 
 ---------------------------------------------------------------------------------------------------
 -- Checks
 ---------------------------------------------------------------------------------------------------
 
--- TRUE for the types that hold a vector of numbers; typeof([NULL]) is "NULL"[].
+-- TRUE for the name of a type that holds a vector of numbers; typeof([NULL]) is "NULL"[].
 CREATE OR REPLACE MACRO clustereval._is_vector_type(type_name) AS
   regexp_matches(
     type_name,
     '^(U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|"NULL")\[\d*\]$'
   );
 
--- x, if vector holds vectors. For use after HAVING, as _check_column.
-CREATE OR REPLACE MACRO clustereval._check_vector(x, vector) AS
+-- x, if the type of vector is one of vectors. For use after HAVING, as _check_column.
+CREATE OR REPLACE MACRO clustereval._check_vector_type(x, vector) AS
   CASE
     WHEN NOT clustereval._is_vector_type(typeof(any_value(vector)))
     THEN error(concat(
@@ -26,7 +26,7 @@ CREATE OR REPLACE MACRO clustereval._check_vector(x, vector) AS
 -- Vectors as text
 ---------------------------------------------------------------------------------------------------
 
--- TRUE for a text that is a dense or a sparse vector. Lengths and indices have at most 9 digits.
+-- TRUE if a text is a dense or sparse vector. Lengths and indices have at most 9 digits.
 CREATE OR REPLACE MACRO clustereval._is_vector_text(vec) AS
   regexp_full_match(vec, replace(replace(
     '(?i)_*(N(_+N)*_*)?|_*(\$[0-9]{1,9}\$_*)?(-?[0-9]{1,9}:N(_+-?[0-9]{1,9}:N)*_*)?',
@@ -35,22 +35,22 @@ CREATE OR REPLACE MACRO clustereval._is_vector_text(vec) AS
 
 CREATE OR REPLACE MACRO clustereval._is_sparse_text(vec) AS regexp_matches(vec, '[:$]');
 
--- The length that a sparse vector carries.
-CREATE OR REPLACE MACRO clustereval._text_length(vec) AS
+-- The length that a sparse vector states in front ($4$), NULL if it states none.
+CREATE OR REPLACE MACRO clustereval._stated_length(vec) AS
   CAST(nullif(regexp_extract(vec, '\$([0-9]+)\$', 1), '') AS BIGINT);
 
--- All numbers of a vector but its length; of a sparse one indices and coordinates by turns.
+-- All numbers of a vector except its length; for a sparse one indices and coordinates in turn.
 CREATE OR REPLACE MACRO clustereval._text_numbers(vec) AS
   CAST(regexp_extract_all(regexp_replace(vec, '\$[0-9]+\$', ''), '[^ ,:\t\r\n]+') AS DOUBLE[]);
 
--- The error of a text. Long ones are cut: they start with what the reader needs to find the row.
+-- The error for a text, which is cut after 100 characters: its start identifies the row.
 CREATE OR REPLACE MACRO clustereval._text_error(vec, expected, advice) AS
   error(concat(
     'parse_vector: expected ', expected, ', got ''', left(vec, 100),
     CASE WHEN length(vec) > 100 THEN '...' ELSE '' END, '''', advice
   ));
 
--- x, if the length is the one that was asked for.
+-- x, if the length is the given size.
 CREATE OR REPLACE MACRO clustereval._check_length(x, vec, dims, size) AS
   CASE
     WHEN dims <> size
@@ -60,26 +60,27 @@ CREATE OR REPLACE MACRO clustereval._check_length(x, vec, dims, size) AS
     ELSE x
   END;
 
--- (index, coordinate) in the order of the indices. Lambdas here take zipped lists: one that looked into
--- another list would copy it for every element.
-CREATE OR REPLACE MACRO clustereval._text_entries(numbers) AS
+-- (index, coordinate) in the order of the indices. Lambdas here take zipped lists, because one that
+-- reads another list copies that list for every element.
+CREATE OR REPLACE MACRO clustereval._sparse_entries(numbers) AS
   list_sort(list_zip(CAST(numbers[1:-1:2] AS BIGINT[]), numbers[2:-1:2]));
 
-CREATE OR REPLACE MACRO clustereval._text_indices(entries) AS
+CREATE OR REPLACE MACRO clustereval._entry_indices(entries) AS
   list_transform(entries, lambda __ce_entry: __ce_entry[1]);
 
--- A dense vector from sorted entries: each after the zeros that part it from the one before.
-CREATE OR REPLACE MACRO clustereval._filled(entries, dims) AS
+-- A dense vector from sorted entries: each entry after the zeros between it and the previous one.
+CREATE OR REPLACE MACRO clustereval._fill_entries(entries, dims) AS
   list_resize(flatten(list_transform(
     list_zip(
-      entries, list_prepend(CAST(-1 AS BIGINT), clustereval._text_indices(entries)[:-2]), TRUE
+      entries, list_prepend(CAST(-1 AS BIGINT), clustereval._entry_indices(entries)[:-2]), TRUE
     ),
-    lambda __ce_pair: list_append(
-      list_resize(CAST([] AS DOUBLE[]), __ce_pair[1][1] - __ce_pair[2] - 1, 0.0), __ce_pair[1][2]
+    lambda __ce_entry: list_append(
+      list_resize(CAST([] AS DOUBLE[]), __ce_entry[1][1] - __ce_entry[2] - 1, 0.0), __ce_entry[1][2]
     )
   )), dims, 0.0);
 
-CREATE OR REPLACE MACRO clustereval._check_filled(entries, vec, dims) AS
+-- The same, or the error for entries that do not fit the length.
+CREATE OR REPLACE MACRO clustereval._fill_checked_entries(entries, vec, dims) AS
   CASE
     WHEN dims IS NULL
     THEN clustereval._text_error(
@@ -89,25 +90,25 @@ CREATE OR REPLACE MACRO clustereval._check_filled(entries, vec, dims) AS
     THEN clustereval._text_error(
       vec, concat('indices >= 0 and < ', dims), '; the first index is 0'
     )
-    WHEN list_unique(clustereval._text_indices(entries)) < len(entries)
+    WHEN list_unique(clustereval._entry_indices(entries)) < len(entries)
     THEN clustereval._text_error(vec, 'each index once', '; leave out all but one')
-    ELSE clustereval._filled(entries, dims)
+    ELSE clustereval._fill_entries(entries, dims)
   END;
 
--- list_transform([x], lambda y: ...)[1] names x, which is then worked out once.
-CREATE OR REPLACE MACRO clustereval._parsed_sparse(vec, dims) AS
+-- list_transform([x], lambda y: ...)[1] gives x a name, so that it is computed once.
+CREATE OR REPLACE MACRO clustereval._parse_sparse_text(vec, dims) AS
   list_transform(
-    [clustereval._text_entries(clustereval._text_numbers(vec))],
-    lambda __ce_entries: clustereval._check_filled(__ce_entries, vec, dims)
+    [clustereval._sparse_entries(clustereval._text_numbers(vec))],
+    lambda __ce_entries: clustereval._fill_checked_entries(__ce_entries, vec, dims)
   )[1];
 
-CREATE OR REPLACE MACRO clustereval._parsed_dense(vec, size) AS
+CREATE OR REPLACE MACRO clustereval._parse_dense_text(vec, size) AS
   list_transform(
     [clustereval._text_numbers(vec)],
-    lambda __ce_x: clustereval._check_length(__ce_x, vec, len(__ce_x), size)
+    lambda __ce_vector: clustereval._check_length(__ce_vector, vec, len(__ce_vector), size)
   )[1];
 
-CREATE OR REPLACE MACRO clustereval._parsed(vec, size) AS
+CREATE OR REPLACE MACRO clustereval._parse_text(vec, size) AS
   CASE
     WHEN size IS NOT NULL AND NOT coalesce(size >= 1 AND size < 1e9 AND size = floor(size), FALSE)
     THEN error(concat('size: expected a whole number >= 1, got ', size))
@@ -116,83 +117,89 @@ CREATE OR REPLACE MACRO clustereval._parsed(vec, size) AS
     THEN clustereval._text_error(vec, 'numbers such as ''0.1 0.2'' or ''0:1 2:3''', '')
     WHEN clustereval._is_sparse_text(vec)
     THEN clustereval._check_length(
-      clustereval._parsed_sparse(vec, coalesce(clustereval._text_length(vec), CAST(size AS BIGINT))),
-      vec, clustereval._text_length(vec), size
+      clustereval._parse_sparse_text(
+        vec, coalesce(clustereval._stated_length(vec), CAST(size AS BIGINT))
+      ),
+      vec, clustereval._stated_length(vec), size
     )
-    ELSE clustereval._parsed_dense(vec, size)
+    ELSE clustereval._parse_dense_text(vec, size)
   END;
 
--- A vector from text as Alink and libsvm write it: dense '0.1 0.2', or sparse '0:1 2:3', '$4$0:1 2:3'.
 -- Examples:
 --   SELECT clustereval.parse_vector('0.1, 0.2');
 --   SELECT clustereval.parse_vector('$4$0:1 2:3');
 --   SELECT clustereval.parse_vector('0:1 2:3', size := 4);
 CREATE OR REPLACE MACRO clustereval.parse_vector(vec, size := NULL) AS
-  clustereval._parsed(CAST(vec AS VARCHAR), size);
+  clustereval._parse_text(CAST(vec AS VARCHAR), size);
 COMMENT ON MACRO clustereval.parse_vector IS
-'A vector (DOUBLE[]) from text: numbers between spaces or commas, or a sparse vector of index:number, the first index 0, with its length in front as in ''$4$0:1 2:3'' or else given by size. NULL gives NULL, an empty text an empty vector; text that is no vector, or not one of length size, is an error. Source: Alink, VectorUtil.';
+'A vector (DOUBLE[]) from text: numbers between spaces or commas, or a sparse vector of '
+'index:number, the first index 0, with its length in front as in ''$4$0:1 2:3'' or else given by '
+'size. NULL for NULL, an empty vector for an empty text; text that is no vector, or not one of '
+'length size, is an error. Source: Alink, VectorUtil.';
 
 ---------------------------------------------------------------------------------------------------
 -- Nominal attributes
 ---------------------------------------------------------------------------------------------------
 
--- A name as SQL writes it, in its quotes.
-CREATE OR REPLACE MACRO clustereval._identifier(name) AS concat('"', replace(name, '"', '""'), '"');
+CREATE OR REPLACE MACRO clustereval._quote_identifier(name) AS
+  concat('"', replace(name, '"', '""'), '"');
 
--- The names given: a list, or one alone.
-CREATE OR REPLACE MACRO clustereval._names(columns) AS
+-- The argument columns as a list: it is a list of names or one name.
+CREATE OR REPLACE MACRO clustereval._column_names(columns) AS
   CASE
     WHEN typeof(columns) = 'VARCHAR' THEN [CAST(columns AS VARCHAR)]
     ELSE TRY_CAST(columns AS VARCHAR[])
   END;
 
--- x, if there are names, and no two are the same column.
-CREATE OR REPLACE MACRO clustereval._check_names(x, names) AS
+-- x, if there are names and each column is named once.
+CREATE OR REPLACE MACRO clustereval._check_nominal_names(x, names) AS
   CASE
     WHEN coalesce(len(names), 0) = 0 OR list_count(names) < len(names)
     THEN error(concat(
       'columns: expected names of columns, such as [''color''], got ',
       coalesce(CAST(names AS VARCHAR), 'NULL')
     ))
-    WHEN list_unique(list_transform(names, lambda __ce_u: lower(__ce_u))) < len(names)
+    WHEN list_unique(list_transform(names, lambda __ce_name: lower(__ce_name))) < len(names)
     THEN error(concat('columns: ''', list_filter(
       names,
-      lambda __ce_u, __ce_i: list_contains(
-        list_transform(names[:__ce_i - 1], lambda __ce_v: lower(__ce_v)), lower(__ce_u)
+      lambda __ce_name, __ce_i: list_contains(
+        list_transform(names[:__ce_i - 1], lambda __ce_earlier: lower(__ce_earlier)),
+        lower(__ce_name)
       )
     )[1], ''' is given twice'))
     ELSE x
   END;
 
--- The names as a query: query() is where DuckDB takes names with quotes and without.
+-- The names as a query, because query() takes them with quotes and without.
 CREATE OR REPLACE MACRO clustereval._vdm_names_query(names) AS
-  clustereval._check_names(concat(
+  clustereval._check_nominal_names(concat(
     'SELECT [',
     list_aggregate(list_transform(
-      names, lambda __ce_u: concat('''', replace(__ce_u, '''', ''''''), '''')
+      names, lambda __ce_name: concat('''', replace(__ce_name, '''', ''''''), '''')
     ), 'string_agg', ', '),
     '] AS __ce_names'
   ), names);
 
--- The query of vdm_encode's rows with a NULL column for each name that is missing, so that
--- _check_nominal, and not the binder, tells of it.
+-- The query of vdm_encode's rows, with a NULL column for each name that the table does not have: so
+-- _check_nominal_columns reports it, and not the binder.
 CREATE OR REPLACE MACRO clustereval._vdm_rows_query(names) AS
-  clustereval._check_names(concat(
-    'SELECT * FROM __ce_given UNION ALL BY NAME SELECT ',
+  clustereval._check_nominal_names(concat(
+    'SELECT * FROM __ce_input_rows UNION ALL BY NAME SELECT ',
     list_aggregate(list_transform(
-      names, lambda __ce_u: concat('NULL AS ', clustereval._identifier(__ce_u))
+      names, lambda __ce_name: concat('NULL AS ', clustereval._quote_identifier(__ce_name))
     ), 'string_agg', ', '),
     ' WHERE FALSE'
   ), names);
 
--- The query that adds the profiles: columns are of any type, so each has its own tables. A profile is
--- filled as in parse_vector: every share after the zeros of the classes left out.
+-- The query that adds the profiles. Columns are of any type, so each has its own CTEs. A profile is
+-- filled as in parse_vector: each share after the zeros of the classes that its value does not
+-- have.
 CREATE OR REPLACE MACRO clustereval._vdm_query(names) AS
-  clustereval._check_names(concat(
+  clustereval._check_nominal_names(concat(
     'WITH ',
     list_aggregate(list_transform(
       names,
-      lambda __ce_u, __ce_i: format(
+      lambda __ce_name, __ce_i: format(
         '__ce_cells_{0} AS (
           SELECT
             __ce_partition,
@@ -211,7 +218,7 @@ CREATE OR REPLACE MACRO clustereval._vdm_query(names) AS
             __ce_rank,
             __ce_rank - 1 - lag(__ce_rank, 1, 0) OVER (
               PARTITION BY __ce_partition, __ce_value ORDER BY __ce_rank
-            ) AS __ce_zeros,
+            ) AS __ce_n_zeros,
             __ce_n / SUM(__ce_n) OVER (PARTITION BY __ce_partition, __ce_value) AS __ce_share,
             MAX(__ce_rank) OVER (PARTITION BY __ce_partition) AS __ce_n_classes
           FROM __ce_cells_{0}
@@ -223,7 +230,7 @@ CREATE OR REPLACE MACRO clustereval._vdm_query(names) AS
             list_resize(
               flatten(list(
                 list_append(
-                  list_resize(CAST([] AS DOUBLE[]), __ce_zeros, 0.0), CAST(__ce_share AS DOUBLE)
+                  list_resize(CAST([] AS DOUBLE[]), __ce_n_zeros, 0.0), CAST(__ce_share AS DOUBLE)
                 ) ORDER BY __ce_rank
               )),
               MAX(__ce_n_classes), 0.0
@@ -231,95 +238,107 @@ CREATE OR REPLACE MACRO clustereval._vdm_query(names) AS
           FROM __ce_shares_{0}
           GROUP BY __ce_partition, __ce_value
         )',
-        __ce_i, clustereval._identifier(__ce_u)
+        __ce_i, clustereval._quote_identifier(__ce_name)
       )
     ), 'string_agg', ', '),
     ' SELECT __ce_rows.* EXCLUDE (__ce_partition, __ce_label)',
     list_aggregate(list_transform(
       names,
-      lambda __ce_u, __ce_i: format(
+      lambda __ce_name, __ce_i: format(
         ', __ce_profiles_{0}.__ce_profile AS {1}',
-        __ce_i, clustereval._identifier(concat(__ce_u, '_vdm'))
+        __ce_i, clustereval._quote_identifier(concat(__ce_name, '_vdm'))
       )
     ), 'string_agg', ''),
     ' FROM __ce_rows',
     list_aggregate(list_transform(
       names,
-      lambda __ce_u, __ce_i: format(
+      lambda __ce_name, __ce_i: format(
         ' LEFT JOIN __ce_profiles_{0}
           ON __ce_profiles_{0}.__ce_partition IS NOT DISTINCT FROM __ce_rows.__ce_partition
           AND __ce_profiles_{0}.__ce_value IS NOT DISTINCT FROM __ce_rows.{1}',
-        __ce_i, clustereval._identifier(__ce_u)
+        __ce_i, clustereval._quote_identifier(__ce_name)
       )
     ), 'string_agg', '')
   ), names);
 
--- The name most like u, if one is like it.
-CREATE OR REPLACE MACRO clustereval._twin(u, names) AS
+-- The most similar of names, NULL if none is similar.
+CREATE OR REPLACE MACRO clustereval._closest_name(unknown, names) AS
   list_filter(
     list_sort(list_transform(
       names,
-      lambda __ce_name: {
-        'edits': levenshtein(lower(u), lower(__ce_name)) / greatest(len(u), len(__ce_name)),
-        'name': __ce_name
+      lambda __ce_candidate: {
+        'edits': levenshtein(lower(unknown), lower(__ce_candidate))
+          / greatest(len(unknown), len(__ce_candidate)),
+        'name': __ce_candidate
       }
     )),
-    lambda __ce_found: __ce_found['edits'] <= 0.4
+    lambda __ce_candidate: __ce_candidate['edits'] <= 0.4
   )[1]['name'];
 
--- TRUE, if the table has the columns, and none that would be made from them.
-CREATE OR REPLACE MACRO clustereval._check_nominal(given, names) AS
+-- TRUE, if all names are columns of the table and none of the new columns is.
+CREATE OR REPLACE MACRO clustereval._check_nominal_columns(names, table_columns) AS
   list_bool_and(list_transform(
-    given,
-    lambda __ce_u: CASE
-      WHEN NOT list_contains(list_transform(names, lambda __ce_x: lower(__ce_x)), lower(__ce_u))
-      THEN error(concat(
-        'columns: column ''', __ce_u, ''' not found;',
-        coalesce(' did you mean ''' || clustereval._twin(__ce_u, names) || '''?', ''),
-        ' columns: ', list_aggregate(names, 'string_agg', ', ')
-      ))
-      WHEN list_contains(
-        list_transform(names, lambda __ce_x: lower(__ce_x)), lower(concat(__ce_u, '_vdm'))
+    names,
+    lambda __ce_name: CASE
+      WHEN NOT list_contains(
+        list_transform(table_columns, lambda __ce_column: lower(__ce_column)), lower(__ce_name)
       )
       THEN error(concat(
-        'columns: ''', __ce_u, '_vdm'' is also a column of the table; rename it first'
+        'columns: column ''', __ce_name, ''' not found;',
+        coalesce(
+          ' did you mean ''' || clustereval._closest_name(__ce_name, table_columns) || '''?', ''
+        ),
+        ' columns: ', list_aggregate(table_columns, 'string_agg', ', ')
+      ))
+      WHEN list_contains(
+        list_transform(table_columns, lambda __ce_column: lower(__ce_column)),
+        lower(concat(__ce_name, '_vdm'))
+      )
+      THEN error(concat(
+        'columns: ''', __ce_name, '_vdm'' is also a column of the table; rename it first'
       ))
       ELSE TRUE
     END
   ));
 
--- The profile of each nominal value as vector: the shares of the classes among its rows. VDM_p(a, b) =
--- sum over classes of |P(c|a) - P(c|b)|^p is so a Minkowski distance, and mixed data are one vector.
 -- Examples:
 --   FROM clustereval.vdm_encode(assignments, [species], cluster);
 --   FROM clustereval.vdm_encode(assignments, ['species', 'n'], cluster);
 CREATE OR REPLACE MACRO clustereval.vdm_encode(tbl, columns, label, partition_by := NULL) AS TABLE
-  WITH __ce_given AS NOT MATERIALIZED (
+  WITH __ce_input_rows AS NOT MATERIALIZED (
     SELECT *, label AS __ce_label, partition_by AS __ce_partition
     FROM query_table(tbl)
   ),
-  __ce_described AS (
+  __ce_table_columns AS (
     SELECT list(column_name) AS __ce_columns
-    FROM (DESCRIBE FROM __ce_given)
+    FROM (DESCRIBE FROM __ce_input_rows)
     WHERE column_name NOT IN ('__ce_label', '__ce_partition')
   ),
-  __ce_checked AS (
-    SELECT COUNT(*) AS __ce_none
-    FROM __ce_given
+  __ce_checked_columns AS (
+    SELECT COUNT(*) AS __ce_no_rows
+    FROM __ce_input_rows
     WHERE FALSE
     HAVING clustereval._check_column(
       clustereval._check_column(TRUE, 'partition_by', partition_by), 'label', label
     )
   ),
-  __ce_named AS (
-    SELECT clustereval._check_nominal(__ce_names, __ce_columns) AS __ce_valid
-    FROM query(clustereval._vdm_names_query(clustereval._names(columns))), __ce_described
+  __ce_checked_names AS (
+    SELECT clustereval._check_nominal_columns(__ce_names, __ce_columns) AS __ce_valid
+    FROM query(clustereval._vdm_names_query(clustereval._column_names(columns))), __ce_table_columns
   ),
   __ce_rows AS NOT MATERIALIZED (
-    FROM query(clustereval._vdm_rows_query(clustereval._names(columns)))
+    FROM query(clustereval._vdm_rows_query(clustereval._column_names(columns)))
   )
   SELECT *
-  FROM query(clustereval._vdm_query(clustereval._names(columns)))
-  WHERE (SELECT __ce_valid FROM __ce_named) AND (SELECT __ce_none FROM __ce_checked) = 0;
+  FROM query(clustereval._vdm_query(clustereval._column_names(columns)))
+  WHERE (SELECT __ce_valid FROM __ce_checked_names)
+    AND (SELECT __ce_no_rows FROM __ce_checked_columns) = 0;
 COMMENT ON MACRO TABLE clustereval.vdm_encode IS
-'The rows of the table, in any order, and for each of columns (names, such as [color] or [''color'']) its profile: color_vdm is the list of P(class | color) over the classes of label in sorted order, of the partition''s own rows and classes. Distance minkowski of order p on profiles is the value difference metric. NULL is a value of its own; rows with a NULL label are not counted, and a value that has only such rows has a NULL profile. Source: Stanfill and Waltz (1986), Toward memory-based reasoning, doi:10.1145/7902.7906; Wilson and Martinez (1997), Improved heterogeneous distance functions, doi:10.1613/jair.346.';
+'The rows of the table, in any order, and for each of columns (names, such as [color] or '
+'[''color'']) its profile: color_vdm is the list of P(class | color) over the classes of label in '
+'sorted order, from the rows and classes of the partition alone. The sum over classes of '
+'|P(c|a) - P(c|b)|^p is the value difference metric, so it is the p-th power of a minkowski '
+'distance of profiles, and mixed data are one vector. NULL is a value of its own; rows with a NULL '
+'label are not counted, and a value that has only such rows has a NULL profile. '
+'Source: Stanfill and Waltz (1986), Toward memory-based reasoning, doi:10.1145/7902.7906; '
+'Wilson and Martinez (1997), Improved heterogeneous distance functions, doi:10.1613/jair.346.';

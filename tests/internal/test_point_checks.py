@@ -12,7 +12,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_clustereval as ce
-from tests.support.engines import DuckDB, Engine
+from tests.support.engines import DuckDB, Engine, fails
 from tests.support.point_engines import FUNCTIONS, call, call_sql
 from tests.support.point_faults import (
     FAULTS,
@@ -23,7 +23,6 @@ from tests.support.point_faults import (
     OVERFLOW,
     SOME,
     crossed,
-    fails,
     vectors,
 )
 

@@ -404,12 +404,13 @@ def text_of(value: Any) -> str | None:
 INNER, WITH = sql_names("vectors", "distances", "centroids", "scatter", "report")
 ODD = ['a "quoted" name', "it's", "two words", "größe", "🦆", "select", "GROUP", " ", "a.b", "$1"]
 PARAMETERS = ["tbl", "vector", "distance", "p", "center", "partition_by", "noise", "noise_as"]
-PARAMETERS += ["weights", "x", "y", "len", "list", "row", "after", "dims", "norm", "fault"]
+PARAMETERS += ["weights", "x", "y", "len", "list", "row", "block_offset", "dims", "norm", "fault"]
 POLARS_INNER = [
     *("x_0", "c_0", "g_0", "m_0", "o_0", "v_0", "other_c_0", "raw_x_0", "key_0", "kept", "number"),
-    *("single", "complete", "noisy", "known", "length", "size", "fine", "d", "to_middle", "bad"),
-    *("distances", "squares", "radius", "rows", "row", "least", "most", "gap", "own", "other"),
-    *("reach", "low", "high", "other_number", "forward", "middle", "literal", "mean_distance"),
+    *("single", "complete", "noisy", "has_vector", "length", "size", "own_distance", "n_invalid"),
+    *("overall_distance", "overall_distances", "distances", "radius", "rows", "row", "least"),
+    *("most_gap", "gap", "own", "other", "density_radius", "lower_number", "higher_number"),
+    *("other_number", "own_is_lower", "near_midpoint", "literal", "point_number", "mean_distance"),
 ]
 NAMED: Rows = [([0.0, 0.0], 0), ([2.0, 0.0], 0), ([9.0, 0.0], 1), ([9.0, 4.0], 1)]
 NAMED_FRAME = wide([([*(v or []), 0.0], c) for v, c in NAMED], [pl.Float64] * 3)
@@ -419,7 +420,7 @@ COLUMNS = list(dict.fromkeys([*ODD, *PARAMETERS, *POLARS_INNER]))
 def test_there_are_inner_names() -> None:
     assert len(INNER) > 50
     assert len(WITH) > 20
-    assert {"__ce_points", "__ce_read"} <= set(WITH)
+    assert {"__ce_points", "__ce_table_rows"} <= set(WITH)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

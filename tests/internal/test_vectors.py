@@ -503,7 +503,8 @@ def test_sql_finds_columns_in_any_letter_case(con: duckdb.DuckDBPyConnection, le
 
 
 @pytest.mark.parametrize(
-    "tbl", ["__ce_given", "__ce_rows", "__ce_cells_1", "__ce_profiles_1", "__ce_columns", "a table"]
+    "tbl",
+    ["__ce_input_rows", "__ce_rows", "__ce_cells_1", "__ce_profiles_1", "__ce_columns", "a table"],
 )
 def test_any_table(con: duckdb.DuckDBPyConnection, tbl: str) -> None:
     con.register("mixed", MIXED)

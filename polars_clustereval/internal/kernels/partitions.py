@@ -16,27 +16,28 @@ if TYPE_CHECKING:
 
 
 class Partition(NamedTuple):
-    """The points of one partition, cluster after cluster."""
+    """The m points of one partition in k clusters, sorted by cluster."""
 
-    #: The rows: `cluster` and what else was asked for, sorted by cluster.
+    #: The column `cluster` and those that were asked for.
     rows: pl.DataFrame
-    #: One row a point.
+    #: (m, d): the points.
     x: Floats
-    #: Where each cluster starts, and at the end the number of points.
+    #: (k + 1,): where each cluster starts, and m at the end.
     starts: Integers
 
     @property
     def sizes(self) -> Integers:
+        """(k,): number of points of each cluster."""
         return np.diff(self.starts)
 
     @property
     def members(self) -> list[Floats]:
-        """The points of each cluster."""
+        """Points of each cluster."""
         return np.split(self.x, self.starts[1:-1])
 
     @property
     def numbers(self) -> Integers:
-        """The number of each point's cluster."""
+        """(m,): number of each point's cluster."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
 
@@ -49,39 +50,43 @@ def map_partitions(
     prefix: str = "x",
     checked: Callable[[pl.LazyFrame], pl.LazyFrame] = lambda rows: rows,
 ) -> pl.LazyFrame:
-    """Give what the function makes of each partition, below the partition columns.
+    """Return what the function makes of each partition, with the partition columns in front.
 
-    Without partition columns all points are one, also if there are none.
-    The points of all partitions are in memory at once; `columns` are those of the rows that the
-    function needs besides the cluster, `prefix` is that of the coordinates it is given, and
-    `checked` adds to the rows what is to be an error before it starts.
+    Without partition columns all points are one partition, even if there are none. The points of
+    all partitions are in memory at once. `schema` is that of the results; `columns` are those of
+    the rows that the function needs besides the cluster; `prefix` selects the vectors that it gets;
+    `checked` attaches validation that runs before the function.
     """
     keys = points.partition_keys
-    by = [name for name in points.cluster_keys if name not in keys]
     x = points.vector_columns(prefix)
-    rows = checked(points.kept_rows.select(*points.cluster_keys, *columns, *x)).sort(
-        points.cluster_keys, nulls_last=True
-    )
+    rows = checked(points.kept_rows.select(*points.cluster_keys, *columns, *x))
+    rows = rows.sort(points.cluster_keys, nulls_last=True)
     key_types = rows.select(keys).collect_schema()
 
-    def evaluated(rows: pl.DataFrame) -> pl.DataFrame:
+    def evaluate(rows: pl.DataFrame) -> pl.DataFrame:
         parts = rows.partition_by(keys, maintain_order=True) if keys else [rows]
-        found = [pl.DataFrame(schema=key_types | schema)]
+        results = [pl.DataFrame(schema=key_types | schema)]
         for part in parts:
-            changes = part.select(pl.struct(by).rle_id().rle().struct.field("len"))
-            starts = np.concatenate([[0], changes.to_series().to_numpy()]).cumsum()
             matrix = points.form.to_matrix(part, prefix)
             if not np.isfinite(matrix).all():
                 raise points.fault_error()
-            made = function(Partition(part.drop(x), matrix, starts.astype(np.int64)))
+            starts = _cluster_starts(part, points.own_keys)
+            result = function(Partition(part.drop(x), matrix, starts))
             key = [pl.lit(part[name][0], key_types[name]).alias(name) for name in keys]
-            found.append(made.select(*key, *(pl.col(n).cast(t) for n, t in schema.items())))
-        return pl.concat(found)
+            results.append(result.select(*key, *(pl.col(n).cast(t) for n, t in schema.items())))
+        return pl.concat(results)
 
     return rows.map_batches(
-        evaluated,
+        evaluate,
         predicate_pushdown=False,
         projection_pushdown=False,
         slice_pushdown=False,
         schema=pl.Schema(key_types | schema),
     )
+
+
+def _cluster_starts(rows: pl.DataFrame, keys: list[str]) -> Integers:
+    """(k + 1,): where each cluster starts in sorted rows, and their number at the end."""
+    sizes = rows.select(pl.struct(keys).rle_id().rle().struct.field("len"))
+    starts = np.concatenate([[0], sizes.to_series().to_numpy()]).cumsum()
+    return np.asarray(starts.astype(np.int64))

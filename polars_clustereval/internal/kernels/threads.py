@@ -16,21 +16,24 @@ Made = TypeVar("Made")
 
 
 def show_no_progress(blocks: Iterable[Made], total: int) -> Iterable[Made]:  # noqa: ARG001
-    """Show nothing of the progress."""
+    """Return the blocks as they are, without a display of progress."""
     return blocks
 
 
-#: Shows the progress of blocks; a program that has a screen may set it.
+#: Wraps an iterable of finished blocks, given their total number, to display progress.
 watch: Callable[[Iterable[Any], int], Iterable[Any]] = show_no_progress
 
 
 def run_in_threads(function: Callable[[Given], Made], calls: Sequence[Given]) -> list[Made]:
-    """Call the function with each; numpy leaves the other cores to other threads."""
+    """Return the results of the function for each argument, in order.
 
-    def called(given: Given) -> Made:
-        # Of distances that overflow `checked` tells.
+    Threads run in parallel because numpy releases the lock of the interpreter.
+    """
+
+    def call_silently(given: Given) -> Made:
+        # Overflow becomes an error in the checks of the points.
         with np.errstate(all="ignore"):
             return function(given)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(watch(pool.map(called, calls), len(calls)))
+        return list(watch(pool.map(call_silently, calls), len(calls)))
