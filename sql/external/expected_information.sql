@@ -89,6 +89,32 @@ CREATE OR REPLACE MACRO clustereval._independent_entropy_term(n, a, b) AS
   clustereval._ratio(a, n) * clustereval._ratio(b, n) * clustereval._log_ratio(n, a);
 
 ---------------------------------------------------------------------------------------------------
+-- Corrections for chance, from mi, hl, hc (see information.sql) and their expectations emi, ehl, ehc
+---------------------------------------------------------------------------------------------------
+
+-- The mean of the two entropies minus emi. ehl and ehc are the two entropies minus emi.
+CREATE OR REPLACE MACRO clustereval._mean_entropy_above_chance(
+  mi, hl, hc, ehl, ehc, average_method
+) AS
+  CASE
+    WHEN average_method = 'arithmetic' THEN (ehl + ehc) / 2.0
+    WHEN average_method = 'min' THEN LEAST(ehl, ehc)
+    WHEN average_method = 'max' THEN GREATEST(ehl, ehc)
+    WHEN average_method = 'geometric' AND mi + hl = 0 THEN ehl
+    WHEN average_method = 'geometric'
+    THEN ehl + (ehc - ehl) * sqrt(mi + hl) / (sqrt(mi + hl) + sqrt(mi + hc))
+  END;
+
+-- mi - emi = ehl - hl = ehc - hc: the difference of the smallest terms is the most exact, which
+-- matters if nearly every row is a cluster of its own.
+CREATE OR REPLACE MACRO clustereval._mutual_info_above_chance(mi, hl, hc, emi, ehl, ehc) AS
+  CASE
+    WHEN emi <= ehl AND emi <= ehc THEN mi - emi
+    WHEN ehl <= ehc THEN ehl - hl
+    ELSE ehc - hc
+  END;
+
+---------------------------------------------------------------------------------------------------
 -- Tables of sizes
 ---------------------------------------------------------------------------------------------------
 

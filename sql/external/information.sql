@@ -57,28 +57,6 @@ CREATE OR REPLACE MACRO clustereval._normalized_variation_of_information(mi, hl,
 CREATE OR REPLACE MACRO clustereval._normalized_information_distance(mi, hl, hc) AS
   clustereval._ratio_or(GREATEST(hl, hc), mi + GREATEST(hl, hc), 0.0);
 
--- The mean of the two entropies minus emi. ehl and ehc are the two entropies minus emi.
-CREATE OR REPLACE MACRO clustereval._mean_entropy_above_chance(
-  mi, hl, hc, ehl, ehc, average_method
-) AS
-  CASE
-    WHEN average_method = 'arithmetic' THEN (ehl + ehc) / 2.0
-    WHEN average_method = 'min' THEN LEAST(ehl, ehc)
-    WHEN average_method = 'max' THEN GREATEST(ehl, ehc)
-    WHEN average_method = 'geometric' AND mi + hl = 0 THEN ehl
-    WHEN average_method = 'geometric'
-    THEN ehl + (ehc - ehl) * sqrt(mi + hl) / (sqrt(mi + hl) + sqrt(mi + hc))
-  END;
-
--- mi - emi = ehl - hl = ehc - hc: the difference of the smallest terms is the most exact, which
--- matters if nearly every row is a cluster of its own.
-CREATE OR REPLACE MACRO clustereval._mutual_info_above_chance(mi, hl, hc, emi, ehl, ehc) AS
-  CASE
-    WHEN emi <= ehl AND emi <= ehc THEN mi - emi
-    WHEN ehl <= ehc THEN ehl - hl
-    ELSE ehc - hc
-  END;
-
 CREATE OR REPLACE MACRO clustereval._adjusted_mutual_info_score(
   mi, hl, hc, emi, ehl, ehc, average_method
 ) AS
@@ -127,11 +105,12 @@ CREATE OR REPLACE MACRO clustereval._cell_deviance(total, n, label_size, cluster
     )
   );
 
--- {mi, hl, hc}.
+-- {total, mi, hl, hc}.
 CREATE OR REPLACE MACRO clustereval._information_statistics(label, cluster) AS
   list_transform(
     [clustereval._cells_as_list(label, cluster)],
     lambda __ce_sides: {
+      'total': __ce_sides['total'],
       'mi': clustereval._mutual_information(
         __ce_sides['total'],
         clustereval._compensated_list_sum(list_transform(
