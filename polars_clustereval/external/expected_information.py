@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 def mean_entropy_above_chance(row: Row, average_method: str) -> pl.Expr:
-    """Return the mean of the two entropies minus emi, which alone are ehl and ehc."""
+    """Return the mean of the two entropies minus emi; ehl and ehc are the two minus emi."""
     ehl, ehc = row("ehl"), row("ehc")
     root_l, root_c = (row("mi") + row("hl")).sqrt(), (row("mi") + row("hc")).sqrt()
     means = {

@@ -89,7 +89,7 @@ CREATE OR REPLACE MACRO clustereval._independent_entropy_term(n, a, b) AS
   clustereval._ratio(a, n) * clustereval._ratio(b, n) * clustereval._log_ratio(n, a);
 
 ---------------------------------------------------------------------------------------------------
--- Corrections for chance, from mi, hl, hc (see information.sql) and their expectations emi, ehl, ehc
+-- Corrections for chance, from mi, hl, hc (see information.sql) and the expected emi, ehl, ehc
 ---------------------------------------------------------------------------------------------------
 
 -- The mean of the two entropies minus emi. ehl and ehc are the two entropies minus emi.
@@ -148,8 +148,7 @@ CREATE OR REPLACE MACRO clustereval._size_counts(
   GROUP BY __ce_partition, __ce_is_label, __ce_size;
 
 -- Whole numbers near the Chebyshev points of 64 .. 128, and the weights of the barycentric form of
--- the polynomial through them: 1 / the product of a number's distances to the others, up to a
--- factor.
+-- the polynomial through them: up to a factor 1 / the product of the distances to the others.
 CREATE OR REPLACE MACRO clustereval._octave_nodes() AS TABLE
   WITH __ce_lower AS (
     SELECT 64e0 AS __ce_position, 7.550920304032022e-2 AS __ce_weight
@@ -244,8 +243,7 @@ CREATE OR REPLACE MACRO clustereval._expected_totals(
       ON clusters.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
     WHERE labels.__ce_is_label AND NOT clusters.__ce_is_label
   ),
-  -- Partitions share most of their pairs of sizes, whose terms are computed once for all
-  -- partitions.
+  -- Partitions share most of their pairs of sizes, whose terms are computed once for all.
   __ce_distinct_pairs AS (
     SELECT DISTINCT __ce_n, __ce_a, __ce_b
     FROM __ce_size_pairs
@@ -274,8 +272,7 @@ CREATE OR REPLACE MACRO clustereval._expected_totals(
     FROM __ce_numbers AS counts
     JOIN __ce_numbers AS numbers ON numbers.__ce_node < counts.__ce_node
   ),
-  -- From here on each stage has only the columns that the next ones need: DuckDB spends time on
-  -- all.
+  -- Each stage from here on has only the columns that the next ones need, since all take time.
   __ce_nodes AS (
     SELECT
       __ce_n, __ce_a, __ce_b, __ce_stride,

@@ -46,8 +46,7 @@ CREATE OR REPLACE MACRO clustereval._adjusted_fowlkes_mallows_score(tp, fp, fn, 
 
 -- links = the sum over rows of (others with its label) x (others with its cluster). The expectation
 -- counts disjoint pairs of pairs. Multiplied out, the leading terms are those of
--- adjusted_rand_score and the rest is smaller by an order of total. One label in one cluster is 0 /
--- 0.
+-- adjusted_rand_score, the rest is smaller by a factor of total. One label in one cluster: 0 / 0.
 CREATE OR REPLACE MACRO clustereval._multinomial_adjusted_rand_score(
   tp, fp, fn, tn, total, links
 ) AS

@@ -1,5 +1,4 @@
--- set_matching: indices that compare each cluster or row with the labels and clusters that it
--- matches.
+-- set_matching: indices that compare clusters and rows with the labels that they match.
 
 ---------------------------------------------------------------------------------------------------
 -- Formulas
@@ -25,8 +24,7 @@ CREATE OR REPLACE MACRO clustereval._split_join_distance(
 ) AS
   CAST(2 * total - in_majority_clusters - in_majority_labels AS DOUBLE);
 
--- One row per partition: the sum over labels of size x the best match of any cluster with the
--- label.
+-- One row per partition: the sum over labels of their size x their best match with any cluster.
 CREATE OR REPLACE MACRO clustereval._match_totals(__ce_sized_cells) AS TABLE
   WITH __ce_best_matches AS (
     SELECT
@@ -107,7 +105,7 @@ CREATE OR REPLACE MACRO clustereval.bcubed_samples(
   ORDER BY partition_key, 2;
 COMMENT ON MACRO TABLE clustereval.bcubed_samples IS
 'One row per record: bcubed_precision, the share of its cluster that has its label, and '
-'bcubed_recall, the share of its label that is in its cluster. id is the row number from 0 where '
+'bcubed_recall, the share of its label that is in its cluster. id is the row number from 0 if '
 'none is given. Their means are bcubed_precision and bcubed_recall. A noise row counted as a '
 'singleton has cluster NULL. Source: Bagga and Baldwin (1998), Algorithms for scoring coreference '
 'chains.';
@@ -145,8 +143,8 @@ CREATE OR REPLACE MACRO clustereval._matched_rows(cells, label_counts) AS
   )[1];
 
 -- {total, n_labels, n_clusters, in_majority_labels, in_majority_clusters, matched_rows,
--- precision_rows, recall_rows, exact_matches}; the last five are the sums that averages are made
--- of.
+-- precision_rows, recall_rows, exact_matches}. in_majority_labels counts the rows with the majority
+-- label of their cluster. matched_rows, precision_rows, recall_rows are sums of shares over rows.
 CREATE OR REPLACE MACRO clustereval._matching_statistics(label, cluster) AS
   list_transform(
     [clustereval._cells_as_list(label, cluster)],
@@ -226,7 +224,7 @@ CREATE OR REPLACE MACRO clustereval.split_join_distance(label, cluster) AS
     )
   )[1];
 COMMENT ON MACRO clustereval.split_join_distance IS
-'Number of rows to move to turn one partition into the other, both ways added: 2 n less the rows '
+'Number of rows to move to turn one partition into the other, both ways added: 2 n minus the rows '
 'in majorities. A metric of partitions. Range [0, 2 n), best 0. Source: van Dongen (2000), '
 'Performance criteria for graph clustering, INS-R0012.';
 
