@@ -68,9 +68,9 @@ CREATE OR REPLACE MACRO clustereval.mcnemar_index(label, cluster) AS
     )
   )[1];
 COMMENT ON MACRO clustereval.mcnemar_index IS
-'(fn - fp) / sqrt(fn + fp), the signed root of McNemar''s statistic: > 0 if more pairs of '
-'one label are split than pairs of two labels joined. Best 0. Equal partitions: NULL. Source: McNemar (1947), '
-'doi:10.1007/BF02295996.';
+'(fn - fp) / sqrt(fn + fp), the signed root of McNemar''s statistic: > 0 if more pairs of one '
+'label are split than pairs of two labels joined. Best 0. Equal partitions: NULL. Source: McNemar '
+'(1947), doi:10.1007/BF02295996.';
 
 -- Examples: SELECT clustereval.phi_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.phi_index(label, cluster) AS
