@@ -1,1 +1,1 @@
-"""External reports against the engines' bare GROUP BY and scikit-learn: `python -m benchmarks`."""
+"""Benchmarks of the reports against bare operations of the engines and other libraries."""

@@ -1,14 +1,14 @@
-"""What is compared with what."""
+"""Cases: the jobs that are compared with each other, and their input."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from benchmarks.data import Data, File, Gaussian, Points
+from benchmarks.data import Gaussian, GeneratedFile, Labelings, Points
 
 BARE = "bare GROUP BY"
 SKLEARN = "scikit-learn"
-PLAIN = "external_report(adjusted=False)"
+UNADJUSTED = "external_report(adjusted=False)"
 FULL = "external_report"
 AMI = "adjusted_mutual_info_score"
 REPORT_AMI = "adjusted_mutual_info_score of external_report"
@@ -19,20 +19,20 @@ CH_DB = "CH and DB"
 SILHOUETTE = "silhouette_score"
 BOUNDS = "silhouette_score(method='bounds')"
 DUNN = "dunn_index(generalized=False)"
-PEER = "genieclust"
+GENIECLUST = "genieclust"
 SPARK = "Spark"
-#: Points of which scikit-learn works out the silhouettes where all would take hours.
+#: Points on which scikit-learn computes silhouettes where all of them would take hours.
 SCALED_ROWS = 20_000
 
-SWEEPS = 1000
-SWEEP_ROWS = 10_000
-#: Clusterings of points over which scikit-learn loops.
-SWEPT = 50
+POINT_RUNS = 1000
+POINT_RUN_ROWS = 10_000
+#: Clusterings of points that scikit-learn evaluates; its time is scaled to all of them.
+SKLEARN_POINT_RUNS = 50
 
 RUNS = 10_000
 RUN_ROWS = 1000
-#: Runs over which scikit-learn loops; the rest would take the same time each.
-LOOPED = 500
+#: Runs that scikit-learn evaluates; its time is scaled to all of them.
+SKLEARN_RUNS = 500
 
 
 @dataclass(frozen=True)
@@ -40,23 +40,23 @@ class Job:
     engine: str
     what: str
     name: str
-    #: Seconds of the whole for one second measured, where only a part is run.
+    #: Factor from the measured seconds to those of the whole input, if only a part is run.
     scale: float = 1.0
 
 
 @dataclass(frozen=True)
 class Case:
     title: str
-    data: File
+    data: GeneratedFile
     jobs: tuple[Job, ...]
     #: Relative, or absolute below 1. The engines agree within 1e-12 on labelings; scikit-learn's
-    #: adjusted mutual information, which sums logarithms of factorials, is up to 2e-12 from them.
+    #: adjusted mutual information, which sums logarithms of factorials, differs by up to 2e-12.
     tolerance: float = 1e-11
 
 
-def _reports(suffix: str = "") -> tuple[Job, ...]:
+def _list_report_jobs(suffix: str = "") -> tuple[Job, ...]:
     engines = {"duckdb": "DuckDB", "polars": "Polars"}
-    kinds = {"bare": BARE, "plain": PLAIN, "full": FULL}
+    kinds = {"bare": BARE, "plain": UNADJUSTED, "full": FULL}
     return tuple(
         Job(engine, what, f"{stem} {kind}{suffix}")
         for stem, engine in engines.items()
@@ -64,7 +64,7 @@ def _reports(suffix: str = "") -> tuple[Job, ...]:
     )
 
 
-def _ami(rows: int, clusters: int, *, sklearn: bool = True) -> Case:
+def _make_ami_case(rows: int, clusters: int, *, sklearn: bool = True) -> Case:
     jobs = (
         Job("DuckDB", FULL, "duckdb full"),
         Job("DuckDB", REPORT_AMI, "duckdb report ami"),
@@ -75,64 +75,74 @@ def _ami(rows: int, clusters: int, *, sklearn: bool = True) -> Case:
     )
     other = (Job(SKLEARN, AMI, "sklearn ami"),) if sklearn else ()
     title = f"Adjusted mutual information, {rows:,} rows, {clusters:,} × {clusters:,} clusters"
-    return Case(title, Data(rows, clusters, rows), (*jobs, *other))
+    return Case(title, Labelings(rows, clusters, rows), (*jobs, *other))
 
 
-def report(rows: int) -> list[Case]:
-    jobs = (*_reports(), Job(SKLEARN, "adjusted_rand_score", "sklearn ari"))
+def list_report_cases(rows: int) -> list[Case]:
+    jobs = (*_list_report_jobs(), Job(SKLEARN, "adjusted_rand_score", "sklearn ari"))
     title = f"One clustering, {rows:,} rows, 1,000 × 1,000 clusters"
-    return [Case(title, Data(rows, 1000, rows), jobs)]
+    return [Case(title, Labelings(rows, 1000, rows), jobs)]
 
 
-def many() -> list[Case]:
-    loop = Job(SKLEARN, f"ARI, NMI, V ({LOOPED} runs, scaled)", "sklearn loop", RUNS / LOOPED)
+def list_many_cases() -> list[Case]:
+    loop = Job(
+        SKLEARN, f"ARI, NMI, V ({SKLEARN_RUNS} runs, scaled)", "sklearn loop", RUNS / SKLEARN_RUNS
+    )
     title = f"{RUNS:,} clusterings of {RUN_ROWS:,} rows, 10 × 10 clusters, in one call"
-    return [Case(title, Data(RUNS * RUN_ROWS, 10, RUN_ROWS), (*_reports(" runs"), loop))]
-
-
-def ami() -> list[Case]:
     return [
-        _ami(100_000, 1000),
-        _ami(10_000_000, 20),
-        _ami(1_000_000, 100_000, sklearn=False),
+        Case(title, Labelings(RUNS * RUN_ROWS, 10, RUN_ROWS), (*_list_report_jobs(" runs"), loop))
     ]
 
 
-def internal() -> list[Case]:
+def list_ami_cases() -> list[Case]:
+    return [
+        _make_ami_case(100_000, 1000),
+        _make_ami_case(10_000_000, 20),
+        _make_ami_case(1_000_000, 100_000, sklearn=False),
+    ]
+
+
+def list_internal_cases() -> list[Case]:
     return [
         Case(
             "Internal indices, 1,000,000 × 16 Float64 columns in memory, 20 clusters",
             Points(1_000_000, 16, 20, 1_000_000),
-            (*_internal("memory"), Job(SKLEARN, CH_DB, "sklearn internal")),
+            (*_list_internal_jobs("memory"), Job(SKLEARN, CH_DB, "sklearn internal")),
             tolerance=1e-9,
         ),
         Case(
             "Internal indices, 100,000 × 384 Float32 vectors in memory, 50 clusters",
             Points(100_000, 384, 50, 100_000, wide=False),
-            (*_internal("memory"), Job(SKLEARN, CH_DB, "sklearn internal")),
-            # scikit-learn sums Float32 in Float32.
+            (*_list_internal_jobs("memory"), Job(SKLEARN, CH_DB, "sklearn internal")),
+            # scikit-learn accumulates Float32 in Float32.
             tolerance=1e-3,
         ),
         Case(
-            f"Internal indices, {SWEEPS:,} clusterings of {SWEEP_ROWS:,} × 8 points in one call",
-            Points(SWEEPS * SWEEP_ROWS, 8, 10, SWEEP_ROWS),
+            f"Internal indices, {POINT_RUNS:,} clusterings of {POINT_RUN_ROWS:,} × 8 points "
+            "in one call",
+            Points(POINT_RUNS * POINT_RUN_ROWS, 8, 10, POINT_RUN_ROWS),
             (
-                *_internal("runs"),
-                Job(SKLEARN, f"{CH_DB} ({SWEPT} runs, scaled)", "sklearn sweep", SWEEPS / SWEPT),
+                *_list_internal_jobs("runs"),
+                Job(
+                    SKLEARN,
+                    f"{CH_DB} ({SKLEARN_POINT_RUNS} runs, scaled)",
+                    "sklearn point runs",
+                    POINT_RUNS / SKLEARN_POINT_RUNS,
+                ),
             ),
             tolerance=1e-9,
         ),
     ]
 
 
-def scan() -> list[Case]:
+def list_scan_cases() -> list[Case]:
     sums = (Job("DuckDB", SUMS, "duckdb sums"), Job("Polars", SUMS, "polars sums"))
-    jobs = (sums[0], *_internal("file")[:2], sums[1], *_internal("file")[2:])
+    jobs = (sums[0], *_list_internal_jobs("file")[:2], sums[1], *_list_internal_jobs("file")[2:])
     title = "Internal indices, 20,000,000 × 8 Float64 columns from Parquet, 20 clusters"
     return [Case(title, Points(20_000_000, 8, 20, 20_000_000), jobs, tolerance=1e-9)]
 
 
-def silhouette() -> list[Case]:
+def list_silhouette_cases() -> list[Case]:
     return [
         *(
             Case(
@@ -140,9 +150,9 @@ def silhouette() -> list[Case]:
                 f"{data.clusters} {kind} clusters",
                 data,
                 (
-                    *_silhouettes("euclidean"),
+                    *_list_silhouette_jobs("euclidean"),
                     Job(SKLEARN, SILHOUETTE, "sklearn silhouette euclidean"),
-                    Job(PEER, "silhouette_index", "genieclust silhouette"),
+                    Job(GENIECLUST, "silhouette_index", "genieclust silhouette"),
                 ),
                 tolerance=1e-9,
             )
@@ -157,40 +167,40 @@ def silhouette() -> list[Case]:
             f"Silhouettes, cityblock, {SCALED_ROWS:,} × 16, 20 near clusters",
             Gaussian(SCALED_ROWS, 16, 20, 1.0),
             (
-                *_silhouettes("cityblock"),
+                *_list_silhouette_jobs("cityblock"),
                 Job(SKLEARN, SILHOUETTE, "sklearn silhouette cityblock"),
             ),
             tolerance=1e-9,
         ),
-        *(_cityblock(rows) for rows in (100_000, 300_000, 1_000_000)),
-        *(_squared(distance) for distance in ("sqeuclidean", "cosine")),
+        *(_make_cityblock_case(rows) for rows in (100_000, 300_000, 1_000_000)),
+        *(_make_squared_case(distance) for distance in ("sqeuclidean", "cosine")),
     ]
 
 
-def _cityblock(rows: int) -> Case:
+def _make_cityblock_case(rows: int) -> Case:
     scale = (rows / SCALED_ROWS) ** 2
     what = f"{SILHOUETTE} ({SCALED_ROWS:,} rows, scaled)"
     jobs = (
-        *_silhouettes("cityblock"),
+        *_list_silhouette_jobs("cityblock"),
         Job("Polars", "bare sort of each column", "polars sorts"),
         Job("Polars", "sort of each column with its cluster", "polars sorts with clusters"),
-        Job(SKLEARN, what, "sklearn silhouette of some", scale),
+        Job(SKLEARN, what, "sklearn silhouette scaled", scale),
     )
     title = f"Silhouettes, cityblock, {rows:,} × 16, 20 near clusters"
     return Case(title, Gaussian(rows, 16, 20, 1.0), jobs, tolerance=1e-9)
 
 
-def _squared(distance: str) -> Case:
+def _make_squared_case(distance: str) -> Case:
     jobs = (
-        *_silhouettes(distance),
-        Job("numpy", "bare distances to the centres", "numpy centres"),
+        *_list_silhouette_jobs(distance),
+        Job("numpy", "bare distances to the centers", "numpy centers"),
         Job(SPARK, "ClusteringEvaluator", f"spark silhouette {distance}"),
     )
     title = f"Silhouettes, {distance}, 1,000,000 × 16, 20 near clusters"
     return Case(title, Gaussian(1_000_000, 16, 20, 1.0), jobs, tolerance=1e-9)
 
 
-def bounds() -> list[Case]:
+def list_bounds_cases() -> list[Case]:
     rows = 10_000_000
     jobs = tuple(
         Job(engine, BOUNDS, f"{engine.lower()} silhouette bounds")
@@ -200,7 +210,7 @@ def bounds() -> list[Case]:
     return [Case(title, Gaussian(rows, 16, 50, 1.0), jobs, tolerance=1e-9)]
 
 
-def dunn() -> list[Case]:
+def list_dunn_cases() -> list[Case]:
     return [
         Case(
             f"Dunn's index, euclidean, 100,000 × 8, 20 {kind} clusters",
@@ -216,14 +226,14 @@ def dunn() -> list[Case]:
     ]
 
 
-def _silhouettes(distance: str) -> tuple[Job, ...]:
+def _list_silhouette_jobs(distance: str) -> tuple[Job, ...]:
     return tuple(
         Job(engine, SILHOUETTE, f"{engine.lower()} silhouette {distance}")
         for engine in ("DuckDB", "Polars")
     )
 
 
-def _internal(source: str) -> tuple[Job, ...]:
+def _list_internal_jobs(source: str) -> tuple[Job, ...]:
     return (
         Job("DuckDB", FOUR, f"duckdb four {source}"),
         Job("DuckDB", INTERNAL, f"duckdb internal {source}"),

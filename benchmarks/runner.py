@@ -1,4 +1,4 @@
-"""Paired rounds of a case, each job in a process of its own; the answers compared."""
+"""Paired rounds of a case: each job in a process of its own, and the answers compared."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 
 class AnswersDifferError(Exception):
-    """Two jobs gave different values: their times mean nothing."""
+    """Different answers of two jobs, whose times cannot be compared."""
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurement:
     seconds: float
     peak_mb: float
-    #: Of the peak, what the job itself added to its libraries and to an input already read.
+    #: The peak less that before the timed call, with the libraries and any input already read.
     work_mb: float
-    #: Distances of two points that were worked out, where that was counted.
+    #: Computed distances of two points, where they are counted.
     pairs: int | None = None
 
 
@@ -37,67 +37,67 @@ class Result:
     """The rounds of a case: in each, every job once, one after the other."""
 
     case: Case
-    rounds: list[dict[Job, Measured]]
+    rounds: list[dict[Job, Measurement]]
 
-    def middle(self, value: Callable[[Measured], float], job: Job) -> float:
+    def compute_median(self, value: Callable[[Measurement], float], job: Job) -> float:
         return median(value(each[job]) for each in self.rounds)
 
-    def ratio(self, value: Callable[[Measured], float], job: Job, to: Job) -> float:
-        """Median of the ratios within a round: what slows a whole round leaves them alone."""
+    def compute_ratio(self, value: Callable[[Measurement], float], job: Job, to: Job) -> float:
+        """Return the median of the ratios within a round, which a slow round does not change."""
         return median(value(each[job]) / value(each[to]) for each in self.rounds)
 
-    def bare(self, job: Job) -> Job | None:
+    def find_bare(self, job: Job) -> Job | None:
+        """Return the job that times the engine's bare operation, or else another library's."""
         bare = [other for other in self.case.jobs if other.what.startswith("bare ")]
         own = [other for other in bare if other.engine == job.engine]
-        # What no engine has is measured once for all.
         return next((other for other in own or bare if other != job), None)
 
-    def sklearn(self, job: Job) -> Job | None:
+    def find_sklearn(self, job: Job) -> Job | None:
         others = (other for other in self.case.jobs if other.engine == SKLEARN)
         return next((other for other in others if other != job), None)
 
 
-def measure(case: Case, folder: Path, repeats: int) -> Result:
-    path = case.data.file(folder)
+def measure_case(case: Case, folder: Path, repeats: int) -> Result:
+    path = case.data.prepare(folder)
     known: dict[str, tuple[Job, list[Any]]] = {}
     rounds = []
     for number in range(1, repeats + 1):
         measured = {}
         for job in case.jobs:
             print(f"round {number}: {job.engine}, {job.what}", file=sys.stderr)
-            measured[job], answers = _measured(job, path)
-            _compare(known, job, answers, case.tolerance)
+            measured[job], answers = _measure_job(job, path)
+            _check_answers(known, job, answers, case.tolerance)
         rounds.append(measured)
     return Result(case, rounds)
 
 
-def _measured(job: Job, path: Path) -> tuple[Measured, dict[str, list[Any]]]:
-    # The peak a system reports for a process starts from the memory of the one that started it:
-    # this one imports no engine.
+def _measure_job(job: Job, path: Path) -> tuple[Measurement, dict[str, list[Any]]]:
+    # The reported peak of a process includes the memory of its parent at the start, so this process
+    # imports no engine.
     command = [sys.executable, "-m", "benchmarks.jobs", job.name, str(path)]
-    found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-    peak = found["peak_mb"]
-    measured = Measured(
-        found["seconds"] * job.scale, peak, peak - found["before_mb"], found.get("pairs")
+    output = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    peak = output["peak_mb"]
+    measured = Measurement(
+        output["seconds"] * job.scale, peak, peak - output["before_mb"], output.get("pairs")
     )
-    return measured, found["answers"]
+    return measured, output["answers"]
 
 
-def _compare(
+def _check_answers(
     known: dict[str, tuple[Job, list[Any]]], job: Job, answers: dict[str, Any], tolerance: float
 ) -> None:
-    """Hold a job's answers against those of the jobs before it, name by name."""
+    """Compare the answers of a job with those of earlier jobs of the same names."""
     if known and not known.keys() & answers.keys():
         raise AnswersDifferError(f"{job.name}: nothing to compare {sorted(answers)} with")
     for name, values in answers.items():
         other, expected = known.setdefault(name, (job, values))
-        if not all(_same(*pair, tolerance) for pair in zip_longest(values, expected)):
+        if not all(_agree(*pair, tolerance) for pair in zip_longest(values, expected)):
             raise AnswersDifferError(
                 f"{name}: {job.name} gave {values[:3]}, {other.name} gave {expected[:3]}"
             )
 
 
-def _same(one: float | None, other: float | None, tolerance: float) -> bool:
+def _agree(one: float | None, other: float | None, tolerance: float) -> bool:
     if one is None or other is None:
         return one is other
     return math.isclose(one, other, rel_tol=tolerance, abs_tol=tolerance)

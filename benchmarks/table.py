@@ -1,4 +1,4 @@
-"""Results as Markdown that reads well as plain text too."""
+"""Results as Markdown tables with aligned columns."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from benchmarks.cases import Job
-    from benchmarks.runner import Measured, Result
+    from benchmarks.runner import Measurement, Result
 
 PACKAGES = ("duckdb", "polars", "scikit-learn", "numpy")
 
-_seconds = attrgetter("seconds")
-_peak = attrgetter("peak_mb")
-_work = attrgetter("work_mb")
+_get_seconds = attrgetter("seconds")
+_get_peak = attrgetter("peak_mb")
+_get_work = attrgetter("work_mb")
 
 HEADER = (
     "engine",
@@ -34,7 +34,7 @@ HEADER = (
 )
 
 
-def circumstances(repeats: int) -> str:
+def describe_machine(repeats: int) -> str:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     versions = ", ".join(f"{package} {version(package)}" for package in PACKAGES)
     return (
@@ -43,54 +43,54 @@ def circumstances(repeats: int) -> str:
     )
 
 
-def section(result: Result) -> str:
-    rows = [_row(result, job) for job in result.case.jobs]
-    # A case without a bare GROUP BY, or without scikit-learn, has nothing to say in those columns.
+def format_section(result: Result) -> str:
+    rows = [_format_row(result, job) for job in result.case.jobs]
+    # Columns without cells are left out: not every case has a bare operation or scikit-learn.
     columns = [(title, *cells) for title, *cells in zip(HEADER, *rows, strict=True) if any(cells)]
-    return f"## {result.case.title}\n\n{_aligned(columns)}"
+    return f"## {result.case.title}\n\n{_align_columns(columns)}"
 
 
-def _row(result: Result, job: Job) -> tuple[str, ...]:
-    bare = result.bare(job)
+def _format_row(result: Result, job: Job) -> tuple[str, ...]:
+    bare = result.find_bare(job)
     return (
         job.engine,
         job.what,
-        _number(result.middle(_seconds, job)),
-        _ratio(result, _seconds, job, bare),
-        _ratio(result, _seconds, result.sklearn(job), job),
-        _millions(result.rounds[0][job].pairs),
-        f"{result.middle(_peak, job):.0f}",
-        _ratio(result, _peak, job, bare),
-        f"{result.middle(_work, job):.0f}",
-        _ratio(result, _work, job, bare),
+        _format_number(result.compute_median(_get_seconds, job)),
+        _format_ratio(result, _get_seconds, job, bare),
+        _format_ratio(result, _get_seconds, result.find_sklearn(job), job),
+        _format_millions(result.rounds[0][job].pairs),
+        f"{result.compute_median(_get_peak, job):.0f}",
+        _format_ratio(result, _get_peak, job, bare),
+        f"{result.compute_median(_get_work, job):.0f}",
+        _format_ratio(result, _get_work, job, bare),
     )
 
 
-def _ratio(
-    result: Result, value: Callable[[Measured], float], job: Job | None, to: Job | None
+def _format_ratio(
+    result: Result, value: Callable[[Measurement], float], job: Job | None, to: Job | None
 ) -> str:
     if job is None or to is None or any(value(each[to]) == 0 for each in result.rounds):
         return ""
-    return _number(result.ratio(value, job, to))
+    return _format_number(result.compute_ratio(value, job, to))
 
 
-def _millions(pairs: int | None) -> str:
-    return "" if pairs is None else _number(pairs / 1e6)
+def _format_millions(pairs: int | None) -> str:
+    return "" if pairs is None else _format_number(pairs / 1e6)
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     """Three significant digits, without an exponent."""
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def _aligned(columns: Sequence[Sequence[str]]) -> str:
-    lines = zip(*map(_padded, columns, [True, True, *[False] * len(columns)]), strict=True)
+def _align_columns(columns: Sequence[Sequence[str]]) -> str:
+    lines = zip(*map(_pad_column, columns, [True, True, *[False] * len(columns)]), strict=True)
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _padded(column: Sequence[str], words: bool) -> list[str]:
+def _pad_column(column: Sequence[str], is_text: bool) -> list[str]:
     title, *cells = column
     width = max(map(len, column))
-    pad = str.ljust if words else str.rjust
-    rule = "-" * width if words else "-" * (width - 1) + ":"
+    pad = str.ljust if is_text else str.rjust
+    rule = "-" * width if is_text else "-" * (width - 1) + ":"
     return [pad(title, width), rule, *(pad(cell, width) for cell in cells)]

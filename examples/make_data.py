@@ -1,12 +1,12 @@
-"""Make the example data from sets that Python packages ship.
+"""Make the example data from data sets of scikit-learn and vega_datasets.
 
-iris.parquet         150 flowers, their species, and the four labelings of iris_labelings.csv
-digits.parquet       1,797 handwritten digits, their pixels, and one K-means labeling
+iris.parquet         150 flowers, their species, and the four clusterings of iris_labelings.csv
+digits.parquet       1,797 handwritten digits, their pixels, and one K-means clustering
 digits_runs.parquet  the same digits clustered 20 times: five values of k, four seeds each
 cars.parquet         392 cars of 1970 to 1982, two nominal columns among them, in three clusters
 
-The cars are those of the ASA Data Exposition of 1983, as the package vega_datasets ships them.
-The files are committed: K-means may end in another local optimum under another BLAS.
+The cars are from the ASA Data Exposition of 1983, in the copy of vega_datasets. The files are
+committed because K-means may end in a different local optimum with a different BLAS.
 """
 
 from itertools import product
@@ -26,7 +26,7 @@ SEEDS = range(4)
 CAR_NUMBERS = ["miles_per_gallon", "displacement", "horsepower", "weight", "acceleration"]
 
 
-def iris() -> pl.DataFrame:
+def make_iris() -> pl.DataFrame:
     data = load_iris()
     labelings = pl.read_csv(HERE / "iris_labelings.csv").sort("row")
     if labelings["species"].to_list() != data.target.tolist():
@@ -40,41 +40,41 @@ def iris() -> pl.DataFrame:
     )
 
 
-def kmeans_labels(points: np.ndarray, k: int, seed: int, n_init: int) -> pl.Series:
+def fit_kmeans(points: np.ndarray, k: int, seed: int, n_init: int) -> pl.Series:
     model = KMeans(k, n_init=n_init, random_state=seed).fit(points)
     return pl.Series(model.labels_, dtype=pl.Int64)
 
 
-def digits() -> pl.DataFrame:
+def make_digits() -> pl.DataFrame:
     data = load_digits()
     return pl.DataFrame(
         {
             "id": pl.Series(range(len(data.target)), dtype=pl.Int64),
             "digit": pl.Series(data.target, dtype=pl.Int64),
-            "kmeans": kmeans_labels(data.data, k=10, seed=0, n_init=10),
+            "kmeans": fit_kmeans(data.data, k=10, seed=0, n_init=10),
             "pixels": pl.Series(data.data.astype("uint8"), dtype=pl.Array(pl.UInt8, 64)),
         }
     )
 
 
-def digits_runs() -> pl.DataFrame:
+def make_digits_runs() -> pl.DataFrame:
     data = load_digits()
     digit = pl.DataFrame({"digit": data.target}).with_row_index("id")
-    # One start a run, so that the runs of one k differ and can be compared.
+    # A single start per run, so that runs with the same k differ.
     return pl.concat(
         digit.select(
             pl.lit(f"k{k:02}-seed{seed}").alias("run"),
             pl.lit(k, dtype=pl.Int64).alias("k"),
             pl.lit(seed, dtype=pl.Int64).alias("seed"),
             pl.col("id", "digit").cast(pl.Int64),
-            kmeans_labels(data.data, k, seed, n_init=1).alias("cluster"),
+            fit_kmeans(data.data, k, seed, n_init=1).alias("cluster"),
         )
         for k, seed in product(CLUSTER_COUNTS, SEEDS)
     )
 
 
-def cars() -> pl.DataFrame:
-    """Numbers are standardised, so that they and the nominal columns weigh alike in a distance."""
+def make_cars() -> pl.DataFrame:
+    """Return the cars, with numbers standardized to a scale similar to that of nominal profiles."""
     data = pl.read_json(local_data.cars.filepath, infer_schema_length=None).drop("Year")
     rows = data.rename({"Weight_in_lbs": "weight"}).rename(str.lower).drop_nulls()
     points = StandardScaler().fit_transform(rows.select(CAR_NUMBERS).to_numpy())
@@ -84,13 +84,19 @@ def cars() -> pl.DataFrame:
         "origin",
         pl.col("cylinders").cast(pl.Int64),
         *(pl.Series(name, points[:, i]) for i, name in enumerate(CAR_NUMBERS)),
-        kmeans_labels(points, k=3, seed=0, n_init=10).alias("cluster"),
+        fit_kmeans(points, k=3, seed=0, n_init=10).alias("cluster"),
     )
 
 
 def main() -> None:
-    for make in (iris, digits, digits_runs, cars):
-        path = HERE / f"{make.__name__}.parquet"
+    makers = {
+        "iris": make_iris,
+        "digits": make_digits,
+        "digits_runs": make_digits_runs,
+        "cars": make_cars,
+    }
+    for name, make in makers.items():
+        path = HERE / f"{name}.parquet"
         frame = make()
         frame.write_parquet(path, compression_level=19)
         print(f"{path.name}: {frame.height} rows, {path.stat().st_size // 1024} kB")

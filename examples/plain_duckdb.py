@@ -1,4 +1,4 @@
-"""Evaluate the example data with DuckDB and the SQL bundle alone: polars_clustereval is not used.
+"""Evaluation of the example data with DuckDB and the SQL file of all macros, without the package.
 
 Usage: clustereval sql > clustereval.sql && python plain_duckdb.py clustereval.sql
 """
@@ -10,7 +10,7 @@ import duckdb
 
 HERE = Path(__file__).parent
 
-BOTH_LABELINGS = """
+BOTH_CLUSTERINGS = """
 WITH long AS (
     UNPIVOT iris ON kmeans, agglomerative INTO NAME algorithm VALUE cluster
 )
@@ -49,9 +49,9 @@ def main(bundle: Path) -> None:
     for name in ("iris", "digits", "digits_runs"):
         con.read_parquet(str(HERE / f"{name}.parquet")).create_view(name)
     for title, query in (
-        ("Iris, both labelings in one GROUP BY", BOTH_LABELINGS),
-        ("Digits, cluster by cluster", DIGITS_BY_CLUSTER),
-        ("The best of 20 K-means runs on digits, all scored in one call", BEST_RUNS),
+        ("Iris: two clusterings in one GROUP BY", BOTH_CLUSTERINGS),
+        ("Digits: one row per cluster", DIGITS_BY_CLUSTER),
+        ("Digits: the best of 20 K-means runs, all scored in one call", BEST_RUNS),
     ):
         print(f"\n{title}")
         con.sql(query).show()

@@ -1,4 +1,8 @@
-"""The engine is a fixture: a test that asks for `engine` runs on each one."""
+"""The engine is a fixture: `engine` for each one, `side` for DuckDB and Polars in memory.
+
+A test of numbers takes `engine`. Errors, arguments and names take `side`, as streaming only changes
+how Polars executes a query.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +28,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "engine" in metafunc.fixturenames:
-        names = metafunc.config.getoption("--engine") or engines.ENGINES
-        metafunc.parametrize("engine", names, indirect=True, scope="session")
+    chosen = metafunc.config.getoption("--engine") or engines.ENGINES
+    for fixture, names in (("engine", engines.ENGINES), ("side", engines.SIDES)):
+        if fixture in metafunc.fixturenames:
+            wanted = [name for name in names if name in chosen]
+            metafunc.parametrize(fixture, wanted, indirect=True, scope="session")
 
 
 @pytest.fixture(scope="session")
 def engine(request: pytest.FixtureRequest) -> engines.Engine:
     return engines.make(request.param)
+
+
+@pytest.fixture(scope="session")
+def side(request: pytest.FixtureRequest) -> engines.Engine:
+    return engines.make(request.param)
+
+
+@pytest.fixture(scope="session")
+def every_engine(pytestconfig: pytest.Config) -> list[engines.Engine]:
+    """All engines in one test, where the expected values take longer than the engines."""
+    return [engines.make(name) for name in pytestconfig.getoption("--engine") or engines.ENGINES]

@@ -11,16 +11,18 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import polars as pl
 import pytest
 
+import polars_clustereval as ce
 from polars_clustereval.cli import main, progress
 from polars_clustereval.cli.arguments import OPTIONS
-from polars_clustereval.cli.commands import REPORTS
+from polars_clustereval.cli.reports import REPORTS
 from polars_clustereval.internal.kernels import threads
+from tests.support import point_engines
 from tests.support.compare import assert_rows
 from tests.support.engines import quoted
 
@@ -43,7 +45,9 @@ CALLS = {
     "internal": (IRIS, *FLOWERS),
     "silhouette": (IRIS, *FLOWERS),
 }
-WINGS = ("duckdb", "polars")
+ENGINE_NAMES = ("duckdb", "polars")
+# For what does not depend on the engine: Polars registers no macros, which takes most of a call.
+QUICK = ("--engine", "polars")
 
 FRAME = pl.DataFrame(
     {
@@ -69,14 +73,14 @@ POINTS = pl.DataFrame(
 )
 
 
-@pytest.fixture(params=WINGS)
-def wing(request: pytest.FixtureRequest) -> str:
+@pytest.fixture(params=ENGINE_NAMES)
+def engine_name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
 @pytest.fixture(autouse=True)
 def wide_screen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have room for the path of any clone."""
+    """Make lines wide enough for the path of any clone."""
     monkeypatch.setenv("COLUMNS", "500")
 
 
@@ -151,21 +155,26 @@ def report(
     return rows
 
 
-def assert_points(actual: list[dict[str, object]], expected: list[dict[str, object]]) -> None:
+def report_of(frame: pl.DataFrame, **arguments: Any) -> list[dict[str, Any]]:
+    """The external report of the columns of FRAME, not through the command line."""
+    return ce.external_report(frame, "species", "cluster", **arguments).rows(named=True)
+
+
+def report_of_points(frame: pl.DataFrame, vector: Any, **arguments: Any) -> list[dict[str, Any]]:
+    return ce.internal_report(frame, vector, "cluster", **arguments).rows(named=True)
+
+
+def assert_points(actual: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
     """Compare indices of float coordinates, which agree to 1e-9."""
-    assert len(actual) == len(expected) > 0
-    for one, other in zip(actual, expected, strict=True):
-        assert list(one) == list(other)
-        for name, value in other.items():
-            number = pytest.approx(value, rel=1e-9) if isinstance(value, float) else value
-            assert one[name] == number, name
+    assert actual
+    point_engines.assert_points(actual, expected, tolerance=1e-9)
 
 
 # Tables
 
 
-def test_iris(run: Run, wing: str) -> None:
-    shown = values(run("external", IRIS, *KMEANS, "--engine", wing))
+def test_iris(run: Run, engine_name: str) -> None:
+    shown = values(run("external", IRIS, *KMEANS, "--engine", engine_name))
     expected = {
         "n": "150",
         "rand_score": "0.879732",
@@ -177,9 +186,9 @@ def test_iris(run: Run, wing: str) -> None:
     assert {metric: shown[metric][0] for metric in expected} == expected
 
 
-def test_iris_alone(run: Run, wing: str) -> None:
+def test_iris_alone(run: Run, engine_name: str) -> None:
     """Expected: the two scores are scikit-learn's, and ssw is KMeans' inertia_."""
-    table = run("internal", IRIS, *FLOWERS, "--engine", wing)
+    table = run("internal", IRIS, *FLOWERS, "--engine", engine_name)
     assert table.startswith(f"{IRIS}: cluster kmeans, distance euclidean\nvector {WIDE}\n\n")
     shown = values(table)
     expected = {
@@ -195,9 +204,9 @@ def test_iris_alone(run: Run, wing: str) -> None:
     assert {metric: shown[metric][0] for metric in expected} == expected
 
 
-def test_silhouettes_of_iris(run: Run, wing: str) -> None:
+def test_silhouettes_of_iris(run: Run, engine_name: str) -> None:
     """Expected: scikit-learn's silhouette_score, and the mean over clusters of its samples."""
-    table = run("silhouette", IRIS, *FLOWERS, "--engine", wing)
+    table = run("silhouette", IRIS, *FLOWERS, "--engine", engine_name)
     assert table.startswith(f"{IRIS}: cluster kmeans, distance euclidean, method exact\n")
     shown = values(table)
     expected = {
@@ -233,7 +242,8 @@ def test_both_engines_have_the_same_silhouettes(run: Run, options: tuple[str, ..
     call = (RUNS, "--vector", "seed,k") if "--partition-by" in options else (IRIS, "--vector", WIDE)
     cluster = ("--cluster", "cluster" if "--partition-by" in options else "kmeans")
     one, other = (
-        report(run, *call, *cluster, *options, "--engine", w, of="silhouette") for w in WINGS
+        report(run, *call, *cluster, *options, "--engine", name, of="silhouette")
+        for name in ENGINE_NAMES
     )
     assert_points(one, other)
 
@@ -268,9 +278,9 @@ def test_no_bar_without_a_screen(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     ],
 )
 def test_mistakes_with_silhouettes(
-    fail: Fail, wing: str, options: tuple[str, ...], words: str
+    fail: Fail, engine_name: str, options: tuple[str, ...], words: str
 ) -> None:
-    said = fail("silhouette", *CALLS["silhouette"], *options, "--engine", wing)
+    said = fail("silhouette", *CALLS["silhouette"], *options, "--engine", engine_name)
     assert said.startswith(f"{IRIS}: {words}")
 
 
@@ -278,25 +288,22 @@ def test_mistakes_with_silhouettes(
     ("command", "titles"),
     [
         ("external", ["counts", "pair counting", "information", "set matching"]),
-        ("internal", ["counts", "sums of squares", "distances", "centre-based indices"]),
+        ("internal", ["counts", "sums of squares", "distances", "centroid-based indices"]),
         ("silhouette", ["counts", "silhouette: from -1 to 1, 1 is best"]),
     ],
 )
 def test_every_metric_stands_in_its_group(run: Run, command: str, titles: list[str]) -> None:
-    table = run(command, *CALLS[command])
-    [row] = report(run, *CALLS[command], of=command)
+    table = run(command, *CALLS[command], *QUICK)
+    [row] = report(run, *CALLS[command], *QUICK, of=command)
     assert list(values(table)) == list(row)
     _, body = table.split("meaning\n")
     groups = [line for line in body.splitlines() if line and not line.startswith(" ")]
     assert groups == titles
-
-
-@pytest.mark.parametrize("command", REPORTS)
-def test_the_layouts_name_metrics_and_options(run: Run, command: str) -> None:
     layout = REPORTS[command].layout
-    [row] = report(run, *CALLS[command], of=command)
-    assert {*layout.titles, *layout.meanings, *layout.compared} <= row.keys()
+    assert {*layout.titles, *layout.meanings, *layout.comparison} <= row.keys()
     assert {name for names in layout.heading for name in names} <= OPTIONS.keys()
+    for metric, meaning in layout.meanings.items():
+        assert re.search(rf"^  {metric} +[-\d.]+  {re.escape(meaning)}$", table, re.MULTILINE)
 
 
 @pytest.mark.parametrize("command", REPORTS)
@@ -304,11 +311,8 @@ def test_every_parameter_is_an_option(command: str) -> None:
     assert REPORTS[command].defaults.keys() <= OPTIONS.keys()
 
 
-@pytest.mark.parametrize("command", REPORTS)
-def test_every_headline_has_a_meaning(run: Run, command: str) -> None:
-    table = run(command, *CALLS[command])
-    for metric, meaning in REPORTS[command].layout.meanings.items():
-        assert re.search(rf"^  {metric} +[-\d.]+  {re.escape(meaning)}$", table, re.MULTILINE)
+def test_every_report_has_titles_and_meanings() -> None:
+    assert set(REPORTS) == set(CALLS)
 
 
 def test_every_index_has_a_direction() -> None:
@@ -331,7 +335,7 @@ def test_a_table_fits_the_screen(
     run: Run, monkeypatch: pytest.MonkeyPatch, columns: str, command: str, metric: str, value: str
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
-    table = run(command, *CALLS[command])
+    table = run(command, *CALLS[command], *QUICK)
     assert max(map(len, table.splitlines())) <= int(columns)
     assert values(table)[metric] == [value]
 
@@ -343,19 +347,19 @@ def test_a_long_path_has_a_line_of_its_own(
     file = tmp_path / ("folder" * 9) / "iris.parquet"
     file.parent.mkdir()
     shutil.copy(IRIS, file)
-    heading = run("internal", str(file), *CALLS["internal"][1:]).splitlines()[:2]
+    heading = run("internal", str(file), *CALLS["internal"][1:], *QUICK).splitlines()[:2]
     assert heading == ["…" + f"{file}:"[-71:], "cluster kmeans, distance euclidean"]
 
 
 def test_many_columns_are_cut_in_the_heading(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     names = ",".join([WIDE, WIDE])
-    table = run("internal", IRIS, "--vector", names, "--cluster", "kmeans").splitlines()
+    table = run("internal", IRIS, "--vector", names, "--cluster", "kmeans", *QUICK).splitlines()
     assert f"vector {names}"[:59] + "…" in table
 
 
-def test_few_partitions_stand_side_by_side(run: Run, wing: str) -> None:
-    arguments = (RUNS, *CLUSTER, "--partition-by", "k", "--engine", wing)
+def test_few_partitions_stand_side_by_side(run: Run, engine_name: str) -> None:
+    arguments = (RUNS, *CLUSTER, "--partition-by", "k", "--engine", engine_name)
     table = run("external", *arguments)
     assert "\nk " in table
     assert re.search(r"^k +5 +8 +10 +12 +20$", table, re.MULTILINE)
@@ -366,10 +370,10 @@ def test_few_partitions_stand_side_by_side(run: Run, wing: str) -> None:
 
 
 def test_few_partitions_of_points_stand_side_by_side(
-    run: Run, wing: str, monkeypatch: pytest.MonkeyPatch
+    run: Run, engine_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
-    arguments = (IRIS, *FLOWERS, "--partition-by", "species", "--engine", wing)
+    arguments = (IRIS, *FLOWERS, "--partition-by", "species", "--engine", engine_name)
     table = run("internal", *arguments)
     assert re.search(r"^species +setosa +versicolor +virginica$", table, re.MULTILINE)
     rows = report(run, *arguments, of="internal")
@@ -381,11 +385,11 @@ def test_few_partitions_of_points_stand_side_by_side(
 
 
 def test_many_partitions_of_points_stand_below_each_other(
-    run: Run, wing: str, monkeypatch: pytest.MonkeyPatch
+    run: Run, engine_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     arguments = ("--vector", "pixels", "--cluster", "kmeans", "--partition-by", "digit")
-    table = run("internal", DIGITS, *arguments, "--engine", wing)
+    table = run("internal", DIGITS, *arguments, "--engine", engine_name)
     lines = re.findall(r"^(\d) +(\d+) +(\d+) +\S+ +(\S+)", table, re.MULTILINE)
     assert lines == [
         (
@@ -394,23 +398,23 @@ def test_many_partitions_of_points_stand_below_each_other(
             str(row["n_clusters"]),
             f"{row['explained_variance']:.6f}",
         )
-        for row in report(run, DIGITS, *arguments, "--engine", wing, of="internal")
+        for row in report(run, DIGITS, *arguments, "--engine", engine_name, of="internal")
     ]
     assert len(lines) == 10
     assert max(map(len, table.splitlines())) <= 100
     assert "all 23 columns: --format csv" in table
 
 
-def test_quantities_of_any_size(run: Run, wing: str, tmp_path: Path) -> None:
+def test_quantities_of_any_size(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "sizes.csv"
     for size, ssw in ((1e-6, "1e-11"), (1.0, "10.000000"), (1e3, "1e+07"), (333.3, "1110889")):
         POINTS.head(4).select(pl.col("x", "y") * size, "cluster").write_csv(path)
-        table = run("internal", path, "--vector", "x,y", "--cluster", "cluster", "--engine", wing)
+        table = run("internal", path, "--vector", "x,y", "--cluster", "cluster", *QUICK)
         assert values(table)["ssw"][0] == ssw
 
 
-def test_many_partitions_stand_below_each_other(run: Run, wing: str) -> None:
-    arguments = (RUNS, *CLUSTER, "--partition-by", "k,seed", "--engine", wing)
+def test_many_partitions_stand_below_each_other(run: Run, engine_name: str) -> None:
+    arguments = (RUNS, *CLUSTER, "--partition-by", "k,seed", "--engine", engine_name)
     table = run("external", *arguments)
     lines = re.findall(r"^(\d+) +(\d) +1797 +(\d+) +(\S+)", table, re.MULTILINE)
     assert lines == [
@@ -427,10 +431,19 @@ def test_many_partitions_stand_below_each_other(run: Run, wing: str) -> None:
     assert "all 48 columns: --format csv" in table
 
 
-def test_null_and_nothing(run: Run, wing: str, tmp_path: Path) -> None:
+def test_null_and_nothing(run: Run, engine_name: str, tmp_path: Path) -> None:
     path = tmp_path / "empty.parquet"
     FRAME.clear().write_parquet(path)
-    arguments = ("external", path, "--label", "species", "--cluster", "cluster", "--engine", wing)
+    arguments = (
+        "external",
+        path,
+        "--label",
+        "species",
+        "--cluster",
+        "cluster",
+        "--engine",
+        engine_name,
+    )
     shown = values(run(*arguments))
     assert (shown["n"][0], shown["purity"][0]) == ("0", "NULL")
     assert "run" in run(*arguments, "--partition-by", "run")
@@ -438,28 +451,37 @@ def test_null_and_nothing(run: Run, wing: str, tmp_path: Path) -> None:
     assert (row["n"], row["purity"]) == (0, None)
 
 
-def test_no_points(run: Run, wing: str, tmp_path: Path) -> None:
+def test_no_points(run: Run, engine_name: str, tmp_path: Path) -> None:
     path = tmp_path / "empty.parquet"
     POINTS.clear().write_parquet(path)
-    arguments = ("internal", path, "--vector", "x,y", "--cluster", "cluster", "--engine", wing)
+    arguments = (
+        "internal",
+        path,
+        "--vector",
+        "x,y",
+        "--cluster",
+        "cluster",
+        "--engine",
+        engine_name,
+    )
     shown = values(run(*arguments))
     assert (shown["n"][0], shown["ssw"][0]) == ("0", "NULL")
     assert "run" in run(*arguments, "--partition-by", "run")
 
 
-def test_a_null_partition(run: Run, wing: str, tmp_path: Path) -> None:
+def test_a_null_partition(run: Run, engine_name: str, tmp_path: Path) -> None:
     path = tmp_path / "frame.parquet"
     FRAME.with_columns(run=pl.lit(None, pl.String)).write_parquet(path)
     columns = ("--label", "species", "--cluster", "cluster", "--partition-by", "run")
-    table = run("external", path, *columns, "--engine", wing)
+    table = run("external", path, *columns, "--engine", engine_name)
     assert re.search(r"^run +NULL$", table, re.MULTILINE)
 
 
 # Formats
 
 
-def test_formats_agree(run: Run, wing: str, tmp_path: Path) -> None:
-    arguments = ("external", RUNS, *CLUSTER, "--partition-by", "run", "--engine", wing)
+def test_formats_agree(run: Run, engine_name: str, tmp_path: Path) -> None:
+    arguments = ("external", RUNS, *CLUSTER, "--partition-by", "run", "--engine", engine_name)
     rows = json.loads(run(*arguments, "--format", "json"))
     from_csv = pl.read_csv(io.StringIO(run(*arguments, "--format", "csv")))
     assert_rows(from_csv.rows(named=True), rows)
@@ -469,8 +491,8 @@ def test_formats_agree(run: Run, wing: str, tmp_path: Path) -> None:
     assert list(rows[0])[:3] == ["run", "n", "n_dropped"]
 
 
-def test_formats_of_points_agree(run: Run, wing: str, tmp_path: Path) -> None:
-    arguments = ("internal", IRIS, *FLOWERS, "--partition-by", "species", "--engine", wing)
+def test_formats_of_points_agree(run: Run, engine_name: str, tmp_path: Path) -> None:
+    arguments = ("internal", IRIS, *FLOWERS, "--partition-by", "species", "--engine", engine_name)
     rows = json.loads(run(*arguments, "--format", "json"))
     from_csv = pl.read_csv(io.StringIO(run(*arguments, "--format", "csv")))
     assert_rows(from_csv.rows(named=True), rows)
@@ -492,25 +514,28 @@ def test_formats_of_points_agree(run: Run, wing: str, tmp_path: Path) -> None:
 )
 def test_both_engines_agree_on_points(run: Run, options: tuple[str, ...]) -> None:
     one, other = (
-        report(run, IRIS, *FLOWERS, *options, "--engine", w, of="internal") for w in WINGS
+        report(run, IRIS, *FLOWERS, *options, "--engine", name, of="internal")
+        for name in ENGINE_NAMES
     )
     assert_points(one, other)
-    assert one != report(run, IRIS, *FLOWERS, of="internal")
+    assert one != report(run, IRIS, *FLOWERS, *QUICK, of="internal")
 
 
 def test_both_engines_agree(run: Run) -> None:
     options = ("--weight", "seed", "--partition-by", "k", "--noise", "0", "--noise-as")
     for way in ("cluster", "drop", "singletons"):
-        one, other = (report(run, RUNS, *CLUSTER, *options, way, "--engine", w) for w in WINGS)
+        one, other = (
+            report(run, RUNS, *CLUSTER, *options, way, "--engine", name) for name in ENGINE_NAMES
+        )
         assert [row["k"] for row in one] == [5, 8, 10, 12, 20]
         assert_rows(one, other)
 
 
 def test_the_ending_of_the_output_is_its_format(run: Run, tmp_path: Path) -> None:
     for name, start in (("r.json", "[{"), ("r.csv", "n,n_dropped"), ("r.txt", IRIS)):
-        run("external", IRIS, *KMEANS, "--output", tmp_path / name)
+        run("external", IRIS, *KMEANS, *QUICK, "--output", tmp_path / name)
         assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
-    run("external", IRIS, *KMEANS, "--output", tmp_path / "r.txt", "--format", "csv")
+    run("external", IRIS, *KMEANS, *QUICK, "--output", tmp_path / "r.txt", "--format", "csv")
     assert (tmp_path / "r.txt").read_text(encoding="utf-8").startswith("n,")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.csv", "r.json", "r.txt"]
 
@@ -524,13 +549,14 @@ def test_nothing_is_left_of_a_failed_output(
     output = tmp_path / "report.csv"
     output.write_text("before", encoding="utf-8")
     monkeypatch.setattr(Path, "replace", full)
-    assert fail("external", IRIS, *KMEANS, "--output", output) == "report: No space left on device"
+    said = fail("external", IRIS, *KMEANS, *QUICK, "--output", output)
+    assert said == "report: No space left on device"
     assert [path.name for path in tmp_path.iterdir()] == ["report.csv"]
     assert output.read_text(encoding="utf-8") == "before"
 
 
 def test_an_output_that_is_no_file(run: Run) -> None:
-    assert run("external", IRIS, *KMEANS, "--output", "/dev/null") == ""
+    assert run("external", IRIS, *KMEANS, *QUICK, "--output", "/dev/null") == ""
     assert Path("/dev/null").is_char_device()
 
 
@@ -538,67 +564,99 @@ def test_an_output_that_is_no_file(run: Run) -> None:
 
 
 @pytest.mark.parametrize("name", ["f.csv", "f.tsv", "f.csv.gz", "f.CSV", "odd [1]*'s.csv"])
-def test_text_files(run: Run, wing: str, parquet: Path, tmp_path: Path, name: str) -> None:
+def test_text_files(run: Run, engine_name: str, tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     text = FRAME.write_csv(separator="\t" if "tsv" in name else ",").encode()
     path.write_bytes(gzip.compress(text) if name.endswith("gz") else text)
-    columns = ("--label", "species", "--cluster", "cluster", "--weight", "n", "--engine", wing)
-    assert_rows(report(run, path, *columns), report(run, parquet, *columns))
+    columns = (
+        "--label",
+        "species",
+        "--cluster",
+        "cluster",
+        "--weight",
+        "n",
+        "--engine",
+        engine_name,
+    )
+    assert_rows(report(run, path, *columns), report_of(FRAME, weight="n"))
 
 
-def test_a_text_file_of_texts(run: Run, wing: str, tmp_path: Path) -> None:
+def test_a_text_file_of_texts(run: Run, engine_name: str, tmp_path: Path) -> None:
     """A header of texts above texts, a hash sign, and a text after many numbers."""
     path = tmp_path / "texts.csv"
     path.write_text("label,cluster\n#a,007\n#a,007\n" + "b,8\n" * 30_000 + "b,none\n", "utf-8")
-    columns = ("--label", "label", "--cluster", "cluster", "--noise", "007", "--engine", wing)
+    columns = (
+        "--label",
+        "label",
+        "--cluster",
+        "cluster",
+        "--noise",
+        "007",
+        "--engine",
+        engine_name,
+    )
     [row] = report(run, path, *columns)
     assert (row["n"], row["n_labels"], row["n_clusters"], row["n_noise"]) == (30_003, 2, 3, 2)
 
 
 @pytest.mark.parametrize("table", ["rows", "main.rows", "other.rows", "seen", "main.dots", ODD])
-def test_tables_of_a_database(
-    run: Run, wing: str, parquet: Path, database: str, table: str
-) -> None:
+def test_tables_of_a_database(run: Run, engine_name: str, database: str, table: str) -> None:
     columns = ("--label", "species", "--cluster", "cluster", "--weight", "n")
-    columns += ("--partition-by", "run", "--engine", wing)
+    columns += ("--partition-by", "run", "--engine", engine_name)
     found = report(run, f"{database}::{table}", *columns)
-    assert_rows(found, report(run, parquet, *columns))
+    assert_rows(found, report_of(FRAME, weight="n", partition_by="run"))
     assert [row["run"] for row in found] == ["x", "y"]
 
 
-def test_a_database_is_only_read(run: Run, wing: str, database: str) -> None:
+def test_a_database_is_only_read(run: Run, engine_name: str, database: str) -> None:
     path = Path(database)
     before = path.read_bytes()
     path.chmod(0o444)
-    report(run, f"{database}::rows", "--label", "species", "--cluster", "cluster", "--engine", wing)
+    report(
+        run,
+        f"{database}::rows",
+        "--label",
+        "species",
+        "--cluster",
+        "cluster",
+        "--engine",
+        engine_name,
+    )
     assert path.read_bytes() == before
 
 
-def test_columns_of_any_name(run: Run, wing: str, parquet: Path, tmp_path: Path) -> None:
+def test_columns_of_any_name(run: Run, engine_name: str, tmp_path: Path) -> None:
     path = tmp_path / "odd.parquet"
     names = {"species": ODD, "cluster": "select", "run": "partition_key", "n": "a,b"}
     FRAME.rename(names).write_parquet(path)
+    columns = ("--label", ODD, "--cluster", "select", "--weight", "a,b", "--engine", engine_name)
     for old, new in (("run", "partition_key"), ("species", ODD)):
-        rows = report(
-            run, path, "--label", ODD, "--cluster", "select", "--weight", "a,b",
-            "--partition-by", new, "--engine", wing,
-        )  # fmt: skip
-        plain = report(
-            run, parquet, "--label", "species", "--cluster", "cluster", "--weight", "n",
-            "--partition-by", old, "--engine", wing,
-        )  # fmt: skip
+        rows = report(run, path, *columns, "--partition-by", new)
+        plain = report_of(FRAME, weight="n", partition_by=old)
         assert [row.pop(new) for row in rows] == [row.pop(old) for row in plain]
         assert_rows(rows, plain)
 
 
-def test_vectors_of_every_form(run: Run, wing: str, points: Path, tmp_path: Path) -> None:
+def test_vectors_of_every_form(run: Run, engine_name: str, points: Path, tmp_path: Path) -> None:
     """One list or array column, columns, or one whose name holds a comma."""
     path = tmp_path / "forms.parquet"
     POINTS.with_columns(
         pl.col("list").cast(pl.Array(pl.Float64, 2)).alias("array"), pl.col("list").alias("x,y")
     ).write_parquet(path)
-    columns = ("--cluster", "cluster", "--noise", "-1", "--noise-as", "drop", "--engine", wing)
-    [expected] = report(run, points, "--vector", "x,y", *columns, of="internal")
+    columns = (
+        "--cluster",
+        "cluster",
+        "--noise",
+        "-1",
+        "--noise-as",
+        "drop",
+        "--engine",
+        engine_name,
+    )
+    assert_points(
+        report(run, points, "--vector", "x,y", *columns, of="internal"),
+        [expected := report_of_points(POINTS, ["x", "y"], noise=-1, noise_as="drop")[0]],
+    )
     assert (expected["n"], expected["n_dropped"], expected["n_noise"]) == (4, 1, 1)
     assert (expected["ssw"], expected["ssb"]) == (pytest.approx(10.0), pytest.approx(68.0))
     for vector in ("list", "array", "x,y"):
@@ -608,7 +666,9 @@ def test_vectors_of_every_form(run: Run, wing: str, points: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("name", ["f.csv", "f.tsv", "store.duckdb::rows"])
-def test_points_of_every_file(run: Run, wing: str, points: Path, tmp_path: Path, name: str) -> None:
+def test_points_of_every_file(
+    run: Run, engine_name: str, points: Path, tmp_path: Path, name: str
+) -> None:
     path = str(tmp_path / name)
     flat = POINTS.drop("list", "short")
     if name.endswith("rows"):
@@ -616,9 +676,9 @@ def test_points_of_every_file(run: Run, wing: str, points: Path, tmp_path: Path,
             connection.execute(f"CREATE TABLE rows AS FROM '{points}'")
     else:
         flat.write_csv(path, separator="\t" if name == "f.tsv" else ",")
-    columns = ("--cluster", "cluster", "--partition-by", "run", "--engine", wing)
+    columns = ("--cluster", "cluster", "--partition-by", "run", "--engine", engine_name)
     found = report(run, path, "--vector", "x,y", *columns, of="internal")
-    assert_points(found, report(run, points, "--vector", "x,y", *columns, of="internal"))
+    assert_points(found, report_of_points(POINTS, ["x", "y"], partition_by="run"))
     if name.endswith("rows"):
         assert_points(found, report(run, path, "--vector", "list", *columns, of="internal"))
 
@@ -637,18 +697,18 @@ def test_points_of_every_file(run: Run, wing: str, points: Path, tmp_path: Path,
     ],
 )
 def test_noise_has_the_type_of_its_column(
-    run: Run, wing: str, tmp_path: Path, dtype: type[pl.DataType], noise: str
+    run: Run, engine_name: str, tmp_path: Path, dtype: type[pl.DataType], noise: str
 ) -> None:
     path = tmp_path / "noisy.parquet"
     FRAME.with_columns(pl.col("cluster").cast(dtype)).write_parquet(path)
     columns = ("--label", "species", "--cluster", "cluster", "--noise", noise)
-    [row] = report(run, path, *columns, "--noise-as", "drop", "--engine", wing)
+    [row] = report(run, path, *columns, "--noise-as", "drop", "--engine", engine_name)
     assert (row["n"], row["n_noise"], row["n_dropped"]) == (3, 1, 1)
 
 
-def test_options_reach_the_engine(run: Run, wing: str) -> None:
+def test_options_reach_the_engine(run: Run, engine_name: str) -> None:
     plain, tuned = (
-        report(run, IRIS, *KMEANS, "--engine", wing, *options)[0]
+        report(run, IRIS, *KMEANS, "--engine", engine_name, *options)[0]
         for options in ((), ("--beta", "2.5", "--average-method", "joint", "--no-adjusted"))
     )
     assert plain.keys() - tuned.keys() == {"adjusted_mutual_info_score", "expected_mutual_info"}
@@ -748,10 +808,10 @@ def test_mistakes_of_the_call(fail: Fail, arguments: list[str], words: str) -> N
     ],
 )
 def test_mistakes_about_the_data(
-    fail: Fail, wing: str, parquet: Path, options: list[str], words: str
+    fail: Fail, engine_name: str, parquet: Path, options: list[str], words: str
 ) -> None:
     columns = ["--label", "species", "--cluster", "cluster"]
-    error = fail("external", parquet, *columns, *options, "--engine", wing)
+    error = fail("external", parquet, *columns, *options, "--engine", engine_name)
     assert error.startswith(f"{parquet}: ")
     assert words in error
 
@@ -779,20 +839,20 @@ def test_mistakes_about_the_data(
     ],
 )
 def test_mistakes_about_points(
-    fail: Fail, wing: str, points: Path, options: list[str], words: str
+    fail: Fail, engine_name: str, points: Path, options: list[str], words: str
 ) -> None:
     columns = ["--vector", "x,y", "--cluster", "cluster"]
-    error = fail("internal", points, *columns, *options, "--engine", wing)
+    error = fail("internal", points, *columns, *options, "--engine", engine_name)
     assert error.startswith(f"{points}: ")
     assert words in error
 
 
 @pytest.mark.parametrize("command", REPORTS)
-def test_a_key_that_clashes(fail: Fail, wing: str, tmp_path: Path, command: str) -> None:
+def test_a_key_that_clashes(fail: Fail, engine_name: str, tmp_path: Path, command: str) -> None:
     path = tmp_path / "clash.parquet"
     pl.read_parquet(IRIS).with_columns(n_noise=0).write_parquet(path)
     _, *columns = CALLS[command]
-    error = fail(command, path, *columns, "--partition-by", "n_noise", "--engine", wing)
+    error = fail(command, path, *columns, "--partition-by", "n_noise", "--engine", engine_name)
     assert "partition_by: 'n_noise' is also a column of the result; rename it first" in error
 
 
@@ -807,15 +867,19 @@ def test_a_key_that_clashes(fail: Fail, wing: str, tmp_path: Path, command: str)
         ("semicolons.csv", b"label;cluster\na;1\n"),
     ],
 )
-def test_unreadable_files(fail: Fail, wing: str, tmp_path: Path, name: str, content: bytes) -> None:
+def test_unreadable_files(
+    fail: Fail, engine_name: str, tmp_path: Path, name: str, content: bytes
+) -> None:
     path = tmp_path / name
     path.write_bytes(content)
-    error = fail("external", path, "--label", "label", "--cluster", "cluster", "--engine", wing)
+    error = fail(
+        "external", path, "--label", "label", "--cluster", "cluster", "--engine", engine_name
+    )
     assert error.startswith(f"{path}: ")
 
 
-def test_a_missing_table(fail: Fail, wing: str, database: str) -> None:
-    columns = ("--label", "species", "--cluster", "cluster", "--engine", wing)
+def test_a_missing_table(fail: Fail, engine_name: str, database: str) -> None:
+    columns = ("--label", "species", "--cluster", "cluster", "--engine", engine_name)
     error = fail("external", f"{database}::row", *columns)
     assert error.startswith(f"{database}: table 'row' not found; tables: ")
     assert all(table in error for table in ("rows", "seen", "other.rows"))
@@ -824,10 +888,10 @@ def test_a_missing_table(fail: Fail, wing: str, database: str) -> None:
     )
 
 
-def test_a_broken_database(fail: Fail, wing: str, tmp_path: Path) -> None:
+def test_a_broken_database(fail: Fail, engine_name: str, tmp_path: Path) -> None:
     path = tmp_path / "broken.duckdb"
     path.write_bytes(b"12345678DUCK" + b"x" * 5000)
-    error = fail("external", f"{path}::rows", *KMEANS, "--engine", wing)
+    error = fail("external", f"{path}::rows", *KMEANS, "--engine", engine_name)
     assert error.startswith(f"{path}: ")
 
 
@@ -844,26 +908,26 @@ def start(*arguments: str) -> subprocess.Popen[bytes]:
     )
 
 
-def test_a_process(run: Run, wing: str, tmp_path: Path) -> None:
+def test_a_process(run: Run, engine_name: str, tmp_path: Path) -> None:
     """Nothing on standard error, from the libraries neither; UTF-8 whatever the terminal says."""
     path = tmp_path / "größe.csv"
     path.write_text("species,kmeans\nä,1\nb,2\n", encoding="utf-8")
-    arguments = ("external", str(path), *KMEANS, "--engine", wing)
+    arguments = ("external", str(path), *KMEANS, "--engine", engine_name)
     out, err = start(*arguments).communicate()
     assert err == b""
     assert out.decode() == run(*arguments)
 
 
-def test_a_process_on_points(wing: str) -> None:
+def test_a_process_on_points(engine_name: str) -> None:
     out, err = start(
-        "internal", DIGITS, "--vector", "pixels", "--cluster", "kmeans", "--engine", wing
+        "internal", DIGITS, "--vector", "pixels", "--cluster", "kmeans", "--engine", engine_name
     ).communicate()
     assert err == b""
     assert b"davies_bouldin_score" in out
 
 
-def test_a_failing_process(wing: str) -> None:
-    process = start("external", IRIS, *KMEANS, "--weight", "petal_width", "--engine", wing)
+def test_a_failing_process(engine_name: str) -> None:
+    process = start("external", IRIS, *KMEANS, "--weight", "petal_width", "--engine", engine_name)
     out, err = process.communicate()
     assert (process.returncode, out) == (2, b"")
     assert re.fullmatch(rb"clustereval: error: .*weight: expected whole numbers.*\n", err)

@@ -71,10 +71,10 @@ def test_what_the_packages_carry(packages: dict[str, Path]) -> None:
     with zipfile.ZipFile(packages["wheel"]) as wheel:
         carried = set(wheel.namelist())
     modules = {path.relative_to(ROOT) for path in (ROOT / "polars_clustereval").rglob("*.py*")}
-    rooms = {
+    sql_files = {
         Path("polars_clustereval") / path.relative_to(ROOT) for path in ROOT.glob("sql/**/*.sql")
     }
-    assert {str(path) for path in modules | rooms} <= carried
+    assert {str(path) for path in modules | sql_files} <= carried
     assert {name.partition("/")[0] for name in carried} == {
         "polars_clustereval",
         "polars_clustereval-0.1.0.dist-info",
@@ -91,14 +91,14 @@ def test_use_from_python(binaries: Path, tmp_path: Path) -> None:
     assert [float(score) for score in scores] == pytest.approx([0.879732] * 3, abs=5e-7)
 
 
-@pytest.mark.parametrize("wing", ["duckdb", "polars"])
-def test_use_from_the_command_line(binaries: Path, tmp_path: Path, wing: str) -> None:
+@pytest.mark.parametrize("engine_name", ["duckdb", "polars"])
+def test_use_from_the_command_line(binaries: Path, tmp_path: Path, engine_name: str) -> None:
     program = binaries / "clustereval"
     assert call(program, "--version", folder=tmp_path) == "clustereval 0.1.0\n"
     assert call(program, "sql", folder=tmp_path).count("CREATE OR REPLACE MACRO") == len(
         re.findall("CREATE OR REPLACE MACRO", SQL)
     )
-    columns = ("--label", "species", "--cluster", "kmeans", "--engine", wing)
+    columns = ("--label", "species", "--cluster", "kmeans", "--engine", engine_name)
     table = call(program, "external", IRIS, *columns, folder=tmp_path)
     for value in ("0.879732", "0.730238", "0.755119", "0.820808"):
         assert f" {value} " in table

@@ -1,15 +1,14 @@
 """Every snippet of the pages and every example in a header of sql/ runs."""
 
-import os
 import re
-import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 import pytest
 
 import polars_clustereval as ce
+from polars_clustereval.cli import main
 from polars_clustereval.macros import sql_files
 
 ROOT = Path(__file__).parent.parent
@@ -25,26 +24,36 @@ def blocks(language: str, page: str = "README.md") -> list[str]:
     return [body for name, body in BLOCK.findall(text) if name == language]
 
 
-def examples(room: str) -> list[str]:
-    text = (ROOT / "sql" / f"{room}.sql").read_text(encoding="utf-8")
+def examples(file: str) -> list[str]:
+    text = (ROOT / "sql" / f"{file}.sql").read_text(encoding="utf-8")
     bodies = [re.sub(r"^--", "", body, flags=re.MULTILINE) for body in EXAMPLE.findall(text)]
     return [query.strip() for body in bodies for query in body.split(";") if query.strip()]
 
 
-@pytest.fixture
-def con(monkeypatch: pytest.MonkeyPatch) -> duckdb.DuckDBPyConnection:
-    monkeypatch.chdir(ROOT)
+@pytest.fixture(scope="module")
+def registered() -> duckdb.DuckDBPyConnection:
     con = duckdb.connect()
     ce.register(con)
-    con.execute(
+    return con
+
+
+@pytest.fixture
+def con(
+    registered: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The tables that pages and examples use; what they create is rolled back."""
+    monkeypatch.chdir(ROOT)
+    registered.begin()
+    registered.execute(
         "CREATE TABLE assignments AS SELECT species, kmeans AS cluster, id AS flower, 1 AS n "
         "FROM 'examples/iris.parquet'"
     )
-    con.execute(
+    registered.execute(
         "CREATE TABLE points AS SELECT sepal_length AS x, sepal_width AS y, petal_length AS z, "
         "[x, y, z] AS embedding, kmeans AS cluster FROM 'examples/iris.parquet'"
     )
-    return con
+    yield registered
+    registered.rollback()
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -92,24 +101,19 @@ def _last(con: duckdb.DuckDBPyConnection, block: str) -> dict[str, object]:
     return dict(zip(names, result.fetchone() or (), strict=True))
 
 
-def test_readme_console() -> None:
+def test_readme_console(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(ROOT)
     lines = [line for block in blocks("console") for line in block.splitlines()]
     calls = [line.removeprefix("$ clustereval ") for line in lines if line.startswith("$ ")]
     assert calls
     for call in calls:
-        result = subprocess.run(
-            [sys.executable, "-m", "polars_clustereval.cli", *call.split()],
-            cwd=ROOT,
-            env=os.environ | {"PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert (result.returncode, result.stderr) == (0, ""), call
-        assert result.stdout, call
+        assert main(call.split()) == 0, call
+        out, err = capfd.readouterr()
+        assert out, call
+        assert err == "", call
 
 
-@pytest.mark.parametrize("room", sql_files())
-def test_examples_of_macros(con: duckdb.DuckDBPyConnection, room: str) -> None:
-    for query in examples(room):
+@pytest.mark.parametrize("file", sql_files())
+def test_examples_of_macros(con: duckdb.DuckDBPyConnection, file: str) -> None:
+    for query in examples(file):
         assert con.execute(query).fetchall(), query

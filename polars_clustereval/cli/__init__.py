@@ -1,8 +1,8 @@
-"""The command line: reads a file, has one of the two wings report on it, writes the report.
+"""Command line: reads a file, computes a report in DuckDB or Polars, and writes it.
 
-``arguments`` says what can be typed, ``commands`` what is done then: ``files`` finds the rows,
-``engines`` runs the report, ``terminal`` sets it as a table with the words of ``layouts``,
-``output`` turns it into a file and writes it, ``mistakes`` is the line for what goes wrong.
+``arguments`` defines the options and ``commands`` runs them. ``reports`` lists the reports,
+``files`` opens the input, ``engines`` computes a report, ``terminal`` renders it with the texts of
+``layouts``, ``output`` encodes and writes it, and ``messages`` turns an error into one line.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from .arguments import parser
-from .mistakes import MISTAKES, one_line
-from .output import write
+from .arguments import make_parser
+from .messages import USER_ERRORS, summarize_error
+from .output import write_output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,17 +26,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        What follows the program's name; that of the process by default.
+        Arguments after the program's name; those of the process by default.
 
     Returns
     -------
     int
-        0, or 2 after one line on standard error.
+        Exit status: 0, or 2 after one line on standard error.
     """
-    options = parser().parse_args(arguments)
+    options = make_parser().parse_args(arguments)
     try:
-        write(options.output, options.run(options))
-    except MISTAKES as error:
-        sys.stderr.write(f"clustereval: error: {one_line(error)}\n")
+        write_output(options.output, options.run(options))
+    except USER_ERRORS as error:
+        sys.stderr.write(f"clustereval: error: {summarize_error(error)}\n")
         return 2
     return 0

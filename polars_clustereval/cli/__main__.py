@@ -1,4 +1,4 @@
-"""``python -m polars_clustereval.cli`` is ``clustereval``."""
+"""Entry point of ``python -m polars_clustereval.cli``, the same as ``clustereval``."""
 
 import sys
 

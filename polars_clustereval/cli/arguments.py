@@ -1,4 +1,4 @@
-"""Arguments: what can be typed after the program's name."""
+"""Arguments: the commands and their options."""
 
 from __future__ import annotations
 
@@ -9,133 +9,140 @@ from typing import Any, NoReturn
 
 from polars_clustereval import __version__
 
-from .commands import REPORTS, bundled, reported
+from .commands import run_report, run_sql
 from .engines import ENGINES
 from .output import FORMATS
+from .reports import REPORTS
 
-__all__ = ["OPTIONS", "parser"]
+__all__ = ["OPTIONS", "make_parser"]
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Leave out the usage: an error is one line."""
+        """Exit with one line; argparse would print the usage as well."""
         self.exit(2, f"clustereval: error: {message}\n")
 
 
-def parser() -> argparse.ArgumentParser:
-    """Give the parser; what it parses has ``run``, which gives the bytes to write."""
-    whole = _Parser("clustereval", description="Evaluate clusterings where the data lies.")
-    whole.add_argument("--version", action="version", version=f"clustereval {__version__}")
-    commands = whole.add_subparsers(metavar="COMMAND", required=True)
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser; ``run`` of its result takes that result and returns the bytes to write."""
+    parser = _Parser(
+        "clustereval",
+        description="Evaluate clusterings in Parquet and CSV files and DuckDB tables.",
+    )
+    parser.add_argument("--version", action="version", version=f"clustereval {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name in REPORTS:
         _add_report(commands, name)
     _add_sql(commands)
-    return whole
+    return parser
 
 
 def _add_report(commands: Any, name: str) -> None:
     report = REPORTS[name]
-    command = commands.add_parser(name, help=report.about, description=f"Report {report.about}.")
+    command = commands.add_parser(
+        name, help=report.description, description=f"Compute {report.description}."
+    )
     add = command.add_argument
     add("file", metavar="FILE", help=".parquet, .csv, .csv.gz, .tsv, or DATABASE::TABLE of DuckDB")
     for parameter, option in OPTIONS.items():
         if parameter in report.defaults:
-            words = {"flag": "--" + parameter.replace("_", "-"), **option}
+            settings = {"flag": "--" + parameter.replace("_", "-"), **option}
             required = parameter in report.required
             default = None if required else report.defaults[parameter]
-            add(words.pop("flag"), dest=parameter, required=required, default=default, **words)
+            flag = settings.pop("flag")
+            add(flag, dest=parameter, required=required, default=default, **settings)
     add("--engine", choices=ENGINES, default="duckdb", help="duckdb (default), polars")
     add("--format", choices=FORMATS, help="table, json, csv, parquet; default: by --output")
     _add_output(command)
-    command.set_defaults(run=reported, report=report)
+    command.set_defaults(run=run_report, report=report)
 
 
 def _add_sql(commands: Any) -> None:
-    about = "all SQL macros as one file for the DuckDB shell"
-    command = commands.add_parser("sql", help=about, description=f"Print {about}.")
+    description = "all SQL macros as one file for the DuckDB shell"
+    command = commands.add_parser("sql", help=description, description=f"Print {description}.")
     _add_output(command)
-    command.set_defaults(run=bundled)
+    command.set_defaults(run=run_sql)
 
 
 def _add_output(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--output", metavar="FILE", type=Path, help="write here, not to the screen"
+        "--output", metavar="FILE", type=Path, help="write to this file, not to standard output"
     )
 
 
-def _number(text: str) -> float:
+def _parse_number(text: str) -> float:
     return int(text) if re.fullmatch(r"-?\d{1,18}", text) else float(text)
 
 
-def _numbers(text: str) -> list[float]:
+def _parse_numbers(text: str) -> list[float]:
     return [float(number) for number in text.split(",")]
 
 
-# argparse names them in its errors.
-_number.__name__ = "number"
-_numbers.__name__ = "list of numbers"
+# argparse shows these names in its errors.
+_parse_number.__name__ = "number"
+_parse_numbers.__name__ = "list of numbers"
 
 
-def _value(text: str) -> str | float:
-    """Give a number where it is written the way numbers are: 007 is a text."""
+def _parse_value(text: str) -> str | float:
+    """Return a number for the canonical text of one; 007 stays a text."""
     if re.fullmatch(r"-?\d{1,18}(\.\d+)?", text):
-        number = _number(text)
+        number = _parse_number(text)
         return number if str(number) == text else text
     return text
 
 
-#: How each parameter of the reports is typed; a command has those of its report, with their
-#: defaults. Their values are checked where they are used: one wording everywhere.
+#: The option of each parameter of the reports. A command has those of its report, with the
+#: function's defaults; the function checks the values, so that there is one error text for all.
 OPTIONS: dict[str, dict[str, Any]] = {
     "vector": {
         "metavar": "COLUMNS",
-        "help": "lists of numbers, or numbers; commas between columns",
+        "help": "a column of lists, or numeric columns separated by commas",
     },
     "label": {"metavar": "COLUMN", "help": "the true classes"},
-    "cluster": {"metavar": "COLUMN", "help": "the clusters found"},
-    "id": {"metavar": "COLUMN", "help": "names of the points, by whose order a sample is drawn"},
+    "cluster": {"metavar": "COLUMN", "help": "the assigned clusters"},
+    "id": {"metavar": "COLUMN", "help": "identifies the points; a sample depends on its order"},
     "partition_by": {
         "metavar": "COLUMNS",
-        "help": "score each group alone; commas between columns",
+        "help": "score each group on its own; columns separated by commas",
     },
-    "weight": {"metavar": "COLUMN", "help": "how many times a row counts"},
+    "weight": {"metavar": "COLUMN", "help": "how many times each row counts"},
     "distance": {
         "metavar": "NAME",
         "help": "euclidean (default), sqeuclidean, cityblock, chebyshev, minkowski, cosine",
     },
-    "p": {"metavar": "NUMBER", "type": _number, "help": "order of minkowski; default 2"},
-    "center": {"metavar": "WAY", "help": "of a cluster: mean (default), median"},
+    "p": {"metavar": "NUMBER", "type": _parse_number, "help": "order of minkowski; default 2"},
+    "center": {"metavar": "NAME", "help": "center of a cluster: mean (default), median"},
     "weights": {
         "metavar": "NUMBERS",
-        "type": _numbers,
-        "help": "one for each coordinate; commas between",
+        "type": _parse_numbers,
+        "help": "weight of each dimension, separated by commas",
     },
     "noise": {
         "metavar": "VALUE",
-        "type": _value,
-        "help": "value of the cluster column for noise",
+        "type": _parse_value,
+        "help": "value of the cluster column that marks noise",
     },
-    "noise_as": {"metavar": "WAY", "help": "cluster (default), drop, singletons"},
-    "method": {"metavar": "WAY", "help": "exact (default), simplified, bounds, sample"},
+    "noise_as": {"metavar": "NAME", "help": "treat noise as: cluster (default), drop, singletons"},
+    "method": {"metavar": "NAME", "help": "exact (default), simplified, bounds, sample"},
     "tolerance": {
         "metavar": "NUMBER",
-        "type": _number,
-        "help": "stop when the score is known so closely",
+        "type": _parse_number,
+        "help": "stop when the bounds of the score are this close",
     },
     "sample_size": {
         "metavar": "NUMBER",
-        "type": _number,
-        "help": "points to evaluate with --method sample",
+        "type": _parse_number,
+        "help": "number of points evaluated by --method sample",
     },
     "confidence": {
         "metavar": "NUMBER",
-        "type": _number,
-        "help": "of the limits of a sample; default 0.95",
+        "type": _parse_number,
+        "help": "confidence of a sample's limits; default 0.95",
     },
     "random_state": {
         "metavar": "NUMBER",
-        "type": _number,
-        "help": "which sample is drawn; default 0",
+        "type": _parse_number,
+        "help": "seed of the sample; default 0",
     },
     "average_method": {
         "metavar": "MEAN",
@@ -143,12 +150,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
     },
     "beta": {
         "metavar": "NUMBER",
-        "type": _number,
+        "type": _parse_number,
         "help": "weight of recall in F, of completeness in V; default 1",
     },
     "adjusted": {
         "flag": "--no-adjusted",
         "action": "store_false",
-        "help": "leave out the expected information",
+        "help": "leave out the adjusted and the expected mutual information",
     },
 }

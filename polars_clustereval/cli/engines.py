@@ -1,4 +1,4 @@
-"""Engines: the same report from the SQL macro in DuckDB and from the function in Polars."""
+"""Engines: a report from the SQL macro in DuckDB or from the Polars function."""
 
 from __future__ import annotations
 
@@ -9,58 +9,58 @@ import polars as pl
 
 from polars_clustereval.macros import register
 
-from .files import identifier, literal, opened, scanned
-from .progress import shown
+from .files import open_source, quote_identifier, quote_literal, scan_source
+from .progress import show_progress
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import duckdb
 
-    from .commands import Report
     from .files import Source
+    from .reports import Report
 
 __all__ = ["ENGINES"]
 
 # ----------------------------------------------------------------------------------------------
-# Columns
+# Arguments
 # ----------------------------------------------------------------------------------------------
 
-# The parameters that take a column and those that take several; all others take a value.
-_ONE = ("label", "cluster", "weight", "id")
-_MANY = ("vector", "partition_by")
+# Parameters that take one column and several columns; all others take a value.
+_SINGLE_COLUMN = ("label", "cluster", "weight", "id")
+_MULTIPLE_COLUMNS = ("vector", "partition_by")
 
-# The values that are checked against the rows: the type of a cluster, the length of a vector.
-_OF_ROWS = ("noise", "noise_as", "weights")
+# Values that the functions check against the data: the type of `cluster`, the number of dimensions.
+_DATA_DEPENDENT = ("noise", "noise_as", "weights")
 
 
-def _arguments(options: argparse.Namespace, columns: Sequence[str]) -> dict[str, Any]:
-    """Give the arguments of the Polars function; commas separate columns but may be in a name."""
+def _read_arguments(options: argparse.Namespace, columns: Sequence[str]) -> dict[str, Any]:
+    """Return the arguments of the Polars function; a column's name may contain a comma."""
     arguments = {name: getattr(options, name) for name in options.report.defaults}
-    for parameter in arguments.keys() & set(_MANY):
+    for parameter in arguments.keys() & set(_MULTIPLE_COLUMNS):
         text = arguments[parameter]
         if text is not None:
             arguments[parameter] = [text] if text in columns else text.split(",")
     return arguments
 
 
-def _named(arguments: dict[str, Any]) -> list[str]:
-    """Give the columns that are needed, each once."""
-    one = [arguments[name] for name in _ONE if arguments.get(name) is not None]
-    many = [column for name in _MANY for column in arguments.get(name) or ()]
-    return list(dict.fromkeys([*one, *many]))
+def _list_used_columns(arguments: dict[str, Any]) -> list[str]:
+    """Return the columns that the arguments name, without duplicates."""
+    single = [arguments[name] for name in _SINGLE_COLUMN if arguments.get(name) is not None]
+    multiple = [column for name in _MULTIPLE_COLUMNS for column in arguments.get(name) or ()]
+    return list(dict.fromkeys([*single, *multiple]))
 
 
-def _checked_arguments(
+def _read_checked_arguments(
     options: argparse.Namespace, relation: duckdb.DuckDBPyRelation
 ) -> dict[str, Any]:
-    """Have the Polars function look at the columns: the errors are the same with either engine."""
+    """Return the arguments, checked by the Polars function: one error text for both engines."""
     columns = relation.columns
-    arguments = _arguments(options, columns)
-    schema = dict.fromkeys(columns, pl.Int64())
-    known = {name: value for name, value in arguments.items() if name not in _OF_ROWS}
-    options.report.function(pl.LazyFrame(schema=schema), **known)
+    arguments = _read_arguments(options, columns)
+    empty = pl.LazyFrame(schema=dict.fromkeys(columns, pl.Int64()))
+    checked = {name: value for name, value in arguments.items() if name not in _DATA_DEPENDENT}
+    options.report.function(empty, **checked)
     return arguments
 
 
@@ -69,57 +69,65 @@ def _checked_arguments(
 # ----------------------------------------------------------------------------------------------
 
 
-def _duckdb_report(source: Source, options: argparse.Namespace) -> pl.DataFrame:
-    with opened(source) as (connection, rows):
+def _run_in_duckdb(source: Source, options: argparse.Namespace) -> pl.DataFrame:
+    with open_source(source) as (connection, rows):
         relation = connection.sql(f"FROM {rows}")
-        arguments = _checked_arguments(options, relation)
+        arguments = _read_checked_arguments(options, relation)
         register(connection, temporary=True)
-        # It draws its bar where the report is printed later, and only for what takes seconds.
+        # DuckDB draws its bar on standard output, after some seconds.
         connection.execute(f"SET enable_progress_bar = {sys.stdout.isatty()}")
         connection.execute(f"CREATE TEMPORARY VIEW clustereval_input AS FROM {rows}")
-        values = {name: arguments[name] for name in arguments if name not in (*_ONE, *_MANY)}
-        query = _query(options.report, arguments, relation)
-        # Run here and not while Polars reads, so that an error is DuckDB's own.
+        values = {name: value for name, value in arguments.items() if _is_value(name)}
+        query = _format_query(options.report, arguments, relation)
+        # Run before Polars reads the result, so that an error is DuckDB's own.
         connection.execute(f"CREATE TEMPORARY TABLE clustereval_report AS {query}", values)
-        return _frame(connection.sql("FROM clustereval_report"))
+        return _convert_to_polars(connection.sql("FROM clustereval_report"))
 
 
-def _query(report: Report, arguments: dict[str, Any], relation: duckdb.DuckDBPyRelation) -> str:
-    texts = {name: _text(name, value, relation) for name, value in arguments.items()}
+def _is_value(parameter: str) -> bool:
+    return parameter not in (*_SINGLE_COLUMN, *_MULTIPLE_COLUMNS)
+
+
+def _format_query(
+    report: Report, arguments: dict[str, Any], relation: duckdb.DuckDBPyRelation
+) -> str:
+    texts = {name: _format_argument(name, value, relation) for name, value in arguments.items()}
     required = [texts.pop(name) for name in report.required]
     optional = [f"{name} := {text}" for name, text in texts.items()]
     call = ", ".join(["clustereval_input", *required, *optional])
     columns = [
-        f"partition_key[{literal(key)}] AS {identifier(key)}"
+        f"partition_key[{quote_literal(key)}] AS {quote_identifier(key)}"
         for key in arguments["partition_by"] or ()
     ]
     columns.append("* EXCLUDE (partition_key)")
     return f"SELECT {', '.join(columns)} FROM clustereval_{report.function.__name__}({call})"
 
 
-def _text(parameter: str, value: Any, relation: duckdb.DuckDBPyRelation) -> str:
-    """Give an argument as SQL; what is no column is a parameter of the query."""
-    if parameter not in (*_ONE, *_MANY):
+def _format_argument(parameter: str, value: Any, relation: duckdb.DuckDBPyRelation) -> str:
+    """Return an argument as SQL; values are parameters of the query."""
+    if _is_value(parameter):
         return f"${parameter}"
     if value is None:
         return "NULL"
-    if parameter in _ONE:
-        return identifier(value)
+    if parameter in _SINGLE_COLUMN:
+        return quote_identifier(value)
     if parameter == "partition_by":
-        return f"{{{', '.join(f'{literal(key)}: {identifier(key)}' for key in value)}}}"
-    return _vector(value, relation)
+        fields = (f"{quote_literal(key)}: {quote_identifier(key)}" for key in value)
+        return f"{{{', '.join(fields)}}}"
+    return _format_vector(value, relation)
 
 
-def _vector(names: list[str], relation: duckdb.DuckDBPyRelation) -> str:
+def _format_vector(columns: list[str], relation: duckdb.DuckDBPyRelation) -> str:
     types = dict(zip(relation.columns, relation.types, strict=True))
-    others = [name for name in names if types[name].id not in _NUMBERS]
-    if names == others[:1]:
-        return identifier(names[0])
-    # DuckDB makes no list of unlike columns; the macro can refuse a list of one in its own words.
-    return f"[{', '.join(map(identifier, others[:1] or names))}]"
+    non_numeric = [column for column in columns if types[column].id not in _NUMERIC_TYPES]
+    if columns == non_numeric[:1]:
+        return quote_identifier(columns[0])
+    # DuckDB refuses a list of mixed types with an error of its own. A list of the first column that
+    # is not numeric reaches the macro, which rejects it with the common error text.
+    return f"[{', '.join(map(quote_identifier, non_numeric[:1] or columns))}]"
 
 
-_NUMBERS = {
+_NUMERIC_TYPES = {
     *("tinyint", "smallint", "integer", "bigint", "hugeint"),
     *("utinyint", "usmallint", "uinteger", "ubigint", "uhugeint"),
     *("float", "double", "decimal"),
@@ -131,26 +139,27 @@ _NUMBERS = {
 # ----------------------------------------------------------------------------------------------
 
 
-def _polars_report(source: Source, options: argparse.Namespace) -> pl.DataFrame:
-    rows = scanned(source) if source.table is None else _rows_of_table(source, options)
-    arguments = _arguments(options, rows.collect_schema().names())
-    with shown():
-        report: pl.LazyFrame = options.report.function(rows, **arguments)
-        return report.collect(engine="streaming")
+def _run_in_polars(source: Source, options: argparse.Namespace) -> pl.DataFrame:
+    rows = scan_source(source) if source.table is None else _read_table(source, options)
+    arguments = _read_arguments(options, rows.collect_schema().names())
+    with show_progress():
+        result: pl.LazyFrame = options.report.function(rows, **arguments)
+        return result.collect(engine="streaming")
 
 
-def _rows_of_table(source: Source, options: argparse.Namespace) -> pl.LazyFrame:
-    with opened(source) as (connection, rows):
+def _read_table(source: Source, options: argparse.Namespace) -> pl.LazyFrame:
+    with open_source(source) as (connection, rows):
         relation = connection.sql(f"FROM {rows}")
-        arguments = _checked_arguments(options, relation)
-        return _frame(relation.select(*map(identifier, _named(arguments)))).lazy()
+        arguments = _read_checked_arguments(options, relation)
+        used = map(quote_identifier, _list_used_columns(arguments))
+        return _convert_to_polars(relation.select(*used)).lazy()
 
 
-class _Stream:
-    """A relation that Polars takes for any stream of Arrow.
+class _ArrowStream:
+    """A relation that Polars reads as an Arrow stream of unknown type.
 
-    Polars keeps the types it was handed until the process ends, and DuckDB reports its own among
-    them as leaks on standard error.
+    Polars keeps references to the types it was given until the process ends; DuckDB would report
+    its own among them as leaks on standard error.
     """
 
     def __init__(self, relation: duckdb.DuckDBPyRelation) -> None:
@@ -160,8 +169,11 @@ class _Stream:
         return self.relation.__arrow_c_stream__(requested_schema)
 
 
-def _frame(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
-    return pl.DataFrame(_Stream(relation))
+def _convert_to_polars(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
+    return pl.DataFrame(_ArrowStream(relation))
 
 
-ENGINES = {"duckdb": _duckdb_report, "polars": _polars_report}
+ENGINES: dict[str, Callable[[Source, argparse.Namespace], pl.DataFrame]] = {
+    "duckdb": _run_in_duckdb,
+    "polars": _run_in_polars,
+}

@@ -1,4 +1,4 @@
-"""Input files: which there are, and the rows of one for either engine."""
+"""Input files: their kinds, and the rows of one in either engine."""
 
 from __future__ import annotations
 
@@ -15,22 +15,29 @@ from polars_clustereval.errors import ClusterEvalError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Source", "found", "identifier", "literal", "opened", "scanned"]
+__all__ = [
+    "Source",
+    "find_source",
+    "open_source",
+    "quote_identifier",
+    "quote_literal",
+    "scan_source",
+]
 
-# Both readers are told the same, so that a file means the same to both.
+# Both CSV readers get the separator and the same rules, so that they read the same rows.
 _SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 
 
 class Source(NamedTuple):
-    """A file that there is."""
+    """An existing input file."""
 
     path: str
     table: str | None  # of a DuckDB database
     separator: str | None  # of a CSV file
 
 
-def found(file: str) -> Source:
-    """Look at the file and at its ending."""
+def find_source(file: str) -> Source:
+    """Return the source for a FILE argument; raise if it is missing or of an unknown kind."""
     path, database, table = file.partition("::")
     if not Path(path).exists():
         raise ClusterEvalError(f"{path}: no such file")
@@ -51,7 +58,7 @@ def found(file: str) -> Source:
 
 
 def _check_database(path: str) -> None:
-    # DuckDB itself would take a CSV file for a database, and fetch an extension for some others.
+    # DuckDB would open a CSV file as a database, and download an extension for some other files.
     with Path(path).open("rb") as file:
         if file.read(12)[8:] != b"DUCK":
             raise ClusterEvalError(f"{path}: expected a DuckDB database before '::'")
@@ -62,8 +69,8 @@ def _check_database(path: str) -> None:
 # ----------------------------------------------------------------------------------------------
 
 
-def scanned(source: Source) -> pl.LazyFrame:
-    """Give the rows of a file that is no database."""
+def scan_source(source: Source) -> pl.LazyFrame:
+    """Return the rows of a Parquet or CSV file."""
     if source.separator is None:
         return pl.scan_parquet(source.path, glob=False)
     return pl.scan_csv(
@@ -77,21 +84,21 @@ def scanned(source: Source) -> pl.LazyFrame:
 
 
 @contextmanager
-def opened(source: Source) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
-    """Give a connection, and SQL that reads the rows in it."""
+def open_source(source: Source) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
+    """Open a connection; yield it with the SQL expression that reads the rows."""
     database = ":memory:" if source.table is None else source.path
     with duckdb.connect(database, read_only=source.table is not None) as connection:
-        yield connection, _from(connection, source)
+        yield connection, _format_from(connection, source)
 
 
-def _from(connection: duckdb.DuckDBPyConnection, source: Source) -> str:
+def _format_from(connection: duckdb.DuckDBPyConnection, source: Source) -> str:
     if source.table is not None:
-        return _table_name(connection, source)
-    file = literal(glob.escape(source.path))
+        return _find_table(connection, source.table)
+    file = quote_literal(glob.escape(source.path))
     if source.separator is None:
         return f"read_parquet({file})"
     return (
-        f"read_csv({file}, delim = {literal(source.separator)}, quote = '\"', escape = '\"', "
+        f"read_csv({file}, delim = {quote_literal(source.separator)}, quote = '\"', escape = '\"', "
         "comment = '', skip = 0, header = TRUE, sample_size = -1)"
     )
 
@@ -104,27 +111,25 @@ ORDER BY ALL
 """
 
 
-def _table_name(connection: duckdb.DuckDBPyConnection, source: Source) -> str:
-    """Look the table up instead of parsing its name, which may hold dots and quotes."""
-    tables = {}
-    for database, schema, table in connection.execute(_TABLES).fetchall():
-        name = table if schema == "main" else f"{schema}.{table}"
-        tables[name] = ".".join(map(identifier, (database, schema, table)))
-    table_name = tables.get(str(source.table)) or tables.get(
-        str(source.table).removeprefix("main.")
+def _find_table(connection: duckdb.DuckDBPyConnection, table: str) -> str:
+    """Return the qualified name, looked up: names with dots and quotes cannot be parsed."""
+    qualified_names = {}
+    for database, schema, name in connection.execute(_TABLES).fetchall():
+        short_name = name if schema == "main" else f"{schema}.{name}"
+        qualified_names[short_name] = ".".join(map(quote_identifier, (database, schema, name)))
+    for candidate in (table, table.removeprefix("main.")):
+        if candidate in qualified_names:
+            return qualified_names[candidate]
+    raise ClusterEvalError(
+        f"table '{table}' not found; tables: {', '.join(qualified_names) or 'none'}"
     )
-    if table_name is None:
-        raise ClusterEvalError(
-            f"table '{source.table}' not found; tables: {', '.join(tables) or 'none'}"
-        )
-    return table_name
 
 
-def identifier(name: str) -> str:
-    """Quote a name for SQL."""
+def quote_identifier(name: str) -> str:
+    """Return a name as a quoted SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
-def literal(text: str) -> str:
-    """Quote a text for SQL."""
+def quote_literal(text: str) -> str:
+    """Return a text as an SQL string literal."""
     return "'" + text.replace("'", "''") + "'"

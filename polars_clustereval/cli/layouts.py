@@ -1,4 +1,4 @@
-"""Layouts: what the terminal's table says of each report, and in which order."""
+"""Layouts: the texts of each report's table on the terminal, and their order."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _SILHOUETTES = (
 
 
 class Layout(NamedTuple):
-    """The words of a table."""
+    """The texts of one report's table."""
 
-    heading: tuple[tuple[str, ...], ...]  # the options above the table, line by line
-    titles: dict[str, str]  # of groups, by the first column of each
-    meanings: dict[str, str]  # of the headline columns
-    compared: tuple[str, ...]  # worth a column where many clusterings share a screen
-    scaled: bool  # quantities of any size, not scores between 0 and 1
+    heading: tuple[tuple[str, ...], ...]  # options shown above the table, line by line
+    titles: dict[str, str]  # titles of groups, by the first column of each
+    meanings: dict[str, str]  # one line for each headline column
+    comparison: tuple[str, ...]  # columns of the table of many clusterings
+    any_magnitude: bool  # values of any size rather than scores between 0 and 1
 
 
 EXTERNAL = Layout(
@@ -34,23 +34,23 @@ EXTERNAL = Layout(
     meanings={
         "n": "rows that are scored",
         "n_dropped": "rows left out: no label or no cluster",
-        "n_noise": "rows that the clustering calls noise",
+        "n_noise": "rows whose cluster is noise",
         "rand_score": "share of pairs on which both agree; 1 is best",
         "adjusted_rand_score": "agreement on pairs: 0 is chance, 1 is best",
         "fowlkes_mallows_score": "geometric mean of pair precision and recall",
         "pair_precision": "of pairs in one cluster: the share of one label",
         "pair_recall": "of pairs of one label: the share in one cluster",
-        "normalized_mutual_info_score": "what one tells of the other, chance included",
-        "adjusted_mutual_info_score": "what one tells of the other: 0 is chance, 1 best",
-        "homogeneity_score": "1 if every cluster holds one label only",
-        "completeness_score": "1 if every label sits in one cluster only",
+        "normalized_mutual_info_score": "shared information, not adjusted for chance",
+        "adjusted_mutual_info_score": "shared information: 0 is chance, 1 is best",
+        "homogeneity_score": "1 if every cluster contains one label only",
+        "completeness_score": "1 if every label is in one cluster only",
         "v_measure_score": "harmonic mean of homogeneity and completeness",
-        "purity": "share of rows with their cluster's main label",
-        "inverse_purity": "share of rows in their label's main cluster",
-        "bcubed_f_score": "its precision and recall in one; 1 is best",
-        "exact_match_f_score": "clusters that are a label exactly; 1 is best",
+        "purity": "share of rows with their cluster's majority label",
+        "inverse_purity": "share of rows in their label's majority cluster",
+        "bcubed_f_score": "harmonic mean of B-cubed precision and recall",
+        "exact_match_f_score": "clusters identical to a label; 1 is best",
     },
-    compared=(
+    comparison=(
         "n",
         "n_clusters",
         "adjusted_rand_score",
@@ -59,7 +59,7 @@ EXTERNAL = Layout(
         "homogeneity_score",
         "completeness_score",
     ),
-    scaled=False,
+    any_magnitude=False,
 )
 
 INTERNAL = Layout(
@@ -68,31 +68,31 @@ INTERNAL = Layout(
         "n": "counts",
         "ssw": "sums of squares",
         "compactness": "distances",
-        "calinski_harabasz_score": "centre-based indices",
+        "calinski_harabasz_score": "centroid-based indices",
     },
     meanings={
         "n": "points that are scored",
         "n_dropped": "rows left out: no vector or no cluster",
-        "n_noise": "points that the clustering calls noise",
+        "n_noise": "points whose cluster is noise",
         "n_singletons": "clusters of one point",
-        "ssw": "within: points to their own centre",
-        "ssb": "between: centres to the middle of all points",
-        "explained_variance": "share of the squares that is between; 1 is best",
-        "compactness": "mean distance to the own centre; best low",
-        "separation": "mean distance between two centres; best high",
-        "calinski_harabasz_score": "variance between by variance within; best high",
-        "davies_bouldin_score": "widths by gap, of each worst pair; best low",
+        "ssw": "within: points to their own centroid",
+        "ssb": "between: centroids to overall centroid",
+        "explained_variance": "between / total; 1 is best",
+        "compactness": "mean distance to own centroid; best low",
+        "separation": "mean gap between centroids; best high",
+        "calinski_harabasz_score": "variance between / within; best high",
+        "davies_bouldin_score": "widths / gap of worst pairs; best low",
         "ball_hall_index": "mean square within a cluster; best low",
-        "banfield_raftery_index": "log of the squares within; best low",
-        "log_ss_ratio": "log of between by within; best high",
-        "pbm_index": "widest gap by distances within; best high",
-        "ratkowsky_lance_index": "what a cluster explains of a coordinate; best high",
-        "ray_turi_index": "mean square by the closest gap's; best low",
-        "xie_beni_index": "the same for clusters without overlap; best low",
-        "sd_scattering": "clusters' variance by that of all; best low",
-        "sd_separation": "how unevenly the centres lie; best low",
+        "banfield_raftery_index": "sum of n ln(mean square); best low",
+        "log_ss_ratio": "ln(between / within); best high",
+        "pbm_index": "largest gap / width, squared; best high",
+        "ratkowsky_lance_index": "explained in each coordinate; best high",
+        "ray_turi_index": "mean square / squared gap; best low",
+        "xie_beni_index": "same as ray_turi_index; best low",
+        "sd_scattering": "variance within / overall; best low",
+        "sd_separation": "unevenness of centroid gaps; best low",
     },
-    compared=(
+    comparison=(
         "n",
         "n_clusters",
         "ssw",
@@ -102,7 +102,7 @@ INTERNAL = Layout(
         "xie_beni_index",
         "pbm_index",
     ),
-    scaled=True,
+    any_magnitude=True,
 )
 
 SILHOUETTE = Layout(
@@ -111,15 +111,15 @@ SILHOUETTE = Layout(
     meanings={
         "n": "points that are scored",
         "n_dropped": "rows left out: no vector or no cluster",
-        "n_noise": "points that the clustering calls noise",
+        "n_noise": "points whose cluster is noise",
         "n_singletons": "clusters of one point",
         "n_evaluated": "points whose own silhouette is in the score",
         "silhouette": "mean over the points",
-        "silhouette_macro": "mean over the clusters, large or small",
+        "silhouette_macro": "unweighted mean over the clusters",
         "silhouette_max": "mean of the best cluster",
-        "silhouette_lower": "the mean over all points is no less",
-        "silhouette_upper": "and no more",
+        "silhouette_lower": "lower bound of silhouette",
+        "silhouette_upper": "upper bound of silhouette",
     },
-    compared=("n", "n_clusters", "n_evaluated", *_SILHOUETTES),
-    scaled=False,
+    comparison=("n", "n_clusters", "n_evaluated", *_SILHOUETTES),
+    any_magnitude=False,
 )

@@ -1,4 +1,4 @@
-"""Output: a report as a file, and where the bytes go."""
+"""Output: a report as JSON, CSV or Parquet, and the writing of files."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["FILES", "FORMATS", "format_of", "write"]
+__all__ = ["ENCODERS", "FORMATS", "infer_format", "write_output"]
 
 # ----------------------------------------------------------------------------------------------
 # Formats
 # ----------------------------------------------------------------------------------------------
 
 
-def _json(report: pl.DataFrame) -> bytes:
-    return report.write_json().encode() + b"\n"
+def _encode_json(result: pl.DataFrame) -> bytes:
+    return result.write_json().encode() + b"\n"
 
 
-def _csv(report: pl.DataFrame) -> bytes:
-    return report.write_csv().encode()
+def _encode_csv(result: pl.DataFrame) -> bytes:
+    return result.write_csv().encode()
 
 
-def _parquet(report: pl.DataFrame) -> bytes:
-    file = BytesIO()
-    report.write_parquet(file)
-    return file.getvalue()
+def _encode_parquet(result: pl.DataFrame) -> bytes:
+    buffer = BytesIO()
+    result.write_parquet(buffer)
+    return buffer.getvalue()
 
 
-FILES = {"json": _json, "csv": _csv, "parquet": _parquet}
-FORMATS = ("table", *FILES)
+ENCODERS = {"json": _encode_json, "csv": _encode_csv, "parquet": _encode_parquet}
+FORMATS = ("table", *ENCODERS)
 
 
-def format_of(output: Path | None) -> str:
-    """Give the format that the output's ending stands for."""
-    ending = "" if output is None else output.suffix.removeprefix(".").lower()
-    return ending if ending in FORMATS else "table"
+def infer_format(output: Path | None) -> str:
+    """Return the format that the file's extension stands for, ``table`` by default."""
+    extension = "" if output is None else output.suffix.removeprefix(".").lower()
+    return extension if extension in FORMATS else "table"
 
 
 # ----------------------------------------------------------------------------------------------
@@ -50,27 +50,28 @@ def format_of(output: Path | None) -> str:
 # ----------------------------------------------------------------------------------------------
 
 
-def write(output: Path | None, content: bytes) -> None:
-    """Write to a file, or to the screen."""
+def write_output(output: Path | None, content: bytes) -> None:
+    """Write to a file, or to standard output."""
     if output is None:
-        _print(content)
-    elif output.exists() and not output.is_file():  # /dev/stdout, say
+        _print_content(content)
+    elif output.exists() and not output.is_file():  # a device such as /dev/stdout
         output.write_bytes(content)
     else:
-        _replace(output.resolve(), content)
+        _replace_file(output.resolve(), content)
 
 
-def _print(content: bytes) -> None:
+def _print_content(content: bytes) -> None:
     try:
         sys.stdout.buffer.write(content)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader has seen enough, as `head` does. Python would flush once more at exit.
+        # The reader has closed the pipe, as `head` does. Python flushes once more at exit, which
+        # would print a second error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _replace(output: Path, content: bytes) -> None:
-    """Write the file whole or not at all."""
+def _replace_file(output: Path, content: bytes) -> None:
+    """Write the whole file, or leave the previous one in place."""
     if not output.parent.is_dir():
         raise ClusterEvalError(f"{output.parent}: no such directory")
     draft = output.with_name(f".{output.name}.{os.getpid()}")

@@ -1,4 +1,4 @@
-"""Progress: a bar on a terminal while the distances of pairs are worked out."""
+"""Progress: a bar on the terminal while distances of pairs are computed."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from polars_clustereval.internal.kernels import threads
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["shown"]
+__all__ = ["show_progress"]
 
-#: Seconds: what is over in a blink needs no bar.
+#: Seconds before the bar appears.
 PATIENCE = 2.0
 
 
 @contextmanager
-def shown() -> Iterator[None]:
-    """Show a bar for what takes long, if there is somebody to see it and tqdm is installed."""
+def show_progress() -> Iterator[None]:
+    """Show a bar for long computations if standard error is a terminal and tqdm is installed."""
     if not sys.stderr.isatty():
         yield
         return
-    threads.watch = _bar
+    threads.watch = _add_bar
     try:
         yield
     finally:
         threads.watch = threads.show_no_progress
 
 
-def _bar(blocks: Iterable[threads.Made], total: int) -> Iterable[threads.Made]:
+def _add_bar(blocks: Iterable[threads.Made], total: int) -> Iterable[threads.Made]:
     try:
         from tqdm import tqdm
     except ImportError:

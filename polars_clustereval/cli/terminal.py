@@ -1,4 +1,4 @@
-"""Terminal: a report as a table to read; one clustering, a few side by side, or many."""
+"""Terminal: a report as a text table, for one clustering, a few side by side, or many."""
 
 from __future__ import annotations
 
@@ -14,58 +14,59 @@ if TYPE_CHECKING:
 
     from .layouts import Layout
 
-__all__ = ["table"]
+__all__ = ["render_table"]
 
-_FEW = 5  # clusterings that fit side by side
+_MAX_SIDE_BY_SIDE = 5  # clusterings
 
 
-def table(report: pl.DataFrame, options: argparse.Namespace) -> bytes:
-    """Set a report of any command; the partition columns stand before ``n``."""
+def render_table(result: pl.DataFrame, options: argparse.Namespace) -> bytes:
+    """Return the text of a report; its partition columns are those before ``n``."""
     layout = options.report.layout
-    keys = report.columns[: report.columns.index("n")]
+    keys = result.columns[: result.columns.index("n")]
     if not keys:
-        text = _one(report, layout)
-    elif 0 < report.height <= _FEW:
-        text = _side_by_side(report, keys, layout)
+        text = _render_one(result, layout)
+    elif 0 < result.height <= _MAX_SIDE_BY_SIDE:
+        text = _render_side_by_side(result, keys, layout)
     else:
-        text = _row_by_row(report, keys, layout)
-    return f"{_heading(options, layout)}\n\n{text}\n".encode()
+        text = _render_row_by_row(result, keys, layout)
+    return f"{_render_heading(options, layout)}\n\n{text}\n".encode()
 
 
-def _heading(options: argparse.Namespace, layout: Layout) -> str:
+def _render_heading(options: argparse.Namespace, layout: Layout) -> str:
     first, *more = (
         ", ".join(f"{name} {getattr(options, name)}" for name in names) for names in layout.heading
     )
-    file = f"{options.file}: {first}"
-    # Of a long path the end tells most, and the options after it must not be lost.
-    lines = [file] if len(file) <= _width() else [_ending(f"{options.file}:"), first]
-    return "\n".join(lines + [_shortened(line) for line in more])
+    line = f"{options.file}: {first}"
+    # A long path gets a line of its own, which shows its end.
+    lines = [line] if len(line) <= _get_width() else [_cut_start(f"{options.file}:"), first]
+    return "\n".join(lines + [_cut_end(line) for line in more])
 
 
-def _one(report: pl.DataFrame, layout: Layout) -> str:
-    """One line a metric, with its meaning."""
+def _render_one(result: pl.DataFrame, layout: Layout) -> str:
+    """One line per metric, with its meaning."""
     lines = [["metric", "value", "meaning"]]
-    for metric in report.columns:
-        lines += _title(metric, layout, width=3)
-        value = _number_text(report[metric].item(), layout)
+    for metric in result.columns:
+        lines += _list_title_lines(metric, layout, width=3)
+        value = _format_number(result[metric].item(), layout)
         lines.append([f"  {metric}", value, layout.meanings.get(metric, "")])
-    return _grid(_wrapped(lines), right=range(1, 2))
+    return _align_columns(_wrap_last_column(lines), right=range(1, 2))
 
 
-def _side_by_side(report: pl.DataFrame, keys: list[str], layout: Layout) -> str:
-    """One line a metric, one column a clustering."""
-    lines = [[key, *map(_key_text, report[key])] for key in keys]
-    metrics = report.columns[len(keys) :]
+def _render_side_by_side(result: pl.DataFrame, keys: list[str], layout: Layout) -> str:
+    """One line per metric, one column per clustering."""
+    lines = [[key, *map(_format_key, result[key])] for key in keys]
+    metrics = result.columns[len(keys) :]
     for metric in metrics:
-        lines += _title(metric, layout, width=1 + report.height)
-        lines.append([f"  {metric}", *(_number_text(x, layout) for x in report[metric])])
-    return _grid(lines, right=range(1, 1 + report.height)) + _legend(metrics, layout)
+        lines += _list_title_lines(metric, layout, width=1 + result.height)
+        lines.append([f"  {metric}", *(_format_number(x, layout) for x in result[metric])])
+    grid = _align_columns(lines, right=range(1, 1 + result.height))
+    return grid + _render_legend(metrics, layout)
 
 
-def _row_by_row(report: pl.DataFrame, keys: list[str], layout: Layout) -> str:
-    """One line a clustering, with the metrics that compare clusterings best."""
-    metrics = [metric for metric in layout.compared if metric in report.columns]
-    # A name of many words stands on many lines, or the table would not fit a screen.
+def _render_row_by_row(result: pl.DataFrame, keys: list[str], layout: Layout) -> str:
+    """One line per clustering, with the layout's selection of metrics."""
+    metrics = [metric for metric in layout.comparison if metric in result.columns]
+    # One word per line, so that long names fit on the screen.
     names = [metric.split("_") for metric in metrics]
     height = max(map(len, names))
     heads = [[""] * (height - len(words)) + words for words in names]
@@ -73,25 +74,25 @@ def _row_by_row(report: pl.DataFrame, keys: list[str], layout: Layout) -> str:
         [*(keys if i == height - 1 else [""] * len(keys)), *(head[i] for head in heads)]
         for i in range(height)
     ]
-    for row in report.select(*keys, *metrics).iter_rows():
+    for row in result.select(*keys, *metrics).iter_rows():
         values = row[len(keys) :]
-        numbers = [_number_text(x, layout) for x in values]
-        lines.append([*map(_key_text, row[: len(keys)]), *numbers])
-    grid = _grid(lines, right=range(len(keys), len(lines[0])))
-    more = f"\n\nall {report.width - len(keys)} columns: --format csv"
-    return grid + _legend(metrics, layout) + more
+        numbers = [_format_number(x, layout) for x in values]
+        lines.append([*map(_format_key, row[: len(keys)]), *numbers])
+    grid = _align_columns(lines, right=range(len(keys), len(lines[0])))
+    more = f"\n\nall {result.width - len(keys)} columns: --format csv"
+    return grid + _render_legend(metrics, layout) + more
 
 
-def _title(metric: str, layout: Layout, width: int) -> list[list[str]]:
+def _list_title_lines(metric: str, layout: Layout, width: int) -> list[list[str]]:
     if metric not in layout.titles:
         return []
     return [[""] * width, [layout.titles[metric], *[""] * (width - 1)]]
 
 
-def _legend(metrics: Sequence[str], layout: Layout) -> str:
+def _render_legend(metrics: Sequence[str], layout: Layout) -> str:
     meanings = layout.meanings
     lines = [[metric, meanings[metric]] for metric in metrics if metric in meanings]
-    return "\n\n" + _grid(_wrapped(lines), right=range(0))
+    return "\n\n" + _align_columns(_wrap_last_column(lines), right=range(0))
 
 
 # ----------------------------------------------------------------------------------------------
@@ -99,19 +100,19 @@ def _legend(metrics: Sequence[str], layout: Layout) -> str:
 # ----------------------------------------------------------------------------------------------
 
 
-def _key_text(value: object) -> str:
+def _format_key(value: object) -> str:
     return "NULL" if value is None else str(value)
 
 
-def _number_text(value: float | None, layout: Layout) -> str:
+def _format_number(value: float | None, layout: Layout) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, int):
         return str(value)
-    if layout.scaled:
+    if layout.any_magnitude:
         return f"{value:z.6f}" if value == 0 or 1e-3 <= abs(value) < 1e5 else f"{value:.7g}"
-    counts = value.is_integer() and abs(value) > 1
-    return f"{value:.0f}" if counts else f"{value:z.6f}"
+    is_count = value.is_integer() and abs(value) > 1
+    return f"{value:.0f}" if is_count else f"{value:z.6f}"
 
 
 # ----------------------------------------------------------------------------------------------
@@ -119,31 +120,32 @@ def _number_text(value: float | None, layout: Layout) -> str:
 # ----------------------------------------------------------------------------------------------
 
 
-def _width() -> int:
-    # The width of a pipe is anybody's guess.
+def _get_width() -> int:
+    # The default is for output that is not a terminal.
     return shutil.get_terminal_size((100, 24)).columns
 
 
-def _shortened(line: str) -> str:
-    return line if len(line) <= _width() else line[: _width() - 1] + "…"
+def _cut_end(line: str) -> str:
+    return line if len(line) <= _get_width() else line[: _get_width() - 1] + "…"
 
 
-def _ending(line: str) -> str:
-    return line if len(line) <= _width() else "…" + line[1 - _width() :]
+def _cut_start(line: str) -> str:
+    return line if len(line) <= _get_width() else "…" + line[1 - _get_width() :]
 
 
-def _wrapped(lines: list[list[str]]) -> list[list[str]]:
-    """Wrap the words of the last column; Polars' own wrapping would break names as well."""
-    names = sum(max(map(len, column)) + 2 for column in list(zip(*lines, strict=True))[:-1])
-    room = max(20, _width() - names)
+def _wrap_last_column(lines: list[list[str]]) -> list[list[str]]:
+    """Wrap the text of the last column; Polars' own wrapping would break names as well."""
+    used = sum(max(map(len, column)) + 2 for column in list(zip(*lines, strict=True))[:-1])
+    width = max(20, _get_width() - used)
     wrapped = []
-    for *cells, words in lines:
-        first, *rest = wrap(words, room) or [""]
-        wrapped += [[*cells, first], *([*[""] * len(cells), words] for words in rest)]
+    for *cells, text in lines:
+        first, *rest = wrap(text, width) or [""]
+        wrapped += [[*cells, first], *([*[""] * len(cells), line] for line in rest)]
     return wrapped
 
 
-def _grid(lines: list[list[str]], right: range) -> str:
+def _align_columns(lines: list[list[str]], right: range) -> str:
+    """Return the lines with aligned columns; ``right`` holds the right-aligned ones."""
     columns = [list(column) for column in zip(*lines, strict=True)]
     for i in right:
         width = max(map(len, columns[i]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -22,21 +22,58 @@ from polars_clustereval.base.checks import (
     check_partition_keys,
     raise_on_collect,
 )
-from polars_clustereval.base.exact import to_double
-from polars_clustereval.base.frames import Terms, join_partitions, join_small, to_user_frame
+from polars_clustereval.base.frames import Terms, aggregate_by, join_small, to_user_frame
 from polars_clustereval.errors import ClusterEvalError
 
-from .distances import Distance, check_distance, check_weights, sum_of_squares
-from .kernels import long_vectors
+from .distances import (
+    Center,
+    Distance,
+    LongVectors,
+    VectorForm,
+    WideVectors,
+    check_distance,
+    check_weights,
+    weight_factors,
+)
 from .vectors import Coordinates, Vector, check_vector
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
 
-Center = Literal["mean", "median"]
+# ----------------------------------------------------------------------------------------------
+# Options
+# ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PointOptions:
+    """Options of the functions of points, checked as far as they can be without the rows."""
+
+    distance: Distance
+    center: Center
+    weights: list[float] | None
+    partition_by: Keys
+    noise: object
+    noise_as: NoiseAs
+
+
+def check_point_options(
+    *,
+    distance: str = "euclidean",
+    p: float = 2,
+    center: Center = "mean",
+    weights: Sequence[float] | None = None,
+    partition_by: Keys = None,
+    noise: object = None,
+    noise_as: NoiseAs = "cluster",
+) -> PointOptions:
+    """Return the options of a function of points, or raise the error of the first that is wrong."""
+    measure = check_distance(distance, p)
+    check_choice("center", center, ("mean", "median"))
+    check_noise_as(noise, noise_as)
+    numbers = check_weights(weights, measure)
+    return PointOptions(measure, center, numbers, partition_by, noise=noise, noise_as=noise_as)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -46,139 +83,107 @@ Center = Literal["mean", "median"]
 
 @dataclass(frozen=True)
 class Points:
-    """The rows of a frame as points; `keys` maps inner names of partition columns to the user's.
+    """The rows of a frame as points, and what follows from the centers of their clusters.
 
-    A row is `complete` if it has a vector and a cluster, `kept` if it counts, and `noisy`. `x` are
-    the coordinates less the pivot and times the factors.
+    A row is `complete` if it has a vector and a cluster, `kept` if it counts, and `noisy` if it is
+    complete and noise. Each pass over the rows reads the user's frame again.
     """
 
     rows: pl.LazyFrame
+    #: Inner names of the partition columns, and the user's.
     keys: dict[str, str]
-    dims: int
-    distance: Distance
+    form: VectorForm
     center: Center
-    single: bool
-    pivot: list[float]
-    factors: list[float]
-    #: Whether the rows have their point as one array too.
-    long: bool
+    #: Whether noise is counted as singletons: `single` is then 0, or tells noise points apart.
+    has_singletons: bool
 
     @property
-    def partition(self) -> list[str]:
+    def partition_keys(self) -> list[str]:
         """The inner names of the partition columns."""
         return list(self.keys)
 
     @property
-    def by(self) -> list[str]:
-        """What a cluster is told by."""
-        return [*self.keys, "cluster", *(["single"] if self.single else [])]
+    def cluster_keys(self) -> list[str]:
+        """The columns that tell a cluster from all others."""
+        return [*self.keys, *self.own_keys]
 
     @property
-    def adds_up(self) -> bool:
-        """Whether sums of squares do: total = within + between."""
+    def own_keys(self) -> list[str]:
+        """The columns that tell a cluster from the others of its partition."""
+        return ["cluster", "single"] if self.has_singletons else ["cluster"]
+
+    @property
+    def distance(self) -> Distance:
+        """The distance of the points."""
+        return self.form.distance
+
+    @property
+    def squares_add_up(self) -> bool:
+        """Whether the total sum of squares is that within plus that between clusters."""
         return self.distance.name in ("euclidean", "sqeuclidean") and self.center == "mean"
 
-    def columns(self, prefix: str) -> list[str]:
-        return [f"{prefix}_{i}" for i in range(self.dims)]
-
-    def vector(self, prefix: str) -> list[pl.Expr]:
-        return [pl.col(name) for name in self.columns(prefix)]
-
     @cached_property
-    def kept(self) -> pl.LazyFrame:
+    def kept_rows(self) -> pl.LazyFrame:
+        """The rows that count."""
         return self.rows.filter("kept")
 
-    def short(self) -> Points:
-        """Give the same with a column for each coordinate, however many there are."""
-        if not self.long:
+    def vector_columns(self, prefix: str) -> list[str]:
+        """Return the names of the columns that hold a vector."""
+        return self.form.columns(prefix)
+
+    def as_wide(self) -> Points:
+        """Return the same points with a column for each coordinate."""
+        if not isinstance(self.form, LongVectors):
             return self
-        columns = (
-            to_double(pl.col(prefix).arr.get(i)).alias(name)
-            for prefix in ("raw_x", "x")
-            for i, name in enumerate(self.columns(prefix))
-        )
-        return replace(self, rows=self.rows.with_columns(columns), long=False)
+        rows = self.rows.with_columns(*self.form.split("raw_x"), *self.form.split("x"))
+        return replace(self, rows=rows, form=self.form.to_wide())
 
     @cached_property
     def centers(self) -> pl.LazyFrame:
-        """One row a cluster: its rows, center (c), mean or median as it is (m), variance (v)."""
-        if self.long:
-            return self.centered
-        centers = self.kept.group_by(self.by).agg(**self._moments())
-        return self._directed(centers, "m", "c").cache()
-
-    def _moments(self) -> Terms:
-        x = zip(self.columns("m"), self.columns("v"), self.vector("x"), strict=True)
-        terms: Terms = {"size": pl.len().cast(pl.Int64)}
-        for m, v, of in x:
-            terms |= {m: self._middle_of(of), v: of.var(ddof=0)}
-        return terms
+        """One row per cluster: its size, mean or median (m), variances (v) and center (c)."""
+        centers = self.form.center_clusters(
+            self.kept_rows, self.cluster_keys, self.partition_keys, self.center
+        )
+        return centers.cache()
 
     @cached_property
-    def middles(self) -> pl.LazyFrame:
-        """One row a partition: the center of all points (g), the mean of the clusters' means."""
-        if self.center == "median":
-            x = zip(self.columns("o"), self.vector("x"), strict=True)
-            terms = {name: of.median() for name, of in x}
-            rows = self.kept
-        else:
-            size = to_double(pl.col("size"))
-            m = zip(self.columns("o"), self.vector("m"), strict=True)
-            terms = {name: (size * of).sum() / size.sum() for name, of in m}
-            rows = self.centers
-        keys = list(self.keys)
-        middles = rows.group_by(keys).agg(**terms) if keys else rows.select(**terms)
-        return self._directed(middles, "o", "g")
-
-    def _middle_of(self, x: pl.Expr) -> pl.Expr:
-        return x.median() if self.center == "median" else x.mean()
-
-    def _directed(self, frame: pl.LazyFrame, given: str, name: str) -> pl.LazyFrame:
-        """Add the centers as the distance takes them: directions for cosine."""
-        vector = self.vector(given)
-        if self.distance.name == "cosine":
-            frame = frame.with_columns(divisor=_unit_divisor(vector))
-            vector = [x / pl.col("divisor") for x in vector]
-        directed = frame.with_columns(**dict(zip(self.columns(name), vector, strict=True)))
-        return directed.drop("divisor", strict=False)
-
-    @cached_property
-    def centered(self) -> pl.LazyFrame:
-        """One row a cluster: its center (c) beside that of all points (g)."""
-        if self.long:
-            unit = self.distance.name == "cosine"
-            keys = list(self.keys)
-            return long_vectors.centered(self.kept, self.by, keys, self.dims, unit=unit).cache()
-        middles = self.middles.select(*self.keys, *self.columns("g"))
-        return join_partitions(self.centers, list(self.keys), middles).cache()
+    def all_centers(self) -> pl.LazyFrame:
+        """The same beside the center of all points of the partition (g)."""
+        centers = self.form.add_partition_centers(
+            self.centers, self.kept_rows, self.partition_keys, self.center
+        )
+        return centers.cache()
 
     @cached_property
     def spreads(self) -> pl.LazyFrame:
-        """One row a cluster: its rows by kind, and their distances to its center and to the middle.
+        """One row per cluster: its rows by kind, and their distances to its center and to g.
 
         Rows that are left out are counted with their cluster too, and have no distance.
         """
-        targets = self.centered.select(*self.by, *self.parts("c"), *self.parts("g"))
-        rows = join_small(self.rows, self.by, targets, "left")
+        keys = self.cluster_keys
+        targets = self.all_centers.select(
+            *keys, *self.vector_columns("c"), *self.vector_columns("g")
+        )
+        rows = join_small(self.rows, keys, targets, "left")
         kept, d = pl.col("kept"), pl.col("d")
         squares = self.distance.squared(d)
         measured = rows.select(
-            *self.by,
+            *keys,
             "kept",
             "complete",
             "noisy",
-            d=pl.when(kept).then(self.between("x", "c")),
-            to_middle=pl.when(kept).then(self.between("x", "g")),
+            d=pl.when(kept).then(self.form.distance_between("x", "c")),
+            to_middle=pl.when(kept).then(self.form.distance_between("x", "g")),
         )
-        # A cluster is bad too where all its points are finite, and their sum is not.
-        whole = (~squares.sum().is_finite()).cast(pl.Int64)
+        # A cluster is bad also if all its points are finite and their sum is not.
+        overflow = (~squares.sum().is_finite()).cast(pl.Int64)
         return (
-            measured.group_by(self.by)
+            measured.group_by(keys)
             .agg(
                 n=kept.cast(pl.Int64).sum(),
                 n_dropped=(~pl.col("complete")).cast(pl.Int64).sum(),
                 n_noise=pl.col("noisy").cast(pl.Int64).sum(),
-                bad=(kept & ~squares.is_finite().fill_null(False)).cast(pl.Int64).sum() + whole,
+                bad=(kept & ~squares.is_finite().fill_null(False)).cast(pl.Int64).sum() + overflow,
                 distances=d.sum(),
                 squares=squares.sum(),
                 radius=d.max(),
@@ -187,27 +192,11 @@ class Points:
             .cache()
         )
 
-    def parts(self, prefix: str) -> list[str]:
-        """Give the columns that hold a vector: one of arrays, or one a coordinate."""
-        return [prefix] if self.long else self.columns(prefix)
-
-    def between(self, x: str, y: str) -> pl.Expr:
-        """Give the distance of two vectors that a row has."""
-        if self.long:
-            return long_vectors.distances(pl.col(x), pl.col(y), *self.distance)
-        return self.distance.between(self.vector(x), self.vector(y))
-
-    def norm(self, prefix: str) -> pl.Expr:
-        """Give the length of a vector that a row has."""
-        if self.long:
-            return long_vectors.norms(pl.col(prefix))
-        return sum_of_squares(self.vector(prefix)).sqrt()
-
     @cached_property
     def clusters(self) -> pl.LazyFrame:
-        """One row a cluster that has points: its center with its spread, and a number."""
+        """One row per cluster that has points: its centers with its spread, and a number."""
         spreads = self.spreads.drop("n_dropped", "n_noise", "bad")
-        rows = self.centered.join(spreads, on=self.by, nulls_equal=True)
+        rows = self.all_centers.join(spreads, on=self.cluster_keys, nulls_equal=True)
         return (
             rows.with_row_index("number")
             .with_columns(mean_distance=pl.col("distances") / pl.col("n"))
@@ -216,45 +205,50 @@ class Points:
 
     @cached_property
     def row_counts(self) -> pl.LazyFrame:
-        """One row a partition. One that keeps no row is left out, unless there is no other."""
+        """One row per partition that keeps a row; without partitions one in any case."""
         n = pl.col("n")
         terms = {
             "n": n.sum(),
             "n_dropped": pl.col("n_dropped").sum(),
             "n_noise": pl.col("n_noise").sum(),
-            "n_dims": pl.when(n.sum() > 0).then(self.dims).otherwise(0).cast(pl.Int64),
+            "n_dims": pl.when(n.sum() > 0).then(self.form.dims).otherwise(0).cast(pl.Int64),
             "n_clusters": (n > 0).sum().cast(pl.Int64),
             "n_singletons": (n == 1).sum().cast(pl.Int64),
         }
-        if not self.keys:
-            return self.spreads.select(**terms)
-        return self.spreads.group_by(list(self.keys)).agg(**terms).filter(pl.col("n") > 0)
+        counts = aggregate_by(self.spreads, self.partition_keys, terms)
+        return counts.filter(pl.col("n") > 0) if self.keys else counts
 
-    def known(self) -> Points:
-        """Work the clusters out now, once for all that is asked of them."""
-        centered, spreads = pl.collect_all([self.centered, self.spreads], engine="streaming")
+    def precompute(self) -> Points:
+        """Return the same points with centers and spreads computed now, once for all uses."""
+        centers, spreads = pl.collect_all([self.all_centers, self.spreads], engine="streaming")
         if spreads["bad"].sum():
-            raise self.fault()
-        known = replace(self)
+            raise self.fault_error()
+        points = replace(self)
         # Where a cached property keeps its value.
-        vars(known).update(centered=centered.lazy(), spreads=spreads.lazy())
-        return known
+        vars(points).update(all_centers=centers.lazy(), spreads=spreads.lazy())
+        return points
 
-    def unmeasured(self) -> Points:
-        """Give the same for those who need no distances to the centers.
+    def without_distances(self) -> Points:
+        """Return the same points for uses that need no distances to the centers.
 
-        The spreads have none, but the number of zero vectors.
+        Their spreads hold NULL for these, and the number of zero vectors (zeros) besides.
         """
         norm, size, kept = pl.col("norm"), pl.col("size"), pl.col("kept")
-        terms: Terms = {"size": pl.len().cast(pl.Int64), "total": (norm * norm).sum()}
-        terms |= {"known": norm.count(), "zeros": (norm == 0).sum().cast(pl.Int64)}
-        moments = {} if self.long else self._moments()
-        # Rows of each kind apart, so that one pass tells of the centers too.
-        rows = self.rows.with_columns(norm=self.norm("x"))
-        groups = rows.group_by(*self.by, "kept", "complete", "noisy").agg(**terms | moments).cache()
+        moments = self.form.moment_terms(self.center)
+        terms: Terms = {
+            "size": pl.len().cast(pl.Int64),
+            "total": (norm * norm).sum(),
+            "known": norm.count(),
+            "zeros": (norm == 0).sum().cast(pl.Int64),
+            **moments,
+        }
+        # Rows of each kind apart, so that one pass serves the centers too.
+        rows = self.rows.with_columns(norm=self.form.norm("x"))
+        kinds = (*self.cluster_keys, "kept", "complete", "noisy")
+        groups = rows.group_by(*kinds).agg(**terms).cache()
         finite = (pl.col("known") == size) & pl.col("total").is_finite()
         names = ("distances", "squares", "radius", "to_middle")
-        spreads = groups.group_by(self.by).agg(
+        spreads = groups.group_by(self.cluster_keys).agg(
             n=size.filter(kept).sum(),
             n_dropped=size.filter(~pl.col("complete")).sum(),
             n_noise=size.filter("noisy").sum(),
@@ -264,82 +258,65 @@ class Points:
         )
         points = replace(self)
         vars(points).update(spreads=spreads.cache())
-        if moments:
-            centers = groups.filter(kept).select(*self.by, *moments)
-            vars(points).update(centers=self._directed(centers, "m", "c").cache())
+        if isinstance(self.form, WideVectors):
+            centers = groups.filter(kept).select(*self.cluster_keys, "size", *moments)
+            vars(points).update(centers=self.form.add_directions(centers, "m", "c").cache())
         return points
 
-    def unscaled(self, prefix: str) -> pl.Expr:
-        """Give a center as a list, in the user's own coordinates."""
-        if self.long:
-            return long_vectors.unscaled(pl.col(prefix), self.pivot, self.factors)
-        x = zip(self.vector(prefix), self.factors, self.pivot, strict=True)
-        return pl.concat_list([of / factor + pivot for of, factor, pivot in x])
+    def with_fault_check(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        """Attach the error of points that cannot be measured, raised on collection."""
 
-    def checked(self, frame: pl.LazyFrame) -> pl.LazyFrame:
-        """Add the error for points that cannot be measured, raised when the frame is collected."""
-        return raise_on_collect(frame, self.spreads.select(pl.col("bad").sum()), self._raise_if_bad)
+        def raise_fault(bad: pl.DataFrame) -> None:
+            if bad.item():
+                raise self.fault_error()
 
-    def _raise_if_bad(self, bad: pl.DataFrame) -> None:
-        if bad.item():
-            raise self.fault()
+        return raise_on_collect(frame, self.spreads.select(pl.col("bad").sum()), raise_fault)
 
-    def fault(self) -> ClusterEvalError:
-        """Give the error of points that cannot be measured."""
-        return _point_fault_error(self.short().kept, self.columns("x"))
+    def fault_error(self) -> ClusterEvalError:
+        """Return the error of points that cannot be measured; reads the rows once more."""
+        points = self.as_wide()
+        return _point_fault_error(points.kept_rows, points.form.coordinates("raw_x"))
 
-    def matrix(
-        self, rows: pl.DataFrame, prefix: str, order: Literal["c", "fortran"] = "c"
-    ) -> NDArray[np.float64]:
-        """Give the vectors of rows as a matrix, in this order if they lie in columns."""
-        if self.long:
-            return long_vectors.matrix(rows[prefix])
-        return rows.select(self.columns(prefix)).to_numpy(order=order)
-
-    def result(self, frame: Frame, lazy: pl.LazyFrame, order: Sequence[str] = ()) -> Frame:
+    def to_result(self, frame: Frame, lazy: pl.LazyFrame, order: Sequence[str] = ()) -> Frame:
+        """Return rows in the user's kind of frame, sorted by partition and by `order`, checked."""
         names = [*self.keys, *order]
-        rows = self.checked(lazy)
+        rows = self.with_fault_check(lazy)
         rows = rows.sort(names, nulls_last=True) if names else rows
         return to_user_frame(frame, rows.drop("single", strict=False), self.keys)
 
 
-def _unit_divisor(vector: Sequence[pl.Expr]) -> pl.Expr:
-    """Give what makes a vector one of length 1; no length gives a zero vector, not finite none.
-
-    Numbers whose squares are too small for any are zeros so, wherever it is asked.
-    """
-    norm = sum_of_squares(vector).sqrt()
-    return pl.when(norm.is_finite()).then(pl.when(norm > 0).then(norm).otherwise(float("inf")))
+# ----------------------------------------------------------------------------------------------
+# Faults
+# ----------------------------------------------------------------------------------------------
 
 
-def _point_fault_error(kept: pl.LazyFrame, columns: Sequence[str]) -> ClusterEvalError:
-    """Tell of the first fault and of how many rows have one: read the rows once more for it."""
-    dims = len(columns)
-    raw = [pl.col(f"raw_{name}") for name in columns]
+def _point_fault_error(kept: pl.LazyFrame, raw: list[pl.Expr]) -> ClusterEvalError:
+    """Error that names the first fault of the raw coordinates, and how many rows have one."""
+    dims = len(raw)
     bad = [~x.is_finite().fill_null(False) for x in raw]
     faulty = kept.filter(pl.any_horizontal(*bad, pl.col("length") != dims))
     first = [_non_finite_as_text(x).filter(wrong).min() for x, wrong in zip(raw, bad, strict=True)]
-    found = faulty.select(
+    facts = faulty.select(
         pl.len().alias("rows"),
         pl.col("length").min(),
         *(wrong.any().alias(f"bad_{i}") for i, wrong in enumerate(bad)),
         *(x.alias(f"first_{i}") for i, x in enumerate(first)),
     ).collect(engine="streaming")
-    return ClusterEvalError(_point_fault_text(found.row(0, named=True), dims))
+    return ClusterEvalError(_point_fault_text(facts.row(0, named=True), dims))
 
 
-def _point_fault_text(found: dict[str, Any], dims: int) -> str:
-    rows = found["rows"]
+def _point_fault_text(facts: dict[str, Any], dims: int) -> str:
+    rows = facts["rows"]
     if not rows:
         return "vector: distances overflow; scale the coordinates down"
     expected = f"vectors of one length ({dims})"
-    if not found["length"]:
+    if not facts["length"]:
         expected, got = "at least one coordinate", "an empty vector"
-    elif found["length"] < dims:
-        got = f"{found['length']} coordinates"
+    elif facts["length"] < dims:
+        got = f"{facts['length']} coordinates"
     else:
-        place = next(i for i in range(dims) if found[f"bad_{i}"])
-        expected, got = "finite numbers", f"{found[f'first_{place}']} in coordinate {place + 1}"
+        place = next(i for i in range(dims) if facts[f"bad_{i}"])
+        expected, got = "finite numbers", f"{facts[f'first_{place}']} in coordinate {place + 1}"
     at_fault = "row is" if rows == 1 else "rows are"
     return (
         f"vector: expected {expected}, got {got} ({rows} {at_fault} at fault); "
@@ -348,118 +325,93 @@ def _point_fault_text(found: dict[str, Any], dims: int) -> str:
 
 
 def _non_finite_as_text(x: pl.Expr) -> pl.Expr:
-    """Give a number that is not finite as DuckDB writes it."""
+    """Return a number that is not finite as DuckDB writes it."""
     text = pl.when(x.is_null()).then(pl.lit("NULL")).when(x.is_nan()).then(pl.lit("nan"))
     return text.when(x > 0).then(pl.lit("inf")).otherwise(pl.lit("-inf"))
+
+
+# ----------------------------------------------------------------------------------------------
+# Reading
+# ----------------------------------------------------------------------------------------------
 
 
 def read_points(
     frame: pl.DataFrame | pl.LazyFrame,
     vector: Vector,
     cluster: Column,
-    distance: str,
-    p: float,
-    center: Center,
-    partition_by: Keys,
-    noise: object,
-    noise_as: NoiseAs,
-    weights: Sequence[float] | None,
+    options: PointOptions,
+    *,
     results: Sequence[str],
-    *others: pl.Expr,
+    others: Sequence[pl.Expr] = (),
 ) -> Points:
-    """Check the arguments; what it gives reads the rows anew with each pass over them.
+    """Return the rows of a frame as points.
 
-    Its rows have the columns `others` too, which are checked already.
+    `results` are the columns of the result, which no partition column may be named like; `others`
+    are columns that the rows keep, checked already.
     """
     lazy = check_frame(frame)
-    measure = check_distance(distance, p)
-    check_choice("center", center, ("mean", "median"))
-    check_noise_as(noise, noise_as)
-    keys = check_partition_keys(lazy, partition_by, results)
+    keys = check_partition_keys(lazy, options.partition_by, results)
     label = check_groupable(lazy, cluster, "cluster")
-    dtype = lazy.select(label).collect_schema()["cluster"]
-    noisy = pl.lit(False) if noise is None else label == check_noise_value(noise, dtype)
-    noisy = noisy.fill_null(False)
-    counts = label.is_not_null() & (~noisy if noise_as == "drop" else True)
+    noisy = _noise_flag(lazy, label, options.noise)
+    counts = label.is_not_null() & (~noisy if options.noise_as == "drop" else True)
     coordinates = check_vector(lazy, vector, counts)
-    dims = len(coordinates.exprs)
-    points = Points(
-        lazy,
-        keys,
-        dims,
-        measure,
-        center,
-        noise_as == "singletons",
-        _first_point(lazy, coordinates, measure),
-        check_weights(weights, measure, None if coordinates.empty else dims),
-        coordinates.array is not None and center == "mean",
-    )
-    return replace(points, rows=_point_rows(points, coordinates, label, noisy, noise_as, others))
-
-
-def _first_point(lazy: pl.LazyFrame, coordinates: Coordinates, distance: Distance) -> list[float]:
-    """Give the first point: sums of what is taken less it keep their digits far from the origin."""
-    origin = [0.0] * len(coordinates.exprs)
-    if distance.name == "cosine" or coordinates.short or not origin:
-        return origin
-    named = [x.alias(f"x_{i}") for i, x in enumerate(coordinates.exprs)]
-    first = lazy.select(named).head(1).collect(engine="streaming")
-    values = first.row(0) if first.height else origin
-    return [value if value is not None and isfinite(value) else 0.0 for value in values]
-
-
-def _point_rows(
-    points: Points,
-    coordinates: Coordinates,
-    cluster: pl.Expr,
-    noisy: pl.Expr,
-    noise_as: NoiseAs,
-    others: Sequence[pl.Expr],
-) -> pl.LazyFrame:
-    raw = points.columns("raw_x")
-    given = [x.alias(name) for name, x in zip(raw, coordinates.exprs, strict=True)]
-    if points.long and coordinates.array is not None:
-        given = [coordinates.array.alias("raw_x")]
-    rows = points.rows.select(
-        *(pl.col(key).alias(name) for name, key in points.keys.items()),
-        cluster.alias("cluster"),
+    form = _choose_form(lazy, coordinates, options)
+    rows = lazy.select(
+        *(pl.col(key).alias(name) for name, key in keys.items()),
+        label.alias("cluster"),
         noisy.alias("noisy"),
         coordinates.length.cast(pl.Int64).alias("length"),
         coordinates.known.alias("known"),
-        *given,
+        *form.raw_columns(coordinates),
         *others,
     )
+    rows = form.add_points(_flag_rows(rows, options.noise_as))
+    return Points(rows, keys, form, options.center, options.noise_as == "singletons")
+
+
+def _noise_flag(lazy: pl.LazyFrame, cluster: pl.Expr, noise: object) -> pl.Expr:
+    if noise is None:
+        return pl.lit(False)
+    dtype = lazy.select(cluster).collect_schema()["cluster"]
+    return (cluster == check_noise_value(noise, dtype)).fill_null(False)
+
+
+def _choose_form(lazy: pl.LazyFrame, coordinates: Coordinates, options: PointOptions) -> VectorForm:
+    dims, distance = len(coordinates.exprs), options.distance
+    origin = _first_point(lazy, coordinates, distance)
+    # A single NULL stands for the coordinates of vectors without any.
+    weights = None if coordinates.empty else options.weights
+    factors = weight_factors(weights, distance, dims)
+    # Medians need a column for each coordinate.
+    is_long = coordinates.array is not None and options.center == "mean"
+    make = LongVectors if is_long else WideVectors
+    return make(dims, distance, origin, factors)
+
+
+def _first_point(lazy: pl.LazyFrame, coordinates: Coordinates, distance: Distance) -> list[float]:
+    """Return the first point as origin, zeros where its sums lose no digits."""
+    zeros = [0.0] * len(coordinates.exprs)
+    if distance.name == "cosine" or coordinates.few_digits or not zeros:
+        return zeros
+    named = [x.alias(f"x_{i}") for i, x in enumerate(coordinates.exprs)]
+    first = lazy.select(named).head(1).collect(engine="streaming")
+    values = first.row(0) if first.height else zeros
+    return [value if value is not None and isfinite(value) else 0.0 for value in values]
+
+
+def _flag_rows(rows: pl.LazyFrame, noise_as: NoiseAs) -> pl.LazyFrame:
+    """Add complete and kept; noise that is counted as singletons gets a number of its own."""
     known = pl.col("known").fill_null(False)
     rows = rows.with_columns(complete=pl.col("cluster").is_not_null() & known)
     kept = pl.col("complete") & (~pl.col("noisy") if noise_as == "drop" else True)
     rows = rows.with_columns(kept=kept, noisy=pl.col("noisy") & pl.col("complete"))
-    if points.single:
-        alone = pl.col("noisy")
-        rows = rows.with_row_index("row").with_columns(
-            cluster=pl.when(~alone).then("cluster"),
-            single=pl.when(alone).then(pl.col("row").cast(pl.Int64) + 1).otherwise(0),
-        )
-    if points.long:
-        unit = points.distance.name == "cosine"
-        return rows.with_columns(
-            x=long_vectors.moved(pl.col("raw_x"), points.pivot, points.factors, unit=unit)
-        )
-    x = points.columns("x")
-    rows = rows.with_columns(**dict(zip(x, _move_and_scale(points, raw), strict=True)))
-    if points.distance.name != "cosine":
+    if noise_as != "singletons":
         return rows
-    # A column of its own: in each coordinate's expression it would be worked out again.
-    rows = rows.with_columns(divisor=_unit_divisor(points.vector("x")))
-    return rows.with_columns(pl.col(x) / pl.col("divisor")).drop("divisor")
-
-
-def _move_and_scale(points: Points, raw: Sequence[str]) -> list[pl.Expr]:
-    """Give the coordinates less the pivot, times the factors."""
-    moved = []
-    for name, pivot, factor in zip(raw, points.pivot, points.factors, strict=True):
-        x = pl.col(name) - pivot if pivot else pl.col(name)
-        moved.append(x * factor if factor != 1 else x)
-    return moved
+    alone = pl.col("noisy")
+    return rows.with_row_index("row").with_columns(
+        cluster=pl.when(~alone).then("cluster"),
+        single=pl.when(alone).then(pl.col("row").cast(pl.Int64) + 1).otherwise(0),
+    )
 
 
 # ----------------------------------------------------------------------------------------------
@@ -536,18 +488,16 @@ def centroids(
     >>> ce.centroids(four, ["x", "y"], "cluster").rows()
     [('a', 2, [1.0, 0.0]), ('b', 2, [9.0, 2.0])]
     """
-    points = read_points(
-        frame,
-        vector,
-        cluster,
-        distance,
-        p,
-        center,
-        partition_by,
-        noise,
-        noise_as,
-        weights,
-        ("cluster", "n", "centroid"),
+    options = check_point_options(
+        distance=distance,
+        p=p,
+        center=center,
+        weights=weights,
+        partition_by=partition_by,
+        noise=noise,
+        noise_as=noise_as,
     )
-    rows = points.centers.select(*points.by, n="size", centroid=points.unscaled("c"))
-    return points.result(frame, rows, points.by[len(points.keys) :])
+    points = read_points(frame, vector, cluster, options, results=("cluster", "n", "centroid"))
+    centroid = points.form.unscale("c")
+    rows = points.centers.select(*points.cluster_keys, n="size", centroid=centroid)
+    return points.to_result(frame, rows, points.own_keys)

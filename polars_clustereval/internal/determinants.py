@@ -14,7 +14,7 @@ import polars as pl
 
 from polars_clustereval.base.frames import join_partitions, join_small
 
-from .centroids import read_points
+from .centroids import check_point_options, read_points
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -414,24 +414,13 @@ def determinant_report(
     >>> ce.determinant_report(four, ["x"], "cluster")["det_ratio"].to_list()
     [11.0]
     """
-    points = read_points(
-        frame,
-        vector,
-        cluster,
-        "euclidean",
-        2,
-        "mean",
-        partition_by,
-        noise,
-        noise_as,
-        None,
-        _DETERMINANT_COLUMNS,
-    ).short()
-    single = pl.col("single") if points.single else pl.lit(0, pl.Int64).alias("single")
-    kept = points.kept.select(*points.keys, "cluster", single, *points.columns("x"))
-    determinants = determinant_totals(kept, list(points.keys), points.columns("x"))
-    report = join_partitions(points.row_counts, points.partition, determinants, how="left")
-    return points.result(frame, report.select(*points.keys, *_DETERMINANT_COLUMNS))
+    options = check_point_options(partition_by=partition_by, noise=noise, noise_as=noise_as)
+    points = read_points(frame, vector, cluster, options, results=_DETERMINANT_COLUMNS).as_wide()
+    single = pl.col("single") if points.has_singletons else pl.lit(0, pl.Int64).alias("single")
+    kept = points.kept_rows.select(*points.keys, "cluster", single, *points.vector_columns("x"))
+    determinants = determinant_totals(kept, points.partition_keys, points.vector_columns("x"))
+    report = join_partitions(points.row_counts, points.partition_keys, determinants, how="left")
+    return points.to_result(frame, report.select(*points.keys, *_DETERMINANT_COLUMNS))
 
 
 _DETERMINANT_COLUMNS = (

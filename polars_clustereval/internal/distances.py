@@ -1,18 +1,33 @@
-"""distances: distances of two vectors, given as expressions, and their options."""
+"""distances: distances of two vectors, and the two forms in which rows hold vectors."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import polars as pl
 
 from polars_clustereval.base.checks import check_choice, is_number, show_value
+from polars_clustereval.base.exact import ratio, to_double
+from polars_clustereval.base.frames import Terms, join_partitions
 from polars_clustereval.errors import ClusterEvalError
+
+from .kernels import long_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from .kernels.arrays import Floats
+    from .vectors import Coordinates
+
 DISTANCES = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski", "cosine")
+
+Center = Literal["mean", "median"]
+
+# ----------------------------------------------------------------------------------------------
+# Distances
+# ----------------------------------------------------------------------------------------------
 
 
 class Distance(NamedTuple):
@@ -22,7 +37,7 @@ class Distance(NamedTuple):
     p: float
 
     def between(self, x: Sequence[pl.Expr], y: Sequence[pl.Expr]) -> pl.Expr:
-        """Give the distance; NULL or not finite where a coordinate is."""
+        """Distance of x and y; NULL or not finite where a coordinate is."""
         apart = [a - b for a, b in zip(x, y, strict=True)]
         if self.name == "cityblock":
             return _sum_terms([a.abs() for a in apart])
@@ -39,11 +54,11 @@ class Distance(NamedTuple):
         return squares if self.name == "sqeuclidean" else squares.sqrt()
 
     def squared(self, d: pl.Expr) -> pl.Expr:
-        """Give its square in sums of squares; a squared distance is one already."""
+        """Term of a distance in a sum of squares; a squared distance is one already."""
         return d if self.name == "sqeuclidean" else d * d
 
     def factors(self, weights: Sequence[float]) -> list[float]:
-        """Give the factor on each coordinate that makes a weighted distance a plain one."""
+        """Return the factor of each coordinate that makes a weighted distance a plain one."""
         powers = {"cityblock": 1.0, "minkowski": 1 / self.p}
         return [weight ** powers.get(self.name, 0.5) for weight in weights]
 
@@ -53,11 +68,13 @@ def _sum_terms(terms: Sequence[pl.Expr]) -> pl.Expr:
 
 
 def sum_of_squares(x: Sequence[pl.Expr]) -> pl.Expr:
-    # A product would work out what stands in it twice.
+    """Sum of the squared coordinates, NULL where one is missing."""
+    # A product would compute its factor twice.
     return _sum_terms([a.pow(2) for a in x])
 
 
 def check_distance(distance: object, p: float) -> Distance:
+    """Return the distance of this name in any letter case, with its order p."""
     name = distance.lower() if isinstance(distance, str) else distance
     if name not in DISTANCES:
         check_choice("distance", distance, DISTANCES)
@@ -66,12 +83,10 @@ def check_distance(distance: object, p: float) -> Distance:
     return Distance(str(name), float(p))
 
 
-def check_weights(
-    weights: Sequence[float] | None, distance: Distance, dims: int | None
-) -> list[float]:
-    """Give the factor of each coordinate; there are none where dims is None."""
+def check_weights(weights: Sequence[float] | None, distance: Distance) -> list[float] | None:
+    """Return the weights of the dimensions as numbers, None where there are none."""
     if weights is None:
-        return [1.0] * (dims or 1)
+        return None
     if distance.name == "chebyshev":
         raise ClusterEvalError("weights: chebyshev takes none; scale the coordinates instead")
     numbers = list(weights)
@@ -79,17 +94,293 @@ def check_weights(
         raise ClusterEvalError(
             f"weights: expected a number > 0 for each dimension, got {show_value(numbers)}"
         )
-    if dims is None:
-        return [1.0]
-    if len(numbers) != dims:
+    return [float(w) for w in numbers]
+
+
+def weight_factors(weights: list[float] | None, distance: Distance, dims: int) -> list[float]:
+    """Return the factor of each coordinate that makes the weighted distance a plain one."""
+    if weights is None:
+        return [1.0] * dims
+    if len(weights) != dims:
         raise ClusterEvalError(
-            f"weights: expected one for each of {dims} dimensions, got {len(numbers)}"
+            f"weights: expected one for each of {dims} dimensions, got {len(weights)}"
         )
-    return distance.factors([float(w) for w in numbers])
+    return distance.factors(weights)
 
 
 def plain_distance_name(distance: str, p: float) -> str:
-    """Give the simpler name of a minkowski distance that has one."""
+    """Return the simpler name of a minkowski distance that has one."""
     if isinstance(distance, str) and distance.lower() == "minkowski" and is_number(p):
         return {1.0: "cityblock", 2.0: "euclidean"}.get(float(p), distance)
     return distance
+
+
+# ----------------------------------------------------------------------------------------------
+# Forms of vectors
+#
+# A row holds several vectors, told apart by a prefix: raw_x as the user gave it; x, of which
+# distances are taken: less the origin, times the factors of the weights, of length 1 for cosine.
+# A cluster holds its mean or median m, the variances v of its coordinates, its center c (for cosine
+# the direction of m) and the center g of its partition.
+# ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class VectorForm(ABC):
+    """How the columns of a frame hold vectors of `dims` coordinates."""
+
+    dims: int
+    distance: Distance
+    #: Subtracted from every point, so that sums of coordinates far from 0 keep their digits.
+    origin: list[float]
+    #: From the weights; a coordinate is multiplied by its factor.
+    factors: list[float]
+
+    @abstractmethod
+    def columns(self, prefix: str) -> list[str]:
+        """Return the names of the columns that hold a vector."""
+
+    def coordinates(self, prefix: str) -> list[pl.Expr]:
+        """Return these columns as expressions; in the wide form they are the coordinates."""
+        return [pl.col(name) for name in self.columns(prefix)]
+
+    @abstractmethod
+    def raw_columns(self, coordinates: Coordinates) -> list[pl.Expr]:
+        """Return the columns raw_x of the coordinates that the user gave."""
+
+    @abstractmethod
+    def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Add x, the points that distances are taken of, from raw_x."""
+
+    @abstractmethod
+    def distance_between(self, x: str, y: str) -> pl.Expr:
+        """Distance of two vectors of a row."""
+
+    @abstractmethod
+    def norm(self, prefix: str) -> pl.Expr:
+        """Euclidean length of a vector of a row."""
+
+    @abstractmethod
+    def unscale(self, prefix: str) -> pl.Expr:
+        """List of the user's own coordinates of a center."""
+
+    @abstractmethod
+    def to_matrix(
+        self, rows: pl.DataFrame, prefix: str, order: Literal["c", "fortran"] = "c"
+    ) -> Floats:
+        """Return the vectors of rows as a matrix, in this order if they lie in columns."""
+
+    @abstractmethod
+    def moment_terms(self, center: Center) -> Terms:
+        """Return the aggregates m and v of a cluster, none if they take a pass of their own."""
+
+    @abstractmethod
+    def center_clusters(
+        self, rows: pl.LazyFrame, cluster_keys: list[str], partition_keys: list[str], center: Center
+    ) -> pl.LazyFrame:
+        """Return one row per cluster: its size, m, v and c."""
+
+    @abstractmethod
+    def add_partition_centers(
+        self, centers: pl.LazyFrame, rows: pl.LazyFrame, partition_keys: list[str], center: Center
+    ) -> pl.LazyFrame:
+        """Add g to the clusters."""
+
+    @abstractmethod
+    def variance_terms(self) -> Terms:
+        """Return the aggregates over clusters that `variance_totals` needs."""
+
+    @abstractmethod
+    def variance_totals(self) -> Terms:
+        """Return mean_share and variance of a partition.
+
+        mean_share is the mean over coordinates of the share of the variance that lies between
+        clusters, variance the length of the vector of total variances, times n.
+        """
+
+
+class WideVectors(VectorForm):
+    """Vectors as one Float64 column per coordinate, x_0, x_1 ...
+
+    The engine is fastest on plain columns, and groups, joins and sums them as it streams.
+    """
+
+    def columns(self, prefix: str) -> list[str]:
+        return [f"{prefix}_{i}" for i in range(self.dims)]
+
+    def raw_columns(self, coordinates: Coordinates) -> list[pl.Expr]:
+        names = zip(self.columns("raw_x"), coordinates.exprs, strict=True)
+        return [x.alias(name) for name, x in names]
+
+    def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        x = self.columns("x")
+        rows = rows.with_columns(**dict(zip(x, self._scaled_coordinates(), strict=True)))
+        if self.distance.name != "cosine":
+            return rows
+        # A column of its own: in each coordinate's expression it would be computed again.
+        rows = rows.with_columns(divisor=_unit_divisor(self.coordinates("x")))
+        return rows.with_columns(pl.col(x) / pl.col("divisor")).drop("divisor")
+
+    def _scaled_coordinates(self) -> list[pl.Expr]:
+        scaled = []
+        raw = self.coordinates("raw_x")
+        for x, origin, factor in zip(raw, self.origin, self.factors, strict=True):
+            offset = x - origin if origin else x
+            scaled.append(offset * factor if factor != 1 else offset)
+        return scaled
+
+    def distance_between(self, x: str, y: str) -> pl.Expr:
+        return self.distance.between(self.coordinates(x), self.coordinates(y))
+
+    def norm(self, prefix: str) -> pl.Expr:
+        return sum_of_squares(self.coordinates(prefix)).sqrt()
+
+    def unscale(self, prefix: str) -> pl.Expr:
+        x = zip(self.coordinates(prefix), self.factors, self.origin, strict=True)
+        return pl.concat_list([scaled / factor + origin for scaled, factor, origin in x])
+
+    def to_matrix(
+        self, rows: pl.DataFrame, prefix: str, order: Literal["c", "fortran"] = "c"
+    ) -> Floats:
+        return rows.select(self.columns(prefix)).to_numpy(order=order)
+
+    def moment_terms(self, center: Center) -> Terms:
+        names = zip(self.columns("m"), self.columns("v"), self.coordinates("x"), strict=True)
+        terms: Terms = {}
+        for m, v, x in names:
+            terms |= {m: x.median() if center == "median" else x.mean(), v: x.var(ddof=0)}
+        return terms
+
+    def center_clusters(
+        self,
+        rows: pl.LazyFrame,
+        cluster_keys: list[str],
+        partition_keys: list[str],  # noqa: ARG002 -- long vectors need them here
+        center: Center,
+    ) -> pl.LazyFrame:
+        size = pl.len().cast(pl.Int64)
+        centers = rows.group_by(cluster_keys).agg(size=size, **self.moment_terms(center))
+        return self.add_directions(centers, "m", "c")
+
+    def add_partition_centers(
+        self, centers: pl.LazyFrame, rows: pl.LazyFrame, partition_keys: list[str], center: Center
+    ) -> pl.LazyFrame:
+        if center == "median":
+            x = zip(self.columns("o"), self.coordinates("x"), strict=True)
+            terms = {name: coordinate.median() for name, coordinate in x}
+        else:
+            # The mean of all points is that of the clusters' means.
+            rows, size = centers, to_double(pl.col("size"))
+            m = zip(self.columns("o"), self.coordinates("m"), strict=True)
+            terms = {name: (size * mean).sum() / size.sum() for name, mean in m}
+        grouped = rows.group_by(partition_keys).agg(**terms) if partition_keys else None
+        overall = rows.select(**terms) if grouped is None else grouped
+        overall = self.add_directions(overall, "o", "g")
+        overall = overall.select(*partition_keys, *self.columns("g"))
+        return join_partitions(centers, partition_keys, overall)
+
+    def add_directions(self, frame: pl.LazyFrame, given: str, name: str) -> pl.LazyFrame:
+        """Add centers as the distance takes them: for cosine their directions."""
+        vector = self.coordinates(given)
+        if self.distance.name == "cosine":
+            frame = frame.with_columns(divisor=_unit_divisor(vector))
+            vector = [x / pl.col("divisor") for x in vector]
+        directed = frame.with_columns(**dict(zip(self.columns(name), vector, strict=True)))
+        return directed.drop("divisor", strict=False)
+
+    def variance_terms(self) -> Terms:
+        n = to_double(pl.col("n"))
+        terms: Terms = {}
+        for i, (v, c, g) in enumerate(zip(*map(self.coordinates, "vcg"), strict=True)):
+            terms |= {f"w_{i}": (n * v).sum(), f"b_{i}": (n * (c - g).pow(2)).sum()}
+        return terms
+
+    def variance_totals(self) -> Terms:
+        between = self.coordinates("b")
+        total = [w + b for w, b in zip(self.coordinates("w"), between, strict=True)]
+        shares = [ratio(b, t) for b, t in zip(between, total, strict=True)]
+        mean = pl.mean_horizontal(shares, ignore_nulls=False)
+        return {"mean_share": mean, "variance": sum_of_squares(total).sqrt()}
+
+
+class LongVectors(VectorForm):
+    """Vectors as one column of arrays, which numpy sums and measures as the rows stream by.
+
+    Centers are means here, and what follows from variances is known by cluster already.
+    """
+
+    def columns(self, prefix: str) -> list[str]:
+        return [prefix]
+
+    def raw_columns(self, coordinates: Coordinates) -> list[pl.Expr]:
+        assert coordinates.array is not None
+        return [coordinates.array.alias("raw_x")]
+
+    def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        unit = self.distance.name == "cosine"
+        x = long_vectors.moved(pl.col("raw_x"), self.origin, self.factors, unit=unit)
+        return rows.with_columns(x=x)
+
+    def distance_between(self, x: str, y: str) -> pl.Expr:
+        return long_vectors.distances(pl.col(x), pl.col(y), *self.distance)
+
+    def norm(self, prefix: str) -> pl.Expr:
+        return long_vectors.norms(pl.col(prefix))
+
+    def unscale(self, prefix: str) -> pl.Expr:
+        return long_vectors.unscaled(pl.col(prefix), self.origin, self.factors)
+
+    def to_matrix(
+        self,
+        rows: pl.DataFrame,
+        prefix: str,
+        order: Literal["c", "fortran"] = "c",  # noqa: ARG002
+    ) -> Floats:
+        return long_vectors.matrix(rows[prefix])
+
+    def moment_terms(self, center: Center) -> Terms:  # noqa: ARG002
+        return {}
+
+    def center_clusters(
+        self,
+        rows: pl.LazyFrame,
+        cluster_keys: list[str],
+        partition_keys: list[str],
+        center: Center,  # noqa: ARG002 -- the mean
+    ) -> pl.LazyFrame:
+        unit = self.distance.name == "cosine"
+        return long_vectors.centered(rows, cluster_keys, partition_keys, self.dims, unit=unit)
+
+    def add_partition_centers(
+        self,
+        centers: pl.LazyFrame,
+        rows: pl.LazyFrame,  # noqa: ARG002
+        partition_keys: list[str],  # noqa: ARG002
+        center: Center,  # noqa: ARG002
+    ) -> pl.LazyFrame:
+        return centers
+
+    def variance_terms(self) -> Terms:
+        return {name: pl.col(name).first() for name in ("mean_share", "variance")}
+
+    def variance_totals(self) -> Terms:
+        return {}
+
+    def to_wide(self) -> WideVectors:
+        """Return the other form of the same vectors."""
+        return WideVectors(self.dims, self.distance, self.origin, self.factors)
+
+    def split(self, prefix: str) -> list[pl.Expr]:
+        """Return the columns that hold a vector in the wide form."""
+        names = enumerate(self.to_wide().columns(prefix))
+        return [to_double(pl.col(prefix).arr.get(i)).alias(name) for i, name in names]
+
+
+def _unit_divisor(vector: Sequence[pl.Expr]) -> pl.Expr:
+    """Divisor that makes a vector one of length 1, NULL if the length is not finite.
+
+    A vector without length becomes a zero vector, also if only its squares are too small for a
+    float.
+    """
+    norm = sum_of_squares(vector).sqrt()
+    return pl.when(norm.is_finite()).then(pl.when(norm > 0).then(norm).otherwise(float("inf")))

@@ -19,8 +19,8 @@ from polars_clustereval.base.exact import ratio
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions
 from polars_clustereval.errors import ClusterEvalError
 
-from .centroids import Center, Points, read_points
-from .distances import Distance
+from .centroids import Points, check_point_options, read_points
+from .distances import Center, Distance
 from .kernels.distance_blocks import CELLS, distance_blocks, distance_matrix
 from .kernels.partitions import Partition, map_partitions
 from .scatter import centroid_gaps
@@ -429,10 +429,13 @@ def _center_totals(points: Points) -> pl.LazyFrame:
         "double_mean": 2 * mean.max(),
     }
     gaps = aggregate_by(
-        centroid_gaps(points), points.partition, {"least_gap": pl.col("least").min()}
+        centroid_gaps(points), points.partition_keys, {"least_gap": pl.col("least").min()}
     )
     return join_partitions(
-        aggregate_by(points.clusters, points.partition, terms), points.partition, gaps, how="left"
+        aggregate_by(points.clusters, points.partition_keys, terms),
+        points.partition_keys,
+        gaps,
+        how="left",
     )
 
 
@@ -543,24 +546,21 @@ def cluster_diameters(
     >>> ce.cluster_diameters(five, ["x", "y"], "cluster", distance="cityblock").rows()
     [('a', 3, 8.0), ('b', 2, 0.0)]
     """
-    points = read_points(
-        frame,
-        vector,
-        cluster,
-        distance,
-        p,
-        center,
-        partition_by,
-        noise,
-        noise_as,
-        weights,
-        ("cluster", "n", "diameter"),
+    options = check_point_options(
+        distance=distance,
+        p=p,
+        center=center,
+        weights=weights,
+        partition_by=partition_by,
+        noise=noise,
+        noise_as=noise_as,
     )
-    own = points.by[len(points.keys) :]
-    types = points.kept.select(own).collect_schema()
+    points = read_points(frame, vector, cluster, options, results=("cluster", "n", "diameter"))
+    own = points.own_keys
+    types = points.kept_rows.select(own).collect_schema()
     schema = pl.Schema(types | {"n": pl.Int64(), "diameter": pl.Float64()})
     rows = map_partitions(points, lambda part: _diameter_rows(part, points.distance), schema)
-    return points.result(frame, rows, own)
+    return points.to_result(frame, rows, own)
 
 
 def dunn_index(
@@ -662,19 +662,16 @@ def dunn_index(
         raise ClusterEvalError(
             f"generalized: expected TRUE or FALSE, got {show_value(generalized)}"
         )
-    points = read_points(
-        frame,
-        vector,
-        cluster,
-        distance,
-        p,
-        center,
-        partition_by,
-        noise,
-        noise_as,
-        weights,
-        _DUNN_COLUMNS,
+    options = check_point_options(
+        distance=distance,
+        p=p,
+        center=center,
+        weights=weights,
+        partition_by=partition_by,
+        noise=noise,
+        noise_as=noise_as,
     )
+    points = read_points(frame, vector, cluster, options, results=_DUNN_COLUMNS)
     extremes = map_partitions(
         points,
         lambda part: _extremes(part, points.distance, generalized=generalized),
@@ -682,13 +679,13 @@ def dunn_index(
     )
     # one row without partitions, even if there are no points
     extremes = aggregate_by(
-        extremes, points.partition, {name: pl.col(name).max() for name in _EXTREMES_SCHEMA}
+        extremes, points.partition_keys, {name: pl.col(name).max() for name in _EXTREMES_SCHEMA}
     )
     report = points.row_counts
     for other in (extremes, _center_totals(points)):
-        report = join_partitions(report, points.partition, other, how="left")
+        report = join_partitions(report, points.partition_keys, other, how="left")
     rows = report.select(*points.keys, *_DUNN_COLUMNS[:4], **_dunn_indices(generalized=generalized))
-    return points.result(frame, rows)
+    return points.to_result(frame, rows)
 
 
 _DUNN_COLUMNS = (

@@ -25,7 +25,7 @@ from polars_clustereval.base.exact import count_pairs
 from polars_clustereval.base.frames import aggregate_by, join_partitions
 from polars_clustereval.errors import ClusterEvalError
 
-from .centroids import Points, read_points
+from .centroids import Points, check_point_options, read_points
 from .kernels.distance_blocks import CELLS, direct_distance_matrix
 from .kernels.partitions import Partition, map_partitions
 
@@ -53,7 +53,9 @@ def _check_whole_number(name: str, x: float, least: int) -> int:
 def _check_pairable(rows: pl.LazyFrame, points: Points, most: int) -> pl.LazyFrame:
     """Add the errors for points that cannot be measured, or are more than are to be paired."""
     greatest = points.row_counts.select(pl.col("n").max())
-    return raise_on_collect(points.checked(rows), greatest, partial(_raise_if_more, most=most))
+    return raise_on_collect(
+        points.with_fault_check(rows), greatest, partial(_raise_if_more, most=most)
+    )
 
 
 def _raise_if_more(greatest: pl.DataFrame, most: int) -> None:
@@ -108,7 +110,7 @@ def _scale_points(x: Floats, points: Points) -> Floats:
 
     Fortran's order has each coordinate of all points side by side.
     """
-    x = np.asfortranarray(x * np.array(points.factors))
+    x = np.asfortranarray(x * np.array(points.form.factors))
     if points.distance.name == "cosine":
         squares = np.zeros(len(x))
         for i in range(x.shape[1]):
@@ -261,7 +263,7 @@ def _pair_totals(points: Points) -> pl.LazyFrame:
     within, pairs = count_pairs(n).sum(), count_pairs(n.sum())
     counts = {"n_within_pairs": within, "n_between_pairs": pairs - within}
     terms = {name: count.cast(pl.Decimal(38, 0)) for name, count in counts.items()}
-    return aggregate_by(points.spreads, points.partition, terms)
+    return aggregate_by(points.spreads, points.partition_keys, terms)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -371,19 +373,15 @@ def pairwise_report(
     """
     neighbors = _check_whole_number("n_neighbors", n_neighbors, 1)
     most = _check_whole_number("max_points", max_points, 2)
-    points = read_points(
-        frame,
-        vector,
-        cluster,
-        distance,
-        p,
-        "mean",
-        partition_by,
-        noise,
-        noise_as,
-        weights,
-        _PAIRWISE_COLUMNS,
+    options = check_point_options(
+        distance=distance,
+        p=p,
+        weights=weights,
+        partition_by=partition_by,
+        noise=noise,
+        noise_as=noise_as,
     )
+    points = read_points(frame, vector, cluster, options, results=_PAIRWISE_COLUMNS)
     indices = map_partitions(
         points,
         partial(_pairwise_row, points=points, n_neighbors=neighbors),
@@ -393,8 +391,8 @@ def pairwise_report(
     )
     report = points.row_counts
     for other in (_pair_totals(points), indices):
-        report = join_partitions(report, points.partition, other, how="left")
-    return points.result(frame, report.select(*points.keys, *_PAIRWISE_COLUMNS))
+        report = join_partitions(report, points.partition_keys, other, how="left")
+    return points.to_result(frame, report.select(*points.keys, *_PAIRWISE_COLUMNS))
 
 
 _PAIRWISE_INDICES = (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from .centroids import Center, read_points
+from .centroids import check_point_options, read_points
 from .scatter import centroid_gaps, internal_scores, internal_statistics
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
 
+    from .distances import Center
     from .vectors import Vector
 
 POINT_COUNTS = ("n", "n_dropped", "n_noise", "n_dims", "n_clusters", "n_singletons")
@@ -100,30 +101,29 @@ def internal_report(
     >>> report.select("n_clusters", "ssw", "ssb", "calinski_harabasz_score").rows()
     [(2, 10.0, 68.0, 13.6)]
     """
-    points = read_points(
-        frame,
-        vector,
-        cluster,
-        distance,
-        p,
-        center,
-        partition_by,
-        noise,
-        noise_as,
-        weights,
-        (*POINT_COUNTS, *_internal_names()),
+    options = check_point_options(
+        distance=distance,
+        p=p,
+        center=center,
+        weights=weights,
+        partition_by=partition_by,
+        noise=noise,
+        noise_as=noise_as,
     )
-    scores = internal_scores(pl.col, adds_up=points.adds_up)
+    points = read_points(
+        frame, vector, cluster, options, results=(*POINT_COUNTS, *_internal_names())
+    )
+    scores = internal_scores(pl.col, squares_add_up=points.squares_add_up)
     report = internal_statistics(points).select(
         *points.keys,
         *POINT_COUNTS,
         *(pl.when(pl.col("n") > 0).then(score).alias(name) for name, score in scores.items()),
     )
-    return points.result(frame, report)
+    return points.to_result(frame, report)
 
 
 def _internal_names() -> list[str]:
-    return list(internal_scores(pl.col, adds_up=True))
+    return list(internal_scores(pl.col, squares_add_up=True))
 
 
 def internal_cluster_report(
@@ -198,31 +198,28 @@ def internal_cluster_report(
     >>> report.select("cluster", "ssw", "nearest_cluster", "nearest_distance").rows()
     [('a', 2.0, 'b', 10.0), ('b', 8.0, 'a', 10.0)]
     """
-    points = read_points(
-        frame,
-        vector,
-        cluster,
-        distance,
-        p,
-        center,
-        partition_by,
-        noise,
-        noise_as,
-        weights,
-        _CLUSTER_COLUMNS,
+    options = check_point_options(
+        distance=distance,
+        p=p,
+        center=center,
+        weights=weights,
+        partition_by=partition_by,
+        noise=noise,
+        noise_as=noise_as,
     )
+    points = read_points(frame, vector, cluster, options, results=_CLUSTER_COLUMNS)
     gaps = centroid_gaps(points).select("number", "nearest_cluster", nearest_distance="least")
     rows = points.clusters.join(gaps, on="number", how="left").select(
-        *points.by,
+        *points.cluster_keys,
         "n",
-        centroid=points.unscaled("c"),
+        centroid=points.form.unscale("c"),
         ssw="squares",
         mean_distance="mean_distance",
         max_distance="radius",
         nearest_cluster="nearest_cluster",
         nearest_distance="nearest_distance",
     )
-    return points.result(frame, rows, points.by[len(points.keys) :])
+    return points.to_result(frame, rows, points.own_keys)
 
 
 _CLUSTER_COLUMNS = (

@@ -18,8 +18,8 @@ from polars_clustereval.base.frames import (
     join_small,
 )
 
-from .centroids import Center, Points, read_points
-from .distances import sum_of_squares
+from .centroids import Points, check_point_options, read_points
+from .distances import Center, sum_of_squares
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 def _cluster_pairs(points: Points, columns: Sequence[str]) -> pl.LazyFrame:
     """One row for each cluster and each other one of its partition, with these columns of both."""
-    keys = list(points.keys)
+    keys = points.partition_keys
     named = points.clusters.select(*keys, "number", *columns)
     others = named.rename({name: f"other_{name}" for name in ("number", *columns)})
     pairs = join_partitions(named, keys, others)
@@ -47,7 +47,7 @@ def centroid_gaps(points: Points) -> pl.LazyFrame:
 
     Centers that coincide are no neighbors in Davies and Bouldin's sense, as in scikit-learn.
     """
-    columns = ["cluster", "mean_distance", *points.parts("c")]
+    columns = ["cluster", "mean_distance", *points.vector_columns("c")]
     gap, other = pl.col("gap"), pl.col("other_cluster")
     ratio = (pl.col("mean_distance") + pl.col("other_mean_distance")) / gap
     measured = _cluster_pairs(points, columns).select(
@@ -56,7 +56,7 @@ def centroid_gaps(points: Points) -> pl.LazyFrame:
         "other_cluster",
         "mean_distance",
         "other_mean_distance",
-        gap=points.between("c", "other_c"),
+        gap=points.form.distance_between("c", "other_c"),
     )
     return measured.group_by(*points.keys, "number").agg(
         nearest_cluster=other.filter(gap == gap.min()).sort().first(),
@@ -73,11 +73,11 @@ def _spread_totals(points: Points) -> pl.LazyFrame:
     All in one step, so that the engine can leave out what a query does not ask for.
     """
     n, squares = pl.col("n"), pl.col("squares")
-    off = points.between("c", "g")
+    off = points.form.distance_between("c", "g")
     rows = points.clusters.with_columns(
         between=n * points.distance.squared(off),
         log_squares=pl.when(squares > 0).then(n * (squares / n).log()),
-        width=points.norm("v"),
+        width=points.form.norm("v"),
     )
     log_squares = pl.col("log_squares")
     terms = {
@@ -89,33 +89,10 @@ def _spread_totals(points: Points) -> pl.LazyFrame:
         "mean_squares": (squares / n).sum(),
         "log_squares": pl.when(log_squares.null_count() == 0).then(log_squares.sum()),
         "variances": pl.col("width").sum(),
-        **_coordinate_terms(points),
+        **points.form.variance_terms(),
     }
-    totals = aggregate_by(rows, points.partition, terms)
-    return totals if points.long else totals.with_columns(**_variance_totals(points))
-
-
-def _coordinate_terms(points: Points) -> Terms:
-    """Give each coordinate's sum of squares within (w) and between (b) the clusters.
-
-    Of long vectors each cluster knows already what follows from them.
-    """
-    if points.long:
-        return {name: pl.col(name).first() for name in ("mean_share", "variance")}
-    n = to_double(pl.col("n"))
-    terms: Terms = {}
-    for i, (v, c, g) in enumerate(zip(*map(points.vector, "vcg"), strict=True)):
-        terms |= {f"w_{i}": (n * v).sum(), f"b_{i}": (n * (c - g).pow(2)).sum()}
-    return terms
-
-
-def _variance_totals(points: Points) -> Terms:
-    """Give the mean share of between in a coordinate's whole, and the length of all wholes."""
-    between = points.vector("b")
-    whole = [w + b for w, b in zip(points.vector("w"), between, strict=True)]
-    shares = [ratio(b, t) for b, t in zip(between, whole, strict=True)]
-    mean = pl.mean_horizontal(shares, ignore_nulls=False)
-    return {"mean_share": mean, "variance": sum_of_squares(whole).sqrt()}
+    totals = aggregate_by(rows, points.partition_keys, terms)
+    return totals.with_columns(**points.form.variance_totals())
 
 
 def _gap_totals(points: Points) -> pl.LazyFrame:
@@ -128,14 +105,14 @@ def _gap_totals(points: Points) -> pl.LazyFrame:
         "overlaps": pl.col("overlap").sum(),
         "isolation": pl.when(total.min() > 0).then((1 / total).sum()),
     }
-    return aggregate_by(centroid_gaps(points), points.partition, terms)
+    return aggregate_by(centroid_gaps(points), points.partition_keys, terms)
 
 
 def internal_statistics(points: Points) -> pl.LazyFrame:
     """One row a partition: all that the indices are made from."""
     totals = points.row_counts
     for other in (_spread_totals, _gap_totals):
-        totals = join_partitions(totals, points.partition, other(points), how="left")
+        totals = join_partitions(totals, points.partition_keys, other(points), how="left")
     return totals
 
 
@@ -166,7 +143,7 @@ def _scattering(row: Row) -> pl.Expr:
     return ratio(row("variances") / row("n_clusters"), row("variance") / row("n"))
 
 
-def internal_scores(row: Row, *, adds_up: bool) -> Terms:
+def internal_scores(row: Row, *, squares_add_up: bool) -> Terms:
     """Give every index; sums of squares that do not add up leave out what stands on their total."""
     ssw, ssb, k = row("ssw"), row("ssb"), to_double(row("n_clusters"))
     to_middle = ratio(row("to_middle"), row("distances"))
@@ -191,7 +168,7 @@ def internal_scores(row: Row, *, adds_up: bool) -> Terms:
         "sd_separation": ratio(row("most_gap"), row("least_gap")) * row("isolation"),
     }
     undefined = pl.lit(None, pl.Float64)
-    return scores if adds_up else scores | dict.fromkeys(_NEED_TOTAL_SCATTER, undefined)
+    return scores if squares_add_up else scores | dict.fromkeys(_NEED_TOTAL_SCATTER, undefined)
 
 
 _NEED_TOTAL_SCATTER = ("sst", "explained_variance", "ratkowsky_lance_index", "sd_scattering")
@@ -222,35 +199,37 @@ def _wemmert_gancarski_totals(points: Points) -> pl.LazyFrame:
     )
     value = pl.when(pl.col("lost")).then(0.0).otherwise(pl.col("value").clip(0.0))
     index = pl.when(~pl.col("unknown").any()).then(value.sum() / pl.col("n").sum())
-    return aggregate_by(worth, points.partition, {"nearness": pl.when(pl.len() > 0).then(index)})
+    return aggregate_by(
+        worth, points.partition_keys, {"nearness": pl.when(pl.len() > 0).then(index)}
+    )
 
 
 def _own_and_nearest_distances(points: Points) -> pl.LazyFrame:
     """One row a point: its distances to its own center and to the nearest other."""
     by = [*points.keys, "number", "place"]
-    x = points.vector("x")
+    x = points.form.coordinates("x")
     measured = _points_with_other_centroids(points).select(
         *by,
-        own=points.distance.between(x, points.vector("c")),
-        other=points.distance.between(x, points.vector("o")),
+        own=points.distance.between(x, points.form.coordinates("c")),
+        other=points.distance.between(x, points.form.coordinates("o")),
     )
     return measured.group_by(by).agg(pl.col("own").first(), pl.col("other").min())
 
 
 def _points_with_other_centroids(points: Points) -> pl.LazyFrame:
     """One row for each point and each other center (o), beside its own (c)."""
-    keys = list(points.keys)
+    keys = points.partition_keys
     mine = join_partitions(points.clusters, keys, _density_radii(points))
-    mine = mine.select(*points.by, "number", "reach", *points.columns("c"))
+    mine = mine.select(*points.cluster_keys, "number", "reach", *points.vector_columns("c"))
     others = points.clusters.select(
         *keys, pl.col("number").alias("other_number"), *_rename_vector(points, "c", "o")
     )
-    rows = join_small(points.kept.with_row_index("place"), points.by, mine)
+    rows = join_small(points.kept_rows.with_row_index("place"), points.cluster_keys, mine)
     return join_partitions(rows, keys, others).filter(pl.col("number") != pl.col("other_number"))
 
 
 def _rename_vector(points: Points, prefix: str, name: str) -> list[pl.Expr]:
-    pairs = zip(points.vector(prefix), points.columns(name), strict=True)
+    pairs = zip(points.form.coordinates(prefix), points.vector_columns(name), strict=True)
     return [column.alias(new) for column, new in pairs]
 
 
@@ -265,14 +244,18 @@ def _density_totals(points: Points) -> pl.LazyFrame:
         *points.keys, fuller=fuller, share=ratio(pl.col("middle"), fuller)
     )
     mean = pl.when(pl.col("fuller").min() > 0).then(pl.col("share").mean())
-    return aggregate_by(counted, points.partition, {"density": mean})
+    return aggregate_by(counted, points.partition_keys, {"density": mean})
 
 
 def _counts_near_centroids(points: Points) -> pl.LazyFrame:
     """One row for two clusters: their points within the radius of each center and of the middle."""
-    keys = list(points.keys)
+    keys = points.partition_keys
     own, other = pl.col("number"), pl.col("other_number")
-    x, c, o = points.vector("x"), points.vector("c"), points.vector("o")
+    x, c, o = (
+        points.form.coordinates("x"),
+        points.form.coordinates("c"),
+        points.form.coordinates("o"),
+    )
     middle = [(a + b) / 2 for a, b in zip(c, o, strict=True)]
     near = _points_with_other_centroids(points).select(
         *keys,
@@ -297,9 +280,9 @@ def _within_radius(x: list[pl.Expr], y: list[pl.Expr]) -> pl.Expr:
 
 
 def _density_radii(points: Points) -> pl.LazyFrame:
-    rows = points.clusters.select(*points.keys, width=points.norm("v"))
+    rows = points.clusters.select(*points.keys, width=points.form.norm("v"))
     reach = pl.col("width").sum().sqrt() / pl.len()
-    return aggregate_by(rows, points.partition, {"reach": reach})
+    return aggregate_by(rows, points.partition_keys, {"reach": reach})
 
 
 # ----------------------------------------------------------------------------------------------
@@ -386,30 +369,27 @@ def neighbor_report(
     ... ).to_list()
     [0.8201]
     """
-    points = read_points(
-        frame,
-        vector,
-        cluster,
-        distance,
-        p,
-        center,
-        partition_by,
-        noise,
-        noise_as,
-        weights,
-        _NEIGHBOR_COLUMNS,
-    ).short()
+    options = check_point_options(
+        distance=distance,
+        p=p,
+        center=center,
+        weights=weights,
+        partition_by=partition_by,
+        noise=noise,
+        noise_as=noise_as,
+    )
+    points = read_points(frame, vector, cluster, options, results=_NEIGHBOR_COLUMNS).as_wide()
     report = points.row_counts
     for other in (_spread_totals, _wemmert_gancarski_totals, _density_totals):
-        report = join_partitions(report, points.partition, other(points), how="left")
+        report = join_partitions(report, points.partition_keys, other(points), how="left")
     s_dbw = _scattering(pl.col) + pl.col("density")
     rows = report.select(
         *points.keys,
         *_NEIGHBOR_COLUMNS[:5],
         wemmert_gancarski_index=pl.col("nearness"),
-        s_dbw_index=s_dbw if points.adds_up else pl.lit(None, pl.Float64),
+        s_dbw_index=s_dbw if points.squares_add_up else pl.lit(None, pl.Float64),
     )
-    return points.result(frame, rows)
+    return points.to_result(frame, rows)
 
 
 _NEIGHBOR_COLUMNS = (

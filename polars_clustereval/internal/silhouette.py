@@ -26,7 +26,7 @@ from polars_clustereval.base.checks import (
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions, join_small
 from polars_clustereval.errors import ClusterEvalError
 
-from .centroids import Points, read_points
+from .centroids import PointOptions, Points, check_point_options, read_points
 from .distances import Distance, plain_distance_name
 from .kernels.distance_blocks import CELLS
 from .kernels.partitions import Partition, map_partitions
@@ -112,7 +112,7 @@ def _is_whole_number(x: Any, least: int) -> bool:
 
 def _check_ids(points: Points, frame: pl.LazyFrame) -> pl.LazyFrame:
     """Add the error for an id that several rows of a partition have, raised on collection."""
-    found = points.kept.group_by(*points.keys, "id").agg(rows=pl.len())
+    found = points.kept_rows.group_by(*points.keys, "id").agg(rows=pl.len())
     repeated = found.filter(pl.col("rows") > 1).sort("id", nulls_last=True).head(1)
 
     def check(repeated: pl.DataFrame) -> None:
@@ -135,7 +135,7 @@ def _mark_sample(points: Points, options: _SilhouetteOptions) -> Points:
         return replace(points, rows=points.rows.with_columns(chosen=pl.lit(True)))
     group = [pl.col(key) for key in points.keys] or [pl.lit(0)]
     seed = int(options.random_state) % PRIME
-    rows = points.kept.sort([*points.keys, "id"], nulls_last=True).with_row_index("place")
+    rows = points.kept_rows.sort([*points.keys, "id"], nulls_last=True).with_row_index("place")
     place = pl.col("place").cast(pl.Int64)
     rows = rows.with_columns(place=place - place.min().over(group))
     for mixed in (
@@ -184,7 +184,7 @@ def _is_squared_distance(points: Points) -> bool:
 
 def _silhouette_schema(points: Points) -> pl.Schema:
     types = points.rows.select("id", "cluster").collect_schema()
-    number = {"single": pl.Int64()} if points.single else {}
+    number = {"single": pl.Int64()} if points.has_singletons else {}
     return pl.Schema(
         {
             "id": types["id"],
@@ -302,7 +302,7 @@ def _stream_silhouettes(points: Points, drawn: Points, method: str, *, named: bo
     def found(batch: pl.DataFrame) -> pl.DataFrame:
         own = batch["number"].to_numpy()
         # Squares are worked out along the coordinates.
-        x = points.matrix(batch, "x", "fortran" if _is_squared_distance(points) else "c")
+        x = points.form.to_matrix(batch, "x", "fortran" if _is_squared_distance(points) else "c")
         values = np.empty((len(_SILHOUETTE_COLUMNS), len(own)))
         neighbors = np.empty(len(own), dtype=np.int64)
         for rows, place in _split_batch(own, groups, cells):
@@ -317,9 +317,11 @@ def _stream_silhouettes(points: Points, drawn: Points, method: str, *, named: bo
             columns.append(_neighbor_keys(table["cluster"], neighbors))
         return batch.hstack(columns).select(types.names())
 
-    rows = drawn.kept.filter("chosen")
-    rows = rows.select(*points.by, *(["id"] if named else []), *points.parts("x"))
-    return _join_cluster_numbers(rows, points.by, table).map_batches(
+    rows = drawn.kept_rows.filter("chosen")
+    rows = rows.select(
+        *points.cluster_keys, *(["id"] if named else []), *points.vector_columns("x")
+    )
+    return _join_cluster_numbers(rows, points.cluster_keys, table).map_batches(
         found,
         predicate_pushdown=False,
         projection_pushdown=False,
@@ -372,9 +374,9 @@ def _partition_moments(points: Points, method: str) -> tuple[pl.DataFrame, list[
     clusters = points.clusters.drop("number")
     if points.distance.name != "cosine":
         clusters = clusters.with_columns(zeros=pl.lit(0))
-    found = clusters.sort(points.by, nulls_last=True).with_row_index("number")
+    found = clusters.sort(points.cluster_keys, nulls_last=True).with_row_index("number")
     made = found.with_columns(pl.col("number").cast(pl.Int64)).collect(engine="streaming")
-    parts = made.partition_by([*points.keys], maintain_order=True) if points.keys else [made]
+    parts = made.partition_by(points.partition_keys, maintain_order=True) if points.keys else [made]
     groups = [_moments_of_partition(points, part) for part in parts if part.height]
     if method == "bounds" and points.distance.name == "euclidean":
         groups = _add_second_moments(points, made, groups)
@@ -383,7 +385,7 @@ def _partition_moments(points: Points, method: str) -> tuple[pl.DataFrame, list[
 
 def _moments_of_partition(points: Points, part: pl.DataFrame) -> _PartitionMoments:
     def matrix(prefix: str) -> Floats:
-        return points.matrix(part, prefix)
+        return points.form.to_matrix(part, prefix)
 
     def column(name: str) -> Floats:
         return part[name].cast(pl.Float64).to_numpy()
@@ -398,15 +400,15 @@ def _add_second_moments(
     points: Points, table: pl.DataFrame, groups: list[_PartitionMoments]
 ) -> list[_PartitionMoments]:
     """Add the second moments of the squared distances, in one more pass over the points."""
-    sums = _SecondMomentSums(groups, points.dims)
+    sums = _SecondMomentSums(groups, points.form.dims)
 
     def added(batch: pl.DataFrame) -> pl.DataFrame:
         with np.errstate(all="ignore"):
-            sums.add(points.matrix(batch, "x"), batch["number"].to_numpy())
+            sums.add(points.form.to_matrix(batch, "x"), batch["number"].to_numpy())
         return batch.select("number").clear()
 
-    rows = points.kept.select(*points.by, *points.parts("x"))
-    _join_cluster_numbers(rows, points.by, table).map_batches(
+    rows = points.kept_rows.select(*points.cluster_keys, *points.vector_columns("x"))
+    _join_cluster_numbers(rows, points.cluster_keys, table).map_batches(
         added,
         predicate_pushdown=False,
         projection_pushdown=False,
@@ -474,8 +476,8 @@ def _score_table(points: Points, options: _SilhouetteOptions) -> pl.LazyFrame:
     }
     totals = join_partitions(
         points.row_counts,
-        points.partition,
-        aggregate_by(clusters, points.partition, terms),
+        points.partition_keys,
+        aggregate_by(clusters, points.partition_keys, terms),
         how="left",
     )
     scored = (pl.col("n_clusters") >= 2) & (pl.col("n_clusters") < pl.col("n"))
@@ -515,7 +517,7 @@ def _cluster_silhouettes(points: Points, options: _SilhouetteOptions) -> pl.Lazy
     rows = _point_silhouettes(points, options, named=False).with_columns(
         silhouette=(lower + upper) / 2
     )
-    return rows.group_by(points.by).agg(
+    return rows.group_by(points.cluster_keys).agg(
         pl.col("a", "b", "silhouette", "lower", "upper").mean(),
         rows=pl.len().cast(pl.Int64),
         evaluated=pl.col("evaluated").cast(pl.Int64).sum(),
@@ -613,25 +615,21 @@ def silhouette_samples(
 -0.2222222222222222), (3, 1.0, 7.0, 0.8571428571428571), (4, 1.0, 6.0, 0.8333333333333334)]
     """
     columns, options = ("id", "cluster", "neighbor", "a", "b", "silhouette"), _SilhouetteOptions()
-    points = _read_identified_points(
-        frame,
-        vector,
-        cluster,
-        id,
-        distance,
-        p,
-        partition_by,
-        noise,
-        noise_as,
-        weights,
-        columns,
-        options,
+    point_options = check_point_options(
+        distance=plain_distance_name(distance, p),
+        p=p,
+        weights=weights,
+        partition_by=partition_by,
+        noise=noise,
+        noise_as=noise_as,
     )
+    points = _read_identified_points(frame, vector, cluster, point_options, key=id, results=columns)
+    points = _prepare_clusters(points, options)
     rows = _point_silhouettes(points, options, named=True)
     if id is not None:
         rows = _check_ids(points, rows)
     rows = rows.select(*points.keys, *columns[:-1], pl.col("lower").alias("silhouette"))
-    return points.result(frame, rows, ["id"])
+    return points.to_result(frame, rows, ["id"])
 
 
 def silhouette_clusters(
@@ -708,24 +706,20 @@ def silhouette_clusters(
     [('a', 3, 3.3333333333333335, 6.5), ('b', 2, 1.0, 6.5)]
     """
     columns, options = ("cluster", "n", "a", "b", "silhouette"), _SilhouetteOptions()
-    points = _read_identified_points(
-        frame,
-        vector,
-        cluster,
-        None,
-        distance,
-        p,
-        partition_by,
-        noise,
-        noise_as,
-        weights,
-        columns,
-        options,
+    point_options = check_point_options(
+        distance=plain_distance_name(distance, p),
+        p=p,
+        weights=weights,
+        partition_by=partition_by,
+        noise=noise,
+        noise_as=noise_as,
     )
+    points = _read_identified_points(frame, vector, cluster, point_options, results=columns)
+    points = _prepare_clusters(points, options)
     rows = _cluster_silhouettes(points, options).select(
-        *points.by, pl.col("rows").alias("n"), "a", "b", "silhouette"
+        *points.cluster_keys, pl.col("rows").alias("n"), "a", "b", "silhouette"
     )
-    return points.result(frame, rows, points.by[len(points.keys) :])
+    return points.to_result(frame, rows, points.own_keys)
 
 
 def silhouette_score(
@@ -849,24 +843,22 @@ def silhouette_score(
     options = _check_silhouette_options(
         _SilhouetteOptions(method, tolerance, sample_size, confidence, random_state)
     )
-    points = _read_identified_points(
-        frame,
-        vector,
-        cluster,
-        id,
-        distance,
-        p,
-        partition_by,
-        noise,
-        noise_as,
-        weights,
-        _SCORE_COLUMNS,
-        options,
+    point_options = check_point_options(
+        distance=plain_distance_name(distance, p),
+        p=p,
+        weights=weights,
+        partition_by=partition_by,
+        noise=noise,
+        noise_as=noise_as,
     )
+    points = _read_identified_points(
+        frame, vector, cluster, point_options, key=id, results=_SCORE_COLUMNS
+    )
+    points = _prepare_clusters(points, options)
     rows = _score_table(points, options)
     if id is not None and method == "sample":
         rows = _check_ids(points, rows)
-    return points.result(frame, rows)
+    return points.to_result(frame, rows)
 
 
 _SCORE_COLUMNS = (
@@ -879,35 +871,22 @@ def _read_identified_points(
     frame: pl.DataFrame | pl.LazyFrame,
     vector: Vector,
     cluster: Column,
-    key: Column | None,
-    distance: str,
-    p: float,
-    partition_by: Keys,
-    noise: object,
-    noise_as: NoiseAs,
-    weights: Sequence[float] | None,
+    options: PointOptions,
+    *,
+    key: Column | None = None,
     results: Sequence[str],
-    options: _SilhouetteOptions,
 ) -> Points:
-    """Check the arguments; the points have an id, by default their number in the frame from 0."""
-    named = [] if key is None else [check_column(frame.lazy(), key, "id")]
-    points = read_points(
-        frame,
-        vector,
-        cluster,
-        plain_distance_name(distance, p),
-        p,
-        "mean",
-        partition_by,
-        noise,
-        noise_as,
-        weights,
-        results,
-        *named,
-    )
-    if not named:
-        rows = points.rows.with_row_index("id").with_columns(pl.col("id").cast(pl.Int64))
-        points = replace(points, rows=rows)
+    """Return points with an id, by default their number in the frame from 0."""
+    if key is not None:
+        ids = [check_column(frame.lazy(), key, "id")]
+        return read_points(frame, vector, cluster, options, results=results, others=ids)
+    points = read_points(frame, vector, cluster, options, results=results)
+    rows = points.rows.with_row_index("id").with_columns(pl.col("id").cast(pl.Int64))
+    return replace(points, rows=rows)
+
+
+def _prepare_clusters(points: Points, options: _SilhouetteOptions) -> Points:
+    """Return the points with what the method needs of the clusters, computed now if it streams."""
     measured = options.method == "bounds" and not _is_squared_distance(points)
-    points = points if measured else points.unmeasured()
-    return points.known() if _follows_from_moments(points, options) else points
+    points = points if measured else points.without_distances()
+    return points.precompute() if _follows_from_moments(points, options) else points

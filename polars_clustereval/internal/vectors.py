@@ -34,13 +34,13 @@ Vector = str | pl.Expr | Sequence[str | pl.Expr]
 
 
 class Coordinates(NamedTuple):
-    """A vector as one expression a coordinate, its length in a row, and whether there is one."""
+    """A vector as one expression per coordinate, its length in a row, and whether there is one."""
 
     exprs: list[pl.Expr]
     length: pl.Expr
     known: pl.Expr
     #: Whether the numbers have so few digits that sums of them in Float64 lose none.
-    short: bool = False
+    few_digits: bool = False
     #: Whether no row has any coordinate; one that is NULL then stands for them.
     empty: bool = False
     #: A long vector as one column of arrays.
@@ -48,7 +48,7 @@ class Coordinates(NamedTuple):
 
 
 def check_vector(lazy: pl.LazyFrame, vector: Vector, counts: pl.Expr) -> Coordinates:
-    """Give the coordinates; the rows that count decide how many a List has."""
+    """Return the coordinates; the rows that count decide how many a List has."""
     columns = _vector_columns(lazy, vector)
     schema = lazy.select(columns).collect_schema()
     types = schema.dtypes()
@@ -60,9 +60,9 @@ def check_vector(lazy: pl.LazyFrame, vector: Vector, counts: pl.Expr) -> Coordin
             raise _vector_type_error(dtype)
     if not types:
         raise ClusterEvalError("vector: expected at least one column, got none")
-    some = pl.any_horizontal([x.is_not_null() for x in columns])
-    short = all(map(_has_few_digits, types))
-    return Coordinates([to_double(x) for x in columns], pl.lit(len(columns)), some, short)
+    known = pl.any_horizontal([x.is_not_null() for x in columns])
+    few_digits = all(map(_has_few_digits, types))
+    return Coordinates([to_double(x) for x in columns], pl.lit(len(columns)), known, few_digits)
 
 
 def _has_few_digits(dtype: pl.DataType) -> bool:
@@ -99,7 +99,7 @@ def _nested_coordinates(
     inner = dtype.inner
     if not (isinstance(inner, pl.DataType) and inner.is_numeric()):
         raise _vector_type_error(dtype)
-    short = _has_few_digits(inner)
+    few_digits = _has_few_digits(inner)
     if isinstance(dtype, pl.Array):
         dims = dtype.shape[0]
         if inner.is_decimal():
@@ -109,16 +109,16 @@ def _nested_coordinates(
                 [pl.lit(None, pl.Float64)], pl.lit(0), expr.is_not_null(), empty=True
             )
         parts = [to_double(expr.arr.get(i)) for i in range(dims)]
-        some = _has_vector(expr, expr.arr.max(), pl.lit(dims))
+        known = _has_vector(expr, expr.arr.max(), pl.lit(dims))
         array = _long_array(expr, inner, dims)
-        return Coordinates(parts, pl.lit(dims), some, short, array=array)
+        return Coordinates(parts, pl.lit(dims), known, few_digits, array=array)
     length = expr.list.len()
     longest = lazy.select(length.filter(counts).max().alias("length"))
     dims = longest.collect(engine="streaming").item() or 0
     parts = [to_double(expr.list.get(i, null_on_oob=True)) for i in range(max(dims, 1))]
-    some = _has_vector(expr, expr.list.max(), length)
+    known = _has_vector(expr, expr.list.max(), length)
     array = _long_array(long_vectors.as_arrays(expr, inner, dims), inner, dims)
-    return Coordinates(parts, length, some, short, not dims, array)
+    return Coordinates(parts, length, known, few_digits, empty=not dims, array=array)
 
 
 def _long_array(array: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr | None:

@@ -10,8 +10,9 @@ import polars as pl
 import pytest
 
 from tests.support.brute import partitions
-from tests.support.compare import assert_metrics
-from tests.support.engines import Engine, report
+from tests.support.compare import assert_metrics, assert_rows
+from tests.support.engines import TABLES, Engine, report
+from tests.support.engines import frame_of as frame_of_rows
 from tests.support.oracle import AVERAGES, COUNTS, METRICS, exact
 
 NOTHING = dict.fromkeys(COUNTS, 0) | dict.fromkeys(METRICS)
@@ -87,11 +88,11 @@ def test_all_rows_dropped(engine: Engine) -> None:
     assert report(engine, NULLS, partition_by="run") == []
 
 
-def test_scalars_of_nothing(engine: Engine) -> None:
-    assert engine.scalars(EMPTY) == [dict.fromkeys(METRICS)]
-    assert engine.scalars(NULLS) == [dict.fromkeys(METRICS)]
+def test_scalars_of_nothing(side: Engine) -> None:
+    assert side.scalars(EMPTY) == [dict.fromkeys(METRICS)]
+    assert side.scalars(NULLS) == [dict.fromkeys(METRICS)]
     nulls_by_run = [{"run": run} | dict.fromkeys(METRICS) for run in (1, 2)]
-    assert engine.scalars(NULLS, by="run") == nulls_by_run
+    assert side.scalars(NULLS, by="run") == nulls_by_run
 
 
 def test_all_noise(engine: Engine) -> None:
@@ -108,10 +109,32 @@ def test_weights_of_zero_leave_nothing(engine: Engine) -> None:
     assert report(engine, frame, weight="n") == [NOTHING]
 
 
-@pytest.mark.parametrize("n", [1, 2, 3])
-def test_null_rows_are_dropped_whatever_else_they_are(engine: Engine, n: int) -> None:
+def test_null_rows_are_dropped_whatever_else_they_are(engine: Engine) -> None:
     """A row without a label is in n_dropped and in no other count, noise or not."""
-    frame = pl.DataFrame({"label": ["a", *[None] * n], "cluster": [-1, *[-1] * n]})
-    for noise_as, kept in (("cluster", 1), ("drop", 0), ("singletons", 1)):
-        [row] = report(engine, frame, noise=-1, noise_as=noise_as)
-        assert [row[name] for name in COUNTS[:3]] == [kept, n, 1], noise_as
+    one = [("a", -1), (None, -1)]
+    more = [("b", 0), ("b", -1), (None, -1), (None, 0), (None, -1)]
+    for rows, counts in ((one, (1, 1, 1)), ([*one, *more], (3, 4, 2))):
+        n, dropped, noise = counts
+        frame = pl.DataFrame(rows, schema=["label", "cluster"], orient="row")
+        for noise_as, kept in (("cluster", n), ("drop", n - noise), ("singletons", n)):
+            [row] = report(engine, frame, noise=-1, noise_as=noise_as)
+            assert [row[name] for name in COUNTS[:3]] == [kept, dropped, noise], noise_as
+
+
+@pytest.mark.parametrize("function", [*TABLES, "bcubed_samples"])
+def test_a_null_key_is_a_partition(engine: Engine, function: str) -> None:
+    """The last one, with the rows that its labeling has alone."""
+    first, last = [(0, 0), (0, 1), (1, 1)], [(0, 3), (0, 3), (1, 3), (1, 0)]
+    rows = [
+        (*row, i, run) for run, part in ((7, first), (None, last)) for i, row in enumerate(part)
+    ]
+    frame = frame_of_rows(rows, "id", "run")
+    more = {"id": "id"} if function == "bcubed_samples" else {}
+    wanted = [
+        {"run": run} | row
+        for run, part in ((7, frame.filter(run=7)), (None, frame.filter(pl.col("run").is_null())))
+        for row in engine.table(function, part, **more)
+    ]
+    found = engine.table(function, frame, partition_by="run", **more)
+    assert_rows(found, wanted)
+    assert {row["run"] for row in found} == {7, None}

@@ -16,18 +16,11 @@ from hypothesis import strategies as st
 import polars_clustereval as ce
 from tests.support.brute import groups, pair_counts
 from tests.support.compare import assert_rows
-from tests.support.engines import Engine, report
-
-TABLES = ("contingency_matrix", "pair_counts", "external_cluster_report", "external_label_report")
+from tests.support.engines import Engine, frame_of, report
 
 Rows = list[tuple[int, int]]
 ROWS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=30)
 KNOWN: Rows = [(1, 5), (1, 5), (1, 6), (2, 5), (2, 5), (3, 6), (3, 7)]
-
-
-def frame_of(rows: list[tuple[Any, ...]], *more: str) -> pl.DataFrame:
-    names = ("label", "cluster", *more)
-    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.Int64), orient="row")
 
 
 def entropy(counts: list[int]) -> float:
@@ -84,16 +77,21 @@ def pairs(rows: Rows) -> list[dict[str, Any]]:
     return [{name: Decimal(n) for name, n in pair_counts(label, cluster)._asdict().items()}]
 
 
-EXPECTED = dict(zip(TABLES, (cells, pairs, clusters, labels), strict=True))
+EXPECTED = {
+    "contingency_matrix": cells,
+    "pair_counts": pairs,
+    "external_cluster_report": clusters,
+    "external_label_report": labels,
+}
 
 
-@pytest.mark.parametrize("function", TABLES)
+@pytest.mark.parametrize("function", EXPECTED)
 @given(rows=ROWS)
 def test_each_row(engine: Engine, function: str, rows: Rows) -> None:
     assert_rows(engine.table(function, frame_of(rows)), EXPECTED[function](rows))
 
 
-@pytest.mark.parametrize("function", TABLES)
+@pytest.mark.parametrize("function", EXPECTED)
 @given(rows=ROWS)
 def test_each_partition(engine: Engine, function: str, rows: Rows) -> None:
     frame = frame_of([(u, v, i % 3) for i, (u, v) in enumerate(rows)], "run")
@@ -105,7 +103,7 @@ def test_each_partition(engine: Engine, function: str, rows: Rows) -> None:
     assert_rows(engine.table(function, frame, partition_by="run"), wanted)
 
 
-@pytest.mark.parametrize("function", TABLES)
+@pytest.mark.parametrize("function", EXPECTED)
 def test_weights_nulls_and_dropped_noise(engine: Engine, function: str) -> None:
     counted = [(u, v, n) for (u, v), n in Counter(KNOWN).items()]
     more = [(None, 5, 4), (1, None, 2), (8, 8, 0), (1, -1, 3)]
@@ -150,7 +148,7 @@ def test_singleton_noise_is_unique_clusters(engine: Engine, function: str) -> No
     assert_rows(rows, engine.table(function, unique))
 
 
-@pytest.mark.parametrize("function", TABLES)
+@pytest.mark.parametrize("function", EXPECTED)
 def test_no_rows(engine: Engine, function: str) -> None:
     frame = frame_of([(None, 1), (1, None)])
     rows = engine.table(function, frame)

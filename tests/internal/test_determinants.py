@@ -14,15 +14,12 @@ from tests.support.engines import make
 from tests.support.point_engines import call
 
 NOTHING = (None,) * 5
+CON = make("duckdb").connection.cursor()
 
 
-def connect():
-    con = duckdb.connect()
-    ce.register(con)
-    return con
-
-
-CON = connect()
+def determinants(lazy, keys, dims):
+    """The Polars side of the indices, from prepared columns: the only use of a private name."""
+    return determinant_totals(lazy, keys, dims)
 
 
 def frame(points, cluster, key=None, single=None):
@@ -40,11 +37,11 @@ def frame(points, cluster, key=None, single=None):
 
 
 def report(engine, data):
-    """Give {key: indices}; without keys that of None."""
+    """Return {key: indices}, with the key None if there are no keys."""
     dims = [name for name in data.columns if name.startswith("d")]
     if engine.name != "duckdb":
         mode = "streaming" if engine.name == "polars-streaming" else "in-memory"
-        rows = determinant_totals(data.lazy(), ["key"], dims).collect(engine=mode).rows()
+        rows = determinants(data.lazy(), ["key"], dims).collect(engine=mode).rows()
         return {row[0]: row[1:] for row in rows}
     named = data.select(
         pl.col("key").alias("__ce_partition"),
@@ -81,9 +78,9 @@ def mean(points):
     return [sum(column) / Fraction(len(points)) for column in zip(*points, strict=True)]
 
 
-def scatter(points, centre):
-    p = range(len(centre))
-    return [[sum((x[i] - centre[i]) * (x[j] - centre[j]) for x in points) for j in p] for i in p]
+def scatter(points, c):
+    p = range(len(c))
+    return [[sum((x[i] - c[i]) * (x[j] - c[j]) for x in points) for j in p] for i in p]
 
 
 def plus(x, y):
@@ -91,7 +88,7 @@ def plus(x, y):
 
 
 def solved(a, b):
-    """Give (det(a), a^-1 b) by Gauss-Jordan, the latter None if a is singular."""
+    """Return (det(a), a^-1 b) by Gauss-Jordan, the latter None if a is singular."""
     p, rows, det = len(a), [[*r, *s] for r, s in zip(a, b, strict=True)], Fraction(1)
     for j in range(p):
         pivot = next((i for i in range(j, p) if rows[i][j] != 0), None)
@@ -121,10 +118,10 @@ def exact(points, cluster):
     n, k, p = len(points), len(groups), len(points[0])
     within, between, scott = [[0] * p] * p, [[0] * p] * p, 0.0
     for members in groups.values():
-        centre, size = mean(members), len(members)
-        own = scatter(members, centre)
+        centroid, size = mean(members), len(members)
+        own = scatter(members, centroid)
         within = plus(within, own)
-        apart = scatter([centre], mean(points))
+        apart = scatter([centroid], mean(points))
         between = plus(between, [[size * x for x in row] for row in apart])
         det, _ = solved([[x / size for x in row] for row in own], own)
         scott = None if scott is None or det == 0 else scott + size * log(det)
@@ -257,7 +254,7 @@ def test_no_points(engine):
 
 def test_no_points_and_no_keys():
     empty = frame(np.empty((0, 2)), pl.Series([], dtype=pl.Int64)).lazy()
-    assert determinant_totals(empty, [], ["d0", "d1"]).collect().rows() == [NOTHING]
+    assert determinants(empty, [], ["d0", "d1"]).collect().rows() == [NOTHING]
 
 
 # ----------------------------------------------------------------------------------------------
@@ -268,17 +265,17 @@ def test_no_points_and_no_keys():
 def by_numpy(points, cluster):
     n, p = points.shape
     labels = np.unique(cluster)
-    centred = points - points.mean(axis=0)
+    centered = points - points.mean(axis=0)
     within, between, scott = np.zeros((p, p)), np.zeros((p, p)), 0.0
     for c in labels:
-        own = centred[cluster == c]
-        centre = own.mean(axis=0)
-        scatter_c = (own - centre).T @ (own - centre)
+        own = centered[cluster == c]
+        centroid = own.mean(axis=0)
+        scatter_c = (own - centroid).T @ (own - centroid)
         within += scatter_c
-        between += len(own) * np.outer(centre, centre)
+        between += len(own) * np.outer(centroid, centroid)
         scott += len(own) * np.linalg.slogdet(scatter_c / len(own))[1]
     log_w = np.linalg.slogdet(within)[1]
-    log_ratio = np.linalg.slogdet(centred.T @ centred)[1] - log_w
+    log_ratio = np.linalg.slogdet(centered.T @ centered)[1] - log_w
     return (
         math.exp(log_ratio),
         n * log_ratio,
@@ -360,11 +357,11 @@ def test_two_keys_and_none():
         a=pl.int_range(400) % 2, b=pl.when(pl.int_range(400) < 200).then(pl.lit("x"))
     )
     dims = ["d0", "d1", "d2"]
-    rows = determinant_totals(data.lazy(), ["a", "b"], dims).collect().rows()
+    rows = determinants(data.lazy(), ["a", "b"], dims).collect().rows()
     assert {row[:2] for row in rows} == {(0, "x"), (1, "x"), (0, None), (1, None)}
     for a, b, *values in rows:
         part = data.filter((pl.col("a") == a) & pl.col("b").eq_missing(pl.lit(b, pl.String)))
-        same(values, determinant_totals(part.lazy(), [], dims).collect().row(0), rel=1e-11)
+        same(values, determinants(part.lazy(), [], dims).collect().row(0), rel=1e-11)
 
 
 def test_dimensions_may_differ_between_partitions():
@@ -380,33 +377,32 @@ def test_dimensions_may_differ_between_partitions():
             schema=["__ce_partition", "__ce_cluster", "__ce_single", "__ce_point"],
         ).to_arrow(),
     )
-    found = {
-        r[0]: r[1:] for r in CON.execute("FROM clustereval._determinant_totals(points)").fetchall()
-    }
+    rows = CON.execute("FROM clustereval._determinant_totals(points)").fetchall()
+    found = {row[0]: row[1:] for row in rows}
     same(found["flat"], by_numpy(flat, cluster), rel=1e-9)
     same(found["deep"], by_numpy(deep, others), rel=1e-9)
 
 
 def test_results_can_be_filtered_and_selected():
     points, cluster = blobs(3, 100, 3, 2)
-    result = determinant_totals(frame(points, cluster.tolist()).lazy(), ["key"], ["d0", "d1", "d2"])
+    result = determinants(frame(points, cluster.tolist()).lazy(), ["key"], ["d0", "d1", "d2"])
     (expected,) = result.collect().get_column("trace_wib")
     found = result.filter(pl.col("trace_wib") > 0).select("trace_wib").head(1).collect()
     assert math.isclose(found.item(), expected, rel_tol=1e-12)
 
 
 def test_schema():
-    lazy = determinant_totals(frame(HAND, [0] * 8).lazy(), ["key"], ["d0", "d1"])
+    lazy = determinants(frame(HAND, [0] * 8).lazy(), ["key"], ["d0", "d1"])
     assert lazy.collect_schema() == lazy.collect().schema
 
 
 # ----------------------------------------------------------------------------------------------
-# The wings
+# Both sides
 # ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_wings_agree(seed):
+def test_sides_agree(seed):
     r = np.random.default_rng(seed)
     p, k = int(r.integers(1, 12)), int(r.integers(1, 8))
     points, cluster = blobs(seed, int(r.integers(k, 400)), p, k, spread=10.0 ** r.integers(-3, 4))

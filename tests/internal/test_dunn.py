@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -17,26 +15,33 @@ from hypothesis import strategies as st
 
 import polars_clustereval as ce
 from polars_clustereval.internal import dunn
-from tests.internal.test_points_errors import FAULTS, fails, vectors
-from tests.internal.test_points_properties import (
-    FEW,
-    FLOATS,
+from tests.support import dunn_oracle as oracle
+from tests.support import engines, point_oracle
+from tests.support.dunn_oracle import COUNTS, GDI
+from tests.support.engines import fails
+from tests.support.point_engines import assert_points, call, call_by_case, one
+from tests.support.point_faults import FAULTS, OVERFLOW, crossed, vectors
+from tests.support.point_names import assert_columns, assert_tables, each_table, sql_names
+from tests.support.point_oracle import DISTANCES, Measure, Partition
+from tests.support.point_strategies import (
     NOISE,
-    QUARTERS,
+    SEEDS,
     Rows,
     arguments_of,
+    decimal,
+    digit,
     frame_of,
-    measures,
-    points,
+    is_exact,
+    measure_of,
+    quarter,
+    random_options,
+    random_sets,
 )
-from tests.support import dunn_oracle as oracle
-from tests.support import point_oracle
-from tests.support.dunn_oracle import COUNTS, GDI
-from tests.support.point_engines import assert_points, call, one
-from tests.support.point_oracle import DISTANCES, Measure, Partition
 
 if TYPE_CHECKING:
-    from engines import Engine, Row
+    import duckdb
+
+    from tests.support.engines import Engine, Row
 
 NULLS: Row = dict.fromkeys(("dunn_index", "centroid_dunn_index", *GDI))
 
@@ -77,21 +82,26 @@ DEGENERATE: dict[str, tuple[Rows, Row]] = {
 }
 
 
-@pytest.mark.parametrize("case", DEGENERATE)
 @pytest.mark.parametrize("generalized", [True, False])
-def test_degenerate(engine: Engine, case: str, generalized: bool) -> None:
-    rows, some = DEGENERATE[case]
-    row = one(engine, "dunn_index", plain(rows), generalized=generalized)
-    expected = NULLS | some
-    assert_points([{name: row[name] for name in expected}], [expected])
+def test_degenerate(engine: Engine, generalized: bool) -> None:
+    """Without a partition where no row is kept, else as partitions of one call."""
+    cases = [case for case, (_, some) in DEGENERATE.items() if some.get("n") != 0]
+    frames = [plain(DEGENERATE[case][0]) for case in cases]
+    several = call_by_case(engine, "dunn_index", frames, generalized=generalized)
+    found = dict(zip(cases, several, strict=True))
+    for case, (rows, some) in DEGENERATE.items():
+        if case not in found:
+            found[case] = call(engine, "dunn_index", plain(rows), generalized=generalized)
+        [row], expected = found[case], NULLS | some
+        assert_points([{name: row[name] for name in expected}], [expected], what=case)
 
 
-def test_no_row_has_no_partition_and_no_cluster(engine: Engine) -> None:
+def test_no_row_has_no_partition_and_no_cluster(side: Engine) -> None:
     for rows in ([], [(None, 1)]):
         frame = frame_of([rows])
-        assert call(engine, "cluster_diameters", frame) == []
-        assert call(engine, "cluster_diameters", frame, partition_by="run") == []
-        assert call(engine, "dunn_index", frame, partition_by="run") == []
+        assert call(side, "cluster_diameters", frame) == []
+        assert call(side, "cluster_diameters", frame, partition_by="run") == []
+        assert call(side, "dunn_index", frame, partition_by="run") == []
 
 
 def test_all_noise(engine: Engine) -> None:
@@ -119,7 +129,7 @@ def test_zero_vectors_under_cosine(engine: Engine) -> None:
 
 # By hand -------------------------------------------------------------------------------------
 
-# On a line: 0 and 2, 8 and 12 (centres 1 and 10). Distances between: 8, 12, 6, 10.
+# On a line: 0 and 2, 8 and 12 (centroids 1 and 10). Distances between: 8, 12, 6, 10.
 LINE: Rows = [([0.0], 1), ([2.0], 1), ([8.0], 2), ([12.0], 2)]
 SEPARATIONS = (6.0, 12.0, 9.0, 9.0, 1.5, 10.0)  # Hausdorff: from 12 to 2
 OF_LINE: Row = {
@@ -131,8 +141,8 @@ OF_LINE: Row = {
     # all three diameters of the second cluster are 4
     **dict(zip(GDI, [x / 4.0 for x in SEPARATIONS for _ in range(3)], strict=True)),
 }
-# Legs of 3 and 4: diameter 5, mean pair 4, distances to the centre (1, 4/3): 5/3, root 13 * 2/3 and
-# root 73 / 3.
+# Legs of 3 and 4: diameter 5, mean pair 4, distances to the centroid (1, 4/3): 5/3, root 13 * 2/3
+# and root 73 / 3.
 TRIANGLE = [([0.0, 0.0], 1), ([3.0, 0.0], 1), ([0.0, 4.0], 1), ([0.0, 9.0], 2)]
 MEAN_OF_TRIANGLE = (5 / 3 + 2 * math.sqrt(13) / 3 + math.sqrt(73) / 3) / 3
 OF_TRIANGLE: Row = {
@@ -221,24 +231,32 @@ def test_iris(engine: Engine, labeling: str) -> None:
 # All pairs -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("distance", DISTANCES)
-@FEW
-@given(data=st.data())
-def test_equals_the_oracle(engine: Engine, distance: str, data: st.DataObject) -> None:
-    """Several sets of points in one call, with any p, centre, weights and way with noise."""
-    dims = data.draw(st.integers(1, 4))
-    measure = data.draw(measures(distance, dims))
-    noise = data.draw(st.sampled_from(NOISE))
-    numbers = data.draw(st.sampled_from([QUARTERS, FLOATS]))
-    generalized = data.draw(st.booleans())
-    several = data.draw(st.lists(points(dims, numbers, nulls=True), min_size=1, max_size=5))
-    exact = numbers is QUARTERS and measure.weights is None and distance != "cosine"
-    frame, how = frame_of(several), arguments_of(measure) | noise
-    parts = [Partition(*zip(*rows, strict=True), measure, **noise) for rows in several]
+NUMBERS = (quarter, decimal, digit)
+
+
+@pytest.mark.parametrize(("distance", "center", "weighted", "noise", "dims"), random_options())
+@SEEDS
+@given(seed=st.integers(0, 2**32))
+def test_equals_the_oracle(
+    engine: Engine,
+    distance: str,
+    center: str,
+    weighted: bool,
+    noise: int,
+    dims: int,
+    seed: int,
+) -> None:
+    """Many sets of points in one call, with missing vectors and clusters."""
+    measure = measure_of(distance, dims, center, weighted=weighted)
+    sets = random_sets((seed, distance, center, noise), 12, dims, *NUMBERS, nulls=True)
+    parts = [Partition(*zip(*rows, strict=True), measure, **NOISE[noise]) for rows in sets]
+    frame, how = frame_of(sets), arguments_of(measure) | NOISE[noise]
+    generalized = noise != 0
     indices = call(engine, "dunn_index", frame, partition_by="run", generalized=generalized, **how)
     diameters = call(engine, "cluster_diameters", frame, partition_by="run", **how)
     for run, part in enumerate(parts):
         wanted = [oracle.dunn_index(part, generalized=generalized)] if part.n else []
+        exact = is_exact(NUMBERS[run % 3], measure)
         without = rounded(part, exact=exact)
         check_run(indices, run, wanted, without=without, what=part.measure)
         wanted = oracle.cluster_diameters(part) if part.n else []
@@ -285,8 +303,27 @@ def all_pairs(shape: str, distance: str) -> tuple[Row, list[Row]]:
     return oracle.dunn_index(part), oracle.cluster_diameters(part)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("distance", DISTANCES)
+# Every shape with the Euclidean distance, every distance with several shapes; the others are wide.
+SHAPES_OF = {
+    "euclidean": list(SHAPES),
+    "sqeuclidean": ["overlapping", "duplicates", "many clusters"],
+    "cityblock": ["apart", "many dimensions"],
+    "chebyshev": ["overlapping", "one coordinate"],
+    "minkowski": ["apart", "duplicates"],
+    "cosine": ["overlapping", "many dimensions", "duplicates"],
+}
+
+
+@pytest.mark.parametrize(
+    ("distance", "shape"),
+    [
+        pytest.param(
+            distance, shape, marks=[] if shape in SHAPES_OF[distance] else [pytest.mark.wide]
+        )
+        for distance in DISTANCES
+        for shape in SHAPES
+    ],
+)
 def test_many_points(engine: Engine, distance: str, shape: str) -> None:
     """Enough of them that most pairs are never measured."""
     frame, (index, diameters) = arrays(*SHAPES[shape]), all_pairs(shape, distance)
@@ -303,48 +340,57 @@ def test_all_pairs_of_many_points(engine: Engine, distance: str) -> None:
     assert_points([row], [all_pairs("overlapping", distance)[0]], tolerance=1e-9)
 
 
-def test_few_pairs_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fewer than a hundredth of those there are."""
-    measured = 0
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of distances that the Polars side computes, one for each block of them."""
+    numbers: list[int] = []
     matrix, blocks, apart = dunn.distance_matrix, dunn.distance_blocks, dunn._Metric.apart
 
     def count_matrix(x: Any, y: Any, distance: Any) -> Any:
-        nonlocal measured
-        measured += len(x) * len(y)
+        numbers.append(len(x) * len(y))
         return matrix(x, y, distance)
 
     def count_blocks(x: Any, y: Any, *more: Any) -> Any:
-        nonlocal measured
-        measured += len(x) * len(y)
+        numbers.append(len(x) * len(y))
         return blocks(x, y, *more)
 
     def count_rows(self: Any, x: Any, y: Any) -> Any:
-        nonlocal measured
-        measured += len(x)
+        numbers.append(len(x))
         return apart(self, x, y)
 
     monkeypatch.setattr(dunn, "distance_matrix", count_matrix)
     monkeypatch.setattr(dunn, "distance_blocks", count_blocks)
     monkeypatch.setattr(dunn._Metric, "apart", count_rows)
+    return numbers
+
+
+def test_few_pairs_are_measured(measured: list[int]) -> None:
+    """Fewer than a hundredth of those there are."""
     x, clusters = blobs(20_000, 4, 10, 3.0)
     ce.dunn_index(arrays(x, clusters), "vector", "cluster", generalized=False)
-    assert 20_000 < measured < 20_000**2 / 2 / 100
+    assert 20_000 < sum(measured) < 20_000**2 / 2 / 100
+
+
+@cache
+def index_of_blobs(distance: str = "euclidean") -> Row:
+    x, clusters = blobs(600, 3, 4, 3.0)
+    part = Partition(np.round(x, 3).tolist(), clusters.tolist(), Measure(distance, 3))
+    return oracle.dunn_index(part)
 
 
 @pytest.mark.parametrize("distance", [name for name in DISTANCES if name != "cosine"])
 def test_a_shift_changes_nothing(engine: Engine, distance: str) -> None:
     x, clusters = blobs(600, 3, 4, 3.0)
-    near, far = (
-        one(engine, "dunn_index", arrays(np.round(x, 3) + by, clusters), distance=distance, p=3)
-        for by in (0.0, 1e8)
-    )
-    assert_points([far], [near], tolerance=1e-6)
+    far = arrays(np.round(x, 3) + 1e8, clusters)
+    row = one(engine, "dunn_index", far, distance=distance, p=3)
+    assert_points([row], [index_of_blobs(distance)], tolerance=1e-6)
 
 
 @pytest.mark.parametrize("scale", [1e-120, 1e-12, 1e12, 1e120])
 def test_a_scale_changes_nothing(engine: Engine, scale: float) -> None:
     x, clusters = blobs(600, 3, 4, 3.0)
-    near, far = (one(engine, "dunn_index", arrays(x * by, clusters)) for by in (1.0, scale))
+    far = one(engine, "dunn_index", arrays(np.round(x, 3) * scale, clusters))
+    near = dict(index_of_blobs())
     for name in ("max_diameter", "min_separation"):
         assert far.pop(name) == pytest.approx(near.pop(name) * scale, rel=1e-9)
     assert_points([far], [near], tolerance=1e-9)
@@ -363,18 +409,15 @@ def test_one_point_far_off(engine: Engine) -> None:
 
 # Names ---------------------------------------------------------------------------------------
 
-SQL = (ROOT / "sql" / "internal" / "dunn.sql").read_text(encoding="utf-8")
-INNER = sorted(set(re.findall(r"\b__ce_\w+", SQL)))
-WITH = sorted(set(re.findall(r"(\w+) AS (?:NOT )?(?:MATERIALIZED )?\(\s*SELECT", SQL)))
+INNER, WITH = sql_names("dunn")
 PARAMETERS = ["generalized", "separation", "diameter", "d", "start", "axis", "width", "options"]
-POLARS_INNER = [
-    *dunn._EXTREMES_SCHEMA,
-    *dunn._SEPARATION_COLUMNS,
-    *dunn._DIAMETER_COLUMNS,
-    "number",
-    "least",
-    "single",
-]
+POLARS_INNER = [*dunn._EXTREMES_SCHEMA, *dunn._SEPARATION_COLUMNS, *dunn._DIAMETER_COLUMNS]
+POLARS_INNER += ["number", "least", "single"]
+# a key may not be named like a result
+NAMES = [name for name in dict.fromkeys([*PARAMETERS, *POLARS_INNER]) if name not in OF_LINE]
+LINE_FRAME = pl.DataFrame(
+    {"x": [v[0] for v, _ in LINE if v], "y": [0.0] * 4, "cluster": [c for _, c in LINE]}
+)
 
 
 def test_there_are_inner_names() -> None:
@@ -382,48 +425,37 @@ def test_there_are_inner_names() -> None:
     assert {"__ce_border", "__ce_cells"} <= set(WITH)
 
 
-@pytest.mark.parametrize(
-    "names", [PARAMETERS, POLARS_INNER, INNER], ids=["parameters", "Polars", "SQL"]
-)
-def test_columns_of_any_name(engine: Engine, names: list[str]) -> None:
-    """Each in turn as a coordinate, cluster and key, beside the next three."""
-    result = {"max_diameter", "min_separation"}  # a key may not be named like a result
-    for i in range(0, len(names), 3):
-        a, b, cluster, run = (names[(i + j) % len(names)] for j in range(4))
-        if run in result or len({a, b, cluster, run}) < 4:
-            continue
-        values = [(v[0], 0.0, key, 1) for v, key in LINE if v]
-        frame = pl.DataFrame(values, schema=[a, b, cluster, run], orient="row")
-        got = one(engine, "dunn_index", frame, [a, b], cluster, partition_by=run)
-        assert_points([got], [{run: 1} | OF_LINE], what=(a, b, cluster, run))
+def test_columns_of_any_name(side: Engine) -> None:
+    assert_columns(side, "dunn_index", LINE_FRAME, NAMES, [OF_LINE])
 
 
-def test_tables_of_any_name() -> None:
-    with duckdb.connect() as connection:
-        ce.register(connection)
-        frame = pl.DataFrame({"v": [v for v, _ in LINE], "c": [c for _, c in LINE]})
-        for name in [*WITH, *PARAMETERS]:
-            connection.register(name, frame)
-            query = f'SELECT dunn_index FROM clustereval.dunn_index("{name}", v, c)'
-            assert connection.execute(query).fetchall() == [(1.5,)], name
-            connection.unregister(name)
+def test_columns_named_like_inner_ones_of_sql() -> None:
+    assert_columns(engines.make("duckdb"), "dunn_index", LINE_FRAME, INNER, [OF_LINE])
+
+
+@each_table
+def test_tables_of_any_name(con: duckdb.DuckDBPyConnection, one_by_one: bool) -> None:
+    names = [*WITH, *PARAMETERS]
+    assert_tables(con, "dunn_index", LINE_FRAME, names, "[x, y], cluster", one_by_one=one_by_one)
 
 
 # Errors --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("function", ["cluster_diameters", "dunn_index"])
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_point_at_fault(engine: Engine, fault: str, function: str) -> None:
+@pytest.mark.parametrize(
+    ("fault", "function"),
+    crossed(FAULTS, ["dunn_index", "cluster_diameters"], always=["NULL", "shorter", "empty"]),
+)
+def test_a_point_at_fault(side: Engine, fault: str, function: str) -> None:
     rows, words = FAULTS[fault]
-    with fails(engine, words):
-        call(engine, function, vectors(*rows))
+    with fails(side, words):
+        call(side, function, vectors(*rows))
 
 
 @pytest.mark.parametrize("function", ["cluster_diameters", "dunn_index"])
-def test_distances_that_overflow(engine: Engine, function: str) -> None:
-    with fails(engine, "vector: distances overflow; scale the coordinates down"):
-        call(engine, function, vectors([1e200, 0.0], [-1e200, 0.0]))
+def test_distances_that_overflow(side: Engine, function: str) -> None:
+    with fails(side, OVERFLOW):
+        call(side, function, vectors([1e200, 0.0], [-1e200, 0.0]))
 
 
 @pytest.mark.parametrize("function", ["cluster_diameters", "dunn_index"])
@@ -437,12 +469,12 @@ def test_distances_that_overflow(engine: Engine, function: str) -> None:
         ({"noise_as": "drop"}, "noise_as 'drop' needs noise"),
     ],
 )
-def test_options(engine: Engine, options: dict[str, Any], words: str, function: str) -> None:
-    with fails(engine, words):
-        call(engine, function, vectors(), **options)
+def test_options(side: Engine, options: dict[str, Any], words: str, function: str) -> None:
+    with fails(side, words):
+        call(side, function, vectors(), **options)
 
 
 @pytest.mark.parametrize(("value", "got"), [("yes", "yes"), (1, "1"), (None, "NULL")])
-def test_generalized_is_true_or_false(engine: Engine, value: Any, got: str) -> None:
-    with fails(engine, f"generalized: expected TRUE or FALSE, got {got}"):
-        call(engine, "dunn_index", vectors(), generalized=value)
+def test_generalized_is_true_or_false(side: Engine, value: Any, got: str) -> None:
+    with fails(side, f"generalized: expected TRUE or FALSE, got {got}"):
+        call(side, "dunn_index", vectors(), generalized=value)

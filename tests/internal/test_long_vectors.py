@@ -1,4 +1,4 @@
-"""A long vector is one column of arrays inside; it gives what its coordinates give as columns."""
+"""Long vectors, held as one column of arrays: the same rows as from a column per coordinate."""
 
 from __future__ import annotations
 
@@ -67,9 +67,22 @@ TABLES = [
 ]
 
 
-@pytest.mark.parametrize("distance", DISTANCES)
-@pytest.mark.parametrize(("function", "options"), TABLES)
-def test_as_columns(function: str, options: dict[str, Any], distance: str) -> None:
+# The tables that use each kernel; with another than the Euclidean distance the others are wide.
+OF_EACH_KERNEL = ("internal_report", "dunn_index", "pairwise_report", "silhouette_samples")
+
+
+def distances_and_tables() -> list[Any]:
+    return [
+        (distance, function, options)
+        if distance == "euclidean" or function in OF_EACH_KERNEL
+        else pytest.param(distance, function, options, marks=pytest.mark.wide)
+        for distance in DISTANCES
+        for function, options in TABLES
+    ]
+
+
+@pytest.mark.parametrize(("distance", "function", "options"), distances_and_tables())
+def test_as_columns(distance: str, function: str, options: dict[str, Any]) -> None:
     found, wanted = both(
         function,
         points(whole=False),
@@ -107,11 +120,22 @@ def test_determinants() -> None:
     assert wanted[0]["trace_wib"] is not None
 
 
-@pytest.mark.parametrize("block", [1, DIMS * 3, long_vectors.BLOCK])
-@pytest.mark.parametrize("few", [0, 3, long_vectors.FEW])
-def test_blocks_of_any_size(block: int, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(
+    params=[
+        (block, few)
+        for block in (1, DIMS * 3, long_vectors.BLOCK)
+        for few in (0, 3, long_vectors.FEW)
+    ]
+)
+def block_sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other constants of the module than its own."""
+    block, few = request.param
     monkeypatch.setattr(long_vectors, "BLOCK", block)
     monkeypatch.setattr(long_vectors, "FEW", few)
+
+
+@pytest.mark.usefixtures("block_sizes")
+def test_blocks_of_any_size() -> None:
     found, wanted = both("internal_report", points(whole=False), FORMS["array"], partition_by="run")
     assert_points(found, wanted, tolerance=1e-10)
 

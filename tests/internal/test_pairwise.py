@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 import re
 from decimal import Decimal
 from typing import Any
@@ -12,30 +13,34 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import pointbiserialr, somersd
 
 import polars_clustereval as ce
+from tests.support import engines
 from tests.support import pairwise_oracle as oracle
-from tests.support.engines import DuckDB, Engine
+from tests.support.engines import ENGINES, Engine, fails
 from tests.support.pairwise_oracle import INDICES
-from tests.support.point_engines import assert_points, call, one
+from tests.support.point_engines import assert_points, call, call_by_case, one
+from tests.support.point_faults import OVERFLOW, crossed
+from tests.support.point_names import assert_columns, assert_tables, each_table, sql_names
 from tests.support.point_oracle import DISTANCES, Measure, Partition
-
-# Each example is many pairs: fewer of them, and no search for the smallest that fails.
-FEW = settings(
-    max_examples=max(3, settings.default.max_examples // 3),
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+from tests.support.point_strategies import (
+    NOISE,
+    SEEDS,
+    Rows,
+    arguments_of,
+    decimal,
+    digit,
+    frame_of,
+    measure_of,
+    random_sets,
+    tenth,
 )
+
+SEED = given(seed=st.integers(0, 2**32))
 EUCLIDEAN = Measure()
-Rows = list[tuple[list[float] | None, int | None]]
-
-
-def frame_of(several: list[Rows]) -> pl.DataFrame:
-    rows = [(v, c, run) for run, rows in enumerate(several) for v, c in rows]
-    schema = {"vector": pl.List(pl.Float64), "cluster": pl.Int64, "run": pl.Int64}
-    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def expected(
@@ -58,7 +63,7 @@ def check(engine: Engine, rows: Rows, tolerance: float = 1e-12, **arguments: Any
 
 LINE: Rows = [([0.0], 0), ([1.0], 0), ([3.0], 1), ([4.5], 1), ([9.0], 2)]
 # By hand. Within: 1, 1.5; between: 3, 4.5, 9, 2, 3.5, 8, 6, 4.5. Nearest: 0 has 1 3 | 4.5 | 9, so
-# with two neighbours it loses 1/2; 1 has 1, 2: 1/2; 3 has 1.5, 2: 1/2; 4.5 has 1.5, 3.5: 1/2; 9 has
+# with two neighbors it loses 1/2; 1 has 1, 2: 1/2; 3 has 1.5, 2: 1/2; 4.5 has 1.5, 3.5: 1/2; 9 has
 # both places among others: 1 + 1/2.
 LINE_INDICES = {
     "c_index": 0.0,
@@ -124,7 +129,7 @@ DEGENERATE: dict[str, tuple[Rows, dict[str, Any]]] = {
         [([0.0], 0), ([1.0], 1), ([3.0], 2)],
         counts(3, 0, 0, 3, 0, 3) | {"connectivity": 4.5},
     ),
-    # each has two neighbours at 0: of its own cluster 1, of the other 2 that share three places
+    # each has two neighbors at 0: of its own cluster 1, of the other 2 that share three places
     "all equal": (
         [([0.1, 0.2], 0), ([0.1, 0.2], 0), ([0.1, 0.2], 1), ([0.1, 0.2], 1)],
         counts(4, 0, 0, 2, 2, 4)
@@ -148,16 +153,25 @@ DEGENERATE: dict[str, tuple[Rows, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("case", DEGENERATE)
-def test_degenerate(engine: Engine, case: str) -> None:
-    rows, wanted = DEGENERATE[case]
-    assert_points([report(engine, rows)], [wanted], tolerance=1e-14, floor=1e-15)
+def test_degenerate(engine: Engine) -> None:
+    """Without a partition where no row is kept, else as partitions of one call for each length."""
+    by_dims: dict[int, list[str]] = {}
+    for case, (rows, wanted) in DEGENERATE.items():
+        if wanted["n"]:
+            by_dims.setdefault(len(rows[0][0] or []), []).append(case)
+        else:
+            assert_points([report(engine, rows)], [wanted], what=case)
+    for cases in by_dims.values():
+        frames = [frame_of([DEGENERATE[case][0]]) for case in cases]
+        several = call_by_case(engine, "pairwise_report", frames)
+        for case, got in zip(cases, several, strict=True):
+            assert_points(got, [DEGENERATE[case][1]], tolerance=1e-14, floor=1e-15, what=case)
 
 
 @pytest.mark.parametrize("case", ["no rows", "all dropped"])
-def test_no_points_in_partitions(engine: Engine, case: str) -> None:
+def test_no_points_in_partitions(side: Engine, case: str) -> None:
     frame = frame_of([DEGENERATE[case][0]])
-    assert call(engine, "pairwise_report", frame, partition_by="run") == []
+    assert call(side, "pairwise_report", frame, partition_by="run") == []
 
 
 def test_degenerate_partitions_beside_each_other(engine: Engine) -> None:
@@ -169,71 +183,43 @@ def test_degenerate_partitions_beside_each_other(engine: Engine) -> None:
 
 # Properties ------------------------------------------------------------------------------------
 
-GRID = st.integers(-4, 4).map(float)
-TENTHS = st.integers(0, 60).map(lambda i: i / 10)
-FLOATS = st.floats(-100, 100).map(lambda x: round(x, 6))
-NOISE: list[dict[str, Any]] = [
-    {},
-    {"noise": 0},
-    {"noise": 0, "noise_as": "drop"},
-    {"noise": 0, "noise_as": "singletons"},
-]
+# Whole numbers and tenths, so that distances tie, and numbers whose distances never do.
+NUMBERS = (digit, tenth, decimal)
+NEIGHBORS = (1, 2, 3, 10)
 
 
-def points(dims: int, numbers: st.SearchStrategy[float]) -> st.SearchStrategy[Rows]:
-    """Rows of (vector, cluster), some of them incomplete."""
-    vector = st.lists(numbers, min_size=dims, max_size=dims)
-    row: Any = st.tuples(vector, st.integers(0, 3))
-    odd: Any = st.tuples(st.none(), st.just(1)) | st.tuples(vector, st.none())
-    return st.lists(
-        st.integers(0, 9).flatmap(lambda i: odd if i == 0 else row), min_size=1, max_size=18
-    )
-
-
-@pytest.mark.parametrize("numbers", [GRID, TENTHS, FLOATS], ids=["grid", "tenths", "floats"])
 @pytest.mark.parametrize("distance", DISTANCES)
-@FEW
-@given(data=st.data())
-def test_equals_the_oracle(
-    engine: Engine, distance: str, numbers: Any, data: st.DataObject
-) -> None:
-    """Several sets of points in one call, with any p, weights, neighbours and way with noise."""
-    dims = data.draw(st.integers(1, 4))
-    p = data.draw(st.sampled_from([1, 1.5, 2, 3])) if distance == "minkowski" else 2
-    weights = None
-    if distance != "chebyshev" and data.draw(st.booleans()):
-        weights = [data.draw(st.sampled_from([0.25, 0.5, 1.0, 3.0])) for _ in range(dims)]
-    arguments = {"distance": distance, "p": p, **({"weights": weights} if weights else {})}
-    noise = data.draw(st.sampled_from(NOISE))
-    n_neighbors = data.draw(st.sampled_from([1, 2, 3, 10]))
-    several = data.draw(st.lists(points(dims, numbers), min_size=1, max_size=4))
-    got = call(
-        engine,
-        "pairwise_report",
-        frame_of(several),
-        partition_by="run",
-        n_neighbors=n_neighbors,
-        **arguments,
-        **noise,
+@pytest.mark.parametrize("way", range(3))
+@SEEDS
+@SEED
+def test_equals_the_oracle(engine: Engine, distance: str, way: int, seed: int) -> None:
+    """Many sets of points in one call, with missing vectors and clusters."""
+    case = DISTANCES.index(distance) + way
+    dims, noise, n_neighbors = 1 + case % 4, NOISE[(case + way) % 4], NEIGHBORS[(case + 1) % 4]
+    measure = measure_of(distance, dims, weighted=way == 1)
+    how = arguments_of(measure) | noise | {"n_neighbors": n_neighbors}
+    del how["center"]
+    sets = random_sets(
+        (seed, distance, way), 12, dims, *NUMBERS, nulls=True, max_rows=18, max_clusters=4
     )
-    measure = Measure(distance, p, "mean", weights)
-    wanted = [
-        {"run": run} | expected(rows, measure, n_neighbors, **noise)
-        for run, rows in enumerate(several)
-    ]
-    wanted = [row for row in wanted if row["n"]]
-    # vectors of one direction have a cosine distance that is nothing but rounding
-    without = set(INDICES) if distance == "cosine" and dims == 1 else set()
-    if distance == "cosine" and numbers is not FLOATS:
-        without = {"c_index", "gamma", "g_plus", "tau", "connectivity", "mcclain_rao"}
-    assert_points(got, wanted, tolerance=1e-9, floor=1e-12, without=without, what=arguments)
+    got = call(engine, "pairwise_report", frame_of(sets), partition_by="run", **how)
+    found = {row["run"]: row for row in got}
+    assert list(found) == sorted(found)
+    for run, rows in enumerate(sets):
+        wanted = {"run": run} | expected(rows, measure, n_neighbors, **noise)
+        if not wanted["n"]:
+            assert run not in found
+            continue
+        # vectors of one direction have a cosine distance that is only rounding
+        without = set(INDICES) if distance == "cosine" and dims == 1 else set()
+        if distance == "cosine" and NUMBERS[run % 3] is not decimal:
+            without = {"c_index", "gamma", "g_plus", "tau", "connectivity", "mcclain_rao"}
+        assert_points([found[run]], [wanted], tolerance=1e-9, floor=1e-12, without=without)
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_engines_agree(distance: str) -> None:
     """On more points than the oracle can take, of tenths and of any numbers."""
-    from engines import make
-
     r = np.random.default_rng(7)
     for x in (
         r.integers(0, 60, (300, 3)) / 10,
@@ -243,30 +229,43 @@ def test_engines_agree(distance: str) -> None:
         frame = pl.DataFrame(
             {"vector": x.astype(float).tolist(), "cluster": r.integers(0, 4, 300), "run": 0}
         )
-        rows = [one(make(name), "pairwise_report", frame, distance=distance) for name in ENGINES]
+        rows = [
+            one(engines.make(name), "pairwise_report", frame, distance=distance) for name in ENGINES
+        ]
         for row in rows[1:]:
             assert_points([row], rows[:1], tolerance=1e-11, floor=1e-13, what=distance)
 
 
-ENGINES = ("duckdb", "polars", "polars-streaming")
-
-
-@FEW
-@given(rows=points(2, GRID), random=st.randoms(use_true_random=False))
-def test_the_order_of_rows_does_not_matter(engine: Engine, rows: Rows, random: Any) -> None:
-    shuffled = list(rows)
-    random.shuffle(shuffled)
-    renamed = [(v, None if c is None else 100 - c) for v, c in shuffled]
-    assert_points([report(engine, renamed)], [report(engine, rows)], tolerance=1e-13, floor=1e-14)
+@SEEDS
+@SEED
+def test_the_order_of_rows_does_not_matter(engine: Engine, seed: int) -> None:
+    rng = random.Random(seed)
+    sets = random_sets(seed, 10, 2, digit, nulls=True, max_rows=18, max_clusters=4)
+    renamed = [
+        frame_of([[(v, None if c is None else 100 - c) for v, c in rng.sample(rows, len(rows))]])
+        for rows in sets
+    ]
+    wanted, got = (
+        call_by_case(engine, "pairwise_report", of)
+        for of in ([frame_of([rows]) for rows in sets], renamed)
+    )
+    for mine, theirs in zip(got, wanted, strict=True):
+        assert_points(mine, theirs, tolerance=1e-13, floor=1e-14)
 
 
 @pytest.mark.parametrize("distance", ["euclidean", "sqeuclidean", "cityblock", "chebyshev"])
-@FEW
-@given(rows=points(2, GRID))
-def test_a_shift_changes_nothing(engine: Engine, distance: str, rows: Rows) -> None:
-    shifted = [(None if v is None else [x + 1e8 for x in v], c) for v, c in rows]
-    got, wanted = (report(engine, x, distance=distance) for x in (shifted, rows))
-    assert_points([got], [wanted], tolerance=1e-13, floor=1e-14)
+@SEEDS
+@SEED
+def test_a_shift_changes_nothing(engine: Engine, distance: str, seed: int) -> None:
+    sets = random_sets((seed, distance), 10, 2, digit, nulls=True, max_rows=18, max_clusters=4)
+    shifted = [
+        frame_of([[(None if v is None else [x + 1e8 for x in v], c) for v, c in rows]])
+        for rows in sets
+    ]
+    several = call_by_case(engine, "pairwise_report", shifted, distance=distance)
+    for rows, got in zip(sets, several, strict=True):
+        wanted = expected(rows, Measure(distance))
+        assert_points(got, [wanted] if wanted["n"] else [], tolerance=1e-13, floor=1e-14)
 
 
 def test_a_shift_of_any_numbers(engine: Engine) -> None:
@@ -278,7 +277,7 @@ def test_a_shift_of_any_numbers(engine: Engine) -> None:
         assert got[name] == pytest.approx(wanted[name], rel=1e-6)
 
 
-def test_more_neighbours_than_points(engine: Engine) -> None:
+def test_more_neighbors_than_points(engine: Engine) -> None:
     check(engine, LINE, n_neighbors=4)
     check(engine, LINE, n_neighbors=10**9)
     few, many = (report(engine, LINE, n_neighbors=count) for count in (4, 10**9))
@@ -330,7 +329,7 @@ TOO_MANY = (
     "take a sample"
 )
 OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
-    "no neighbours": ({"n_neighbors": 0}, "n_neighbors: expected a whole number >= 1, got 0"),
+    "no neighbors": ({"n_neighbors": 0}, "n_neighbors: expected a whole number >= 1, got 0"),
     "part of one": ({"n_neighbors": 1.5}, "n_neighbors: expected a whole number >= 1, got 1.5"),
     "NULL": ({"n_neighbors": None}, "n_neighbors: expected a whole number >= 1, got NULL"),
     "NaN": ({"n_neighbors": math.nan}, "n_neighbors: expected a whole number >= 1, got nan"),
@@ -345,61 +344,56 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-def fails(engine: Engine, words: str) -> Any:
-    """The wing's own error with these very words."""
-    error = duckdb.Error if isinstance(engine, DuckDB) else ce.ClusterEvalError
-    return pytest.raises(error, match=re.escape(words))
-
-
-@pytest.mark.parametrize("empty", [False, True], ids=["rows", "no rows"])
-@pytest.mark.parametrize("option", OPTIONS)
-def test_a_bad_option(engine: Engine, option: str, empty: bool) -> None:
+@pytest.mark.parametrize(
+    ("option", "empty"), crossed(OPTIONS, [False, True], always=["no neighbors", "one point"])
+)
+def test_a_bad_option(side: Engine, option: str, empty: bool) -> None:
     arguments, words = OPTIONS[option]
-    with fails(engine, words):
-        call(engine, "pairwise_report", FRAME.clear() if empty else FRAME, ["x", "y"], **arguments)
+    with fails(side, words):
+        call(side, "pairwise_report", FRAME.clear() if empty else FRAME, ["x", "y"], **arguments)
 
 
-def test_too_many_points(engine: Engine) -> None:
-    with fails(engine, TOO_MANY):
-        call(engine, "pairwise_report", FRAME, ["x", "y"], max_points=3)
-    with fails(engine, TOO_MANY):
-        call(engine, "pairwise_report", FRAME, ["x", "y"], max_points=3, partition_by="run")
+def test_too_many_points(side: Engine) -> None:
+    with fails(side, TOO_MANY):
+        call(side, "pairwise_report", FRAME, ["x", "y"], max_points=3)
+    with fails(side, TOO_MANY):
+        call(side, "pairwise_report", FRAME, ["x", "y"], max_points=3, partition_by="run")
     # no more than those that count
-    row = one(engine, "pairwise_report", FRAME, ["x", "y"], max_points=3, noise=-1, noise_as="drop")
+    row = one(side, "pairwise_report", FRAME, ["x", "y"], max_points=3, noise=-1, noise_as="drop")
     assert row["n"] == 3
-    assert one(engine, "pairwise_report", FRAME, ["x", "y"], max_points=4.0)["n"] == 4
+    assert one(side, "pairwise_report", FRAME, ["x", "y"], max_points=4.0)["n"] == 4
 
 
-def test_far_too_many_points(engine: Engine) -> None:
+def test_far_too_many_points(side: Engine) -> None:
     """The error comes before any pair is made: of these there would be 2e10."""
     frame = pl.DataFrame({"x": np.arange(200_000.0), "cluster": np.arange(200_000) % 2})
     words = "max_points: expected at most 20000 points in a partition, got 200000 (19999900000 pair"
-    with fails(engine, words):
-        call(engine, "pairwise_report", frame, ["x"])
+    with fails(side, words):
+        call(side, "pairwise_report", frame, ["x"])
 
 
-def test_points_at_fault(engine: Engine) -> None:
+def test_points_at_fault(side: Engine) -> None:
     for value, words in (
         (math.nan, "vector: expected finite numbers, got nan in coordinate 2 (1 row is at fault)"),
         (None, "vector: expected finite numbers, got NULL in coordinate 2 (1 row is at fault)"),
-        (1e200, "vector: distances overflow; scale the coordinates down"),
+        (1e200, OVERFLOW),
     ):
         frame = FRAME.with_columns(y=pl.Series([0.0, 0.0, value, 4.0]))
-        with fails(engine, words):
-            call(engine, "pairwise_report", frame, ["x", "y"])
+        with fails(side, words):
+            call(side, "pairwise_report", frame, ["x", "y"])
     for vector, words in (
         ([1.0], "vector: expected vectors of one length (2), got 1 coordinates"),
         ([], "vector: expected at least one coordinate, got an empty vector"),
     ):
-        with fails(engine, words):
-            report(engine, [([0.0, 1.0], 0), ([2.0, 3.0], 1), (vector, 1)])
+        with fails(side, words):
+            report(side, [([0.0, 1.0], 0), ([2.0, 3.0], 1), (vector, 1)])
 
 
-def test_distances_that_overflow_only_between_points(engine: Engine) -> None:
+def test_distances_that_overflow_only_between_points(side: Engine) -> None:
     """Each is near enough to the middle for its square to be a number."""
     rows: Rows = [([1.2e154], 0), ([1.1e154], 0), ([-1.2e154], 1), ([-1.1e154], 1)]
-    with fails(engine, "vector: distances overflow; scale the coordinates down"):
-        report(engine, rows, distance="sqeuclidean")
+    with fails(side, OVERFLOW):
+        report(side, rows, distance="sqeuclidean")
 
 
 @pytest.mark.parametrize("how", ["in-memory", "streaming"])
@@ -411,47 +405,42 @@ def test_a_lazy_frame_raises_when_it_is_collected(how: Any) -> None:
 
 
 @pytest.mark.parametrize("columns", ["n", "COUNT(*)", "1"])
-def test_a_few_columns_in_sql_raise_too(columns: str) -> None:
-    with duckdb.connect() as connection:
-        ce.register(connection)
-        connection.register("points", FRAME)
-        call = "clustereval.pairwise_report(points, [x, y], cluster, max_points := 3)"
-        for more in ("", " WHERE n > 99", " LIMIT 1"):
-            with pytest.raises(duckdb.Error, match=re.escape(TOO_MANY)):
-                connection.execute(f"SELECT {columns} FROM {call}{more}").fetchall()
+def test_a_few_columns_in_sql_raise_too(con: duckdb.DuckDBPyConnection, columns: str) -> None:
+    con.register("points", FRAME)
+    call = "clustereval.pairwise_report(points, [x, y], cluster, max_points := 3)"
+    for more in ("", " WHERE n > 99", " LIMIT 1"):
+        with pytest.raises(duckdb.Error, match=re.escape(TOO_MANY)):
+            con.execute(f"SELECT {columns} FROM {call}{more}").fetchall()
 
 
 @pytest.mark.parametrize("parameter", ["vector", "cluster", "partition_by"])
-def test_a_quoted_column(parameter: str) -> None:
+def test_a_quoted_column(con: duckdb.DuckDBPyConnection, parameter: str) -> None:
     columns = {"vector": "[x, y]", "cluster": "cluster"} | {parameter: "'run'"}
     arguments = ", ".join(f"{name} := {column}" for name, column in columns.items())
-    with duckdb.connect() as connection:
-        ce.register(connection)
-        connection.register("points", FRAME)
-        with pytest.raises(duckdb.Error, match=f"{parameter}: expected a column, got the quoted"):
-            connection.execute(f"FROM clustereval.pairwise_report(points, {arguments})")
+    con.register("points", FRAME)
+    with pytest.raises(duckdb.Error, match=f"{parameter}: expected a column, got the quoted"):
+        con.execute(f"FROM clustereval.pairwise_report(points, {arguments})")
 
 
 # Names -----------------------------------------------------------------------------------------
 
+INNER, WITH = sql_names("pairwise")
 NAMES = [
-    *("n_neighbors", "max_points", "distance", "p", "tbl", "d", "x", "n", "m", "before", "plus"),
-    *("gamma", "tau", "number", "row", "single", "fits", "fine", "raw_x_0", "x_0", "kept", "least"),
-    *("__ce_points", "__ce_lead", "__ce_row", "__ce_d", "__ce_key", "__ce_same", "__ce_numbered"),
-    *("__ce_sizes", "__ce_k", "__ce_size", "__ce_m", 'a "quoted" name', "größe", "two words"),
+    *("n_neighbors", "max_points", "distance", "p", "tbl", "d", "x", "m", "before", "plus"),
+    *("number", "row", "single", "fits", "fine", "raw_x_0", "x_0", "kept", "least"),
+    *('a "quoted" name', "größe", "two words"),
 ]
+# "n", "gamma" and "tau" are names of results, which keys may not have, but tables may
+TABLES = [*NAMES, *("n", "gamma", "tau"), *WITH]
 
 
-def test_columns_of_any_name(engine: Engine) -> None:
-    wanted = one(engine, "pairwise_report", FRAME, ["x", "y"])
-    names = [name for name in NAMES if name not in {"n", "gamma", "tau"}]
-    for i, name in enumerate(names):
-        a, b, c = (names[(i + j) % len(names)] for j in range(3))
-        frame = FRAME.select(pl.col("x").alias(name), pl.col("y").alias(a + "y"), cluster="cluster")
-        frame = frame.with_columns(pl.lit("r").alias(b)).rename({"cluster": c})
-        [got] = call(engine, "pairwise_report", frame, [name, a + "y"], c, partition_by=b)
-        assert got.pop(b) == "r"
-        assert_points([got], [wanted], tolerance=1e-14, what=name)
+def test_columns_of_any_name(side: Engine) -> None:
+    assert len(INNER) > 30
+    names = [*NAMES, *INNER] if side.name == "duckdb" else NAMES
+    frame = FRAME.select("x", "y", "cluster")
+    assert_columns(
+        side, "pairwise_report", frame, names, call(side, "pairwise_report", FRAME, ["x", "y"])
+    )
 
 
 @pytest.mark.parametrize("name", ["gamma", "n_within_pairs", "connectivity"])
@@ -461,15 +450,7 @@ def test_a_partition_column_named_like_a_result(name: str) -> None:
         ce.pairwise_report(frame, ["x", "y"], "cluster", partition_by=name)
 
 
-def test_tables_of_any_name() -> None:
-    with duckdb.connect() as connection:
-        ce.register(connection)
-        for name in NAMES:
-            connection.register(name, FRAME)
-            table = '"' + name.replace('"', '""') + '"'
-            table = f"'{table}'" if '"' in name else table
-            [row] = connection.execute(
-                f"FROM clustereval.pairwise_report({table}, [x, y], cluster)"
-            ).fetchall()
-            assert row[1] == 4, name
-            connection.unregister(name)
+@each_table
+def test_tables_of_any_name(con: duckdb.DuckDBPyConnection, one_by_one: bool) -> None:
+    columns = "[x, y], cluster"
+    assert_tables(con, "pairwise_report", FRAME, TABLES, columns, one_by_one=one_by_one)

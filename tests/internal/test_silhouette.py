@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,25 +20,27 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.metrics import silhouette_samples as sklearn_samples
 
 import polars_clustereval as ce
-from tests.internal.test_points_errors import FAULTS, fails, vectors
-from tests.internal.test_points_properties import (
-    FEW,
-    FLOATS,
+from tests.support import silhouette_oracle as oracle
+from tests.support.engines import fails
+from tests.support.point_engines import assert_points, call, call_by_case, one
+from tests.support.point_faults import FAULTS, crossed, vectors
+from tests.support.point_oracle import DISTANCES, Measure
+from tests.support.point_strategies import (
     NOISE,
-    QUARTERS,
+    SEEDS,
     Rows,
     arguments_of,
+    decimal,
+    digit,
     frame_of,
-    measures,
-    points,
+    measure_of,
+    quarter,
+    random_sets,
 )
-from tests.support import silhouette_oracle as oracle
-from tests.support.point_engines import assert_points, call, one
-from tests.support.point_oracle import DISTANCES, Measure
 from tests.support.silhouette_oracle import SCORES, Silhouettes
 
 if TYPE_CHECKING:
-    from engines import Engine, Row
+    from tests.support.engines import Engine, Row
 
 SAMPLES, CLUSTERS, SCORE = "silhouette_samples", "silhouette_clusters", "silhouette_score"
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -53,10 +56,6 @@ def frame(given_points: Any, clusters: Any, **more: Any) -> pl.DataFrame:
 
 def the(row: Row, *names: str) -> list[Any]:
     return [row[name] for name in names]
-
-
-def measure_of(distance: str, p: float = 2) -> Measure:
-    return Measure(distance, p)
 
 
 # The oracle ----------------------------------------------------------------------------------
@@ -107,7 +106,7 @@ def test_the_oracle_against_scikit_learn(distance: str) -> None:
     clusters = [i * i % 5 for i in range(40)]
     more = {"p": 3} if distance == "minkowski" else {}
     wanted = sklearn_samples(x, clusters, metric=distance, **more)
-    found = Silhouettes(x.tolist(), clusters, measure_of(distance, 3))
+    found = Silhouettes(x.tolist(), clusters, Measure(distance, 3))
     got = [row["silhouette"] for row in found.samples()]
     assert np.abs(np.array(got) - wanted).max() < 1e-12
 
@@ -131,8 +130,8 @@ def test_a_line(engine: Engine) -> None:
     lines = frame(LINE, LINE_CLUSTERS)
     for distance in ("euclidean", "cityblock", "chebyshev", "minkowski"):
         assert_points(call(engine, SAMPLES, lines, distance=distance), OF_LINE)
-        assert_points(call(engine, CLUSTERS, lines, distance=distance), CLUSTERS_OF_LINE)
-        assert_points(call(engine, SCORE, lines, distance=distance), [SCORE_OF_LINE])
+    assert_points(call(engine, CLUSTERS, lines), CLUSTERS_OF_LINE)
+    assert_points(call(engine, SCORE, lines), [SCORE_OF_LINE])
     got = one(engine, SCORE, lines, method="simplified")
     assert_points([got], [oracle_of(lines).simplified()])
 
@@ -145,67 +144,100 @@ def oracle_of(given_frame: pl.DataFrame, measure: Measure | None = None) -> Silh
 EMPTY_SCORE: Row = dict.fromkeys(SCORE_OF_LINE, 0) | dict.fromkeys(SCORES)
 
 
-@pytest.mark.parametrize("distance", DISTANCES)
-@pytest.mark.parametrize("more", [{}, {"method": "simplified"}, {"method": "bounds"}])
+NOTHING, DROPPED = frame([], []), frame([None, [1.0]], [1, None])
+METHODS: list[dict[str, Any]] = [{}, {"method": "simplified"}, {"method": "bounds"}]
+
+
+@pytest.mark.parametrize(
+    ("distance", "more"), crossed(DISTANCES, METHODS, always=["euclidean", "cosine"])
+)
 def test_no_rows(engine: Engine, distance: str, more: Any) -> None:
-    nothing = frame([], [])
-    dropped = frame([None, [1.0]], [1, None])
-    for function in (SAMPLES, CLUSTERS):
-        assert call(engine, function, nothing, distance=distance) == []
-        assert call(engine, function, dropped, distance=distance) == []
-    assert_points(call(engine, SCORE, nothing, distance=distance, **more), [EMPTY_SCORE])
-    both = call(engine, SCORE, dropped, distance=distance, **more)
-    assert_points(both, [EMPTY_SCORE | {"n_dropped": 2}])
-    by = {"partition_by": "cluster"}
-    assert call(engine, SCORE, nothing, distance=distance, **more, **by) == []
+    assert_points(call(engine, SCORE, NOTHING, distance=distance, **more), [EMPTY_SCORE])
+    got = call(engine, SCORE, DROPPED, distance=distance, **more)
+    assert_points(got, [EMPTY_SCORE | {"n_dropped": 2}])
+
+
+@pytest.mark.parametrize("more", METHODS)
+def test_no_rows_no_partition(side: Engine, more: Any) -> None:
+    assert call(side, SCORE, NOTHING, partition_by="cluster", **more) == []
+
+
+@pytest.mark.parametrize(("distance", "function"), crossed(DISTANCES, [SAMPLES, CLUSTERS]))
+def test_no_rows_no_points_or_clusters(side: Engine, distance: str, function: str) -> None:
+    assert call(side, function, NOTHING, distance=distance) == []
+    assert call(side, function, DROPPED, distance=distance) == []
+
+
+# One cluster, three singletons, and a cluster of duplicates.
+ALONE = frame([[1.0, 2.0], [3.0, 4.0], [3.0, 5.0]], [1, 1, 1])
+APART = frame([[1.0, 2.0], [3.0, 4.0], [3.0, 9.0]], [1, 2, 3])
+TWICE = frame([[0.3, 0.1]] * 3 + [[5.0, 5.0], [5.0, 7.0]], [0, 0, 0, 1, 1])
+DEGENERATE = [ALONE, APART, TWICE]
+SAMPLE_OF_2 = {"method": "sample", "sample_size": 2}
+SOME_DISTANCES = ["euclidean", "cosine", "sqeuclidean", "cityblock", "chebyshev", "minkowski"]
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
-def test_one_cluster(engine: Engine, distance: str) -> None:
-    alone = frame([[1.0, 2.0], [3.0, 4.0], [3.0, 5.0]], [1, 1, 1])
-    wanted = oracle_of(alone, measure_of(distance))
-    got = call(engine, SAMPLES, alone, distance=distance)
-    assert_points(got, wanted.samples(), tolerance=1e-9)
-    assert the(got[0], "neighbor", "b", "silhouette") == [None, None, None]
-    got = call(engine, CLUSTERS, alone, distance=distance)
-    assert_points(got, wanted.clusters(), tolerance=1e-9)
-    for more in ({}, {"method": "simplified"}, {"method": "bounds"}, {"tolerance": 0.1}):
-        got = call(engine, SCORE, alone, distance=distance, **more)
-        assert_points(got, [EMPTY_SCORE | {"n": 3, "n_clusters": 1}])
+def test_degenerate_samples(engine: Engine, distance: str) -> None:
+    alone, apart, twice = call_by_case(engine, SAMPLES, DEGENERATE, distance=distance)
+    ids = iter(range(99))  # rows are numbered over all partitions
+    for rows in (alone, apart, twice):
+        assert [row.pop("id") for row in rows] == [next(ids) for _ in rows]
+    for got, points in ((alone, ALONE), (apart, APART)):
+        wanted = oracle_of(points, Measure(distance)).samples()
+        for row in wanted:
+            del row["id"]
+        assert_points(got, wanted, tolerance=1e-9)
+    assert the(alone[0], "neighbor", "b", "silhouette") == [None, None, None]
+    assert [the(row, "a", "silhouette") for row in apart] == [[0.0, None]] * 3
+    # a = 0 < b is 1
+    assert [row["silhouette"] for row in twice[:3]] == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("distance", "more"),
+    crossed(
+        SOME_DISTANCES,
+        [*METHODS, {"tolerance": 0.1}, SAMPLE_OF_2],
+        always=["euclidean", "cosine"],
+    ),
+)
+def test_degenerate_scores(engine: Engine, distance: str, more: Any) -> None:
+    alone, apart, _ = call_by_case(engine, SCORE, DEGENERATE, distance=distance, **more)
+    assert_points(alone, [EMPTY_SCORE | {"n": 3, "n_clusters": 1}])
+    assert_points(apart, [EMPTY_SCORE | {"n": 3, "n_clusters": 3, "n_singletons": 3}])
+
+
+@pytest.mark.parametrize(("distance", "single"), crossed(SOME_DISTANCES, [True, False]))
+def test_degenerate_clusters(engine: Engine, distance: str, single: bool) -> None:
+    points = ALONE if single else APART
+    got = call(engine, CLUSTERS, points, distance=distance)
+    assert_points(got, oracle_of(points, Measure(distance)).clusters(), tolerance=1e-9)
+
+
+VALUES = [0.1, 3.0, 1e8 + 0.1, 0.0]
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
-def test_all_singletons(engine: Engine, distance: str) -> None:
-    apart = frame([[1.0, 2.0], [3.0, 4.0], [3.0, 9.0]], [1, 2, 3])
-    got = call(engine, SAMPLES, apart, distance=distance)
-    assert_points(got, oracle_of(apart, measure_of(distance)).samples(), tolerance=1e-9)
-    assert [the(row, "a", "silhouette") for row in got] == [[0.0, None]] * 3
-    for more in ({}, {"method": "sample", "sample_size": 2}, {"tolerance": 0.1}):
-        got = call(engine, SCORE, apart, distance=distance, **more)
-        assert_points(got, [EMPTY_SCORE | {"n": 3, "n_clusters": 3, "n_singletons": 3}])
+def test_all_points_equal(side: Engine, distance: str) -> None:
+    """a = b = 0, for means too: the mean of equal numbers is that number.
 
+    One call for each on the Polars side, which shifts the points of all partitions by one vector.
+    """
+    cases = [frame([[value, value]] * 7, [0, 0, 0, 1, 1, 1, 1]) for value in VALUES]
 
-@pytest.mark.parametrize("distance", DISTANCES)
-@pytest.mark.parametrize("value", [0.1, 3.0, 1e8 + 0.1, 0.0])
-def test_all_points_equal(engine: Engine, distance: str, value: float) -> None:
-    """a = b = 0, for means too: the mean of equal numbers is that number."""
-    same = frame([[value, value]] * 7, [0, 0, 0, 1, 1, 1, 1])
-    for row in call(engine, SAMPLES, same, distance=distance):
-        if distance == "cosine" and value == 0:  # zero vectors are 1 apart
-            assert the(row, "a", "b", "silhouette") == [1.0, 1.0, 0.0]
-        else:
-            assert the(row, "a", "b", "silhouette") == [0.0, 0.0, 0.0]
+    def scored(function: str, **how: Any) -> list[list[Row]]:
+        if side.name == "duckdb":
+            return call_by_case(side, function, cases, distance=distance, **how)
+        return [call(side, function, case, distance=distance, **how) for case in cases]
+
+    for value, rows in zip(VALUES, scored(SAMPLES), strict=True):
+        # zero vectors have a cosine distance of 1
+        d = 1.0 if distance == "cosine" and value == 0 else 0.0
+        assert [the(row, "a", "b", "silhouette") for row in rows] == [[d, d, 0.0]] * 7, value
     for method in ("exact", "bounds"):
-        got = one(engine, SCORE, same, distance=distance, method=method)
-        assert the(got, "silhouette_lower", "silhouette_upper") == [0.0, 0.0]
-
-
-def test_duplicates_make_a_cluster(engine: Engine) -> None:
-    """a = 0 < b is 1."""
-    twice = frame([[0.3, 0.1]] * 3 + [[5.0, 5.0], [5.0, 7.0]], [0, 0, 0, 1, 1])
-    for distance in DISTANCES:
-        got = call(engine, SAMPLES, twice, distance=distance)
-        assert [row["silhouette"] for row in got[:3]] == [1.0, 1.0, 1.0]
+        for [row] in scored(SCORE, method=method):
+            assert the(row, "silhouette_lower", "silhouette_upper") == [0.0, 0.0]
 
 
 def test_zero_vectors(engine: Engine) -> None:
@@ -215,7 +247,7 @@ def test_zero_vectors(engine: Engine) -> None:
     got = call(engine, SAMPLES, rows, distance="cosine")
     assert_points(got, wanted.samples(), tolerance=1e-12)
     assert the(got[0], "a", "b", "silhouette") == [1.0, 1.0, 0.0]
-    # Rounding must not tell which of the others is the neighbour: it is the lowest.
+    # Rounding must not tell which of the others is the neighbor: it is the lowest.
     x = np.random.default_rng(0).normal(size=(60, 4))
     x[::6] = 0
     got = call(engine, SAMPLES, frame(x.tolist(), [i % 7 for i in range(60)]), distance="cosine")
@@ -248,27 +280,26 @@ def test_ids(engine: Engine) -> None:
 # Published numbers ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("labeling", "micro", "macro", "squared", "simple"),
-    [
-        ("kmeans", 0.552819, 0.555522, 0.735660, 0.666386),
-        ("agglomerative", 0.554324, 0.560392, 0.735125, 0.667517),
-    ],
-)
-def test_iris(
-    engine: Engine, labeling: str, micro: float, macro: float, squared: float, simple: float
-) -> None:
-    """Printed in Reyes-Figueroa (2024), Métricas para evaluar algoritmos de agrupamiento."""
-    labels = pl.read_csv(EXAMPLES / "iris_labelings.csv")[labeling]
-    flowers = frame(load_iris().data.tolist(), labels.to_list())
-    row = one(engine, SCORE, flowers)
-    assert row["silhouette"] == pytest.approx(micro, abs=5e-7)
-    assert row["silhouette_macro"] == pytest.approx(macro, abs=5e-7)
-    assert row["n_evaluated"] == 150
-    got = one(engine, SCORE, flowers, distance="sqeuclidean")["silhouette"]
-    assert got == pytest.approx(squared, abs=5e-7)
-    got = one(engine, SCORE, flowers, method="simplified")["silhouette"]
-    assert got == pytest.approx(simple, abs=5e-7)
+# Printed in Reyes-Figueroa (2024), Métricas para evaluar algoritmos de agrupamiento: mean and mean
+# of the clusters' means, mean under squared distances, simplified.
+OF_IRIS = {
+    "kmeans": (0.552819, 0.555522, 0.735660, 0.666386),
+    "agglomerative": (0.554324, 0.560392, 0.735125, 0.667517),
+}
+
+
+def test_iris(engine: Engine) -> None:
+    labels, flowers = pl.read_csv(EXAMPLES / "iris_labelings.csv"), load_iris().data.tolist()
+    cases = [frame(flowers, labels[labeling].to_list()) for labeling in OF_IRIS]
+    plain, squared, simple = (
+        call_by_case(engine, SCORE, cases, **how)
+        for how in ({}, {"distance": "sqeuclidean"}, {"method": "simplified"})
+    )
+    for i, wanted in enumerate(OF_IRIS.values()):
+        ([row], [other], [third]) = plain[i], squared[i], simple[i]
+        got = (*the(row, "silhouette", "silhouette_macro"), other["silhouette"])
+        assert (*got, third["silhouette"]) == pytest.approx(wanted, abs=5e-7)
+        assert row["n_evaluated"] == 150
 
 
 def test_the_example_of_alink(engine: Engine) -> None:
@@ -312,20 +343,31 @@ def test_digits_as_scikit_learn(engine: Engine, distance: str) -> None:
 # The definition ------------------------------------------------------------------------------
 
 
-def draw_case(data: st.DataObject, distance: str) -> tuple[list[Silhouettes], pl.DataFrame, Any]:
-    dims = data.draw(st.integers(1, 4))
-    measure = data.draw(measures(distance, dims))._replace(center="mean")
-    noise = data.draw(st.sampled_from(NOISE))
-    numbers = data.draw(st.sampled_from([QUARTERS, FLOATS]))
-    several = data.draw(st.lists(points(dims, numbers, nulls=True), min_size=1, max_size=4))
+NUMBERS = (quarter, decimal, digit)
+
+
+@cache
+def random_case(
+    distance: str, weighted: bool, seed: int
+) -> tuple[list[Silhouettes], pl.DataFrame, Any]:
+    """Sets of points, their frame, and the options to score them with."""
+    case = DISTANCES.index(distance) + weighted
+    dims, noise = 1 + case % 4, NOISE[case % 4]
+    measure = measure_of(distance, dims, weighted=weighted)
     found, start = [], 0
-    for rows in several:
+    sets = random_sets((seed, distance, weighted), 12, dims, *NUMBERS, nulls=True)
+    for rows in sets:
         ids = range(start, start + len(rows))
         found.append(Silhouettes(*zip(*rows, strict=True), measure, **noise, ids=ids))
         start += len(rows)
     arguments = arguments_of(measure)
     del arguments["center"]
-    return found, frame_of(several).with_row_index("nr"), arguments | noise
+    return found, frame_of(sets).with_row_index("nr"), arguments | noise
+
+
+# chebyshev takes no weights; for it the second case is another way with noise
+of_random_case = pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+SEED = given(seed=st.integers(0, 2**32))
 
 
 def is_delicate(row: Row) -> bool:
@@ -334,18 +376,20 @@ def is_delicate(row: Row) -> bool:
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
-@FEW
-@given(data=st.data())
-def test_equals_the_oracle(engine: Engine, distance: str, data: st.DataObject) -> None:
-    """Several sets of points in one call, with any p, weights and way with noise."""
-    parts, rows, how = draw_case(data, distance)
+@of_random_case
+@SEEDS
+@SEED
+def test_equals_the_oracle(engine: Engine, distance: str, weighted: bool, seed: int) -> None:
+    """Many sets of points in one call, with missing vectors and clusters."""
+    parts, rows, how = random_case(distance, weighted, seed)
     got = {
         function: call(engine, function, rows, partition_by="run", **how)
         for function in (CLUSTERS, SCORE)
     }
     got[SAMPLES] = call(engine, SAMPLES, rows, partition_by="run", id="nr", **how)
-    unnamed = call(engine, SAMPLES, rows, partition_by="run", **how)
-    assert_points(unnamed, got[SAMPLES])
+    if not weighted:
+        unnamed = call(engine, SAMPLES, rows, partition_by="run", **how)
+        assert_points(unnamed, got[SAMPLES])
     for run, part in enumerate(parts):
         mine = {
             name: [dict(list(row.items())[1:]) for row in found if row["run"] == run]
@@ -368,10 +412,13 @@ def check_samples(got: list[Row], part: Silhouettes) -> None:
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
-@FEW
-@given(data=st.data())
-def test_simplified_equals_the_oracle(engine: Engine, distance: str, data: st.DataObject) -> None:
-    parts, rows, how = draw_case(data, distance)
+@of_random_case
+@SEEDS
+@SEED
+def test_simplified_equals_the_oracle(
+    engine: Engine, distance: str, weighted: bool, seed: int
+) -> None:
+    parts, rows, how = random_case(distance, weighted, seed)
     got = call(engine, SCORE, rows, partition_by="run", method="simplified", **how)
     for run, part in enumerate(parts):
         if not part.n or any(is_delicate(row) for row in part.rows) or is_opposed(part):
@@ -381,53 +428,84 @@ def test_simplified_equals_the_oracle(engine: Engine, distance: str, data: st.Da
 
 
 def is_opposed(part: Silhouettes) -> bool:
-    """Whether some centroid is a matter of rounding: distances to it are no more than that."""
-    centres = np.array([part.measure.centre(part.x[places]) for places in part.members.values()])
-    if part.measure.distance == "cosine":
+    """Whether rounding decides where a centroid is, or whether a point is on it.
+
+    The centroid of one point is exactly that point, unless vectors are made units.
+    """
+    cosine = part.measure.distance == "cosine"
+    if cosine:
         units = [part.measure.middle(part.x[places]) for places in part.members.values()]
         if min(float(np.linalg.norm(u)) for u in units) < 1e-6:
             return True
-    apart = part.measure.between(part.x, centres)
-    return bool(np.any((apart < 1e-6) & (apart.min() < 1e-6)))
+    groups = [part.x[places] for places in part.members.values() if cosine or len(places) > 1]
+    if not groups:
+        return False
+    apart = part.measure.between(part.x, np.array([part.measure.centroid(x) for x in groups]))
+    return bool(np.any(apart < 1e-6))
 
 
 @pytest.mark.parametrize("distance", [name for name in DISTANCES if name != "cosine"])
-@FEW
-@given(data=st.data())
-def test_a_shift_changes_nothing(engine: Engine, distance: str, data: st.DataObject) -> None:
-    rows: Rows = data.draw(points(2))
-    part = Silhouettes(*zip(*rows, strict=True), measure_of(distance, 3))
-    moved: Rows = [(None if v is None else [x + 1e8 for x in v], c) for v, c in rows]
-    how: dict[str, Any] = {"distance": distance, "p": 3}
-    wanted, got = (call(engine, SAMPLES, frame_of([r]), **how) for r in (rows, moved))
-    for mine, theirs, i in zip(got, wanted, part.in_order(), strict=True):
-        without = {"neighbor"} if part.is_tied(i) else set()
-        assert_points([mine], [theirs], tolerance=1e-6, floor=1e-6, without=without)
+@SEEDS
+@SEED
+def test_a_shift_changes_nothing(engine: Engine, distance: str, seed: int) -> None:
+    sets = random_sets((seed, distance), 8, 2, quarter)
+    moved = [
+        frame_of([[(None if v is None else [x + 1e8 for x in v], c) for v, c in rows]])
+        for rows in sets
+    ]
+    several = call_by_case(engine, SAMPLES, moved, distance=distance, p=3)
+    for rows, found in zip(sets, several, strict=True):
+        part = Silhouettes(*zip(*rows, strict=True), Measure(distance, 3))
+        wanted = part.samples()
+        for mine, theirs, i in zip(found, wanted, part.in_order(), strict=True):
+            without = {"id", "neighbor"} if part.is_tied(i) else {"id"}
+            if is_delicate(theirs):
+                without.add("silhouette")
+            assert_points([mine], [theirs], tolerance=1e-6, floor=1e-6, without=without)
 
 
-def test_minkowski_of_orders_1_and_2(engine: Engine) -> None:
+@pytest.mark.parametrize(
+    ("p", "more"),
+    [
+        *((1, {}), (1, {"method": "bounds"})),
+        *((2, {"method": "simplified"}), (2, {"tolerance": 0.2})),
+        *(
+            pytest.param(p, more, marks=pytest.mark.wide)
+            for p, more in (
+                *((2, {}), (2, {"method": "bounds"})),
+                *((1, {"method": "simplified"}), (1, {"tolerance": 0.2})),
+            )
+        ),
+    ],
+)
+def test_minkowski_of_orders_1_and_2(engine: Engine, p: int, more: dict[str, Any]) -> None:
     rows: Rows = [([float(i * i % 11), float(i % 7)], i % 3) for i in range(20)]
-    for p, distance in ((1, "cityblock"), (2, "Euclidean")):
-        for more in ({}, {"method": "bounds"}, {"method": "simplified"}, {"tolerance": 0.2}):
-            how: dict[str, Any] = more | {"weights": [1, 3]}
-            wanted = one(engine, SCORE, frame_of([rows]), distance=distance, **how)
-            got = one(engine, SCORE, frame_of([rows]), distance="minkowski", p=p, **how)
-            assert_points([got], [wanted])
+    distance = {1: "cityblock", 2: "Euclidean"}[p]
+    how: dict[str, Any] = more | {"weights": [1, 3]}
+    wanted = one(engine, SCORE, frame_of([rows]), distance=distance, **how)
+    got = one(engine, SCORE, frame_of([rows]), distance="minkowski", p=p, **how)
+    assert_points([got], [wanted])
 
 
-def test_many_clusters_and_many_partitions(engine: Engine) -> None:
-    """Many small clusters take another way than few large ones."""
+@cache
+def many_partitions(distance: str) -> tuple[pl.DataFrame, list[Row]]:
     rng = np.random.default_rng(3)
     x = rng.normal(size=(1200, 3)).round(3)
     runs, clusters = rng.integers(0, 60, 1200), rng.integers(0, 5, 1200)
-    for distance in ("euclidean", "cityblock", "chebyshev"):
-        rows = frame(x.tolist(), clusters.tolist(), run=runs)
-        got = call(engine, SCORE, rows, partition_by="run", distance=distance)
-        for run in range(60):
-            mine = runs == run
-            part = Silhouettes(x[mine].tolist(), clusters[mine].tolist(), measure_of(distance))
-            wanted = [{"run": run} | part.score()]
-            assert_points(got[run : run + 1], wanted, tolerance=1e-9, floor=1e-9)
+    wanted = []
+    for run in range(60):
+        mine = runs == run
+        part = Silhouettes(x[mine].tolist(), clusters[mine].tolist(), Measure(distance))
+        wanted.append({"run": run} | part.score())
+    return frame(x.tolist(), clusters.tolist(), run=runs), wanted
+
+
+@pytest.mark.parametrize("distance", ["euclidean", "cityblock", "chebyshev"])
+def test_many_clusters_and_many_partitions(engine: Engine, distance: str) -> None:
+    """Many small clusters are computed in another way than few large ones."""
+    rows, wanted = many_partitions(distance)
+    got = call(engine, SCORE, rows, partition_by="run", distance=distance)
+    assert_points(got, wanted, tolerance=1e-9, floor=1e-9)
 
 
 # Bounds, tolerance and samples ---------------------------------------------------------------
@@ -452,16 +530,18 @@ def spread_points(kind: str, n: int, dims: int, k: int, seed: int) -> tuple[Any,
 KINDS = ["normal", "heavy tails", "duplicates", "correlated"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("distance", DISTANCES)
-def test_bounds_hold(engine: Engine, kind: str, distance: str) -> None:
-    for seed, shift in ((1, 0.0), (2, 1e6)):
-        x, clusters = spread_points(kind, 80, 3, 4, seed)
-        rows = frame((x + shift).tolist(), clusters.tolist())
-        exact = one(engine, SCORE, rows, distance=distance, p=3)
-        got = one(engine, SCORE, rows, distance=distance, p=3, method="bounds")
+def test_bounds_hold(engine: Engine, distance: str) -> None:
+    cases = []
+    for kind in KINDS:
+        for seed, shift in ((1, 0.0), (2, 1e6)):
+            x, clusters = spread_points(kind, 80, 3, 4, seed)
+            cases.append(frame((x + shift).tolist(), clusters.tolist()))
+    several = call_by_case(engine, SCORE, cases, distance=distance, p=3)
+    bounds = call_by_case(engine, SCORE, cases, distance=distance, p=3, method="bounds")
+    slack = 1e-9 if distance in ("sqeuclidean", "cosine") else 0.0
+    for [exact], [got] in zip(several, bounds, strict=True):
         lower, upper = the(got, "silhouette_lower", "silhouette_upper")
-        slack = 1e-9 if distance in ("sqeuclidean", "cosine") else 0.0
         assert -1 <= lower <= exact["silhouette"] + slack
         assert exact["silhouette"] - slack <= upper <= 1
         assert the(got, "silhouette", "silhouette_macro", "silhouette_max") == [None] * 3
@@ -470,39 +550,52 @@ def test_bounds_hold(engine: Engine, kind: str, distance: str) -> None:
             assert upper - lower <= 1e-9
 
 
+EXPONENTS = [-480, -260, -170, 170, 260, 480]
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("distance", [name for name in DISTANCES if name != "minkowski"])
-@pytest.mark.parametrize("exponent", [-480, -260, -170, 170, 260, 480])
-def test_a_scale_changes_nothing(engine: Engine, distance: str, exponent: int) -> None:
+@pytest.mark.parametrize(
+    "exponents",
+    [EXPONENTS, *(pytest.param([e], marks=pytest.mark.wide) for e in EXPONENTS)],
+    ids=lambda exponents: f"{len(exponents)} from {exponents[0]}",
+)
+def test_a_scale_changes_nothing(engine: Engine, distance: str, exponents: list[int]) -> None:
     """Not even where the squares of squared distances overflow, or are 0."""
-    for kind in ("normal", "correlated"):
-        x, clusters = spread_points(kind, 60, 3, 4, 3)
-        rows, scaled = (frame(of.tolist(), clusters.tolist()) for of in (x, x * 2.0**exponent))
-        wanted = call(engine, SAMPLES, rows, distance=distance)
-        got = call(engine, SAMPLES, scaled, distance=distance)
-        assert [row["neighbor"] for row in got] == [row["neighbor"] for row in wanted]
-        silhouettes = [[row["silhouette"] for row in of] for of in (got, wanted)]
-        assert silhouettes[0] == pytest.approx(silhouettes[1], rel=0, abs=1e-9)
-        bounds = one(engine, SCORE, scaled, distance=distance, method="bounds")
-        mean = sum(silhouettes[1]) / len(rows)
-        assert bounds["silhouette_lower"] - 1e-9 <= mean <= bounds["silhouette_upper"] + 1e-9
+    pairs = [(exponent, kind) for exponent in exponents for kind in ("normal", "correlated")]
+    points = {kind: spread_points(kind, 60, 3, 4, 3) for kind in ("normal", "correlated")}
+    plain = [frame(x.tolist(), clusters.tolist()) for x, clusters in points.values()]
+    scaled = [
+        frame((points[kind][0] * 2.0**exponent).tolist(), points[kind][1].tolist())
+        for exponent, kind in pairs
+    ]
+    wanted = dict(zip(points, call_by_case(engine, SAMPLES, plain, distance=distance), strict=True))
+    samples = call_by_case(engine, SAMPLES, scaled, distance=distance)
+    bounds = call_by_case(engine, SCORE, scaled, distance=distance, method="bounds")
+    for (exponent, kind), got, [row] in zip(pairs, samples, bounds, strict=True):
+        theirs, what = wanted[kind], (exponent, kind)
+        assert [row["neighbor"] for row in got] == [row["neighbor"] for row in theirs], what
+        silhouettes = [[row["silhouette"] for row in of] for of in (got, theirs)]
+        assert silhouettes[0] == pytest.approx(silhouettes[1], rel=0, abs=1e-9), what
+        mean = sum(silhouettes[1]) / len(theirs)
+        assert row["silhouette_lower"] - 1e-9 <= mean <= row["silhouette_upper"] + 1e-9, what
 
 
 @pytest.mark.parametrize("method", ["exact", "bounds"])
-def test_squares_that_overflow(engine: Engine, method: str) -> None:
+def test_squares_that_overflow(side: Engine, method: str) -> None:
     x, clusters = spread_points("normal", 60, 3, 4, 3)
     rows = frame((x * 2.0**520).tolist(), clusters.tolist())
     # DuckDB 1 has words of its own, from its variance.
     words = "(distances overflow; scale the coordinates down|VARPOP is out of range)"
     with pytest.raises((ce.ClusterEvalError, duckdb.Error), match=words):
-        one(engine, SCORE, rows, method=method)
+        one(side, SCORE, rows, method=method)
 
 
-@FEW
-@given(data=st.data())
-def test_bounds_hold_for_any_points(engine: Engine, data: st.DataObject) -> None:
-    distance = data.draw(st.sampled_from(["euclidean", "cityblock", "chebyshev", "minkowski"]))
-    parts, rows, how = draw_case(data, distance)
+@pytest.mark.parametrize("distance", ["euclidean", "cityblock", "chebyshev", "minkowski"])
+@SEEDS
+@SEED
+def test_bounds_hold_for_any_points(engine: Engine, distance: str, seed: int) -> None:
+    parts, rows, how = random_case(distance, seed % 2 == 0, seed)
     got = call(engine, SCORE, rows, partition_by="run", method="bounds", **how)
     for row in got:
         exact = parts[row["run"]].score()["silhouette"]
@@ -520,42 +613,59 @@ def test_bounds_are_narrow(engine: Engine) -> None:
     assert 0 < got["silhouette_upper"] - got["silhouette_lower"] < 0.05
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@cache
+def of_each_kind(engine: Engine, **how: Any) -> list[list[Row]]:
+    points = [spread_points(kind, 90, 4, 4, 3) for kind in KINDS]
+    cases = [frame(x.tolist(), clusters.tolist()) for x, clusters in points]
+    return call_by_case(engine, SCORE, cases, **how)
+
+
 @pytest.mark.parametrize("tolerance", [1e-9, 0.003, 0.02, 0.1, 2])
-def test_tolerance(engine: Engine, kind: str, tolerance: float) -> None:
-    x, clusters = spread_points(kind, 90, 4, 4, 3)
-    rows = frame(x.tolist(), clusters.tolist())
-    exact = one(engine, SCORE, rows)
-    widest = one(engine, SCORE, rows, method="bounds")
-    got = one(engine, SCORE, rows, tolerance=tolerance)
-    lower, upper = the(got, "silhouette_lower", "silhouette_upper")
-    assert lower - 1e-15 <= exact["silhouette"] <= upper + 1e-15
-    assert upper - lower <= tolerance * (1 + 1e-12)
-    assert got["silhouette"] == pytest.approx((lower + upper) / 2, abs=1e-12)
-    whole = widest["silhouette_upper"] - widest["silhouette_lower"]
-    assert (got["n_evaluated"] == 0) == (whole <= tolerance)
-    if tolerance < 1e-8:
-        assert_points([got], [exact | {"n_evaluated": got["n_evaluated"]}], tolerance=1e-9)
-    # evaluating no more than these, another tolerance is met by fewer
-    more = one(engine, SCORE, rows, tolerance=tolerance * 2)
-    assert more["n_evaluated"] <= got["n_evaluated"]
+def test_tolerance(engine: Engine, tolerance: float) -> None:
+    for kind, [exact], [widest], [got], [more] in zip(
+        KINDS,
+        of_each_kind(engine),
+        of_each_kind(engine, method="bounds"),
+        of_each_kind(engine, tolerance=tolerance),
+        of_each_kind(engine, tolerance=tolerance * 2),
+        strict=True,
+    ):
+        lower, upper = the(got, "silhouette_lower", "silhouette_upper")
+        assert lower - 1e-15 <= exact["silhouette"] <= upper + 1e-15, kind
+        assert upper - lower <= tolerance * (1 + 1e-12), kind
+        assert got["silhouette"] == pytest.approx((lower + upper) / 2, abs=1e-12), kind
+        whole = widest["silhouette_upper"] - widest["silhouette_lower"]
+        assert (got["n_evaluated"] == 0) == (whole <= tolerance), kind
+        if tolerance < 1e-8:
+            assert_points([got], [exact | {"n_evaluated": got["n_evaluated"]}], tolerance=1e-9)
+        # evaluating no more than these, another tolerance is met by fewer
+        assert more["n_evaluated"] <= got["n_evaluated"], kind
 
 
-def test_tolerance_evaluates_the_fewest_points(engine: Engine) -> None:
-    """Another tolerance is another width, never above it."""
-    x, clusters = spread_points("normal", 60, 3, 3, 9)
-    rows = frame(x.tolist(), clusters.tolist())
-    widths = []
-    reached = 0
-    for step in range(1, 200):
-        row = one(engine, SCORE, rows, tolerance=step / 1000)
-        widths.append(row["silhouette_upper"] - row["silhouette_lower"])
-        assert widths[-1] <= step / 1000
-        reached = max(reached, row["n_evaluated"])
-        if row["n_evaluated"] == 0:
-            break
-    assert reached > 30
-    assert all(x <= y + 1e-15 for x, y in pairwise(widths))
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [1, 2, 5, 10, 20, 35, 50, 70, 95, 125, 160, 199],
+        pytest.param(range(1, 200), marks=pytest.mark.wide),
+    ],
+    ids=["12", "199"],
+)
+def test_tolerance_evaluates_the_fewest_points(engine: Engine, steps: list[int]) -> None:
+    """A greater tolerance is a greater width, never above it, from no more points."""
+    points = [spread_points("normal", 60, 3, 3, seed) for seed in (9, 10, 11, 12, 13, 14)]
+    cases = [frame(x.tolist(), clusters.tolist()) for x, clusters in points]
+    of_steps = [call_by_case(engine, SCORE, cases, tolerance=step / 1000) for step in steps]
+    widest = [row for [row] in call_by_case(engine, SCORE, cases, method="bounds")]
+    for case in range(len(cases)):
+        rows = [several[case][0] for several in of_steps]
+        widths = [row["silhouette_upper"] - row["silhouette_lower"] for row in rows]
+        assert all(x <= step / 1000 for x, step in zip(widths, steps, strict=True))
+        assert all(x <= y + 1e-15 for x, y in pairwise(widths))
+        evaluated = [row["n_evaluated"] for row in rows]
+        assert evaluated[0] > 30
+        assert evaluated == sorted(evaluated, reverse=True)
+        whole = widest[case]["silhouette_upper"] - widest[case]["silhouette_lower"]
+        assert [n == 0 for n in evaluated] == [whole <= step / 1000 for step in steps]
 
 
 def test_tolerance_of_other_distances(engine: Engine) -> None:
@@ -566,27 +676,53 @@ def test_tolerance_of_other_distances(engine: Engine) -> None:
         assert got == wanted
 
 
-@pytest.mark.parametrize("distance", DISTANCES)
-@pytest.mark.parametrize("seed", [0, 1, 42, 2147483647])
-def test_the_sample_is_that_of_the_oracle(engine: Engine, distance: str, seed: int) -> None:
-    x, clusters = spread_points("normal", 70, 2, 3, 4)
-    ids = list(range(1000, 1070))
-    random.Random(1).shuffle(ids)
-    rows = frame(x.tolist(), clusters.tolist(), name=[f"point {i}" for i in ids])
-    names = rows["name"].to_list()
-    for size in (1, 7, 30, 69, 70, 500):
-        how = {"method": "sample", "sample_size": size, "random_state": seed, "confidence": 0.9}
-        for column in (None, "name"):
-            part = Silhouettes(
-                x.tolist(),
-                clusters.tolist(),
-                measure_of(distance),
-                ids=names if column else None,
-            )
-            named = {} if column is None else {"id": column}
-            got = one(engine, SCORE, rows, distance=distance, **named, **how)
-            wanted = part.sample(size, 0.9, seed)
-            assert_points([got], [wanted], tolerance=1e-9, floor=1e-9, what=(size, column))
+SIZES, STATES = (1, 7, 30, 69, 70, 500), (0, 1, 42, 2147483647)
+
+
+def samples() -> list[Any]:
+    """(distance, size, seed, id): each size, seed and distance in some case, the others wide."""
+    fast = {
+        *(("euclidean", size, 42, "name") for size in SIZES),
+        *(("euclidean", 30, state, "name") for state in STATES),
+        *(("euclidean", size, state, None) for size, state in ((7, 0), (69, 2147483647))),
+        *((distance, 30, 1, "name") for distance in DISTANCES),
+    }
+    every = [
+        (distance, size, state, column)
+        for distance in DISTANCES
+        for size in SIZES
+        for state in STATES
+        for column in ("name", None)
+    ]
+    return [case if case in fast else pytest.param(*case, marks=pytest.mark.wide) for case in every]
+
+
+@cache
+def sampled(distance: str, column: str | None) -> tuple[pl.DataFrame, list[Silhouettes]]:
+    """70, 31 and 8 points with their ids in another order than their rows."""
+    frames, parts = [], []
+    for n in (70, 31, 8):
+        x, clusters = spread_points("normal", n, 2, 3, 4)
+        ids = list(range(1000, 1000 + n))
+        random.Random(1).shuffle(ids)
+        names = [f"point {i}" for i in ids]
+        frames.append(frame(x.tolist(), clusters.tolist(), name=names))
+        ordered = names if column else None
+        parts.append(Silhouettes(x.tolist(), clusters.tolist(), Measure(distance), ids=ordered))
+    runs = [i for i, rows in enumerate(frames) for _ in range(len(rows))]
+    return pl.concat(frames).with_columns(run=pl.Series(runs)), parts
+
+
+@pytest.mark.parametrize(("distance", "size", "seed", "column"), samples())
+def test_the_sample_is_that_of_the_oracle(
+    engine: Engine, distance: str, size: int, seed: int, column: str | None
+) -> None:
+    rows, parts = sampled(distance, column)
+    how = {"method": "sample", "sample_size": size, "random_state": seed, "confidence": 0.9}
+    named = {} if column is None else {"id": column}
+    got = call(engine, SCORE, rows, partition_by="run", distance=distance, **named, **how)
+    wanted = [{"run": run} | part.sample(size, 0.9, seed) for run, part in enumerate(parts)]
+    assert_points(got, wanted, tolerance=1e-9, floor=1e-9)
 
 
 def test_a_sample_of_each_partition(engine: Engine) -> None:
@@ -640,13 +776,15 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("empty", [False, True], ids=["rows", "no rows"])
-@pytest.mark.parametrize("option", OPTIONS)
-def test_a_bad_option(engine: Engine, option: str, empty: bool) -> None:
+@pytest.mark.parametrize(
+    ("option", "empty"),
+    crossed(OPTIONS, [False, True], always=["unknown method", "tolerance 0", "sample_size 0"]),
+)
+def test_a_bad_option(side: Engine, option: str, empty: bool) -> None:
     arguments, words = OPTIONS[option]
     lines = frame(LINE, LINE_CLUSTERS)
-    with fails(engine, words):
-        call(engine, SCORE, lines.clear() if empty else lines, **arguments)
+    with fails(side, words):
+        call(side, SCORE, lines.clear() if empty else lines, **arguments)
 
 
 COMMON: dict[str, tuple[dict[str, Any], str]] = {
@@ -661,21 +799,49 @@ COMMON: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("function", [SAMPLES, CLUSTERS, SCORE])
-@pytest.mark.parametrize("option", COMMON)
-def test_a_bad_option_of_all_distances(engine: Engine, option: str, function: str) -> None:
+@pytest.mark.parametrize(
+    ("option", "function"),
+    crossed(
+        COMMON,
+        [SCORE, SAMPLES, CLUSTERS],
+        always=["distance", "p", "weights", "noise", "noise_as", "noise_as drop"],
+    ),
+)
+def test_a_bad_option_of_all_distances(side: Engine, option: str, function: str) -> None:
     arguments, words = COMMON[option]
-    with fails(engine, words):
-        call(engine, function, frame(LINE, LINE_CLUSTERS), **arguments)
+    with fails(side, words):
+        call(side, function, frame(LINE, LINE_CLUSTERS), **arguments)
 
 
-@pytest.mark.parametrize("function", [SAMPLES, CLUSTERS, SCORE])
-@pytest.mark.parametrize("distance", DISTANCES)
-@pytest.mark.parametrize("fault", FAULTS)
-def test_bad_points(engine: Engine, fault: str, distance: str, function: str) -> None:
+WAYS = [
+    ("euclidean", SCORE),
+    *((distance, SCORE) for distance in DISTANCES if distance != "euclidean"),
+    *(("euclidean", function) for function in (SAMPLES, CLUSTERS)),
+]
+OTHER_WAYS = [
+    (distance, function)
+    for distance in DISTANCES
+    for function in (SAMPLES, CLUSTERS)
+    if distance != "euclidean"
+]
+
+
+def check_bad_points(side: Engine, fault: str, distance: str, function: str) -> None:
     rows, words = FAULTS[fault]
-    with fails(engine, words):
-        call(engine, function, vectors(*rows), distance=distance)
+    with fails(side, words):
+        call(side, function, vectors(*rows), distance=distance)
+
+
+@pytest.mark.parametrize(("fault", "way"), crossed(FAULTS, WAYS, always=["NaN", "shorter"]))
+def test_bad_points(side: Engine, fault: str, way: tuple[str, str]) -> None:
+    check_bad_points(side, fault, *way)
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("way", OTHER_WAYS)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_bad_points_of_every_function(side: Engine, fault: str, way: tuple[str, str]) -> None:
+    check_bad_points(side, fault, *way)
 
 
 SAMPLED = {"method": "sample", "sample_size": 3}
@@ -689,20 +855,20 @@ SAMPLED = {"method": "sample", "sample_size": 3}
         (["b", "b", "c", "d", "b"], "got 3 rows with b"),
     ],
 )
-def test_an_id_that_is_there_twice(engine: Engine, ids: list[Any], words: str) -> None:
+def test_an_id_that_is_there_twice(side: Engine, ids: list[Any], words: str) -> None:
     rows = frame(LINE, LINE_CLUSTERS, name=ids)
     for function, more in ((SAMPLES, {}), (SCORE, SAMPLED)):
-        with fails(engine, f"id: expected one row for each id of a partition, {words}"):
-            call(engine, function, rows, id="name", **more)
-    assert one(engine, SCORE, rows, id="name")["n"] == 5
+        with fails(side, f"id: expected one row for each id of a partition, {words}"):
+            call(side, function, rows, id="name", **more)
+    assert one(side, SCORE, rows, id="name")["n"] == 5
 
 
-def test_an_id_may_be_in_several_partitions_and_dropped_rows(engine: Engine) -> None:
+def test_an_id_may_be_in_several_partitions_and_dropped_rows(side: Engine) -> None:
     rows = frame([*LINE, *LINE, None], [*LINE_CLUSTERS, *LINE_CLUSTERS, 1])
     rows = rows.with_columns(
         run=pl.Series([0] * 5 + [1] * 6), name=pl.Series([*range(5)] * 2 + [0])
     )
-    got = call(engine, SAMPLES, rows, id="name", partition_by="run")
+    got = call(side, SAMPLES, rows, id="name", partition_by="run")
     assert [row["id"] for row in got] == [*range(5), *range(5)]
     assert len({math.fsum([row["a"], row["b"]]) for row in got}) == 5
 
@@ -720,9 +886,7 @@ def test_many_points_as_scikit_learn(engine: Engine, distance: str) -> None:
     assert np.abs(got - wanted).max() < 1e-9
 
 
-# ----------------------------------------------------------------------------------------------
-# Numbers of any size, and many of them
-# ----------------------------------------------------------------------------------------------
+# Numbers of any size, and many of them -------------------------------------------------------
 
 
 def silhouettes_by_definition(x: np.ndarray, cluster: np.ndarray) -> np.ndarray:
@@ -809,7 +973,5 @@ def test_vectors_too_short_for_a_direction(engine: Engine, dims: int) -> None:
         pl.DataFrame({"vector": list(map(list, rows)), "cluster": cluster}) for rows in (x, zeros)
     )
     for function in ("silhouette_score", "internal_report", "dunn_index"):
-        found, expected = (
-            call(engine, function, frame, distance="cosine") for frame in (tiny, zero)
-        )
+        found, expected = call_by_case(engine, function, [tiny, zero], distance="cosine")
         assert_points(found, expected, tolerance=1e-9, what=function)

@@ -1,14 +1,15 @@
-"""Every external metric of a few rows, straight from its definition.
+"""Every external metric of a few rows, computed from its definition.
 
-Loops over pairs and quadruples of rows, sets of rows, permutations: slow on purpose, and without
-any formula of a contingency table. Undefined values are None. The cases where a convention decides
-(what a score of one row is, say) are left to `oracle.py`.
+Loops over pairs and quadruples of rows, sets of rows and permutations, without any formula of a
+contingency table. Undefined values are None; `oracle.py` has the conventions that give some of them
+a value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import combinations, permutations
 from math import factorial
 from typing import NamedTuple
@@ -138,6 +139,13 @@ def mutual_information(label: Labels, cluster: Labels) -> Value:
     return total
 
 
+@cache
+def expected_information(label: Labels, cluster: Labels) -> Value:
+    """The mean of the mutual information over all permutations of the labels."""
+    shuffles = [mutual_information(shuffled, cluster) for shuffled in permutations(label)]
+    return mp.fsum(shuffles) / factorial(len(label))
+
+
 def information(
     label: Labels, cluster: Labels, beta: float, average_method: str
 ) -> dict[str, Value]:
@@ -145,8 +153,7 @@ def information(
     mutual = mutual_information(label, cluster)
     sides = entropy(label), entropy(cluster)
     average = averaged(average_method, *sides, joint)
-    shuffles = [mutual_information(shuffled, cluster) for shuffled in permutations(label)]
-    expected = mp.fsum(shuffles) / factorial(len(label))
+    expected = expected_information(tuple(label), tuple(cluster))
     homogeneity, completeness = (ratio(mutual, side) for side in sides)
     defined = None not in (homogeneity, completeness)
     return {

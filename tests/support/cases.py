@@ -1,4 +1,4 @@
-"""The cases of cases/*.csv: labelings, what others published about them, degenerate values.
+"""The cases of data/*.csv: labelings, what others published about them, degenerate values.
 
 labelings.csv gives a case as two lists of values (NULL and NaN are themselves) or as a contingency
 table, labels down and clusters across. An expected value is NULL, a whole number, a fraction,
@@ -83,13 +83,6 @@ def labelings() -> dict[str, pl.DataFrame]:
                 {name: column(row[name].split()) for name in ("label", "cluster")}
             )
     return frames
-
-
-def repeated(table: str) -> list[tuple[int, int]]:
-    """One (row, column) for each unit of the table."""
-    lines = [line.split() for line in table.split("/")]
-    cells = ((u, v, int(n)) for u, line in enumerate(lines) for v, n in enumerate(line))
-    return [(u, v) for u, v, n in cells for _ in range(n)]
 
 
 def column(tokens: list[str]) -> pl.Series:

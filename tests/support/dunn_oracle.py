@@ -13,7 +13,7 @@ import numpy as np
 from tests.support.point_oracle import ratio
 
 if TYPE_CHECKING:
-    from point_oracle import Cluster, Measure, Partition, Row
+    from tests.support.point_oracle import Cluster, Measure, Partition, Row
 
 COUNTS = ("n", "n_dropped", "n_noise", "n_clusters")
 GDI = tuple(f"gdi_{i}{j}" for i in range(1, 7) for j in range(1, 4))
@@ -45,10 +45,10 @@ def diameters(c: Cluster, measure: Measure) -> list[float]:
 def separations(one: Cluster, other: Cluster, measure: Measure) -> list[float]:
     """The six of Bezdek and Pal."""
     d = measure.between(one.points, other.points)
-    centres = measure.between(one.centre[None], other.centre[None])
+    centroids = measure.between(one.centroid[None], other.centroid[None])
     own = np.concatenate([one.own, other.own])
     hausdorff = max(d.min(axis=1).max(), d.min(axis=0).max())
-    values = (d.min(), d.max(), d.mean(), centres[0, 0], own.mean(), hausdorff)
+    values = (d.min(), d.max(), d.mean(), centroids[0, 0], own.mean(), hausdorff)
     return [float(value) for value in values]
 
 

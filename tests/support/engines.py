@@ -1,25 +1,34 @@
-"""One way to call every engine: a Polars frame in, rows (dicts) out.
+"""One interface to every engine: a Polars frame in, rows (dicts) out.
 
-Differences between the wings that are no difference in results end here: SQL's `partition_key` is
-given back under the names of the partition columns.
+SQL's `partition_key` is renamed to the names of the partition columns, which the Polars side uses.
 """
 
 from __future__ import annotations
 
+import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import duckdb
+import polars as pl
+import pytest
 
 import polars_clustereval as ce
 from tests.support.oracle import METRICS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import polars as pl
+    from collections.abc import Iterable, Sequence
 
 Row = dict[str, Any]
+
+# The table macros of labels that take weights; bcubed_samples takes none.
+TABLES = (
+    "external_report",
+    "contingency_matrix",
+    "pair_counts",
+    "external_cluster_report",
+    "external_label_report",
+)
 
 # The parameters of the metrics that have any.
 PARAMETERS = {
@@ -35,6 +44,16 @@ def parameters_of(metric: str, given: dict[str, Any]) -> dict[str, Any]:
     return {name: given[name] for name in PARAMETERS.get(metric, ()) if name in given}
 
 
+class Expression(NamedTuple):
+    """An SQL expression in place of a column name."""
+
+    sql: str
+
+
+# A column name; or an expression: an Expression in SQL, a Polars expression in Polars.
+Column = str | Expression | pl.Expr
+
+
 class Engine(Protocol):
     name: str
 
@@ -42,17 +61,20 @@ class Engine(Protocol):
         self,
         function: str,
         frame: pl.DataFrame,
-        label: str = "label",
-        cluster: str = "cluster",
+        label: Column = "label",
+        cluster: Column = "cluster",
         **arguments: Any,
     ) -> list[Row]:
         """The rows of a table macro or frame function."""
 
+    def listed(self, names: Sequence[str]) -> Column:
+        """Several columns as one column of lists."""
+
     def scalars(
         self,
         frame: pl.DataFrame,
-        label: str = "label",
-        cluster: str = "cluster",
+        label: Column = "label",
+        cluster: Column = "cluster",
         *,
         metrics: Sequence[str] = METRICS,
         by: str | None = None,
@@ -65,8 +87,29 @@ def report(engine: Engine, frame: pl.DataFrame, **arguments: Any) -> list[Row]:
     return engine.table("external_report", frame, **arguments)
 
 
-def scalar(engine: Engine, metric: str, frame: pl.DataFrame, **arguments: Any) -> Any:
-    return engine.scalars(frame, metrics=[metric], **arguments)[0][metric]
+def reports(
+    engine: Engine, labelings: Sequence[Sequence[tuple[Any, ...]]], *more: str, **arguments: Any
+) -> dict[int, Row]:
+    """One report for each labeling in a single call: number of the labeling -> its row.
+
+    A labeling without any row that counts has no report.
+    """
+    frame = stacked(labelings, *more)
+    rows = {row.pop("run"): row for row in report(engine, frame, partition_by="run", **arguments)}
+    assert list(rows) == sorted(rows)
+    return rows
+
+
+def frame_of(rows: Iterable[tuple[Any, ...]], *more: str) -> pl.DataFrame:
+    """Rows of label, cluster and the columns `more`, all of them whole numbers."""
+    names = ("label", "cluster", *more)
+    return pl.DataFrame(list(rows), schema=dict.fromkeys(names, pl.Int64), orient="row")
+
+
+def stacked(labelings: Sequence[Iterable[tuple[Any, ...]]], *more: str) -> pl.DataFrame:
+    """The rows of many labelings, numbered by `run`."""
+    rows = ((*row, run) for run, labeling in enumerate(labelings) for row in labeling)
+    return frame_of(rows, *more, "run")
 
 
 class Polars:
@@ -78,8 +121,8 @@ class Polars:
         self,
         function: str,
         frame: pl.DataFrame,
-        label: str = "label",
-        cluster: str = "cluster",
+        label: Column = "label",
+        cluster: Column = "cluster",
         **arguments: Any,
     ) -> list[Row]:
         call = getattr(ce, function)
@@ -88,11 +131,14 @@ class Polars:
         lazy = call(frame.lazy(), label, cluster, **arguments)
         return list(lazy.collect(engine="streaming").iter_rows(named=True))
 
+    def listed(self, names: Sequence[str]) -> Column:
+        return pl.concat_list(names)
+
     def scalars(
         self,
         frame: pl.DataFrame,
-        label: str = "label",
-        cluster: str = "cluster",
+        label: Column = "label",
+        cluster: Column = "cluster",
         *,
         metrics: Sequence[str] = METRICS,
         by: str | None = None,
@@ -122,8 +168,8 @@ class DuckDB:
         self,
         function: str,
         frame: pl.DataFrame,
-        label: str = "label",
-        cluster: str = "cluster",
+        label: Column = "label",
+        cluster: Column = "cluster",
         **arguments: Any,
     ) -> list[Row]:
         keys = arguments.get("partition_by") or []
@@ -131,18 +177,21 @@ class DuckDB:
         call = call_sql(function, label, cluster, arguments, keys)
         return [with_keys(row, keys) for row in self.rows(f"FROM {call}", frame)]
 
+    def listed(self, names: Sequence[str]) -> Column:
+        return Expression(f"[{', '.join(map(quoted, names))}]")
+
     def scalars(
         self,
         frame: pl.DataFrame,
-        label: str = "label",
-        cluster: str = "cluster",
+        label: Column = "label",
+        cluster: Column = "cluster",
         *,
         metrics: Sequence[str] = METRICS,
         by: str | None = None,
         **arguments: Any,
     ) -> list[Row]:
         calls = [
-            f"clustereval.{metric}({quoted(label)}, {quoted(cluster)}"
+            f"clustereval.{metric}({column_sql(label)}, {column_sql(cluster)}"
             + "".join(
                 f", {name} := {literal(value)}"
                 for name, value in parameters_of(metric, arguments).items()
@@ -177,9 +226,9 @@ COLUMN_ARGUMENTS = ("weight", "id")
 
 
 def call_sql(
-    function: str, label: str, cluster: str, arguments: dict[str, Any], keys: list[str]
+    function: str, label: Column, cluster: Column, arguments: dict[str, Any], keys: list[str]
 ) -> str:
-    parts = ["assignments", quoted(label), quoted(cluster)]
+    parts = ["assignments", column_sql(label), column_sql(cluster)]
     for name, value in arguments.items():
         if value is None:
             continue
@@ -187,7 +236,7 @@ def call_sql(
             fields = ", ".join(f"{quoted(key)}: {quoted(key)}" for key in keys)
             text = quoted(keys[0]) if len(keys) == 1 else f"{{{fields}}}"
         else:
-            text = quoted(value) if name in COLUMN_ARGUMENTS else literal(value)
+            text = column_sql(value) if name in COLUMN_ARGUMENTS else literal(value)
         parts.append(f"{name} := {text}")
     return f"clustereval.{function}({', '.join(parts)})"
 
@@ -198,6 +247,11 @@ def with_keys(row: Row, keys: list[str]) -> Row:
         assert key is None
         return row
     return (key if len(keys) > 1 else {keys[0]: key}) | row
+
+
+def column_sql(column: Column) -> str:
+    assert isinstance(column, str | Expression)
+    return column.sql if isinstance(column, Expression) else quoted(column)
 
 
 def quoted(identifier: str) -> str:
@@ -211,6 +265,8 @@ def literal(value: object) -> str:
 
 
 ENGINES = ("duckdb", "polars", "polars-streaming")
+# For what does not depend on how Polars runs a query: errors, arguments, names.
+SIDES = ("duckdb", "polars")
 
 
 @cache
@@ -218,3 +274,9 @@ def make(name: str) -> Engine:
     if name == "duckdb":
         return DuckDB()
     return Polars(streaming=name == "polars-streaming")
+
+
+def fails(engine: Engine, words: str) -> Any:
+    """The error of this side, with exactly these words in it."""
+    error = duckdb.Error if isinstance(engine, DuckDB) else ce.ClusterEvalError
+    return pytest.raises(error, match=re.escape(words))

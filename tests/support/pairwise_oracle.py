@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from point_oracle import Partition
+    from tests.support.point_oracle import Partition
 
 INDICES = (
     "c_index",
@@ -83,7 +83,7 @@ def c_index(within: list[float], between: list[float]) -> float | None:
 
 
 def connectivity(d: Any, own: list[int], n_neighbors: int) -> float:
-    """The mean over all orders in which equally near neighbours can stand."""
+    """The mean over all orders in which equally near neighbors can stand."""
     total = []
     for i in range(len(own)):
         others = sorted((float(d[i, j]), own[j] != own[i]) for j in range(len(own)) if j != i)

@@ -8,14 +8,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 import polars_clustereval as ce
 from tests.support.compare import assert_same, is_same_key
 from tests.support.engines import COLUMN_ARGUMENTS, DuckDB, Engine, Row, literal, quoted, with_keys
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
-
-    import polars as pl
 
 FUNCTIONS = ("centroids", "internal_report", "internal_cluster_report", "neighbor_report")
 Vector = str | list[str]
@@ -44,6 +44,23 @@ def call(
 def one(engine: Engine, function: str, frame: pl.DataFrame, *given: Any, **arguments: Any) -> Row:
     [row] = call(engine, function, frame, *given, **arguments)
     return row
+
+
+def call_by_case(
+    engine: Engine, function: str, cases: Sequence[pl.DataFrame], *given: Any, **arguments: Any
+) -> list[list[Row]]:
+    """The rows of each frame, from one call with a partition for each.
+
+    A frame without any row has no partition, hence no rows.
+    """
+    stacked = pl.concat([frame.with_columns(case=pl.lit(i)) for i, frame in enumerate(cases)])
+    rows = call(engine, function, stacked, *given, partition_by="case", **arguments)
+    numbers = [row.pop("case") for row in rows]
+    assert numbers == sorted(numbers), "partitions are in order"
+    return [
+        [row for row, number in zip(rows, numbers, strict=True) if number == i]
+        for i in range(len(cases))
+    ]
 
 
 def call_sql(function: str, table: str, vector: Vector, cluster: str, **arguments: Any) -> str:

@@ -84,7 +84,7 @@ class Measure(NamedTuple):
             x = np.array([direction(row * roots) for row in x])
         return np.asarray(np.median(x, axis=0) if self.center == "median" else x.mean(axis=0))
 
-    def centre(self, x: Floats) -> Floats:
+    def centroid(self, x: Floats) -> Floats:
         middle = self.middle(x)
         if self.distance != "cosine":
             return middle
@@ -99,8 +99,8 @@ def direction(x: Floats) -> Floats:
 class Cluster(NamedTuple):
     key: Any  # None for a noise point on its own
     points: Floats
-    centre: Floats
-    own: Floats  # distances of its points to its centre
+    centroid: Floats
+    own: Floats  # distances of its points to its centroid
 
 
 class Partition:
@@ -136,15 +136,15 @@ class Partition:
         if not self.n:
             return
         self.all = np.concatenate([c.points for c in self.clusters])
-        self.middle = measure.centre(self.all)
-        centres = np.array([c.centre for c in self.clusters])
-        self.gaps = measure.between(centres, centres)
+        self.middle = measure.centroid(self.all)
+        centroids = np.array([c.centroid for c in self.clusters])
+        self.gaps = measure.between(centroids, centroids)
         self.to_middle = measure.between(self.all, self.middle[None])[:, 0]
 
     def cluster(self, key: Any, points: Sequence[Sequence[float]]) -> Cluster:
         x = np.array(points, dtype=float)
-        centre = self.measure.centre(x)
-        return Cluster(key, x, centre, self.measure.between(x, centre[None])[:, 0])
+        centroid = self.measure.centroid(x)
+        return Cluster(key, x, centroid, self.measure.between(x, centroid[None])[:, 0])
 
     def pairs(self) -> list[tuple[int, int]]:
         return [(i, j) for i in range(self.k) for j in range(i + 1, self.k)]
@@ -163,7 +163,7 @@ class Partition:
     def ssb(self) -> float:
         m = self.measure
         return math.fsum(
-            len(c.points) * float(m.square(m.between(c.centre[None], self.middle[None]))[0, 0])
+            len(c.points) * float(m.square(m.between(c.centroid[None], self.middle[None]))[0, 0])
             for c in self.clusters
         )
 
@@ -194,7 +194,8 @@ def counts(part: Partition) -> Row:
 
 def centroids(part: Partition) -> list[Row]:
     return [
-        {"cluster": c.key, "n": len(c.points), "centroid": c.centre.tolist()} for c in part.clusters
+        {"cluster": c.key, "n": len(c.points), "centroid": c.centroid.tolist()}
+        for c in part.clusters
     ]
 
 
@@ -325,18 +326,18 @@ def neighbor_report(part: Partition) -> Row:
 
 
 def wemmert_gancarski(part: Partition) -> float | None:
-    """A point on another centre takes its cluster's worth; on both centres it is 0/0."""
-    worths = []
+    """A point on the centroid of another cluster makes its cluster's share 0; on both, 0/0."""
+    shares = []
     for i, c in enumerate(part.clusters):
-        others = np.array([o.centre for j, o in enumerate(part.clusters) if j != i])
+        others = np.array([o.centroid for j, o in enumerate(part.clusters) if j != i])
         nearest = part.measure.between(c.points, others).min(axis=1)
         if np.any((nearest == 0) & (c.own == 0)):
             return None
         if np.any(nearest == 0):
-            worths.append(0.0)
+            shares.append(0.0)
         else:
-            worths.append(max(0.0, len(c.points) - math.fsum(c.own / nearest)))
-    return math.fsum(worths) / part.n
+            shares.append(max(0.0, len(c.points) - math.fsum(c.own / nearest)))
+    return math.fsum(shares) / part.n
 
 
 def s_dbw(part: Partition) -> float | None:
@@ -355,12 +356,12 @@ def dbw_radius(part: Partition) -> float:
 
 
 def dbw_distances(part: Partition, i: int, j: int) -> list[Floats]:
-    """Distances of the points of two clusters to the middle of their centres and to each centre."""
+    """Distances of the points of two clusters to the middle of their centroids and to each."""
     one, other = part.clusters[i], part.clusters[j]
     both = np.concatenate([one.points, other.points])
-    centres = np.array([(one.centre + other.centre) / 2, one.centre, other.centre])
+    centroids = np.array([(one.centroid + other.centroid) / 2, one.centroid, other.centroid])
     plain = part.measure._replace(distance="euclidean")
-    return list(plain.between(both, centres).T)
+    return list(plain.between(both, centroids).T)
 
 
 def is_on_the_edge(part: Partition) -> bool:
@@ -384,7 +385,7 @@ def is_delicate(part: Partition, *, exact: bool) -> bool:
 
 
 def is_opposed(part: Partition) -> bool:
-    """Whether unit vectors leave no direction for a centre."""
+    """Whether the mean of unit vectors has no direction."""
     if part.measure.distance != "cosine":
         return False
     groups = [part.all, *(c.points for c in part.clusters)]

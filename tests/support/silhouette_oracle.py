@@ -13,7 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from point_oracle import Measure
+    from tests.support.point_oracle import Measure
 
 Row = dict[str, Any]
 
@@ -99,7 +99,7 @@ class Silhouettes:
         }
 
     def is_tied(self, i: int) -> bool:
-        """Whether rounding decides which of two clusters is the neighbour."""
+        """Whether rounding decides which of two clusters is the neighbor."""
         first, *more = sorted(self.other_means(i).values())[:2] or [0.0]
         return bool(more) and more[0] - first <= 1e-9 * (1 + first)
 
@@ -151,10 +151,10 @@ class Silhouettes:
     def simplified(self) -> Row:
         if not self.is_clustering:
             return self.counts(0) | dict.fromkeys(SCORES)
-        centres = np.array(
-            [self.measure.centre(self.x[places]) for places in self.members.values()]
+        centroids = np.array(
+            [self.measure.centroid(self.x[places]) for places in self.members.values()]
         )
-        apart = self.measure.between(self.x, centres)
+        apart = self.measure.between(self.x, centroids)
         values = {}
         for i, key in enumerate(self.keys):
             own = list(self.members).index(key)

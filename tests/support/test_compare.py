@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.compare import assert_metrics, assert_rows, assert_same
 from tests.support.oracle import METRICS, exact
+from tests.support.point_engines import assert_points
 
 NAN, INFINITY = float("nan"), float("inf")
 CELLS = [("a", 0, 3), ("a", 1, 1), ("b", 1, 4)]
@@ -133,3 +134,39 @@ def test_rows_are_accepted() -> None:
 def test_rows_are_rejected(wrong: list[dict[str, Any]]) -> None:
     with pytest.raises(AssertionError, match="expected"):
         assert_rows(wrong, ROWS)
+
+
+POINTS: list[dict[str, Any]] = [
+    {"cluster": 0, "centroid": [0.5, None], "ssw": 1e-9, "ssb": None},
+    {"cluster": 1, "centroid": [2.0, NAN], "ssw": 4.0, "ssb": 1e9},
+]
+
+
+def test_points_are_accepted() -> None:
+    assert_points([dict(row) for row in POINTS], POINTS)
+    assert_points([POINTS[0] | {"ssw": 1e-9 + 1e-17}, POINTS[1]], POINTS, tolerance=1e-7)
+    assert_points([POINTS[0] | {"ssw": 0.0}, POINTS[1]], POINTS, floor=1e-8)
+    assert_points([POINTS[0] | {"ssw": 7.0}, POINTS[1]], POINTS, without=["ssw"])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pytest.param(POINTS[:1], id="a row less"),
+        pytest.param(POINTS[::-1], id="another order"),
+        pytest.param([dict(reversed(row.items())) for row in POINTS], id="columns reordered"),
+        pytest.param([POINTS[0] | {"cluster": 2}, POINTS[1]], id="another cluster"),
+        pytest.param([POINTS[0] | {"centroid": [0.5, 0.0]}, POINTS[1]], id="0 for NULL"),
+        pytest.param([POINTS[0] | {"centroid": [0.5]}, POINTS[1]], id="a coordinate less"),
+        pytest.param([POINTS[0] | {"centroid": None}, POINTS[1]], id="a NULL vector"),
+        pytest.param([POINTS[0] | {"ssw": 0.0}, POINTS[1]], id="a small number as 0"),
+        pytest.param([POINTS[0], POINTS[1] | {"ssb": 1e9 + 0.01}], id="another number"),
+        pytest.param([POINTS[0], POINTS[1] | {"ssb": NAN}], id="a NaN number"),
+        pytest.param([POINTS[0], POINTS[1] | {"ssb": None}], id="a NULL number"),
+        pytest.param([POINTS[0] | {"ssb": 0.0}, POINTS[1]], id="a number for NULL"),
+        pytest.param([POINTS[0], POINTS[1] | {"centroid": [2.0, None]}], id="NULL for NaN"),
+    ],
+)
+def test_points_are_rejected(wrong: list[dict[str, Any]]) -> None:
+    with pytest.raises(AssertionError, match="expected"):
+        assert_points(wrong, POINTS)

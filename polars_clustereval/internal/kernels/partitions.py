@@ -56,10 +56,12 @@ def map_partitions(
     function needs besides the cluster, `prefix` is that of the coordinates it is given, and
     `checked` adds to the rows what is to be an error before it starts.
     """
-    keys = list(points.keys)
-    by = [name for name in points.by if name not in keys]
-    x = points.parts(prefix)
-    rows = checked(points.kept.select(*points.by, *columns, *x)).sort(points.by, nulls_last=True)
+    keys = points.partition_keys
+    by = [name for name in points.cluster_keys if name not in keys]
+    x = points.vector_columns(prefix)
+    rows = checked(points.kept_rows.select(*points.cluster_keys, *columns, *x)).sort(
+        points.cluster_keys, nulls_last=True
+    )
     key_types = rows.select(keys).collect_schema()
 
     def evaluated(rows: pl.DataFrame) -> pl.DataFrame:
@@ -68,9 +70,9 @@ def map_partitions(
         for part in parts:
             changes = part.select(pl.struct(by).rle_id().rle().struct.field("len"))
             starts = np.concatenate([[0], changes.to_series().to_numpy()]).cumsum()
-            matrix = points.matrix(part, prefix)
+            matrix = points.form.to_matrix(part, prefix)
             if not np.isfinite(matrix).all():
-                raise points.fault()
+                raise points.fault_error()
             made = function(Partition(part.drop(x), matrix, starts.astype(np.int64)))
             key = [pl.lit(part[name][0], key_types[name]).alias(name) for name in keys]
             found.append(made.select(*key, *(pl.col(n).cast(t) for n, t in schema.items())))

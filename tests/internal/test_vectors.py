@@ -1,4 +1,4 @@
-"""Vectors from text and from nominal values: both wings against literals and the definitions."""
+"""Vectors from text and from nominal values: both sides against literals and the definitions."""
 
 from __future__ import annotations
 
@@ -15,32 +15,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import polars_clustereval as ce
-from tests.support.engines import fetched, literal, quoted
+from tests.support.engines import fails, fetched, literal, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
-    from engines import Engine
+    from tests.support.engines import Engine
 
 Row = dict[str, Any]
 NAN, INF = math.nan, math.inf
 
 
-def fails(engine: Engine, words: str) -> Any:
-    """The wing's own error with these very words."""
-    error = duckdb.Error if engine.name == "duckdb" else ce.ClusterEvalError
-    return pytest.raises(error, match=re.escape(words))
-
-
 def collected(engine: Any, lazy: pl.LazyFrame) -> pl.DataFrame:
     return lazy.collect(engine="streaming" if engine.streaming else "in-memory")
-
-
-@pytest.fixture
-def con() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect(config={"threads": 2}) as con:
-        ce.register(con)
-        yield con
 
 
 # ----------------------------------------------------------------------------------------------
@@ -162,27 +149,27 @@ BAD_TEXTS = [
 
 
 @pytest.mark.parametrize(("text", "size", "words"), BAD_TEXTS)
-def test_a_bad_text(engine: Engine, text: str, size: int | None, words: str) -> None:
-    with fails(engine, words):
-        parsed(engine, [text], size)
+def test_a_bad_text(side: Engine, text: str, size: int | None, words: str) -> None:
+    with fails(side, words):
+        parsed(side, [text], size)
 
 
-def test_a_bad_text_among_good_ones(engine: Engine) -> None:
-    with fails(engine, f"{NO_VECTOR}'0 x 1'"):
-        parsed(engine, ["0 1 2", None, "$3$0:1"] * 100 + ["0 x 1"] + ["0 1 2"] * 100, 3)
+def test_a_bad_text_among_good_ones(side: Engine) -> None:
+    with fails(side, f"{NO_VECTOR}'0 x 1'"):
+        parsed(side, ["0 1 2", None, "$3$0:1"] * 100 + ["0 x 1"] + ["0 1 2"] * 100, 3)
 
 
-def test_a_long_text_is_cut(engine: Engine) -> None:
-    with fails(engine, f"{NO_VECTOR}'{'é' * 100}...'"):
-        parsed(engine, ["é" * 101])
-    with fails(engine, f"{NO_VECTOR}'{'é' * 100}'"):
-        parsed(engine, ["é" * 100])
+def test_a_long_text_is_cut(side: Engine) -> None:
+    with fails(side, f"{NO_VECTOR}'{'é' * 100}...'"):
+        parsed(side, ["é" * 101])
+    with fails(side, f"{NO_VECTOR}'{'é' * 100}'"):
+        parsed(side, ["é" * 100])
 
 
 @pytest.mark.parametrize("size", [0, -1, 1.5])
-def test_a_bad_size(engine: Engine, size: object) -> None:
-    with fails(engine, f"size: expected a whole number >= 1, got {size}"):
-        parsed(engine, ["0 1"], size)
+def test_a_bad_size(side: Engine, size: object) -> None:
+    with fails(side, f"size: expected a whole number >= 1, got {size}"):
+        parsed(side, ["0 1"], size)
 
 
 def test_the_expression_is_lazy_and_named_as_its_column() -> None:
@@ -205,7 +192,7 @@ def test_the_expression_in_every_context() -> None:
 def test_the_macro_in_every_context(con: duckdb.DuckDBPyConnection) -> None:
     # Columns named as inner names and parameters are, and a size for each row.
     con.execute(
-        "CREATE TABLE vecs AS FROM (VALUES ('0:1', 2, 1), ('1:1', 3, 1), ('$1$0:2', NULL, 2)) "
+        "CREATE TEMP TABLE vecs AS FROM (VALUES ('0:1', 2, 1), ('1:1', 3, 1), ('$1$0:2', NULL, 2)) "
         "AS t(vec, size, entries)"
     )
     parse = "clustereval.parse_vector(vec, size := size)"
@@ -377,7 +364,7 @@ def test_many_columns(engine: Engine) -> None:
         assert column(result, f"{name}_vdm") == brute(frame, name)
 
 
-def test_both_wings_give_the_same_on_many_rows(con: duckdb.DuckDBPyConnection) -> None:
+def test_both_sides_give_the_same_on_many_rows(con: duckdb.DuckDBPyConnection) -> None:
     rng = random.Random(1)
     n = 30_000
     frame = pl.DataFrame(
@@ -470,23 +457,23 @@ ODD_NAMES = [
 
 
 @pytest.mark.parametrize("name", ODD_NAMES)
-def test_odd_names(engine: Engine, name: str) -> None:
+def test_odd_names(side: Engine, name: str) -> None:
     frame = random_frame(5, 30).select(**{name: "string"}, klass="int", group="run", other="bool")
     expected = brute(frame, name, "klass", "group")
-    result = encoded(engine, frame, [name, "other"], "klass", "group")
+    result = encoded(side, frame, [name, "other"], "klass", "group")
     assert list(result[0]) == [*frame.columns, f"{name}_vdm", "other_vdm"]
     assert column(result, f"{name}_vdm") == expected
     # As label and as partition.
-    result = encoded(engine, frame, ["other"], name, "group")
+    result = encoded(side, frame, ["other"], name, "group")
     assert column(result, "other_vdm") == brute(frame, "other", name, "group")
-    result = encoded(engine, frame, ["other"], "klass", name)
+    result = encoded(side, frame, ["other"], "klass", name)
     assert column(result, "other_vdm") == brute(frame, "other", "klass", name)
 
 
-def test_all_odd_names_at_once(engine: Engine) -> None:
+def test_all_odd_names_at_once(side: Engine) -> None:
     values = random_frame(6, 30)["string"]
     frame = pl.DataFrame(dict.fromkeys(ODD_NAMES, values)).with_columns(x=pl.lit(1))
-    result = encoded(engine, frame, [name for name in ODD_NAMES if name != "x_vdm"])
+    result = encoded(side, frame, [name for name in ODD_NAMES if name != "x_vdm"])
     for name in ODD_NAMES:
         if name != "x_vdm":
             assert column(result, f"{name}_vdm") == brute(frame, name), name
@@ -520,7 +507,7 @@ def test_sql_finds_columns_in_any_letter_case(con: duckdb.DuckDBPyConnection, le
 )
 def test_any_table(con: duckdb.DuckDBPyConnection, tbl: str) -> None:
     con.register("mixed", MIXED)
-    con.execute(f"CREATE TABLE {quoted(tbl)} AS FROM mixed")
+    con.execute(f"CREATE TEMP TABLE {quoted(tbl)} AS FROM mixed")
     wanted = ce.vdm_encode(MIXED, "color", "label").sort("x", "y").rows()
     for query in (
         f"FROM {vdm_sql(['color'], 'label', tbl=quoted(tbl))} ORDER BY x, y",
@@ -532,10 +519,10 @@ def test_any_table(con: duckdb.DuckDBPyConnection, tbl: str) -> None:
 
 def test_a_macro_in_a_view_and_one_after_the_other(con: duckdb.DuckDBPyConnection) -> None:
     con.register("mixed", MIXED)
-    con.execute("CREATE TABLE t AS FROM mixed")
-    con.execute(f"CREATE VIEW seen AS FROM {vdm_sql(['color'], 'label', tbl='t')}")
+    con.execute("CREATE TEMP TABLE t AS FROM mixed")
+    con.execute(f"CREATE TEMP VIEW seen AS FROM {vdm_sql(['color'], 'label', tbl='t')}")
     # DuckDB expands no table macro inside itself, so there is a table in between.
-    con.execute("CREATE TABLE once AS FROM seen")
+    con.execute("CREATE TEMP TABLE once AS FROM seen")
     rows = con.execute(f"FROM {vdm_sql(['shape'], 'label', tbl='once')} ORDER BY x, y").fetchall()
     assert rows == ce.vdm_encode(MIXED, ["color", "shape"], "label").sort("x", "y").rows()
 
@@ -599,26 +586,26 @@ def test_the_kind_of_frame_stays() -> None:
         (["color", "shape", "color"], "columns: 'color' is given twice"),
     ],
 )
-def test_bad_columns(engine: Engine, frame: pl.DataFrame, columns: Any, words: str) -> None:
-    if engine.name == "duckdb":  # encoded() adds a column to the table
+def test_bad_columns(side: Engine, frame: pl.DataFrame, columns: Any, words: str) -> None:
+    if side.name == "duckdb":  # encoded() adds a column to the table
         words = words.replace("columns: x, y", "columns: __row, x, y")
-    with fails(engine, words):
-        encoded(engine, frame, columns)
+    with fails(side, words):
+        encoded(side, frame, columns)
 
 
 @pytest.mark.parametrize("frame", [MIXED, MIXED.clear()], ids=["rows", "no rows"])
-def test_a_profile_that_is_there_already(engine: Engine, frame: pl.DataFrame) -> None:
+def test_a_profile_that_is_there_already(side: Engine, frame: pl.DataFrame) -> None:
     words = "columns: 'color_vdm' is also a column of the table; rename it first"
-    with fails(engine, words):
-        encoded(engine, frame.with_columns(color_vdm=1), ["shape", "color"])
+    with fails(side, words):
+        encoded(side, frame.with_columns(color_vdm=1), ["shape", "color"])
 
 
 @pytest.mark.parametrize("parameter", ["label", "partition_by"])
-def test_a_misspelt_column(engine: Engine, parameter: str) -> None:
-    words = "lable" if engine.name == "duckdb" else f"{parameter}: column 'lable' not found"
+def test_a_misspelt_column(side: Engine, parameter: str) -> None:
+    words = "lable" if side.name == "duckdb" else f"{parameter}: column 'lable' not found"
     arguments: Row = {"label": "label"} | {parameter: "lable"}
-    with fails(engine, words) as raised:
-        encoded(engine, MIXED, ["color"], **arguments)
+    with fails(side, words) as raised:
+        encoded(side, MIXED, ["color"], **arguments)
     assert re.search("'label'|\"label\"", str(raised.value))
 
 

@@ -1,10 +1,9 @@
-"""Bad points and options: the same words in both wings, and no sooner than the rows are read."""
+"""Bad points and options: the same words on both sides, raised when the rows are read."""
 
 from __future__ import annotations
 
-import math
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -15,11 +14,19 @@ from polars.testing import assert_frame_equal
 import polars_clustereval as ce
 from tests.support.engines import DuckDB, Engine
 from tests.support.point_engines import FUNCTIONS, call, call_sql
+from tests.support.point_faults import (
+    FAULTS,
+    FINITE,
+    INFINITY,
+    MEND,
+    NAN,
+    OVERFLOW,
+    SOME,
+    crossed,
+    fails,
+    vectors,
+)
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-NAN, INFINITY = math.nan, math.inf
 FRAME = pl.DataFrame(
     {
         "x": [0.0, 2.0, 9.0, 9.0],
@@ -31,42 +38,11 @@ FRAME = pl.DataFrame(
     }
 )
 WIDE = ["x", "y"]
-
-
-def fails(engine: Engine, words: str) -> Any:
-    """The wing's own error with these very words."""
-    error = duckdb.Error if isinstance(engine, DuckDB) else ce.ClusterEvalError
-    return pytest.raises(error, match=re.escape(words))
-
-
-def vectors(*values: Any) -> pl.DataFrame:
-    rows = [[0.0, 1.0], [2.0, 3.0], [4.0, 4.0], *values]
-    schema = {"vector": pl.List(pl.Float64), "cluster": pl.Int64}
-    return pl.DataFrame({"vector": rows, "cluster": [i % 2 for i in range(len(rows))]}, schema)
+REPORT_FIRST = ["internal_report", *(name for name in FUNCTIONS if name != "internal_report")]
 
 
 # Points
 
-MEND = "mend these rows or leave them out"
-FINITE = "vector: expected finite numbers, got"
-LENGTH = "vector: expected vectors of one length (2), got"
-SOME = "vector: expected at least one coordinate, got an empty vector"
-FAULTS: dict[str, tuple[list[Any], str]] = {
-    "NULL": ([[None, 1.0]], f"{FINITE} NULL in coordinate 1 (1 row is at fault); {MEND}"),
-    "NaN": ([[1.0, NAN]], f"{FINITE} nan in coordinate 2 (1 row is at fault); {MEND}"),
-    "infinite": ([[INFINITY, 1.0]], f"{FINITE} inf in coordinate 1 (1 row is at fault); {MEND}"),
-    "minus infinite": ([[1.0, -INFINITY]], f"{FINITE} -inf in coordinate 2 (1 row is at fault)"),
-    "several": ([[1.0, NAN], [1.0, NAN], [2.0, NAN]], "nan in coordinate 2 (3 rows are at fault)"),
-    "a row of two faults": ([[NAN, INFINITY]], "nan in coordinate 1 (1 row is at fault)"),
-    "different rows": ([[1.0, NAN], [INFINITY, 1.0]], "inf in coordinate 1 (2 rows are at fault)"),
-    "shorter": ([[5.0]], f"{LENGTH} 1 coordinates (1 row is at fault); {MEND}"),
-    "empty": ([[]], f"{SOME} (1 row is at fault); {MEND}"),
-    "empty and shorter": ([[5.0], []], f"{SOME} (2 rows are at fault); {MEND}"),
-    "longer": (
-        [[5.0, 6.0, 7.0]],
-        "vector: expected vectors of one length (3), got 2 coordinates (3 rows are at fault)",
-    ),
-}
 MEASURES: list[dict[str, Any]] = [
     *({"distance": name} for name in ("sqeuclidean", "cityblock", "chebyshev", "cosine")),
     {"distance": "minkowski", "p": 3},
@@ -75,65 +51,69 @@ MEASURES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_point_at_fault(engine: Engine, fault: str, function: str) -> None:
+@pytest.mark.parametrize(
+    ("fault", "function"),
+    crossed(FAULTS, REPORT_FIRST, always=["NULL", "infinite", "shorter", "empty"]),
+)
+def test_a_point_at_fault(side: Engine, fault: str, function: str) -> None:
     rows, words = FAULTS[fault]
-    with fails(engine, words):
-        call(engine, function, vectors(*rows))
+    with fails(side, words):
+        call(side, function, vectors(*rows))
 
 
-@pytest.mark.parametrize("fault", ["NULL", "NaN", "infinite", "shorter", "empty"])
-def test_a_point_at_fault_under_every_distance(engine: Engine, fault: str) -> None:
+@pytest.mark.parametrize(
+    ("fault", "measure"), crossed(["NaN", "NULL", "infinite", "shorter", "empty"], MEASURES)
+)
+def test_a_point_at_fault_under_every_distance(
+    side: Engine, fault: str, measure: dict[str, Any]
+) -> None:
     rows, words = FAULTS[fault]
-    for measure in MEASURES:
-        with fails(engine, words):
-            call(engine, "internal_report", vectors(*rows), **measure)
-        with fails(engine, words):
-            call(engine, "centroids", vectors(*rows), **measure)
+    for function in ("internal_report", "centroids"):
+        with fails(side, words):
+            call(side, function, vectors(*rows), **measure)
 
 
-def test_the_first_value_of_two_in_a_column(engine: Engine) -> None:
-    """Which is first may not hang on the engine: the rows have no order in SQL."""
-    with fails(engine, f"{FINITE} -inf in coordinate 1 (2 rows are at fault)"):
-        call(engine, "internal_report", vectors([NAN, 1.0], [-INFINITY, 1.0]))
-    with fails(engine, f"{FINITE} -inf in coordinate 1 (2 rows are at fault)"):
-        call(engine, "internal_report", vectors([-INFINITY, 1.0], [NAN, 1.0]))
+def test_the_first_value_of_two_in_a_column(side: Engine) -> None:
+    """The least, whatever the order of the rows, which SQL does not define."""
+    with fails(side, f"{FINITE} -inf in coordinate 1 (2 rows are at fault)"):
+        call(side, "internal_report", vectors([NAN, 1.0], [-INFINITY, 1.0]))
+    with fails(side, f"{FINITE} -inf in coordinate 1 (2 rows are at fault)"):
+        call(side, "internal_report", vectors([-INFINITY, 1.0], [NAN, 1.0]))
 
 
 @pytest.mark.parametrize("value", [None, NAN, INFINITY])
-def test_wide_columns_at_fault(engine: Engine, value: float | None) -> None:
+def test_wide_columns_at_fault(side: Engine, value: float | None) -> None:
     got = "NULL" if value is None else value
     frame = FRAME.with_columns(y=pl.Series([0.0, value, value, 4.0]))
-    with fails(engine, f"{FINITE} {got} in coordinate 2 (2 rows are at fault); {MEND}"):
-        call(engine, "internal_report", frame, WIDE)
+    with fails(side, f"{FINITE} {got} in coordinate 2 (2 rows are at fault); {MEND}"):
+        call(side, "internal_report", frame, WIDE)
 
 
-def test_only_empty_vectors(engine: Engine) -> None:
+def test_only_empty_vectors(side: Engine) -> None:
     frame = pl.DataFrame(
         {"vector": [[], []], "cluster": [0, 1]},
         {"vector": pl.List(pl.Float64), "cluster": pl.Int64},
     )
     words = f"{SOME} (2 rows are at fault); {MEND}"
     for function in FUNCTIONS:
-        with fails(engine, words):
-            call(engine, function, frame)
+        with fails(side, words):
+            call(side, function, frame)
 
 
-def test_rows_left_out_are_not_at_fault(engine: Engine) -> None:
+def test_rows_left_out_are_not_at_fault(side: Engine) -> None:
     """Neither of no cluster nor of dropped noise, whatever their vectors are."""
     for vector in ([NAN, 1.0], [], [1.0, 2.0, 3.0], [1.0]):
         frame = vectors(vector)
         dropped = frame.with_columns(cluster=pl.Series([0, 0, 1, None]))
-        [row] = call(engine, "internal_report", dropped)
+        [row] = call(side, "internal_report", dropped)
         assert (row["n"], row["n_dropped"], row["n_dims"]) == (3, 1, 2), vector
         noisy = frame.with_columns(cluster=pl.Series([0, 0, 1, -1]))
-        [row] = call(engine, "internal_report", noisy, noise=-1, noise_as="drop")
+        [row] = call(side, "internal_report", noisy, noise=-1, noise_as="drop")
         assert (row["n"], row["n_noise"], row["n_dims"]) == (3, 1, 2), vector
 
 
-def test_lengths_that_differ_between_partitions(engine: Engine) -> None:
-    """A column holds vectors of one length, whatever it is divided by."""
+def test_lengths_that_differ_between_partitions(side: Engine) -> None:
+    """Vectors must have one length in the whole column, not only in a partition."""
     frame = pl.DataFrame(
         {
             "vector": [[1.0], [2.0], [1.0, 2.0], [3.0, 4.0]],
@@ -141,56 +121,54 @@ def test_lengths_that_differ_between_partitions(engine: Engine) -> None:
             "run": [1, 1, 2, 2],
         }
     )
-    with fails(engine, "vectors of one length (2), got 1 coordinates (2 rows are at fault)"):
-        call(engine, "internal_report", frame, partition_by="run")
+    with fails(side, "vectors of one length (2), got 1 coordinates (2 rows are at fault)"):
+        call(side, "internal_report", frame, partition_by="run")
 
 
 @pytest.mark.parametrize("distance", ["euclidean", "sqeuclidean", "cosine", "minkowski"])
-def test_distances_that_overflow(engine: Engine, distance: str) -> None:
+def test_distances_that_overflow(side: Engine, distance: str) -> None:
     frame = vectors([1e200, 1e200], [-1e200, 1e200], [0.0, 1e200])
-    words = "vector: distances overflow; scale the coordinates down"
+    words = OVERFLOW
     for function in ("centroids", "internal_report", "neighbor_report"):
-        with fails(engine, words):
-            call(engine, function, frame, distance=distance)
+        with fails(side, words):
+            call(side, function, frame, distance=distance)
 
 
 @pytest.mark.parametrize("distance", ["cityblock", "chebyshev"])
-def test_sums_that_overflow(engine: Engine, distance: str) -> None:
+def test_sums_that_overflow(side: Engine, distance: str) -> None:
     """The distances fit, their squares do not: an error, no infinity and no NaN."""
     frame = vectors([1e200, 1e200], [-1e200, 1e200], [0.0, 1e200])
-    with fails(engine, "vector: distances overflow; scale the coordinates down"):
-        call(engine, "internal_report", frame, distance=distance)
+    with fails(side, OVERFLOW):
+        call(side, "internal_report", frame, distance=distance)
 
 
 # Vectors that are none
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
+OTHER_TYPES = {"text": "VARCHAR;", "texts": "VARCHAR[];", "x": "DOUBLE;", "cluster": "BIGINT;"}
+
+
 @pytest.mark.parametrize("empty", [False, True], ids=["rows", "no rows"])
-@pytest.mark.parametrize(
-    ("vector", "got"),
-    [("text", "VARCHAR;"), ("texts", "VARCHAR[];"), ("x", "DOUBLE;"), ("cluster", "BIGINT;")],
-)
-def test_a_vector_of_another_type(
-    engine: Engine, function: str, vector: str, got: str, empty: bool
-) -> None:
+@pytest.mark.parametrize(("vector", "function"), crossed(OTHER_TYPES, REPORT_FIRST))
+def test_a_vector_of_another_type(side: Engine, function: str, vector: str, empty: bool) -> None:
+    got = OTHER_TYPES[vector]
     words = f"vector: expected a list or array of numbers, such as [x, y, z], got {got}"
-    with fails(engine, words) as raised:
-        call(engine, function, FRAME.clear() if empty else FRAME, vector)
+    with fails(side, words) as raised:
+        call(side, function, FRAME.clear() if empty else FRAME, vector)
     assert "parse_vector makes one from text" in str(raised.value)
 
 
-def test_a_wide_column_of_text(engine: Engine) -> None:
+def test_a_wide_column_of_text(side: Engine) -> None:
     words = "vector: expected a list or array of numbers, such as [x, y, z], got VARCHAR"
-    with fails(engine, words):
-        call(engine, "internal_report", FRAME, ["text", "text"])
+    with fails(side, words):
+        call(side, "internal_report", FRAME, ["text", "text"])
 
 
-def test_a_wide_column_of_another_type(engine: Engine) -> None:
+def test_a_wide_column_of_another_type(side: Engine) -> None:
     frame = FRAME.with_columns(flag=pl.lit(True), day=pl.date(2024, 1, 1))
     for name in ("flag", "day"):
-        with fails(engine, "vector: expected a list or array of numbers"):
-            call(engine, "internal_report", frame, [name])
+        with fails(side, "vector: expected a list or array of numbers"):
+            call(side, "internal_report", frame, [name])
 
 
 def test_no_columns() -> None:
@@ -228,7 +206,7 @@ def test_clusters_that_cannot_be_grouped() -> None:
     ],
 )
 def test_a_misspelt_column(
-    engine: Engine,
+    side: Engine,
     function: str,
     parameter: str,
     vector: Any,
@@ -237,19 +215,17 @@ def test_a_misspelt_column(
     name: str,
     twin: str,
 ) -> None:
-    words = name if engine.name == "duckdb" else f"{parameter}: column '{name}' not found"
-    with fails(engine, words) as raised:
-        call(engine, function, FRAME, vector, cluster, partition_by=key)
+    words = name if side.name == "duckdb" else f"{parameter}: column '{name}' not found"
+    with fails(side, words) as raised:
+        call(side, function, FRAME, vector, cluster, partition_by=key)
     assert re.search(f"'{twin}'|\"{twin}\"", str(raised.value))
 
 
-@pytest.fixture(scope="module")
-def connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect() as connection:
-        ce.register(connection)
-        connection.register("points", FRAME)
-        connection.register("nothing", FRAME.clear())
-        yield connection
+@pytest.fixture
+def connection(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    con.register("points", FRAME)
+    con.register("nothing", FRAME.clear())
+    return con
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -319,26 +295,46 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("empty", [False, True], ids=["rows", "no rows"])
-@pytest.mark.parametrize("option", OPTIONS)
-def test_a_bad_option(engine: Engine, option: str, empty: bool) -> None:
+# One option of each parameter, which every function has to pass on.
+OF_EACH_PARAMETER = [
+    *("unknown distance", "p 0", "unknown center", "weights NULL"),
+    *("noise of another type", "unknown noise_as", "noise_as of no noise"),
+]
+
+
+@pytest.mark.parametrize(
+    ("option", "function"), crossed(OPTIONS, REPORT_FIRST, always=OF_EACH_PARAMETER)
+)
+def test_a_bad_option(side: Engine, option: str, function: str) -> None:
     arguments, words = OPTIONS[option]
-    for function in FUNCTIONS:
-        with fails(engine, words):
-            call(engine, function, FRAME.clear() if empty else FRAME, WIDE, **arguments)
+    with fails(side, words):
+        call(side, function, FRAME, WIDE, **arguments)
 
 
-@pytest.mark.parametrize("distance", ["euclidean", "cityblock", "minkowski", "cosine"])
+@pytest.mark.parametrize(
+    ("option", "function"), crossed(OPTIONS, REPORT_FIRST, always=["unknown distance"])
+)
+def test_a_bad_option_without_rows(side: Engine, option: str, function: str) -> None:
+    arguments, words = OPTIONS[option]
+    with fails(side, words):
+        call(side, function, FRAME.clear(), WIDE, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("distance", "function"),
+    crossed(["euclidean", "cityblock", "minkowski", "cosine"], REPORT_FIRST),
+)
 @pytest.mark.parametrize("weights", [[1], [1, 1, 1]], ids=["too few", "too many"])
-def test_another_number_of_weights(engine: Engine, weights: list[int], distance: str) -> None:
-    for function in FUNCTIONS:
-        with fails(engine, f"{COUNT} {len(weights)}"):
-            call(engine, function, FRAME, WIDE, weights=weights, distance=distance)
+def test_another_number_of_weights(
+    side: Engine, weights: list[int], distance: str, function: str
+) -> None:
+    with fails(side, f"{COUNT} {len(weights)}"):
+        call(side, function, FRAME, WIDE, weights=weights, distance=distance)
 
 
-def test_no_weights_at_all(engine: Engine) -> None:
-    with fails(engine, "weights: expected"):
-        call(engine, "internal_report", FRAME, WIDE, weights=[])
+def test_no_weights_at_all(side: Engine) -> None:
+    with fails(side, "weights: expected"):
+        call(side, "internal_report", FRAME, WIDE, weights=[])
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
@@ -359,18 +355,18 @@ RESULT_COLUMNS = {
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_a_partition_column_named_like_a_result(engine: Engine, function: str) -> None:
+def test_a_partition_column_named_like_a_result(side: Engine, function: str) -> None:
     for name in RESULT_COLUMNS[function]:
         frame = FRAME.select("x", "y", pl.col("cluster").alias("c"), pl.col("run").alias(name))
-        if isinstance(engine, DuckDB):
+        if isinstance(side, DuckDB):
             # SQL calls the key partition_key.
             query = call_sql(function, "assignments", WIDE, "c", partition_by=name)
-            rows = engine.rows(f"SELECT DISTINCT partition_key FROM {query} ORDER BY ALL", frame)
+            rows = side.rows(f"SELECT DISTINCT partition_key FROM {query} ORDER BY ALL", frame)
             assert rows == [{"partition_key": 1}, {"partition_key": 2}]
         else:
             words = f"partition_by: '{name}' is also a column of the result; rename it first"
-            with fails(engine, words):
-                call(engine, function, frame, WIDE, "c", partition_by=name)
+            with fails(side, words):
+                call(side, function, frame, WIDE, "c", partition_by=name)
 
 
 # When
@@ -396,19 +392,29 @@ def test_a_few_columns_of_a_result_raise_too(function: str) -> None:
                 part.collect(engine=how)
 
 
+def parts_of_results() -> list[Any]:
+    """(fault, columns, rest of a query): each pair of two in some case, the others wide."""
+    columns, rests = ["n", "COUNT(*)", "1"], ["", " WHERE n > 99", " LIMIT 1"]
+    return [
+        (fault, column, rest)
+        if i == (j + f) % 3
+        else pytest.param(fault, column, rest, marks=pytest.mark.wide)
+        for f, fault in enumerate(["NaN", "shorter"])
+        for i, column in enumerate(columns)
+        for j, rest in enumerate(rests)
+    ]
+
+
 @pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.parametrize("columns", ["n", "COUNT(*)", "1"])
+@pytest.mark.parametrize(("fault", "columns", "rest"), parts_of_results())
 def test_a_few_columns_in_sql_raise_too(
-    connection: duckdb.DuckDBPyConnection, function: str, columns: str
+    con: duckdb.DuckDBPyConnection, function: str, fault: str, columns: str, rest: str
 ) -> None:
-    for fault in ("NaN", "shorter"):
-        rows, words = FAULTS[fault]
-        connection.register("bad", vectors(*rows))
-        query = f"SELECT {columns} FROM clustereval.{function}(bad, vector, cluster)"
-        for more in ("", " WHERE n > 99", " LIMIT 1"):
-            with pytest.raises(duckdb.Error, match=re.escape(words)):
-                connection.execute(query + more).fetchall()
-        connection.unregister("bad")
+    rows, words = FAULTS[fault]
+    con.register("bad", vectors(*rows))
+    query = f"SELECT {columns} FROM clustereval.{function}(bad, vector, cluster){rest}"
+    with pytest.raises(duckdb.Error, match=re.escape(words)):
+        con.execute(query).fetchall()
 
 
 @pytest.mark.parametrize("columns", ["n", "COUNT(*)"])
@@ -436,13 +442,13 @@ def test_arrays_without_coordinates() -> None:
 
 
 @pytest.mark.parametrize("dims", [5, 40])
-def test_sums_of_squares_that_overflow(engine: Engine, dims: int) -> None:
+def test_sums_of_squares_that_overflow(side: Engine, dims: int) -> None:
     """Each distance is a number, and their sum is none."""
     x = np.random.default_rng(1).normal(size=(50, dims)) * 3e153 / np.sqrt(dims / 5)
     frame = pl.DataFrame({"vector": list(map(list, x)), "cluster": np.arange(50) % 2})
     for function in ("internal_report", "internal_cluster_report"):
         with pytest.raises((ce.ClusterEvalError, duckdb.Error), match="distances overflow"):
-            call(engine, function, frame)
+            call(side, function, frame)
 
 
 def test_arrays_of_decimals() -> None:

@@ -10,7 +10,8 @@ import pytest
 from sklearn.metrics import calinski_harabasz_score, davies_bouldin_score
 
 from tests.support import point_oracle as oracle
-from tests.support.point_engines import FUNCTIONS, assert_points, call, one
+from tests.support.point_engines import FUNCTIONS, assert_points, call, call_by_case, one
+from tests.support.point_faults import crossed
 from tests.support.point_oracle import (
     COUNTS,
     INDICES,
@@ -21,7 +22,7 @@ from tests.support.point_oracle import (
 )
 
 if TYPE_CHECKING:
-    from engines import Engine, Row
+    from tests.support.engines import Engine, Row
 
 ROOT2, ROOT5, ROOT13 = math.sqrt(2), math.sqrt(5), math.sqrt(13)
 Points = list[list[float]]
@@ -41,7 +42,7 @@ def check(row: Row, expected: Row, *, tolerance: float = 1e-12, floor: float = 0
 # Worked by hand ------------------------------------------------------------------------------
 
 # Clustering.jl's twelve points, in pairs about (0, 4) and (0, -4) and in diamonds about (2, 0) and
-# (-2, 0). Own distances are 2 in the pairs and 1 in the diamonds; the centres are 4, 8 and four
+# (-2, 0). Own distances are 2 in the pairs and 1 in the diamonds; the centroids are 4, 8 and four
 # times root 20 apart; the middle is the origin. DB, SSW, SSB, CH and Ray-Turi are its test's.
 TWELVE: Points = [
     *([-2, 4], [2, 4]),
@@ -66,7 +67,8 @@ OF_TWELVE: Row = {
     "ball_hall_index": 2.5,  # (4 + 1 + 4 + 1) / 4
     "banfield_raftery_index": 4 * math.log(4),  # 2 ln 4 + 4 ln 1, twice
     "log_ss_ratio": math.log(4),
-    # to the middle: four root 20, four root 5, 3, 3, 1, 1; to the own centre 16; (1/4 * that * 8)^2
+    # to the middle: four root 20, four root 5, 3, 3, 1, 1; to the own centroid 16; then
+    # (1/4 * that * 8)^2
     "pbm_index": (49 + 12 * ROOT5) / 4,
     # x: B 32 of T 52, y: B 64 of T 68; their mean is 172/221, by 4 clusters 43/221
     "ratkowsky_lance_index": math.sqrt(43 / 221),
@@ -77,19 +79,19 @@ OF_TWELVE: Row = {
     # 8/4 * 2 * (1/(8 + 4 root 5) + 1/(4 + 4 root 5))
     "sd_separation": (5 * ROOT5 - 9) / 4,
 }
-# A pair's points are 2 from their own and 4 from the next centre: 1 in all. In a diamond they are 1
-# from their own and root 13, root 13, 5 and 3 from the next. No point is within the radius
-# sqrt(8 + root 2)/4 of a centre, so S_Dbw is 0/0.
+# A pair's points are 2 from their own and 4 from the next centroid: 1 in all. In a diamond they are
+# 1 from their own and root 13, root 13, 5 and 3 from the next. No point is within the radius
+# sqrt(8 + root 2)/4 of a centroid, so S_Dbw is 0/0.
 NEAR_TWELVE: Row = {
     "wemmert_gancarski_index": (134 / 15 - 4 / ROOT13) / 12,
     "s_dbw_index": None,
 }
 
 # S_Dbw: clusters about 0 and 10, both of variance 10 in a whole of 35: Scat is 10/35 and the radius
-# sqrt(10 + 10)/2 = 2.24. Three points lie within it round each centre, two (both 5s) round 5.
+# sqrt(10 + 10)/2 = 2.24. Three points lie within it round each centroid, two (both 5s) round 5.
 LINE: Points = [[x] for x in (-5, 0, 0, 0, 5, 5, 10, 10, 10, 15)]
 LINE_CLUSTERS = [0] * 5 + [1] * 5
-# From the nearest of the other centre: 15, 10, 10, 10, 5 against own 5, 0, 0, 0, 5.
+# From the nearest of the other centroid: 15, 10, 10, 10, 5 against own 5, 0, 0, 0, 5.
 NEAR_LINE: Row = {
     "s_dbw_index": 2 / 7 + 2 / 3,
     "wemmert_gancarski_index": (5 - 1 / 3 - 1) / 5,
@@ -235,9 +237,9 @@ def test_clusters_of_the_twelve(engine: Engine) -> None:
     ]
 
 
-def test_centres(engine: Engine) -> None:
+def test_centroids(engine: Engine) -> None:
     frame = frame_of([[0, 0], [1, 0], [5, 6], [3, 4], [6, 8]], [0, 0, 0, 1, 1])
-    for arguments, centres in (
+    for arguments, centroids in (
         ({}, [[2.0, 2.0], [4.5, 6.0]]),
         ({"center": "median"}, [[1.0, 0.0], [4.5, 6.0]]),
         ({"weights": [4, 9]}, [[2.0, 2.0], [4.5, 6.0]]),
@@ -252,7 +254,7 @@ def test_centres(engine: Engine) -> None:
     ):
         rows = call(engine, "centroids", frame, **arguments)
         expected = [
-            {"cluster": i, "n": 3 - i, "centroid": centre} for i, centre in enumerate(centres)
+            {"cluster": i, "n": 3 - i, "centroid": centroid} for i, centroid in enumerate(centroids)
         ]
         assert_points(rows, expected, what=arguments)
 
@@ -266,38 +268,52 @@ EMPTY = frame_of([], []).with_columns(run=pl.lit(1))
 DROPPED = frame_of([None, [1.0], None], [1, None, None]).with_columns(run=pl.lit(1))
 
 
-@pytest.mark.parametrize(("frame", "n_dropped"), [(EMPTY, 0), (DROPPED, 3)])
-def test_no_rows(engine: Engine, frame: pl.DataFrame, n_dropped: int) -> None:
-    for distance in ("euclidean", "cosine"):
-        for center in ("mean", "median"):
-            how = {"distance": distance, "center": center}
-            dropped = {"n_dropped": n_dropped}
-            assert call(engine, "internal_report", frame, **how) == [NO_INDEX | dropped]
-            assert call(engine, "neighbor_report", frame, **how) == [NO_NEIGHBOR | dropped]
-            assert call(engine, "centroids", frame, **how) == []
-            assert call(engine, "internal_cluster_report", frame, **how) == []
-    for function in FUNCTIONS:
-        assert call(engine, function, frame, partition_by="run") == []
+def ways_without_rows() -> list[Any]:
+    """(rows are dropped, distance, center): each pair of two in some case, the others wide."""
+    return [
+        (dropped, distance, center)
+        if (dropped + (distance == "cosine") + (center == "median")) % 2 == 0
+        else pytest.param(dropped, distance, center, marks=pytest.mark.wide)
+        for dropped in (False, True)
+        for distance in ("euclidean", "cosine")
+        for center in ("mean", "median")
+    ]
+
+
+@pytest.mark.parametrize(("dropped", "distance", "center"), ways_without_rows())
+def test_no_rows(engine: Engine, dropped: bool, distance: str, center: str) -> None:
+    frame, some = (DROPPED, {"n_dropped": 3}) if dropped else (EMPTY, {})
+    how = {"distance": distance, "center": center}
+    assert call(engine, "internal_report", frame, **how) == [NO_INDEX | some]
+    assert call(engine, "neighbor_report", frame, **how) == [NO_NEIGHBOR | some]
+    assert call(engine, "centroids", frame, **how) == []
+    assert call(engine, "internal_cluster_report", frame, **how) == []
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_no_rows_no_partition(side: Engine, function: str) -> None:
+    for frame in (EMPTY, DROPPED):
+        assert call(side, function, frame, partition_by="run") == []
 
 
 @pytest.mark.parametrize("frame", [EMPTY, frame_of([None, None], [1, 2])], ids=["none", "NULL"])
-def test_no_rows_with_weights(engine: Engine, frame: pl.DataFrame) -> None:
-    """Nobody knows how many dimensions there are, so any number of weights is right."""
+def test_no_rows_with_weights(side: Engine, frame: pl.DataFrame) -> None:
+    """The number of dimensions is unknown, so any number of weights is right."""
     wanted = NO_INDEX | {"n_dropped": frame.height}
-    assert call(engine, "internal_report", frame, weights=[1, 2]) == [wanted]
+    assert call(side, "internal_report", frame, weights=[1, 2]) == [wanted]
 
 
 @pytest.mark.parametrize("dtype", [pl.Array(pl.Float32, 2), pl.List(pl.Int8)])
-def test_no_rows_of_another_type(engine: Engine, dtype: Any) -> None:
+def test_no_rows_of_another_type(side: Engine, dtype: Any) -> None:
     frame = pl.DataFrame(schema={"vector": dtype, "cluster": pl.String})
-    assert call(engine, "internal_report", frame) == [NO_INDEX]
+    assert call(side, "internal_report", frame) == [NO_INDEX]
 
 
-def test_no_rows_of_wide_columns(engine: Engine) -> None:
+def test_no_rows_of_wide_columns(side: Engine) -> None:
     frame = pl.DataFrame(schema={"x": pl.Float64, "y": pl.Int64, "cluster": pl.String})
-    assert call(engine, "internal_report", frame, ["x", "y"]) == [NO_INDEX]
+    assert call(side, "internal_report", frame, ["x", "y"]) == [NO_INDEX]
     nulls = pl.DataFrame({"x": [None], "y": [None], "cluster": ["a"]}, schema=frame.schema)
-    assert call(engine, "internal_report", nulls, ["x", "y"]) == [NO_INDEX | {"n_dropped": 1}]
+    assert call(side, "internal_report", nulls, ["x", "y"]) == [NO_INDEX | {"n_dropped": 1}]
 
 
 def test_all_noise_dropped(engine: Engine) -> None:
@@ -363,7 +379,7 @@ DEGENERATE: dict[str, tuple[Points, list[int], Row]] = {
     "two centroids of three coincide": (
         [[-1], [1], [-3], [3], [9], [11]],
         [1, 1, 2, 2, 3, 3],
-        # The centres are 0, 0 and 10. DB is (2/10 + 4/10 + 4/10) / 3: the pair at 0 is skipped.
+        # The centroids are 0, 0 and 10. DB is (2/10 + 4/10 + 4/10) / 3: the pair at 0 is skipped.
         # All are about 10/3, in absolute value 13/3 + 7/3 + 19/3 + 1/3 + 17/3 + 23/3 = 80/3.
         {"n": 6, "n_dims": 1, "n_clusters": 3, "n_singletons": 0}
         | {"ssw": 22.0, "ssb": 400 / 3, "sst": 466 / 3, "explained_variance": 400 / 466}
@@ -399,37 +415,55 @@ DEGENERATE: dict[str, tuple[Points, list[int], Row]] = {
 }
 
 
+def degenerate_by_length() -> list[list[str]]:
+    """The names of the cases, of which one call scores those of one length of vectors."""
+    lengths = {case: len(points[0]) for case, (points, _, _) in DEGENERATE.items()}
+    return [[case for case in lengths if lengths[case] == n] for n in sorted({*lengths.values()})]
+
+
+def of_degenerate(engine: Engine, function: str) -> dict[str, list[Row]]:
+    rows: dict[str, list[Row]] = {}
+    for cases in degenerate_by_length():
+        frames = [frame_of(*DEGENERATE[case][:2]) for case in cases]
+        rows |= dict(zip(cases, call_by_case(engine, function, frames), strict=True))
+    return rows
+
+
+def test_degenerate(engine: Engine) -> None:
+    for case, [row] in of_degenerate(engine, "internal_report").items():
+        points, clusters, known = DEGENERATE[case]
+        expected = {"n_dropped": 0, "n_noise": 0} | dict.fromkeys(INDICES) | known
+        # The mean of 0, 0, 10 is no binary number.
+        check(row, {name: expected[name] for name in (*COUNTS, *INDICES)}, floor=1e-30)
+        check_scikit_learn(row, points, clusters)
+
+
 @pytest.mark.parametrize("case", DEGENERATE)
-def test_degenerate(engine: Engine, case: str) -> None:
+def test_degenerate_of_the_oracle(case: str) -> None:
     points, clusters, known = DEGENERATE[case]
     expected = {"n_dropped": 0, "n_noise": 0} | dict.fromkeys(INDICES) | known
-    # The mean of 0, 0, 10 is no binary number.
-    row = one(engine, "internal_report", frame_of(points, clusters))
-    check(row, {name: expected[name] for name in (*COUNTS, *INDICES)}, floor=1e-30)
+    check(oracle.internal_report(Partition(points, clusters, Measure())), expected, floor=1e-30)
 
 
+@pytest.mark.parametrize("function", ["neighbor_report", "internal_cluster_report", "centroids"])
+def test_degenerate_as_the_oracle(engine: Engine, function: str) -> None:
+    for case, rows in of_degenerate(engine, function).items():
+        points, clusters, _ = DEGENERATE[case]
+        expected = getattr(oracle, function)(Partition(points, clusters, Measure()))
+        assert_points(rows, expected if isinstance(expected, list) else [expected], what=case)
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("case", DEGENERATE)
-def test_degenerate_as_the_oracle(engine: Engine, case: str) -> None:
-    points, clusters, known = DEGENERATE[case]
-    part = Partition(points, clusters, Measure())
-    expected = {"n_dropped": 0, "n_noise": 0} | dict.fromkeys(INDICES) | known
-    check(oracle.internal_report(part), expected, floor=1e-30)
-    frame = frame_of(points, clusters)
-    assert_points(call(engine, "neighbor_report", frame), [oracle.neighbor_report(part)])
-    clusters_of = call(engine, "internal_cluster_report", frame)
-    assert_points(clusters_of, oracle.internal_cluster_report(part))
-    assert_points(call(engine, "centroids", frame), oracle.centroids(part))
+def test_degenerate_alone(engine: Engine, case: str, function: str) -> None:
+    """Without a partition as with one."""
+    rows = call(engine, function, frame_of(*DEGENERATE[case][:2]))
+    assert_points(rows, of_degenerate(engine, function)[case], what=case)
 
 
-@pytest.mark.parametrize("case", DEGENERATE)
-def test_degenerate_as_scikit_learn(engine: Engine, case: str) -> None:
-    points, clusters, _ = DEGENERATE[case]
-    check_scikit_learn(engine, points, clusters)
-
-
-def check_scikit_learn(engine: Engine, points: Any, clusters: Any) -> None:
+def check_scikit_learn(row: Row, points: Any, clusters: Any) -> None:
     """Its numbers, and NULL where it raises."""
-    row = one(engine, "internal_report", frame_of(points, clusters))
     for name, theirs in (
         ("calinski_harabasz_score", calinski_harabasz_score),
         ("davies_bouldin_score", davies_bouldin_score),
@@ -447,7 +481,7 @@ ZEROS: Points = [[0, 0], [0, 0], [0, 2], [3, 0], [5, 0]]
 
 
 def test_zero_vectors_under_cosine(engine: Engine) -> None:
-    """A zero vector is at 1 from everything, and the centre of a cluster of such."""
+    """A zero vector is at 1 from everything, and the centroid of a cluster of such."""
     frame = frame_of(ZEROS, [1, 1, 2, 3, 3])
     rows = call(engine, "internal_cluster_report", frame, distance="cosine")
     expected = [
@@ -471,15 +505,15 @@ def test_a_zero_vector_among_others_under_cosine(engine: Engine) -> None:
 
 
 def test_only_opposed_vectors_under_cosine(engine: Engine) -> None:
-    """There is no mean direction: the centre is the zero vector, at 1 from everything."""
+    """There is no mean direction: the centroid is the zero vector, at 1 from everything."""
     frame = frame_of([[1, 1], [-2, -2], [3, 0]], [1, 1, 2])
     [first, second] = call(engine, "internal_cluster_report", frame, distance="cosine")
     check(first, {"centroid": [0.0, 0.0], "mean_distance": 1.0, "nearest_distance": 1.0})
     check(second, {"centroid": [1.0, 0.0], "mean_distance": 0.0, "nearest_distance": 1.0})
 
 
-def test_a_point_on_another_centre(engine: Engine) -> None:
-    """The centres are 5 and 10. Cluster 1 is worth nothing, for the point at 10."""
+def test_a_point_on_another_centroid(engine: Engine) -> None:
+    """The centroids are 5 and 10. The share of cluster 1 is 0, because of the point at 10."""
     points: Points = [[0], [10], [8], [12]]
     frame = frame_of(points, [1, 1, 2, 2])
     # cluster 2 has 1 - 2/3 and 1 - 2/7
@@ -491,19 +525,20 @@ def test_a_point_on_another_centre(engine: Engine) -> None:
 
 def test_a_cluster_of_equal_points_has_no_spread_but_rounding(engine: Engine) -> None:
     """The mean of equal numbers is n times one by n, and so rounded."""
-    for value in (0.1, 0.7, 1e-3, 1 / 3, 123.456):
-        for n in (3, 6, 7, 49):
-            frame = frame_of([[0.0], [5.0], *[[value]] * n], [1, 1, *[2] * n])
-            [_, row] = call(engine, "internal_cluster_report", frame)
-            assert 0 <= row["max_distance"] <= 1e-14 * value, (value, n)
-            assert 0 <= row["ssw"] <= n * (1e-14 * value) ** 2, (value, n)
+    cases = [(value, n) for value in (0.1, 0.7, 1e-3, 1 / 3, 123.456) for n in (3, 6, 7, 49)]
+    frames = [frame_of([[0.0], [5.0], *[[value]] * n], [1, 1, *[2] * n]) for value, n in cases]
+    several = call_by_case(engine, "internal_cluster_report", frames)
+    for (value, n), [_, row] in zip(cases, several, strict=True):
+        assert 0 <= row["max_distance"] <= 1e-14 * value, (value, n)
+        assert 0 <= row["ssw"] <= n * (1e-14 * value) ** 2, (value, n)
 
 
 def test_one_cluster_has_nothing_between(engine: Engine) -> None:
-    """Its centre is the middle, though n times a mean by n need not be that mean."""
-    for n in (3, 5, 6, 7, 49, 98, 103):
-        frame = frame_of([[i / 10] for i in range(n)], [1] * n)
-        row = one(engine, "internal_report", frame)
+    """Its centroid is the middle, though n times a mean by n need not be that mean."""
+    sizes = (3, 5, 6, 7, 49, 98, 103)
+    frames = [frame_of([[i / 10] for i in range(n)], [1] * n) for n in sizes]
+    several = call_by_case(engine, "internal_report", frames)
+    for n, [row] in zip(sizes, several, strict=True):
         some = {name: row[name] for name in ("ssb", "explained_variance", "log_ss_ratio")}
         wanted = {"ssb": 0.0, "explained_variance": 0.0, "log_ss_ratio": None}
         assert_points([some], [wanted], what=n)
@@ -546,24 +581,32 @@ def test_iris(engine: Engine, labeling: str) -> None:
         assert {name: round(values[name], 6) for name in known} == known
 
 
-@pytest.mark.parametrize("labeling", LABELINGS)
-def test_iris_as_scikit_learn(engine: Engine, labeling: str) -> None:
-    codes = IRIS[labeling].rank("dense").cast(pl.Int64).to_list()
-    check_scikit_learn(engine, IRIS.select(MEASURES).rows(), codes)
+def test_iris_as_scikit_learn(engine: Engine) -> None:
+    frames = [
+        IRIS.select(*MEASURES, cluster=pl.col(labeling).rank("dense").cast(pl.Int64))
+        for labeling in LABELINGS
+    ]
+    several = call_by_case(engine, "internal_report", frames, MEASURES)
+    for frame, [row] in zip(frames, several, strict=True):
+        check_scikit_learn(row, frame.select(MEASURES).rows(), frame["cluster"].to_list())
 
 
-@pytest.mark.parametrize("distance", oracle.DISTANCES)
-def test_iris_as_the_oracle(engine: Engine, distance: str) -> None:
-    """Everything, with each distance and centre."""
+@pytest.mark.parametrize("center", ["mean", "median"])
+@pytest.mark.parametrize(
+    ("distance", "function"),
+    crossed(
+        oracle.DISTANCES,
+        ["internal_report", *(name for name in FUNCTIONS if name != "internal_report")],
+    ),
+)
+def test_iris_as_the_oracle(engine: Engine, distance: str, function: str, center: str) -> None:
     points, clusters = IRIS.select(MEASURES).rows(), IRIS["kmeans"].to_list()
-    for center in ("mean", "median"):
-        part = Partition(points, clusters, Measure(distance, 3, center))
-        how = {"distance": distance, "p": 3, "center": center}
-        for function in FUNCTIONS:
-            expected = getattr(oracle, function)(part)
-            rows = expected if isinstance(expected, list) else [expected]
-            got = call(engine, function, IRIS, MEASURES, "kmeans", **how)
-            assert_points(got, rows, tolerance=1e-9, what=(function, center))
+    part = Partition(points, clusters, Measure(distance, 3, center))
+    how = {"distance": distance, "p": 3, "center": center}
+    expected = getattr(oracle, function)(part)
+    rows = expected if isinstance(expected, list) else [expected]
+    got = call(engine, function, IRIS, MEASURES, "kmeans", **how)
+    assert_points(got, rows, tolerance=1e-9)
 
 
 def test_digits(engine: Engine) -> None:

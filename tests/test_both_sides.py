@@ -1,4 +1,4 @@
-"""The two wings in step: names, parameters, columns, rooms and order, found by introspection."""
+"""Both sides have the same names, parameters, columns, files and order, by introspection."""
 
 import inspect
 import re
@@ -73,11 +73,11 @@ def functions() -> dict[str, FunctionType]:
     return {name: getattr(ce, name) for name in ce.__all__ if name not in PYTHON_ONLY}
 
 
-def test_every_name_is_in_both_wings(con: duckdb.DuckDBPyConnection) -> None:
+def test_every_name_is_on_both_sides(con: duckdb.DuckDBPyConnection) -> None:
     assert set(macros(con)) - SQL_ONLY == set(functions())
 
 
-def test_every_parameter_is_in_both_wings(con: duckdb.DuckDBPyConnection) -> None:
+def test_every_parameter_is_on_both_sides(con: duckdb.DuckDBPyConnection) -> None:
     for name, (kind, parameters, _) in macros(con).items():
         if name in SQL_ONLY:
             continue
@@ -148,17 +148,17 @@ def test_every_report_column_is_a_metric_and_the_other_way_round(
     assert set(columns[5:]) == metrics
 
 
-def public_macros(room: str) -> list[str]:
-    text = (ROOT / "sql" / f"{room}.sql").read_text(encoding="utf-8")
+def public_macros(file: str) -> list[str]:
+    text = (ROOT / "sql" / f"{file}.sql").read_text(encoding="utf-8")
     return re.findall(r"^CREATE OR REPLACE MACRO clustereval\.([a-z]\w*)", text, re.MULTILINE)
 
 
-@pytest.mark.parametrize("room", sql_files())
-def test_files_hold_the_same_names_in_the_same_order(room: str) -> None:
-    names = [name for name in public_macros(room) if name not in SQL_ONLY]
+@pytest.mark.parametrize("file", sql_files())
+def test_files_hold_the_same_names_in_the_same_order(file: str) -> None:
+    names = [name for name in public_macros(file) if name not in SQL_ONLY]
     lines = {name: getattr(ce, name).__code__.co_firstlineno for name in names}
     assert {getattr(ce, name).__module__ for name in names} <= {
-        f"polars_clustereval.{room.replace('/', '.')}"
+        f"polars_clustereval.{file.replace('/', '.')}"
     }
     assert names == sorted(names, key=lines.__getitem__)
 

@@ -1,0 +1,137 @@
+"""The structure that CONTRIBUTING describes: folders, stems, imports and private names."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from polars_clustereval.macros import sql_files
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "polars_clustereval"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+#: Folders from the top; those in one tuple do not import from each other.
+FOLDERS = (("errors",), ("base",), ("external", "internal"), ("relative",))
+#: Python modules of these folders that no SQL file mirrors.
+PYTHON_ONLY = {"base/frames"}
+MAX_LINES = 700
+
+
+def parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of(path: Path) -> list[tuple[str, str]]:
+    """Imports from the package itself, for type checking too: (module, name)."""
+    found = []
+    package = path.relative_to(PACKAGE).parts[:-1]
+    for node in ast.walk(parse(path)):
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        if node.level:
+            base = package[: len(package) - node.level + 1]
+        elif (node.module or "").split(".")[0] == "polars_clustereval":
+            base = ()
+        else:
+            continue
+        inner = (node.module or "").removeprefix("polars_clustereval").strip(".")
+        module = ".".join([*base, *([inner] if inner else [])])
+        found += [(module, alias.name) for alias in node.names]
+    return found
+
+
+def modules_of(path: Path) -> set[str]:
+    """Modules that a module imports from; `from . import x` imports from x."""
+    names = {name_of(other) for other in MODULES}
+    joined = {(module, f"{module}.{name}".strip(".")) for module, name in imports_of(path)}
+    return {full if full in names else module for module, full in joined} - {""}
+
+
+def rank(module: str) -> int | None:
+    top = module.split(".")[0]
+    return next((i for i, folders in enumerate(FOLDERS) if top in folders), None)
+
+
+def defined_private_names(path: Path) -> set[str]:
+    names: set[str] = set()
+    for node in parse(path).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            walked = (part for target in targets for part in ast.walk(target))
+            names |= {part.id for part in walked if isinstance(part, ast.Name)}
+    return {name for name in names if name.startswith("_") and not name.startswith("__")}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_no_module_imports_a_private_name(path: Path) -> None:
+    private = [name for _, name in imports_of(path) if name.startswith("_") and name[:2] != "__"]
+    assert not private
+
+
+def test_no_private_name_is_defined_in_two_modules() -> None:
+    places = defaultdict(set)
+    for path in MODULES:
+        for name in defined_private_names(path):
+            places[name].add(name_of(path))
+    assert not {name: found for name, found in places.items() if len(found) > 1}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_imports_go_up_the_tree(path: Path) -> None:
+    own = rank(name_of(path))
+    if own is None:
+        return
+    for module in modules_of(path):
+        top, mine = module.split(".")[0], name_of(path).split(".")[0]
+        other = rank(module)
+        assert other is not None, f"{name_of(path)} imports {module}"
+        assert other < own or top == mine, f"{name_of(path)} imports {module}"
+
+
+def test_no_circle_of_imports() -> None:
+    graph = {name_of(path): modules_of(path) for path in MODULES}
+    done: set[str] = set()
+
+    def visit(module: str, above: tuple[str, ...]) -> None:
+        assert module not in above, " -> ".join([*above, module])
+        if module not in done:
+            for other in graph.get(module, ()):
+                visit(other, (*above, module))
+            done.add(module)
+
+    for module in graph:
+        visit(module, ())
+
+
+def test_both_sides_have_the_same_stems() -> None:
+    folders = ("base", "external", "internal", "relative")
+    python = {
+        str(path.relative_to(PACKAGE).with_suffix(""))
+        for folder in folders
+        for path in (PACKAGE / folder).glob("*.py")
+        if path.stem != "__init__"
+    }
+    files = {
+        str(path.relative_to(ROOT / "sql").with_suffix("")) for path in ROOT.glob("sql/*/*.sql")
+    }
+    assert files == set(sql_files())
+    assert python - PYTHON_ONLY == files
+
+
+@pytest.mark.parametrize(
+    "path", [*MODULES, *sorted(ROOT.glob("sql/**/*.sql"))], ids=lambda path: path.stem
+)
+def test_no_file_is_long(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= MAX_LINES
+    assert max(map(len, lines), default=0) <= 100

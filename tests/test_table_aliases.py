@@ -1,0 +1,142 @@
+"""Table aliases of the macros are plain words: no parameter and no column of a user captures them.
+
+A macro's parameter replaces every unqualified column of its name. Columns behind an alias are
+qualified, so only a parameter of the alias's own name could be mistaken for it.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+
+import polars_clustereval as ce
+
+MACRO = re.compile(
+    r"^CREATE OR REPLACE MACRO clustereval\.(\w+)\((.*?)\) AS\b(.*?);\n", re.MULTILINE | re.DOTALL
+)
+ALIAS = re.compile(r"\bAS ([a-z]\w*)$", re.MULTILINE)
+QUALIFIER = re.compile(r"(?<![\w.\])])([a-z]\w*)\.(?:__ce_\w|\*)")
+CALLED = re.compile(r"\bclustereval\.(\w+)")
+EXTERNAL = (
+    "contingency_matrix",
+    "pair_counts",
+    "external_cluster_report",
+    "external_label_report",
+    "external_report",
+)
+INTERNAL = (
+    "centroids",
+    "internal_report",
+    "internal_cluster_report",
+    "neighbor_report",
+    "determinant_report",
+    "silhouette_samples",
+    "silhouette_clusters",
+    "silhouette_score",
+    "cluster_diameters",
+    "dunn_index",
+    "pairwise_report",
+)
+ROWS = {
+    "label": [0, 0, 0, 1, 1, 1, 2, 2],
+    "cluster": [5, 5, 6, 6, 6, 7, 7, 5],
+    "run": [1, 1, 1, 1, 2, 2, 2, 2],
+    "weight": [1, 2, 1, 1, 3, 1, 1, 1],
+    "vector": [
+        *([0.0, 1.0], [1.0, 1.5], [4.0, 4.0], [5.0, 4.5]),
+        *([4.0, 5.5], [9.0, 1.0], [8.0, 0.5], [1.0, 0.0]),
+    ],
+}
+
+
+@cache
+def macros() -> dict[str, tuple[list[str], str]]:
+    """Macros by name: parameters and body."""
+    found = {}
+    for name, parameters, body in MACRO.findall(ce.bundle()):
+        code = re.sub(r"^\s*--.*$", "", body, flags=re.MULTILINE)
+        names = [part.split(":=")[0].strip() for part in parameters.split(",")]
+        found[name] = (names, code)
+    return found
+
+
+def aliases(name: str) -> set[str]:
+    return set(QUALIFIER.findall(macros()[name][1]))
+
+
+def closure(name: str) -> set[str]:
+    """The macro and all that it calls."""
+    found, open_names = set[str](), [name]
+    while open_names:
+        one = open_names.pop()
+        if one not in found:
+            found.add(one)
+            open_names += [other for other in CALLED.findall(macros()[one][1]) if other in macros()]
+    return found
+
+
+def closure_aliases(name: str) -> list[str]:
+    return sorted({alias for macro in closure(name) for alias in aliases(macro)})
+
+
+def test_the_macros_have_aliases() -> None:
+    assert len(macros()) > 300
+    assert len({alias for name in macros() for alias in aliases(name)}) > 20
+
+
+def test_no_alias_is_a_parameter_of_its_macro() -> None:
+    clashes = {name: aliases(name) & set(macros()[name][0]) for name in macros()}
+    assert not {name: words for name, words in clashes.items() if words}
+
+
+@pytest.fixture(scope="module")
+def con() -> duckdb.DuckDBPyConnection:
+    con = duckdb.connect()
+    ce.register(con)
+    return con
+
+
+def answers(
+    con: duckdb.DuckDBPyConnection, table: str, names: dict[str, str], view: str
+) -> list[tuple[Any, ...]]:
+    frame = pl.DataFrame({names.get(name, name): values for name, values in ROWS.items()})
+    con.register(view, frame)
+    try:
+        first = "label" if table in EXTERNAL else "vector"
+        columns = ", ".join(f'"{names.get(name, name)}"' for name in (first, "cluster"))
+        run = names.get("run", "run")
+        call = f'clustereval.{table}("{view}", {columns}, partition_by := "{run}")'
+        return con.execute(f"FROM {call}").fetchall()
+    finally:
+        con.unregister(view)
+
+
+def check(con: duckdb.DuckDBPyConnection, table: str, step: int) -> None:
+    """Call a macro on columns and a view of its aliases' names, some names at a time."""
+    expected = answers(con, table, {}, "neutral_name")
+    words = closure_aliases(table)
+    assert words
+    for i in range(0, len(words), step):
+        given = [words[(i + j) % len(words)] for j in range(4)]
+        if len(set(given)) < 4:
+            given = [*dict.fromkeys(given), "spare_1", "spare_2", "spare_3"][:4]
+        *columns, view = given
+        sides = ("label" if table in EXTERNAL else "vector", "cluster", "run")
+        names = dict(zip(sides, columns, strict=True))
+        assert answers(con, table, names, view) == expected, names
+
+
+@pytest.mark.parametrize("table", [*EXTERNAL, *INTERNAL])
+def test_columns_named_like_aliases(con: duckdb.DuckDBPyConnection, table: str) -> None:
+    check(con, table, step=max(4, len(closure_aliases(table)) // 2))
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("table", [*EXTERNAL, *INTERNAL])
+def test_each_alias_in_each_place(con: duckdb.DuckDBPyConnection, table: str) -> None:
+    check(con, table, step=1)
