@@ -1,7 +1,6 @@
 """register() and bundle() on every kind of database."""
 
 import inspect
-import re
 from pathlib import Path
 
 import duckdb
@@ -192,54 +191,3 @@ def test_a_missing_macro_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     with pytest.raises(duckdb.Error, match="clustereval__halve"):
         bind_single_macro("external_report")
-
-
-ALIAS = re.compile(r"\b(?:FROM|JOIN) [\w.]+(?:\([^()]*\))? AS (\w+)")
-PARAMETERS = re.compile(
-    r"^CREATE OR REPLACE MACRO clustereval\.\w+\(([^()]*(?:\([^()]*\))?[^()]*)\)"
-)
-
-
-def macro_statements() -> list[str]:
-    return re.findall(r"^CREATE OR REPLACE MACRO .*?;$", ce.bundle(), re.MULTILINE | re.DOTALL)
-
-
-def aliases_of(statement: str) -> set[str]:
-    return {alias for alias in ALIAS.findall(statement) if not alias.startswith("__ce_")}
-
-
-def test_no_alias_is_a_parameter_of_its_macro() -> None:
-    for statement in macro_statements():
-        match = PARAMETERS.match(statement)
-        assert match, statement[:80]
-        parameters = {parameter.split(":=")[0].strip() for parameter in match[1].split(",")}
-        assert not aliases_of(statement) & parameters, statement[:80]
-
-
-@pytest.mark.parametrize(
-    ("table", "label", "cluster", "weight", "partition"),
-    [
-        ("cell", "labels", "clusters", "counts", "cells"),
-        ("counts", "cell", "pairs", "matches", "labels"),
-        ("labels", "clusters", "cell", "expected", "terms"),
-    ],
-)
-def test_aliases_may_be_names_of_the_user(
-    table: str, label: str, cluster: str, weight: str, partition: str
-) -> None:
-    aliases = set().union(*map(aliases_of, macro_statements()))
-    assert {table, label, cluster, weight, partition} <= aliases
-    con = duckdb.connect()
-    ce.register(con)
-    con.execute(FIVE)
-    con.execute(
-        f"CREATE TEMP TABLE {table} AS "
-        f"SELECT l AS {label}, c AS {cluster}, 1 AS {weight}, 'all' AS {partition} FROM five"
-    )
-    options = f"weight := {weight}, partition_by := {partition}"
-    call = f"clustereval.external_report({table}, {label}, {cluster}, {options})"
-    (row,) = con.execute(f"SELECT * EXCLUDE (partition_key) FROM {call}").fetchall()
-    (expected,) = con.execute(
-        "SELECT * EXCLUDE (partition_key) FROM clustereval.external_report(five, l, c)"
-    ).fetchall()
-    assert row == pytest.approx(expected, rel=1e-12)
