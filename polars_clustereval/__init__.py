@@ -156,7 +156,7 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Import to_sql when it is asked for: it needs the extra ``dialects``."""
+    """Import to_sql on first access, because it needs the extra ``dialects``."""
     if name != "to_sql":
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     from .dialects import to_sql

@@ -1,8 +1,8 @@
 """The table macros as standalone queries for other SQL engines.
 
-A query is made from the very macro in ``sql/``, as DuckDB gives it back: the macros that it calls
-are expanded, the parameters filled in, and the result translated by sqlglot. What is not known to
-mean the same in every dialect is refused.
+A query is made from the macro in ``sql/``, as DuckDB returns its body: the macros that it calls are
+expanded, the parameters replaced by arguments, and the result translated by sqlglot. Functions that
+are not known to mean the same in every dialect are refused.
 """
 
 from __future__ import annotations
@@ -26,10 +26,8 @@ from .macros import register
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["to_sql"]
-
-#: Table macro -> the columns that order its rows.
-_ORDER = {
+# Table macro -> the columns that order its rows.
+_ROW_ORDER = {
     "contingency_matrix": ("partition_key", "label", "cluster"),
     "pair_counts": ("partition_key",),
     "external_cluster_report": ("partition_key", "cluster"),
@@ -37,10 +35,10 @@ _ORDER = {
     "bcubed_samples": ("partition_key", "id"),
     "external_report": ("partition_key",),
 }
-_ADJUSTED = ("adjusted_mutual_info_score", "expected_mutual_info")
+_ADJUSTED_COLUMNS = ("adjusted_mutual_info_score", "expected_mutual_info")
 
-#: sqlglot's names of what every engine shares. LN is there and LOG is not: its base differs.
-_PORTABLE = frozenset(
+# sqlglot's names of the functions that all engines share. LOG is not among them: its base differs.
+_PORTABLE_FUNCTIONS = frozenset(
     (
         *("And", "Case", "Cast", "Coalesce", "Greatest", "If", "Least", "Nullif", "Or"),
         *("Abs", "Atanh", "Exp", "Floor", "Ln", "Sqrt"),
@@ -48,12 +46,12 @@ _PORTABLE = frozenset(
     )
 )
 
-#: Dialects that sqlglot has no name for, by the one whose SQL they read.
-_ALIASES = {"datafusion": "postgres"}
+# Dialects without a name in sqlglot, by the one whose SQL they read.
+_DIALECT_ALIASES = {"datafusion": "postgres"}
 
-#: What a query needs after its end. ClickHouse fills outer joins with zeros and lets an output
-#: column hide an input column of the same name unless told otherwise.
-_SUFFIXES = {"clickhouse": " SETTINGS join_use_nulls = 1, prefer_column_name_to_alias = 1"}
+# Text after a query. By default ClickHouse fills outer joins with zeros, and an output column hides
+# an input column of the same name.
+_QUERY_SUFFIXES = {"clickhouse": " SETTINGS join_use_nulls = 1, prefer_column_name_to_alias = 1"}
 
 
 def to_sql(
@@ -72,7 +70,7 @@ def to_sql(
     beta: float = 1.0,
     adjusted: bool = True,
 ) -> str:
-    """One standalone query in another SQL dialect that gives the rows of a table macro.
+    """Standalone query in another SQL dialect that returns the rows of a table macro.
 
     Parameters
     ----------
@@ -83,18 +81,18 @@ def to_sql(
         A dialect of sqlglot (``spark``, ``clickhouse``, ``postgres``, ``snowflake``, ...) or
         ``datafusion``.
     tbl : str
-        Table, as ``table``, ``schema.table`` or ``database.schema.table``; quoted where a name has
-        a dot of its own (``"my.table"``).
+        Table, as ``table``, ``schema.table`` or ``database.schema.table``; a name that contains a
+        dot is quoted (``"my.table"``).
     label, cluster, weight, id, partition_by : str
-        Names of columns. ``id`` is for ``bcubed_samples`` alone, which takes no ``weight``.
+        Names of columns. ``id`` is only for ``bcubed_samples``, which has no ``weight``.
     noise, noise_as, average_method, beta, adjusted
-        As in the macro, which takes the last three for ``external_report`` alone.
+        As in the macro; the last three are only for ``external_report``.
 
     Returns
     -------
     str
-        The query. It holds no checks of the data: a negative weight gives wrong numbers there,
-        where the macro raises an error.
+        The query. It does not check the data: with a negative weight its numbers are wrong, where
+        the macro raises an error.
 
     Raises
     ------
@@ -112,9 +110,9 @@ def to_sql(
     >>> query.startswith("WITH"), "`species`" in query
     (True, True)
     """
-    if name not in _ORDER:
-        raise ClusterEvalError(_unknown("name", name, _ORDER))
-    target = _sqlglot_dialect(dialect)
+    if name not in _ROW_ORDER:
+        raise ClusterEvalError(_unknown_choice_text("name", name, _ROW_ORDER))
+    target = _find_sqlglot_dialect(dialect)
     options = {
         "noise": noise,
         "noise_as": noise_as,
@@ -122,8 +120,8 @@ def to_sql(
         "beta": beta,
         "adjusted": adjusted,
     }
-    _check_options(name, options)
-    _refuse_foreign(
+    _check_macro_options(name, options)
+    _refuse_unknown_parameters(
         name,
         weight=weight is not None,
         id=id is not None,
@@ -132,31 +130,31 @@ def to_sql(
         adjusted=not adjusted,
     )
     arguments: dict[str, exp.Expr] = {
-        "tbl": _table(tbl),
+        "tbl": _parse_table(tbl),
         "label": exp.column(label, quoted=True),
         "cluster": exp.column(cluster, quoted=True),
-        "weight": _column_or(exp.Literal.number(1), weight),
-        "id": _column_or(exp.null(), id),
-        "partition_by": _column_or(exp.null(), partition_by),
+        "weight": _quote_column_or(exp.Literal.number(1), weight),
+        "id": _quote_column_or(exp.null(), id),
+        "partition_by": _quote_column_or(exp.null(), partition_by),
         **{option: exp.convert(value) for option, value in options.items()},
     }
     for table in arguments["tbl"].find_all(exp.Identifier):
         table.set("quoted", True)
     query = _Expansion(named=id is not None).query(
-        f"_{name}" if f"_{name}" in _definitions() else name, arguments
+        f"_{name}" if f"_{name}" in _macro_definitions() else name, arguments
     )
     if not adjusted:
-        query.set("expressions", [e for e in query.expressions if e.alias not in _ADJUSTED])
+        query.set("expressions", [e for e in query.expressions if e.alias not in _ADJUSTED_COLUMNS])
     query.set("order", None)
-    query = query.order_by(*(exp.column(column) for column in _ORDER[name]))
+    query = query.order_by(*(exp.column(column) for column in _ROW_ORDER[name]))
     _drop_parentheses(query)
-    _refuse_unportable(query, dialect)
-    # Lower case, since ClickHouse knows some functions (atanh) by no other.
+    refuse_unportable(query, dialect)
+    # ClickHouse knows some functions (atanh) only in lower case.
     text: str = query.sql(dialect=target, normalize_functions="lower")
-    return text + _SUFFIXES.get(dialect.lower(), "")
+    return text + _QUERY_SUFFIXES.get(dialect.lower(), "")
 
 
-def _table(name: str) -> exp.Table:
+def _parse_table(name: str) -> exp.Table:
     try:
         return exp.to_table(name, dialect="duckdb")
     except sqlglot.errors.SqlglotError as error:
@@ -166,9 +164,9 @@ def _table(name: str) -> exp.Table:
         ) from error
 
 
-def _refuse_foreign(name: str, **given: bool) -> None:
-    """Refuse what was given that the macro does not take."""
-    parameters, _ = _definitions()[name]
+def _refuse_unknown_parameters(name: str, **given: bool) -> None:
+    """Raise an error for an argument without a parameter of the macro."""
+    parameters, _ = _macro_definitions()[name]
     for parameter in given:
         if given[parameter] and parameter not in parameters:
             raise ClusterEvalError(
@@ -176,47 +174,47 @@ def _refuse_foreign(name: str, **given: bool) -> None:
             )
 
 
-def _column_or(default: exp.Expr, name: str | None) -> exp.Expr:
+def _quote_column_or(default: exp.Expr, name: str | None) -> exp.Expr:
     return default if name is None else exp.column(name, quoted=True)
 
 
-def _sqlglot_dialect(dialect: str) -> str:
-    known: dict[str, str] = {**{name: name for name in Dialect.classes if name}, **_ALIASES}
+def _find_sqlglot_dialect(dialect: str) -> str:
+    known: dict[str, str] = {**{name: name for name in Dialect.classes if name}, **_DIALECT_ALIASES}
     if dialect.lower() not in known:
-        raise ClusterEvalError(_unknown("dialect", dialect, known))
+        raise ClusterEvalError(_unknown_choice_text("dialect", dialect, known))
     return known[dialect.lower()]
 
 
-def _unknown(parameter: str, value: str, known: Mapping[str, Any]) -> str:
+def _unknown_choice_text(parameter: str, value: str, known: Mapping[str, Any]) -> str:
     near = get_close_matches(value, known, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return f"{parameter}: expected one of {', '.join(sorted(known))}, got {value!r}{hint}"
 
 
-def _check_options(name: str, options: Mapping[str, Any]) -> None:
-    """Raise what the macro itself raises for these options, before any table is there."""
+def _check_macro_options(name: str, options: Mapping[str, Any]) -> None:
+    """Raise the error of the macro for these options, without a table."""
     if name == "external_report":
         call = "_valid_external_report($noise, $noise_as, $average_method, $beta, $adjusted)"
     else:
         call = "_valid_noise($noise, $noise_as)"
         options = {key: options[key] for key in ("noise", "noise_as")}
     try:
-        _connection().execute(f"SELECT clustereval.{call}", dict(options)).fetchall()
+        _registered_connection().execute(f"SELECT clustereval.{call}", dict(options)).fetchall()
     except duckdb.InvalidInputException as error:
         raise ClusterEvalError(str(error).removeprefix("Invalid Input Error: ")) from error
 
 
 @functools.cache
-def _connection() -> duckdb.DuckDBPyConnection:
+def _registered_connection() -> duckdb.DuckDBPyConnection:
     con = duckdb.connect()
     register(con)
     return con
 
 
 @functools.cache
-def _definitions() -> dict[str, tuple[list[str], str]]:
-    """Name -> (parameters, body), for all macros."""
-    rows = _connection().execute(
+def _macro_definitions() -> dict[str, tuple[list[str], str]]:
+    """Return the parameters and the body of each macro by name."""
+    rows = _registered_connection().execute(
         "SELECT function_name, parameters, macro_definition FROM duckdb_functions() "
         "WHERE schema_name = 'clustereval'"
     )
@@ -224,8 +222,8 @@ def _definitions() -> dict[str, tuple[list[str], str]]:
 
 
 @functools.cache
-def _body(name: str) -> exp.Expr:
-    body = sqlglot.parse_one(_definitions()[name][1], dialect="duckdb")
+def _parse_body(name: str) -> exp.Expr:
+    body = sqlglot.parse_one(_macro_definitions()[name][1], dialect="duckdb")
     for select in list(body.find_all(exp.Select)):
         _flatten_joins(select)
         _name_columns(select)
@@ -233,14 +231,14 @@ def _body(name: str) -> exp.Expr:
 
 
 def _name_columns(select: exp.Select) -> None:
-    """Name the output columns that have but a qualified name, which engines shorten differently."""
+    """Add aliases to qualified output columns, whose names engines shorten differently."""
     for column in select.expressions:
         if isinstance(column, exp.Column) and column.table and column.name != "*":
             column.replace(exp.alias_(column.copy(), column.name))
 
 
 def _flatten_joins(select: exp.Select) -> None:
-    """Take joins out of the parentheses DuckDB puts around them: ((a JOIN b) JOIN c)."""
+    """Remove the parentheses that DuckDB writes around joins: ((a JOIN b) JOIN c)."""
     source = select.args.get("from_")
     joins: list[exp.Expr] = []
     while source is not None and isinstance(source.this, exp.Subquery | exp.Table):
@@ -255,10 +253,10 @@ def _flatten_joins(select: exp.Select) -> None:
 
 
 class _Expansion:
-    """Expands calls of macros until none is left, and gathers the CTEs of all of them in one list.
+    """Expansion of all macro calls of a query, with the CTEs of all macros in one list.
 
-    Some engines do not read WITH inside FROM, and two macros may use one name for different CTEs:
-    each gets the number of its call.
+    Some engines do not read WITH inside FROM. Two macros may have different CTEs of the same name,
+    so that each CTE gets the number of its call.
     """
 
     def __init__(self, *, named: bool) -> None:
@@ -267,54 +265,54 @@ class _Expansion:
         self._ctes: list[exp.CTE] = []
 
     def query(self, name: str, arguments: Mapping[str, exp.Expr]) -> exp.Select:
-        """The whole query of a table macro, called with these arguments by name."""
-        body = self._table(name, arguments)
+        """Return the query of a table macro, called with these arguments by name."""
+        body = self._expand_table(name, arguments)
         for cte in self._ctes:
             body = body.with_(cte.alias, as_=cte.this, copy=False)
         return body
 
-    def _table(self, name: str, arguments: Mapping[str, exp.Expr]) -> exp.Select:
+    def _expand_table(self, name: str, arguments: Mapping[str, exp.Expr]) -> exp.Select:
         self._calls += 1
-        body = _body(name).copy()
+        body = _parse_body(name).copy()
         if not isinstance(body, exp.Select):
             raise ClusterEvalError(f"{name}: expected a table macro that is one SELECT")
         _number_ctes(body, self._calls)
         ctes = body.ctes
         body.set("with_", None)
         for cte in ctes:
-            cte.set("this", self._expanded(cte.this, arguments))
+            cte.set("this", self._expand(cte.this, arguments))
             self._ctes.append(cte)
-        self._expanded(body, arguments)
+        self._expand(body, arguments)
         return body
 
-    def _expanded(self, body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
-        return _rewritten(_filled(body, arguments), self._replacement)
+    def _expand(self, body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
+        return _rewrite_tree(_replace_parameters(body, arguments), self._replacement_of)
 
-    def _replacement(self, node: exp.Expr) -> exp.Expr | None:
-        """What stands for a node, or None where it stays."""
+    def _replacement_of(self, node: exp.Expr) -> exp.Expr | None:
+        """Return what replaces a node, or None if it stays."""
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous):
-            return self._source(node)
+            return self._expand_source(node)
         if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Anonymous):
-            return self._scalar(node.expression)
+            return self._expand_scalar(node.expression)
         if isinstance(node, exp.Anonymous) and node.name.lower() == "count_star":
             return exp.Count(this=exp.Star())
         if isinstance(node, exp.Count) and node.this is None:
             return exp.Count(this=exp.Star())
         return None
 
-    def _source(self, node: exp.Table) -> exp.Expr:
+    def _expand_source(self, node: exp.Table) -> exp.Expr:
         call = node.this
         new: exp.Expr
         if call.name == "query_table":
             (source,) = call.expressions
             new = source.copy() if isinstance(source, exp.Table) else exp.to_table(source.name)
         else:
-            new = exp.Subquery(this=self._table(call.name, self._arguments(call)))
+            new = exp.Subquery(this=self._expand_table(call.name, self._arguments_of(call)))
         if node.args.get("alias"):
             new.set("alias", node.args["alias"])
         return new
 
-    def _scalar(self, call: exp.Anonymous) -> exp.Expr:
+    def _expand_scalar(self, call: exp.Anonymous) -> exp.Expr:
         if call.name == "_check_options":
             return exp.true()
         if call.name == "_is_absent":
@@ -322,7 +320,7 @@ class _Expansion:
         if call.name == "_is_unweighted":
             return exp.convert(isinstance(call.expressions[0], exp.Literal))
         if call.name == "_compensated_sum":
-            return exp.Sum(this=_rewritten(call.expressions[0].copy(), self._replacement))
+            return exp.Sum(this=_rewrite_tree(call.expressions[0].copy(), self._replacement_of))
         if call.name == "_is_noise":
             cluster, noise = call.expressions
             same = exp.EQ(this=cluster.copy(), expression=noise.copy())
@@ -333,16 +331,16 @@ class _Expansion:
             row_id: exp.Expr = call.expressions[0 if self._named else 1]
             return row_id.copy()
         if call.name.startswith("_check_"):
-            return _rewritten(call.expressions[0].copy(), self._replacement)
-        return exp.paren(self._expanded(_body(call.name).copy(), self._arguments(call)))
+            return _rewrite_tree(call.expressions[0].copy(), self._replacement_of)
+        return exp.paren(self._expand(_parse_body(call.name).copy(), self._arguments_of(call)))
 
-    def _arguments(self, call: exp.Anonymous) -> dict[str, exp.Expr]:
-        parameters, _ = _definitions()[call.name]
+    def _arguments_of(self, call: exp.Anonymous) -> dict[str, exp.Expr]:
+        parameters, _ = _macro_definitions()[call.name]
         return dict(zip(parameters, call.expressions, strict=True))
 
 
 def _number_ctes(body: exp.Select, number: int) -> None:
-    """Rename the CTEs of a body, wherever they are read or handed to a macro."""
+    """Rename the CTEs of a body, wherever they are read or passed to a macro."""
     names = {cte.alias: f"{cte.alias}_{number}" for cte in body.ctes}
     for node in list(body.walk()):
         if isinstance(node, exp.TableAlias) and isinstance(node.parent, exp.CTE):
@@ -357,7 +355,7 @@ def _number_ctes(body: exp.Select, number: int) -> None:
             node.set("this", exp.to_identifier(names[node.name]))
 
 
-def _filled(body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
+def _replace_parameters(body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
     def fill(node: exp.Expr) -> exp.Expr | None:
         if isinstance(node, exp.Column) and not node.table and node.name in arguments:
             value = arguments[node.name]
@@ -365,23 +363,23 @@ def _filled(body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
             return value.copy() if plain else exp.paren(value.copy())
         return None
 
-    return _rewritten(body, fill)
+    return _rewrite_tree(body, fill)
 
 
-def _rewritten(root: exp.Expr, replacement: Callable[[exp.Expr], exp.Expr | None]) -> exp.Expr:
-    """The tree with nodes replaced from the top; what replaces a node is not looked into again."""
+def _rewrite_tree(root: exp.Expr, replacement: Callable[[exp.Expr], exp.Expr | None]) -> exp.Expr:
+    """Return the tree with nodes replaced from the top; replacements are not searched again."""
     new = replacement(root)
     if new is not None:
         return new
     for child in list(root.iter_expressions()):
-        changed = _rewritten(child, replacement)
+        changed = _rewrite_tree(child, replacement)
         if changed is not child:
             child.replace(changed)
     return root
 
 
 def _drop_parentheses(query: exp.Expr) -> None:
-    """Drop those that mean nothing: parsers have limits of depth."""
+    """Drop redundant parentheses: parsers have limits of depth."""
     for paren in list(query.find_all(exp.Paren)):
         inner, outer = paren.this, paren.parent
         operator = isinstance(inner, exp.Binary | exp.Unary | exp.Predicate)
@@ -389,9 +387,10 @@ def _drop_parentheses(query: exp.Expr) -> None:
             paren.replace(inner)
 
 
-def _refuse_unportable(query: exp.Expr, dialect: str) -> None:
+def refuse_unportable(query: exp.Expr, dialect: str) -> None:
+    """Raise an error for a function that is not known to mean the same in every dialect."""
     for node in query.walk():
-        if isinstance(node, exp.Func) and type(node).__name__ not in _PORTABLE:
+        if isinstance(node, exp.Func) and type(node).__name__ not in _PORTABLE_FUNCTIONS:
             what = node.name if isinstance(node, exp.Anonymous) else node.sql_name()
             raise ClusterEvalError(
                 f"{what}: not known to mean the same in {dialect}, so the query is refused"

@@ -1,9 +1,7 @@
-"""The one error that callers of this package need to catch."""
+"""The error that this package raises for invalid input."""
 
 from __future__ import annotations
 
-__all__ = ["ClusterEvalError"]
-
 
 class ClusterEvalError(ValueError):
-    """Input that has no meaning here: the message says what was expected, what came, what to do."""
+    """Invalid input: the message says what was expected, what was passed, and what to do."""

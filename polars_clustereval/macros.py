@@ -1,8 +1,9 @@
-"""The SQL wing: the macros of ``sql/`` as text, and their registration in a DuckDB connection."""
+"""The SQL side: the macros of ``sql/`` as text, and their registration in a DuckDB connection."""
 
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,17 +14,18 @@ from .errors import ClusterEvalError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["bundle", "register"]
-
 _PACKAGE = Path(__file__).resolve().parent
-# A wheel carries the SQL inside the package; a checkout has it beside the package.
+# A wheel has the SQL inside the package, a checkout beside the package.
 _FOLDERS = (_PACKAGE / "sql", _PACKAGE.parent / "sql")
 
-#: Lists the files in their load order.
+# The file that lists the others in their load order.
 _LOAD_ORDER = "clustereval.sql"
-_READ = re.compile(r"^\.read (.+)\.sql$", re.MULTILINE)
+_READ_COMMAND = re.compile(r"^\.read (.+)\.sql$", re.MULTILINE)
 
-_MACRO = re.compile(r"\bclustereval\.(\w+)")
+_MACRO_NAME = re.compile(r"\bclustereval\.(\w+)")
+_CREATE_MACRO = re.compile(
+    r"^CREATE OR REPLACE MACRO clustereval\.(\w+)\(.*?;$", re.MULTILINE | re.DOTALL
+)
 _CREATE_SCHEMA = "CREATE SCHEMA IF NOT EXISTS clustereval;"
 
 
@@ -33,8 +35,8 @@ def bundle() -> str:
     Returns
     -------
     str
-        The files of ``sql/`` in their load order. It creates the schema
-        ``clustereval`` in the current database.
+        The files of ``sql/`` in their load order. They create the schema ``clustereval`` in the
+        current database.
 
     Examples
     --------
@@ -57,7 +59,7 @@ def sql_folder() -> Path:
 
 def sql_files() -> list[str]:
     """Return the SQL files in their load order, such as ``base/checks``."""
-    return _READ.findall((sql_folder() / _LOAD_ORDER).read_text(encoding="utf-8"))
+    return _READ_COMMAND.findall((sql_folder() / _LOAD_ORDER).read_text(encoding="utf-8"))
 
 
 def register(
@@ -73,14 +75,14 @@ def register(
     con : duckdb.DuckDBPyConnection
         Open connection. In an open transaction the macros become part of it.
     schema : str
-        Schema to hold the macros; created where it is missing.
+        Schema of the macros, created if it does not exist.
     database : str, optional
-        Attached database to hold the schema. Calls between macros then name it, so that they work
-        whatever database is the current one, under this name.
+        Attached database of the schema. Calls between macros then name this database, so that they
+        work while another one is current, as long as it is attached under this name.
     temporary : bool
-        Make temporary macros, which live as long as the connection and need no right to write.
-        DuckDB has no schema for those: the macros are ``clustereval_rand_score`` and so on, with
-        the name of ``schema`` in front.
+        Create temporary macros, which end with the connection and need no write access. DuckDB
+        has no schemas for these: their names start with ``schema``, as in
+        ``clustereval_rand_score``.
 
     Raises
     ------
@@ -103,9 +105,10 @@ def register(
     if temporary and database is not None:
         msg = "temporary macros belong to no database: leave out database, or temporary"
         raise ClusterEvalError(msg)
-    text = _temporary(schema) if temporary else _permanent(schema, database)
+    text = bundle()
+    text = _to_temporary(text, schema) if temporary else _to_permanent(text, schema, database)
     try:
-        _in_transaction(con, text)
+        _execute_in_transaction(con, text)
     except duckdb.Error as error:
         if "read-only" in str(error):
             msg = "the database is read-only: use register(con, temporary=True)"
@@ -113,29 +116,61 @@ def register(
         raise
 
 
-def _permanent(schema: str, database: str | None) -> str:
+def register_macro(con: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Create one temporary macro, ``clustereval_NAME``, and those that it calls.
+
+    This takes a fraction of the time of all macros, for a connection that needs only one of them.
+    """
+    statements = _create_statements()
+    text = "\n".join(statements[macro] for macro in macros_called_by(name))
+    _execute_in_transaction(con, _to_temporary(text, "clustereval"))
+
+
+@cache
+def macros_called_by(name: str) -> tuple[str, ...]:
+    """Return a macro and all macros that it calls, directly or indirectly, in load order."""
+    statements = _create_statements()
+    called: set[str] = set()
+    new = {name}
+    while new:
+        called |= new
+        new = {macro for caller in new for macro in _MACRO_NAME.findall(statements[caller])}
+        new -= called
+    return tuple(macro for macro in statements if macro in called)
+
+
+@cache
+def _create_statements() -> dict[str, str]:
+    """Return the CREATE statement of each macro by name, in load order."""
+    return {match[1]: match[0] for match in _CREATE_MACRO.finditer(bundle())}
+
+
+def _to_permanent(text: str, schema: str, database: str | None) -> str:
+    """Return SQL that creates the macros in a schema."""
     names = [schema] if database is None else [database, schema]
-    home = ".".join(map(_quoted, names))
-    return _renamed(lambda name: f"{home}.{name}").replace(
+    home = ".".join(map(_quote_identifier, names))
+    return _rename_macros(text, lambda name: f"{home}.{name}").replace(
         _CREATE_SCHEMA, f"CREATE SCHEMA IF NOT EXISTS {home};"
     )
 
 
-def _temporary(prefix: str) -> str:
-    text = _renamed(lambda name: _quoted(f"{prefix}_{name}")).replace(_CREATE_SCHEMA, "")
+def _to_temporary(text: str, prefix: str) -> str:
+    """Return SQL that creates the macros as temporary ones, with a prefix in place of a schema."""
+    text = _rename_macros(text, lambda name: _quote_identifier(f"{prefix}_{name}"))
+    text = text.replace(_CREATE_SCHEMA, "")
     return text.replace("CREATE OR REPLACE MACRO", "CREATE OR REPLACE TEMPORARY MACRO")
 
 
-def _renamed(name: Callable[[str], str]) -> str:
-    return _MACRO.sub(lambda match: name(match[1]), bundle())
+def _rename_macros(text: str, new_name: Callable[[str], str]) -> str:
+    return _MACRO_NAME.sub(lambda match: new_name(match[1]), text)
 
 
-def _quoted(name: str) -> str:
+def _quote_identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _in_transaction(con: duckdb.DuckDBPyConnection, text: str) -> None:
-    if _has_transaction(con):  # the caller's: theirs to commit
+def _execute_in_transaction(con: duckdb.DuckDBPyConnection, text: str) -> None:
+    if _is_in_transaction(con):  # begun by the caller, who commits it
         con.execute(text)
         return
     con.begin()
@@ -147,7 +182,7 @@ def _in_transaction(con: duckdb.DuckDBPyConnection, text: str) -> None:
     con.commit()
 
 
-def _has_transaction(con: duckdb.DuckDBPyConnection) -> bool:
+def _is_in_transaction(con: duckdb.DuckDBPyConnection) -> bool:
     # BEGIN inside a transaction would abort it. Outside of one every statement has a new number.
     first, second = (con.execute("SELECT txid_current()").fetchone() for _ in range(2))
     return first == second

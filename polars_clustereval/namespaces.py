@@ -19,8 +19,6 @@ from .internal import report as internal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["ClusterEval"]
-
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
@@ -36,7 +34,7 @@ def _method(
 
 
 class ClusterEval:
-    """The methods of a frame; what they give is of its kind.
+    """The frame functions as methods of a DataFrame or LazyFrame, which return the same kind.
 
     Parameters
     ----------

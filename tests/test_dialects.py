@@ -211,4 +211,4 @@ def test_bad_options(arguments: dict[str, Any], words: str) -> None:
 def test_what_engines_do_not_share_is_refused(call: str) -> None:
     query = sqlglot.parse_one(f"SELECT {call}", dialect="duckdb")
     with pytest.raises(ce.ClusterEvalError, match=r"not known to mean the same in spark"):
-        dialects._refuse_unportable(query, "spark")
+        dialects.refuse_unportable(query, "spark")

@@ -1,5 +1,6 @@
 """register() and bundle() on every kind of database."""
 
+import inspect
 from pathlib import Path
 
 import duckdb
@@ -110,3 +111,83 @@ def test_all_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         ce.register(con)
     assert con.execute("SELECT clustereval.version()").fetchone() == ("old",)
     assert count(con) == 1
+
+
+# What a parameter of a function is called with in SQL.
+ARGUMENTS = {
+    "frame": "five",
+    "label": "l",
+    "cluster": "c",
+    "vector": "[x, y]",
+    "columns": "[l]",
+    "vec": "'1 2'",
+}
+FIVE = (
+    "CREATE TEMP TABLE five AS SELECT * FROM (VALUES "
+    "(0, 5, 0.0, 1.0), (0, 5, 0.5, 1.0), (0, 6, 9.0, 2.0), (1, 6, 9.5, 2.0), (1, 6, 9.0, 3.0)"
+    ") AS rows(l, c, x, y)"
+)
+
+
+PYTHON_ONLY = {"ClusterEvalError", "__version__", "bundle", "register", "to_sql"}
+# Every public macro by its kind and the parameters without a default.
+REQUIRED = {
+    name: [
+        parameter.name
+        for parameter in inspect.signature(getattr(ce, name)).parameters.values()
+        if parameter.default is parameter.empty
+    ]
+    for name in ce.__all__
+    if name not in PYTHON_ONLY
+}
+TABLES = [name for name, required in REQUIRED.items() if "frame" in required]
+SCALARS = [name for name in REQUIRED if name not in TABLES]
+
+
+def bind_single_macro(name: str) -> None:
+    con = duckdb.connect()
+    con.execute(FIVE)
+    macros.register_macro(con, name)
+    call = f"clustereval_{name}({', '.join(ARGUMENTS[name] for name in REQUIRED[name])})"
+    assert con.sql(f"FROM {call}" if name in TABLES else f"SELECT {call} FROM five").columns
+
+
+@pytest.mark.parametrize("name", [*TABLES, "rand_score", "adjusted_mutual_info_score"])
+def test_a_single_macro_brings_all_that_it_calls(name: str) -> None:
+    bind_single_macro(name)
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("name", SCALARS)
+def test_any_single_macro_brings_all_that_it_calls(name: str) -> None:
+    bind_single_macro(name)
+
+
+def test_a_single_macro_brings_nothing_else() -> None:
+    con = duckdb.connect()
+    macros.register_macro(con, "rand_score")
+    registered = con.execute(
+        "SELECT function_name FROM duckdb_functions() WHERE function_name LIKE 'clustereval%'"
+    ).fetchall()
+    assert {name.removeprefix("clustereval_") for (name,) in registered} == set(
+        macros.macros_called_by("rand_score")
+    )
+    assert "_pair_statistics" in macros.macros_called_by("rand_score")
+    assert "_cells_as_list" not in macros.macros_called_by("rand_score")
+    assert score_of_one(con) == RAND
+
+
+def score_of_one(con: duckdb.DuckDBPyConnection) -> float:
+    (value,) = con.execute(f"SELECT clustereval_rand_score(l, c) FROM {ROWS}").fetchall()[0]
+    return float(value)
+
+
+def test_a_missing_macro_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    called = macros.macros_called_by
+    monkeypatch.setattr(
+        macros,
+        "macros_called_by",
+        lambda name: tuple(macro for macro in called(name) if macro != "_halve"),
+    )
+    with pytest.raises(duckdb.Error, match="clustereval__halve"):
+        bind_single_macro("external_report")

@@ -1,4 +1,4 @@
-"""checks: what the functions accept, and the error otherwise."""
+"""Checks of arguments: what the functions accept, and the error otherwise."""
 
 from __future__ import annotations
 
@@ -13,14 +13,8 @@ import polars as pl
 from polars_clustereval.errors import ClusterEvalError
 
 Column = str | pl.Expr
-
-
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
-
-
 Keys = str | Sequence[str] | None
-
-
 NoiseAs = Literal["cluster", "drop", "singletons"]
 
 
@@ -29,7 +23,7 @@ NoiseAs = Literal["cluster", "drop", "singletons"]
 # ----------------------------------------------------------------------------------------------
 
 
-# The names of types in messages are DuckDB's, so that both wings say the same.
+# Messages name types as DuckDB does, so that both sides have the same texts.
 _SQL_TYPES: dict[type[pl.DataType], str] = {
     pl.Boolean: "BOOLEAN",
     pl.Int8: "TINYINT",
@@ -53,6 +47,7 @@ _SQL_TYPES: dict[type[pl.DataType], str] = {
 
 
 def sql_type_name(dtype: pl.DataType) -> str:
+    """Return the name of a type in DuckDB."""
     return _SQL_TYPES.get(dtype.base_type(), str(dtype))
 
 
@@ -61,13 +56,14 @@ def _quote_value(value: object) -> str:
 
 
 def show_value(value: object) -> str:
-    """Give a value as DuckDB writes it."""
+    """Return a value as DuckDB writes it."""
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(show_value, value))}]"
     return "NULL" if value is None else str(value)
 
 
 def check_choice(parameter: str, value: object, choices: Sequence[str]) -> None:
+    """Raise an error unless the value is one of the choices."""
     if value not in choices:
         expected = ", ".join(_quote_value(choice) for choice in choices)
         raise ClusterEvalError(
@@ -76,12 +72,12 @@ def check_choice(parameter: str, value: object, choices: Sequence[str]) -> None:
 
 
 def is_number(x: object) -> bool:
-    """Tell Python's and numpy's numbers from all else."""
+    """Return whether x is a real number of Python or numpy, and not a bool."""
     return isinstance(x, Real) and not isinstance(x, bool)
 
 
 def check_beta(beta: float) -> float:
-    """Give beta as Python's own number: numpy's would take an expression for an array."""
+    """Return beta as a Python float: a numpy number would treat an expression as an array."""
     if not (is_number(beta) and beta >= 0 and isfinite(beta)):
         raise ClusterEvalError(f"beta: expected a number >= 0, got {beta}")
     return float(beta)
@@ -93,6 +89,7 @@ def check_beta(beta: float) -> float:
 
 
 def check_frame(frame: object) -> pl.LazyFrame:
+    """Return a DataFrame or LazyFrame as a LazyFrame."""
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
         return frame.lazy()
     raise ClusterEvalError(
@@ -101,6 +98,7 @@ def check_frame(frame: object) -> pl.LazyFrame:
 
 
 def check_column_names(names: Sequence[str], parameter: str, columns: Sequence[str]) -> None:
+    """Raise an error, with the most similar name, unless all names are columns."""
     for name in names:
         if name not in columns:
             twins = get_close_matches(name, columns, n=1)
@@ -111,7 +109,7 @@ def check_column_names(names: Sequence[str], parameter: str, columns: Sequence[s
 
 
 def check_column(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
-    """Give the column as an expression named after its parameter."""
+    """Return the column as an expression named after its parameter."""
     if not isinstance(column, str | pl.Expr):
         raise ClusterEvalError(
             f"{parameter}: expected a column name or an expression, got {type(column).__name__}"
@@ -123,6 +121,7 @@ def check_column(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
 
 
 def check_groupable(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
+    """Return the column as check_column does, if its type can be grouped."""
     expr = check_column(lazy, column, parameter)
     dtype = lazy.select(expr).collect_schema()[parameter]
     if dtype == pl.Object:
@@ -131,23 +130,22 @@ def check_groupable(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Ex
 
 
 def check_weight(lazy: pl.LazyFrame, weight: Column | None) -> pl.Expr:
-    """Give the multiplicity of a row; the one check that has to look at the rows."""
+    """Return the multiplicity of each row. This is the only check that reads rows at once."""
     if weight is None:
-        # Int8 is summed as Int64, and takes the least room on the way there.
+        # Int8 takes the least memory, and is summed as Int64.
         return pl.lit(1, pl.Int8)
     expr = check_column(lazy, weight, "weight")
     dtype = lazy.select(expr).collect_schema()["weight"]
     if not (dtype.is_numeric() or dtype == pl.Null):
         raise _weight_error(f"a column of type {dtype}")
     number = expr.cast(pl.Float64)
-    # NaN is above every number in Polars: the upper limit refuses it, and infinity.
+    # The upper limit rejects infinity, and NaN, which is above every number in Polars.
     whole = (number >= 0) & (number < 9e18) & (number == number.floor())
-    bad = lazy.select(
-        expr.filter(~whole.fill_null(False)).first(), (~whole.fill_null(False)).any().alias("bad")
-    )
-    first, found = bad.collect(engine="streaming").row(0)
-    if found:
-        raise _weight_error("NULL" if first is None else str(first))
+    bad = ~whole.fill_null(False)
+    first_bad = lazy.select(expr.filter(bad).first(), bad.any().alias("any_bad"))
+    value, any_bad = first_bad.collect(engine="streaming").row(0)
+    if any_bad:
+        raise _weight_error("NULL" if value is None else str(value))
     return expr.cast(pl.Int64)
 
 
@@ -160,7 +158,7 @@ def _weight_error(got: str) -> ClusterEvalError:
 def check_partition_keys(
     lazy: pl.LazyFrame, partition_by: Keys, results: Sequence[str]
 ) -> dict[str, str]:
-    """Give the partition columns by their inner names."""
+    """Return the partition columns by their inner names."""
     keys = [partition_by] if isinstance(partition_by, str) else list(partition_by or ())
     check_column_names(keys, "partition_by", lazy.collect_schema().names())
     for i, key in enumerate(keys):
@@ -179,6 +177,7 @@ def check_partition_keys(
 
 
 def check_noise_as(noise: object, noise_as: object) -> None:
+    """Raise an error if noise_as is unknown, or needs a noise value and there is none."""
     check_choice("noise_as", noise_as, ("cluster", "drop", "singletons"))
     if noise_as != "cluster" and noise is None:
         raise ClusterEvalError(
@@ -187,7 +186,7 @@ def check_noise_as(noise: object, noise_as: object) -> None:
 
 
 def check_noise_value(noise: object, dtype: pl.DataType) -> pl.Expr:
-    """Give the noise value in the type of cluster; a cast that changes it is an error."""
+    """Return the noise value in the type of cluster. A cast that changes it is an error."""
     try:
         given = pl.Series([noise])
         cast = given.cast(dtype)
@@ -202,24 +201,24 @@ def check_noise_value(noise: object, dtype: pl.DataType) -> pl.Expr:
 
 
 # ----------------------------------------------------------------------------------------------
-# Checks that wait for the rows
+# Checks at collection
 # ----------------------------------------------------------------------------------------------
 
 
 def raise_on_collect(
     frame: pl.LazyFrame, facts: pl.LazyFrame, check: Callable[[pl.DataFrame], None]
 ) -> pl.LazyFrame:
-    """Add an error that the check raises from a few facts when the frame is collected."""
+    """Return the frame with a check of a few facts, which runs when the frame is collected."""
 
-    def fine(found: pl.DataFrame) -> pl.DataFrame:
-        check(found)
-        return pl.DataFrame({"fine": [True]})
+    def run_check(collected: pl.DataFrame) -> pl.DataFrame:
+        check(collected)
+        return pl.DataFrame({"passed": [True]})
 
     passed = facts.map_batches(
-        fine,
+        run_check,
         predicate_pushdown=False,
         projection_pushdown=False,
         slice_pushdown=False,
-        schema=pl.Schema({"fine": pl.Boolean()}),
+        schema=pl.Schema({"passed": pl.Boolean()}),
     )
-    return frame.join(passed, how="cross").filter("fine").drop("fine")
+    return frame.join(passed, how="cross").filter("passed").drop("passed")

@@ -1,4 +1,4 @@
-"""exact: counts, sums and logarithms that keep their digits."""
+"""Counts, sums and logarithms without loss of digits."""
 
 from __future__ import annotations
 
@@ -10,16 +10,23 @@ import polars as pl
 
 
 def to_double(x: pl.Expr) -> pl.Expr:
+    """Return a number as Float64."""
     return x.cast(pl.Float64)
 
 
 def widen(x: pl.Expr) -> pl.Expr:
-    """Give a count as Int128: products of three counts of 1e10 rows keep every digit."""
+    """Return a count as Int128: products of three counts of 1e10 rows keep every digit."""
     return x.cast(pl.Int128)
 
 
+def count_ordered_pairs(n: pl.Expr) -> pl.Expr:
+    """Return the number of ordered pairs of n things."""
+    return widen(n) * (widen(n) - 1)
+
+
 def count_pairs(n: pl.Expr) -> pl.Expr:
-    return widen(n) * (widen(n) - 1) // 2
+    """Return the number of unordered pairs of n things."""
+    return count_ordered_pairs(n) // 2
 
 
 # ----------------------------------------------------------------------------------------------
@@ -28,12 +35,12 @@ def count_pairs(n: pl.Expr) -> pl.Expr:
 
 
 def ratio(x: pl.Expr, y: pl.Expr) -> pl.Expr:
-    """Give x / y, NULL where y is 0."""
+    """Return x / y, NULL if y is 0."""
     return pl.when(y != 0).then(to_double(x) / to_double(y))
 
 
 def ratio_or(part: pl.Expr, whole: pl.Expr, otherwise: float) -> pl.Expr:
-    """Give part / whole, and what stands for 0 / 0."""
+    """Return part / whole, or `otherwise` for 0 / 0."""
     return pl.when(whole == 0).then(otherwise).otherwise(part / whole)
 
 
@@ -41,21 +48,21 @@ def ratio_or(part: pl.Expr, whole: pl.Expr, otherwise: float) -> pl.Expr:
 # Sums
 # ----------------------------------------------------------------------------------------------
 
-
-# Binary places of a sum of numbers of rows, up to 1e14 in all, and of a sum of shares, up to 100.
+#: Binary places of a sum of row counts, up to 1e14 in all, and of a sum of shares, up to 100.
 PLACES_OF_ROWS, PLACES_OF_SHARES = 80, 120
 
 
 def to_fixed_point(x: pl.Expr, places: int = PLACES_OF_ROWS) -> pl.Expr:
-    """Give a number as Int128, with so many binary places.
+    """Return a number as Int128 with this many binary places.
 
-    Sums of these are exact, and the same in any order. A million equal numbers added one by one in
+    Sums of these are exact and independent of order. A million equal numbers added one by one in
     double precision, as group_by does, are off by 1e-11.
     """
     return (x * 2.0**places).cast(pl.Int128)
 
 
 def from_fixed_point(x: pl.Expr, places: int = PLACES_OF_ROWS) -> pl.Expr:
+    """Return a number of to_fixed_point as Float64."""
     return to_double(x) * 2.0**-places
 
 
@@ -64,8 +71,8 @@ def from_fixed_point(x: pl.Expr, places: int = PLACES_OF_ROWS) -> pl.Expr:
 # ----------------------------------------------------------------------------------------------
 
 
-def atanh_tail(w: pl.Expr) -> pl.Expr:
-    """Give (atanh(v) - v) / v^3 for v^2 = w <= 0.01."""
+def _atanh_tail(w: pl.Expr) -> pl.Expr:
+    """Return (atanh(v) - v) / v^3 for v^2 = w <= 0.01."""
     tail = w / 17
     for odd in (15, 13, 11, 9, 7, 5):
         tail = w * (1 / odd + tail)
@@ -73,7 +80,7 @@ def atanh_tail(w: pl.Expr) -> pl.Expr:
 
 
 def log_ratio(x: pl.Expr, y: pl.Expr) -> pl.Expr:
-    """Give ln(x / y) for counts x, y > 0, without cancellation where they are near."""
+    """Return ln(x / y) for counts x, y > 0, without cancellation for near counts."""
     v = to_double(x - y) / to_double(x + y)
     return (
         pl.when(v.abs() < 0.1).then(2 * v.arctanh()).otherwise((to_double(x) / to_double(y)).log())
@@ -81,9 +88,12 @@ def log_ratio(x: pl.Expr, y: pl.Expr) -> pl.Expr:
 
 
 def deviance(x: pl.Expr, m: pl.Expr, d: pl.Expr) -> pl.Expr:
-    """Give Loader's deviance x ln(x / m) + m - x >= 0 of a count from a mean; d = x - m, exact."""
+    """Return Loader's deviance x ln(x / m) + m - x >= 0 of a count from a mean, with d = x - m.
+
+    d is a parameter because it can be computed from integers, without cancellation.
+    """
     v = d / (x + m).clip(1e-300)
     w = v * v
-    near = v * (d + 2 * x * w * atanh_tail(w))
+    near = v * (d + 2 * x * w * _atanh_tail(w))
     far = x * (x.clip(1.0) / m).log() - d
     return pl.when(v.abs() < 0.1).then(near).otherwise(far)

@@ -1,4 +1,4 @@
-"""frames: joins, sums and look-ups by partition, on frames and on lists inside an expression."""
+"""Joins, sums and added columns by partition, of frames and of lists inside an expression."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 Row = Callable[[str], pl.Expr]
 #: Expressions by the names of the columns that they become.
 Terms = dict[str, pl.Expr]
+#: Columns to add, as expressions of the columns of a row.
 Stage = Callable[[Row], Terms]
 
 
@@ -24,13 +25,14 @@ Stage = Callable[[Row], Terms]
 
 
 def sum_by(frame: pl.LazyFrame, by: list[str], terms: Terms) -> pl.LazyFrame:
+    """Return one row of sums per group; without keys one row even if the frame has none."""
     named = frame.select(*by, **terms)
     sums = [pl.col(name).sum() for name in terms]
     return named.group_by(by).agg(sums) if by else named.select(sums)
 
 
 def aggregate_by(frame: pl.LazyFrame, by: list[str], terms: Terms) -> pl.LazyFrame:
-    """One row per group; without keys one row even if the frame has none."""
+    """Return one row per group; without keys one row even if the frame has none."""
     return frame.group_by(by).agg(**terms) if by else frame.select(**terms)
 
 
@@ -45,7 +47,7 @@ def join_partitions(
     *others: pl.LazyFrame,
     how: Literal["inner", "left"] = "inner",
 ) -> pl.LazyFrame:
-    """Add the columns of others, each one row per partition."""
+    """Return the frame with the columns of others, each of one row per partition."""
     for other in others:
         if by:
             frame = frame.join(other, on=by, how=how, nulls_equal=True)
@@ -54,22 +56,20 @@ def join_partitions(
     return frame
 
 
-# Polars up to 1.40 has no such parameter.
+# Polars up to 1.40 does not have this parameter.
 _HAS_BUILD_SIDE = "build_side" in signature(pl.LazyFrame.join).parameters
-
-
-_HOLD_RIGHT: dict[str, Any] = {"build_side": "force_right"} if _HAS_BUILD_SIDE else {}
+_BUILD_RIGHT: dict[str, Any] = {"build_side": "force_right"} if _HAS_BUILD_SIDE else {}
 
 
 def join_small(
     rows: pl.LazyFrame, by: list[str], table: pl.LazyFrame, how: Literal["inner", "left"] = "inner"
 ) -> pl.LazyFrame:
-    """Join many rows with a table that is small.
+    """Return many rows joined with a small table.
 
-    The engine is told to hold the table. Left to itself it holds back up to ten million rows, to
-    see which of the two is the smaller one.
+    The hash table is built of the small table. By default the engine buffers up to ten million rows
+    to find out which of the two is smaller.
     """
-    return rows.join(table, on=by, how=how, nulls_equal=True, **_HOLD_RIGHT)
+    return rows.join(table, on=by, how=how, nulls_equal=True, **_BUILD_RIGHT)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -78,7 +78,7 @@ def join_small(
 
 
 def add_stages(frame: pl.LazyFrame, *stages: Stage) -> pl.LazyFrame:
-    """Add columns, each stage from those before.
+    """Return the frame with more columns, those of each stage from the columns before it.
 
     The optimizer computes a conditional again wherever it is used: what is used twice is a stage.
     """
@@ -88,7 +88,7 @@ def add_stages(frame: pl.LazyFrame, *stages: Stage) -> pl.LazyFrame:
 
 
 def to_user_frame(frame: Frame, lazy: pl.LazyFrame, keys: dict[str, str]) -> Frame:
-    """Give the rows the user's names, in the kind of frame that was given."""
+    """Return the rows under the user's partition columns, in the kind of frame that was passed."""
     named = lazy.rename(keys)
     return named if isinstance(frame, pl.LazyFrame) else named.collect(engine="streaming")
 
@@ -99,36 +99,39 @@ def to_user_frame(frame: Frame, lazy: pl.LazyFrame, keys: dict[str, str]) -> Fra
 
 
 def element_field(name: str) -> pl.Expr:
+    """Return a field of the structs of a list, inside ``list.eval``."""
     return pl.element().struct.field(name)
 
 
 class StructLists(NamedTuple):
-    """Lists of structs of these fields, one list a group of rows: the frames of an expression.
+    """Lists of structs, one list per group of rows: what a frame is inside an expression.
 
     An expression has no variables, and value_counts has no order: what is used twice has to be an
-    element of a list, which ``list.eval`` computes once and all expressions in it share.
+    element of a list, which ``list.eval`` computes once for all expressions in it.
     """
 
     lists: pl.Expr
     fields: tuple[str, ...]
 
-    def evaluated(self, terms: Terms) -> StructLists:
+    def select(self, terms: Terms) -> StructLists:
+        """Return lists of structs of these terms alone."""
         struct = pl.struct([term.alias(name) for name, term in terms.items()])
         return StructLists(self.lists.list.eval(struct), tuple(terms))
 
-    def staged(self, *stages: Stage) -> StructLists:
-        lists = self
+    def add_stages(self, *stages: Stage) -> StructLists:
+        """Return the lists with more fields, those of each stage from the fields before it."""
+        structs = self
         for stage in stages:
-            kept = {name: element_field(name) for name in lists.fields}
-            lists = lists.evaluated(kept | stage(element_field))
-        return lists
+            fields = {name: element_field(name) for name in structs.fields}
+            structs = structs.select(fields | stage(element_field))
+        return structs
 
-    def summed(self, terms: Terms) -> StructLists:
-        """One struct a group, the sums, and the number of rows."""
+    def sum_terms(self, terms: Terms) -> StructLists:
+        """Return one struct per group: the sums, and the number of rows."""
         sums = {name: term.sum() for name, term in terms.items()}
-        return self.evaluated({"total": element_field("total").first(), **sums})
+        return self.select({"total": element_field("total").first(), **sums})
 
     def score(self, scores: Callable[[Row], Terms], name: str) -> pl.Expr:
-        """Give one of the scores of a group, NULL for a group of no rows."""
+        """Return one of the scores of a group, NULL for a group without rows."""
         score = pl.when(element_field("total") > 0).then(scores(element_field)[name])
         return self.lists.list.eval(score).list.first().alias(name)

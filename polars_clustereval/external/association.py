@@ -1,6 +1,6 @@
-"""association: coefficients of association between "same label" and "same cluster".
+"""Coefficients of association between "same label" and "same cluster".
 
-They are made from the four counts of pairs of rows; see pair_counting.
+They are computed from the four counts of pairs of rows; see pair_counting.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def association_scores(row: Row) -> Terms:
         "hubert_index": ratio(agreements - disagreements, pairs),
         "kulczynski_index": (ratio(tp, tp + fp) + ratio(tp, tp + fn)) / 2,
         "mcnemar_index": ratio(fn - fp, to_double(disagreements).sqrt()),
-        # A single row makes no pair, and its shares are undefined.
+        # The shares are undefined for a single row.
         "phi_index": pl.when(row("total") > 1).then(_phi_index(row)),
         "rogers_tanimoto_index": ratio(agreements, agreements + 2 * disagreements),
         "russell_rao_index": ratio(tp, pairs),
@@ -51,21 +51,19 @@ def association_scores(row: Row) -> Terms:
 
 
 def hubert_index(label: Column, cluster: Column) -> pl.Expr:
-    """Share of pairs on which label and cluster agree, less that on which they disagree.
+    """Share of pairs on which label and cluster agree, minus that on which they disagree.
 
-    (tp + tn - fp - fn) / all pairs. From -1 to 1, best 1; twice rand_score less 1.
+    (tp + tn - fp - fn) / all pairs. From -1 to 1, best 1; equal to 2 rand_score - 1.
 
     Parameters
     ----------
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Returns
     -------
     Expr
-        Float64, one value a group. NULL for a single row. NULL without rows.
+        Float64, one value per group. NULL for a single row. NULL without rows.
 
     Notes
     -----
@@ -96,15 +94,13 @@ def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
 
     Parameters
     ----------
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Returns
     -------
     Expr
-        Float64, one value a group. NULL where pair_precision or pair_recall is. NULL without rows.
+        Float64, one value per group. NULL if pair_precision or pair_recall is, and without rows.
 
     Notes
     -----
@@ -128,22 +124,20 @@ def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
 
 
 def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
-    """Signed root of McNemar's statistic: whether the clustering splits more than it joins.
+    """Signed root of McNemar's statistic: positive if more pairs are split than joined.
 
-    (fn - fp) / sqrt(fn + fp), unbounded, best 0; about standard normal where pairs are split and
-    joined alike.
+    (fn - fp) / sqrt(fn + fp), unbounded, best 0; approximately standard normal if pairs are split
+    and joined at random.
 
     Parameters
     ----------
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Returns
     -------
     Expr
-        Float64, one value a group. NULL for equal partitions. NULL without rows.
+        Float64, one value per group. NULL for equal partitions. NULL without rows.
 
     Notes
     -----
@@ -156,7 +150,7 @@ def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    More pairs are split (4) than joined (1) by mistake:
+    More pairs of one label are split (4) than pairs of two labels are joined (1):
 
     >>> import polars as pl
     >>> import polars_clustereval as ce
@@ -174,15 +168,13 @@ def phi_index(label: Column, cluster: Column) -> pl.Expr:
 
     Parameters
     ----------
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Returns
     -------
     Expr
-        Float64, one value a group. NULL where either partition is trivial: all rows together, or
+        Float64, one value per group. NULL where either partition is trivial: all rows together, or
         all apart. NULL without rows.
 
     Notes
@@ -196,7 +188,7 @@ def phi_index(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    Rows of one label are never together, and rows of two often:
+    Rows of one label are never together:
 
     >>> import polars as pl
     >>> import polars_clustereval as ce
@@ -220,15 +212,13 @@ def rogers_tanimoto_index(label: Column, cluster: Column) -> pl.Expr:
 
     Parameters
     ----------
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Returns
     -------
     Expr
-        Float64, one value a group. NULL for a single row. NULL without rows.
+        Float64, one value per group. NULL for a single row. NULL without rows.
 
     Notes
     -----
@@ -259,15 +249,13 @@ def russell_rao_index(label: Column, cluster: Column) -> pl.Expr:
 
     Parameters
     ----------
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Returns
     -------
     Expr
-        Float64, one value a group. NULL for a single row. NULL without rows.
+        Float64, one value per group. NULL for a single row. NULL without rows.
 
     Notes
     -----
@@ -298,15 +286,13 @@ def sokal_sneath_1_index(label: Column, cluster: Column) -> pl.Expr:
 
     Parameters
     ----------
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Returns
     -------
     Expr
-        Float64, one value a group. NULL where no pair is together in either. NULL without rows.
+        Float64, one value per group. NULL where no pair is together in either. NULL without rows.
 
     Notes
     -----
@@ -336,15 +322,13 @@ def sokal_sneath_2_index(label: Column, cluster: Column) -> pl.Expr:
 
     Parameters
     ----------
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Returns
     -------
     Expr
-        Float64, one value a group. NULL for a single row. NULL without rows.
+        Float64, one value per group. NULL for a single row. NULL without rows.
 
     Notes
     -----

@@ -1,4 +1,8 @@
-"""contingency: cells of the contingency table, sizes of labels and clusters, counts of pairs."""
+"""Cells of the contingency table, sizes of labels and clusters, counts of pairs.
+
+A cell stands for `copies` equal cells of `n` rows each: 1 everywhere, except for noise that is
+counted as singletons. Every sum over cells is weighted by it.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ from polars_clustereval.base.checks import (
     check_partition_keys,
     check_weight,
 )
-from polars_clustereval.base.exact import count_pairs
+from polars_clustereval.base.exact import count_ordered_pairs
 from polars_clustereval.base.frames import (
     Row,
     StructLists,
@@ -35,6 +39,7 @@ from polars_clustereval.base.frames import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+#: Counts of rows, labels and clusters that reports start with.
 ROW_COUNTS = ("n", "n_dropped", "n_noise", "n_labels", "n_clusters")
 
 
@@ -43,84 +48,97 @@ ROW_COUNTS = ("n", "n_dropped", "n_noise", "n_labels", "n_clusters")
 # ----------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, kw_only=True)
+class LabelOptions:
+    """Options that the frame functions of labels share, as the user passes them."""
+
+    weight: Column | None = None
+    partition_by: Keys = None
+    noise: object = None
+    noise_as: NoiseAs = "cluster"
+
+
 @dataclass(frozen=True)
 class ContingencyTable:
-    """The groups of (partition, label, cluster) of a frame; `keys` maps inner names to the user's.
+    """Groups of (partition, label, cluster) of a frame; `keys` maps inner names to the user's.
 
     Frames that several others are made from are cached: the optimizer would push a projection into
-    each use, find the uses different, and compute them all over again.
+    each use, find the uses different, and compute all of them again.
     """
 
     groups: pl.LazyFrame
     keys: dict[str, str]
 
-    def shared(self) -> ContingencyTable:
-        """Give the same for use of row_counts beside cells: both are made from the groups."""
+    def cache_groups(self) -> ContingencyTable:
+        """Return the same table for use of both row_counts and cells, which the groups make."""
         return ContingencyTable(self.groups.cache(), self.keys)
 
     @cached_property
     def cells(self) -> pl.LazyFrame:
+        """One row per cell that counts: partition, label, cluster, n and copies."""
         columns = [*self.keys, "label", "cluster", "n", "copies"]
         return self.groups.filter(pl.col("copies") > 0).select(columns).cache()
 
     @cached_property
     def row_counts(self) -> pl.LazyFrame:
-        """One row a partition. One that keeps no row is left out, unless there is no other."""
+        """One row per partition. One that keeps no row is left out unless it is the only one."""
         terms = {
             "total": pl.col("n") * pl.col("copies"),
             "n_dropped": pl.col("n_dropped"),
             "n_noise": pl.col("n_noise"),
         }
-        counts = self.summed(self.groups, terms)
+        counts = self.sum_by_partition(self.groups, terms)
         return (counts.filter(pl.col("total") > 0) if self.keys else counts).cache()
 
     @cached_property
-    def labels(self) -> pl.LazyFrame:
-        """One row a label: its rows, the clusters it lies in, its largest cell."""
-        rows = self.cells.group_by(*self.keys, "label").agg(
-            (pl.col("n") * pl.col("copies")).sum().alias("a"),
-            pl.col("copies").sum().alias("parts"),
-            pl.col("n").max().alias("label_majority"),
+    def label_sizes(self) -> pl.LazyFrame:
+        """One row per label: its rows, the cells they lie in, the rows of the largest cell."""
+        sizes = self.cells.group_by(*self.keys, "label").agg(
+            (pl.col("n") * pl.col("copies")).sum().alias("label_size"),
+            pl.col("copies").sum().alias("n_cells"),
+            pl.col("n").max().alias("label_majority_n"),
         )
-        return rows.with_columns(copies=pl.lit(1, pl.Int64)).cache()
+        return sizes.with_columns(copies=pl.lit(1, pl.Int64)).cache()
 
     @cached_property
-    def clusters(self) -> pl.LazyFrame:
-        """One row a cluster. All singletons of a partition are one row with that many copies."""
-        single, one = pl.col("cluster").is_null(), pl.lit(1, pl.Int64)
-        rows = self.cells.group_by(*self.keys, "cluster").agg(
-            pl.col("n").sum().alias("b"),
+    def cluster_sizes(self) -> pl.LazyFrame:
+        """One row per cluster. All singletons of a partition are one row with that many copies."""
+        singleton, one = pl.col("cluster").is_null(), pl.lit(1, pl.Int64)
+        sizes = self.cells.group_by(*self.keys, "cluster").agg(
+            pl.col("n").sum().alias("cluster_size"),
             pl.col("copies").sum(),
-            pl.col("n").max().alias("cluster_majority"),
+            pl.col("n").max().alias("cluster_majority_n"),
         )
-        rows = rows.with_columns(
-            pl.when(single).then(one).otherwise("b").alias("b"),
-            pl.when(single).then(one).otherwise("copies").alias("parts"),
-            pl.when(single).then("copies").otherwise(one).alias("copies"),
+        sizes = sizes.with_columns(
+            pl.when(singleton).then(one).otherwise("cluster_size").alias("cluster_size"),
+            pl.when(singleton).then(one).otherwise("copies").alias("n_cells"),
+            pl.when(singleton).then("copies").otherwise(one).alias("copies"),
         )
-        return rows.cache()
+        return sizes.cache()
 
     @cached_property
-    def sized(self) -> pl.LazyFrame:
-        """The cells with the sizes of their label (a), cluster (b) and partition (total)."""
-        labels = self.labels.select(*self.keys, "label", "a")
-        clusters = self.clusters.select(*self.keys, "cluster", "b")
+    def sized_cells(self) -> pl.LazyFrame:
+        """The cells with the sizes of their label, cluster and partition (total)."""
+        labels = self.label_sizes.select(*self.keys, "label", "label_size")
+        clusters = self.cluster_sizes.select(*self.keys, "cluster", "cluster_size")
         cells = join_small(self.cells, [*self.keys, "label"], labels)
         cells = join_small(cells, [*self.keys, "cluster"], clusters)
-        return self.joined(cells, self.row_counts.select(*self.keys, "total")).cache()
+        return self.join_partitions(cells, self.row_counts.select(*self.keys, "total")).cache()
 
-    def summed(self, frame: pl.LazyFrame, terms: Terms) -> pl.LazyFrame:
-        """One row a partition; without partitions one row even if the frame has none."""
+    def sum_by_partition(self, frame: pl.LazyFrame, terms: Terms) -> pl.LazyFrame:
+        """Return one row per partition; without partitions one row even if the frame has none."""
         return sum_by(frame, list(self.keys), terms)
 
-    def joined(self, frame: pl.LazyFrame, *others: pl.LazyFrame) -> pl.LazyFrame:
-        """Add the columns of others, each one row a partition."""
+    def join_partitions(self, frame: pl.LazyFrame, *others: pl.LazyFrame) -> pl.LazyFrame:
+        """Return the frame with the columns of others, each of one row per partition."""
         return join_partitions(frame, list(self.keys), *others)
 
-    def sorted(self, partitions: pl.LazyFrame) -> pl.LazyFrame:
-        return partitions.sort(*self.keys, nulls_last=True) if self.keys else partitions
+    def sort_by_partition(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        """Return a frame of one row per partition in the order of the partitions."""
+        return frame.sort(*self.keys, nulls_last=True) if self.keys else frame
 
-    def result(self, frame: Frame, lazy: pl.LazyFrame) -> Frame:
+    def to_user_frame(self, frame: Frame, lazy: pl.LazyFrame) -> Frame:
+        """Return a result under the user's partition columns, in the kind of `frame`."""
         return to_user_frame(frame, lazy, self.keys)
 
 
@@ -128,28 +146,27 @@ def read_contingency_table(
     frame: pl.DataFrame | pl.LazyFrame,
     label: Column,
     cluster: Column,
-    weight: Column | None,
-    partition_by: Keys,
-    noise: object,
-    noise_as: NoiseAs,
+    options: LabelOptions,
     results: Sequence[str],
 ) -> ContingencyTable:
-    """Check the arguments, and group the rows: the only thing here that reads them."""
+    """Check the arguments and group the rows; `results` are the names of the result's columns.
+
+    This is the only function of labels that reads the rows, except for the check of the weight.
+    """
     lazy = check_frame(frame)
-    check_noise_as(noise, noise_as)
-    keys = check_partition_keys(lazy, partition_by, results)
+    check_noise_as(options.noise, options.noise_as)
+    keys = check_partition_keys(lazy, options.partition_by, results)
     columns = [
         check_groupable(lazy, label, "label"),
         check_groupable(lazy, cluster, "cluster"),
-        check_weight(lazy, weight).alias("n"),
+        check_weight(lazy, options.weight).alias("n"),
     ]
     rows = lazy.select(*(pl.col(key).alias(name) for name, key in keys.items()), *columns)
-    return ContingencyTable(
-        _flag_groups(_count_cells(rows, list(keys)), is_noise(rows, noise), noise_as), keys
-    )
+    noisy = is_noise(rows, options.noise)
+    return ContingencyTable(_flag_groups(_count_cells(rows, list(keys)), noisy, options), keys)
 
 
-#: Whole numbers by the bits that hold them with a sign; UInt64 has no room for one beside another.
+# Types of whole numbers by the bits of their signed form. Two UInt64 do not fit into one Int128.
 _SIGNED_BITS: dict[type[pl.DataType], int] = {
     **dict.fromkeys((pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16), 32),
     **dict.fromkeys((pl.Int64, pl.UInt32), 64),
@@ -157,10 +174,10 @@ _SIGNED_BITS: dict[type[pl.DataType], int] = {
 
 
 def _count_cells(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Sum the multiplicities by partition, label and cluster.
+    """Return the sums of the multiplicities by partition, label and cluster.
 
-    Two whole numbers are grouped as one: the engine makes bytes of several keys, and takes two to
-    three times as long. Pairs with a NULL become one group then; they are dropped all the same.
+    Two whole numbers are grouped as one number, because the engine serializes several keys, which
+    takes two to three times as long. All pairs with a NULL are one group then; they do not count.
     """
     label, cluster, n = pl.col("label"), pl.col("cluster"), pl.col("n").sum()
     schema = rows.collect_schema()
@@ -168,42 +185,43 @@ def _count_cells(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     if keys or not all(dtype.base_type() in _SIGNED_BITS for dtype in types):
         return rows.group_by(*keys, "label", "cluster").agg(n)
     bits = max(_SIGNED_BITS[dtype.base_type()] for dtype in types)
-    whole = pl.Int64 if bits == 32 else pl.Int128
-    unit, half = pl.lit(2**bits, whole), pl.lit(2 ** (bits - 1), whole)
-    pair, both = pl.col("pair"), label.cast(whole) * unit + (cluster.cast(whole) + half)
-    counted = rows.select("n", pair=both).group_by("pair").agg(n)
-    parts = {"label": pair // unit, "cluster": pair % unit - half}
-    named = zip(parts.items(), types, strict=True)
-    return counted.select("n", *(x.cast(dtype).alias(name) for (name, x), dtype in named))
+    pair_type = pl.Int64 if bits == 32 else pl.Int128
+    unit, half = pl.lit(2**bits, pair_type), pl.lit(2 ** (bits - 1), pair_type)
+    pair = label.cast(pair_type) * unit + (cluster.cast(pair_type) + half)
+    counts = rows.select("n", pair=pair).group_by("pair").agg(n)
+    sides = {"label": pl.col("pair") // unit, "cluster": pl.col("pair") % unit - half}
+    typed = zip(sides.items(), types, strict=True)
+    return counts.select("n", *(side.cast(dtype).alias(name) for (name, side), dtype in typed))
 
 
 def is_noise(rows: pl.LazyFrame, noise: object) -> pl.Expr:
+    """Return whether the column `cluster` of the rows is the noise value."""
     if noise is None:
         return pl.lit(False)
     return pl.col("cluster") == check_noise_value(noise, rows.collect_schema()["cluster"])
 
 
-def _flag_groups(counted: pl.LazyFrame, noisy: pl.Expr, noise_as: NoiseAs) -> pl.LazyFrame:
-    """Flag the groups: copies is 0 for what is left out."""
+def _flag_groups(groups: pl.LazyFrame, noisy: pl.Expr, options: LabelOptions) -> pl.LazyFrame:
+    """Return the groups with their copies, 0 for what is left out, and counts of left-out rows."""
     n, zero, one = pl.col("n"), pl.lit(0, pl.Int64), pl.lit(1, pl.Int64)
-    known = pl.col("label").is_not_null() & pl.col("cluster").is_not_null()
-    copies = {"cluster": one, "drop": zero, "singletons": n}[noise_as]
-    single = pl.col("noisy") if noise_as == "singletons" else pl.lit(False)
+    complete = pl.col("label").is_not_null() & pl.col("cluster").is_not_null()
+    noise_copies = {"cluster": one, "drop": zero, "singletons": n}[options.noise_as]
+    singleton = pl.col("noisy") if options.noise_as == "singletons" else pl.lit(False)
     return (
-        counted.with_columns(known.alias("known"), (known & noisy).alias("noisy"))
+        groups.with_columns(complete.alias("complete"), (complete & noisy).alias("noisy"))
         .with_columns(
-            pl.when(pl.col("known") & (n > 0))
-            .then(pl.when("noisy").then(copies).otherwise(one))
+            pl.when(pl.col("complete") & (n > 0))
+            .then(pl.when("noisy").then(noise_copies).otherwise(one))
             .otherwise(zero)
             .alias("copies"),
-            pl.when("known").then(zero).otherwise(n).alias("n_dropped"),
+            pl.when("complete").then(zero).otherwise(n).alias("n_dropped"),
             pl.when("noisy").then(n).otherwise(zero).alias("n_noise"),
         )
         .with_columns(
-            pl.when(~single).then("cluster"),
-            pl.when(single).then(one).otherwise(n).alias("n"),
+            pl.when(~singleton).then("cluster"),
+            pl.when(singleton).then(one).otherwise(n).alias("n"),
         )
-        .drop("known", "noisy")
+        .drop("complete", "noisy")
     )
 
 
@@ -213,25 +231,28 @@ def _flag_groups(counted: pl.LazyFrame, noisy: pl.Expr, noise_as: NoiseAs) -> pl
 
 
 def cell_pair_terms(row: Row) -> Terms:
-    """Count the pairs in a cell. A singleton has none, so its copies do not matter."""
-    return {"both": count_pairs(row("n"))}
+    """Return the ordered pairs of rows of a cell. A singleton has none, whatever its copies."""
+    return {"cell_pairs": count_ordered_pairs(row("n"))}
 
 
 def label_pair_terms(row: Row) -> Terms:
-    return {"same_label": count_pairs(row("a"))}
+    """Return the ordered pairs of rows of a label."""
+    return {"label_pairs": count_ordered_pairs(row("label_size"))}
 
 
 def cluster_pair_terms(row: Row) -> Terms:
-    return {"same_cluster": count_pairs(row("b"))}
+    """Return the ordered pairs of rows of a cluster. A singleton has none, whatever its copies."""
+    return {"cluster_pairs": count_ordered_pairs(row("cluster_size"))}
 
 
 def pair_count_terms(row: Row) -> Terms:
-    both, label, cluster = row("both"), row("same_label"), row("same_cluster")
+    """Return the counts of unordered pairs by what holds them together."""
+    cells, labels, clusters = row("cell_pairs"), row("label_pairs"), row("cluster_pairs")
     return {
-        "tp": both,
-        "fp": cluster - both,
-        "fn": label - both,
-        "tn": count_pairs(row("total")) - label - cluster + both,
+        "tp": cells // 2,
+        "fp": (clusters - cells) // 2,
+        "fn": (labels - cells) // 2,
+        "tn": (count_ordered_pairs(row("total")) - labels - clusters + cells) // 2,
     }
 
 
@@ -241,34 +262,35 @@ def pair_count_terms(row: Row) -> Terms:
 
 
 def cells_as_list(label: Column, cluster: Column) -> StructLists:
-    """Give the cells with their sizes. Rows with a NULL are left out."""
+    """Return the cells with the sizes of their label, cluster and group of rows (total)."""
     sides = [pl.col(side) if isinstance(side, str) else side for side in (label, cluster)]
-    known = sides[0].is_not_null() & sides[1].is_not_null()
+    complete = sides[0].is_not_null() & sides[1].is_not_null()
     cells = pl.struct(sides[0].alias("label"), sides[1].alias("cluster")).alias("cell")
-    counts = cells.filter(known).value_counts(name="n").implode()
+    counts = cells.filter(complete).value_counts(name="n").implode()
     n, cell = element_field("n").cast(pl.Int64), element_field("cell")
     label, cluster = cell.struct.field("label"), cell.struct.field("cluster")
-    sized = {
+    terms = {
         "label": label,
         "cluster": cluster,
         "n": n,
         "copies": pl.lit(1, pl.Int64),
-        "a": n.sum().over(label),
-        "b": n.sum().over(cluster),
+        "label_size": n.sum().over(label),
+        "cluster_size": n.sum().over(cluster),
         "total": n.sum(),
-        "first_of_label": n.cum_count().over(label) == 1,
-        "first_of_cluster": n.cum_count().over(cluster) == 1,
+        "is_first_of_label": n.cum_count().over(label) == 1,
+        "is_first_of_cluster": n.cum_count().over(cluster) == 1,
     }
-    return StructLists(counts, ("cell", "n")).evaluated(sized)
+    return StructLists(counts, ("cell", "n")).select(terms)
 
 
-def field_of_labels(name: str) -> pl.Expr:
-    """Give a field of the labels: of the first cell of each."""
-    return element_field(name).filter(element_field("first_of_label"))
+def label_field(name: str) -> pl.Expr:
+    """Return a field of the labels: that of the first cell of each."""
+    return element_field(name).filter(element_field("is_first_of_label"))
 
 
-def field_of_clusters(name: str) -> pl.Expr:
-    return element_field(name).filter(element_field("first_of_cluster"))
+def cluster_field(name: str) -> pl.Expr:
+    """Return a field of the clusters: that of the first cell of each."""
+    return element_field(name).filter(element_field("is_first_of_cluster"))
 
 
 # ----------------------------------------------------------------------------------------------
@@ -286,38 +308,36 @@ def contingency_matrix(
     noise: Any = None,
     noise_as: NoiseAs = "cluster",
 ) -> Frame:
-    """Contingency table of labels and clusters, sparse: one row for each cell that has rows.
+    """Contingency table of labels and clusters, sparse: one row per cell that has rows.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
         The rows to evaluate. A LazyFrame is read when the result is collected, and streams.
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     weight : str or Expr, optional
-        How many times a row counts, a whole number >= 0. It is checked at once, which reads this
-        one column of a LazyFrame.
+        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
+        LazyFrame too.
     partition_by : str or sequence of str, optional
-        Columns whose groups are evaluated each on its own. A NULL makes a group too.
+        Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}
-        Whether noise is an ordinary cluster, is left out, or is a cluster of its own in each row.
+        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The kind that was given, sorted by partition, label and cluster: the partition columns,
+        Same kind as `frame`, sorted by partition, label and cluster: the partition columns,
         label, cluster, n rows, and copies, which is 1. With noise_as 'singletons' the noise of
-        a label is one row with cluster NULL, n 1 and copies = how many.
+        a label is one row with cluster NULL, n 1 and copies = number of noise rows.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a weight is no whole number >= 0, noise has
-        no value in the type of cluster, or an option is unknown.
+        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
+        has no equal in the type of cluster, or an option is unknown.
 
     Notes
     -----
@@ -329,7 +349,7 @@ def contingency_matrix(
 
     Examples
     --------
-    The table is all that the scores need: with weight it gives the report of the rows.
+    The table determines all scores: with weight it has the same report as the rows.
 
     >>> import polars as pl
     >>> import polars_clustereval as ce
@@ -342,11 +362,10 @@ def contingency_matrix(
     >>> pl.testing.assert_frame_equal(of_cells, ce.external_report(six, "label", "cluster"))
     """
     results = ("label", "cluster", "n", "copies")
-    table = read_contingency_table(
-        frame, label, cluster, weight, partition_by, noise, noise_as, results
-    )
+    options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
+    table = read_contingency_table(frame, label, cluster, options, results)
     cells = table.cells.sort(*table.keys, "label", "cluster", nulls_last=True)
-    return table.result(frame, cells)
+    return table.to_user_frame(frame, cells)
 
 
 def pair_counts(
@@ -359,39 +378,37 @@ def pair_counts(
     noise: Any = None,
     noise_as: NoiseAs = "cluster",
 ) -> Frame:
-    """Count the unordered pairs of rows that are together or apart by label and by cluster.
+    """Counts of the unordered pairs of rows, together or apart by label and by cluster.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
         The rows to evaluate. A LazyFrame is read when the result is collected, and streams.
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     weight : str or Expr, optional
-        How many times a row counts, a whole number >= 0. It is checked at once, which reads this
-        one column of a LazyFrame.
+        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
+        LazyFrame too.
     partition_by : str or sequence of str, optional
-        Columns whose groups are evaluated each on its own. A NULL makes a group too.
+        Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}
-        Whether noise is an ordinary cluster, is left out, or is a cluster of its own in each row.
+        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The kind that was given, sorted by partition: the partition columns, and as Decimal(38,
-        0) tp (same label, same cluster), fp (same cluster only), fn (same label only) and tn
-        (neither), exact for 1e10 rows. All 0 without rows; with partition_by there is no row
-        then.
+        Same kind as `frame`, one row per partition, sorted: the partition columns, and as
+        Decimal(38, 0) tp (same label, same cluster), fp (same cluster only), fn (same label only)
+        and tn (neither), exact for 1e10 rows. Without rows all are 0, or with partition_by the
+        result is empty.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a weight is no whole number >= 0, noise has
-        no value in the type of cluster, or an option is unknown.
+        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
+        has no equal in the type of cluster, or an option is unknown.
 
     Notes
     -----
@@ -413,14 +430,14 @@ def pair_counts(
     [2, 1, 4, 8]
     """
     results = ("tp", "fp", "fn", "tn")
-    table = read_contingency_table(
-        frame, label, cluster, weight, partition_by, noise, noise_as, results
-    ).shared()
-    totals = table.joined(
+    options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
+    table = read_contingency_table(frame, label, cluster, options, results).cache_groups()
+    totals = table.join_partitions(
         table.row_counts,
-        table.summed(table.cells, cell_pair_terms(pl.col)),
-        table.summed(table.labels, label_pair_terms(pl.col)),
-        table.summed(table.clusters, cluster_pair_terms(pl.col)),
+        table.sum_by_partition(table.cells, cell_pair_terms(pl.col)),
+        table.sum_by_partition(table.label_sizes, label_pair_terms(pl.col)),
+        table.sum_by_partition(table.cluster_sizes, cluster_pair_terms(pl.col)),
     )
     counts = [n.cast(pl.Decimal(38, 0)).alias(name) for name, n in pair_count_terms(pl.col).items()]
-    return table.result(frame, table.sorted(totals.select(*table.keys, *counts)))
+    partitions = table.sort_by_partition(totals.select(*table.keys, *counts))
+    return table.to_user_frame(frame, partitions)

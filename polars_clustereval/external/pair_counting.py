@@ -1,14 +1,14 @@
-"""pair_counting: indices of the four counts of unordered pairs of rows.
+"""Indices of the four counts of unordered pairs of rows.
 
-The twin of ``sql/pair_counting.sql``. A pair of rows counts as
+A pair of rows counts as
 
 * tp: same label, same cluster;
 * fp: same cluster, different label;
 * fn: same label, different cluster;
 * tn: different in both.
 
-Products of counts are taken of their shares of all pairs, in double precision: the counts are
-exact, so nothing is lost, and nothing can overflow.
+Products are computed from the shares of the counts in all pairs, in double precision: products of
+the exact counts could overflow.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ import polars as pl
 
 from polars_clustereval.base.checks import Column, check_beta
 from polars_clustereval.base.exact import ratio, to_double, widen
-from polars_clustereval.base.frames import Row, Terms, element_field
+from polars_clustereval.base.frames import Row, StructLists, Terms, element_field
 
 from .contingency import (
     cell_pair_terms,
     cells_as_list,
+    cluster_field,
     cluster_pair_terms,
-    field_of_clusters,
-    field_of_labels,
+    label_field,
     label_pair_terms,
     pair_count_terms,
 )
@@ -40,12 +40,14 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------------------------------------
 
 
-def cell_links(row: Row) -> pl.Expr:
-    """Give the sum over rows of (others with its label) x (others with its cluster)."""
-    return widen(row("n")) * (row("a") - 1) * (row("b") - 1) * row("copies")
+def cell_link_terms(row: Row) -> Terms:
+    """Return the sum over rows of (others with its label) x (others with its cluster)."""
+    others = (row("label_size") - 1) * (row("cluster_size") - 1)
+    return {"links": widen(row("n")) * others * row("copies")}
 
 
 def pair_share_terms(row: Row) -> Terms:
+    """Return the shares of the counts in all pairs, and of the links in all pairs squared."""
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     pairs = to_double(tp + fp + fn + tn)
     return {
@@ -53,8 +55,21 @@ def pair_share_terms(row: Row) -> Terms:
         "fp_share": to_double(fp) / pairs,
         "fn_share": to_double(fn) / pairs,
         "tn_share": to_double(tn) / pairs,
-        "linked_share": to_double(row("linked")) / pairs / pairs,
+        "links_share": to_double(row("links")) / pairs / pairs,
     }
+
+
+def pair_statistics(label: Column, cluster: Column) -> StructLists:
+    """Return the statistics of the pair counts, one struct per group of rows."""
+    terms = {
+        **cell_pair_terms(element_field),
+        **label_pair_terms(label_field),
+        **cluster_pair_terms(cluster_field),
+        **cell_link_terms(element_field),
+    }
+    sums = cells_as_list(label, cluster).sum_terms(terms)
+    sizes = {name: element_field(name) for name in ("total", "links")}
+    return sums.select(sizes | pair_count_terms(element_field)).add_stages(pair_share_terms)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -63,22 +78,23 @@ def pair_share_terms(row: Row) -> Terms:
 
 
 def pair_shares(row: Row) -> list[pl.Expr]:
+    """Return the shares of tp, fp, fn and tn in all pairs."""
     return [row(name) for name in ("tp_share", "fp_share", "fn_share", "tn_share")]
 
 
 def _one_if_equal(row: Row, score: pl.Expr) -> pl.Expr:
-    """Give the score, or scikit-learn's 1 where the two sides agree on every pair, if any."""
+    """Return the score, or 1 as in scikit-learn if the two sides agree on every pair."""
     return pl.when(row("fp") + row("fn") == 0).then(1.0).otherwise(score)
 
 
 def _adjusted_rand_score(row: Row) -> pl.Expr:
-    """Divide by a sum of products, which does not cancel."""
+    """Return the score with a sum of products as denominator, which does not cancel."""
     tp, fp, fn, tn = pair_shares(row)
     return ratio(2 * (tp * tn - fn * fp), (tp + fn) * (fn + tn) + (tp + fp) * (fp + tn))
 
 
 def _fowlkes_mallows_score(row: Row) -> pl.Expr:
-    """Give scikit-learn's 0 where no pair is together in both, even if none is in either."""
+    """Return the score, or 0 as in scikit-learn if no pair is together in both."""
     tp = to_double(row("tp"))
     score = (tp / to_double(row("tp") + row("fp"))).sqrt() * (
         tp / to_double(row("tp") + row("fn"))
@@ -92,38 +108,38 @@ def _pair_f_score(row: Row, beta: float) -> pl.Expr:
 
 
 def _adjusted_fowlkes_mallows_score(row: Row) -> pl.Expr:
-    """Give (FM - E) / (1 - E), E = sqrt(p q) with the shares p, q together by label, by cluster.
+    """Return (FM - E) / (1 - E), E = sqrt(p q), p and q the shares together by label and cluster.
 
-    1 - E is written ((1 - p) + p (1 - q)) / (1 + E): it does not cancel near 1.
+    1 - E is computed as ((1 - p) + p (1 - q)) / (1 + E), which does not cancel near 1.
     """
     tp, fp, fn, tn = pair_shares(row)
     expected = ((tp + fn) * (tp + fp)).sqrt()
-    rest = (fp + tn) + (tp + fn) * (fn + tn)
-    return ratio((tp * tn - fn * fp) * (1 + expected), expected * rest)
+    distance_from_1 = (fp + tn) + (tp + fn) * (fn + tn)
+    return ratio((tp * tn - fn * fp) * (1 + expected), expected * distance_from_1)
 
 
 def _multinomial_adjusted_rand_score(row: Row) -> pl.Expr:
-    """Count disjoint pairs of pairs for the expectation.
+    """Return the score whose expectation counts disjoint pairs of pairs.
 
     Multiplied out, its leading terms are those of adjusted_rand_score, the rest of order 1 / n.
     """
     tp, fp, fn, tn = pair_shares(row)
-    n, linked = to_double(row("total")), row("linked_share")
-    span = (
+    n, links = to_double(row("total")), row("links_share")
+    denominator = (
         ((tp + fn) * (fn + tn) + (tp + fp) * (fp + tn)) / 2
         - ((2 * tp + fp + fn) * (2 * n - 3) + 2 * tp) / (n * (n - 1))
-        + linked
+        + links
     )
-    score = (tp * tn - fn * fp - 4 * tp / n + linked) / span
-    return pl.when((row("total") >= 4) & ~_multinomial_span_is_zero(row)).then(score)
+    score = (tp * tn - fn * fp - 4 * tp / n + links) / denominator
+    return pl.when((row("total") >= 4) & ~_is_multinomial_score_undefined(row)).then(score)
 
 
-def _multinomial_span_is_zero(row: Row) -> pl.Expr:
-    """Tell 0 / 0 by the counts: for equal trivial partitions, and some others of four rows."""
+def _is_multinomial_score_undefined(row: Row) -> pl.Expr:
+    """Return whether the score is 0 / 0: equal trivial partitions, and some others of four rows."""
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     trivial = (fp + fn == 0) & ((tp == 0) | (tn == 0))
     together = (tp + fn) * (fn + tn) + (tp + fp) * (fp + tn)
-    of_four = together - 5 * (2 * tp + fp + fn) - 2 * tp + 2 * row("linked")
+    of_four = together - 5 * (2 * tp + fp + fn) - 2 * tp + 2 * row("links")
     return trivial | ((row("total") == 4) & (of_four == 0))
 
 
@@ -143,11 +159,11 @@ def pair_scores(row: Row, beta: float = 1.0) -> Terms:
 
 
 def adjusted_pair_scores(row: Row) -> Terms:
-    """Return the scores that are adjusted for chance otherwise than adjusted_rand_score."""
-    # A single row makes no pair.
-    some = row("total") > 1
+    """Return the adjusted scores other than adjusted_rand_score."""
+    has_pairs = row("total") > 1
+    fowlkes_mallows = _adjusted_fowlkes_mallows_score(row)
     return {
-        "adjusted_fowlkes_mallows_score": pl.when(some).then(_adjusted_fowlkes_mallows_score(row)),
+        "adjusted_fowlkes_mallows_score": pl.when(has_pairs).then(fowlkes_mallows),
         "multinomial_adjusted_rand_score": _multinomial_adjusted_rand_score(row),
     }
 
@@ -161,33 +177,24 @@ def pair_expression(
     label: Column, cluster: Column, name: str, scores: Callable[[Row], Terms]
 ) -> pl.Expr:
     """Return one of the scores of the pair counts as an expression of two columns."""
-    terms = {
-        **cell_pair_terms(element_field),
-        **label_pair_terms(field_of_labels),
-        **cluster_pair_terms(field_of_clusters),
-        "linked": cell_links(element_field),
-    }
-    counts = cells_as_list(label, cluster).summed(terms).staged(pair_count_terms, pair_share_terms)
-    return counts.score(scores, name)
+    return pair_statistics(label, cluster).score(scores, name)
 
 
 def rand_score(label: Column, cluster: Column) -> pl.Expr:
     """Rand index: the share of pairs of rows on which label and cluster agree.
 
-    (tp + tn) / all pairs. From 0 to 1, best 1. It is large for many small clusters whatever they
-    are, since most pairs are apart in both: adjusted_rand_score corrects for that.
+    (tp + tn) / all pairs. From 0 to 1, best 1. It is always large for many small clusters, because
+    most pairs are apart in both: adjusted_rand_score corrects for that.
 
     Parameters
     ----------
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Returns
     -------
     Expr
-        Float64, one value a group. 1 for a single row. NULL without rows.
+        Float64, one value per group. 1 for a single row. NULL without rows.
 
     Notes
     -----
@@ -208,7 +215,7 @@ def rand_score(label: Column, cluster: Column) -> pl.Expr:
     >>> six.select(ce.rand_score("label", "cluster")).item()
     0.6666...
 
-    One value a group:
+    One value per group:
 
     >>> runs = six.with_columns(run=pl.Series([1, 1, 2, 2, 2, 2]))
     >>> runs.group_by("run").agg(ce.rand_score("label", "cluster")).sort("run").rows()
@@ -220,20 +227,18 @@ def rand_score(label: Column, cluster: Column) -> pl.Expr:
 def adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
     """Rand index corrected for chance.
 
-    Random labelings are expected to score 0. From -0.5 to 1, best 1.
+    The expectation for random labelings is 0. From -0.5 to 1, best 1.
 
     Parameters
     ----------
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Returns
     -------
     Expr
-        Float64, one value a group. 1 for equal partitions, those of one cluster, of singletons and
-        of a single row included. NULL without rows.
+        Float64, one value per group. 1 for equal partitions, also for one cluster, singletons or a
+        single row. NULL without rows.
 
     Notes
     -----
@@ -245,7 +250,7 @@ def adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    The names of the clusters do not matter:
+    Only the partition matters, not the names of the clusters:
 
     >>> import polars as pl
     >>> import polars_clustereval as ce
@@ -269,15 +274,13 @@ def fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
 
     Parameters
     ----------
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Returns
     -------
     Expr
-        Float64, one value a group. 0 where no pair is together in both, two partitions into
+        Float64, one value per group. 0 where no pair is together in both, two partitions into
         singletons included. NULL without rows.
 
     Notes
@@ -303,21 +306,19 @@ def fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
 
 
 def pair_precision(label: Column, cluster: Column) -> pl.Expr:
-    """Share of the pairs put in one cluster that have one label.
+    """Share of the pairs in one cluster that have one label.
 
     tp / (tp + fp), Wallace's index of the clusters. From 0 to 1, best 1.
 
     Parameters
     ----------
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Returns
     -------
     Expr
-        Float64, one value a group. NULL where every cluster is a singleton. NULL without rows.
+        Float64, one value per group. NULL where every cluster is a singleton. NULL without rows.
 
     Notes
     -----
@@ -330,7 +331,7 @@ def pair_precision(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    Splitting a label costs no precision:
+    Splitting a label does not lower the precision:
 
     >>> import polars as pl
     >>> import polars_clustereval as ce
@@ -342,21 +343,19 @@ def pair_precision(label: Column, cluster: Column) -> pl.Expr:
 
 
 def pair_recall(label: Column, cluster: Column) -> pl.Expr:
-    """Share of the pairs of one label that are put in one cluster.
+    """Share of the pairs of one label that are in one cluster.
 
     tp / (tp + fn), Wallace's index of the labels. From 0 to 1, best 1.
 
     Parameters
     ----------
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Returns
     -------
     Expr
-        Float64, one value a group. NULL where every label is on one row only. NULL without rows.
+        Float64, one value per group. NULL where every label is on one row only. NULL without rows.
 
     Notes
     -----
@@ -369,7 +368,7 @@ def pair_recall(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    Joining labels costs no recall:
+    Joining labels does not lower the recall:
 
     >>> import polars as pl
     >>> import polars_clustereval as ce
@@ -388,18 +387,16 @@ def pair_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Exp
 
     Parameters
     ----------
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     beta : float
-        Weight of recall against precision, at least 0: 2 takes recall for twice as important.
+        Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
 
     Returns
     -------
     Expr
-        Float64, one value a group. NULL where no pair is together in either, or beta is 0 and every
-        cluster a singleton. NULL without rows.
+        Float64, one value per group. NULL if no pair is together by label or cluster, if beta is 0
+        and every cluster a singleton, or without rows.
 
     Raises
     ------
@@ -417,7 +414,7 @@ def pair_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Exp
 
     Examples
     --------
-    The precision is 2/3 and the recall 1/3, so weighing recall more lowers the score:
+    The precision is 2/3 and the recall 1/3, so a higher weight of recall lowers the score:
 
     >>> import polars as pl
     >>> import polars_clustereval as ce
@@ -433,21 +430,19 @@ def pair_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Exp
 
 
 def jaccard_index(label: Column, cluster: Column) -> pl.Expr:
-    """Share of the pairs together in either that are together in both.
+    """Share of the pairs together by label or cluster that are together by both.
 
     tp / (tp + fp + fn). From 0 to 1, best 1.
 
     Parameters
     ----------
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Returns
     -------
     Expr
-        Float64, one value a group. NULL where no pair is together in either. NULL without rows.
+        Float64, one value per group. NULL where no pair is together in either. NULL without rows.
 
     Notes
     -----
@@ -460,7 +455,7 @@ def jaccard_index(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    Of the 7 pairs together somewhere, 2 are so in both:
+    Of the 7 pairs together by label or cluster, 2 are together by both:
 
     >>> import polars as pl
     >>> import polars_clustereval as ce
@@ -478,15 +473,13 @@ def mirkin_metric(label: Column, cluster: Column) -> pl.Expr:
 
     Parameters
     ----------
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Returns
     -------
     Expr
-        Float64, one value a group. 0 for a single row. NULL without rows.
+        Float64, one value per group. 0 for a single row. NULL without rows.
 
     Notes
     -----
@@ -512,19 +505,17 @@ def mirkin_metric(label: Column, cluster: Column) -> pl.Expr:
 def adjusted_fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
     """Fowlkes-Mallows score corrected for chance.
 
-    Random labelings are expected to score 0. Up to 1, best 1.
+    The expectation for random labelings is 0. Up to 1, best 1.
 
     Parameters
     ----------
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Returns
     -------
     Expr
-        Float64, one value a group. NULL where either partition is trivial: all rows together, or
+        Float64, one value per group. NULL where either partition is trivial: all rows together, or
         all apart. NULL without rows.
 
     Notes
@@ -551,20 +542,18 @@ def adjusted_fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
 def multinomial_adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
     """Adjusted Rand index under a multinomial model (MARI).
 
-    The correction is unbiased where the sizes of labels and clusters are a sample too, and not
-    fixed. Random labelings are expected to score 0. Up to 1, best 1.
+    The correction is unbiased if the sizes of labels and clusters are also random. The expectation
+    for random labelings is 0. Up to 1, best 1.
 
     Parameters
     ----------
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Returns
     -------
     Expr
-        Float64, one value a group. NULL for fewer than 4 rows, and for 0 / 0 as with one cluster
+        Float64, one value per group. NULL for fewer than 4 rows, and for 0 / 0 as with one cluster
         and one label. NULL without rows.
 
     Notes
@@ -578,7 +567,7 @@ def multinomial_adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    It comes close to adjusted_rand_score, 0.2424 here, as rows become many:
+    For many rows it approaches adjusted_rand_score, 0.2424 here:
 
     >>> import polars as pl
     >>> import polars_clustereval as ce

@@ -1,4 +1,4 @@
-"""report: every external metric at once, and the reports by cluster and by label."""
+"""All external metrics at once, and the reports by cluster and by label."""
 
 from __future__ import annotations
 
@@ -15,28 +15,31 @@ from .association import association_scores
 from .contingency import (
     ROW_COUNTS,
     ContingencyTable,
+    LabelOptions,
     cell_pair_terms,
     cluster_pair_terms,
     label_pair_terms,
     pair_count_terms,
     read_contingency_table,
 )
-from .expected_information import expected_entropy_terms, expected_totals
+from .expected_information import expected_totals
 from .information import (
     NORMALIZED_AVERAGES,
     NormalizedMethod,
+    cell_difference_terms,
     cell_information_terms,
-    cell_moments,
     information_scores,
     information_terms,
 )
-from .pair_counting import adjusted_pair_scores, cell_links, pair_scores, pair_share_terms
+from .pair_counting import adjusted_pair_scores, cell_link_terms, pair_scores, pair_share_terms
 from .set_matching import (
+    MATCHING_COUNTS,
     cell_matching_terms,
     cluster_matching_terms,
+    label_match_rows,
     label_matching_terms,
-    match_score,
     matching_scores,
+    matching_terms,
 )
 
 # ----------------------------------------------------------------------------------------------
@@ -44,13 +47,62 @@ from .set_matching import (
 # ----------------------------------------------------------------------------------------------
 
 
-def _check_report_options(average_method: str, beta: float, *, adjusted: bool) -> None:
-    check_choice("average_method", average_method, NORMALIZED_AVERAGES)
-    if average_method == "joint" and adjusted:
-        raise ClusterEvalError(
-            "average_method 'joint' has no adjusted form: use adjusted := false, or another average"
-        )
-    check_beta(beta)
+# The statistics besides those of matching and of the expected mutual information.
+_PAIR_STATISTICS = (
+    *("tp", "fp", "fn", "tn", "links"),
+    *("tp_share", "fp_share", "fn_share", "tn_share", "links_share"),
+)
+_INFORMATION_STATISTICS = ("mi", "hl", "hc")
+_EXPECTED_STATISTICS = ("emi", "ehl", "ehc")
+
+
+def external_statistics(table: ContingencyTable, *, adjusted: bool) -> pl.LazyFrame:
+    """Return one row per partition: the statistics that all scores are computed from."""
+    totals = table.join_partitions(
+        table.row_counts,
+        table.sum_by_partition(_cells_with_differences(table), _all_cell_terms()),
+        table.sum_by_partition(_labels_with_best_match(table), _all_label_terms()),
+        table.sum_by_partition(table.cluster_sizes, _all_cluster_terms()),
+        *([expected_totals(table)] if adjusted else []),
+    )
+    stages = (pair_count_terms, pair_share_terms, information_terms, matching_terms)
+    return add_stages(totals, *stages).select(
+        *table.keys,
+        *("total", "n_dropped", "n_noise"),
+        *MATCHING_COUNTS,
+        *matching_terms(pl.col),
+        *_PAIR_STATISTICS,
+        *_INFORMATION_STATISTICS,
+        *(_EXPECTED_STATISTICS if adjusted else ()),
+    )
+
+
+def _cells_with_differences(table: ContingencyTable) -> pl.LazyFrame:
+    return add_stages(table.sized_cells, cell_difference_terms)
+
+
+def _labels_with_best_match(table: ContingencyTable) -> pl.LazyFrame:
+    by = [*table.keys, "label"]
+    matches = table.sized_cells.select(*by, match_rows=label_match_rows(pl.col))
+    best = matches.group_by(*by).agg(best_match_rows=pl.col("match_rows").max())
+    return table.label_sizes.join(best, on=by, nulls_equal=True)
+
+
+def _all_cell_terms() -> Terms:
+    return {
+        **cell_pair_terms(pl.col),
+        **cell_link_terms(pl.col),
+        **cell_information_terms(pl.col),
+        **cell_matching_terms(pl.col),
+    }
+
+
+def _all_label_terms() -> Terms:
+    return {**label_pair_terms(pl.col), **label_matching_terms(pl.col)}
+
+
+def _all_cluster_terms() -> Terms:
+    return {**cluster_pair_terms(pl.col), **cluster_matching_terms(pl.col)}
 
 
 def _external_scores(average_method: str, beta: float, *, adjusted: bool) -> Terms:
@@ -63,45 +115,13 @@ def _external_scores(average_method: str, beta: float, *, adjusted: bool) -> Ter
     }
 
 
-def _external_statistics(table: ContingencyTable, *, adjusted: bool) -> pl.LazyFrame:
-    """One row a partition: all that the scores are made from."""
-    totals = table.joined(
-        table.row_counts,
-        table.summed(add_stages(table.sized, cell_moments), _all_cell_terms()),
-        table.summed(_labels_with_best_match(table), _all_label_terms()),
-        table.summed(table.clusters, _all_cluster_terms()),
-        *([expected_totals(table)] if adjusted else []),
-    )
-    stages = [
-        pair_count_terms,
-        pair_share_terms,
-        information_terms,
-        *([expected_entropy_terms] if adjusted else []),
-    ]
-    return add_stages(totals, *stages)
-
-
-def _labels_with_best_match(table: ContingencyTable) -> pl.LazyFrame:
-    matches = table.sized.select(*table.keys, "label", match=match_score(pl.col))
-    best = matches.group_by(*table.keys, "label").agg(best_match=pl.col("match").max())
-    return table.labels.join(best, on=[*table.keys, "label"], nulls_equal=True)
-
-
-def _all_cell_terms() -> Terms:
-    return {
-        **cell_pair_terms(pl.col),
-        "linked": cell_links(pl.col),
-        **cell_information_terms(pl.col),
-        **cell_matching_terms(pl.col),
-    }
-
-
-def _all_label_terms() -> Terms:
-    return {**label_pair_terms(pl.col), **label_matching_terms(pl.col)}
-
-
-def _all_cluster_terms() -> Terms:
-    return {**cluster_pair_terms(pl.col), **cluster_matching_terms(pl.col)}
+def _check_report_options(average_method: str, beta: float, *, adjusted: bool) -> None:
+    check_choice("average_method", average_method, NORMALIZED_AVERAGES)
+    if average_method == "joint" and adjusted:
+        raise ClusterEvalError(
+            "average_method 'joint' has no adjusted form: use adjusted := false, or another average"
+        )
+    check_beta(beta)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -122,47 +142,44 @@ def external_report(
     beta: float = 1.0,
     adjusted: bool = True,
 ) -> Frame:
-    """Every external metric of one or many clusterings, from one pass over the rows.
+    """All external metrics of one or many clusterings, from one pass over the rows.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
         The rows to evaluate. A LazyFrame is read when the result is collected, and streams.
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     weight : str or Expr, optional
-        How many times a row counts, a whole number >= 0. It is checked at once, which reads this
-        one column of a LazyFrame.
+        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
+        LazyFrame too.
     partition_by : str or sequence of str, optional
-        Columns whose groups are evaluated each on its own. A NULL makes a group too.
+        Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}
-        Whether noise is an ordinary cluster, is left out, or is a cluster of its own in each row.
+        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
-        Mean of the entropies in the normalized and adjusted mutual information; 'joint' for the
-        normalized one only, so with adjusted=False.
+        Mean of the entropies in the normalized and adjusted mutual information; 'joint' is for the
+        normalized one only, and needs adjusted=False.
     beta : float
         Weight in pair_f_score, v_measure_score and bcubed_f_score, at least 0.
     adjusted : bool
-        False leaves out adjusted_mutual_info_score and expected_mutual_info, which cost most.
+        False leaves out adjusted_mutual_info_score and expected_mutual_info, the slowest ones.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The kind that was given, one row a partition, sorted by it: the partition columns, n
-        rows that count, n_dropped rows with a NULL label or cluster, n_noise, n_labels,
-        n_clusters, and one column a metric, named as its expression, NULL where it is
-        undefined. Without rows n is 0 and every metric NULL; with partition_by there is no row
-        then.
+        Same kind as `frame`, one row per partition, sorted: the partition columns, n rows that
+        count, n_dropped rows with a NULL label or cluster, n_noise, n_labels, n_clusters, and one
+        column per metric, named as its expression, NULL if undefined. Without rows n is 0 and
+        every metric NULL, or with partition_by the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a weight is no whole number >= 0, noise has
-        no value in the type of cluster, or an option is unknown.
+        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
+        has no equal in the type of cluster, or an option is unknown.
 
     Notes
     -----
@@ -170,7 +187,7 @@ def external_report(
 
     Examples
     --------
-    Many clusterings are scored at once:
+    Two clusterings at once:
 
     >>> import polars as pl
     >>> import polars_clustereval as ce
@@ -188,17 +205,16 @@ def external_report(
     _check_report_options(average_method, beta, adjusted=adjusted)
     scores: Terms = _external_scores(average_method, float(beta), adjusted=adjusted)
     results = (*ROW_COUNTS, *scores)
-    table = read_contingency_table(
-        frame, label, cluster, weight, partition_by, noise, noise_as, results
-    ).shared()
-    some = pl.col("total") > 0
-    report = _external_statistics(table, adjusted=adjusted).select(
+    options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
+    table = read_contingency_table(frame, label, cluster, options, results).cache_groups()
+    has_rows = pl.col("total") > 0
+    report = external_statistics(table, adjusted=adjusted).select(
         *table.keys,
         pl.col("total").alias("n"),
         *ROW_COUNTS[1:],
-        *(pl.when(some).then(score).alias(name) for name, score in scores.items()),
+        *(pl.when(has_rows).then(score).alias(name) for name, score in scores.items()),
     )
-    return table.result(frame, table.sorted(report))
+    return table.to_user_frame(frame, table.sort_by_partition(report))
 
 
 def external_cluster_report(
@@ -211,40 +227,38 @@ def external_cluster_report(
     noise: Any = None,
     noise_as: NoiseAs = "cluster",
 ) -> Frame:
-    """Describe each cluster by the labels it holds.
+    """Size, majority label, purity and entropy of each cluster.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
         The rows to evaluate. A LazyFrame is read when the result is collected, and streams.
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     weight : str or Expr, optional
-        How many times a row counts, a whole number >= 0. It is checked at once, which reads this
-        one column of a LazyFrame.
+        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
+        LazyFrame too.
     partition_by : str or sequence of str, optional
-        Columns whose groups are evaluated each on its own. A NULL makes a group too.
+        Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}
-        Whether noise is an ordinary cluster, is left out, or is a cluster of its own in each row.
+        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The kind that was given, sorted by partition and cluster: the partition columns,
-        cluster, n rows, n_labels, majority_label (of equals the lowest), majority_n rows with
+        Same kind as `frame`, sorted by partition and cluster: the partition columns,
+        cluster, n rows, n_labels, majority_label (the lowest of equals), majority_n rows with
         it, purity = majority_n / n, entropy of its labels in nats, and joined_pairs, its pairs
         of rows of different labels. With noise_as 'singletons' one row with cluster NULL and n
-        1 stands for all of them.
+        1 stands for all singletons.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a weight is no whole number >= 0, noise has
-        no value in the type of cluster, or an option is unknown.
+        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
+        has no equal in the type of cluster, or an option is unknown.
 
     Notes
     -----
@@ -252,7 +266,7 @@ def external_cluster_report(
 
     Examples
     --------
-    The cluster that joins what does not belong together:
+    The cluster with rows of two labels:
 
     >>> import polars as pl
     >>> import polars_clustereval as ce
@@ -271,11 +285,11 @@ def external_cluster_report(
         "entropy",
         "joined_pairs",
     )
-    table = read_contingency_table(
-        frame, label, cluster, weight, partition_by, noise, noise_as, results
-    )
-    rows = _describe_side(table, table.clusters.rename({"b": "size"}), "cluster", "label")
-    return table.result(frame, rows.rename(dict(zip(_SIDE_COLUMNS, results[1:], strict=True))))
+    options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
+    table = read_contingency_table(frame, label, cluster, options, results)
+    clusters = _describe_side(table, table.cluster_sizes, "cluster", "label")
+    names = dict(zip(_SIDE_COLUMNS, results[1:], strict=True))
+    return table.to_user_frame(frame, clusters.rename(names))
 
 
 def external_label_report(
@@ -288,39 +302,37 @@ def external_label_report(
     noise: Any = None,
     noise_as: NoiseAs = "cluster",
 ) -> Frame:
-    """Describe each label by the clusters it lies in.
+    """Size, majority cluster, recall and entropy of each label.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
         The rows to evaluate. A LazyFrame is read when the result is collected, and streams.
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     weight : str or Expr, optional
-        How many times a row counts, a whole number >= 0. It is checked at once, which reads this
-        one column of a LazyFrame.
+        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
+        LazyFrame too.
     partition_by : str or sequence of str, optional
-        Columns whose groups are evaluated each on its own. A NULL makes a group too.
+        Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}
-        Whether noise is an ordinary cluster, is left out, or is a cluster of its own in each row.
+        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The kind that was given, sorted by partition and label: the partition columns, label, n
-        rows, n_clusters, majority_cluster (of equals the lowest), majority_n rows in it, recall
+        Same kind as `frame`, sorted by partition and label: the partition columns, label, n
+        rows, n_clusters, majority_cluster (the lowest of equals), majority_n rows in it, recall
         = majority_n / n, entropy of its clusters in nats, and split_pairs, its pairs of rows in
         different clusters.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a weight is no whole number >= 0, noise has
-        no value in the type of cluster, or an option is unknown.
+        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
+        has no equal in the type of cluster, or an option is unknown.
 
     Notes
     -----
@@ -347,41 +359,42 @@ def external_label_report(
         "entropy",
         "split_pairs",
     )
-    table = read_contingency_table(
-        frame, label, cluster, weight, partition_by, noise, noise_as, results
-    )
-    rows = _describe_side(table, table.labels.rename({"a": "size"}), "label", "cluster")
-    return table.result(frame, rows.rename(dict(zip(_SIDE_COLUMNS, results[1:], strict=True))))
+    options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
+    table = read_contingency_table(frame, label, cluster, options, results)
+    labels = _describe_side(table, table.label_sizes, "label", "cluster")
+    names = dict(zip(_SIDE_COLUMNS, results[1:], strict=True))
+    return table.to_user_frame(frame, labels.rename(names))
 
 
-_SIDE_COLUMNS = ("size", "parts", "majority", "majority_n", "share", "entropy", "divided_pairs")
+_SIDE_COLUMNS = ("size", "n_cells", "majority", "majority_n", "share", "entropy", "divided_pairs")
 
 
 def _describe_side(
     table: ContingencyTable, sizes: pl.LazyFrame, side: str, other: str
 ) -> pl.LazyFrame:
-    """One row for each value of one side: how the other side divides its rows."""
+    """Return one row per value of one side, with statistics of its rows by the other side."""
     by, n, size = [*table.keys, side], pl.col("n"), pl.col("size")
-    sizes = sizes.select(*by, "size", "parts", majority_n=f"{side}_majority")
+    sizes = sizes.select(*by, "n_cells", size=f"{side}_size", majority_n=f"{side}_majority_n")
     cells = join_small(table.cells, by, sizes)
-    # Its largest cell comes first, of equal ones that of the lowest value.
+    # The largest cell comes first; of equal ones that with the lowest value.
     descending = [name == "n" for name in (*by, "n", other)]
     cells = cells.sort(*by, "n", other, descending=descending, nulls_last=True)
     entropy = pl.col("copies") * ratio(n, size) * log_ratio(size, n)
     rows = cells.group_by(by, maintain_order=True).agg(
-        pl.col("size", "parts", "majority_n").first(),
+        pl.col("size", "n_cells", "majority_n").first(),
         pl.col(other).first().alias("majority"),
         entropy.sum().alias("entropy"),
-        count_pairs(n).sum().alias("pairs"),
+        count_pairs(n).sum().alias("undivided_pairs"),
     )
-    # All singletons share one row, so no label has the majority of it.
+    divided_pairs = count_pairs(size) - pl.col("undivided_pairs")
     return rows.select(
         *by,
         "size",
-        "parts",
+        "n_cells",
+        # All singletons share one row, which has no majority label.
         pl.when(pl.col(side).is_not_null()).then("majority").alias("majority"),
         "majority_n",
         ratio(pl.col("majority_n"), size).alias("share"),
         "entropy",
-        (count_pairs(size) - pl.col("pairs")).cast(pl.Decimal(38, 0)).alias("divided_pairs"),
+        divided_pairs.cast(pl.Decimal(38, 0)).alias("divided_pairs"),
     )

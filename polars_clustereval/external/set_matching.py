@@ -1,7 +1,4 @@
-"""set_matching: indices that match clusters with labels, and records with the records beside them.
-
-The twin of ``sql/set_matching.sql``.
-"""
+"""Indices that compare each cluster or row with the labels and clusters that it matches."""
 
 from __future__ import annotations
 
@@ -22,42 +19,94 @@ from polars_clustereval.base.checks import (
     check_partition_keys,
 )
 from polars_clustereval.base.exact import from_fixed_point, ratio, to_double, to_fixed_point
-from polars_clustereval.base.frames import Row, Terms, element_field, to_user_frame
+from polars_clustereval.base.frames import (
+    Row,
+    StructLists,
+    Terms,
+    element_field,
+    to_user_frame,
+)
 
-from .contingency import cells_as_list, field_of_clusters, field_of_labels, is_noise
+from .contingency import LabelOptions, cells_as_list, cluster_field, is_noise, label_field
 
 # ----------------------------------------------------------------------------------------------
 # Statistics
 # ----------------------------------------------------------------------------------------------
 
 
-def match_score(row: Row) -> pl.Expr:
-    """Give the F1 score of a label of a rows and a cluster of b that share n, weighted by a."""
-    return to_double(row("a")) * (2 * to_double(row("n")) / to_double(row("a") + row("b")))
+def label_match_rows(row: Row) -> pl.Expr:
+    """Return the F1 score of a label and a cluster that share n rows, times the label's size."""
+    n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
+    return to_double(label_size) * (2 * to_double(n) / to_double(label_size + cluster_size))
 
 
 def cell_matching_terms(row: Row) -> Terms:
-    n, a, b, copies = row("n"), row("a"), row("b"), row("copies")
-    rows = to_double(copies) * to_double(n)
+    """Return the terms of the B-cubed scores and of the exact matches."""
+    n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
+    rows, is_exact = (
+        to_double(row("copies")) * to_double(n),
+        (n == label_size) & (n == cluster_size),
+    )
     return {
-        "precision_rows": to_fixed_point(rows * (to_double(n) / to_double(b))),
-        "recall_rows": to_fixed_point(rows * (to_double(n) / to_double(a))),
-        "exact": pl.when((n == a) & (n == b)).then(copies).otherwise(0),
+        "fixed_precision_rows": to_fixed_point(rows * (to_double(n) / to_double(cluster_size))),
+        "fixed_recall_rows": to_fixed_point(rows * (to_double(n) / to_double(label_size))),
+        "exact_matches": pl.when(is_exact).then(row("copies")).otherwise(0),
     }
 
 
 def label_matching_terms(row: Row) -> Terms:
+    """Return the number of labels, rows in majority clusters, and rows times best matches."""
     return {
         "n_labels": row("copies"),
-        "in_majority_clusters": row("label_majority"),
-        "matched": to_fixed_point(row("best_match")),
+        "in_majority_clusters": row("label_majority_n"),
+        "fixed_matched_rows": to_fixed_point(row("best_match_rows")),
     }
 
 
 def cluster_matching_terms(row: Row) -> Terms:
+    """Return the number of clusters, and the rows with the majority label of their cluster."""
     return {
         "n_clusters": row("copies"),
-        "in_majority_labels": row("cluster_majority") * row("copies"),
+        "in_majority_labels": row("cluster_majority_n") * row("copies"),
+    }
+
+
+def matching_terms(row: Row) -> Terms:
+    """Return the sums in fixed point as floating-point numbers."""
+    return {
+        name: from_fixed_point(row(f"fixed_{name}"))
+        for name in ("matched_rows", "precision_rows", "recall_rows")
+    }
+
+
+#: Counts among the statistics of matching, which need no conversion.
+MATCHING_COUNTS = (
+    "n_labels",
+    "n_clusters",
+    "in_majority_labels",
+    "in_majority_clusters",
+    "exact_matches",
+)
+
+
+def matching_statistics(label: Column, cluster: Column) -> StructLists:
+    """Return the statistics of matching, one struct per group of rows."""
+    terms = {
+        **cell_matching_terms(element_field),
+        **label_matching_terms(label_field),
+        **cluster_matching_terms(cluster_field),
+    }
+    sums = cells_as_list(label, cluster).add_stages(_majority_terms).sum_terms(terms)
+    counts = {name: element_field(name) for name in ("total", *MATCHING_COUNTS)}
+    return sums.select(counts | matching_terms(element_field))
+
+
+def _majority_terms(row: Row) -> Terms:
+    label, cluster = row("label"), row("cluster")
+    return {
+        "label_majority_n": row("n").max().over(label),
+        "cluster_majority_n": row("n").max().over(cluster),
+        "best_match_rows": label_match_rows(row).max().over(label),
     }
 
 
@@ -67,23 +116,23 @@ def cluster_matching_terms(row: Row) -> Terms:
 
 
 def _f_score(precision: pl.Expr, recall: pl.Expr, beta: float) -> pl.Expr:
-    """Weighted harmonic mean; beta > 1 weighs recall more."""
+    """Return the weighted harmonic mean; beta > 1 weighs recall more."""
     square = beta * beta
     score = ratio((1 + square) * precision * recall, square * precision + recall)
     return pl.when(precision + recall == 0).then(0.0).otherwise(score)
 
 
 def matching_scores(row: Row, beta: float = 1.0) -> Terms:
-    n, exact, labels, clusters = row("total"), row("exact"), row("n_labels"), row("n_clusters")
+    """Return the scores of the statistics of matching."""
+    labels, clusters, exact = row("n_labels"), row("n_clusters"), row("exact_matches")
     in_majorities = row("in_majority_labels") + row("in_majority_clusters")
-    rows = to_double(n)
-    precision = from_fixed_point(row("precision_rows")) / rows
-    recall = from_fixed_point(row("recall_rows")) / rows
+    rows = to_double(row("total"))
+    precision, recall = row("precision_rows") / rows, row("recall_rows") / rows
     return {
         "purity": to_double(row("in_majority_labels")) / rows,
         "inverse_purity": to_double(row("in_majority_clusters")) / rows,
-        "class_f_measure": from_fixed_point(row("matched")) / rows,
-        "split_join_distance": to_double(2 * n - in_majorities),
+        "class_f_measure": row("matched_rows") / rows,
+        "split_join_distance": to_double(2 * row("total") - in_majorities),
         "bcubed_precision": precision,
         "bcubed_recall": recall,
         "bcubed_f_score": _f_score(precision, recall, beta),
@@ -114,23 +163,21 @@ def bcubed_samples(
     ----------
     frame : DataFrame or LazyFrame
         The rows to evaluate. A LazyFrame is read when the result is collected, and streams.
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     id : str or Expr, optional
-        What to call a row; by default its number in the frame, from 0.
+        Name of each row; by default its number in the frame, from 0.
     partition_by : str or sequence of str, optional
-        Columns whose groups are evaluated each on its own. A NULL makes a group too.
+        Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}
-        Whether noise is an ordinary cluster, is left out, or is a cluster of its own in each row.
+        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The kind that was given, sorted by partition and id: the partition columns, id, label,
+        Same kind as `frame`, sorted by partition and id: the partition columns, id, label,
         cluster, bcubed_precision, the share of its cluster that has its label, and
         bcubed_recall, the share of its label that is in its cluster. Their means are the scores
         of the same names. A noise row counted as a singleton has cluster NULL.
@@ -138,7 +185,7 @@ def bcubed_samples(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, noise has no value in the type of
+        If a column does not exist or cannot be grouped, noise has no equal in the type of
         cluster, or an option is unknown.
 
     Notes
@@ -151,7 +198,7 @@ def bcubed_samples(
 
     Examples
     --------
-    The rows to look at first are those with the lowest precision:
+    The rows that share their cluster with another label:
 
     >>> import polars as pl
     >>> import polars_clustereval as ce
@@ -160,45 +207,55 @@ def bcubed_samples(
     >>> samples.filter(pl.col("bcubed_precision") < 1).select("id", "label", "cluster").rows()
     [(2, 'a', 1), (3, 'b', 1)]
     """
-    lazy = check_frame(frame)
-    check_noise_as(noise, noise_as)
-    results = ("id", "label", "cluster", "bcubed_precision", "bcubed_recall")
-    keys: dict[str, str] = check_partition_keys(lazy, partition_by, results)
-    rows = _select_records(lazy, label, cluster, id, keys)
+    options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
+    keys: dict[str, str]
+    rows, keys = _read_records(frame, label, cluster, id, options)
     noisy = is_noise(rows, noise)
     rows = rows.drop_nulls(["label", "cluster"])
     if noise_as == "drop":
         rows = rows.filter(~noisy)
-    alone = noisy if noise_as == "singletons" else pl.lit(False)
-    return to_user_frame(frame, _score_records(rows, [*keys], alone), keys)
+    singleton = noisy if noise_as == "singletons" else pl.lit(False)
+    return to_user_frame(frame, _score_records(rows, [*keys], singleton), keys)
 
 
-def _select_records(
-    lazy: pl.LazyFrame, label: Column, cluster: Column, key: Column | None, keys: dict[str, str]
-) -> pl.LazyFrame:
+def _read_records(
+    frame: pl.DataFrame | pl.LazyFrame,
+    label: Column,
+    cluster: Column,
+    record: Column | None,
+    options: LabelOptions,
+) -> tuple[pl.LazyFrame, dict[str, str]]:
+    """Check the arguments; return one row per record, and the partition columns by inner name."""
+    lazy = check_frame(frame)
+    check_noise_as(options.noise, options.noise_as)
+    results = ("id", "label", "cluster", "bcubed_precision", "bcubed_recall")
+    keys: dict[str, str] = check_partition_keys(lazy, options.partition_by, results)
     columns = [
         *(pl.col(key).alias(name) for name, key in keys.items()),
         check_groupable(lazy, label, "label"),
         check_groupable(lazy, cluster, "cluster"),
     ]
-    if key is not None:
-        return lazy.select(*columns, check_column(lazy, key, "id"))
-    return lazy.select(columns).with_row_index("id").with_columns(pl.col("id").cast(pl.Int64))
+    if record is not None:
+        return lazy.select(*columns, check_column(lazy, record, "id")), keys
+    number = pl.col("id").cast(pl.Int64)
+    return lazy.select(columns).with_row_index("id").with_columns(number), keys
 
 
-def _score_records(rows: pl.LazyFrame, keys: list[str], alone: pl.Expr) -> pl.LazyFrame:
-    n, a, b = (
+def _score_records(rows: pl.LazyFrame, keys: list[str], singleton: pl.Expr) -> pl.LazyFrame:
+    """Return the B-cubed scores of records; a singleton is a cluster of one row."""
+    n, label_size, cluster_size = (
         pl.col("one").sum().over(*keys, *names)
         for names in (("label", "cluster"), ("label",), ("cluster",))
     )
-    own = pl.when(alone).then(1)
+    one_if_singleton = pl.when(singleton).then(1)
+    n, cluster_size = one_if_singleton.otherwise(n), one_if_singleton.otherwise(cluster_size)
     samples = rows.with_columns(one=pl.lit(1, pl.Int64)).select(
         *keys,
         "id",
         "label",
-        pl.when(~alone).then("cluster").alias("cluster"),
-        ratio(own.otherwise(n), own.otherwise(b)).alias("bcubed_precision"),
-        ratio(own.otherwise(n), a).alias("bcubed_recall"),
+        pl.when(~singleton).then("cluster").alias("cluster"),
+        ratio(n, cluster_size).alias("bcubed_precision"),
+        ratio(n, label_size).alias("bcubed_recall"),
     )
     return samples.sort(*keys, "id", nulls_last=True)
 
@@ -209,22 +266,8 @@ def _score_records(rows: pl.LazyFrame, keys: list[str], alone: pl.Expr) -> pl.La
 
 
 def _matching_expression(label: Column, cluster: Column, name: str, beta: float = 1.0) -> pl.Expr:
-    cells = cells_as_list(label, cluster).staged(_majority_terms)
-    terms = {
-        **cell_matching_terms(element_field),
-        **label_matching_terms(field_of_labels),
-        **cluster_matching_terms(field_of_clusters),
-    }
-    return cells.summed(terms).score(lambda row: matching_scores(row, beta), name)
-
-
-def _majority_terms(row: Row) -> Terms:
-    label, cluster = row("label"), row("cluster")
-    return {
-        "label_majority": row("n").max().over(label),
-        "cluster_majority": row("n").max().over(cluster),
-        "best_match": match_score(row).max().over(label),
-    }
+    """Return one of the scores of matching as an expression of two columns."""
+    return matching_statistics(label, cluster).score(lambda row: matching_scores(row, beta), name)
 
 
 def purity(label: Column, cluster: Column) -> pl.Expr:
@@ -234,15 +277,13 @@ def purity(label: Column, cluster: Column) -> pl.Expr:
 
     Parameters
     ----------
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Returns
     -------
     Expr
-        Float64, one value a group. 1 where every cluster is a singleton. NULL without rows.
+        Float64, one value per group. 1 where every cluster is a singleton. NULL without rows.
 
     Notes
     -----
@@ -273,15 +314,13 @@ def inverse_purity(label: Column, cluster: Column) -> pl.Expr:
 
     Parameters
     ----------
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Returns
     -------
     Expr
-        Float64, one value a group. 1 for a single cluster. NULL without rows.
+        Float64, one value per group. 1 for a single cluster. NULL without rows.
 
     Notes
     -----
@@ -306,22 +345,20 @@ def inverse_purity(label: Column, cluster: Column) -> pl.Expr:
 
 
 def class_f_measure(label: Column, cluster: Column) -> pl.Expr:
-    """Best F1 score that each label reaches with any cluster, averaged over rows.
+    """Best F1 score of each label with any cluster, averaged over rows.
 
     The F1 score of a label of a rows and a cluster of b rows that share n is 2 n / (a + b).
     Above 0, to 1, best 1.
 
     Parameters
     ----------
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Returns
     -------
     Expr
-        Float64, one value a group. 1 for equal partitions only. NULL without rows.
+        Float64, one value per group. 1 for equal partitions only. NULL without rows.
 
     Notes
     -----
@@ -346,21 +383,19 @@ def class_f_measure(label: Column, cluster: Column) -> pl.Expr:
 
 
 def split_join_distance(label: Column, cluster: Column) -> pl.Expr:
-    """Rows to move to turn one partition into the other, both ways added.
+    """Number of rows to move to turn one partition into the other, both ways added.
 
-    2 n less the rows in majorities, a metric of partitions. From 0 to less than 2 n, best 0.
+    2 n minus the rows in majorities, a metric of partitions. From 0 to less than 2 n, best 0.
 
     Parameters
     ----------
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Returns
     -------
     Expr
-        Float64, one value a group. 0 for equal partitions only. NULL without rows.
+        Float64, one value per group. 0 for equal partitions only. NULL without rows.
 
     Notes
     -----
@@ -391,15 +426,13 @@ def bcubed_precision(label: Column, cluster: Column) -> pl.Expr:
 
     Parameters
     ----------
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Returns
     -------
     Expr
-        Float64, one value a group. 1 where every cluster is a singleton. NULL without rows.
+        Float64, one value per group. 1 where every cluster is a singleton. NULL without rows.
 
     Notes
     -----
@@ -429,15 +462,13 @@ def bcubed_recall(label: Column, cluster: Column) -> pl.Expr:
 
     Parameters
     ----------
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Returns
     -------
     Expr
-        Float64, one value a group. 1 for a single cluster. NULL without rows.
+        Float64, one value per group. 1 for a single cluster. NULL without rows.
 
     Notes
     -----
@@ -467,17 +498,15 @@ def bcubed_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.E
 
     Parameters
     ----------
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     beta : float
-        Weight of recall against precision, at least 0: 2 takes recall for twice as important.
+        Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
 
     Returns
     -------
     Expr
-        Float64, one value a group. 1 for equal partitions only. NULL without rows.
+        Float64, one value per group. 1 for equal partitions only. NULL without rows.
 
     Raises
     ------
@@ -495,7 +524,7 @@ def bcubed_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.E
 
     Examples
     --------
-    The precision is 5/6 and the recall 5/9, so weighing recall more lowers the score:
+    The precision is 5/6 and the recall 5/9, so a higher weight of recall lowers the score:
 
     >>> import polars as pl
     >>> import polars_clustereval as ce
@@ -509,21 +538,19 @@ def bcubed_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.E
 
 
 def exact_match_precision(label: Column, cluster: Column) -> pl.Expr:
-    """Share of the clusters that hold all rows of a label and no other.
+    """Share of the clusters that equal a label, row for row.
 
     From 0 to 1, best 1.
 
     Parameters
     ----------
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Returns
     -------
     Expr
-        Float64, one value a group. 1 for equal partitions only. NULL without rows.
+        Float64, one value per group. 1 for equal partitions only. NULL without rows.
 
     Notes
     -----
@@ -548,21 +575,19 @@ def exact_match_precision(label: Column, cluster: Column) -> pl.Expr:
 
 
 def exact_match_recall(label: Column, cluster: Column) -> pl.Expr:
-    """Share of the labels whose rows make up a cluster with no other.
+    """Share of the labels that equal a cluster, row for row.
 
     From 0 to 1, best 1.
 
     Parameters
     ----------
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Returns
     -------
     Expr
-        Float64, one value a group. 1 for equal partitions only. NULL without rows.
+        Float64, one value per group. 1 for equal partitions only. NULL without rows.
 
     Notes
     -----
@@ -593,16 +618,14 @@ def exact_match_f_score(label: Column, cluster: Column) -> pl.Expr:
 
     Parameters
     ----------
-    label : str or Expr
-        The true class of a row, of any type that can be grouped.
-    cluster : str or Expr
-        The cluster assigned to it. Rows where either is NULL are left out.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Returns
     -------
     Expr
-        Float64, one value a group. 0 where no cluster is a label; 1 for equal partitions only. NULL
-        without rows.
+        Float64, one value per group. 0 if no cluster equals a label, 1 only for equal partitions.
+        NULL without rows.
 
     Notes
     -----

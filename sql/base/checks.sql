@@ -1,14 +1,15 @@
 -- checks: what the macros accept, and the error otherwise.
 --
--- Reading rules for all files of the SQL side:
---   * Macro parameters replace every unqualified column of the same name inside a body, so inner
---     columns and CTEs bear the prefix __ce_, and a table is read (query_table) only in the first CTE.
---   * A macro whose name starts with _ is private. A _check_… macro gives back its first argument
---     or raises an error; everything else in the table macros is SQL that other engines share.
+-- Rules for all files of the SQL side:
+--   * A macro's parameter replaces every unqualified column of the same name inside the body, and a
+--     CTE hides the user's table of the same name. Inner columns, CTEs, table parameters and lambda
+--     parameters therefore start with __ce_, and a user's table is read only in the first CTE.
+--     Table aliases are short words: they stand only before a dot, and are no parameter's name.
+--   * A macro whose name starts with _ is private. A _check_… macro returns its first argument or
+--     raises an error; everything else in the table macros is SQL that other engines share.
 
 CREATE SCHEMA IF NOT EXISTS clustereval;
 
--- Version of the macros in this database.
 -- Examples: SELECT clustereval.version();
 CREATE OR REPLACE MACRO clustereval.version() AS '0.1.0';
 COMMENT ON MACRO clustereval.version IS 'Version of the clustereval macros in this database.';
@@ -17,13 +18,12 @@ COMMENT ON MACRO clustereval.version IS 'Version of the clustereval macros in th
 -- Columns
 ---------------------------------------------------------------------------------------------------
 
--- TRUE where the caller wrote a string literal in place of a column, by the text of the argument that
--- alias() shows. For use after HAVING: in a row alias() would be worked out for every row, while the
--- aggregate here is never looked at, and shows the argument of an empty table too.
+-- TRUE if the argument is a string literal, by its text, which alias() returns. For use after
+-- HAVING, where alias() is evaluated once instead of once per row, and for an empty table too.
 CREATE OR REPLACE MACRO clustereval._is_quoted(x) AS
   starts_with(concat('', alias(any_value(x))), 'any_value(''');
 
--- x, if what was given for a parameter is a column.
+-- x, or an error if the argument of a parameter is a string literal instead of a column.
 CREATE OR REPLACE MACRO clustereval._check_column(x, parameter, given) AS
   CASE
     WHEN clustereval._is_quoted(given)
@@ -37,15 +37,17 @@ CREATE OR REPLACE MACRO clustereval._check_column(x, parameter, given) AS
 CREATE OR REPLACE MACRO clustereval._check_columns(x, label, cluster) AS
   clustereval._check_column(clustereval._check_column(x, 'cluster', cluster), 'label', label);
 
--- TRUE where a parameter was left at its default NULL (a column full of NULLs was not). For use after
--- HAVING, as _is_quoted.
-CREATE OR REPLACE MACRO clustereval._is_absent(x) AS concat('', alias(any_value(x))) = 'any_value(NULL)';
+-- TRUE if a parameter has its default NULL, FALSE for a column of NULLs. For use after HAVING, as
+-- _is_quoted.
+CREATE OR REPLACE MACRO clustereval._is_absent(x) AS
+  concat('', alias(any_value(x))) = 'any_value(NULL)';
 
--- TRUE where id was left at its default. The default has a type, so that a row number in its place can
--- be cast to the type of id whatever that is (it goes through text because every type has that cast).
+-- TRUE if id has its default, which has a type, so that _row_id can cast a row number to it.
 CREATE OR REPLACE MACRO clustereval._is_default_id(id) AS
   concat('', alias(id)) IN ('NULL', 'CAST(NULL AS BIGINT)');
 
+-- id, or the row number if none is given. The number takes the type of id by way of text, from
+-- which every type can be cast.
 CREATE OR REPLACE MACRO clustereval._row_id(id, number, unnamed) AS
   CASE WHEN unnamed THEN try(cast_to_type(CAST(number AS VARCHAR), id)) ELSE id END;
 
@@ -53,7 +55,7 @@ CREATE OR REPLACE MACRO clustereval._row_id(id, number, unnamed) AS
 -- Weights and noise
 ---------------------------------------------------------------------------------------------------
 
--- A weight as BIGINT. NaN is above every number in DuckDB, hence the upper limit.
+-- A weight as BIGINT. The upper limit rejects NaN, which is above every number in DuckDB.
 CREATE OR REPLACE MACRO clustereval._check_weight(x) AS
   CASE
     WHEN NOT coalesce(TRY_CAST(x AS DOUBLE) >= 0 AND TRY_CAST(x AS DOUBLE) < 9e18
@@ -71,11 +73,11 @@ CREATE OR REPLACE MACRO clustereval._check_weight(x) AS
     ELSE CAST(x AS BIGINT)
   END;
 
--- TRUE where weight was left at its default NULL. Of a literal this is known before a row is read.
+-- TRUE if weight has its default NULL. This is decided before the query runs.
 CREATE OR REPLACE MACRO clustereval._is_unweighted(x) AS
   x IS NULL AND coalesce(alias(x), '') = 'NULL';
 
--- TRUE where a noise value cannot be cast to the type of cluster, or would be changed.
+-- TRUE if the noise value has no equal in the type of cluster.
 CREATE OR REPLACE MACRO clustereval._is_foreign(x, cluster) AS
   x IS NOT NULL AND NOT coalesce(
     try(
@@ -86,18 +88,18 @@ CREATE OR REPLACE MACRO clustereval._is_foreign(x, cluster) AS
     FALSE
   );
 
--- x, if the noise value has the type of cluster.
+-- x, or an error if the noise value has no equal in the type of cluster.
 CREATE OR REPLACE MACRO clustereval._check_noise(x, noise, cluster) AS
   CASE
     WHEN clustereval._is_foreign(noise, cluster)
     THEN error(concat(
-      'noise: expected a value of the type of cluster (', typeof(cluster), '), got ''', noise, ''' (',
-      typeof(noise), ')'
+      'noise: expected a value of the type of cluster (', typeof(cluster), '), got ''', noise,
+      ''' (', typeof(noise), ')'
     ))
     ELSE x
   END;
 
--- TRUE where a cluster is the noise value.
+-- TRUE if a cluster is the noise value.
 CREATE OR REPLACE MACRO clustereval._is_noise(cluster, noise) AS
   coalesce(cluster = try(cast_to_type(noise, cluster)), FALSE);
 
@@ -105,11 +107,12 @@ CREATE OR REPLACE MACRO clustereval._is_noise(cluster, noise) AS
 -- Options
 ---------------------------------------------------------------------------------------------------
 
--- TRUE, or the error of a _valid_… macro. Those give the text of a query, because query() is bound with
--- the statement: a bad option is an error before any row is read, and on an empty table too.
+-- TRUE, or the error of a _valid_… macro. These return the text of a query because query() is bound
+-- with the statement: a bad option is an error before any row is read, and for an empty table too.
 CREATE OR REPLACE MACRO clustereval._check_options(query_text) AS
   (SELECT __ce_valid FROM query(query_text));
 
+-- The query of _check_options, or the error, for the options of noise.
 CREATE OR REPLACE MACRO clustereval._valid_noise(noise, noise_as) AS
   CASE
     WHEN coalesce(noise_as, '') NOT IN ('cluster', 'drop', 'singletons')
@@ -124,7 +127,7 @@ CREATE OR REPLACE MACRO clustereval._valid_noise(noise, noise_as) AS
     ELSE 'SELECT TRUE AS __ce_valid'
   END;
 
--- beta of the F and V measures.
+-- beta of the F and V measures as DOUBLE, or an error.
 CREATE OR REPLACE MACRO clustereval._check_beta(x) AS
   CASE
     WHEN x IS NULL OR NOT (x >= 0 AND x < 1e150)

@@ -1,4 +1,4 @@
--- exact: counts, sums and logarithms that keep their digits.
+-- exact: counts, sums and logarithms without loss of digits.
 
 ---------------------------------------------------------------------------------------------------
 -- Counts
@@ -7,8 +7,8 @@
 -- A count, wide enough that products of two counts of 1e10 rows keep every digit.
 CREATE OR REPLACE MACRO clustereval._widen(x) AS CAST(x AS DECIMAL(38, 0));
 
--- Ordered pairs among n things. Sums of these are halved once: a quotient of wide integers would go
--- through DOUBLE.
+-- Number of ordered pairs of n things. Sums of these are halved once, by a product, because DuckDB
+-- computes a quotient of wide integers as DOUBLE.
 CREATE OR REPLACE MACRO clustereval._count_ordered_pairs(n) AS
   clustereval._widen(n) * clustereval._widen(n - 1);
 
@@ -21,15 +21,16 @@ CREATE OR REPLACE MACRO clustereval._count_pairs(n) AS
 -- Sums and ratios
 ---------------------------------------------------------------------------------------------------
 
--- Sums of floating-point numbers, with Kahan's correction: over 1e6 terms a plain sum may lose 1e-11.
+-- Sums of floating-point numbers with Kahan's correction: a plain sum of 1e6 terms can be off by
+-- 1e-11.
 CREATE OR REPLACE MACRO clustereval._compensated_sum(x) AS fsum(x);
 CREATE OR REPLACE MACRO clustereval._compensated_list_sum(x) AS list_aggregate(x, 'fsum');
 
--- x / y, NULL where y is 0.
+-- x / y, NULL if y is 0.
 CREATE OR REPLACE MACRO clustereval._ratio(x, y) AS
   CAST(x AS DOUBLE) / NULLIF(CAST(y AS DOUBLE), 0.0);
 
--- part / whole, and what stands for 0 / 0.
+-- part / whole, or `otherwise` for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._ratio_or(part, whole, otherwise) AS
   CASE WHEN whole = 0 THEN otherwise ELSE part / whole END;
 
@@ -43,7 +44,7 @@ CREATE OR REPLACE MACRO clustereval._atanh_tail(w) AS
     9.090909090909091e-2 + w * (7.692307692307693e-2 + w * (6.666666666666667e-2 + w / 17))
   ))));
 
--- ln(x / y) with v = (x - y) / (x + y), which keeps its digits where x and y are near.
+-- ln(x / y), given v = (x - y) / (x + y); without cancellation for near x and y.
 CREATE OR REPLACE MACRO clustereval._log_ratio_at(x, y, v) AS
   CASE WHEN abs(v) < 0.1 THEN 2.0 * atanh(v) ELSE ln(x / y) END;
 
@@ -53,19 +54,19 @@ CREATE OR REPLACE MACRO clustereval._log_ratio(x, y) AS
     CAST(x AS DOUBLE), CAST(y AS DOUBLE), CAST(x - y AS DOUBLE) / CAST(x + y AS DOUBLE)
   );
 
--- ln(1 + x) for x >= 0, to the last digits where x is small.
+-- ln(1 + x) for x >= 0, without cancellation for small x.
 CREATE OR REPLACE MACRO clustereval._log1p(x) AS
   CASE WHEN x < 0.1 THEN 2 * atanh(x / (2 + x)) ELSE ln(1 + x) END;
 
--- exp(x), NULL where that is no number of full precision: the determinant of a regular matrix is not 0.
+-- exp(x), NULL outside the normal range of DOUBLE: the determinant of a regular matrix is not 0.
 CREATE OR REPLACE MACRO clustereval._finite_exp(x) AS
   CASE WHEN x BETWEEN -708 AND 709 THEN exp(x) END;
 
--- 2^x, exactly, for whole x from 0 to 40.
+-- 2^x, exact for whole x from 0 to 40.
 CREATE OR REPLACE MACRO clustereval._power_of_2(x) AS FLOOR(EXP(x * LN(2.0)) + 0.5);
 
--- Loader's deviance x ln(x / m) + m - x >= 0 of a count x from a mean m, given d = x - m with all its
--- digits, and v = d / (x + m).
+-- Loader's deviance x ln(x / m) + m - x >= 0 of a count x from a mean m, given d = x - m without
+-- loss of digits, and v = d / (x + m).
 CREATE OR REPLACE MACRO clustereval._deviance(x, m, d, v) AS
   CASE
     WHEN abs(v) < 0.1 THEN v * (d + 2.0 * x * (v * v) * clustereval._atanh_tail(v * v))

@@ -1,5 +1,5 @@
--- association: coefficients of association between "same label" and "same cluster" over all pairs of
--- rows, from the counts tp, fp, fn and tn (see pair_counting.sql).
+-- association: coefficients of association between "same label" and "same cluster" over all pairs
+-- of rows, from the counts tp, fp, fn and tn (see pair_counting.sql).
 
 ---------------------------------------------------------------------------------------------------
 -- Formulas
@@ -11,7 +11,7 @@ CREATE OR REPLACE MACRO clustereval._hubert_index(tp, fp, fn, tn) AS
 CREATE OR REPLACE MACRO clustereval._kulczynski_index(tp, fp, fn, tn) AS
   (tp / NULLIF(tp + fp, 0) + tp / NULLIF(tp + fn, 0)) / 2.0;
 
--- fn_minus_fp = fn - fp, from the integers: it may be far less than either.
+-- fn_minus_fp = fn - fp, computed from integers because it may be far smaller than either.
 CREATE OR REPLACE MACRO clustereval._mcnemar_index(tp, fp, fn, tn, fn_minus_fp) AS
   fn_minus_fp / NULLIF(sqrt(fn + fp), 0);
 
@@ -34,87 +34,101 @@ CREATE OR REPLACE MACRO clustereval._sokal_sneath_2_index(tp, fp, fn, tn) AS
 -- Aggregates
 ---------------------------------------------------------------------------------------------------
 
--- Agreement minus disagreement, (tp + tn - fp - fn) / all. Range [-1, 1], best 1. A single row:
--- NULL.
 -- Examples: SELECT clustereval.hubert_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.hubert_index(label, cluster) AS
   list_transform(
     [clustereval._pair_statistics(label, cluster)],
-    lambda __ce_s: clustereval._hubert_index(__ce_s['tp'], __ce_s['fp'], __ce_s['fn'], __ce_s['tn'])
+    lambda __ce_pairs: clustereval._hubert_index(
+      __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
+    )
   )[1];
 COMMENT ON MACRO clustereval.hubert_index IS
-'Agreement minus disagreement, (tp + tn - fp - fn) / all. Range [-1, 1], best 1. A single row: NULL. Source: Hubert (1977), doi:10.1111/j.2044-8317.1977.tb00728.x.';
+'Agreement minus disagreement, (tp + tn - fp - fn) / all. Range [-1, 1], best 1. A single row: '
+'NULL. Source: Hubert (1977), doi:10.1111/j.2044-8317.1977.tb00728.x.';
 
--- Arithmetic mean of pair precision and pair recall. Range [0, 1], best 1. NULL where either is.
 -- Examples: SELECT clustereval.kulczynski_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.kulczynski_index(label, cluster) AS
   list_transform(
     [clustereval._pair_statistics(label, cluster)],
-    lambda __ce_s: clustereval._kulczynski_index(__ce_s['tp'], __ce_s['fp'], __ce_s['fn'], __ce_s['tn'])
+    lambda __ce_pairs: clustereval._kulczynski_index(
+      __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
+    )
   )[1];
 COMMENT ON MACRO clustereval.kulczynski_index IS
-'Arithmetic mean of pair precision and pair recall. Range [0, 1], best 1. NULL where either is. Source: Kulczynski (1927), Die Pflanzenassoziationen der Pieninen.';
+'Arithmetic mean of pair precision and pair recall. Range [0, 1], best 1. NULL where either is. '
+'Source: Kulczynski (1927), Die Pflanzenassoziationen der Pieninen.';
 
--- (fn - fp) / sqrt(fn + fp), the signed root of McNemar's statistic: > 0 where clusters split
--- labels more than they join them. Best 0. Equal partitions: NULL.
 -- Examples: SELECT clustereval.mcnemar_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.mcnemar_index(label, cluster) AS
   list_transform(
     [clustereval._pair_statistics(label, cluster)],
-    lambda __ce_s: clustereval._mcnemar_index(
-      __ce_s['tp'], __ce_s['fp'], __ce_s['fn'], __ce_s['tn'], __ce_s['fn_minus_fp']
+    lambda __ce_pairs: clustereval._mcnemar_index(
+      __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn'],
+      __ce_pairs['fn_minus_fp']
     )
   )[1];
 COMMENT ON MACRO clustereval.mcnemar_index IS
-'(fn - fp) / sqrt(fn + fp), the signed root of McNemar''s statistic: > 0 where clusters split labels more than they join them. Best 0. Equal partitions: NULL. Source: McNemar (1947), doi:10.1007/BF02295996.';
+'(fn - fp) / sqrt(fn + fp), the signed root of McNemar''s statistic: > 0 if more pairs of one '
+'label are split than pairs of two labels joined. Best 0. Equal partitions: NULL. Source: McNemar '
+'(1947), doi:10.1007/BF02295996.';
 
--- Pearson correlation of the two indicators of a pair being together; equal to Hubert's
--- normalized gamma. Range [-1, 1], best 1. A trivial partition: NULL.
 -- Examples: SELECT clustereval.phi_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.phi_index(label, cluster) AS
   list_transform(
     [clustereval._pair_statistics(label, cluster)],
-    lambda __ce_s: clustereval._phi_index(__ce_s['tp'], __ce_s['fp'], __ce_s['fn'], __ce_s['tn'])
+    lambda __ce_pairs: clustereval._phi_index(
+      __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
+    )
   )[1];
 COMMENT ON MACRO clustereval.phi_index IS
-'Pearson correlation of the two indicators of a pair being together; equal to Hubert''s normalized gamma. Range [-1, 1], best 1. A trivial partition: NULL. Source: Yule (1912), doi:10.2307/2340126.';
+'Pearson correlation of the two indicators of a pair being together; equal to Hubert''s '
+'normalized gamma. Range [-1, 1], best 1. A trivial partition: NULL. Source: Yule (1912), '
+'doi:10.2307/2340126.';
 
--- (tp + tn) / (tp + tn + 2 (fp + fn)). Range [0, 1], best 1. A single row: NULL.
 -- Examples: SELECT clustereval.rogers_tanimoto_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.rogers_tanimoto_index(label, cluster) AS
   list_transform(
     [clustereval._pair_statistics(label, cluster)],
-    lambda __ce_s: clustereval._rogers_tanimoto_index(__ce_s['tp'], __ce_s['fp'], __ce_s['fn'], __ce_s['tn'])
+    lambda __ce_pairs: clustereval._rogers_tanimoto_index(
+      __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
+    )
   )[1];
 COMMENT ON MACRO clustereval.rogers_tanimoto_index IS
-'(tp + tn) / (tp + tn + 2 (fp + fn)). Range [0, 1], best 1. A single row: NULL. Source: Rogers and Tanimoto (1960), doi:10.1126/science.132.3434.1115.';
+'(tp + tn) / (tp + tn + 2 (fp + fn)). Range [0, 1], best 1. A single row: NULL. Source: Rogers '
+'and Tanimoto (1960), doi:10.1126/science.132.3434.1115.';
 
--- Share of pairs together in both, tp / all. Range [0, 1]. A single row: NULL.
 -- Examples: SELECT clustereval.russell_rao_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.russell_rao_index(label, cluster) AS
   list_transform(
     [clustereval._pair_statistics(label, cluster)],
-    lambda __ce_s: clustereval._russell_rao_index(__ce_s['tp'], __ce_s['fp'], __ce_s['fn'], __ce_s['tn'])
+    lambda __ce_pairs: clustereval._russell_rao_index(
+      __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
+    )
   )[1];
 COMMENT ON MACRO clustereval.russell_rao_index IS
-'Share of pairs together in both, tp / all. Range [0, 1]. A single row: NULL. Source: Russell and Rao (1940), On habitat and association of species.';
+'Share of pairs together in both, tp / all. Range [0, 1]. A single row: NULL. Source: Russell and '
+'Rao (1940), On habitat and association of species.';
 
--- tp / (tp + 2 (fp + fn)). Range [0, 1], best 1. No pair together in either: NULL.
 -- Examples: SELECT clustereval.sokal_sneath_1_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.sokal_sneath_1_index(label, cluster) AS
   list_transform(
     [clustereval._pair_statistics(label, cluster)],
-    lambda __ce_s: clustereval._sokal_sneath_1_index(__ce_s['tp'], __ce_s['fp'], __ce_s['fn'], __ce_s['tn'])
+    lambda __ce_pairs: clustereval._sokal_sneath_1_index(
+      __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
+    )
   )[1];
 COMMENT ON MACRO clustereval.sokal_sneath_1_index IS
-'tp / (tp + 2 (fp + fn)). Range [0, 1], best 1. No pair together in either: NULL. Source: Sokal and Sneath (1963), Principles of Numerical Taxonomy.';
+'tp / (tp + 2 (fp + fn)). Range [0, 1], best 1. No pair together in either: NULL. Source: Sokal '
+'and Sneath (1963), Principles of Numerical Taxonomy.';
 
--- (tp + tn) / (tp + tn + (fp + fn) / 2). Range [0, 1], best 1. A single row: NULL.
 -- Examples: SELECT clustereval.sokal_sneath_2_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.sokal_sneath_2_index(label, cluster) AS
   list_transform(
     [clustereval._pair_statistics(label, cluster)],
-    lambda __ce_s: clustereval._sokal_sneath_2_index(__ce_s['tp'], __ce_s['fp'], __ce_s['fn'], __ce_s['tn'])
+    lambda __ce_pairs: clustereval._sokal_sneath_2_index(
+      __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
+    )
   )[1];
 COMMENT ON MACRO clustereval.sokal_sneath_2_index IS
-'(tp + tn) / (tp + tn + (fp + fn) / 2). Range [0, 1], best 1. A single row: NULL. Source: Sokal and Sneath (1963), Principles of Numerical Taxonomy.';
+'(tp + tn) / (tp + tn + (fp + fn) / 2). Range [0, 1], best 1. A single row: NULL. Source: Sokal '
+'and Sneath (1963), Principles of Numerical Taxonomy.';

@@ -1,19 +1,21 @@
--- expected_information: the mutual information expected of random labelings with sizes like these.
+-- expected_information: the mutual information expected of random labelings of the same sizes.
 
 ---------------------------------------------------------------------------------------------------
--- The expected mutual information of two labelings with given sizes, under random permutation.
+-- Under random permutation of the rows, the expected mutual information is a sum over pairs of a
+-- label size a and a cluster size b of E[deviance(x, ab / n)] / n, where x, the overlap, is
+-- hypergeometric. Pairs of equal sizes are summed once, with their multiplicity.
 --
--- It is a sum over pairs of sizes (a, b) of E[deviance(m, ab / n)] / n, where m, the overlap, is
--- hypergeometric; pairs of equal sizes are summed once. The probabilities come from Loader's
--- saddle-point form, which does not cancel, up to a factor that is had from their sum. Where their
--- standard deviation is 6 or more they are smooth, and a sum over every stride-th m, times stride, has
--- the same value to 1e-15 (Poisson's summation formula), so that a pair costs at most some 140 nodes
--- whatever n is. What a pair adds is smooth in both sizes too: where there are many of them, a few
--- sizes with other weights give the same sum, so that there are never many pairs.
+-- Overlaps: the probabilities come from Loader's saddle-point form, which does not cancel, up to a
+-- factor that their sum determines. If their standard deviation is 6 or more they are smooth, and a
+-- sum over every stride-th x, times stride, has the same value to 1e-15 (Poisson's summation
+-- formula), so that a pair needs at most some 140 nodes whatever n is.
+--
+-- Sizes: the terms of the pairs are smooth in both sizes too. Many sizes are replaced by a few
+-- nodes with multiplicities that give the same sum, so that the number of pairs is bounded.
 ---------------------------------------------------------------------------------------------------
 
--- ln(x!) - [(x + 1/2) ln x - x + ln(2 pi) / 2] for whole x > 0, and 0 for x = 0: from 7 on by
--- Stieltjes' continued fraction, which is then exact to 1e-17.
+-- ln(x!) - [(x + 1/2) ln x - x + ln(2 pi) / 2] for whole x > 0, and 0 for x = 0. From 7 on
+-- Stieltjes' continued fraction is exact to 1e-17.
 CREATE OR REPLACE MACRO clustereval._stirling_error(x) AS
   CASE
     WHEN x >= 7
@@ -31,30 +33,32 @@ CREATE OR REPLACE MACRO clustereval._stirling_error(x) AS
     ELSE 1.3876128823070748e-2
   END;
 
--- 2 pi x, the square of the factor that goes with the Stirling error; 1 for x = 0.
+-- 2 pi x, the square of the factor in Stirling's formula; 1 for x = 0.
 CREATE OR REPLACE MACRO clustereval._stirling_scale(x) AS
   GREATEST(6.283185307179586 * x, 1.0);
 
--- Standard deviation of the overlap of a label of a rows and a cluster of b rows among n.
+-- Standard deviation of the overlap of a label of size a and a cluster of size b among n rows.
 CREATE OR REPLACE MACRO clustereval._overlap_deviation(n, a, b) AS
   sqrt((a / n) * b * ((n - a) / n) * ((n - b) / GREATEST(n - 1.0, 1.0)));
 
+-- Distance of the nodes.
 CREATE OR REPLACE MACRO clustereval._overlap_stride(deviation) AS
   CASE WHEN deviation < 6 THEN 1.0 ELSE floor(deviation / 1.5) END;
 
--- How far from the center the nodes reach: what lies beyond weighs less than 1e-15 of the whole. The
--- overlap of small clusters is skewed to the right like a Poisson variable, hence the 8.
+-- Distance from the center to the outermost nodes: the rest weighs less than 1e-15 of the whole.
+-- The overlap of small clusters is skewed to the right like a Poisson variable, hence the 8.
 CREATE OR REPLACE MACRO clustereval._overlap_reach(deviation) AS
   9.5 * deviation + CASE WHEN deviation < 6 THEN 8.0 ELSE 0.0 END;
 
--- Nodes on one side of the center: as far as it reaches or as the overlap can go.
-CREATE OR REPLACE MACRO clustereval._overlap_nodes(deviation, room) AS
+-- Number of nodes on one side of the center, where overlaps are possible up to this distance.
+CREATE OR REPLACE MACRO clustereval._count_overlap_nodes(deviation, possible_distance) AS
   floor(
-    LEAST(clustereval._overlap_reach(deviation), room) / clustereval._overlap_stride(deviation)
+    LEAST(clustereval._overlap_reach(deviation), possible_distance)
+    / clustereval._overlap_stride(deviation)
   );
 
--- The probability of the overlap x1 in the table x1, x2 = a - x1, x3 = b - x1, x4 = n - a - b + x1,
--- given the deviances d1 .. d4 of its four cells, up to a factor that depends on the sizes alone.
+-- Probability of the overlap x1 in the table x1, x2 = a - x1, x3 = b - x1, x4 = n - a - b + x1,
+-- given the deviances d1 .. d4 of its four cells, up to a factor that depends only on the sizes.
 CREATE OR REPLACE MACRO clustereval._overlap_weight(x1, x2, x3, x4, d1, d2, d3, d4) AS
   exp(
     -(d1 + d2 + d3 + d4)
@@ -65,23 +69,50 @@ CREATE OR REPLACE MACRO clustereval._overlap_weight(x1, x2, x3, x4, d1, d2, d3, 
     * clustereval._stirling_scale(x3) * clustereval._stirling_scale(x4)
   );
 
--- A whole number near the mean, within what the overlap can be.
+-- The possible overlap nearest to the whole part of the mean.
 CREATE OR REPLACE MACRO clustereval._overlap_center(n, a, b) AS
   LEAST(GREATEST(floor(a * b / n), a + b - n), LEAST(a, b));
 
 -- center - a b / n, from exact integers.
 CREATE OR REPLACE MACRO clustereval._overlap_offset(center, n, a, b) AS
   CAST(
-    clustereval._widen(center) * clustereval._widen(n) - clustereval._widen(a) * clustereval._widen(b)
+    clustereval._widen(center) * clustereval._widen(n)
+    - clustereval._widen(a) * clustereval._widen(b)
     AS DOUBLE
   ) / CAST(n AS DOUBLE);
 
--- d / (x + m); both are 0 where a cell of the table must be empty.
-CREATE OR REPLACE MACRO clustereval._relative(d, x, m) AS d / GREATEST(x + m, 1e-300);
+-- d / (x + m) for the difference d of a count x from its mean m; 0 / 0 is 0.
+CREATE OR REPLACE MACRO clustereval._relative_difference(d, x, m) AS d / GREATEST(x + m, 1e-300);
 
--- The share ab / n^2 of a cell times ln(n / a).
-CREATE OR REPLACE MACRO clustereval._mean_entropy(n, a, b) AS
+-- ln(n / a), weighted by the share a b / n^2 of a cell if label and cluster are independent.
+CREATE OR REPLACE MACRO clustereval._independent_entropy_term(n, a, b) AS
   clustereval._ratio(a, n) * clustereval._ratio(b, n) * clustereval._log_ratio(n, a);
+
+---------------------------------------------------------------------------------------------------
+-- Corrections for chance, from mi, hl, hc (see information.sql) and the expected emi, ehl, ehc
+---------------------------------------------------------------------------------------------------
+
+-- The mean of the two entropies minus emi. ehl and ehc are the two entropies minus emi.
+CREATE OR REPLACE MACRO clustereval._mean_entropy_above_chance(
+  mi, hl, hc, ehl, ehc, average_method
+) AS
+  CASE
+    WHEN average_method = 'arithmetic' THEN (ehl + ehc) / 2.0
+    WHEN average_method = 'min' THEN LEAST(ehl, ehc)
+    WHEN average_method = 'max' THEN GREATEST(ehl, ehc)
+    WHEN average_method = 'geometric' AND mi + hl = 0 THEN ehl
+    WHEN average_method = 'geometric'
+    THEN ehl + (ehc - ehl) * sqrt(mi + hl) / (sqrt(mi + hl) + sqrt(mi + hc))
+  END;
+
+-- mi - emi = ehl - hl = ehc - hc: the difference of the smallest terms is the most exact, which
+-- matters if nearly every row is a cluster of its own.
+CREATE OR REPLACE MACRO clustereval._mutual_info_above_chance(mi, hl, hc, emi, ehl, ehc) AS
+  CASE
+    WHEN emi <= ehl AND emi <= ehc THEN mi - emi
+    WHEN ehl <= ehc THEN ehl - hl
+    ELSE ehc - hc
+  END;
 
 ---------------------------------------------------------------------------------------------------
 -- Tables of sizes
@@ -94,30 +125,33 @@ CREATE OR REPLACE MACRO clustereval._node_numbers() AS TABLE
     UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7
     UNION ALL SELECT 8 UNION ALL SELECT 9 UNION ALL SELECT 10 UNION ALL SELECT 11
   )
-  SELECT CAST(12 * __ce_high.__ce_digit + __ce_low.__ce_digit AS BIGINT) AS __ce_node
-  FROM __ce_digits AS __ce_high
-  CROSS JOIN __ce_digits AS __ce_low;
+  SELECT CAST(12 * high.__ce_digit + low.__ce_digit AS BIGINT) AS __ce_node
+  FROM __ce_digits AS high
+  CROSS JOIN __ce_digits AS low;
 
--- Number of labels and of clusters of each size, by partition; none unless wanted.
-CREATE OR REPLACE MACRO clustereval._size_counts(__ce_label_sizes, __ce_cluster_sizes, wanted) AS TABLE
-  WITH __ce_sides AS (
-    SELECT __ce_partition, TRUE AS __ce_of_labels, __ce_size, __ce_copies
+-- One row per partition and size: the number of labels or of clusters of this size. Empty unless
+-- wanted.
+CREATE OR REPLACE MACRO clustereval._size_counts(
+  __ce_label_sizes, __ce_cluster_sizes, wanted
+) AS TABLE
+  WITH __ce_sizes AS (
+    SELECT __ce_partition, TRUE AS __ce_is_label, __ce_label_size AS __ce_size, __ce_copies
     FROM query_table(__ce_label_sizes)
     UNION ALL
-    SELECT __ce_partition, FALSE, __ce_size, __ce_copies
+    SELECT __ce_partition, FALSE, __ce_cluster_size, __ce_copies
     FROM query_table(__ce_cluster_sizes)
   )
   SELECT
-    __ce_partition, __ce_of_labels, __ce_size, CAST(SUM(__ce_copies) AS DOUBLE) AS __ce_times
-  FROM __ce_sides
+    __ce_partition, __ce_is_label, __ce_size, CAST(SUM(__ce_copies) AS DOUBLE) AS __ce_multiplicity
+  FROM __ce_sizes
   WHERE wanted
-  GROUP BY __ce_partition, __ce_of_labels, __ce_size;
+  GROUP BY __ce_partition, __ce_is_label, __ce_size;
 
--- Whole numbers near the Chebyshev points of 64 .. 128, and the weights of the barycentric form of the
--- polynomial through them: 1 / the product of a number's distances to the others, up to a factor.
+-- Whole numbers near the Chebyshev points of 64 .. 128, and the weights of the barycentric form of
+-- the polynomial through them: up to a factor 1 / the product of the distances to the others.
 CREATE OR REPLACE MACRO clustereval._octave_nodes() AS TABLE
   WITH __ce_lower AS (
-    SELECT 64e0 AS __ce_at, 7.550920304032022e-2 AS __ce_weight
+    SELECT 64e0 AS __ce_position, 7.550920304032022e-2 AS __ce_weight
     UNION ALL SELECT 65e0, -2.2570919089395688e-1
     UNION ALL SELECT 67e0, 3.834671134173896e-1
     UNION ALL SELECT 70e0, -6.282488628979858e-1
@@ -128,17 +162,17 @@ CREATE OR REPLACE MACRO clustereval._octave_nodes() AS TABLE
     UNION ALL SELECT 93e0, 1e0
   ),
   __ce_both AS (
-    SELECT __ce_at, __ce_weight FROM __ce_lower
+    SELECT __ce_position, __ce_weight FROM __ce_lower
     UNION ALL
-    SELECT 192.0 - __ce_at, -__ce_weight FROM __ce_lower
+    SELECT 192.0 - __ce_position, -__ce_weight FROM __ce_lower
   )
-  SELECT __ce_at, __ce_weight FROM __ce_both;
+  SELECT __ce_position, __ce_weight FROM __ce_both;
 
--- The sizes, or where an octave 64 .. 128, 128 .. 256, ... has more than 32 of them 18 others in their
--- place, with as many times each as gives the sum of any polynomial of degree 17 over the sizes, and
--- to 1e-14 that of what a pair of sizes adds to the expected mutual information.
-CREATE OR REPLACE MACRO clustereval._few_sizes(__ce_size_counts) AS TABLE
-  WITH __ce_placed AS (
+-- The sizes; those of an octave 64 .. 128, 128 .. 256, ... with more than 32 of them are replaced
+-- by 18 nodes. Their multiplicities give the same sum of any polynomial of degree 17 over the
+-- sizes, and to 1e-14 of the terms of the expected mutual information.
+CREATE OR REPLACE MACRO clustereval._reduced_sizes(__ce_size_counts) AS TABLE
+  WITH __ce_octaves AS (
     SELECT
       *,
       CASE
@@ -147,100 +181,106 @@ CREATE OR REPLACE MACRO clustereval._few_sizes(__ce_size_counts) AS TABLE
       END AS __ce_unit
     FROM query_table(__ce_size_counts)
   ),
-  __ce_counted AS (
+  __ce_octave_counts AS (
     SELECT
       *,
-      COUNT(*) OVER (PARTITION BY __ce_partition, __ce_of_labels, __ce_unit) AS __ce_in_octave
-    FROM __ce_placed
+      COUNT(*) OVER (PARTITION BY __ce_partition, __ce_is_label, __ce_unit) AS __ce_octave_sizes
+    FROM __ce_octaves
   ),
-  __ce_near AS (
+  __ce_node_weights AS (
     SELECT
-      __ce_partition, __ce_of_labels, __ce_size, __ce_times, __ce_unit, __ce_at,
-      -- A size that is a node is it alone: what it has of the others is 1e30 times less.
+      __ce_partition, __ce_is_label, __ce_size, __ce_multiplicity, __ce_unit, __ce_position,
+      -- If a size equals a node, that node gets all the weight: the others get 1e30 times less.
       __ce_weight / CASE
-        WHEN __ce_size / __ce_unit = __ce_at THEN 1e-30
-        ELSE __ce_size / __ce_unit - __ce_at
-      END AS __ce_share
-    FROM __ce_counted
-    CROSS JOIN clustereval._octave_nodes() AS __ce_nodes
-    WHERE __ce_unit > 0 AND __ce_in_octave > 32
+        WHEN __ce_size / __ce_unit = __ce_position THEN 1e-30
+        ELSE __ce_size / __ce_unit - __ce_position
+      END AS __ce_node_weight
+    FROM __ce_octave_counts
+    CROSS JOIN clustereval._octave_nodes() AS nodes
+    WHERE __ce_unit > 0 AND __ce_octave_sizes > 32
   ),
-  __ce_shared AS (
+  __ce_node_shares AS (
     SELECT
       *,
-      __ce_times * __ce_share
-        / SUM(__ce_share) OVER (PARTITION BY __ce_partition, __ce_of_labels, __ce_size) AS __ce_part
-    FROM __ce_near
+      __ce_multiplicity * __ce_node_weight
+        / SUM(__ce_node_weight) OVER (PARTITION BY __ce_partition, __ce_is_label, __ce_size)
+        AS __ce_node_multiplicity
+    FROM __ce_node_weights
   ),
-  __ce_few AS (
-    SELECT __ce_partition, __ce_of_labels, __ce_size, __ce_times
-    FROM __ce_counted
-    WHERE __ce_unit = 0 OR __ce_in_octave <= 32
+  __ce_sizes AS (
+    SELECT __ce_partition, __ce_is_label, __ce_size, __ce_multiplicity
+    FROM __ce_octave_counts
+    WHERE __ce_unit = 0 OR __ce_octave_sizes <= 32
     UNION ALL
-    SELECT __ce_partition, __ce_of_labels, CAST(__ce_at * __ce_unit AS BIGINT), SUM(__ce_part)
-    FROM __ce_shared
-    GROUP BY __ce_partition, __ce_of_labels, __ce_unit, __ce_at
+    SELECT
+      __ce_partition, __ce_is_label, CAST(__ce_position * __ce_unit AS BIGINT),
+      SUM(__ce_node_multiplicity)
+    FROM __ce_node_shares
+    GROUP BY __ce_partition, __ce_is_label, __ce_unit, __ce_position
   )
-  SELECT * FROM __ce_few;
+  SELECT * FROM __ce_sizes;
 
--- One row a partition: expected mutual information and expected conditional entropies, from the sizes
--- of its labels and clusters. wanted := FALSE leaves it empty, and costs nothing.
+-- One row per partition: emi, ehl and ehc, from the sizes of its labels and clusters. Empty, at no
+-- cost, unless wanted.
 CREATE OR REPLACE MACRO clustereval._expected_totals(
   __ce_row_counts, __ce_label_sizes, __ce_cluster_sizes, wanted
 ) AS TABLE
   WITH __ce_size_counts AS (
     SELECT * FROM clustereval._size_counts(__ce_label_sizes, __ce_cluster_sizes, wanted)
   ),
-  __ce_sizes AS (SELECT * FROM clustereval._few_sizes(__ce_size_counts)),
+  __ce_sizes AS (SELECT * FROM clustereval._reduced_sizes(__ce_size_counts)),
   __ce_size_pairs AS NOT MATERIALIZED (
     SELECT
-      __ce_r.__ce_partition,
-      CAST(__ce_r.__ce_total AS DOUBLE) AS __ce_n,
-      CAST(__ce_l.__ce_size AS DOUBLE) AS __ce_a,
-      CAST(__ce_c.__ce_size AS DOUBLE) AS __ce_b,
-      __ce_l.__ce_times * __ce_c.__ce_times AS __ce_times
-    FROM query_table(__ce_row_counts) AS __ce_r
-    JOIN __ce_sizes AS __ce_l ON __ce_l.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
-    JOIN __ce_sizes AS __ce_c ON __ce_c.__ce_partition IS NOT DISTINCT FROM __ce_r.__ce_partition
-    WHERE __ce_l.__ce_of_labels AND NOT __ce_c.__ce_of_labels
+      counts.__ce_partition,
+      CAST(counts.__ce_total AS DOUBLE) AS __ce_n,
+      CAST(labels.__ce_size AS DOUBLE) AS __ce_a,
+      CAST(clusters.__ce_size AS DOUBLE) AS __ce_b,
+      labels.__ce_multiplicity * clusters.__ce_multiplicity AS __ce_multiplicity
+    FROM query_table(__ce_row_counts) AS counts
+    JOIN __ce_sizes AS labels
+      ON labels.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
+    JOIN __ce_sizes AS clusters
+      ON clusters.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
+    WHERE labels.__ce_is_label AND NOT clusters.__ce_is_label
   ),
-  -- Partitions share most of their pairs of sizes: what a pair adds is worked out once for all.
-  __ce_distinct AS (
+  -- Partitions share most of their pairs of sizes, whose terms are computed once for all.
+  __ce_distinct_pairs AS (
     SELECT DISTINCT __ce_n, __ce_a, __ce_b
     FROM __ce_size_pairs
   ),
-  __ce_centerd AS (
+  __ce_centers AS (
     SELECT
       *,
       clustereval._overlap_deviation(__ce_n, __ce_a, __ce_b) AS __ce_deviation,
       GREATEST(0.0, __ce_a + __ce_b - __ce_n) AS __ce_least,
       LEAST(__ce_a, __ce_b) AS __ce_most,
       clustereval._overlap_center(__ce_n, __ce_a, __ce_b) AS __ce_center
-    FROM __ce_distinct
+    FROM __ce_distinct_pairs
   ),
-  __ce_planned AS (
+  __ce_plans AS (
     SELECT
       *,
       clustereval._overlap_stride(__ce_deviation) AS __ce_stride,
-      clustereval._overlap_nodes(__ce_deviation, __ce_center - __ce_least) AS __ce_below,
-      clustereval._overlap_nodes(__ce_deviation, __ce_most - __ce_center) AS __ce_above,
+      clustereval._count_overlap_nodes(__ce_deviation, __ce_center - __ce_least) AS __ce_below,
+      clustereval._count_overlap_nodes(__ce_deviation, __ce_most - __ce_center) AS __ce_above,
       clustereval._overlap_offset(__ce_center, __ce_n, __ce_a, __ce_b) AS __ce_offset
-    FROM __ce_centerd
+    FROM __ce_centers
   ),
   __ce_numbers AS (SELECT * FROM clustereval._node_numbers()),
   __ce_ranges AS (
-    SELECT __ce_c.__ce_node AS __ce_nodes, __ce_i.__ce_node
-    FROM __ce_numbers AS __ce_c
-    JOIN __ce_numbers AS __ce_i ON __ce_i.__ce_node < __ce_c.__ce_node
+    SELECT counts.__ce_node AS __ce_n_nodes, numbers.__ce_node
+    FROM __ce_numbers AS counts
+    JOIN __ce_numbers AS numbers ON numbers.__ce_node < counts.__ce_node
   ),
-  -- From here on only what is needed: DuckDB takes its time with each column of each stage.
+  -- Each stage from here on has only the columns that the next ones need, since all take time.
   __ce_nodes AS (
     SELECT
       __ce_n, __ce_a, __ce_b, __ce_stride,
       __ce_center + __ce_stride * (__ce_node - __ce_below) AS __ce_x1,
       __ce_stride * (__ce_node - __ce_below) + __ce_offset AS __ce_d
-    FROM __ce_planned
-    JOIN __ce_ranges ON __ce_ranges.__ce_nodes = CAST(__ce_below + __ce_above + 1 AS BIGINT)
+    FROM __ce_plans
+    JOIN __ce_ranges AS ranges
+      ON ranges.__ce_n_nodes = CAST(__ce_below + __ce_above + 1 AS BIGINT)
   ),
   __ce_tables AS (
     SELECT
@@ -254,16 +294,18 @@ CREATE OR REPLACE MACRO clustereval._expected_totals(
       (__ce_n - __ce_a) * (__ce_n - __ce_b) / __ce_n AS __ce_m4
     FROM __ce_nodes
   ),
-  __ce_relative AS (
+  __ce_relative_differences AS (
     SELECT
       *,
-      clustereval._relative(__ce_d, __ce_x1, __ce_m1) AS __ce_v1,
-      clustereval._relative(-__ce_d, __ce_x2, __ce_m2) AS __ce_v2,
-      clustereval._relative(-__ce_d, __ce_x3, __ce_m3) AS __ce_v3,
-      clustereval._relative(__ce_d, __ce_x4, __ce_m4) AS __ce_v4,
-      -- of the logarithms of a / x1 and b / x1, which count where every node is summed
-      CASE WHEN __ce_stride = 1 AND __ce_x1 > 0 THEN __ce_x2 / (__ce_a + __ce_x1) ELSE 0.0 END AS __ce_va,
-      CASE WHEN __ce_stride = 1 AND __ce_x1 > 0 THEN __ce_x3 / (__ce_b + __ce_x1) ELSE 0.0 END AS __ce_vb
+      clustereval._relative_difference(__ce_d, __ce_x1, __ce_m1) AS __ce_v1,
+      clustereval._relative_difference(-__ce_d, __ce_x2, __ce_m2) AS __ce_v2,
+      clustereval._relative_difference(-__ce_d, __ce_x3, __ce_m3) AS __ce_v3,
+      clustereval._relative_difference(__ce_d, __ce_x4, __ce_m4) AS __ce_v4,
+      -- For the logarithms of a / x1 and b / x1, which are used if the stride is 1.
+      CASE WHEN __ce_stride = 1 AND __ce_x1 > 0 THEN __ce_x2 / (__ce_a + __ce_x1) ELSE 0.0 END
+        AS __ce_va,
+      CASE WHEN __ce_stride = 1 AND __ce_x1 > 0 THEN __ce_x3 / (__ce_b + __ce_x1) ELSE 0.0 END
+        AS __ce_vb
     FROM __ce_tables
   ),
   __ce_deviances AS (
@@ -274,9 +316,9 @@ CREATE OR REPLACE MACRO clustereval._expected_totals(
       clustereval._deviance(__ce_x2, __ce_m2, -__ce_d, __ce_v2) AS __ce_d2,
       clustereval._deviance(__ce_x3, __ce_m3, -__ce_d, __ce_v3) AS __ce_d3,
       clustereval._deviance(__ce_x4, __ce_m4, __ce_d, __ce_v4) AS __ce_d4
-    FROM __ce_relative
+    FROM __ce_relative_differences
   ),
-  __ce_weighted AS (
+  __ce_weights AS (
     SELECT
       __ce_n, __ce_a, __ce_b, __ce_stride,
       __ce_x1, __ce_v1, __ce_va, __ce_vb, __ce_d1,
@@ -285,215 +327,255 @@ CREATE OR REPLACE MACRO clustereval._expected_totals(
       ) AS __ce_weight
     FROM __ce_deviances
   ),
-  __ce_summed AS (
+  __ce_pair_sums AS (
     SELECT
       __ce_n,
       __ce_a,
       __ce_b,
       MAX(__ce_stride) AS __ce_stride,
-      SUM(__ce_weight) * __ce_n AS __ce_whole,
+      SUM(__ce_weight) * __ce_n AS __ce_weight_sum,
       SUM(__ce_weight * __ce_d1) AS __ce_emi,
       SUM(__ce_weight * __ce_x1 * clustereval._log_ratio_at(__ce_b, __ce_x1, __ce_vb)) AS __ce_ehl,
       SUM(__ce_weight * __ce_x1 * clustereval._log_ratio_at(__ce_a, __ce_x1, __ce_va)) AS __ce_ehc
-    FROM __ce_weighted
-    -- Always so. The condition keeps DuckDB 2 from pulling all stages into one expression below the
-    -- join, which takes twice as long; it is worked out twice, therefore one of the first stages.
+    FROM __ce_weights
+    -- Always true. The condition keeps DuckDB 2 from pulling all stages into one expression below
+    -- the join, which takes twice as long; it is evaluated twice, so it uses an early stage.
     WHERE __ce_v1 > -2
     GROUP BY __ce_n, __ce_a, __ce_b
   ),
-  -- A strided pair takes its conditional entropies from its mean.
-  __ce_valued AS (
+  -- With a stride, ehl and ehc follow from emi and the entropies of the sizes.
+  __ce_pair_values AS (
     SELECT
       __ce_n,
       __ce_a,
       __ce_b,
-      __ce_emi / __ce_whole AS __ce_emi,
+      __ce_emi / __ce_weight_sum AS __ce_emi,
       CASE
         WHEN __ce_stride > 1
-        THEN clustereval._mean_entropy(__ce_n, __ce_a, __ce_b)
-          - __ce_emi / __ce_whole
-        ELSE __ce_ehl / __ce_whole
+        THEN clustereval._independent_entropy_term(__ce_n, __ce_a, __ce_b)
+          - __ce_emi / __ce_weight_sum
+        ELSE __ce_ehl / __ce_weight_sum
       END AS __ce_ehl,
       CASE
         WHEN __ce_stride > 1
-        THEN clustereval._mean_entropy(__ce_n, __ce_b, __ce_a)
-          - __ce_emi / __ce_whole
-        ELSE __ce_ehc / __ce_whole
+        THEN clustereval._independent_entropy_term(__ce_n, __ce_b, __ce_a)
+          - __ce_emi / __ce_weight_sum
+        ELSE __ce_ehc / __ce_weight_sum
       END AS __ce_ehc
-    FROM __ce_summed
+    FROM __ce_pair_sums
   )
   SELECT
-    __ce_p.__ce_partition,
-    clustereval._compensated_sum(__ce_p.__ce_times * __ce_v.__ce_emi) AS __ce_emi,
-    clustereval._compensated_sum(__ce_p.__ce_times * __ce_v.__ce_ehl) AS __ce_ehl,
-    clustereval._compensated_sum(__ce_p.__ce_times * __ce_v.__ce_ehc) AS __ce_ehc
-  FROM __ce_size_pairs AS __ce_p
-  JOIN __ce_valued AS __ce_v
-    ON __ce_v.__ce_n = __ce_p.__ce_n
-    AND __ce_v.__ce_a = __ce_p.__ce_a
-    AND __ce_v.__ce_b = __ce_p.__ce_b
-  GROUP BY __ce_p.__ce_partition;
+    pairs.__ce_partition,
+    clustereval._compensated_sum(pairs.__ce_multiplicity * terms.__ce_emi) AS __ce_emi,
+    clustereval._compensated_sum(pairs.__ce_multiplicity * terms.__ce_ehl) AS __ce_ehl,
+    clustereval._compensated_sum(pairs.__ce_multiplicity * terms.__ce_ehc) AS __ce_ehc
+  FROM __ce_size_pairs AS pairs
+  JOIN __ce_pair_values AS terms
+    ON terms.__ce_n = pairs.__ce_n
+    AND terms.__ce_a = pairs.__ce_a
+    AND terms.__ce_b = pairs.__ce_b
+  GROUP BY pairs.__ce_partition;
 
 ---------------------------------------------------------------------------------------------------
 -- Aggregates
 ---------------------------------------------------------------------------------------------------
 
--- Sizes and how often each occurs, as a list of {size, times}.
-CREATE OR REPLACE MACRO clustereval._size_list(counts) AS
-  list_transform(
-    map_entries(list_aggregate(clustereval._histogram_sizes(counts), 'histogram')),
-    lambda __ce_e: {'size': __ce_e['key'], 'times': CAST(__ce_e['value'] AS DOUBLE)}
+-- The sum of one field of a list of structs.
+CREATE OR REPLACE MACRO clustereval._sum_of_field(structs, field) AS
+  clustereval._compensated_list_sum(
+    list_transform(structs, lambda __ce_struct: __ce_struct[field])
   );
 
--- The steps of _expected_totals for one pair of sizes: where the nodes are ...
-CREATE OR REPLACE MACRO clustereval._overlap_plan(total, a_size, b_size, times) AS
+-- The sizes of a histogram and the number of times that each occurs, as a list of
+-- {size, multiplicity}.
+CREATE OR REPLACE MACRO clustereval._size_count_list(counts) AS
+  list_transform(
+    map_entries(list_aggregate(clustereval._histogram_sizes(counts), 'histogram')),
+    lambda __ce_entry: {
+      'size': __ce_entry['key'], 'multiplicity': CAST(__ce_entry['value'] AS DOUBLE)
+    }
+  );
+
+-- The stages of _expected_totals for one pair of sizes: the position of the nodes ...
+CREATE OR REPLACE MACRO clustereval._size_pair_plan(
+  total, label_size, cluster_size, multiplicity
+) AS
   list_transform(
     list_transform(
       [{
-        'n': CAST(total AS DOUBLE), 'a': CAST(a_size AS DOUBLE), 'b': CAST(b_size AS DOUBLE),
+        'n': CAST(total AS DOUBLE),
+        'a': CAST(label_size AS DOUBLE),
+        'b': CAST(cluster_size AS DOUBLE),
         'deviation': clustereval._overlap_deviation(
-          CAST(total AS DOUBLE), CAST(a_size AS DOUBLE), CAST(b_size AS DOUBLE)
+          CAST(total AS DOUBLE), CAST(label_size AS DOUBLE), CAST(cluster_size AS DOUBLE)
         )
       }],
-      lambda __ce_p: {
-        'n': __ce_p['n'], 'a': __ce_p['a'], 'b': __ce_p['b'], 'deviation': __ce_p['deviation'],
-        'center': clustereval._overlap_center(__ce_p['n'], __ce_p['a'], __ce_p['b'])
+      lambda __ce_pair: {
+        'n': __ce_pair['n'],
+        'a': __ce_pair['a'],
+        'b': __ce_pair['b'],
+        'deviation': __ce_pair['deviation'],
+        'center': clustereval._overlap_center(__ce_pair['n'], __ce_pair['a'], __ce_pair['b'])
       }
     ),
-    lambda __ce_p: {
-      'n': __ce_p['n'], 'a': __ce_p['a'], 'b': __ce_p['b'], 'times': times, 'center': __ce_p['center'],
-      'stride': clustereval._overlap_stride(__ce_p['deviation']),
-      'below': clustereval._overlap_nodes(
-        __ce_p['deviation'], __ce_p['center'] - GREATEST(0.0, __ce_p['a'] + __ce_p['b'] - __ce_p['n'])
+    lambda __ce_pair: {
+      'n': __ce_pair['n'],
+      'a': __ce_pair['a'],
+      'b': __ce_pair['b'],
+      'multiplicity': multiplicity,
+      'center': __ce_pair['center'],
+      'stride': clustereval._overlap_stride(__ce_pair['deviation']),
+      'below': clustereval._count_overlap_nodes(
+        __ce_pair['deviation'],
+        __ce_pair['center'] - GREATEST(0.0, __ce_pair['a'] + __ce_pair['b'] - __ce_pair['n'])
       ),
-      'above': clustereval._overlap_nodes(
-        __ce_p['deviation'], LEAST(__ce_p['a'], __ce_p['b']) - __ce_p['center']
+      'above': clustereval._count_overlap_nodes(
+        __ce_pair['deviation'], LEAST(__ce_pair['a'], __ce_pair['b']) - __ce_pair['center']
       ),
-      'offset': clustereval._overlap_offset(__ce_p['center'], total, a_size, b_size)
+      'offset': clustereval._overlap_offset(
+        __ce_pair['center'], total, label_size, cluster_size
+      )
     }
   )[1];
 
--- ... the table of counts at one of them, with its expectations ...
-CREATE OR REPLACE MACRO clustereval._overlap_table(p, node) AS
+-- ... the table of counts at a node, with its expectations ...
+CREATE OR REPLACE MACRO clustereval._node_table(pair, node) AS
   list_transform(
-    [{'x': p['center'] + p['stride'] * node, 'd': p['stride'] * node + p['offset']}],
-    lambda __ce_t: {
-      'd': __ce_t['d'], 'x1': __ce_t['x'], 'x2': p['a'] - __ce_t['x'], 'x3': p['b'] - __ce_t['x'],
-      'x4': p['n'] - p['a'] - p['b'] + __ce_t['x'],
-      'm1': p['a'] * p['b'] / p['n'], 'm2': p['a'] * (p['n'] - p['b']) / p['n'], 'm3': p['b'] * (p['n'] - p['a']) / p['n'],
-      'm4': (p['n'] - p['a']) * (p['n'] - p['b']) / p['n']
+    [{
+      'x1': pair['center'] + pair['stride'] * node,
+      'd': pair['stride'] * node + pair['offset']
+    }],
+    lambda __ce_node: {
+      'd': __ce_node['d'],
+      'x1': __ce_node['x1'],
+      'x2': pair['a'] - __ce_node['x1'],
+      'x3': pair['b'] - __ce_node['x1'],
+      'x4': pair['n'] - pair['a'] - pair['b'] + __ce_node['x1'],
+      'm1': pair['a'] * pair['b'] / pair['n'],
+      'm2': pair['a'] * (pair['n'] - pair['b']) / pair['n'],
+      'm3': pair['b'] * (pair['n'] - pair['a']) / pair['n'],
+      'm4': (pair['n'] - pair['a']) * (pair['n'] - pair['b']) / pair['n']
     }
   )[1];
 
 -- ... its deviances ...
-CREATE OR REPLACE MACRO clustereval._overlap_deviances(t) AS {
-  'd1': clustereval._deviance(t['x1'], t['m1'], t['d'], clustereval._relative(t['d'], t['x1'], t['m1'])),
-  'd2': clustereval._deviance(t['x2'], t['m2'], -t['d'], clustereval._relative(-t['d'], t['x2'], t['m2'])),
-  'd3': clustereval._deviance(t['x3'], t['m3'], -t['d'], clustereval._relative(-t['d'], t['x3'], t['m3'])),
-  'd4': clustereval._deviance(t['x4'], t['m4'], t['d'], clustereval._relative(t['d'], t['x4'], t['m4']))
+CREATE OR REPLACE MACRO clustereval._count_deviance(x, m, d) AS
+  clustereval._deviance(x, m, d, clustereval._relative_difference(d, x, m));
+
+CREATE OR REPLACE MACRO clustereval._node_deviances(counts) AS {
+  'd1': clustereval._count_deviance(counts['x1'], counts['m1'], counts['d']),
+  'd2': clustereval._count_deviance(counts['x2'], counts['m2'], -counts['d']),
+  'd3': clustereval._count_deviance(counts['x3'], counts['m3'], -counts['d']),
+  'd4': clustereval._count_deviance(counts['x4'], counts['m4'], counts['d'])
 };
 
--- ... and what the node adds to each sum; a strided pair has its conditional entropies from its mean.
-CREATE OR REPLACE MACRO clustereval._overlap_terms(p, t, e) AS
+-- ... and the terms of the node in each sum. With a stride, ehl and ehc follow from emi.
+CREATE OR REPLACE MACRO clustereval._node_terms(pair, counts, deviances) AS
   list_transform(
     [clustereval._overlap_weight(
-      t['x1'], t['x2'], t['x3'], t['x4'], e['d1'], e['d2'], e['d3'], e['d4']
+      counts['x1'], counts['x2'], counts['x3'], counts['x4'],
+      deviances['d1'], deviances['d2'], deviances['d3'], deviances['d4']
     )],
-    lambda __ce_w: {
-      'weight': __ce_w,
-      'emi': __ce_w * e['d1'],
+    lambda __ce_weight: {
+      'weight': __ce_weight,
+      'emi': __ce_weight * deviances['d1'],
       'ehl': CASE
-        WHEN p['stride'] > 1 OR t['x1'] = 0 THEN 0.0
-        ELSE __ce_w * t['x1'] * clustereval._log_ratio(p['b'], t['x1'])
+        WHEN pair['stride'] > 1 OR counts['x1'] = 0 THEN 0.0
+        ELSE __ce_weight * counts['x1'] * clustereval._log_ratio(pair['b'], counts['x1'])
       END,
       'ehc': CASE
-        WHEN p['stride'] > 1 OR t['x1'] = 0 THEN 0.0
-        ELSE __ce_w * t['x1'] * clustereval._log_ratio(p['a'], t['x1'])
+        WHEN pair['stride'] > 1 OR counts['x1'] = 0 THEN 0.0
+        ELSE __ce_weight * counts['x1'] * clustereval._log_ratio(pair['a'], counts['x1'])
       END
     }
   )[1];
 
-CREATE OR REPLACE MACRO clustereval._overlap_nodes_of(p) AS
+CREATE OR REPLACE MACRO clustereval._all_node_terms(pair) AS
   list_transform(
-    range(-CAST(p['below'] AS BIGINT), CAST(p['above'] AS BIGINT) + 1),
-    lambda __ce_i: list_transform(
+    range(-CAST(pair['below'] AS BIGINT), CAST(pair['above'] AS BIGINT) + 1),
+    lambda __ce_number: list_transform(
       list_transform(
-        [clustereval._overlap_table(p, __ce_i)],
-        lambda __ce_t: {'t': __ce_t, 'e': clustereval._overlap_deviances(__ce_t)}
+        [clustereval._node_table(pair, __ce_number)],
+        lambda __ce_table: {
+          'table': __ce_table, 'deviances': clustereval._node_deviances(__ce_table)
+        }
       ),
-      lambda __ce_te: clustereval._overlap_terms(p, __ce_te['t'], __ce_te['e'])
+      lambda __ce_node: clustereval._node_terms(pair, __ce_node['table'], __ce_node['deviances'])
     )[1]
   );
 
--- {emi, ehl, ehc} of one pair of sizes, as often as there is one.
-CREATE OR REPLACE MACRO clustereval._overlap_sums(p) AS
+-- {emi, ehl, ehc} of one pair of sizes, times its multiplicity.
+CREATE OR REPLACE MACRO clustereval._size_pair_terms(pair) AS
   list_transform(
     list_transform(
-      [clustereval._overlap_nodes_of(p)],
-      lambda __ce_n: {
-        'share': p['times'] / p['n']
-          / clustereval._compensated_list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x['weight'])),
-        'emi': clustereval._compensated_list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x['emi'])),
-        'ehl': clustereval._compensated_list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x['ehl'])),
-        'ehc': clustereval._compensated_list_sum(list_transform(__ce_n, lambda __ce_x: __ce_x['ehc']))
+      [clustereval._all_node_terms(pair)],
+      lambda __ce_terms: {
+        'factor': pair['multiplicity'] / pair['n']
+          / clustereval._sum_of_field(__ce_terms, 'weight'),
+        'emi': clustereval._sum_of_field(__ce_terms, 'emi'),
+        'ehl': clustereval._sum_of_field(__ce_terms, 'ehl'),
+        'ehc': clustereval._sum_of_field(__ce_terms, 'ehc')
       }
     ),
-    lambda __ce_s: {
-      'emi': __ce_s['share'] * __ce_s['emi'],
+    lambda __ce_sums: {
+      'emi': __ce_sums['factor'] * __ce_sums['emi'],
       'ehl': CASE
-        WHEN p['stride'] > 1
-        THEN p['times'] * clustereval._mean_entropy(p['n'], p['a'], p['b'])
-          - __ce_s['share'] * __ce_s['emi']
-        ELSE __ce_s['share'] * __ce_s['ehl']
+        WHEN pair['stride'] > 1
+        THEN pair['multiplicity']
+          * clustereval._independent_entropy_term(pair['n'], pair['a'], pair['b'])
+          - __ce_sums['factor'] * __ce_sums['emi']
+        ELSE __ce_sums['factor'] * __ce_sums['ehl']
       END,
       'ehc': CASE
-        WHEN p['stride'] > 1
-        THEN p['times'] * clustereval._mean_entropy(p['n'], p['b'], p['a'])
-          - __ce_s['share'] * __ce_s['emi']
-        ELSE __ce_s['share'] * __ce_s['ehc']
+        WHEN pair['stride'] > 1
+        THEN pair['multiplicity']
+          * clustereval._independent_entropy_term(pair['n'], pair['b'], pair['a'])
+          - __ce_sums['factor'] * __ce_sums['emi']
+        ELSE __ce_sums['factor'] * __ce_sums['ehc']
       END
     }
   )[1];
 
--- {emi, ehl, ehc} as _expected_totals.
+-- {emi, ehl, ehc}, as _expected_totals.
 CREATE OR REPLACE MACRO clustereval._expected_statistics(label, cluster) AS
   list_transform(
     list_transform(
       list_transform(
         [clustereval._histograms(label, cluster)],
-        lambda __ce_h: {
-          'n': CAST(list_sum(map_values(__ce_h['cells'])) AS BIGINT),
-          'labels': clustereval._size_list(__ce_h['labels']),
-          'clusters': clustereval._size_list(__ce_h['clusters'])
+        lambda __ce_histograms: {
+          'total': clustereval._histogram_total(__ce_histograms['cells']),
+          'labels': clustereval._size_count_list(__ce_histograms['labels']),
+          'clusters': clustereval._size_count_list(__ce_histograms['clusters'])
         }
       ),
-      lambda __ce_s: list_transform(
+      lambda __ce_sides: list_transform(
         flatten(list_transform(
-          __ce_s['labels'],
-          lambda __ce_a: list_transform(
-            __ce_s['clusters'],
-            lambda __ce_b: clustereval._overlap_plan(
-              __ce_s['n'], __ce_a['size'], __ce_b['size'], __ce_a['times'] * __ce_b['times']
+          __ce_sides['labels'],
+          lambda __ce_label: list_transform(
+            __ce_sides['clusters'],
+            lambda __ce_cluster: clustereval._size_pair_plan(
+              __ce_sides['total'], __ce_label['size'], __ce_cluster['size'],
+              __ce_label['multiplicity'] * __ce_cluster['multiplicity']
             )
           )
         )),
-        lambda __ce_p: clustereval._overlap_sums(__ce_p)
+        lambda __ce_pair: clustereval._size_pair_terms(__ce_pair)
       )
     ),
-    lambda __ce_x: {
-      'emi': clustereval._compensated_list_sum(list_transform(__ce_x, lambda __ce_y: __ce_y['emi'])),
-      'ehl': clustereval._compensated_list_sum(list_transform(__ce_x, lambda __ce_y: __ce_y['ehl'])),
-      'ehc': clustereval._compensated_list_sum(list_transform(__ce_x, lambda __ce_y: __ce_y['ehc']))
+    lambda __ce_terms: {
+      'emi': clustereval._sum_of_field(__ce_terms, 'emi'),
+      'ehl': clustereval._sum_of_field(__ce_terms, 'ehl'),
+      'ehc': clustereval._sum_of_field(__ce_terms, 'ehc')
     }
   )[1];
 
--- Mutual information expected of random labelings with the same sizes (hypergeometric model), in
--- nats. Range [0, least entropy].
 -- Examples: SELECT clustereval.expected_mutual_info(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.expected_mutual_info(label, cluster) AS
   list_transform(
     [clustereval._expected_statistics(label, cluster)],
-    lambda __ce_s: __ce_s['emi']
+    lambda __ce_expected: __ce_expected['emi']
   )[1];
 COMMENT ON MACRO clustereval.expected_mutual_info IS
-'Mutual information expected of random labelings with the same sizes (hypergeometric model), in nats. Range [0, least entropy]. Source: Vinh, Epps and Bailey (2009), doi:10.1145/1553374.1553511.';
+'Mutual information expected of random labelings with the same sizes (hypergeometric model), in '
+'nats. Range [0, lesser entropy]. Source: Vinh, Epps and Bailey (2009), '
+'doi:10.1145/1553374.1553511.';

@@ -240,11 +240,11 @@ def test_a_crowded_octave_beside_partitions_with_other_sizes(engine: Engine) -> 
 
 def test_both_sides_have_the_same_nodes_of_an_octave() -> None:
     """The weights are literals in SQL: here they are worked out exactly, up to a factor."""
-    nodes = expected_information._OCTAVE_NODES
+    nodes = expected_information.OCTAVE_NODES
     exactly = [1 / prod(Fraction(x - y) for y in nodes if y != x) for x in nodes]
-    query = "FROM clustereval._octave_nodes() ORDER BY __ce_at"
+    query = "FROM clustereval._octave_nodes() ORDER BY __ce_position"
     found = DuckDB().connection.sql(query).fetchall()
     assert [at for at, _ in found] == list(nodes)
-    for weights in ([weight for _, weight in found], expected_information._OCTAVE_WEIGHTS):
+    for weights in ([weight for _, weight in found], expected_information.OCTAVE_WEIGHTS):
         factors = [float(weight / wanted) for weight, wanted in zip(weights, exactly, strict=True)]
         assert factors == pytest.approx([factors[0]] * len(nodes), rel=1e-14)

@@ -1,0 +1,129 @@
+"""The statistics that the external metrics are computed from, by name and value on both sides."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import polars as pl
+import pytest
+
+import polars_clustereval as ce
+from polars_clustereval.external.contingency import LabelOptions, read_contingency_table
+from polars_clustereval.external.information import (
+    adjusted_information_statistics,
+    information_statistics,
+)
+from polars_clustereval.external.pair_counting import pair_statistics
+from polars_clustereval.external.report import external_statistics
+from polars_clustereval.external.set_matching import matching_statistics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from polars_clustereval.base.frames import StructLists
+
+Statistics = dict[str, Any]
+
+# No two statistics of these rows are equal that could be taken for each other.
+FRAME = pl.DataFrame(
+    {"label": [*"aaaaaabbbbccd"], "cluster": [0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 3, 4]}
+)
+SQL_ONLY = {
+    # Counts are DOUBLE in SQL, where the difference of two has to be computed before.
+    "fn_minus_fp",
+}
+POLARS_ONLY = {
+    # Counts are integers in Polars, whose products could overflow: formulas multiply their shares.
+    *("tp_share", "fp_share", "fn_share", "tn_share", "links_share"),
+}
+# Struct macros of SQL, and the lists of structs of Polars with the fields of all of them.
+LISTS: dict[str, tuple[tuple[str, ...], Callable[[str, str], StructLists]]] = {
+    "pair counts": (("_pair_statistics", "_linked_pair_statistics"), pair_statistics),
+    "information": (("_information_statistics",), information_statistics),
+    "adjusted information": (
+        ("_information_statistics", "_expected_statistics"),
+        adjusted_information_statistics,
+    ),
+    "matching": (("_matching_statistics",), matching_statistics),
+}
+
+
+@pytest.fixture(scope="module")
+def con() -> duckdb.DuckDBPyConnection:
+    con = duckdb.connect()
+    ce.register(con)
+    con.register("frame", FRAME)
+    return con
+
+
+def sql_statistics(con: duckdb.DuckDBPyConnection) -> Statistics:
+    call = "_external_statistics(frame, label, cluster, NULL, NULL, NULL, 'cluster', TRUE)"
+    result = con.execute(f"SELECT * EXCLUDE (__ce_partition) FROM clustereval.{call}")
+    names = [column[0].removeprefix("__ce_") for column in result.description or ()]
+    (row,) = result.fetchall()
+    return dict(zip(names, row, strict=True))
+
+
+def polars_statistics() -> Statistics:
+    table = read_contingency_table(FRAME, "label", "cluster", LabelOptions(), ())
+    return external_statistics(table, adjusted=True).collect().row(0, named=True)
+
+
+def sql_list_statistics(con: duckdb.DuckDBPyConnection, macros: tuple[str, ...]) -> Statistics:
+    structs: Statistics = {}
+    for macro in macros:
+        (struct,) = con.execute(f"SELECT clustereval.{macro}(label, cluster) FROM frame").fetchone()  # type: ignore[misc]
+        structs |= struct
+    return structs
+
+
+def polars_list_statistics(statistics: Callable[[str, str], StructLists]) -> Statistics:
+    structs = statistics("label", "cluster")
+    (struct,) = FRAME.select(structs.lists.alias("lists")).item()
+    assert tuple(struct) == structs.fields
+    return dict(struct)
+
+
+def assert_same_statistics(sql: Statistics, polars: Statistics) -> None:
+    assert set(sql) - SQL_ONLY == set(polars) - POLARS_ONLY
+    for name in set(sql) & set(polars):
+        assert math.isclose(sql[name], polars[name], rel_tol=1e-12), name
+
+
+def test_statistics_of_the_report(con: duckdb.DuckDBPyConnection) -> None:
+    assert_same_statistics(sql_statistics(con), polars_statistics())
+
+
+@pytest.mark.parametrize("group", LISTS)
+def test_statistics_of_expressions(con: duckdb.DuckDBPyConnection, group: str) -> None:
+    macros, statistics = LISTS[group]
+    assert_same_statistics(sql_list_statistics(con, macros), polars_list_statistics(statistics))
+
+
+def test_expressions_have_the_statistics_of_the_report(con: duckdb.DuckDBPyConnection) -> None:
+    report = sql_statistics(con)
+    rows = {"n_dropped", "n_noise"}
+    structs: Statistics = {}
+    for macros, _ in LISTS.values():
+        structs |= sql_list_statistics(con, macros)
+    assert set(structs) == set(report) - rows
+    for name, value in structs.items():
+        assert math.isclose(value, report[name], rel_tol=1e-12), name
+
+
+def test_every_exception_is_needed(con: duckdb.DuckDBPyConnection) -> None:
+    sql, polars = sql_statistics(con), polars_statistics()
+    assert set(sql) - set(polars) == SQL_ONLY
+    assert set(polars) - set(sql) == POLARS_ONLY
+
+
+def test_a_swap_is_noticed(con: duckdb.DuckDBPyConnection) -> None:
+    sql, polars = sql_statistics(con), polars_statistics()
+    labels, clusters = "in_majority_labels", "in_majority_clusters"
+    swapped = {**sql, labels: sql[clusters], clusters: sql[labels]}
+    with pytest.raises(AssertionError, match="in_majority"):
+        assert_same_statistics(swapped, polars)
+    with pytest.raises(AssertionError, match="Extra items"):
+        assert_same_statistics({**sql, "renamed": 1}, polars)
