@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_clustereval.macros import register
+from polars_clustereval.macros import register_macro
 
 from .files import open_source, quote_identifier, quote_literal, scan_source
 from .progress import show_progress
@@ -73,7 +73,7 @@ def _run_in_duckdb(source: Source, options: argparse.Namespace) -> pl.DataFrame:
     with open_source(source) as (connection, rows):
         relation = connection.sql(f"FROM {rows}")
         arguments = _read_checked_arguments(options, relation)
-        register(connection, temporary=True)
+        register_macro(connection, options.report.function.__name__)
         # DuckDB draws its bar on standard output, after some seconds.
         connection.execute(f"SET enable_progress_bar = {sys.stdout.isatty()}")
         connection.execute(f"CREATE TEMPORARY VIEW clustereval_input AS FROM {rows}")

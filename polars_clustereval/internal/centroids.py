@@ -94,8 +94,8 @@ class Points:
     keys: dict[str, str]
     form: VectorForm
     center: Center
-    #: Whether noise is counted as singletons: the column `single` is then 0, or, for noise, the
-    #: number of the row.
+    #: Whether noise is counted as singletons: the column `singleton_no` is then 0, or, for noise,
+    #: the number of the row.
     has_singletons: bool
 
     @property
@@ -111,7 +111,7 @@ class Points:
     @property
     def own_keys(self) -> list[str]:
         """The columns that identify a cluster in its partition."""
-        return ["cluster", "single"] if self.has_singletons else ["cluster"]
+        return ["cluster", "singleton_no"] if self.has_singletons else ["cluster"]
 
     @property
     def distance(self) -> Distance:
@@ -291,7 +291,7 @@ class Points:
         names = [*self.keys, *order]
         rows = self.with_fault_check(lazy)
         rows = rows.sort(names, nulls_last=True) if names else rows
-        return to_user_frame(frame, rows.drop("single", strict=False), self.keys)
+        return to_user_frame(frame, rows.drop("singleton_no", strict=False), self.keys)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -419,7 +419,7 @@ def _flag_rows(rows: pl.LazyFrame, noise_as: NoiseAs) -> pl.LazyFrame:
     is_singleton = pl.col("noisy")
     return rows.with_row_index("row").with_columns(
         cluster=pl.when(~is_singleton).then("cluster"),
-        single=pl.when(is_singleton).then(pl.col("row").cast(pl.Int64) + 1).otherwise(0),
+        singleton_no=pl.when(is_singleton).then(pl.col("row").cast(pl.Int64) + 1).otherwise(0),
     )
 
 

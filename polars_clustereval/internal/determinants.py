@@ -60,7 +60,7 @@ def determinant_totals(points: pl.LazyFrame, keys: list[str], columns: list[str]
     whole = [] if keys else [pl.lit(0).alias("__ce_whole")]
     coordinates = {f"x_{i}": pl.col(column) for i, column in enumerate(columns)}
     one = pl.lit(1, pl.Int64).alias("n")
-    rows = points.select(*keys, *whole, "cluster", "single", one, **coordinates)
+    rows = points.select(*keys, *whole, "cluster", "singleton_no", one, **coordinates)
     clusters = _cluster_means(rows, by, n_dims).cache()
     matrices = _scatter_matrices(rows, clusters, by, n_dims).cache()
     scatters = join_partitions(
@@ -106,7 +106,7 @@ def _cluster_means(rows: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFra
     mean is off by 1e-8. The clusters of a partition have matrices of their own if all have more
     points than dimensions; otherwise the key is NULL.
     """
-    cluster = [*by, "cluster", "single"]
+    cluster = [*by, "cluster", "singleton_no"]
     # Cached, since a second evaluation may yield means that differ in the last digit.
     first = rows.group_by(cluster).agg(pl.col("n").sum(), *_means_and_spans(n_dims)).cache()
     residual_means = (_residual(i).mean().alias(f"r_{i}") for i in range(n_dims))
@@ -115,7 +115,8 @@ def _cluster_means(rows: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFra
     clusters = first.join(second, on=cluster, nulls_equal=True)
     units = (_power_of_two_unit(f"u_{i}", by).alias(f"u_{i}") for i in range(n_dims))
     matrix_key = (
-        pl.when("own_matrices").then(name).alias(f"matrix_{name}") for name in ("cluster", "single")
+        pl.when("own_matrices").then(name).alias(f"matrix_{name}")
+        for name in ("cluster", "singleton_no")
     )
     return clusters.with_columns(own_matrices=own_matrices).with_columns(*units, *matrix_key)
 
@@ -141,7 +142,7 @@ def _power_of_two_unit(span: str, by: list[str]) -> pl.Expr:
 
 
 def _join_clusters(rows: pl.LazyFrame, clusters: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    return join_small(rows, [*by, "cluster", "single"], clusters.drop("n"))
+    return join_small(rows, [*by, "cluster", "singleton_no"], clusters.drop("n"))
 
 
 def _residual(i: int) -> pl.Expr:
@@ -157,7 +158,7 @@ def _scatter_matrices(
     rows: pl.LazyFrame, clusters: pl.LazyFrame, by: list[str], n_dims: int
 ) -> pl.LazyFrame:
     """One row per matrix: n, the units u_i, and the sums of products s_i_j in these units."""
-    matrix = [*by, "own_matrices", "matrix_cluster", "matrix_single"]
+    matrix = [*by, "own_matrices", "matrix_cluster", "matrix_singleton_no"]
     units = _coordinate_columns("u", n_dims)
     joined = _join_clusters(rows, clusters, by)
     scaled = joined.select(*matrix, *map(_scale_coordinate, range(n_dims)))
@@ -426,7 +427,11 @@ def determinant_report(
     """
     options = check_point_options(partition_by=partition_by, noise=noise, noise_as=noise_as)
     points = read_points(frame, vector, cluster, options, results=_DETERMINANT_COLUMNS).as_wide()
-    single = pl.col("single") if points.has_singletons else pl.lit(0, pl.Int64).alias("single")
+    singleton_no = (
+        pl.col("singleton_no")
+        if points.has_singletons
+        else pl.lit(0, pl.Int64).alias("singleton_no")
+    )
     kept = points.kept_rows.select(*points.keys, "cluster", single, *points.vector_columns("x"))
     determinants = determinant_totals(kept, points.partition_keys, points.vector_columns("x"))
     report = join_partitions(points.row_counts, points.partition_keys, determinants, how="left")

@@ -388,10 +388,7 @@ class LongVectors(VectorForm):
 
     def variance_terms(self) -> Terms:
         """Return the totals of the partition, which each of its clusters has."""
-        return {
-            "mean_between_share": pl.col("mean_share").first(),
-            "total_squares_norm": pl.col("variance").first(),
-        }
+        return {name: pl.col(name).first() for name in ("mean_between_share", "total_squares_norm")}
 
     def variance_totals(self) -> Terms:
         """Return no columns: `variance_terms` are the totals."""

@@ -20,7 +20,7 @@ from polars_clustereval.errors import ClusterEvalError
 from .centroids import Points, check_point_options, read_points
 from .distances import Center, Distance
 from .kernels import measured_pairs
-from .kernels.distance_blocks import CELLS, distance_blocks, distance_matrix
+from .kernels.distance_blocks import DISTANCES_PER_BLOCK, distance_blocks, distance_matrix
 from .kernels.partitions import Partition, map_partitions
 from .scatter import centroid_gaps
 
@@ -144,7 +144,7 @@ def _largest_distance(x: Floats, metric: _Metric) -> float:
         stop = int(np.searchsorted(-radii, radii[start] - largest))
         if stop <= start:
             break
-        step = max(1, CELLS // (stop - start))
+        step = max(1, DISTANCES_PER_BLOCK // (stop - start))
         largest = max(largest, metric.matrix(x[start : start + step], x[start:stop]).max())
         start += step
     return float(largest)
@@ -315,7 +315,7 @@ def _expand_ranges(start: Integers, stop: Integers) -> Iterator[tuple[Integers, 
     first = 0
     while first < len(counts):
         done = ends[first] - counts[first]
-        after = max(first + 1, int(np.searchsorted(ends, done + CELLS, side="right")))
+        after = max(first + 1, int(np.searchsorted(ends, done + DISTANCES_PER_BLOCK, side="right")))
         rows = slice(first, after)
         i = np.repeat(np.arange(first, after), counts[rows])
         before = ends[rows] - counts[rows] - done

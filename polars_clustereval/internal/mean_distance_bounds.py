@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .kernels.distance_blocks import CELLS, SINGLE_THREADED, TargetPoints
+from .kernels.distance_blocks import (
+    DISTANCES_PER_BLOCK,
+    SINGLE_THREAD_MULTIPLICATIONS,
+    TargetPoints,
+)
 from .kernels.threads import run_in_threads
 from .mean_distances import (
     ClusterMoments,
@@ -72,7 +76,7 @@ class MomentBounds:
         self._targets = TargetPoints(clusters.means, distance)
         self.n_clusters = len(clusters.sizes)
         #: Points to bound at a time.
-        self.rows_per_call = max(16, SINGLE_THREADED // clusters.means.size)
+        self.rows_per_call = max(16, SINGLE_THREAD_MULTIPLICATIONS // clusters.means.size)
 
     def lower_and_upper(self, x: Floats, rows: slice) -> tuple[Floats, Floats]:  # noqa: ARG002
         """Bounds (m, k) for points x (m, d), which are these rows of all queries."""
@@ -165,7 +169,7 @@ class CityblockTables:
         self._starts = [(values / self._scale).astype(np.float32) for values in starts]
         self._slopes = [slope.astype(np.float32) for slope in slopes]
         #: Points to bound at a time.
-        self.rows_per_call = max(16, CELLS // len(coordinates.columns))
+        self.rows_per_call = max(16, DISTANCES_PER_BLOCK // len(coordinates.columns))
 
     def _chords(self, i: int, members: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
         """Chords of coordinate i: start and slope (intervals, k), and gap and error (intervals, 2).
@@ -306,7 +310,7 @@ def _refine_candidates(
     refine_all: bool,
 ) -> Candidates:
     """Return the candidates with raised lower bounds, without those that are then too far."""
-    points_per_call = max(16, SINGLE_THREADED // x.shape[1] ** 2)
+    points_per_call = max(16, SINGLE_THREAD_MULTIPLICATIONS // x.shape[1] ** 2)
 
     def raise_lower(lower: Floats, points: Integers, clusters: Integers, pairs: Integers) -> Floats:
         raised = lower.copy()

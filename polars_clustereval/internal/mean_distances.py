@@ -17,7 +17,12 @@ import polars as pl
 
 from polars_clustereval.base.frames import join_small
 
-from .kernels.distance_blocks import CANCELLED, TargetPoints, distance_matrix, matrix_product
+from .kernels.distance_blocks import (
+    CANCELLATION_LIMIT,
+    TargetPoints,
+    distance_matrix,
+    matrix_product,
+)
 from .kernels.streams import map_stream
 from .kernels.threads import run_in_threads
 
@@ -305,7 +310,7 @@ class SquaredMeans:
         b = means.min(axis=0) + squares
         neighbor = means.argmin(axis=0) if with_neighbor else np.zeros(len(x), dtype=np.int64)
         # What lost its digits to cancellation is recomputed from differences of coordinates.
-        limit = CANCELLED * (squares + self._constants.max())
+        limit = CANCELLATION_LIMIT * (squares + self._constants.max())
         cancelled = np.flatnonzero(a < limit)
         a[cancelled] = self._recompute_own(x[cancelled], own_cluster[cancelled])
         cancelled = np.flatnonzero(b < limit)
@@ -484,6 +489,7 @@ class SortedDistanceSums(DistanceSums):
     _points_per_call = None
 
     def own_sums(self, x: Floats, points: Integers, clusters: Integers) -> Floats:  # noqa: ARG002
+        """Return the sums that sorting the clusters has given already."""
         return np.asarray(self._own_sums[points])
 
     def _cluster_sums(self, x: Floats, number: int) -> Floats:

@@ -26,7 +26,7 @@ from polars_clustereval.base.frames import aggregate_by, join_partitions
 from polars_clustereval.errors import ClusterEvalError
 
 from .centroids import Points, check_point_options, read_points
-from .kernels.distance_blocks import CELLS, direct_distance_matrix
+from .kernels.distance_blocks import DISTANCES_PER_BLOCK, direct_distance_matrix
 from .kernels.partitions import Partition, map_partitions
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _measure_pairs(part: Partition, points: Points, n_neighbors: int) -> _PairDi
     places = np.arange(1, min(n_neighbors, n - 1) + 1)
     reciprocal_sums = np.concatenate([[0.0], np.cumsum(1 / places)])
     connectivity, within_stop, between_stop = 0.0, 0, 0
-    step = max(1, CELLS // n)
+    step = max(1, DISTANCES_PER_BLOCK // n)
     for start in range(0, n, step):
         block = np.arange(start, min(n, start + step))
         d = direct_distance_matrix(x[block], x, points.distance)
@@ -165,8 +165,9 @@ def _rank_keys(d: Floats, distance: Distance) -> Floats:
 
 def _replace_by_rank_keys(d: Floats, distance: Distance) -> None:
     """Replace sorted distances by their rank keys, in place."""
-    for start in range(0, len(d), CELLS):
-        d[start : start + CELLS] = _rank_keys(d[start : start + CELLS], distance)
+    for start in range(0, len(d), DISTANCES_PER_BLOCK):
+        block = slice(start, start + DISTANCES_PER_BLOCK)
+        d[block] = _rank_keys(d[block], distance)
 
 
 def _concordance_counts(within: Floats, between: Floats) -> tuple[int, int]:
@@ -175,8 +176,8 @@ def _concordance_counts(within: Floats, between: Floats) -> tuple[int, int]:
     The counts are Python integers: they may exceed what Float64 represents exactly.
     """
     concordant = discordant = 0
-    for start in range(0, len(within), CELLS):
-        keys = within[start : start + CELLS]
+    for start in range(0, len(within), DISTANCES_PER_BLOCK):
+        keys = within[start : start + DISTANCES_PER_BLOCK]
         # Only the range that these keys fall into is searched: it stays in the cache.
         first = int(np.searchsorted(between, keys[0], "left"))
         last = int(np.searchsorted(between, keys[-1], "right"))

@@ -28,7 +28,7 @@ from polars_clustereval.errors import ClusterEvalError
 
 from .centroids import PointOptions, Points, check_point_options, read_points
 from .distances import Distance, plain_distance_name
-from .kernels.distance_blocks import CELLS
+from .kernels.distance_blocks import DISTANCES_PER_BLOCK
 from .kernels.partitions import Partition, map_partitions
 from .kernels.streams import map_stream, split_batch
 from .mean_distance_bounds import (
@@ -201,7 +201,7 @@ def _point_silhouettes(
 
 def _silhouette_schema(points: Points) -> pl.Schema:
     types = points.rows.select("id", "cluster").collect_schema()
-    single = {"single": pl.Int64()} if points.has_singletons else {}
+    single = {"singleton_no": pl.Int64()} if points.has_singletons else {}
     return pl.Schema(
         {
             "id": types["id"],
@@ -278,7 +278,7 @@ def _stream_silhouettes(
         types = pl.Schema((name, types[name]) for name in types if name not in ("id", "neighbor"))
     is_exact = method != "bounds"
     # Distances to all centers should stay in the cache. Bounds are computed in blocks anyway.
-    cells = CELLS if is_exact else 2**63
+    cells = DISTANCES_PER_BLOCK if is_exact else 2**63
     steps = [max(1, cells // len(moments.centers)) for moments in partitions]
     starts = [moments.start for moments in partitions]
     # Squared distances are computed along the coordinates.

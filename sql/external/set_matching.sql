@@ -55,7 +55,7 @@ CREATE OR REPLACE MACRO clustereval.bcubed_samples(
       label AS __ce_label,
       cluster AS __ce_cluster,
       id AS __ce_id,
-      clustereval._is_default_id(id) AS __ce_unnamed,
+      clustereval._is_default_id(id) AS __ce_has_default_id,
       CAST(ROW_NUMBER() OVER () - 1 AS BIGINT) AS __ce_number
     FROM query_table(tbl)
     UNION ALL
@@ -93,7 +93,7 @@ CREATE OR REPLACE MACRO clustereval.bcubed_samples(
   )
   SELECT
     __ce_partition AS partition_key,
-    clustereval._row_id(__ce_id, __ce_number, __ce_unnamed) AS id,
+    clustereval._row_id(__ce_id, __ce_number, __ce_has_default_id) AS id,
     __ce_label AS label,
     CASE WHEN __ce_is_singleton THEN NULL ELSE __ce_cluster END AS cluster,
     CASE WHEN __ce_is_singleton THEN 1.0 ELSE clustereval._ratio(__ce_n, __ce_cluster_size) END

@@ -67,7 +67,7 @@ CREATE OR REPLACE MACRO clustereval._points(
       clustereval._is_noise(cluster, noise) AS __ce_noisy,
       row_number() OVER () AS __ce_row,
       id AS __ce_id,
-      clustereval._is_default_id(id) AS __ce_unnamed,
+      clustereval._is_default_id(id) AS __ce_has_default_id,
       FALSE AS __ce_is_check_row,
       FALSE AS __ce_unpartitioned
     FROM query_table(tbl)
@@ -116,7 +116,7 @@ CREATE OR REPLACE MACRO clustereval._points(
     CASE
       WHEN __ce_noisy AND noise_as = 'singletons' THEN NULL ELSE __ce_cluster
     END AS __ce_cluster,
-    CASE WHEN __ce_noisy AND noise_as = 'singletons' THEN __ce_row ELSE 0 END AS __ce_single,
+    CASE WHEN __ce_noisy AND noise_as = 'singletons' THEN __ce_row ELSE 0 END AS __ce_singleton_no,
     CASE
       WHEN lower(distance) = 'cosine'
       THEN clustereval._unit_vector(__ce_scaled, __ce_norm)
@@ -125,7 +125,7 @@ CREATE OR REPLACE MACRO clustereval._points(
     __ce_vector,
     __ce_row,
     __ce_id,
-    __ce_unnamed,
+    __ce_has_default_id,
     __ce_complete AND NOT (__ce_noisy AND noise_as = 'drop') AS __ce_kept,
     NOT __ce_complete AND NOT __ce_is_check_row AS __ce_dropped,
     __ce_complete AND __ce_noisy AS __ce_noisy,
@@ -175,14 +175,14 @@ CREATE OR REPLACE MACRO clustereval._block_variances(x, x_past_8, block_offset) 
 CREATE OR REPLACE MACRO clustereval._coordinate_blocks(__ce_points, center) AS TABLE
   WITH __ce_kept_points AS NOT MATERIALIZED (
     SELECT
-      __ce_partition, __ce_cluster, __ce_single, __ce_point,
+      __ce_partition, __ce_cluster, __ce_singleton_no, __ce_point,
       CASE WHEN len(__ce_point) > 8 THEN __ce_point END AS __ce_point_past_8
     FROM query_table(__ce_points)
     WHERE __ce_kept
   ),
   __ce_first_blocks AS MATERIALIZED (
     SELECT
-      __ce_partition, __ce_cluster, __ce_single,
+      __ce_partition, __ce_cluster, __ce_singleton_no,
       CAST(0 AS BIGINT) AS __ce_block_offset,
       COUNT(*) AS __ce_n,
       MAX(len(__ce_point)) AS __ce_dims,
@@ -192,11 +192,11 @@ CREATE OR REPLACE MACRO clustereval._coordinate_blocks(__ce_points, center) AS T
       END AS __ce_sums_or_medians,
       clustereval._block_variances(__ce_point, __ce_point_past_8, 0) AS __ce_variances
     FROM __ce_kept_points
-    GROUP BY __ce_partition, __ce_cluster, __ce_single
+    GROUP BY __ce_partition, __ce_cluster, __ce_singleton_no
   ),
   __ce_later_points AS NOT MATERIALIZED (
     SELECT
-      point.__ce_partition, point.__ce_cluster, point.__ce_single, point.__ce_point,
+      point.__ce_partition, point.__ce_cluster, point.__ce_singleton_no, point.__ce_point,
       unnest(range(16, len(point.__ce_point), 16)) AS __ce_block_offset
     FROM __ce_kept_points AS point
     JOIN (SELECT MAX(__ce_dims) AS __ce_max_dims FROM __ce_first_blocks) AS largest
@@ -205,7 +205,7 @@ CREATE OR REPLACE MACRO clustereval._coordinate_blocks(__ce_points, center) AS T
   SELECT * FROM __ce_first_blocks
   UNION ALL
   SELECT
-    __ce_partition, __ce_cluster, __ce_single, __ce_block_offset,
+    __ce_partition, __ce_cluster, __ce_singleton_no, __ce_block_offset,
     COUNT(*),
     MAX(len(__ce_point)),
     CASE center
@@ -214,19 +214,19 @@ CREATE OR REPLACE MACRO clustereval._coordinate_blocks(__ce_points, center) AS T
     END,
     clustereval._block_variances(__ce_point, __ce_point, __ce_block_offset)
   FROM __ce_later_points
-  GROUP BY __ce_partition, __ce_cluster, __ce_single, __ce_block_offset;
+  GROUP BY __ce_partition, __ce_cluster, __ce_singleton_no, __ce_block_offset;
 
 -- One row per cluster and coordinate: the mean or median of its points, and their variance.
 CREATE OR REPLACE MACRO clustereval._coordinate_moments(__ce_points, center) AS TABLE
   WITH __ce_block_places AS (
     SELECT
-      __ce_partition, __ce_cluster, __ce_single, __ce_block_offset, __ce_n, __ce_dims,
+      __ce_partition, __ce_cluster, __ce_singleton_no, __ce_block_offset, __ce_n, __ce_dims,
       __ce_sums_or_medians, __ce_variances,
       unnest(range(1, 17)) AS __ce_place_in_block
     FROM clustereval._coordinate_blocks(__ce_points, center)
   )
   SELECT
-    __ce_partition, __ce_cluster, __ce_single,
+    __ce_partition, __ce_cluster, __ce_singleton_no,
     __ce_block_offset + __ce_place_in_block AS __ce_i,
     CAST(__ce_n AS DOUBLE) AS __ce_n,
     CASE center
@@ -251,15 +251,15 @@ CREATE OR REPLACE MACRO clustereval._center_direction(x, distance) AS
 CREATE OR REPLACE MACRO clustereval._cluster_centers(__ce_coordinates, distance) AS TABLE
   WITH __ce_center_lists AS (
     SELECT
-      __ce_partition, __ce_cluster, __ce_single,
+      __ce_partition, __ce_cluster, __ce_singleton_no,
       CAST(MAX(__ce_n) AS BIGINT) AS __ce_size,
       list(__ce_center ORDER BY __ce_i) AS __ce_center,
       list(__ce_n * __ce_variance ORDER BY __ce_i) AS __ce_within_squares
     FROM query_table(__ce_coordinates)
-    GROUP BY __ce_partition, __ce_cluster, __ce_single
+    GROUP BY __ce_partition, __ce_cluster, __ce_singleton_no
   )
   SELECT
-    __ce_partition, __ce_cluster, __ce_single, __ce_size, __ce_within_squares,
+    __ce_partition, __ce_cluster, __ce_singleton_no, __ce_size, __ce_within_squares,
     clustereval._center_direction(__ce_center, distance) AS __ce_center
   FROM __ce_center_lists;
 
@@ -305,7 +305,7 @@ CREATE OR REPLACE MACRO clustereval._cluster_spreads(
 ) AS TABLE
   WITH __ce_targets AS (
     SELECT
-      cluster.__ce_partition, cluster.__ce_cluster, cluster.__ce_single, cluster.__ce_center,
+      cluster.__ce_partition, cluster.__ce_cluster, cluster.__ce_singleton_no, cluster.__ce_center,
       overall.__ce_center AS __ce_overall_center
     FROM query_table(__ce_centers) AS cluster
     JOIN query_table(__ce_partition_centers) AS overall
@@ -313,7 +313,7 @@ CREATE OR REPLACE MACRO clustereval._cluster_spreads(
   ),
   __ce_measured_points AS NOT MATERIALIZED (
     SELECT
-      point.__ce_partition, point.__ce_cluster, point.__ce_single,
+      point.__ce_partition, point.__ce_cluster, point.__ce_singleton_no,
       point.__ce_kept, point.__ce_dropped, point.__ce_noisy, point.__ce_unpartitioned,
       CASE
         WHEN point.__ce_kept
@@ -327,11 +327,11 @@ CREATE OR REPLACE MACRO clustereval._cluster_spreads(
     LEFT JOIN __ce_targets AS target
       ON target.__ce_partition IS NOT DISTINCT FROM point.__ce_partition
       AND target.__ce_cluster IS NOT DISTINCT FROM point.__ce_cluster
-      AND target.__ce_single = point.__ce_single
+      AND target.__ce_singleton_no = point.__ce_singleton_no
   ),
   __ce_cluster_sums AS (
     SELECT
-      __ce_partition, __ce_cluster, __ce_single,
+      __ce_partition, __ce_cluster, __ce_singleton_no,
       CAST(COUNT(CASE WHEN __ce_kept THEN 1 END) AS BIGINT) AS __ce_n,
       CAST(COUNT(CASE WHEN __ce_dropped THEN 1 END) AS BIGINT) AS __ce_n_dropped,
       CAST(COUNT(CASE WHEN __ce_noisy THEN 1 END) AS BIGINT) AS __ce_n_noise,
@@ -344,7 +344,7 @@ CREATE OR REPLACE MACRO clustereval._cluster_spreads(
       MAX(__ce_own_distance) AS __ce_radius,
       clustereval._compensated_sum(__ce_overall_distance) AS __ce_overall_distances
     FROM __ce_measured_points
-    GROUP BY __ce_partition, __ce_cluster, __ce_single
+    GROUP BY __ce_partition, __ce_cluster, __ce_singleton_no
   )
   SELECT
     *,
@@ -355,7 +355,7 @@ CREATE OR REPLACE MACRO clustereval._cluster_spreads(
 -- One row per cluster that has points: its center, its spread, and a number that identifies it.
 CREATE OR REPLACE MACRO clustereval._measured_clusters(__ce_centers, __ce_spreads) AS TABLE
   SELECT
-    cluster.__ce_partition, cluster.__ce_cluster, cluster.__ce_single,
+    cluster.__ce_partition, cluster.__ce_cluster, cluster.__ce_singleton_no,
     cluster.__ce_center, cluster.__ce_within_squares,
     row_number() OVER () AS __ce_number,
     spread.__ce_n, spread.__ce_distances, spread.__ce_ssw, spread.__ce_radius,
@@ -365,11 +365,11 @@ CREATE OR REPLACE MACRO clustereval._measured_clusters(__ce_centers, __ce_spread
   JOIN query_table(__ce_spreads) AS spread
     ON spread.__ce_partition IS NOT DISTINCT FROM cluster.__ce_partition
     AND spread.__ce_cluster IS NOT DISTINCT FROM cluster.__ce_cluster
-    AND spread.__ce_single = cluster.__ce_single;
+    AND spread.__ce_singleton_no = cluster.__ce_singleton_no;
 
 -- One row per partition: its counts of rows. Partitions that keep no row are left out, except the
 -- single partition of a call without partition_by.
-CREATE OR REPLACE MACRO clustereval._point_counts(__ce_spreads) AS TABLE
+CREATE OR REPLACE MACRO clustereval._point_row_counts(__ce_spreads) AS TABLE
   SELECT
     __ce_partition,
     CAST(SUM(__ce_n) AS BIGINT) AS __ce_total,
@@ -463,10 +463,10 @@ CREATE OR REPLACE MACRO clustereval.centroids(
     clustereval._unscale_vector(__ce_center, weights, distance, p) AS centroid
   FROM __ce_centers
   WHERE clustereval._check_options(
-    clustereval._valid_points(distance, p, center, weights, noise, noise_as)
+    clustereval._valid_point_options(distance, p, center, weights, noise, noise_as)
   )
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
-  ORDER BY __ce_partition, __ce_cluster, __ce_single;
+  ORDER BY __ce_partition, __ce_cluster, __ce_singleton_no;
 COMMENT ON MACRO TABLE clustereval.centroids IS
 'One row per cluster: n points and their centroid, the mean of each coordinate (center ''median'': '
 'the median); with distance ''cosine'' the direction of the mean unit vector, as a vector of '

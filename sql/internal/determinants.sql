@@ -152,12 +152,12 @@ CREATE OR REPLACE MACRO clustereval._eliminate_matrices(__ce_matrices) AS TABLE
 CREATE OR REPLACE MACRO clustereval._number_clusters(__ce_points) AS TABLE
   WITH __ce_sizes AS (
     SELECT
-      __ce_partition, __ce_cluster, __ce_single,
+      __ce_partition, __ce_cluster, __ce_singleton_no,
       COUNT(*) AS __ce_n,
       MAX(len(__ce_point)) AS __ce_dims,
       row_number() OVER () AS __ce_number
     FROM query_table(__ce_points)
-    GROUP BY __ce_partition, __ce_cluster, __ce_single
+    GROUP BY __ce_partition, __ce_cluster, __ce_singleton_no
   )
   SELECT
     *,
@@ -220,7 +220,7 @@ CREATE OR REPLACE MACRO clustereval._determinant_totals(__ce_points) AS TABLE
     JOIN __ce_clusters AS cluster
       ON cluster.__ce_partition IS NOT DISTINCT FROM point.__ce_partition
       AND cluster.__ce_cluster IS NOT DISTINCT FROM point.__ce_cluster
-      AND cluster.__ce_single = point.__ce_single
+      AND cluster.__ce_singleton_no = point.__ce_singleton_no
   ),
   __ce_means AS MATERIALIZED (SELECT * FROM clustereval._vector_means(__ce_vectors)),
   __ce_residuals AS NOT MATERIALIZED (
@@ -340,12 +340,12 @@ CREATE OR REPLACE MACRO clustereval.determinant_report(
     SELECT *
     FROM clustereval._cluster_spreads(__ce_points, __ce_centers, __ce_middles, 'euclidean', 2)
   ),
-  __ce_counts AS (SELECT * FROM clustereval._point_counts(__ce_spreads)),
+  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
   __ce_checked AS (
     SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_middles, NULL)
   ),
   __ce_kept_points AS NOT MATERIALIZED (
-    SELECT __ce_partition, __ce_cluster, __ce_single, __ce_point
+    SELECT __ce_partition, __ce_cluster, __ce_singleton_no, __ce_point
     FROM __ce_points
     WHERE __ce_kept
   ),

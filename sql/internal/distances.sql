@@ -10,7 +10,9 @@ CREATE OR REPLACE MACRO clustereval._is_distance_name(x) AS
 
 -- The query that returns TRUE, or the error, for the options of all internal indices (see
 -- _valid_noise).
-CREATE OR REPLACE MACRO clustereval._valid_points(distance, p, center, weights, noise, noise_as) AS
+CREATE OR REPLACE MACRO clustereval._valid_point_options(
+  distance, p, center, weights, noise, noise_as
+) AS
   CASE
     WHEN NOT clustereval._is_distance_name(distance)
     THEN error(concat(

@@ -52,7 +52,7 @@ CREATE OR REPLACE MACRO clustereval._points_in_balls(
   JOIN query_table(__ce_clusters) AS cluster
     ON cluster.__ce_partition IS NOT DISTINCT FROM point.__ce_partition
     AND cluster.__ce_cluster IS NOT DISTINCT FROM point.__ce_cluster
-    AND cluster.__ce_single = point.__ce_single
+    AND cluster.__ce_singleton_no = point.__ce_singleton_no
   JOIN query_table(__ce_balls) AS ball ON ball.__ce_number = cluster.__ce_number
   WHERE point.__ce_kept
     AND isfinite(clustereval._metric(point.__ce_point, cluster.__ce_center, distance, p));
@@ -226,7 +226,7 @@ CREATE OR REPLACE MACRO clustereval._grid_axes(__ce_coordinates, __ce_clusters, 
     JOIN query_table(__ce_clusters) AS cluster
       ON cluster.__ce_partition IS NOT DISTINCT FROM coordinate.__ce_partition
       AND cluster.__ce_cluster IS NOT DISTINCT FROM coordinate.__ce_cluster
-      AND cluster.__ce_single = coordinate.__ce_single
+      AND cluster.__ce_singleton_no = coordinate.__ce_singleton_no
     JOIN query_table(__ce_balls) AS ball ON ball.__ce_number = cluster.__ce_number
     GROUP BY ball.__ce_partition_no, coordinate.__ce_i
   )
@@ -517,10 +517,10 @@ CREATE OR REPLACE MACRO clustereval.cluster_diameters(
   FROM __ce_clusters AS clusters
   LEFT JOIN __ce_diameters AS diameters ON diameters.__ce_number = clusters.__ce_number
   WHERE clustereval._check_options(
-    clustereval._valid_points(distance, p, center, weights, noise, noise_as)
+    clustereval._valid_point_options(distance, p, center, weights, noise, noise_as)
   )
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
-  ORDER BY clusters.__ce_partition, clusters.__ce_cluster, clusters.__ce_single;
+  ORDER BY clusters.__ce_partition, clusters.__ce_cluster, clusters.__ce_singleton_no;
 COMMENT ON MACRO TABLE clustereval.cluster_diameters IS
 'Size and diameter of each cluster, one row per cluster: n points and the largest distance '
 'between two of them (0 for a single point). Exact; in few dimensions most pairs are never '
@@ -550,7 +550,7 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
   __ce_clusters AS MATERIALIZED (
     SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
   ),
-  __ce_counts AS (SELECT * FROM clustereval._point_counts(__ce_spreads)),
+  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
   __ce_checked AS (
     SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_middles, weights)
   ),
@@ -678,7 +678,7 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
   FROM __ce_statistics
   WHERE clustereval._check_options(
     clustereval._valid_generalized(
-      generalized, clustereval._valid_points(distance, p, center, weights, noise, noise_as)
+      generalized, clustereval._valid_point_options(distance, p, center, weights, noise, noise_as)
     )
   )
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)

@@ -20,7 +20,7 @@ CREATE OR REPLACE MACRO clustereval._valid_pairwise(
       'max_points: expected a whole number >= 2, got ',
       coalesce(CAST(max_points AS VARCHAR), 'NULL')
     ))
-    ELSE clustereval._valid_points(distance, p, 'mean', weights, noise, noise_as)
+    ELSE clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as)
   END;
 
 -- TRUE, or the error if a partition has more points than max_points.
@@ -63,7 +63,7 @@ CREATE OR REPLACE MACRO clustereval._pairable_points(
   JOIN query_table(__ce_clusters) AS cluster
     ON cluster.__ce_partition IS NOT DISTINCT FROM point.__ce_partition
     AND cluster.__ce_cluster IS NOT DISTINCT FROM point.__ce_cluster
-    AND cluster.__ce_single = point.__ce_single
+    AND cluster.__ce_singleton_no = point.__ce_singleton_no
   JOIN query_table(__ce_sizes) AS size
     ON size.__ce_partition IS NOT DISTINCT FROM point.__ce_partition
   WHERE point.__ce_kept;
@@ -311,7 +311,7 @@ CREATE OR REPLACE MACRO clustereval.pairwise_report(
   __ce_clusters AS MATERIALIZED (
     SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
   ),
-  __ce_counts AS (SELECT * FROM clustereval._point_counts(__ce_spreads)),
+  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
   __ce_checked AS (
     SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_middles, weights)
   ),

@@ -27,7 +27,7 @@ CREATE OR REPLACE MACRO clustereval._internal_report(
     SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
   ),
   __ce_gaps AS (SELECT * FROM clustereval._centroid_gaps(__ce_clusters, distance, p)),
-  __ce_counts AS (SELECT * FROM clustereval._point_counts(__ce_spreads)),
+  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
   __ce_spread_totals AS (
     SELECT * FROM clustereval._spread_totals(__ce_clusters, __ce_partition_centers, distance, p)
   ),
@@ -117,7 +117,7 @@ CREATE OR REPLACE MACRO clustereval.internal_report(
     tbl, vector, cluster, distance, p, center, weights, partition_by, noise, noise_as
   )
   WHERE clustereval._check_options(
-    clustereval._valid_points(distance, p, center, weights, noise, noise_as)
+    clustereval._valid_point_options(distance, p, center, weights, noise, noise_as)
   )
   ORDER BY partition_key;
 COMMENT ON MACRO TABLE clustereval.internal_report IS
@@ -175,10 +175,10 @@ CREATE OR REPLACE MACRO clustereval.internal_cluster_report(
   FROM __ce_clusters AS own
   LEFT JOIN __ce_gaps AS gap ON gap.__ce_number = own.__ce_number
   WHERE clustereval._check_options(
-    clustereval._valid_points(distance, p, center, weights, noise, noise_as)
+    clustereval._valid_point_options(distance, p, center, weights, noise, noise_as)
   )
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
-  ORDER BY own.__ce_partition, own.__ce_cluster, own.__ce_single;
+  ORDER BY own.__ce_partition, own.__ce_cluster, own.__ce_singleton_no;
 COMMENT ON MACRO TABLE clustereval.internal_cluster_report IS
 'One row per cluster: n points, centroid, ssw (the sum of their squared distances to it), their '
 'mean_distance and max_distance to it, and the nearest_cluster by centroids (the lowest in a tie) '

@@ -172,7 +172,7 @@ CREATE OR REPLACE MACRO clustereval._wemmert_gancarski_totals(
     JOIN query_table(__ce_clusters) AS own
       ON own.__ce_partition IS NOT DISTINCT FROM point.__ce_partition
       AND own.__ce_cluster IS NOT DISTINCT FROM point.__ce_cluster
-      AND own.__ce_single = point.__ce_single
+      AND own.__ce_singleton_no = point.__ce_singleton_no
     JOIN query_table(__ce_clusters) AS other
       ON other.__ce_partition IS NOT DISTINCT FROM point.__ce_partition
       AND other.__ce_number <> own.__ce_number
@@ -216,7 +216,7 @@ CREATE OR REPLACE MACRO clustereval._density_totals(__ce_points, __ce_clusters) 
   ),
   __ce_center_pairs AS (
     SELECT
-      own.__ce_partition, own.__ce_cluster, own.__ce_single, radius.__ce_density_radius,
+      own.__ce_partition, own.__ce_cluster, own.__ce_singleton_no, radius.__ce_density_radius,
       LEAST(own.__ce_number, other.__ce_number) AS __ce_lower_number,
       GREATEST(own.__ce_number, other.__ce_number) AS __ce_higher_number,
       own.__ce_number < other.__ce_number AS __ce_own_is_lower,
@@ -250,7 +250,7 @@ CREATE OR REPLACE MACRO clustereval._density_totals(__ce_points, __ce_clusters) 
     JOIN __ce_midpoints AS pair
       ON pair.__ce_partition IS NOT DISTINCT FROM point.__ce_partition
       AND pair.__ce_cluster IS NOT DISTINCT FROM point.__ce_cluster
-      AND pair.__ce_single = point.__ce_single
+      AND pair.__ce_singleton_no = point.__ce_singleton_no
     WHERE point.__ce_kept
   ),
   __ce_nearby_counts AS (
@@ -305,7 +305,7 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
   __ce_clusters AS MATERIALIZED (
     SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
   ),
-  __ce_counts AS (SELECT * FROM clustereval._point_counts(__ce_spreads)),
+  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
   __ce_checked AS (
     SELECT * FROM clustereval._check_points(
       __ce_points, __ce_spreads, __ce_partition_centers, weights
@@ -346,7 +346,7 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
   LEFT JOIN __ce_density_totals AS densities
     ON densities.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
   WHERE clustereval._check_options(
-    clustereval._valid_points(distance, p, center, weights, noise, noise_as)
+    clustereval._valid_point_options(distance, p, center, weights, noise, noise_as)
   )
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
   ORDER BY counts.__ce_partition;

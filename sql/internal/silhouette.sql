@@ -14,7 +14,7 @@
 -- Options
 ---------------------------------------------------------------------------------------------------
 
--- The text of a query, or the error of the options of silhouette_score (see _valid_points).
+-- The text of a query, or the error of the options of silhouette_score (see _valid_point_options).
 CREATE OR REPLACE MACRO clustereval._valid_silhouette_options(
   method, tolerance, sample_size, confidence, random_state, query_text
 ) AS
@@ -98,18 +98,18 @@ CREATE OR REPLACE MACRO clustereval._cluster_moments(
 ) AS TABLE
   WITH __ce_occupied AS (
     SELECT
-      __ce_partition, __ce_cluster, __ce_single,
+      __ce_partition, __ce_cluster, __ce_singleton_no,
       any_value(__ce_point) AS __ce_any_point,
       COUNT(
         CASE WHEN lower(distance) = 'cosine' AND clustereval._norm(__ce_point) = 0 THEN 1 END
       ) AS __ce_n_zero_vectors
     FROM query_table(__ce_points)
     WHERE __ce_kept
-    GROUP BY __ce_partition, __ce_cluster, __ce_single
+    GROUP BY __ce_partition, __ce_cluster, __ce_singleton_no
   ),
   __ce_means AS (
     SELECT
-      coordinate.__ce_partition, coordinate.__ce_cluster, coordinate.__ce_single,
+      coordinate.__ce_partition, coordinate.__ce_cluster, coordinate.__ce_singleton_no,
       MAX(occupied.__ce_n_zero_vectors) AS __ce_n_zero_vectors,
       clustereval._compensated_sum(coordinate.__ce_variance) AS __ce_total_variance,
       list(coordinate.__ce_variance ORDER BY coordinate.__ce_i) AS __ce_variances,
@@ -124,8 +124,8 @@ CREATE OR REPLACE MACRO clustereval._cluster_moments(
     JOIN __ce_occupied AS occupied
       ON occupied.__ce_partition IS NOT DISTINCT FROM coordinate.__ce_partition
       AND occupied.__ce_cluster IS NOT DISTINCT FROM coordinate.__ce_cluster
-      AND occupied.__ce_single = coordinate.__ce_single
-    GROUP BY coordinate.__ce_partition, coordinate.__ce_cluster, coordinate.__ce_single
+      AND occupied.__ce_singleton_no = coordinate.__ce_singleton_no
+    GROUP BY coordinate.__ce_partition, coordinate.__ce_cluster, coordinate.__ce_singleton_no
   ),
   __ce_numbered AS (
     SELECT
@@ -135,13 +135,13 @@ CREATE OR REPLACE MACRO clustereval._cluster_moments(
         WHEN means.__ce_total_variance = 0 THEN 0.0 ELSE spread.__ce_distances / spread.__ce_n
       END AS __ce_mean_distance,
       row_number() OVER (
-        ORDER BY means.__ce_partition, means.__ce_cluster, means.__ce_single
+        ORDER BY means.__ce_partition, means.__ce_cluster, means.__ce_singleton_no
       ) AS __ce_number
     FROM __ce_means AS means
     JOIN query_table(__ce_spreads) AS spread
       ON spread.__ce_partition IS NOT DISTINCT FROM means.__ce_partition
       AND spread.__ce_cluster IS NOT DISTINCT FROM means.__ce_cluster
-      AND spread.__ce_single = means.__ce_single
+      AND spread.__ce_singleton_no = means.__ce_singleton_no
   )
   SELECT
     *,
@@ -166,12 +166,12 @@ CREATE OR REPLACE MACRO clustereval._cluster_members(
   SELECT
     cluster.__ce_number, cluster.__ce_partition_no,
     cluster.__ce_few_clusters AS __ce_use_lists,
-    point.__ce_row, point.__ce_point, point.__ce_id, point.__ce_unnamed
+    point.__ce_row, point.__ce_point, point.__ce_id, point.__ce_has_default_id
   FROM query_table(__ce_points) AS point
   JOIN query_table(__ce_clusters) AS cluster
     ON cluster.__ce_partition IS NOT DISTINCT FROM point.__ce_partition
     AND cluster.__ce_cluster IS NOT DISTINCT FROM point.__ce_cluster
-    AND cluster.__ce_single = point.__ce_single
+    AND cluster.__ce_singleton_no = point.__ce_singleton_no
   WHERE point.__ce_kept
     AND COALESCE((SELECT MIN(__ce_valid) FROM query_table(__ce_points_check)), TRUE);
 
@@ -181,7 +181,7 @@ CREATE OR REPLACE MACRO clustereval._id_places(__ce_members) AS TABLE
     __ce_row, __ce_number, __ce_partition_no,
     CAST(row_number() OVER (
       PARTITION BY __ce_partition_no
-      ORDER BY CASE WHEN NOT __ce_unnamed THEN __ce_id END NULLS LAST, __ce_row
+      ORDER BY CASE WHEN NOT __ce_has_default_id THEN __ce_id END NULLS LAST, __ce_row
     ) - 1 AS BIGINT) AS __ce_place
   FROM query_table(__ce_members);
 
@@ -190,7 +190,7 @@ CREATE OR REPLACE MACRO clustereval._check_ids(__ce_members) AS TABLE
   WITH __ce_repeated AS (
     SELECT __ce_partition_no, __ce_id, COUNT(*) AS __ce_n
     FROM query_table(__ce_members)
-    WHERE NOT __ce_unnamed
+    WHERE NOT __ce_has_default_id
     GROUP BY __ce_partition_no, __ce_id
     HAVING COUNT(*) > 1
   ),
@@ -415,7 +415,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples(
   )
   SELECT
     own.__ce_partition AS partition_key,
-    clustereval._row_id(member.__ce_id, member.__ce_row - 1, member.__ce_unnamed) AS id,
+    clustereval._row_id(member.__ce_id, member.__ce_row - 1, member.__ce_has_default_id) AS id,
     own.__ce_cluster AS cluster,
     nearest.__ce_cluster AS neighbor,
     scored.__ce_a_lower AS a,
@@ -426,7 +426,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples(
   JOIN __ce_clusters AS own ON own.__ce_number = member.__ce_number
   LEFT JOIN __ce_clusters AS nearest ON nearest.__ce_number = scored.__ce_neighbor
   WHERE clustereval._check_options(
-    clustereval._valid_points(distance, p, 'mean', weights, noise, noise_as)
+    clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as)
   )
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_points_check), TRUE)
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_ids_check), TRUE)
@@ -502,7 +502,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
   FROM __ce_clusters AS own
   LEFT JOIN __ce_cluster_means AS averaged ON averaged.__ce_number = own.__ce_number
   WHERE clustereval._check_options(
-    clustereval._valid_points(distance, p, 'mean', weights, noise, noise_as)
+    clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as)
   )
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_points_check), TRUE)
   ORDER BY own.__ce_number;
@@ -572,7 +572,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
       __ce_points, __ce_centers, __ce_middles, clustereval._plain_distance_name(distance, p), p
     )
   ),
-  __ce_counts AS (SELECT * FROM clustereval._point_counts(__ce_spreads)),
+  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
   __ce_points_check AS (
     SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_middles, weights)
   ),
@@ -644,7 +644,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
     ON scored.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
   WHERE clustereval._check_options(clustereval._valid_silhouette_options(
     method, tolerance, sample_size, confidence, random_state,
-    clustereval._valid_points(distance, p, 'mean', weights, noise, noise_as)
+    clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as)
   ))
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_points_check), TRUE)
   ORDER BY counts.__ce_partition;

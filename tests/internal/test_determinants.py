@@ -31,7 +31,7 @@ def frame(points, cluster, key=None, single=None):
             **columns,
             "key": pl.Series([None] * n if key is None else key, dtype=pl.String),
             "cluster": cluster if isinstance(cluster, pl.Series) else pl.Series(list(cluster)),
-            "single": pl.Series([0] * n if single is None else single, dtype=pl.Int64),
+            "singleton_no": pl.Series([0] * n if single is None else single, dtype=pl.Int64),
         }
     )
 
@@ -46,7 +46,7 @@ def report(engine, data):
     named = data.select(
         pl.col("key").alias("__ce_partition"),
         pl.col("cluster").alias("__ce_cluster"),
-        pl.col("single").alias("__ce_single"),
+        pl.col("singleton_no").alias("__ce_singleton_no"),
         pl.concat_list(dims).alias("__ce_point"),
     )
     CON.register("points", named.to_arrow())
@@ -374,7 +374,7 @@ def test_dimensions_may_differ_between_partitions():
         pl.DataFrame(
             rows,
             orient="row",
-            schema=["__ce_partition", "__ce_cluster", "__ce_single", "__ce_point"],
+            schema=["__ce_partition", "__ce_cluster", "__ce_singleton_no", "__ce_point"],
         ).to_arrow(),
     )
     rows = CON.execute("FROM clustereval._determinant_totals(points)").fetchall()

@@ -397,7 +397,7 @@ def test_one_point_far_off(engine: Engine) -> None:
 INNER, WITH = sql_names("dunn")
 PARAMETERS = ["generalized", "separation", "diameter", "d", "start", "axis", "width", "options"]
 POLARS_INNER = [*dunn.SEPARATIONS, *dunn.DIAMETERS]
-POLARS_INNER += ["number", "least", "single"]
+POLARS_INNER += ["number", "least", "singleton_no"]
 # a key may not be named like a result
 NAMES = [name for name in dict.fromkeys([*PARAMETERS, *POLARS_INNER]) if name not in OF_LINE]
 LINE_FRAME = pl.DataFrame(

@@ -407,7 +407,8 @@ PARAMETERS = ["tbl", "vector", "distance", "p", "center", "partition_by", "noise
 PARAMETERS += ["weights", "x", "y", "len", "list", "row", "block_offset", "dims", "norm", "fault"]
 POLARS_INNER = [
     *("x_0", "c_0", "g_0", "m_0", "o_0", "v_0", "other_c_0", "raw_x_0", "key_0", "kept", "number"),
-    *("single", "complete", "noisy", "has_vector", "length", "size", "own_distance", "n_invalid"),
+    *("singleton_no", "complete", "noisy", "has_vector", "length", "size", "own_distance"),
+    "n_invalid",
     *("overall_distance", "overall_distances", "distances", "radius", "rows", "row", "least"),
     *("most_gap", "gap", "own", "other", "density_radius", "lower_number", "higher_number"),
     *("other_number", "own_is_lower", "near_midpoint", "literal", "point_number", "mean_distance"),
@@ -446,7 +447,7 @@ def test_columns_named_like_inner_ones_of_sql() -> None:
 
 @pytest.mark.parametrize("function", ["internal_cluster_report"])
 def test_singletons_beside_columns_named_like_their_number(side: Engine, function: str) -> None:
-    names = ["single", "__ce_row", "__ce_single", "number", "row", "a"]
+    names = ["singleton_no", "__ce_row", "__ce_singleton_no", "number", "row", "a"]
     noise = {"noise": 0, "noise_as": "singletons"}
     wanted = expected(function, part_of(NAMED, **noise))
     assert_columns(side, function, NAMED_FRAME, names, wanted, **noise)

@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from .arrays import Floats
 
 #: Distances of a block: it fits into the cache of a core.
-CELLS = 2**17
+DISTANCES_PER_BLOCK = 2**17
 #: Multiplications of a product of matrices that OpenBLAS computes in the calling thread. For larger
 #: products each of several threads would start as many threads as there are cores.
-SINGLE_THREADED = 2**18
+SINGLE_THREAD_MULTIPLICATIONS = 2**18
 #: Points of x whose distances are computed together.
 _MAX_TILE_ROWS = 128
 #: Share of |x|^2 + |y|^2 below which a squared distance has lost digits in a product of matrices.
-CANCELLED = 1e-4
+CANCELLATION_LIMIT = 1e-4
 
 
 def distance_blocks(
-    x: Floats, y: Floats, distance: Distance, cells: int = CELLS
+    x: Floats, y: Floats, distance: Distance, cells: int = DISTANCES_PER_BLOCK
 ) -> Iterator[tuple[slice, Floats]]:
     """Distances of some points of x at a time to all points of y, with the rows of x.
 
@@ -102,7 +102,7 @@ class TargetPoints:
                 total[rows] = distances.sum(axis=1)
         return total
 
-    def blocks(self, x: Floats, cells: int = CELLS) -> Iterator[tuple[slice, Floats]]:
+    def blocks(self, x: Floats, cells: int = DISTANCES_PER_BLOCK) -> Iterator[tuple[slice, Floats]]:
         """Distances of some points of x at a time, with their rows."""
         step = max(1, cells // max(1, len(self.y)))
         for start in range(0, len(x), step):
@@ -132,12 +132,12 @@ class TargetPoints:
     @cached_property
     def _tile_rows(self) -> int:
         width = int(self.y.shape[1]) + 2
-        square = min(_MAX_TILE_ROWS, isqrt(SINGLE_THREADED // width))
-        return max(1, square, SINGLE_THREADED // (width * len(self.y)))
+        square = min(_MAX_TILE_ROWS, isqrt(SINGLE_THREAD_MULTIPLICATIONS // width))
+        return max(1, square, SINGLE_THREAD_MULTIPLICATIONS // (width * len(self.y)))
 
     @cached_property
     def _tiles(self) -> list[_Tile]:
-        step = max(1, SINGLE_THREADED // (self._tile_rows * (self.y.shape[1] + 2)))
+        step = max(1, SINGLE_THREAD_MULTIPLICATIONS // (self._tile_rows * (self.y.shape[1] + 2)))
         columns = (slice(i, i + step) for i in range(0, len(self.y), step))
         return [self._make_tile(part) for part in columns]
 
@@ -155,7 +155,7 @@ def _squared_distances(factors: Floats, tile: _Tile) -> Floats:
     recomputed from the differences of their coordinates.
     """
     squares = factors @ tile.factors
-    limit = CANCELLED * (factors[:, -2] + tile.largest_square)
+    limit = CANCELLATION_LIMIT * (factors[:, -2] + tile.largest_square)
     if squares.min() < limit.max():
         _recompute_cancelled(squares, factors[:, :-2], tile.y, limit)
     return squares
@@ -205,7 +205,7 @@ def direct_distance_matrix(x: Floats, y: Floats, distance: Distance) -> Floats:
 
 def matrix_product(a: Floats, b: Floats) -> Floats:
     """Multiply matrices in blocks that are computed in the calling thread."""
-    most = max(1, SINGLE_THREADED // a.shape[1])
+    most = max(1, SINGLE_THREAD_MULTIPLICATIONS // a.shape[1])
     width = max(1, min(_MAX_TILE_ROWS, isqrt(most)), most // len(a))
     height = max(1, most // width)
     out = np.empty((len(a), b.shape[1]))

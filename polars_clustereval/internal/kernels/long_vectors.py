@@ -114,8 +114,8 @@ def compute_centers(
     """One row per cluster: size, mean (m), center (c), variance (v), center of its partition (g).
 
     Centers have length 1 if `unit`. Each row also holds two totals of its partition: the mean over
-    the coordinates of the share of variance between clusters (mean_share), and the norm of the
-    total sums of squares (variance).
+    the coordinates of the share of variance between clusters (mean_between_share), and the norm of
+    the total sums of squares (total_squares_norm).
 
     Each batch of rows yields the sums of its clusters, and sums of squares about their means in the
     batch; only these are held in memory, and merged by cluster.
@@ -132,7 +132,7 @@ def compute_centers(
     return batches.map_batches(merge, **whole, schema=schema)
 
 
-_TOTALS = ("mean_share", "variance")
+_TOTALS = ("mean_between_share", "total_squares_norm")
 
 
 def _number_groups(rows: pl.DataFrame, by: list[str]) -> tuple[pl.DataFrame, Integers]:
