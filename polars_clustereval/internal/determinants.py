@@ -432,7 +432,9 @@ def determinant_report(
         if points.has_singletons
         else pl.lit(0, pl.Int64).alias("singleton_no")
     )
-    kept = points.kept_rows.select(*points.keys, "cluster", single, *points.vector_columns("x"))
+    kept = points.kept_rows.select(
+        *points.keys, "cluster", singleton_no, *points.vector_columns("x")
+    )
     determinants = determinant_totals(kept, points.partition_keys, points.vector_columns("x"))
     report = join_partitions(points.row_counts, points.partition_keys, determinants, how="left")
     return points.to_result(frame, report.select(*points.keys, *_DETERMINANT_COLUMNS))
