@@ -42,8 +42,9 @@ if TYPE_CHECKING:
 
 def cell_link_terms(row: Row) -> Terms:
     """Return the sum over rows of (others with its label) x (others with its cluster)."""
-    others = (row("label_size") - 1) * (row("cluster_size") - 1)
-    return {"links": widen(row("n")) * others * row("copies")}
+    # Widened first: the product of two sizes may exceed Int64.
+    with_label = widen(row("n")) * (row("label_size") - 1)
+    return {"links": with_label * (row("cluster_size") - 1) * row("copies")}
 
 
 def pair_share_terms(row: Row) -> Terms:
