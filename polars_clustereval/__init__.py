@@ -24,6 +24,7 @@ from .external.association import (
     russell_rao_index,
     sokal_sneath_1_index,
     sokal_sneath_2_index,
+    southwood_index,
 )
 from .external.contingency import contingency_matrix, pair_counts
 from .external.expected_information import expected_mutual_info
@@ -145,6 +146,7 @@ __all__ = [
     "silhouette_score",
     "sokal_sneath_1_index",
     "sokal_sneath_2_index",
+    "southwood_index",
     "split_join_distance",
     "to_sql",
     "v_measure_score",

@@ -113,7 +113,7 @@ POINT_PARAMETERS = [
 WITHOUT: dict[str, tuple[str, ...]] = {
     # Determinants are of the euclidean scatter: no distance to choose, and weights cancel.
     "determinant_report": ("id", "distance", "p", "center", "weights"),
-    # Pairs have no centre.
+    # Pairs have no center.
     "pairwise_report": ("id", "center"),
     "silhouette_clusters": ("id", "center"),
     "silhouette_samples": ("center",),

@@ -42,6 +42,7 @@ def association_scores(row: Row) -> Terms:
         "russell_rao_index": ratio(tp, pairs),
         "sokal_sneath_1_index": ratio(tp, tp + 2 * disagreements),
         "sokal_sneath_2_index": ratio(2 * agreements, 2 * agreements + disagreements),
+        "southwood_index": ratio(tp, disagreements),
     }
 
 
@@ -349,3 +350,40 @@ def sokal_sneath_2_index(label: Column, cluster: Column) -> pl.Expr:
     0.8
     """
     return pair_expression(label, cluster, "sokal_sneath_2_index", association_scores)
+
+
+def southwood_index(label: Column, cluster: Column) -> pl.Expr:
+    """Pairs together in both label and cluster, per pair together in only one of them.
+
+    tp / (fp + fn). From 0 to infinity, best high; equal to J / (1 - J) with J the jaccard_index.
+
+    Parameters
+    ----------
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value per group. NULL for equal partitions. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.southwood_index(label, cluster)``.
+
+    References
+    ----------
+    Southwood (1978), Ecological methods, with particular reference to the study of insect
+    populations, second edition, Chapman and Hall.
+
+    Examples
+    --------
+    Two pairs are together in both, and five in one only:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
+    >>> six.select(ce.southwood_index("label", "cluster")).item()
+    0.4
+    """
+    return pair_expression(label, cluster, "southwood_index", association_scores)

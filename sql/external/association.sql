@@ -30,6 +30,8 @@ CREATE OR REPLACE MACRO clustereval._sokal_sneath_1_index(tp, fp, fn, tn) AS
 CREATE OR REPLACE MACRO clustereval._sokal_sneath_2_index(tp, fp, fn, tn) AS
   (tp + tn) / NULLIF(tp + tn + (fp + fn) / 2, 0);
 
+CREATE OR REPLACE MACRO clustereval._southwood_index(tp, fp, fn, tn) AS tp / NULLIF(fp + fn, 0);
+
 ---------------------------------------------------------------------------------------------------
 -- Aggregates
 ---------------------------------------------------------------------------------------------------
@@ -132,3 +134,15 @@ CREATE OR REPLACE MACRO clustereval.sokal_sneath_2_index(label, cluster) AS
 COMMENT ON MACRO clustereval.sokal_sneath_2_index IS
 '(tp + tn) / (tp + tn + (fp + fn) / 2). Range [0, 1], best 1. A single row: NULL. Source: Sokal '
 'and Sneath (1963), Principles of Numerical Taxonomy.';
+
+-- Examples: SELECT clustereval.southwood_index(species, cluster) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.southwood_index(label, cluster) AS
+  list_transform(
+    [clustereval._pair_statistics(label, cluster)],
+    lambda __ce_pairs: clustereval._southwood_index(
+      __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
+    )
+  )[1];
+COMMENT ON MACRO clustereval.southwood_index IS
+'Pairs together in both per pair together in one only, tp / (fp + fn). Range [0, inf), best high. '
+'Equal partitions: NULL. Source: Southwood (1978), Ecological Methods.';

@@ -199,6 +199,7 @@ CREATE OR REPLACE MACRO clustereval._external_report(
     clustereval._russell_rao_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS russell_rao_index,
     clustereval._sokal_sneath_1_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS sokal_sneath_1_index,
     clustereval._sokal_sneath_2_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS sokal_sneath_2_index,
+    clustereval._southwood_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS southwood_index,
     clustereval._adjusted_fowlkes_mallows_score(__ce_tp, __ce_fp, __ce_fn, __ce_tn)
       AS adjusted_fowlkes_mallows_score,
     clustereval._multinomial_adjusted_rand_score(

@@ -36,6 +36,7 @@ SYMMETRIC = {
     "russell_rao_index",
     "sokal_sneath_1_index",
     "sokal_sneath_2_index",
+    "southwood_index",
     "adjusted_fowlkes_mallows_score",
     "multinomial_adjusted_rand_score",
     "joint_entropy",

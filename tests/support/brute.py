@@ -81,6 +81,7 @@ def pair_counting(label: Labels, cluster: Labels, beta: float) -> dict[str, Valu
         "russell_rao_index": ratio(tp, pairs),
         "sokal_sneath_1_index": ratio(tp, tp + 2 * (fp + fn)),
         "sokal_sneath_2_index": ratio(tp + tn, tp + tn + Fraction(fp + fn, 2)),
+        "southwood_index": ratio(tp, fp + fn),
         "multinomial_adjusted_rand_score": adjusted_over_quadruples(label, cluster),
     }
 

@@ -41,6 +41,7 @@ PAIR_COUNTING = (
     "russell_rao_index",
     "sokal_sneath_1_index",
     "sokal_sneath_2_index",
+    "southwood_index",
     "adjusted_fowlkes_mallows_score",
     "multinomial_adjusted_rand_score",
 )
@@ -81,6 +82,7 @@ UNBOUNDED = frozenset(
     {
         "mirkin_metric",
         "mcnemar_index",
+        "southwood_index",
         "label_entropy",
         "cluster_entropy",
         "joint_entropy",
@@ -204,6 +206,7 @@ def pair_counting(table: Table, beta: Fraction) -> dict[str, Value]:
         "russell_rao_index": ratio(tp, pairs),
         "sokal_sneath_1_index": ratio(tp, tp + 2 * wrong),
         "sokal_sneath_2_index": ratio(2 * agreement, 2 * agreement + wrong),
+        "southwood_index": ratio(tp, wrong),
         "adjusted_fowlkes_mallows_score": adjusted_fowlkes_mallows(tp, fp, fn, tn),
         "multinomial_adjusted_rand_score": multinomial_adjusted_rand(table),
     }
