@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -13,8 +14,9 @@ import polars as pl
 import pytest
 
 from polars_clustereval.external import expected_information
+from polars_clustereval.macros import sql_folder
 from tests.support.compare import assert_metrics, assert_same
-from tests.support.engines import DuckDB, Engine, report
+from tests.support.engines import Engine, report
 from tests.support.oracle import AVERAGES, METRICS, Table, exact, expected_mutual_info
 from tests.support.random_labelings import Cells, labeling
 
@@ -242,8 +244,12 @@ def test_both_sides_have_the_same_nodes_of_an_octave() -> None:
     """The weights are literals in SQL: here they are worked out exactly, up to a factor."""
     nodes = expected_information.OCTAVE_NODES
     exactly = [1 / prod(Fraction(x - y) for y in nodes if y != x) for x in nodes]
-    query = "FROM clustereval._octave_nodes() ORDER BY __ce_position"
-    found = DuckDB().connection.sql(query).fetchall()
+    file = sql_folder() / "external" / "expected_information.sql"
+    literals = re.findall(
+        r"SELECT (\d+)e0(?: AS \w+)?, (-?[\d.]+(?:e-?\d+)?)", file.read_text("utf-8")
+    )
+    lower = [(int(at), float(weight)) for at, weight in literals]
+    found = lower + [(192 - at, -weight) for at, weight in reversed(lower)]
     assert [at for at, _ in found] == list(nodes)
     for weights in ([weight for _, weight in found], expected_information.OCTAVE_WEIGHTS):
         factors = [float(weight / wanted) for weight, wanted in zip(weights, exactly, strict=True)]
