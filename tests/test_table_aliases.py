@@ -11,7 +11,6 @@ from functools import cache
 from typing import Any
 
 import duckdb
-import polars as pl
 import pytest
 
 import polars_clustereval as ce
@@ -103,16 +102,15 @@ def con() -> duckdb.DuckDBPyConnection:
 def answers(
     con: duckdb.DuckDBPyConnection, table: str, names: dict[str, str], view: str
 ) -> list[tuple[Any, ...]]:
-    frame = pl.DataFrame({names.get(name, name): values for name, values in ROWS.items()})
-    con.register(view, frame)
-    try:
-        first = "label" if table in EXTERNAL else "vector"
-        columns = ", ".join(f'"{names.get(name, name)}"' for name in (first, "cluster"))
-        run = names.get("run", "run")
-        call = f'clustereval.{table}("{view}", {columns}, partition_by := "{run}")'
-        return con.execute(f"FROM {call}").fetchall()
-    finally:
-        con.unregister(view)
+    columns = ", ".join(f'unnest(${name}) AS "{names.get(name, name)}"' for name in ROWS)
+    con.execute(f'CREATE OR REPLACE TEMP TABLE "{view}" AS SELECT {columns}', ROWS)
+    first = "label" if table in EXTERNAL else "vector"
+    given = ", ".join(f'"{names.get(name, name)}"' for name in (first, "cluster"))
+    run = names.get("run", "run")
+    call = f'clustereval.{table}("{view}", {given}, partition_by := "{run}")'
+    rows = con.execute(f"FROM {call}").fetchall()
+    con.execute(f'DROP TABLE "{view}"')
+    return rows
 
 
 def assert_near(
