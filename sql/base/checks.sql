@@ -7,6 +7,10 @@
 --     Table aliases are short words: they stand only before a dot, and are no parameter's name.
 --   * A macro whose name starts with _ is private. A _check_… macro returns its first argument or
 --     raises an error; everything else in the table macros is SQL that other engines share.
+--   * A parameter whose name starts with __ce_ is the name of a CTE, which the caller builds by the
+--     macro of that name (__ce_points by _points) or as the header says.
+--   * A partition is the rows of one value of partition_by, or all rows without it; each is scored
+--     by itself. Noise is the rows whose cluster is the value `noise`.
 
 CREATE SCHEMA IF NOT EXISTS clustereval;
 
@@ -18,12 +22,13 @@ COMMENT ON MACRO clustereval.version IS 'Version of the clustereval macros in th
 -- Columns
 ---------------------------------------------------------------------------------------------------
 
--- TRUE if the argument is a string literal, by its text, which alias() returns. For use after
+-- TRUE if the argument x is a string literal, by its text, which alias() returns. For use after
 -- HAVING, where alias() is evaluated once instead of once per row, and for an empty table too.
 CREATE OR REPLACE MACRO clustereval._is_quoted(x) AS
   starts_with(concat('', alias(any_value(x))), 'any_value(''');
 
--- x, or an error if the argument of a parameter is a string literal instead of a column.
+-- x. Raises an error if `given`, the argument of the parameter named `parameter`, is a string
+-- literal instead of a column.
 CREATE OR REPLACE MACRO clustereval._check_column(x, parameter, given) AS
   CASE
     WHEN clustereval._is_quoted(given)
@@ -34,20 +39,22 @@ CREATE OR REPLACE MACRO clustereval._check_column(x, parameter, given) AS
     ELSE x
   END;
 
+-- x. Raises an error if the argument label or cluster is a string literal instead of a column.
 CREATE OR REPLACE MACRO clustereval._check_columns(x, label, cluster) AS
   clustereval._check_column(clustereval._check_column(x, 'cluster', cluster), 'label', label);
 
--- TRUE if a parameter has its default NULL, FALSE for a column of NULLs. For use after HAVING, as
--- _is_quoted.
+-- TRUE if the argument x is the default NULL, FALSE if it is a column, even one of NULLs. For use
+-- after HAVING, as _is_quoted.
 CREATE OR REPLACE MACRO clustereval._is_absent(x) AS
   concat('', alias(any_value(x))) = 'any_value(NULL)';
 
--- TRUE if id has its default, which has a type, so that _row_id can cast a row number to it.
+-- TRUE if the argument id is its default. The default has a type, so that _row_id can cast a row
+-- number to it.
 CREATE OR REPLACE MACRO clustereval._is_default_id(id) AS
   concat('', alias(id)) IN ('NULL', 'CAST(NULL AS BIGINT)');
 
--- id, or the row number if none is given. The number takes the type of id by way of text, from
--- which every type can be cast.
+-- id, or the row number `number` if `unnamed`, that is if no id was given. The number takes the
+-- type of id by way of text, from which every type can be cast.
 CREATE OR REPLACE MACRO clustereval._row_id(id, number, unnamed) AS
   CASE WHEN unnamed THEN try(cast_to_type(CAST(number AS VARCHAR), id)) ELSE id END;
 
@@ -55,7 +62,8 @@ CREATE OR REPLACE MACRO clustereval._row_id(id, number, unnamed) AS
 -- Weights and noise
 ---------------------------------------------------------------------------------------------------
 
--- A weight as BIGINT. The upper limit rejects NaN, which is above every number in DuckDB.
+-- x, the weight of a row, as BIGINT. Raises an error unless x is a whole number >= 0. The upper
+-- limit rejects NaN, which is above every number in DuckDB.
 CREATE OR REPLACE MACRO clustereval._check_weight(x) AS
   CASE
     WHEN NOT coalesce(TRY_CAST(x AS DOUBLE) >= 0 AND TRY_CAST(x AS DOUBLE) < 9e18
@@ -73,11 +81,11 @@ CREATE OR REPLACE MACRO clustereval._check_weight(x) AS
     ELSE CAST(x AS BIGINT)
   END;
 
--- TRUE if weight has its default NULL. This is decided before the query runs.
+-- TRUE if x, the argument weight, is its default NULL. This is decided before the query runs.
 CREATE OR REPLACE MACRO clustereval._is_unweighted(x) AS
   x IS NULL AND coalesce(alias(x), '') = 'NULL';
 
--- TRUE if the noise value has no equal in the type of cluster.
+-- TRUE if x, the noise value, has no equal in the type of cluster.
 CREATE OR REPLACE MACRO clustereval._is_foreign(x, cluster) AS
   x IS NOT NULL AND NOT coalesce(
     try(
@@ -88,7 +96,7 @@ CREATE OR REPLACE MACRO clustereval._is_foreign(x, cluster) AS
     FALSE
   );
 
--- x, or an error if the noise value has no equal in the type of cluster.
+-- x. Raises an error if the noise value has no equal in the type of cluster.
 CREATE OR REPLACE MACRO clustereval._check_noise(x, noise, cluster) AS
   CASE
     WHEN clustereval._is_foreign(noise, cluster)
@@ -99,7 +107,7 @@ CREATE OR REPLACE MACRO clustereval._check_noise(x, noise, cluster) AS
     ELSE x
   END;
 
--- TRUE if a cluster is the noise value.
+-- TRUE if cluster, the cluster of a row, equals the noise value.
 CREATE OR REPLACE MACRO clustereval._is_noise(cluster, noise) AS
   coalesce(cluster = try(cast_to_type(noise, cluster)), FALSE);
 
@@ -107,12 +115,14 @@ CREATE OR REPLACE MACRO clustereval._is_noise(cluster, noise) AS
 -- Options
 ---------------------------------------------------------------------------------------------------
 
--- TRUE, or the error of a _valid_… macro. These return the text of a query because query() is bound
--- with the statement: a bad option is an error before any row is read, and for an empty table too.
+-- TRUE from the query whose text a _valid_… macro returns, unless that macro raises an error.
+-- Options pass through the text of a query because query() is bound with the statement: a bad
+-- option is an error before any row is read, and for an empty table too.
 CREATE OR REPLACE MACRO clustereval._check_options(query_text) AS
   (SELECT __ce_valid FROM query(query_text));
 
--- The query of _check_options, or the error, for the options of noise.
+-- Text of the query that _check_options runs, SELECT TRUE. Raises an error if noise_as is unknown,
+-- or needs a noise value and noise is NULL.
 CREATE OR REPLACE MACRO clustereval._valid_noise(noise, noise_as) AS
   CASE
     WHEN coalesce(noise_as, '') NOT IN ('cluster', 'drop', 'singletons')
@@ -127,7 +137,7 @@ CREATE OR REPLACE MACRO clustereval._valid_noise(noise, noise_as) AS
     ELSE 'SELECT TRUE AS __ce_valid'
   END;
 
--- beta of the F and V measures as DOUBLE, or an error.
+-- x, the beta of the F and V measures, as DOUBLE. Raises an error unless x is a number >= 0.
 CREATE OR REPLACE MACRO clustereval._check_beta(x) AS
   CASE
     WHEN x IS NULL OR NOT (x >= 0 AND x < 1e150)
@@ -135,8 +145,10 @@ CREATE OR REPLACE MACRO clustereval._check_beta(x) AS
     ELSE CAST(x AS DOUBLE)
   END;
 
+-- x as text for an error message; 'NULL' for NULL.
 CREATE OR REPLACE MACRO clustereval._show_value(x) AS coalesce(CAST(x AS VARCHAR), 'NULL');
 
+-- TRUE if x is a whole number from `least` to 1e15, FALSE if not or if x is NULL.
 CREATE OR REPLACE MACRO clustereval._is_whole_number(x, least) AS
   coalesce(
     TRY_CAST(x AS DOUBLE) >= least AND TRY_CAST(x AS DOUBLE) < 1e15

@@ -1,35 +1,46 @@
--- association: coefficients of association between "same label" and "same cluster" over all pairs
--- of rows, from the counts tp, fp, fn and tn (see pair_counting.sql).
+-- association: coefficients of association between "same label" and "same cluster" over all
+-- unordered pairs of rows, from four counts of pairs:
+--   tp  same label, same cluster          fp  same cluster, different label
+--   fn  same label, different cluster     tn  different in both
 
 ---------------------------------------------------------------------------------------------------
--- Formulas
+-- Formulas. NULL if a denominator is 0; all is tp + fp + fn + tn.
 ---------------------------------------------------------------------------------------------------
 
+-- (pairs that agree - pairs that disagree) / all.
 CREATE OR REPLACE MACRO clustereval._hubert_index(tp, fp, fn, tn) AS
   (tp + tn - fp - fn) / NULLIF(tp + fp + fn + tn, 0);
 
+-- Mean of pair precision tp / (tp + fp) and pair recall tp / (tp + fn).
 CREATE OR REPLACE MACRO clustereval._kulczynski_index(tp, fp, fn, tn) AS
   (tp / NULLIF(tp + fp, 0) + tp / NULLIF(tp + fn, 0)) / 2.0;
 
--- fn_minus_fp = fn - fp, computed from integers because it may be far smaller than either.
+-- (fn - fp) / sqrt(fn + fp). fn_minus_fp = fn - fp is computed from integers because it may be far
+-- smaller than either.
 CREATE OR REPLACE MACRO clustereval._mcnemar_index(tp, fp, fn, tn, fn_minus_fp) AS
   fn_minus_fp / NULLIF(sqrt(fn + fp), 0);
 
+-- Pearson correlation of the indicators "same label" and "same cluster".
 CREATE OR REPLACE MACRO clustereval._phi_index(tp, fp, fn, tn) AS
   (tp * tn - fn * fp) / NULLIF(sqrt((tp + fn) * (tp + fp)) * sqrt((fn + tn) * (fp + tn)), 0);
 
+-- Share of pairs that agree, where pairs that disagree count twice.
 CREATE OR REPLACE MACRO clustereval._rogers_tanimoto_index(tp, fp, fn, tn) AS
   (tp + tn) / NULLIF(tp + tn + 2 * (fp + fn), 0);
 
+-- Share of all pairs that have the same label and the same cluster.
 CREATE OR REPLACE MACRO clustereval._russell_rao_index(tp, fp, fn, tn) AS
   tp / NULLIF(tp + fp + fn + tn, 0);
 
+-- Jaccard index tp / (tp + fp + fn), where pairs that disagree count twice.
 CREATE OR REPLACE MACRO clustereval._sokal_sneath_1_index(tp, fp, fn, tn) AS
   tp / NULLIF(tp + 2 * (fp + fn), 0);
 
+-- Share of pairs that agree, where pairs that disagree count half.
 CREATE OR REPLACE MACRO clustereval._sokal_sneath_2_index(tp, fp, fn, tn) AS
   (tp + tn) / NULLIF(tp + tn + (fp + fn) / 2, 0);
 
+-- Pairs together in both, per pair that disagrees.
 CREATE OR REPLACE MACRO clustereval._southwood_index(tp, fp, fn, tn) AS tp / NULLIF(fp + fn, 0);
 
 ---------------------------------------------------------------------------------------------------

@@ -6,46 +6,57 @@
 -- product of them overflows; only the difference of two is taken before the conversion.
 
 ---------------------------------------------------------------------------------------------------
--- Formulas
+-- Formulas. NULL for 0 / 0, unless the header names another value; all is tp + fp + fn + tn.
 ---------------------------------------------------------------------------------------------------
 
+-- Share of pairs on which label and cluster agree; 1 if there are no pairs.
 CREATE OR REPLACE MACRO clustereval._rand_score(tp, fp, fn, tn) AS
   CASE WHEN fp + fn = 0 THEN 1.0 ELSE (tp + tn) / (tp + fp + fn + tn) END;
 
--- The denominator is a sum of products, so it does not cancel.
+-- Rand index corrected for chance, 1 for equal partitions. The denominator is a sum of products, so
+-- it does not cancel.
 CREATE OR REPLACE MACRO clustereval._adjusted_rand_score(tp, fp, fn, tn) AS
   CASE
     WHEN fp + fn = 0 THEN 1.0
     ELSE 2.0 * (tp * tn - fn * fp) / ((tp + fn) * (fn + tn) + (tp + fp) * (fp + tn))
   END;
 
--- 0, as in scikit-learn, if no pair is together in both, even if none is together in either.
+-- Geometric mean of pair precision and pair recall. 0, as in scikit-learn, if no pair is together
+-- in both, even if none is together in either.
 CREATE OR REPLACE MACRO clustereval._fowlkes_mallows_score(tp, fp, fn, tn) AS
   CASE WHEN tp = 0 THEN 0.0 ELSE sqrt(tp / (tp + fp)) * sqrt(tp / (tp + fn)) END;
 
+-- Share of the pairs in one cluster that have one label.
 CREATE OR REPLACE MACRO clustereval._pair_precision(tp, fp, fn, tn) AS tp / NULLIF(tp + fp, 0);
 
+-- Share of the pairs with one label that are in one cluster.
 CREATE OR REPLACE MACRO clustereval._pair_recall(tp, fp, fn, tn) AS tp / NULLIF(tp + fn, 0);
 
+-- Weighted harmonic mean of pair precision and pair recall; beta > 1 weighs recall more.
 CREATE OR REPLACE MACRO clustereval._pair_f_score(tp, fp, fn, tn, beta) AS
   (1.0 + beta * beta) * tp / NULLIF((1.0 + beta * beta) * tp + beta * beta * fn + fp, 0);
 
+-- Share of the pairs together by label or by cluster that are together by both.
 CREATE OR REPLACE MACRO clustereval._jaccard_index(tp, fp, fn, tn) AS tp / NULLIF(tp + fp + fn, 0);
 
+-- Number of ordered pairs on which label and cluster disagree.
 CREATE OR REPLACE MACRO clustereval._mirkin_metric(tp, fp, fn, tn) AS 2.0 * (fp + fn);
 
--- (FM - E) / (1 - E) with E = sqrt(pq) / all, where p and q are the pairs together by label and by
--- cluster, and together = sqrt(pq). all - sqrt(pq) is computed as
--- (all (all - p) + p (all - q)) / (all + sqrt(pq)), which does not cancel if both are near all.
+-- Fowlkes-Mallows score FM corrected for chance, (FM - E) / (1 - E) with E = sqrt(pq) / all, where
+-- p and q are the pairs together by label and by cluster, and the parameter together is sqrt(pq).
+-- all - sqrt(pq) is computed as (all (all - p) + p (all - q)) / (all + sqrt(pq)), which does not
+-- cancel if both are near all.
 CREATE OR REPLACE MACRO clustereval._adjusted_fowlkes_mallows(tp, fp, fn, tn, together) AS
   (tp * tn - fn * fp) * (tp + fp + fn + tn + together)
   / NULLIF(together * ((tp + fp + fn + tn) * (fp + tn) + (tp + fn) * (fn + tn)), 0);
 
+-- Fowlkes-Mallows score corrected for chance, from the counts alone.
 CREATE OR REPLACE MACRO clustereval._adjusted_fowlkes_mallows_score(tp, fp, fn, tn) AS
   clustereval._adjusted_fowlkes_mallows(tp, fp, fn, tn, sqrt((tp + fn) * (tp + fp)));
 
--- links = the sum over rows of (others with its label) x (others with its cluster). The expectation
--- counts disjoint pairs of pairs. Multiplied out, the leading terms are those of
+-- Adjusted Rand index whose correction treats the labels too as a sample; total is the number of
+-- rows. links is the sum over rows of (others with its label) x (others with its cluster): the
+-- expectation counts disjoint pairs of pairs. Multiplied out, the leading terms are those of
 -- adjusted_rand_score, the rest is smaller by a factor of total. One label in one cluster: 0 / 0.
 CREATE OR REPLACE MACRO clustereval._multinomial_adjusted_rand_score(
   tp, fp, fn, tn, total, links
@@ -60,7 +71,8 @@ CREATE OR REPLACE MACRO clustereval._multinomial_adjusted_rand_score(
     )
   END;
 
--- The links of the n rows of one cell.
+-- Sum over the n rows with one label and one cluster, of label_size and cluster_size rows, of
+-- (other rows with the label) x (other rows in the cluster).
 CREATE OR REPLACE MACRO clustereval._cell_links(n, label_size, cluster_size) AS
   CAST(n AS DOUBLE) * CAST(label_size - 1 AS DOUBLE) * CAST(cluster_size - 1 AS DOUBLE);
 
@@ -185,7 +197,8 @@ COMMENT ON MACRO clustereval.adjusted_fowlkes_mallows_score IS
 'Fowlkes-Mallows score corrected for chance. 0 expected for random labelings, best 1. A trivial '
 'partition: NULL. Source: Hubert and Arabie (1985), doi:10.1007/BF01908075.';
 
--- {total, tp, fp, fn, tn, links}.
+-- {total, tp, fp, fn, tn, links} of the columns label and cluster: the number of rows, the counts
+-- of pairs, and the links of _multinomial_adjusted_rand_score, summed over all rows.
 CREATE OR REPLACE MACRO clustereval._linked_pair_statistics(label, cluster) AS
   list_transform(
     [{
