@@ -1,18 +1,24 @@
 -- contingency: cells of the contingency table, sizes of labels and clusters, counts of pairs.
 --
--- A cell stands for `copies` equal cells of `n` rows each: 1 everywhere, except for noise that is
--- counted as singletons. Every sum over cells is weighted by it.
+--   * A cell is a label and a cluster with the n rows that have both. A size is the number of
+--     rows of a label or a cluster. The majority cluster of a label is that of its largest cell,
+--     and the majority label of a cluster likewise.
+--   * A singleton is a noise row that is counted as a cluster of its own; its cluster is NULL.
+--   * A cell stands for `copies` equal cells of `n` rows each: 1 everywhere, except that the
+--     singletons of one label are one cell with n = 1. Every sum over cells is weighted by it.
+--   * A histogram is a MAP from a key (a cell, a label or a cluster) to its number of rows.
 
 ---------------------------------------------------------------------------------------------------
 -- Cells, labels, clusters
 ---------------------------------------------------------------------------------------------------
 
 -- One row per (partition, label, cluster), dropped rows and noise included: the only macro of this
--- file that reads the rows. What is left out has copies = 0. Conditions on literals are decided
--- before the query runs, so that the plan of most calls holds one of the first three branches: one
--- branch for all, with a NULL key or a sum of ones, would make this GROUP BY half as slow again.
--- The last branch stands for the one partition where there is no partition_by (__ce_only), so that
--- a table without rows still has it.
+-- file that reads the table tbl. Columns: __ce_n and __ce_copies (see the top of this file; 0
+-- copies if left out), __ce_n_dropped (rows without a label or a cluster), __ce_n_noise, __ce_only.
+-- Conditions on literals are decided before the query runs, so that the plan of most calls holds
+-- one of the first three branches: one branch for all, with a NULL key or a sum of ones, would make
+-- this GROUP BY half as slow again. The last branch stands for the one partition where there is no
+-- partition_by (__ce_only), so that a table without rows still has it.
 CREATE OR REPLACE MACRO clustereval._row_groups(
   tbl, label, cluster, weight, partition_by, noise, noise_as
 ) AS TABLE
@@ -78,8 +84,9 @@ CREATE OR REPLACE MACRO clustereval._row_groups(
     __ce_only
   FROM __ce_group_flags;
 
--- One row per partition: its counts of rows. A partition that keeps no row is left out, unless it
--- is the only one because there is no partition_by.
+-- One row per partition, from the rows of _row_groups: the numbers of rows that count (__ce_total),
+-- that lack a label or a cluster (__ce_n_dropped), and that are noise (__ce_n_noise). A partition
+-- without rows that count is left out, unless it is the only one because there is no partition_by.
 CREATE OR REPLACE MACRO clustereval._row_counts(__ce_groups) AS TABLE
   SELECT
     __ce_partition,
@@ -90,7 +97,8 @@ CREATE OR REPLACE MACRO clustereval._row_counts(__ce_groups) AS TABLE
   GROUP BY __ce_partition
   HAVING SUM(__ce_copies) > 0 OR COUNT(CASE WHEN __ce_only THEN 1 END) > 0;
 
--- One row per label: its rows, the cells that they lie in, and the rows of the largest cell.
+-- One row per label: its size, the number of its cells, and the rows of the largest. __ce_cells are
+-- the rows of _row_groups that have copies.
 CREATE OR REPLACE MACRO clustereval._label_sizes(__ce_cells) AS TABLE
   SELECT
     __ce_partition,
@@ -101,7 +109,9 @@ CREATE OR REPLACE MACRO clustereval._label_sizes(__ce_cells) AS TABLE
   FROM query_table(__ce_cells)
   GROUP BY __ce_partition, __ce_label;
 
--- One row per cluster, likewise. All singletons of a partition are one row with that many copies.
+-- One row per cluster: its size, the number of its cells, its copies, and the rows of its largest
+-- cell. All singletons of a partition are one row with that many copies. __ce_cells as in
+-- _label_sizes.
 CREATE OR REPLACE MACRO clustereval._cluster_sizes(__ce_cells) AS TABLE
   SELECT
     __ce_partition,
@@ -114,7 +124,7 @@ CREATE OR REPLACE MACRO clustereval._cluster_sizes(__ce_cells) AS TABLE
   FROM query_table(__ce_cells)
   GROUP BY __ce_partition, __ce_cluster;
 
--- The cells with the size of their label and of their cluster.
+-- One row per cell: __ce_n, __ce_copies, and the size of its label and of its cluster.
 CREATE OR REPLACE MACRO clustereval._sized_cells(
   __ce_cells, __ce_label_sizes, __ce_cluster_sizes
 ) AS TABLE
@@ -156,28 +166,33 @@ CREATE OR REPLACE MACRO clustereval._cluster_totals(__ce_cluster_sizes) AS TABLE
   FROM query_table(__ce_cluster_sizes)
   GROUP BY __ce_partition;
 
--- Counts of unordered pairs, from the ordered pairs of rows of one cell, one label and one cluster
--- among all rows.
+-- Counts of unordered pairs of rows from the number of rows (total) and the ordered pairs of rows
+-- of one cell, one label and one cluster. tp: same label and same cluster.
 CREATE OR REPLACE MACRO clustereval._tp(total, cell_pairs, label_pairs, cluster_pairs) AS
   clustereval._halve(cell_pairs);
+-- fp, from the same numbers as tp: same cluster, different label.
 CREATE OR REPLACE MACRO clustereval._fp(total, cell_pairs, label_pairs, cluster_pairs) AS
   clustereval._halve(cluster_pairs - cell_pairs);
+-- fn, from the same numbers as tp: same label, different cluster.
 CREATE OR REPLACE MACRO clustereval._fn(total, cell_pairs, label_pairs, cluster_pairs) AS
   clustereval._halve(label_pairs - cell_pairs);
+-- tn, from the same numbers as tp: different label and different cluster.
 CREATE OR REPLACE MACRO clustereval._tn(total, cell_pairs, label_pairs, cluster_pairs) AS
   clustereval._halve(
     clustereval._count_ordered_pairs(total) - label_pairs - cluster_pairs + cell_pairs
   );
 
 ---------------------------------------------------------------------------------------------------
--- The same statistics as aggregates, for macros that stand in a SELECT list. A subquery over an
--- aggregate's value would be joined back on that value, a map of all cells, so these are lists and
--- lambdas throughout. list_transform([x], lambda y: ...)[1] names x inside the expression.
+-- Cells, sizes and pairs as aggregates of the columns label and cluster, for macros that stand in a
+-- SELECT list. A subquery over an aggregate's value would be joined back on that value, a map of
+-- all cells, so these are lists and lambdas throughout. list_transform([x], lambda y: ...)[1] names
+-- x inside the expression.
 ---------------------------------------------------------------------------------------------------
 
--- Histograms of the rows by cell, label and cluster, without rows that lack a label or a cluster.
--- The keys are structs because a bare NaN is no reliable key; fields are read as x['field'], since
--- HAVING takes x.field for a column.
+-- {cells, labels, clusters}: histograms of the rows by cell, label and cluster, without rows that
+-- lack a label or a cluster. Raises an error for a string literal in place of a column. The keys
+-- are structs because a bare NaN is no reliable key; fields are read as x['field'], since HAVING
+-- takes x.field for a column.
 CREATE OR REPLACE MACRO clustereval._histograms(label, cluster) AS {
   'cells': clustereval._check_columns(
     histogram(
@@ -195,22 +210,24 @@ CREATE OR REPLACE MACRO clustereval._histograms(label, cluster) AS {
   )
 };
 
--- The number of rows that a histogram counts.
+-- The number of rows that the histogram `counts` counts.
 CREATE OR REPLACE MACRO clustereval._histogram_total(counts) AS
   CAST(list_sum(map_values(counts)) AS BIGINT);
 
--- The counts of a histogram, in the order of its keys.
+-- The numbers of rows in the histogram `counts`, in the order of its keys.
 CREATE OR REPLACE MACRO clustereval._histogram_sizes(counts) AS
   list_transform(
     list_sort(map_entries(counts)), lambda __ce_entry: CAST(__ce_entry['value'] AS BIGINT)
   );
 
+-- The number of ordered pairs of rows that have the same key in the histogram `counts`.
 CREATE OR REPLACE MACRO clustereval._sum_ordered_pairs(counts) AS
   list_sum(list_transform(
     clustereval._histogram_sizes(counts), lambda __ce_n: clustereval._count_ordered_pairs(__ce_n)
   ));
 
--- {total, tp, fp, fn, tn, fn_minus_fp}: rows and counts of pairs.
+-- {total, tp, fp, fn, tn, fn_minus_fp} of the columns label and cluster: the number of rows, the
+-- counts of unordered pairs as DOUBLE, and fn - fp, computed from integers.
 CREATE OR REPLACE MACRO clustereval._pair_statistics(label, cluster) AS
   list_transform(
     list_transform(
@@ -250,8 +267,9 @@ CREATE OR REPLACE MACRO clustereval._pair_statistics(label, cluster) AS
     }
   )[1];
 
--- For the sorted keys of cells, and the histogram of all rows by these keys: for each cell the size
--- of its key, and its rank among the cells of this key.
+-- One {size, rank} per cell, where `keys` are the labels (or the clusters) of all cells, sorted,
+-- and `counts` is the histogram of the rows by them. size: the rows of the key of the cell; rank:
+-- the place of the cell among those of its key, from 1.
 CREATE OR REPLACE MACRO clustereval._key_sizes_of_cells(keys, counts) AS
   flatten(list_transform(
     list_zip(
@@ -265,7 +283,8 @@ CREATE OR REPLACE MACRO clustereval._key_sizes_of_cells(keys, counts) AS
     )
   ));
 
--- Cells sorted by label, and by descending size within a label.
+-- The cells of the histogram `counts` as {key: label, minus_n: -n, other_key: cluster}, sorted by
+-- label, and by descending n within a label.
 CREATE OR REPLACE MACRO clustereval._cells_by_label(counts) AS
   list_sort(list_transform(
     map_entries(counts),
@@ -276,8 +295,9 @@ CREATE OR REPLACE MACRO clustereval._cells_by_label(counts) AS
     }
   ));
 
--- Cells with the size of their label, and whether they are its largest cell, sorted by cluster, and
--- by descending size within a cluster.
+-- The cells of _cells_by_label as {key: cluster, minus_n, other_key: label, label_size,
+-- is_label_majority}, sorted by cluster, and by descending n within a cluster. label_counts is the
+-- histogram of labels; is_label_majority is TRUE for one largest cell of each label.
 CREATE OR REPLACE MACRO clustereval._cells_by_cluster(cells_by_label, label_counts) AS
   list_sort(list_transform(
     list_zip(
@@ -295,7 +315,9 @@ CREATE OR REPLACE MACRO clustereval._cells_by_cluster(cells_by_label, label_coun
     }
   ));
 
--- Cells as {label, n, label_size, cluster_size, is_label_majority, is_cluster_majority}.
+-- The cells of _cells_by_cluster as {label, n, label_size, cluster_size, is_label_majority,
+-- is_cluster_majority}. cluster_counts is the histogram of clusters; is_cluster_majority is TRUE
+-- for one largest cell of each cluster.
 CREATE OR REPLACE MACRO clustereval._cells_with_sizes(cells_by_cluster, cluster_counts) AS
   list_transform(
     list_zip(
@@ -314,7 +336,8 @@ CREATE OR REPLACE MACRO clustereval._cells_with_sizes(cells_by_cluster, cluster_
     }
   );
 
--- {total, cells, labels, clusters}: rows, cells with sizes, and the two histograms.
+-- {total, cells, labels, clusters} of the columns label and cluster: the number of rows, the list
+-- of _cells_with_sizes, and the histograms of labels and clusters.
 CREATE OR REPLACE MACRO clustereval._cells_as_list(label, cluster) AS
   list_transform(
     list_transform(

@@ -5,6 +5,13 @@
 -- label size a and a cluster size b of E[deviance(x, ab / n)] / n, where x, the overlap, is
 -- hypergeometric. Pairs of equal sizes are summed once, with their multiplicity.
 --
+-- Words: n rows; a node is a number at which a smooth function is evaluated, in place of all whole
+-- numbers; stride, the distance of neighboring nodes; multiplicity, how often a size occurs, or a
+-- pair of sizes; octave, the sizes from 64 to 128, from 128 to 256, and so on. A table x1, x2, x3,
+-- x4 is the counts of rows with: the label and the cluster, the label alone, the cluster alone,
+-- neither. m1 .. m4 are their expectations, d1 .. d4 their deviances from these. emi, ehl and ehc
+-- are the expectations of mi, hl and hc (see information.sql).
+--
 -- Overlaps: the probabilities come from Loader's saddle-point form, which does not cancel, up to a
 -- factor that their sum determines. If their standard deviation is 6 or more they are smooth, and a
 -- sum over every stride-th x, times stride, has the same value to 1e-15 (Poisson's summation
@@ -33,7 +40,7 @@ CREATE OR REPLACE MACRO clustereval._stirling_error(x) AS
     ELSE 1.3876128823070748e-2
   END;
 
--- 2 pi x, the square of the factor in Stirling's formula; 1 for x = 0.
+-- 2 pi x, the square of the factor in Stirling's formula for x!; 1 for x = 0.
 CREATE OR REPLACE MACRO clustereval._stirling_scale(x) AS
   GREATEST(6.283185307179586 * x, 1.0);
 
@@ -41,16 +48,18 @@ CREATE OR REPLACE MACRO clustereval._stirling_scale(x) AS
 CREATE OR REPLACE MACRO clustereval._overlap_deviation(n, a, b) AS
   sqrt((a / n) * b * ((n - a) / n) * ((n - b) / GREATEST(n - 1.0, 1.0)));
 
--- Distance of the nodes.
+-- Distance of neighboring nodes, from the standard deviation of the overlap.
 CREATE OR REPLACE MACRO clustereval._overlap_stride(deviation) AS
   CASE WHEN deviation < 6 THEN 1.0 ELSE floor(deviation / 1.5) END;
 
--- Distance from the center to the outermost nodes: the rest weighs less than 1e-15 of the whole.
--- The overlap of small clusters is skewed to the right like a Poisson variable, hence the 8.
+-- Distance from the center to the outermost nodes, from the standard deviation of the overlap: the
+-- rest weighs less than 1e-15 of the whole. The overlap of small clusters is skewed to the right
+-- like a Poisson variable, hence the 8.
 CREATE OR REPLACE MACRO clustereval._overlap_reach(deviation) AS
   9.5 * deviation + CASE WHEN deviation < 6 THEN 8.0 ELSE 0.0 END;
 
--- Number of nodes on one side of the center, where overlaps are possible up to this distance.
+-- Number of nodes on one side of the center, where overlaps are possible up to possible_distance
+-- from it; deviation is the standard deviation of the overlap.
 CREATE OR REPLACE MACRO clustereval._count_overlap_nodes(deviation, possible_distance) AS
   floor(
     LEAST(clustereval._overlap_reach(deviation), possible_distance)
@@ -69,11 +78,11 @@ CREATE OR REPLACE MACRO clustereval._overlap_weight(x1, x2, x3, x4, d1, d2, d3, 
     * clustereval._stirling_scale(x3) * clustereval._stirling_scale(x4)
   );
 
--- The possible overlap nearest to the whole part of the mean.
+-- The possible overlap of sizes a and b nearest to the whole part of its mean a b / n.
 CREATE OR REPLACE MACRO clustereval._overlap_center(n, a, b) AS
   LEAST(GREATEST(floor(a * b / n), a + b - n), LEAST(a, b));
 
--- center - a b / n, from exact integers.
+-- center - a b / n, from exact integers: how far the center is from the mean overlap.
 CREATE OR REPLACE MACRO clustereval._overlap_offset(center, n, a, b) AS
   CAST(
     clustereval._widen(center) * clustereval._widen(n)
@@ -81,10 +90,11 @@ CREATE OR REPLACE MACRO clustereval._overlap_offset(center, n, a, b) AS
     AS DOUBLE
   ) / CAST(n AS DOUBLE);
 
--- d / (x + m) for the difference d of a count x from its mean m; 0 / 0 is 0.
+-- d / (x + m), where d is the difference of a count x from its mean m; 0 / 0 is 0.
 CREATE OR REPLACE MACRO clustereval._relative_difference(d, x, m) AS d / GREATEST(x + m, 1e-300);
 
--- ln(n / a), weighted by the share a b / n^2 of a cell if label and cluster are independent.
+-- (a / n) (b / n) ln(n / a): the term of sizes a and b in the entropy of the side of a, if label
+-- and cluster are independent.
 CREATE OR REPLACE MACRO clustereval._independent_entropy_term(n, a, b) AS
   clustereval._ratio(a, n) * clustereval._ratio(b, n) * clustereval._log_ratio(n, a);
 
@@ -92,7 +102,8 @@ CREATE OR REPLACE MACRO clustereval._independent_entropy_term(n, a, b) AS
 -- Corrections for chance, from mi, hl, hc (see information.sql) and the expected emi, ehl, ehc
 ---------------------------------------------------------------------------------------------------
 
--- The mean of the two entropies minus emi. ehl and ehc are the two entropies minus emi.
+-- The mean of the two entropies mi + hl and mi + hc, by average_method, minus emi. ehl and ehc are
+-- the two entropies minus emi.
 CREATE OR REPLACE MACRO clustereval._mean_entropy_above_chance(
   mi, hl, hc, ehl, ehc, average_method
 ) AS
@@ -118,7 +129,7 @@ CREATE OR REPLACE MACRO clustereval._mutual_info_above_chance(mi, hl, hc, emi, e
 -- Tables of sizes
 ---------------------------------------------------------------------------------------------------
 
--- 0 .. 143, enough for the nodes of any pair of sizes.
+-- One row per whole number from 0 to 143, enough to number the nodes of any pair of sizes.
 CREATE OR REPLACE MACRO clustereval._node_numbers() AS TABLE
   WITH __ce_digits AS (
     SELECT 0 AS __ce_digit UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3
@@ -129,8 +140,8 @@ CREATE OR REPLACE MACRO clustereval._node_numbers() AS TABLE
   FROM __ce_digits AS high
   CROSS JOIN __ce_digits AS low;
 
--- One row per partition and size: the number of labels or of clusters of this size. Empty unless
--- wanted.
+-- One row per partition, side (__ce_is_label) and size: the number of labels or of clusters of this
+-- size (__ce_multiplicity). Empty unless `wanted`.
 CREATE OR REPLACE MACRO clustereval._size_counts(
   __ce_label_sizes, __ce_cluster_sizes, wanted
 ) AS TABLE
@@ -147,8 +158,9 @@ CREATE OR REPLACE MACRO clustereval._size_counts(
   WHERE wanted
   GROUP BY __ce_partition, __ce_is_label, __ce_size;
 
--- Whole numbers near the Chebyshev points of 64 .. 128, and the weights of the barycentric form of
--- the polynomial through them: up to a factor 1 / the product of the distances to the others.
+-- One row per node of an octave (18): __ce_position, a whole number near a Chebyshev point of 64 ..
+-- 128, and __ce_weight, its weight in the barycentric form of the polynomial through all nodes: up
+-- to a factor 1 / the product of its distances to the others.
 CREATE OR REPLACE MACRO clustereval._octave_nodes() AS TABLE
   WITH __ce_lower AS (
     SELECT 64e0 AS __ce_position, 7.550920304032022e-2 AS __ce_weight
@@ -168,8 +180,8 @@ CREATE OR REPLACE MACRO clustereval._octave_nodes() AS TABLE
   )
   SELECT __ce_position, __ce_weight FROM __ce_both;
 
--- The sizes; those of an octave 64 .. 128, 128 .. 256, ... with more than 32 of them are replaced
--- by 18 nodes. Their multiplicities give the same sum of any polynomial of degree 17 over the
+-- One row per partition, side and size, as _size_counts, but octaves with more than 32 sizes have
+-- 18 nodes instead. Their multiplicities give the same sum of any polynomial of degree 17 over the
 -- sizes, and to 1e-14 of the terms of the expected mutual information.
 CREATE OR REPLACE MACRO clustereval._reduced_sizes(__ce_size_counts) AS TABLE
   WITH __ce_octaves AS (
@@ -221,7 +233,7 @@ CREATE OR REPLACE MACRO clustereval._reduced_sizes(__ce_size_counts) AS TABLE
   SELECT * FROM __ce_sizes;
 
 -- One row per partition: emi, ehl and ehc, from the sizes of its labels and clusters. Empty, at no
--- cost, unless wanted.
+-- cost, unless `wanted`.
 CREATE OR REPLACE MACRO clustereval._expected_totals(
   __ce_row_counts, __ce_label_sizes, __ce_cluster_sizes, wanted
 ) AS TABLE
@@ -377,17 +389,18 @@ CREATE OR REPLACE MACRO clustereval._expected_totals(
   GROUP BY pairs.__ce_partition;
 
 ---------------------------------------------------------------------------------------------------
--- Aggregates
+-- Aggregates. The stages of _expected_totals for one pair of sizes, as structs: a plan, the tables
+-- at its nodes, their deviances, and their terms.
 ---------------------------------------------------------------------------------------------------
 
--- The sum of one field of a list of structs.
+-- The sum of the field named `field` over a list of structs.
 CREATE OR REPLACE MACRO clustereval._sum_of_field(structs, field) AS
   clustereval._compensated_list_sum(
     list_transform(structs, lambda __ce_struct: __ce_struct[field])
   );
 
--- The sizes of a histogram and the number of times that each occurs, as a list of
--- {size, multiplicity}.
+-- The sizes of the histogram `counts` and the number of times that each occurs, as a list of {size,
+-- multiplicity}.
 CREATE OR REPLACE MACRO clustereval._size_count_list(counts) AS
   list_transform(
     map_entries(list_aggregate(clustereval._histogram_sizes(counts), 'histogram')),
@@ -396,7 +409,9 @@ CREATE OR REPLACE MACRO clustereval._size_count_list(counts) AS
     }
   );
 
--- The stages of _expected_totals for one pair of sizes: the position of the nodes ...
+-- The plan of a pair of sizes: {n, a, b, multiplicity, center, stride, below, above, offset}. below
+-- and above are the numbers of nodes on either side of the center, offset is that of
+-- _overlap_offset.
 CREATE OR REPLACE MACRO clustereval._size_pair_plan(
   total, label_size, cluster_size, multiplicity
 ) AS
@@ -438,7 +453,8 @@ CREATE OR REPLACE MACRO clustereval._size_pair_plan(
     }
   )[1];
 
--- ... the table of counts at a node, with its expectations ...
+-- The table of counts at a node of a plan (pair), {d, x1 .. x4, m1 .. m4}; d = x1 - m1. `node` is
+-- the number of the node, 0 at the center.
 CREATE OR REPLACE MACRO clustereval._node_table(pair, node) AS
   list_transform(
     [{
@@ -458,10 +474,11 @@ CREATE OR REPLACE MACRO clustereval._node_table(pair, node) AS
     }
   )[1];
 
--- ... its deviances ...
+-- The deviance of a count x from its mean m, given d = x - m.
 CREATE OR REPLACE MACRO clustereval._count_deviance(x, m, d) AS
   clustereval._deviance(x, m, d, clustereval._relative_difference(d, x, m));
 
+-- The deviances {d1, d2, d3, d4} of the table `counts` of _node_table.
 CREATE OR REPLACE MACRO clustereval._node_deviances(counts) AS {
   'd1': clustereval._count_deviance(counts['x1'], counts['m1'], counts['d']),
   'd2': clustereval._count_deviance(counts['x2'], counts['m2'], -counts['d']),
@@ -469,7 +486,8 @@ CREATE OR REPLACE MACRO clustereval._node_deviances(counts) AS {
   'd4': clustereval._count_deviance(counts['x4'], counts['m4'], counts['d'])
 };
 
--- ... and the terms of the node in each sum. With a stride, ehl and ehc follow from emi.
+-- The terms of a node in the sums for its plan (pair): {weight, emi, ehl, ehc}, of which weight is
+-- the probability up to a factor. With a stride above 1, ehl and ehc are 0 and follow from emi.
 CREATE OR REPLACE MACRO clustereval._node_terms(pair, counts, deviances) AS
   list_transform(
     [clustereval._overlap_weight(
@@ -490,6 +508,7 @@ CREATE OR REPLACE MACRO clustereval._node_terms(pair, counts, deviances) AS
     }
   )[1];
 
+-- The list of _node_terms at all nodes of a plan (pair).
 CREATE OR REPLACE MACRO clustereval._all_node_terms(pair) AS
   list_transform(
     range(-CAST(pair['below'] AS BIGINT), CAST(pair['above'] AS BIGINT) + 1),
@@ -504,7 +523,7 @@ CREATE OR REPLACE MACRO clustereval._all_node_terms(pair) AS
     )[1]
   );
 
--- {emi, ehl, ehc} of one pair of sizes, times its multiplicity.
+-- {emi, ehl, ehc} of the plan of a pair of sizes, times its multiplicity.
 CREATE OR REPLACE MACRO clustereval._size_pair_terms(pair) AS
   list_transform(
     list_transform(
@@ -536,7 +555,7 @@ CREATE OR REPLACE MACRO clustereval._size_pair_terms(pair) AS
     }
   )[1];
 
--- {emi, ehl, ehc}, as _expected_totals.
+-- {emi, ehl, ehc} of the columns label and cluster.
 CREATE OR REPLACE MACRO clustereval._expected_statistics(label, cluster) AS
   list_transform(
     list_transform(

@@ -10,11 +10,11 @@
 -- trivial labelings.
 
 ---------------------------------------------------------------------------------------------------
--- Formulas
+-- Formulas of mi, hl and hc
 ---------------------------------------------------------------------------------------------------
 
--- The name of a mean of two entropies, as in scikit-learn, or an error; joint allows 'joint', the
--- joint entropy instead of a mean.
+-- x, the name of a mean of two entropies, as in scikit-learn. Raises an error for other names; if
+-- `joint`, then 'joint' is allowed too, the joint entropy instead of a mean.
 CREATE OR REPLACE MACRO clustereval._check_average_method(x, joint) AS
   CASE
     WHEN coalesce(x, '') IN ('arithmetic', 'geometric', 'min', 'max') OR (joint AND x = 'joint')
@@ -25,9 +25,11 @@ CREATE OR REPLACE MACRO clustereval._check_average_method(x, joint) AS
     ))
   END;
 
+-- mi / entropy of the labels; 1 if there is one label.
 CREATE OR REPLACE MACRO clustereval._homogeneity_score(mi, hl, hc) AS
   clustereval._ratio_or(mi, mi + hl, 1.0);
 
+-- mi / entropy of the clusters; 1 if there is one cluster.
 CREATE OR REPLACE MACRO clustereval._completeness_score(mi, hl, hc) AS
   clustereval._ratio_or(mi, mi + hc, 1.0);
 
@@ -39,7 +41,8 @@ CREATE OR REPLACE MACRO clustereval._v_measure_score(mi, hl, hc, beta) AS
     ELSE clustereval._ratio((1.0 + beta) * mi, mi + hl + beta * (mi + hc))
   END;
 
--- The minimum of the entropies mi + hl and mi + hc is mi + the lesser of hl and hc, and so on.
+-- mi / a mean of the two entropies, by average_method; 1 for equal partitions. The minimum of the
+-- entropies mi + hl and mi + hc is mi + the lesser of hl and hc, and so on.
 CREATE OR REPLACE MACRO clustereval._normalized_mutual_info_score(mi, hl, hc, average_method) AS
   CASE
     WHEN hl + hc = 0 THEN 1.0
@@ -51,12 +54,16 @@ CREATE OR REPLACE MACRO clustereval._normalized_mutual_info_score(mi, hl, hc, av
     WHEN average_method = 'joint' THEN mi / (mi + hl + hc)
   END;
 
+-- (hl + hc) / joint entropy; 0 for equal partitions.
 CREATE OR REPLACE MACRO clustereval._normalized_variation_of_information(mi, hl, hc) AS
   clustereval._ratio_or(hl + hc, mi + hl + hc, 0.0);
 
+-- 1 - mi / the greater of the two entropies; 0 for equal partitions.
 CREATE OR REPLACE MACRO clustereval._normalized_information_distance(mi, hl, hc) AS
   clustereval._ratio_or(GREATEST(hl, hc), mi + GREATEST(hl, hc), 0.0);
 
+-- (mi - emi) / (a mean of the two entropies - emi), by average_method, from the expectations emi,
+-- ehl and ehc too; 1 for equal partitions, otherwise 0 for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._adjusted_mutual_info_score(
   mi, hl, hc, emi, ehl, ehc, average_method
 ) AS
@@ -69,9 +76,9 @@ CREATE OR REPLACE MACRO clustereval._adjusted_mutual_info_score(
     )
   END;
 
--- mi from two sums over the cells that have rows: their deviances, and the products of the sizes of
--- their label and cluster. total^2 minus the products is the expected share of the empty cells, and
--- needs exact integers.
+-- mi of `total` rows from two sums over the cells that have rows: their deviances, and the products
+-- of the sizes of their label and cluster. total^2 minus the products is the expected share of the
+-- empty cells, and needs exact integers.
 CREATE OR REPLACE MACRO clustereval._mutual_information(total, deviance, size_products) AS
   (
     deviance
@@ -83,7 +90,8 @@ CREATE OR REPLACE MACRO clustereval._mutual_information(total, deviance, size_pr
 -- Aggregates
 ---------------------------------------------------------------------------------------------------
 
--- The deviance of n from size_product / total, given n total - size_product without loss of digits.
+-- The deviance of n, the rows of a cell, from size_product / total, given scaled_difference = n
+-- total - size_product without loss of digits.
 CREATE OR REPLACE MACRO clustereval._deviance_from_product(
   n, total, size_product, scaled_difference
 ) AS
@@ -92,7 +100,8 @@ CREATE OR REPLACE MACRO clustereval._deviance_from_product(
     scaled_difference / (n * total + size_product)
   );
 
--- The deviance of a cell of n rows from what independence of label and cluster would give.
+-- The deviance of a cell of n rows from what independence of label and cluster would give among
+-- `total` rows.
 CREATE OR REPLACE MACRO clustereval._cell_deviance(total, n, label_size, cluster_size) AS
   clustereval._deviance_from_product(
     CAST(n AS DOUBLE),
@@ -105,7 +114,7 @@ CREATE OR REPLACE MACRO clustereval._cell_deviance(total, n, label_size, cluster
     )
   );
 
--- {total, mi, hl, hc}.
+-- {total, mi, hl, hc} of the columns label and cluster; total is the number of rows.
 CREATE OR REPLACE MACRO clustereval._information_statistics(label, cluster) AS
   list_transform(
     [clustereval._cells_as_list(label, cluster)],

@@ -4,7 +4,8 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- The query of _check_options, or the error, for the options of external_report.
+-- Text of the query that _check_options runs, SELECT TRUE. Raises an error for a bad option of
+-- external_report.
 CREATE OR REPLACE MACRO clustereval._valid_external_report(
   noise, noise_as, average_method, beta, adjusted
 ) AS
@@ -25,8 +26,11 @@ CREATE OR REPLACE MACRO clustereval._valid_external_report(
     ELSE clustereval._valid_noise(noise, noise_as)
   END;
 
--- One row per partition: the sums over cells, in one pass. A cell's mean is what independence of
--- label and cluster would give, and its difference from it is computed from exact integers.
+-- One row per partition: sums over its cells, weighted by copies, in one pass. Besides counts of
+-- pairs and rows: __ce_size_products (of label and cluster), __ce_links (see _cell_links),
+-- __ce_deviance (of the cells from independence of label and cluster), __ce_hl and __ce_hc (see
+-- information.sql), __ce_precision_rows and __ce_recall_rows (B-cubed), __ce_exact_matches (labels
+-- that equal a cluster). A cell's difference from its mean is computed from exact integers.
 CREATE OR REPLACE MACRO clustereval._cell_totals(__ce_row_counts, __ce_sized_cells) AS TABLE
   WITH __ce_products AS (
     SELECT
@@ -93,8 +97,8 @@ CREATE OR REPLACE MACRO clustereval._cell_totals(__ce_row_counts, __ce_sized_cel
   FROM __ce_cell_terms
   GROUP BY __ce_partition;
 
--- One row per partition: the statistics that all metrics are computed from. emi, ehl and ehc are
--- NULL unless adjusted.
+-- One row per partition: the statistics that all external metrics are computed from. __ce_emi,
+-- __ce_ehl and __ce_ehc are NULL unless `adjusted`.
 CREATE OR REPLACE MACRO clustereval._external_statistics(
   tbl, label, cluster, weight, partition_by, noise, noise_as, adjusted
 ) AS TABLE
@@ -163,8 +167,8 @@ CREATE OR REPLACE MACRO clustereval._external_statistics(
     __ce_precision_rows, __ce_recall_rows, __ce_exact_matches
   FROM __ce_totals;
 
--- All columns of external_report; those of the expected mutual information are NULL unless
--- adjusted.
+-- One row per partition: all columns of external_report; those of the expected mutual information
+-- are NULL unless `adjusted`.
 CREATE OR REPLACE MACRO clustereval._external_report(
   tbl, label, cluster, weight, partition_by, noise, noise_as, average_method, beta, adjusted
 ) AS TABLE

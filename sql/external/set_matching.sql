@@ -4,7 +4,7 @@
 -- Formulas
 ---------------------------------------------------------------------------------------------------
 
--- Weighted harmonic mean of precision and recall; beta > 1 weighs recall more.
+-- Weighted harmonic mean of a precision and a recall; beta > 1 weighs recall more. 0 if both are 0.
 CREATE OR REPLACE MACRO clustereval._f_score(precision_, recall_, beta) AS
   CASE
     WHEN precision_ + recall_ = 0 THEN 0.0
@@ -13,18 +13,19 @@ CREATE OR REPLACE MACRO clustereval._f_score(precision_, recall_, beta) AS
     )
   END;
 
--- The F1 score of a label and a cluster that share n rows.
+-- The F1 score of a label and a cluster that share n rows, 2 n / (label_size + cluster_size).
 CREATE OR REPLACE MACRO clustereval._match_score(n, label_size, cluster_size) AS
   clustereval._ratio(2 * n, label_size + cluster_size);
 
--- The rows outside the majority cluster of their label and outside the majority label of their
--- cluster.
+-- 2 total - rows in the majority cluster of their label - rows with the majority label of their
+-- cluster, of `total` rows.
 CREATE OR REPLACE MACRO clustereval._split_join_distance(
   total, in_majority_clusters, in_majority_labels
 ) AS
   CAST(2 * total - in_majority_clusters - in_majority_labels AS DOUBLE);
 
--- One row per partition: the sum over labels of their size x their best match with any cluster.
+-- One row per partition: __ce_matched_rows, the sum over labels of their size x their best
+-- _match_score with any cluster.
 CREATE OR REPLACE MACRO clustereval._match_totals(__ce_sized_cells) AS TABLE
   WITH __ce_best_matches AS (
     SELECT
@@ -114,8 +115,9 @@ COMMENT ON MACRO TABLE clustereval.bcubed_samples IS
 -- Aggregates
 ---------------------------------------------------------------------------------------------------
 
--- For each cell size x best match of its label if the cell is the best match, otherwise 0. Sorting
--- makes the best match of a label its first cell.
+-- One number per cell of _cells_as_list, in another order: the size of its label x their
+-- _match_score if no cell of the label has a better one, otherwise 0. Sorting makes the best match
+-- of a label its first cell. label_counts is the histogram of labels.
 CREATE OR REPLACE MACRO clustereval._matched_rows(cells, label_counts) AS
   list_transform(
     [list_sort(list_transform(
@@ -143,8 +145,10 @@ CREATE OR REPLACE MACRO clustereval._matched_rows(cells, label_counts) AS
   )[1];
 
 -- {total, n_labels, n_clusters, in_majority_labels, in_majority_clusters, matched_rows,
--- precision_rows, recall_rows, exact_matches}. in_majority_labels counts the rows with the majority
--- label of their cluster. matched_rows, precision_rows, recall_rows are sums of shares over rows.
+-- precision_rows, recall_rows, exact_matches} of the columns label and cluster: numbers of rows,
+-- labels and clusters; of rows with the majority label of their cluster, and in the majority
+-- cluster of their label; the sum of _matched_rows; sums over rows of B-cubed precision and recall;
+-- and the number of labels that are equal to a cluster.
 CREATE OR REPLACE MACRO clustereval._matching_statistics(label, cluster) AS
   list_transform(
     [clustereval._cells_as_list(label, cluster)],
