@@ -2,8 +2,11 @@
 --
 -- Reading rules, besides those of base/checks.sql:
 --   * A point is a DOUBLE[] for every form of vector: LIST, ARRAY, or columns as in [x, y, z].
---   * The key of a cluster is (partition, cluster, single). single is 0, except for noise that is
---     counted as singletons: there it is the row number, and the cluster is NULL.
+--   * The key of a cluster is (partition, cluster, singleton_no). singleton_no is 0, except for
+--     noise that is counted as singletons, clusters of one point: there it is the row number, and
+--     the cluster is NULL.
+--   * A block is 16 coordinates, those after block_offset; a spread is the counts and distance sums
+--     of a cluster.
 --   * Each pass reads the rows again (NOT MATERIALIZED), so that they stream. The centers and what
 --     is computed from them are small.
 
@@ -11,7 +14,8 @@
 -- Faults of points
 ---------------------------------------------------------------------------------------------------
 
--- The fault of a vector as {rank, coordinate, what}, NULL if it has none. The smallest is reported.
+-- The fault of a vector that should have dims finite coordinates, as {rank, coordinate, what}; NULL
+-- if it has none. rank orders the kinds of fault: the smallest fault is reported.
 CREATE OR REPLACE MACRO clustereval._point_fault(vector, dims) AS
   CASE
     WHEN len(vector) = 0 THEN {'rank': 0, 'coordinate': 0, 'what': 'an empty vector'}
@@ -28,7 +32,8 @@ CREATE OR REPLACE MACRO clustereval._point_fault(vector, dims) AS
     ))
   END;
 
--- The error for the first fault, with the number of rows that have one.
+-- Raises the error for a fault of _point_fault in a vector that should have dims coordinates, with
+-- the number of rows that have one. A NULL fault means that distances overflow.
 CREATE OR REPLACE MACRO clustereval._point_fault_error(fault, dims, rows) AS
   error(CASE
     WHEN fault IS NULL
@@ -49,11 +54,12 @@ CREATE OR REPLACE MACRO clustereval._point_fault_error(fault, dims, rows) AS
 -- Points and centers
 ---------------------------------------------------------------------------------------------------
 
--- One row per row of the table, dropped rows and noise included; no other macro of the internal
+-- One row per row of the table tbl, dropped rows and noise included; no other macro of the internal
 -- indices reads the table. __ce_kept: whether the row counts. __ce_point: the vector that distances
--- are computed from (weighted, and of length 1 for cosine). One more row (__ce_is_check_row) holds
--- the checks of the columns, so that an empty table is checked too; without partition_by it also
--- makes the one partition appear (__ce_unpartitioned).
+-- are computed from (weighted, and of length 1 for cosine). __ce_vector: as given. __ce_row: the
+-- row number from 1. One more row (__ce_is_check_row) holds the checks of the columns, so that an
+-- empty table is checked too; without partition_by it also makes the one partition appear
+-- (__ce_unpartitioned).
 CREATE OR REPLACE MACRO clustereval._points(
   tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as,
   id := CAST(NULL AS BIGINT)
@@ -132,9 +138,9 @@ CREATE OR REPLACE MACRO clustereval._points(
     __ce_unpartitioned
   FROM __ce_normed_rows;
 
--- Lists of 16 aggregates, of the coordinates after block_offset: one row per 16 coordinates, not
--- one per coordinate, halves the time for the centers. x_past_8 is NULL for x of at most 8
--- coordinates, because looking up missing coordinates takes as long as looking up present ones.
+-- List of the sums of the 16 coordinates of the vectors x after block_offset: one row per block,
+-- not one per coordinate, halves the time for the centers. x_past_8 is x, or NULL for x of at most
+-- 8 coordinates, because looking up missing coordinates takes as long as looking up present ones.
 CREATE OR REPLACE MACRO clustereval._block_sums(x, x_past_8, block_offset) AS [
     fsum(x[block_offset + 1]), fsum(x[block_offset + 2]), fsum(x[block_offset + 3]),
     fsum(x[block_offset + 4]), fsum(x[block_offset + 5]), fsum(x[block_offset + 6]),
@@ -144,6 +150,7 @@ CREATE OR REPLACE MACRO clustereval._block_sums(x, x_past_8, block_offset) AS [
     fsum(x_past_8[block_offset + 13]), fsum(x_past_8[block_offset + 14]),
     fsum(x_past_8[block_offset + 15]), fsum(x_past_8[block_offset + 16])
 ];
+-- List of the medians of 16 coordinates, with the parameters of _block_sums.
 CREATE OR REPLACE MACRO clustereval._block_medians(x, x_past_8, block_offset) AS [
     median(x[block_offset + 1]), median(x[block_offset + 2]), median(x[block_offset + 3]),
     median(x[block_offset + 4]), median(x[block_offset + 5]), median(x[block_offset + 6]),
@@ -153,8 +160,10 @@ CREATE OR REPLACE MACRO clustereval._block_medians(x, x_past_8, block_offset) AS
     median(x_past_8[block_offset + 13]), median(x_past_8[block_offset + 14]),
     median(x_past_8[block_offset + 15]), median(x_past_8[block_offset + 16])
 ];
--- var_pop raises an error of its own for infinite values; here _check_points reports them.
+-- Population variance of the finite values of a column x. var_pop raises an error of its own for
+-- infinite values; here _check_points reports them.
 CREATE OR REPLACE MACRO clustereval._variance(x) AS var_pop(CASE WHEN isfinite(x) THEN x END);
+-- List of the variances of 16 coordinates, with the parameters of _block_sums.
 CREATE OR REPLACE MACRO clustereval._block_variances(x, x_past_8, block_offset) AS [
     clustereval._variance(x[block_offset + 1]), clustereval._variance(x[block_offset + 2]),
     clustereval._variance(x[block_offset + 3]), clustereval._variance(x[block_offset + 4]),
@@ -170,8 +179,9 @@ CREATE OR REPLACE MACRO clustereval._block_variances(x, x_past_8, block_offset) 
     clustereval._variance(x_past_8[block_offset + 16])
 ];
 
--- One row per cluster and block of 16 coordinates. The first block needs no unnest; the points are
--- read again for later blocks only if there are any (a join with no rows ends at once).
+-- One row per cluster and block of 16 coordinates: the number of points, their dimensions, and
+-- lists of 16 sums (or medians, by center) and 16 variances. The first block needs no unnest; the
+-- points are read again for later blocks only if there are any (a join with no rows ends at once).
 CREATE OR REPLACE MACRO clustereval._coordinate_blocks(__ce_points, center) AS TABLE
   WITH __ce_kept_points AS NOT MATERIALIZED (
     SELECT
@@ -216,7 +226,8 @@ CREATE OR REPLACE MACRO clustereval._coordinate_blocks(__ce_points, center) AS T
   FROM __ce_later_points
   GROUP BY __ce_partition, __ce_cluster, __ce_singleton_no, __ce_block_offset;
 
--- One row per cluster and coordinate: the mean or median of its points, and their variance.
+-- One row per cluster and coordinate (__ce_i, from 1): the mean or median of its points, by center,
+-- and their variance; __ce_n points.
 CREATE OR REPLACE MACRO clustereval._coordinate_moments(__ce_points, center) AS TABLE
   WITH __ce_block_places AS (
     SELECT
@@ -237,7 +248,7 @@ CREATE OR REPLACE MACRO clustereval._coordinate_moments(__ce_points, center) AS 
   FROM __ce_block_places
   WHERE __ce_block_offset + __ce_place_in_block <= __ce_dims;
 
--- The center for a distance: a vector of length 1 for cosine.
+-- The center x as the distance needs it: divided by its norm for cosine, otherwise x.
 CREATE OR REPLACE MACRO clustereval._center_direction(x, distance) AS
   CASE
     WHEN lower(distance) = 'cosine'
@@ -247,7 +258,8 @@ CREATE OR REPLACE MACRO clustereval._center_direction(x, distance) AS
     ELSE x
   END;
 
--- One row per cluster: its number of points, center, and sum of squares within for each coordinate.
+-- One row per cluster: its number of points (__ce_size), center, and sum of squares within for each
+-- coordinate (__ce_within_squares). __ce_coordinates are the rows of _coordinate_moments.
 CREATE OR REPLACE MACRO clustereval._cluster_centers(__ce_coordinates, distance) AS TABLE
   WITH __ce_center_lists AS (
     SELECT
@@ -264,7 +276,8 @@ CREATE OR REPLACE MACRO clustereval._cluster_centers(__ce_coordinates, distance)
   FROM __ce_center_lists;
 
 -- One row per partition: its dimensions and center. The mean is the weighted mean of the clusters'
--- means; the median is no median of medians and needs the points.
+-- means; the median is no median of medians and needs the points. __ce_coordinates are the rows of
+-- _coordinate_moments.
 CREATE OR REPLACE MACRO clustereval._partition_centers(
   __ce_points, __ce_coordinates, distance, center
 ) AS TABLE
@@ -297,9 +310,10 @@ CREATE OR REPLACE MACRO clustereval._partition_centers(
     __ce_partition, __ce_dims, clustereval._center_direction(__ce_center, distance) AS __ce_center
   FROM __ce_center_lists;
 
--- One row per cluster: its counts of rows, and sums of the distances of its points to its center
--- and to the center of the partition. Rows that are left out are counted with their cluster,
--- without distances.
+-- One row per cluster: its counts of rows; sums of the distances of its points to its center
+-- (__ce_distances, squared __ce_ssw, largest __ce_radius) and to the center of the partition
+-- (__ce_overall_distances); and whether one of them is not finite (__ce_is_invalid). Rows that are
+-- left out are counted with their cluster, without distances.
 CREATE OR REPLACE MACRO clustereval._cluster_spreads(
   __ce_points, __ce_centers, __ce_partition_centers, distance, p
 ) AS TABLE
@@ -352,7 +366,8 @@ CREATE OR REPLACE MACRO clustereval._cluster_spreads(
     __ce_n_measured < __ce_n OR NOT coalesce(isfinite(__ce_ssw), TRUE) AS __ce_is_invalid
   FROM __ce_cluster_sums;
 
--- One row per cluster that has points: its center, its spread, and a number that identifies it.
+-- One row per cluster that has points: its center, its spread, and a number that identifies it
+-- (__ce_number).
 CREATE OR REPLACE MACRO clustereval._measured_clusters(__ce_centers, __ce_spreads) AS TABLE
   SELECT
     cluster.__ce_partition, cluster.__ce_cluster, cluster.__ce_singleton_no,
@@ -367,8 +382,9 @@ CREATE OR REPLACE MACRO clustereval._measured_clusters(__ce_centers, __ce_spread
     AND spread.__ce_cluster IS NOT DISTINCT FROM cluster.__ce_cluster
     AND spread.__ce_singleton_no = cluster.__ce_singleton_no;
 
--- One row per partition: its counts of rows. Partitions that keep no row are left out, except the
--- single partition of a call without partition_by.
+-- One row per partition: its numbers of rows that count (__ce_total), that were dropped, and that
+-- are noise; of clusters, and of clusters of one point. Partitions that keep no row are left out,
+-- except the single partition of a call without partition_by.
 CREATE OR REPLACE MACRO clustereval._point_row_counts(__ce_spreads) AS TABLE
   SELECT
     __ce_partition,
@@ -381,8 +397,9 @@ CREATE OR REPLACE MACRO clustereval._point_row_counts(__ce_spreads) AS TABLE
   GROUP BY __ce_partition
   HAVING SUM(__ce_n) > 0 OR SUM(__ce_n_unpartitioned) > 0;
 
--- TRUE, or the error for vectors that have no finite distances. The rows are read only if there are
--- such vectors (__ce_is_invalid), or partitions of different dimensions.
+-- No row; raises an error for vectors that have no finite distances, and for weights of another
+-- length. The rows are read only if there are such vectors (__ce_is_invalid), or partitions of
+-- different dimensions.
 CREATE OR REPLACE MACRO clustereval._check_points(
   __ce_points, __ce_spreads, __ce_partition_centers, weights
 ) AS TABLE

@@ -4,12 +4,13 @@
 -- Options
 ---------------------------------------------------------------------------------------------------
 
+-- TRUE if x is the name of a distance, in lower or upper case.
 CREATE OR REPLACE MACRO clustereval._is_distance_name(x) AS
   coalesce(lower(CAST(x AS VARCHAR)), '')
     IN ('euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine');
 
--- The query that returns TRUE, or the error, for the options of all internal indices (see
--- _valid_noise).
+-- Text of the query that _check_options runs, SELECT TRUE. Raises an error for a bad option among
+-- those that all internal indices have.
 CREATE OR REPLACE MACRO clustereval._valid_point_options(
   distance, p, center, weights, noise, noise_as
 ) AS
@@ -39,7 +40,7 @@ CREATE OR REPLACE MACRO clustereval._valid_point_options(
     ELSE clustereval._valid_noise(noise, noise_as)
   END;
 
--- The name in lower case; minkowski of order 1 or 2 is cityblock or euclidean.
+-- The name of the distance in lower case; minkowski of order 1 or 2 is cityblock or euclidean.
 CREATE OR REPLACE MACRO clustereval._plain_distance_name(distance, p) AS
   CASE
     WHEN lower(distance) = 'minkowski' AND p = 1 THEN 'cityblock'
@@ -51,7 +52,8 @@ CREATE OR REPLACE MACRO clustereval._plain_distance_name(distance, p) AS
 -- Distances
 ---------------------------------------------------------------------------------------------------
 
--- The factors that turn a weighted distance into the plain one: coordinates are multiplied by them.
+-- The factors, one per coordinate, that turn the weighted distance into the plain one: vectors are
+-- multiplied by them. NULL without weights.
 CREATE OR REPLACE MACRO clustereval._coordinate_factors(weights, distance, p) AS
   list_transform(
     CAST(weights AS DOUBLE[]),
@@ -62,9 +64,9 @@ CREATE OR REPLACE MACRO clustereval._coordinate_factors(weights, distance, p) AS
     END
   );
 
--- NULL if the number of weights is not that of coordinates; _check_points reports it. Pass factors
--- as a column or a lambda's name, since the lambda here computes an expression again per
--- coordinate.
+-- The vector x times the factors of _coordinate_factors; x itself without weights. NULL if the
+-- number of weights is not that of coordinates; _check_points reports it. Pass factors as a column
+-- or a lambda's name, since the lambda here computes an expression again per coordinate.
 CREATE OR REPLACE MACRO clustereval._scale_vector(x, weights, factors) AS
   CASE
     WHEN weights IS NULL THEN x
@@ -72,6 +74,7 @@ CREATE OR REPLACE MACRO clustereval._scale_vector(x, weights, factors) AS
     THEN list_transform(x, lambda __ce_x, __ce_i: __ce_x * factors[__ce_i])
   END;
 
+-- The vector x divided by its factors: the inverse of _scale_vector.
 CREATE OR REPLACE MACRO clustereval._unscale_vector(x, weights, distance, p) AS
   CASE
     WHEN weights IS NULL THEN x
@@ -81,27 +84,28 @@ CREATE OR REPLACE MACRO clustereval._unscale_vector(x, weights, distance, p) AS
     )[1]
   END;
 
--- A copy of a vector with NaN for NULL. DuckDB's functions of two lists raise an error for a NULL
--- even in a row that is filtered out, and sometimes without any NULL (in a column of a Parquet
+-- A copy of the vector x with NaN for NULL. DuckDB's functions of two lists raise an error for a
+-- NULL even in a row that is filtered out, and sometimes without any NULL (in a column of a Parquet
 -- file). When they do, they are called again with a copy.
 CREATE OR REPLACE MACRO clustereval._nulls_to_nan(x) AS
   list_transform(x, lambda __ce_x: coalesce(__ce_x, CAST('nan' AS DOUBLE)));
 
+-- Sum of the squared coordinates of the vector x, NaN if a coordinate is NULL.
 CREATE OR REPLACE MACRO clustereval._sum_of_squares(x) AS
   coalesce(
     try(list_inner_product(x, x)),
     list_inner_product(clustereval._nulls_to_nan(x), clustereval._nulls_to_nan(x))
   );
 
--- Length of a vector: NaN if a coordinate is NULL, NULL if it has no coordinates.
+-- Euclidean length of the vector x: NaN if a coordinate is NULL, NULL if it has no coordinates.
 CREATE OR REPLACE MACRO clustereval._norm(x) AS
   CASE WHEN len(x) > 0 THEN sqrt(clustereval._sum_of_squares(x)) END;
 
--- NULL if the vectors differ in length.
+-- Euclidean distance of the vectors x and y, NULL if they differ in length.
 CREATE OR REPLACE MACRO clustereval._euclidean(x, y) AS
   coalesce(try(list_distance(x, y)), try(list_distance(clustereval._nulls_to_nan(x), y)));
 
--- The vector divided by its norm: a zero vector if the norm is 0 (which also holds if the squares
+-- The vector x divided by its norm: a zero vector if the norm is 0 (which also holds if the squares
 -- underflow), NULL if it is not finite.
 CREATE OR REPLACE MACRO clustereval._unit_vector(x, norm) AS
   CASE
@@ -109,7 +113,7 @@ CREATE OR REPLACE MACRO clustereval._unit_vector(x, norm) AS
     WHEN isfinite(norm) THEN list_transform(x, lambda __ce_x: __ce_x / norm)
   END;
 
--- Distance between two vectors, for cosine between unit vectors; not finite, or NULL, if a
+-- Distance between the vectors x and y, for cosine between unit vectors; not finite, or NULL, if a
 -- coordinate is NULL or the vectors differ in length. Half the squared distance of unit vectors is
 -- 1 - cos without cancellation.
 CREATE OR REPLACE MACRO clustereval._distance(x, y, distance, p) AS
@@ -141,14 +145,16 @@ CREATE OR REPLACE MACRO clustereval._distance(x, y, distance, p) AS
 CREATE OR REPLACE MACRO clustereval._squared_distance(d, distance) AS
   CASE WHEN lower(distance) = 'sqeuclidean' THEN d ELSE d * d END;
 
--- TRUE if sums of squares add up: total = within + between.
+-- TRUE if sums of squares add up for this distance and center: total = within + between clusters.
 CREATE OR REPLACE MACRO clustereval._squares_add_up(distance, center) AS
   lower(distance) IN ('euclidean', 'sqeuclidean') AND center = 'mean';
 
+-- x - y for two vectors, coordinate by coordinate.
 CREATE OR REPLACE MACRO clustereval._subtract_vectors(x, y) AS
   list_transform(x, lambda __ce_x, __ce_i: __ce_x - y[__ce_i]);
 
--- The distance between two valid points, without the checks of _distance.
+-- The distance between the vectors x and y of two valid points, without the checks of _distance;
+-- `distance` is a name of _plain_distance_name, but not sqeuclidean or cosine.
 CREATE OR REPLACE MACRO clustereval._unchecked_distance(x, y, distance, p) AS
   CASE distance
     WHEN 'euclidean' THEN list_distance(x, y)

@@ -4,7 +4,7 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- All columns of internal_report, without the check of its options.
+-- One row per partition: all columns of internal_report, without the check of its options.
 CREATE OR REPLACE MACRO clustereval._internal_report(
   tbl, vector, cluster, distance, p, center, weights, partition_by, noise, noise_as
 ) AS TABLE

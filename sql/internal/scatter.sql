@@ -1,13 +1,14 @@
 -- scatter: indices from the centers of clusters, and from the distances of points to their own
--- center or to every center.
+-- center or to every center. A gap is the distance between two centers.
 
 ---------------------------------------------------------------------------------------------------
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per cluster of a partition with several clusters: the smallest, largest and total
--- distance of its center to the other centers, and the nearest cluster (the lowest in a tie).
--- Centers that coincide do not count in the overlap of Davies and Bouldin, as in scikit-learn.
+-- One row per cluster of a partition with several clusters: the smallest and largest gap of its
+-- center to the other centers, the sum of these gaps (__ce_gap_sum), the nearest cluster (the
+-- lowest in a tie), and __ce_overlap, the largest (sum of two mean distances to the center) / gap
+-- of Davies and Bouldin. Centers that coincide do not count in it, as in scikit-learn.
 CREATE OR REPLACE MACRO clustereval._centroid_gaps(__ce_clusters, distance, p) AS TABLE
   WITH __ce_cluster_pairs AS (
     SELECT
@@ -29,7 +30,8 @@ CREATE OR REPLACE MACRO clustereval._centroid_gaps(__ce_clusters, distance, p) A
   FROM __ce_cluster_pairs
   GROUP BY __ce_partition, __ce_number;
 
--- One row per partition: sums over its clusters.
+-- One row per partition: sums over its clusters. __ce_ssw and __ce_ssb are sums of squares within
+-- and between clusters; the others have the names of what is summed.
 CREATE OR REPLACE MACRO clustereval._spread_totals(
   __ce_clusters, __ce_partition_centers, distance, p
 ) AS TABLE
@@ -60,7 +62,9 @@ CREATE OR REPLACE MACRO clustereval._spread_totals(
     ON overall.__ce_partition IS NOT DISTINCT FROM cluster.__ce_partition
   GROUP BY cluster.__ce_partition;
 
--- One row per partition: extremes and sums over its pairs of centers.
+-- One row per partition: the extremes of the gaps of _centroid_gaps, and sums over clusters of
+-- their __ce_gap_sum, of 1 / __ce_gap_sum, and of their overlap. Each pair of centers is in
+-- __ce_gap_sum twice.
 CREATE OR REPLACE MACRO clustereval._gap_totals(__ce_gaps, distance) AS TABLE
   SELECT
     __ce_partition,
@@ -119,11 +123,12 @@ CREATE OR REPLACE MACRO clustereval._variance_totals(
 -- Formulas. n points in n_clusters clusters; ssw and ssb: sums of squares within and between them.
 ---------------------------------------------------------------------------------------------------
 
--- scikit-learn raises an error otherwise; the indices that it has are NULL then.
+-- TRUE if n points lie in at least 2 clusters, but fewer than n. Otherwise scikit-learn raises an
+-- error, and here the indices that it has are NULL.
 CREATE OR REPLACE MACRO clustereval._is_clustering(n, n_clusters) AS
   n_clusters >= 2 AND n_clusters < n;
 
--- 1 if ssw is 0, as in scikit-learn.
+-- Variance between clusters / variance within; 1 if ssw is 0, as in scikit-learn.
 CREATE OR REPLACE MACRO clustereval._calinski_harabasz_score(n, n_clusters, ssw, ssb) AS
   CASE
     WHEN NOT clustereval._is_clustering(n, n_clusters) THEN NULL
@@ -131,22 +136,28 @@ CREATE OR REPLACE MACRO clustereval._calinski_harabasz_score(n, n_clusters, ssw,
     ELSE (ssb / (n_clusters - 1.0)) / (ssw / (n - n_clusters))
   END;
 
+-- Mean overlap of the clusters; overlap_sum is the sum of __ce_overlap of _centroid_gaps.
 CREATE OR REPLACE MACRO clustereval._davies_bouldin_score(n, n_clusters, overlap_sum) AS
   CASE WHEN clustereval._is_clustering(n, n_clusters) THEN overlap_sum / n_clusters END;
 
--- Mean distance between centers. n_clusters may be 1e10: its product as BIGINT would overflow.
+-- Mean distance between centers. gap_sum is the sum over ordered pairs of centers: every pair
+-- twice. n_clusters may be 1e10: n_clusters (n_clusters - 1) as BIGINT would overflow.
 CREATE OR REPLACE MACRO clustereval._separation(n_clusters, gap_sum) AS
   gap_sum / (CAST(n_clusters AS DOUBLE) * (n_clusters - 1));
 
+-- ln(ssb / ssw), NULL if one of them is 0.
 CREATE OR REPLACE MACRO clustereval._log_ss_ratio(ssw, ssb) AS
   CASE WHEN ssw > 0 AND ssb > 0 THEN ln(GREATEST(ssb, 1e-300) / GREATEST(ssw, 1e-300)) END;
 
--- Mean norm of the clusters' variance vectors over the norm of the partition's variance vector.
+-- Mean norm of the clusters' variance vectors over the norm of the partition's variance vector,
+-- from the sum of the former over clusters, and the norm of the total sums of squares.
 CREATE OR REPLACE MACRO clustereval._scattering(
   n, n_clusters, variance_norm_sum, total_squares_norm
 ) AS
   clustereval._ratio(variance_norm_sum / n_clusters, total_squares_norm / n);
 
+-- PBM index, from the sums of distances of all points to the center of the partition and to their
+-- own center, and the largest distance between two centers.
 CREATE OR REPLACE MACRO clustereval._pbm_index(
   n_clusters, overall_distances, distances, most_gap
 ) AS
@@ -202,9 +213,9 @@ CREATE OR REPLACE MACRO clustereval._wemmert_gancarski_totals(
   FROM __ce_cluster_sums
   GROUP BY __ce_partition;
 
--- One row per partition: the inter-cluster density of S_Dbw. For a pair of clusters that is the
--- number of their points near the midpoint of the two centers, divided by the number near the
--- center that has more of them; the result is the mean over pairs.
+-- One row per partition: the inter-cluster density of S_Dbw (__ce_density). For a pair of clusters
+-- that is the number of their points near the midpoint of the two centers, divided by the number
+-- near the center that has more of them; the result is the mean over pairs.
 CREATE OR REPLACE MACRO clustereval._density_totals(__ce_points, __ce_clusters) AS TABLE
   WITH __ce_density_radii AS (
     SELECT

@@ -4,14 +4,15 @@
 -- Checks
 ---------------------------------------------------------------------------------------------------
 
--- TRUE for the name of a type that holds a vector of numbers; typeof([NULL]) is "NULL"[].
+-- TRUE if type_name names a type that holds a vector of numbers; typeof([NULL]) is "NULL"[].
 CREATE OR REPLACE MACRO clustereval._is_vector_type(type_name) AS
   regexp_matches(
     type_name,
     '^(U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|"NULL")\[\d*\]$'
   );
 
--- x, if the type of vector is one of vectors. For use after HAVING, as _check_column.
+-- x. Raises an error unless the column vector has a type of vectors. For use after HAVING, as
+-- _check_column.
 CREATE OR REPLACE MACRO clustereval._check_vector_type(x, vector) AS
   CASE
     WHEN NOT clustereval._is_vector_type(typeof(any_value(vector)))
@@ -26,31 +27,34 @@ CREATE OR REPLACE MACRO clustereval._check_vector_type(x, vector) AS
 -- Vectors as text
 ---------------------------------------------------------------------------------------------------
 
--- TRUE if a text is a dense or sparse vector. Lengths and indices have at most 9 digits.
+-- TRUE if the text vec is a dense or sparse vector. Lengths and indices have at most 9 digits.
 CREATE OR REPLACE MACRO clustereval._is_vector_text(vec) AS
   regexp_full_match(vec, replace(replace(
     '(?i)_*(N(_+N)*_*)?|_*(\$[0-9]{1,9}\$_*)?(-?[0-9]{1,9}:N(_+-?[0-9]{1,9}:N)*_*)?',
     '_', '[ ,\t\r\n]'
   ), 'N', '[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf|infinity|nan)'));
 
+-- TRUE if vec, the text of a vector, is sparse: it has index:number, or a length in front ($4$).
 CREATE OR REPLACE MACRO clustereval._is_sparse_text(vec) AS regexp_matches(vec, '[:$]');
 
--- The length that a sparse vector states in front ($4$), NULL if it states none.
+-- The length that the sparse vector in the text vec states in front ($4$), NULL if it states none.
 CREATE OR REPLACE MACRO clustereval._stated_length(vec) AS
   CAST(nullif(regexp_extract(vec, '\$([0-9]+)\$', 1), '') AS BIGINT);
 
--- All numbers of a vector except its length; for a sparse one indices and coordinates in turn.
+-- All numbers in vec, the text of a vector, except its length; for a sparse one indices and
+-- coordinates in turn.
 CREATE OR REPLACE MACRO clustereval._text_numbers(vec) AS
   CAST(regexp_extract_all(regexp_replace(vec, '\$[0-9]+\$', ''), '[^ ,:\t\r\n]+') AS DOUBLE[]);
 
--- The error for a text, which is cut after 100 characters: its start identifies the row.
+-- Raises the error of parse_vector for the text vec, which is cut after 100 characters: its start
+-- identifies the row. `expected` says what was expected, `advice` what to do.
 CREATE OR REPLACE MACRO clustereval._text_error(vec, expected, advice) AS
   error(concat(
     'parse_vector: expected ', expected, ', got ''', left(vec, 100),
     CASE WHEN length(vec) > 100 THEN '...' ELSE '' END, '''', advice
   ));
 
--- x, if the length is the given size.
+-- x. Raises an error if dims, the length of the vector in the text vec, is not the given size.
 CREATE OR REPLACE MACRO clustereval._check_length(x, vec, dims, size) AS
   CASE
     WHEN dims <> size
@@ -60,15 +64,18 @@ CREATE OR REPLACE MACRO clustereval._check_length(x, vec, dims, size) AS
     ELSE x
   END;
 
--- (index, coordinate) in the order of the indices. Lambdas here take zipped lists, because one that
--- reads another list copies that list for every element.
+-- The list of (index, coordinate) in the order of the indices, from `numbers`, which has them in
+-- turn. Lambdas here take zipped lists, because one that reads another list copies that list for
+-- every element.
 CREATE OR REPLACE MACRO clustereval._sparse_entries(numbers) AS
   list_sort(list_zip(CAST(numbers[1:-1:2] AS BIGINT[]), numbers[2:-1:2]));
 
+-- The indices of `entries`, a list of (index, coordinate).
 CREATE OR REPLACE MACRO clustereval._entry_indices(entries) AS
   list_transform(entries, lambda __ce_entry: __ce_entry[1]);
 
--- A dense vector from sorted entries: each entry after the zeros between it and the previous one.
+-- The dense vector of length dims with the sorted `entries` (index, coordinate): each entry after
+-- the zeros between it and the previous one.
 CREATE OR REPLACE MACRO clustereval._fill_entries(entries, dims) AS
   list_resize(flatten(list_transform(
     list_zip(
@@ -79,7 +86,8 @@ CREATE OR REPLACE MACRO clustereval._fill_entries(entries, dims) AS
     )
   )), dims, 0.0);
 
--- The same, or the error for entries that do not fit the length.
+-- The dense vector of length dims with the sorted `entries`. Raises an error for the text vec if
+-- its length is unknown (NULL), or if an index is beyond it or occurs twice.
 CREATE OR REPLACE MACRO clustereval._fill_checked_entries(entries, vec, dims) AS
   CASE
     WHEN dims IS NULL
@@ -95,19 +103,23 @@ CREATE OR REPLACE MACRO clustereval._fill_checked_entries(entries, vec, dims) AS
     ELSE clustereval._fill_entries(entries, dims)
   END;
 
--- list_transform([x], lambda y: ...)[1] gives x a name, so that it is computed once.
+-- The vector of length dims in the sparse text vec. list_transform([x], lambda y: ...)[1] gives x a
+-- name, so that it is computed once.
 CREATE OR REPLACE MACRO clustereval._parse_sparse_text(vec, dims) AS
   list_transform(
     [clustereval._sparse_entries(clustereval._text_numbers(vec))],
     lambda __ce_entries: clustereval._fill_checked_entries(__ce_entries, vec, dims)
   )[1];
 
+-- The vector in the dense text vec. Raises an error if its length is not size; size may be NULL.
 CREATE OR REPLACE MACRO clustereval._parse_dense_text(vec, size) AS
   list_transform(
     [clustereval._text_numbers(vec)],
     lambda __ce_vector: clustereval._check_length(__ce_vector, vec, len(__ce_vector), size)
   )[1];
 
+-- The vector in the text vec, dense or sparse, as parse_vector returns it. Raises an error for a
+-- bad size, a text that is no vector, or a vector that is not of length size.
 CREATE OR REPLACE MACRO clustereval._parse_text(vec, size) AS
   CASE
     WHEN size IS NOT NULL AND NOT coalesce(size >= 1 AND size < 1e9 AND size = floor(size), FALSE)
@@ -141,17 +153,18 @@ COMMENT ON MACRO clustereval.parse_vector IS
 -- Nominal attributes
 ---------------------------------------------------------------------------------------------------
 
+-- The name of a column as a quoted SQL identifier.
 CREATE OR REPLACE MACRO clustereval._quote_identifier(name) AS
   concat('"', replace(name, '"', '""'), '"');
 
--- The argument columns as a list: it is a list of names or one name.
+-- The argument `columns`, a list of names or one name, as a list; NULL if it is something else.
 CREATE OR REPLACE MACRO clustereval._column_names(columns) AS
   CASE
     WHEN typeof(columns) = 'VARCHAR' THEN [CAST(columns AS VARCHAR)]
     ELSE TRY_CAST(columns AS VARCHAR[])
   END;
 
--- x, if there are names and each column is named once.
+-- x. Raises an error if the list `names` has no names or a NULL, or a column is named twice.
 CREATE OR REPLACE MACRO clustereval._check_nominal_names(x, names) AS
   CASE
     WHEN coalesce(len(names), 0) = 0 OR list_count(names) < len(names)
@@ -170,7 +183,8 @@ CREATE OR REPLACE MACRO clustereval._check_nominal_names(x, names) AS
     ELSE x
   END;
 
--- The names as a query, because query() takes them with quotes and without.
+-- Text of the query that returns the list `names` (__ce_names), because query() takes names with
+-- quotes and without. Raises an error for bad names.
 CREATE OR REPLACE MACRO clustereval._vdm_names_query(names) AS
   clustereval._check_nominal_names(concat(
     'SELECT [',
@@ -180,8 +194,8 @@ CREATE OR REPLACE MACRO clustereval._vdm_names_query(names) AS
     '] AS __ce_names'
   ), names);
 
--- The query of vdm_encode's rows, with a NULL column for each name that the table does not have: so
--- _check_nominal_columns reports it, and not the binder.
+-- Text of the query that reads vdm_encode's rows (__ce_input_rows), with a NULL column for each of
+-- `names` that the table does not have: so _check_nominal_columns reports it, and not the binder.
 CREATE OR REPLACE MACRO clustereval._vdm_rows_query(names) AS
   clustereval._check_nominal_names(concat(
     'SELECT * FROM __ce_input_rows UNION ALL BY NAME SELECT ',
@@ -191,9 +205,10 @@ CREATE OR REPLACE MACRO clustereval._vdm_rows_query(names) AS
     ' WHERE FALSE'
   ), names);
 
--- The query that adds the profiles. Columns are of any type, so each has its own CTEs. A profile is
--- filled as in parse_vector: each share after the zeros of the classes that its value does not
--- have.
+-- Text of the query that adds to __ce_rows the profile of each column in `names`: for each value
+-- the shares of the classes (labels) among its rows. Columns are of any type, so each has its own
+-- CTEs. A profile is filled as in parse_vector: each share after the zeros of the classes that its
+-- value does not have.
 CREATE OR REPLACE MACRO clustereval._vdm_query(names) AS
   clustereval._check_nominal_names(concat(
     'WITH ',
@@ -261,7 +276,7 @@ CREATE OR REPLACE MACRO clustereval._vdm_query(names) AS
     ), 'string_agg', '')
   ), names);
 
--- The most similar of names, NULL if none is similar.
+-- The one of `names` that is most similar to the name `unknown`, NULL if none is similar.
 CREATE OR REPLACE MACRO clustereval._closest_name(unknown, names) AS
   list_filter(
     list_sort(list_transform(
@@ -275,7 +290,8 @@ CREATE OR REPLACE MACRO clustereval._closest_name(unknown, names) AS
     lambda __ce_candidate: __ce_candidate['edits'] <= 0.4
   )[1]['name'];
 
--- TRUE, if all names are columns of the table and none of the new columns is.
+-- TRUE. Raises an error if one of `names` is not in table_columns, the columns of the table, or if
+-- a new column (name_vdm) is.
 CREATE OR REPLACE MACRO clustereval._check_nominal_columns(names, table_columns) AS
   list_bool_and(list_transform(
     names,
