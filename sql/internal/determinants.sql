@@ -1,4 +1,6 @@
--- determinants: the indices made from determinants of scatter matrices.
+-- determinants: the indices made from determinants of scatter matrices: W, the products of the
+-- deviations of points from the center of their cluster, summed over points, and B, those of the
+-- centers of clusters from the center of the partition. T = W + B.
 
 ---------------------------------------------------------------------------------------------------
 -- Matrices
@@ -7,8 +9,9 @@
 -- the partition has minus that number.
 ---------------------------------------------------------------------------------------------------
 
--- One row per number: the weighted mean of its vectors (number, weight, vector). It is clamped to
--- their range: rounding would otherwise give a constant coordinate a variance.
+-- One row per number: the weighted mean (__ce_mean) of its vectors, the rows (number, weight,
+-- vector) of __ce_vectors. It is clamped to their range: rounding would otherwise give a constant
+-- coordinate a variance.
 CREATE OR REPLACE MACRO clustereval._vector_means(__ce_vectors) AS TABLE
   WITH __ce_values AS NOT MATERIALIZED (
     SELECT
@@ -30,9 +33,10 @@ CREATE OR REPLACE MACRO clustereval._vector_means(__ce_vectors) AS TABLE
   FROM __ce_coordinate_means
   GROUP BY __ce_number;
 
--- The sums of products of two coordinates over the vectors (number, vector). A cross join with the
--- pairs of positions copies no vector, unlike a join on the dimensions; positions beyond the length
--- of a vector have no value.
+-- One row per number and pair of positions (i, j): the sum over the vectors of the number of
+-- coordinate i x coordinate j (__ce_value). __ce_vectors has rows (number, vector), __ce_pairs (i,
+-- j). A cross join with the pairs copies no vector, unlike a join on the dimensions; positions
+-- beyond the length of a vector have no value.
 CREATE OR REPLACE MACRO clustereval._product_sums(__ce_vectors, __ce_pairs) AS TABLE
   SELECT
     vectors.__ce_number, pair.__ce_i, pair.__ce_j,
@@ -43,19 +47,19 @@ CREATE OR REPLACE MACRO clustereval._product_sums(__ce_vectors, __ce_pairs) AS T
   HAVING __ce_value IS NOT NULL;
 
 ---------------------------------------------------------------------------------------------------
--- Elimination
+-- Elimination of matrices W and B. A row starts at the diagonal (tail: a row below the pivot row).
 ---------------------------------------------------------------------------------------------------
 
--- One step of elimination for a row of W, which lies `shift` rows below the pivot row. Rows start
--- at the diagonal; `slopes` is the pivot row divided by its pivot.
+-- The row `tail` of W, which lies `shift` rows below the pivot row, after one step of elimination.
+-- `slopes` is the pivot row divided by its pivot.
 CREATE OR REPLACE MACRO clustereval._eliminate_row(tail, pivot_row, slopes, shift) AS
   list_transform(
     tail, lambda __ce_x, __ce_c: __ce_x - slopes[shift + 1] * pivot_row[shift + __ce_c]
   );
 
--- The same step for a row of B, which is transformed along with W to L^-1 B L^-T: first its rows
--- are combined like those of W, then its columns. `new_pivot_row` is the pivot row of B after the
--- step.
+-- The row `tail` of B after one step, with the parameters of _eliminate_row. B is transformed along
+-- with W to L^-1 B L^-T: first its rows are combined like those of W, then its columns. `pivot_row`
+-- and `new_pivot_row` are the pivot row of B before and after the step.
 CREATE OR REPLACE MACRO clustereval._transform_row(
   tail, pivot_row, new_pivot_row, slopes, shift
 ) AS
@@ -66,13 +70,14 @@ CREATE OR REPLACE MACRO clustereval._transform_row(
       - slopes[shift + __ce_c] * pivot_row[shift + 1]
   );
 
+-- The pivot row of B after one step; `slopes` is the pivot row of W divided by its pivot.
 CREATE OR REPLACE MACRO clustereval._transform_pivot_row(pivot_row, slopes) AS
   list_transform(pivot_row, lambda __ce_x, __ce_c: __ce_x - pivot_row[1] * slopes[__ce_c]);
 
--- TRUE if the first entry of a row is a pivot and not rounding error. It is the square of a
--- combination of coordinates, and its rounding error is proportional to the sum of the squares that
--- are combined: at most 0.5 p 2^-52 times this sum for the singular matrices of the tests, so that
--- 4 is a safe factor.
+-- TRUE if the first entry of the row `tail` of W is a pivot and not rounding error. It is the
+-- square of a combination of coordinates, of the lengths `combination`, and its rounding error is
+-- proportional to the sum of the squares that are combined: at most 0.5 dims 2^-52 times this sum
+-- for the singular matrices of the tests, so that 4 is a safe factor.
 CREATE OR REPLACE MACRO clustereval._is_pivot(tail, combination, dims) AS
   isfinite(tail[1])
   AND tail[1] > 4 * dims * pow(2.0, -52) * list_inner_product(combination, combination);
@@ -146,9 +151,9 @@ CREATE OR REPLACE MACRO clustereval._eliminate_matrices(__ce_matrices) AS TABLE
 -- Scatter matrices
 ---------------------------------------------------------------------------------------------------
 
--- One row per cluster: its number, its rows and dimensions, the number of its partition, and
--- whether the clusters of the partition need matrices of their own. They do not if one has no more
--- points than dimensions, since its scatter matrix is singular.
+-- One row per cluster: its number, points and dimensions, the number of its partition, and whether
+-- the clusters of the partition need matrices of their own (__ce_own_matrices). They do not if one
+-- has no more points than dimensions, since its scatter matrix is singular.
 CREATE OR REPLACE MACRO clustereval._number_clusters(__ce_points) AS TABLE
   WITH __ce_sizes AS (
     SELECT
@@ -165,8 +170,9 @@ CREATE OR REPLACE MACRO clustereval._number_clusters(__ce_points) AS TABLE
     MIN(__ce_n) OVER (PARTITION BY __ce_partition) > __ce_dims AS __ce_own_matrices
   FROM __ce_sizes;
 
--- One row per vector, minus the mean of its number. Means are computed twice, the second time of
--- these differences: at coordinates of 1e8 the first mean is off by 1e-8.
+-- One row per vector of __ce_vectors (number, weight, vector): the vector minus the mean of its
+-- number. Callers compute means twice, the second time of these differences: at coordinates of 1e8
+-- the first mean is off by 1e-8.
 CREATE OR REPLACE MACRO clustereval._subtract_means(__ce_vectors, __ce_means) AS TABLE
   SELECT
     vectors.__ce_number, vectors.__ce_weight,
@@ -174,8 +180,9 @@ CREATE OR REPLACE MACRO clustereval._subtract_means(__ce_vectors, __ce_means) AS
   FROM query_table(__ce_vectors) AS vectors
   JOIN query_table(__ce_means) AS means ON means.__ce_number = vectors.__ce_number;
 
--- One row per cluster: the difference of its mean from that of its partition, times the square root
--- of its number of points. The sums of products of these vectors are B.
+-- One row per cluster, with the number of its partition: the difference of its mean from that of
+-- the partition, times the square root of its number of points. The sums of products of these
+-- vectors are B. __ce_means are the means of clusters, __ce_residual_means their second correction.
 CREATE OR REPLACE MACRO clustereval._weighted_mean_differences(
   __ce_clusters, __ce_means, __ce_residual_means
 ) AS TABLE
@@ -208,10 +215,11 @@ CREATE OR REPLACE MACRO clustereval._weighted_mean_differences(
     list_transform(__ce_vector, lambda __ce_x: __ce_x * sqrt(__ce_weight)) AS __ce_vector
   FROM clustereval._subtract_means(__ce_differences, __ce_mean_differences);
 
--- One row per partition: the indices made from determinants of scatter matrices. __ce_points has
--- rows (partition, cluster, single, point). T = W + B is never computed. If a cluster's scatter
--- matrix is singular because it has few points, the matrices of the clusters are not needed, and W
--- is summed directly over the points: a million small clusters then take no memory.
+-- One row per partition: its indices det_ratio, log_det_ratio, ksq_detw, scott_symons and trace_wib
+-- (see determinant_report), NULL if a matrix is singular. __ce_points has rows (partition, cluster,
+-- singleton_no, point). T = W + B is never computed. If a cluster's scatter matrix is singular
+-- because it has few points, the matrices of the clusters are not needed, and W is summed directly
+-- over the points: a million small clusters then take no memory.
 CREATE OR REPLACE MACRO clustereval._determinant_totals(__ce_points) AS TABLE
   WITH __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._number_clusters(__ce_points)),
   __ce_vectors AS NOT MATERIALIZED (

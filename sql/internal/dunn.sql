@@ -3,22 +3,24 @@
 -- The diameter of a cluster and the separation of two clusters each depend on a single pair of
 -- points. The triangle inequality excludes most other pairs, whose distances are never computed.
 -- __ce_number numbers the clusters of all partitions; __ce_partition_no is the number of one
--- cluster of a partition.
+-- cluster of a partition. A member is a point with a row of _points_in_balls, a ball a row of
+-- _bounding_balls, a bound an upper bound of the separation, an axis a coordinate of the grid.
 
 ---------------------------------------------------------------------------------------------------
--- Metrics
--- A metric here obeys the triangle inequality, and the distance in question is a power of it:
--- euclidean for sqeuclidean; for cosine the chord between unit vectors, where a zero vector is as
--- far from all others as orthogonal vectors are.
+-- Metrics. A metric here obeys the triangle inequality, and the distance is a power of it: euclidean
+-- for sqeuclidean; for cosine the chord between unit vectors, where a zero vector is as far from
+-- all others as orthogonal vectors are.
 ---------------------------------------------------------------------------------------------------
 
+-- The metric from a distance d.
 CREATE OR REPLACE MACRO clustereval._distance_to_metric(d, distance) AS
   CASE lower(distance) WHEN 'sqeuclidean' THEN sqrt(d) WHEN 'cosine' THEN sqrt(2 * d) ELSE d END;
 
+-- The distance from a value d of the metric: the inverse of _distance_to_metric.
 CREATE OR REPLACE MACRO clustereval._metric_to_distance(d, distance) AS
   CASE lower(distance) WHEN 'sqeuclidean' THEN d * d WHEN 'cosine' THEN d * d / 2 ELSE d END;
 
--- The metric between two vectors.
+-- The metric between the vectors x and y.
 CREATE OR REPLACE MACRO clustereval._metric(x, y, distance, p) AS
   CASE lower(distance)
     WHEN 'sqeuclidean' THEN clustereval._euclidean(x, y)
@@ -30,7 +32,7 @@ CREATE OR REPLACE MACRO clustereval._metric(x, y, distance, p) AS
 ---------------------------------------------------------------------------------------------------
 
 -- One row per cluster: the smallest ball around its center that holds its points, measured by the
--- metric, and the number of clusters of its partition.
+-- metric (__ce_center, __ce_radius), and the number of clusters of its partition.
 CREATE OR REPLACE MACRO clustereval._bounding_balls(__ce_clusters, distance) AS TABLE
   SELECT
     MIN(__ce_number) OVER (PARTITION BY __ce_partition) AS __ce_partition_no,
@@ -62,9 +64,8 @@ CREATE OR REPLACE MACRO clustereval._points_in_balls(
 ---------------------------------------------------------------------------------------------------
 
 -- One row per cluster of two points or more: its diameter by the metric. Points at distances r and
--- s from the center are at most r + s apart. The distances between the 64 outermost points, and of
--- all points from the outermost one, give a lower bound; other pairs are measured only if r + s
--- exceeds it.
+-- s from the center are at most r + s apart. The distances among the 64 outermost points, and of
+-- all from the outermost, give a lower bound; others are measured only if r + s exceeds it.
 CREATE OR REPLACE MACRO clustereval._metric_diameters(__ce_members, distance, p) AS TABLE
   WITH __ce_outermost AS MATERIALIZED (
     SELECT
@@ -134,9 +135,9 @@ CREATE OR REPLACE MACRO clustereval._metric_diameters(__ce_members, distance, p)
 -- Separation
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition of two clusters or more: an upper bound of the separation. It is the least
--- distance in the 32 pairs of clusters whose balls overlap most, or are nearest; of each pair, the
--- 64 points of either cluster that are nearest to the midpoint of the two centers are measured.
+-- One row per partition of two clusters or more: an upper bound of the separation (by the metric),
+-- the least distance in the 32 pairs of clusters whose balls overlap most, or are nearest; of each
+-- pair, the 64 points of either cluster nearest to the midpoint of the centers are measured.
 CREATE OR REPLACE MACRO clustereval._separation_bounds(
   __ce_members, __ce_balls, distance, p
 ) AS TABLE
@@ -191,9 +192,8 @@ CREATE OR REPLACE MACRO clustereval._separation_bounds(
     ON other.__ce_pair = one.__ce_pair AND other.__ce_number > one.__ce_number
   GROUP BY one.__ce_partition_no;
 
--- The points that may be nearer than the bound to a point of another cluster, whose ball they are
--- near. Above 256 clusters all points are kept: comparing each with every ball would cost more than
--- it saves.
+-- One row per member that may be nearer than the bound to a point of another cluster, near whose
+-- ball it is. Above 256 clusters all are kept: comparing with every ball would cost too much.
 CREATE OR REPLACE MACRO clustereval._border_points(
   __ce_members, __ce_balls, __ce_bounds, distance, p
 ) AS TABLE
@@ -214,8 +214,8 @@ CREATE OR REPLACE MACRO clustereval._border_points(
   FROM query_table(__ce_members)
   WHERE __ce_row IN (SELECT __ce_row FROM __ce_rows);
 
--- One row per partition: the four coordinates of largest variance, their largest standard
--- deviation, and the origin of the grid.
+-- One row per partition: the (at most) four coordinates of largest variance (__ce_axes), their
+-- largest standard deviation, and the origin of the grid.
 CREATE OR REPLACE MACRO clustereval._grid_axes(__ce_coordinates, __ce_clusters, __ce_balls) AS TABLE
   WITH __ce_variances AS (
     SELECT
@@ -238,12 +238,12 @@ CREATE OR REPLACE MACRO clustereval._grid_axes(__ce_coordinates, __ce_clusters, 
   JOIN query_table(__ce_balls) AS ball ON ball.__ce_number = axis.__ce_partition_no
   GROUP BY axis.__ce_partition_no, ball.__ce_center;
 
--- The number of a point's grid cell along one axis; 0 if there is no such axis.
+-- The number of the grid cell of a point x along one axis, 0 without such an axis; width: of cells.
 CREATE OR REPLACE MACRO clustereval._cell_along_axis(x, origin, axis, width) AS
   coalesce(floor((x[axis] - origin[axis]) / width), 0.0);
 
--- The offsets from a grid cell to itself and to its adjacent cells, only one of any two opposite
--- offsets, and how many axes an offset needs.
+-- One row per offset from a grid cell to itself or an adjacent cell, only one of any two opposite
+-- offsets: its steps along four axes, and how many axes it needs.
 CREATE OR REPLACE MACRO clustereval._neighbor_cell_offsets() AS TABLE
   WITH __ce_steps AS (SELECT __ce_step FROM (VALUES (-1.0), (0.0), (1.0)) AS step(__ce_step))
   SELECT
@@ -262,10 +262,9 @@ CREATE OR REPLACE MACRO clustereval._neighbor_cell_offsets() AS TABLE
   WHERE 27 * first_axis.__ce_step + 9 * second_axis.__ce_step + 3 * third_axis.__ce_step
     + fourth_axis.__ce_step >= 0;
 
--- One row per partition: the bound, or the least distance between given points of different
--- clusters if that is less. No coordinate of two points differs by more than their distance, so
--- that only points in the same or adjacent cells of a grid are measured whose cells are as wide as
--- the bound.
+-- One row per partition: the bound, or the least distance by the metric between members of
+-- different clusters if that is less. No coordinate of two points differs by more than their
+-- distance: only those in the same or adjacent cells of a grid as wide as the bound are measured.
 CREATE OR REPLACE MACRO clustereval._separations_by_grid(
   __ce_members, __ce_bounds, __ce_axes, distance, p
 ) AS TABLE
@@ -328,8 +327,8 @@ CREATE OR REPLACE MACRO clustereval._separations_by_grid(
   GROUP BY __ce_partition_no;
 
 -- One row per partition of two clusters or more: the least distance between points of different
--- clusters by the metric. A sixteenth of the points gives a tight bound first: narrow cells hold
--- few pairs.
+-- clusters by the metric (__ce_separation), by grids with __ce_axes of _grid_axes. A sixteenth of
+-- the points gives a tight bound first: narrow cells hold few pairs.
 CREATE OR REPLACE MACRO clustereval._metric_separations(
   __ce_members, __ce_balls, __ce_axes, distance, p
 ) AS TABLE
@@ -356,8 +355,7 @@ CREATE OR REPLACE MACRO clustereval._metric_separations(
 
 -- One row per ordered pair of clusters of a partition, and per cluster with itself: the largest
 -- distance between their points, the sum of all, and the largest distance from a point of one to
--- the nearest point of the other. Every pair of points is measured in both directions: the
--- Hausdorff distance needs the nearest point either way.
+-- the nearest of the other (both ways, for the Hausdorff distance). Empty unless generalized.
 CREATE OR REPLACE MACRO clustereval._directed_linkages(
   __ce_members, distance, p, generalized
 ) AS TABLE
@@ -383,8 +381,8 @@ CREATE OR REPLACE MACRO clustereval._directed_linkages(
   FROM __ce_from_points
   GROUP BY __ce_partition_no, __ce_one, __ce_other;
 
--- One row per partition: the least complete and average linkage and Hausdorff distance of two
--- clusters, and the largest mean distance between two points of one cluster.
+-- One row per partition: the least complete and average linkage (largest and mean distance of
+-- points) and Hausdorff distance of two clusters, and the largest mean distance in one cluster.
 CREATE OR REPLACE MACRO clustereval._linkage_extremes(__ce_linkages, __ce_clusters) AS TABLE
   WITH __ce_undirected AS (
     SELECT
@@ -420,10 +418,9 @@ CREATE OR REPLACE MACRO clustereval._linkage_extremes(__ce_linkages, __ce_cluste
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition: twice the largest mean distance of a cluster's points from its center, and
--- the least mean distance of the points of two clusters from their own centers. The cluster of
--- least mean distance is in the pair of least mean: putting it in place of either cluster raises no
--- mean.
+-- One row per partition: twice the largest mean distance of a cluster to its center, and the least
+-- mean distance of the points of two clusters to their own centers. The cluster of least mean is in
+-- that pair: putting it in place of either cluster raises no mean.
 CREATE OR REPLACE MACRO clustereval._center_extremes(__ce_clusters, __ce_balls) AS TABLE
   WITH __ce_ranked AS (
     SELECT
@@ -448,7 +445,7 @@ CREATE OR REPLACE MACRO clustereval._center_extremes(__ce_clusters, __ce_balls) 
     ON tightest.__ce_partition_no = other.__ce_partition_no AND tightest.__ce_rank = 1
   GROUP BY other.__ce_partition_no;
 
--- The error if generalized is not a boolean; otherwise the options (see _valid_noise).
+-- options, the text of a query for _check_options. Raises an error unless generalized is a boolean.
 CREATE OR REPLACE MACRO clustereval._valid_generalized(generalized, options) AS
   CASE
     WHEN typeof(generalized) <> 'BOOLEAN' OR generalized IS NULL
@@ -458,14 +455,14 @@ CREATE OR REPLACE MACRO clustereval._valid_generalized(generalized, options) AS
     ELSE options
   END;
 
--- A separation over a diameter; NULL for one cluster, for as many as points, and for a diameter of
--- 0.
+-- separation / diameter; NULL for one cluster, for as many as points, and for a diameter of 0.
 CREATE OR REPLACE MACRO clustereval._dunn_ratio(n, n_clusters, separation, diameter) AS
   CASE
     WHEN clustereval._is_clustering(n, n_clusters)
     THEN clustereval._ratio(separation, diameter)
   END;
 
+-- _dunn_ratio if `generalized`, otherwise NULL.
 CREATE OR REPLACE MACRO clustereval._generalized_dunn_ratio(
   generalized, n, n_clusters, separation, diameter
 ) AS

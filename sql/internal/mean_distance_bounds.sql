@@ -1,19 +1,27 @@
 -- mean_distance_bounds: bounds of mean distances, from sums over clusters and no distance of
 -- points.
+--
+-- A query is a point whose silhouette is computed; a and b are its mean distances to its own
+-- cluster and to the nearest other one. A target is a cluster whose mean distance to it is needed:
+-- its own, or one whose lower bound is at most the upper bound of b (__ce_b_upper). Bounds rule out
+-- (do not leave) the others. A member is any point that counts; __ce_clusters are the rows of
+-- _cluster_moments. A table holds the values of a function at nodes, for one cluster.
 
 ---------------------------------------------------------------------------------------------------
 -- Bounds from the means and variances of clusters
 ---------------------------------------------------------------------------------------------------
 
--- A bound moved by what rounding may have changed: 1e-12 of itself, and the error of the mean.
+-- A lower bound x lowered by what rounding may have added: 1e-12 of itself, and rounding_error,
+-- that of the mean.
 CREATE OR REPLACE MACRO clustereval._minus_rounding(x, rounding_error) AS
   GREATEST(x * (1 - 1e-12) - rounding_error, 0.0);
+-- An upper bound x raised by what rounding may have taken off, with the same parameters.
 CREATE OR REPLACE MACRO clustereval._plus_rounding(x, rounding_error) AS
   x * (1 + 1e-12) + rounding_error;
 
--- to_mean is the distance of a point to a cluster's mean, radius the mean distance of the cluster's
--- points to it. The mean of norms is at least the norm of the mean (Jensen); the other bound is the
--- triangle inequality.
+-- Lower bound of the mean distance of a point to the points of a cluster. to_mean is its distance
+-- to the cluster's mean, radius the mean distance of the cluster's points to it. The mean of norms
+-- is at least the norm of the mean (Jensen); the other bound is the triangle inequality.
 CREATE OR REPLACE MACRO clustereval._mean_distance_lower_bound(
   to_mean, radius, rounding_error, distance
 ) AS
@@ -22,8 +30,9 @@ CREATE OR REPLACE MACRO clustereval._mean_distance_lower_bound(
     rounding_error
   );
 
--- The mean of roots is at most the root of the mean: of all squares for euclidean, coordinate by
--- coordinate for cityblock.
+-- Upper bound of the mean distance of a point x to the points of a cluster, with the parameters of
+-- _mean_distance_lower_bound. The mean of roots is at most the root of the mean: of all squares for
+-- euclidean, coordinate by coordinate for cityblock.
 CREATE OR REPLACE MACRO clustereval._mean_distance_upper_bound(
   x, mean, variances, total_variance, to_mean, radius, rounding_error, distance
 ) AS
@@ -42,7 +51,8 @@ CREATE OR REPLACE MACRO clustereval._mean_distance_upper_bound(
     rounding_error
   );
 
--- One row for each query that has other clusters: the upper bound of b, the least of theirs.
+-- One row for each query that has other clusters: the upper bound of b (__ce_b_upper), the least of
+-- those of its mean distances to the other clusters.
 CREATE OR REPLACE MACRO clustereval._nearest_upper_bounds(
   __ce_queries, __ce_clusters, plain_distance, p
 ) AS TABLE
@@ -62,7 +72,8 @@ CREATE OR REPLACE MACRO clustereval._nearest_upper_bounds(
   FROM __ce_other_clusters
   GROUP BY __ce_row;
 
--- One row for each query and each target that these bounds leave, with its bounds.
+-- One row for each query and each target that the bounds from means and variances leave, with its
+-- bounds. __ce_nearest_bounds are the rows of _nearest_upper_bounds.
 CREATE OR REPLACE MACRO clustereval._bounded_targets(
   __ce_queries, __ce_clusters, __ce_nearest_bounds, plain_distance, p
 ) AS TABLE
@@ -98,8 +109,9 @@ CREATE OR REPLACE MACRO clustereval._bounded_targets(
 -- Bounds of euclidean distances from second moments
 ---------------------------------------------------------------------------------------------------
 
--- For each cluster the covariance matrix M of (z, |z|^2), where z = y - mean. With u = x - mean,
--- the variance over y of |x - y|^2 = |u|^2 - 2 u.z + |z|^2 is w'Mw where w = (-2u, 1).
+-- One row per cluster of two points or more: the covariance matrix M (__ce_matrix) of (z, |z|^2),
+-- where z = y - mean for its points y. With u = x - mean, the variance over y of |x - y|^2 = |u|^2
+-- - 2 u.z + |z|^2 is w'Mw where w = (-2u, 1).
 CREATE OR REPLACE MACRO clustereval._second_moments(__ce_members, __ce_clusters) AS TABLE
   WITH __ce_deviations AS NOT MATERIALIZED (
     SELECT
@@ -146,6 +158,7 @@ CREATE OR REPLACE MACRO clustereval._second_moments(__ce_members, __ce_clusters)
   FROM __ce_matrix_rows
   GROUP BY __ce_number;
 
+-- w'Mw for a vector w and a matrix M, the list of its rows.
 CREATE OR REPLACE MACRO clustereval._quadratic_form(w, matrix) AS
   list_inner_product(
     w, list_transform(matrix, lambda __ce_matrix_row: list_inner_product(__ce_matrix_row, w))
@@ -162,11 +175,12 @@ CREATE OR REPLACE MACRO clustereval._root_mean_lower_bound(m, variance, rounding
     )
   END;
 
--- An upper bound of w'Mw at the cost of one more distance, which rules out most clusters before all
--- entries of M are needed: 4 u'Du + 4 r |u|^2 - 4 u.s + v, with the diagonal D of the covariances
--- of z, r the norm of all others (__ce_residual), s (__ce_skews) the covariances of z with |z|^2,
--- and v (__ce_tail) the variance of |z|^2. Apart from r |u|^2, it is linear in the coordinates of x
--- - origin and their squares: __ce_slopes, __ce_intercept.
+-- One row per cluster: the terms of an upper bound of w'Mw (see _second_moments) at the cost of one
+-- more distance, which rules out most clusters before all entries of M are needed: 4 u'Du + 4 r
+-- |u|^2 - 4 u.s + v, with the diagonal D of the covariances of z, r the norm of all others
+-- (__ce_residual), s (__ce_skews) the covariances of z with |z|^2, and v (__ce_tail) the variance
+-- of |z|^2. Apart from r |u|^2, it is linear in the coordinates of x - origin and their squares:
+-- __ce_slopes, __ce_intercept.
 CREATE OR REPLACE MACRO clustereval._variance_bounds(__ce_moments, __ce_clusters) AS TABLE
   WITH __ce_matrix_parts AS (
     SELECT
@@ -215,7 +229,7 @@ CREATE OR REPLACE MACRO clustereval._variance_bounds(__ce_moments, __ce_clusters
     1e-15 * len(__ce_slopes) * clustereval._norm(__ce_slopes) AS __ce_slope_rounding
   FROM __ce_terms;
 
--- One row for each query and each target that _variance_bounds leave.
+-- One row for each query and each target that the terms of _variance_bounds leave.
 CREATE OR REPLACE MACRO clustereval._screened_targets(
   __ce_queries, __ce_clusters, __ce_nearest_bounds, __ce_variance_bounds
 ) AS TABLE
@@ -270,7 +284,8 @@ CREATE OR REPLACE MACRO clustereval._screened_targets(
     ) <= __ce_b_upper
   END;
 
--- The screened targets that bounds from all second moments leave, with their bounds.
+-- One row for each query and each target of __ce_screened (_screened_targets) that bounds from all
+-- second moments (__ce_moments) leave, with its bounds.
 CREATE OR REPLACE MACRO clustereval._refined_targets(
   __ce_queries, __ce_clusters, __ce_nearest_bounds, __ce_moments, __ce_screened
 ) AS TABLE
@@ -317,7 +332,7 @@ CREATE OR REPLACE MACRO clustereval._refined_targets(
   FROM __ce_bounded
   WHERE __ce_target = __ce_number OR __ce_lower <= __ce_b_upper;
 
--- Bounds of a and b of each query, from the bounds of its targets.
+-- One row per query: bounds of a and b, from the bounds of its targets.
 CREATE OR REPLACE MACRO clustereval._means_of_bounds(__ce_bounds, __ce_clusters) AS TABLE
   WITH __ce_grouped AS (
     SELECT
@@ -344,11 +359,12 @@ CREATE OR REPLACE MACRO clustereval._means_of_bounds(__ce_bounds, __ce_clusters)
 -- Tables of cityblock distances
 ---------------------------------------------------------------------------------------------------
 
--- For cityblock the bounds from means and variances leave most clusters. The mean distance along
--- one coordinate is a convex function of it, which a table bounds far better: its values at 33
--- nodes, from 4 standard deviations below the mean to 4 above. The chord of an interval between two
--- nodes is above the function, by at most half the interval's width times the share of values in it
--- (__ce_gaps). The lists __ce_values and __ce_gaps hold all coordinates, one after the other.
+-- One row per cluster: its table for cityblock, where the bounds from means and variances leave
+-- most clusters. The mean distance along one coordinate is a convex function of it, which a table
+-- bounds far better: its values at 33 nodes, from 4 standard deviations below the mean to 4 above
+-- (__ce_values; __ce_scales: nodes per unit). The chord of an interval between two nodes is above
+-- the function, by at most half the interval's width times the share of values in it (__ce_gaps).
+-- The lists __ce_values and __ce_gaps hold all coordinates, one after the other.
 CREATE OR REPLACE MACRO clustereval._cityblock_tables(__ce_members, __ce_clusters) AS TABLE
   WITH __ce_member_coordinates AS NOT MATERIALIZED (
     SELECT
@@ -447,8 +463,9 @@ CREATE OR REPLACE MACRO clustereval._cityblock_tables(__ce_members, __ce_cluster
   FROM query_table(__ce_clusters) AS cluster
   JOIN __ce_lists AS lists ON lists.__ce_number = cluster.__ce_number;
 
--- Number of the interval that holds the deviation z from the mean, from 1; 0 outside of the table,
--- where the bounds |z| and root(z^2 + variance) are used.
+-- Number of the interval between two nodes of a table that holds z, the deviation from the mean,
+-- from 1; 0 outside of the table, where the bounds |z| and root(z^2 + variance) are used. scale:
+-- nodes per unit.
 CREATE OR REPLACE MACRO clustereval._table_interval(z, scale) AS
   CASE
     WHEN scale > 0 AND z * scale >= -16 AND z * scale < 16
@@ -456,12 +473,15 @@ CREATE OR REPLACE MACRO clustereval._table_interval(z, scale) AS
     ELSE 0
   END;
 
--- Value of the chord at z; `after` is where the coordinate's part of the list starts.
+-- Value at z of the chord over an interval of a table (see _table_interval); `after` is where the
+-- part of the coordinate starts in node_values.
 CREATE OR REPLACE MACRO clustereval._chord_value(node_values, z, scale, interval_no, after) AS
   node_values[after + interval_no]
   + (node_values[after + interval_no + 1] - node_values[after + interval_no])
     * (z * scale + 17 - interval_no);
 
+-- Upper bound of the mean cityblock distance of a point x to the points of a cluster, by its mean,
+-- variances and table: scales and node_values are __ce_scales and __ce_values of _cityblock_tables.
 CREATE OR REPLACE MACRO clustereval._table_upper_bound(x, mean, variances, scales, node_values) AS
   list_sum(list_transform(
     x,
@@ -474,6 +494,8 @@ CREATE OR REPLACE MACRO clustereval._table_upper_bound(x, mean, variances, scale
       )
     END
   ));
+-- Lower bound of the mean cityblock distance, with the parameters of _table_upper_bound; gaps are
+-- __ce_gaps of _cityblock_tables.
 CREATE OR REPLACE MACRO clustereval._table_lower_bound(x, mean, scales, node_values, gaps) AS
   list_sum(list_transform(
     x,
@@ -492,10 +514,10 @@ CREATE OR REPLACE MACRO clustereval._table_lower_bound(x, mean, scales, node_val
     END
   ));
 
--- One row for each query and each target that the tables leave. A lambda copies the lists that it
--- looks into, so tables are used only after the cheaper bounds: for the upper bound of b that of
--- the cluster which they put nearest. The join condition is no equality for the reason that
--- _prefer_list_join gives.
+-- One row for each query and each target that the tables of _cityblock_tables leave. A lambda
+-- copies the lists that it looks into, so tables are used only after the cheaper bounds: for the
+-- upper bound of b that of the cluster which they put nearest. The join condition is no equality
+-- for the reason that _prefer_list_join gives.
 CREATE OR REPLACE MACRO clustereval._table_targets(
   __ce_queries, __ce_clusters, __ce_tables
 ) AS TABLE
@@ -543,7 +565,8 @@ CREATE OR REPLACE MACRO clustereval._table_targets(
     ) <= query.__ce_b_upper
   END;
 
--- The targets of cityblock: by tables, or by _bounded_targets if clusters are small and many.
+-- One row for each query and each target for cityblock: by _table_targets, or by _bounded_targets
+-- if clusters are small and many.
 CREATE OR REPLACE MACRO clustereval._cityblock_targets(
   __ce_queries, __ce_members, __ce_clusters
 ) AS TABLE
@@ -578,14 +601,15 @@ CREATE OR REPLACE MACRO clustereval._cityblock_targets(
 -- Bounds of every query
 ---------------------------------------------------------------------------------------------------
 
--- Text of the query that reads the bounds of _mean_distance_bounds.
+-- Text of the query that reads the bounds of _mean_distance_bounds from one of two CTEs.
 CREATE OR REPLACE MACRO clustereval._select_bounds(distance, p) AS
   concat('SELECT * FROM ', CASE
     WHEN clustereval._plain_distance_name(distance, p) = 'euclidean' THEN '__ce_refined'
     ELSE '__ce_bounded'
   END);
 
--- One row for each query and each of its targets, with bounds of the mean distance.
+-- One row for each query and each of its targets: the bounds __ce_lower and __ce_upper of its mean
+-- distance.
 CREATE OR REPLACE MACRO clustereval._mean_distance_bounds(
   __ce_queries, __ce_members, __ce_clusters, plain_distance, p
 ) AS TABLE

@@ -3,24 +3,27 @@
 --
 -- Tables of mean distances have one row per query: __ce_row, __ce_number (its cluster), __ce_exact,
 -- lower and upper bounds of a and b, which coincide where they are exact, and __ce_neighbor (the
--- nearest other cluster, NULL if bounds alone are known). See silhouette.sql for queries and
--- targets.
+-- nearest other cluster, NULL if bounds alone are known).
+-- A query is a point whose silhouette is computed, a target a cluster whose mean distance to it is
+-- needed, a member any point that counts (see silhouette.sql). __ce_clusters are the rows of
+-- _cluster_moments; plain_distance is a name of _plain_distance_name.
 
 ---------------------------------------------------------------------------------------------------
 -- Mean distances that follow from sums over clusters
 ---------------------------------------------------------------------------------------------------
 
--- The first coordinate decides for nearly every vector.
+-- TRUE if all coordinates of the vector x are 0. The first one decides for nearly every vector.
 CREATE OR REPLACE MACRO clustereval._is_zero_vector(x) AS
   CASE WHEN x[1] <> 0 THEN FALSE ELSE list_inner_product(x, x) = 0 END;
 
--- Mean distance to the other n - 1 points of a point's own cluster, from the mean over all n.
+-- The mean distance of a point to the other n - 1 points of its own cluster, from its mean distance
+-- to all n. 0 if n is 1.
 CREATE OR REPLACE MACRO clustereval._exclude_self(mean_distance, n) AS
   mean_distance * CASE WHEN n = 1 THEN 0.0 ELSE n / (n - 1) END;
 
--- One row for each query and each cluster of its partition (__ce_target). Clusters of a single
--- partition are attached by a plain product: a join would copy the lists of a cluster for every
--- row.
+-- One row for each query and each cluster of its partition (__ce_target), with the columns of both.
+-- Clusters of a single partition are attached by a plain product: a join would copy the lists of a
+-- cluster for every row.
 CREATE OR REPLACE MACRO clustereval._cross_with_clusters(__ce_queries, __ce_clusters) AS TABLE
   SELECT
     query.*, cluster.__ce_number AS __ce_target,
@@ -38,7 +41,8 @@ CREATE OR REPLACE MACRO clustereval._cross_with_clusters(__ce_queries, __ce_clus
     SELECT * FROM query_table(__ce_clusters) WHERE __ce_n_clusters < __ce_n_all_clusters
   ) AS cluster ON cluster.__ce_partition_no = query.__ce_partition_no;
 
--- Exact a, b and neighbor of each query, from its mean distance (__ce_distance) to each target.
+-- One row per query: exact a, b and neighbor, from one row per query and target with the mean
+-- distance of the two (__ce_distance).
 CREATE OR REPLACE MACRO clustereval._own_and_nearest_means(__ce_distances) AS TABLE
   WITH __ce_grouped AS (
     SELECT
@@ -63,10 +67,10 @@ CREATE OR REPLACE MACRO clustereval._own_and_nearest_means(__ce_distances) AS TA
     __ce_neighbor['number'] AS __ce_neighbor
   FROM __ce_grouped;
 
--- Mean squared distance of each query to its own cluster (a) and to the nearest other one (b): the
--- squared distance to the cluster's mean plus the cluster's total variance. With one partition of
--- few clusters each query holds them in a list, and the queries stream; otherwise there is one row
--- for each query and cluster, which are grouped.
+-- One row per query: its mean squared distance to its own cluster (__ce_a) and to the nearest other
+-- one (__ce_b), and that cluster's number: the squared distance to the cluster's mean plus the
+-- cluster's total variance. With one partition of few clusters each query holds them in a list, and
+-- the queries stream; otherwise there is one row for each query and cluster, which are grouped.
 CREATE OR REPLACE MACRO clustereval._own_and_nearest_squares(__ce_queries, __ce_clusters) AS TABLE
   WITH __ce_mean_lists AS (
     -- The root of the variance as one more coordinate, 0 in the query, makes the sum one distance.
@@ -142,9 +146,9 @@ CREATE OR REPLACE MACRO clustereval._own_and_nearest_squares(__ce_queries, __ce_
   SELECT __ce_row, __ce_number, __ce_is_zero, __ce_a, __ce_b, __ce_neighbor['number']
   FROM __ce_grouped;
 
--- Exact means of the distances sqeuclidean and cosine. Half the squared distance of unit vectors is
--- 1 - cos. A zero vector has the cosine distance 1 to all vectors but itself, where half its
--- squared distance is 1/2 too little.
+-- One row per query: exact means of the distances sqeuclidean and cosine. Half the squared distance
+-- of unit vectors is 1 - cos. A zero vector has the cosine distance 1 to all vectors but itself,
+-- where half its squared distance is 1/2 too little.
 CREATE OR REPLACE MACRO clustereval._squared_means(
   __ce_queries, __ce_clusters, plain_distance
 ) AS TABLE
@@ -202,7 +206,8 @@ CREATE OR REPLACE MACRO clustereval._squared_means(
     __ce_neighbor
   FROM __ce_exact_means;
 
--- Distances to the centers of the clusters in place of mean distances to their points.
+-- One row per query: a and b as distances to the centers of the clusters in place of mean distances
+-- to their points (method 'simplified').
 CREATE OR REPLACE MACRO clustereval._simplified_means(
   __ce_queries, __ce_clusters, plain_distance, p
 ) AS TABLE
@@ -218,8 +223,8 @@ CREATE OR REPLACE MACRO clustereval._simplified_means(
 -- Sums of distances to all points of a target
 ---------------------------------------------------------------------------------------------------
 
--- TRUE (__ce_prefer_lists) where lists of points are best joined on a condition that is no
--- equality: such a join copies no lists but scans all of them for each query, which is slow for
+-- One row: TRUE (__ce_prefer_lists) if lists of points are best joined on a condition that is no
+-- equality. Such a join copies no lists but scans all of them for each query, which is slow for
 -- many small clusters.
 CREATE OR REPLACE MACRO clustereval._prefer_list_join(__ce_clusters) AS TABLE
   SELECT
@@ -235,7 +240,8 @@ CREATE OR REPLACE MACRO clustereval._target_lists(__ce_targets) AS TABLE
   FROM query_table(__ce_targets)
   GROUP BY __ce_row;
 
--- Queries with the list of their targets where _prefer_list_join says so, otherwise none.
+-- One row per query with the list of its targets (__ce_targets) if _prefer_list_join, whose row is
+-- __ce_join_choice, is TRUE, otherwise none.
 CREATE OR REPLACE MACRO clustereval._queries_with_target_lists(
   __ce_queries, __ce_target_lists, __ce_join_choice
 ) AS TABLE
@@ -245,7 +251,8 @@ CREATE OR REPLACE MACRO clustereval._queries_with_target_lists(
   JOIN query_table(__ce_target_lists) AS target_list ON target_list.__ce_row = query.__ce_row
   JOIN query_table(__ce_join_choice) AS choice ON choice.__ce_prefer_lists;
 
--- The opposite: one row for each query and target where _prefer_list_join is FALSE, otherwise none.
+-- One row for each query and target if _prefer_list_join, whose row is __ce_join_choice, is FALSE,
+-- otherwise none.
 CREATE OR REPLACE MACRO clustereval._query_target_pairs(
   __ce_queries, __ce_target_lists, __ce_join_choice
 ) AS TABLE
@@ -256,8 +263,9 @@ CREATE OR REPLACE MACRO clustereval._query_target_pairs(
   JOIN query_table(__ce_target_lists) AS target_list ON target_list.__ce_row = query.__ce_row
   JOIN query_table(__ce_join_choice) AS choice ON NOT choice.__ce_prefer_lists;
 
--- Sums of the distances of each query to the members of its targets, every one of which is
--- computed. Members are either in lists of 512, or one row each (see _prefer_list_join).
+-- One row for each query and target: the sum of the distances of the query to the members of the
+-- target (__ce_sum), every one of which is computed. Members are either in lists of 512, or one row
+-- each (see _prefer_list_join).
 CREATE OR REPLACE MACRO clustereval._distance_sums(
   __ce_queries, __ce_members, __ce_clusters, __ce_target_lists, plain_distance, p
 ) AS TABLE
@@ -308,9 +316,10 @@ CREATE OR REPLACE MACRO clustereval._distance_sums(
   FROM __ce_partial_sums
   GROUP BY __ce_row, __ce_number, __ce_target;
 
--- The same for cityblock, coordinate by coordinate, from running sums of the sorted members. If m
--- of n values with sum s out of a total t are at most x, their distances to x add up to m x - s,
--- and those of the others to t - s - (n - m) x. Coordinates are deviations from the target's mean.
+-- One row for each query and target: the sum of the cityblock distances of the query to the members
+-- of the target, coordinate by coordinate, from running sums of the sorted members. If m of n
+-- values with sum s out of a total t are at most x, their distances to x add up to m x - s, and
+-- those of the others to t - s - (n - m) x. Coordinates are deviations from the target's mean.
 CREATE OR REPLACE MACRO clustereval._sorted_distance_sums(
   __ce_queries, __ce_members, __ce_clusters, __ce_target_lists
 ) AS TABLE
@@ -391,7 +400,8 @@ CREATE OR REPLACE MACRO clustereval._sorted_distance_sums(
   JOIN __ce_totals AS totals ON totals.__ce_key = query.__ce_key
   GROUP BY query.__ce_row, query.__ce_number, query.__ce_target;
 
--- Exact means, from the sum of distances of each query to each of its targets.
+-- One row per query: exact means, from one row per query and target with the sum of their
+-- distances.
 CREATE OR REPLACE MACRO clustereval._means_of_sums(__ce_sums, __ce_clusters) AS TABLE
   WITH __ce_target_distances AS NOT MATERIALIZED (
     SELECT
@@ -406,14 +416,14 @@ CREATE OR REPLACE MACRO clustereval._means_of_sums(__ce_sums, __ce_clusters) AS 
   )
   SELECT * FROM clustereval._own_and_nearest_means(__ce_target_distances);
 
--- Text of the query that reads the sums of _exact_means.
+-- Text of the query that reads the sums of distances of _exact_means from one of two CTEs.
 CREATE OR REPLACE MACRO clustereval._select_sums(distance, p) AS
   concat('SELECT * FROM ', CASE
     WHEN clustereval._plain_distance_name(distance, p) = 'cityblock' THEN '__ce_sorted_sums'
     ELSE '__ce_direct_sums'
   END);
 
--- Exact means of each query, given the list of its targets.
+-- One row per query: exact means, given the list of its targets (__ce_target_lists).
 CREATE OR REPLACE MACRO clustereval._exact_means(
   __ce_queries, __ce_members, __ce_clusters, __ce_target_lists, plain_distance, p
 ) AS TABLE

@@ -5,7 +5,8 @@
 -- Checks
 ---------------------------------------------------------------------------------------------------
 
--- TRUE, or the error for the options of pairwise_report (see _valid_noise).
+-- Text of the query that _check_options runs, SELECT TRUE. Raises an error for a bad option of
+-- pairwise_report.
 CREATE OR REPLACE MACRO clustereval._valid_pairwise(
   distance, p, weights, noise, noise_as, n_neighbors, max_points
 ) AS
@@ -23,7 +24,7 @@ CREATE OR REPLACE MACRO clustereval._valid_pairwise(
     ELSE clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as)
   END;
 
--- TRUE, or the error if a partition has more points than max_points.
+-- TRUE. Raises an error if n, the points of the largest partition, exceeds max_points.
 CREATE OR REPLACE MACRO clustereval._check_max_points(n, max_points) AS
   CASE
     WHEN n > max_points
@@ -38,8 +39,9 @@ CREATE OR REPLACE MACRO clustereval._check_max_points(n, max_points) AS
 -- Pairs
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition that has points: its numbers of points, clusters, and pairs within and
--- between clusters. __ce_partition_no is the number of one of its clusters.
+-- One row per partition that has points: its numbers of points, clusters, and pairs of points
+-- within one cluster (__ce_n_within) and between two (__ce_n_between). __ce_partition_no is the
+-- number of one of its clusters.
 CREATE OR REPLACE MACRO clustereval._pair_sizes(__ce_clusters) AS TABLE
   SELECT
     __ce_partition,
@@ -52,7 +54,8 @@ CREATE OR REPLACE MACRO clustereval._pair_sizes(__ce_clusters) AS TABLE
   FROM query_table(__ce_clusters)
   GROUP BY __ce_partition;
 
--- One row per point, with the numbers of its partition and cluster: joins on numbers are fast.
+-- One row per point that counts, with the numbers of its partition and cluster: joins on numbers
+-- are fast. __ce_sizes are the rows of _pair_sizes.
 CREATE OR REPLACE MACRO clustereval._pairable_points(
   __ce_points, __ce_clusters, __ce_sizes
 ) AS TABLE
@@ -68,16 +71,16 @@ CREATE OR REPLACE MACRO clustereval._pairable_points(
     ON size.__ce_partition IS NOT DISTINCT FROM point.__ce_partition
   WHERE point.__ce_kept;
 
--- The distance of two points. Cosine distances below 1e-15 are rounding error: the vectors have the
--- same direction.
+-- The distance between the points x and y. Cosine distances below 1e-15 are rounding error: the
+-- vectors have the same direction.
 CREATE OR REPLACE MACRO clustereval._pair_distance(x, y, distance, p) AS
   CASE
     WHEN lower(distance) = 'cosine' AND clustereval._distance(x, y, distance, p) < 1e-15 THEN 0.0
     ELSE clustereval._distance(x, y, distance, p)
   END;
 
--- x rounded to 12 digits and at most so many decimals. Squares and powers that exceed the range of
--- a DOUBLE are replaced by its limit.
+-- x >= 0 rounded to 12 significant digits, but to no more places than `decimals` after the point.
+-- Squares and powers that exceed the range of a DOUBLE are replaced by its limit.
 CREATE OR REPLACE MACRO clustereval._round_to_digits(x, decimals) AS
   CASE
     WHEN x > 1.7e308 THEN 1.7e308
@@ -87,10 +90,10 @@ CREATE OR REPLACE MACRO clustereval._round_to_digits(x, decimals) AS
     ELSE 0.0
   END;
 
--- The key that distances are ranked by. Distances that are equal by definition, as many are between
--- points of few decimals, differ in their last digits, and differently in each engine. Rounding
--- them, or for euclidean and minkowski their powers, to 12 digits makes them equal again. Unit
--- vectors have 15 exact decimals, and so have their distances.
+-- The key that a distance d is ranked by. Distances that are equal by definition, as many are
+-- between points of few decimals, differ in their last digits, and differently in each engine.
+-- Rounding them, or for euclidean and minkowski their powers, to 12 digits makes them equal again.
+-- Unit vectors have 15 exact decimals, and so have their distances.
 CREATE OR REPLACE MACRO clustereval._rank_key(d, distance, p) AS
   clustereval._round_to_digits(
     CASE lower(distance)
@@ -101,12 +104,14 @@ CREATE OR REPLACE MACRO clustereval._rank_key(d, distance, p) AS
     CASE WHEN lower(distance) = 'cosine' THEN 15 ELSE 300 END
   );
 
--- One row per partition: the statistics of the indices. All distances are sorted once; each gets
--- the numbers of distances within clusters and between clusters that are not greater.
--- __ce_concordant counts the comparisons of a distance within clusters with a greater one between
--- clusters, __ce_discordant those with a lesser one. __ce_within_minus_least is the sum of the
--- distances within clusters minus that of equally many least distances, __ce_greatest_minus_least
--- the sum of equally many greatest distances minus that of the least.
+-- One row per partition: the statistics of the indices, from the distances of all pairs of points.
+-- Pairs within a cluster are compared with pairs between two clusters, by _rank_key:
+-- __ce_concordant counts the comparisons in which the pair between is farther apart,
+-- __ce_discordant those in which it is nearer. For that the distances are sorted once, and each
+-- gets the number of distances within, and of distances between, that are at most as large.
+-- __ce_within_minus_least is the sum of the distances within minus that of equally many least
+-- distances, __ce_greatest_minus_least the sum of equally many greatest distances minus that of the
+-- least.
 CREATE OR REPLACE MACRO clustereval._pair_distance_statistics(
   __ce_points, __ce_sizes, distance, p
 ) AS TABLE
@@ -197,8 +202,8 @@ CREATE OR REPLACE MACRO clustereval._pair_distance_statistics(
   JOIN __ce_pair_counts AS size ON size.__ce_partition_no = pair.__ce_partition_no
   GROUP BY pair.__ce_partition_no;
 
--- The mean of 1 / place over the places that tied points take, which follow n_before nearer ones;
--- places after n_neighbors count as 0.
+-- The mean of 1 / place over the places that n_tied equally near neighbors of a point take, which
+-- follow n_before nearer ones; places after n_neighbors count as 0.
 CREATE OR REPLACE MACRO clustereval._mean_reciprocal_place(n_before, n_tied, n_neighbors) AS
   list_sum(list_transform(
     range(n_before + 1, LEAST(n_before + n_tied, CAST(n_neighbors AS BIGINT)) + 1),
@@ -206,8 +211,8 @@ CREATE OR REPLACE MACRO clustereval._mean_reciprocal_place(n_before, n_tied, n_n
   )) / n_tied;
 
 -- One row per partition of two clusters or more: connectivity, the sum of 1 / place over the
--- nearest neighbors that belong to another cluster. __ce_reach is the distance of a point's last
--- neighbor.
+-- n_neighbors nearest neighbors of each point that belong to another cluster. __ce_points are the
+-- rows of _pairable_points; __ce_reach is the distance of a point's last neighbor.
 CREATE OR REPLACE MACRO clustereval._connectivities(
   __ce_points, distance, p, n_neighbors
 ) AS TABLE
@@ -266,19 +271,22 @@ CREATE OR REPLACE MACRO clustereval._connectivities(
   GROUP BY __ce_partition_no;
 
 ---------------------------------------------------------------------------------------------------
--- Formulas
+-- Formulas of the columns of _pair_distance_statistics
 ---------------------------------------------------------------------------------------------------
 
--- x, or the error if this sum of distances is not finite.
+-- x, a sum of distances. Raises an error if it is not finite.
 CREATE OR REPLACE MACRO clustereval._check_sum_of_distances(x) AS
   CASE
     WHEN NOT isfinite(x) THEN error('vector: distances overflow; scale the coordinates down')
     ELSE x
   END;
 
+-- (concordant - discordant) / (concordant + discordant), NULL for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._pairwise_gamma(concordant, discordant) AS
   clustereval._ratio(concordant - discordant, concordant + discordant);
 
+-- (concordant - discordant) / sqrt(comparisons x pairs of distances), for n_within pairs of points
+-- within clusters and n_between between clusters.
 CREATE OR REPLACE MACRO clustereval._pairwise_tau(concordant, discordant, n_within, n_between) AS
   (concordant - discordant) / sqrt(
     n_within * n_between * ((n_within + n_between) * (n_within + n_between - 1) / 2)

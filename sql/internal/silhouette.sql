@@ -11,10 +11,12 @@
 --     that the bounds leave are targets.
 
 ---------------------------------------------------------------------------------------------------
--- Options
+-- Options. A _select_… macro returns the text of a query that reads one of several CTEs: those not
+-- named in it are neither bound nor run.
 ---------------------------------------------------------------------------------------------------
 
--- The text of a query, or the error of the options of silhouette_score (see _valid_point_options).
+-- query_text, the text of a query for _check_options (see _valid_point_options). Raises an error
+-- for a bad option of silhouette_score.
 CREATE OR REPLACE MACRO clustereval._valid_silhouette_options(
   method, tolerance, sample_size, confidence, random_state, query_text
 ) AS
@@ -51,8 +53,7 @@ CREATE OR REPLACE MACRO clustereval._valid_silhouette_options(
     ELSE query_text
   END;
 
--- Texts of queries that read one of several CTEs: those not named in them are neither bound nor
--- run. The mean distances of _mean_distances:
+-- Text of the query that reads the mean distances of _mean_distances, by distance and method.
 CREATE OR REPLACE MACRO clustereval._select_mean_distances(distance, p, method, tolerance) AS
   concat('SELECT * FROM ', CASE
     WHEN method = 'simplified' THEN '__ce_simplified_means'
@@ -64,7 +65,8 @@ CREATE OR REPLACE MACRO clustereval._select_mean_distances(distance, p, method, 
     ELSE '__ce_exact_means'
   END);
 
--- The queries of a public macro. Methods that need each member once stream the members.
+-- Text of the query that reads the queries of a public macro, the members whose silhouettes are
+-- computed. Methods that need each member once stream the members.
 CREATE OR REPLACE MACRO clustereval._select_queries(distance, p, method) AS
   concat('SELECT * FROM ', CASE
     WHEN method = 'sample' THEN '__ce_sample'
@@ -74,7 +76,8 @@ CREATE OR REPLACE MACRO clustereval._select_queries(distance, p, method) AS
     ELSE '__ce_members'
   END);
 
--- The targets of _mean_distances.
+-- Text of the query that reads the targets of all queries in _mean_distances: the clusters to which
+-- a mean distance is computed.
 CREATE OR REPLACE MACRO clustereval._select_targets(distance, p) AS
   concat('SELECT * FROM ', CASE
     WHEN clustereval._plain_distance_name(distance, p) = 'cityblock' THEN '__ce_cityblock_targets'
@@ -158,8 +161,9 @@ CREATE OR REPLACE MACRO clustereval._cluster_moments(
     CAST(SUM(__ce_n) OVER (PARTITION BY __ce_partition) AS BIGINT) AS __ce_total
   FROM __ce_numbered;
 
--- One row for each point that counts, with the number of its cluster, once the check of the points
--- has passed.
+-- One row per member (a point that counts): the numbers of its cluster and partition, its row,
+-- point and id, and __ce_use_lists, the __ce_few_clusters of its partition. Members appear once
+-- __ce_points_check, the rows of _check_points, has raised no error.
 CREATE OR REPLACE MACRO clustereval._cluster_members(
   __ce_points, __ce_clusters, __ce_points_check
 ) AS TABLE
@@ -175,7 +179,8 @@ CREATE OR REPLACE MACRO clustereval._cluster_members(
   WHERE point.__ce_kept
     AND COALESCE((SELECT MIN(__ce_valid) FROM query_table(__ce_points_check)), TRUE);
 
--- The place of each member among those of its partition in the order of ids, from 0.
+-- One row per member: __ce_place, its place among those of its partition in the order of ids, from
+-- 0.
 CREATE OR REPLACE MACRO clustereval._id_places(__ce_members) AS TABLE
   SELECT
     __ce_row, __ce_number, __ce_partition_no,
@@ -185,7 +190,7 @@ CREATE OR REPLACE MACRO clustereval._id_places(__ce_members) AS TABLE
     ) - 1 AS BIGINT) AS __ce_place
   FROM query_table(__ce_members);
 
--- No row, or the error for an id that occurs twice in a partition.
+-- No row; raises an error if an id occurs twice in a partition.
 CREATE OR REPLACE MACRO clustereval._check_ids(__ce_members) AS TABLE
   WITH __ce_repeated AS (
     SELECT __ce_partition_no, __ce_id, COUNT(*) AS __ce_n
@@ -204,20 +209,26 @@ CREATE OR REPLACE MACRO clustereval._check_ids(__ce_members) AS TABLE
   FROM __ce_first;
 
 ---------------------------------------------------------------------------------------------------
--- The sample
+-- The sample. A sample key is a pseudorandom number, the same in every engine: all intermediate
+-- results are integers below 2^63. A place x0 and a seed, both below 2^31 - 1, give numbers x1 (a
+-- linear step), x2 (x1 squared plus the seed) and the key (a linear step and a square of x2).
 ---------------------------------------------------------------------------------------------------
 
--- A pseudorandom number from a place x0 < 2147483647 and a seed, in steps x1, x2 and x3. It is the
--- same in every engine: all intermediate results are integers below 2^63.
+-- x squared plus `added`, modulo 2^31 - 1.
 CREATE OR REPLACE MACRO clustereval._square_step(x, added) AS (x * x + added) % 2147483647;
+-- The sample key of a member from its place x0, x1 (a linear step from x0) and x2 (_square_step of
+-- x1).
 CREATE OR REPLACE MACRO clustereval._sample_key_from_x2(x0, x1, x2) AS
   clustereval._square_step((x2 * 39373 + x0) % 2147483647, x1);
+-- The sample key of a member from its place x0, x1 (a linear step from x0) and the seed.
 CREATE OR REPLACE MACRO clustereval._sample_key_from_x1(x0, x1, seed) AS
   clustereval._sample_key_from_x2(x0, x1, clustereval._square_step(x1, seed));
+-- The sample key of the member at place x0 (see _id_places), for a seed.
 CREATE OR REPLACE MACRO clustereval._sample_key(x0, seed) AS
   clustereval._sample_key_from_x1(x0, (x0 * 48271 + seed * 69621 + 1) % 2147483647, seed);
 
--- The queries of method 'sample': the members of each partition with the least sample keys.
+-- The queries of method 'sample': the sample_size members of each partition with the least sample
+-- keys, once __ce_ids_check, the rows of _check_ids, has raised no error.
 CREATE OR REPLACE MACRO clustereval._sample_members(
   __ce_members, __ce_ids_check, sample_size, random_state
 ) AS TABLE
@@ -247,11 +258,14 @@ CREATE OR REPLACE MACRO clustereval._sample_members(
 -- Silhouettes of queries
 ---------------------------------------------------------------------------------------------------
 
+-- Silhouette (b - a) / max(a, b) from the mean distances a to the own cluster and b to the nearest
+-- other cluster; 0 if both are 0.
 CREATE OR REPLACE MACRO clustereval._silhouette_value(a, b) AS
   CASE WHEN GREATEST(a, b) = 0 THEN 0.0 ELSE (b - a) / GREATEST(a, b) END;
 
--- Mean distances (see mean_distances.sql) with the bounds of the silhouettes that follow: NULL if
--- the clusters are one or as many as the points, 0 in a cluster of one point.
+-- One row per query: its mean distances (see mean_distances.sql) and the bounds __ce_lower and
+-- __ce_upper of its silhouette that follow: NULL if the clusters are one or as many as the points,
+-- 0 in a cluster of one point.
 CREATE OR REPLACE MACRO clustereval._point_silhouettes(
   __ce_mean_distances, __ce_clusters
 ) AS TABLE
@@ -271,8 +285,9 @@ CREATE OR REPLACE MACRO clustereval._point_silhouettes(
   FROM query_table(__ce_mean_distances) AS query
   JOIN query_table(__ce_clusters) AS own ON own.__ce_number = query.__ce_number;
 
--- The fewest queries that must be evaluated for the tolerance: all but those of the narrowest
--- intervals, whose widths add up to at most tolerance times the number of points.
+-- One row per query that must be evaluated exactly for the tolerance, as few as possible: all but
+-- those of the narrowest intervals, whose widths add up to at most tolerance times the number of
+-- points. __ce_bounded are rows of _point_silhouettes.
 CREATE OR REPLACE MACRO clustereval._queries_to_evaluate(
   __ce_bounded, __ce_members, tolerance
 ) AS TABLE
@@ -289,7 +304,8 @@ CREATE OR REPLACE MACRO clustereval._queries_to_evaluate(
   )
   SELECT __ce_row FROM __ce_cumulated WHERE __ce_cumulated_width / __ce_total > tolerance;
 
--- Exact means of the queries that the tolerance requires, bounds of the means of the others.
+-- One row per query: exact mean distances if the tolerance requires them, otherwise bounds of them.
+-- __ce_bounds are the rows of _mean_distance_bounds.
 CREATE OR REPLACE MACRO clustereval._tolerant_means(
   __ce_bounds, __ce_members, __ce_clusters, plain_distance, p, tolerance
 ) AS TABLE
@@ -323,7 +339,8 @@ CREATE OR REPLACE MACRO clustereval._tolerant_means(
   LEFT JOIN __ce_required AS required ON required.__ce_row = query.__ce_row
   WHERE required.__ce_row IS NULL;
 
--- Mean distances of each query by the method, as precise as it has them.
+-- One row per query: its mean distances (see mean_distances.sql) by the method; bounds where it
+-- computes no exact ones.
 CREATE OR REPLACE MACRO clustereval._mean_distances(
   __ce_queries, __ce_members, __ce_clusters, distance, p, method, tolerance
 ) AS TABLE
@@ -513,7 +530,9 @@ COMMENT ON MACRO TABLE clustereval.silhouette_clusters IS
 'point has a row of its own, cluster NULL. Source: Rousseeuw (1987), '
 'doi:10.1016/0377-0427(87)90125-7.';
 
--- One row per partition that has clusters: sums over its queries, of which there are __ce_n.
+-- One row per partition that has clusters, for the __ce_n queries of it: how many are exact, the
+-- means of __ce_lower, __ce_upper and their middle, and the mean (__ce_macro) and the largest of
+-- the means of clusters.
 CREATE OR REPLACE MACRO clustereval._silhouette_totals(__ce_silhouettes) AS TABLE
   WITH __ce_summed AS (
     SELECT
@@ -539,8 +558,8 @@ CREATE OR REPLACE MACRO clustereval._silhouette_totals(__ce_silhouettes) AS TABL
   FROM __ce_summed
   GROUP BY __ce_partition_no;
 
--- Largest distance, at that confidence, of the mean of m out of n numbers in [-1, 1] from the mean
--- of all (Hoeffding).
+-- Largest distance of the mean of m out of n numbers in [-1, 1] from the mean of all n, with
+-- probability `confidence` (Hoeffding).
 CREATE OR REPLACE MACRO clustereval._sampling_error(m, n, confidence) AS
   CASE WHEN m = n THEN 0.0 ELSE sqrt(2 * ln(2 / (1 - CAST(confidence AS DOUBLE))) / m) END;
 
