@@ -7,7 +7,7 @@
 -- Formulas. NULL if a denominator is 0; all is tp + fp + fn + tn.
 ---------------------------------------------------------------------------------------------------
 
--- (pairs that agree - pairs that disagree) / all.
+-- (pairs that agree - pairs that disagree) / all; fp and fn are the pairs that disagree.
 CREATE OR REPLACE MACRO clustereval._hubert_index(tp, fp, fn, tn) AS
   (tp + tn - fp - fn) / NULLIF(tp + fp + fn + tn, 0);
 
@@ -24,7 +24,7 @@ CREATE OR REPLACE MACRO clustereval._mcnemar_index(tp, fp, fn, tn, fn_minus_fp) 
 CREATE OR REPLACE MACRO clustereval._phi_index(tp, fp, fn, tn) AS
   (tp * tn - fn * fp) / NULLIF(sqrt((tp + fn) * (tp + fp)) * sqrt((fn + tn) * (fp + tn)), 0);
 
--- Share of pairs that agree, where pairs that disagree count twice.
+-- Share of pairs that agree, (tp + tn) / all, where pairs that disagree count twice.
 CREATE OR REPLACE MACRO clustereval._rogers_tanimoto_index(tp, fp, fn, tn) AS
   (tp + tn) / NULLIF(tp + tn + 2 * (fp + fn), 0);
 
@@ -36,11 +36,11 @@ CREATE OR REPLACE MACRO clustereval._russell_rao_index(tp, fp, fn, tn) AS
 CREATE OR REPLACE MACRO clustereval._sokal_sneath_1_index(tp, fp, fn, tn) AS
   tp / NULLIF(tp + 2 * (fp + fn), 0);
 
--- Share of pairs that agree, where pairs that disagree count half.
+-- Share of pairs that agree, (tp + tn) / all, where pairs that disagree count half.
 CREATE OR REPLACE MACRO clustereval._sokal_sneath_2_index(tp, fp, fn, tn) AS
   (tp + tn) / NULLIF(tp + tn + (fp + fn) / 2, 0);
 
--- Pairs together in both, per pair that disagrees.
+-- tp / (fp + fn): pairs with the same label and the same cluster, per pair that disagrees.
 CREATE OR REPLACE MACRO clustereval._southwood_index(tp, fp, fn, tn) AS tp / NULLIF(fp + fn, 0);
 
 ---------------------------------------------------------------------------------------------------

@@ -14,7 +14,8 @@
 
 -- One row per (partition, label, cluster), dropped rows and noise included: the only macro of this
 -- file that reads the table tbl. Columns: __ce_n and __ce_copies (see the top of this file; 0
--- copies if left out), __ce_n_dropped (rows without a label or a cluster), __ce_n_noise, __ce_only.
+-- copies if left out), __ce_n_dropped (rows without a label or a cluster), __ce_n_noise, and
+-- __ce_only.
 -- Conditions on literals are decided before the query runs, so that the plan of most calls holds
 -- one of the first three branches: one branch for all, with a NULL key or a sum of ones, would make
 -- this GROUP BY half as slow again. The last branch stands for the one partition where there is no
@@ -166,17 +167,17 @@ CREATE OR REPLACE MACRO clustereval._cluster_totals(__ce_cluster_sizes) AS TABLE
   FROM query_table(__ce_cluster_sizes)
   GROUP BY __ce_partition;
 
--- Counts of unordered pairs of rows from the number of rows (total) and the ordered pairs of rows
--- of one cell, one label and one cluster. tp: same label and same cluster.
+-- tp, the number of unordered pairs of rows with the same label and the same cluster, from the
+-- number of rows (total) and the ordered pairs of rows of one cell, one label and one cluster.
 CREATE OR REPLACE MACRO clustereval._tp(total, cell_pairs, label_pairs, cluster_pairs) AS
   clustereval._halve(cell_pairs);
--- fp, from the same numbers as tp: same cluster, different label.
+-- fp, from the parameters of _tp: same cluster, different label.
 CREATE OR REPLACE MACRO clustereval._fp(total, cell_pairs, label_pairs, cluster_pairs) AS
   clustereval._halve(cluster_pairs - cell_pairs);
--- fn, from the same numbers as tp: same label, different cluster.
+-- fn, from the parameters of _tp: same label, different cluster.
 CREATE OR REPLACE MACRO clustereval._fn(total, cell_pairs, label_pairs, cluster_pairs) AS
   clustereval._halve(label_pairs - cell_pairs);
--- tn, from the same numbers as tp: different label and different cluster.
+-- tn, from the parameters of _tp: different label and different cluster.
 CREATE OR REPLACE MACRO clustereval._tn(total, cell_pairs, label_pairs, cluster_pairs) AS
   clustereval._halve(
     clustereval._count_ordered_pairs(total) - label_pairs - cluster_pairs + cell_pairs

@@ -52,9 +52,9 @@ CREATE OR REPLACE MACRO clustereval._overlap_deviation(n, a, b) AS
 CREATE OR REPLACE MACRO clustereval._overlap_stride(deviation) AS
   CASE WHEN deviation < 6 THEN 1.0 ELSE floor(deviation / 1.5) END;
 
--- Distance from the center to the outermost nodes, from the standard deviation of the overlap: the
--- rest weighs less than 1e-15 of the whole. The overlap of small clusters is skewed to the right
--- like a Poisson variable, hence the 8.
+-- Distance from the center of the overlaps (_overlap_center) to the outermost nodes, from the
+-- standard deviation of the overlap: the rest weighs less than 1e-15 of the whole. The overlap of
+-- small clusters is skewed to the right like a Poisson variable, hence the 8.
 CREATE OR REPLACE MACRO clustereval._overlap_reach(deviation) AS
   9.5 * deviation + CASE WHEN deviation < 6 THEN 8.0 ELSE 0.0 END;
 
@@ -116,8 +116,8 @@ CREATE OR REPLACE MACRO clustereval._mean_entropy_above_chance(
     THEN ehl + (ehc - ehl) * sqrt(mi + hl) / (sqrt(mi + hl) + sqrt(mi + hc))
   END;
 
--- mi - emi = ehl - hl = ehc - hc: the difference of the smallest terms is the most exact, which
--- matters if nearly every row is a cluster of its own.
+-- mi - emi, which is equal to ehl - hl and to ehc - hc: the difference of the smallest terms is the
+-- most exact, which matters if nearly every row is a cluster of its own.
 CREATE OR REPLACE MACRO clustereval._mutual_info_above_chance(mi, hl, hc, emi, ehl, ehc) AS
   CASE
     WHEN emi <= ehl AND emi <= ehc THEN mi - emi
@@ -409,9 +409,9 @@ CREATE OR REPLACE MACRO clustereval._size_count_list(counts) AS
     }
   );
 
--- The plan of a pair of sizes: {n, a, b, multiplicity, center, stride, below, above, offset}. below
--- and above are the numbers of nodes on either side of the center, offset is that of
--- _overlap_offset.
+-- The plan of a pair of sizes: {n, a, b, multiplicity, center, stride, below, above, offset}.
+-- center is the overlap at the middle node, below and above are the numbers of nodes on either side
+-- of it, offset is that of _overlap_offset.
 CREATE OR REPLACE MACRO clustereval._size_pair_plan(
   total, label_size, cluster_size, multiplicity
 ) AS
@@ -555,7 +555,7 @@ CREATE OR REPLACE MACRO clustereval._size_pair_terms(pair) AS
     }
   )[1];
 
--- {emi, ehl, ehc} of the columns label and cluster.
+-- {emi, ehl, ehc} of the columns label and cluster, summed over the pairs of sizes.
 CREATE OR REPLACE MACRO clustereval._expected_statistics(label, cluster) AS
   list_transform(
     list_transform(

@@ -90,8 +90,8 @@ CREATE OR REPLACE MACRO clustereval._mutual_information(total, deviance, size_pr
 -- Aggregates
 ---------------------------------------------------------------------------------------------------
 
--- The deviance of n, the rows of a cell, from size_product / total, given scaled_difference = n
--- total - size_product without loss of digits.
+-- The deviance (see _deviance) of n, the rows of a cell, from size_product / total, given
+-- scaled_difference = n total - size_product without loss of digits.
 CREATE OR REPLACE MACRO clustereval._deviance_from_product(
   n, total, size_product, scaled_difference
 ) AS
@@ -100,8 +100,8 @@ CREATE OR REPLACE MACRO clustereval._deviance_from_product(
     scaled_difference / (n * total + size_product)
   );
 
--- The deviance of a cell of n rows from what independence of label and cluster would give among
--- `total` rows.
+-- The deviance of the n rows of a cell from label_size x cluster_size / total, their number if
+-- label and cluster were independent among `total` rows.
 CREATE OR REPLACE MACRO clustereval._cell_deviance(total, n, label_size, cluster_size) AS
   clustereval._deviance_from_product(
     CAST(n AS DOUBLE),

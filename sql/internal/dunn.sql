@@ -7,12 +7,12 @@
 -- _bounding_balls, a bound an upper bound of the separation, an axis a coordinate of the grid.
 
 ---------------------------------------------------------------------------------------------------
--- Metrics. A metric here obeys the triangle inequality, and the distance is a power of it: euclidean
--- for sqeuclidean; for cosine the chord between unit vectors, where a zero vector is as far from
--- all others as orthogonal vectors are.
+-- Metrics. A metric here obeys the triangle inequality, and the distance is a function of it: the
+-- metric is euclidean for sqeuclidean; for cosine the chord between unit vectors, where a zero
+-- vector is as far from all others as orthogonal vectors are; otherwise the distance itself.
 ---------------------------------------------------------------------------------------------------
 
--- The metric from a distance d.
+-- The metric (see above) of two points at a distance d, which obeys the triangle inequality.
 CREATE OR REPLACE MACRO clustereval._distance_to_metric(d, distance) AS
   CASE lower(distance) WHEN 'sqeuclidean' THEN sqrt(d) WHEN 'cosine' THEN sqrt(2 * d) ELSE d END;
 
@@ -381,8 +381,9 @@ CREATE OR REPLACE MACRO clustereval._directed_linkages(
   FROM __ce_from_points
   GROUP BY __ce_partition_no, __ce_one, __ce_other;
 
--- One row per partition: the least complete and average linkage (largest and mean distance of
--- points) and Hausdorff distance of two clusters, and the largest mean distance in one cluster.
+-- One row per partition: the least complete and average linkage (largest and mean distance of the
+-- points) and Hausdorff distance of two clusters, and the largest mean distance within a cluster.
+-- __ce_linkages are the rows of _directed_linkages.
 CREATE OR REPLACE MACRO clustereval._linkage_extremes(__ce_linkages, __ce_clusters) AS TABLE
   WITH __ce_undirected AS (
     SELECT

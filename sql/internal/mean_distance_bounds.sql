@@ -164,9 +164,10 @@ CREATE OR REPLACE MACRO clustereval._quadratic_form(w, matrix) AS
     w, list_transform(matrix, lambda __ce_matrix_row: list_inner_product(__ce_matrix_row, w))
   );
 
--- Lower bound of the mean of root Z from the mean m and the variance of Z. With t = Z / m, root t
--- is at least 1 + (t - 1)/2 - (t - 1)^2/2, and its mean at least 1 - variance / (2 m^2). The bound
--- is 0 if m is too small or the variance too large for a DOUBLE.
+-- Lower bound of the mean of root Z from the mean m and the variance of Z, lowered by
+-- _minus_rounding. With t = Z / m, root t is at least 1 + (t - 1)/2 - (t - 1)^2/2, and its mean at
+-- least 1 - variance / (2 m^2). The bound is 0 if m is too small or the variance too large for a
+-- DOUBLE.
 CREATE OR REPLACE MACRO clustereval._root_mean_lower_bound(m, variance, rounding_error) AS
   CASE
     WHEN m < 1e-140 OR NOT isfinite(variance) THEN 0.0

@@ -16,8 +16,8 @@
 CREATE OR REPLACE MACRO clustereval._is_zero_vector(x) AS
   CASE WHEN x[1] <> 0 THEN FALSE ELSE list_inner_product(x, x) = 0 END;
 
--- The mean distance of a point to the other n - 1 points of its own cluster, from its mean distance
--- to all n. 0 if n is 1.
+-- The mean distance of a point to the other n - 1 points of its own cluster, from mean_distance,
+-- that to all n points. 0 if n is 1.
 CREATE OR REPLACE MACRO clustereval._exclude_self(mean_distance, n) AS
   mean_distance * CASE WHEN n = 1 THEN 0.0 ELSE n / (n - 1) END;
 

@@ -285,8 +285,8 @@ CREATE OR REPLACE MACRO clustereval._check_sum_of_distances(x) AS
 CREATE OR REPLACE MACRO clustereval._pairwise_gamma(concordant, discordant) AS
   clustereval._ratio(concordant - discordant, concordant + discordant);
 
--- (concordant - discordant) / sqrt(comparisons x pairs of distances), for n_within pairs of points
--- within clusters and n_between between clusters.
+-- (concordant - discordant) / sqrt(n_within n_between N (N - 1) / 2), where n_within distances
+-- within clusters and n_between between clusters are N distances together.
 CREATE OR REPLACE MACRO clustereval._pairwise_tau(concordant, discordant, n_within, n_between) AS
   (concordant - discordant) / sqrt(
     n_within * n_between * ((n_within + n_between) * (n_within + n_between - 1) / 2)

@@ -62,9 +62,9 @@ CREATE OR REPLACE MACRO clustereval._spread_totals(
     ON overall.__ce_partition IS NOT DISTINCT FROM cluster.__ce_partition
   GROUP BY cluster.__ce_partition;
 
--- One row per partition: the extremes of the gaps of _centroid_gaps, and sums over clusters of
--- their __ce_gap_sum, of 1 / __ce_gap_sum, and of their overlap. Each pair of centers is in
--- __ce_gap_sum twice.
+-- One row per partition: the least and largest gap of two centers, the least squared one, and sums
+-- over clusters of their __ce_gap_sum (every pair of centers twice), of 1 / __ce_gap_sum, and of
+-- their overlap. __ce_gaps are the rows of _centroid_gaps.
 CREATE OR REPLACE MACRO clustereval._gap_totals(__ce_gaps, distance) AS TABLE
   SELECT
     __ce_partition,
@@ -167,10 +167,10 @@ CREATE OR REPLACE MACRO clustereval._pbm_index(
 -- Distances to every center
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition: Wemmert and Gancarski's index. A point contributes 1 - own / other, where
--- own and other are its distances to the center of its cluster and to the nearest other center; a
--- cluster contributes the sum over its points, or 0 if that is negative. A point's term is -inf if
--- it lies at another center, and undefined if it lies at both.
+-- One row per partition: Wemmert and Gancarski's index (__ce_wemmert_gancarski). A point
+-- contributes 1 - own / other, where own and other are its distances to the center of its cluster
+-- and to the nearest other center; a cluster contributes the sum over its points, or 0 if that is
+-- negative. A point's term is -inf if it lies at another center, and undefined if it lies at both.
 CREATE OR REPLACE MACRO clustereval._wemmert_gancarski_totals(
   __ce_points, __ce_clusters, distance, p
 ) AS TABLE

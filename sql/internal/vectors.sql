@@ -54,7 +54,8 @@ CREATE OR REPLACE MACRO clustereval._text_error(vec, expected, advice) AS
     CASE WHEN length(vec) > 100 THEN '...' ELSE '' END, '''', advice
   ));
 
--- x. Raises an error if dims, the length of the vector in the text vec, is not the given size.
+-- x. Raises an error if dims, the length of the vector in the text vec, is not size; both may be
+-- NULL.
 CREATE OR REPLACE MACRO clustereval._check_length(x, vec, dims, size) AS
   CASE
     WHEN dims <> size
