@@ -264,7 +264,8 @@ CREATE OR REPLACE MACRO clustereval._neighbor_cell_offsets() AS TABLE
 
 -- One row per partition: the bound, or the least distance by the metric between members of
 -- different clusters if that is less. No coordinate of two points differs by more than their
--- distance: only those in the same or adjacent cells of a grid as wide as the bound are measured.
+-- distance: only members in the same or adjacent cells of a grid are measured, whose cells are as
+-- wide as the bound.
 CREATE OR REPLACE MACRO clustereval._separations_by_grid(
   __ce_members, __ce_bounds, __ce_axes, distance, p
 ) AS TABLE
@@ -456,7 +457,7 @@ CREATE OR REPLACE MACRO clustereval._valid_generalized(generalized, options) AS
     ELSE options
   END;
 
--- separation / diameter; NULL for one cluster, for as many as points, and for a diameter of 0.
+-- separation / diameter; NULL if there is one cluster, or as many as points, or the diameter is 0.
 CREATE OR REPLACE MACRO clustereval._dunn_ratio(n, n_clusters, separation, diameter) AS
   CASE
     WHEN clustereval._is_clustering(n, n_clusters)

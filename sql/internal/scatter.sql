@@ -81,7 +81,8 @@ CREATE OR REPLACE MACRO clustereval._gap_totals(__ce_gaps, distance) AS TABLE
   GROUP BY __ce_partition;
 
 -- One row per partition: the mean over the coordinates of the share of the total sum of squares
--- that lies between clusters, and the norm of the vector of these totals.
+-- that lies between clusters (__ce_mean_between_share), and the norm of the vector of these totals
+-- (__ce_total_squares_norm).
 CREATE OR REPLACE MACRO clustereval._variance_totals(
   __ce_coordinates, __ce_partition_centers
 ) AS TABLE

@@ -264,7 +264,7 @@ CREATE OR REPLACE MACRO clustereval._silhouette_value(a, b) AS
   CASE WHEN GREATEST(a, b) = 0 THEN 0.0 ELSE (b - a) / GREATEST(a, b) END;
 
 -- One row per query: its mean distances (see mean_distances.sql) and the bounds __ce_lower and
--- __ce_upper of its silhouette that follow: NULL if the clusters are one or as many as the points,
+-- __ce_upper of its silhouette that follow: NULL if there is one cluster, or as many as points, and
 -- 0 in a cluster of one point.
 CREATE OR REPLACE MACRO clustereval._point_silhouettes(
   __ce_mean_distances, __ce_clusters
