@@ -390,7 +390,7 @@ def _replace_by_nodes(sizes: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
 
 
 # ----------------------------------------------------------------------------------------------
-# The same inside an expression
+# Expected mutual information inside an expression
 # ----------------------------------------------------------------------------------------------
 
 
