@@ -1,6 +1,6 @@
 """centroids: points, the centers of clusters, and the distances of points to them.
 
-The vectors of a row or cluster have the short names that distances defines: raw_x, x, m, v, c, g.
+See VectorForm for the vectors raw_x, x, m, v, c and g of a row or cluster.
 """
 
 from __future__ import annotations
@@ -273,7 +273,7 @@ class Points:
         return points
 
     def with_fault_check(self, frame: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the frame with the error of points without finite distances, for collection."""
+        """Return the frame; its collection raises the error of points without finite distances."""
 
         def raise_fault(n_invalid: pl.DataFrame) -> None:
             if n_invalid.item():

@@ -363,7 +363,7 @@ def _determinant_indices(frame: pl.DataFrame, n_dims: int) -> dict[str, pl.Serie
             _stack_matrices(frame, "w", n_dims), _stack_matrices(frame, "b", n_dims)
         )
         ksq_detw = _finite_exp(2 * np.log(n_clusters) + log_det)
-    # With fewer points W is singular, whatever rounding error says.
+    # With fewer points W is singular, though rounding error may hide that.
     is_regular = n - n_clusters >= n_dims
     values = {
         "det_ratio": _finite_exp(log_ratio),

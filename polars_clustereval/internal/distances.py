@@ -122,17 +122,19 @@ def plain_distance_name(distance: str, p: float) -> str:
 
 # ----------------------------------------------------------------------------------------------
 # Forms of vectors
-#
-# A row has several vectors, named by a prefix. raw_x: the user's own coordinates. x: the point
-# that distances are computed from, that is raw_x less the origin, times the factors of the weights,
-# and of length 1 for cosine. A cluster has its mean or median m, the variances v of its
-# coordinates, its center c (m, or for cosine the direction of m) and the center g of its partition.
 # ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class VectorForm(ABC):
-    """Columns that hold vectors of `dims` coordinates, and what is computed from them."""
+    """Columns that hold vectors of `dims` coordinates, and what is computed from them.
+
+    A row has several vectors, named by a prefix: raw_x, the user's own coordinates, and x, the
+    point that distances are computed from, which is raw_x minus the origin, times the factors of
+    the weights, and scaled to length 1 for cosine. A cluster has its mean or median m, the
+    variances v of its coordinates, its center c (m, or for cosine the direction of m), and the
+    center g of all points of its partition.
+    """
 
     dims: int
     distance: Distance
@@ -155,7 +157,7 @@ class VectorForm(ABC):
 
     @abstractmethod
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Add x, the points that distances are computed from, from raw_x."""
+        """Return the rows with x, the points that distances are computed from, made of raw_x."""
 
     @abstractmethod
     def distance_between(self, x: str, y: str) -> pl.Expr:
@@ -220,7 +222,7 @@ class WideVectors(VectorForm):
         return [x.alias(name) for name, x in names]
 
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Add x, the points that distances are computed from, one column per coordinate."""
+        """Return the rows with x as one column per coordinate."""
         x = self.columns("x")
         rows = rows.with_columns(**dict(zip(x, self._scaled_coordinates(), strict=True)))
         if self.distance.name != "cosine":
@@ -280,7 +282,7 @@ class WideVectors(VectorForm):
     def add_partition_centers(
         self, centers: pl.LazyFrame, rows: pl.LazyFrame, partition_keys: list[str], center: Center
     ) -> pl.LazyFrame:
-        """Add g; the median needs another pass over the rows, the mean does not."""
+        """Return the clusters with g; the median needs another pass over the rows."""
         if center == "median":
             x = zip(self.columns("o"), self.coordinates("x"), strict=True)
             terms = {name: coordinate.median() for name, coordinate in x}
@@ -296,7 +298,7 @@ class WideVectors(VectorForm):
         return join_partitions(centers, partition_keys, overall)
 
     def add_directions(self, frame: pl.LazyFrame, given: str, name: str) -> pl.LazyFrame:
-        """Add the vector `given` under the prefix `name`, scaled to length 1 for cosine."""
+        """Return the rows with vector `given` also as `name`, scaled to length 1 for cosine."""
         vector = self.coordinates(given)
         if self.distance.name == "cosine":
             frame = frame.with_columns(divisor=_unit_divisor(vector))
@@ -338,7 +340,7 @@ class LongVectors(VectorForm):
         return [coordinates.array.alias("raw_x")]
 
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Add x, the points that distances are computed from, as a column of arrays."""
+        """Return the rows with x as a column of arrays."""
         unit = self.distance.name == "cosine"
         x = long_vectors.move_and_scale(pl.col("raw_x"), self.origin, self.factors, unit=unit)
         return rows.with_columns(x=x)

@@ -42,7 +42,7 @@ _MAX_CLUSTERS_FOR_BORDER = 256
 _GRID_AXES = 4
 #: Number of points up to which all pairs are measured, since a grid would take longer.
 _MAX_POINTS_WITHOUT_GRID = 512
-#: Points that are measured with others at a time, where all pairs are.
+#: Points on each side of a block, where the distances of all pairs are computed.
 _TILE_POINTS = 1024
 
 # ----------------------------------------------------------------------------------------------
@@ -51,7 +51,7 @@ _TILE_POINTS = 1024
 
 
 class _Metric(NamedTuple):
-    """A distance that obeys the triangle inequality; the distance in question is a power of it.
+    """A distance with the triangle inequality, from which the user's distance follows.
 
     It is euclidean for sqeuclidean; for cosine the chord between unit vectors, where a zero vector
     is as far from all others as orthogonal vectors are.
@@ -94,19 +94,19 @@ class _Metric(NamedTuple):
         return np.asarray(np.sqrt(squares))
 
     def to_distance(self, d: float) -> float:
-        """Return the distance in question for a distance of the metric."""
+        """Return the user's distance for a distance d of the metric."""
         if self.distance.name == "cosine":
             return d * d / 2
         return d * d if self.distance.name == "sqeuclidean" else d
 
     @property
     def _block_distance(self) -> Distance:
-        """The distance that blocks are computed for."""
+        """The distance for which blocks are computed."""
         name = self.distance.name
         return Distance("euclidean", 2.0) if name == "sqeuclidean" else self.distance
 
     def _from_distance(self, d: Floats) -> Floats:
-        """Return distances of the metric for those that blocks compute."""
+        """Return the distances of the metric for those of _block_distance."""
         return np.asarray(np.sqrt(2.0 * d)) if self.distance.name == "cosine" else d
 
 
@@ -455,7 +455,7 @@ def _center_extremes(points: Points) -> pl.LazyFrame:
 
 
 def _dunn_ratio(separation: str, diameter: str) -> pl.Expr:
-    """Return column / column; NULL for one cluster, as many as points, and a diameter of 0."""
+    """Return the ratio of these columns; NULL for diameter 0, one cluster, or n clusters."""
     n, n_clusters = pl.col("n"), pl.col("n_clusters")
     quotient = ratio(pl.col(separation), pl.col(diameter))
     return pl.when((n_clusters >= 2) & (n_clusters < n)).then(quotient)

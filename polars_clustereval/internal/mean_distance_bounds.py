@@ -1,8 +1,9 @@
 """mean_distance_bounds: bounds of mean distances, and the clusters that they leave to measure.
 
 x (m, d) are the queries, the points whose mean distances to all k clusters are bounded; y are the
-points of a cluster. A bound of a mean counts all points of the cluster, so for the own cluster the
-query itself. The mean distance of a query to its own cluster is a, to the nearest other b.
+points of a cluster. The mean distance of a query to its own cluster is a, to the nearest other b.
+MomentBounds and CityblockTables bound means over all points of a cluster, for the own cluster with
+the query itself; find_candidates corrects the bounds of a for that.
 """
 
 from __future__ import annotations
@@ -247,9 +248,8 @@ def _ratio_or_zero(part: Floats, whole: Floats) -> Floats:
 class Candidates(NamedTuple):
     """The clusters that the bounds leave as nearest other ones of m points, the candidates.
 
-    The bounds of a and b are those of the module. `point` and `cluster` are the numbers of q pairs
-    of a point and a candidate, sorted by point; `lower` and `upper` bound the mean distance of a
-    pair.
+    a_lower, a_upper and b_upper bound a and b. `point` and `cluster` are the numbers of q pairs of
+    a point and a candidate, sorted by point; `lower` and `upper` bound the mean distance of a pair.
     """
 
     #: (m,)

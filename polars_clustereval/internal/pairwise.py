@@ -53,7 +53,7 @@ def _check_whole_number(name: str, x: float, least: int) -> int:
 
 
 def _check_pairable(rows: pl.LazyFrame, points: Points, max_points: int) -> pl.LazyFrame:
-    """Return the rows with the errors of points without finite distances and of too many points."""
+    """Return the rows; collecting them raises the errors of invalid or too many points."""
     greatest = points.row_counts.select(pl.col("n").max())
     check = partial(_check_max_points, max_points=max_points)
     return raise_on_collect(points.with_fault_check(rows), greatest, check)
@@ -83,7 +83,7 @@ class _PairDistances(NamedTuple):
 
 
 def _measure_pairs(part: Partition, points: Points, n_neighbors: int) -> _PairDistances:
-    """Return the distances of all pairs of a partition, computed for some points at a time."""
+    """Return all distances of a partition, and its connectivity among n_neighbors neighbors."""
     x, numbers, n = _scale_points(part.x, points), part.numbers, len(part.x)
     n_within = int((part.sizes * (part.sizes - 1) // 2).sum())
     within, between = np.empty(n_within), np.empty(n * (n - 1) // 2 - n_within)

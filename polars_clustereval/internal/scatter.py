@@ -1,7 +1,7 @@
 """scatter: indices from the centers of clusters; the twin of ``sql/internal/scatter.sql``.
 
 They need the distance of each point to its own center or, in neighbor_report, to every center. A
-gap is the distance between two centers. See distances for the vectors x, c, g and v of a row.
+gap is the distance between two centers. See VectorForm for the vectors x, v, c and g of a row.
 """
 
 from __future__ import annotations
@@ -252,7 +252,11 @@ def _wemmert_gancarski_totals(points: Points) -> pl.LazyFrame:
 
 
 def _density_radii(points: Points) -> pl.LazyFrame:
-    """Return one row per partition: the radius within which S_Dbw counts points."""
+    """Return one row per partition: the radius within which S_Dbw counts points.
+
+    It is the root of the sum, over clusters, of the norm of their variances, divided by their
+    number.
+    """
     clusters = points.clusters.select(*points.keys, variance_norm=points.form.norm("v"))
     radius = pl.col("variance_norm").sum().sqrt() / pl.len()
     return aggregate_by(clusters, points.partition_keys, {"density_radius": radius})

@@ -111,7 +111,7 @@ def _read_queried_points(
     key: Column | None = None,
     results: Sequence[str],
 ) -> Points:
-    """Return points with the column id, `key` or the row number; precomputed if they stream."""
+    """Return points with an id, `key` or the row number; precomputed if the points stream."""
     ids = [] if key is None else [check_column(frame.lazy(), key, "id")]
     points = read_points(frame, vector, cluster, point_options, results=results, others=ids)
     if not ids:
@@ -133,7 +133,7 @@ def _is_squared_distance(points: Points) -> bool:
 
 
 def _check_ids(points: Points, frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the frame with the error of an id that a partition repeats, raised on collection."""
+    """Return the frame; collecting it raises an error if a partition repeats an id."""
     counts = points.kept_rows.group_by(*points.keys, "id").agg(rows=pl.len())
     first_repeated = counts.filter(pl.col("rows") > 1).sort("id", nulls_last=True).head(1)
 
