@@ -158,7 +158,7 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Import to_sql on first access, because it needs the extra ``dialects``."""
+    """Return to_sql, imported on first access because it needs the extra ``dialects``."""
     if name != "to_sql":
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     from .dialects import to_sql

@@ -155,6 +155,7 @@ def to_sql(
 
 
 def _parse_table(name: str) -> exp.Table:
+    """Return the table of a name such as schema.table."""
     try:
         return exp.to_table(name, dialect="duckdb")
     except sqlglot.errors.SqlglotError as error:
@@ -165,7 +166,7 @@ def _parse_table(name: str) -> exp.Table:
 
 
 def _refuse_unknown_parameters(name: str, **given: bool) -> None:
-    """Raise an error for an argument without a parameter of the macro."""
+    """Raise an error for an argument that was given but is no parameter of the macro."""
     parameters, _ = _macro_definitions()[name]
     for parameter in given:
         if given[parameter] and parameter not in parameters:
@@ -175,10 +176,12 @@ def _refuse_unknown_parameters(name: str, **given: bool) -> None:
 
 
 def _quote_column_or(default: exp.Expr, name: str | None) -> exp.Expr:
+    """Return the column of this name in quotes, or the default without a name."""
     return default if name is None else exp.column(name, quoted=True)
 
 
 def _find_sqlglot_dialect(dialect: str) -> str:
+    """Return sqlglot's name of a dialect, or raise the error of an unknown one."""
     known: dict[str, str] = {**{name: name for name in Dialect.classes if name}, **_DIALECT_ALIASES}
     if dialect.lower() not in known:
         raise ClusterEvalError(_unknown_choice_text("dialect", dialect, known))
@@ -186,6 +189,7 @@ def _find_sqlglot_dialect(dialect: str) -> str:
 
 
 def _unknown_choice_text(parameter: str, value: str, known: Mapping[str, Any]) -> str:
+    """Return the error text of an unknown value, with the most similar known one."""
     near = get_close_matches(value, known, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return f"{parameter}: expected one of {', '.join(sorted(known))}, got {value!r}{hint}"
@@ -206,6 +210,7 @@ def _check_macro_options(name: str, options: Mapping[str, Any]) -> None:
 
 @functools.cache
 def _registered_connection() -> duckdb.DuckDBPyConnection:
+    """Return a connection that has the macros, the same one for all calls."""
     con = duckdb.connect()
     register(con)
     return con
@@ -223,6 +228,7 @@ def _macro_definitions() -> dict[str, tuple[list[str], str]]:
 
 @functools.cache
 def _parse_body(name: str) -> exp.Expr:
+    """Return the syntax tree of a macro's body, with flat joins and named columns."""
     body = sqlglot.parse_one(_macro_definitions()[name][1], dialect="duckdb")
     for select in list(body.find_all(exp.Select)):
         _flatten_joins(select)
@@ -265,13 +271,14 @@ class _Expansion:
         self._ctes: list[exp.CTE] = []
 
     def query(self, name: str, arguments: Mapping[str, exp.Expr]) -> exp.Select:
-        """Return the query of a table macro, called with these arguments by name."""
+        """Return the query of a table macro called with these arguments, given by parameter."""
         body = self._expand_table(name, arguments)
         for cte in self._ctes:
             body = body.with_(cte.alias, as_=cte.this, copy=False)
         return body
 
     def _expand_table(self, name: str, arguments: Mapping[str, exp.Expr]) -> exp.Select:
+        """Return the body of a table macro with arguments in place; add its CTEs to the list."""
         self._calls += 1
         body = _parse_body(name).copy()
         if not isinstance(body, exp.Select):
@@ -286,10 +293,11 @@ class _Expansion:
         return body
 
     def _expand(self, body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
+        """Return the tree with arguments in place of parameters, and all macro calls expanded."""
         return _rewrite_tree(_replace_parameters(body, arguments), self._replacement_of)
 
     def _replacement_of(self, node: exp.Expr) -> exp.Expr | None:
-        """Return what replaces a node, or None if it stays."""
+        """Return what replaces a node that calls a macro or counts rows, None for others."""
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous):
             return self._expand_source(node)
         if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Anonymous):
@@ -301,6 +309,7 @@ class _Expansion:
         return None
 
     def _expand_source(self, node: exp.Table) -> exp.Expr:
+        """Return what replaces a table function: the table of query_table, or a macro's query."""
         call = node.this
         new: exp.Expr
         if call.name == "query_table":
@@ -313,6 +322,10 @@ class _Expansion:
         return new
 
     def _expand_scalar(self, call: exp.Anonymous) -> exp.Expr:
+        """Return what replaces the call of a scalar macro: its body, or a constant or plain form.
+
+        Macros that test for defaults are decided here, and checks of data are left out.
+        """
         if call.name == "_check_options":
             return exp.true()
         if call.name == "_is_absent":
@@ -335,12 +348,13 @@ class _Expansion:
         return exp.paren(self._expand(_parse_body(call.name).copy(), self._arguments_of(call)))
 
     def _arguments_of(self, call: exp.Anonymous) -> dict[str, exp.Expr]:
+        """Return the arguments of a macro call by parameter."""
         parameters, _ = _macro_definitions()[call.name]
         return dict(zip(parameters, call.expressions, strict=True))
 
 
 def _number_ctes(body: exp.Select, number: int) -> None:
-    """Rename the CTEs of a body, wherever they are read or passed to a macro."""
+    """Rename the CTEs of a body by appending a number, wherever they are read or passed on."""
     names = {cte.alias: f"{cte.alias}_{number}" for cte in body.ctes}
     for node in list(body.walk()):
         if isinstance(node, exp.TableAlias) and isinstance(node.parent, exp.CTE):
@@ -356,6 +370,8 @@ def _number_ctes(body: exp.Select, number: int) -> None:
 
 
 def _replace_parameters(body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
+    """Return the tree with arguments in place of the columns named like parameters."""
+
     def fill(node: exp.Expr) -> exp.Expr | None:
         if isinstance(node, exp.Column) and not node.table and node.name in arguments:
             value = arguments[node.name]
@@ -379,7 +395,7 @@ def _rewrite_tree(root: exp.Expr, replacement: Callable[[exp.Expr], exp.Expr | N
 
 
 def _drop_parentheses(query: exp.Expr) -> None:
-    """Drop redundant parentheses: parsers have limits of depth."""
+    """Drop redundant parentheses: parsers limit the depth of nesting."""
     for paren in list(query.find_all(exp.Paren)):
         inner, outer = paren.this, paren.parent
         operator = isinstance(inner, exp.Binary | exp.Unary | exp.Predicate)

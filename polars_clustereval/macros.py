@@ -146,7 +146,7 @@ def _create_statements() -> dict[str, str]:
 
 
 def _to_permanent(text: str, schema: str, database: str | None) -> str:
-    """Return SQL that creates the macros in a schema."""
+    """Return the SQL with the macros in this schema, of this database if one is given."""
     names = [schema] if database is None else [database, schema]
     home = ".".join(map(_quote_identifier, names))
     return _rename_macros(text, lambda name: f"{home}.{name}").replace(
@@ -155,21 +155,24 @@ def _to_permanent(text: str, schema: str, database: str | None) -> str:
 
 
 def _to_temporary(text: str, prefix: str) -> str:
-    """Return SQL that creates the macros as temporary ones, with a prefix in place of a schema."""
+    """Return the SQL with temporary macros, their names prefixed in place of a schema."""
     text = _rename_macros(text, lambda name: _quote_identifier(f"{prefix}_{name}"))
     text = text.replace(_CREATE_SCHEMA, "")
     return text.replace("CREATE OR REPLACE MACRO", "CREATE OR REPLACE TEMPORARY MACRO")
 
 
 def _rename_macros(text: str, new_name: Callable[[str], str]) -> str:
+    """Return SQL with other names for the macros, where they are created and called."""
     return _MACRO_NAME.sub(lambda match: new_name(match[1]), text)
 
 
 def _quote_identifier(name: str) -> str:
+    """Return a name as a quoted SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def _execute_in_transaction(con: duckdb.DuckDBPyConnection, text: str) -> None:
+    """Execute SQL in the open transaction, or else in one of its own."""
     if _is_in_transaction(con):  # begun by the caller, who commits it
         con.execute(text)
         return
@@ -183,6 +186,7 @@ def _execute_in_transaction(con: duckdb.DuckDBPyConnection, text: str) -> None:
 
 
 def _is_in_transaction(con: duckdb.DuckDBPyConnection) -> bool:
+    """Return whether the connection has an open transaction."""
     # BEGIN inside a transaction would abort it. Outside of one every statement has a new number.
     first, second = (con.execute("SELECT txid_current()").fetchone() for _ in range(2))
     return first == second

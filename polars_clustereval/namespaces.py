@@ -26,6 +26,8 @@ Result = TypeVar("Result")
 def _method(
     function: Callable[Concatenate[pl.LazyFrame, Parameters], Result],
 ) -> Callable[Concatenate[ClusterEval, Parameters], Result]:
+    """Return a method of ClusterEval that calls a frame function with the method's frame."""
+
     @wraps(function)
     def method(self: ClusterEval, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         return function(self._frame, *args, **kwargs)

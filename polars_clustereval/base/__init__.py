@@ -1,1 +1,1 @@
-"""base: what every metric stands on."""
+"""base: checks of arguments, exact arithmetic and joins, for all other modules."""

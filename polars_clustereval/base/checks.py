@@ -52,11 +52,12 @@ def sql_type_name(dtype: pl.DataType) -> str:
 
 
 def _quote_value(value: object) -> str:
+    """Return a value as error texts show it among choices: NULL, or in quotes."""
     return "NULL" if value is None else f"'{value}'"
 
 
 def show_value(value: object) -> str:
-    """Return a value as DuckDB writes it."""
+    """Return a value, or a list of values, as DuckDB writes it."""
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(show_value, value))}]"
     return "NULL" if value is None else str(value)
@@ -77,7 +78,10 @@ def is_number(x: object) -> bool:
 
 
 def check_beta(beta: float) -> float:
-    """Return beta as a Python float: a numpy number would treat an expression as an array."""
+    """Return beta as a Python float; raise an error unless it is a number >= 0.
+
+    A numpy number would treat an expression as an array.
+    """
     if not (is_number(beta) and beta >= 0 and isfinite(beta)):
         raise ClusterEvalError(f"beta: expected a number >= 0, got {beta}")
     return float(beta)
@@ -121,7 +125,7 @@ def check_column(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
 
 
 def check_groupable(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
-    """Return the column as check_column does, if its type can be grouped."""
+    """Return the column as check_column does; raise an error if its type cannot be grouped."""
     expr = check_column(lazy, column, parameter)
     dtype = lazy.select(expr).collect_schema()[parameter]
     if dtype == pl.Object:
@@ -130,7 +134,10 @@ def check_groupable(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Ex
 
 
 def check_weight(lazy: pl.LazyFrame, weight: Column | None) -> pl.Expr:
-    """Return the multiplicity of each row. This is the only check that reads rows at once."""
+    """Return the multiplicity of each row as an expression, 1 if there is no weight column.
+
+    This is the only check that reads rows at once.
+    """
     if weight is None:
         # Int8 takes the least memory, and is summed as Int64.
         return pl.lit(1, pl.Int8)
@@ -150,6 +157,7 @@ def check_weight(lazy: pl.LazyFrame, weight: Column | None) -> pl.Expr:
 
 
 def _weight_error(got: str) -> ClusterEvalError:
+    """Return the error of a weight column, given what was found in it."""
     return ClusterEvalError(
         f"weight: expected whole numbers >= 0, got {got}; a weight is how many times its row counts"
     )
@@ -158,7 +166,10 @@ def _weight_error(got: str) -> ClusterEvalError:
 def check_partition_keys(
     lazy: pl.LazyFrame, partition_by: Keys, results: Sequence[str]
 ) -> dict[str, str]:
-    """Return the partition columns by their inner names."""
+    """Return the user's partition columns by inner name: key_0, key_1, ...
+
+    A partition column may not have the name of a column of the result (`results`).
+    """
     keys = [partition_by] if isinstance(partition_by, str) else list(partition_by or ())
     check_column_names(keys, "partition_by", lazy.collect_schema().names())
     for i, key in enumerate(keys):
@@ -177,7 +188,7 @@ def check_partition_keys(
 
 
 def check_noise_as(noise: object, noise_as: object) -> None:
-    """Raise an error if noise_as is unknown, or needs a noise value and there is none."""
+    """Raise an error if noise_as is unknown, or other than 'cluster' without a noise value."""
     check_choice("noise_as", noise_as, ("cluster", "drop", "singletons"))
     if noise_as != "cluster" and noise is None:
         raise ClusterEvalError(
@@ -186,7 +197,7 @@ def check_noise_as(noise: object, noise_as: object) -> None:
 
 
 def check_noise_value(noise: object, dtype: pl.DataType) -> pl.Expr:
-    """Return the noise value in the type of cluster. A cast that changes it is an error."""
+    """Return the noise value in the type of cluster; raise an error if the cast changes it."""
     try:
         given = pl.Series([noise])
         cast = given.cast(dtype)
@@ -208,7 +219,10 @@ def check_noise_value(noise: object, dtype: pl.DataType) -> pl.Expr:
 def raise_on_collect(
     frame: pl.LazyFrame, facts: pl.LazyFrame, check: Callable[[pl.DataFrame], None]
 ) -> pl.LazyFrame:
-    """Return the frame with a check of a few facts, which runs when the frame is collected."""
+    """Return the frame with a check that runs, and may raise an error, when it is collected.
+
+    `check` gets the collected rows of `facts`, a frame of a few rows.
+    """
 
     def run_check(collected: pl.DataFrame) -> pl.DataFrame:
         check(collected)

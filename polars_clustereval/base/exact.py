@@ -20,12 +20,12 @@ def widen(x: pl.Expr) -> pl.Expr:
 
 
 def count_ordered_pairs(n: pl.Expr) -> pl.Expr:
-    """Return the number of ordered pairs of n things."""
+    """Return the number of ordered pairs of n things, n (n - 1), as Int128."""
     return widen(n) * (widen(n) - 1)
 
 
 def count_pairs(n: pl.Expr) -> pl.Expr:
-    """Return the number of unordered pairs of n things."""
+    """Return the number of unordered pairs of n things, n (n - 1) / 2, as Int128."""
     return count_ordered_pairs(n) // 2
 
 
@@ -62,7 +62,7 @@ def to_fixed_point(x: pl.Expr, places: int = PLACES_OF_ROWS) -> pl.Expr:
 
 
 def from_fixed_point(x: pl.Expr, places: int = PLACES_OF_ROWS) -> pl.Expr:
-    """Return a number of to_fixed_point as Float64."""
+    """Return a number made by to_fixed_point, or a sum of such numbers, as Float64."""
     return to_double(x) * 2.0**-places
 
 
@@ -88,9 +88,9 @@ def log_ratio(x: pl.Expr, y: pl.Expr) -> pl.Expr:
 
 
 def deviance(x: pl.Expr, m: pl.Expr, d: pl.Expr) -> pl.Expr:
-    """Return Loader's deviance x ln(x / m) + m - x >= 0 of a count from a mean, with d = x - m.
+    """Return Loader's deviance x ln(x / m) + m - x >= 0 of a count x from its mean m.
 
-    d is a parameter because it can be computed from integers, without cancellation.
+    d = x - m is a parameter because it can be computed from integers, without cancellation.
     """
     v = d / (x + m).clip(1e-300)
     w = v * v

@@ -1,4 +1,4 @@
-"""Joins, sums and added columns by partition, of frames and of lists inside an expression."""
+"""Joins, sums and added columns by partition, for frames and for lists inside an expression."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Stage = Callable[[Row], Terms]
 
 
 def sum_by(frame: pl.LazyFrame, by: list[str], terms: Terms) -> pl.LazyFrame:
-    """Return one row of sums per group; without keys one row even if the frame has none."""
+    """Return the sums of the terms by group; without keys one row even if the frame has none."""
     named = frame.select(*by, **terms)
     sums = [pl.col(name).sum() for name in terms]
     return named.group_by(by).agg(sums) if by else named.select(sums)
 
 
 def aggregate_by(frame: pl.LazyFrame, by: list[str], terms: Terms) -> pl.LazyFrame:
-    """Return one row per group; without keys one row even if the frame has none."""
+    """Return the aggregates `terms` by group; without keys one row even if the frame has none."""
     return frame.group_by(by).agg(**terms) if by else frame.select(**terms)
 
 
@@ -47,7 +47,10 @@ def join_partitions(
     *others: pl.LazyFrame,
     how: Literal["inner", "left"] = "inner",
 ) -> pl.LazyFrame:
-    """Return the frame with the columns of others, each of one row per partition."""
+    """Return the frame joined with others on the partition columns `by`.
+
+    Each of the others has one row per partition; without partition columns it has one row.
+    """
     for other in others:
         if by:
             frame = frame.join(other, on=by, how=how, nulls_equal=True)
@@ -64,7 +67,7 @@ _BUILD_RIGHT: dict[str, Any] = {"build_side": "force_right"} if _HAS_BUILD_SIDE 
 def join_small(
     rows: pl.LazyFrame, by: list[str], table: pl.LazyFrame, how: Literal["inner", "left"] = "inner"
 ) -> pl.LazyFrame:
-    """Return many rows joined with a small table.
+    """Return many rows joined with a small table on these columns, NULL equal to NULL.
 
     The hash table is built of the small table. By default the engine buffers up to ten million rows
     to find out which of the two is smaller.
@@ -78,7 +81,7 @@ def join_small(
 
 
 def add_stages(frame: pl.LazyFrame, *stages: Stage) -> pl.LazyFrame:
-    """Return the frame with more columns, those of each stage from the columns before it.
+    """Return the frame with the columns of each stage, which may use those of earlier stages.
 
     The optimizer computes a conditional again wherever it is used: what is used twice is a stage.
     """
@@ -88,13 +91,16 @@ def add_stages(frame: pl.LazyFrame, *stages: Stage) -> pl.LazyFrame:
 
 
 def to_user_frame(frame: Frame, lazy: pl.LazyFrame, keys: dict[str, str]) -> Frame:
-    """Return the rows under the user's partition columns, in the kind of frame that was passed."""
+    """Return a result as the kind of `frame`, with the user's names of the partition columns.
+
+    `keys` are these names by inner name.
+    """
     named = lazy.rename(keys)
     return named if isinstance(frame, pl.LazyFrame) else named.collect(engine="streaming")
 
 
 # ----------------------------------------------------------------------------------------------
-# The same inside an expression
+# Frames inside an expression: lists of structs
 # ----------------------------------------------------------------------------------------------
 
 
@@ -119,7 +125,7 @@ class StructLists(NamedTuple):
         return StructLists(self.lists.list.eval(struct), tuple(terms))
 
     def add_stages(self, *stages: Stage) -> StructLists:
-        """Return the lists with more fields, those of each stage from the fields before it."""
+        """Return the lists with the fields of each stage, which may use those of earlier stages."""
         structs = self
         for stage in stages:
             fields = {name: element_field(name) for name in structs.fields}
@@ -127,11 +133,11 @@ class StructLists(NamedTuple):
         return structs
 
     def sum_terms(self, terms: Terms) -> StructLists:
-        """Return one struct per group: the sums, and the number of rows."""
+        """Return lists of one struct: the sums of the terms, and the number of rows (total)."""
         sums = {name: term.sum() for name, term in terms.items()}
         return self.select({"total": element_field("total").first(), **sums})
 
     def score(self, scores: Callable[[Row], Terms], name: str) -> pl.Expr:
-        """Return one of the scores of a group, NULL for a group without rows."""
+        """Return the score of this name for each group, NULL for a group without rows."""
         score = pl.when(element_field("total") > 0).then(scores(element_field)[name])
         return self.lists.list.eval(score).list.first().alias(name)

@@ -18,6 +18,8 @@ __all__ = ["OPTIONS", "make_parser"]
 
 
 class _Parser(argparse.ArgumentParser):
+    """Argument parser that reports errors as the other parts of the program do."""
+
     def error(self, message: str) -> NoReturn:
         """Exit with one line; argparse would print the usage as well."""
         self.exit(2, f"clustereval: error: {message}\n")
@@ -38,6 +40,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def _add_report(commands: Any, name: str) -> None:
+    """Add the command of a report, with an option for each parameter of its function."""
     report = REPORTS[name]
     command = commands.add_parser(
         name, help=report.description, description=f"Compute {report.description}."
@@ -58,6 +61,7 @@ def _add_report(commands: Any, name: str) -> None:
 
 
 def _add_sql(commands: Any) -> None:
+    """Add the command that prints the SQL macros."""
     description = "all SQL macros as one file for the DuckDB shell"
     command = commands.add_parser("sql", help=description, description=f"Print {description}.")
     _add_output(command)
@@ -65,16 +69,19 @@ def _add_sql(commands: Any) -> None:
 
 
 def _add_output(command: argparse.ArgumentParser) -> None:
+    """Add the option --output to a command."""
     command.add_argument(
         "--output", metavar="FILE", type=Path, help="write to this file, not to standard output"
     )
 
 
 def _parse_number(text: str) -> float:
+    """Return a whole number of up to 18 digits as an int, any other number as a float."""
     return int(text) if re.fullmatch(r"-?\d{1,18}", text) else float(text)
 
 
 def _parse_numbers(text: str) -> list[float]:
+    """Return the numbers of a text that separates them by commas."""
     return [float(number) for number in text.split(",")]
 
 

@@ -70,6 +70,7 @@ def _read_checked_arguments(
 
 
 def _run_in_duckdb(source: Source, options: argparse.Namespace) -> pl.DataFrame:
+    """Return the report of the SQL macro."""
     with open_source(source) as (connection, rows):
         relation = connection.sql(f"FROM {rows}")
         arguments = _read_checked_arguments(options, relation)
@@ -85,12 +86,14 @@ def _run_in_duckdb(source: Source, options: argparse.Namespace) -> pl.DataFrame:
 
 
 def _is_value(parameter: str) -> bool:
+    """Return whether a parameter takes a value, not columns."""
     return parameter not in (*_SINGLE_COLUMN, *_MULTIPLE_COLUMNS)
 
 
 def _format_query(
     report: Report, arguments: dict[str, Any], relation: duckdb.DuckDBPyRelation
 ) -> str:
+    """Return the query that calls the macro, with partition_key split into its columns."""
     texts = {name: _format_argument(name, value, relation) for name, value in arguments.items()}
     required = [texts.pop(name) for name in report.required]
     optional = [f"{name} := {text}" for name, text in texts.items()]
@@ -118,6 +121,7 @@ def _format_argument(parameter: str, value: Any, relation: duckdb.DuckDBPyRelati
 
 
 def _format_vector(columns: list[str], relation: duckdb.DuckDBPyRelation) -> str:
+    """Return the columns of a vector as SQL: one column of lists, or a list of columns."""
     types = dict(zip(relation.columns, relation.types, strict=True))
     non_numeric = [column for column in columns if types[column].id not in _NUMERIC_TYPES]
     if columns == non_numeric[:1]:
@@ -140,6 +144,7 @@ _NUMERIC_TYPES = {
 
 
 def _run_in_polars(source: Source, options: argparse.Namespace) -> pl.DataFrame:
+    """Return the report of the Polars function."""
     rows = scan_source(source) if source.table is None else _read_table(source, options)
     arguments = _read_arguments(options, rows.collect_schema().names())
     with show_progress():
@@ -148,6 +153,7 @@ def _run_in_polars(source: Source, options: argparse.Namespace) -> pl.DataFrame:
 
 
 def _read_table(source: Source, options: argparse.Namespace) -> pl.LazyFrame:
+    """Return the columns of a DuckDB table that the report uses."""
     with open_source(source) as (connection, rows):
         relation = connection.sql(f"FROM {rows}")
         arguments = _read_checked_arguments(options, relation)
@@ -170,6 +176,7 @@ class _ArrowStream:
 
 
 def _convert_to_polars(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
+    """Return the rows of a relation, read as an Arrow stream."""
     return pl.DataFrame(_ArrowStream(relation))
 
 

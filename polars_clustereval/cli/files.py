@@ -58,6 +58,7 @@ def find_source(file: str) -> Source:
 
 
 def _check_database(path: str) -> None:
+    """Raise an error unless the file is a DuckDB database."""
     # DuckDB would open a CSV file as a database, and download an extension for some other files.
     with Path(path).open("rb") as file:
         if file.read(12)[8:] != b"DUCK":
@@ -92,6 +93,7 @@ def open_source(source: Source) -> Iterator[tuple[duckdb.DuckDBPyConnection, str
 
 
 def _format_from(connection: duckdb.DuckDBPyConnection, source: Source) -> str:
+    """Return the SQL expression that reads the rows of a source."""
     if source.table is not None:
         return _find_table(connection, source.table)
     file = quote_literal(glob.escape(source.path))
@@ -112,7 +114,7 @@ ORDER BY ALL
 
 
 def _find_table(connection: duckdb.DuckDBPyConnection, table: str) -> str:
-    """Return the qualified name, looked up: names with dots and quotes cannot be parsed."""
+    """Return the qualified name of a table, looked up: names with dots cannot be parsed."""
     qualified_names = {}
     for database, schema, name in connection.execute(_TABLES).fetchall():
         short_name = name if schema == "main" else f"{schema}.{name}"

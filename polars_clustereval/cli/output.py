@@ -22,14 +22,17 @@ __all__ = ["ENCODERS", "FORMATS", "infer_format", "write_output"]
 
 
 def _encode_json(result: pl.DataFrame) -> bytes:
+    """Return the report as a JSON array of one object per row."""
     return result.write_json().encode() + b"\n"
 
 
 def _encode_csv(result: pl.DataFrame) -> bytes:
+    """Return the report as CSV with a header."""
     return result.write_csv().encode()
 
 
 def _encode_parquet(result: pl.DataFrame) -> bytes:
+    """Return the report as a Parquet file."""
     buffer = BytesIO()
     result.write_parquet(buffer)
     return buffer.getvalue()
@@ -61,6 +64,7 @@ def write_output(output: Path | None, content: bytes) -> None:
 
 
 def _print_content(content: bytes) -> None:
+    """Write to standard output; a pipe that its reader has closed is no error."""
     try:
         sys.stdout.buffer.write(content)
         sys.stdout.flush()
@@ -71,7 +75,7 @@ def _print_content(content: bytes) -> None:
 
 
 def _replace_file(output: Path, content: bytes) -> None:
-    """Write the whole file, or leave the previous one in place."""
+    """Write the whole file, or leave the previous one in place if that fails."""
     if not output.parent.is_dir():
         raise ClusterEvalError(f"{output.parent}: no such directory")
     draft = output.with_name(f".{output.name}.{os.getpid()}")

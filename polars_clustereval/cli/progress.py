@@ -31,6 +31,7 @@ def show_progress() -> Iterator[None]:
 
 
 def _add_bar(blocks: Iterable[threads.Made], total: int) -> Iterable[threads.Made]:
+    """Return the blocks with a progress bar of tqdm, if it is installed."""
     try:
         from tqdm import tqdm
     except ImportError:

@@ -33,6 +33,7 @@ def render_table(result: pl.DataFrame, options: argparse.Namespace) -> bytes:
 
 
 def _render_heading(options: argparse.Namespace, layout: Layout) -> str:
+    """Return the lines above the table: the file, and the options that the layout names."""
     first, *more = (
         ", ".join(f"{name} {getattr(options, name)}" for name in names) for names in layout.heading
     )
@@ -43,7 +44,7 @@ def _render_heading(options: argparse.Namespace, layout: Layout) -> str:
 
 
 def _render_one(result: pl.DataFrame, layout: Layout) -> str:
-    """One line per metric, with its meaning."""
+    """Return a table of one clustering: one line per metric, with its meaning."""
     lines = [["metric", "value", "meaning"]]
     for metric in result.columns:
         lines += _list_title_lines(metric, layout, width=3)
@@ -53,7 +54,7 @@ def _render_one(result: pl.DataFrame, layout: Layout) -> str:
 
 
 def _render_side_by_side(result: pl.DataFrame, keys: list[str], layout: Layout) -> str:
-    """One line per metric, one column per clustering."""
+    """Return a table of a few clusterings: one line per metric, one column per clustering."""
     lines = [[key, *map(_format_key, result[key])] for key in keys]
     metrics = result.columns[len(keys) :]
     for metric in metrics:
@@ -64,7 +65,7 @@ def _render_side_by_side(result: pl.DataFrame, keys: list[str], layout: Layout) 
 
 
 def _render_row_by_row(result: pl.DataFrame, keys: list[str], layout: Layout) -> str:
-    """One line per clustering, with the layout's selection of metrics."""
+    """Return a table of many clusterings: one line for each, with the layout's selected columns."""
     metrics = [metric for metric in layout.comparison if metric in result.columns]
     # One word per line, so that long names fit on the screen.
     names = [metric.split("_") for metric in metrics]
@@ -84,12 +85,14 @@ def _render_row_by_row(result: pl.DataFrame, keys: list[str], layout: Layout) ->
 
 
 def _list_title_lines(metric: str, layout: Layout, width: int) -> list[list[str]]:
+    """Return an empty line and a title if a group of metrics starts here, otherwise nothing."""
     if metric not in layout.titles:
         return []
     return [[""] * width, [layout.titles[metric], *[""] * (width - 1)]]
 
 
 def _render_legend(metrics: Sequence[str], layout: Layout) -> str:
+    """Return one line per metric that has a meaning in the layout."""
     meanings = layout.meanings
     lines = [[metric, meanings[metric]] for metric in metrics if metric in meanings]
     return "\n\n" + _align_columns(_wrap_last_column(lines), right=range(0))
@@ -101,10 +104,12 @@ def _render_legend(metrics: Sequence[str], layout: Layout) -> str:
 
 
 def _format_key(value: object) -> str:
+    """Return a value of a partition column as text."""
     return "NULL" if value is None else str(value)
 
 
 def _format_number(value: float | None, layout: Layout) -> str:
+    """Return a metric as text: counts without decimals, scores with six."""
     if value is None:
         return "NULL"
     if isinstance(value, int):
@@ -121,20 +126,23 @@ def _format_number(value: float | None, layout: Layout) -> str:
 
 
 def _get_width() -> int:
+    """Return the width of the terminal in characters."""
     # The default is for output that is not a terminal.
     return shutil.get_terminal_size((100, 24)).columns
 
 
 def _cut_end(line: str) -> str:
+    """Return the line, its end cut off if it is wider than the terminal."""
     return line if len(line) <= _get_width() else line[: _get_width() - 1] + "…"
 
 
 def _cut_start(line: str) -> str:
+    """Return the line, its start cut off if it is wider than the terminal."""
     return line if len(line) <= _get_width() else "…" + line[1 - _get_width() :]
 
 
 def _wrap_last_column(lines: list[list[str]]) -> list[list[str]]:
-    """Wrap the text of the last column; Polars' own wrapping would break names as well."""
+    """Return the lines with wrapped last column; Polars' own wrapping would break names as well."""
     used = sum(max(map(len, column)) + 2 for column in list(zip(*lines, strict=True))[:-1])
     width = max(20, _get_width() - used)
     wrapped = []

@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 
 
 def _phi_index(row: Row) -> pl.Expr:
+    """Return the correlation of "same label" and "same cluster" over the pairs."""
     tp, fp, fn, tn = pair_shares(row)
     together, apart = ((tp + fn) * (tp + fp)).sqrt(), ((fn + tn) * (fp + tn)).sqrt()
     return ratio(tp * tn - fn * fp, together * apart)
 
 
 def association_scores(row: Row) -> Terms:
-    """Return the coefficients of the four counts and their shares."""
+    """Return the coefficients by name, from the four counts and their shares."""
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     agreements, disagreements, pairs = tp + tn, fp + fn, tp + fp + fn + tn
     return {

@@ -1,7 +1,12 @@
 """Cells of the contingency table, sizes of labels and clusters, counts of pairs.
 
-A cell stands for `copies` equal cells of `n` rows each: 1 everywhere, except for noise that is
-counted as singletons. Every sum over cells is weighted by it.
+A cell is a label and a cluster that share rows. It stands for `copies` equal cells of `n` rows
+each: 1 everywhere, except for noise that is counted as singletons. Every sum over cells is
+weighted by it. `label_size` and `cluster_size` are the numbers of rows of a cell's label and
+cluster, `total` is that of the partition. A pair is two rows.
+
+Functions named after terms take a function that returns a column by its name, and return
+expressions by name, which the callers sum over the cells, labels or clusters of a partition.
 """
 
 from __future__ import annotations
@@ -62,15 +67,16 @@ class LabelOptions:
 class ContingencyTable:
     """Groups of (partition, label, cluster) of a frame; `keys` maps inner names to the user's.
 
-    Frames that several others are made from are cached: the optimizer would push a projection into
-    each use, find the uses different, and compute all of them again.
+    A group is a cell, or rows that are left out. Frames that several others are made from are
+    cached: the optimizer would push a projection into each use, find the uses different, and
+    compute all of them again.
     """
 
     groups: pl.LazyFrame
     keys: dict[str, str]
 
     def cache_groups(self) -> ContingencyTable:
-        """Return the same table for use of both row_counts and cells, which the groups make."""
+        """Return the same table with cached groups, for use of both row_counts and cells."""
         return ContingencyTable(self.groups.cache(), self.keys)
 
     @cached_property
@@ -81,7 +87,10 @@ class ContingencyTable:
 
     @cached_property
     def row_counts(self) -> pl.LazyFrame:
-        """One row per partition. One that keeps no row is left out unless it is the only one."""
+        """One row per partition: its rows that count (total), n_dropped and n_noise.
+
+        A partition without rows that count is left out unless it is the only one.
+        """
         terms = {
             "total": pl.col("n") * pl.col("copies"),
             "n_dropped": pl.col("n_dropped"),
@@ -92,7 +101,7 @@ class ContingencyTable:
 
     @cached_property
     def label_sizes(self) -> pl.LazyFrame:
-        """One row per label: its rows, the cells they lie in, the rows of the largest cell."""
+        """One row per label: label_size, n_cells, and the rows of its largest cell."""
         sizes = self.cells.group_by(*self.keys, "label").agg(
             (pl.col("n") * pl.col("copies")).sum().alias("label_size"),
             pl.col("copies").sum().alias("n_cells"),
@@ -102,7 +111,10 @@ class ContingencyTable:
 
     @cached_property
     def cluster_sizes(self) -> pl.LazyFrame:
-        """One row per cluster. All singletons of a partition are one row with that many copies."""
+        """One row per cluster: cluster_size, n_cells, and the rows of its largest cell.
+
+        All singletons of a partition are one row with that many copies.
+        """
         singleton, one = pl.col("cluster").is_null(), pl.lit(1, pl.Int64)
         sizes = self.cells.group_by(*self.keys, "cluster").agg(
             pl.col("n").sum().alias("cluster_size"),
@@ -118,7 +130,7 @@ class ContingencyTable:
 
     @cached_property
     def sized_cells(self) -> pl.LazyFrame:
-        """The cells with the sizes of their label, cluster and partition (total)."""
+        """The cells with label_size, cluster_size and total."""
         labels = self.label_sizes.select(*self.keys, "label", "label_size")
         clusters = self.cluster_sizes.select(*self.keys, "cluster", "cluster_size")
         cells = join_small(self.cells, [*self.keys, "label"], labels)
@@ -126,7 +138,7 @@ class ContingencyTable:
         return self.join_partitions(cells, self.row_counts.select(*self.keys, "total")).cache()
 
     def sum_by_partition(self, frame: pl.LazyFrame, terms: Terms) -> pl.LazyFrame:
-        """Return one row per partition; without partitions one row even if the frame has none."""
+        """Return the sums of the terms by partition; without partition columns always one row."""
         return sum_by(frame, list(self.keys), terms)
 
     def join_partitions(self, frame: pl.LazyFrame, *others: pl.LazyFrame) -> pl.LazyFrame:
@@ -174,7 +186,7 @@ _SIGNED_BITS: dict[type[pl.DataType], int] = {
 
 
 def _count_cells(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return the sums of the multiplicities by partition, label and cluster.
+    """Return the sums of the multiplicities `n` by partition (`keys`), label and cluster.
 
     Two whole numbers are grouped as one number, because the engine serializes several keys, which
     takes two to three times as long. All pairs with a NULL are one group then; they do not count.
@@ -202,7 +214,10 @@ def is_noise(rows: pl.LazyFrame, noise: object) -> pl.Expr:
 
 
 def _flag_groups(groups: pl.LazyFrame, noisy: pl.Expr, options: LabelOptions) -> pl.LazyFrame:
-    """Return the groups with their copies, 0 for what is left out, and counts of left-out rows."""
+    """Return the groups with copies, 0 for those left out, and with n_dropped and n_noise rows.
+
+    `noisy` tells whether the cluster of a group is the noise value.
+    """
     n, zero, one = pl.col("n"), pl.lit(0, pl.Int64), pl.lit(1, pl.Int64)
     complete = pl.col("label").is_not_null() & pl.col("cluster").is_not_null()
     noise_copies = {"cluster": one, "drop": zero, "singletons": n}[options.noise_as]
@@ -231,22 +246,26 @@ def _flag_groups(groups: pl.LazyFrame, noisy: pl.Expr, options: LabelOptions) ->
 
 
 def cell_pair_terms(row: Row) -> Terms:
-    """Return the ordered pairs of rows of a cell. A singleton has none, whatever its copies."""
+    """Return the ordered pairs of rows in a cell. A singleton has none, whatever its copies."""
     return {"cell_pairs": count_ordered_pairs(row("n"))}
 
 
 def label_pair_terms(row: Row) -> Terms:
-    """Return the ordered pairs of rows of a label."""
+    """Return the ordered pairs of rows with a label."""
     return {"label_pairs": count_ordered_pairs(row("label_size"))}
 
 
 def cluster_pair_terms(row: Row) -> Terms:
-    """Return the ordered pairs of rows of a cluster. A singleton has none, whatever its copies."""
+    """Return the ordered pairs of rows in a cluster. A singleton has none, whatever its copies."""
     return {"cluster_pairs": count_ordered_pairs(row("cluster_size"))}
 
 
 def pair_count_terms(row: Row) -> Terms:
-    """Return the counts of unordered pairs by what holds them together."""
+    """Return tp, fp, fn and tn of a partition, from its ordered pairs by cell, label and cluster.
+
+    They count unordered pairs: tp with the same label and cluster, fp with the same cluster only,
+    fn with the same label only, and tn with neither.
+    """
     cells, labels, clusters = row("cell_pairs"), row("label_pairs"), row("cluster_pairs")
     return {
         "tp": cells // 2,
@@ -257,12 +276,15 @@ def pair_count_terms(row: Row) -> Terms:
 
 
 # ----------------------------------------------------------------------------------------------
-# The same inside an expression
+# Cells inside an expression
 # ----------------------------------------------------------------------------------------------
 
 
 def cells_as_list(label: Column, cluster: Column) -> StructLists:
-    """Return the cells with the sizes of their label, cluster and group of rows (total)."""
+    """Return the cells of two columns, one list per group of rows, with the fields of sized_cells.
+
+    The flags is_first_of_label and is_first_of_cluster select one cell per label and per cluster.
+    """
     sides = [pl.col(side) if isinstance(side, str) else side for side in (label, cluster)]
     complete = sides[0].is_not_null() & sides[1].is_not_null()
     cells = pl.struct(sides[0].alias("label"), sides[1].alias("cluster")).alias("cell")
@@ -284,12 +306,12 @@ def cells_as_list(label: Column, cluster: Column) -> StructLists:
 
 
 def label_field(name: str) -> pl.Expr:
-    """Return a field of the labels: that of the first cell of each."""
+    """Return one value of a field per label, from its first cell."""
     return element_field(name).filter(element_field("is_first_of_label"))
 
 
 def cluster_field(name: str) -> pl.Expr:
-    """Return a field of the clusters: that of the first cell of each."""
+    """Return one value of a field per cluster, from its first cell."""
     return element_field(name).filter(element_field("is_first_of_cluster"))
 
 

@@ -1,16 +1,20 @@
 """Mutual information expected of random labelings of the same sizes.
 
 Under random permutation of the rows it is a sum over pairs of a label size a and a cluster size b
-of E[deviance(x, ab / n)] / n, where x, the overlap, is hypergeometric. Pairs of equal sizes are
-summed once, with their multiplicity.
+of E[deviance(x, ab / n)] / n, where n is the number of rows and x, the overlap, the number of rows
+that the label and the cluster share: a hypergeometric variable. Pairs of equal sizes are summed
+once, with their multiplicity.
 
-Overlaps: the probabilities come from Loader's saddle-point form, which does not cancel. If their
-standard deviation is 6 or more they are smooth, and a sum over every stride-th x, times stride, has
-the same value to 1e-15 (Poisson's summation formula), so that a pair needs at most some 140 nodes
-whatever n is.
+Overlaps: the probabilities come from Loader's saddle-point form, which does not cancel. The x that
+are summed over are nodes. If the standard deviation of x is 6 or more, its probabilities are
+smooth, and a sum over every stride-th x, times stride, has the same value to 1e-15 (Poisson's
+summation formula), so that a pair needs at most some 140 nodes whatever n is. Sums with stride 1
+are named `fine`, others `strided`.
 
 Sizes: the terms of the pairs are smooth in both sizes too. Many sizes are replaced by a few nodes
 with multiplicities that give the same sum, so that the number of pairs is bounded.
+
+See information for mi, hl, hc and their expectations emi, ehl and ehc.
 """
 
 from __future__ import annotations
@@ -53,7 +57,7 @@ if TYPE_CHECKING:
 
 
 def mean_entropy_above_chance(row: Row, average_method: str) -> pl.Expr:
-    """Return the mean of the two entropies minus emi; ehl and ehc are the two minus emi."""
+    """Return the mean of the two entropies minus emi; ehl and ehc are each entropy minus emi."""
     ehl, ehc = row("ehl"), row("ehc")
     root_l, root_c = (row("mi") + row("hl")).sqrt(), (row("mi") + row("hc")).sqrt()
     means = {
@@ -124,7 +128,7 @@ def _stirling_scale(x: pl.Expr) -> pl.Expr:
 
 
 def _overlap_limits(row: Row) -> Terms:
-    """Return the mean, standard deviation and limits of the overlap of a pair of sizes."""
+    """Return n, a and b of a pair of sizes, and mean, deviation, least and most of its overlap."""
     n = to_double(row("total"))
     a, b = to_double(row("label_size")), to_double(row("cluster_size"))
     variance = (a / n) * b * ((n - a) / n) * ((n - b) / (n - 1).clip(1.0))
@@ -142,8 +146,9 @@ def _overlap_limits(row: Row) -> Terms:
 def _overlap_stride(row: Row) -> Terms:
     """Return the center of the nodes, a whole number near the mean, their stride and reach.
 
-    What is out of reach weighs less than 1e-15 of the whole. The overlap of small clusters is
-    skewed to the right like a Poisson variable, hence the 8.
+    Reach is how far nodes lie from the center at most. What is out of reach weighs less than 1e-15
+    of the whole. The overlap of small clusters is skewed to the right like a Poisson variable,
+    hence the 8.
     """
     deviation = row("deviation")
     center = row("mean").floor()
@@ -156,7 +161,7 @@ def _overlap_stride(row: Row) -> Terms:
 
 
 def _overlap_nodes(row: Row) -> Terms:
-    """Return the number of nodes, of those below the center, and the center minus the mean."""
+    """Return n_nodes, how many nodes are below the center, and its offset from the mean."""
     total, a, b = widen(row("total")), widen(row("label_size")), widen(row("cluster_size"))
     center, reach, stride = row("center"), row("reach"), row("stride")
     below = (pl.min_horizontal(reach, center - row("least")) / stride).floor()
@@ -169,7 +174,7 @@ def _overlap_nodes(row: Row) -> Terms:
 
 
 def _overlap_factors(row: Row) -> Terms:
-    """Return the factors of the overlap's probability that depend only on the sizes."""
+    """Return the factors of the overlap's probability that depend on the sizes only."""
     n, a, b = row("n"), row("a"), row("b")
     scale = _stirling_scale(a) * _stirling_scale(n - a) * _stirling_scale(b)
     errors = sum(map(_stirling_error, (a, n - a, b, n - b)), -_stirling_error(n))
@@ -196,13 +201,13 @@ _NODE_COLUMNS = (
 
 
 def _node_overlaps(row: Row) -> Terms:
-    """Return the overlap of a node, and its exact difference from the mean."""
+    """Return the overlap x1 of a node, and its exact difference d from the mean."""
     step = row("stride") * (to_double(row("node")) - row("below"))
     return {"x1": row("center") + step, "d": step + row("offset")}
 
 
 def _node_tables(row: Row) -> Terms:
-    """Return the rest of the 2 x 2 table of an overlap x1, and the means of its cells."""
+    """Return cells x2 .. x4 of the 2 x 2 table of an overlap x1, and all means m1 .. m4."""
     n, a, b, x1 = row("n"), row("a"), row("b"), row("x1")
     return {
         "x2": a - x1,
@@ -219,6 +224,7 @@ _TABLE_CELLS = (1, 2, 3, 4)
 
 
 def _node_deviances(row: Row) -> Terms:
+    """Return the deviance d1 .. d4 of each cell of the 2 x 2 table from its mean."""
     signs = {1: 1, 2: -1, 3: -1, 4: 1}
     return {
         f"d{i}": deviance(row(f"x{i}"), row(f"m{i}"), signs[i] * row("d")) for i in _TABLE_CELLS
@@ -226,7 +232,7 @@ def _node_deviances(row: Row) -> Terms:
 
 
 def _node_weights(row: Row) -> Terms:
-    """Return the weight of a node in a mean over the overlaps of all pairs, divided by n."""
+    """Return probability x multiplicity x stride / n of a node: its weight in emi."""
     scale = _stirling_scale(row("x1"))
     for i in _TABLE_CELLS[1:]:
         scale *= _stirling_scale(row(f"x{i}"))
@@ -237,7 +243,10 @@ def _node_weights(row: Row) -> Terms:
 
 
 def _node_terms(row: Row) -> Terms:
-    """Return the terms of a node; with a stride, ehl and ehc follow from emi."""
+    """Return the terms of a node: of emi, of emi for pairs with a stride, and of fine ehl and ehc.
+
+    For pairs with a stride, ehl and ehc follow from emi.
+    """
     weight, x1, fine = row("weight"), row("x1"), row("stride") == 1
     ehl = weight * x1 * log_ratio(row("b"), x1.clip(1.0))
     ehc = weight * x1 * log_ratio(row("a"), x1.clip(1.0))
@@ -250,7 +259,7 @@ def _node_terms(row: Row) -> Terms:
 
 
 def _strided_terms(row: Row) -> Terms:
-    """Return ehl + emi and ehc + emi of the pairs with a stride."""
+    """Return ehl + emi and ehc + emi of a pair of sizes with a stride, 0 for other pairs."""
     n, a, b, fine = row("n"), row("a"), row("b"), row("stride") == 1
     share = row("multiplicity") * (a / n) * (b / n)
     return {
@@ -260,7 +269,7 @@ def _strided_terms(row: Row) -> Terms:
 
 
 def expected_entropy_terms(row: Row) -> Terms:
-    """Return ehl and ehc from the sums over the pairs without and with a stride."""
+    """Return ehl and ehc of a partition, from the sums over its fine and its strided pairs."""
     return {
         "ehl": row("fine_ehl") + (row("strided_ehl") - row("strided_emi")),
         "ehc": row("fine_ehc") + (row("strided_ehc") - row("strided_emi")),
@@ -285,6 +294,7 @@ def expected_totals(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _expected_sums(table: ContingencyTable) -> pl.LazyFrame:
+    """Return one row per partition: the sums of _EXPECTED_SUMS over its pairs of sizes."""
     pairs = _size_pairs(table)
     if not table.keys:
         return _sum_size_pairs(pairs, [])
@@ -302,7 +312,7 @@ def _expected_sums(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _sum_size_pairs(pairs: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the sums of _EXPECTED_SUMS over pairs of sizes and their nodes."""
+    """Return the sums of _EXPECTED_SUMS over pairs of sizes and their nodes, by these columns."""
     pairs = add_stages(pairs, *_SIZE_PAIR_STAGES).cache()
     # A join makes the nodes in batches of the engine's size; explode makes batches 30 times larger.
     last_node, node = np.tril_indices(_MAX_NODES)
@@ -344,8 +354,9 @@ _MAX_OCTAVE_SIZES = 32
 def _reduce_sizes(sizes: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     """Return the sizes, with 18 nodes in place of many of one octave 64 .. 128, 128 .. 256, ...
 
-    The multiplicities of the nodes give the same sum of any polynomial of degree 17 over the sizes,
-    and to 1e-14 of the terms of the expected mutual information.
+    `keys` are the partition columns. The multiplicities of the nodes give the same sum of any
+    polynomial of degree 17 over the sizes, and to 1e-14 of the terms of the expected mutual
+    information.
     """
     size, by = pl.col("size"), [*keys, "unit"]
     unit = pl.lit(2.0).pow((size + 0.5).log(2).floor() - 6)
@@ -359,9 +370,10 @@ def _reduce_sizes(sizes: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 
 
 def _replace_by_nodes(sizes: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the nodes of the octaves, with their multiplicities."""
+    """Return the nodes of each octave (`by`) with multiplicities, in place of its sizes."""
 
     def node_weights(row: Row) -> Terms:
+        """Return the barycentric weight of each node for a size, before normalization."""
         # If a size equals a node, that node gets all the weight: the others get 1e30 times less.
         distances = [to_double(row("size")) / row("unit") - node for node in OCTAVE_NODES]
         distances = [pl.when(x == 0).then(1e-30).otherwise(x) for x in distances]
@@ -378,7 +390,7 @@ def _replace_by_nodes(sizes: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
 
 
 # ----------------------------------------------------------------------------------------------
-# The same inside an expression
+# Expected mutual information inside an expression
 # ----------------------------------------------------------------------------------------------
 
 
@@ -386,13 +398,15 @@ _STRIDED_SUMS = ("strided_ehl", "strided_ehc")
 
 
 def _strided_sums(row: Row) -> Terms:
+    """Return the sums of _strided_terms over the pairs of sizes in a list."""
     return {name: term.sum() for name, term in _strided_terms(row).items()}
 
 
 def expected_sums_as_list(cells: StructLists, carried: Terms) -> StructLists:
     """Return the sums over all pairs of sizes, one struct per group, beside the carried terms.
 
-    An expression has no variables: terms that are used with the sums have to be in the same struct.
+    `carried` are terms of the cells, summed already. An expression has no variables: terms that are
+    used with the sums have to be in the same struct.
     """
     pairs = cells.select({**carried, **_size_pairs_as_list()}).add_stages(*_SIZE_PAIR_STAGES)
     names = (*carried, *_STRIDED_SUMS)
@@ -403,7 +417,7 @@ def expected_sums_as_list(cells: StructLists, carried: Terms) -> StructLists:
 
 
 def _size_pairs_as_list() -> Terms:
-    """Return the pairs of a label size and a cluster size, with their multiplicity."""
+    """Return the terms of _size_pairs inside an expression, from the cells of a group of rows."""
     labels, clusters = label_field("label_size"), cluster_field("cluster_size")
     # unique and unique_counts both keep the order of first appearance.
     label_sizes = labels.unique(maintain_order=True)
@@ -421,7 +435,7 @@ def _size_pairs_as_list() -> Terms:
 
 
 def _nodes_as_list(pairs: StructLists, carried: tuple[str, ...]) -> StructLists:
-    """Return one struct per node of each pair."""
+    """Return lists with one struct per node of each pair of sizes, with the carried fields."""
     most = element_field("n_nodes").max().fill_null(0)
     number = pl.int_range(pl.len().cast(pl.Int64) * most, dtype=pl.Int64)
     numbered = pairs.select({"pair": pl.element().gather(number // most), "node": number % most})

@@ -2,9 +2,10 @@
 
 Everything follows from three sums of non-negative terms: the mutual information mi, the entropy hl
 of the label given the cluster, and the entropy hc of the cluster given the label. The entropy of
-the labels is mi + hl, that of the clusters mi + hc. emi, ehl and ehc are their expectations for
-random labelings of the same sizes. Scores are sums and ratios of these, never differences, so they
-lose no digits for independent, identical and nearly trivial labelings.
+the labels is mi + hl, that of the clusters mi + hc. emi is the expectation of mi for random
+labelings of the same sizes, ehl and ehc are those of hl and hc; total is the number of rows. Scores
+are sums and ratios of these, never differences, so they lose no digits for independent, identical
+and nearly trivial labelings.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ NORMALIZED_AVERAGES = (*_AVERAGES, "joint")
 
 
 def cell_difference_terms(row: Row) -> Terms:
-    """Return the mean of a cell under independence, and the exact difference from it."""
+    """Return the expected rows of a cell under independence, and n minus them, exactly."""
     n, total = widen(row("n")), widen(row("total"))
     size_product = widen(row("label_size")) * widen(row("cluster_size"))
     return {
@@ -62,7 +63,7 @@ def cell_difference_terms(row: Row) -> Terms:
 
 
 def cell_information_terms(row: Row) -> Terms:
-    """Return the terms of mi, and of hl and hc times total; those in fixed point sum exactly."""
+    """Return a cell's terms of mi, hl and hc, times total; sums in fixed point are exact."""
     n, copies = row("n"), to_double(row("copies"))
     rows = copies * to_double(n)
     rows_deviance = copies * deviance(to_double(n), row("mean"), row("difference"))
@@ -75,7 +76,7 @@ def cell_information_terms(row: Row) -> Terms:
 
 
 def information_terms(row: Row) -> Terms:
-    """Return mi, hl and hc. Cells without rows add their expected rows to mi, from integers."""
+    """Return mi, hl and hc. Empty cells add their expected rows to mi, from integers."""
     n = to_double(row("total"))
     of_empty_cells = widen(row("total")) * widen(row("total")) - row("size_products")
     return {
@@ -86,14 +87,14 @@ def information_terms(row: Row) -> Terms:
 
 
 def information_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return total, mi, hl and hc, one struct per group of rows."""
+    """Return the number of rows (total), mi, hl and hc, one struct per group of rows."""
     cells = cells_as_list(label, cluster).add_stages(cell_difference_terms)
     sums = cells.sum_terms(cell_information_terms(element_field))
     return sums.select({"total": element_field("total"), **information_terms(element_field)})
 
 
 def adjusted_information_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return total, mi, hl, hc, emi, ehl and ehc, one struct per group of rows."""
+    """Return total, mi, hl and hc with emi, ehl and ehc, one struct per group of rows."""
     cells = cells_as_list(label, cluster).add_stages(cell_difference_terms)
     totals = {name: term.sum() for name, term in cell_information_terms(element_field).items()}
     sums = expected_sums_as_list(cells, {"total": element_field("total").first(), **totals})
@@ -108,14 +109,14 @@ def adjusted_information_statistics(label: Column, cluster: Column) -> StructLis
 
 
 def _v_measure_score(row: Row, beta: float) -> pl.Expr:
-    """Return (1 + beta) h c / (beta h + c), multiplied out: 0 if both are 0, as in scikit-learn."""
+    """Return (1 + beta) h c / (beta h + c) for homogeneity h and completeness c; 0 if h = c = 0."""
     mi, hl, hc = row("mi"), row("hl"), row("hc")
     score = ratio((1 + beta) * mi, mi + hl + beta * (mi + hc))
     return pl.when(hl + hc == 0).then(1.0).otherwise(score)
 
 
 def _normalized_mutual_info_score(row: Row, average_method: str) -> pl.Expr:
-    """Return mi over a mean of mi + hl and mi + hc; their minimum is mi + the lesser of hl, hc."""
+    """Return mi over a mean of the entropies mi + hl and mi + hc; the least is mi + min(hl, hc)."""
     mi, hl, hc = row("mi"), row("hl"), row("hc")
     scores = {
         "arithmetic": mi / (mi + (hl + hc) / 2),
@@ -129,6 +130,7 @@ def _normalized_mutual_info_score(row: Row, average_method: str) -> pl.Expr:
 
 
 def _adjusted_information_scores(row: Row, average_method: str) -> Terms:
+    """Return the adjusted mutual information and its expectation emi."""
     mean_entropy = mean_entropy_above_chance(row, average_method)
     score = ratio_or(mutual_info_above_chance(row), mean_entropy, 0.0)
     return {
@@ -142,7 +144,7 @@ def _adjusted_information_scores(row: Row, average_method: str) -> Terms:
 def information_scores(
     row: Row, average_method: str = "arithmetic", beta: float = 1.0, *, adjusted: bool = False
 ) -> Terms:
-    """Return the scores of mi, hl and hc; the adjusted ones need emi, ehl and ehc."""
+    """Return all scores by name, from mi, hl and hc; the adjusted ones need emi, ehl and ehc."""
     mi, hl, hc = row("mi"), row("hl"), row("hc")
     larger = pl.max_horizontal(hl, hc)
     return {
@@ -171,7 +173,7 @@ def information_scores(
 def _information_expression(
     label: Column, cluster: Column, name: str, scores: Callable[[Row], Terms] = information_scores
 ) -> pl.Expr:
-    """Return one of the scores of mi, hl and hc as an expression of two columns."""
+    """Return the score of this name as an expression of two columns."""
     return information_statistics(label, cluster).score(scores, name)
 
 

@@ -7,8 +7,9 @@ A pair of rows counts as
 * fn: same label, different cluster;
 * tn: different in both.
 
-Products are computed from the shares of the counts in all pairs, in double precision: products of
-the exact counts could overflow.
+`links` counts the triples of a row, another row of its label and another row of its cluster; the
+other two may be the same row. Products are computed from the
+shares of the counts in all pairs, in double precision: products of the exact counts could overflow.
 """
 
 from __future__ import annotations
@@ -41,14 +42,14 @@ if TYPE_CHECKING:
 
 
 def cell_link_terms(row: Row) -> Terms:
-    """Return the sum over rows of (others with its label) x (others with its cluster)."""
+    """Return the links of a cell: n x (other rows of its label) x (other rows of its cluster)."""
     # Widened first: the product of two sizes may exceed Int64.
     with_label = widen(row("n")) * (row("label_size") - 1)
     return {"links": with_label * (row("cluster_size") - 1) * row("copies")}
 
 
 def pair_share_terms(row: Row) -> Terms:
-    """Return the shares of the counts in all pairs, and of the links in all pairs squared."""
+    """Return the shares of tp, fp, fn and tn in all pairs, and links / (all pairs)^2."""
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     pairs = to_double(tp + fp + fn + tn)
     return {
@@ -61,7 +62,7 @@ def pair_share_terms(row: Row) -> Terms:
 
 
 def pair_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return the statistics of the pair counts, one struct per group of rows."""
+    """Return total, links, the four counts and all shares, one struct per group of rows."""
     terms = {
         **cell_pair_terms(element_field),
         **label_pair_terms(label_field),
@@ -79,23 +80,23 @@ def pair_statistics(label: Column, cluster: Column) -> StructLists:
 
 
 def pair_shares(row: Row) -> list[pl.Expr]:
-    """Return the shares of tp, fp, fn and tn in all pairs."""
+    """Return the shares of tp, fp, fn and tn in all pairs, in this order."""
     return [row(name) for name in ("tp_share", "fp_share", "fn_share", "tn_share")]
 
 
 def _one_if_equal(row: Row, score: pl.Expr) -> pl.Expr:
-    """Return the score, or 1 as in scikit-learn if the two sides agree on every pair."""
+    """Return the score, or 1 as in scikit-learn if label and cluster agree on every pair."""
     return pl.when(row("fp") + row("fn") == 0).then(1.0).otherwise(score)
 
 
 def _adjusted_rand_score(row: Row) -> pl.Expr:
-    """Return the score with a sum of products as denominator, which does not cancel."""
+    """Return the adjusted Rand index, with a sum of products as denominator: it does not cancel."""
     tp, fp, fn, tn = pair_shares(row)
     return ratio(2 * (tp * tn - fn * fp), (tp + fn) * (fn + tn) + (tp + fp) * (fp + tn))
 
 
 def _fowlkes_mallows_score(row: Row) -> pl.Expr:
-    """Return the score, or 0 as in scikit-learn if no pair is together in both."""
+    """Return sqrt(precision x recall) of pairs, or 0 as in scikit-learn if tp is 0."""
     tp = to_double(row("tp"))
     score = (tp / to_double(row("tp") + row("fp"))).sqrt() * (
         tp / to_double(row("tp") + row("fn"))
@@ -104,6 +105,7 @@ def _fowlkes_mallows_score(row: Row) -> pl.Expr:
 
 
 def _pair_f_score(row: Row, beta: float) -> pl.Expr:
+    """Return the weighted harmonic mean of pair precision and pair recall."""
     weighted = (1 + beta * beta) * to_double(row("tp"))
     return ratio(weighted, weighted + beta * beta * to_double(row("fn")) + to_double(row("fp")))
 
@@ -120,7 +122,7 @@ def _adjusted_fowlkes_mallows_score(row: Row) -> pl.Expr:
 
 
 def _multinomial_adjusted_rand_score(row: Row) -> pl.Expr:
-    """Return the score whose expectation counts disjoint pairs of pairs.
+    """Return MARI: the expected agreement is estimated from two pairs that share no row.
 
     Multiplied out, its leading terms are those of adjusted_rand_score, the rest of order 1 / n.
     """
@@ -136,7 +138,7 @@ def _multinomial_adjusted_rand_score(row: Row) -> pl.Expr:
 
 
 def _is_multinomial_score_undefined(row: Row) -> pl.Expr:
-    """Return whether the score is 0 / 0: equal trivial partitions, and some others of four rows."""
+    """Return whether MARI is 0 / 0: equal trivial partitions, and some others of four rows."""
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     trivial = (fp + fn == 0) & ((tp == 0) | (tn == 0))
     together = (tp + fn) * (fn + tn) + (tp + fp) * (fp + tn)
@@ -145,7 +147,7 @@ def _is_multinomial_score_undefined(row: Row) -> pl.Expr:
 
 
 def pair_scores(row: Row, beta: float = 1.0) -> Terms:
-    """Return the scores of the four counts and their shares."""
+    """Return the scores by name, from the four counts and their shares."""
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     return {
         "rand_score": _one_if_equal(row, ratio(tp + tn, tp + fp + fn + tn)),
@@ -177,7 +179,7 @@ def adjusted_pair_scores(row: Row) -> Terms:
 def pair_expression(
     label: Column, cluster: Column, name: str, scores: Callable[[Row], Terms]
 ) -> pl.Expr:
-    """Return one of the scores of the pair counts as an expression of two columns."""
+    """Return the score of this name, one of `scores`, as an expression of two columns."""
     return pair_statistics(label, cluster).score(scores, name)
 
 

@@ -78,10 +78,12 @@ def external_statistics(table: ContingencyTable, *, adjusted: bool) -> pl.LazyFr
 
 
 def _cells_with_differences(table: ContingencyTable) -> pl.LazyFrame:
+    """Return the sized cells with their expected rows, and the difference of n from these."""
     return add_stages(table.sized_cells, cell_difference_terms)
 
 
 def _labels_with_best_match(table: ContingencyTable) -> pl.LazyFrame:
+    """Return the labels with the greatest label_match_rows of their cells (best_match_rows)."""
     by = [*table.keys, "label"]
     matches = table.sized_cells.select(*by, match_rows=label_match_rows(pl.col))
     best = matches.group_by(*by).agg(best_match_rows=pl.col("match_rows").max())
@@ -89,6 +91,7 @@ def _labels_with_best_match(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _all_cell_terms() -> Terms:
+    """Return the terms that are summed over the cells of a partition."""
     return {
         **cell_pair_terms(pl.col),
         **cell_link_terms(pl.col),
@@ -98,14 +101,17 @@ def _all_cell_terms() -> Terms:
 
 
 def _all_label_terms() -> Terms:
+    """Return the terms that are summed over the labels of a partition."""
     return {**label_pair_terms(pl.col), **label_matching_terms(pl.col)}
 
 
 def _all_cluster_terms() -> Terms:
+    """Return the terms that are summed over the clusters of a partition."""
     return {**cluster_pair_terms(pl.col), **cluster_matching_terms(pl.col)}
 
 
 def _external_scores(average_method: str, beta: float, *, adjusted: bool) -> Terms:
+    """Return all scores of external_report by name, from the statistics of a partition."""
     return {
         **pair_scores(pl.col, beta),
         **association_scores(pl.col),
@@ -116,6 +122,7 @@ def _external_scores(average_method: str, beta: float, *, adjusted: bool) -> Ter
 
 
 def _check_report_options(average_method: str, beta: float, *, adjusted: bool) -> None:
+    """Raise an error for an option of external_report that is invalid, alone or with another."""
     check_choice("average_method", average_method, NORMALIZED_AVERAGES)
     if average_method == "joint" and adjusted:
         raise ClusterEvalError(
@@ -372,7 +379,11 @@ _SIDE_COLUMNS = ("size", "n_cells", "majority", "majority_n", "share", "entropy"
 def _describe_side(
     table: ContingencyTable, sizes: pl.LazyFrame, side: str, other: str
 ) -> pl.LazyFrame:
-    """Return one row per value of one side, with statistics of its rows by the other side."""
+    """Return one row per value of `side` ('label' or 'cluster'), with the columns _SIDE_COLUMNS.
+
+    `sizes` are the table's sizes of that side. Majority, entropy and divided pairs refer to the
+    values of the other side among its rows.
+    """
     by, n, size = [*table.keys, side], pl.col("n"), pl.col("size")
     sizes = sizes.select(*by, "n_cells", size=f"{side}_size", majority_n=f"{side}_majority_n")
     cells = join_small(table.cells, by, sizes)

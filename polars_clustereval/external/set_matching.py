@@ -1,4 +1,10 @@
-"""Indices that compare each cluster or row with the labels and clusters that it matches."""
+"""Indices that compare each cluster or row with the labels and clusters that it matches.
+
+The majority label of a cluster is the most frequent label of its rows; the majority cluster of a
+label is the cluster with the most of its rows. The best match of a label is the cluster with which
+it has the highest F1 score. A label and a cluster match exactly if they have the same rows. See
+contingency for n, copies and the sizes.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +41,13 @@ from .contingency import LabelOptions, cells_as_list, cluster_field, is_noise, l
 
 
 def label_match_rows(row: Row) -> pl.Expr:
-    """Return the F1 score of a label and a cluster that share n rows, times the label's size."""
+    """Return label_size times the F1 score of a cell's label and cluster, 2 n / (sum of sizes)."""
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     return to_double(label_size) * (2 * to_double(n) / to_double(label_size + cluster_size))
 
 
 def cell_matching_terms(row: Row) -> Terms:
-    """Return the terms of the B-cubed scores and of the exact matches."""
+    """Return a cell's sums of B-cubed precision and recall over rows, and its exact matches."""
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     rows, is_exact = (
         to_double(row("copies")) * to_double(n),
@@ -55,7 +61,10 @@ def cell_matching_terms(row: Row) -> Terms:
 
 
 def label_matching_terms(row: Row) -> Terms:
-    """Return the number of labels, rows in majority clusters, and rows times best matches."""
+    """Return a label's terms: 1 for the label, its rows in its majority cluster, best_match_rows.
+
+    The last is label_size times the F1 score of the label with its best match, in fixed point.
+    """
     return {
         "n_labels": row("copies"),
         "in_majority_clusters": row("label_majority_n"),
@@ -64,7 +73,7 @@ def label_matching_terms(row: Row) -> Terms:
 
 
 def cluster_matching_terms(row: Row) -> Terms:
-    """Return the number of clusters, and the rows with the majority label of their cluster."""
+    """Return the clusters that a row stands for, and their rows with their majority label."""
     return {
         "n_clusters": row("copies"),
         "in_majority_labels": row("cluster_majority_n") * row("copies"),
@@ -72,7 +81,7 @@ def cluster_matching_terms(row: Row) -> Terms:
 
 
 def matching_terms(row: Row) -> Terms:
-    """Return the sums in fixed point as floating-point numbers."""
+    """Return the sums of the fixed-point terms as Float64, by name without `fixed_`."""
     return {
         name: from_fixed_point(row(f"fixed_{name}"))
         for name in ("matched_rows", "precision_rows", "recall_rows")
@@ -90,7 +99,7 @@ MATCHING_COUNTS = (
 
 
 def matching_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return the statistics of matching, one struct per group of rows."""
+    """Return the statistics that matching_scores reads, one struct per group of rows."""
     terms = {
         **cell_matching_terms(element_field),
         **label_matching_terms(label_field),
@@ -102,6 +111,7 @@ def matching_statistics(label: Column, cluster: Column) -> StructLists:
 
 
 def _majority_terms(row: Row) -> Terms:
+    """Return the largest n of the cells of a label and of a cluster, and best_match_rows."""
     label, cluster = row("label"), row("cluster")
     return {
         "label_majority_n": row("n").max().over(label),
@@ -116,14 +126,18 @@ def _majority_terms(row: Row) -> Terms:
 
 
 def _f_score(precision: pl.Expr, recall: pl.Expr, beta: float) -> pl.Expr:
-    """Return the weighted harmonic mean; beta > 1 weighs recall more."""
+    """Return the weighted harmonic mean of precision and recall; beta > 1 weighs recall more."""
     square = beta * beta
     score = ratio((1 + square) * precision * recall, square * precision + recall)
     return pl.when(precision + recall == 0).then(0.0).otherwise(score)
 
 
 def matching_scores(row: Row, beta: float = 1.0) -> Terms:
-    """Return the scores of the statistics of matching."""
+    """Return all scores by name, from the sums of a partition.
+
+    precision_rows, recall_rows and matched_rows are sums over rows of B-cubed precision, of B-cubed
+    recall, and of the F1 score of a row's label with its best match.
+    """
     labels, clusters, exact = row("n_labels"), row("n_clusters"), row("exact_matches")
     in_majorities = row("in_majority_labels") + row("in_majority_clusters")
     rows = to_double(row("total"))
@@ -225,7 +239,7 @@ def _read_records(
     record: Column | None,
     options: LabelOptions,
 ) -> tuple[pl.LazyFrame, dict[str, str]]:
-    """Check the arguments; return one row per record, and the partition columns by inner name."""
+    """Check the arguments; return the rows with an id, and the partition columns by inner name."""
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)
     results = ("id", "label", "cluster", "bcubed_precision", "bcubed_recall")
@@ -242,7 +256,7 @@ def _read_records(
 
 
 def _score_records(rows: pl.LazyFrame, keys: list[str], singleton: pl.Expr) -> pl.LazyFrame:
-    """Return the B-cubed scores of records; a singleton is a cluster of one row."""
+    """Return the B-cubed scores of each row; where `singleton` holds, a row is its own cluster."""
     n, label_size, cluster_size = (
         pl.col("one").sum().over(*keys, *names)
         for names in (("label", "cluster"), ("label",), ("cluster",))
@@ -266,7 +280,7 @@ def _score_records(rows: pl.LazyFrame, keys: list[str], singleton: pl.Expr) -> p
 
 
 def _matching_expression(label: Column, cluster: Column, name: str, beta: float = 1.0) -> pl.Expr:
-    """Return one of the scores of matching as an expression of two columns."""
+    """Return the score of this name as an expression of two columns."""
     return matching_statistics(label, cluster).score(lambda row: matching_scores(row, beta), name)
 
 

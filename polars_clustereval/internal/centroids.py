@@ -1,4 +1,7 @@
-"""centroids: points, the centers of clusters, and the distances of points to them."""
+"""centroids: points, the centers of clusters, and the distances of points to them.
+
+See VectorForm for the vectors raw_x, x, m, v, c and g of a row or cluster.
+"""
 
 from __future__ import annotations
 
@@ -129,7 +132,7 @@ class Points:
         return self.rows.filter("kept")
 
     def vector_columns(self, prefix: str) -> list[str]:
-        """Return the names of the columns that hold a vector."""
+        """Return the names of the columns that hold the vector of this prefix."""
         return self.form.columns(prefix)
 
     def as_wide(self) -> Points:
@@ -149,7 +152,7 @@ class Points:
 
     @cached_property
     def all_centers(self) -> pl.LazyFrame:
-        """The same beside the center of all points of the partition (g)."""
+        """The rows of centers, with the center of all points of the partition (g)."""
         centers = self.form.add_partition_centers(
             self.centers, self.kept_rows, self.partition_keys, self.center
         )
@@ -157,7 +160,7 @@ class Points:
 
     @cached_property
     def spreads(self) -> pl.LazyFrame:
-        """One row per cluster: its counts of rows, and sums of distances to its center and to g.
+        """One row per cluster: its counts of rows, and sums of distances to c and to g.
 
         Rows that are left out are counted with their cluster, without distances. Rows without a
         finite distance are counted in n_invalid.
@@ -197,7 +200,7 @@ class Points:
 
     @cached_property
     def clusters(self) -> pl.LazyFrame:
-        """One row per cluster that has points: its centers, its spread, and a number."""
+        """One row per cluster that has points: its centers, its spread, and a unique number."""
         spreads = self.spreads.drop("n_dropped", "n_noise", "n_invalid")
         rows = self.all_centers.join(spreads, on=self.cluster_keys, nulls_equal=True)
         return (
@@ -208,7 +211,7 @@ class Points:
 
     @cached_property
     def row_counts(self) -> pl.LazyFrame:
-        """One row per partition: its counts of rows. Partitions that keep no row are left out.
+        """One row per partition: its counts of rows. Partitions without kept rows are left out.
 
         Without partition columns there is always one row.
         """
@@ -270,7 +273,7 @@ class Points:
         return points
 
     def with_fault_check(self, frame: pl.LazyFrame) -> pl.LazyFrame:
-        """Attach the error of points without finite distances, raised on collection."""
+        """Return the frame; its collection raises the error of points without finite distances."""
 
         def raise_fault(n_invalid: pl.DataFrame) -> None:
             if n_invalid.item():
@@ -284,7 +287,7 @@ class Points:
         return _point_fault_error(points.kept_rows, points.form.coordinates("raw_x"))
 
     def to_result(self, frame: Frame, lazy: pl.LazyFrame, order: Sequence[str] = ()) -> Frame:
-        """Return a result in the user's kind of frame, sorted by partition and `order`.
+        """Return a result in the user's kind of frame, sorted by partition and the columns `order`.
 
         Collecting it raises the error of points without finite distances.
         """
@@ -300,7 +303,10 @@ class Points:
 
 
 def _point_fault_error(rows: pl.LazyFrame, raw: list[pl.Expr]) -> ClusterEvalError:
-    """Error for the first fault of the raw coordinates, with the number of rows that have one."""
+    """Return the error of the first fault of the raw coordinates, with the number of faulty rows.
+
+    `raw` are the coordinates as expressions.
+    """
     dims = len(raw)
     is_bad = [~x.is_finite().fill_null(False) for x in raw]
     faulty = rows.filter(pl.any_horizontal(*is_bad, pl.col("length") != dims))
@@ -315,6 +321,7 @@ def _point_fault_error(rows: pl.LazyFrame, raw: list[pl.Expr]) -> ClusterEvalErr
 
 
 def _point_fault_text(facts: dict[str, Any], dims: int) -> str:
+    """Return the text of the error, from the row of facts that _point_fault_error collects."""
     rows = facts["rows"]
     if not rows:
         return "vector: distances overflow; scale the coordinates down"
@@ -353,7 +360,7 @@ def read_points(
     results: Sequence[str],
     others: Sequence[pl.Expr] = (),
 ) -> Points:
-    """Return the rows of a frame as points.
+    """Return the rows of a frame as points, after a check of the arguments.
 
     `results` are the columns of the result; a partition column of such a name is an error. `others`
     are more columns of the rows, already checked.
@@ -379,6 +386,7 @@ def read_points(
 
 
 def _noise_flag(lazy: pl.LazyFrame, cluster: pl.Expr, noise: object) -> pl.Expr:
+    """Return whether the cluster is the noise value, false for NULL."""
     if noise is None:
         return pl.lit(False)
     dtype = lazy.select(cluster).collect_schema()["cluster"]
@@ -386,6 +394,7 @@ def _noise_flag(lazy: pl.LazyFrame, cluster: pl.Expr, noise: object) -> pl.Expr:
 
 
 def _choose_form(lazy: pl.LazyFrame, coordinates: Coordinates, options: PointOptions) -> VectorForm:
+    """Return the form of the vectors: long if they have many coordinates and centers are means."""
     dims, distance = len(coordinates.exprs), options.distance
     origin = _first_point(lazy, coordinates, distance)
     # Vectors without coordinates have one NULL in place of them, which no weight belongs to.
@@ -409,7 +418,10 @@ def _first_point(lazy: pl.LazyFrame, coordinates: Coordinates, distance: Distanc
 
 
 def _flag_rows(rows: pl.LazyFrame, noise_as: NoiseAs) -> pl.LazyFrame:
-    """Add the flags complete and kept; with noise as singletons also the column single."""
+    """Return the rows with the flags complete and kept, and noisy only where complete.
+
+    With noise as singletons they also have singleton_no, and cluster is NULL for noise.
+    """
     has_vector = pl.col("has_vector").fill_null(False)
     rows = rows.with_columns(complete=pl.col("cluster").is_not_null() & has_vector)
     kept = pl.col("complete") & (~pl.col("noisy") if noise_as == "drop" else True)

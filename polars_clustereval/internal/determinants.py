@@ -2,6 +2,11 @@
 
 Scatter matrices are sums of products, one column for each pair of coordinates. Polars aggregates
 them, and numpy eliminates the result, which has at most one row per cluster.
+
+W is the scatter matrix within the clusters of a partition, B that between them, W_C that of one
+cluster. `by` are the partition columns. The columns of a coordinate i are: x_i, of a row; m_i, the
+mean of a cluster, and r_i, a correction of it; u_i, a unit that products are scaled by. s_i_j is a
+sum of products of the coordinates i and j in these units, w_i_j and b_i_j are entries of W and B.
 """
 
 from __future__ import annotations
@@ -49,7 +54,7 @@ _PRODUCTS_AT_A_TIME = 128
 
 
 def determinant_totals(points: pl.LazyFrame, keys: list[str], columns: list[str]) -> pl.LazyFrame:
-    """One row per partition: the indices made from determinants; without keys one in any case.
+    """Return one row per partition: the indices made from determinants; without keys always one.
 
     The points, of coordinates `columns`, are read three times: for means, for means of the
     residuals, and for products. T = W + B is never computed. If a cluster has no more points than
@@ -83,14 +88,17 @@ def determinant_totals(points: pl.LazyFrame, keys: list[str], columns: list[str]
 
 
 def _coordinate_columns(name: str, n_dims: int) -> list[str]:
+    """Return the names of one column per coordinate: name_0, name_1, ..."""
     return [f"{name}_{i}" for i in range(n_dims)]
 
 
 def _coordinate_pairs(n_dims: int) -> list[tuple[int, int]]:
+    """Return the pairs i <= j of coordinates: the upper triangle of a matrix."""
     return [(i, j) for i in range(n_dims) for j in range(i, n_dims)]
 
 
 def _pair_columns(name: str, n_dims: int) -> list[str]:
+    """Return the names of one column per pair of coordinates: name_0_0, name_0_1, ..."""
     return [f"{name}_{i}_{j}" for i, j in _coordinate_pairs(n_dims)]
 
 
@@ -100,7 +108,7 @@ def _pair_columns(name: str, n_dims: int) -> list[str]:
 
 
 def _cluster_means(rows: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
-    """One row per cluster: n, its mean m_i + r_i, the units u_i, and the key of its matrix.
+    """Return one row per cluster: n, its mean m_i + r_i, the units u_i, and the key of its matrix.
 
     Means are computed twice, the second time (r) of the residuals: at coordinates of 1e8 the first
     mean is off by 1e-8. The clusters of a partition have matrices of their own if all have more
@@ -122,7 +130,7 @@ def _cluster_means(rows: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFra
 
 
 def _means_and_spans(n_dims: int) -> list[pl.Expr]:
-    """Return the means, and the largest deviations from them.
+    """Return the means m_i, and the largest deviations from them, as u_i.
 
     Means are clamped: rounding would otherwise give a constant coordinate a variance.
     """
@@ -136,28 +144,34 @@ def _means_and_spans(n_dims: int) -> list[pl.Expr]:
 
 
 def _power_of_two_unit(span: str, by: list[str]) -> pl.Expr:
-    """Return the unit of a coordinate: division by a power of 2 causes no rounding error."""
+    """Return the unit of a coordinate: the power of 2 at or below its span, a column.
+
+    Division by a power of 2 causes no rounding error. Clusters without own matrices share the
+    partition's largest unit.
+    """
     shared = pl.when("own_matrices").then(span).otherwise(pl.col(span).max().over(by))
     return pl.lit(2.0).pow(shared.log(2).floor()).clip(lower_bound=2.0**-500)
 
 
 def _join_clusters(rows: pl.LazyFrame, clusters: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
+    """Return the rows with the columns of their clusters."""
     return join_small(rows, [*by, "cluster", "singleton_no"], clusters.drop("n"))
 
 
 def _residual(i: int) -> pl.Expr:
+    """Return coordinate i minus the cluster's first mean."""
     return pl.col(f"x_{i}") - pl.col(f"m_{i}")
 
 
 def _fixed_point_product(x: pl.Expr, y: pl.Expr) -> pl.Expr:
-    """Return a product as Int128; NULL and no error if coordinates overflow."""
+    """Return x y as Int128; NULL and no error if coordinates overflow."""
     return (x * y).cast(pl.Int128, strict=False)
 
 
 def _scatter_matrices(
     rows: pl.LazyFrame, clusters: pl.LazyFrame, by: list[str], n_dims: int
 ) -> pl.LazyFrame:
-    """One row per matrix: n, the units u_i, and the sums of products s_i_j in these units."""
+    """Return one row per matrix: n, the units u_i, and the sums s_i_j in these units."""
     matrix = [*by, "own_matrices", "matrix_cluster", "matrix_singleton_no"]
     units = _coordinate_columns("u", n_dims)
     joined = _join_clusters(rows, clusters, by)
@@ -170,6 +184,7 @@ def _scatter_matrices(
 
 
 def _scale_coordinate(i: int) -> pl.Expr:
+    """Return coordinate i minus the cluster's mean, in fixed-point units."""
     centered = _residual(i) - pl.col(f"r_{i}")
     return (centered / pl.col(f"u_{i}") * 2.0**_FRACTION_BITS).alias(f"x_{i}")
 
@@ -177,7 +192,10 @@ def _scale_coordinate(i: int) -> pl.Expr:
 def _product_sums(
     rows: pl.LazyFrame, by: list[str], n_dims: int, product: Callable[[pl.Expr, pl.Expr], pl.Expr]
 ) -> pl.LazyFrame:
-    """Sum the products of each two of the x_i, a block of products at a time."""
+    """Return the sums s_i_j of the products of each two of the x_i, by the columns `by`.
+
+    A block of products is summed at a time. `product` multiplies two coordinates.
+    """
     pairs = _coordinate_pairs(n_dims)
     blocks = [pairs[i : i + _PRODUCTS_AT_A_TIME] for i in range(0, len(pairs), _PRODUCTS_AT_A_TIME)]
     if len(blocks) > 1:
@@ -195,7 +213,7 @@ def _product_sums(
 
 
 def _scatter_entries(name: str, n_dims: int) -> list[pl.Expr]:
-    """Return the entries of a scatter matrix: the sums of products times the units."""
+    """Return the entries of a scatter matrix under this name: sums of products times the units."""
     return [
         (pl.col(f"s_{i}_{j}") * pl.col(f"u_{i}") * pl.col(f"u_{j}")).alias(f"{name}_{i}_{j}")
         for i, j in _coordinate_pairs(n_dims)
@@ -203,7 +221,7 @@ def _scatter_entries(name: str, n_dims: int) -> list[pl.Expr]:
 
 
 def _within_scatter(matrices: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
-    """One row per partition: W, the sum of its matrices."""
+    """Return one row per partition: W, the sum of its matrices."""
     largest = (pl.col(f"u_{i}").max().over(by).alias(f"t_{i}") for i in range(n_dims))
     # Units are powers of 2: the conversion to the larger one causes no rounding error.
     ratios = [pl.col(f"u_{i}") / pl.col(f"t_{i}") * 2.0**_FRACTION_BITS for i in range(n_dims)]
@@ -221,7 +239,10 @@ def _within_scatter(matrices: pl.LazyFrame, by: list[str], n_dims: int) -> pl.La
 
 
 def _between_scatter(clusters: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
-    """One row per partition: B, from the means of its clusters, whose mean is computed twice."""
+    """Return one row per partition: B, from the means of its clusters.
+
+    The mean of these means is computed twice, as in _cluster_means.
+    """
     n, dims = pl.col("n"), range(n_dims)
     middles = clusters.group_by(by).agg(
         ((n * (m := pl.col(f"m_{i}"))).sum() / n.sum()).clip(m.min(), m.max()).alias(f"x_{i}")
@@ -243,7 +264,10 @@ def _between_scatter(clusters: pl.LazyFrame, by: list[str], n_dims: int) -> pl.L
 
 
 def _scott_symons(matrices: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
-    """One row per partition whose clusters have matrices; NaN if one of them is singular."""
+    """Return one row per partition whose clusters have matrices: the Scott-Symons index.
+
+    It is NaN if one of the matrices is singular.
+    """
     entries = _scatter_entries("w", n_dims)
     clusters = matrices.filter("own_matrices").select(*by, "n", *entries)
     terms = clusters.map_batches(
@@ -260,7 +284,7 @@ def _scott_symons(matrices: pl.LazyFrame, by: list[str], n_dims: int) -> pl.Lazy
 
 
 def _stack_matrices(frame: pl.DataFrame, name: str, n_dims: int) -> Floats:
-    """Return the symmetric matrices of the rows of a frame."""
+    """Return the symmetric matrices (rows, d, d) of the entries `name` in the rows of a frame."""
     i, j = np.triu_indices(n_dims)
     stack = np.empty((frame.height, n_dims, n_dims))
     stack[:, i, j] = stack[:, j, i] = frame.select(_pair_columns(name, n_dims)).to_numpy()
@@ -268,14 +292,16 @@ def _stack_matrices(frame: pl.DataFrame, name: str, n_dims: int) -> Floats:
 
 
 def _outer_products(x: Floats, y: Floats) -> Floats:
+    """Return the outer products (rows, n, m) of the rows of x (rows, n) and y (rows, m)."""
     return np.asarray(x[:, :, None] * y[:, None, :])
 
 
 def _eliminate_columns(w: Floats) -> Iterator[tuple[Floats, Floats]]:
-    """Eliminate one column per step (Cholesky without roots): the pivots, and their rows over them.
+    """Yield the pivots (rows,) and slopes, their rows divided by them, of matrices w (rows, d, d).
 
-    A pivot is the square of a combination of coordinates, and its rounding error is proportional to
-    the sum of the squares that are combined: at most 0.5 p 2^-52 times this sum for the singular
+    One column is eliminated per step (Cholesky without roots). A pivot is the square of a
+    combination of coordinates, and its rounding error is proportional to the sum of the squares
+    that are combined: at most 0.5 p 2^-52 times this sum, for p coordinates, for the singular
     matrices of the tests, so that 4 is a safe factor. A pivot below that, and all later ones, are
     NaN.
     """
@@ -292,13 +318,13 @@ def _eliminate_columns(w: Floats) -> Iterator[tuple[Floats, Floats]]:
 
 
 def _transform_step(b: Floats, slopes: Floats) -> tuple[Floats, Floats]:
-    """Return B after a step of L^-1 B L^-T, and its pivot row after the step."""
+    """Return B after a step of L^-1 B L^-T (W = L D L^T), and its pivot row after the step."""
     pivot_row = b[:, 0] - b[:, 0, :1] * slopes
     return b - _outer_products(slopes, pivot_row) - _outer_products(b[:, 0], slopes), pivot_row
 
 
 def _eliminate_matrices(w: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return ln |W|, trace(W^-1 B) and ln(|W + B| / |W|), NaN if W is singular.
+    """Return ln |W|, trace(W^-1 B) and ln(|W + B| / |W|), all (rows,), NaN if W is singular.
 
     W + B is eliminated as d, its difference to W: the ratio of the pivots is then 1 + d / w, and a
     small B loses no digits, unlike in ln |W + B| - ln |W|.
@@ -319,7 +345,7 @@ def _eliminate_matrices(w: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _scott_symons_terms(frame: pl.DataFrame, n_dims: int) -> pl.Series:
-    """Return n ln |W_C / n| of each cluster."""
+    """Return n ln |W_C / n| of each cluster, a row of the frame with its size n and matrix W_C."""
     n = frame["n"].to_numpy()
     with np.errstate(all="ignore"):
         log_dets = sum(
@@ -330,13 +356,14 @@ def _scott_symons_terms(frame: pl.DataFrame, n_dims: int) -> pl.Series:
 
 
 def _determinant_indices(frame: pl.DataFrame, n_dims: int) -> dict[str, pl.Series]:
+    """Return the indices of each row of a frame of partitions with their matrices W and B."""
     n, n_clusters = frame["n"].to_numpy(), frame["n_clusters"].to_numpy()
     with np.errstate(all="ignore"):
         log_det, trace, log_ratio = _eliminate_matrices(
             _stack_matrices(frame, "w", n_dims), _stack_matrices(frame, "b", n_dims)
         )
         ksq_detw = _finite_exp(2 * np.log(n_clusters) + log_det)
-    # With fewer points W is singular, whatever rounding error says.
+    # With fewer points W is singular, though rounding error may hide that.
     is_regular = n - n_clusters >= n_dims
     values = {
         "det_ratio": _finite_exp(log_ratio),

@@ -31,13 +31,16 @@ Center = Literal["mean", "median"]
 
 
 class Distance(NamedTuple):
-    """A distance between two rows of coordinate columns, given as expressions."""
+    """A distance between two vectors by its name, with the order p of minkowski."""
 
     name: str
     p: float
 
     def between(self, x: Sequence[pl.Expr], y: Sequence[pl.Expr]) -> pl.Expr:
-        """Distance between x and y; NULL or not finite if a coordinate is."""
+        """Return the distance between vectors x and y, given by their coordinates.
+
+        It is NULL or not finite if a coordinate is.
+        """
         differences = [a - b for a, b in zip(x, y, strict=True)]
         if self.name == "cityblock":
             return _sum_terms([d.abs() for d in differences])
@@ -55,7 +58,7 @@ class Distance(NamedTuple):
         return squares if self.name == "sqeuclidean" else squares.sqrt()
 
     def squared(self, d: pl.Expr) -> pl.Expr:
-        """What a distance d adds to a sum of squares: d itself for sqeuclidean, else d squared."""
+        """Return what a distance d adds to a sum of squares: d for sqeuclidean, else d squared."""
         return d if self.name == "sqeuclidean" else d * d
 
     def factors(self, weights: Sequence[float]) -> list[float]:
@@ -65,11 +68,12 @@ class Distance(NamedTuple):
 
 
 def _sum_terms(terms: Sequence[pl.Expr]) -> pl.Expr:
+    """Return the sum of the terms, NULL if one is NULL."""
     return pl.sum_horizontal(terms, ignore_nulls=False)
 
 
 def sum_of_squares(x: Sequence[pl.Expr]) -> pl.Expr:
-    """Sum of the squared coordinates, NULL where one is missing."""
+    """Return the sum of the squared coordinates, NULL if one is missing."""
     # A product would compute its factor twice.
     return _sum_terms([a.pow(2) for a in x])
 
@@ -99,7 +103,7 @@ def check_weights(weights: Sequence[float] | None, distance: Distance) -> list[f
 
 
 def weight_factors(weights: list[float] | None, distance: Distance, dims: int) -> list[float]:
-    """Return the factor of each coordinate, 1 without weights; checks the number of weights."""
+    """Return the factor of each coordinate, 1 without weights; check the number of weights."""
     if weights is None:
         return [1.0] * dims
     if len(weights) != dims:
@@ -110,7 +114,7 @@ def weight_factors(weights: list[float] | None, distance: Distance, dims: int) -
 
 
 def plain_distance_name(distance: str, p: float) -> str:
-    """Return the simpler name of a minkowski distance that has one."""
+    """Return cityblock or euclidean for minkowski of order 1 or 2, otherwise the name as it is."""
     if isinstance(distance, str) and distance.lower() == "minkowski" and is_number(p):
         return {1.0: "cityblock", 2.0: "euclidean"}.get(float(p), distance)
     return distance
@@ -118,17 +122,19 @@ def plain_distance_name(distance: str, p: float) -> str:
 
 # ----------------------------------------------------------------------------------------------
 # Forms of vectors
-#
-# A row has several vectors, named by a prefix. raw_x: the user's own coordinates. x: the point
-# that distances are computed from, that is raw_x less the origin, times the factors of the weights,
-# and of length 1 for cosine. A cluster has its mean or median m, the variances v of its
-# coordinates, its center c (m, or for cosine the direction of m) and the center g of its partition.
 # ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class VectorForm(ABC):
-    """Columns that hold vectors of `dims` coordinates, and what is computed from them."""
+    """Columns that hold vectors of `dims` coordinates, and what is computed from them.
+
+    A row has several vectors, named by a prefix: raw_x, the user's own coordinates, and x, the
+    point that distances are computed from, which is raw_x minus the origin, times the factors of
+    the weights, and scaled to length 1 for cosine. A cluster has its mean or median m, the
+    variances v of its coordinates, its center c (m, or for cosine the direction of m), and the
+    center g of all points of its partition.
+    """
 
     dims: int
     distance: Distance
@@ -139,10 +145,10 @@ class VectorForm(ABC):
 
     @abstractmethod
     def columns(self, prefix: str) -> list[str]:
-        """Return the names of the columns that hold a vector."""
+        """Return the names of the columns that hold the vector of this prefix."""
 
     def coordinates(self, prefix: str) -> list[pl.Expr]:
-        """Return these columns as expressions; in the wide form they are the coordinates."""
+        """Return the columns of a vector as expressions; those of the wide form are coordinates."""
         return [pl.col(name) for name in self.columns(prefix)]
 
     @abstractmethod
@@ -151,41 +157,41 @@ class VectorForm(ABC):
 
     @abstractmethod
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Add x, the points that distances are computed from, from raw_x."""
+        """Return the rows with x, the points that distances are computed from, made of raw_x."""
 
     @abstractmethod
     def distance_between(self, x: str, y: str) -> pl.Expr:
-        """Distance between two vectors of a row."""
+        """Return the distance between the two vectors of a row that have these prefixes."""
 
     @abstractmethod
     def norm(self, prefix: str) -> pl.Expr:
-        """Euclidean length of a vector of a row."""
+        """Return the euclidean length of the vector of this prefix in each row."""
 
     @abstractmethod
     def unscale(self, prefix: str) -> pl.Expr:
-        """Coordinates of a center in the user's units and origin, as a list."""
+        """Return a vector in the user's units and origin, as a list of coordinates."""
 
     @abstractmethod
     def to_matrix(
         self, rows: pl.DataFrame, prefix: str, order: Literal["c", "fortran"] = "c"
     ) -> Floats:
-        """Return the vectors of rows as a matrix; `order` applies to the wide form only."""
+        """Return the vectors of rows (m, d); `order` applies to the wide form only."""
 
     @abstractmethod
     def moment_terms(self, center: Center) -> Terms:
-        """Return the aggregates m and v of a cluster; none in the long form."""
+        """Return the aggregates m (mean or median) and v of a cluster; none in the long form."""
 
     @abstractmethod
     def center_clusters(
         self, rows: pl.LazyFrame, cluster_keys: list[str], partition_keys: list[str], center: Center
     ) -> pl.LazyFrame:
-        """Return one row per cluster: its size, m, v and c."""
+        """Return one row per cluster: its size, m, v and center c."""
 
     @abstractmethod
     def add_partition_centers(
         self, centers: pl.LazyFrame, rows: pl.LazyFrame, partition_keys: list[str], center: Center
     ) -> pl.LazyFrame:
-        """Add g to the clusters."""
+        """Return the clusters with g, the center of all points of their partition."""
 
     @abstractmethod
     def variance_terms(self) -> Terms:
@@ -193,7 +199,7 @@ class VectorForm(ABC):
 
     @abstractmethod
     def variance_totals(self) -> Terms:
-        """Return mean_between_share and total_squares_norm of a partition.
+        """Return mean_between_share and total_squares_norm of a partition, from variance_terms.
 
         The mean over coordinates of the share of the total sum of squares that lies between
         clusters, and the norm of the vector of these totals.
@@ -211,12 +217,12 @@ class WideVectors(VectorForm):
         return [f"{prefix}_{i}" for i in range(self.dims)]
 
     def raw_columns(self, coordinates: Coordinates) -> list[pl.Expr]:
-        """Return one column per coordinate."""
+        """Return the user's own coordinates, one column per coordinate."""
         names = zip(self.columns("raw_x"), coordinates.exprs, strict=True)
         return [x.alias(name) for name, x in names]
 
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Add one column per coordinate."""
+        """Return the rows with x as one column per coordinate."""
         x = self.columns("x")
         rows = rows.with_columns(**dict(zip(x, self._scaled_coordinates(), strict=True)))
         if self.distance.name != "cosine":
@@ -226,6 +232,7 @@ class WideVectors(VectorForm):
         return rows.with_columns(pl.col(x) / pl.col("divisor")).drop("divisor")
 
     def _scaled_coordinates(self) -> list[pl.Expr]:
+        """Return the coordinates of raw_x minus the origin, times the factors."""
         scaled = []
         raw = self.coordinates("raw_x")
         for x, origin, factor in zip(raw, self.origin, self.factors, strict=True):
@@ -234,22 +241,22 @@ class WideVectors(VectorForm):
         return scaled
 
     def distance_between(self, x: str, y: str) -> pl.Expr:
-        """Distance as an expression of the coordinates."""
+        """Return the distance as an expression of the coordinates."""
         return self.distance.between(self.coordinates(x), self.coordinates(y))
 
     def norm(self, prefix: str) -> pl.Expr:
-        """Norm as an expression of the coordinates."""
+        """Return the norm as an expression of the coordinates."""
         return sum_of_squares(self.coordinates(prefix)).sqrt()
 
     def unscale(self, prefix: str) -> pl.Expr:
-        """List of the coordinates divided by their factors, plus the origin."""
+        """Return the coordinates divided by their factors, plus the origin, as a list."""
         x = zip(self.coordinates(prefix), self.factors, self.origin, strict=True)
         return pl.concat_list([scaled / factor + origin for scaled, factor, origin in x])
 
     def to_matrix(
         self, rows: pl.DataFrame, prefix: str, order: Literal["c", "fortran"] = "c"
     ) -> Floats:
-        """Return the vectors as a matrix of this memory order."""
+        """Return the vectors (m, d) as a matrix of this memory order."""
         return rows.select(self.columns(prefix)).to_numpy(order=order)
 
     def moment_terms(self, center: Center) -> Terms:
@@ -275,7 +282,7 @@ class WideVectors(VectorForm):
     def add_partition_centers(
         self, centers: pl.LazyFrame, rows: pl.LazyFrame, partition_keys: list[str], center: Center
     ) -> pl.LazyFrame:
-        """Add g; the median needs another pass over the rows, the mean does not."""
+        """Return the clusters with g; the median needs another pass over the rows."""
         if center == "median":
             x = zip(self.columns("o"), self.coordinates("x"), strict=True)
             terms = {name: coordinate.median() for name, coordinate in x}
@@ -291,7 +298,7 @@ class WideVectors(VectorForm):
         return join_partitions(centers, partition_keys, overall)
 
     def add_directions(self, frame: pl.LazyFrame, given: str, name: str) -> pl.LazyFrame:
-        """Add the centers under another prefix, for cosine scaled to length 1."""
+        """Return the rows with vector `given` also as `name`, scaled to length 1 for cosine."""
         vector = self.coordinates(given)
         if self.distance.name == "cosine":
             frame = frame.with_columns(divisor=_unit_divisor(vector))
@@ -308,7 +315,7 @@ class WideVectors(VectorForm):
         return terms
 
     def variance_totals(self) -> Terms:
-        """Return both totals from w and b."""
+        """Return mean_between_share and total_squares_norm, from w and b."""
         between = self.coordinates("b")
         total = [w + b for w, b in zip(self.coordinates("w"), between, strict=True)]
         shares = [ratio(b, t) for b, t in zip(between, total, strict=True)]
@@ -328,26 +335,26 @@ class LongVectors(VectorForm):
         return [prefix]
 
     def raw_columns(self, coordinates: Coordinates) -> list[pl.Expr]:
-        """Return the column of arrays."""
+        """Return the user's own coordinates as the column of arrays raw_x."""
         assert coordinates.array is not None
         return [coordinates.array.alias("raw_x")]
 
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Add the column of arrays."""
+        """Return the rows with x as a column of arrays."""
         unit = self.distance.name == "cosine"
         x = long_vectors.move_and_scale(pl.col("raw_x"), self.origin, self.factors, unit=unit)
         return rows.with_columns(x=x)
 
     def distance_between(self, x: str, y: str) -> pl.Expr:
-        """Distance computed by numpy, batch by batch."""
+        """Return the distance computed by numpy, batch by batch."""
         return long_vectors.row_distances(pl.col(x), pl.col(y), *self.distance)
 
     def norm(self, prefix: str) -> pl.Expr:
-        """Norm computed by numpy, batch by batch."""
+        """Return the norm computed by numpy, batch by batch."""
         return long_vectors.row_norms(pl.col(prefix))
 
     def unscale(self, prefix: str) -> pl.Expr:
-        """List computed by numpy, batch by batch."""
+        """Return the list of coordinates computed by numpy, batch by batch."""
         return long_vectors.unscale(pl.col(prefix), self.origin, self.factors)
 
     def to_matrix(
@@ -356,7 +363,7 @@ class LongVectors(VectorForm):
         prefix: str,
         order: Literal["c", "fortran"] = "c",  # noqa: ARG002
     ) -> Floats:
-        """Return the arrays as the rows of a matrix."""
+        """Return the arrays as the rows of a matrix (m, d)."""
         return long_vectors.to_matrix(rows[prefix])
 
     def moment_terms(self, center: Center) -> Terms:  # noqa: ARG002
@@ -405,7 +412,7 @@ class LongVectors(VectorForm):
 
 
 def _unit_divisor(vector: Sequence[pl.Expr]) -> pl.Expr:
-    """Divisor that scales a vector to length 1, NULL if its norm is not finite.
+    """Return the divisor that scales a vector to length 1, NULL if its norm is not finite.
 
     It is infinite if the norm is 0, also because the squares underflow: a zero vector results.
     """

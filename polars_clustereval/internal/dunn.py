@@ -42,7 +42,7 @@ _MAX_CLUSTERS_FOR_BORDER = 256
 _GRID_AXES = 4
 #: Number of points up to which all pairs are measured, since a grid would take longer.
 _MAX_POINTS_WITHOUT_GRID = 512
-#: Points that are measured with others at a time, where all pairs are.
+#: Points on each side of a block, where the distances of all pairs are computed.
 _TILE_POINTS = 1024
 
 # ----------------------------------------------------------------------------------------------
@@ -51,7 +51,7 @@ _TILE_POINTS = 1024
 
 
 class _Metric(NamedTuple):
-    """A distance that obeys the triangle inequality; the distance in question is a power of it.
+    """A distance with the triangle inequality, from which the user's distance follows.
 
     It is euclidean for sqeuclidean; for cosine the chord between unit vectors, where a zero vector
     is as far from all others as orthogonal vectors are.
@@ -60,16 +60,16 @@ class _Metric(NamedTuple):
     distance: Distance
 
     def matrix(self, x: Floats, y: Floats) -> Floats:
-        """Return the matrix of distances; a zero vector is not at 0 from itself under cosine."""
+        """Return the distances (m, n); under cosine a zero vector is not at 0 from itself."""
         return self._from_distance(distance_matrix(x, y, self._block_distance))
 
     def blocks(self, x: Floats, y: Floats) -> Iterator[Floats]:
-        """Distances of some points of x at a time to all points of y."""
+        """Yield the distances of some points of x (m, d) at a time to all points of y (n, d)."""
         for _, block in distance_blocks(x, y, self._block_distance, _TILE_POINTS**2):
             yield self._from_distance(block)
 
     def least_distance(self, x: Floats, y: Floats) -> float:
-        """Return the least distance, recomputed from differences: blocks are less accurate."""
+        """Return the least distance of x to y, from differences: blocks are less accurate."""
         least, start = np.inf, 0
         for block in self.blocks(x, y):
             i, j = np.unravel_index(np.argmin(block), block.shape)
@@ -78,7 +78,7 @@ class _Metric(NamedTuple):
         return least
 
     def row_distances(self, x: Floats, y: Floats) -> Floats:
-        """Return the distance of each row of x to the same row of y, or to the one vector y."""
+        """Return the distances (m,) of rows of x to the same rows of y, or to the one vector y."""
         measured_pairs.on_measured(len(x))
         differences = x - y
         if self.distance.name == "cityblock":
@@ -94,22 +94,24 @@ class _Metric(NamedTuple):
         return np.asarray(np.sqrt(squares))
 
     def to_distance(self, d: float) -> float:
-        """Return the distance in question for a distance of the metric."""
+        """Return the user's distance for a distance d of the metric."""
         if self.distance.name == "cosine":
             return d * d / 2
         return d * d if self.distance.name == "sqeuclidean" else d
 
     @property
     def _block_distance(self) -> Distance:
-        """The distance that blocks are computed for."""
+        """The distance for which blocks are computed."""
         name = self.distance.name
         return Distance("euclidean", 2.0) if name == "sqeuclidean" else self.distance
 
     def _from_distance(self, d: Floats) -> Floats:
+        """Return the distances of the metric for those of _block_distance."""
         return np.asarray(np.sqrt(2.0 * d)) if self.distance.name == "cosine" else d
 
 
 def _points_of_cluster(part: Partition, number: int) -> Floats:
+    """Return the points (n, d) of the cluster of this number."""
     return part.x[part.starts[number] : part.starts[number + 1]]
 
 
@@ -119,7 +121,7 @@ def _points_of_cluster(part: Partition, number: int) -> Floats:
 
 
 def _metric_diameters(part: Partition, metric: _Metric) -> Floats:
-    """Return the diameter of each cluster by the metric."""
+    """Return the diameter (k,) of each cluster by the metric."""
     diameters = np.zeros(len(part.sizes))
     for i in np.flatnonzero(part.sizes > 1).tolist():
         diameters[i] = _largest_distance(_points_of_cluster(part, i), metric)
@@ -127,7 +129,7 @@ def _metric_diameters(part: Partition, metric: _Metric) -> Floats:
 
 
 def _largest_distance(x: Floats, metric: _Metric) -> float:
-    """Return the largest distance of two of these points.
+    """Return the largest distance of two of the points x (m, d).
 
     Points at distances r and s from any one place are at most r + s apart, so that a pair can
     exceed the largest distance so far only if r + s does.
@@ -156,13 +158,14 @@ def _largest_distance(x: Floats, metric: _Metric) -> float:
 
 
 class _Balls(NamedTuple):
-    """For each cluster, a ball around its mean that holds its points, by the metric."""
+    """Balls around the means of the clusters that hold their points: centers (k, d), radii (k,)."""
 
     centers: Floats
     radii: Floats
 
 
 def _bounding_balls(part: Partition, metric: _Metric) -> _Balls:
+    """Return the balls of the clusters of a partition."""
     starts = part.starts[:-1]
     centers = np.add.reduceat(part.x, starts, axis=0) / part.sizes[:, None]
     distances = metric.row_distances(part.x, centers[part.numbers])
@@ -191,7 +194,7 @@ def _separation_bound(part: Partition, balls: _Balls, metric: _Metric) -> float:
 
 
 def _nearest_candidates(x: Floats, place: Floats) -> Floats:
-    """Return the points that are nearest to the place."""
+    """Return the at most _CANDIDATES points of x that are nearest to the place (d,)."""
     if len(x) <= _CANDIDATES:
         return x
     differences = x - place
@@ -200,7 +203,7 @@ def _nearest_candidates(x: Floats, place: Floats) -> Floats:
 
 
 def _likely_cluster_pairs(balls: _Balls, metric: _Metric) -> Integers:
-    """Return the pairs of clusters whose balls overlap most, or are nearest."""
+    """Return the pairs (pairs, 2) of clusters whose balls overlap most, or are nearest."""
     centers, radii = balls
     pairs, gaps = np.empty((0, 2), dtype=np.int64), np.empty(0)
     start = 0
@@ -218,13 +221,14 @@ def _likely_cluster_pairs(balls: _Balls, metric: _Metric) -> Integers:
 
 
 def _least_gaps(gap: Floats) -> Integers:
+    """Return the flat places of the _LIKELY_PAIRS least entries of a matrix of gaps."""
     if gap.size <= 1024:
         return np.argsort(gap, axis=None)[:_LIKELY_PAIRS]
     return np.argpartition(gap, _LIKELY_PAIRS, axis=None)[:_LIKELY_PAIRS]
 
 
 def _flag_border_points(part: Partition, balls: _Balls, metric: _Metric, bound: float) -> Booleans:
-    """Return which points may be nearer than the bound to a point of another cluster."""
+    """Return which points (m,) may be nearer than the bound to a point of another cluster."""
     is_border = np.zeros(len(part.x), dtype=bool)
     for j, (center, radius) in enumerate(zip(*balls, strict=True)):
         is_near = metric.row_distances(part.x, center) < bound + radius
@@ -234,7 +238,7 @@ def _flag_border_points(part: Partition, balls: _Balls, metric: _Metric, bound: 
 
 
 def _separation_by_grid(x: Floats, numbers: Integers, metric: _Metric, bound: float) -> float:
-    """Return the least distance between points of different numbers, or the bound if that is less.
+    """Return the least distance of points of different `numbers`, or the bound if that is less.
 
     No coordinate of two points differs by more than their distance. A quarter of the points gives a
     tight bound, and the cells of a grid of that width hold few pairs.
@@ -256,7 +260,7 @@ def _separation_by_grid(x: Floats, numbers: Integers, metric: _Metric, bound: fl
 
 
 def _separation_by_all_pairs(x: Floats, numbers: Integers, metric: _Metric, bound: float) -> float:
-    """Return the same from all pairs; the numbers are sorted."""
+    """Return what _separation_by_grid does, from all pairs; the numbers are sorted."""
     stops = np.flatnonzero(np.diff(numbers)) + 1
     for start, stop in zip(np.concatenate([[0], stops]), stops, strict=False):
         for tile in range(stop, len(x), _TILE_POINTS):
@@ -265,7 +269,7 @@ def _separation_by_all_pairs(x: Floats, numbers: Integers, metric: _Metric, boun
 
 
 class _Grid:
-    """Pairs of points in the same or adjacent cells, each pair once.
+    """Pairs of points in the same or adjacent cells of a grid, each pair once.
 
     Cells are numbered so that adjacent cells along the last coordinate have adjacent numbers.
     """
@@ -294,7 +298,7 @@ class _Grid:
         return len(self.neighbor_offsets) * int((stop - start).sum())
 
     def _partner_ranges(self, offset: int) -> tuple[Integers, Integers]:
-        """Return where, in the order of the cells, the partners of each point start and stop."""
+        """Return where the partners of each point start and stop in the order of the cells."""
         beside = self.numbers + offset
         stop = np.searchsorted(self.numbers, beside + 1, side="right")
         if not offset:
@@ -309,7 +313,7 @@ class _Grid:
 
 
 def _expand_ranges(start: Integers, stop: Integers) -> Iterator[tuple[Integers, Integers]]:
-    """Each row with each number of its range, some rows at a time."""
+    """Yield each row i with each number from start[i] to stop[i], some rows at a time."""
     counts = stop - start
     ends = np.cumsum(counts)
     first = 0
@@ -344,7 +348,7 @@ def _least_linkages(part: Partition, distance: Distance) -> dict[str, float]:
 
 
 def _cluster_tiles(starts: Integers) -> Iterator[Integers]:
-    """Bounds of whole clusters that together make a tile, or of a single larger one."""
+    """Yield the starts of whole clusters that together make a tile, or of a single larger one."""
     first = 0
     while first < len(starts) - 1:
         last = int(np.searchsorted(starts, starts[first] + _TILE_POINTS, side="right")) - 1
@@ -356,7 +360,7 @@ def _cluster_tiles(starts: Integers) -> Iterator[Integers]:
 def _linkages_to_others(
     x: Floats, others: Floats, starts: Integers, distance: Distance
 ) -> tuple[Floats, Floats, Floats]:
-    """Return complete linkage, average linkage and Hausdorff distance to each of the others."""
+    """Return complete and average linkage and Hausdorff distance of x to each cluster of others."""
     cuts, sizes = starts[:-1], np.diff(starts)
     farthest, total = np.zeros(len(others)), np.zeros(len(others))
     nearest = np.full(len(others), np.inf)
@@ -373,7 +377,7 @@ def _linkages_to_others(
 
 
 def _largest_mean_pair_distance(part: Partition, distance: Distance) -> float:
-    """Return the largest mean distance between two points of one cluster."""
+    """Return the largest, over clusters, of the mean distance between two points of one."""
     largest = 0.0
     for i in np.flatnonzero(part.sizes > 1).tolist():
         x = _points_of_cluster(part, i)
@@ -402,13 +406,13 @@ _PAIR_STATISTICS_SCHEMA = pl.Schema(
 
 
 def _has_finite_squares(part: Partition) -> bool:
-    """Return whether no square overflows; if one does, to_result raises the error."""
+    """Return whether no square of a coordinate overflows; to_result raises the error otherwise."""
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(part.x * part.x).all())
 
 
 def _pair_statistics_row(part: Partition, distance: Distance, *, generalized: bool) -> pl.DataFrame:
-    """Return the statistics of a partition that need distances between its points."""
+    """Return one row: the statistics of a partition that need distances between points."""
     metric, values = _Metric(distance), dict[str, float | None]()
     if len(part.x) and _has_finite_squares(part):
         values["max_diameter"] = metric.to_distance(float(_metric_diameters(part, metric).max()))
@@ -422,7 +426,7 @@ def _pair_statistics_row(part: Partition, distance: Distance, *, generalized: bo
 
 
 def _diameter_rows(part: Partition, distance: Distance) -> pl.DataFrame:
-    """Return one row per cluster of a partition."""
+    """Return one row per cluster of a partition: its size and its diameter."""
     metric, diameters = _Metric(distance), [0.0] * len(part.sizes)
     if _has_finite_squares(part):
         diameters = [metric.to_distance(d) for d in _metric_diameters(part, metric).tolist()]
@@ -432,7 +436,7 @@ def _diameter_rows(part: Partition, distance: Distance) -> pl.DataFrame:
 
 
 def _center_extremes(points: Points) -> pl.LazyFrame:
-    """One row per partition: the separations and the diameter that need distances to centers.
+    """Return one row per partition: its separations and diameter from distances to centers.
 
     The cluster of least mean distance is in the pair of least mean: putting it in place of either
     cluster raises no mean.
@@ -451,13 +455,14 @@ def _center_extremes(points: Points) -> pl.LazyFrame:
 
 
 def _dunn_ratio(separation: str, diameter: str) -> pl.Expr:
-    """Return their ratio; NULL for one cluster, as many as points, and a diameter of 0."""
+    """Return the ratio of these columns; NULL for diameter 0, one cluster, or n clusters."""
     n, n_clusters = pl.col("n"), pl.col("n_clusters")
     quotient = ratio(pl.col(separation), pl.col(diameter))
     return pl.when((n_clusters >= 2) & (n_clusters < n)).then(quotient)
 
 
 def _dunn_indices(*, generalized: bool) -> Terms:
+    """Return the columns of dunn_index after the counts; NULL for gdi unless generalized."""
     ratios = [_dunn_ratio(x, y) for x, y in product(SEPARATIONS, DIAMETERS)]
     if not generalized:
         ratios = [pl.lit(None, pl.Float64)] * len(ratios)

@@ -1,4 +1,10 @@
-"""mean_distance_bounds: bounds of mean distances, and the clusters that they leave to measure."""
+"""mean_distance_bounds: bounds of mean distances, and the clusters that they leave to measure.
+
+x (m, d) are the queries, the points whose mean distances to all k clusters are bounded; y are the
+points of a cluster. The mean distance of a query to its own cluster is a, to the nearest other b.
+MomentBounds and CityblockTables bound means over all points of a cluster, for the own cluster with
+the query itself; find_candidates corrects the bounds of a for that.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +64,7 @@ SINGLE_PRECISION_ERROR = float(np.finfo(np.float32).eps)
 
 
 class MomentBounds:
-    """Bounds from the moments of the clusters.
+    """Bounds of mean distances from the moments of the clusters.
 
     The norm of a mean is at most the mean of the norms (Jensen); the other bounds are the triangle
     inequality.
@@ -79,7 +85,7 @@ class MomentBounds:
         self.rows_per_call = max(16, SINGLE_THREAD_MULTIPLICATIONS // clusters.means.size)
 
     def lower_and_upper(self, x: Floats, rows: slice) -> tuple[Floats, Floats]:  # noqa: ARG002
-        """Bounds (m, k) for points x (m, d), which are these rows of all queries."""
+        """Return bounds (m, k) for points x (m, d), which are these rows of all queries."""
         if self._distance.name == "euclidean":
             return self._euclidean_bounds(x)
         if self._distance.name == "cityblock":
@@ -90,6 +96,10 @@ class MomentBounds:
         return lower * (1 - SLACK), (to_mean + mean_distances) * (1 + SLACK)
 
     def _euclidean_bounds(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return bounds (m, k): the root of the mean square bounds a mean distance from above.
+
+        The lower bound is the distance to the mean, or better with second moments.
+        """
         squares = self._targets.squares(x)
         total_variances = self._clusters.variances.sum(axis=1)
         slack = SLACK * (squares.max(axis=1, keepdims=True) + total_variances)
@@ -104,7 +114,7 @@ class MomentBounds:
         return lower, np.sqrt(mean_squares, out=mean_squares)
 
     def _skew_products(self, x: Floats) -> Floats:
-        """Lower bounds (m, k) of the product of x - mean with a cluster's skews."""
+        """Return lower bounds (m, k) of the product of x - mean with a cluster's skews."""
         assert self._second is not None
         skews, means = self._second.skews, self._clusters.means
         products = x @ skews.T - np.einsum("ij,ij->i", means, skews)
@@ -112,7 +122,7 @@ class MomentBounds:
         return np.asarray(products - 1e-14 * norms * np.linalg.norm(skews, axis=1))
 
     def refine_lower(self, x: Floats, number: int) -> Floats:
-        """Better lower bounds (m,) of the mean distances to one cluster, from its covariances."""
+        """Return better lower bounds (m,) for the cluster of this number, from its covariances."""
         assert self._second is not None
         offsets = x - self._clusters.means[number]
         squares = np.einsum("ij,ij->i", offsets, offsets)
@@ -122,10 +132,11 @@ class MomentBounds:
 
 
 def _root_mean_lower_bound(mean: Floats, variance: Floats) -> Floats:
-    """Lower bound of the mean of sqrt(Z), from the mean of Z and an upper bound of its variance.
+    """Return a lower bound of the mean of sqrt(Z), where Z >= 0 is a random variable.
 
-    sqrt(t) >= 1 + (t-1)/2 - (t-1)^2/2 at t = Z / mean. The bound is 0 if mean is too small or
-    variance too large for a float.
+    `mean` is the mean of Z, `variance` an upper bound of its variance. The bound follows from
+    sqrt(t) >= 1 + (t-1)/2 - (t-1)^2/2 at t = Z / mean. It is 0 if mean is too small or variance too
+    large for a float.
     """
     usable = (mean > TINY) & np.isfinite(variance)
     divisor = np.where(usable, mean, 1.0)
@@ -135,7 +146,11 @@ def _root_mean_lower_bound(mean: Floats, variance: Floats) -> Floats:
 
 
 def _cityblock_bounds(x: Floats, clusters: ClusterMoments) -> tuple[Floats, Floats]:
-    """Bounds by coordinate: |u| <= mean of |x - y| <= sqrt(u^2 + v) with u = x - mean."""
+    """Return bounds (m, k) of mean cityblock distances, as sums over the coordinates.
+
+    In each coordinate, |u| <= mean of |x - y| over the cluster's points y <= sqrt(u^2 + v), where u
+    = x - mean and v is the cluster's variance.
+    """
     lower = np.zeros((len(x), len(clusters.sizes)))
     upper = np.zeros_like(lower)
     for i in range(x.shape[1]):
@@ -150,11 +165,11 @@ def _cityblock_bounds(x: Floats, clusters: ClusterMoments) -> tuple[Floats, Floa
 
 
 class CityblockTables:
-    """Bounds of cityblock distances from tables of a function of each coordinate.
+    """Bounds of mean cityblock distances from tables of a function of each coordinate.
 
-    The mean of |x - y| over a cluster is convex in x. Between two nodes it is at most the chord,
-    and at least the tangents at the nodes, which lie at most `gap` below the chord. Chords in
-    single precision take half the time; their rounding error is added to the gap.
+    The mean of |x - y| over the points y of a cluster is convex in x. Between two nodes it is at
+    most the chord, and at least the tangents at the nodes, which lie at most `gap` below the chord.
+    Chords in single precision take half the time; their rounding error is added to the gap.
     """
 
     def __init__(self, coordinates: SortedCoordinates, is_query: Booleans) -> None:
@@ -172,9 +187,11 @@ class CityblockTables:
         self.rows_per_call = max(16, DISTANCES_PER_BLOCK // len(coordinates.columns))
 
     def _chords(self, i: int, members: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
-        """Chords of coordinate i: start and slope (intervals, k), and gap and error (intervals, 2).
+        """Return start and slope (intervals, k) of the chords of coordinate i, and gap and error.
 
-        One gap for all clusters leaves a third less to look up, and is little wider.
+        `members` are the sorted coordinates of each cluster. Gap and error (intervals, 2) are
+        common to all clusters: that leaves a third less to look up, and the bounds are little
+        wider.
         """
         nodes = self._nodes[:, i]
         values, slopes = np.empty((2, len(nodes), len(members)))
@@ -195,7 +212,7 @@ class CityblockTables:
         return values[:-1], slope, np.column_stack([gap.max(axis=1), errors])
 
     def lower_and_upper(self, x: Floats, rows: slice) -> tuple[Floats, Floats]:
-        """Bounds (m, k) for points x (m, d), which are these rows of all queries."""
+        """Return bounds (m, k) for points x (m, d), which are these rows of all queries."""
         total = np.zeros((len(x), self._starts[0].shape[1]), np.float32)
         # Allocated once: allocation takes longer than all else.
         buffer = np.empty_like(total)
@@ -219,6 +236,7 @@ class CityblockTables:
 
 
 def _ratio_or_zero(part: Floats, whole: Floats) -> Floats:
+    """Return part / whole, 0 where whole is not positive."""
     return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
 
 
@@ -228,9 +246,10 @@ def _ratio_or_zero(part: Floats, whole: Floats) -> Floats:
 
 
 class Candidates(NamedTuple):
-    """The clusters that the bounds leave as nearest other ones of m points.
+    """The clusters that the bounds leave as nearest other ones of m points, the candidates.
 
-    A candidate is one of q pairs of a point and such a cluster, sorted by point.
+    a_lower, a_upper and b_upper bound a and b. `point` and `cluster` are the numbers of q pairs of
+    a point and a candidate, sorted by point; `lower` and `upper` bound the mean distance of a pair.
     """
 
     #: (m,)
@@ -245,7 +264,7 @@ class Candidates(NamedTuple):
     upper: Floats
 
     def select(self, chosen: Booleans) -> Candidates:
-        """Return the chosen pairs alone; all points remain."""
+        """Return the pairs where `chosen` (q,) holds; all points remain."""
         return self._replace(
             point=self.point[chosen],
             cluster=self.cluster[chosen],
@@ -254,7 +273,7 @@ class Candidates(NamedTuple):
         )
 
     def mean_distances(self) -> MeanDistances:
-        """Bounds of a and b, with no neighbor."""
+        """Return the bounds of a and b, without a neighbor."""
         b_lower = np.full(len(self.a_lower), np.nan)
         np.fmin.at(b_lower, self.point, self.lower)
         b_upper = np.where(np.isnan(b_lower), np.nan, self.b_upper)
@@ -272,7 +291,8 @@ def find_candidates(
 ) -> Candidates:
     """Return the candidates of points x (m, d), given the numbers of their own clusters (m,).
 
-    Bounds are refined where that can leave out a cluster, or all of them.
+    `sizes` (k,) are those of the clusters. Lower bounds are refined where that can leave out a
+    cluster, or everywhere with refine_all.
     """
 
     def bound_block(start: int) -> Candidates:
@@ -293,6 +313,7 @@ def find_candidates(
 def _block_candidates(
     x: Floats, own_cluster: Integers, start: int, bounds: MomentBounds | CityblockTables
 ) -> Candidates:
+    """Return the candidates of a block of the queries, which starts at row `start` of them."""
     lower, upper = bounds.lower_and_upper(x, slice(start, start + len(x)))
     a_lower, a_upper = take_own_means(lower, own_cluster), take_own_means(upper, own_cluster)
     b_upper = upper.min(axis=1)
@@ -309,10 +330,14 @@ def _refine_candidates(
     *,
     refine_all: bool,
 ) -> Candidates:
-    """Return the candidates with raised lower bounds, without those that are then too far."""
+    """Return the candidates with raised lower bounds, without those that are then too far.
+
+    Points with one candidate are left as they are, unless refine_all.
+    """
     points_per_call = max(16, SINGLE_THREAD_MULTIPLICATIONS // x.shape[1] ** 2)
 
     def raise_lower(lower: Floats, points: Integers, clusters: Integers, pairs: Integers) -> Floats:
+        """Return the bounds `lower` of points and clusters, raised for these `pairs` of them."""
         raised = lower.copy()
 
         def raise_cluster(number: int, points: Integers, places: Integers) -> None:
@@ -348,8 +373,8 @@ def _refine_candidates(
 def queries_to_evaluate(widths: Floats, places: Integers, tolerance: float) -> Booleans:
     """Return the fewest queries (m,), widest first, that leave the mean no wider than tolerance.
 
-    `widths` (m,) are those of the silhouettes' intervals; of equal ones the least places come
-    first.
+    `widths` (m,) are those of the silhouettes' intervals; among equal ones the queries with the
+    least `places` (m,) come first.
     """
     widths = np.nan_to_num(widths)
     order = np.lexsort((places, -widths))
@@ -364,7 +389,10 @@ def queries_to_evaluate(widths: Floats, places: Integers, tolerance: float) -> B
 def exact_means(
     x: Floats, own_cluster: Integers, candidates: Candidates, needed: Booleans, sums: DistanceSums
 ) -> MeanDistances:
-    """Exact means of the needed points of x (m, d), and bounds of the others."""
+    """Return exact means of the points of x (m, d) where `needed` (m,) holds, bounds of the others.
+
+    `sums` computes the sums of distances to the clusters.
+    """
     points = np.flatnonzero(needed)
     clusters = own_cluster[points]
     a = sums.own_sums(x, points, clusters) / np.maximum(sums.sizes[clusters] - 1, 1)
@@ -382,10 +410,10 @@ def exact_means(
 def _nearest_candidate(
     x: Floats, candidates: Candidates, sums: DistanceSums
 ) -> tuple[Floats, Integers]:
-    """Least mean distance to a candidate (m,), infinite if there is none, and its cluster or -1.
+    """Return the least mean distance to a candidate (m,), and its cluster (m,).
 
-    The candidate with the least upper bound is measured first: its mean rules out more of the
-    others.
+    They are infinite and -1 if there is none. The candidate with the least upper bound is measured
+    first: its mean rules out more of the others.
     """
     point, cluster = candidates.point, candidates.cluster
     is_first = np.bincount(point, minlength=len(x))[point] == 1
@@ -416,7 +444,10 @@ def _nearest_candidate(
 def prepare_bounds_and_sums(
     part: Partition, is_query: Booleans, distance: Distance
 ) -> tuple[MomentBounds | CityblockTables, DistanceSums]:
-    """Return what bounds the mean distances of the queries of a partition, and what sums them."""
+    """Return the bounds of the mean distances in a partition, and what sums distances exactly.
+
+    is_query (m,) tells which points of the partition are queries.
+    """
     if distance.name == "cityblock":
         coordinates = SortedCoordinates(part)
         own_sums = coordinates.own_sums[is_query]
@@ -430,7 +461,10 @@ def prepare_bounds_and_sums(
 def choose_measure(
     moments: PartitionMoments, distance: Distance, method: str, *, with_neighbor: bool
 ) -> MeasureFunction:
-    """Return the function of points and their clusters' numbers that needs the moments alone."""
+    """Return the function that computes or bounds mean distances from the moments alone.
+
+    It takes points (m, d) and the numbers (m,) of their clusters in the partition.
+    """
     clusters = moments.clusters
     if method == "simplified":
         sizes, centers = clusters.sizes, moments.centers

@@ -4,6 +4,10 @@ Squared distances have exact means from the moments of the clusters alone. Those
 lie between bounds that follow from the moments (mean_distance_bounds), and are computed from the
 points only for the clusters that the bounds leave: the own one, and those that can be the nearest
 other.
+
+x (m, d) are the points whose means are computed, own_cluster (m,) the numbers of their clusters
+among the k clusters of the partition, y (n, d) the points of one cluster, and sizes (k,) the
+numbers of points of the clusters.
 """
 
 from __future__ import annotations
@@ -39,7 +43,7 @@ SILHOUETTE_COLUMNS = ("a", "b", "lower", "upper")
 
 
 class MeanDistances(NamedTuple):
-    """Bounds of a and b for each of m points, all (m,).
+    """Bounds of a and b (see the module) for each of m points, all (m,).
 
     neighbor, the number of the nearest other cluster, is -1 and b is NaN if there is no other.
     """
@@ -56,7 +60,7 @@ class MeanDistances(NamedTuple):
         return self.a_lower is self.a_upper and self.b_lower is self.b_upper
 
     def silhouettes(self, sizes: Floats) -> tuple[Floats, Floats]:
-        """Bounds of the silhouettes, given the size of each point's own cluster."""
+        """Return bounds (m,) of the silhouettes, given the sizes (m,) of the own clusters."""
         alone = sizes == 1
         lower = np.where(alone, 0.0, _silhouette_values(self.a_upper, self.b_lower))
         if self.is_exact:
@@ -64,7 +68,7 @@ class MeanDistances(NamedTuple):
         return lower, np.where(alone, 0.0, _silhouette_values(self.a_lower, self.b_upper))
 
     def silhouette_columns(self, sizes: Floats, own_cluster: Integers) -> Floats:
-        """Values (4, m) of SILHOUETTE_COLUMNS, NaN where there is no value.
+        """Return the values (4, m) of SILHOUETTE_COLUMNS, NaN where there is no value.
 
         `sizes` (k,) are those of the clusters; own_cluster (m,) holds numbers of clusters.
         """
@@ -79,6 +83,7 @@ class MeanDistances(NamedTuple):
 
 
 def _silhouette_values(a: Floats, b: Floats) -> Floats:
+    """Return (b - a) / max(a, b), 0 if both are 0."""
     largest = np.maximum(a, b)
     return np.divide(b - a, largest, out=np.zeros_like(largest), where=largest != 0)
 
@@ -104,7 +109,7 @@ class ClusterMoments(NamedTuple):
 
 
 class SecondMoments(NamedTuple):
-    """Moments of the squared distances from a cluster's points y, with the cluster's mean c."""
+    """Moments of the squared distances of a cluster's points y from the cluster's mean c."""
 
     #: (k, d, d): covariances of y.
     covariances: Floats
@@ -123,10 +128,11 @@ class SecondMoments(NamedTuple):
 
 
 def cluster_moments(part: Partition, distance: Distance) -> ClusterMoments:
-    """Moments of the clusters of a partition, from its points."""
+    """Return the moments of the clusters of a partition, from its points."""
     needs_distances = distance.name in ("chebyshev", "minkowski")
 
     def moments(y: Floats) -> tuple[Any, ...]:
+        """Return the fields of ClusterMoments for the points y of one cluster."""
         # Relative to the first point, equal points have variance 0 exactly.
         deviations = y - y[0]
         mean = deviations.mean(axis=0)
@@ -145,7 +151,7 @@ def cluster_moments(part: Partition, distance: Distance) -> ClusterMoments:
 
 
 def second_moments(part: Partition, clusters: ClusterMoments) -> SecondMoments:
-    """Second moments of the clusters of a partition, from its points."""
+    """Return the second moments of the clusters of a partition, from its points."""
     k, dims = clusters.means.shape
     moments = SecondMoments(np.empty((k, dims, dims)), np.empty((k, dims)), np.empty(k))
     for i, points in enumerate(part.members):
@@ -159,7 +165,7 @@ def second_moments(part: Partition, clusters: ClusterMoments) -> SecondMoments:
 
 
 class PartitionMoments(NamedTuple):
-    """Moments of the clusters of one partition, which have the numbers from `start` on."""
+    """Moments of the k clusters of one partition, numbered from `start` among all clusters."""
 
     start: int
     clusters: ClusterMoments
@@ -171,7 +177,7 @@ class PartitionMoments(NamedTuple):
 def stream_moments(
     points: Points, *, with_second: bool
 ) -> tuple[pl.DataFrame, list[PartitionMoments]]:
-    """Return the clusters, one row each with its number, and their moments by partition.
+    """Return the clusters of all partitions, one row each with its number, and their moments.
 
     The moments come from the centers of the points; second moments take one more streaming pass.
     """
@@ -189,6 +195,8 @@ def stream_moments(
 
 
 def _collected_moments(points: Points, part: pl.DataFrame) -> PartitionMoments:
+    """Return the moments of a partition from the rows of its clusters."""
+
     def vectors(prefix: str) -> Floats:
         return points.form.to_matrix(part, prefix)
 
@@ -206,13 +214,14 @@ def _collected_moments(points: Points, part: pl.DataFrame) -> PartitionMoments:
 
 
 def join_cluster_numbers(rows: pl.LazyFrame, by: list[str], table: pl.DataFrame) -> pl.LazyFrame:
-    """Add the number of each row's cluster."""
+    """Return the rows with the number of their cluster, found in the table by the columns `by`."""
     return join_small(rows, by, table.lazy().select(*by, "number"))
 
 
 def _add_second_moments(
     points: Points, table: pl.DataFrame, moments: list[PartitionMoments]
 ) -> list[PartitionMoments]:
+    """Return the moments with second moments, from another pass over the points."""
     sums = _SecondMomentSums(moments, points.form.dims)
 
     def add(batch: pl.DataFrame) -> pl.DataFrame:
@@ -241,7 +250,7 @@ class _SecondMomentSums:
         self._lock = Lock()
 
     def add(self, x: Floats, numbers: Integers) -> None:
-        """Add points, given the numbers of their clusters."""
+        """Add points x (m, d), given the numbers (m,) of their clusters."""
         order = np.argsort(numbers, kind="stable")
         ends = np.append(np.flatnonzero(np.diff(numbers[order], prepend=-1)), len(order))
         for start, end in pairwise(ends):
@@ -254,7 +263,7 @@ class _SecondMomentSums:
                     total[number] += part
 
     def add_to_moments(self) -> list[PartitionMoments]:
-        """Return the partitions with their second moments."""
+        """Return the moments of all partitions, with second moments from the sums."""
         with_second = []
         for moments in self._moments:
             rows = slice(moments.start, moments.start + len(moments.centers))
@@ -273,8 +282,8 @@ class _SecondMomentSums:
 class SquaredMeans:
     """Exact mean squared distances: to the cluster's mean, plus the cluster's total variance.
 
-    Matrices have one row per cluster and one column per point: operations on all points run along
-    the rows.
+    Matrices are (k, m), one row per cluster and one column per point: operations on all points run
+    along the rows.
     """
 
     def __init__(self, clusters: ClusterMoments, distance: Distance) -> None:
@@ -293,7 +302,7 @@ class SquaredMeans:
         self._constants = np.einsum("ij,ij->i", offsets, offsets) + self._total_variances
 
     def means(self, x: Floats, own_cluster: Integers, *, with_neighbor: bool) -> MeanDistances:
-        """Mean distances of points x (m, d), given the numbers of their own clusters (m,).
+        """Return the mean distances of points x (m, d) with clusters own_cluster (m,).
 
         The neighbor is meaningless unless asked for, which takes longer.
         """
@@ -334,12 +343,14 @@ class SquaredMeans:
         return np.flatnonzero(~x.any(axis=1)) if possible else np.arange(0)
 
     def _recompute_own(self, x: Floats, own_cluster: Integers) -> Floats:
+        """Return the mean squared distances (m,) to the own clusters, from differences."""
         offsets = x - self._clusters.means[own_cluster]
         squares = np.einsum("ij,ij->i", offsets, offsets)
         squares = np.where(squares < self._square_errors[own_cluster], 0.0, squares)
         return squares + self._total_variances[own_cluster]
 
     def _recompute_nearest(self, x: Floats, own_cluster: Integers) -> tuple[Floats, Integers]:
+        """Return the least means (m,) to other clusters, from differences, and these clusters."""
         squares = np.zeros((len(x), len(self._constants)))
         for i in range(x.shape[1]):
             squares += (x[:, i, None] - self._clusters.means[:, i]) ** 2
@@ -351,14 +362,17 @@ class SquaredMeans:
 
 
 def exclude_self(means: Floats, sizes: Floats) -> Floats:
-    """Mean distances to the other points of the own cluster, from those to all; 0 if alone."""
+    """Return mean distances to the other points of the own cluster, 0 if there are none.
+
+    `means` (m,) are those to all its points, the point itself included; `sizes` (m,) its size.
+    """
     return np.where(sizes == 1, 0.0, means * sizes / np.maximum(sizes - 1, 1))
 
 
 def simplified_means(
     x: Floats, own_cluster: Integers, sizes: Floats, centers: Floats, distance: Distance
 ) -> MeanDistances:
-    """Distances of points x (m, d) to the centers (k, d) in place of mean distances."""
+    """Return distances of points x (m, d) to the centers (k, d) in place of mean distances."""
     means = distance_matrix(x, centers, distance)
     a = np.where(sizes[own_cluster] == 1, 0.0, take_own_means(means, own_cluster))
     neighbor = means.argmin(axis=1)
@@ -369,7 +383,7 @@ def simplified_means(
 
 
 def take_own_means(means: Floats, own_cluster: Integers) -> Floats:
-    """Return the own clusters' entries (m,) of means (m, k), where they become infinite."""
+    """Return the own clusters' entries (m,) of means (m, k), and set them to infinity there."""
     points = np.arange(len(means))
     a = means[points, own_cluster]
     means[points, own_cluster] = np.inf
@@ -389,14 +403,17 @@ N_INTERVALS = 64
 
 
 class DistanceSums:
-    """Sums of the distances of points to all points of a cluster."""
+    """Sums of the distances of points to all points of a cluster of one partition."""
 
     def __init__(self, part: Partition, distance: Distance) -> None:
         self.sizes = part.sizes.astype(float)
         self._targets = [TargetPoints(y, distance) for y in part.members]
 
     def pair_sums(self, x: Floats, points: Integers, clusters: Integers) -> Floats:
-        """Sum for each pair of a point, by its number in x, and a cluster; all (pairs,)."""
+        """Return the sum of distances for each pair of a point and a cluster, (pairs,).
+
+        A pair is a row number of x in `points` and a cluster number in `clusters`.
+        """
         sums = np.empty(len(points))
 
         def add(number: int, points: Integers, pairs: Integers) -> None:
@@ -408,17 +425,18 @@ class DistanceSums:
         return sums
 
     def own_sums(self, x: Floats, points: Integers, clusters: Integers) -> Floats:
-        """Return the same if the clusters are the points' own."""
+        """Return pair_sums for `clusters` that are the points' own."""
         return self.pair_sums(x, points, clusters)
 
     _points_per_call: int | None = _POINTS_PER_CALL
 
     def _cluster_sums(self, x: Floats, number: int) -> Floats:
+        """Return the sums (m,) of the distances of x to all points of a cluster."""
         return self._targets[number].sums(x)
 
 
 class SortedCoordinates:
-    """Coordinates of the points of each cluster, sorted, each by itself."""
+    """Coordinates of the points of each cluster, each coordinate sorted by itself."""
 
     def __init__(self, part: Partition) -> None:
         sample = part.x[:: 1 + len(part.x) // 10_000]
@@ -435,6 +453,7 @@ class SortedCoordinates:
         self.intervals = np.hstack([none, *(intervals for _, _, intervals in by_cluster)])
 
     def _sort(self, points: Floats) -> tuple[Floats, Floats, SmallIntegers]:
+        """Return the sorted columns of a cluster's points, their own sums and their intervals."""
         columns, sums = np.array(points.T, order="C"), np.zeros(len(points))
         intervals = np.empty(columns.shape, np.uint8)
         for column, nodes, interval in zip(columns, self.nodes.T, intervals, strict=True):
@@ -448,7 +467,7 @@ class SortedCoordinates:
 
 
 def sort_order(x: Floats) -> Integers:
-    """Order that sorts x.
+    """Return the order that sorts x, as argsort does.
 
     Integers of 16 bits are sorted by radix, and what is nearly sorted by a merge of runs: together
     they take a third of the time of a sort.
@@ -464,9 +483,10 @@ def sort_order(x: Floats) -> Integers:
 
 
 def absolute_sums(y: Floats, x: Floats, below: Integers | None = None) -> Floats:
-    """Sum of |x - y| over y for each x, from running sums of y; both are sorted.
+    """Return for each number x the sum of |x - y| over the numbers y, from running sums of y.
 
-    `below` is how many of y are less than each x, where equal ones may count or not.
+    Both x and y are sorted. `below` holds, for each x, how many y are less than x, where y equal to
+    x may count or not; it is searched for if it is None.
     """
     # Relative to the median, equal numbers sum to 0 exactly, and an outlier costs no digits.
     middle = y[len(y) // 2]
@@ -477,7 +497,7 @@ def absolute_sums(y: Floats, x: Floats, below: Integers | None = None) -> Floats
 
 
 class SortedDistanceSums(DistanceSums):
-    """The same for cityblock, from running sums of the sorted coordinates."""
+    """DistanceSums for cityblock, from running sums of the sorted coordinates."""
 
     def __init__(
         self, part: Partition, distance: Distance, coordinates: SortedCoordinates, own_sums: Floats
@@ -489,10 +509,11 @@ class SortedDistanceSums(DistanceSums):
     _points_per_call = None
 
     def own_sums(self, x: Floats, points: Integers, clusters: Integers) -> Floats:  # noqa: ARG002
-        """Return the sums that sorting the clusters has given already."""
+        """Return the sums to the own clusters, which sorting the clusters has computed."""
         return np.asarray(self._own_sums[points])
 
     def _cluster_sums(self, x: Floats, number: int) -> Floats:
+        """Return the sums (m,) of the cityblock distances of x to all points of a cluster."""
         sums = np.zeros(len(x))
         columns = np.ascontiguousarray(x.T)
         for column, members in zip(columns, self._coordinates.columns[number], strict=True):
@@ -510,9 +531,11 @@ def call_by_cluster(
     *,
     points_per_call: int | None = None,
 ) -> None:
-    """Call the function with each cluster's number, its points, and the places of these pairs.
+    """Call the function once for each cluster, with the pairs of a point and that cluster.
 
-    At most `points_per_call` points are passed at a time.
+    `points` and `clusters` hold the numbers of each pair. The function gets the cluster's number,
+    the points of its pairs, and the places of the pairs in the arrays; at most `points_per_call` at
+    a time.
     """
     # Integers of 16 bits are sorted by radix.
     keys = clusters.astype(np.uint16) if n_clusters < 2**16 else clusters

@@ -1,6 +1,7 @@
 """pairwise: the indices that need the distances of all pairs of points, or nearest neighbors.
 
-n points have n (n - 1) / 2 pairs, hence the limit max_points.
+n points have n (n - 1) / 2 pairs, hence the limit max_points. A pair is within if its two points
+are in one cluster, otherwise between; `within` and `between` are the distances of these pairs.
 """
 
 from __future__ import annotations
@@ -45,19 +46,21 @@ _TIE_TOLERANCE = 1e-10
 
 
 def _check_whole_number(name: str, x: float, least: int) -> int:
+    """Return x as an int; raise an error unless it is a whole number >= `least`."""
     if not (is_number(x) and least <= float(x) < 1e15 and float(x) == int(x)):
         raise ClusterEvalError(f"{name}: expected a whole number >= {least}, got {show_value(x)}")
     return int(x)
 
 
 def _check_pairable(rows: pl.LazyFrame, points: Points, max_points: int) -> pl.LazyFrame:
-    """Attach the errors of points that cannot be measured, and of more than max_points."""
+    """Return the rows; collecting them raises the errors of invalid or too many points."""
     greatest = points.row_counts.select(pl.col("n").max())
     check = partial(_check_max_points, max_points=max_points)
     return raise_on_collect(points.with_fault_check(rows), greatest, check)
 
 
 def _check_max_points(greatest: pl.DataFrame, max_points: int) -> None:
+    """Raise an error if the greatest partition has more than max_points points."""
     n = greatest.item() or 0
     if n > max_points:
         raise ClusterEvalError(
@@ -72,7 +75,7 @@ def _check_max_points(greatest: pl.DataFrame, max_points: int) -> None:
 
 
 class _PairDistances(NamedTuple):
-    """The distances of all pairs of a partition, within and between clusters, and connectivity."""
+    """The distances of all pairs of a partition, within and between, and its connectivity."""
 
     within: Floats
     between: Floats
@@ -80,7 +83,7 @@ class _PairDistances(NamedTuple):
 
 
 def _measure_pairs(part: Partition, points: Points, n_neighbors: int) -> _PairDistances:
-    """Measure all pairs, some points at a time."""
+    """Return all distances of a partition, and its connectivity among n_neighbors neighbors."""
     x, numbers, n = _scale_points(part.x, points), part.numbers, len(part.x)
     n_within = int((part.sizes * (part.sizes - 1) // 2).sum())
     within, between = np.empty(n_within), np.empty(n * (n - 1) // 2 - n_within)
@@ -106,7 +109,7 @@ def _measure_pairs(part: Partition, points: Points, n_neighbors: int) -> _PairDi
 
 
 def _scale_points(x: Floats, points: Points) -> Floats:
-    """Return the coordinates as DuckDB computes them: times factors, of length 1 for cosine.
+    """Return raw coordinates x (m, d) as DuckDB computes them: times factors, length 1 for cosine.
 
     Fortran order keeps each coordinate of all points together.
     """
@@ -124,8 +127,10 @@ def _connectivity(
 ) -> float:
     """Return the sum of 1 / place over the nearest neighbors that belong to another cluster.
 
-    `reciprocal_sums` are the sums of 1 / place up to each place. Tied neighbors share their places:
-    each counts as the mean of 1 / place over these, so that the order of the points has no effect.
+    d (m, n) are the distances of some points to all points of the partition, infinite to
+    themselves, and in_other_cluster (m, n) tells which are of other clusters. `reciprocal_sums` are
+    the sums of 1 / place up to each place. Tied neighbors share their places: each counts as the
+    mean of 1 / place over these, so that the order of the points has no effect.
     """
     last = len(reciprocal_sums) - 1
     reach = np.partition(d, last - 1, axis=1)[:, last - 1 : last]
@@ -149,12 +154,12 @@ def _connectivity(
 
 
 def _rank_keys(d: Floats, distance: Distance) -> Floats:
-    """Return the keys that distances are ranked by: 12 digits of them, or of their power.
+    """Return the keys that distances d are ranked by: d, or a power of d, rounded to 12 digits.
 
     Distances that are equal by definition, as many are between points of few decimals, differ in
-    their last digits, and differently in each engine. Rounding them, or for euclidean and minkowski
-    their powers, makes them equal again. Unit vectors have 15 exact decimals, and so have their
-    distances.
+    their last digits, and differently in each engine. Rounding makes them equal again. The power is
+    2 for euclidean, p, at most 4, for minkowski, and 1 otherwise. Unit vectors have 15 exact
+    decimals, and so have their distances.
     """
     powers = {"euclidean": 2.0, "minkowski": min(distance.p, 4.0)}
     x = np.minimum(d ** powers.get(distance.name, 1.0), 1.7e308)
@@ -171,9 +176,10 @@ def _replace_by_rank_keys(d: Floats, distance: Distance) -> None:
 
 
 def _concordance_counts(within: Floats, between: Floats) -> tuple[int, int]:
-    """Count the comparisons of a distance within with a greater one between, and with a lesser one.
+    """Return how many comparisons of a distance within with one between are concordant, discordant.
 
-    The counts are Python integers: they may exceed what Float64 represents exactly.
+    They are concordant if the one within is less, discordant if it is greater; both are sorted rank
+    keys. The counts are Python integers: they may exceed what Float64 represents exactly.
     """
     concordant = discordant = 0
     for start in range(0, len(within), DISTANCES_PER_BLOCK):
@@ -190,7 +196,7 @@ def _concordance_counts(within: Floats, between: Floats) -> tuple[int, int]:
 
 
 def _count_within_least(within: Floats, between: Floats, count: int) -> int:
-    """Return how many of the `count` least distances are within clusters."""
+    """Return how many of the `count` least distances are within clusters; both are sorted."""
     low, high = max(0, count - len(between)), min(count, len(within))
     while low < high:
         middle = (low + high) // 2
@@ -202,6 +208,11 @@ def _count_within_least(within: Floats, between: Floats, count: int) -> int:
 
 
 def _c_index(within: Floats, between: Floats, distance: Distance) -> float | None:
+    """Return the C index, None if all distances are equal; both are sorted.
+
+    (S - least) / (greatest - least), with S the sum of the distances within, least and greatest the
+    sums of as many least and greatest distances of all pairs.
+    """
     ends = np.array([within[0], between[0], within[-1], between[-1]])
     if len(set(_rank_keys(ends, distance).tolist())) == 1:
         return None
@@ -222,7 +233,7 @@ def _c_index(within: Floats, between: Floats, distance: Distance) -> float | Non
 
 
 def _pairwise_row(part: Partition, points: Points, n_neighbors: int) -> pl.DataFrame:
-    """Return the indices of a partition."""
+    """Return one row: the indices of a partition, NULL if undefined."""
     n, n_clusters = len(part.x), len(part.sizes)
     values: dict[str, float | None] = dict.fromkeys(_PAIRWISE_INDICES)
     if n >= 2:
@@ -239,7 +250,7 @@ def _pairwise_row(part: Partition, points: Points, n_neighbors: int) -> pl.DataF
 def _pairwise_indices(
     within: Floats, between: Floats, distance: Distance
 ) -> dict[str, float | None]:
-    """Return the indices except connectivity; sorts and replaces the distances."""
+    """Return the indices except connectivity by name; sorts and replaces the distances."""
     within.sort()
     between.sort()
     n_within, n_between = len(within), len(between)
@@ -264,7 +275,7 @@ def _pairwise_indices(
 
 
 def _pair_sizes(points: Points) -> pl.LazyFrame:
-    """One row per partition: its numbers of pairs within and between clusters."""
+    """Return one row per partition: its numbers of pairs within and between clusters."""
     n = pl.col("n")
     within, pairs = count_pairs(n).sum(), count_pairs(n.sum())
     counts = {"n_within_pairs": within, "n_between_pairs": pairs - within}

@@ -1,6 +1,7 @@
 """scatter: indices from the centers of clusters; the twin of ``sql/internal/scatter.sql``.
 
-They need the distance of each point to its own center or, in neighbor_report, to every center.
+They need the distance of each point to its own center or, in neighbor_report, to every center. A
+gap is the distance between two centers. See VectorForm for the vectors x, v, c and g of a row.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def _cluster_pairs(points: Points, columns: Sequence[str]) -> pl.LazyFrame:
-    """One row per ordered pair of clusters of a partition, with these columns of both."""
+    """Return one row per ordered pair of clusters of a partition, with these columns of both."""
     keys = points.partition_keys
     own = points.clusters.select(*keys, "number", *columns)
     others = own.rename({name: f"other_{name}" for name in ("number", *columns)})
@@ -43,11 +44,12 @@ def _cluster_pairs(points: Points, columns: Sequence[str]) -> pl.LazyFrame:
 
 
 def centroid_gaps(points: Points) -> pl.LazyFrame:
-    """One row per cluster of a partition with several clusters: its distances to the others.
+    """Return one row per cluster of a partition with several: its distances to the others.
 
     These are the smallest (least), largest (most_gap) and total (gap_sum) distance of its center to
-    the other centers, and the nearest cluster, the lowest in a tie. Centers that coincide do not
-    count in the overlap of Davies and Bouldin, as in scikit-learn.
+    the other centers, the nearest cluster, the lowest in a tie, and the overlap of Davies and
+    Bouldin: the largest (sum of both mean distances) / gap. Centers that coincide do not count in
+    the overlap, as in scikit-learn.
     """
     columns = ["cluster", "mean_distance", *points.vector_columns("c")]
     gap, other = pl.col("gap"), pl.col("other_cluster")
@@ -70,7 +72,7 @@ def centroid_gaps(points: Points) -> pl.LazyFrame:
 
 
 def _spread_totals(points: Points) -> pl.LazyFrame:
-    """One row per partition: sums over its clusters, and over clusters for each coordinate.
+    """Return one row per partition: sums over its clusters, also for each coordinate.
 
     All in one step, so that the engine can leave out what a query does not ask for.
     """
@@ -98,7 +100,7 @@ def _spread_totals(points: Points) -> pl.LazyFrame:
 
 
 def _gap_totals(points: Points) -> pl.LazyFrame:
-    """One row per partition: extremes and sums over its pairs of centers."""
+    """Return one row per partition: extremes and sums over its pairs of centers."""
     least, gap_sum = pl.col("least"), pl.col("gap_sum")
     terms = {
         "least_gap": least.min(),
@@ -112,7 +114,7 @@ def _gap_totals(points: Points) -> pl.LazyFrame:
 
 
 def internal_statistics(points: Points) -> pl.LazyFrame:
-    """One row per partition: its counts of rows and all totals that `internal_scores` reads."""
+    """Return one row per partition: its counts of rows, and the totals for internal_scores."""
     statistics = points.row_counts
     for totals in (_spread_totals, _gap_totals):
         statistics = join_partitions(statistics, points.partition_keys, totals(points), how="left")
@@ -125,35 +127,37 @@ def internal_statistics(points: Points) -> pl.LazyFrame:
 
 
 def _null_unless_clustering(row: Row, score: pl.Expr) -> pl.Expr:
-    """Score, or NULL for numbers of clusters for which scikit-learn raises an error."""
+    """Return the score, NULL unless 2 <= n_clusters < n; scikit-learn rejects other numbers."""
     return pl.when((row("n_clusters") >= 2) & (row("n_clusters") < row("n"))).then(score)
 
 
 def _calinski_harabasz_score(row: Row) -> pl.Expr:
-    """Calinski-Harabasz score; 1 if ssw is 0, as in scikit-learn."""
+    """Return the Calinski-Harabasz score; 1 if ssw is 0, as in scikit-learn."""
     n, n_clusters, ssw = to_double(row("n")), to_double(row("n_clusters")), row("ssw")
     score = (row("ssb") / (n_clusters - 1)) / (ssw / (n - n_clusters))
     return _null_unless_clustering(row, pl.when(ssw == 0).then(1.0).otherwise(score))
 
 
 def _log_ss_ratio(row: Row) -> pl.Expr:
+    """Return ln(ssb / ssw), NULL if either is 0."""
     is_defined = (row("ssw") > 0) & (row("ssb") > 0)
     return pl.when(is_defined).then((row("ssb") / row("ssw")).log())
 
 
 def _scattering(row: Row) -> pl.Expr:
-    """Mean norm of the clusters' variance vectors over the norm of the partition's."""
+    """Return the mean norm of the clusters' variance vectors over the norm of the partition's."""
     mean_norm = row("variance_norm_sum") / row("n_clusters")
     return ratio(mean_norm, row("total_squares_norm") / row("n"))
 
 
 def _pbm_index(row: Row) -> pl.Expr:
+    """Return ((distances to overall center / to own centers) x largest gap / n_clusters)^2."""
     distances_ratio = ratio(row("overall_distances"), row("distances"))
     return (distances_ratio * row("most_gap") / to_double(row("n_clusters"))).pow(2)
 
 
 def internal_scores(row: Row, *, squares_add_up: bool) -> Terms:
-    """Every column of internal_report after the counts, from `internal_statistics`.
+    """Return the columns of internal_report after the counts, from internal_statistics.
 
     Unless sums of squares add up, scores that need the total sum of squares are NULL.
     """
@@ -191,7 +195,7 @@ _NEED_TOTAL_SQUARES = ("sst", "explained_variance", "ratkowsky_lance_index", "sd
 
 
 def _points_with_other_centers(points: Points) -> pl.LazyFrame:
-    """One row per point and other center (o), beside its own center (c)."""
+    """Return one row per point and other center (o), beside its own center (c)."""
     keys = points.partition_keys
     own_centers = join_partitions(points.clusters, keys, _density_radii(points)).select(
         *points.cluster_keys, "number", "density_radius", *points.vector_columns("c")
@@ -207,12 +211,13 @@ def _points_with_other_centers(points: Points) -> pl.LazyFrame:
 
 
 def _rename_vector(points: Points, prefix: str, new_prefix: str) -> list[pl.Expr]:
+    """Return the columns of the vector `prefix` under the names for new_prefix."""
     pairs = zip(points.form.coordinates(prefix), points.vector_columns(new_prefix), strict=True)
     return [coordinate.alias(name) for coordinate, name in pairs]
 
 
 def _own_and_nearest_distances(points: Points) -> pl.LazyFrame:
-    """One row per point: its distances to its own center and to the nearest other center."""
+    """Return one row per point: its distances to its own and to the nearest other center."""
     keys = [*points.keys, "number", "point_number"]
     x, c, o = map(points.form.coordinates, "xco")
     distances = _points_with_other_centers(points).select(
@@ -222,7 +227,7 @@ def _own_and_nearest_distances(points: Points) -> pl.LazyFrame:
 
 
 def _wemmert_gancarski_totals(points: Points) -> pl.LazyFrame:
-    """One row per partition: Wemmert and Gancarski's index.
+    """Return one row per partition: Wemmert and Gancarski's index.
 
     A point contributes 1 - own / other, where own and other are its distances to the center of its
     cluster and to the nearest other center; a cluster contributes the sum over its points, or 0 if
@@ -247,14 +252,18 @@ def _wemmert_gancarski_totals(points: Points) -> pl.LazyFrame:
 
 
 def _density_radii(points: Points) -> pl.LazyFrame:
-    """One row per partition: the radius within which S_Dbw counts points."""
+    """Return one row per partition: the radius within which S_Dbw counts points.
+
+    It is the root of the sum, over clusters, of the norm of their variances, divided by their
+    number.
+    """
     clusters = points.clusters.select(*points.keys, variance_norm=points.form.norm("v"))
     radius = pl.col("variance_norm").sum().sqrt() / pl.len()
     return aggregate_by(clusters, points.partition_keys, {"density_radius": radius})
 
 
 def _density_totals(points: Points) -> pl.LazyFrame:
-    """One row per partition: the inter-cluster density of S_Dbw.
+    """Return one row per partition: the inter-cluster density of S_Dbw.
 
     For a pair of clusters that is the number of their points near the midpoint of the two centers,
     divided by the number near the center that has more of them; the result is the mean over pairs.
@@ -270,7 +279,7 @@ def _density_totals(points: Points) -> pl.LazyFrame:
 
 
 def _nearby_counts(points: Points) -> pl.LazyFrame:
-    """One row per pair of clusters: the number of their points near each center and midpoint."""
+    """Return one row per pair of clusters: how many of their points are near centers, midpoint."""
     keys = [*points.keys, "lower_number", "higher_number"]
     own, other = pl.col("number"), pl.col("other_number")
     x, c, o = map(points.form.coordinates, "xco")
@@ -294,6 +303,7 @@ def _nearby_counts(points: Points) -> pl.LazyFrame:
 
 
 def _is_near(x: list[pl.Expr], y: list[pl.Expr]) -> pl.Expr:
+    """Return whether vectors x and y, given by coordinates, are at most density_radius apart."""
     squares = sum_of_squares([a - b for a, b in zip(x, y, strict=True)])
     return squares.sqrt() <= pl.col("density_radius")
 

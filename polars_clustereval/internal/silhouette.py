@@ -69,6 +69,7 @@ class _SilhouetteOptions(NamedTuple):
 
 
 def _check_silhouette_options(options: _SilhouetteOptions) -> _SilhouetteOptions:
+    """Return the options, or raise the error of the first wrong one."""
     method, tolerance, size, confidence, state = options
     check_choice("method", method, METHODS)
     if tolerance is not None and not (is_number(tolerance) and float(tolerance) > 0):
@@ -91,6 +92,7 @@ def _check_silhouette_options(options: _SilhouetteOptions) -> _SilhouetteOptions
 
 
 def _is_whole_number(x: Any, least: int) -> bool:
+    """Return whether x is a whole number that is at least `least`."""
     return is_number(x) and float(x) >= least and float(x).is_integer()
 
 
@@ -109,10 +111,7 @@ def _read_queried_points(
     key: Column | None = None,
     results: Sequence[str],
 ) -> Points:
-    """Return points with an id, by default their number in the frame from 0.
-
-    What the method needs of the clusters is computed now if the points stream.
-    """
+    """Return points with an id, `key` or the row number; precomputed if the points stream."""
     ids = [] if key is None else [check_column(frame.lazy(), key, "id")]
     points = read_points(frame, vector, cluster, point_options, results=results, others=ids)
     if not ids:
@@ -129,11 +128,12 @@ def _follows_from_moments(points: Points, options: _SilhouetteOptions) -> bool:
 
 
 def _is_squared_distance(points: Points) -> bool:
+    """Return whether mean distances are exact functions of a cluster's mean and variances."""
     return points.distance.name in ("sqeuclidean", "cosine")
 
 
 def _check_ids(points: Points, frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Attach the error of an id that several rows of a partition have, raised on collection."""
+    """Return the frame; collecting it raises an error if a partition repeats an id."""
     counts = points.kept_rows.group_by(*points.keys, "id").agg(rows=pl.len())
     first_repeated = counts.filter(pl.col("rows") > 1).sort("id", nulls_last=True).head(1)
 
@@ -149,7 +149,7 @@ def _check_ids(points: Points, frame: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _mark_queries(points: Points, options: _SilhouetteOptions) -> Points:
-    """Add is_query: true for all points, or for the sample, those with the least sample keys.
+    """Return the points with is_query: true for all, or for the sample with the least sample keys.
 
     A sample key is a pseudorandom number from the place of the id among the sorted ids, the same in
     every engine.
@@ -181,10 +181,7 @@ def _mark_queries(points: Points, options: _SilhouetteOptions) -> Points:
 def _point_silhouettes(
     points: Points, options: _SilhouetteOptions, *, with_neighbor: bool
 ) -> pl.LazyFrame:
-    """One row per query: a, b, and bounds of the silhouette.
-
-    With the neighbor, the id is there too.
-    """
+    """Return one row per query: a, b, bounds of the silhouette; id, neighbor if with_neighbor."""
     marked = _mark_queries(points, options)
     if _follows_from_moments(points, options):
         queries = marked.kept_rows.filter("is_query")
@@ -200,6 +197,7 @@ def _point_silhouettes(
 
 
 def _silhouette_schema(points: Points) -> pl.Schema:
+    """Return the types of the columns of a query's row besides the partition columns."""
     types = points.rows.select("id", "cluster").collect_schema()
     single = {"singleton_no": pl.Int64()} if points.has_singletons else {}
     return pl.Schema(
@@ -215,12 +213,13 @@ def _silhouette_schema(points: Points) -> pl.Schema:
 
 
 def _as_series(columns: Floats) -> list[pl.Series]:
+    """Return SILHOUETTE_COLUMNS from their values (4, m), NULL for NaN."""
     named = zip(SILHOUETTE_COLUMNS, columns, strict=True)
     return [pl.Series(name, values).fill_nan(None) for name, values in named]
 
 
 def _neighbor_keys(keys: pl.Series, neighbors: Integers) -> pl.Series:
-    """Return the neighbors' keys, given their places among the keys or -1."""
+    """Return the neighbors' keys, given their places among the keys (m,), NULL for -1."""
     places = pl.Series(neighbors).cast(pl.Int64)
     return keys.gather(places.set(places < 0, None)).alias("neighbor")
 
@@ -233,7 +232,7 @@ def _neighbor_keys(keys: pl.Series, neighbors: Integers) -> pl.Series:
 def _evaluate_partition(
     part: Partition, schema: pl.Schema, distance: Distance, tolerance: float | None
 ) -> pl.DataFrame:
-    """Exact silhouettes of the queries of a partition, or as exact as the tolerance requires."""
+    """Return the silhouettes of the queries of a partition, as exact as the tolerance requires."""
     rows = part.rows.filter("is_query")
     if not rows.height:
         return pl.DataFrame(schema=schema)
@@ -264,7 +263,7 @@ def _evaluate_partition(
 def _stream_silhouettes(
     points: Points, queries: pl.LazyFrame, method: str, *, with_neighbor: bool
 ) -> pl.LazyFrame:
-    """Silhouettes of the queries, exact or bounded, from the moments of the clusters."""
+    """Return the silhouettes of the queries, exact or bounded, from the moments of the clusters."""
     distance = points.distance
     with_second = method == "bounds" and distance.name == "euclidean"
     table, partitions = stream_moments(points, with_second=with_second)
@@ -313,7 +312,7 @@ def _stream_silhouettes(
 
 
 def _score_table(points: Points, options: _SilhouetteOptions) -> pl.LazyFrame:
-    """One row per partition: its counts, and the means over its points and over its clusters."""
+    """Return one row per partition: its counts, and the means over its points and its clusters."""
     clusters = _cluster_silhouettes(points, options)
     n, mean = pl.col("n_queries"), pl.col("silhouette")
     terms = {
@@ -339,7 +338,7 @@ def _score_table(points: Points, options: _SilhouetteOptions) -> pl.LazyFrame:
 
 
 def _score_terms(options: _SilhouetteOptions) -> Terms:
-    """Return the scores of a partition, from the columns of _score_table."""
+    """Return the scores of a partition by name, from the sums and means of _score_table."""
     mean = pl.col("mean")
     has_mean = options.method != "bounds"
     # A sample may miss clusters.
@@ -363,7 +362,7 @@ def _score_terms(options: _SilhouetteOptions) -> Terms:
 
 
 def _cluster_silhouettes(points: Points, options: _SilhouetteOptions) -> pl.LazyFrame:
-    """One row per cluster: the means over its queries, whose silhouettes are mid-interval."""
+    """Return one row per cluster: means over its queries, whose silhouettes are mid-interval."""
     lower, upper = pl.col("lower"), pl.col("upper")
     rows = _point_silhouettes(points, options, with_neighbor=False)
     rows = rows.with_columns(silhouette=(lower + upper) / 2)

@@ -52,7 +52,7 @@ class Coordinates(NamedTuple):
 def check_vector(lazy: pl.LazyFrame, vector: Vector, counts: pl.Expr) -> Coordinates:
     """Return the coordinates of a vector argument, or raise the error of its type.
 
-    A List has as many coordinates as the longest one in the rows where `counts` holds.
+    A column of lists has as many coordinates as the longest one in the rows where `counts` holds.
     """
     columns = _vector_columns(lazy, vector)
     schema = lazy.select(columns).collect_schema()
@@ -74,11 +74,12 @@ def check_vector(lazy: pl.LazyFrame, vector: Vector, counts: pl.Expr) -> Coordin
 
 
 def _has_few_digits(dtype: pl.DataType) -> bool:
+    """Return whether sums of numbers of this type are exact in Float64."""
     return dtype in (pl.Float32, pl.Int8, pl.Int16, pl.UInt8, pl.UInt16)
 
 
 def _vector_columns(lazy: pl.LazyFrame, vector: Vector) -> list[pl.Expr]:
-    """Return one expression per column of a vector argument, under inner names."""
+    """Return one expression per column of a vector argument, named x_0, x_1, ..."""
     parts = [vector] if isinstance(vector, str | pl.Expr) else list(vector)
     for part in parts:
         if not isinstance(part, str | pl.Expr):
@@ -96,6 +97,7 @@ def _vector_columns(lazy: pl.LazyFrame, vector: Vector) -> list[pl.Expr]:
 
 
 def _root_names(part: str | pl.Expr) -> list[str]:
+    """Return the names of the columns that an expression names; none for a selector."""
     if isinstance(part, str):
         return [part]
     return [] if cs.is_selector(part) else part.meta.root_names()
@@ -104,6 +106,7 @@ def _root_names(part: str | pl.Expr) -> list[str]:
 def _nested_coordinates(
     lazy: pl.LazyFrame, expr: pl.Expr, dtype: pl.Array | pl.List, counts: pl.Expr
 ) -> Coordinates:
+    """Return the coordinates of a column of lists or arrays; see check_vector for `counts`."""
     inner = dtype.inner
     if not (isinstance(inner, pl.DataType) and inner.is_numeric()):
         raise _vector_type_error(dtype)
@@ -113,6 +116,7 @@ def _nested_coordinates(
 
 
 def _array_coordinates(expr: pl.Expr, inner: pl.DataType, dims: int) -> Coordinates:
+    """Return the coordinates of a column of arrays of `dims` numbers."""
     if not dims:
         null = pl.lit(None, pl.Float64)
         return Coordinates([null], pl.lit(0), has_vector=expr.is_not_null(), is_empty=True)
@@ -131,6 +135,7 @@ def _array_coordinates(expr: pl.Expr, inner: pl.DataType, dims: int) -> Coordina
 def _list_coordinates(
     lazy: pl.LazyFrame, expr: pl.Expr, inner: pl.DataType, counts: pl.Expr
 ) -> Coordinates:
+    """Return the coordinates of a column of lists; the longest that counts tells their number."""
     length = expr.list.len()
     longest = lazy.select(length.filter(counts).max().alias("length"))
     dims = longest.collect(engine="streaming").item() or 0
@@ -145,17 +150,22 @@ def _list_coordinates(
 
 
 def _array_if_long(array: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr | None:
+    """Return the column of arrays if vectors of `dims` coordinates are kept as such, else None."""
     if dims < long_vectors.MIN_LONG_DIMS:
         return None
     return array if inner.is_float() else array.cast(pl.Array(pl.Float64, dims))
 
 
 def _has_vector(expr: pl.Expr, maximum: pl.Expr, length: pl.Expr) -> pl.Expr:
-    """Whether a row has a vector: all-NULL vectors count as missing, empty ones are rejected."""
+    """Return whether a row has a vector, from the greatest coordinate and the length.
+
+    All-NULL vectors count as missing; empty ones are rejected later.
+    """
     return expr.is_not_null() & (maximum.is_not_null() | (length == 0))
 
 
 def _vector_type_error(dtype: pl.DataType) -> ClusterEvalError:
+    """Return the error of a column that is no vector."""
     return ClusterEvalError(
         "vector: expected a list or array of numbers, such as [x, y, z], got "
         f"{_vector_type_name(dtype)}; parse_vector makes one from text"
@@ -163,6 +173,7 @@ def _vector_type_error(dtype: pl.DataType) -> ClusterEvalError:
 
 
 def _vector_type_name(dtype: pl.DataType) -> str:
+    """Return the name of a type in DuckDB, of lists and arrays too."""
     if isinstance(dtype, pl.Array | pl.List) and isinstance(dtype.inner, pl.DataType):
         size = dtype.shape[0] if isinstance(dtype, pl.Array) else ""
         return f"{_vector_type_name(dtype.inner)}[{size}]"
@@ -191,12 +202,13 @@ _NO_VECTOR, _OTHER_LENGTH, _NO_LENGTH, _INDEX_OUT_OF_RANGE, _REPEATED_INDEX = ra
 
 
 def _check_size(size: int | None) -> None:
+    """Raise an error unless the size is None or a whole number from 1 to 10^9 - 1."""
     if size is not None and not (isinstance(size, int) and 1 <= size < 10**9):
         raise ClusterEvalError(f"size: expected a whole number >= 1, got {size}")
 
 
 def _read_texts(texts: pl.Series, size: pl.Expr) -> pl.DataFrame:
-    """One row per text: the numbers in it, and what tells its fault.
+    """Return one row per text: the numbers in it, and the columns that _text_fault reads.
 
     `vector` is the text if it is a vector; `numbers` of a sparse one are indices and coordinates in
     turn.
@@ -217,7 +229,7 @@ def _read_texts(texts: pl.Series, size: pl.Expr) -> pl.DataFrame:
 
 
 def _text_fault(size: pl.Expr) -> pl.Expr:
-    """Return the number of the first fault of a text, NULL if it has none."""
+    """Return the number of the first fault of a text, NULL if it has none; `size` may be NULL."""
     indices, length = pl.col("indices"), pl.col("length")
     dims = pl.col("numbers").list.len().cast(pl.Int64)
     faults = {
@@ -233,6 +245,7 @@ def _text_fault(size: pl.Expr) -> pl.Expr:
 
 
 def _text_error(facts: dict[str, Any], size: int | None) -> ClusterEvalError:
+    """Return the error of a text, from its row of _read_texts with the number of its fault."""
     text = facts["text"]
     # Long texts are cut: their start identifies the row.
     shown = text if len(text) <= 100 else f"{text[:100]}..."
@@ -250,11 +263,12 @@ def _text_error(facts: dict[str, Any], size: int | None) -> ClusterEvalError:
 
 
 def _repeat_zero(n: pl.Expr) -> pl.Expr:
+    """Return a list of n zeros."""
     return pl.lit(0.0).repeat_by(n)
 
 
 def _fill_entries() -> pl.Expr:
-    """Coordinates of a sparse vector, each after the zeros between it and the previous one.
+    """Return the coordinates of a sparse vector, each after the zeros since the previous one.
 
     For use in list.eval on its numbers. Zeros after the last coordinate are missing.
     """
@@ -266,6 +280,7 @@ def _fill_entries() -> pl.Expr:
 
 
 def _pad_vector(values: pl.Expr, length: pl.Expr) -> pl.Expr:
+    """Return the list with zeros at its end, up to the length."""
     return pl.concat_list(values, _repeat_zero(length - values.list.len().cast(pl.Int64)))
 
 
@@ -362,9 +377,10 @@ def _check_nominal_columns(lazy: pl.LazyFrame, columns: str | Sequence[str]) -> 
 def _value_profiles(
     lazy: pl.LazyFrame, column: str, label: pl.Expr, keys: dict[str, str]
 ) -> pl.LazyFrame:
-    """One row per value of a partition: the list of P(class | value) over the classes there.
+    """Return one row per value of a partition: the shares of the classes in its rows, as a list.
 
-    The list is made from the classes of a value, each after the zeros of those it does not have.
+    `keys` are the partition columns by inner name. The list is made from the classes of a value,
+    each after the zeros of those it does not have.
     """
     value_keys, rank, n = [*keys, "value"], pl.col("rank"), pl.col("n")
     columns = {name: pl.col(key) for name, key in keys.items()} | {"value": pl.col(column)}
@@ -390,7 +406,7 @@ def _value_profiles(
 def _add_profiles(
     lazy: pl.LazyFrame, profiles: pl.LazyFrame, column: str, keys: dict[str, str]
 ) -> pl.LazyFrame:
-    """Add to each row the profile of its value, as column_vdm."""
+    """Return the rows with the profile of their value, as the column COLUMN_vdm."""
     return lazy.join(
         profiles.rename({"profile": f"{column}_vdm"}),
         how="left",

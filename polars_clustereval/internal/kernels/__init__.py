@@ -1,1 +1,1 @@
-"""kernels: what numpy computes, in blocks and in threads."""
+"""kernels: computations in numpy, in blocks and in threads."""

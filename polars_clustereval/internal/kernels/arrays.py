@@ -1,6 +1,7 @@
 """arrays: the types of numpy arrays.
 
-Docstrings name the axes by their lengths: m points, n others, k clusters, d dimensions.
+Docstrings name the axes by their lengths: (m, d) is an array of m points of d dimensions, (k, d)
+one row per cluster for k clusters, and (m, n) a matrix of m points against n others.
 """
 
 from __future__ import annotations

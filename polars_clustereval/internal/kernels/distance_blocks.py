@@ -1,6 +1,8 @@
 """distance_blocks: distances of all pairs of points, in numpy, one block at a time.
 
 Neither engine multiplies matrices, and a join of points with points would need a row for each pair.
+x (m, d) are the points that distances are computed from, y (n, d) the target points, to which they
+are computed.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ CANCELLATION_LIMIT = 1e-4
 def distance_blocks(
     x: Floats, y: Floats, distance: Distance, cells: int = DISTANCES_PER_BLOCK
 ) -> Iterator[tuple[slice, Floats]]:
-    """Distances of some points of x at a time to all points of y, with the rows of x.
+    """Yield rows of x and their distances to all points of y, a block of at most `cells` distances.
 
     For cosine the points are unit vectors. The cosine distance of a zero vector to itself is 1
     here, so that callers have to correct the pairs of a point with itself.
@@ -44,7 +46,7 @@ def distance_blocks(
 
 
 class _Tile(NamedTuple):
-    """Some of the target points, minus the mean of all of them."""
+    """Some of the target points, minus the mean of all target points."""
 
     columns: slice
     y: Floats
@@ -56,13 +58,13 @@ class _Tile(NamedTuple):
 
 @dataclass(frozen=True)
 class TargetPoints:
-    """Points to which distances are computed, prepared once for many blocks."""
+    """Target points y (n, d), prepared once for the distances of many blocks of other points."""
 
     y: Floats
     distance: Distance
 
     def distances(self, x: Floats) -> Floats:
-        """Return the matrix of distances, one row per point of x."""
+        """Return the distances (m, n) of points x (m, d) to the target points."""
         measured_pairs.on_measured(len(x) * len(self.y))
         if self.distance.name == "euclidean":
             squares = self.squares(x)
@@ -78,7 +80,7 @@ class TargetPoints:
         return self._accumulate_coordinates(x)
 
     def _accumulate_coordinates(self, x: Floats) -> Floats:
-        """Return the distances that are no function of the squared euclidean ones."""
+        """Return the distances (m, n) that are no function of the squared euclidean ones."""
         name, p = self.distance
         total = np.zeros((len(x), len(self.y)))
         for i in range(x.shape[1]):
@@ -91,7 +93,7 @@ class TargetPoints:
         return total ** (1 / p) if name == "minkowski" else total
 
     def sums(self, x: Floats) -> Floats:
-        """Return the sum of the distances of each point of x."""
+        """Return the sum (m,) of the distances of each of the points x to all target points."""
         total = np.zeros(len(x))
         if self.distance.name == "euclidean":
             measured_pairs.on_measured(len(x) * len(self.y))
@@ -103,20 +105,21 @@ class TargetPoints:
         return total
 
     def blocks(self, x: Floats, cells: int = DISTANCES_PER_BLOCK) -> Iterator[tuple[slice, Floats]]:
-        """Distances of some points of x at a time, with their rows."""
+        """Yield rows of x and their distances to the target points, at most `cells` at a time."""
         step = max(1, cells // max(1, len(self.y)))
         for start in range(0, len(x), step):
             rows = slice(start, start + step)
             yield rows, self.distances(x[rows])
 
     def squares(self, x: Floats) -> Floats:
-        """Return the matrix of the squared euclidean distances."""
+        """Return the squared euclidean distances (m, n) of points x to the target points."""
         squares = np.empty((len(x), len(self.y)))
         for rows, columns, tile_squares in self._squares_by_tile(x):
             squares[rows, columns] = tile_squares
         return squares
 
     def _squares_by_tile(self, x: Floats) -> Iterator[tuple[slice, slice, Floats]]:
+        """Yield rows of x, columns of target points, and the squared distances between them."""
         for start in range(0, len(x), self._tile_rows):
             rows = slice(start, start + self._tile_rows)
             centered = x[rows] - self._mean
@@ -127,21 +130,25 @@ class TargetPoints:
 
     @cached_property
     def _mean(self) -> Floats:
+        """(d,): mean of the target points."""
         return np.asarray(self.y.mean(axis=0))
 
     @cached_property
     def _tile_rows(self) -> int:
+        """Number of points of x whose distances to a tile one product of matrices computes."""
         width = int(self.y.shape[1]) + 2
         square = min(_MAX_TILE_ROWS, isqrt(SINGLE_THREAD_MULTIPLICATIONS // width))
         return max(1, square, SINGLE_THREAD_MULTIPLICATIONS // (width * len(self.y)))
 
     @cached_property
     def _tiles(self) -> list[_Tile]:
+        """The target points in tiles that are small enough for a single thread."""
         step = max(1, SINGLE_THREAD_MULTIPLICATIONS // (self._tile_rows * (self.y.shape[1] + 2)))
         columns = (slice(i, i + step) for i in range(0, len(self.y), step))
         return [self._make_tile(part) for part in columns]
 
     def _make_tile(self, columns: slice) -> _Tile:
+        """Return the tile of these target points."""
         y = self.y[columns] - self._mean
         square_norms = np.einsum("ij,ij->i", y, y)
         factors = np.vstack([-2.0 * y.T, np.ones(len(y)), square_norms])
@@ -149,10 +156,11 @@ class TargetPoints:
 
 
 def _squared_distances(factors: Floats, tile: _Tile) -> Floats:
-    """Return squared distances from a product of matrices.
+    """Return the squared distances of points to a tile, from a product of matrices.
 
-    It cancels digits for points that are near each other and far from the mean: their distances are
-    recomputed from the differences of their coordinates.
+    `factors` (m, d + 2) are the points minus the mean of all target points, their squared norms,
+    and 1. The product cancels digits for points that are near each other and far from the mean:
+    their distances are recomputed from the differences of their coordinates.
     """
     squares = factors @ tile.factors
     limit = CANCELLATION_LIMIT * (factors[:, -2] + tile.largest_square)
@@ -162,6 +170,7 @@ def _squared_distances(factors: Floats, tile: _Tile) -> Floats:
 
 
 def _recompute_cancelled(squares: Floats, x: Floats, y: Floats, limit: Floats) -> None:
+    """Recompute, in place, the squared distances of x to y that are below the limit of x (m,)."""
     i, j = np.nonzero(squares < limit[:, None])
     if i.size * 20 > squares.size:
         squares[:] = 0.0
@@ -172,12 +181,12 @@ def _recompute_cancelled(squares: Floats, x: Floats, y: Floats, limit: Floats) -
 
 
 def distance_matrix(x: Floats, y: Floats, distance: Distance) -> Floats:
-    """Return the matrix of distances, one row per point of x."""
+    """Return the distances (m, n) of points x (m, d) to points y (n, d)."""
     return TargetPoints(y, distance).distances(x)
 
 
 def direct_distance_matrix(x: Floats, y: Floats, distance: Distance) -> Floats:
-    """Return the matrix of distances, computed without a product of matrices.
+    """Return the distances (m, n) of x to y, computed without a product of matrices.
 
     Pairs that differ by the same amounts have the same distance, which ranks depend on. Coordinates
     are added in the order in which DuckDB adds them, so that both engines round alike. y is read by
@@ -204,7 +213,7 @@ def direct_distance_matrix(x: Floats, y: Floats, distance: Distance) -> Floats:
 
 
 def matrix_product(a: Floats, b: Floats) -> Floats:
-    """Multiply matrices in blocks that are computed in the calling thread."""
+    """Return the product of two matrices, in blocks that are computed in the calling thread."""
     most = max(1, SINGLE_THREAD_MULTIPLICATIONS // a.shape[1])
     width = max(1, min(_MAX_TILE_ROWS, isqrt(most)), most // len(a))
     height = max(1, most // width)

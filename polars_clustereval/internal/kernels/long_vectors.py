@@ -3,6 +3,9 @@
 A column for each coordinate is the fastest form of a short vector. For a long vector the engine
 would plan and process hundreds of columns; it is kept as one column of arrays instead, whose
 batches numpy reads in place as matrices.
+
+Functions named after batches compute what the expression of a similar name returns, for the rows of
+one batch. `numbers` (m,) hold the number of each row's cluster.
 """
 
 from __future__ import annotations
@@ -29,24 +32,24 @@ CLUSTERS_SUMMED_SINGLY = 32
 
 
 def _read_matrix(vectors: pl.Series) -> NDArray[Any]:
-    """Return the vectors as rows of their own type; missing vectors are NaN."""
+    """Return the vectors (m, d), one per row, in their own type; missing vectors are NaN."""
     dims = vectors.dtype.shape[0] if isinstance(vectors.dtype, pl.Array) else 0
     return vectors.to_numpy().reshape(len(vectors), dims)
 
 
 def to_matrix(vectors: pl.Series) -> Floats:
-    """Return the vectors as rows of float64; missing vectors are NaN."""
+    """Return the vectors (m, d), one per row, as float64; missing vectors are NaN."""
     return np.ascontiguousarray(_read_matrix(vectors), dtype=np.float64)
 
 
 def _split_rows(rows: Any, dims: int) -> Iterator[Any]:
-    """Blocks of rows of this many coordinates."""
+    """Return blocks of rows that together have COORDINATES_PER_BLOCK coordinates, dims per row."""
     step = max(1, COORDINATES_PER_BLOCK // dims)
     return (rows[start : start + step] for start in range(0, len(rows), step))
 
 
 def _allocate_block(x: NDArray[Any], dtype: Any = np.float64) -> NDArray[Any]:
-    """Return memory for a block, to be reused: allocating it takes longer than the computation."""
+    """Return memory for a block of x, to be reused: allocation takes longer than computation."""
     rows = min(len(x), COORDINATES_PER_BLOCK // x.shape[1])
     return np.empty((max(1, rows), x.shape[1]), dtype)
 
@@ -57,6 +60,7 @@ def _allocate_block(x: NDArray[Any], dtype: Any = np.float64) -> NDArray[Any]:
 
 
 def _lists_to_arrays(lists: pl.Series, dims: int) -> pl.Series:
+    """Return lists as arrays of this length; NULL for a list of another length."""
     fits = lists.list.len() == dims
     if not fits.all():
         lists = lists.zip_with(fits.fill_null(False), pl.Series([None], dtype=lists.dtype))
@@ -64,7 +68,7 @@ def _lists_to_arrays(lists: pl.Series, dims: int) -> pl.Series:
 
 
 def as_arrays(lists: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr:
-    """Return lists as arrays of this length; NULL for a list of another length."""
+    """Return a column of lists as arrays of this length; NULL for a list of another length."""
     dtype = pl.Array(inner, dims)
     return lists.map_batches(
         partial(_lists_to_arrays, dims=dims), return_dtype=dtype, is_elementwise=True
@@ -74,6 +78,7 @@ def as_arrays(lists: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr:
 def _move_and_scale_batch(
     vectors: pl.Series, origin: Floats, factors: Floats, *, unit: bool
 ) -> pl.Series:
+    """Return (vectors - origin) x factors, if `unit` scaled to length 1."""
     with np.errstate(all="ignore"):
         x = (_read_matrix(vectors) - origin) * factors
         return pl.Series(_to_unit_length(x) if unit else x, dtype=pl.Array(pl.Float64, x.shape[1]))
@@ -82,7 +87,7 @@ def _move_and_scale_batch(
 def move_and_scale(
     vectors: pl.Expr, origin: Sequence[float], factors: Sequence[float], *, unit: bool
 ) -> pl.Expr:
-    """Return the vectors minus the origin, times the factors, and if `unit` scaled to length 1."""
+    """Return (vectors - origin) x factors as expression, if `unit` scaled to length 1."""
     if not unit and not any(origin) and all(factor == 1 for factor in factors):
         return vectors
     function = partial(
@@ -93,12 +98,13 @@ def move_and_scale(
 
 
 def _unscale_batch(vectors: pl.Series, origin: Floats, factors: Floats) -> pl.Series:
+    """Return vectors / factors + origin as lists."""
     x = to_matrix(vectors) / factors + origin
     return pl.Series(x, dtype=pl.Array(pl.Float64, x.shape[1])).arr.to_list()
 
 
 def unscale(vectors: pl.Expr, origin: Sequence[float], factors: Sequence[float]) -> pl.Expr:
-    """Return the lists of coordinates that move_and_scale was given."""
+    """Return vectors / factors + origin as lists: the inverse of move_and_scale."""
     function = partial(_unscale_batch, origin=np.array(origin), factors=np.array(factors))
     return vectors.map_batches(function, return_dtype=pl.List(pl.Float64), is_elementwise=True)
 
@@ -111,11 +117,12 @@ def unscale(vectors: pl.Expr, origin: Sequence[float], factors: Sequence[float])
 def compute_centers(
     rows: pl.LazyFrame, by: list[str], keys: list[str], dims: int, *, unit: bool
 ) -> pl.LazyFrame:
-    """One row per cluster: size, mean (m), center (c), variance (v), center of its partition (g).
+    """Return one row per cluster: size, mean (m), variances (v), center (c), and partition's (g).
 
-    Centers have length 1 if `unit`. Each row also holds two totals of its partition: the mean over
-    the coordinates of the share of variance between clusters (mean_between_share), and the norm of
-    the total sums of squares (total_squares_norm).
+    `by` are the columns that identify a cluster, `keys` those of its partition. Centers have length
+    1 if `unit`. Each row also holds two totals of its partition: the mean over the coordinates of
+    the share of variance between clusters (mean_between_share), and the norm of the total sums of
+    squares (total_squares_norm).
 
     Each batch of rows yields the sums of its clusters, and sums of squares about their means in the
     batch; only these are held in memory, and merged by cluster.
@@ -136,7 +143,7 @@ _TOTALS = ("mean_between_share", "total_squares_norm")
 
 
 def _number_groups(rows: pl.DataFrame, by: list[str]) -> tuple[pl.DataFrame, Integers]:
-    """Return the distinct keys of the rows, and for each row the number of its key."""
+    """Return the distinct keys of the rows, and for each row the number of its key (m,)."""
     if not by:
         return rows.select(pl.lit(0)).head(1), np.zeros(len(rows), np.int64)
     rows = rows.select(by)
@@ -147,12 +154,14 @@ def _number_groups(rows: pl.DataFrame, by: list[str]) -> tuple[pl.DataFrame, Int
 
 
 def _append_columns(rows: pl.DataFrame, arrays: Sequence[Any], schema: pl.Schema) -> pl.DataFrame:
+    """Return the rows with arrays as the columns of the schema that they lack, in its order."""
     names = list(schema)[rows.width :]
     columns = [pl.Series(name, x, schema[name]) for name, x in zip(names, arrays, strict=True)]
     return rows.select(list(schema)[: rows.width]).hstack(columns)
 
 
 def _sum_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataFrame:
+    """Return one row per cluster of a batch: size, sums, and squared deviations from the mean."""
     if batch.is_empty():
         return pl.DataFrame(schema=schema)
     clusters, numbers = _number_groups(batch, by)
@@ -163,7 +172,7 @@ def _sum_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.Data
 
 
 def _cluster_sums(x: NDArray[Any], numbers: Integers) -> tuple[Integers, Floats, Floats]:
-    """Sizes of the clusters, the sums of their rows, and of squared deviations from the mean."""
+    """Return the sizes of the clusters of rows x, their sums, and sums of squared deviations."""
     order = np.argsort(numbers, kind="stable")
     block, read_block = _allocate_block(x), _allocate_block(x, x.dtype)
     parts = []
@@ -176,7 +185,7 @@ def _cluster_sums(x: NDArray[Any], numbers: Integers) -> tuple[Integers, Floats,
 
 
 def _sums_of_block(x: Floats, numbers: Integers) -> tuple[Integers, Integers, Floats, Floats]:
-    """Numbers of the clusters in a block of sorted rows, their sizes, sums and sums of squares."""
+    """Return the numbers of the clusters in a block of sorted rows, sizes, sums and squares."""
     starts = np.flatnonzero(np.diff(numbers, prepend=-1))
     sizes = np.diff(np.append(starts, len(x)))
     if len(starts) > CLUSTERS_SUMMED_SINGLY:
@@ -196,7 +205,10 @@ def _sums_of_block(x: Floats, numbers: Integers) -> tuple[Integers, Integers, Fl
 def _pool_sums(
     numbers: Integers, sizes: Integers, sums: Floats, squares: Floats
 ) -> tuple[Integers, Floats, Floats]:
-    """Merge the parts of clusters; their squares are about the means of the parts."""
+    """Return the sizes, sums and squared deviations of clusters, from those of their parts.
+
+    `numbers` are the clusters of the parts; `squares` are deviations from the means of the parts.
+    """
     total, n = _sum_by_number(sums, numbers), _sum_by_number(sizes, numbers)
     deviations = sums / sizes[:, None] - (total / n[:, None])[numbers]
     return n, total, _sum_by_number(squares + sizes[:, None] * deviations**2, numbers)
@@ -205,6 +217,7 @@ def _pool_sums(
 def _merge_batches(
     batches: pl.DataFrame, by: list[str], keys: list[str], *, unit: bool, schema: pl.Schema
 ) -> pl.DataFrame:
+    """Return the result of compute_centers, from the sums of all batches."""
     if batches.is_empty():
         return pl.DataFrame(schema=schema)
     clusters, numbers = _number_groups(batches, by)
@@ -226,13 +239,14 @@ def _merge_batches(
 
 
 def _sum_by_number(values: NDArray[Any], numbers: Integers) -> NDArray[Any]:
-    """Return the sum of the values of each number."""
+    """Return the sum of the values of each number, in ascending order of the numbers."""
     order = np.argsort(numbers, kind="stable")
     starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
     return np.asarray(np.add.reduceat(values[order], starts))
 
 
 def _row_lengths(x: Floats) -> Floats:
+    """Return the euclidean length (m,) of each row of x (m, d)."""
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", x, x)))
 
 
@@ -250,21 +264,23 @@ def _to_unit_length(x: Floats) -> Floats:
 
 
 def row_distances(x: pl.Expr, y: pl.Expr, name: str, p: float) -> pl.Expr:
-    """Return the distance of the two vectors of each row; NaN if one is missing."""
+    """Return the named distance of the two vectors of each row; NaN if one is missing."""
     function = partial(_distance_batch, name=name, p=p)
     return pl.struct(x=x, y=y).map_batches(function, return_dtype=pl.Float64, is_elementwise=True)
 
 
 def row_norms(x: pl.Expr) -> pl.Expr:
-    """Return the length of the vector of each row; NaN if it is missing."""
+    """Return the euclidean length of the vector of each row; NaN if it is missing."""
     return x.map_batches(_norm_batch, return_dtype=pl.Float64, is_elementwise=True)
 
 
 def _norm_batch(vectors: pl.Series) -> pl.Series:
+    """Return the euclidean lengths of vectors."""
     return pl.Series(_row_lengths(to_matrix(vectors)))
 
 
 def _distance_batch(both: pl.Series, name: str, p: float) -> pl.Series:
+    """Return the distance of the vectors in the fields x and y of each struct."""
     x, y = (_read_matrix(both.struct.field(side)) for side in "xy")
     distances, block = np.empty(len(both)), _allocate_block(x)
     with np.errstate(all="ignore"):
@@ -280,7 +296,7 @@ def _distance_batch(both: pl.Series, name: str, p: float) -> pl.Series:
 
 
 def _measure_differences(differences: Floats, name: str, p: float) -> Floats:
-    """Return the distance of each difference of two vectors, of unit vectors for cosine."""
+    """Return the distances (m,) of pairs of vectors from their differences (m, d)."""
     if name in ("cityblock", "chebyshev", "minkowski"):
         sizes = np.abs(differences, out=differences)
         if name == "chebyshev":

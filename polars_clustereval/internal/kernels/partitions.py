@@ -50,7 +50,7 @@ def map_partitions(
     prefix: str = "x",
     checked: Callable[[pl.LazyFrame], pl.LazyFrame] = lambda rows: rows,
 ) -> pl.LazyFrame:
-    """Return what the function makes of each partition, with the partition columns in front.
+    """Return the rows that the function returns for each partition, with the partition columns.
 
     Without partition columns all points are one partition, even if there are none. The points of
     all partitions are in memory at once. `schema` is that of the results; `columns` are those of
@@ -64,6 +64,7 @@ def map_partitions(
     key_types = rows.select(keys).collect_schema()
 
     def evaluate(rows: pl.DataFrame) -> pl.DataFrame:
+        """Return the results for all partitions of the collected rows."""
         parts = rows.partition_by(keys, maintain_order=True) if keys else [rows]
         results = [pl.DataFrame(schema=key_types | schema)]
         for part in parts:
@@ -86,7 +87,7 @@ def map_partitions(
 
 
 def _cluster_starts(rows: pl.DataFrame, keys: list[str]) -> Integers:
-    """(k + 1,): where each cluster starts in sorted rows, and their number at the end."""
+    """Return where each cluster starts in rows sorted by `keys`, and the end (k + 1,)."""
     sizes = rows.select(pl.struct(keys).rle_id().rle().struct.field("len"))
     starts = np.concatenate([[0], sizes.to_series().to_numpy()]).cumsum()
     return np.asarray(starts.astype(np.int64))

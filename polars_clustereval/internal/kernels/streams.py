@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def map_stream(
     rows: pl.LazyFrame, function: Callable[[pl.DataFrame], pl.DataFrame], schema: pl.Schema
 ) -> pl.LazyFrame:
-    """Return what the function makes of each batch of rows, all of whose columns it needs."""
+    """Return what the function makes of each batch of rows; it gets all columns."""
     return rows.map_batches(
         function,
         predicate_pushdown=False,
@@ -32,10 +32,10 @@ def map_stream(
 def split_batch(
     numbers: Integers, starts: Sequence[int], steps: Sequence[int]
 ) -> Iterator[tuple[slice | Integers, int]]:
-    """Yield rows of a batch that are in one partition, and its place among the partitions.
+    """Yield rows of a batch that are in one partition, and the place of that partition.
 
-    `numbers` are those of the rows' clusters, `starts` the least ones of each partition, `steps`
-    the most rows to yield at a time.
+    `numbers` (m,) are the cluster numbers of the rows, which are consecutive within a partition;
+    `starts` the first number of each partition; `steps` the most rows of each to yield at a time.
     """
     if len(starts) == 1:
         yield from ((slice(i, i + steps[0]), 0) for i in range(0, len(numbers), steps[0]))

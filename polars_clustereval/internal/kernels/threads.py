@@ -25,7 +25,7 @@ watch: Callable[[Iterable[Any], int], Iterable[Any]] = show_no_progress
 
 
 def run_in_threads(function: Callable[[Given], Made], calls: Sequence[Given]) -> list[Made]:
-    """Return the results of the function for each argument, in order.
+    """Return the function's result for each of `calls`, its arguments, in order.
 
     Threads run in parallel because numpy releases the lock of the interpreter.
     """
