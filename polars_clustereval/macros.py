@@ -6,6 +6,7 @@ import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unicodedata import category
 
 import duckdb
 
@@ -27,6 +28,9 @@ _CREATE_MACRO = re.compile(
     r"^CREATE OR REPLACE MACRO clustereval\.(\w+)\(.*?;$", re.MULTILINE | re.DOTALL
 )
 _CREATE_SCHEMA = "CREATE SCHEMA IF NOT EXISTS clustereval;"
+
+# Comments, texts and quoted identifiers are matched too, so that names in them stay as they are.
+_MACRO_NAME_IN_CODE = re.compile(rf"""--.*|'(?:[^']|'')*'|"(?:[^"]|"")*"|{_MACRO_NAME.pattern}""")
 
 
 def bundle() -> str:
@@ -87,7 +91,8 @@ def register(
     Raises
     ------
     ClusterEvalError
-        On a read-only database without ``temporary``, or for ``temporary`` with ``database``.
+        On a read-only database without ``temporary``, for ``temporary`` with ``database``, or if a
+        name is empty or has control characters, such as line breaks.
 
     Examples
     --------
@@ -105,6 +110,9 @@ def register(
     if temporary and database is not None:
         msg = "temporary macros belong to no database: leave out database, or temporary"
         raise ClusterEvalError(msg)
+    _check_name("schema", schema)
+    if database is not None:
+        _check_name("database", database)
     text = bundle()
     text = _to_temporary(text, schema) if temporary else _to_permanent(text, schema, database)
     try:
@@ -145,25 +153,32 @@ def _create_statements() -> dict[str, str]:
     return {match[1]: match[0] for match in _CREATE_MACRO.finditer(bundle())}
 
 
+def _check_name(parameter: str, name: object) -> None:
+    """Raise an error unless the name can be that of a schema or database."""
+    if isinstance(name, str) and name and not any(category(c) in ("Cc", "Cs") for c in name):
+        return
+    msg = f"{parameter}: expected a name without line breaks or control characters, got {name!r}"
+    raise ClusterEvalError(msg)
+
+
 def _to_permanent(text: str, schema: str, database: str | None) -> str:
     """Return the SQL with the macros in this schema, of this database if one is given."""
     names = [schema] if database is None else [database, schema]
     home = ".".join(map(_quote_identifier, names))
-    return _rename_macros(text, lambda name: f"{home}.{name}").replace(
-        _CREATE_SCHEMA, f"CREATE SCHEMA IF NOT EXISTS {home};"
-    )
+    text = text.replace(_CREATE_SCHEMA, f"CREATE SCHEMA IF NOT EXISTS {home};")
+    return _rename_macros(text, lambda name: f"{home}.{name}")
 
 
 def _to_temporary(text: str, prefix: str) -> str:
     """Return the SQL with temporary macros, their names prefixed in place of a schema."""
-    text = _rename_macros(text, lambda name: _quote_identifier(f"{prefix}_{name}"))
     text = text.replace(_CREATE_SCHEMA, "")
-    return text.replace("CREATE OR REPLACE MACRO", "CREATE OR REPLACE TEMPORARY MACRO")
+    text = text.replace("CREATE OR REPLACE MACRO", "CREATE OR REPLACE TEMPORARY MACRO")
+    return _rename_macros(text, lambda name: _quote_identifier(f"{prefix}_{name}"))
 
 
 def _rename_macros(text: str, new_name: Callable[[str], str]) -> str:
     """Return SQL with other names for the macros, where they are created and called."""
-    return _MACRO_NAME.sub(lambda match: new_name(match[1]), text)
+    return _MACRO_NAME_IN_CODE.sub(lambda match: new_name(match[1]) if match[1] else match[0], text)
 
 
 def _quote_identifier(name: str) -> str:

@@ -1,7 +1,9 @@
 """register() and bundle() on every kind of database."""
 
 import inspect
+import re
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -59,7 +61,17 @@ def test_a_read_only_database(tmp_path: Path) -> None:
         assert score(con, "clustereval_") == RAND
 
 
-@pytest.mark.parametrize("schema", ['my "own" größe', "select"])
+NAMES = [
+    'my "own" größe',
+    "select",
+    "it's; DROP TABLE kept; --",
+    "x clustereval.rand_score",
+    "CREATE OR REPLACE MACRO",
+    "CREATE SCHEMA IF NOT EXISTS clustereval;",
+]
+
+
+@pytest.mark.parametrize("schema", NAMES)
 @pytest.mark.parametrize("temporary", [False, True])
 def test_any_schema(schema: str, temporary: bool) -> None:
     con = duckdb.connect()
@@ -67,6 +79,38 @@ def test_any_schema(schema: str, temporary: bool) -> None:
     name = schema.replace('"', '""')
     query = f'SELECT "{name}_rand_score"' if temporary else f'SELECT "{name}".rand_score'
     assert con.execute(f"{query}(l, c) FROM {ROWS}").fetchone() == (RAND,)
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("database", NAMES)
+def test_any_database(database: str) -> None:
+    con = duckdb.connect()
+    name = database.replace('"', '""')
+    con.execute(f"""ATTACH ':memory:' AS "{name}" """)
+    ce.register(con, database=database)
+    assert score(con, f'"{name}".clustereval.') == RAND
+
+
+# The comments of the bundle hold names of macros. Put there in place of these, what follows a line
+# break in a name would be executed.
+REFUSED = ["a\nDROP TABLE kept; --", "a\rb", "a\0b", "a\x1b[2J", "\ud800", "", 7]
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize(
+    ("parameter", "others"),
+    [("schema", {}), ("schema", {"temporary": True}), ("database", {})],
+    ids=["schema", "temporary", "database"],
+)
+def test_a_name_that_is_refused(name: Any, parameter: str, others: dict[str, Any]) -> None:
+    con = duckdb.connect()
+    con.execute("CREATE TABLE kept AS SELECT 1")
+    message = f"^{parameter}: expected a name without .*, got {re.escape(repr(name))}$"
+    with pytest.raises(ce.ClusterEvalError, match=message):
+        ce.register(con, **{parameter: name}, **others)
+    assert con.execute("FROM kept").fetchall() == [(1,)]
+    macros_made = con.execute("SELECT function_name FROM duckdb_functions() WHERE NOT internal")
+    assert macros_made.fetchall() == []
 
 
 def test_an_attached_database(tmp_path: Path) -> None:
