@@ -6,6 +6,7 @@ The triangle inequality excludes most other pairs, whose distances are never com
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,13 +15,19 @@ import polars as pl
 
 from polars_clustereval.base.checks import show_value
 from polars_clustereval.base.exact import ratio
-from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions
+from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions, join_small
 from polars_clustereval.errors import ClusterEvalError
 
 from .centroids import Points, check_point_options, read_points
 from .distances import Center, Distance
 from .kernels import measured_pairs
-from .kernels.distance_blocks import DISTANCES_PER_BLOCK, distance_blocks, distance_matrix
+from .kernels.distance_blocks import (
+    DISTANCES_PER_BLOCK,
+    TILE_POINTS,
+    distance_blocks,
+    distance_matrix,
+)
+from .kernels.linkages import largest_mean_pair_distance, least_linkages
 from .kernels.partitions import Partition, map_partitions
 from .scatter import centroid_gaps
 
@@ -42,8 +49,6 @@ _MAX_CLUSTERS_FOR_BORDER = 256
 _GRID_AXES = 4
 #: Number of points up to which all pairs are measured, since a grid would take longer.
 _MAX_POINTS_WITHOUT_GRID = 512
-#: Points on each side of a block, where the distances of all pairs are computed.
-_TILE_POINTS = 1024
 
 # ----------------------------------------------------------------------------------------------
 # Metrics
@@ -65,7 +70,7 @@ class _Metric(NamedTuple):
 
     def blocks(self, x: Floats, y: Floats) -> Iterator[Floats]:
         """Yield the distances of some points of x (m, d) at a time to all points of y (n, d)."""
-        for _, block in distance_blocks(x, y, self._block_distance, _TILE_POINTS**2):
+        for _, block in distance_blocks(x, y, self._block_distance, TILE_POINTS**2):
             yield self._from_distance(block)
 
     def least_distance(self, x: Floats, y: Floats) -> float:
@@ -110,11 +115,6 @@ class _Metric(NamedTuple):
         return np.asarray(np.sqrt(2.0 * d)) if self.distance.name == "cosine" else d
 
 
-def _points_of_cluster(part: Partition, number: int) -> Floats:
-    """Return the points (n, d) of the cluster of this number."""
-    return part.x[part.starts[number] : part.starts[number + 1]]
-
-
 # ----------------------------------------------------------------------------------------------
 # Diameters
 # ----------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def _metric_diameters(part: Partition, metric: _Metric) -> Floats:
     """Return the diameter (k,) of each cluster by the metric."""
     diameters = np.zeros(len(part.sizes))
     for i in np.flatnonzero(part.sizes > 1).tolist():
-        diameters[i] = _largest_distance(_points_of_cluster(part, i), metric)
+        diameters[i] = _largest_distance(part.points_of_cluster(i), metric)
     return diameters
 
 
@@ -188,7 +188,7 @@ def _separation_bound(part: Partition, balls: _Balls, metric: _Metric) -> float:
     bound = np.inf
     for i, j in _likely_cluster_pairs(balls, metric):
         midpoint = (balls.centers[i] + balls.centers[j]) / 2
-        x, y = (_nearest_candidates(_points_of_cluster(part, c), midpoint) for c in (i, j))
+        x, y = (_nearest_candidates(part.points_of_cluster(c), midpoint) for c in (i, j))
         bound = min(bound, metric.least_distance(x, y))
     return float(bound)
 
@@ -263,8 +263,8 @@ def _separation_by_all_pairs(x: Floats, numbers: Integers, metric: _Metric, boun
     """Return what _separation_by_grid does, from all pairs; the numbers are sorted."""
     stops = np.flatnonzero(np.diff(numbers)) + 1
     for start, stop in zip(np.concatenate([[0], stops]), stops, strict=False):
-        for tile in range(stop, len(x), _TILE_POINTS):
-            bound = min(bound, metric.least_distance(x[start:stop], x[tile : tile + _TILE_POINTS]))
+        for tile in range(stop, len(x), TILE_POINTS):
+            bound = min(bound, metric.least_distance(x[start:stop], x[tile : tile + TILE_POINTS]))
     return bound
 
 
@@ -328,78 +328,17 @@ def _expand_ranges(start: Integers, stop: Integers) -> Iterator[tuple[Integers, 
 
 
 # ----------------------------------------------------------------------------------------------
-# All pairs of points
-# ----------------------------------------------------------------------------------------------
-
-
-def _least_linkages(part: Partition, distance: Distance) -> dict[str, float]:
-    """Return the least complete and average linkage and Hausdorff distance of two clusters."""
-    least = [np.inf, np.inf, np.inf]
-    for i in range(len(part.sizes) - 1):
-        for starts in _cluster_tiles(part.starts[i + 1 :]):
-            others = part.x[starts[0] : starts[-1]]
-            linkages = _linkages_to_others(
-                _points_of_cluster(part, i), others, starts - starts[0], distance
-            )
-            least = [min(x, float(y.min())) for x, y in zip(least, linkages, strict=True)]
-    return dict(
-        zip(("min_complete_linkage", "min_average_linkage", "min_hausdorff"), least, strict=True)
-    )
-
-
-def _cluster_tiles(starts: Integers) -> Iterator[Integers]:
-    """Yield the starts of whole clusters that together make a tile, or of a single larger one."""
-    first = 0
-    while first < len(starts) - 1:
-        last = int(np.searchsorted(starts, starts[first] + _TILE_POINTS, side="right")) - 1
-        last = max(last, first + 1)
-        yield starts[first : last + 1]
-        first = last
-
-
-def _linkages_to_others(
-    x: Floats, others: Floats, starts: Integers, distance: Distance
-) -> tuple[Floats, Floats, Floats]:
-    """Return complete and average linkage and Hausdorff distance of x to each cluster of others."""
-    cuts, sizes = starts[:-1], np.diff(starts)
-    farthest, total = np.zeros(len(others)), np.zeros(len(others))
-    nearest = np.full(len(others), np.inf)
-    hausdorff = np.zeros(len(cuts))
-    for _, block in distance_blocks(x, others, distance, _TILE_POINTS**2):
-        np.maximum(farthest, block.max(axis=0), out=farthest)
-        np.minimum(nearest, block.min(axis=0), out=nearest)
-        total += block.sum(axis=0)
-        nearest_to_x = np.minimum.reduceat(block, cuts, axis=1)
-        np.maximum(hausdorff, nearest_to_x.max(axis=0), out=hausdorff)
-    complete = np.maximum.reduceat(farthest, cuts)
-    average = np.add.reduceat(total, cuts) / (len(x) * sizes)
-    return complete, average, np.maximum(hausdorff, np.maximum.reduceat(nearest, cuts))
-
-
-def _largest_mean_pair_distance(part: Partition, distance: Distance) -> float:
-    """Return the largest, over clusters, of the mean distance between two points of one."""
-    largest = 0.0
-    for i in np.flatnonzero(part.sizes > 1).tolist():
-        x = _points_of_cluster(part, i)
-        total = sum(float(block.sum()) for _, block in distance_blocks(x, x, distance))
-        if distance.name == "cosine":
-            total -= float((~x.any(axis=1)).sum())  # zero vectors, each with itself
-        largest = max(largest, total / (len(x) * (len(x) - 1)))
-    return largest
-
-
-# ----------------------------------------------------------------------------------------------
 # Statistics
 # ----------------------------------------------------------------------------------------------
 
 #: Separations of two clusters and diameters of a cluster, in the order of gdi_11 ... gdi_63.
 SEPARATIONS = (
     *("min_separation", "min_complete_linkage", "min_average_linkage"),
-    *("min_centroid_distance", "min_mean_to_centers", "min_hausdorff"),
+    *("min_centroid_distance", "min_mean_to_other_center", "min_hausdorff"),
 )
 DIAMETERS = ("max_diameter", "max_mean_pair", "max_double_mean")
 _GDI_COLUMNS = tuple(f"gdi_{i}{j}" for i in range(1, 7) for j in range(1, 4))
-_CENTER_STATISTICS = ("min_centroid_distance", "min_mean_to_centers", "max_double_mean")
+_CENTER_STATISTICS = ("min_centroid_distance", "max_double_mean")
 _PAIR_STATISTICS_SCHEMA = pl.Schema(
     {name: pl.Float64() for name in (*SEPARATIONS, *DIAMETERS) if name not in _CENTER_STATISTICS}
 )
@@ -411,16 +350,39 @@ def _has_finite_squares(part: Partition) -> bool:
         return bool(np.isfinite(part.x * part.x).all())
 
 
-def _pair_statistics_row(part: Partition, distance: Distance, *, generalized: bool) -> pl.DataFrame:
-    """Return one row: the statistics of a partition that need distances between points."""
+def _pair_statistics(points: Points, *, generalized: bool) -> pl.LazyFrame:
+    """Return one row per partition: its statistics that need distances between points.
+
+    What only the generalized indices need is NULL without them.
+    """
+    keys, cluster_keys = points.partition_keys, points.cluster_keys
+    c = points.vector_columns("c") if generalized else []
+    if generalized:
+        centers = points.centers.select(*cluster_keys, *c)
+        points = replace(points, rows=join_small(points.rows, cluster_keys, centers, "left"))
+
+    def make_row(part: Partition) -> pl.DataFrame:
+        """Return the statistics of one partition."""
+        centers = points.form.to_matrix(part.rows[part.starts[:-1]], "c") if generalized else None
+        return _pair_statistics_row(part, centers, points.distance)
+
+    rows = map_partitions(points, make_row, _PAIR_STATISTICS_SCHEMA, c)
+    # Each maximum is of a single value: without partitions this makes a row if there are no points.
+    return aggregate_by(rows, keys, {name: pl.col(name).max() for name in _PAIR_STATISTICS_SCHEMA})
+
+
+def _pair_statistics_row(
+    part: Partition, centers: Floats | None, distance: Distance
+) -> pl.DataFrame:
+    """Return one row of _pair_statistics. The centers (k, d) are for the generalized indices."""
     metric, values = _Metric(distance), dict[str, float | None]()
     if len(part.x) and _has_finite_squares(part):
         values["max_diameter"] = metric.to_distance(float(_metric_diameters(part, metric).max()))
-        if generalized:
-            values["max_mean_pair"] = _largest_mean_pair_distance(part, distance)
+        if centers is not None:
+            values["max_mean_pair"] = largest_mean_pair_distance(part, distance)
         if len(part.sizes) > 1:
             values["min_separation"] = metric.to_distance(_metric_separation(part, metric))
-            values |= _least_linkages(part, distance) if generalized else {}
+            values |= {} if centers is None else least_linkages(part, centers, distance)
     columns = {name: [values.get(name)] for name in _PAIR_STATISTICS_SCHEMA}
     return pl.DataFrame(columns, schema=_PAIR_STATISTICS_SCHEMA)
 
@@ -436,22 +398,13 @@ def _diameter_rows(part: Partition, distance: Distance) -> pl.DataFrame:
 
 
 def _center_extremes(points: Points) -> pl.LazyFrame:
-    """Return one row per partition: its separations and diameter from distances to centers.
-
-    The cluster of least mean distance is in the pair of least mean: putting it in place of either
-    cluster raises no mean.
-    """
-    mean = pl.col("mean_distance")
-    sums, n = (pl.col(name).sort_by(mean) for name in ("distances", "n"))
-    terms = {
-        "min_mean_to_centers": ((sums.first() + sums.slice(1)) / (n.first() + n.slice(1))).min(),
-        "max_double_mean": 2 * mean.max(),
-    }
+    """Return one row per partition: its statistics from distances to and between centers."""
     keys = points.partition_keys
-    gaps = aggregate_by(
-        centroid_gaps(points), keys, {"min_centroid_distance": pl.col("least").min()}
-    )
-    return join_partitions(aggregate_by(points.clusters, keys, terms), keys, gaps, how="left")
+    means = {"max_double_mean": 2 * pl.col("mean_distance").max()}
+    gaps = {"min_centroid_distance": pl.col("least").min()}
+    largest = aggregate_by(points.clusters, keys, means)
+    least = aggregate_by(centroid_gaps(points), keys, gaps)
+    return join_partitions(largest, keys, least, how="left")
 
 
 def _dunn_ratio(separation: str, diameter: str) -> pl.Expr:
@@ -625,7 +578,7 @@ def dunn_index(
         * min_separation, the least distance between points of different clusters;
         * gdi_ij = least δi of two clusters / largest Δj of a cluster. δ1 is the least distance
           between their points, δ2 the largest, δ3 the mean, δ4 the distance between their
-          centroids, δ5 the mean distance of the points of both from their own centroids, δ6 the
+          centroids, δ5 the mean distance of the points of both from the other's centroid, δ6 the
           Hausdorff distance. Δ1 is the diameter, Δ2 the mean distance between two points (0 for a
           single point), Δ3 twice the mean distance from the centroid.
 
@@ -675,18 +628,9 @@ def dunn_index(
         noise_as=noise_as,
     )
     points = read_points(frame, vector, cluster, options, results=_DUNN_COLUMNS)
-    pair_statistics = map_partitions(
-        points,
-        lambda part: _pair_statistics_row(part, points.distance, generalized=generalized),
-        _PAIR_STATISTICS_SCHEMA,
-    )
-    # Each maximum is of a single value: without partitions this makes a row if there are no points.
-    keys = points.partition_keys
-    pair_statistics = aggregate_by(
-        pair_statistics, keys, {name: pl.col(name).max() for name in _PAIR_STATISTICS_SCHEMA}
-    )
     statistics = points.row_counts
-    for other in (pair_statistics, _center_extremes(points)):
+    keys = points.partition_keys
+    for other in (_pair_statistics(points, generalized=generalized), _center_extremes(points)):
         statistics = join_partitions(statistics, keys, other, how="left")
     indices = _dunn_indices(generalized=generalized)
     return points.to_result(frame, statistics.select(*keys, *_DUNN_COLUMNS[:4], **indices))

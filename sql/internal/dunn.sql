@@ -416,36 +416,33 @@ CREATE OR REPLACE MACRO clustereval._linkage_extremes(__ce_linkages, __ce_cluste
   FROM __ce_undirected
   GROUP BY __ce_partition_no;
 
+-- One row per partition: the least mean distance of the points of two clusters, each to the center
+-- of the other cluster. Empty unless generalized.
+CREATE OR REPLACE MACRO clustereval._mean_to_other_center(
+  __ce_members, __ce_balls, distance, p, generalized
+) AS TABLE
+  WITH __ce_means AS (
+    SELECT
+      member.__ce_partition_no,
+      clustereval._compensated_sum(
+        clustereval._distance(member.__ce_point, ball.__ce_center, distance, p)
+      ) / COUNT(*) AS __ce_mean
+    FROM query_table(__ce_members) AS member
+    JOIN query_table(__ce_balls) AS ball
+      ON ball.__ce_partition_no = member.__ce_partition_no
+      AND ball.__ce_number <> member.__ce_number
+    WHERE CAST(generalized AS VARCHAR) = 'true'
+    GROUP BY
+      member.__ce_partition_no, LEAST(member.__ce_number, ball.__ce_number),
+      GREATEST(member.__ce_number, ball.__ce_number)
+  )
+  SELECT __ce_partition_no, MIN(__ce_mean) AS __ce_min_mean_to_other_center
+  FROM __ce_means
+  GROUP BY __ce_partition_no;
+
 ---------------------------------------------------------------------------------------------------
 -- Statistics
 ---------------------------------------------------------------------------------------------------
-
--- One row per partition: twice the largest mean distance of a cluster to its center, and the least
--- mean distance of the points of two clusters to their own centers. The cluster of least mean is in
--- that pair: putting it in place of either cluster raises no mean.
-CREATE OR REPLACE MACRO clustereval._center_extremes(__ce_clusters, __ce_balls) AS TABLE
-  WITH __ce_ranked AS (
-    SELECT
-      ball.__ce_partition_no, cluster.__ce_n, cluster.__ce_distances, cluster.__ce_mean_distance,
-      row_number() OVER (
-        PARTITION BY ball.__ce_partition_no ORDER BY cluster.__ce_mean_distance
-      ) AS __ce_rank
-    FROM query_table(__ce_clusters) AS cluster
-    JOIN query_table(__ce_balls) AS ball ON ball.__ce_number = cluster.__ce_number
-  )
-  SELECT
-    other.__ce_partition_no,
-    2 * MAX(other.__ce_mean_distance) AS __ce_max_double_mean,
-    MIN(
-      CASE
-        WHEN other.__ce_rank > 1
-        THEN (other.__ce_distances + tightest.__ce_distances) / (other.__ce_n + tightest.__ce_n)
-      END
-    ) AS __ce_min_mean_to_centers
-  FROM __ce_ranked AS other
-  JOIN __ce_ranked AS tightest
-    ON tightest.__ce_partition_no = other.__ce_partition_no AND tightest.__ce_rank = 1
-  GROUP BY other.__ce_partition_no;
 
 -- options, the text of a query for _check_options. Raises an error unless generalized is a boolean.
 CREATE OR REPLACE MACRO clustereval._valid_generalized(generalized, options) AS
@@ -570,13 +567,17 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
   __ce_linkage_extremes AS (
     SELECT * FROM clustereval._linkage_extremes(__ce_linkages, __ce_clusters)
   ),
-  __ce_center_extremes AS (SELECT * FROM clustereval._center_extremes(__ce_clusters, __ce_balls)),
+  __ce_means_to_other_center AS (
+    SELECT *
+    FROM clustereval._mean_to_other_center(__ce_members, __ce_balls, distance, p, generalized)
+  ),
   __ce_gaps AS (SELECT * FROM clustereval._centroid_gaps(__ce_clusters, distance, p)),
   __ce_cluster_extremes AS (
     SELECT
       clusters.__ce_partition,
       MIN(clusters.__ce_number) AS __ce_partition_no,
       MIN(gaps.__ce_least) AS __ce_min_centroid_distance,
+      2 * MAX(clusters.__ce_mean_distance) AS __ce_max_double_mean,
       COALESCE(
         clustereval._metric_to_distance(MAX(diameters.__ce_diameter), distance), 0.0
       ) AS __ce_max_diameter
@@ -588,14 +589,15 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
   __ce_statistics AS (
     SELECT
       counts.__ce_partition, counts.__ce_total, counts.__ce_n_dropped, counts.__ce_n_noise,
-      counts.__ce_n_clusters, extremes.__ce_max_diameter, extremes.__ce_min_centroid_distance,
+      counts.__ce_n_clusters, extremes.__ce_max_diameter, extremes.__ce_max_double_mean,
+      extremes.__ce_min_centroid_distance,
       clustereval._metric_to_distance(
         separations.__ce_separation, distance
       ) AS __ce_min_separation,
       linkages.__ce_min_complete_linkage, linkages.__ce_min_average_linkage,
       linkages.__ce_min_hausdorff,
       COALESCE(linkages.__ce_max_mean_pair, 0.0) AS __ce_max_mean_pair,
-      centers.__ce_max_double_mean, centers.__ce_min_mean_to_centers
+      means.__ce_min_mean_to_other_center
     FROM __ce_counts AS counts
     LEFT JOIN __ce_cluster_extremes AS extremes
       ON extremes.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
@@ -603,8 +605,8 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
       ON separations.__ce_partition_no = extremes.__ce_partition_no
     LEFT JOIN __ce_linkage_extremes AS linkages
       ON linkages.__ce_partition_no = extremes.__ce_partition_no
-    LEFT JOIN __ce_center_extremes AS centers
-      ON centers.__ce_partition_no = extremes.__ce_partition_no
+    LEFT JOIN __ce_means_to_other_center AS means
+      ON means.__ce_partition_no = extremes.__ce_partition_no
   )
   SELECT
     __ce_partition AS partition_key,
@@ -657,13 +659,13 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
       generalized, __ce_total, __ce_n_clusters, __ce_min_centroid_distance, __ce_max_double_mean
     ) AS gdi_43,
     clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_mean_to_centers, __ce_max_diameter
+      generalized, __ce_total, __ce_n_clusters, __ce_min_mean_to_other_center, __ce_max_diameter
     ) AS gdi_51,
     clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_mean_to_centers, __ce_max_mean_pair
+      generalized, __ce_total, __ce_n_clusters, __ce_min_mean_to_other_center, __ce_max_mean_pair
     ) AS gdi_52,
     clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_mean_to_centers, __ce_max_double_mean
+      generalized, __ce_total, __ce_n_clusters, __ce_min_mean_to_other_center, __ce_max_double_mean
     ) AS gdi_53,
     clustereval._generalized_dunn_ratio(
       generalized, __ce_total, __ce_n_clusters, __ce_min_hausdorff, __ce_max_diameter
@@ -690,7 +692,7 @@ COMMENT ON MACRO TABLE clustereval.dunn_index IS
 'max_diameter (largest distance between two points of one cluster), min_separation (least '
 'distance between points of different clusters), and gdi_ij = separation i / diameter j. '
 'Separations: 1 least, 2 largest, 3 mean distance between the points of two clusters, 4 between '
-'their centroids, 5 mean distance of the points of both clusters from their own centroids, 6 '
+'their centroids, 5 mean distance of the points of both from the other cluster''s centroid, 6 '
 'Hausdorff distance. Diameters: 1 the diameter, 2 mean distance between two points, 3 twice the '
 'mean distance from the centroid. All indices are >= 0, best high; NULL for one cluster, for as '
 'many clusters as points, and if the diameter is 0. generalized := FALSE leaves gdi_11 ... gdi_63 '

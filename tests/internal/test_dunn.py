@@ -132,7 +132,8 @@ def test_zero_vectors_under_cosine(engine: Engine) -> None:
 
 # On a line: 0 and 2, 8 and 12 (centroids 1 and 10). Distances between: 8, 12, 6, 10.
 LINE: Rows = [([0.0], 1), ([2.0], 1), ([8.0], 2), ([12.0], 2)]
-SEPARATIONS = (6.0, 12.0, 9.0, 9.0, 1.5, 10.0)  # Hausdorff: from 12 to 2
+# To the other centroid: 10, 8, 7, 11. Hausdorff: from 12 to 2.
+SEPARATIONS = (6.0, 12.0, 9.0, 9.0, 9.0, 10.0)
 OF_LINE: Row = {
     **dict(zip(COUNTS, (4, 0, 0, 2), strict=True)),
     "dunn_index": 1.5,
@@ -154,7 +155,7 @@ OF_TRIANGLE: Row = {
     "gdi_21": math.sqrt(90) / 5,
     "gdi_32": (9 + math.sqrt(90) + 5) / 3 / 4,
     "gdi_41": math.hypot(1, 9 - 4 / 3) / 5,
-    "gdi_51": 3 * MEAN_OF_TRIANGLE / 4 / 5,
+    "gdi_51": (9 + math.sqrt(90) + 5 + math.hypot(1, 9 - 4 / 3)) / 4 / 5,
     "gdi_61": math.sqrt(90) / 5,
 }
 # Clustering.jl's twelve points, whose test has Dunn 1/2.
@@ -172,7 +173,7 @@ OF_TWELVE: Row = {
     "min_separation": 2.0,
     "gdi_21": 6.0 / 4,
     "gdi_41": 4.0 / 4,
-    "gdi_53": 0.25,  # (4 + 4) / 8 / 4
+    "gdi_53": (2 * math.sqrt(17) + 5 + 3) / 4 / 4,  # clusters 2 and 4, for either the same
 }
 CASES: dict[str, tuple[Rows, Row]] = {
     "line": (LINE, OF_LINE),

@@ -46,9 +46,12 @@ def separations(one: Cluster, other: Cluster, measure: Measure) -> list[float]:
     """The six of Bezdek and Pal."""
     d = measure.between(one.points, other.points)
     centroids = measure.between(one.centroid[None], other.centroid[None])
-    own = np.concatenate([one.own, other.own])
+    to_other = [
+        measure.between(a.points, b.centroid[None]) for a, b in ((one, other), (other, one))
+    ]
+    cross = np.concatenate(to_other)
     hausdorff = max(d.min(axis=1).max(), d.min(axis=0).max())
-    values = (d.min(), d.max(), d.mean(), centroids[0, 0], own.mean(), hausdorff)
+    values = (d.min(), d.max(), d.mean(), centroids[0, 0], cross.mean(), hausdorff)
     return [float(value) for value in values]
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Distances of a block: it fits into the cache of a core.
 DISTANCES_PER_BLOCK = 2**17
+#: Points on each side of a block where the distances of all pairs are computed.
+TILE_POINTS = 1024
 #: Multiplications of a product of matrices that OpenBLAS computes in the calling thread. For larger
 #: products each of several threads would start as many threads as there are cores.
 SINGLE_THREAD_MULTIPLICATIONS = 2**18

@@ -40,6 +40,10 @@ class Partition(NamedTuple):
         """(m,): number of each point's cluster."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
+    def points_of_cluster(self, number: int) -> Floats:
+        """Return the points (n, d) of the cluster of this number."""
+        return self.x[self.starts[number] : self.starts[number + 1]]
+
 
 def map_partitions(
     points: Points,
