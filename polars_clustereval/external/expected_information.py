@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------------------------------------
 
 
-def mean_entropy_above_chance(row: Row, average_method: str) -> pl.Expr:
+def _mean_entropy_above_chance(row: Row, average_method: str) -> pl.Expr:
     """Return the mean of the two entropies minus emi; ehl and ehc are each entropy minus emi."""
     ehl, ehc = row("ehl"), row("ehc")
     root_l, root_c = (row("mi") + row("hl")).sqrt(), (row("mi") + row("hc")).sqrt()
@@ -69,7 +69,7 @@ def mean_entropy_above_chance(row: Row, average_method: str) -> pl.Expr:
     return means[average_method]
 
 
-def mutual_info_above_chance(row: Row) -> pl.Expr:
+def _mutual_info_above_chance(row: Row) -> pl.Expr:
     """Return mi - emi = ehl - hl = ehc - hc, from the two smallest of these terms.
 
     Their difference is the most exact, which matters if most rows are clusters of their own.
@@ -81,6 +81,25 @@ def mutual_info_above_chance(row: Row) -> pl.Expr:
         .when(ehl <= ehc)
         .then(ehl - row("hl"))
         .otherwise(ehc - row("hc"))
+    )
+
+
+def adjusted_mutual_info(row: Row, average_method: str) -> pl.Expr:
+    """Return (mi - emi) / (mean entropy - emi), 1 for equal partitions.
+
+    0 / 0 is 0 without mutual information, as in scikit-learn. Otherwise, for the least entropy and
+    singletons on one side, scikit-learn returns rounding errors around 1, and this is NULL.
+    """
+    mean_entropy = _mean_entropy_above_chance(row, average_method)
+    # Rounding may take the ratio above 1.
+    score = (_mutual_info_above_chance(row) / mean_entropy).clip(upper_bound=1.0)
+    return (
+        pl.when(row("hl") + row("hc") == 0)
+        .then(1.0)
+        .when(mean_entropy != 0)
+        .then(score)
+        .when(row("mi") == 0)
+        .then(0.0)
     )
 
 

@@ -30,10 +30,9 @@ from polars_clustereval.base.frames import Row, StructLists, Terms, element_fiel
 
 from .contingency import cells_as_list
 from .expected_information import (
+    adjusted_mutual_info,
     expected_entropy_terms,
     expected_sums_as_list,
-    mean_entropy_above_chance,
-    mutual_info_above_chance,
 )
 
 if TYPE_CHECKING:
@@ -131,14 +130,8 @@ def _normalized_mutual_info_score(row: Row, average_method: str) -> pl.Expr:
 
 def _adjusted_information_scores(row: Row, average_method: str) -> Terms:
     """Return the adjusted mutual information and its expectation emi."""
-    mean_entropy = mean_entropy_above_chance(row, average_method)
-    score = ratio_or(mutual_info_above_chance(row), mean_entropy, 0.0)
-    return {
-        "adjusted_mutual_info_score": pl.when(row("hl") + row("hc") == 0)
-        .then(1.0)
-        .otherwise(score),
-        "expected_mutual_info": row("emi"),
-    }
+    score = adjusted_mutual_info(row, average_method)
+    return {"adjusted_mutual_info_score": score, "expected_mutual_info": row("emi")}
 
 
 def information_scores(
@@ -448,7 +441,8 @@ def adjusted_mutual_info_score(
     Returns
     -------
     Expr
-        Float64, one value per group. 1 for equal partitions, 0 for other 0 / 0. NULL without rows.
+        Float64, one value per group. 1 for equal partitions. Otherwise 0 for one label or one
+        cluster, and NULL for 'min' if all labels or all clusters differ, 0 / 0. NULL without rows.
 
     Raises
     ------

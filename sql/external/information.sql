@@ -63,17 +63,21 @@ CREATE OR REPLACE MACRO clustereval._normalized_information_distance(mi, hl, hc)
   clustereval._ratio_or(GREATEST(hl, hc), mi + GREATEST(hl, hc), 0.0);
 
 -- (mi - emi) / (a mean of the two entropies - emi), by average_method, from the expectations emi,
--- ehl and ehc too; 1 for equal partitions, otherwise 0 for 0 / 0.
+-- ehl and ehc too; 1 for equal partitions. 0 / 0 is 0 without mutual information, as in
+-- scikit-learn. Otherwise, for the least entropy and singletons on one side, scikit-learn returns
+-- rounding errors around 1, and this is NULL. Rounding may take the ratio above 1: it stays 1.
 CREATE OR REPLACE MACRO clustereval._adjusted_mutual_info_score(
   mi, hl, hc, emi, ehl, ehc, average_method
 ) AS
   CASE
     WHEN hl + hc = 0 THEN 1.0
-    ELSE clustereval._ratio_or(
-      clustereval._mutual_info_above_chance(mi, hl, hc, emi, ehl, ehc),
-      clustereval._mean_entropy_above_chance(mi, hl, hc, ehl, ehc, average_method),
-      0.0
-    )
+    WHEN clustereval._mean_entropy_above_chance(mi, hl, hc, ehl, ehc, average_method) = 0
+    THEN CASE WHEN mi = 0 THEN 0.0 END
+    WHEN clustereval._mutual_info_above_chance(mi, hl, hc, emi, ehl, ehc)
+      > clustereval._mean_entropy_above_chance(mi, hl, hc, ehl, ehc, average_method)
+    THEN 1.0
+    ELSE clustereval._mutual_info_above_chance(mi, hl, hc, emi, ehl, ehc)
+      / clustereval._mean_entropy_above_chance(mi, hl, hc, ehl, ehc, average_method)
   END;
 
 -- mi of `total` rows from two sums over the cells that have rows: their deviances, and the products
@@ -251,9 +255,9 @@ CREATE OR REPLACE MACRO clustereval.adjusted_mutual_info_score(
 COMMENT ON MACRO clustereval.adjusted_mutual_info_score IS
 'Mutual information corrected for chance, over a mean of the two entropies corrected likewise: '
 'average_method ''arithmetic'' (default), ''geometric'', ''min'' or ''max''. 0 expected for '
-'random labelings, best 1. Equal partitions, trivial ones too: 1; 0 / 0 elsewhere: 0. Source: '
-'Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR '
-'11.';
+'random labelings, best 1. Equal partitions, trivial ones too: 1; otherwise one label or one '
+'cluster: 0; ''min'' if all labels or all clusters differ: NULL. Source: Vinh, Epps and Bailey '
+'(2010), Information theoretic measures for clusterings comparison, JMLR 11.';
 
 -- Examples: SELECT clustereval.homogeneity_score(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.homogeneity_score(label, cluster) AS

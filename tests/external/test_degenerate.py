@@ -56,6 +56,15 @@ def test_every_pair_with_each_average(engine: Engine, average_method: str) -> No
     check(rows, 4, average_method=average_method)
 
 
+def test_a_refinement_is_at_most_1(engine: Engine) -> None:
+    """Its mutual information is the least entropy; their ratio was 1.0000000000000007."""
+    refined = [((0, 1, 2, 0, 1, 1), (0, 1, 1, 0, 1, 1)), ((0, 0, 1, 1, 1, 1), (0, 1, 2, 2, 2, 2))]
+    rows = [(i, u, v) for i, pair in enumerate(refined) for u, v in zip(*pair, strict=True)]
+    frame = pl.DataFrame(rows, schema=["pair", "label", "cluster"], orient="row")
+    for row in report(engine, frame, partition_by="pair", average_method="min"):
+        assert 1 - 1e-12 < row["adjusted_mutual_info_score"] <= 1
+
+
 @pytest.mark.parametrize("beta", [0.0, 0.5, 2.0])
 def test_every_pair_with_each_beta(engine: Engine, beta: float) -> None:
     check(report(engine, frame_of(4), partition_by="pair", beta=beta), 4, beta=beta)

@@ -315,11 +315,12 @@ def adjusted_mutual_info(
     if table.identical:
         return mp.mpf(1)
     # No permutation changes the mutual information of one cluster or of all singletons, so that
-    # it equals its expectation and, for these averages, the average itself.
-    one = 1 in (len(table.labels), len(table.clusters))
-    singletons = table.n in (len(table.labels), len(table.clusters))
-    if (one and method in ("min", "geometric")) or (singletons and method == "min"):
+    # it equals its expectation and, for these averages, the average itself: 0 / 0. scikit-learn has
+    # exactly 0 for the former and rounding errors for the latter.
+    if 1 in (len(table.labels), len(table.clusters)) and method in ("min", "geometric"):
         return mp.mpf(0)
+    if table.n in (len(table.labels), len(table.clusters)) and method == "min":
+        return None
     return (mutual - expected) / (average - expected)
 
 
