@@ -92,7 +92,7 @@ def _list_title_lines(metric: str, layout: Layout, width: int) -> list[list[str]
 
 
 def _render_legend(metrics: Sequence[str], layout: Layout) -> str:
-    """Return one line per metric that has a meaning in the layout."""
+    """Return one line per metric whose meaning the layout explains, with that meaning."""
     meanings = layout.meanings
     lines = [[metric, meanings[metric]] for metric in metrics if metric in meanings]
     return "\n\n" + _align_columns(_wrap_last_column(lines), right=range(0))

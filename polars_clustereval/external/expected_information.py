@@ -162,12 +162,12 @@ def _overlap_limits(row: Row) -> Terms:
     }
 
 
-def _overlap_stride(row: Row) -> Terms:
-    """Return the center of the nodes, a whole number near the mean, their stride and reach.
+def _overlap_node_range(row: Row) -> Terms:
+    """Return the center, stride and reach of the nodes: the overlaps at which a sum is evaluated.
 
-    Reach is how far nodes lie from the center at most. What is out of reach weighs less than 1e-15
-    of the whole. The overlap of small clusters is skewed to the right like a Poisson variable,
-    hence the 8.
+    The center is a whole number near the mean. Reach is how far nodes lie from it at most. What is
+    out of reach weighs less than 1e-15 of the whole. The overlap of small clusters is skewed to the
+    right like a Poisson variable, hence the 8.
     """
     deviation = row("deviation")
     center = row("mean").floor()
@@ -295,7 +295,7 @@ def expected_entropy_terms(row: Row) -> Terms:
     }
 
 
-_SIZE_PAIR_STAGES = (_overlap_limits, _overlap_stride, _overlap_nodes, _overlap_factors)
+_SIZE_PAIR_STAGES = (_overlap_limits, _overlap_node_range, _overlap_nodes, _overlap_factors)
 _NODE_STAGES = (_node_overlaps, _node_tables, _node_deviances, _node_weights)
 
 

@@ -83,7 +83,7 @@ def _cells_with_differences(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _labels_with_best_match(table: ContingencyTable) -> pl.LazyFrame:
-    """Return the labels with the greatest label_match_rows of their cells (best_match_rows)."""
+    """Return label_sizes with best_match_rows, the greatest label_match_rows of a label's cells."""
     by = [*table.keys, "label"]
     matches = table.sized_cells.select(*by, match_rows=label_match_rows(pl.col))
     best = matches.group_by(*by).agg(best_match_rows=pl.col("match_rows").max())
@@ -91,7 +91,7 @@ def _labels_with_best_match(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _all_cell_terms() -> Terms:
-    """Return the terms that are summed over the cells of a partition."""
+    """Return the expressions by name that the report sums over the cells of a partition."""
     return {
         **cell_pair_terms(pl.col),
         **cell_link_terms(pl.col),
@@ -101,7 +101,7 @@ def _all_cell_terms() -> Terms:
 
 
 def _all_label_terms() -> Terms:
-    """Return the terms that are summed over the labels of a partition."""
+    """Return the expressions by name that the report sums over the labels of a partition."""
     return {**label_pair_terms(pl.col), **label_matching_terms(pl.col)}
 
 

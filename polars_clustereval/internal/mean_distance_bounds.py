@@ -461,9 +461,11 @@ def prepare_bounds_and_sums(
 def choose_measure(
     moments: PartitionMoments, distance: Distance, method: str, *, with_neighbor: bool
 ) -> MeasureFunction:
-    """Return the function that computes or bounds mean distances from the moments alone.
+    """Return the function that gives the mean distances of points to the clusters they need.
 
-    It takes points (m, d) and the numbers (m,) of their clusters in the partition.
+    It uses only the moments of the clusters: the means are exact for the simplified method and for
+    squared distances, and bounded otherwise. It takes points (m, d) and the numbers (m,) of their
+    clusters in the partition, and finds the nearest other cluster too if `with_neighbor`.
     """
     clusters = moments.clusters
     if method == "simplified":

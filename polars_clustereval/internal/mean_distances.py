@@ -198,6 +198,7 @@ def _collected_moments(points: Points, part: pl.DataFrame) -> PartitionMoments:
     """Return the moments of a partition from the rows of its clusters."""
 
     def vectors(prefix: str) -> Floats:
+        """Return the vectors (k, d) of this prefix, such as the centers, one per cluster."""
         return points.form.to_matrix(part, prefix)
 
     def column(name: str) -> Floats:

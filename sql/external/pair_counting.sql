@@ -54,10 +54,10 @@ CREATE OR REPLACE MACRO clustereval._adjusted_fowlkes_mallows(tp, fp, fn, tn, to
 CREATE OR REPLACE MACRO clustereval._adjusted_fowlkes_mallows_score(tp, fp, fn, tn) AS
   clustereval._adjusted_fowlkes_mallows(tp, fp, fn, tn, sqrt((tp + fn) * (tp + fp)));
 
--- Adjusted Rand index whose correction treats the labels too as a sample; total is the number of
--- rows. links is the sum over rows of (others with its label) x (others with its cluster): the
--- expectation counts disjoint pairs of pairs. Multiplied out, the leading terms are those of
--- adjusted_rand_score, the rest is smaller by a factor of total. One label in one cluster: 0 / 0.
+-- Adjusted Rand index of Sundqvist and others, whose correction treats the labels too as a sample;
+-- total is the number of rows. links is the sum over rows of (others with its label) x (others with
+-- its cluster): the expectation counts disjoint pairs of pairs. Its leading terms are those of
+-- adjusted_rand_score, others are smaller by a factor of total. One label in one cluster: 0 / 0.
 CREATE OR REPLACE MACRO clustereval._multinomial_adjusted_rand_score(
   tp, fp, fn, tn, total, links
 ) AS

@@ -16,7 +16,7 @@
 CREATE OR REPLACE MACRO clustereval._distance_to_metric(d, distance) AS
   CASE lower(distance) WHEN 'sqeuclidean' THEN sqrt(d) WHEN 'cosine' THEN sqrt(2 * d) ELSE d END;
 
--- The distance from a value d of the metric: the inverse of _distance_to_metric.
+-- The value of the distance of this name from a value d of the metric (see above).
 CREATE OR REPLACE MACRO clustereval._metric_to_distance(d, distance) AS
   CASE lower(distance) WHEN 'sqeuclidean' THEN d * d WHEN 'cosine' THEN d * d / 2 ELSE d END;
 

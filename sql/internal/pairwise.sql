@@ -5,8 +5,8 @@
 -- Checks
 ---------------------------------------------------------------------------------------------------
 
--- Text of the query that _check_options runs, SELECT TRUE. Raises an error for a bad option of
--- pairwise_report.
+-- Text of a query that returns TRUE, for _check_options to run. Raises an error instead for a bad
+-- option of pairwise_report.
 CREATE OR REPLACE MACRO clustereval._valid_pairwise(
   distance, p, weights, noise, noise_as, n_neighbors, max_points
 ) AS

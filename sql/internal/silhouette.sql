@@ -65,8 +65,8 @@ CREATE OR REPLACE MACRO clustereval._select_mean_distances(distance, p, method, 
     ELSE '__ce_exact_means'
   END);
 
--- Text of the query that reads the queries of a public macro, the members whose silhouettes are
--- computed. Methods that need each member once stream the members.
+-- Text of the query that reads the members whose silhouettes a public macro computes. Where each
+-- member is needed once, it reads a table that is never materialized.
 CREATE OR REPLACE MACRO clustereval._select_queries(distance, p, method) AS
   concat('SELECT * FROM ', CASE
     WHEN method = 'sample' THEN '__ce_sample'
@@ -216,11 +216,10 @@ CREATE OR REPLACE MACRO clustereval._check_ids(__ce_members) AS TABLE
 
 -- x squared plus `added`, modulo 2^31 - 1.
 CREATE OR REPLACE MACRO clustereval._square_step(x, added) AS (x * x + added) % 2147483647;
--- The sample key of a member from its place x0, x1 (a linear step from x0) and x2 (_square_step of
--- x1).
+-- The sample key (see above) of a member from the numbers x0, x1 and x2 of its place.
 CREATE OR REPLACE MACRO clustereval._sample_key_from_x2(x0, x1, x2) AS
   clustereval._square_step((x2 * 39373 + x0) % 2147483647, x1);
--- The sample key of a member from its place x0, x1 (a linear step from x0) and the seed.
+-- The sample key (see above) of a member from the numbers x0 and x1 of its place, and the seed.
 CREATE OR REPLACE MACRO clustereval._sample_key_from_x1(x0, x1, seed) AS
   clustereval._sample_key_from_x2(x0, x1, clustereval._square_step(x1, seed));
 -- The sample key of the member at place x0 (see _id_places), for a seed.

@@ -87,8 +87,8 @@ CREATE OR REPLACE MACRO clustereval._fill_entries(entries, dims) AS
     )
   )), dims, 0.0);
 
--- The dense vector of length dims with the sorted `entries`. Raises an error for the text vec if
--- its length is unknown (NULL), or if an index is beyond it or occurs twice.
+-- The dense vector of length dims that has the sorted `entries`, and 0 elsewhere. Raises an error,
+-- which quotes the text vec, if dims is NULL, or if an index is beyond it or occurs twice.
 CREATE OR REPLACE MACRO clustereval._fill_checked_entries(entries, vec, dims) AS
   CASE
     WHEN dims IS NULL
