@@ -18,6 +18,7 @@ GROUPS = ("report", "many", "ami", "internal", "scan", "silhouette", "bounds", "
 
 
 def main() -> None:
+    """Run the cases that the command line asks for, print their tables, and write --output."""
     options = _parse_options()
     try:
         with _open_folder(options.data) as folder:
@@ -34,6 +35,7 @@ def main() -> None:
 
 
 def _parse_options() -> argparse.Namespace:
+    """Return the options of the command line: only, rows, repeats, data and output."""
     parser = argparse.ArgumentParser("python -m benchmarks", description=cases.__doc__)
     parser.add_argument(
         "--only", type=_parse_groups, default=GROUPS, help=f"groups of cases: {','.join(GROUPS)}"
@@ -50,6 +52,7 @@ def _parse_options() -> argparse.Namespace:
 
 
 def _parse_groups(text: str) -> tuple[str, ...]:
+    """Return the groups of cases named in `text`, the value of --only, separated by commas."""
     names = tuple(text.split(","))
     if not set(names) <= set(GROUPS):
         raise argparse.ArgumentTypeError(f"expected some of {','.join(GROUPS)}, got {text!r}")
@@ -57,6 +60,7 @@ def _parse_groups(text: str) -> tuple[str, ...]:
 
 
 def _parse_whole_number(text: str) -> int:
+    """Return the whole number >= 1 in `text`, the value of an option."""
     if int(text) < 1:
         raise argparse.ArgumentTypeError(f"expected a whole number >= 1, got {text}")
     return int(text)
@@ -67,6 +71,7 @@ _parse_whole_number.__name__ = "whole number"
 
 
 def _list_cases(options: argparse.Namespace) -> list[cases.Case]:
+    """Return the cases of the groups in options.only; options.rows is for the group report."""
     groups = {
         "report": lambda: cases.list_report_cases(options.rows),
         "many": cases.list_many_cases,
@@ -82,6 +87,7 @@ def _list_cases(options: argparse.Namespace) -> list[cases.Case]:
 
 @contextmanager
 def _open_folder(path: Path | None) -> Iterator[Path]:
+    """Yield the folder for generated Parquet files: `path`, made if missing, or a temporary one."""
     if path is not None:
         path.mkdir(parents=True, exist_ok=True)
         yield path.resolve()

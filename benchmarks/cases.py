@@ -37,6 +37,8 @@ SKLEARN_RUNS = 500
 
 @dataclass(frozen=True)
 class Job:
+    """One call to be timed: the engine or library, what it computes, and its name in jobs.JOBS."""
+
     engine: str
     what: str
     name: str
@@ -46,6 +48,8 @@ class Job:
 
 @dataclass(frozen=True)
 class Case:
+    """Jobs that are compared with each other because they read the same file."""
+
     title: str
     data: GeneratedFile
     jobs: tuple[Job, ...]
@@ -55,6 +59,10 @@ class Case:
 
 
 def _list_report_jobs(suffix: str = "") -> tuple[Job, ...]:
+    """Return both engines' jobs of a GROUP BY, and of external_report without and with adjustment.
+
+    `suffix` is " runs" for the jobs that group by the column run too, otherwise empty.
+    """
     engines = {"duckdb": "DuckDB", "polars": "Polars"}
     kinds = {"bare": BARE, "plain": UNADJUSTED, "full": FULL}
     return tuple(
@@ -65,6 +73,10 @@ def _list_report_jobs(suffix: str = "") -> tuple[Job, ...]:
 
 
 def _make_ami_case(rows: int, clusters: int, *, sklearn: bool = True) -> Case:
+    """Return the case of adjusted mutual information: alone, in external_report, in scikit-learn.
+
+    There are as many labels as clusters. `sklearn` is False where scikit-learn would take too long.
+    """
     jobs = (
         Job("DuckDB", FULL, "duckdb full"),
         Job("DuckDB", REPORT_AMI, "duckdb report ami"),
@@ -79,12 +91,14 @@ def _make_ami_case(rows: int, clusters: int, *, sklearn: bool = True) -> Case:
 
 
 def list_report_cases(rows: int) -> list[Case]:
+    """Return the case of external_report for one clustering of this many rows."""
     jobs = (*_list_report_jobs(), Job(SKLEARN, "adjusted_rand_score", "sklearn ari"))
     title = f"One clustering, {rows:,} rows, 1,000 × 1,000 clusters"
     return [Case(title, Labelings(rows, 1000, rows), jobs)]
 
 
 def list_many_cases() -> list[Case]:
+    """Return the case of external_report for 10,000 clusterings in one call."""
     loop = Job(
         SKLEARN, f"ARI, NMI, V ({SKLEARN_RUNS} runs, scaled)", "sklearn loop", RUNS / SKLEARN_RUNS
     )
@@ -95,6 +109,7 @@ def list_many_cases() -> list[Case]:
 
 
 def list_ami_cases() -> list[Case]:
+    """Return the cases of adjusted mutual information, from few to many clusters."""
     return [
         _make_ami_case(100_000, 1000),
         _make_ami_case(10_000_000, 20),
@@ -103,6 +118,7 @@ def list_ami_cases() -> list[Case]:
 
 
 def list_internal_cases() -> list[Case]:
+    """Return the cases of internal_report: points in memory, and 1,000 clusterings in one call."""
     return [
         Case(
             "Internal indices, 1,000,000 × 16 Float64 columns in memory, 20 clusters",
@@ -136,6 +152,7 @@ def list_internal_cases() -> list[Case]:
 
 
 def list_scan_cases() -> list[Case]:
+    """Return the case of internal_report on points that stream from a Parquet file."""
     sums = (Job("DuckDB", SUMS, "duckdb sums"), Job("Polars", SUMS, "polars sums"))
     jobs = (sums[0], *_list_internal_jobs("file")[:2], sums[1], *_list_internal_jobs("file")[2:])
     title = "Internal indices, 20,000,000 × 8 Float64 columns from Parquet, 20 clusters"
@@ -143,6 +160,7 @@ def list_scan_cases() -> list[Case]:
 
 
 def list_silhouette_cases() -> list[Case]:
+    """Return the cases of silhouette_score, for each distance and several numbers of points."""
     return [
         *(
             Case(
@@ -178,6 +196,11 @@ def list_silhouette_cases() -> list[Case]:
 
 
 def _make_cityblock_case(rows: int) -> Case:
+    """Return the case of cityblock silhouettes of this many points.
+
+    scikit-learn computes only SCALED_ROWS of them; its time is multiplied by the ratio of the
+    pairs.
+    """
     scale = (rows / SCALED_ROWS) ** 2
     what = f"{SILHOUETTE} ({SCALED_ROWS:,} rows, scaled)"
     jobs = (
@@ -191,6 +214,7 @@ def _make_cityblock_case(rows: int) -> Case:
 
 
 def _make_squared_case(distance: str) -> Case:
+    """Return the case of silhouettes of 1,000,000 points, by distance sqeuclidean or cosine."""
     jobs = (
         *_list_silhouette_jobs(distance),
         Job("numpy", "bare distances to the centers", "numpy centers"),
@@ -201,6 +225,7 @@ def _make_squared_case(distance: str) -> Case:
 
 
 def list_bounds_cases() -> list[Case]:
+    """Return the case of bounds of the silhouette, of points that stream from a Parquet file."""
     rows = 10_000_000
     jobs = tuple(
         Job(engine, BOUNDS, f"{engine.lower()} silhouette bounds")
@@ -211,6 +236,7 @@ def list_bounds_cases() -> list[Case]:
 
 
 def list_dunn_cases() -> list[Case]:
+    """Return the cases of Dunn's index: clusters near each other, and distant ones."""
     return [
         Case(
             f"Dunn's index, euclidean, 100,000 × 8, 20 {kind} clusters",
@@ -227,6 +253,7 @@ def list_dunn_cases() -> list[Case]:
 
 
 def _list_silhouette_jobs(distance: str) -> tuple[Job, ...]:
+    """Return both engines' jobs of silhouette_score with this distance."""
     return tuple(
         Job(engine, SILHOUETTE, f"{engine.lower()} silhouette {distance}")
         for engine in ("DuckDB", "Polars")
@@ -234,6 +261,11 @@ def _list_silhouette_jobs(distance: str) -> tuple[Job, ...]:
 
 
 def _list_internal_jobs(source: str) -> tuple[Job, ...]:
+    """Return both engines' jobs of internal_report: of four indices, and of all.
+
+    `source` is where the points are: "memory"; "file", a Parquet file; or "runs", a file of many
+    clusterings.
+    """
     return (
         Job("DuckDB", FOUR, f"duckdb four {source}"),
         Job("DuckDB", INTERNAL, f"duckdb internal {source}"),

@@ -34,11 +34,13 @@ MIN_CALLS, MAX_SECONDS = 3, 10.0
 
 
 def _prepare_duckdb(query: str, path: str) -> Run:
+    """Return a function that runs the query in DuckDB, where `assignments` is the Parquet file."""
     con = duckdb.connect()
     register(con)
     con.read_parquet(path).create_view("assignments")
 
     def run() -> Answers:
+        """Run the query, and return its columns by name."""
         result = con.execute(query)
         names = [column[0] for column in result.description or ()]
         return dict(zip(names, zip(*result.fetchall(), strict=True), strict=True))
@@ -47,6 +49,11 @@ def _prepare_duckdb(query: str, path: str) -> Run:
 
 
 def _prepare_duckdb_bare(keys: str, path: str) -> Run:
+    """Return a function that runs DuckDB's bare GROUP BY on a Parquet file.
+
+    `keys` are the columns, separated by commas. The answers are the numbers of rows and of joined
+    pairs: ordered pairs of rows with the same keys.
+    """
     # Groups are summed, not returned: the cheapest use of a GROUP BY.
     return _prepare_duckdb(
         f"""
@@ -58,38 +65,53 @@ def _prepare_duckdb_bare(keys: str, path: str) -> Run:
 
 
 def _prepare_polars(frame: Callable[[pl.LazyFrame], pl.LazyFrame], path: str) -> Run:
+    """Return a function that collects frame(rows), where rows scans the Parquet file at `path`."""
+
     def run() -> Answers:
+        """Collect the frame as a stream, and return its columns by name."""
         return frame(pl.scan_parquet(path)).collect(engine="streaming").to_dict(as_series=False)
 
     return run
 
 
 def _count_groups(keys: list[str], rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Return Polars' bare group_by of these columns: its numbers of rows and of joined pairs.
+
+    Joined pairs are ordered pairs of rows with the same keys.
+    """
     n = pl.col("n")
     groups = rows.group_by(keys).agg(pl.len().cast(pl.Int64).alias("n"))
     return groups.select(n.sum().alias("rows"), (n * (n - 1)).sum().alias("joined_pairs"))
 
 
 def _build_report(rows: pl.LazyFrame, **options: Any) -> pl.LazyFrame:
+    """Return external_report of the columns label and cluster, with its options."""
     return ce.external_report(rows, "label", "cluster", **options)
 
 
 def _build_report_ami(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Return external_report with its column of adjusted mutual information alone."""
     return _build_report(rows).select("adjusted_mutual_info_score")
 
 
 def _build_ami(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the adjusted mutual information of the rows, by the expression for it alone."""
     score = ce.adjusted_mutual_info_score("label", "cluster")
     return rows.select(score.alias("adjusted_mutual_info_score"))
 
 
 def _list_coordinates(path: str) -> list[str]:
-    """Return the names of the columns with coordinates."""
+    """Return the names of the columns of a Parquet file of points that hold coordinates."""
     names = pl.scan_parquet(path).collect_schema().names()
     return [name for name in names if name not in ("run", "cluster")]
 
 
 def _prepare_duckdb_internal(what: str, source: str, path: str) -> Run:
+    """Return a function that runs internal_report in DuckDB.
+
+    `what` are the columns, separated by commas, or "*". `source` is "memory" for points read
+    before, "file" for the Parquet file, or "runs" for its runs evaluated separately.
+    """
     con = duckdb.connect()
     register(con)
     kind = "TABLE" if source == "memory" else "VIEW"
@@ -99,6 +121,7 @@ def _prepare_duckdb_internal(what: str, source: str, path: str) -> Run:
     by = ", partition_by := run" if source == "runs" else ""
 
     def run() -> Answers:
+        """Run the report, and return its columns by name."""
         query = f"SELECT {what} FROM clustereval.internal_report(points, {vector}, cluster{by})"
         return con.sql(query).pl().to_dict(as_series=False)
 
@@ -106,6 +129,11 @@ def _prepare_duckdb_internal(what: str, source: str, path: str) -> Run:
 
 
 def _prepare_polars_internal(what: str, source: str, path: str) -> Run:
+    """Return a function that runs internal_report in Polars; see _prepare_duckdb_internal.
+
+    `what` are the columns, separated by commas, or "*". `source` is "memory" for points read
+    before, "file" for the Parquet file, or "runs" for its runs evaluated separately.
+    """
     rows = pl.read_parquet(path).lazy() if source == "memory" else pl.scan_parquet(path)
     columns = _list_coordinates(path)
     vector = columns[0] if columns == ["vector"] else columns
@@ -113,6 +141,7 @@ def _prepare_polars_internal(what: str, source: str, path: str) -> Run:
     chosen = pl.all() if what == "*" else pl.col(what.split(", "))
 
     def run() -> Answers:
+        """Run the report, and return its columns by name."""
         report = ce.internal_report(rows, vector, "cluster", partition_by=by).select(chosen)
         return report.collect(engine="streaming").to_dict(as_series=False)
 
@@ -120,6 +149,10 @@ def _prepare_polars_internal(what: str, source: str, path: str) -> Run:
 
 
 def _prepare_duckdb_sums(path: str) -> Run:
+    """Return a function that sums the coordinates by cluster in DuckDB, twice.
+
+    Twice, because internal_report reads the points twice. The answer is the number of rows, n.
+    """
     sums = ", ".join(f"sum({name})" for name in _list_coordinates(path))
     once = _prepare_duckdb(
         f"SELECT cluster, {sums}, count(*) AS rows FROM assignments GROUP BY ALL", path
@@ -128,16 +161,22 @@ def _prepare_duckdb_sums(path: str) -> Run:
 
 
 def _prepare_polars_sums(path: str) -> Run:
+    """Return a function that sums the coordinates by cluster in Polars, twice.
+
+    Twice, because internal_report reads the points twice. The answer is the number of rows, n.
+    """
     rows = pl.scan_parquet(path).group_by("cluster")
     sums = rows.agg(pl.col(_list_coordinates(path)).sum(), rows=pl.len())
 
     def once() -> Answers:
+        """Compute the sums once, and return the number of rows, n."""
         return {"n": [sums.collect(engine="streaming")["rows"].sum()]}
 
     return lambda: [once() for _ in range(2)][1]
 
 
 def _prepare_sklearn_internal(path: str) -> Run:
+    """Return a function that computes POINT_METRICS of the points in scikit-learn."""
     from sklearn import metrics
 
     rows = pl.read_parquet(path)
@@ -146,6 +185,10 @@ def _prepare_sklearn_internal(path: str) -> Run:
 
 
 def _prepare_sklearn_point_runs(path: str) -> Run:
+    """Return a function that computes POINT_METRICS of each of the first runs in scikit-learn.
+
+    SKLEARN_POINT_RUNS runs of POINT_RUN_ROWS points are evaluated in a loop.
+    """
     from sklearn import metrics
 
     rows = pl.read_parquet(path, n_rows=SKLEARN_POINT_RUNS * POINT_RUN_ROWS)
@@ -153,6 +196,7 @@ def _prepare_sklearn_point_runs(path: str) -> Run:
     clusters = rows["cluster"].to_numpy().reshape(SKLEARN_POINT_RUNS, POINT_RUN_ROWS)
 
     def run() -> Answers:
+        """Return the metrics by name, one value per run."""
         pairs = list(zip(points, clusters, strict=True))
         return {name: [getattr(metrics, name)(*pair) for pair in pairs] for name in POINT_METRICS}
 
@@ -160,6 +204,7 @@ def _prepare_sklearn_point_runs(path: str) -> Run:
 
 
 def _get_matrix(rows: pl.DataFrame) -> Any:
+    """Return the points of the rows as a numpy matrix, one point per row."""
     if "vector" in rows.columns:
         width = rows["vector"].list.len()[0]
         return rows["vector"].list.to_array(width).to_numpy()
@@ -167,6 +212,11 @@ def _get_matrix(rows: pl.DataFrame) -> Any:
 
 
 def _prepare_duckdb_silhouette(options: str, path: str) -> Run:
+    """Return a function that runs silhouette_score in DuckDB.
+
+    `options` is the SQL of its options, such as method := 'bounds': then the points stay in the
+    Parquet file, otherwise they are read before. For bounds and cityblock the memory is limited.
+    """
     con = duckdb.connect()
     register(con)
     columns = ", ".join(_list_coordinates(path))
@@ -180,11 +230,17 @@ def _prepare_duckdb_silhouette(options: str, path: str) -> Run:
 
 
 def _prepare_polars_silhouette(options: dict[str, str], path: str) -> Run:
+    """Return a function that runs silhouette_score with these options in Polars.
+
+    With the option method the points are scanned in the Parquet file, otherwise they are read
+    before.
+    """
     bounds = "method" in options
     rows = pl.scan_parquet(path) if bounds else pl.read_parquet(path).lazy()
     columns = _list_coordinates(path)
 
     def run() -> Answers:
+        """Compute the score, and return its columns by name."""
         score = ce.silhouette_score(rows, columns, "cluster", **options)
         return score.collect(engine="streaming").to_dict(as_series=False)
 
@@ -195,6 +251,7 @@ DUNN_COLUMNS = ["dunn_index", "max_diameter", "min_separation"]
 
 
 def _prepare_duckdb_dunn(path: str) -> Run:
+    """Return a function that computes DUNN_COLUMNS in DuckDB, of points that are read before."""
     con = duckdb.connect()
     register(con)
     con.execute(f"CREATE TABLE points AS FROM '{path}'")
@@ -206,9 +263,11 @@ def _prepare_duckdb_dunn(path: str) -> Run:
 
 
 def _prepare_polars_dunn(path: str) -> Run:
+    """Return a function that computes DUNN_COLUMNS in Polars, of points that are read before."""
     rows, columns = pl.read_parquet(path).lazy(), _list_coordinates(path)
 
     def run() -> Answers:
+        """Compute the index, and return DUNN_COLUMNS by name."""
         index = ce.dunn_index(rows, columns, "cluster", generalized=False).select(DUNN_COLUMNS)
         return index.collect(engine="streaming").to_dict(as_series=False)
 
@@ -216,6 +275,7 @@ def _prepare_polars_dunn(path: str) -> Run:
 
 
 def _prepare_scipy_dunn(path: str) -> Run:
+    """Return a function that computes DUNN_COLUMNS from all distances, by scipy's cdist."""
     import numpy as np
     from scipy.spatial.distance import cdist
 
@@ -224,6 +284,7 @@ def _prepare_scipy_dunn(path: str) -> Run:
     step = 1000
 
     def run() -> Answers:
+        """Compute the distances a block at a time, and return DUNN_COLUMNS by name."""
         diameter, separation = 0.0, np.inf
         for i, one in enumerate(clusters):
             for start in range(0, len(one), step):
@@ -239,6 +300,7 @@ def _prepare_scipy_dunn(path: str) -> Run:
 
 
 def _prepare_sklearn_silhouette(distance: str, path: str) -> Run:
+    """Return a function that computes scikit-learn's silhouette_score with this distance."""
     from sklearn.metrics import silhouette_score
 
     rows = pl.read_parquet(path)
@@ -247,6 +309,10 @@ def _prepare_sklearn_silhouette(distance: str, path: str) -> Run:
 
 
 def _prepare_sklearn_scaled(path: str) -> Run:
+    """Return a function that computes scikit-learn's cityblock silhouettes of SCALED_ROWS points.
+
+    Its time is scaled to all points (Job.scale); the answer is the number of all points, n.
+    """
     from sklearn.metrics import silhouette_samples
 
     rows = pl.read_parquet(path)
@@ -254,6 +320,7 @@ def _prepare_sklearn_scaled(path: str) -> Run:
     points, cluster = _get_matrix(sample), sample["cluster"].to_numpy()
 
     def run() -> Answers:
+        """Compute the silhouettes of the first points, and return the number of all points, n."""
         silhouette_samples(points, cluster, metric="cityblock")
         return {"n": [rows.height]}
 
@@ -261,6 +328,7 @@ def _prepare_sklearn_scaled(path: str) -> Run:
 
 
 def _prepare_genieclust_silhouette(path: str) -> Run:
+    """Return a function that computes genieclust's silhouette_index."""
     from genieclust.cluster_validity import silhouette_index
 
     rows = pl.read_parquet(path)
@@ -269,6 +337,10 @@ def _prepare_genieclust_silhouette(path: str) -> Run:
 
 
 def _prepare_spark_silhouette(distance: str, path: str) -> Run:
+    """Return a function that computes the silhouette with this distance in Spark.
+
+    The points are in Spark's cache before.
+    """
     from pyspark.ml.evaluation import ClusteringEvaluator
     from pyspark.ml.feature import VectorAssembler
     from pyspark.sql import SparkSession
@@ -288,10 +360,15 @@ def _prepare_spark_silhouette(distance: str, path: str) -> Run:
 
 
 def _prepare_polars_sorts(beside: Sequence[str], path: str) -> Run:
+    """Return a function that sorts each coordinate by itself in Polars: the bare operation.
+
+    The columns in `beside` are sorted along with each. The answer is the number of points, n.
+    """
     rows = pl.read_parquet(path)
     columns = [rows.select(column, *beside) for column in _list_coordinates(path)]
 
     def run() -> Answers:
+        """Sort, and return the number of points, n."""
         for column in columns:
             column.sort(column.columns[0])
         return {"n": [rows.height]}
@@ -300,6 +377,10 @@ def _prepare_polars_sorts(beside: Sequence[str], path: str) -> Run:
 
 
 def _prepare_numpy_centers(path: str) -> Run:
+    """Return a function that computes the distances of all points to all centers in numpy.
+
+    The centers are computed before. The answer is the number of points, n.
+    """
     import numpy as np
 
     rows = pl.read_parquet(path)
@@ -308,6 +389,7 @@ def _prepare_numpy_centers(path: str) -> Run:
     centers = means.drop("cluster").to_numpy()
 
     def run() -> Answers:
+        """Compute the distances, and return the number of points, n."""
         squares = points @ (-2 * centers.T)
         squares += (points * points).sum(axis=1)[:, None]
         squares += (centers * centers).sum(axis=1)
@@ -318,6 +400,10 @@ def _prepare_numpy_centers(path: str) -> Run:
 
 
 def _prepare_sklearn(names: Sequence[str], path: str) -> Run:
+    """Return a function that computes the metrics of these names in scikit-learn.
+
+    The file has one clustering, the columns label and cluster.
+    """
     from sklearn import metrics  # imported here, not to count in the memory of the other jobs
 
     label, cluster = _read_arrays(path)
@@ -325,6 +411,10 @@ def _prepare_sklearn(names: Sequence[str], path: str) -> Run:
 
 
 def _prepare_sklearn_loop(names: Sequence[str], path: str) -> Run:
+    """Return a function that computes the metrics of each of the first runs in scikit-learn.
+
+    `names` are those of the metrics. SKLEARN_RUNS runs of RUN_ROWS rows are evaluated in a loop.
+    """
     from sklearn import metrics
 
     labels, clusters = (
@@ -333,6 +423,7 @@ def _prepare_sklearn_loop(names: Sequence[str], path: str) -> Run:
     )
 
     def run() -> Answers:
+        """Return the metrics by name, one value per run."""
         pairs = list(zip(labels, clusters, strict=True))
         return {name: [getattr(metrics, name)(*pair) for pair in pairs] for name in names}
 
@@ -340,6 +431,7 @@ def _prepare_sklearn_loop(names: Sequence[str], path: str) -> Run:
 
 
 def _read_arrays(path: str) -> list[Any]:
+    """Return the columns label and cluster of a Parquet file as numpy arrays."""
     rows = pl.read_parquet(path, columns=["label", "cluster"])
     return [column.to_numpy() for column in rows]
 
@@ -429,12 +521,17 @@ JOBS: dict[str, Callable[[str], Run]] = {
 
 
 def _get_peak_mb() -> float:
+    """Return the peak resident memory of this process so far, in MiB."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (2**20 if sys.platform == "darwin" else 2**10)
 
 
 def _select_comparable(answers: Answers) -> Answers:
-    """Return the answers of the first runs, and the totals of all runs that a GROUP BY returns."""
+    """Return the answers that other jobs have too.
+
+    They are the values of the first runs, as many as scikit-learn evaluates, and, if they can be
+    computed, the totals over all runs that a bare GROUP BY returns.
+    """
     runs = SKLEARN_POINT_RUNS if "compactness" in answers else SKLEARN_RUNS
     compared = {name: values[:runs] for name, values in answers.items() if name not in KEYS}
     if "russell_rao_index" not in answers:
@@ -445,6 +542,11 @@ def _select_comparable(answers: Answers) -> Answers:
 
 
 def _measure_job(name: str, path: str) -> None:
+    """Measure the job of this name on the Parquet file at `path`, and print the result as JSON.
+
+    It has the median seconds of a call, the peak memory before and after the calls in MiB, the
+    number of measured pairs of points if they are counted, and the answers.
+    """
     run = JOBS[name](path)
     before = _get_peak_mb()
     counts: list[int] = []
@@ -460,6 +562,7 @@ def _measure_job(name: str, path: str) -> None:
 
 
 def _time_run(run: Run) -> tuple[Answers, float]:
+    """Call the function once, and return its answers and the seconds that it took."""
     start = time.perf_counter()
     return run(), time.perf_counter() - start
 

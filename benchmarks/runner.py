@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 
 
 class AnswersDifferError(Exception):
-    """Different answers of two jobs, whose times cannot be compared."""
+    """Two jobs of a case returned different answers, so their times cannot be compared."""
 
 
 @dataclass(frozen=True)
 class Measurement:
+    """What one round of a job took: seconds, scaled to the whole input, and memory in MiB."""
+
     seconds: float
     peak_mb: float
     #: The peak less that before the timed call, with the libraries and any input already read.
@@ -34,30 +36,42 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Result:
-    """The rounds of a case: in each, every job once, one after the other."""
+    """The measurements of a case; in each round every job was run once, one after the other."""
 
     case: Case
     rounds: list[dict[Job, Measurement]]
 
     def compute_median(self, value: Callable[[Measurement], float], job: Job) -> float:
+        """Return the median over the rounds of one value, such as the seconds, of a job."""
         return median(value(each[job]) for each in self.rounds)
 
     def compute_ratio(self, value: Callable[[Measurement], float], job: Job, to: Job) -> float:
-        """Return the median of the ratios within a round, which a slow round does not change."""
+        """Return the median of the ratios of one value, such as the seconds, of a job to job `to`.
+
+        A ratio is taken within each round: a slow round does not change it.
+        """
         return median(value(each[job]) / value(each[to]) for each in self.rounds)
 
     def find_bare(self, job: Job) -> Job | None:
-        """Return the job that times the engine's bare operation, or else another library's."""
+        """Return the job that a job is compared with: the bare operation of the same engine.
+
+        If that engine has none, it is another's; None if the case has none or the job is it.
+        """
         bare = [other for other in self.case.jobs if other.what.startswith("bare ")]
         own = [other for other in bare if other.engine == job.engine]
         return next((other for other in own or bare if other != job), None)
 
     def find_sklearn(self, job: Job) -> Job | None:
+        """Return scikit-learn's job of the case; None if there is none, or the job is it."""
         others = (other for other in self.case.jobs if other.engine == SKLEARN)
         return next((other for other in others if other != job), None)
 
 
 def measure_case(case: Case, folder: Path, repeats: int) -> Result:
+    """Run each job of a case `repeats` times in turn, and return the measurements.
+
+    `folder` keeps the generated input. Different answers of two jobs are an error.
+    """
     path = case.data.prepare(folder)
     known: dict[str, tuple[Job, list[Any]]] = {}
     rounds = []
@@ -72,6 +86,7 @@ def measure_case(case: Case, folder: Path, repeats: int) -> Result:
 
 
 def _measure_job(job: Job, path: Path) -> tuple[Measurement, dict[str, list[Any]]]:
+    """Run a job once in a process of its own; return the measurement and the answers by name."""
     # The reported peak of a process includes the memory of its parent at the start, so this process
     # imports no engine.
     command = [sys.executable, "-m", "benchmarks.jobs", job.name, str(path)]
@@ -86,7 +101,10 @@ def _measure_job(job: Job, path: Path) -> tuple[Measurement, dict[str, list[Any]
 def _check_answers(
     known: dict[str, tuple[Job, list[Any]]], job: Job, answers: dict[str, Any], tolerance: float
 ) -> None:
-    """Compare the answers of a job with those of earlier jobs of the same names."""
+    """Raise an error if answers of a job differ from those of earlier jobs by the same names.
+
+    `known` has these by name, with the job that gave them; new names are added to it.
+    """
     if known and not known.keys() & answers.keys():
         raise AnswersDifferError(f"{job.name}: nothing to compare {sorted(answers)} with")
     for name, values in answers.items():
@@ -98,6 +116,10 @@ def _check_answers(
 
 
 def _agree(one: float | None, other: float | None, tolerance: float) -> bool:
+    """Return whether two numbers are equal within the tolerance, relative or absolute.
+
+    None agrees with None only.
+    """
     if one is None or other is None:
         return one is other
     return math.isclose(one, other, rel_tol=tolerance, abs_tol=tolerance)

@@ -35,6 +35,7 @@ HEADER = (
 
 
 def describe_machine(repeats: int) -> str:
+    """Return a sentence about the machine and versions; `repeats` is the number of rounds."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     versions = ", ".join(f"{package} {version(package)}" for package in PACKAGES)
     return (
@@ -44,6 +45,7 @@ def describe_machine(repeats: int) -> str:
 
 
 def format_section(result: Result) -> str:
+    """Return a case's results as Markdown: its title and a table with one line per job."""
     rows = [_format_row(result, job) for job in result.case.jobs]
     # Columns without cells are left out: not every case has a bare operation or scikit-learn.
     columns = [(title, *cells) for title, *cells in zip(HEADER, *rows, strict=True) if any(cells)]
@@ -51,6 +53,7 @@ def format_section(result: Result) -> str:
 
 
 def _format_row(result: Result, job: Job) -> tuple[str, ...]:
+    """Return the cells of a job's line, in the order of HEADER; empty where there is no value."""
     bare = result.find_bare(job)
     return (
         job.engine,
@@ -69,26 +72,41 @@ def _format_row(result: Result, job: Job) -> tuple[str, ...]:
 def _format_ratio(
     result: Result, value: Callable[[Measurement], float], job: Job | None, to: Job | None
 ) -> str:
+    """Return the ratio of a value of a job to that of job `to`, as text.
+
+    `value` takes a measurement and returns, for example, its seconds. The text is empty if a job is
+    missing or the divisor is 0.
+    """
     if job is None or to is None or any(value(each[to]) == 0 for each in result.rounds):
         return ""
     return _format_number(result.compute_ratio(value, job, to))
 
 
 def _format_millions(pairs: int | None) -> str:
+    """Return a number of pairs in millions, as text; empty if they were not counted."""
     return "" if pairs is None else _format_number(pairs / 1e6)
 
 
 def _format_number(value: float) -> str:
-    """Three significant digits, without an exponent."""
+    """Return a number >= 0 as text: three significant digits, or a whole number from 100 on."""
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _align_columns(columns: Sequence[Sequence[str]]) -> str:
+    """Return the columns, each a title and cells, as a Markdown table.
+
+    The first two are texts and aligned to the left, the others are numbers and aligned to the
+    right.
+    """
     lines = zip(*map(_pad_column, columns, [True, True, *[False] * len(columns)]), strict=True)
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _pad_column(column: Sequence[str], is_text: bool) -> list[str]:
+    """Return the lines of a column, its title, rule and cells, padded to one width.
+
+    Texts are aligned to the left, numbers to the right.
+    """
     title, *cells = column
     width = max(map(len, column))
     pad = str.ljust if is_text else str.rjust

@@ -5,6 +5,7 @@ cd "$(dirname "$0")"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# Print a command as it would be typed, then run it.
 run() {
     printf '\n$ %s\n' "$*"
     "$@"

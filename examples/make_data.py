@@ -27,6 +27,7 @@ CAR_NUMBERS = ["miles_per_gallon", "displacement", "horsepower", "weight", "acce
 
 
 def make_iris() -> pl.DataFrame:
+    """Return the flowers: id, four measurements, species and the clusterings of the CSV file."""
     data = load_iris()
     labelings = pl.read_csv(HERE / "iris_labelings.csv").sort("row")
     if labelings["species"].to_list() != data.target.tolist():
@@ -41,11 +42,13 @@ def make_iris() -> pl.DataFrame:
 
 
 def fit_kmeans(points: np.ndarray, k: int, seed: int, n_init: int) -> pl.Series:
+    """Return the K-means cluster of each of the points (m, d); n_init is the number of starts."""
     model = KMeans(k, n_init=n_init, random_state=seed).fit(points)
     return pl.Series(model.labels_, dtype=pl.Int64)
 
 
 def make_digits() -> pl.DataFrame:
+    """Return the digits: id, digit, cluster of one K-means clustering (kmeans), and 64 pixels."""
     data = load_digits()
     return pl.DataFrame(
         {
@@ -58,6 +61,10 @@ def make_digits() -> pl.DataFrame:
 
 
 def make_digits_runs() -> pl.DataFrame:
+    """Return 20 K-means clusterings of the digits below each other: one row per run and digit.
+
+    The columns are run (a name of k and seed), k, seed, id, digit and cluster.
+    """
     data = load_digits()
     digit = pl.DataFrame({"digit": data.target}).with_row_index("id")
     # A single start per run, so that runs with the same k differ.
@@ -74,7 +81,10 @@ def make_digits_runs() -> pl.DataFrame:
 
 
 def make_cars() -> pl.DataFrame:
-    """Return the cars, with numbers standardized to a scale similar to that of nominal profiles."""
+    """Return the cars: id, name, origin, cylinders, five standardized numbers, and cluster.
+
+    Standardized, the numbers have a scale similar to that of nominal profiles.
+    """
     data = pl.read_json(local_data.cars.filepath, infer_schema_length=None).drop("Year")
     rows = data.rename({"Weight_in_lbs": "weight"}).rename(str.lower).drop_nulls()
     points = StandardScaler().fit_transform(rows.select(CAR_NUMBERS).to_numpy())
@@ -89,6 +99,7 @@ def make_cars() -> pl.DataFrame:
 
 
 def main() -> None:
+    """Write each data set to a Parquet file next to this script."""
     makers = {
         "iris": make_iris,
         "digits": make_digits,

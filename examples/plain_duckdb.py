@@ -44,6 +44,7 @@ LIMIT 5
 
 
 def main(bundle: Path) -> None:
+    """Print three evaluations of the example data; `bundle` is the SQL file of all macros."""
     con = duckdb.connect()
     con.execute(bundle.read_text(encoding="utf-8"))
     for name in ("iris", "digits", "digits_runs"):

@@ -155,7 +155,7 @@ def to_sql(
 
 
 def _parse_table(name: str) -> exp.Table:
-    """Return the table of a name such as schema.table."""
+    """Return the syntax tree of a table's name, such as schema.table, or raise an error."""
     try:
         return exp.to_table(name, dialect="duckdb")
     except sqlglot.errors.SqlglotError as error:
@@ -166,7 +166,10 @@ def _parse_table(name: str) -> exp.Table:
 
 
 def _refuse_unknown_parameters(name: str, **given: bool) -> None:
-    """Raise an error for an argument that was given but is no parameter of the macro."""
+    """Raise an error if an argument was given that is no parameter of the macro `name`.
+
+    `given` says for each parameter of to_sql whether its argument differs from the default.
+    """
     parameters, _ = _macro_definitions()[name]
     for parameter in given:
         if given[parameter] and parameter not in parameters:
@@ -176,12 +179,12 @@ def _refuse_unknown_parameters(name: str, **given: bool) -> None:
 
 
 def _quote_column_or(default: exp.Expr, name: str | None) -> exp.Expr:
-    """Return the column of this name in quotes, or the default without a name."""
+    """Return the syntax tree of the quoted column `name`, or `default` if `name` is None."""
     return default if name is None else exp.column(name, quoted=True)
 
 
 def _find_sqlglot_dialect(dialect: str) -> str:
-    """Return sqlglot's name of a dialect, or raise the error of an unknown one."""
+    """Return the name that sqlglot has for a dialect; raise an error for an unknown one."""
     known: dict[str, str] = {**{name: name for name in Dialect.classes if name}, **_DIALECT_ALIASES}
     if dialect.lower() not in known:
         raise ClusterEvalError(_unknown_choice_text("dialect", dialect, known))
@@ -189,16 +192,22 @@ def _find_sqlglot_dialect(dialect: str) -> str:
 
 
 def _unknown_choice_text(parameter: str, value: str, known: Mapping[str, Any]) -> str:
-    """Return the error text of an unknown value, with the most similar known one."""
+    """Return an error text: `value` is none of the `known` ones; it names the most similar one.
+
+    `parameter` is the parameter of to_sql that has this value.
+    """
     near = get_close_matches(value, known, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return f"{parameter}: expected one of {', '.join(sorted(known))}, got {value!r}{hint}"
 
 
 def _check_macro_options(name: str, options: Mapping[str, Any]) -> None:
-    """Raise the error of the macro for these options, without a table."""
+    """Raise the macro's own error if one of its `options`, values by parameter, is invalid.
+
+    DuckDB runs the macro that checks the options of the macro `name`; no table is needed.
+    """
     if name == "external_report":
-        call = "_valid_external_report($noise, $noise_as, $average_method, $beta, $adjusted)"
+        call = "_valid_external_options($noise, $noise_as, $average_method, $beta, $adjusted)"
     else:
         call = "_valid_noise($noise, $noise_as)"
         options = {key: options[key] for key in ("noise", "noise_as")}
@@ -210,7 +219,7 @@ def _check_macro_options(name: str, options: Mapping[str, Any]) -> None:
 
 @functools.cache
 def _registered_connection() -> duckdb.DuckDBPyConnection:
-    """Return a connection that has the macros, the same one for all calls."""
+    """Return a DuckDB connection in which the macros are registered, the same one for all calls."""
     con = duckdb.connect()
     register(con)
     return con
@@ -218,7 +227,7 @@ def _registered_connection() -> duckdb.DuckDBPyConnection:
 
 @functools.cache
 def _macro_definitions() -> dict[str, tuple[list[str], str]]:
-    """Return the parameters and the body of each macro by name."""
+    """Return the names of the parameters and the text of the body of each macro, by its name."""
     rows = _registered_connection().execute(
         "SELECT function_name, parameters, macro_definition FROM duckdb_functions() "
         "WHERE schema_name = 'clustereval'"
@@ -228,7 +237,11 @@ def _macro_definitions() -> dict[str, tuple[list[str], str]]:
 
 @functools.cache
 def _parse_body(name: str) -> exp.Expr:
-    """Return the syntax tree of a macro's body, with flat joins and named columns."""
+    """Return the syntax tree of the body of the macro `name`, prepared for other engines.
+
+    Nested joins are flat (_flatten_joins), and qualified output columns have aliases
+    (_name_columns).
+    """
     body = sqlglot.parse_one(_macro_definitions()[name][1], dialect="duckdb")
     for select in list(body.find_all(exp.Select)):
         _flatten_joins(select)
@@ -237,14 +250,20 @@ def _parse_body(name: str) -> exp.Expr:
 
 
 def _name_columns(select: exp.Select) -> None:
-    """Add aliases to qualified output columns, whose names engines shorten differently."""
+    """Add an alias to each output column of a SELECT that is written with its table, as t.x AS x.
+
+    Without an alias, engines differ in the name of such a column.
+    """
     for column in select.expressions:
         if isinstance(column, exp.Column) and column.table and column.name != "*":
             column.replace(exp.alias_(column.copy(), column.name))
 
 
 def _flatten_joins(select: exp.Select) -> None:
-    """Remove the parentheses that DuckDB writes around joins: ((a JOIN b) JOIN c)."""
+    """Remove the parentheses that DuckDB writes around the joins of a SELECT: ((a JOIN b) JOIN c).
+
+    Some engines do not read them. The tree is changed in place.
+    """
     source = select.args.get("from_")
     joins: list[exp.Expr] = []
     while source is not None and isinstance(source.this, exp.Subquery | exp.Table):
@@ -259,26 +278,34 @@ def _flatten_joins(select: exp.Select) -> None:
 
 
 class _Expansion:
-    """Expansion of all macro calls of a query, with the CTEs of all macros in one list.
+    """Expansion of all macro calls of one query, with the CTEs of all macros in one list.
 
     Some engines do not read WITH inside FROM. Two macros may have different CTEs of the same name,
     so that each CTE gets the number of its call.
     """
 
     def __init__(self, *, named: bool) -> None:
+        """Begin with an empty list of CTEs; `named` says whether to_sql got a column for `id`."""
         self._named = named
         self._calls = 0
         self._ctes: list[exp.CTE] = []
 
     def query(self, name: str, arguments: Mapping[str, exp.Expr]) -> exp.Select:
-        """Return the query of a table macro called with these arguments, given by parameter."""
+        """Return the query of the table macro `name`: a WITH list and a SELECT without macro calls.
+
+        `arguments` are syntax trees by parameter.
+        """
         body = self._expand_table(name, arguments)
         for cte in self._ctes:
             body = body.with_(cte.alias, as_=cte.this, copy=False)
         return body
 
     def _expand_table(self, name: str, arguments: Mapping[str, exp.Expr]) -> exp.Select:
-        """Return the body of a table macro with arguments in place; add its CTEs to the list."""
+        """Return the final SELECT of the table macro `name` without macro calls and CTEs.
+
+        Its CTEs are expanded too, and added to the list of the whole query. `arguments` are syntax
+        trees by parameter.
+        """
         self._calls += 1
         body = _parse_body(name).copy()
         if not isinstance(body, exp.Select):
@@ -293,11 +320,18 @@ class _Expansion:
         return body
 
     def _expand(self, body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
-        """Return the tree with arguments in place of parameters, and all macro calls expanded."""
+        """Return a macro's body with arguments in place of parameters and macro calls expanded.
+
+        `arguments` are syntax trees by parameter.
+        """
         return _rewrite_tree(_replace_parameters(body, arguments), self._replacement_of)
 
     def _replacement_of(self, node: exp.Expr) -> exp.Expr | None:
-        """Return what replaces a node that calls a macro or counts rows, None for others."""
+        """Return the tree that replaces `node`, or None if it stays as it is.
+
+        Calls of macros and of query_table are expanded; DuckDB's forms of COUNT(*) become the
+        common one.
+        """
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous):
             return self._expand_source(node)
         if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Anonymous):
@@ -309,7 +343,11 @@ class _Expansion:
         return None
 
     def _expand_source(self, node: exp.Table) -> exp.Expr:
-        """Return what replaces a table function: the table of query_table, or a macro's query."""
+        """Return the tree that replaces a table function in FROM, with the same alias.
+
+        For query_table it is the table that the argument names, for a table macro its query in
+        parentheses.
+        """
         call = node.this
         new: exp.Expr
         if call.name == "query_table":
@@ -322,9 +360,11 @@ class _Expansion:
         return new
 
     def _expand_scalar(self, call: exp.Anonymous) -> exp.Expr:
-        """Return what replaces the call of a scalar macro: its body, or a constant or plain form.
+        """Return the tree that replaces the call of a scalar macro: mostly its expanded body.
 
-        Macros that test for defaults are decided here, and checks of data are left out.
+        Macros that test whether an argument is the default become TRUE or FALSE. Macros that check
+        the data become their first argument, which they would return, and _check_options becomes
+        TRUE. Two that only DuckDB can run become plain SQL.
         """
         if call.name == "_check_options":
             return exp.true()
@@ -348,13 +388,16 @@ class _Expansion:
         return exp.paren(self._expand(_parse_body(call.name).copy(), self._arguments_of(call)))
 
     def _arguments_of(self, call: exp.Anonymous) -> dict[str, exp.Expr]:
-        """Return the arguments of a macro call by parameter."""
+        """Return the arguments of a macro call, syntax trees, by the parameters of the macro."""
         parameters, _ = _macro_definitions()[call.name]
         return dict(zip(parameters, call.expressions, strict=True))
 
 
 def _number_ctes(body: exp.Select, number: int) -> None:
-    """Rename the CTEs of a body by appending a number, wherever they are read or passed on."""
+    """Append _`number` to the names of the CTEs of a macro's body, in place, wherever they stand.
+
+    They are defined in WITH, read as tables, and passed as arguments to table macros.
+    """
     names = {cte.alias: f"{cte.alias}_{number}" for cte in body.ctes}
     for node in list(body.walk()):
         if isinstance(node, exp.TableAlias) and isinstance(node.parent, exp.CTE):
@@ -370,9 +413,16 @@ def _number_ctes(body: exp.Select, number: int) -> None:
 
 
 def _replace_parameters(body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
-    """Return the tree with arguments in place of the columns named like parameters."""
+    """Return a macro's body with arguments in place of the columns named like parameters.
+
+    `arguments` are syntax trees by parameter.
+    """
 
     def fill(node: exp.Expr) -> exp.Expr | None:
+        """Return the argument for a column named like a parameter, None for other nodes.
+
+        Parentheses keep an argument that is an expression together.
+        """
         if isinstance(node, exp.Column) and not node.table and node.name in arguments:
             value = arguments[node.name]
             plain = isinstance(value, exp.Column | exp.Literal | exp.Table | exp.Boolean | exp.Null)
@@ -383,7 +433,11 @@ def _replace_parameters(body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> ex
 
 
 def _rewrite_tree(root: exp.Expr, replacement: Callable[[exp.Expr], exp.Expr | None]) -> exp.Expr:
-    """Return the tree with nodes replaced from the top; replacements are not searched again."""
+    """Return the tree with nodes replaced from the top down.
+
+    `replacement` returns what replaces a node, or None to keep the node and go on with its
+    children. A replacement is not searched again.
+    """
     new = replacement(root)
     if new is not None:
         return new
@@ -395,7 +449,7 @@ def _rewrite_tree(root: exp.Expr, replacement: Callable[[exp.Expr], exp.Expr | N
 
 
 def _drop_parentheses(query: exp.Expr) -> None:
-    """Drop redundant parentheses: parsers limit the depth of nesting."""
+    """Drop redundant parentheses of a query, in place: parsers limit the depth of nesting."""
     for paren in list(query.find_all(exp.Paren)):
         inner, outer = paren.this, paren.parent
         operator = isinstance(inner, exp.Binary | exp.Unary | exp.Predicate)
@@ -404,7 +458,11 @@ def _drop_parentheses(query: exp.Expr) -> None:
 
 
 def refuse_unportable(query: exp.Expr, dialect: str) -> None:
-    """Raise an error for a function that is not known to mean the same in every dialect."""
+    """Raise an error if a query has a function that may differ in meaning between dialects.
+
+    Only the functions in _PORTABLE_FUNCTIONS are accepted. `dialect` is the user's name of the
+    target, for the error.
+    """
     for node in query.walk():
         if isinstance(node, exp.Func) and type(node).__name__ not in _PORTABLE_FUNCTIONS:
             what = node.name if isinstance(node, exp.Anonymous) else node.sql_name()

@@ -57,12 +57,12 @@ def bundle() -> str:
 
 
 def sql_folder() -> Path:
-    """Return the folder that holds the SQL files."""
+    """Return the folder with the SQL files: in an installed package, or beside it in a checkout."""
     return next(folder for folder in _FOLDERS if (folder / _LOAD_ORDER).is_file())
 
 
 def sql_files() -> list[str]:
-    """Return the SQL files in their load order, such as ``base/checks``."""
+    """Return the SQL files in their load order, by path without extension: ``base/checks``, ..."""
     return _READ_COMMAND.findall((sql_folder() / _LOAD_ORDER).read_text(encoding="utf-8"))
 
 
@@ -125,9 +125,10 @@ def register(
 
 
 def register_macro(con: duckdb.DuckDBPyConnection, name: str) -> None:
-    """Create one temporary macro, ``clustereval_NAME``, and those that it calls.
+    """Create one macro and all macros that it calls, as temporary macros ``clustereval_NAME``.
 
-    This takes a fraction of the time of all macros, for a connection that needs only one of them.
+    This takes a fraction of the time of `register`, for a connection that needs only the macro
+    `name`.
     """
     statements = _create_statements()
     text = "\n".join(statements[macro] for macro in macros_called_by(name))
@@ -136,7 +137,7 @@ def register_macro(con: duckdb.DuckDBPyConnection, name: str) -> None:
 
 @cache
 def macros_called_by(name: str) -> tuple[str, ...]:
-    """Return a macro and all macros that it calls, directly or indirectly, in load order."""
+    """Return `name` and the names of all macros that it calls, even indirectly, in load order."""
     statements = _create_statements()
     called: set[str] = set()
     new = {name}
@@ -149,12 +150,15 @@ def macros_called_by(name: str) -> tuple[str, ...]:
 
 @cache
 def _create_statements() -> dict[str, str]:
-    """Return the CREATE statement of each macro by name, in load order."""
+    """Return the text of the CREATE statement of each macro by the macro's name, in load order."""
     return {match[1]: match[0] for match in _CREATE_MACRO.finditer(bundle())}
 
 
 def _check_name(parameter: str, name: object) -> None:
-    """Raise an error unless the name can be that of a schema or database."""
+    """Raise an error unless `name` is a text that can name a schema or a database.
+
+    `parameter` is the parameter of `register` that has this value, for the error text.
+    """
     if isinstance(name, str) and name and not any(category(c) in ("Cc", "Cs") for c in name):
         return
     msg = f"{parameter}: expected a name without line breaks or control characters, got {name!r}"
@@ -162,7 +166,10 @@ def _check_name(parameter: str, name: object) -> None:
 
 
 def _to_permanent(text: str, schema: str, database: str | None) -> str:
-    """Return the SQL with the macros in this schema, of this database if one is given."""
+    """Return the SQL of `bundle` with all macros in `schema`, of `database` if one is given.
+
+    `text` is that SQL, which has the schema ``clustereval`` in the current database.
+    """
     names = [schema] if database is None else [database, schema]
     home = ".".join(map(_quote_identifier, names))
     text = text.replace(_CREATE_SCHEMA, f"CREATE SCHEMA IF NOT EXISTS {home};")
@@ -170,24 +177,32 @@ def _to_permanent(text: str, schema: str, database: str | None) -> str:
 
 
 def _to_temporary(text: str, prefix: str) -> str:
-    """Return the SQL with temporary macros, their names prefixed in place of a schema."""
+    """Return the SQL `text` with temporary macros, named PREFIX_NAME in place of a schema."""
     text = text.replace(_CREATE_SCHEMA, "")
     text = text.replace("CREATE OR REPLACE MACRO", "CREATE OR REPLACE TEMPORARY MACRO")
     return _rename_macros(text, lambda name: _quote_identifier(f"{prefix}_{name}"))
 
 
 def _rename_macros(text: str, new_name: Callable[[str], str]) -> str:
-    """Return SQL with other names for the macros, where they are created and called."""
+    """Return the SQL `text` with other names for the macros, where they are created and called.
+
+    `new_name` returns what replaces ``clustereval.NAME``, given NAME. Comments and strings stay as
+    they are.
+    """
     return _MACRO_NAME_IN_CODE.sub(lambda match: new_name(match[1]) if match[1] else match[0], text)
 
 
 def _quote_identifier(name: str) -> str:
-    """Return a name as a quoted SQL identifier."""
+    """Return a name as a quoted SQL identifier, with quotes inside it doubled."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def _execute_in_transaction(con: duckdb.DuckDBPyConnection, text: str) -> None:
-    """Execute SQL in the open transaction, or else in one of its own."""
+    """Execute SQL in the connection's open transaction, or else in one of its own.
+
+    In its own, an error leaves the database as it was; in an open one, the caller commits or rolls
+    back.
+    """
     if _is_in_transaction(con):  # begun by the caller, who commits it
         con.execute(text)
         return
@@ -201,7 +216,7 @@ def _execute_in_transaction(con: duckdb.DuckDBPyConnection, text: str) -> None:
 
 
 def _is_in_transaction(con: duckdb.DuckDBPyConnection) -> bool:
-    """Return whether the connection has an open transaction."""
+    """Return whether the connection has an open transaction, begun by the caller."""
     # BEGIN inside a transaction would abort it. Outside of one every statement has a new number.
     first, second = (con.execute("SELECT txid_current()").fetchone() for _ in range(2))
     return first == second

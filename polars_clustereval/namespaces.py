@@ -26,10 +26,11 @@ Result = TypeVar("Result")
 def _method(
     function: Callable[Concatenate[pl.LazyFrame, Parameters], Result],
 ) -> Callable[Concatenate[ClusterEval, Parameters], Result]:
-    """Return a method of ClusterEval that calls a frame function with the method's frame."""
+    """Return a method of ClusterEval that calls a frame function on the wrapped frame."""
 
     @wraps(function)
     def method(self: ClusterEval, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        """Call the frame function on the wrapped frame; it has the function's own docstring."""
         return function(self._frame, *args, **kwargs)
 
     return method
@@ -45,6 +46,7 @@ class ClusterEval:
     """
 
     def __init__(self, frame: pl.LazyFrame) -> None:
+        """Keep the frame that Polars passes when ``frame.clustereval`` is used."""
         self._frame = frame
 
     contingency_matrix = _method(contingency.contingency_matrix)

@@ -47,24 +47,27 @@ _SQL_TYPES: dict[type[pl.DataType], str] = {
 
 
 def sql_type_name(dtype: pl.DataType) -> str:
-    """Return the name of a type in DuckDB."""
+    """Return DuckDB's name of a Polars type for error texts, such as BIGINT for Int64.
+
+    A type that is not a simple one, such as a list, keeps its Polars name.
+    """
     return _SQL_TYPES.get(dtype.base_type(), str(dtype))
 
 
 def _quote_value(value: object) -> str:
-    """Return a value as error texts show it among choices: NULL, or in quotes."""
+    """Return an option's value as error texts show it: NULL for None, otherwise in quotes."""
     return "NULL" if value is None else f"'{value}'"
 
 
 def show_value(value: object) -> str:
-    """Return a value, or a list of values, as DuckDB writes it."""
+    """Return a value as error texts show it: NULL for None, [1, NULL] for a list or a tuple."""
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(show_value, value))}]"
     return "NULL" if value is None else str(value)
 
 
 def check_choice(parameter: str, value: object, choices: Sequence[str]) -> None:
-    """Raise an error unless the value is one of the choices."""
+    """Raise an error unless `value`, the user's argument of `parameter`, is one of `choices`."""
     if value not in choices:
         expected = ", ".join(_quote_value(choice) for choice in choices)
         raise ClusterEvalError(
@@ -73,14 +76,15 @@ def check_choice(parameter: str, value: object, choices: Sequence[str]) -> None:
 
 
 def is_number(x: object) -> bool:
-    """Return whether x is a real number of Python or numpy, and not a bool."""
+    """Return whether x is a real number of Python or numpy; False for a bool."""
     return isinstance(x, Real) and not isinstance(x, bool)
 
 
 def check_beta(beta: float) -> float:
-    """Return beta as a Python float; raise an error unless it is a number >= 0.
+    """Return beta, the weight of recall in an F score, as a Python float.
 
-    A numpy number would treat an expression as an array.
+    Raise an error unless it is a finite number >= 0. A numpy number is converted because its
+    operators would treat a Polars expression as an array.
     """
     if not (is_number(beta) and beta >= 0 and isfinite(beta)):
         raise ClusterEvalError(f"beta: expected a number >= 0, got {beta}")
@@ -93,7 +97,7 @@ def check_beta(beta: float) -> float:
 
 
 def check_frame(frame: object) -> pl.LazyFrame:
-    """Return a DataFrame or LazyFrame as a LazyFrame."""
+    """Return the user's frame as a LazyFrame; raise an error if it is no Polars frame."""
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
         return frame.lazy()
     raise ClusterEvalError(
@@ -102,7 +106,11 @@ def check_frame(frame: object) -> pl.LazyFrame:
 
 
 def check_column_names(names: Sequence[str], parameter: str, columns: Sequence[str]) -> None:
-    """Raise an error, with the most similar name, unless all names are columns."""
+    """Raise an error for the first of `names` that is not among `columns`, the columns of a frame.
+
+    `parameter` is the argument that the names came from. The error text names it, and suggests the
+    most similar column.
+    """
     for name in names:
         if name not in columns:
             twins = get_close_matches(name, columns, n=1)
@@ -113,7 +121,11 @@ def check_column_names(names: Sequence[str], parameter: str, columns: Sequence[s
 
 
 def check_column(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
-    """Return the column as an expression named after its parameter."""
+    """Return the user's argument `column` as an expression with the alias `parameter`.
+
+    `parameter` is the name of that argument, such as 'label'. Raise an error unless `column` is a
+    name or an expression, and the frame `lazy` has all columns that it reads.
+    """
     if not isinstance(column, str | pl.Expr):
         raise ClusterEvalError(
             f"{parameter}: expected a column name or an expression, got {type(column).__name__}"
@@ -125,7 +137,11 @@ def check_column(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
 
 
 def check_groupable(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
-    """Return the column as check_column does; raise an error if its type cannot be grouped."""
+    """Return the user's argument `column` as an expression with the alias `parameter`.
+
+    Raise an error as check_column does, and for the type Object, by which Polars cannot group.
+    `parameter` is the name of the argument, such as 'label'.
+    """
     expr = check_column(lazy, column, parameter)
     dtype = lazy.select(expr).collect_schema()[parameter]
     if dtype == pl.Object:
@@ -134,9 +150,10 @@ def check_groupable(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Ex
 
 
 def check_weight(lazy: pl.LazyFrame, weight: Column | None) -> pl.Expr:
-    """Return the multiplicity of each row as an expression, 1 if there is no weight column.
+    """Return the multiplicity of each row: the column `weight` as Int64, or 1 if there is none.
 
-    This is the only check that reads rows at once.
+    Raise an error if a weight is not a whole number >= 0. For this the column is read at once, of a
+    LazyFrame too.
     """
     if weight is None:
         # Int8 takes the least memory, and is summed as Int64.
@@ -157,7 +174,7 @@ def check_weight(lazy: pl.LazyFrame, weight: Column | None) -> pl.Expr:
 
 
 def _weight_error(got: str) -> ClusterEvalError:
-    """Return the error of a weight column, given what was found in it."""
+    """Return the error for an invalid weight column; `got` is the bad value or type, as text."""
     return ClusterEvalError(
         f"weight: expected whole numbers >= 0, got {got}; a weight is how many times its row counts"
     )
@@ -166,9 +183,10 @@ def _weight_error(got: str) -> ClusterEvalError:
 def check_partition_keys(
     lazy: pl.LazyFrame, partition_by: Keys, results: Sequence[str]
 ) -> dict[str, str]:
-    """Return the user's partition columns by inner name: key_0, key_1, ...
+    """Return the user's partition columns as {inner name: column}, with the names key_0, key_1, ...
 
-    A partition column may not have the name of a column of the result (`results`).
+    Raise an error if a column does not exist in the frame `lazy`, is given twice, or has the name
+    of another column of the result. `results` are the names of those columns.
     """
     keys = [partition_by] if isinstance(partition_by, str) else list(partition_by or ())
     check_column_names(keys, "partition_by", lazy.collect_schema().names())
@@ -188,7 +206,11 @@ def check_partition_keys(
 
 
 def check_noise_as(noise: object, noise_as: object) -> None:
-    """Raise an error if noise_as is unknown, or other than 'cluster' without a noise value."""
+    """Raise an error if `noise_as` is no known option, or needs a noise value and `noise` is None.
+
+    `noise` is the value of cluster that marks noise. 'drop' and 'singletons' need it, 'cluster'
+    does not.
+    """
     check_choice("noise_as", noise_as, ("cluster", "drop", "singletons"))
     if noise_as != "cluster" and noise is None:
         raise ClusterEvalError(
@@ -197,7 +219,10 @@ def check_noise_as(noise: object, noise_as: object) -> None:
 
 
 def check_noise_value(noise: object, dtype: pl.DataType) -> pl.Expr:
-    """Return the noise value in the type of cluster; raise an error if the cast changes it."""
+    """Return the noise value as a literal of type `dtype`, the type of the cluster column.
+
+    Raise an error unless the value can be converted to that type and back without a change.
+    """
     try:
         given = pl.Series([noise])
         cast = given.cast(dtype)
@@ -219,12 +244,14 @@ def check_noise_value(noise: object, dtype: pl.DataType) -> pl.Expr:
 def raise_on_collect(
     frame: pl.LazyFrame, facts: pl.LazyFrame, check: Callable[[pl.DataFrame], None]
 ) -> pl.LazyFrame:
-    """Return the frame with a check that runs, and may raise an error, when it is collected.
+    """Return `frame` with the same rows, and a validation that runs when it is collected.
 
-    `check` gets the collected rows of `facts`, a frame of a few rows.
+    `facts` is a frame of a few rows that describe the input. On collection, `check` gets them as a
+    DataFrame and raises an error if the input is invalid.
     """
 
     def run_check(collected: pl.DataFrame) -> pl.DataFrame:
+        """Call `check` on the rows of `facts`; return one row, passed = True, unless it raises."""
         check(collected)
         return pl.DataFrame({"passed": [True]})
 

@@ -10,22 +10,22 @@ import polars as pl
 
 
 def to_double(x: pl.Expr) -> pl.Expr:
-    """Return a number as Float64."""
+    """Return x cast to Float64."""
     return x.cast(pl.Float64)
 
 
 def widen(x: pl.Expr) -> pl.Expr:
-    """Return a count as Int128: products of three counts of 1e10 rows keep every digit."""
+    """Return a count cast to Int128, so that a product of three counts of 1e10 rows is exact."""
     return x.cast(pl.Int128)
 
 
 def count_ordered_pairs(n: pl.Expr) -> pl.Expr:
-    """Return the number of ordered pairs of n things, n (n - 1), as Int128."""
+    """Return n (n - 1) as Int128: the ordered pairs of different rows among n rows."""
     return widen(n) * (widen(n) - 1)
 
 
 def count_pairs(n: pl.Expr) -> pl.Expr:
-    """Return the number of unordered pairs of n things, n (n - 1) / 2, as Int128."""
+    """Return n (n - 1) / 2 as Int128: the unordered pairs of different rows among n rows."""
     return count_ordered_pairs(n) // 2
 
 
@@ -35,12 +35,12 @@ def count_pairs(n: pl.Expr) -> pl.Expr:
 
 
 def ratio(x: pl.Expr, y: pl.Expr) -> pl.Expr:
-    """Return x / y, NULL if y is 0."""
+    """Return x / y as Float64, NULL if y is 0."""
     return pl.when(y != 0).then(to_double(x) / to_double(y))
 
 
 def ratio_or(part: pl.Expr, whole: pl.Expr, otherwise: float) -> pl.Expr:
-    """Return part / whole, or `otherwise` for 0 / 0."""
+    """Return part / whole, or `otherwise` if whole is 0 (part then is 0, too)."""
     return pl.when(whole == 0).then(otherwise).otherwise(part / whole)
 
 
@@ -53,16 +53,16 @@ PLACES_OF_ROWS, PLACES_OF_SHARES = 80, 120
 
 
 def to_fixed_point(x: pl.Expr, places: int = PLACES_OF_ROWS) -> pl.Expr:
-    """Return a number as Int128 with this many binary places.
+    """Return x in fixed point with `places` binary digits: the integer part of x 2^places, Int128.
 
-    Sums of these are exact and independent of order. A million equal numbers added one by one in
-    double precision, as group_by does, are off by 1e-11.
+    Sums of such numbers are exact and independent of order. A million equal numbers added one by
+    one in double precision, as group_by does, are off by 1e-11.
     """
     return (x * 2.0**places).cast(pl.Int128)
 
 
 def from_fixed_point(x: pl.Expr, places: int = PLACES_OF_ROWS) -> pl.Expr:
-    """Return a number made by to_fixed_point, or a sum of such numbers, as Float64."""
+    """Return the Float64 value of a number, or sum of numbers, of to_fixed_point(.., places)."""
     return to_double(x) * 2.0**-places
 
 
@@ -72,7 +72,10 @@ def from_fixed_point(x: pl.Expr, places: int = PLACES_OF_ROWS) -> pl.Expr:
 
 
 def _atanh_tail(w: pl.Expr) -> pl.Expr:
-    """Return (atanh(v) - v) / v^3 for v^2 = w <= 0.01."""
+    """Return (atanh(v) - v) / v^3 for v^2 = w <= 0.01, as a power series in w.
+
+    `deviance` uses it, because the difference atanh(v) - v loses digits for small v.
+    """
     tail = w / 17
     for odd in (15, 13, 11, 9, 7, 5):
         tail = w * (1 / odd + tail)
@@ -80,7 +83,7 @@ def _atanh_tail(w: pl.Expr) -> pl.Expr:
 
 
 def log_ratio(x: pl.Expr, y: pl.Expr) -> pl.Expr:
-    """Return ln(x / y) for counts x, y > 0, without cancellation for near counts."""
+    """Return ln(x / y) for counts x, y > 0, without loss of digits if they are nearly equal."""
     v = to_double(x - y) / to_double(x + y)
     return (
         pl.when(v.abs() < 0.1).then(2 * v.arctanh()).otherwise((to_double(x) / to_double(y)).log())
@@ -88,9 +91,9 @@ def log_ratio(x: pl.Expr, y: pl.Expr) -> pl.Expr:
 
 
 def deviance(x: pl.Expr, m: pl.Expr, d: pl.Expr) -> pl.Expr:
-    """Return Loader's deviance x ln(x / m) + m - x >= 0 of a count x from its mean m.
+    """Return Loader's deviance x ln(x / m) + m - x >= 0 of a count x from its mean m, all Float64.
 
-    d = x - m is a parameter because it can be computed from integers, without cancellation.
+    The parameter d is x - m. The caller computes it from integers, which loses no digits.
     """
     v = d / (x + m).clip(1e-300)
     w = v * v

@@ -25,14 +25,22 @@ Stage = Callable[[Row], Terms]
 
 
 def sum_by(frame: pl.LazyFrame, by: list[str], terms: Terms) -> pl.LazyFrame:
-    """Return the sums of the terms by group; without keys one row even if the frame has none."""
+    """Return the sum of each of the `terms` per group of the columns `by`.
+
+    The terms are expressions with one value per row, by the name of their column in the result. The
+    result has one row per group; with no `by` it has one row, even if the frame has none.
+    """
     named = frame.select(*by, **terms)
     sums = [pl.col(name).sum() for name in terms]
     return named.group_by(by).agg(sums) if by else named.select(sums)
 
 
 def aggregate_by(frame: pl.LazyFrame, by: list[str], terms: Terms) -> pl.LazyFrame:
-    """Return the aggregates `terms` by group; without keys one row even if the frame has none."""
+    """Return the aggregates `terms` per group of the columns `by`.
+
+    The terms are aggregating expressions, by the name of their column in the result. The result has
+    one row per group; with no `by` it has one row, even if the frame has none.
+    """
     return frame.group_by(by).agg(**terms) if by else frame.select(**terms)
 
 
@@ -47,9 +55,10 @@ def join_partitions(
     *others: pl.LazyFrame,
     how: Literal["inner", "left"] = "inner",
 ) -> pl.LazyFrame:
-    """Return the frame joined with others on the partition columns `by`.
+    """Return `frame` with the columns of `others`, joined on the partition columns `by`.
 
-    Each of the others has one row per partition; without partition columns it has one row.
+    A partition is a group of rows that is evaluated separately, and NULL is a value of `by` too.
+    Each of the others has one row per partition; with no `by` it has one row in all.
     """
     for other in others:
         if by:
@@ -67,10 +76,10 @@ _BUILD_RIGHT: dict[str, Any] = {"build_side": "force_right"} if _HAS_BUILD_SIDE 
 def join_small(
     rows: pl.LazyFrame, by: list[str], table: pl.LazyFrame, how: Literal["inner", "left"] = "inner"
 ) -> pl.LazyFrame:
-    """Return many rows joined with a small table on these columns, NULL equal to NULL.
+    """Return the long frame `rows` joined with the small frame `table` on the columns `by`.
 
-    The hash table is built of the small table. By default the engine buffers up to ten million rows
-    to find out which of the two is smaller.
+    NULL equals NULL. The engine is told to build its hash table from `table`: otherwise it buffers
+    up to ten million rows to find out which of the two is smaller.
     """
     return rows.join(table, on=by, how=how, nulls_equal=True, **_BUILD_RIGHT)
 
@@ -81,9 +90,11 @@ def join_small(
 
 
 def add_stages(frame: pl.LazyFrame, *stages: Stage) -> pl.LazyFrame:
-    """Return the frame with the columns of each stage, which may use those of earlier stages.
+    """Return `frame` with the columns that the stages add, one stage after the other.
 
-    The optimizer computes a conditional again wherever it is used: what is used twice is a stage.
+    A stage is a function of `pl.col` that returns new columns as expressions by name; they may use
+    columns of earlier stages. What is used twice should be a stage of its own, because Polars
+    computes a when/then expression again wherever it is used.
     """
     for stage in stages:
         frame = frame.with_columns(**stage(pl.col))
@@ -91,9 +102,10 @@ def add_stages(frame: pl.LazyFrame, *stages: Stage) -> pl.LazyFrame:
 
 
 def to_user_frame(frame: Frame, lazy: pl.LazyFrame, keys: dict[str, str]) -> Frame:
-    """Return a result as the kind of `frame`, with the user's names of the partition columns.
+    """Return the result `lazy` as the user gets it: collected if the input `frame` is a DataFrame.
 
-    `keys` are these names by inner name.
+    `keys` maps the inner names of the partition columns (key_0, key_1, ...) to the user's names,
+    which the result gets.
     """
     named = lazy.rename(keys)
     return named if isinstance(frame, pl.LazyFrame) else named.collect(engine="streaming")
@@ -105,27 +117,36 @@ def to_user_frame(frame: Frame, lazy: pl.LazyFrame, keys: dict[str, str]) -> Fra
 
 
 def element_field(name: str) -> pl.Expr:
-    """Return a field of the structs of a list, inside ``list.eval``."""
+    """Return field `name` of the structs of a list, as an expression for ``list.eval``."""
     return pl.element().struct.field(name)
 
 
 class StructLists(NamedTuple):
-    """Lists of structs, one list per group of rows: what a frame is inside an expression.
+    """An expression of lists of structs, which replaces a frame inside an expression.
 
-    An expression has no variables, and value_counts has no order: what is used twice has to be an
-    element of a list, which ``list.eval`` computes once for all expressions in it.
+    `lists` has one list per group of rows of the user's frame. A struct of the list is what a row
+    is in a frame, and `fields` are the names of its fields. An expression has no variables, and
+    value_counts has no order: what is used twice has to be an element of a list, which
+    ``list.eval`` computes once for all expressions in it.
     """
 
     lists: pl.Expr
     fields: tuple[str, ...]
 
     def select(self, terms: Terms) -> StructLists:
-        """Return lists of structs of these terms alone."""
+        """Return the lists with only the fields `terms`, like DataFrame.select.
+
+        The terms are expressions of element_field, by the name of their field in the result.
+        """
         struct = pl.struct([term.alias(name) for name, term in terms.items()])
         return StructLists(self.lists.list.eval(struct), tuple(terms))
 
     def add_stages(self, *stages: Stage) -> StructLists:
-        """Return the lists with the fields of each stage, which may use those of earlier stages."""
+        """Return the lists with the fields that the stages add, one stage after the other.
+
+        A stage is a function of `element_field` that returns new fields as expressions by name;
+        they may use fields of earlier stages.
+        """
         structs = self
         for stage in stages:
             fields = {name: element_field(name) for name in structs.fields}
@@ -133,11 +154,20 @@ class StructLists(NamedTuple):
         return structs
 
     def sum_terms(self, terms: Terms) -> StructLists:
-        """Return lists of one struct: the sums of the terms, and the number of rows (total)."""
+        """Return lists of one struct: the sum over the list of each of the `terms`, and `total`.
+
+        The terms are expressions of element_field, by the name of their sum. `total` is the number
+        of rows of the group, a field that all structs of a list share.
+        """
         sums = {name: term.sum() for name, term in terms.items()}
         return self.select({"total": element_field("total").first(), **sums})
 
     def score(self, scores: Callable[[Row], Terms], name: str) -> pl.Expr:
-        """Return the score of this name for each group, NULL for a group without rows."""
+        """Return one score per group of rows, as an expression with the alias `name`.
+
+        Each list has one struct of statistics, among them `total`, the number of rows. `scores` is
+        a function of `element_field` that returns scores as expressions by name, of which `name`
+        selects one. The score is NULL for a group without rows.
+        """
         score = pl.when(element_field("total") > 0).then(scores(element_field)[name])
         return self.lists.list.eval(score).list.first().alias(name)

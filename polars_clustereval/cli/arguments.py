@@ -21,12 +21,16 @@ class _Parser(argparse.ArgumentParser):
     """Argument parser that reports errors as the other parts of the program do."""
 
     def error(self, message: str) -> NoReturn:
-        """Exit with one line; argparse would print the usage as well."""
+        """Exit with status 2 after one line with `message`; argparse would print the usage, too."""
         self.exit(2, f"clustereval: error: {message}\n")
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Return the parser; ``run`` of its result takes that result and returns the bytes to write."""
+    """Return the parser of the command line.
+
+    The result of its parse_args has `run`, a function that takes that result and returns the bytes
+    to write.
+    """
     parser = _Parser(
         "clustereval",
         description="Evaluate clusterings in Parquet and CSV files and DuckDB tables.",
@@ -40,7 +44,10 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def _add_report(commands: Any, name: str) -> None:
-    """Add the command of a report, with an option for each parameter of its function."""
+    """Add the command `name` of a report, with an option for each parameter of its function.
+
+    `commands` is what add_subparsers of argparse returned.
+    """
     report = REPORTS[name]
     command = commands.add_parser(
         name, help=report.description, description=f"Compute {report.description}."
@@ -61,7 +68,10 @@ def _add_report(commands: Any, name: str) -> None:
 
 
 def _add_sql(commands: Any) -> None:
-    """Add the command that prints the SQL macros."""
+    """Add the command ``sql``, which prints all SQL macros.
+
+    `commands` is what add_subparsers of argparse returned.
+    """
     description = "all SQL macros as one file for the DuckDB shell"
     command = commands.add_parser("sql", help=description, description=f"Print {description}.")
     _add_output(command)
@@ -69,19 +79,19 @@ def _add_sql(commands: Any) -> None:
 
 
 def _add_output(command: argparse.ArgumentParser) -> None:
-    """Add the option --output to a command."""
+    """Add the option --output, a file to write to, to the parser of a command."""
     command.add_argument(
         "--output", metavar="FILE", type=Path, help="write to this file, not to standard output"
     )
 
 
 def _parse_number(text: str) -> float:
-    """Return a whole number of up to 18 digits as an int, any other number as a float."""
+    """Return the number in a text: an int if it is whole, of up to 18 digits; otherwise a float."""
     return int(text) if re.fullmatch(r"-?\d{1,18}", text) else float(text)
 
 
 def _parse_numbers(text: str) -> list[float]:
-    """Return the numbers of a text that separates them by commas."""
+    """Return the list of the numbers in a text that separates them by commas, such as 1,0.5."""
     return [float(number) for number in text.split(",")]
 
 
@@ -91,7 +101,10 @@ _parse_numbers.__name__ = "list of numbers"
 
 
 def _parse_value(text: str) -> str | float:
-    """Return a number for the canonical text of one; 007 stays a text."""
+    """Return the value that an argument stands for: a number or the text itself.
+
+    It is a number if Python writes that number in the same way: 7 is one, 007 stays a text.
+    """
     if re.fullmatch(r"-?\d{1,18}(\.\d+)?", text):
         number = _parse_number(text)
         return number if str(number) == text else text

@@ -20,7 +20,7 @@ __all__ = ["run_report", "run_sql"]
 
 
 def run_report(options: argparse.Namespace) -> bytes:
-    """Return the report in the requested format."""
+    """Return the report that the parsed arguments ask for, as bytes in the requested format."""
     format_name = options.format or infer_format(options.output)
     if format_name == "parquet" and options.output is None:
         raise ClusterEvalError("--format parquet needs --output: it is no text for a screen")
@@ -35,5 +35,5 @@ def run_report(options: argparse.Namespace) -> bytes:
 
 
 def run_sql(_: argparse.Namespace) -> bytes:
-    """Return the SQL file of all macros."""
+    """Return all SQL macros as the bytes of one file; the parsed arguments are not used."""
     return bundle().encode()

@@ -36,7 +36,11 @@ _DATA_DEPENDENT = ("noise", "noise_as", "weights")
 
 
 def _read_arguments(options: argparse.Namespace, columns: Sequence[str]) -> dict[str, Any]:
-    """Return the arguments of the Polars function; a column's name may contain a comma."""
+    """Return the arguments of the Polars function of a report, by parameter.
+
+    `options` are the parsed arguments, `columns` the columns of the input. Lists of columns are
+    separated by commas, unless the whole text is the name of a column.
+    """
     arguments = {name: getattr(options, name) for name in options.report.defaults}
     for parameter in arguments.keys() & set(_MULTIPLE_COLUMNS):
         text = arguments[parameter]
@@ -46,7 +50,7 @@ def _read_arguments(options: argparse.Namespace, columns: Sequence[str]) -> dict
 
 
 def _list_used_columns(arguments: dict[str, Any]) -> list[str]:
-    """Return the columns that the arguments name, without duplicates."""
+    """Return the columns of the input that a report's arguments name, without duplicates."""
     single = [arguments[name] for name in _SINGLE_COLUMN if arguments.get(name) is not None]
     multiple = [column for name in _MULTIPLE_COLUMNS for column in arguments.get(name) or ()]
     return list(dict.fromkeys([*single, *multiple]))
@@ -55,7 +59,11 @@ def _list_used_columns(arguments: dict[str, Any]) -> list[str]:
 def _read_checked_arguments(
     options: argparse.Namespace, relation: duckdb.DuckDBPyRelation
 ) -> dict[str, Any]:
-    """Return the arguments, checked by the Polars function: one error text for both engines."""
+    """Return the arguments of a report by parameter, or raise the Polars function's error.
+
+    The function checks them on an empty frame with the columns of `relation`, the input, so that
+    there is one error text for both engines.
+    """
     columns = relation.columns
     arguments = _read_arguments(options, columns)
     empty = pl.LazyFrame(schema=dict.fromkeys(columns, pl.Int64()))
@@ -70,7 +78,10 @@ def _read_checked_arguments(
 
 
 def _run_in_duckdb(source: Source, options: argparse.Namespace) -> pl.DataFrame:
-    """Return the report of the SQL macro."""
+    """Return a report as a DataFrame, computed in DuckDB by the SQL macro.
+
+    `options` are the parsed arguments; `options.report` is the report.
+    """
     with open_source(source) as (connection, rows):
         relation = connection.sql(f"FROM {rows}")
         arguments = _read_checked_arguments(options, relation)
@@ -86,14 +97,19 @@ def _run_in_duckdb(source: Source, options: argparse.Namespace) -> pl.DataFrame:
 
 
 def _is_value(parameter: str) -> bool:
-    """Return whether a parameter takes a value, not columns."""
+    """Return whether a parameter of a report takes a value, such as beta, rather than columns."""
     return parameter not in (*_SINGLE_COLUMN, *_MULTIPLE_COLUMNS)
 
 
 def _format_query(
     report: Report, arguments: dict[str, Any], relation: duckdb.DuckDBPyRelation
 ) -> str:
-    """Return the query that calls the macro, with partition_key split into its columns."""
+    """Return the SQL query that calls the macro of a report on the view clustereval_input.
+
+    `arguments` are the report's arguments by parameter, `relation` is the input. Values are
+    parameters of the query. The struct partition_key is split into one column for each column of
+    partition_by.
+    """
     texts = {name: _format_argument(name, value, relation) for name, value in arguments.items()}
     required = [texts.pop(name) for name in report.required]
     optional = [f"{name} := {text}" for name, text in texts.items()]
@@ -107,7 +123,10 @@ def _format_query(
 
 
 def _format_argument(parameter: str, value: Any, relation: duckdb.DuckDBPyRelation) -> str:
-    """Return an argument as SQL; values are parameters of the query."""
+    """Return one argument of a macro as SQL: $name for a value, otherwise columns.
+
+    `relation` is the input, whose types decide how the columns of a vector are written.
+    """
     if _is_value(parameter):
         return f"${parameter}"
     if value is None:
@@ -121,7 +140,10 @@ def _format_argument(parameter: str, value: Any, relation: duckdb.DuckDBPyRelati
 
 
 def _format_vector(columns: list[str], relation: duckdb.DuckDBPyRelation) -> str:
-    """Return the columns of a vector as SQL: one column of lists, or a list of columns."""
+    """Return the argument `vector` as SQL: one column of lists, or a list of numeric columns.
+
+    `columns` are the names that the user gave, `relation` is the input, which knows their types.
+    """
     types = dict(zip(relation.columns, relation.types, strict=True))
     non_numeric = [column for column in columns if types[column].id not in _NUMERIC_TYPES]
     if columns == non_numeric[:1]:
@@ -144,7 +166,10 @@ _NUMERIC_TYPES = {
 
 
 def _run_in_polars(source: Source, options: argparse.Namespace) -> pl.DataFrame:
-    """Return the report of the Polars function."""
+    """Return a report as a DataFrame, computed by the Polars function.
+
+    `options` are the parsed arguments; `options.report` is the report.
+    """
     rows = scan_source(source) if source.table is None else _read_table(source, options)
     arguments = _read_arguments(options, rows.collect_schema().names())
     with show_progress():
@@ -153,7 +178,10 @@ def _run_in_polars(source: Source, options: argparse.Namespace) -> pl.DataFrame:
 
 
 def _read_table(source: Source, options: argparse.Namespace) -> pl.LazyFrame:
-    """Return the columns of a DuckDB table that the report uses."""
+    """Return the columns that a report uses, of the DuckDB table that `source` names.
+
+    `options` are the parsed arguments, which name these columns.
+    """
     with open_source(source) as (connection, rows):
         relation = connection.sql(f"FROM {rows}")
         arguments = _read_checked_arguments(options, relation)
@@ -162,21 +190,23 @@ def _read_table(source: Source, options: argparse.Namespace) -> pl.LazyFrame:
 
 
 class _ArrowStream:
-    """A relation that Polars reads as an Arrow stream of unknown type.
+    """A wrapper of a DuckDB relation, from which Polars reads the relation's Arrow stream.
 
-    Polars keeps references to the types it was given until the process ends; DuckDB would report
-    its own among them as leaks on standard error.
+    Polars keeps references to the types of the objects that it was given until the process ends.
+    DuckDB would report its own types among them as leaks on standard error.
     """
 
     def __init__(self, relation: duckdb.DuckDBPyRelation) -> None:
+        """Wrap a DuckDB relation."""
         self.relation = relation
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the relation's Arrow stream, by the Arrow PyCapsule protocol."""
         return self.relation.__arrow_c_stream__(requested_schema)
 
 
 def _convert_to_polars(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
-    """Return the rows of a relation, read as an Arrow stream."""
+    """Return the rows of a DuckDB relation as a DataFrame, by way of an Arrow stream."""
     return pl.DataFrame(_ArrowStream(relation))
 
 

@@ -29,7 +29,7 @@ _SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 
 
 class Source(NamedTuple):
-    """An existing input file."""
+    """An existing input file: a DuckDB database, a CSV file, or else a Parquet file."""
 
     path: str
     table: str | None  # of a DuckDB database
@@ -37,7 +37,10 @@ class Source(NamedTuple):
 
 
 def find_source(file: str) -> Source:
-    """Return the source for a FILE argument; raise if it is missing or of an unknown kind."""
+    """Return the source that the argument FILE names: a path, or DATABASE::TABLE.
+
+    Raise an error if the file does not exist or is of an unknown kind.
+    """
     path, database, table = file.partition("::")
     if not Path(path).exists():
         raise ClusterEvalError(f"{path}: no such file")
@@ -58,7 +61,7 @@ def find_source(file: str) -> Source:
 
 
 def _check_database(path: str) -> None:
-    """Raise an error unless the file is a DuckDB database."""
+    """Raise an error unless the file at `path` is a DuckDB database, by its first bytes."""
     # DuckDB would open a CSV file as a database, and download an extension for some other files.
     with Path(path).open("rb") as file:
         if file.read(12)[8:] != b"DUCK":
@@ -71,7 +74,7 @@ def _check_database(path: str) -> None:
 
 
 def scan_source(source: Source) -> pl.LazyFrame:
-    """Return the rows of a Parquet or CSV file."""
+    """Return the rows of a Parquet or CSV file as a LazyFrame; a DuckDB table is not read here."""
     if source.separator is None:
         return pl.scan_parquet(source.path, glob=False)
     return pl.scan_csv(
@@ -86,14 +89,17 @@ def scan_source(source: Source) -> pl.LazyFrame:
 
 @contextmanager
 def open_source(source: Source) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
-    """Open a connection; yield it with the SQL expression that reads the rows."""
+    """Yield a DuckDB connection and the SQL that stands after FROM to read the source's rows.
+
+    The connection is closed at the end of the ``with`` block. A database is opened read-only.
+    """
     database = ":memory:" if source.table is None else source.path
     with duckdb.connect(database, read_only=source.table is not None) as connection:
         yield connection, _format_from(connection, source)
 
 
 def _format_from(connection: duckdb.DuckDBPyConnection, source: Source) -> str:
-    """Return the SQL expression that reads the rows of a source."""
+    """Return the SQL that stands after FROM to read the rows of a source in this connection."""
     if source.table is not None:
         return _find_table(connection, source.table)
     file = quote_literal(glob.escape(source.path))
@@ -114,7 +120,12 @@ ORDER BY ALL
 
 
 def _find_table(connection: duckdb.DuckDBPyConnection, table: str) -> str:
-    """Return the qualified name of a table, looked up: names with dots cannot be parsed."""
+    """Return the qualified name of a table or view of the database, in quotes, as SQL.
+
+    `table` is the user's name: the name, after its schema and a dot if that is not main. It is
+    looked up among all names because a name may contain dots itself. Raise an error, with the
+    tables that exist, if it is not found.
+    """
     qualified_names = {}
     for database, schema, name in connection.execute(_TABLES).fetchall():
         short_name = name if schema == "main" else f"{schema}.{name}"
@@ -128,10 +139,10 @@ def _find_table(connection: duckdb.DuckDBPyConnection, table: str) -> str:
 
 
 def quote_identifier(name: str) -> str:
-    """Return a name as a quoted SQL identifier."""
+    """Return a name as a quoted SQL identifier, with quotes inside it doubled."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def quote_literal(text: str) -> str:
-    """Return a text as an SQL string literal."""
+    """Return a text as an SQL string literal, with quotes inside it doubled."""
     return "'" + text.replace("'", "''") + "'"

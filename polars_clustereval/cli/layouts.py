@@ -14,7 +14,7 @@ _SILHOUETTES = (
 
 
 class Layout(NamedTuple):
-    """The texts of one report's table."""
+    """The texts of one report's table on the terminal, and which columns it shows."""
 
     heading: tuple[tuple[str, ...], ...]  # options shown above the table, line by line
     titles: dict[str, str]  # titles of groups, by the first column of each

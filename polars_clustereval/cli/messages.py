@@ -20,7 +20,11 @@ _ENGINE_DETAILS = re.compile(r"\n\n|\nThe search space|\nLINE ")
 
 
 def summarize_error(error: Exception) -> str:
-    """Return the part of an error message that the user can act on, in one line."""
+    """Return the part of an error's message that the user can act on, as one line.
+
+    Positions in a query that the user did not write are cut off, as is advice on options of the
+    engines' readers.
+    """
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     text = _ENGINE_DETAILS.split(str(error), maxsplit=1)[0]

@@ -43,7 +43,10 @@ FORMATS = ("table", *ENCODERS)
 
 
 def infer_format(output: Path | None) -> str:
-    """Return the format that the file's extension stands for, ``table`` by default."""
+    """Return the format that the extension of the output file stands for, such as ``csv``.
+
+    It is ``table`` for another extension, and without a file (None).
+    """
     extension = "" if output is None else output.suffix.removeprefix(".").lower()
     return extension if extension in FORMATS else "table"
 
@@ -54,7 +57,7 @@ def infer_format(output: Path | None) -> str:
 
 
 def write_output(output: Path | None, content: bytes) -> None:
-    """Write to a file, or to standard output."""
+    """Write the bytes to the file `output`, or to standard output if it is None."""
     if output is None:
         _print_content(content)
     elif output.exists() and not output.is_file():  # a device such as /dev/stdout
@@ -64,7 +67,7 @@ def write_output(output: Path | None, content: bytes) -> None:
 
 
 def _print_content(content: bytes) -> None:
-    """Write to standard output; a pipe that its reader has closed is no error."""
+    """Write the bytes to standard output; it is no error if the reader has closed the pipe."""
     try:
         sys.stdout.buffer.write(content)
         sys.stdout.flush()
@@ -75,7 +78,7 @@ def _print_content(content: bytes) -> None:
 
 
 def _replace_file(output: Path, content: bytes) -> None:
-    """Write the whole file, or leave the previous one in place if that fails."""
+    """Write the bytes to the file `output`, which keeps its old content if that fails."""
     if not output.parent.is_dir():
         raise ClusterEvalError(f"{output.parent}: no such directory")
     draft = output.with_name(f".{output.name}.{os.getpid()}")

@@ -19,7 +19,10 @@ PATIENCE = 2.0
 
 @contextmanager
 def show_progress() -> Iterator[None]:
-    """Show a bar for long computations if standard error is a terminal and tqdm is installed."""
+    """Show a progress bar while the ``with`` block computes distances of pairs, after 2 seconds.
+
+    Only if standard error is a terminal and tqdm is installed.
+    """
     if not sys.stderr.isatty():
         yield
         return
@@ -31,7 +34,11 @@ def show_progress() -> Iterator[None]:
 
 
 def _add_bar(blocks: Iterable[threads.Made], total: int) -> Iterable[threads.Made]:
-    """Return the blocks with a progress bar of tqdm, if it is installed."""
+    """Return an iterable of the same blocks that draws a progress bar, if tqdm is installed.
+
+    `blocks` are the results of parts of a computation as they are finished, `total` is their
+    number.
+    """
     try:
         from tqdm import tqdm
     except ImportError:

@@ -28,13 +28,13 @@ class Report(NamedTuple):
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """Defaults of all parameters but the frame; ``Parameter.empty`` for required ones."""
+        """Default of each parameter but the frame; ``Parameter.empty`` for a required one."""
         _, *parameters = signature(self.function).parameters.values()
         return {parameter.name: parameter.default for parameter in parameters}
 
     @property
     def required(self) -> list[str]:
-        """Names of the parameters without a default."""
+        """Names of the parameters without a default, the frame left out."""
         return [name for name, default in self.defaults.items() if default is Parameter.empty]
 
 

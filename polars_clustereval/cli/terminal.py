@@ -20,7 +20,11 @@ _MAX_SIDE_BY_SIDE = 5  # clusterings
 
 
 def render_table(result: pl.DataFrame, options: argparse.Namespace) -> bytes:
-    """Return the text of a report; its partition columns are those before ``n``."""
+    """Return a report as the bytes of a text for the terminal: heading, table and legend.
+
+    `result` has one row per clustering; its columns before ``n`` are the partition columns.
+    `options` are the parsed arguments.
+    """
     layout = options.report.layout
     keys = result.columns[: result.columns.index("n")]
     if not keys:
@@ -33,7 +37,10 @@ def render_table(result: pl.DataFrame, options: argparse.Namespace) -> bytes:
 
 
 def _render_heading(options: argparse.Namespace, layout: Layout) -> str:
-    """Return the lines above the table: the file, and the options that the layout names."""
+    """Return the lines above the table: the input file, and the options that the layout names.
+
+    `options` are the parsed arguments.
+    """
     first, *more = (
         ", ".join(f"{name} {getattr(options, name)}" for name in names) for names in layout.heading
     )
@@ -44,7 +51,7 @@ def _render_heading(options: argparse.Namespace, layout: Layout) -> str:
 
 
 def _render_one(result: pl.DataFrame, layout: Layout) -> str:
-    """Return a table of one clustering: one line per metric, with its meaning."""
+    """Return the table of a report of one clustering: a line per metric, with its meaning."""
     lines = [["metric", "value", "meaning"]]
     for metric in result.columns:
         lines += _list_title_lines(metric, layout, width=3)
@@ -54,7 +61,11 @@ def _render_one(result: pl.DataFrame, layout: Layout) -> str:
 
 
 def _render_side_by_side(result: pl.DataFrame, keys: list[str], layout: Layout) -> str:
-    """Return a table of a few clusterings: one line per metric, one column per clustering."""
+    """Return the table of a report of a few clusterings: a line per metric, a column for each.
+
+    `keys` are the partition columns of `result`, which name the clusterings. The legend is below
+    the table.
+    """
     lines = [[key, *map(_format_key, result[key])] for key in keys]
     metrics = result.columns[len(keys) :]
     for metric in metrics:
@@ -65,7 +76,11 @@ def _render_side_by_side(result: pl.DataFrame, keys: list[str], layout: Layout) 
 
 
 def _render_row_by_row(result: pl.DataFrame, keys: list[str], layout: Layout) -> str:
-    """Return a table of many clusterings: one line for each, with the layout's selected columns."""
+    """Return the table of a report of many clusterings: a line for each, and the layout's columns.
+
+    `keys` are the partition columns of `result`, which name the clusterings. The legend is below
+    the table.
+    """
     metrics = [metric for metric in layout.comparison if metric in result.columns]
     # One word per line, so that long names fit on the screen.
     names = [metric.split("_") for metric in metrics]
@@ -85,14 +100,17 @@ def _render_row_by_row(result: pl.DataFrame, keys: list[str], layout: Layout) ->
 
 
 def _list_title_lines(metric: str, layout: Layout, width: int) -> list[list[str]]:
-    """Return an empty line and a title if a group of metrics starts here, otherwise nothing."""
+    """Return the lines before a metric: an empty one and a title if a group of metrics starts here.
+
+    Otherwise the list is empty. A line is a list of `width` cells.
+    """
     if metric not in layout.titles:
         return []
     return [[""] * width, [layout.titles[metric], *[""] * (width - 1)]]
 
 
 def _render_legend(metrics: Sequence[str], layout: Layout) -> str:
-    """Return one line per metric whose meaning the layout explains, with that meaning."""
+    """Return a line for each of the metrics that the layout explains: its name and its meaning."""
     meanings = layout.meanings
     lines = [[metric, meanings[metric]] for metric in metrics if metric in meanings]
     return "\n\n" + _align_columns(_wrap_last_column(lines), right=range(0))
@@ -104,12 +122,15 @@ def _render_legend(metrics: Sequence[str], layout: Layout) -> str:
 
 
 def _format_key(value: object) -> str:
-    """Return a value of a partition column as text."""
+    """Return a value of a partition column as text, NULL for None."""
     return "NULL" if value is None else str(value)
 
 
 def _format_number(value: float | None, layout: Layout) -> str:
-    """Return a metric as text: counts without decimals, scores with six."""
+    """Return a metric as text: a count without decimals, a score with six, NULL for None.
+
+    Where the layout has values of any magnitude, very large and very small ones have seven digits.
+    """
     if value is None:
         return "NULL"
     if isinstance(value, int):
@@ -132,17 +153,21 @@ def _get_width() -> int:
 
 
 def _cut_end(line: str) -> str:
-    """Return the line, its end cut off if it is wider than the terminal."""
+    """Return the line; if it is wider than the terminal, its end is replaced by an ellipsis."""
     return line if len(line) <= _get_width() else line[: _get_width() - 1] + "…"
 
 
 def _cut_start(line: str) -> str:
-    """Return the line, its start cut off if it is wider than the terminal."""
+    """Return the line; if it is wider than the terminal, its start is replaced by an ellipsis."""
     return line if len(line) <= _get_width() else "…" + line[1 - _get_width() :]
 
 
 def _wrap_last_column(lines: list[list[str]]) -> list[list[str]]:
-    """Return the lines with wrapped last column; Polars' own wrapping would break names as well."""
+    """Return the lines with the text of the last column wrapped to the width of the terminal.
+
+    A line is a list of cells; wrapping adds lines whose other cells are empty. Polars' own wrapping
+    would break names as well.
+    """
     used = sum(max(map(len, column)) + 2 for column in list(zip(*lines, strict=True))[:-1])
     width = max(20, _get_width() - used)
     wrapped = []
@@ -153,7 +178,11 @@ def _wrap_last_column(lines: list[list[str]]) -> list[list[str]]:
 
 
 def _align_columns(lines: list[list[str]], right: range) -> str:
-    """Return the lines with aligned columns; ``right`` holds the right-aligned ones."""
+    """Return the lines as one text with aligned columns.
+
+    A line is a list of cells, all of the same number; `right` holds the indices of the
+    right-aligned columns.
+    """
     columns = [list(column) for column in zip(*lines, strict=True)]
     for i in right:
         width = max(map(len, columns[i]))

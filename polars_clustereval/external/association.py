@@ -23,14 +23,23 @@ if TYPE_CHECKING:
 
 
 def _phi_index(row: Row) -> pl.Expr:
-    """Return the correlation of "same label" and "same cluster" over the pairs."""
+    """Return the Pearson correlation of "same label" and "same cluster" over all pairs of rows.
+
+    `row(name)` is a pair count as a share of all pairs, tp_share to tn_share. NULL if either
+    partition is trivial, NaN for a single row, which has no pairs.
+    """
     tp, fp, fn, tn = pair_shares(row)
     together, apart = ((tp + fn) * (tp + fp)).sqrt(), ((fn + tn) * (fp + tn)).sqrt()
     return ratio(tp * tn - fn * fp, together * apart)
 
 
 def association_scores(row: Row) -> Terms:
-    """Return the coefficients by name, from the four counts and their shares."""
+    """Return the coefficients of association between "same label" and "same cluster" by name.
+
+    They are hubert_index, kulczynski_index, mcnemar_index, phi_index, rogers_tanimoto_index,
+    russell_rao_index, sokal_sneath_1_index, sokal_sneath_2_index and southwood_index. `row(name)`
+    is a field of pair_statistics: the number of rows, a pair count, or its share of all pairs.
+    """
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     agreements, disagreements, pairs = tp + tn, fp + fn, tp + fp + fn + tn
     return {
@@ -92,7 +101,7 @@ def hubert_index(label: Column, cluster: Column) -> pl.Expr:
 def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
     """Arithmetic mean of pair precision and pair recall.
 
-    From 0 to 1, best 1.
+    (tp / (tp + fp) + tp / (tp + fn)) / 2. From 0 to 1, best 1.
 
     Parameters
     ----------
@@ -128,8 +137,9 @@ def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
 def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
     """Signed root of McNemar's statistic: positive if more pairs are split than joined.
 
-    (fn - fp) / sqrt(fn + fp), unbounded, best 0; approximately standard normal if pairs are split
-    and joined at random.
+    (fn - fp) / sqrt(fn + fp), unbounded, best 0. The fn pairs that are split have one label and two
+    clusters, the fp pairs that are joined have one cluster and two labels. Approximately standard
+    normal if pairs are split and joined at random.
 
     Parameters
     ----------
@@ -245,7 +255,7 @@ def rogers_tanimoto_index(label: Column, cluster: Column) -> pl.Expr:
 
 
 def russell_rao_index(label: Column, cluster: Column) -> pl.Expr:
-    """Share of all pairs that are together in both.
+    """Share of all pairs of rows that have the same label and the same cluster.
 
     tp / all pairs. From 0 to 1.
 
@@ -282,7 +292,7 @@ def russell_rao_index(label: Column, cluster: Column) -> pl.Expr:
 
 
 def sokal_sneath_1_index(label: Column, cluster: Column) -> pl.Expr:
-    """Jaccard index with disagreements counted twice.
+    """Jaccard index of pairs, with pairs on which label and cluster disagree counted twice.
 
     tp / (tp + 2 (fp + fn)). From 0 to 1, best 1.
 
@@ -354,7 +364,7 @@ def sokal_sneath_2_index(label: Column, cluster: Column) -> pl.Expr:
 
 
 def southwood_index(label: Column, cluster: Column) -> pl.Expr:
-    """Pairs together in both label and cluster, per pair together in only one of them.
+    """Pairs with the same label and the same cluster, per pair with only one of them the same.
 
     tp / (fp + fn). From 0 to infinity, best high; equal to J / (1 - J) with J the jaccard_index.
 

@@ -55,7 +55,12 @@ ROW_COUNTS = ("n", "n_dropped", "n_noise", "n_labels", "n_clusters")
 
 @dataclass(frozen=True, kw_only=True)
 class LabelOptions:
-    """Options that the frame functions of labels share, as the user passes them."""
+    """Arguments that the frame functions of labels and clusters share, as the user passes them.
+
+    `weight` is the column of row multiplicities, `partition_by` names columns whose groups are
+    evaluated separately, `noise` is the value of cluster that marks noise, and `noise_as` says how
+    noise is counted.
+    """
 
     weight: Column | None = None
     partition_by: Keys = None
@@ -65,31 +70,42 @@ class LabelOptions:
 
 @dataclass(frozen=True)
 class ContingencyTable:
-    """Groups of (partition, label, cluster) of a frame; `keys` maps inner names to the user's.
+    """Contingency table of a user's frame, and the frames that are made from it.
 
-    A group is a cell, or rows that are left out. Frames that several others are made from are
-    cached: the optimizer would push a projection into each use, find the uses different, and
-    compute all of them again.
+    There is one table per partition, a group of the user's partition columns; `keys` maps the inner
+    names of these columns (key_0, ...) to the user's. `groups` has one row per (partition, label,
+    cluster): these columns, n rows, copies (how many cells of n rows it stands for, 0 if it is left
+    out), n_dropped and n_noise.
+
+    Frames that several others are made from are cached: the optimizer would push a projection into
+    each use, find the uses different, and compute all of them again.
     """
 
     groups: pl.LazyFrame
     keys: dict[str, str]
 
     def cache_groups(self) -> ContingencyTable:
-        """Return the same table with cached groups, for use of both row_counts and cells."""
+        """Return the same table with `groups` cached, for callers of both row_counts and cells."""
         return ContingencyTable(self.groups.cache(), self.keys)
 
     @cached_property
     def cells(self) -> pl.LazyFrame:
-        """One row per cell that counts: partition, label, cluster, n and copies."""
+        """One row per contingency cell: the partition columns, label, cluster, n rows and copies.
+
+        Rows with a NULL label or cluster, and noise that is dropped, are in no cell. copies is 1,
+        except where noise is counted as singletons: the noise rows of a label are one cell with
+        cluster NULL, n 1, and copies = number of these rows.
+        """
         columns = [*self.keys, "label", "cluster", "n", "copies"]
         return self.groups.filter(pl.col("copies") > 0).select(columns).cache()
 
     @cached_property
     def row_counts(self) -> pl.LazyFrame:
-        """One row per partition: its rows that count (total), n_dropped and n_noise.
+        """One row per partition: the partition columns, total, n_dropped and n_noise.
 
-        A partition without rows that count is left out unless it is the only one.
+        total is the number of rows in cells, n_dropped that of rows with a NULL label or cluster,
+        and n_noise that of other rows with the noise value as cluster. With partition columns, a
+        partition with total 0 is left out; without them, there is always one row.
         """
         terms = {
             "total": pl.col("n") * pl.col("copies"),
@@ -101,7 +117,12 @@ class ContingencyTable:
 
     @cached_property
     def label_sizes(self) -> pl.LazyFrame:
-        """One row per label: label_size, n_cells, and the rows of its largest cell."""
+        """One row per label, with label_size, n_cells, label_majority_n and copies.
+
+        The key is the partition columns and label. label_size is the label's number of rows,
+        n_cells its number of cells, and label_majority_n the number of rows of its largest cell.
+        copies is 1; it is there because cluster_sizes has it.
+        """
         sizes = self.cells.group_by(*self.keys, "label").agg(
             (pl.col("n") * pl.col("copies")).sum().alias("label_size"),
             pl.col("copies").sum().alias("n_cells"),
@@ -111,9 +132,12 @@ class ContingencyTable:
 
     @cached_property
     def cluster_sizes(self) -> pl.LazyFrame:
-        """One row per cluster: cluster_size, n_cells, and the rows of its largest cell.
+        """One row per cluster, with cluster_size, n_cells, cluster_majority_n and copies.
 
-        All singletons of a partition are one row with that many copies.
+        The key is the partition columns and cluster. cluster_size is the cluster's number of rows,
+        n_cells its number of cells, and cluster_majority_n the number of rows of its largest cell.
+        copies is 1, except where noise is counted as singletons: all singletons of a partition are
+        one row with cluster NULL, cluster_size 1, and copies = their number.
         """
         singleton, one = pl.col("cluster").is_null(), pl.lit(1, pl.Int64)
         sizes = self.cells.group_by(*self.keys, "cluster").agg(
@@ -130,7 +154,10 @@ class ContingencyTable:
 
     @cached_property
     def sized_cells(self) -> pl.LazyFrame:
-        """The cells with label_size, cluster_size and total."""
+        """The contingency cells of `cells` with label_size, cluster_size and total.
+
+        These are the numbers of rows of the cell's label, of its cluster, and of its partition.
+        """
         labels = self.label_sizes.select(*self.keys, "label", "label_size")
         clusters = self.cluster_sizes.select(*self.keys, "cluster", "cluster_size")
         cells = join_small(self.cells, [*self.keys, "label"], labels)
@@ -138,19 +165,26 @@ class ContingencyTable:
         return self.join_partitions(cells, self.row_counts.select(*self.keys, "total")).cache()
 
     def sum_by_partition(self, frame: pl.LazyFrame, terms: Terms) -> pl.LazyFrame:
-        """Return the sums of the terms by partition; without partition columns always one row."""
+        """Return one row per partition: its columns, and the sum over `frame` of each of `terms`.
+
+        The terms are expressions, by the name of their column in the result. Without partition
+        columns the result has one row, even if the frame has none.
+        """
         return sum_by(frame, list(self.keys), terms)
 
     def join_partitions(self, frame: pl.LazyFrame, *others: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the frame with the columns of others, each of one row per partition."""
+        """Return `frame` with the columns of `others`, frames of one row per partition."""
         return join_partitions(frame, list(self.keys), *others)
 
     def sort_by_partition(self, frame: pl.LazyFrame) -> pl.LazyFrame:
-        """Return a frame of one row per partition in the order of the partitions."""
+        """Return `frame`, which has one row per partition, sorted by the partition columns."""
         return frame.sort(*self.keys, nulls_last=True) if self.keys else frame
 
     def to_user_frame(self, frame: Frame, lazy: pl.LazyFrame) -> Frame:
-        """Return a result under the user's partition columns, in the kind of `frame`."""
+        """Return the result `lazy` with the user's names of the partition columns.
+
+        It is collected if `frame`, the frame that the user passed, is a DataFrame.
+        """
         return to_user_frame(frame, lazy, self.keys)
 
 
@@ -161,9 +195,12 @@ def read_contingency_table(
     options: LabelOptions,
     results: Sequence[str],
 ) -> ContingencyTable:
-    """Check the arguments and group the rows; `results` are the names of the result's columns.
+    """Check the user's arguments; group the rows of `frame` into a ContingencyTable.
 
-    This is the only function of labels that reads the rows, except for the check of the weight.
+    `label` and `cluster` are columns of `frame`. `results` are the names of the other columns of
+    the final result, which no partition column may have. The table functions and reports are
+    computed from the ContingencyTable, so that the rows are read once (and once more to check a
+    weight).
     """
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)
@@ -186,10 +223,12 @@ _SIGNED_BITS: dict[type[pl.DataType], int] = {
 
 
 def _count_cells(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return the sums of the multiplicities `n` by partition (`keys`), label and cluster.
+    """Return one row per (partition, label, cluster) with n, the sum of its multiplicities.
 
-    Two whole numbers are grouped as one number, because the engine serializes several keys, which
-    takes two to three times as long. All pairs with a NULL are one group then; they do not count.
+    `rows` has one row per row of the user: the partition columns `keys`, label, cluster, and its
+    multiplicity n. Without `keys`, two whole numbers are grouped as one number, because the engine
+    serializes several keys, which takes two to three times as long. All rows with a NULL label or
+    cluster are one group then; they do not count.
     """
     label, cluster, n = pl.col("label"), pl.col("cluster"), pl.col("n").sum()
     schema = rows.collect_schema()
@@ -207,16 +246,24 @@ def _count_cells(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 
 
 def is_noise(rows: pl.LazyFrame, noise: object) -> pl.Expr:
-    """Return whether the column `cluster` of the rows is the noise value."""
+    """Return an expression: whether the column `cluster` equals the noise value `noise`.
+
+    It is False if `noise` is None, where no value marks noise. `rows` is the frame of that column;
+    raise an error if the noise value has no equal in the column's type.
+    """
     if noise is None:
         return pl.lit(False)
     return pl.col("cluster") == check_noise_value(noise, rows.collect_schema()["cluster"])
 
 
 def _flag_groups(groups: pl.LazyFrame, noisy: pl.Expr, options: LabelOptions) -> pl.LazyFrame:
-    """Return the groups with copies, 0 for those left out, and with n_dropped and n_noise rows.
+    """Return `groups` with the columns copies, n_dropped and n_noise of ContingencyTable.groups.
 
-    `noisy` tells whether the cluster of a group is the noise value.
+    `groups` has one row per (partition, label, cluster) with n rows, and the expression `noisy`
+    tells whether its cluster is the noise value. copies is 1, or 0 if a NULL or options.noise_as
+    leaves the group out. Noise that is counted as singletons gets cluster NULL, n 1, and copies =
+    number of its rows. n_dropped is n for a group with a NULL, n_noise is n for noise; both are 0
+    otherwise.
     """
     n, zero, one = pl.col("n"), pl.lit(0, pl.Int64), pl.lit(1, pl.Int64)
     complete = pl.col("label").is_not_null() & pl.col("cluster").is_not_null()
@@ -246,25 +293,38 @@ def _flag_groups(groups: pl.LazyFrame, noisy: pl.Expr, options: LabelOptions) ->
 
 
 def cell_pair_terms(row: Row) -> Terms:
-    """Return the ordered pairs of rows in a cell. A singleton has none, whatever its copies."""
+    """Return {cell_pairs: n (n - 1)}, the ordered pairs of rows in a contingency cell.
+
+    `row(name)` is a column of the cells, of which n, the number of rows, is used. Callers sum the
+    result over cells. copies is no factor: only cells of one row have several copies, and no pairs.
+    """
     return {"cell_pairs": count_ordered_pairs(row("n"))}
 
 
 def label_pair_terms(row: Row) -> Terms:
-    """Return the ordered pairs of rows with a label."""
+    """Return {label_pairs: label_size (label_size - 1)}, the ordered pairs of its rows.
+
+    `row(name)` is a column of a frame of one row per label. Callers sum the result over labels.
+    """
     return {"label_pairs": count_ordered_pairs(row("label_size"))}
 
 
 def cluster_pair_terms(row: Row) -> Terms:
-    """Return the ordered pairs of rows in a cluster. A singleton has none, whatever its copies."""
+    """Return {cluster_pairs: cluster_size (cluster_size - 1)}, the ordered pairs of its rows.
+
+    `row(name)` is a column of a frame of one row per cluster. Callers sum the result over clusters.
+    A noise row that is counted as a cluster of its own has no pairs.
+    """
     return {"cluster_pairs": count_ordered_pairs(row("cluster_size"))}
 
 
 def pair_count_terms(row: Row) -> Terms:
-    """Return tp, fp, fn and tn of a partition, from its ordered pairs by cell, label and cluster.
+    """Return tp, fp, fn and tn by name, the counts of unordered pairs of rows, as Int128.
 
-    They count unordered pairs: tp with the same label and cluster, fp with the same cluster only,
-    fn with the same label only, and tn with neither.
+    tp pairs have the same label and the same cluster, fp the same cluster only, fn the same label
+    only, tn neither. `row(name)` is a statistic of a partition: total, its number of rows, and
+    cell_pairs, label_pairs and cluster_pairs, its ordered pairs of rows in one cell, of one label,
+    in one cluster.
     """
     cells, labels, clusters = row("cell_pairs"), row("label_pairs"), row("cluster_pairs")
     return {
@@ -281,9 +341,12 @@ def pair_count_terms(row: Row) -> Terms:
 
 
 def cells_as_list(label: Column, cluster: Column) -> StructLists:
-    """Return the cells of two columns, one list per group of rows, with the fields of sized_cells.
+    """Return the contingency cells of two columns, one list of structs per group of rows.
 
-    The flags is_first_of_label and is_first_of_cluster select one cell per label and per cluster.
+    It is the form of a contingency table inside an expression. A struct is a cell with the fields
+    label, cluster, n, copies (always 1), label_size, cluster_size, and total, the rows of the
+    group. The flags is_first_of_label and is_first_of_cluster mark one cell per label and one per
+    cluster. Rows with a NULL are left out.
     """
     sides = [pl.col(side) if isinstance(side, str) else side for side in (label, cluster)]
     complete = sides[0].is_not_null() & sides[1].is_not_null()
@@ -306,12 +369,20 @@ def cells_as_list(label: Column, cluster: Column) -> StructLists:
 
 
 def label_field(name: str) -> pl.Expr:
-    """Return one value of a field per label, from its first cell."""
+    """Return field `name` of one cell per label, as an expression for ``list.eval``.
+
+    The lists are those of cells_as_list. It is for fields that all cells of a label share, such as
+    label_size, and for sums over labels.
+    """
     return element_field(name).filter(element_field("is_first_of_label"))
 
 
 def cluster_field(name: str) -> pl.Expr:
-    """Return one value of a field per cluster, from its first cell."""
+    """Return field `name` of one cell per cluster, as an expression for ``list.eval``.
+
+    The lists are those of cells_as_list. It is for fields that all cells of a cluster share, such
+    as cluster_size, and for sums over clusters.
+    """
     return element_field(name).filter(element_field("is_first_of_cluster"))
 
 

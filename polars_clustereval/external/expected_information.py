@@ -14,7 +14,8 @@ are named `fine`, others `strided`.
 Sizes: the terms of the pairs are smooth in both sizes too. Many sizes are replaced by a few nodes
 with multiplicities that give the same sum, so that the number of pairs is bounded.
 
-See information for mi, hl, hc and their expectations emi, ehl and ehc.
+mi is the mutual information, hl the entropy of the label given the cluster, hc that of the cluster
+given the label; emi, ehl and ehc are their expectations.
 """
 
 from __future__ import annotations
@@ -52,12 +53,19 @@ if TYPE_CHECKING:
     from polars_clustereval.base.checks import Column
 
 # ----------------------------------------------------------------------------------------------
-# Corrections for chance, from mi, hl, hc (see information) and their expectations emi, ehl, ehc
+# Corrections for chance
 # ----------------------------------------------------------------------------------------------
 
 
 def _mean_entropy_above_chance(row: Row, average_method: str) -> pl.Expr:
-    """Return the mean of the two entropies minus emi; ehl and ehc are each entropy minus emi."""
+    """Return the denominator of the adjusted mutual information, M - emi.
+
+    M is the mean of the label entropy mi + hl and the cluster entropy mi + hc that `average_method`
+    names: 'arithmetic', 'geometric', 'min' or 'max'. `row` returns a column by name: mi (mutual
+    information), hl (entropy of the label given the cluster), hc (of the cluster given the label),
+    ehl and ehc; emi, ehl and ehc are the expectations of mi, hl and hc for random labelings.
+    M - emi would cancel, so it is computed from ehl = mi + hl - emi and ehc = mi + hc - emi.
+    """
     ehl, ehc = row("ehl"), row("ehc")
     root_l, root_c = (row("mi") + row("hl")).sqrt(), (row("mi") + row("hc")).sqrt()
     means = {
@@ -70,9 +78,12 @@ def _mean_entropy_above_chance(row: Row, average_method: str) -> pl.Expr:
 
 
 def _mutual_info_above_chance(row: Row) -> pl.Expr:
-    """Return mi - emi = ehl - hl = ehc - hc, from the two smallest of these terms.
+    """Return the numerator of the adjusted mutual information, mi - emi.
 
-    Their difference is the most exact, which matters if most rows are clusters of their own.
+    `row` returns a column by name: mi (mutual information), hl (entropy of the label given the
+    cluster), hc (of the cluster given the label), and emi, ehl and ehc, their expectations for
+    random labelings. mi - emi is equal to ehl - hl and to ehc - hc: of the three differences that
+    of the smallest terms is the most exact, which matters if most rows are clusters of their own.
     """
     emi, ehl, ehc = row("emi"), row("ehl"), row("ehc")
     return (
@@ -85,10 +96,15 @@ def _mutual_info_above_chance(row: Row) -> pl.Expr:
 
 
 def adjusted_mutual_info(row: Row, average_method: str) -> pl.Expr:
-    """Return (mi - emi) / (mean entropy - emi), 1 for equal partitions.
+    """Return the adjusted mutual information, (mi - emi) / (M - emi), 1 for equal partitions.
 
-    0 / 0 is 0 without mutual information, as in scikit-learn. Otherwise, for the least entropy and
-    singletons on one side, scikit-learn returns rounding errors around 1, and this is NULL.
+    M is the mean of the label entropy mi + hl and the cluster entropy mi + hc that `average_method`
+    names: 'arithmetic', 'geometric', 'min' or 'max'. `row` returns a column by name: mi (mutual
+    information), hl (entropy of the label given the cluster), hc (of the cluster given the label),
+    and emi, ehl and ehc, their expectations for random labelings.
+
+    0 / 0 is 0 if mi is 0, as in scikit-learn. Otherwise 0 / 0 is NULL: it occurs with 'min' if one
+    side has only singletons, and scikit-learn returns rounding errors around 1.
     """
     mean_entropy = _mean_entropy_above_chance(row, average_method)
     # Rounding may take the ratio above 1.
@@ -131,7 +147,10 @@ _STIELTJES_TERMS = (
 
 
 def _stirling_error(x: pl.Expr) -> pl.Expr:
-    """Return the error of Stirling's formula for ln(x!), 0 for x = 0."""
+    """Return ln(x!) - [(x + 1/2) ln x - x + ln(2 pi) / 2] for whole x > 0, and 0 for x = 0.
+
+    This is the error of Stirling's formula for ln(x!).
+    """
     fraction = x
     for term in reversed(_STIELTJES_TERMS[1:]):
         fraction = x + term / fraction
@@ -142,12 +161,21 @@ def _stirling_error(x: pl.Expr) -> pl.Expr:
 
 
 def _stirling_scale(x: pl.Expr) -> pl.Expr:
-    """Return 2 pi x, the square of the factor in Stirling's formula; 1 for x = 0."""
+    """Return 2 pi x for whole x > 0, and 1 for x = 0.
+
+    This is the number under the root in Stirling's formula sqrt(2 pi x) (x / e)^x for x!.
+    """
     return (2 * pi * x).clip(1.0)
 
 
 def _overlap_limits(row: Row) -> Terms:
-    """Return n, a and b of a pair of sizes, and mean, deviation, least and most of its overlap."""
+    """Return the columns n, a, b, mean, deviation, least, most of a label size and a cluster size.
+
+    n, a and b are the columns total, label_size and cluster_size, which `row` returns by name, as
+    Float64. The others describe the overlap, the number of rows that a label of a rows and a
+    cluster of b rows share if n rows are permuted at random: its mean, its standard deviation, and
+    its least and greatest possible value.
+    """
     n = to_double(row("total"))
     a, b = to_double(row("label_size")), to_double(row("cluster_size"))
     variance = (a / n) * b * ((n - a) / n) * ((n - b) / (n - 1).clip(1.0))
@@ -163,11 +191,17 @@ def _overlap_limits(row: Row) -> Terms:
 
 
 def _overlap_node_range(row: Row) -> Terms:
-    """Return the center, stride and reach of the nodes: the overlaps at which a sum is evaluated.
+    """Return the columns center, stride and reach: the overlaps at which a sum is evaluated.
 
-    The center is a whole number near the mean. Reach is how far nodes lie from it at most. What is
-    out of reach weighs less than 1e-15 of the whole. The overlap of small clusters is skewed to the
-    right like a Poisson variable, hence the 8.
+    The overlap is the number of rows that a label and a cluster share if the rows are permuted at
+    random. `row` returns its mean, deviation (standard deviation), least and most (possible values)
+    by name.
+
+    center is a whole number near the mean. The sum is evaluated there and at every stride-th
+    overlap on both sides, up to the distance reach; the probability beyond is less than 1e-15.
+    stride is 1 if the deviation is less than 6. Otherwise the probabilities are so smooth that the
+    sum, times stride, has the same value. The overlap of small clusters is skewed to the right like
+    a Poisson variable, hence the 8.
     """
     deviation = row("deviation")
     center = row("mean").floor()
@@ -179,8 +213,15 @@ def _overlap_node_range(row: Row) -> Terms:
     }
 
 
-def _overlap_nodes(row: Row) -> Terms:
-    """Return n_nodes, how many nodes are below the center, and its offset from the mean."""
+def _overlap_node_counts(row: Row) -> Terms:
+    """Return the columns below, n_nodes and offset of a label size and a cluster size.
+
+    The nodes are the overlaps (numbers of shared rows) at which a sum is evaluated: center and
+    every stride-th one on both sides, as far as reach. below is how many are less than center,
+    n_nodes how many there are in all, and offset is center minus the mean overlap, from exact
+    integers. `row` returns a column by name: those of the data, total, label_size, cluster_size,
+    and those of _overlap_limits and _overlap_node_range.
+    """
     total, a, b = widen(row("total")), widen(row("label_size")), widen(row("cluster_size"))
     center, reach, stride = row("center"), row("reach"), row("stride")
     below = (pl.min_horizontal(reach, center - row("least")) / stride).floor()
@@ -192,8 +233,15 @@ def _overlap_nodes(row: Row) -> Terms:
     }
 
 
-def _overlap_factors(row: Row) -> Terms:
-    """Return the factors of the overlap's probability that depend on the sizes only."""
+def _probability_factors(row: Row) -> Terms:
+    """Return the columns scale, errors and node_share of a label size and a cluster size.
+
+    The probability that a label of a rows and a cluster of b rows share x of n rows is a ratio of
+    factorials, computed by Stirling's formula. scale and errors are the factor and the exponent of
+    the factorials of a, n - a, b, n - b and n, which do not depend on x. node_share is multiplicity
+    x stride / n, the factor of each probability in the expected mutual information. `row` returns
+    n, a, b, multiplicity and stride by name.
+    """
     n, a, b = row("n"), row("a"), row("b")
     scale = _stirling_scale(a) * _stirling_scale(n - a) * _stirling_scale(b)
     errors = sum(map(_stirling_error, (a, n - a, b, n - b)), -_stirling_error(n))
@@ -220,13 +268,24 @@ _NODE_COLUMNS = (
 
 
 def _node_overlaps(row: Row) -> Terms:
-    """Return the overlap x1 of a node, and its exact difference d from the mean."""
+    """Return the columns x1 and d of a node: its overlap, and the overlap minus its mean, exactly.
+
+    A node is an overlap (number of rows that a label and a cluster share) at which a sum is
+    evaluated. `row` returns a column by name: node, the number of the node from 0; center, the
+    overlap of node number below; stride, the distance of neighboring nodes; and offset, center
+    minus the mean.
+    """
     step = row("stride") * (to_double(row("node")) - row("below"))
     return {"x1": row("center") + step, "d": step + row("offset")}
 
 
 def _node_tables(row: Row) -> Terms:
-    """Return cells x2 .. x4 of the 2 x 2 table of an overlap x1, and all means m1 .. m4."""
+    """Return the columns x2, x3, x4 and m1 .. m4: the rest of a 2 x 2 table, and its means.
+
+    `row` returns a column by name: x1 of n rows have a label of a rows and a cluster of b rows. x2
+    have the label only, x3 the cluster only, x4 neither; m1 .. m4 are the means of x1 .. x4 under
+    random permutation of the rows.
+    """
     n, a, b, x1 = row("n"), row("a"), row("b"), row("x1")
     return {
         "x2": a - x1,
@@ -243,7 +302,11 @@ _TABLE_CELLS = (1, 2, 3, 4)
 
 
 def _node_deviances(row: Row) -> Terms:
-    """Return the deviance d1 .. d4 of each cell of the 2 x 2 table from its mean."""
+    """Return the columns d1 .. d4: the deviances x ln(x / m) + m - x of the cells of a 2 x 2 table.
+
+    `row` returns a column by name: the cells x1 .. x4, their means m1 .. m4 and the difference
+    d = x1 - m1.
+    """
     signs = {1: 1, 2: -1, 3: -1, 4: 1}
     return {
         f"d{i}": deviance(row(f"x{i}"), row(f"m{i}"), signs[i] * row("d")) for i in _TABLE_CELLS
@@ -251,7 +314,13 @@ def _node_deviances(row: Row) -> Terms:
 
 
 def _node_weights(row: Row) -> Terms:
-    """Return probability x multiplicity x stride / n of a node: its weight in emi."""
+    """Return the column weight: the factor of an overlap's deviance in the sum emi.
+
+    emi is the expected mutual information. The weight is probability x multiplicity x stride / n,
+    with the probability in Loader's form, which does not cancel. `row` returns a column by name:
+    the cells x1 .. x4 of the 2 x 2 table, their deviances d1 .. d4, and scale, errors and
+    node_share of _probability_factors.
+    """
     scale = _stirling_scale(row("x1"))
     for i in _TABLE_CELLS[1:]:
         scale *= _stirling_scale(row(f"x{i}"))
@@ -262,9 +331,13 @@ def _node_weights(row: Row) -> Terms:
 
 
 def _node_terms(row: Row) -> Terms:
-    """Return the terms of a node: of emi, of emi for pairs with a stride, and of fine ehl and ehc.
+    """Return the columns emi, strided_emi, fine_ehl and fine_ehc: terms of an overlap x1 in sums.
 
-    For pairs with a stride, ehl and ehc follow from emi.
+    emi is weight x d1, its term in the expected mutual information. strided_emi is the same if
+    stride > 1, otherwise 0. fine_ehl and fine_ehc are its terms in the expected entropies of the
+    label given the cluster and of the cluster given the label if stride is 1, otherwise 0: for
+    other strides these entropies are computed from emi. `row` returns weight, d1, x1, stride and
+    the sizes a and b of label and cluster by name.
     """
     weight, x1, fine = row("weight"), row("x1"), row("stride") == 1
     ehl = weight * x1 * log_ratio(row("b"), x1.clip(1.0))
@@ -278,7 +351,13 @@ def _node_terms(row: Row) -> Terms:
 
 
 def _strided_terms(row: Row) -> Terms:
-    """Return ehl + emi and ehc + emi of a pair of sizes with a stride, 0 for other pairs."""
+    """Return the columns strided_ehl and strided_ehc of a label size and a cluster size.
+
+    They are the terms of all pairs of a label and a cluster with these sizes in the entropy of the
+    labels and in that of the clusters if stride > 1, otherwise 0. These terms minus that of the
+    expected mutual information are those of the expected conditional entropies. `row` returns a
+    column by name: n rows, the sizes a and b, stride, and multiplicity, the number of such pairs.
+    """
     n, a, b, fine = row("n"), row("a"), row("b"), row("stride") == 1
     share = row("multiplicity") * (a / n) * (b / n)
     return {
@@ -288,14 +367,25 @@ def _strided_terms(row: Row) -> Terms:
 
 
 def expected_entropy_terms(row: Row) -> Terms:
-    """Return ehl and ehc of a partition, from the sums over its fine and its strided pairs."""
+    """Return the columns ehl and ehc of a partition, from its sums of _EXPECTED_SUMS.
+
+    ehl is the expectation, for random labelings, of the entropy of the label given the cluster, ehc
+    that of the entropy of the cluster given the label. `row` returns the sums by name: fine_ehl and
+    fine_ehc are parts of ehl and ehc; strided_ehl and strided_ehc are the other parts after
+    strided_emi is subtracted.
+    """
     return {
         "ehl": row("fine_ehl") + (row("strided_ehl") - row("strided_emi")),
         "ehc": row("fine_ehc") + (row("strided_ehc") - row("strided_emi")),
     }
 
 
-_SIZE_PAIR_STAGES = (_overlap_limits, _overlap_node_range, _overlap_nodes, _overlap_factors)
+_SIZE_PAIR_STAGES = (
+    _overlap_limits,
+    _overlap_node_range,
+    _overlap_node_counts,
+    _probability_factors,
+)
 _NODE_STAGES = (_node_overlaps, _node_tables, _node_deviances, _node_weights)
 
 
@@ -307,13 +397,23 @@ _SIZE_COLUMNS = ["total", "label_size", "cluster_size"]
 
 
 def expected_totals(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition: emi, ehl and ehc, from the sizes of labels and clusters."""
+    """Return one row per partition: the partition columns, emi, ehl and ehc, in nats.
+
+    They are the expectations, for random labelings with the sizes in `table`, of the mutual
+    information, of the entropy of the label given the cluster and of the entropy of the cluster
+    given the label.
+    """
     sums = _expected_sums(table)
     return sums.select(*table.keys, "emi", **expected_entropy_terms(pl.col))
 
 
 def _expected_sums(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition: the sums of _EXPECTED_SUMS over its pairs of sizes."""
+    """Return one row per partition of `table`: the partition columns and those of _EXPECTED_SUMS.
+
+    These are emi, strided_emi, fine_ehl and fine_ehc of _node_terms, and strided_ehl and
+    strided_ehc of _strided_terms, summed over all pairs of a label size and a cluster size.
+    expected_entropy_terms makes ehl and ehc of them.
+    """
     pairs = _size_pairs(table)
     if not table.keys:
         return _sum_size_pairs(pairs, [])
@@ -331,7 +431,12 @@ def _expected_sums(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _sum_size_pairs(pairs: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the sums of _EXPECTED_SUMS over pairs of sizes and their nodes, by these columns."""
+    """Return the columns `by` and the sums of _EXPECTED_SUMS, one row per group of `by`.
+
+    The sums are those of the columns of _node_terms and _strided_terms. `pairs` has one row per
+    pair of a label size and a cluster size: total (all rows), label_size, cluster_size and
+    multiplicity, how often the pair occurs. Without `by` the result is one row.
+    """
     pairs = add_stages(pairs, *_SIZE_PAIR_STAGES).cache()
     # A join makes the nodes in batches of the engine's size; explode makes batches 30 times larger.
     last_node, node = np.tril_indices(_MAX_NODES)
@@ -342,7 +447,12 @@ def _sum_size_pairs(pairs: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
 
 
 def _size_pairs(table: ContingencyTable) -> pl.LazyFrame:
-    """Return the pairs of a label size and a cluster size, with their multiplicity."""
+    """Return one row per partition, label size and cluster size that occur in `table`.
+
+    Columns: the partition columns, total (rows of the partition), label_size, cluster_size, and
+    multiplicity, the number of pairs of a label and a cluster with these sizes. Where there are
+    many sizes, a few represent them (_reduce_sizes).
+    """
     keys = list(table.keys)
     labels = table.label_sizes.group_by(*keys, size="label_size").agg(
         multiplicity=to_double(pl.len())
@@ -371,11 +481,14 @@ _MAX_OCTAVE_SIZES = 32
 
 
 def _reduce_sizes(sizes: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return the sizes, with 18 nodes in place of many of one octave 64 .. 128, 128 .. 256, ...
+    """Return `sizes` with fewer rows: 18 nodes in place of many sizes from 64 to 128, and so on.
 
-    `keys` are the partition columns. The multiplicities of the nodes give the same sum of any
-    polynomial of degree 17 over the sizes, and to 1e-14 of the terms of the expected mutual
-    information.
+    `sizes` has one row per partition (columns `keys`) and size of a label or of a cluster: size, a
+    number of rows, and multiplicity, how many labels or clusters have it. Where a partition has
+    more than 32 sizes in a range 64 .. 128, 128 .. 256, ..., 18 whole numbers of that range (nodes)
+    replace them. Their multiplicities are real numbers that give the same sum of any polynomial of
+    degree 17 over the sizes, and to 1e-14 the same sum of the terms of the expected mutual
+    information. This bounds the number of pairs of a label size and a cluster size.
     """
     size, by = pl.col("size"), [*keys, "unit"]
     unit = pl.lit(2.0).pow((size + 0.5).log(2).floor() - 6)
@@ -389,10 +502,20 @@ def _reduce_sizes(sizes: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 
 
 def _replace_by_nodes(sizes: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the nodes of each octave (`by`) with multiplicities, in place of its sizes."""
+    """Return 18 rows for each group of `by`: the nodes that replace its sizes.
+
+    `by` are the partition columns and unit: a group is the sizes from 64 unit to 128 unit of a
+    partition. `sizes` has one row per size, with size and multiplicity (how often it occurs). The
+    result has the columns `by`, size (a node: a number of OCTAVE_NODES x unit), and its
+    multiplicity.
+    """
 
     def node_weights(row: Row) -> Terms:
-        """Return the barycentric weight of each node for a size, before normalization."""
+        """Return the columns weight_0 .. weight_17: how a size is divided among the 18 nodes.
+
+        They are the barycentric weights of the polynomial through the nodes at the size, before
+        division by their sum. `row` returns size and unit by name.
+        """
         # If a size equals a node, that node gets all the weight: the others get 1e30 times less.
         distances = [to_double(row("size")) / row("unit") - node for node in OCTAVE_NODES]
         distances = [pl.when(x == 0).then(1e-30).otherwise(x) for x in distances]
@@ -416,27 +539,39 @@ def _replace_by_nodes(sizes: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
 _STRIDED_SUMS = ("strided_ehl", "strided_ehc")
 
 
-def _strided_sums(row: Row) -> Terms:
-    """Return the sums of _strided_terms over the pairs of sizes in a list."""
+def _sum_strided_terms(row: Row) -> Terms:
+    """Return strided_ehl and strided_ehc of _strided_terms, summed over a list of size pairs.
+
+    A struct of the list is a pair of a label size and a cluster size; `row` returns its fields by
+    name. Each gets the same sums.
+    """
     return {name: term.sum() for name, term in _strided_terms(row).items()}
 
 
 def expected_sums_as_list(cells: StructLists, carried: Terms) -> StructLists:
-    """Return the sums over all pairs of sizes, one struct per group, beside the carried terms.
+    """Return lists of one struct per group of rows: `carried` and the sums of _EXPECTED_SUMS.
 
-    `carried` are terms of the cells, summed already. An expression has no variables: terms that are
-    used with the sums have to be in the same struct.
+    These are the sums of _node_terms and _strided_terms, of which emi is the expected mutual
+    information. `cells` has a list of one struct per contingency cell for each group (see
+    cells_as_list). `carried` are expressions by name that aggregate such a list to one value. They
+    are in the result because an expression has no variables: what is used together with the sums
+    has to be in the same struct.
     """
     pairs = cells.select({**carried, **_size_pairs_as_list()}).add_stages(*_SIZE_PAIR_STAGES)
     names = (*carried, *_STRIDED_SUMS)
-    nodes = _nodes_as_list(pairs.add_stages(_strided_sums), names).add_stages(*_NODE_STAGES)
+    nodes = _nodes_as_list(pairs.add_stages(_sum_strided_terms), names).add_stages(*_NODE_STAGES)
     firsts = {name: element_field(name).first() for name in names}
     sums = {name: term.sum() for name, term in _node_terms(element_field).items()}
     return nodes.select(firsts | sums)
 
 
 def _size_pairs_as_list() -> Terms:
-    """Return the terms of _size_pairs inside an expression, from the cells of a group of rows."""
+    """Return the fields label_size, cluster_size and multiplicity of all pairs of distinct sizes.
+
+    The expressions are for StructLists.select, on a list of contingency cells (see cells_as_list):
+    each has one element per pair of a label size and a cluster size. multiplicity is the number of
+    pairs of a label and a cluster that have these sizes.
+    """
     labels, clusters = label_field("label_size"), cluster_field("cluster_size")
     # unique and unique_counts both keep the order of first appearance.
     label_sizes = labels.unique(maintain_order=True)
@@ -454,7 +589,12 @@ def _size_pairs_as_list() -> Terms:
 
 
 def _nodes_as_list(pairs: StructLists, carried: tuple[str, ...]) -> StructLists:
-    """Return lists with one struct per node of each pair of sizes, with the carried fields."""
+    """Return lists of one struct per node: an overlap at which a sum for two sizes is evaluated.
+
+    `pairs` has one struct per pair of a label size and a cluster size, with the fields `carried`,
+    _NODE_COLUMNS and n_nodes, its number of nodes. A struct of the result has the fields `carried`
+    and _NODE_COLUMNS of its pair, and node, the number of the node from 0.
+    """
     most = element_field("n_nodes").max().fill_null(0)
     number = pl.int_range(pl.len().cast(pl.Int64) * most, dtype=pl.Int64)
     numbered = pairs.select({"pair": pl.element().gather(number // most), "node": number % most})

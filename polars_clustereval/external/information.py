@@ -1,11 +1,7 @@
 """Entropies and mutual information, in nats.
 
-Everything follows from three sums of non-negative terms: the mutual information mi, the entropy hl
-of the label given the cluster, and the entropy hc of the cluster given the label. The entropy of
-the labels is mi + hl, that of the clusters mi + hc. emi is the expectation of mi for random
-labelings of the same sizes, ehl and ehc are those of hl and hc; total is the number of rows. Scores
-are sums and ratios of these, never differences, so they lose no digits for independent, identical
-and nearly trivial labelings.
+Scores are sums and ratios of the mutual information mi and the two conditional entropies hl and hc,
+never differences, so they lose no digits for independent, identical and nearly trivial labelings.
 """
 
 from __future__ import annotations
@@ -46,12 +42,17 @@ NORMALIZED_AVERAGES = (*_AVERAGES, "joint")
 
 
 # ----------------------------------------------------------------------------------------------
-# Statistics
+# Statistics and formulas
 # ----------------------------------------------------------------------------------------------
 
 
 def cell_difference_terms(row: Row) -> Terms:
-    """Return the expected rows of a cell under independence, and n minus them, exactly."""
+    """Return the columns size_product, mean and difference of a contingency cell.
+
+    `row` returns a column by name. size_product is label_size x cluster_size, mean is
+    size_product / total, the rows expected if label and cluster were independent, and difference is
+    n - mean, from exact integers.
+    """
     n, total = widen(row("n")), widen(row("total"))
     size_product = widen(row("label_size")) * widen(row("cluster_size"))
     return {
@@ -62,7 +63,13 @@ def cell_difference_terms(row: Row) -> Terms:
 
 
 def cell_information_terms(row: Row) -> Terms:
-    """Return a cell's terms of mi, hl and hc, times total; sums in fixed point are exact."""
+    """Return the columns fixed_deviance, size_products, fixed_hl, fixed_hc of a contingency cell.
+
+    information_terms computes mutual information and conditional entropies from their sums over
+    cells, which are exact: `fixed` means fixed point. `row` returns a column by name: n, copies
+    (how often the cell counts), label_size, cluster_size, size_product (of these two), mean (rows
+    expected by chance) and difference, n - mean.
+    """
     n, copies = row("n"), to_double(row("copies"))
     rows = copies * to_double(n)
     rows_deviance = copies * deviance(to_double(n), row("mean"), row("difference"))
@@ -75,7 +82,12 @@ def cell_information_terms(row: Row) -> Terms:
 
 
 def information_terms(row: Row) -> Terms:
-    """Return mi, hl and hc. Empty cells add their expected rows to mi, from integers."""
+    """Return the columns mi (mutual information), hl = H(label|cluster), hc = H(cluster|label).
+
+    They are those of a partition, in nats. `row` returns a column by name: total (rows), and the
+    sums of cell_information_terms over cells with rows. An empty cell has a deviance too: the
+    number of rows expected in it.
+    """
     n = to_double(row("total"))
     of_empty_cells = widen(row("total")) * widen(row("total")) - row("size_products")
     return {
@@ -86,14 +98,18 @@ def information_terms(row: Row) -> Terms:
 
 
 def information_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return the number of rows (total), mi, hl and hc, one struct per group of rows."""
+    """Return one struct per group: total rows, mi, hl = H(label|cluster), hc = H(cluster|label)."""
     cells = cells_as_list(label, cluster).add_stages(cell_difference_terms)
     sums = cells.sum_terms(cell_information_terms(element_field))
     return sums.select({"total": element_field("total"), **information_terms(element_field)})
 
 
 def adjusted_information_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return total, mi, hl and hc with emi, ehl and ehc, one struct per group of rows."""
+    """Return one struct per group: total (rows), mi, hl, hc, and emi, ehl, ehc.
+
+    mi (mutual information), hl = H(label | cluster) and hc = H(cluster | label); emi, ehl and ehc
+    are the expectations of these for random labelings of the same sizes.
+    """
     cells = cells_as_list(label, cluster).add_stages(cell_difference_terms)
     totals = {name: term.sum() for name, term in cell_information_terms(element_field).items()}
     sums = expected_sums_as_list(cells, {"total": element_field("total").first(), **totals})
@@ -102,20 +118,23 @@ def adjusted_information_statistics(label: Column, cluster: Column) -> StructLis
     return sums.select(terms)
 
 
-# ----------------------------------------------------------------------------------------------
-# Formulas
-# ----------------------------------------------------------------------------------------------
-
-
 def _v_measure_score(row: Row, beta: float) -> pl.Expr:
-    """Return (1 + beta) h c / (beta h + c) for homogeneity h and completeness c; 0 if h = c = 0."""
+    """Return (1 + beta) h c / (beta h + c) for homogeneity h and completeness c; 0 if h = c = 0.
+
+    h = mi / (mi + hl) and c = mi / (mi + hc). `row` returns by name mi (mutual information),
+    hl = H(label | cluster) and hc = H(cluster | label).
+    """
     mi, hl, hc = row("mi"), row("hl"), row("hc")
     score = ratio((1 + beta) * mi, mi + hl + beta * (mi + hc))
     return pl.when(hl + hc == 0).then(1.0).otherwise(score)
 
 
 def _normalized_mutual_info_score(row: Row, average_method: str) -> pl.Expr:
-    """Return mi over a mean of the entropies mi + hl and mi + hc; the least is mi + min(hl, hc)."""
+    """Return mi divided by a mean of the label entropy mi + hl and the cluster entropy mi + hc.
+
+    `average_method` names the mean, or 'joint' the joint entropy. `row` returns mi (mutual
+    information), hl = H(label | cluster) and hc = H(cluster | label) by name.
+    """
     mi, hl, hc = row("mi"), row("hl"), row("hc")
     scores = {
         "arithmetic": mi / (mi + (hl + hc) / 2),
@@ -129,7 +148,11 @@ def _normalized_mutual_info_score(row: Row, average_method: str) -> pl.Expr:
 
 
 def _adjusted_information_scores(row: Row, average_method: str) -> Terms:
-    """Return the adjusted mutual information and its expectation emi."""
+    """Return the columns adjusted_mutual_info_score and expected_mutual_info.
+
+    `row` returns mi, hl, hc, emi, ehl and ehc of adjusted_information_statistics by name;
+    `average_method` names the mean of the entropies in the first score.
+    """
     score = adjusted_mutual_info(row, average_method)
     return {"adjusted_mutual_info_score": score, "expected_mutual_info": row("emi")}
 
@@ -137,7 +160,13 @@ def _adjusted_information_scores(row: Row, average_method: str) -> Terms:
 def information_scores(
     row: Row, average_method: str = "arithmetic", beta: float = 1.0, *, adjusted: bool = False
 ) -> Terms:
-    """Return all scores by name, from mi, hl and hc; the adjusted ones need emi, ehl and ehc."""
+    """Return a column for each score of this module, from the statistics of a partition.
+
+    `row` returns mi (mutual information), hl = H(label | cluster) and hc = H(cluster | label) by
+    name. If `adjusted`, it returns their expectations emi, ehl and ehc too, and the adjusted and
+    the expected mutual information are among the scores. `average_method` is for the normalized and
+    the adjusted mutual information, `beta` for the V-measure.
+    """
     mi, hl, hc = row("mi"), row("hl"), row("hc")
     larger = pl.max_horizontal(hl, hc)
     return {
@@ -166,7 +195,10 @@ def information_scores(
 def _information_expression(
     label: Column, cluster: Column, name: str, scores: Callable[[Row], Terms] = information_scores
 ) -> pl.Expr:
-    """Return the score of this name as an expression of two columns."""
+    """Return one score of two columns as an expression: the one called `name` among `scores`.
+
+    `scores` takes a function that returns the fields of information_statistics by name.
+    """
     return information_statistics(label, cluster).score(scores, name)
 
 
@@ -193,12 +225,10 @@ def label_entropy(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    Two labels of equal size: ln 2.
-
     >>> import polars as pl
     >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
-    >>> six.select(ce.label_entropy("label", "cluster")).item()
+    >>> six.select(ce.label_entropy("label", "cluster")).item()  # two labels of equal size: ln 2
     0.6931...
     """
     return _information_expression(label, cluster, "label_entropy")
@@ -227,12 +257,10 @@ def cluster_entropy(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    Three clusters of equal size: ln 3.
-
     >>> import polars as pl
     >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
-    >>> six.select(ce.cluster_entropy("label", "cluster")).item()
+    >>> six.select(ce.cluster_entropy("label", "cluster")).item()  # three of equal size: ln 3
     1.0986...
     """
     return _information_expression(label, cluster, "cluster_entropy")
@@ -295,12 +323,10 @@ def label_entropy_given_cluster(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    One cluster of three has two labels, ln 2 / 3:
-
     >>> import polars as pl
     >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
-    >>> six.select(ce.label_entropy_given_cluster("label", "cluster")).item()
+    >>> six.select(ce.label_entropy_given_cluster("label", "cluster")).item()  # ln 2 / 3
     0.2310...
     """
     return _information_expression(label, cluster, "label_entropy_given_cluster")
@@ -329,12 +355,10 @@ def cluster_entropy_given_label(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    A single cluster splits no label:
-
     >>> import polars as pl
     >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 0, 0, 0]})
-    >>> flowers.select(ce.cluster_entropy_given_label("label", "cluster")).item()
+    >>> flowers.select(ce.cluster_entropy_given_label("label", "cluster")).item()  # no label split
     0.0
     """
     return _information_expression(label, cluster, "cluster_entropy_given_label")
@@ -363,12 +387,10 @@ def mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    Equal partitions, ln 2:
-
     >>> import polars as pl
     >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [1, 1, 0, 0]})
-    >>> flowers.select(ce.mutual_info_score("label", "cluster")).item()
+    >>> flowers.select(ce.mutual_info_score("label", "cluster")).item()  # equal partitions: ln 2
     0.6931...
     """
     return _information_expression(label, cluster, "mutual_info_score")
@@ -377,9 +399,7 @@ def mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
 def normalized_mutual_info_score(
     label: Column, cluster: Column, *, average_method: NormalizedMethod = "arithmetic"
 ) -> pl.Expr:
-    """Mutual information over a mean of the two entropies.
-
-    From 0 to 1, best 1. It grows with the number of random clusters, the adjusted one does not.
+    """Mutual information over a mean of the two entropies, from 0 to 1, best 1.
 
     Parameters
     ----------
@@ -400,12 +420,12 @@ def normalized_mutual_info_score(
 
     Notes
     -----
+    It grows with the number of random clusters, the adjusted one does not.
     In SQL: ``clustereval.normalized_mutual_info_score(label, cluster, average_method := 'max')``.
 
     References
     ----------
-    Strehl and Ghosh (2002), Cluster ensembles, JMLR 3:583-617. Kvalseth (1987), Entropy and
-    correlation: some comments, doi:10.1109/TSMC.1987.4309069.
+    Strehl and Ghosh (2002), JMLR 3:583-617. Kvalseth (1987), doi:10.1109/TSMC.1987.4309069.
 
     Examples
     --------
@@ -429,8 +449,6 @@ def adjusted_mutual_info_score(
 ) -> pl.Expr:
     """Mutual information corrected for chance, over a mean of the entropies corrected likewise.
 
-    The expectation for random labelings is 0. Up to 1, best 1.
-
     Parameters
     ----------
     label, cluster : str or Expr
@@ -441,8 +459,9 @@ def adjusted_mutual_info_score(
     Returns
     -------
     Expr
-        Float64, one value per group. 1 for equal partitions. Otherwise 0 for one label or one
-        cluster, and NULL for 'min' if all labels or all clusters differ, 0 / 0. NULL without rows.
+        Float64, one value per group: 0 is expected for random labelings, 1 is best. 1 for equal
+        partitions. Otherwise 0 for one label or one cluster, and NULL for 'min' if all labels or
+        all clusters differ, 0 / 0. NULL without rows.
 
     Raises
     ------
@@ -455,8 +474,7 @@ def adjusted_mutual_info_score(
 
     References
     ----------
-    Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison,
-    JMLR 11:2837-2854.
+    Vinh, Epps and Bailey (2010), JMLR 11:2837-2854.
 
     Examples
     --------
@@ -497,12 +515,10 @@ def homogeneity_score(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    Splitting a label does not lower it:
-
     >>> import polars as pl
     >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 2, 2]})
-    >>> flowers.select(ce.homogeneity_score("label", "cluster")).item()
+    >>> flowers.select(ce.homogeneity_score("label", "cluster")).item()  # splitting costs nothing
     1.0
     """
     return _information_expression(label, cluster, "homogeneity_score")
@@ -531,12 +547,10 @@ def completeness_score(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    Splitting a label lowers it:
-
     >>> import polars as pl
     >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 2, 2]})
-    >>> flowers.select(ce.completeness_score("label", "cluster")).item()
+    >>> flowers.select(ce.completeness_score("label", "cluster")).item()  # label a is split
     0.6666...
     """
     return _information_expression(label, cluster, "completeness_score")
@@ -574,12 +588,10 @@ def v_measure_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.
 
     Examples
     --------
-    The homogeneity is 2/3 and the completeness 0.4206:
-
     >>> import polars as pl
     >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
-    >>> six.select(ce.v_measure_score("label", "cluster")).item()
+    >>> six.select(ce.v_measure_score("label", "cluster")).item()  # h = 0.6667, c = 0.4206
     0.5158...
     >>> six.select(ce.v_measure_score("label", "cluster", beta=2.0)).item()
     0.4796...
@@ -607,8 +619,7 @@ def variation_of_information(label: Column, cluster: Column) -> pl.Expr:
 
     References
     ----------
-    Meila (2007), Comparing clusterings: an information based distance,
-    doi:10.1016/j.jmva.2006.11.013.
+    Meila (2007), doi:10.1016/j.jmva.2006.11.013.
 
     Examples
     --------
@@ -642,17 +653,14 @@ def normalized_variation_of_information(label: Column, cluster: Column) -> pl.Ex
 
     References
     ----------
-    Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison,
-    JMLR 11:2837-2854.
+    Vinh, Epps and Bailey (2010), JMLR 11:2837-2854.
 
     Examples
     --------
-    Independent partitions:
-
     >>> import polars as pl
     >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 0, 1]})
-    >>> flowers.select(ce.normalized_variation_of_information("label", "cluster")).item()
+    >>> flowers.select(ce.normalized_variation_of_information("label", "cluster")).item()  # worst
     1.0
     """
     return _information_expression(label, cluster, "normalized_variation_of_information")
@@ -677,17 +685,14 @@ def normalized_information_distance(label: Column, cluster: Column) -> pl.Expr:
 
     References
     ----------
-    Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison,
-    JMLR 11:2837-2854.
+    Vinh, Epps and Bailey (2010), JMLR 11:2837-2854.
 
     Examples
     --------
-    One minus the normalized mutual information with average_method 'max':
-
     >>> import polars as pl
     >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
-    >>> six.select(ce.normalized_information_distance("label", "cluster")).item()
+    >>> six.select(ce.normalized_information_distance("label", "cluster")).item()  # 1 - 0.4206
     0.5793...
     """
     return _information_expression(label, cluster, "normalized_information_distance")

@@ -42,14 +42,25 @@ if TYPE_CHECKING:
 
 
 def cell_link_terms(row: Row) -> Terms:
-    """Return the links of a cell: n x (other rows of its label) x (other rows of its cluster)."""
+    """Return {links: n (label_size - 1) (cluster_size - 1) copies} of a cell, as Int128.
+
+    `row(name)` is a column of the contingency cells: n rows, copies (how many equal cells it stands
+    for), and the numbers of rows of its label and cluster. Summed over cells, links counts the
+    triples of a row, another row of its label, and another row of its cluster, which the
+    multinomial adjusted Rand index needs.
+    """
     # Widened first: the product of two sizes may exceed Int64.
     with_label = widen(row("n")) * (row("label_size") - 1)
     return {"links": with_label * (row("cluster_size") - 1) * row("copies")}
 
 
 def pair_share_terms(row: Row) -> Terms:
-    """Return the shares of tp, fp, fn and tn in all pairs, and links / (all pairs)^2."""
+    """Return tp_share, fp_share, fn_share, tn_share and links_share as Float64 expressions by name.
+
+    They are the pair counts divided by the number of all pairs, and links (see cell_link_terms)
+    divided by its square. Products of shares cannot overflow, products of the exact counts could.
+    `row(name)` is the tp, fp, fn, tn or links of a partition. The shares of a single row are NaN.
+    """
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     pairs = to_double(tp + fp + fn + tn)
     return {
@@ -62,7 +73,12 @@ def pair_share_terms(row: Row) -> Terms:
 
 
 def pair_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return total, links, the four counts and all shares, one struct per group of rows."""
+    """Return the statistics of pairs of rows by two columns, one struct per group of rows.
+
+    The struct is the only element of a list. Its fields are total (the number of rows), tp, fp, fn,
+    tn, links (see cell_link_terms), and tp_share, fp_share, fn_share, tn_share and links_share (see
+    pair_share_terms).
+    """
     terms = {
         **cell_pair_terms(element_field),
         **label_pair_terms(label_field),
@@ -80,23 +96,38 @@ def pair_statistics(label: Column, cluster: Column) -> StructLists:
 
 
 def pair_shares(row: Row) -> list[pl.Expr]:
-    """Return the shares of tp, fp, fn and tn in all pairs, in this order."""
+    """Return the four pair counts [tp, fp, fn, tn] as shares of all pairs of rows.
+
+    `row(name)` is a statistic of a partition, of which tp_share, ..., tn_share are used.
+    """
     return [row(name) for name in ("tp_share", "fp_share", "fn_share", "tn_share")]
 
 
 def _one_if_equal(row: Row, score: pl.Expr) -> pl.Expr:
-    """Return the score, or 1 as in scikit-learn if label and cluster agree on every pair."""
+    """Return `score`, or 1 if label and cluster agree on every pair of rows (fp + fn = 0).
+
+    scikit-learn does so too; the formula of `score` is 0 / 0 for trivial partitions. `row(name)` is
+    a pair count, fp or fn.
+    """
     return pl.when(row("fp") + row("fn") == 0).then(1.0).otherwise(score)
 
 
 def _adjusted_rand_score(row: Row) -> pl.Expr:
-    """Return the adjusted Rand index, with a sum of products as denominator: it does not cancel."""
+    """Return the adjusted Rand index, not yet replaced by 1 for equal trivial partitions.
+
+    These are NULL or NaN here. It is 2 (tp tn - fn fp) / ((tp + fn) (fn + tn) + (tp + fp) (fp +
+    tn)), whose denominator, a sum of products, does not cancel. `row(name)` is a pair count as a
+    share of all pairs, tp_share to tn_share.
+    """
     tp, fp, fn, tn = pair_shares(row)
     return ratio(2 * (tp * tn - fn * fp), (tp + fn) * (fn + tn) + (tp + fp) * (fp + tn))
 
 
 def _fowlkes_mallows_score(row: Row) -> pl.Expr:
-    """Return sqrt(precision x recall) of pairs, or 0 as in scikit-learn if tp is 0."""
+    """Return sqrt(tp / (tp + fp) x tp / (tp + fn)), or 0 if tp is 0, as in scikit-learn.
+
+    `row(name)` is a pair count, tp, fp or fn.
+    """
     tp = to_double(row("tp"))
     score = (tp / to_double(row("tp") + row("fp"))).sqrt() * (
         tp / to_double(row("tp") + row("fn"))
@@ -105,15 +136,20 @@ def _fowlkes_mallows_score(row: Row) -> pl.Expr:
 
 
 def _pair_f_score(row: Row, beta: float) -> pl.Expr:
-    """Return the weighted harmonic mean of pair precision and pair recall."""
+    """Return the F score of pair precision tp / (tp + fp) and pair recall tp / (tp + fn).
+
+    `row(name)` is a pair count, tp, fp or fn; beta > 1 weighs recall more. NULL for 0 / 0.
+    """
     weighted = (1 + beta * beta) * to_double(row("tp"))
     return ratio(weighted, weighted + beta * beta * to_double(row("fn")) + to_double(row("fp")))
 
 
 def _adjusted_fowlkes_mallows_score(row: Row) -> pl.Expr:
-    """Return (FM - E) / (1 - E), E = sqrt(p q), p and q the shares together by label and cluster.
+    """Return the Fowlkes-Mallows score FM corrected for chance, (FM - E) / (1 - E).
 
-    1 - E is computed as ((1 - p) + p (1 - q)) / (1 + E), which does not cancel near 1.
+    E = sqrt(p q), where p is the share of pairs with one label and q that of pairs in one cluster.
+    1 - E is computed as ((1 - p) + p (1 - q)) / (1 + E), which does not cancel near 1. `row(name)`
+    is a pair count as a share of all pairs, tp_share to tn_share.
     """
     tp, fp, fn, tn = pair_shares(row)
     expected = ((tp + fn) * (tp + fp)).sqrt()
@@ -122,9 +158,11 @@ def _adjusted_fowlkes_mallows_score(row: Row) -> pl.Expr:
 
 
 def _multinomial_adjusted_rand_score(row: Row) -> pl.Expr:
-    """Return MARI: the expected agreement is estimated from two pairs that share no row.
+    """Return MARI, the multinomial adjusted Rand index; NULL below 4 rows and for 0 / 0.
 
-    Multiplied out, its leading terms are those of adjusted_rand_score, the rest of order 1 / n.
+    The expected agreement is estimated from two pairs that share no row. Multiplied out, the
+    leading terms are those of adjusted_rand_score, the others are smaller by a factor of n.
+    `row(name)` is a field of pair_statistics.
     """
     tp, fp, fn, tn = pair_shares(row)
     n, links = to_double(row("total")), row("links_share")
@@ -138,7 +176,11 @@ def _multinomial_adjusted_rand_score(row: Row) -> pl.Expr:
 
 
 def _is_multinomial_score_undefined(row: Row) -> pl.Expr:
-    """Return whether MARI is 0 / 0: equal trivial partitions, and some others of four rows."""
+    """Return whether MARI, the multinomial adjusted Rand index, is 0 / 0, decided in integers.
+
+    So it is for two equal trivial partitions, and for some others of four rows. `row(name)` is the
+    total (number of rows), tp, fp, fn, tn or links of pair_statistics.
+    """
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     trivial = (fp + fn == 0) & ((tp == 0) | (tn == 0))
     together = (tp + fn) * (fn + tn) + (tp + fp) * (fp + tn)
@@ -147,7 +189,12 @@ def _is_multinomial_score_undefined(row: Row) -> pl.Expr:
 
 
 def pair_scores(row: Row, beta: float = 1.0) -> Terms:
-    """Return the scores by name, from the four counts and their shares."""
+    """Return the scores of pair counts that need no correction term, as expressions by name.
+
+    They are rand_score, adjusted_rand_score, fowlkes_mallows_score, pair_precision, pair_recall,
+    pair_f_score, jaccard_index and mirkin_metric. `row(name)` is a field of pair_statistics, and
+    beta the weight of recall in pair_f_score.
+    """
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     return {
         "rand_score": _one_if_equal(row, ratio(tp + tn, tp + fp + fn + tn)),
@@ -162,7 +209,10 @@ def pair_scores(row: Row, beta: float = 1.0) -> Terms:
 
 
 def adjusted_pair_scores(row: Row) -> Terms:
-    """Return the adjusted scores other than adjusted_rand_score."""
+    """Return adjusted_fowlkes_mallows_score and multinomial_adjusted_rand_score by name.
+
+    `row(name)` is a field of pair_statistics, such as total or tp_share.
+    """
     has_pairs = row("total") > 1
     fowlkes_mallows = _adjusted_fowlkes_mallows_score(row)
     return {
@@ -179,7 +229,11 @@ def adjusted_pair_scores(row: Row) -> Terms:
 def pair_expression(
     label: Column, cluster: Column, name: str, scores: Callable[[Row], Terms]
 ) -> pl.Expr:
-    """Return the score of this name, one of `scores`, as an expression of two columns."""
+    """Return one score of two columns as an expression with the alias `name`.
+
+    `scores`, such as pair_scores, is a function that returns several scores by name, of which
+    `name` selects one. Its argument is a function that returns a field of pair_statistics by name.
+    """
     return pair_statistics(label, cluster).score(scores, name)
 
 
@@ -228,9 +282,10 @@ def rand_score(label: Column, cluster: Column) -> pl.Expr:
 
 
 def adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
-    """Rand index corrected for chance.
+    """Rand index RI corrected for chance, (RI - E) / (1 - E).
 
-    The expectation for random labelings is 0. From -0.5 to 1, best 1.
+    E is its expectation for random labelings of the same sizes, whose score is thus 0 on average.
+    From -0.5 to 1, best 1.
 
     Parameters
     ----------
@@ -321,7 +376,7 @@ def pair_precision(label: Column, cluster: Column) -> pl.Expr:
     Returns
     -------
     Expr
-        Float64, one value per group. NULL where every cluster is a singleton. NULL without rows.
+        Float64, one value per group. NULL where every cluster has one row only. NULL without rows.
 
     Notes
     -----
@@ -508,7 +563,8 @@ def mirkin_metric(label: Column, cluster: Column) -> pl.Expr:
 def adjusted_fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
     """Fowlkes-Mallows score corrected for chance.
 
-    The expectation for random labelings is 0. Up to 1, best 1.
+    (FM - E) / (1 - E), where E is the expectation of the score FM for random labelings of the same
+    sizes. 0 is expected for random labelings. Up to 1, best 1.
 
     Parameters
     ----------
@@ -545,8 +601,8 @@ def adjusted_fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
 def multinomial_adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
     """Adjusted Rand index under a multinomial model (MARI).
 
-    The correction is unbiased if the sizes of labels and clusters are also random. The expectation
-    for random labelings is 0. Up to 1, best 1.
+    adjusted_rand_score takes the sizes of labels and clusters as fixed. Here they are random too,
+    and the correction is unbiased. The expectation for random labelings is 0. Up to 1, best 1.
 
     Parameters
     ----------

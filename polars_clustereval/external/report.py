@@ -57,7 +57,14 @@ _EXPECTED_STATISTICS = ("emi", "ehl", "ehc")
 
 
 def external_statistics(table: ContingencyTable, *, adjusted: bool) -> pl.LazyFrame:
-    """Return one row per partition: the statistics that all scores are computed from."""
+    """Return one row per partition of `table`: all that the scores of external_report need.
+
+    Columns: the partition columns; total, n_dropped and n_noise (rows); n_labels, n_clusters and
+    the other statistics of matching labels and clusters; tp, fp, fn and tn (pairs of rows), links,
+    and their shares; mi, hl and hc (mutual information, entropy of the label given the cluster, of
+    the cluster given the label); and if `adjusted` emi, ehl and ehc, the expectations of these
+    three for random labelings.
+    """
     totals = table.join_partitions(
         table.row_counts,
         table.sum_by_partition(_cells_with_differences(table), _all_cell_terms()),
@@ -78,12 +85,20 @@ def external_statistics(table: ContingencyTable, *, adjusted: bool) -> pl.LazyFr
 
 
 def _cells_with_differences(table: ContingencyTable) -> pl.LazyFrame:
-    """Return the sized cells with their expected rows, and the difference of n from these."""
+    """Return one row per contingency cell, with its number of rows expected under independence.
+
+    Columns: those of table.sized_cells (n, copies, sizes, total), mean, the expected number,
+    difference, n - mean, and size_product, label_size x cluster_size.
+    """
     return add_stages(table.sized_cells, cell_difference_terms)
 
 
 def _labels_with_best_match(table: ContingencyTable) -> pl.LazyFrame:
-    """Return label_sizes with best_match_rows, the greatest label_match_rows of a label's cells."""
+    """Return one row per label: the columns of table.label_sizes and best_match_rows.
+
+    best_match_rows is the label's size times its best F1 score with any cluster, a term of
+    class_f_measure.
+    """
     by = [*table.keys, "label"]
     matches = table.sized_cells.select(*by, match_rows=label_match_rows(pl.col))
     best = matches.group_by(*by).agg(best_match_rows=pl.col("match_rows").max())
@@ -91,7 +106,11 @@ def _labels_with_best_match(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _all_cell_terms() -> Terms:
-    """Return the expressions by name that the report sums over the cells of a partition."""
+    """Return the columns that the report sums over the contingency cells of a partition, by name.
+
+    They are cell_pairs (ordered pairs of rows), links, exact_matches, and what the information
+    scores and B-cubed need. The expressions read the columns of _cells_with_differences.
+    """
     return {
         **cell_pair_terms(pl.col),
         **cell_link_terms(pl.col),
@@ -101,17 +120,28 @@ def _all_cell_terms() -> Terms:
 
 
 def _all_label_terms() -> Terms:
-    """Return the expressions by name that the report sums over the labels of a partition."""
+    """Return the columns that the report sums over the labels of a partition, by name.
+
+    They are label_pairs (ordered pairs of rows), n_labels, in_majority_clusters (rows) and
+    fixed_matched_rows. The expressions read the columns of _labels_with_best_match.
+    """
     return {**label_pair_terms(pl.col), **label_matching_terms(pl.col)}
 
 
 def _all_cluster_terms() -> Terms:
-    """Return the terms that are summed over the clusters of a partition."""
+    """Return the columns that the report sums over the clusters of a partition, by name.
+
+    They are cluster_pairs (ordered pairs of rows), n_clusters and in_majority_labels (rows). The
+    expressions read the columns of ContingencyTable.cluster_sizes.
+    """
     return {**cluster_pair_terms(pl.col), **cluster_matching_terms(pl.col)}
 
 
 def _external_scores(average_method: str, beta: float, *, adjusted: bool) -> Terms:
-    """Return all scores of external_report by name, from the statistics of a partition."""
+    """Return all scores of external_report by name, as expressions of external_statistics' columns.
+
+    `average_method`, `beta` and `adjusted` are options of external_report.
+    """
     return {
         **pair_scores(pl.col, beta),
         **association_scores(pl.col),
@@ -122,7 +152,10 @@ def _external_scores(average_method: str, beta: float, *, adjusted: bool) -> Ter
 
 
 def _check_report_options(average_method: str, beta: float, *, adjusted: bool) -> None:
-    """Raise an error for an option of external_report that is invalid, alone or with another."""
+    """Raise an error if one of these options of external_report is invalid.
+
+    'joint' is a valid average_method only without `adjusted`: it has no adjusted form.
+    """
     check_choice("average_method", average_method, NORMALIZED_AVERAGES)
     if average_method == "joint" and adjusted:
         raise ClusterEvalError(
@@ -379,10 +412,13 @@ _SIDE_COLUMNS = ("size", "n_cells", "majority", "majority_n", "share", "entropy"
 def _describe_side(
     table: ContingencyTable, sizes: pl.LazyFrame, side: str, other: str
 ) -> pl.LazyFrame:
-    """Return one row per value of `side` ('label' or 'cluster'), with the columns _SIDE_COLUMNS.
+    """Return one row per partition and value of `side`, which is 'label' or 'cluster'.
 
-    `sizes` are the table's sizes of that side. Majority, entropy and divided pairs refer to the
-    values of the other side among its rows.
+    `other` is the other one of these. `sizes` is table.label_sizes or table.cluster_sizes, by side.
+    Columns: the partition columns, the side, and _SIDE_COLUMNS: size (rows), n_cells (number of
+    other values in these rows), majority (the most frequent other value), majority_n (its rows),
+    share (majority_n / size), entropy (of the other values, in nats) and divided_pairs (pairs of
+    rows with different other values). Shared by external_cluster_report and external_label_report.
     """
     by, n, size = [*table.keys, side], pl.col("n"), pl.col("size")
     sizes = sizes.select(*by, "n_cells", size=f"{side}_size", majority_n=f"{side}_majority_n")

@@ -25,13 +25,7 @@ from polars_clustereval.base.checks import (
     check_partition_keys,
 )
 from polars_clustereval.base.exact import from_fixed_point, ratio, to_double, to_fixed_point
-from polars_clustereval.base.frames import (
-    Row,
-    StructLists,
-    Terms,
-    element_field,
-    to_user_frame,
-)
+from polars_clustereval.base.frames import Row, StructLists, Terms, element_field, to_user_frame
 
 from .contingency import LabelOptions, cells_as_list, cluster_field, is_noise, label_field
 
@@ -41,13 +35,23 @@ from .contingency import LabelOptions, cells_as_list, cluster_field, is_noise, l
 
 
 def label_match_rows(row: Row) -> pl.Expr:
-    """Return label_size times the F1 score of a cell's label and cluster, 2 n / (sum of sizes)."""
+    """Return label_size times the F1 score of a cell's label and cluster, 2 n / (sum of the sizes).
+
+    `row(name)` is a column of the contingency cells: n rows, label_size and cluster_size. The
+    maximum over the cells of a label, summed over labels, is the numerator of class_f_measure.
+    """
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     return to_double(label_size) * (2 * to_double(n) / to_double(label_size + cluster_size))
 
 
 def cell_matching_terms(row: Row) -> Terms:
-    """Return a cell's sums of B-cubed precision and recall over rows, and its exact matches."""
+    """Return fixed_precision_rows, fixed_recall_rows and exact_matches of a cell, by name.
+
+    They are B-cubed precision and B-cubed recall summed over the rows of the contingency cell, in
+    fixed point, and the number of its copies if label and cluster have the same rows, otherwise 0.
+    Callers sum them over cells. `row(name)` is a column of the cells: n rows, copies (how many
+    equal cells it stands for), label_size and cluster_size.
+    """
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     rows, is_exact = (
         to_double(row("copies")) * to_double(n),
@@ -61,9 +65,11 @@ def cell_matching_terms(row: Row) -> Terms:
 
 
 def label_matching_terms(row: Row) -> Terms:
-    """Return a label's terms: 1 for the label, its rows in its majority cluster, best_match_rows.
+    """Return n_labels, in_majority_clusters and fixed_matched_rows of a label, by name.
 
-    The last is label_size times the F1 score of the label with its best match, in fixed point.
+    They are 1, the label's rows in the cluster with the most of them (label_majority_n), and its
+    best_match_rows, the maximum of label_match_rows, in fixed point. Callers sum them over labels.
+    `row(name)` is a column of a frame of one row per label; copies, its multiplicity, is 1.
     """
     return {
         "n_labels": row("copies"),
@@ -73,7 +79,12 @@ def label_matching_terms(row: Row) -> Terms:
 
 
 def cluster_matching_terms(row: Row) -> Terms:
-    """Return the clusters that a row stands for, and their rows with their majority label."""
+    """Return n_clusters and in_majority_labels of a cluster, by name.
+
+    They are copies, and the rows with the most frequent label of the cluster, cluster_majority_n x
+    copies. Callers sum them over clusters. `row(name)` is a column of a frame of clusters; copies
+    is 1, or the number of noise rows where one row stands for all that are clusters of their own.
+    """
     return {
         "n_clusters": row("copies"),
         "in_majority_labels": row("cluster_majority_n") * row("copies"),
@@ -81,7 +92,10 @@ def cluster_matching_terms(row: Row) -> Terms:
 
 
 def matching_terms(row: Row) -> Terms:
-    """Return the sums of the fixed-point terms as Float64, by name without `fixed_`."""
+    """Return matched_rows, precision_rows and recall_rows as Float64 expressions by name.
+
+    `row(name)` is one of their fixed-point sums over a partition, such as fixed_matched_rows.
+    """
     return {
         name: from_fixed_point(row(f"fixed_{name}"))
         for name in ("matched_rows", "precision_rows", "recall_rows")
@@ -99,7 +113,12 @@ MATCHING_COUNTS = (
 
 
 def matching_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return the statistics that matching_scores reads, one struct per group of rows."""
+    """Return the statistics of two columns for matching_scores, one struct per group of rows.
+
+    The struct is the only element of a list. Its fields are total, n_labels, n_clusters,
+    matched_rows, in_majority_labels, in_majority_clusters, exact_matches, precision_rows and
+    recall_rows.
+    """
     terms = {
         **cell_matching_terms(element_field),
         **label_matching_terms(label_field),
@@ -111,7 +130,11 @@ def matching_statistics(label: Column, cluster: Column) -> StructLists:
 
 
 def _majority_terms(row: Row) -> Terms:
-    """Return the largest n of the cells of a label and of a cluster, and best_match_rows."""
+    """Return label_majority_n, cluster_majority_n and best_match_rows of a cell, by name.
+
+    They are the maximum of n over the cells of its label, of n over the cells of its cluster, and
+    of label_match_rows over the cells of its label. `row(name)` is a field of cells_as_list.
+    """
     label, cluster = row("label"), row("cluster")
     return {
         "label_majority_n": row("n").max().over(label),
@@ -126,17 +149,21 @@ def _majority_terms(row: Row) -> Terms:
 
 
 def _f_score(precision: pl.Expr, recall: pl.Expr, beta: float) -> pl.Expr:
-    """Return the weighted harmonic mean of precision and recall; beta > 1 weighs recall more."""
+    """Return the F score of precision and recall, 0 if both are 0; beta > 1 weighs recall more."""
     square = beta * beta
     score = ratio((1 + square) * precision * recall, square * precision + recall)
     return pl.when(precision + recall == 0).then(0.0).otherwise(score)
 
 
 def matching_scores(row: Row, beta: float = 1.0) -> Terms:
-    """Return all scores by name, from the sums of a partition.
+    """Return the scores of matching, from purity to exact_match_f_score, as expressions by name.
 
-    precision_rows, recall_rows and matched_rows are sums over rows of B-cubed precision, of B-cubed
-    recall, and of the F1 score of a row's label with its best match.
+    `row(name)` is a statistic of a partition. total, n_labels and n_clusters are numbers of rows,
+    labels and clusters; in_majority_labels counts the rows with the majority label of their
+    cluster, in_majority_clusters those in the majority cluster of their label, and exact_matches
+    the clusters with the same rows as a label. precision_rows, recall_rows and matched_rows are
+    sums over rows of B-cubed precision, of B-cubed recall, and of the best F1 score of the row's
+    label with any cluster. beta is the weight of recall in bcubed_f_score.
     """
     labels, clusters, exact = row("n_labels"), row("n_clusters"), row("exact_matches")
     in_majorities = row("in_majority_labels") + row("in_majority_clusters")
@@ -180,7 +207,7 @@ def bcubed_samples(
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     id : str or Expr, optional
-        Name of each row; by default its number in the frame, from 0.
+        Identifier of each row; by default its number in the frame, from 0.
     partition_by : str or sequence of str, optional
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
@@ -239,7 +266,12 @@ def _read_records(
     record: Column | None,
     options: LabelOptions,
 ) -> tuple[pl.LazyFrame, dict[str, str]]:
-    """Check the arguments; return the rows with an id, and the partition columns by inner name."""
+    """Check the arguments of bcubed_samples; return (rows, keys), its rows and partition columns.
+
+    The rows have the partition columns, label, cluster and id, which is the user's column `record`,
+    or by default the row number from 0. keys maps inner names of the partition columns to the
+    user's.
+    """
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)
     results = ("id", "label", "cluster", "bcubed_precision", "bcubed_recall")
@@ -256,7 +288,11 @@ def _read_records(
 
 
 def _score_records(rows: pl.LazyFrame, keys: list[str], singleton: pl.Expr) -> pl.LazyFrame:
-    """Return the B-cubed scores of each row; where `singleton` holds, a row is its own cluster."""
+    """Return bcubed_precision and bcubed_recall of each row, sorted by partition and id.
+
+    `rows` has the partition columns `keys`, id, label and cluster, which the result has too. Where
+    the expression `singleton` is True, the row is a cluster of its own, and cluster becomes NULL.
+    """
     n, label_size, cluster_size = (
         pl.col("one").sum().over(*keys, *names)
         for names in (("label", "cluster"), ("label",), ("cluster",))
@@ -280,14 +316,14 @@ def _score_records(rows: pl.LazyFrame, keys: list[str], singleton: pl.Expr) -> p
 
 
 def _matching_expression(label: Column, cluster: Column, name: str, beta: float = 1.0) -> pl.Expr:
-    """Return the score of this name as an expression of two columns."""
+    """Return the score `name` of matching_scores as an expression of two columns."""
     return matching_statistics(label, cluster).score(lambda row: matching_scores(row, beta), name)
 
 
 def purity(label: Column, cluster: Column) -> pl.Expr:
     """Share of rows that have the majority label of their cluster.
 
-    Above 0, to 1, best 1.
+    Greater than 0, up to 1, best 1.
 
     Parameters
     ----------
@@ -324,7 +360,7 @@ def purity(label: Column, cluster: Column) -> pl.Expr:
 def inverse_purity(label: Column, cluster: Column) -> pl.Expr:
     """Share of rows that lie in the majority cluster of their label.
 
-    Above 0, to 1, best 1.
+    Greater than 0, up to 1, best 1.
 
     Parameters
     ----------
@@ -362,7 +398,7 @@ def class_f_measure(label: Column, cluster: Column) -> pl.Expr:
     """Best F1 score of each label with any cluster, averaged over rows.
 
     The F1 score of a label of a rows and a cluster of b rows that share n is 2 n / (a + b).
-    Above 0, to 1, best 1.
+    Greater than 0, up to 1, best 1.
 
     Parameters
     ----------
@@ -399,7 +435,8 @@ def class_f_measure(label: Column, cluster: Column) -> pl.Expr:
 def split_join_distance(label: Column, cluster: Column) -> pl.Expr:
     """Number of rows to move to turn one partition into the other, both ways added.
 
-    2 n minus the rows in majorities, a metric of partitions. From 0 to less than 2 n, best 0.
+    2 n minus the rows with the majority label of their cluster, minus those in the majority cluster
+    of their label; a metric of partitions. From 0 to less than 2 n, best 0.
 
     Parameters
     ----------
@@ -436,7 +473,7 @@ def split_join_distance(label: Column, cluster: Column) -> pl.Expr:
 def bcubed_precision(label: Column, cluster: Column) -> pl.Expr:
     """Mean over rows of the share of their cluster that has their label.
 
-    B-cubed precision, each row itself included. Above 0, to 1, best 1.
+    B-cubed precision, where each row itself counts. Greater than 0, up to 1, best 1.
 
     Parameters
     ----------
@@ -472,7 +509,7 @@ def bcubed_precision(label: Column, cluster: Column) -> pl.Expr:
 def bcubed_recall(label: Column, cluster: Column) -> pl.Expr:
     """Mean over rows of the share of their label that lies in their cluster.
 
-    B-cubed recall, each row itself included. Above 0, to 1, best 1.
+    B-cubed recall, where each row itself counts. Greater than 0, up to 1, best 1.
 
     Parameters
     ----------
@@ -508,7 +545,7 @@ def bcubed_recall(label: Column, cluster: Column) -> pl.Expr:
 def bcubed_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of B-cubed precision and recall.
 
-    (1 + beta^2) P R / (beta^2 P + R). Above 0, to 1, best 1.
+    (1 + beta^2) P R / (beta^2 P + R). Greater than 0, up to 1, best 1.
 
     Parameters
     ----------

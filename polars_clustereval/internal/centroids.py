@@ -71,7 +71,11 @@ def check_point_options(
     noise: object = None,
     noise_as: NoiseAs = "cluster",
 ) -> PointOptions:
-    """Return the options of an internal index, or raise the error of the first wrong one."""
+    """Return the options that all internal indices share; raise the error of the first wrong one.
+
+    They have the meaning that they have in `centroids`. Checks that need rows, such as that of the
+    number of weights, come later.
+    """
     measure = check_distance(distance, p)
     check_choice("center", center, ("mean", "median"))
     check_noise_as(noise, noise_as)
@@ -88,8 +92,9 @@ def check_point_options(
 class Points:
     """The rows of a frame as points, with the centers and spreads of their clusters.
 
-    A row is `complete` if it has a vector and a cluster, `kept` if it counts, and `noisy` if it is
-    complete and noise. Each pass over the rows reads the user's frame again.
+    A row is `complete` if it has a vector and a cluster, `kept` if it is complete and counts (noise
+    may be dropped), and `noisy` if it is complete and noise. Each pass over the rows reads the
+    user's frame again.
     """
 
     rows: pl.LazyFrame
@@ -103,40 +108,49 @@ class Points:
 
     @property
     def partition_keys(self) -> list[str]:
-        """The inner names of the partition columns."""
+        """The inner names of the partition columns, key_0, key_1, ..., which `rows` has."""
         return list(self.keys)
 
     @property
     def cluster_keys(self) -> list[str]:
-        """The columns that identify a cluster."""
+        """The columns that identify a cluster: partition columns, cluster, maybe singleton_no."""
         return [*self.keys, *self.own_keys]
 
     @property
     def own_keys(self) -> list[str]:
-        """The columns that identify a cluster in its partition."""
+        """The columns that identify a cluster in its partition: cluster, maybe singleton_no.
+
+        singleton_no exists if each noise point is a cluster of its own.
+        """
         return ["cluster", "singleton_no"] if self.has_singletons else ["cluster"]
 
     @property
     def distance(self) -> Distance:
-        """The distance of the points."""
+        """The distance, with the order p of minkowski, by which points are compared."""
         return self.form.distance
 
     @property
     def squares_add_up(self) -> bool:
-        """Whether the sums of squares within and between clusters add up to the total."""
+        """Whether, for this distance and center, the total sum of squares is within + between."""
         return self.distance.name in ("euclidean", "sqeuclidean") and self.center == "mean"
 
     @cached_property
     def kept_rows(self) -> pl.LazyFrame:
-        """The rows that count."""
+        """The rows of points that count: with a vector and a cluster, and not dropped as noise."""
         return self.rows.filter("kept")
 
     def vector_columns(self, prefix: str) -> list[str]:
-        """Return the names of the columns that hold the vector of this prefix."""
+        """Return the names of the columns that hold one of the vectors of a row.
+
+        `prefix` names the vector: x is the point, c the center of a cluster; VectorForm lists all.
+        """
         return self.form.columns(prefix)
 
     def as_wide(self) -> Points:
-        """Return the same points with a column for each coordinate."""
+        """Return the same points with raw_x and x as one column per coordinate, not as arrays.
+
+        For indices that are computed coordinate by coordinate.
+        """
         if not isinstance(self.form, LongVectors):
             return self
         rows = self.rows.with_columns(*self.form.split("raw_x"), *self.form.split("x"))
@@ -144,7 +158,10 @@ class Points:
 
     @cached_property
     def centers(self) -> pl.LazyFrame:
-        """One row per cluster: its size, mean or median (m), variances (v) and center (c)."""
+        """One row per cluster: cluster_keys, size, mean or median m, variances v and center c.
+
+        size counts its kept points. The vectors m, v and c have the columns of VectorForm.
+        """
         centers = self.form.center_clusters(
             self.kept_rows, self.cluster_keys, self.partition_keys, self.center
         )
@@ -152,7 +169,7 @@ class Points:
 
     @cached_property
     def all_centers(self) -> pl.LazyFrame:
-        """The rows of centers, with the center of all points of the partition (g)."""
+        """One row per cluster: the columns of `centers`, and g, the center of its partition."""
         centers = self.form.add_partition_centers(
             self.centers, self.kept_rows, self.partition_keys, self.center
         )
@@ -160,10 +177,14 @@ class Points:
 
     @cached_property
     def spreads(self) -> pl.LazyFrame:
-        """One row per cluster: its counts of rows, and sums of distances to c and to g.
+        """One row per cluster: cluster_keys, numbers of rows, and sums of distances to centers.
 
-        Rows that are left out are counted with their cluster, without distances. Rows without a
-        finite distance are counted in n_invalid.
+        The counts are n (kept points), n_dropped (rows without a vector or cluster), n_noise, and
+        n_invalid (kept points without a finite distance; one more if the sum is not finite). Over
+        the kept points there are the sum (distances), the sum of squares (ssw) and the maximum
+        (radius) of the distances to the center of the cluster, and the sum of those to the center
+        of the partition (overall_distances). Rows whose cluster is NULL count in a row of their
+        own.
         """
         keys = self.cluster_keys
         targets = self.all_centers.select(
@@ -200,7 +221,11 @@ class Points:
 
     @cached_property
     def clusters(self) -> pl.LazyFrame:
-        """One row per cluster that has points: its centers, its spread, and a unique number."""
+        """One row per cluster with points: columns of `all_centers` and `spreads`, and two more.
+
+        These are mean_distance, of its points to its center, and number, which is unique in the
+        frame. n_dropped, n_noise and n_invalid are left out.
+        """
         spreads = self.spreads.drop("n_dropped", "n_noise", "n_invalid")
         rows = self.all_centers.join(spreads, on=self.cluster_keys, nulls_equal=True)
         return (
@@ -211,9 +236,11 @@ class Points:
 
     @cached_property
     def row_counts(self) -> pl.LazyFrame:
-        """One row per partition: its counts of rows. Partitions without kept rows are left out.
+        """One row per partition: n, n_dropped, n_noise, n_dims, n_clusters and n_singletons.
 
-        Without partition columns there is always one row.
+        A partition is a group of partition_by, or all rows without it. n counts kept points,
+        n_dropped rows without a vector or cluster, n_singletons clusters of one point. Partitions
+        without kept points are left out; without partition columns there is always one row.
         """
         n = pl.col("n")
         terms = {
@@ -228,7 +255,10 @@ class Points:
         return counts.filter(pl.col("n") > 0) if self.keys else counts
 
     def precompute(self) -> Points:
-        """Return the same points with centers and spreads computed now, once for all uses."""
+        """Return the same points with all_centers and spreads collected now, for several uses.
+
+        Raises the error of fault_error if a point has no finite distance.
+        """
         centers, spreads = pl.collect_all([self.all_centers, self.spreads], engine="streaming")
         if spreads["n_invalid"].sum():
             raise self.fault_error()
@@ -238,9 +268,11 @@ class Points:
         return points
 
     def without_distances(self) -> Points:
-        """Return the same points for uses that need no distances to the centers.
+        """Return the same points with spreads computed without any distance to a center.
 
-        Their spreads have NULL for these, and also the number of zero vectors (zeros).
+        For indices that do not use such distances: distances, ssw, radius and overall_distances are
+        NULL. The spreads have one more column, zeros: the number of kept points that are zero
+        vectors.
         """
         norm, size, kept = pl.col("norm"), pl.col("size"), pl.col("kept")
         moments = self.form.moment_terms(self.center)
@@ -273,23 +305,33 @@ class Points:
         return points
 
     def with_fault_check(self, frame: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the frame; its collection raises the error of points without finite distances."""
+        """Return the frame with a check that is run when the frame is collected.
+
+        The check raises the error of fault_error if a kept point has no finite distance.
+        """
 
         def raise_fault(n_invalid: pl.DataFrame) -> None:
+            """Raise the error of fault_error unless `n_invalid`, a frame of one number, holds 0."""
             if n_invalid.item():
                 raise self.fault_error()
 
         return raise_on_collect(frame, self.spreads.select(pl.col("n_invalid").sum()), raise_fault)
 
     def fault_error(self) -> ClusterEvalError:
-        """Return the error of points without finite distances; reads the rows again."""
+        """Return the error of vectors that have no finite distances.
+
+        It says what is wrong with them and in how many rows; the rows are read again to find this
+        out.
+        """
         points = self.as_wide()
         return _point_fault_error(points.kept_rows, points.form.coordinates("raw_x"))
 
     def to_result(self, frame: Frame, lazy: pl.LazyFrame, order: Sequence[str] = ()) -> Frame:
-        """Return a result in the user's kind of frame, sorted by partition and the columns `order`.
+        """Return the result table `lazy` in the kind of `frame`, with the user's partition columns.
 
-        Collecting it raises the error of points without finite distances.
+        It is sorted by these and by the columns `order`, and has no column singleton_no. `frame` is
+        what the user passed. Collecting the result raises the error of points without finite
+        distances.
         """
         names = [*self.keys, *order]
         rows = self.with_fault_check(lazy)
@@ -303,9 +345,10 @@ class Points:
 
 
 def _point_fault_error(rows: pl.LazyFrame, raw: list[pl.Expr]) -> ClusterEvalError:
-    """Return the error of the first fault of the raw coordinates, with the number of faulty rows.
+    """Return the error of vectors that have no finite distances, with the number of faulty rows.
 
-    `raw` are the coordinates as expressions.
+    `rows` are the points that count, with the number of their coordinates as `length`; `raw` has
+    one expression per coordinate, as the user gave it.
     """
     dims = len(raw)
     is_bad = [~x.is_finite().fill_null(False) for x in raw]
@@ -321,7 +364,13 @@ def _point_fault_error(rows: pl.LazyFrame, raw: list[pl.Expr]) -> ClusterEvalErr
 
 
 def _point_fault_text(facts: dict[str, Any], dims: int) -> str:
-    """Return the text of the error, from the row of facts that _point_fault_error collects."""
+    """Return the text of the error of vectors that have no finite distances.
+
+    `dims` is the number of coordinates that vectors should have. `facts` are about the faulty rows:
+    their number (rows), the least number of coordinates (length), and for each coordinate i whether
+    it is NULL or not finite in any row (bad_i), and such a value as text (first_i). If there are no
+    faulty rows, it is the distances that overflow.
+    """
     rows = facts["rows"]
     if not rows:
         return "vector: distances overflow; scale the coordinates down"
@@ -341,7 +390,7 @@ def _point_fault_text(facts: dict[str, Any], dims: int) -> str:
 
 
 def _non_finite_as_text(x: pl.Expr) -> pl.Expr:
-    """Return a number that is not finite as DuckDB writes it."""
+    """Return a coordinate x that is not finite as DuckDB writes it: NULL, nan, inf or -inf."""
     text = pl.when(x.is_null()).then(pl.lit("NULL")).when(x.is_nan()).then(pl.lit("nan"))
     return text.when(x > 0).then(pl.lit("inf")).otherwise(pl.lit("-inf"))
 
@@ -360,10 +409,11 @@ def read_points(
     results: Sequence[str],
     others: Sequence[pl.Expr] = (),
 ) -> Points:
-    """Return the rows of a frame as points, after a check of the arguments.
+    """Return the rows of a user's frame as points, after a check of all arguments.
 
-    `results` are the columns of the result; a partition column of such a name is an error. `others`
-    are more columns of the rows, already checked.
+    `results` are the names of the columns of the caller's result: a partition column of such a name
+    is an error. `others` are further columns that `Points.rows` should have, as expressions that
+    are already checked.
     """
     lazy = check_frame(frame)
     keys = check_partition_keys(lazy, options.partition_by, results)
@@ -386,7 +436,10 @@ def read_points(
 
 
 def _noise_flag(lazy: pl.LazyFrame, cluster: pl.Expr, noise: object) -> pl.Expr:
-    """Return whether the cluster is the noise value, false for NULL."""
+    """Return whether each row is noise: its cluster is the value `noise`. False for NULL.
+
+    Raises an error if `noise` has no equal in the type of the expression `cluster`.
+    """
     if noise is None:
         return pl.lit(False)
     dtype = lazy.select(cluster).collect_schema()["cluster"]
@@ -394,7 +447,11 @@ def _noise_flag(lazy: pl.LazyFrame, cluster: pl.Expr, noise: object) -> pl.Expr:
 
 
 def _choose_form(lazy: pl.LazyFrame, coordinates: Coordinates, options: PointOptions) -> VectorForm:
-    """Return the form of the vectors: long if they have many coordinates and centers are means."""
+    """Return the form of the vectors, with their origin and the factors of the weights.
+
+    The form is LongVectors if vectors have many coordinates and centers are means, else
+    WideVectors. Raises an error unless there is one weight per coordinate.
+    """
     dims, distance = len(coordinates.exprs), options.distance
     origin = _first_point(lazy, coordinates, distance)
     # Vectors without coordinates have one NULL in place of them, which no weight belongs to.
@@ -407,7 +464,11 @@ def _choose_form(lazy: pl.LazyFrame, coordinates: Coordinates, options: PointOpt
 
 
 def _first_point(lazy: pl.LazyFrame, coordinates: Coordinates, distance: Distance) -> list[float]:
-    """Return the first point as the origin, or zeros if sums lose no digits without one."""
+    """Return the vector that is subtracted from all points: that of the first row, or zeros.
+
+    Sums of coordinates far from 0 keep their digits this way. Zeros are returned where that is no
+    concern (cosine, types with few digits). A missing or infinite coordinate counts as 0.
+    """
     zeros = [0.0] * len(coordinates.exprs)
     if distance.name == "cosine" or coordinates.few_digits or not zeros:
         return zeros
@@ -418,9 +479,11 @@ def _first_point(lazy: pl.LazyFrame, coordinates: Coordinates, distance: Distanc
 
 
 def _flag_rows(rows: pl.LazyFrame, noise_as: NoiseAs) -> pl.LazyFrame:
-    """Return the rows with the flags complete and kept, and noisy only where complete.
+    """Return the rows with the flags complete, kept and noisy, which class Points describes.
 
-    With noise as singletons they also have singleton_no, and cluster is NULL for noise.
+    The rows have cluster, has_vector and noisy, here for rows without a vector too. With noise_as
+    'singletons' they also get row, an index from 0, and singleton_no, which is row + 1 for noise
+    and otherwise 0; cluster is then NULL for noise.
     """
     has_vector = pl.col("has_vector").fill_null(False)
     rows = rows.with_columns(complete=pl.col("cluster").is_not_null() & has_vector)

@@ -54,12 +54,15 @@ _PRODUCTS_AT_A_TIME = 128
 
 
 def determinant_totals(points: pl.LazyFrame, keys: list[str], columns: list[str]) -> pl.LazyFrame:
-    """Return one row per partition: the indices made from determinants; without keys always one.
+    """Return one row per partition: det_ratio and the other indices of determinant_report.
 
-    The points, of coordinates `columns`, are read three times: for means, for means of the
-    residuals, and for products. T = W + B is never computed. If a cluster has no more points than
-    dimensions, its scatter matrix is singular: the matrices of the clusters are then not needed,
-    and W is summed directly over the points.
+    `points` has the partition columns `keys`, cluster, singleton_no (together with these it
+    identifies a cluster) and the coordinates `columns`. Without keys there is always one row.
+
+    The points are read three times: for means, for means of the residuals, and for products. T (= W
+    + B) is never computed. If a cluster has no more points than dimensions, its scatter matrix is
+    singular: the matrices of the clusters are then not needed, and W is summed directly over the
+    points.
     """
     by, n_dims = keys or ["__ce_whole"], len(columns)
     whole = [] if keys else [pl.lit(0).alias("__ce_whole")]
@@ -93,7 +96,7 @@ def _coordinate_columns(name: str, n_dims: int) -> list[str]:
 
 
 def _coordinate_pairs(n_dims: int) -> list[tuple[int, int]]:
-    """Return the pairs i <= j of coordinates: the upper triangle of a matrix."""
+    """Return the pairs (i, j), i <= j, of coordinates: the upper triangle of a matrix."""
     return [(i, j) for i in range(n_dims) for j in range(i, n_dims)]
 
 
@@ -108,11 +111,16 @@ def _pair_columns(name: str, n_dims: int) -> list[str]:
 
 
 def _cluster_means(rows: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
-    """Return one row per cluster: n, its mean m_i + r_i, the units u_i, and the key of its matrix.
+    """Return one row per cluster: n, its mean m_i + r_i of each coordinate i, and its matrix key.
 
-    Means are computed twice, the second time (r) of the residuals: at coordinates of 1e8 the first
-    mean is off by 1e-8. The clusters of a partition have matrices of their own if all have more
-    points than dimensions; otherwise the key is NULL.
+    `rows` are points with n = 1 and coordinates x_i; `by` are the partition columns. Means are
+    computed twice, the second time (r_i) of the residuals x_i - m_i: at coordinates of 1e8 the
+    first mean is off by 1e-8.
+
+    Scatter matrices are summed per cluster (own_matrices is true) if all clusters of the partition
+    have more points than dimensions, otherwise per partition. matrix_cluster and
+    matrix_singleton_no identify the matrix in its partition, both NULL if it is that of the
+    partition. u_i is its unit of coordinate i (_power_of_two_unit).
     """
     cluster = [*by, "cluster", "singleton_no"]
     # Cached, since a second evaluation may yield means that differ in the last digit.
@@ -130,9 +138,10 @@ def _cluster_means(rows: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFra
 
 
 def _means_and_spans(n_dims: int) -> list[pl.Expr]:
-    """Return the means m_i, and the largest deviations from them, as u_i.
+    """Return the aggregates m_i, mean of coordinate i, and u_i, largest deviation from it.
 
-    Means are clamped: rounding would otherwise give a constant coordinate a variance.
+    They are those of the points x_i of a cluster. Means are clamped to the range of the values:
+    rounding would otherwise give a constant coordinate a variance.
     """
     columns = []
     for i in range(n_dims):
@@ -144,34 +153,47 @@ def _means_and_spans(n_dims: int) -> list[pl.Expr]:
 
 
 def _power_of_two_unit(span: str, by: list[str]) -> pl.Expr:
-    """Return the unit of a coordinate: the power of 2 at or below its span, a column.
+    """Return the unit that a coordinate is divided by in a scatter matrix: a power of 2.
 
-    Division by a power of 2 causes no rounding error. Clusters without own matrices share the
-    partition's largest unit.
+    It is the largest one that is at most the coordinate's largest deviation from the mean, in the
+    column named `span`; division by it causes no rounding error. Clusters without own_matrices
+    share the largest unit of their partition, whose columns are `by`.
     """
     shared = pl.when("own_matrices").then(span).otherwise(pl.col(span).max().over(by))
     return pl.lit(2.0).pow(shared.log(2).floor()).clip(lower_bound=2.0**-500)
 
 
 def _join_clusters(rows: pl.LazyFrame, clusters: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the rows with the columns of their clusters."""
+    """Return the points `rows` with the columns of their clusters, except n.
+
+    `clusters` is the result of _cluster_means; `by` are the partition columns.
+    """
     return join_small(rows, [*by, "cluster", "singleton_no"], clusters.drop("n"))
 
 
 def _residual(i: int) -> pl.Expr:
-    """Return coordinate i minus the cluster's first mean."""
+    """Return coordinate i of a point minus the first mean m_i of its cluster."""
     return pl.col(f"x_{i}") - pl.col(f"m_{i}")
 
 
 def _fixed_point_product(x: pl.Expr, y: pl.Expr) -> pl.Expr:
-    """Return x y as Int128; NULL and no error if coordinates overflow."""
+    """Return x y as an integer (Int128), so that sums of it are exact; NULL if it is too large.
+
+    x and y are Float64 numbers in fixed-point units, such as the result of _scale_coordinate.
+    """
     return (x * y).cast(pl.Int128, strict=False)
 
 
 def _scatter_matrices(
     rows: pl.LazyFrame, clusters: pl.LazyFrame, by: list[str], n_dims: int
 ) -> pl.LazyFrame:
-    """Return one row per matrix: n, the units u_i, and the sums s_i_j in these units."""
+    """Return one row per scatter matrix: the sums s_i_j of products of centered coordinates i, j.
+
+    They are in units u_i u_j; u_i and n, its number of points, are columns too. There is a matrix
+    per cluster or per partition, identified by the columns `by` of the partition, own_matrices,
+    matrix_cluster and matrix_singleton_no: see _cluster_means, whose result is `clusters`. `rows`
+    are points with coordinates x_i.
+    """
     matrix = [*by, "own_matrices", "matrix_cluster", "matrix_singleton_no"]
     units = _coordinate_columns("u", n_dims)
     joined = _join_clusters(rows, clusters, by)
@@ -184,7 +206,10 @@ def _scatter_matrices(
 
 
 def _scale_coordinate(i: int) -> pl.Expr:
-    """Return coordinate i minus the cluster's mean, in fixed-point units."""
+    """Return coordinate i of a point minus the mean of its cluster, as x_i in fixed point.
+
+    The unit is u_i / 2^_FRACTION_BITS.
+    """
     centered = _residual(i) - pl.col(f"r_{i}")
     return (centered / pl.col(f"u_{i}") * 2.0**_FRACTION_BITS).alias(f"x_{i}")
 
@@ -192,9 +217,9 @@ def _scale_coordinate(i: int) -> pl.Expr:
 def _product_sums(
     rows: pl.LazyFrame, by: list[str], n_dims: int, product: Callable[[pl.Expr, pl.Expr], pl.Expr]
 ) -> pl.LazyFrame:
-    """Return the sums s_i_j of the products of each two of the x_i, by the columns `by`.
+    """Return the sums s_i_j of x_i x_j over the rows with equal columns `by`, for i <= j.
 
-    A block of products is summed at a time. `product` multiplies two coordinates.
+    `product` multiplies two coordinates. A block of products is summed at a time.
     """
     pairs = _coordinate_pairs(n_dims)
     blocks = [pairs[i : i + _PRODUCTS_AT_A_TIME] for i in range(0, len(pairs), _PRODUCTS_AT_A_TIME)]
@@ -213,7 +238,10 @@ def _product_sums(
 
 
 def _scatter_entries(name: str, n_dims: int) -> list[pl.Expr]:
-    """Return the entries of a scatter matrix under this name: sums of products times the units."""
+    """Return the entries name_i_j, i <= j, of scatter matrices: s_i_j u_i u_j.
+
+    The frame's columns s_i_j are sums of products of coordinates in the units u_i and u_j.
+    """
     return [
         (pl.col(f"s_{i}_{j}") * pl.col(f"u_{i}") * pl.col(f"u_{j}")).alias(f"{name}_{i}_{j}")
         for i, j in _coordinate_pairs(n_dims)
@@ -221,7 +249,11 @@ def _scatter_entries(name: str, n_dims: int) -> list[pl.Expr]:
 
 
 def _within_scatter(matrices: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
-    """Return one row per partition: W, the sum of its matrices."""
+    """Return one row per partition: the entries w_i_j of W, the scatter within its clusters.
+
+    W is the sum of the partition's scatter matrices, in the units of the coordinates. `matrices` is
+    the result of _scatter_matrices; `by` are the partition columns.
+    """
     largest = (pl.col(f"u_{i}").max().over(by).alias(f"t_{i}") for i in range(n_dims))
     # Units are powers of 2: the conversion to the larger one causes no rounding error.
     ratios = [pl.col(f"u_{i}") / pl.col(f"t_{i}") * 2.0**_FRACTION_BITS for i in range(n_dims)]
@@ -239,9 +271,11 @@ def _within_scatter(matrices: pl.LazyFrame, by: list[str], n_dims: int) -> pl.La
 
 
 def _between_scatter(clusters: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
-    """Return one row per partition: B, from the means of its clusters.
+    """Return one row per partition: the entries b_i_j of B, the scatter between its clusters.
 
-    The mean of these means is computed twice, as in _cluster_means.
+    `clusters` is the result of _cluster_means; `by` are the partition columns. The mean of the
+    clusters' means is computed twice, the second time of the differences from it, to keep its
+    digits.
     """
     n, dims = pl.col("n"), range(n_dims)
     middles = clusters.group_by(by).agg(
@@ -264,9 +298,10 @@ def _between_scatter(clusters: pl.LazyFrame, by: list[str], n_dims: int) -> pl.L
 
 
 def _scott_symons(matrices: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
-    """Return one row per partition whose clusters have matrices: the Scott-Symons index.
+    """Return one row per partition whose clusters have own_matrices: scott_symons_index.
 
-    It is NaN if one of the matrices is singular.
+    It is NaN if one of these matrices is singular. `matrices` is the result of _scatter_matrices;
+    `by` are the partition columns.
     """
     entries = _scatter_entries("w", n_dims)
     clusters = matrices.filter("own_matrices").select(*by, "n", *entries)
@@ -284,7 +319,7 @@ def _scott_symons(matrices: pl.LazyFrame, by: list[str], n_dims: int) -> pl.Lazy
 
 
 def _stack_matrices(frame: pl.DataFrame, name: str, n_dims: int) -> Floats:
-    """Return the symmetric matrices (rows, d, d) of the entries `name` in the rows of a frame."""
+    """Return the symmetric matrix in the entries name_i_j, i <= j, of each row: (rows, d, d)."""
     i, j = np.triu_indices(n_dims)
     stack = np.empty((frame.height, n_dims, n_dims))
     stack[:, i, j] = stack[:, j, i] = frame.select(_pair_columns(name, n_dims)).to_numpy()
@@ -297,13 +332,14 @@ def _outer_products(x: Floats, y: Floats) -> Floats:
 
 
 def _eliminate_columns(w: Floats) -> Iterator[tuple[Floats, Floats]]:
-    """Yield the pivots (rows,) and slopes, their rows divided by them, of matrices w (rows, d, d).
+    """Yield the pivots and slopes of symmetric matrices w (rows, d, d), column by column.
 
-    One column is eliminated per step (Cholesky without roots). A pivot is the square of a
+    Pivots are (rows,), slopes (rows, columns left). One column is eliminated per step (Cholesky
+    without roots). Slopes are the pivot row divided by its pivot. A pivot is the square of a
     combination of coordinates, and its rounding error is proportional to the sum of the squares
     that are combined: at most 0.5 p 2^-52 times this sum, for p coordinates, for the singular
-    matrices of the tests, so that 4 is a safe factor. A pivot below that, and all later ones, are
-    NaN.
+    matrices of the tests, so that 4 is a safe factor. A pivot that does not exceed 4 p 2^-52 times
+    the sum is NaN, and so are all later ones.
     """
     n_dims = w.shape[1]
     combined = np.sqrt(np.diagonal(w, axis1=1, axis2=2))[:, None] * np.eye(n_dims)
@@ -318,7 +354,12 @@ def _eliminate_columns(w: Floats) -> Iterator[tuple[Floats, Floats]]:
 
 
 def _transform_step(b: Floats, slopes: Floats) -> tuple[Floats, Floats]:
-    """Return B after a step of L^-1 B L^-T (W = L D L^T), and its pivot row after the step."""
+    """Return the matrices b after one step of L^-1 B L^-T (W = L D L^T), and their pivot row.
+
+    `slopes` (rows, m) are those of W in the same step of _eliminate_columns; b is (rows, m, m). The
+    first row and column of the result are 0, for the caller to cut off; the pivot row (rows, m),
+    b's first row after the step, is returned beside it.
+    """
     pivot_row = b[:, 0] - b[:, 0, :1] * slopes
     return b - _outer_products(slopes, pivot_row) - _outer_products(b[:, 0], slopes), pivot_row
 
@@ -326,8 +367,9 @@ def _transform_step(b: Floats, slopes: Floats) -> tuple[Floats, Floats]:
 def _eliminate_matrices(w: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
     """Return ln |W|, trace(W^-1 B) and ln(|W + B| / |W|), all (rows,), NaN if W is singular.
 
-    W + B is eliminated as d, its difference to W: the ratio of the pivots is then 1 + d / w, and a
-    small B loses no digits, unlike in ln |W + B| - ln |W|.
+    `w` and `b` (rows, d, d) are the scatter W within and B between the clusters of each partition.
+    W + B is eliminated as d, its difference from W: the ratio of the pivots is then 1 + d / w, and
+    a small B loses no digits, unlike in ln |W + B| - ln |W|.
     """
     d = b
     log_det, trace, log_ratio = np.zeros((3, len(w)))
@@ -345,7 +387,10 @@ def _eliminate_matrices(w: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _scott_symons_terms(frame: pl.DataFrame, n_dims: int) -> pl.Series:
-    """Return n ln |W_C / n| of each cluster, a row of the frame with its size n and matrix W_C."""
+    """Return n ln |W_C / n| of each cluster, NaN if its scatter matrix W_C is singular.
+
+    A row of the frame is a cluster, with its size n and the entries w_i_j of W_C.
+    """
     n = frame["n"].to_numpy()
     with np.errstate(all="ignore"):
         log_dets = sum(
@@ -356,7 +401,11 @@ def _scott_symons_terms(frame: pl.DataFrame, n_dims: int) -> pl.Series:
 
 
 def _determinant_indices(frame: pl.DataFrame, n_dims: int) -> dict[str, pl.Series]:
-    """Return the indices of each row of a frame of partitions with their matrices W and B."""
+    """Return the index columns of determinant_report by name, NULL where a matrix is singular.
+
+    A row of the frame is a partition, with n, n_clusters, scott_symons_index and the entries w_i_j
+    and b_i_j of W and B, the scatter within and between its clusters.
+    """
     n, n_clusters = frame["n"].to_numpy(), frame["n_clusters"].to_numpy()
     with np.errstate(all="ignore"):
         log_det, trace, log_ratio = _eliminate_matrices(
@@ -377,7 +426,10 @@ def _determinant_indices(frame: pl.DataFrame, n_dims: int) -> dict[str, pl.Serie
 
 
 def _finite_exp(x: Floats) -> Floats:
-    """Return exp(x), NaN if it overflows or loses precision: the determinants are not 0."""
+    """Return exp(x) of a determinant's logarithm x, NaN if that is no normal Float64.
+
+    0 would say that the matrix is singular.
+    """
     return np.where((x >= -708) & (x <= 709), np.exp(x), np.nan)
 
 

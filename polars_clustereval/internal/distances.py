@@ -37,9 +37,10 @@ class Distance(NamedTuple):
     p: float
 
     def between(self, x: Sequence[pl.Expr], y: Sequence[pl.Expr]) -> pl.Expr:
-        """Return the distance between vectors x and y, given by their coordinates.
+        """Return the distance between two vectors x and y.
 
-        It is NULL or not finite if a coordinate is.
+        Each is given as one expression per coordinate. For cosine they must have length 1 or be
+        zero. The distance is NULL or not finite if a coordinate is NULL or not finite.
         """
         differences = [a - b for a, b in zip(x, y, strict=True)]
         if self.name == "cityblock":
@@ -62,24 +63,30 @@ class Distance(NamedTuple):
         return d if self.name == "sqeuclidean" else d * d
 
     def factors(self, weights: Sequence[float]) -> list[float]:
-        """Return the factors that, applied to the coordinates, give the weighted distance."""
+        """Return one factor per coordinate, from one weight per dimension.
+
+        The plain distance of vectors multiplied by these factors is scipy's weighted distance.
+        """
         powers = {"cityblock": 1.0, "minkowski": 1 / self.p}
         return [weight ** powers.get(self.name, 0.5) for weight in weights]
 
 
 def _sum_terms(terms: Sequence[pl.Expr]) -> pl.Expr:
-    """Return the sum of the terms, NULL if one is NULL."""
+    """Return the sum of the terms in each row, NULL if one of them is NULL."""
     return pl.sum_horizontal(terms, ignore_nulls=False)
 
 
 def sum_of_squares(x: Sequence[pl.Expr]) -> pl.Expr:
-    """Return the sum of the squared coordinates, NULL if one is missing."""
+    """Return the sum of the squared coordinates x of a vector, NULL if one is NULL."""
     # A product would compute its factor twice.
     return _sum_terms([a.pow(2) for a in x])
 
 
 def check_distance(distance: object, p: float) -> Distance:
-    """Return the distance of this name in any letter case, with its order p."""
+    """Return the distance that an index's options `distance` and `p` name, or raise their error.
+
+    The name may be in any letter case; p, the order of minkowski, is a number >= 1.
+    """
     name = distance.lower() if isinstance(distance, str) else distance
     if name not in DISTANCES:
         check_choice("distance", distance, DISTANCES)
@@ -89,7 +96,11 @@ def check_distance(distance: object, p: float) -> Distance:
 
 
 def check_weights(weights: Sequence[float] | None, distance: Distance) -> list[float] | None:
-    """Return the weights of the dimensions as numbers, None if none are given."""
+    """Return an index's option `weights`, one number per dimension, as floats; None if not given.
+
+    Raises an error if one is not > 0, or the distance is chebyshev. Their number is checked by
+    weight_factors, which knows the dimensions.
+    """
     if weights is None:
         return None
     if distance.name == "chebyshev":
@@ -103,7 +114,11 @@ def check_weights(weights: Sequence[float] | None, distance: Distance) -> list[f
 
 
 def weight_factors(weights: list[float] | None, distance: Distance, dims: int) -> list[float]:
-    """Return the factor of each coordinate, 1 without weights; check the number of weights."""
+    """Return the factors, one for each of `dims` coordinates, that account for the weights.
+
+    The plain distance of vectors multiplied by them is the weighted one. They are 1 without
+    weights. Raises an error unless there is one weight per coordinate.
+    """
     if weights is None:
         return [1.0] * dims
     if len(weights) != dims:
@@ -114,7 +129,10 @@ def weight_factors(weights: list[float] | None, distance: Distance, dims: int) -
 
 
 def plain_distance_name(distance: str, p: float) -> str:
-    """Return cityblock or euclidean for minkowski of order 1 or 2, otherwise the name as it is."""
+    """Return 'cityblock' or 'euclidean' for minkowski with p = 1 or 2, else `distance` as given.
+
+    Some indices have faster algorithms for these two.
+    """
     if isinstance(distance, str) and distance.lower() == "minkowski" and is_number(p):
         return {1.0: "cityblock", 2.0: "euclidean"}.get(float(p), distance)
     return distance
@@ -127,13 +145,13 @@ def plain_distance_name(distance: str, p: float) -> str:
 
 @dataclass(frozen=True)
 class VectorForm(ABC):
-    """Columns that hold vectors of `dims` coordinates, and what is computed from them.
+    """How a frame stores vectors of `dims` coordinates, and what is computed from these columns.
 
-    A row has several vectors, named by a prefix: raw_x, the user's own coordinates, and x, the
-    point that distances are computed from, which is raw_x minus the origin, times the factors of
-    the weights, and scaled to length 1 for cosine. A cluster has its mean or median m, the
-    variances v of its coordinates, its center c (m, or for cosine the direction of m), and the
-    center g of all points of its partition.
+    A row has several vectors, each named by a prefix of its columns: raw_x, the user's own
+    coordinates, and x, the point that distances are computed from, which is raw_x minus the origin,
+    times the factors of the weights, and scaled to length 1 for cosine. A cluster has its mean or
+    median m, the variances v of its coordinates, its center c (m, or for cosine the direction of
+    m), and the center g of all points of its partition.
     """
 
     dims: int
@@ -145,64 +163,107 @@ class VectorForm(ABC):
 
     @abstractmethod
     def columns(self, prefix: str) -> list[str]:
-        """Return the names of the columns that hold the vector of this prefix."""
+        """Return the names of the columns that hold one of the vectors of a row.
+
+        `prefix` names the vector: x is the point, c the center of a cluster; the class lists all.
+        """
 
     def coordinates(self, prefix: str) -> list[pl.Expr]:
-        """Return the columns of a vector as expressions; those of the wide form are coordinates."""
+        """Return the columns that hold one of the vectors of a row, as expressions.
+
+        `prefix` names the vector, such as x, the point. WideVectors have one column per coordinate,
+        LongVectors a single one of arrays.
+        """
         return [pl.col(name) for name in self.columns(prefix)]
 
     @abstractmethod
     def raw_columns(self, coordinates: Coordinates) -> list[pl.Expr]:
-        """Return the columns raw_x, the user's own coordinates."""
+        """Return the user's own vectors, `coordinates`, as expressions named as columns of raw_x.
+
+        These are raw_x_0, raw_x_1, ... in WideVectors, and one column of arrays in LongVectors.
+        """
 
     @abstractmethod
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the rows with x, the points that distances are computed from, made of raw_x."""
+        """Return the rows with the vector x added, the points that distances are computed from.
+
+        x is raw_x, the user's vector, minus self.origin, a fixed vector near the points, times
+        self.factors, which account for the weights, and for cosine scaled to length 1.
+        """
 
     @abstractmethod
     def distance_between(self, x: str, y: str) -> pl.Expr:
-        """Return the distance between the two vectors of a row that have these prefixes."""
+        """Return the distance between two vectors of each row, given by their names x and y.
+
+        distance_between("x", "c"), for example, is that of a point from the center of its cluster.
+        """
 
     @abstractmethod
     def norm(self, prefix: str) -> pl.Expr:
-        """Return the euclidean length of the vector of this prefix in each row."""
+        """Return the euclidean length of the vector named `prefix`, such as x, in each row."""
 
     @abstractmethod
     def unscale(self, prefix: str) -> pl.Expr:
-        """Return a vector in the user's units and origin, as a list of coordinates."""
+        """Return the vector named `prefix`, such as the center c, in the user's units, as a list.
+
+        It is divided by self.factors, which account for the weights, and self.origin is added. The
+        scaling to length 1 for cosine is not undone.
+        """
 
     @abstractmethod
     def to_matrix(
         self, rows: pl.DataFrame, prefix: str, order: Literal["c", "fortran"] = "c"
     ) -> Floats:
-        """Return the vectors of rows (m, d); `order` applies to the wide form only."""
+        """Return the vectors named `prefix`, such as x, of m rows as a float64 matrix (m, d).
+
+        `order` is the memory order of the matrix in WideVectors; LongVectors return C order.
+        """
 
     @abstractmethod
     def moment_terms(self, center: Center) -> Terms:
-        """Return the aggregates m (mean or median) and v of a cluster; none in the long form."""
+        """Return the aggregates of a cluster's points x: m, mean or median, and v, variances.
+
+        The result holds expressions by column name. It is empty in LongVectors, whose
+        center_clusters computes m and v with numpy.
+        """
 
     @abstractmethod
     def center_clusters(
         self, rows: pl.LazyFrame, cluster_keys: list[str], partition_keys: list[str], center: Center
     ) -> pl.LazyFrame:
-        """Return one row per cluster: its size, m, v and center c."""
+        """Return one row per cluster: its key columns, its size, and its vectors m, v and c.
+
+        m is the mean or median of the cluster's points x, v the variances of the coordinates, and c
+        the center: m, or for cosine the direction of m. `cluster_keys` identify a cluster in
+        `rows`, the points; `partition_keys` are those of them that identify its partition.
+        """
 
     @abstractmethod
     def add_partition_centers(
         self, centers: pl.LazyFrame, rows: pl.LazyFrame, partition_keys: list[str], center: Center
     ) -> pl.LazyFrame:
-        """Return the clusters with g, the center of all points of their partition."""
+        """Return the clusters with the vector g, the center of all points of their partition.
+
+        `centers` is the result of center_clusters for the points `rows`. g is the mean or median of
+        the points, or for cosine the direction of that.
+        """
 
     @abstractmethod
     def variance_terms(self) -> Terms:
-        """Return the aggregates over clusters that `variance_totals` needs."""
+        """Return the aggregates over a partition's clusters, by name, for variance_totals.
+
+        They are sums of squares per coordinate, from the columns n, v, c and g of the clusters; in
+        LongVectors they are the totals themselves.
+        """
 
     @abstractmethod
     def variance_totals(self) -> Terms:
-        """Return mean_between_share and total_squares_norm of a partition, from variance_terms.
+        """Return mean_between_share and total_squares_norm of a partition, by name.
 
-        The mean over coordinates of the share of the total sum of squares that lies between
-        clusters, and the norm of the vector of these totals.
+        mean_between_share is the mean over coordinates of the share of the total sum of squares
+        that lies between clusters; total_squares_norm is the norm of the vector of these totals.
+        The expressions read columns made of variance_terms; in LongVectors there are none, since
+        variance_terms are the totals already.
         """
 
 
@@ -213,16 +274,20 @@ class WideVectors(VectorForm):
     """
 
     def columns(self, prefix: str) -> list[str]:
-        """Return the names of the columns of the coordinates."""
+        """Return the names of a vector's columns, one per coordinate: prefix_0, prefix_1, ..."""
         return [f"{prefix}_{i}" for i in range(self.dims)]
 
     def raw_columns(self, coordinates: Coordinates) -> list[pl.Expr]:
-        """Return the user's own coordinates, one column per coordinate."""
+        """Return the user's own coordinates as expressions named raw_x_0, raw_x_1, ..."""
         names = zip(self.columns("raw_x"), coordinates.exprs, strict=True)
         return [x.alias(name) for name, x in names]
 
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the rows with x as one column per coordinate."""
+        """Return the rows with x_0, x_1, ..., the points that distances are computed from.
+
+        They are raw_x_0, raw_x_1, ..., the user's coordinates, minus self.origin, times
+        self.factors, which account for the weights, and for cosine scaled to length 1.
+        """
         x = self.columns("x")
         rows = rows.with_columns(**dict(zip(x, self._scaled_coordinates(), strict=True)))
         if self.distance.name != "cosine":
@@ -232,7 +297,7 @@ class WideVectors(VectorForm):
         return rows.with_columns(pl.col(x) / pl.col("divisor")).drop("divisor")
 
     def _scaled_coordinates(self) -> list[pl.Expr]:
-        """Return the coordinates of raw_x minus the origin, times the factors."""
+        """Return the user's coordinates, raw_x_0, ..., minus self.origin, times self.factors."""
         scaled = []
         raw = self.coordinates("raw_x")
         for x, origin, factor in zip(raw, self.origin, self.factors, strict=True):
@@ -241,26 +306,35 @@ class WideVectors(VectorForm):
         return scaled
 
     def distance_between(self, x: str, y: str) -> pl.Expr:
-        """Return the distance as an expression of the coordinates."""
+        """Return the distance between two vectors of each row, as an expression of plain columns.
+
+        `x` and `y` are prefixes of columns: prefix c stands for c_0, c_1, ..., a cluster's center.
+        """
         return self.distance.between(self.coordinates(x), self.coordinates(y))
 
     def norm(self, prefix: str) -> pl.Expr:
-        """Return the norm as an expression of the coordinates."""
+        """Return the euclidean length of the vector in columns prefix_0, ... of each row."""
         return sum_of_squares(self.coordinates(prefix)).sqrt()
 
     def unscale(self, prefix: str) -> pl.Expr:
-        """Return the coordinates divided by their factors, plus the origin, as a list."""
+        """Return the vector of columns prefix_0, prefix_1, ... in the user's units, as a list.
+
+        They are divided by self.factors, which account for the weights, and self.origin is added.
+        """
         x = zip(self.coordinates(prefix), self.factors, self.origin, strict=True)
         return pl.concat_list([scaled / factor + origin for scaled, factor, origin in x])
 
     def to_matrix(
         self, rows: pl.DataFrame, prefix: str, order: Literal["c", "fortran"] = "c"
     ) -> Floats:
-        """Return the vectors (m, d) as a matrix of this memory order."""
+        """Return columns prefix_0, ... of m rows as a matrix (m, d), in C or Fortran order."""
         return rows.select(self.columns(prefix)).to_numpy(order=order)
 
     def moment_terms(self, center: Center) -> Terms:
-        """Return one mean or median and one variance per coordinate."""
+        """Return the aggregates m_i (mean or median) and v_i (variance) of a cluster's points.
+
+        There is one of each per coordinate i, by column name.
+        """
         names = zip(self.columns("m"), self.columns("v"), self.coordinates("x"), strict=True)
         terms: Terms = {}
         for m, v, x in names:
@@ -274,7 +348,11 @@ class WideVectors(VectorForm):
         partition_keys: list[str],  # noqa: ARG002 -- long vectors need them here
         center: Center,
     ) -> pl.LazyFrame:
-        """Return one row per cluster, by an aggregation of the engine."""
+        """Return one row per cluster: keys, size, and columns m_i, v_i and c_i per coordinate i.
+
+        m is the mean or median of the cluster's points x in `rows`, v their variance, and c the
+        center: m, or for cosine the direction of m. The engine aggregates.
+        """
         size = pl.len().cast(pl.Int64)
         centers = rows.group_by(cluster_keys).agg(size=size, **self.moment_terms(center))
         return self.add_directions(centers, "m", "c")
@@ -282,7 +360,11 @@ class WideVectors(VectorForm):
     def add_partition_centers(
         self, centers: pl.LazyFrame, rows: pl.LazyFrame, partition_keys: list[str], center: Center
     ) -> pl.LazyFrame:
-        """Return the clusters with g; the median needs another pass over the rows."""
+        """Return the clusters with columns g_i, the center of all points of their partition.
+
+        `centers` is the result of center_clusters for the points `rows`. The mean follows from the
+        means and sizes of the clusters; the median needs another pass over the points.
+        """
         if center == "median":
             x = zip(self.columns("o"), self.coordinates("x"), strict=True)
             terms = {name: coordinate.median() for name, coordinate in x}
@@ -298,7 +380,11 @@ class WideVectors(VectorForm):
         return join_partitions(centers, partition_keys, overall)
 
     def add_directions(self, frame: pl.LazyFrame, given: str, name: str) -> pl.LazyFrame:
-        """Return the rows with vector `given` also as `name`, scaled to length 1 for cosine."""
+        """Return the rows with a copy of one vector under another name.
+
+        `given` and `name` are prefixes of columns: columns m_0, m_1, ... are copied to c_0, c_1,
+        ... For cosine the copy is scaled to length 1: it is the direction of a mean or median.
+        """
         vector = self.coordinates(given)
         if self.distance.name == "cosine":
             frame = frame.with_columns(divisor=_unit_divisor(vector))
@@ -307,7 +393,11 @@ class WideVectors(VectorForm):
         return directed.drop("divisor", strict=False)
 
     def variance_terms(self) -> Terms:
-        """Return the sums of squares within (w) and between (b) clusters per coordinate."""
+        """Return the sums of squares within (w_i) and between (b_i) clusters per coordinate i.
+
+        They are aggregates, by name, over the clusters of a partition, of the columns n, v, c and
+        g.
+        """
         n = to_double(pl.col("n"))
         terms: Terms = {}
         for i, (v, c, g) in enumerate(zip(*map(self.coordinates, "vcg"), strict=True)):
@@ -315,7 +405,12 @@ class WideVectors(VectorForm):
         return terms
 
     def variance_totals(self) -> Terms:
-        """Return mean_between_share and total_squares_norm, from w and b."""
+        """Return mean_between_share and total_squares_norm of a partition, from w_i and b_i.
+
+        w_i and b_i are its sums of squares of coordinate i within and between clusters.
+        mean_between_share is the mean over coordinates of b / (w + b), NULL if a coordinate is
+        constant; total_squares_norm is the norm of the vector w + b.
+        """
         between = self.coordinates("b")
         total = [w + b for w, b in zip(self.coordinates("w"), between, strict=True)]
         shares = [ratio(b, t) for b, t in zip(between, total, strict=True)]
@@ -331,30 +426,40 @@ class LongVectors(VectorForm):
     """
 
     def columns(self, prefix: str) -> list[str]:
-        """Return the name of the column of arrays."""
+        """Return the name of the only column, of arrays, of a vector: `prefix` itself."""
         return [prefix]
 
     def raw_columns(self, coordinates: Coordinates) -> list[pl.Expr]:
-        """Return the user's own coordinates as the column of arrays raw_x."""
+        """Return the user's own vectors as one expression, a column of arrays named raw_x."""
         assert coordinates.array is not None
         return [coordinates.array.alias("raw_x")]
 
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the rows with x as a column of arrays."""
+        """Return the rows with a column of arrays x, the points that distances are computed from.
+
+        x is raw_x, the user's vectors, minus self.origin, times self.factors, which account for the
+        weights, and for cosine scaled to length 1.
+        """
         unit = self.distance.name == "cosine"
         x = long_vectors.move_and_scale(pl.col("raw_x"), self.origin, self.factors, unit=unit)
         return rows.with_columns(x=x)
 
     def distance_between(self, x: str, y: str) -> pl.Expr:
-        """Return the distance computed by numpy, batch by batch."""
+        """Return the distance between the arrays in the columns `x` and `y` of each row.
+
+        numpy computes it for a batch of rows at a time.
+        """
         return long_vectors.row_distances(pl.col(x), pl.col(y), *self.distance)
 
     def norm(self, prefix: str) -> pl.Expr:
-        """Return the norm computed by numpy, batch by batch."""
+        """Return the euclidean length of each array in the column `prefix`, computed by numpy."""
         return long_vectors.row_norms(pl.col(prefix))
 
     def unscale(self, prefix: str) -> pl.Expr:
-        """Return the list of coordinates computed by numpy, batch by batch."""
+        """Return the arrays of the column `prefix` in the user's units, as lists.
+
+        Each is divided by self.factors, which account for the weights, and self.origin is added.
+        """
         return long_vectors.unscale(pl.col(prefix), self.origin, self.factors)
 
     def to_matrix(
@@ -363,11 +468,11 @@ class LongVectors(VectorForm):
         prefix: str,
         order: Literal["c", "fortran"] = "c",  # noqa: ARG002
     ) -> Floats:
-        """Return the arrays as the rows of a matrix (m, d)."""
+        """Return the m arrays of the column `prefix` as a matrix (m, d), always in C order."""
         return long_vectors.to_matrix(rows[prefix])
 
     def moment_terms(self, center: Center) -> Terms:  # noqa: ARG002
-        """Return no terms: `center_clusters` computes m and v."""
+        """Return no aggregates: center_clusters computes the means and variances with numpy."""
         return {}
 
     def center_clusters(
@@ -377,7 +482,13 @@ class LongVectors(VectorForm):
         partition_keys: list[str],
         center: Center,  # noqa: ARG002 -- the mean
     ) -> pl.LazyFrame:
-        """Return one row per cluster, which also has g and the totals of its partition."""
+        """Return one row per cluster: its keys, size, arrays m, v, c and g, and two scalars.
+
+        m is the mean of the cluster's points x in `rows`, v their variances, c the center (m, or
+        for cosine the direction of m), and g the center of all points of the partition. The scalars
+        are mean_between_share and total_squares_norm of the partition, as in
+        VectorForm.variance_totals. `center` has no effect: it is the mean.
+        """
         unit = self.distance.name == "cosine"
         return long_vectors.compute_centers(
             rows, cluster_keys, partition_keys, self.dims, unit=unit
@@ -390,31 +501,39 @@ class LongVectors(VectorForm):
         partition_keys: list[str],  # noqa: ARG002
         center: Center,  # noqa: ARG002
     ) -> pl.LazyFrame:
-        """Return the centers as they are: they have g already."""
+        """Return `centers` unchanged: center_clusters has added the partition center g already."""
         return centers
 
     def variance_terms(self) -> Terms:
-        """Return the totals of the partition, which each of its clusters has."""
+        """Return mean_between_share and total_squares_norm of a partition as aggregates, by name.
+
+        They take the value of the first cluster: center_clusters gives all clusters of a partition
+        the same one.
+        """
         return {name: pl.col(name).first() for name in ("mean_between_share", "total_squares_norm")}
 
     def variance_totals(self) -> Terms:
-        """Return no columns: `variance_terms` are the totals."""
+        """Return no expressions: the aggregates of variance_terms are the totals already."""
         return {}
 
     def to_wide(self) -> WideVectors:
-        """Return the wide form of the same vectors."""
+        """Return the WideVectors of the same dimensions, distance, origin and factors."""
         return WideVectors(self.dims, self.distance, self.origin, self.factors)
 
     def split(self, prefix: str) -> list[pl.Expr]:
-        """Return the columns that hold a vector in the wide form."""
+        """Return the coordinates of the array column `prefix` as prefix_0, prefix_1, ...
+
+        These are the columns of the same vector in WideVectors.
+        """
         names = enumerate(self.to_wide().columns(prefix))
         return [to_double(pl.col(prefix).arr.get(i)).alias(name) for i, name in names]
 
 
 def _unit_divisor(vector: Sequence[pl.Expr]) -> pl.Expr:
-    """Return the divisor that scales a vector to length 1, NULL if its norm is not finite.
+    """Return the number to divide a vector by, for length 1; NULL if its norm is not finite.
 
-    It is infinite if the norm is 0, also because the squares underflow: a zero vector results.
+    `vector` has one expression per coordinate. The divisor of a vector of norm 0 is infinite, also
+    where the squares underflow: a zero vector results.
     """
     norm = sum_of_squares(vector).sqrt()
     return pl.when(norm.is_finite()).then(pl.when(norm > 0).then(norm).otherwise(float("inf")))

@@ -56,25 +56,30 @@ _MAX_POINTS_WITHOUT_GRID = 512
 
 
 class _Metric(NamedTuple):
-    """A distance with the triangle inequality, from which the user's distance follows.
+    """A distance that obeys the triangle inequality, from which the user's distance follows.
 
-    It is euclidean for sqeuclidean; for cosine the chord between unit vectors, where a zero vector
-    is as far from all others as orthogonal vectors are.
+    `distance` is the user's. The metric distance is the same, except that it is euclidean for
+    sqeuclidean and cosine. For cosine, points are unit vectors, and their metric distance is the
+    chord; from a zero vector it is sqrt(2), as between orthogonal vectors, even to itself.
     """
 
     distance: Distance
 
     def matrix(self, x: Floats, y: Floats) -> Floats:
-        """Return the distances (m, n); under cosine a zero vector is not at 0 from itself."""
+        """Return the metric distances (m, n) between points x (m, d) and points y (n, d)."""
         return self._from_distance(distance_matrix(x, y, self._block_distance))
 
     def blocks(self, x: Floats, y: Floats) -> Iterator[Floats]:
-        """Yield the distances of some points of x (m, d) at a time to all points of y (n, d)."""
+        """Yield the metric distances (m, n) of points x (m, d) to y (n, d), some rows at a time."""
         for _, block in distance_blocks(x, y, self._block_distance, TILE_POINTS**2):
             yield self._from_distance(block)
 
     def least_distance(self, x: Floats, y: Floats) -> float:
-        """Return the least distance of x to y, from differences: blocks are less accurate."""
+        """Return the least metric distance between a point of x (m, d) and a point of y (n, d).
+
+        Blocks may come from a product of matrices, which is less accurate: the least distance of
+        each is computed again from differences of coordinates.
+        """
         least, start = np.inf, 0
         for block in self.blocks(x, y):
             i, j = np.unravel_index(np.argmin(block), block.shape)
@@ -83,7 +88,7 @@ class _Metric(NamedTuple):
         return least
 
     def row_distances(self, x: Floats, y: Floats) -> Floats:
-        """Return the distances (m,) of rows of x to the same rows of y, or to the one vector y."""
+        """Return the metric distances (m,) of rows of x (m, d) to rows of y, or to one y (d,)."""
         measured_pairs.on_measured(len(x))
         differences = x - y
         if self.distance.name == "cityblock":
@@ -99,19 +104,19 @@ class _Metric(NamedTuple):
         return np.asarray(np.sqrt(squares))
 
     def to_distance(self, d: float) -> float:
-        """Return the user's distance for a distance d of the metric."""
+        """Return the user's distance of two points from their metric distance d."""
         if self.distance.name == "cosine":
             return d * d / 2
         return d * d if self.distance.name == "sqeuclidean" else d
 
     @property
     def _block_distance(self) -> Distance:
-        """The distance for which blocks are computed."""
+        """The distance that blocks are computed with: the user's, but euclidean for sqeuclidean."""
         name = self.distance.name
         return Distance("euclidean", 2.0) if name == "sqeuclidean" else self.distance
 
     def _from_distance(self, d: Floats) -> Floats:
-        """Return the distances of the metric for those of _block_distance."""
+        """Return the metric distances for an array d of distances by _block_distance."""
         return np.asarray(np.sqrt(2.0 * d)) if self.distance.name == "cosine" else d
 
 
@@ -121,7 +126,7 @@ class _Metric(NamedTuple):
 
 
 def _metric_diameters(part: Partition, metric: _Metric) -> Floats:
-    """Return the diameter (k,) of each cluster by the metric."""
+    """Return the diameter (k,) of each cluster, its points' largest metric distance."""
     diameters = np.zeros(len(part.sizes))
     for i in np.flatnonzero(part.sizes > 1).tolist():
         diameters[i] = _largest_distance(part.points_of_cluster(i), metric)
@@ -129,10 +134,10 @@ def _metric_diameters(part: Partition, metric: _Metric) -> Floats:
 
 
 def _largest_distance(x: Floats, metric: _Metric) -> float:
-    """Return the largest distance of two of the points x (m, d).
+    """Return the largest metric distance between two of the points x (m, d).
 
-    Points at distances r and s from any one place are at most r + s apart, so that a pair can
-    exceed the largest distance so far only if r + s does.
+    Points at distances r and s from the mean of x are at most r + s apart: once a pair has been
+    found, only pairs whose r + s exceeds its distance are measured.
     """
     if len(x) <= _CANDIDATES:
         return float(metric.matrix(x, x).max())
@@ -165,7 +170,7 @@ class _Balls(NamedTuple):
 
 
 def _bounding_balls(part: Partition, metric: _Metric) -> _Balls:
-    """Return the balls of the clusters of a partition."""
+    """Return the balls of a partition's clusters; radii are metric distances."""
     starts = part.starts[:-1]
     centers = np.add.reduceat(part.x, starts, axis=0) / part.sizes[:, None]
     distances = metric.row_distances(part.x, centers[part.numbers])
@@ -173,7 +178,7 @@ def _bounding_balls(part: Partition, metric: _Metric) -> _Balls:
 
 
 def _metric_separation(part: Partition, metric: _Metric) -> float:
-    """Return the least distance between points of different clusters by the metric."""
+    """Return the least metric distance between two points of different clusters of a partition."""
     balls = _bounding_balls(part, metric)
     bound = _separation_bound(part, balls, metric)
     x, numbers = part.x, part.numbers
@@ -184,7 +189,11 @@ def _metric_separation(part: Partition, metric: _Metric) -> float:
 
 
 def _separation_bound(part: Partition, balls: _Balls, metric: _Metric) -> float:
-    """Return an upper bound of the separation, from points near the midpoint of two centers."""
+    """Return an upper bound of the least metric distance between points of different clusters.
+
+    It is the least distance found between points near the midpoint of two centers, for the pairs of
+    _likely_cluster_pairs. `balls` are those of the clusters.
+    """
     bound = np.inf
     for i, j in _likely_cluster_pairs(balls, metric):
         midpoint = (balls.centers[i] + balls.centers[j]) / 2
@@ -193,17 +202,20 @@ def _separation_bound(part: Partition, balls: _Balls, metric: _Metric) -> float:
     return float(bound)
 
 
-def _nearest_candidates(x: Floats, place: Floats) -> Floats:
-    """Return the at most _CANDIDATES points of x that are nearest to the place (d,)."""
+def _nearest_candidates(x: Floats, target: Floats) -> Floats:
+    """Return the (at most _CANDIDATES) points of x (m, d) that are nearest to target (d,)."""
     if len(x) <= _CANDIDATES:
         return x
-    differences = x - place
+    differences = x - target
     squares = np.einsum("ij,ij->i", differences, differences)
     return x[np.argpartition(squares, _CANDIDATES)[:_CANDIDATES]]
 
 
 def _likely_cluster_pairs(balls: _Balls, metric: _Metric) -> Integers:
-    """Return the pairs (pairs, 2) of clusters whose balls overlap most, or are nearest."""
+    """Return pairs (pairs, 2) of cluster numbers: those whose balls overlap most or are nearest.
+
+    They are at most _LIKELY_PAIRS. `balls` are those of all clusters of a partition.
+    """
     centers, radii = balls
     pairs, gaps = np.empty((0, 2), dtype=np.int64), np.empty(0)
     start = 0
@@ -211,7 +223,7 @@ def _likely_cluster_pairs(balls: _Balls, metric: _Metric) -> Integers:
         gap = block - radii[start : start + len(block), None] - radii
         rows = np.arange(start, start + len(block))
         gap[rows[:, None] >= np.arange(len(centers))] = np.inf
-        i, j = np.unravel_index(_least_gaps(gap), gap.shape)
+        i, j = np.unravel_index(_least_gap_indices(gap), gap.shape)
         pairs = np.concatenate([pairs, np.stack([i + start, j], axis=1)])
         gaps = np.concatenate([gaps, gap[i, j]])
         least = np.argsort(gaps)[:_LIKELY_PAIRS]
@@ -220,15 +232,22 @@ def _likely_cluster_pairs(balls: _Balls, metric: _Metric) -> Integers:
     return pairs[np.isfinite(gaps)]
 
 
-def _least_gaps(gap: Floats) -> Integers:
-    """Return the flat places of the _LIKELY_PAIRS least entries of a matrix of gaps."""
+def _least_gap_indices(gap: Floats) -> Integers:
+    """Return the indices, in the flattened matrix, of the _LIKELY_PAIRS least entries of gap.
+
+    gap[i, j] is the metric distance of two centers minus the radii of both balls.
+    """
     if gap.size <= 1024:
         return np.argsort(gap, axis=None)[:_LIKELY_PAIRS]
     return np.argpartition(gap, _LIKELY_PAIRS, axis=None)[:_LIKELY_PAIRS]
 
 
 def _flag_border_points(part: Partition, balls: _Balls, metric: _Metric, bound: float) -> Booleans:
-    """Return which points (m,) may be nearer than the bound to a point of another cluster."""
+    """Return for each point (m,) whether it may be nearer than `bound` to another cluster.
+
+    That is, by the metric, to one of its points. Such a point is nearer than bound + radius to the
+    center of the ball of that cluster; `balls` are those of all clusters.
+    """
     is_border = np.zeros(len(part.x), dtype=bool)
     for j, (center, radius) in enumerate(zip(*balls, strict=True)):
         is_near = metric.row_distances(part.x, center) < bound + radius
@@ -238,10 +257,12 @@ def _flag_border_points(part: Partition, balls: _Balls, metric: _Metric, bound: 
 
 
 def _separation_by_grid(x: Floats, numbers: Integers, metric: _Metric, bound: float) -> float:
-    """Return the least distance of points of different `numbers`, or the bound if that is less.
+    """Return the least metric distance between points of different clusters, at most `bound`.
 
-    No coordinate of two points differs by more than their distance. A quarter of the points gives a
-    tight bound, and the cells of a grid of that width hold few pairs.
+    x (m, d) are the points and `numbers` (m,) the numbers of their clusters, in ascending order. No
+    coordinate of two points differs by more than their distance: only points in the same or
+    adjacent cells of a grid of width `bound` are measured. A quarter of the points is searched
+    first, since their least distance is a tighter bound: narrower cells hold fewer pairs.
     """
     if len(x) <= _MAX_POINTS_WITHOUT_GRID:
         return _separation_by_all_pairs(x, numbers, metric, bound)
@@ -260,7 +281,7 @@ def _separation_by_grid(x: Floats, numbers: Integers, metric: _Metric, bound: fl
 
 
 def _separation_by_all_pairs(x: Floats, numbers: Integers, metric: _Metric, bound: float) -> float:
-    """Return what _separation_by_grid does, from all pairs; the numbers are sorted."""
+    """Return the same as _separation_by_grid, from all pairs of points in different clusters."""
     stops = np.flatnonzero(np.diff(numbers)) + 1
     for start, stop in zip(np.concatenate([[0], stops]), stops, strict=False):
         for tile in range(stop, len(x), TILE_POINTS):
@@ -271,10 +292,13 @@ def _separation_by_all_pairs(x: Floats, numbers: Integers, metric: _Metric, boun
 class _Grid:
     """Pairs of points in the same or adjacent cells of a grid, each pair once.
 
-    Cells are numbered so that adjacent cells along the last coordinate have adjacent numbers.
+    Iteration yields the pairs in blocks. Cells have whole numbers, and those that are adjacent
+    along the last axis have consecutive ones. A line of cells is all cells that differ along the
+    last axis only.
     """
 
     def __init__(self, x: Floats, width: float) -> None:
+        """Assign points x (m, d) to cells of this width along the axes of largest variance."""
         axes = np.argsort(-x.var(axis=0))[:_GRID_AXES]
         coordinates = x[:, axes] - x[:, axes].min(axis=0)
         # Wider cells if the number of a cell would exceed 64 bits.
@@ -286,19 +310,27 @@ class _Grid:
         self.numbers = numbers[self.order]
 
     @property
-    def neighbor_offsets(self) -> list[int]:
-        """Offsets of the numbers of adjacent rows of cells, one of any two opposite ones."""
+    def neighbor_line_offsets(self) -> list[int]:
+        """What to add to a cell's number to reach each line of cells adjacent to its own, and 0.
+
+        Only one of any two opposite offsets is listed, so that no pair of points is found twice.
+        """
         steps = product((-1, 0, 1), repeat=len(self.strides) - 1)
         return sorted({abs(int(np.dot(step, self.strides[:-1]))) for step in steps})
 
     @property
     def approximate_pairs(self) -> int:
-        """Number of pairs, if every row of cells held as many points as the point's own."""
+        """Estimated number of pairs: those in each point's own line of cells, times all lines."""
         start, stop = self._partner_ranges(0)
-        return len(self.neighbor_offsets) * int((stop - start).sum())
+        return len(self.neighbor_line_offsets) * int((stop - start).sum())
 
     def _partner_ranges(self, offset: int) -> tuple[Integers, Integers]:
-        """Return where the partners of each point start and stop in the order of the cells."""
+        """Return the start (m,) and stop (m,) of each point's partners in a line of cells.
+
+        The points are sorted by cell; the partners of one are consecutive. `offset` is one of
+        neighbor_line_offsets: the partners lie in the cell at that offset and the two beside it.
+        For offset 0 they are the points after the point in its own cell and those in the next cell.
+        """
         beside = self.numbers + offset
         stop = np.searchsorted(self.numbers, beside + 1, side="right")
         if not offset:
@@ -306,14 +338,18 @@ class _Grid:
         return np.searchsorted(self.numbers, beside - 1), stop
 
     def __iter__(self) -> Iterator[tuple[Integers, Integers]]:
-        for offset in self.neighbor_offsets:
+        """Yield blocks of pairs: the rows of x of their first points, and of their second."""
+        for offset in self.neighbor_line_offsets:
             start, stop = self._partner_ranges(offset)
             for i, j in _expand_ranges(start, stop):
                 yield self.order[i], self.order[j]
 
 
 def _expand_ranges(start: Integers, stop: Integers) -> Iterator[tuple[Integers, Integers]]:
-    """Yield each row i with each number from start[i] to stop[i], some rows at a time."""
+    """Yield all pairs of indices i, j with start[i] <= j < stop[i], as two arrays per block.
+
+    A block has at most DISTANCES_PER_BLOCK pairs, or all pairs of a single i.
+    """
     counts = stop - start
     ends = np.cumsum(counts)
     first = 0
@@ -345,15 +381,17 @@ _PAIR_STATISTICS_SCHEMA = pl.Schema(
 
 
 def _has_finite_squares(part: Partition) -> bool:
-    """Return whether no square of a coordinate overflows; to_result raises the error otherwise."""
+    """Return whether no squared coordinate overflows; if one does, to_result raises an error."""
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(part.x * part.x).all())
 
 
 def _pair_statistics(points: Points, *, generalized: bool) -> pl.LazyFrame:
-    """Return one row per partition: its statistics that need distances between points.
+    """Return one row per partition: the statistics of dunn_index from distances between points.
 
-    What only the generalized indices need is NULL without them.
+    They are max_diameter, min_separation, and for the generalized indices max_mean_pair,
+    min_complete_linkage, min_average_linkage, min_mean_to_other_center and min_hausdorff, which are
+    NULL unless `generalized`: maxima over clusters, minima over pairs of clusters.
     """
     keys, cluster_keys = points.partition_keys, points.cluster_keys
     c = points.vector_columns("c") if generalized else []
@@ -362,7 +400,7 @@ def _pair_statistics(points: Points, *, generalized: bool) -> pl.LazyFrame:
         points = replace(points, rows=join_small(points.rows, cluster_keys, centers, "left"))
 
     def make_row(part: Partition) -> pl.DataFrame:
-        """Return the statistics of one partition."""
+        """Return the one row of a partition, without its partition columns."""
         centers = points.form.to_matrix(part.rows[part.starts[:-1]], "c") if generalized else None
         return _pair_statistics_row(part, centers, points.distance)
 
@@ -374,7 +412,11 @@ def _pair_statistics(points: Points, *, generalized: bool) -> pl.LazyFrame:
 def _pair_statistics_row(
     part: Partition, centers: Floats | None, distance: Distance
 ) -> pl.DataFrame:
-    """Return one row of _pair_statistics. The centers (k, d) are for the generalized indices."""
+    """Return the row of _pair_statistics for one partition, without its partition columns.
+
+    `centers` (k, d) are those of the clusters; None leaves what only the generalized indices need
+    NULL. `distance` is the user's.
+    """
     metric, values = _Metric(distance), dict[str, float | None]()
     if len(part.x) and _has_finite_squares(part):
         values["max_diameter"] = metric.to_distance(float(_metric_diameters(part, metric).max()))
@@ -388,7 +430,7 @@ def _pair_statistics_row(
 
 
 def _diameter_rows(part: Partition, distance: Distance) -> pl.DataFrame:
-    """Return one row per cluster of a partition: its size and its diameter."""
+    """Return one row per cluster of a partition: its columns in part.rows, n points, diameter."""
     metric, diameters = _Metric(distance), [0.0] * len(part.sizes)
     if _has_finite_squares(part):
         diameters = [metric.to_distance(d) for d in _metric_diameters(part, metric).tolist()]
@@ -398,7 +440,11 @@ def _diameter_rows(part: Partition, distance: Distance) -> pl.DataFrame:
 
 
 def _center_extremes(points: Points) -> pl.LazyFrame:
-    """Return one row per partition: its statistics from distances to and between centers."""
+    """Return one row per partition: the statistics of dunn_index from the clusters' centers.
+
+    max_double_mean is twice the largest mean distance of a cluster's points from its center;
+    min_centroid_distance is the least distance between two centers.
+    """
     keys = points.partition_keys
     means = {"max_double_mean": 2 * pl.col("mean_distance").max()}
     gaps = {"min_centroid_distance": pl.col("least").min()}
@@ -408,14 +454,21 @@ def _center_extremes(points: Points) -> pl.LazyFrame:
 
 
 def _dunn_ratio(separation: str, diameter: str) -> pl.Expr:
-    """Return the ratio of these columns; NULL for diameter 0, one cluster, or n clusters."""
+    """Return separation / diameter, two columns, as an index; NULL where it is undefined.
+
+    That is where diameter is 0, or n_clusters is 1 or equal to n, the number of points.
+    """
     n, n_clusters = pl.col("n"), pl.col("n_clusters")
     quotient = ratio(pl.col(separation), pl.col(diameter))
     return pl.when((n_clusters >= 2) & (n_clusters < n)).then(quotient)
 
 
 def _dunn_indices(*, generalized: bool) -> Terms:
-    """Return the columns of dunn_index after the counts; NULL for gdi unless generalized."""
+    """Return the expressions of the columns of dunn_index after the counts, by name.
+
+    They read the columns n, n_clusters, SEPARATIONS and DIAMETERS. Unless `generalized` the columns
+    gdi_11 ... gdi_63 are NULL.
+    """
     ratios = [_dunn_ratio(x, y) for x, y in product(SEPARATIONS, DIAMETERS)]
     if not generalized:
         ratios = [pl.lit(None, pl.Float64)] * len(ratios)

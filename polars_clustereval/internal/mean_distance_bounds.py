@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from .kernels.arrays import Booleans, Floats, Integers
     from .kernels.partitions import Partition
 
-    MeasureFunction = Callable[[Floats, Integers], MeanDistances]
+    MeanDistanceFunction = Callable[[Floats, Integers], MeanDistances]
 
 #: Rounding error of a bound relative to its terms: thousands of times what was observed, and
 #: negligible beside the width of an interval.
@@ -73,6 +73,11 @@ class MomentBounds:
     def __init__(
         self, clusters: ClusterMoments, second: SecondMoments | None, distance: Distance
     ) -> None:
+        """Prepare bounds for the k clusters of one partition, given their moments.
+
+        Second moments make the lower bounds of euclidean distances closer; None for other distances
+        or if they are not computed.
+        """
         self._clusters = clusters
         #: Whether `refine_lower` can raise the lower bounds.
         self.is_refinable = second is not None
@@ -85,7 +90,11 @@ class MomentBounds:
         self.rows_per_call = max(16, SINGLE_THREAD_MULTIPLICATIONS // clusters.means.size)
 
     def lower_and_upper(self, x: Floats, rows: slice) -> tuple[Floats, Floats]:  # noqa: ARG002
-        """Return bounds (m, k) for points x (m, d), which are these rows of all queries."""
+        """Return lower and upper bounds (m, k) of the mean distances of points x (m, d).
+
+        A column holds the bounds for one cluster; the mean is over all its points. `rows` is not
+        used: it is a parameter of the same method of CityblockTables.
+        """
         if self._distance.name == "euclidean":
             return self._euclidean_bounds(x)
         if self._distance.name == "cityblock":
@@ -96,9 +105,11 @@ class MomentBounds:
         return lower * (1 - SLACK), (to_mean + mean_distances) * (1 + SLACK)
 
     def _euclidean_bounds(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return bounds (m, k): the root of the mean square bounds a mean distance from above.
+        """Return lower and upper bounds (m, k) of mean euclidean distances of x (m, d) to clusters.
 
-        The lower bound is the distance to the mean, or better with second moments.
+        The upper bound is the root of the mean squared distance, the lower bound the distance to
+        the cluster's mean. With second moments a closer lower bound may follow from the variance of
+        the squared distances.
         """
         squares = self._targets.squares(x)
         total_variances = self._clusters.variances.sum(axis=1)
@@ -114,7 +125,11 @@ class MomentBounds:
         return lower, np.sqrt(mean_squares, out=mean_squares)
 
     def _skew_products(self, x: Floats) -> Floats:
-        """Return lower bounds (m, k) of the product of x - mean with a cluster's skews."""
+        """Return lower bounds (m, k) of (x - mean) . skews for points x (m, d) and each cluster.
+
+        skews are the covariances of |y - mean|^2 with the cluster's points y. The product is a term
+        of the variance of |x - y|^2; the bound is the product minus what rounding may have added.
+        """
         assert self._second is not None
         skews, means = self._second.skews, self._clusters.means
         products = x @ skews.T - np.einsum("ij,ij->i", means, skews)
@@ -122,7 +137,11 @@ class MomentBounds:
         return np.asarray(products - 1e-14 * norms * np.linalg.norm(skews, axis=1))
 
     def refine_lower(self, x: Floats, number: int) -> Floats:
-        """Return better lower bounds (m,) for the cluster of this number, from its covariances."""
+        """Return lower bounds (m,) of the mean distances of points x (m, d) to cluster `number`.
+
+        All covariances of the cluster are used: this takes longer than in lower_and_upper, where
+        its largest variance takes their place, and the bounds are mostly closer.
+        """
         assert self._second is not None
         offsets = x - self._clusters.means[number]
         squares = np.einsum("ij,ij->i", offsets, offsets)
@@ -134,7 +153,8 @@ class MomentBounds:
 def _root_mean_lower_bound(mean: Floats, variance: Floats) -> Floats:
     """Return a lower bound of the mean of sqrt(Z), where Z >= 0 is a random variable.
 
-    `mean` is the mean of Z, `variance` an upper bound of its variance. The bound follows from
+    `mean` is the mean of Z, `variance` an upper bound of its variance; both are arrays of one
+    shape. Z is here the squared distance of a point to those of a cluster. The bound follows from
     sqrt(t) >= 1 + (t-1)/2 - (t-1)^2/2 at t = Z / mean. It is 0 if mean is too small or variance too
     large for a float.
     """
@@ -146,10 +166,11 @@ def _root_mean_lower_bound(mean: Floats, variance: Floats) -> Floats:
 
 
 def _cityblock_bounds(x: Floats, clusters: ClusterMoments) -> tuple[Floats, Floats]:
-    """Return bounds (m, k) of mean cityblock distances, as sums over the coordinates.
+    """Return lower and upper bounds (m, k) of the mean cityblock distances of x (m, d) to clusters.
 
-    In each coordinate, |u| <= mean of |x - y| over the cluster's points y <= sqrt(u^2 + v), where u
-    = x - mean and v is the cluster's variance.
+    They are sums over the coordinates. In each, |u| <= mean of |x - y| over the cluster's points y
+    <= sqrt(u^2 + v), where u = x - mean and v is the cluster's variance. The mean distance of the
+    cluster's points to their mean, minus that of x to it, is another lower bound.
     """
     lower = np.zeros((len(x), len(clusters.sizes)))
     upper = np.zeros_like(lower)
@@ -173,6 +194,10 @@ class CityblockTables:
     """
 
     def __init__(self, coordinates: SortedCoordinates, is_query: Booleans) -> None:
+        """Tabulate, for each cluster and coordinate of a partition, the mean of |x - y| over y.
+
+        is_query, one value per point of the partition, tells for which points bounds are computed.
+        """
         self._nodes = coordinates.nodes
         intervals = coordinates.intervals
         self._intervals = intervals if is_query.all() else intervals[:, is_query]
@@ -187,11 +212,14 @@ class CityblockTables:
         self.rows_per_call = max(16, DISTANCES_PER_BLOCK // len(coordinates.columns))
 
     def _chords(self, i: int, members: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
-        """Return start and slope (intervals, k) of the chords of coordinate i, and gap and error.
+        """Return the chords of coordinate i: start values, slopes, and gaps with rounding errors.
 
-        `members` are the sorted coordinates of each cluster. Gap and error (intervals, 2) are
-        common to all clusters: that leaves a third less to look up, and the bounds are little
-        wider.
+        A chord is drawn in each interval between two nodes, for each of k clusters: it is an
+        upper bound of the mean of |x - y| over the cluster's values y of the coordinate. `members`
+        holds these values for each cluster, sorted. Start values and slopes are (intervals, k). The
+        third array is (intervals, 2): the gap, by how much the chord may exceed the mean at most,
+        and the rounding error. Both are the largest of all clusters: that leaves a third less to
+        look up, and the bounds are little wider.
         """
         nodes = self._nodes[:, i]
         values, slopes = np.empty((2, len(nodes), len(members)))
@@ -212,7 +240,11 @@ class CityblockTables:
         return values[:-1], slope, np.column_stack([gap.max(axis=1), errors])
 
     def lower_and_upper(self, x: Floats, rows: slice) -> tuple[Floats, Floats]:
-        """Return bounds (m, k) for points x (m, d), which are these rows of all queries."""
+        """Return lower and upper bounds (m, k) of the mean cityblock distances of points x (m, d).
+
+        A column holds the bounds for one cluster; the mean is over all its points. x are the rows
+        `rows` of all points for which bounds are computed: their intervals are known by row.
+        """
         total = np.zeros((len(x), self._starts[0].shape[1]), np.float32)
         # Allocated once: allocation takes longer than all else.
         buffer = np.empty_like(total)
@@ -236,7 +268,7 @@ class CityblockTables:
 
 
 def _ratio_or_zero(part: Floats, whole: Floats) -> Floats:
-    """Return part / whole, 0 where whole is not positive."""
+    """Return part / whole, entry by entry; 0 where whole is not positive."""
     return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
 
 
@@ -264,7 +296,10 @@ class Candidates(NamedTuple):
     upper: Floats
 
     def select(self, chosen: Booleans) -> Candidates:
-        """Return the pairs where `chosen` (q,) holds; all points remain."""
+        """Return the same m points with only some of the q pairs of a point and a candidate.
+
+        `chosen` (q,) is true for the pairs to keep.
+        """
         return self._replace(
             point=self.point[chosen],
             cluster=self.cluster[chosen],
@@ -273,7 +308,11 @@ class Candidates(NamedTuple):
         )
 
     def mean_distances(self) -> MeanDistances:
-        """Return the bounds of a and b, without a neighbor."""
+        """Return the bounds of the mean distances of the m points to own and nearest other cluster.
+
+        The lower bound of the latter, b, is the least of a point's candidates. b is NaN without
+        candidates; neighbor, the number of the nearest other cluster, is -1, as it is not known.
+        """
         b_lower = np.full(len(self.a_lower), np.nan)
         np.fmin.at(b_lower, self.point, self.lower)
         b_upper = np.where(np.isnan(b_lower), np.nan, self.b_upper)
@@ -289,13 +328,16 @@ def find_candidates(
     *,
     refine_all: bool,
 ) -> Candidates:
-    """Return the candidates of points x (m, d), given the numbers of their own clusters (m,).
+    """Return for each point of x (m, d) the other clusters that can be the nearest, with bounds.
 
-    `sizes` (k,) are those of the clusters. Lower bounds are refined where that can leave out a
-    cluster, or everywhere with refine_all.
+    own_cluster (m,) holds the indices of the points' clusters, `sizes` (k,) the numbers of points
+    of all clusters; `bounds` computes the bounds of mean distances. If it can refine lower bounds,
+    it does so for points with several candidates, where that can rule out some, and with refine_all
+    for all points, where the bounds themselves are of use.
     """
 
     def bound_block(start: int) -> Candidates:
+        """Return the candidates of the block of points that starts at row `start` of x."""
         rows = slice(start, start + bounds.rows_per_call)
         return _block_candidates(x[rows], own_cluster[rows], start, bounds)
 
@@ -313,7 +355,14 @@ def find_candidates(
 def _block_candidates(
     x: Floats, own_cluster: Integers, start: int, bounds: MomentBounds | CityblockTables
 ) -> Candidates:
-    """Return the candidates of a block of the queries, which starts at row `start` of them."""
+    """Return for each point of a block x (m, d) the other clusters that can be the nearest.
+
+    A cluster can be the nearest if its lower bound is at most the least upper bound of the other
+    clusters. own_cluster (m,) holds the indices of the points' clusters; `start` is the index of
+    the block's first point among all points, and is added to the indices of points in the result.
+    a_lower and a_upper bound the mean distance to all points of the own cluster, the point itself
+    included.
+    """
     lower, upper = bounds.lower_and_upper(x, slice(start, start + len(x)))
     a_lower, a_upper = take_own_means(lower, own_cluster), take_own_means(upper, own_cluster)
     b_upper = upper.min(axis=1)
@@ -330,19 +379,27 @@ def _refine_candidates(
     *,
     refine_all: bool,
 ) -> Candidates:
-    """Return the candidates with raised lower bounds, without those that are then too far.
+    """Return the candidates with greater lower bounds, without the pairs that these rule out.
 
-    Points with one candidate are left as they are, unless refine_all.
+    Candidates are pairs of a point and another cluster, which is ruled out as the nearest if its
+    lower bound exceeds the upper bound of another. x (m, d) are all points, own_cluster (m,) the
+    indices of their clusters. `bounds.refine_lower` computes the new bounds, only for points with
+    more than one candidate; with refine_all for all points, and for their own clusters too.
     """
     points_per_call = max(16, SINGLE_THREAD_MULTIPLICATIONS // x.shape[1] ** 2)
 
     def raise_lower(lower: Floats, points: Integers, clusters: Integers, pairs: Integers) -> Floats:
-        """Return the bounds `lower` of points and clusters, raised for these `pairs` of them."""
+        """Return a copy of the lower bounds of pairs of a point and a cluster, some of them raised.
+
+        lower[i] bounds the mean distance of x[points[i]] to the cluster of index clusters[i];
+        `pairs` are the indices i of the bounds to raise.
+        """
         raised = lower.copy()
 
-        def raise_cluster(number: int, points: Integers, places: Integers) -> None:
-            places = pairs[places]
-            raised[places] = np.maximum(raised[places], bounds.refine_lower(x[points], number))
+        def raise_cluster(number: int, points: Integers, indices: Integers) -> None:
+            """Raise the bounds of pairs[indices], of the points x[points] and cluster `number`."""
+            indices = pairs[indices]
+            raised[indices] = np.maximum(raised[indices], bounds.refine_lower(x[points], number))
 
         call_by_cluster(
             raise_cluster,
@@ -370,14 +427,16 @@ def _refine_candidates(
 # ----------------------------------------------------------------------------------------------
 
 
-def queries_to_evaluate(widths: Floats, places: Integers, tolerance: float) -> Booleans:
-    """Return the fewest queries (m,), widest first, that leave the mean no wider than tolerance.
+def queries_to_evaluate(widths: Floats, id_ranks: Integers, tolerance: float) -> Booleans:
+    """Return for each of m points whether its silhouette has to be computed exactly, (m,).
 
-    `widths` (m,) are those of the silhouettes' intervals; among equal ones the queries with the
-    least `places` (m,) come first.
+    `widths` (m,) are the upper minus the lower bounds of the silhouettes; computing a silhouette
+    reduces its width to 0. As few points as possible are chosen such that the mean of all m widths
+    is then at most `tolerance`: the widest first, and of equally wide ones those with the least
+    id_ranks (m,), which are the positions of the points' ids in sorted order.
     """
     widths = np.nan_to_num(widths)
-    order = np.lexsort((places, -widths))
+    order = np.lexsort((id_ranks, -widths))
     # The total width if the first 0, 1, ... queries are evaluated, summed from the narrowest.
     remaining = np.append(np.cumsum(widths[order][::-1])[::-1], 0.0)
     n_needed = int(np.argmax(remaining <= tolerance * len(widths)))
@@ -389,9 +448,13 @@ def queries_to_evaluate(widths: Floats, places: Integers, tolerance: float) -> B
 def exact_means(
     x: Floats, own_cluster: Integers, candidates: Candidates, needed: Booleans, sums: DistanceSums
 ) -> MeanDistances:
-    """Return exact means of the points of x (m, d) where `needed` (m,) holds, bounds of the others.
+    """Return exact mean distances of the points x (m, d) where `needed` (m,) is true, else bounds.
 
-    `sums` computes the sums of distances to the clusters.
+    They are those to the own and the nearest other cluster of each point. own_cluster (m,) holds
+    the indices of the points' clusters; `candidates` the bounds, and the clusters that can be the
+    nearest other one: only to these, and to the own cluster, distances are computed. `sums`
+    computes sums of distances to all points of a cluster. neighbor is -1 where there are only
+    bounds.
     """
     points = np.flatnonzero(needed)
     clusters = own_cluster[points]
@@ -410,10 +473,13 @@ def exact_means(
 def _nearest_candidate(
     x: Floats, candidates: Candidates, sums: DistanceSums
 ) -> tuple[Floats, Integers]:
-    """Return the least mean distance to a candidate (m,), and its cluster (m,).
+    """Return the exact mean distances (m,) of points to their nearest other clusters, and these.
 
-    They are infinite and -1 if there is none. The candidate with the least upper bound is measured
-    first: its mean rules out more of the others.
+    x (m, d) are the points; `candidates` holds for each the clusters that can be the nearest, with
+    bounds; `sums` computes sums of distances to all points of a cluster. The clusters are returned
+    as indices (m,). Points without candidates have the distance infinity and the index -1. The mean
+    distance to the candidate with the least upper bound is computed first: it rules out more of the
+    others.
     """
     point, cluster = candidates.point, candidates.cluster
     is_first = np.bincount(point, minlength=len(x))[point] == 1
@@ -444,9 +510,11 @@ def _nearest_candidate(
 def prepare_bounds_and_sums(
     part: Partition, is_query: Booleans, distance: Distance
 ) -> tuple[MomentBounds | CityblockTables, DistanceSums]:
-    """Return the bounds of the mean distances in a partition, and what sums distances exactly.
+    """Return two objects for the clusters of a partition, chosen by the distance.
 
-    is_query (m,) tells which points of the partition are queries.
+    The first bounds the mean distances of points to clusters, the second computes exact sums of
+    distances to all points of a cluster. is_query, one value per point of the partition, tells for
+    which points they are needed. For cityblock both share sorted coordinates.
     """
     if distance.name == "cityblock":
         coordinates = SortedCoordinates(part)
@@ -458,14 +526,17 @@ def prepare_bounds_and_sums(
     return MomentBounds(clusters, second, distance), DistanceSums(part, distance)
 
 
-def choose_measure(
+def make_mean_distance_function(
     moments: PartitionMoments, distance: Distance, method: str, *, with_neighbor: bool
-) -> MeasureFunction:
-    """Return the function that gives the mean distances of points to the clusters they need.
+) -> MeanDistanceFunction:
+    """Return a function of points that computes their mean distances from moments of clusters.
 
-    It uses only the moments of the clusters: the means are exact for the simplified method and for
-    squared distances, and bounded otherwise. It takes points (m, d) and the numbers (m,) of their
-    clusters in the partition, and finds the nearest other cluster too if `with_neighbor`.
+    The function takes points x (m, d) and the indices own_cluster (m,) of their clusters in the
+    partition of `moments`. It returns a, the mean distance to the own cluster, and b, that to the
+    nearest other: for method 'simplified' as distances to centers, for sqeuclidean and cosine
+    exactly, and otherwise as bounds. As it reads no points of the clusters, it can be called for
+    one batch of streamed points after the other. For sqeuclidean and cosine the field neighbor is
+    computed only if with_neighbor.
     """
     clusters = moments.clusters
     if method == "simplified":
@@ -476,6 +547,10 @@ def choose_measure(
     bounds = MomentBounds(clusters, moments.second, distance)
 
     def bound(x: Floats, own_cluster: Integers) -> MeanDistances:
+        """Return bounds of the mean distances of x (m, d) to their own and nearest other cluster.
+
+        own_cluster (m,) holds the indices of the points' clusters.
+        """
         sizes = clusters.sizes
         return find_candidates(x, own_cluster, sizes, bounds, refine_all=True).mean_distances()
 

@@ -56,11 +56,15 @@ class MeanDistances(NamedTuple):
 
     @property
     def is_exact(self) -> bool:
-        """Whether lower and upper bound coincide."""
+        """Whether a and b are known: their lower and upper bounds are the same arrays."""
         return self.a_lower is self.a_upper and self.b_lower is self.b_upper
 
     def silhouettes(self, sizes: Floats) -> tuple[Floats, Floats]:
-        """Return bounds (m,) of the silhouettes, given the sizes (m,) of the own clusters."""
+        """Return lower and upper bounds, each (m,), of the silhouettes of the m points.
+
+        `sizes` (m,) are the numbers of points in their clusters. The silhouette of a point alone in
+        its cluster is 0.
+        """
         alone = sizes == 1
         lower = np.where(alone, 0.0, _silhouette_values(self.a_upper, self.b_lower))
         if self.is_exact:
@@ -68,9 +72,12 @@ class MeanDistances(NamedTuple):
         return lower, np.where(alone, 0.0, _silhouette_values(self.a_lower, self.b_upper))
 
     def silhouette_columns(self, sizes: Floats, own_cluster: Integers) -> Floats:
-        """Return the values (4, m) of SILHOUETTE_COLUMNS, NaN where there is no value.
+        """Return four rows (4, m): a, b, and the lower and upper bounds of the silhouettes.
 
-        `sizes` (k,) are those of the clusters; own_cluster (m,) holds numbers of clusters.
+        `sizes` (k,) are the numbers of points of all clusters of the partition; own_cluster (m,)
+        holds the index of each point's cluster among them. a and b are NaN where they are not
+        known exactly, and b also if there is no other cluster. The silhouettes are NaN if the
+        partition has one cluster, or as many as points.
         """
         lower, upper = self.silhouettes(sizes[own_cluster])
         if not 2 <= len(sizes) < sizes.sum():
@@ -83,7 +90,7 @@ class MeanDistances(NamedTuple):
 
 
 def _silhouette_values(a: Floats, b: Floats) -> Floats:
-    """Return (b - a) / max(a, b), 0 if both are 0."""
+    """Return the silhouettes (b - a) / max(a, b) of mean distances a and b, 0 if both are 0."""
     largest = np.maximum(a, b)
     return np.divide(b - a, largest, out=np.zeros_like(largest), where=largest != 0)
 
@@ -120,7 +127,7 @@ class SecondMoments(NamedTuple):
 
     @property
     def largest_variances(self) -> Floats:
-        """(k,): largest variance of each cluster in any direction."""
+        """(k,): largest variance of each cluster in any direction, inf if covariances overflow."""
         finite = np.isfinite(self.covariances).all(axis=(1, 2))
         largest = np.full(len(self.covariances), np.inf)
         largest[finite] = np.linalg.eigvalsh(self.covariances[finite])[:, -1]
@@ -128,11 +135,16 @@ class SecondMoments(NamedTuple):
 
 
 def cluster_moments(part: Partition, distance: Distance) -> ClusterMoments:
-    """Return the moments of the clusters of a partition, from its points."""
+    """Return the sizes, means and variances of a partition's clusters, as ClusterMoments.
+
+    They are computed from the points of the partition, which are in memory. The mean distance of
+    the points to the mean of their cluster is computed only for chebyshev and minkowski, whose
+    bounds need it; it is 0 for other distances.
+    """
     needs_distances = distance.name in ("chebyshev", "minkowski")
 
     def moments(y: Floats) -> tuple[Any, ...]:
-        """Return the fields of ClusterMoments for the points y of one cluster."""
+        """Return the fields of ClusterMoments for the points y (n, d) of one cluster."""
         # Relative to the first point, equal points have variance 0 exactly.
         deviations = y - y[0]
         mean = deviations.mean(axis=0)
@@ -151,7 +163,12 @@ def cluster_moments(part: Partition, distance: Distance) -> ClusterMoments:
 
 
 def second_moments(part: Partition, clusters: ClusterMoments) -> SecondMoments:
-    """Return the second moments of the clusters of a partition, from its points."""
+    """Return the SecondMoments of a partition's clusters, computed from their points y.
+
+    They are the covariances of y, the covariances of |y - mean|^2 with y (skews), and the variance
+    of |y - mean|^2 (tails). `clusters` holds the means of the same clusters. With second moments
+    the lower bounds of mean euclidean distances are closer.
+    """
     k, dims = clusters.means.shape
     moments = SecondMoments(np.empty((k, dims, dims)), np.empty((k, dims)), np.empty(k))
     for i, points in enumerate(part.members):
@@ -177,9 +194,12 @@ class PartitionMoments(NamedTuple):
 def stream_moments(
     points: Points, *, with_second: bool
 ) -> tuple[pl.DataFrame, list[PartitionMoments]]:
-    """Return the clusters of all partitions, one row each with its number, and their moments.
+    """Return a table of the clusters of all partitions, and a list of moments by partition.
 
-    The moments come from the centers of the points; second moments take one more streaming pass.
+    The table has one row per cluster: the columns that identify it, its center and spread, and
+    `number`, which counts the clusters of all partitions from 0. The moments (sizes, means,
+    variances, ...) are the same as arrays. The points are streamed, not held in memory; with_second
+    streams them once more, for the second moments.
     """
     clusters = points.clusters.drop("number")
     if points.distance.name != "cosine":
@@ -188,44 +208,59 @@ def stream_moments(
     table = numbered.with_columns(pl.col("number").cast(pl.Int64)).collect(engine="streaming")
     keys = points.partition_keys
     parts = table.partition_by(keys, maintain_order=True) if keys else [table]
-    moments = [_collected_moments(points, part) for part in parts if part.height]
+    moments = [_extract_moments(points, part) for part in parts if part.height]
     if with_second:
         moments = _add_second_moments(points, table, moments)
     return table, moments
 
 
-def _collected_moments(points: Points, part: pl.DataFrame) -> PartitionMoments:
-    """Return the moments of a partition from the rows of its clusters."""
+def _extract_moments(points: Points, part: pl.DataFrame) -> PartitionMoments:
+    """Return the moments of one partition, converted from the columns of a frame to arrays.
 
-    def vectors(prefix: str) -> Floats:
-        """Return the vectors (k, d) of this prefix, such as the centers, one per cluster."""
-        return points.form.to_matrix(part, prefix)
+    `part` has one row per cluster of the partition, the rows of the table of stream_moments:
+    number, size, mean_distance (of the points to their mean), zeros (the number of zero vectors)
+    and vectors. `points` knows in which columns vectors are stored.
+    """
 
-    def column(name: str) -> Floats:
+    def vector_matrix(kind: str) -> Floats:
+        """Return one vector per cluster (k, d): its mean, variances or center for m, v or c."""
+        return points.form.to_matrix(part, kind)
+
+    def number_array(name: str) -> Floats:
+        """Return the column of this name, one number per cluster (k,)."""
         return part[name].cast(pl.Float64).to_numpy()
 
     clusters = ClusterMoments(
-        sizes=column("size"),
-        means=vectors("m"),
-        variances=vectors("v"),
-        mean_distances=column("mean_distance"),
-        n_zero_vectors=column("zeros"),
+        sizes=number_array("size"),
+        means=vector_matrix("m"),
+        variances=vector_matrix("v"),
+        mean_distances=number_array("mean_distance"),
+        n_zero_vectors=number_array("zeros"),
     )
-    return PartitionMoments(part["number"][0], clusters, vectors("c"), None)
+    return PartitionMoments(part["number"][0], clusters, vector_matrix("c"), None)
 
 
 def join_cluster_numbers(rows: pl.LazyFrame, by: list[str], table: pl.DataFrame) -> pl.LazyFrame:
-    """Return the rows with the number of their cluster, found in the table by the columns `by`."""
+    """Return the rows, one per point, with a column `number`: the number of the point's cluster.
+
+    The table has one row per cluster, with its number (see stream_moments); `by` are the columns
+    that identify a cluster in both frames.
+    """
     return join_small(rows, by, table.lazy().select(*by, "number"))
 
 
 def _add_second_moments(
     points: Points, table: pl.DataFrame, moments: list[PartitionMoments]
 ) -> list[PartitionMoments]:
-    """Return the moments with second moments, from another pass over the points."""
+    """Return the moments of each partition with second moments, from one more pass over the points.
+
+    The table has one row per cluster: the columns that identify it, and its number (see
+    stream_moments). `moments` are those of all partitions.
+    """
     sums = _SecondMomentSums(moments, points.form.dims)
 
     def add(batch: pl.DataFrame) -> pl.DataFrame:
+        """Add a batch of points to the sums; return an empty frame, as a stream needs a result."""
         with np.errstate(all="ignore"):
             sums.add(points.form.to_matrix(batch, "x"), batch["number"].to_numpy())
         return batch.select("number").clear()
@@ -238,9 +273,16 @@ def _add_second_moments(
 
 
 class _SecondMomentSums:
-    """Sums of products over the points of each cluster, added batch by batch from any thread."""
+    """Sums over the points of each cluster of all partitions, which second moments are made of.
+
+    Batches of points may be added from any thread.
+    """
 
     def __init__(self, moments: list[PartitionMoments], dims: int) -> None:
+        """Start with sums of 0 for each cluster; points have `dims` coordinates.
+
+        `moments` has the sizes, means and variances of the clusters of each partition.
+        """
         self._moments = moments
         self._sizes = np.concatenate([np.zeros(0), *(m.clusters.sizes for m in moments)])
         self._means = np.concatenate([np.zeros((0, dims)), *(m.clusters.means for m in moments)])
@@ -251,7 +293,10 @@ class _SecondMomentSums:
         self._lock = Lock()
 
     def add(self, x: Floats, numbers: Integers) -> None:
-        """Add points x (m, d), given the numbers (m,) of their clusters."""
+        """Add the products of coordinates of points x (m, d) to the sums of their clusters.
+
+        `numbers` (m,) are the numbers of these clusters among the clusters of all partitions.
+        """
         order = np.argsort(numbers, kind="stable")
         ends = np.append(np.flatnonzero(np.diff(numbers[order], prepend=-1)), len(order))
         for start, end in pairwise(ends):
@@ -264,7 +309,10 @@ class _SecondMomentSums:
                     total[number] += part
 
     def add_to_moments(self) -> list[PartitionMoments]:
-        """Return the moments of all partitions, with second moments from the sums."""
+        """Return the moments of each partition with second moments, which the sums yield.
+
+        All points have to be added before.
+        """
         with_second = []
         for moments in self._moments:
             rows = slice(moments.start, moments.start + len(moments.centers))
@@ -288,6 +336,7 @@ class SquaredMeans:
     """
 
     def __init__(self, clusters: ClusterMoments, distance: Distance) -> None:
+        """Prepare the k clusters of one partition for `means`; distance: sqeuclidean or cosine."""
         self._clusters = clusters
         self._is_cosine = distance.name == "cosine"
         # Squared distances below this are rounding error.
@@ -303,9 +352,10 @@ class SquaredMeans:
         self._constants = np.einsum("ij,ij->i", offsets, offsets) + self._total_variances
 
     def means(self, x: Floats, own_cluster: Integers, *, with_neighbor: bool) -> MeanDistances:
-        """Return the mean distances of points x (m, d) with clusters own_cluster (m,).
+        """Return exact a and b of points x (m, d): mean distances to own and nearest other cluster.
 
-        The neighbor is meaningless unless asked for, which takes longer.
+        own_cluster (m,) holds the indices of the points' clusters. The field neighbor is
+        meaningless without with_neighbor, which takes longer.
         """
         y = x.T - self._origin[:, None]
         squares = np.einsum("ij,ij->j", y, y)
@@ -339,19 +389,31 @@ class SquaredMeans:
         return MeanDistances(a, a, b, b, neighbor)
 
     def _zero_vectors(self, x: Floats) -> Integers:
-        """Return the numbers of the points that are zero vectors, for cosine."""
+        """Return the indices of the points x (m, d) that are zero vectors; none for sqeuclidean.
+
+        Their cosine distances are set, not computed: 1 to all other points.
+        """
         possible = self._is_cosine and self._clusters.n_zero_vectors.any()
         return np.flatnonzero(~x.any(axis=1)) if possible else np.arange(0)
 
     def _recompute_own(self, x: Floats, own_cluster: Integers) -> Floats:
-        """Return the mean squared distances (m,) to the own clusters, from differences."""
+        """Return the mean squared distances (m,) of points x (m, d) to their own clusters.
+
+        own_cluster (m,) holds the indices of these clusters. The mean is over all points of a
+        cluster, the point itself included. Differences of coordinates cancel no digits, unlike the
+        product of matrices that `means` computes first.
+        """
         offsets = x - self._clusters.means[own_cluster]
         squares = np.einsum("ij,ij->i", offsets, offsets)
         squares = np.where(squares < self._square_errors[own_cluster], 0.0, squares)
         return squares + self._total_variances[own_cluster]
 
     def _recompute_nearest(self, x: Floats, own_cluster: Integers) -> tuple[Floats, Integers]:
-        """Return the least means (m,) to other clusters, from differences, and these clusters."""
+        """Return the least mean squared distances (m,) to another cluster, and its index (m,).
+
+        own_cluster (m,) holds the indices of the clusters of the points x (m, d). Differences of
+        coordinates cancel no digits, unlike the product of matrices that `means` computes first.
+        """
         squares = np.zeros((len(x), len(self._constants)))
         for i in range(x.shape[1]):
             squares += (x[:, i, None] - self._clusters.means[:, i]) ** 2
@@ -363,9 +425,11 @@ class SquaredMeans:
 
 
 def exclude_self(means: Floats, sizes: Floats) -> Floats:
-    """Return mean distances to the other points of the own cluster, 0 if there are none.
+    """Return the mean distances (m,) of points to the other points of their clusters.
 
-    `means` (m,) are those to all its points, the point itself included; `sizes` (m,) its size.
+    `means` (m,) are their mean distances to all points of their clusters, where each point itself
+    counts with distance 0; `sizes` (m,) the numbers of points of these clusters. The result is 0
+    for a point alone in its cluster.
     """
     return np.where(sizes == 1, 0.0, means * sizes / np.maximum(sizes - 1, 1))
 
@@ -373,7 +437,12 @@ def exclude_self(means: Floats, sizes: Floats) -> Floats:
 def simplified_means(
     x: Floats, own_cluster: Integers, sizes: Floats, centers: Floats, distance: Distance
 ) -> MeanDistances:
-    """Return distances of points x (m, d) to the centers (k, d) in place of mean distances."""
+    """Return the distances of points x (m, d) to their own and the nearest other center.
+
+    They take the place of mean distances in the simplified silhouette. own_cluster (m,) holds the
+    indices of the points' clusters, `sizes` (k,) the numbers of points of the clusters, and
+    `centers` (k, d) their centers. a is 0 for a point alone in its cluster.
+    """
     means = distance_matrix(x, centers, distance)
     a = np.where(sizes[own_cluster] == 1, 0.0, take_own_means(means, own_cluster))
     neighbor = means.argmin(axis=1)
@@ -384,7 +453,11 @@ def simplified_means(
 
 
 def take_own_means(means: Floats, own_cluster: Integers) -> Floats:
-    """Return the own clusters' entries (m,) of means (m, k), and set them to infinity there."""
+    """Return the entry of each row of means (m, k) in the column own_cluster (m,), as (m,).
+
+    These entries are then overwritten by infinity in `means`: a row of mean distances to all
+    clusters keeps those to the other clusters, and its least is that to the nearest.
+    """
     points = np.arange(len(means))
     a = means[points, own_cluster]
     means[points, own_cluster] = np.inf
@@ -404,20 +477,23 @@ N_INTERVALS = 64
 
 
 class DistanceSums:
-    """Sums of the distances of points to all points of a cluster of one partition."""
+    """Sums of the distances of points to all points of a cluster, for clusters of one partition."""
 
     def __init__(self, part: Partition, distance: Distance) -> None:
+        """Prepare the points of each cluster of the partition as targets of the distance."""
         self.sizes = part.sizes.astype(float)
         self._targets = [TargetPoints(y, distance) for y in part.members]
 
     def pair_sums(self, x: Floats, points: Integers, clusters: Integers) -> Floats:
-        """Return the sum of distances for each pair of a point and a cluster, (pairs,).
+        """Return the sums (q,) of the distances of a point to all points of a cluster, for q pairs.
 
-        A pair is a row number of x in `points` and a cluster number in `clusters`.
+        Pair i is the point x[points[i]] and the cluster of index clusters[i]: x is (m, d), `points`
+        and `clusters` are (q,).
         """
         sums = np.empty(len(points))
 
         def add(number: int, points: Integers, pairs: Integers) -> None:
+            """Set sums[pairs] to the sums of the distances of x[points] to cluster `number`."""
             sums[pairs] = self._cluster_sums(x[points], number)
 
         call_by_cluster(
@@ -426,13 +502,17 @@ class DistanceSums:
         return sums
 
     def own_sums(self, x: Floats, points: Integers, clusters: Integers) -> Floats:
-        """Return pair_sums for `clusters` that are the points' own."""
+        """Return the sums (q,) of the distances of q points to all points of their own clusters.
+
+        Point i is x[points[i]], in the cluster of index clusters[i]. A subclass may know these sums
+        without computing distances.
+        """
         return self.pair_sums(x, points, clusters)
 
     _points_per_call: int | None = _POINTS_PER_CALL
 
     def _cluster_sums(self, x: Floats, number: int) -> Floats:
-        """Return the sums (m,) of the distances of x to all points of a cluster."""
+        """Return the sums (m,) of the distances of x (m, d) to all points of cluster `number`."""
         return self._targets[number].sums(x)
 
 
@@ -440,6 +520,7 @@ class SortedCoordinates:
     """Coordinates of the points of each cluster, each coordinate sorted by itself."""
 
     def __init__(self, part: Partition) -> None:
+        """Sort each coordinate in each cluster of a partition; divide its range at quantiles."""
         sample = part.x[:: 1 + len(part.x) // 10_000]
         #: (N_INTERVALS + 1, d): the ends of the intervals of each coordinate.
         self.nodes = np.quantile(sample, np.linspace(0, 1, N_INTERVALS + 1), axis=0)
@@ -454,7 +535,12 @@ class SortedCoordinates:
         self.intervals = np.hstack([none, *(intervals for _, _, intervals in by_cluster)])
 
     def _sort(self, points: Floats) -> tuple[Floats, Floats, SmallIntegers]:
-        """Return the sorted columns of a cluster's points, their own sums and their intervals."""
+        """Return three arrays for the points (n, d) of one cluster.
+
+        (d, n): the values of each coordinate, sorted. (n,): the sum of the cityblock distances of
+        each point to all points of the cluster. (d, n): for each coordinate of each point, the
+        number, from 0, of the interval between two of self.nodes that it lies in.
+        """
         columns, sums = np.array(points.T, order="C"), np.zeros(len(points))
         intervals = np.empty(columns.shape, np.uint8)
         for column, nodes, interval in zip(columns, self.nodes.T, intervals, strict=True):
@@ -468,10 +554,10 @@ class SortedCoordinates:
 
 
 def sort_order(x: Floats) -> Integers:
-    """Return the order that sorts x, as argsort does.
+    """Return the indices that sort the numbers x, as argsort does, in a third of the time.
 
-    Integers of 16 bits are sorted by radix, and what is nearly sorted by a merge of runs: together
-    they take a third of the time of a sort.
+    x is sorted first as integers of 16 bits, for which numpy uses a radix sort, and then exactly:
+    numpy's stable sort is fast for nearly sorted numbers.
     """
     if not len(x):
         return np.arange(0)
@@ -484,10 +570,11 @@ def sort_order(x: Floats) -> Integers:
 
 
 def absolute_sums(y: Floats, x: Floats, below: Integers | None = None) -> Floats:
-    """Return for each number x the sum of |x - y| over the numbers y, from running sums of y.
+    """Return for each number in x (m,) the sum of its absolute differences to all of y (n,).
 
-    Both x and y are sorted. `below` holds, for each x, how many y are less than x, where y equal to
-    x may count or not; it is searched for if it is None.
+    Running sums of y take the place of m n differences. Both x and y are sorted. `below` (m,) holds
+    for each x how many y are less than x; it does not matter how many equal to x are counted too.
+    It is computed by binary search if it is None.
     """
     # Relative to the median, equal numbers sum to 0 exactly, and an outlier costs no digits.
     middle = y[len(y) // 2]
@@ -503,6 +590,11 @@ class SortedDistanceSums(DistanceSums):
     def __init__(
         self, part: Partition, distance: Distance, coordinates: SortedCoordinates, own_sums: Floats
     ) -> None:
+        """Use the sorted coordinates of the partition, and the queries' own sums (m,).
+
+        own_sums holds the sum of the distances of each query, a point whose silhouette is computed,
+        to all points of its own cluster.
+        """
         super().__init__(part, distance)
         self._coordinates = coordinates
         self._own_sums = own_sums
@@ -510,11 +602,15 @@ class SortedDistanceSums(DistanceSums):
     _points_per_call = None
 
     def own_sums(self, x: Floats, points: Integers, clusters: Integers) -> Floats:  # noqa: ARG002
-        """Return the sums to the own clusters, which sorting the clusters has computed."""
+        """Return the sums (q,) of the distances of q points to all points of their own clusters.
+
+        `points` (q,) are indices of queries. The sums are known since the coordinates were sorted,
+        so x and clusters are not used.
+        """
         return np.asarray(self._own_sums[points])
 
     def _cluster_sums(self, x: Floats, number: int) -> Floats:
-        """Return the sums (m,) of the cityblock distances of x to all points of a cluster."""
+        """Return the sums (m,) of cityblock distances of x (m, d) to all of cluster `number`."""
         sums = np.zeros(len(x))
         columns = np.ascontiguousarray(x.T)
         for column, members in zip(columns, self._coordinates.columns[number], strict=True):
@@ -532,11 +628,11 @@ def call_by_cluster(
     *,
     points_per_call: int | None = None,
 ) -> None:
-    """Call the function once for each cluster, with the pairs of a point and that cluster.
+    """Call a function, in threads, with all pairs of a point and a cluster, grouped by cluster.
 
-    `points` and `clusters` hold the numbers of each pair. The function gets the cluster's number,
-    the points of its pairs, and the places of the pairs in the arrays; at most `points_per_call` at
-    a time.
+    Pair i, of q, is the point of index points[i] and the cluster of index clusters[i], which is
+    below n_clusters. The function is called with the index of a cluster, the indices of points
+    paired with it, and the indices i of these pairs; at most `points_per_call` pairs at a time.
     """
     # Integers of 16 bits are sorted by radix.
     keys = clusters.astype(np.uint16) if n_clusters < 2**16 else clusters

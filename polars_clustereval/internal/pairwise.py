@@ -46,22 +46,32 @@ _TIE_TOLERANCE = 1e-10
 
 
 def _check_whole_number(name: str, x: float, least: int) -> int:
-    """Return x as an int; raise an error unless it is a whole number >= `least`."""
+    """Return x, the user's value of the parameter `name`, as an int.
+
+    Raise an error unless it is a whole number >= `least`.
+    """
     if not (is_number(x) and least <= float(x) < 1e15 and float(x) == int(x)):
         raise ClusterEvalError(f"{name}: expected a whole number >= {least}, got {show_value(x)}")
     return int(x)
 
 
 def _check_pairable(rows: pl.LazyFrame, points: Points, max_points: int) -> pl.LazyFrame:
-    """Return the rows; collecting them raises the errors of invalid or too many points."""
+    """Return `rows`, the points of all partitions, with checks that run when they are collected.
+
+    The checks raise the error of points without finite distances, or of a partition with more than
+    max_points points, before any pair is measured. `points` are the same points with their counts.
+    """
     greatest = points.row_counts.select(pl.col("n").max())
     check = partial(_check_max_points, max_points=max_points)
     return raise_on_collect(points.with_fault_check(rows), greatest, check)
 
 
-def _check_max_points(greatest: pl.DataFrame, max_points: int) -> None:
-    """Raise an error if the greatest partition has more than max_points points."""
-    n = greatest.item() or 0
+def _check_max_points(largest_size: pl.DataFrame, max_points: int) -> None:
+    """Raise an error if the largest partition has more than max_points points.
+
+    `largest_size` has one cell: the number of points of that partition, NULL if there is none.
+    """
+    n = largest_size.item() or 0
     if n > max_points:
         raise ClusterEvalError(
             f"max_points: expected at most {max_points} points in a partition, got {n} "
@@ -75,7 +85,7 @@ def _check_max_points(greatest: pl.DataFrame, max_points: int) -> None:
 
 
 class _PairDistances(NamedTuple):
-    """The distances of all pairs of a partition, within and between, and its connectivity."""
+    """A partition's distances (pairs,) within clusters and between two, and its connectivity."""
 
     within: Floats
     between: Floats
@@ -83,7 +93,11 @@ class _PairDistances(NamedTuple):
 
 
 def _measure_pairs(part: Partition, points: Points, n_neighbors: int) -> _PairDistances:
-    """Return all distances of a partition, and its connectivity among n_neighbors neighbors."""
+    """Return the distances of all pairs of points of a partition, and its connectivity.
+
+    Connectivity compares the n_neighbors nearest neighbors of each point. `points` has the distance
+    and the factors of the coordinates.
+    """
     x, numbers, n = _scale_points(part.x, points), part.numbers, len(part.x)
     n_within = int((part.sizes * (part.sizes - 1) // 2).sum())
     within, between = np.empty(n_within), np.empty(n * (n - 1) // 2 - n_within)
@@ -109,9 +123,10 @@ def _measure_pairs(part: Partition, points: Points, n_neighbors: int) -> _PairDi
 
 
 def _scale_points(x: Floats, points: Points) -> Floats:
-    """Return raw coordinates x (m, d) as DuckDB computes them: times factors, length 1 for cosine.
+    """Return points x (m, d), the user's own coordinates, times the factors of the weights.
 
-    Fortran order keeps each coordinate of all points together.
+    For cosine they are then scaled to length 1. This is computed as in DuckDB, so that both engines
+    round alike. Fortran order keeps each coordinate of all points together.
     """
     x = np.asfortranarray(x * np.array(points.form.factors))
     if points.distance.name == "cosine":
@@ -125,12 +140,13 @@ def _scale_points(x: Floats, points: Points) -> Floats:
 def _connectivity(
     d: Floats, in_other_cluster: Booleans, reciprocal_sums: Floats, distance: Distance
 ) -> float:
-    """Return the sum of 1 / place over the nearest neighbors that belong to another cluster.
+    """Return the sum of 1 / rank over the nearest neighbors that belong to another cluster.
 
-    d (m, n) are the distances of some points to all points of the partition, infinite to
-    themselves, and in_other_cluster (m, n) tells which are of other clusters. `reciprocal_sums` are
-    the sums of 1 / place up to each place. Tied neighbors share their places: each counts as the
-    mean of 1 / place over these, so that the order of the points has no effect.
+    d (m, n) are the distances of m points to all n points of the partition, infinite to themselves;
+    in_other_cluster (m, n) tells which pairs are in two clusters. reciprocal_sums[r] is the sum of
+    1 / rank over the ranks 1 to r; its last r is the number of neighbors that count. Tied neighbors
+    share their ranks: each counts as the mean of 1 / rank over these, so that the order of the
+    points has no effect.
     """
     last = len(reciprocal_sums) - 1
     reach = np.partition(d, last - 1, axis=1)[:, last - 1 : last]
@@ -154,12 +170,12 @@ def _connectivity(
 
 
 def _rank_keys(d: Floats, distance: Distance) -> Floats:
-    """Return the keys that distances d are ranked by: d, or a power of d, rounded to 12 digits.
+    """Return the number that each distance is ranked by: d, or a power of it, rounded to 12 digits.
 
     Distances that are equal by definition, as many are between points of few decimals, differ in
     their last digits, and differently in each engine. Rounding makes them equal again. The power is
-    2 for euclidean, p, at most 4, for minkowski, and 1 otherwise. Unit vectors have 15 exact
-    decimals, and so have their distances.
+    2 for euclidean, p, at most 4, for minkowski, and 1 otherwise. For cosine at most 15 decimals
+    are kept: unit vectors have no more exact ones, and neither have their distances.
     """
     powers = {"euclidean": 2.0, "minkowski": min(distance.p, 4.0)}
     x = np.minimum(d ** powers.get(distance.name, 1.0), 1.7e308)
@@ -169,17 +185,18 @@ def _rank_keys(d: Floats, distance: Distance) -> Floats:
 
 
 def _replace_by_rank_keys(d: Floats, distance: Distance) -> None:
-    """Replace sorted distances by their rank keys, in place."""
+    """Replace the distances d by their _rank_keys, in place and in blocks, to save memory."""
     for start in range(0, len(d), DISTANCES_PER_BLOCK):
         block = slice(start, start + DISTANCES_PER_BLOCK)
         d[block] = _rank_keys(d[block], distance)
 
 
 def _concordance_counts(within: Floats, between: Floats) -> tuple[int, int]:
-    """Return how many comparisons of a distance within with one between are concordant, discordant.
+    """Return the numbers of concordant and discordant comparisons of all within with all between.
 
-    They are concordant if the one within is less, discordant if it is greater; both are sorted rank
-    keys. The counts are Python integers: they may exceed what Float64 represents exactly.
+    `within` and `between` are sorted rank keys of the distances in one cluster and in two. A
+    comparison is concordant if the one within is less, discordant if it is greater. The counts are
+    Python integers: they may exceed what Float64 represents exactly.
     """
     concordant = discordant = 0
     for start in range(0, len(within), DISTANCES_PER_BLOCK):
@@ -196,7 +213,10 @@ def _concordance_counts(within: Floats, between: Floats) -> tuple[int, int]:
 
 
 def _count_within_least(within: Floats, between: Floats, count: int) -> int:
-    """Return how many of the `count` least distances are within clusters; both are sorted."""
+    """Return how many of the `count` least of all distances are distances within clusters.
+
+    `within` and `between` are the sorted distances in one cluster and in two.
+    """
     low, high = max(0, count - len(between)), min(count, len(within))
     while low < high:
         middle = (low + high) // 2
@@ -208,10 +228,10 @@ def _count_within_least(within: Floats, between: Floats, count: int) -> int:
 
 
 def _c_index(within: Floats, between: Floats, distance: Distance) -> float | None:
-    """Return the C index, None if all distances are equal; both are sorted.
+    """Return the C index, (S - least) / (greatest - least), or None if all distances are equal.
 
-    (S - least) / (greatest - least), with S the sum of the distances within, least and greatest the
-    sums of as many least and greatest distances of all pairs.
+    `within` and `between` are the sorted distances in one cluster and in two. S is the sum of those
+    within, least and greatest are the sums of as many least and greatest of all distances.
     """
     ends = np.array([within[0], between[0], within[-1], between[-1]])
     if len(set(_rank_keys(ends, distance).tolist())) == 1:
@@ -233,7 +253,11 @@ def _c_index(within: Floats, between: Floats, distance: Distance) -> float | Non
 
 
 def _pairwise_row(part: Partition, points: Points, n_neighbors: int) -> pl.DataFrame:
-    """Return one row: the indices of a partition, NULL if undefined."""
+    """Return one row for a partition: the columns _PAIRWISE_INDICES, NULL if undefined.
+
+    Connectivity compares the n_neighbors nearest neighbors of each point. `points` has the distance
+    and the factors of the coordinates.
+    """
     n, n_clusters = len(part.x), len(part.sizes)
     values: dict[str, float | None] = dict.fromkeys(_PAIRWISE_INDICES)
     if n >= 2:
@@ -250,7 +274,11 @@ def _pairwise_row(part: Partition, points: Points, n_neighbors: int) -> pl.DataF
 def _pairwise_indices(
     within: Floats, between: Floats, distance: Distance
 ) -> dict[str, float | None]:
-    """Return the indices except connectivity by name; sorts and replaces the distances."""
+    """Return the indices of a partition by name: all of _PAIRWISE_INDICES except connectivity.
+
+    `within` and `between` are the distances of all pairs in one cluster and in two. Both arrays are
+    overwritten. An overflow of their sums is an error.
+    """
     within.sort()
     between.sort()
     n_within, n_between = len(within), len(between)
@@ -275,7 +303,10 @@ def _pairwise_indices(
 
 
 def _pair_sizes(points: Points) -> pl.LazyFrame:
-    """Return one row per partition: its numbers of pairs within and between clusters."""
+    """Return one row per partition: n_within_pairs and n_between_pairs, as Decimal.
+
+    They are the numbers of pairs of points in one cluster and in two.
+    """
     n = pl.col("n")
     within, pairs = count_pairs(n).sum(), count_pairs(n.sum())
     counts = {"n_within_pairs": within, "n_between_pairs": pairs - within}

@@ -123,7 +123,7 @@ def internal_report(
 
 
 def _index_names() -> list[str]:
-    """Return the names of the indices of internal_report."""
+    """Return the names of the index columns of internal_report, those after the counts."""
     return list(internal_scores(pl.col, squares_add_up=True))
 
 

@@ -35,7 +35,11 @@ if TYPE_CHECKING:
 
 
 def _cluster_pairs(points: Points, columns: Sequence[str]) -> pl.LazyFrame:
-    """Return one row per ordered pair of clusters of a partition, with these columns of both."""
+    """Return one row per ordered pair of different clusters of a partition.
+
+    It has the partition columns, number and `columns` of the one cluster (from Points.clusters),
+    and those of the other as other_number, other_...
+    """
     keys = points.partition_keys
     own = points.clusters.select(*keys, "number", *columns)
     others = own.rename({name: f"other_{name}" for name in ("number", *columns)})
@@ -44,12 +48,13 @@ def _cluster_pairs(points: Points, columns: Sequence[str]) -> pl.LazyFrame:
 
 
 def centroid_gaps(points: Points) -> pl.LazyFrame:
-    """Return one row per cluster of a partition with several: its distances to the others.
+    """Return one row per cluster of a partition with several: distances of its center to others.
 
-    These are the smallest (least), largest (most_gap) and total (gap_sum) distance of its center to
-    the other centers, the nearest cluster, the lowest in a tie, and the overlap of Davies and
-    Bouldin: the largest (sum of both mean distances) / gap. Centers that coincide do not count in
-    the overlap, as in scikit-learn.
+    Besides the partition columns and the cluster's number there are the smallest (least), largest
+    (most_gap) and total (gap_sum) distance of its center to the other centers of the partition;
+    nearest_cluster, the label of the nearest center, the lowest in a tie; and the overlap of Davies
+    and Bouldin: the largest (sum of both clusters' mean distances) / distance of the centers.
+    Centers that coincide do not count in the overlap, as in scikit-learn.
     """
     columns = ["cluster", "mean_distance", *points.vector_columns("c")]
     gap, other = pl.col("gap"), pl.col("other_cluster")
@@ -72,9 +77,14 @@ def centroid_gaps(points: Points) -> pl.LazyFrame:
 
 
 def _spread_totals(points: Points) -> pl.LazyFrame:
-    """Return one row per partition: sums over its clusters, also for each coordinate.
+    """Return one row per partition: its partition columns, and sums over its clusters.
 
-    All in one step, so that the engine can leave out what a query does not ask for.
+    These are ssw and ssb, the sums of squares within and between clusters; distances and
+    overall_distances, of all points to their own center and to that of the partition;
+    mean_distance_sum, of the clusters' mean distances; mean_square_sum, of ssw / n; log_square_sum,
+    of n ln(ssw / n), NULL if an ssw is 0; variance_norm_sum, of the norms of the clusters' variance
+    vectors; and the columns of VectorForm.variance_terms and variance_totals. All in one step, so
+    that the engine can leave out what a query does not ask for.
     """
     n, ssw = pl.col("n"), pl.col("ssw")
     gap = points.form.distance_between("c", "g")
@@ -100,7 +110,13 @@ def _spread_totals(points: Points) -> pl.LazyFrame:
 
 
 def _gap_totals(points: Points) -> pl.LazyFrame:
-    """Return one row per partition: extremes and sums over its pairs of centers."""
+    """Return one row per partition: extremes and sums of the distances between its centers.
+
+    Besides the partition columns there are least_gap, most_gap and least_squared_gap, extreme
+    distances of two centers; gap_sum, which has every pair twice; and over clusters overlap_sum, of
+    Davies and Bouldin's overlaps, and inverse_gap_sum, of 1 / (sum of the distances to all other
+    centers), NULL if such a sum is 0.
+    """
     least, gap_sum = pl.col("least"), pl.col("gap_sum")
     terms = {
         "least_gap": least.min(),
@@ -114,7 +130,11 @@ def _gap_totals(points: Points) -> pl.LazyFrame:
 
 
 def internal_statistics(points: Points) -> pl.LazyFrame:
-    """Return one row per partition: its counts of rows, and the totals for internal_scores."""
+    """Return one row per partition: its counts of rows, and all totals that internal_scores reads.
+
+    The columns are those of Points.row_counts, _spread_totals and _gap_totals; the totals are NULL
+    where there are no clusters to compute them from.
+    """
     statistics = points.row_counts
     for totals in (_spread_totals, _gap_totals):
         statistics = join_partitions(statistics, points.partition_keys, totals(points), how="left")
@@ -127,39 +147,60 @@ def internal_statistics(points: Points) -> pl.LazyFrame:
 
 
 def _null_unless_clustering(row: Row, score: pl.Expr) -> pl.Expr:
-    """Return the score, NULL unless 2 <= n_clusters < n; scikit-learn rejects other numbers."""
+    """Return the score, or NULL unless 2 <= n_clusters < n, where scikit-learn raises an error.
+
+    `row` returns the expression of a column of internal_statistics by its name.
+    """
     return pl.when((row("n_clusters") >= 2) & (row("n_clusters") < row("n"))).then(score)
 
 
 def _calinski_harabasz_score(row: Row) -> pl.Expr:
-    """Return the Calinski-Harabasz score; 1 if ssw is 0, as in scikit-learn."""
+    """Return the Calinski-Harabasz score of a partition; 1 if ssw is 0, as in scikit-learn.
+
+    `row` returns the expression of a column of internal_statistics by its name.
+    """
     n, n_clusters, ssw = to_double(row("n")), to_double(row("n_clusters")), row("ssw")
     score = (row("ssb") / (n_clusters - 1)) / (ssw / (n - n_clusters))
     return _null_unless_clustering(row, pl.when(ssw == 0).then(1.0).otherwise(score))
 
 
 def _log_ss_ratio(row: Row) -> pl.Expr:
-    """Return ln(ssb / ssw), NULL if either is 0."""
+    """Return ln(ssb / ssw), sums of squares between and within clusters; NULL if either is 0.
+
+    `row` returns the expression of a column of internal_statistics by its name.
+    """
     is_defined = (row("ssw") > 0) & (row("ssb") > 0)
     return pl.when(is_defined).then((row("ssb") / row("ssw")).log())
 
 
 def _scattering(row: Row) -> pl.Expr:
-    """Return the mean norm of the clusters' variance vectors over the norm of the partition's."""
+    """Return the Scat term of the SD and S_Dbw indices.
+
+    That is the mean norm of the clusters' variance vectors, divided by the norm of the variance
+    vector of the whole partition. `row` returns the expression of a column of _spread_totals, n or
+    n_clusters by its name.
+    """
     mean_norm = row("variance_norm_sum") / row("n_clusters")
     return ratio(mean_norm, row("total_squares_norm") / row("n"))
 
 
 def _pbm_index(row: Row) -> pl.Expr:
-    """Return ((distances to overall center / to own centers) x largest gap / n_clusters)^2."""
+    """Return the PBM index of a partition: (e / w x d / n_clusters)^2.
+
+    e and w are the sums of the distances of all points to the center of the partition and to their
+    own centers, d is the largest distance between two centers. `row` returns the expression of a
+    column of internal_statistics by its name.
+    """
     distances_ratio = ratio(row("overall_distances"), row("distances"))
     return (distances_ratio * row("most_gap") / to_double(row("n_clusters"))).pow(2)
 
 
 def internal_scores(row: Row, *, squares_add_up: bool) -> Terms:
-    """Return the columns of internal_report after the counts, from internal_statistics.
+    """Return the index columns of internal_report as expressions by name.
 
-    Unless sums of squares add up, scores that need the total sum of squares are NULL.
+    `row` returns the expression of a column of internal_statistics by its name. Unless
+    squares_add_up (total sum of squares = within + between, see Points), the scores that need the
+    total are NULL.
     """
     ssw, ssb, n_clusters = row("ssw"), row("ssb"), to_double(row("n_clusters"))
     xie_beni_index = ratio(ssw / row("n"), row("least_squared_gap"))
@@ -195,7 +236,11 @@ _NEED_TOTAL_SQUARES = ("sst", "explained_variance", "ratkowsky_lance_index", "sd
 
 
 def _points_with_other_centers(points: Points) -> pl.LazyFrame:
-    """Return one row per point and other center (o), beside its own center (c)."""
+    """Return one row per point and center of another cluster of its partition.
+
+    The columns are those of Points.kept_rows, point_number, the number of the point's cluster and
+    of the other one (other_number), the vectors c and o, their two centers, and density_radius.
+    """
     keys = points.partition_keys
     own_centers = join_partitions(points.clusters, keys, _density_radii(points)).select(
         *points.cluster_keys, "number", "density_radius", *points.vector_columns("c")
@@ -211,13 +256,20 @@ def _points_with_other_centers(points: Points) -> pl.LazyFrame:
 
 
 def _rename_vector(points: Points, prefix: str, new_prefix: str) -> list[pl.Expr]:
-    """Return the columns of the vector `prefix` under the names for new_prefix."""
+    """Return the columns of a vector, named as those of another vector.
+
+    `prefix` and `new_prefix` are the names of the two, such as c, the center of a cluster, and o.
+    """
     pairs = zip(points.form.coordinates(prefix), points.vector_columns(new_prefix), strict=True)
     return [coordinate.alias(name) for coordinate, name in pairs]
 
 
 def _own_and_nearest_distances(points: Points) -> pl.LazyFrame:
-    """Return one row per point: its distances to its own and to the nearest other center."""
+    """Return one row per point: its distances to its own and to the nearest other center.
+
+    These are the columns own and other. The partition columns, number (of its cluster) and
+    point_number identify the point. No rows for a partition of one cluster.
+    """
     keys = [*points.keys, "number", "point_number"]
     x, c, o = map(points.form.coordinates, "xco")
     distances = _points_with_other_centers(points).select(
@@ -227,12 +279,13 @@ def _own_and_nearest_distances(points: Points) -> pl.LazyFrame:
 
 
 def _wemmert_gancarski_totals(points: Points) -> pl.LazyFrame:
-    """Return one row per partition: Wemmert and Gancarski's index.
+    """Return one row per partition: Wemmert and Gancarski's index, as wemmert_gancarski.
 
     A point contributes 1 - own / other, where own and other are its distances to the center of its
     cluster and to the nearest other center; a cluster contributes the sum over its points, or 0 if
-    that is negative. A point's term is -inf if it lies at another center, and undefined if it lies
-    at both.
+    that is negative. The index is the sum over clusters divided by the number of points. A point's
+    term is -inf if it lies at another center, and undefined if it lies at both, which makes the
+    index NULL.
     """
     own, other = pl.col("own"), pl.col("other")
     clusters = (
@@ -252,10 +305,10 @@ def _wemmert_gancarski_totals(points: Points) -> pl.LazyFrame:
 
 
 def _density_radii(points: Points) -> pl.LazyFrame:
-    """Return one row per partition: the radius within which S_Dbw counts points.
+    """Return one row per partition: density_radius, within which S_Dbw counts points as near.
 
-    It is the root of the sum, over clusters, of the norm of their variances, divided by their
-    number.
+    Besides it there are the partition columns. The radius is sqrt(sum over clusters of the norm of
+    their variance vector) / number of clusters.
     """
     clusters = points.clusters.select(*points.keys, variance_norm=points.form.norm("v"))
     radius = pl.col("variance_norm").sum().sqrt() / pl.len()
@@ -263,10 +316,11 @@ def _density_radii(points: Points) -> pl.LazyFrame:
 
 
 def _density_totals(points: Points) -> pl.LazyFrame:
-    """Return one row per partition: the inter-cluster density of S_Dbw.
+    """Return one row per partition: density, the inter-cluster density of S_Dbw.
 
     For a pair of clusters that is the number of their points near the midpoint of the two centers,
-    divided by the number near the center that has more of them; the result is the mean over pairs.
+    divided by the number near the center that has more of them; the result is the mean over pairs,
+    NULL if a pair has no point near either center. Near is within density_radius.
     """
     n_near_center = pl.max_horizontal("n_near_lower", "n_near_higher")
     densities = _nearby_counts(points).select(
@@ -279,7 +333,12 @@ def _density_totals(points: Points) -> pl.LazyFrame:
 
 
 def _nearby_counts(points: Points) -> pl.LazyFrame:
-    """Return one row per pair of clusters: how many of their points are near centers, midpoint."""
+    """Return one row per pair of clusters: how many of their points are near three places.
+
+    These are the midpoint of the two centers (n_near_midpoint) and the center of the cluster of
+    lower and higher number (n_near_lower, n_near_higher). The pair is identified by the partition
+    columns, lower_number and higher_number. Near is within density_radius of _density_radii.
+    """
     keys = [*points.keys, "lower_number", "higher_number"]
     own, other = pl.col("number"), pl.col("other_number")
     x, c, o = map(points.form.coordinates, "xco")
@@ -303,7 +362,10 @@ def _nearby_counts(points: Points) -> pl.LazyFrame:
 
 
 def _is_near(x: list[pl.Expr], y: list[pl.Expr]) -> pl.Expr:
-    """Return whether vectors x and y, given by coordinates, are at most density_radius apart."""
+    """Return whether the vectors x and y of a row are at most its density_radius apart.
+
+    Each is given as one expression per coordinate; the distance is euclidean.
+    """
     squares = sum_of_squares([a - b for a, b in zip(x, y, strict=True)])
     return squares.sqrt() <= pl.col("density_radius")
 

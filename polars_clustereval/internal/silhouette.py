@@ -32,9 +32,9 @@ from .kernels.distance_blocks import DISTANCES_PER_BLOCK
 from .kernels.partitions import Partition, map_partitions
 from .kernels.streams import map_stream, split_batch
 from .mean_distance_bounds import (
-    choose_measure,
     exact_means,
     find_candidates,
+    make_mean_distance_function,
     prepare_bounds_and_sums,
     queries_to_evaluate,
 )
@@ -54,7 +54,7 @@ PRIME = 2**31 - 1
 
 
 # ----------------------------------------------------------------------------------------------
-# Options
+# Options and points
 # ----------------------------------------------------------------------------------------------
 
 
@@ -69,7 +69,7 @@ class _SilhouetteOptions(NamedTuple):
 
 
 def _check_silhouette_options(options: _SilhouetteOptions) -> _SilhouetteOptions:
-    """Return the options, or raise the error of the first wrong one."""
+    """Return the options of silhouette_score unchanged, or raise the error of the first bad one."""
     method, tolerance, size, confidence, state = options
     check_choice("method", method, METHODS)
     if tolerance is not None and not (is_number(tolerance) and float(tolerance) > 0):
@@ -92,13 +92,8 @@ def _check_silhouette_options(options: _SilhouetteOptions) -> _SilhouetteOptions
 
 
 def _is_whole_number(x: Any, least: int) -> bool:
-    """Return whether x is a whole number that is at least `least`."""
+    """Return whether an option x is a whole number, such as 3 or 3.0, and at least `least`."""
     return is_number(x) and float(x) >= least and float(x).is_integer()
-
-
-# ----------------------------------------------------------------------------------------------
-# Points with their ids
-# ----------------------------------------------------------------------------------------------
 
 
 def _read_queried_points(
@@ -111,7 +106,12 @@ def _read_queried_points(
     key: Column | None = None,
     results: Sequence[str],
 ) -> Points:
-    """Return points with an id, `key` or the row number; precomputed if the points stream."""
+    """Return the user's rows as points with a column id: `key`, or the row number from 0.
+
+    frame, vector, cluster and key are arguments of silhouette_score (key is its id); `results` are
+    the names of the result's columns, which partition columns must not have. If points are to
+    stream, the means and variances of their clusters are computed now.
+    """
     ids = [] if key is None else [check_column(frame.lazy(), key, "id")]
     points = read_points(frame, vector, cluster, point_options, results=results, others=ids)
     if not ids:
@@ -123,21 +123,22 @@ def _read_queried_points(
 
 
 def _follows_from_moments(points: Points, options: _SilhouetteOptions) -> bool:
-    """Return whether silhouettes follow from the moments of the clusters, so that points stream."""
+    """Return whether silhouettes need only moments of clusters (means, ...), so points stream."""
     return _is_squared_distance(points) or options.method in ("simplified", "bounds")
 
 
 def _is_squared_distance(points: Points) -> bool:
-    """Return whether mean distances are exact functions of a cluster's mean and variances."""
+    """Return whether the distance is sqeuclidean, or cosine (half of that of unit vectors)."""
     return points.distance.name in ("sqeuclidean", "cosine")
 
 
 def _check_ids(points: Points, frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the frame; collecting it raises an error if a partition repeats an id."""
+    """Return `frame`; collecting it raises an error if a partition of points repeats an id."""
     counts = points.kept_rows.group_by(*points.keys, "id").agg(rows=pl.len())
     first_repeated = counts.filter(pl.col("rows") > 1).sort("id", nulls_last=True).head(1)
 
     def check(repeated: pl.DataFrame) -> None:
+        """Raise the error if `repeated` has a row: an id of several rows, and their number."""
         if repeated.height:
             row = repeated.row(0, named=True)
             raise ClusterEvalError(
@@ -149,10 +150,11 @@ def _check_ids(points: Points, frame: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _mark_queries(points: Points, options: _SilhouetteOptions) -> Points:
-    """Return the points with is_query: true for all, or for the sample with the least sample keys.
+    """Return the points with a column is_query: whether a point's silhouette is computed.
 
-    A sample key is a pseudorandom number from the place of the id among the sorted ids, the same in
-    every engine.
+    It is true for all points, or with a sample_size for that many in each partition: those with the
+    least sample keys. A sample key is a pseudorandom number made of random_state and the position
+    of the point's id among the sorted ids of the partition, the same in every engine.
     """
     if options.sample_size is None:
         return replace(points, rows=points.rows.with_columns(is_query=pl.lit(True)))
@@ -174,14 +176,18 @@ def _mark_queries(points: Points, options: _SilhouetteOptions) -> Points:
 
 
 # ----------------------------------------------------------------------------------------------
-# Silhouettes: one row per query; `lower` and `upper` coincide where they are exact
+# Silhouettes, one row per query, and their means
 # ----------------------------------------------------------------------------------------------
 
 
 def _point_silhouettes(
     points: Points, options: _SilhouetteOptions, *, with_neighbor: bool
 ) -> pl.LazyFrame:
-    """Return one row per query: a, b, bounds of the silhouette; id, neighbor if with_neighbor."""
+    """Return one row per query, a point whose silhouette is computed: all points, or a sample.
+
+    Columns: those that identify the cluster, a, b (NULL if only bounded), lower and upper (bounds
+    of the silhouette) and is_exact; with_neighbor also id and neighbor (the nearest other cluster).
+    """
     marked = _mark_queries(points, options)
     if _follows_from_moments(points, options):
         queries = marked.kept_rows.filter("is_query")
@@ -189,6 +195,7 @@ def _point_silhouettes(
     schema = _silhouette_schema(points)
 
     def evaluate(part: Partition) -> pl.DataFrame:
+        """Return the rows of the queries of one partition."""
         # Overflow becomes an error in the checks of the points.
         with np.errstate(all="ignore"):
             return _evaluate_partition(part, schema, points.distance, options.tolerance)
@@ -197,7 +204,7 @@ def _point_silhouettes(
 
 
 def _silhouette_schema(points: Points) -> pl.Schema:
-    """Return the types of the columns of a query's row besides the partition columns."""
+    """Return the schema of silhouettes: id, cluster, neighbor, a, b, lower, upper, is_exact."""
     types = points.rows.select("id", "cluster").collect_schema()
     single = {"singleton_no": pl.Int64()} if points.has_singletons else {}
     return pl.Schema(
@@ -212,27 +219,26 @@ def _silhouette_schema(points: Points) -> pl.Schema:
     )
 
 
-def _as_series(columns: Floats) -> list[pl.Series]:
-    """Return SILHOUETTE_COLUMNS from their values (4, m), NULL for NaN."""
-    named = zip(SILHOUETTE_COLUMNS, columns, strict=True)
+def _as_series(rows: Floats) -> list[pl.Series]:
+    """Return the rows (4, m) as Series named a, b, lower and upper, with NULL for NaN."""
+    named = zip(SILHOUETTE_COLUMNS, rows, strict=True)
     return [pl.Series(name, values).fill_nan(None) for name, values in named]
 
 
-def _neighbor_keys(keys: pl.Series, neighbors: Integers) -> pl.Series:
-    """Return the neighbors' keys, given their places among the keys (m,), NULL for -1."""
-    places = pl.Series(neighbors).cast(pl.Int64)
-    return keys.gather(places.set(places < 0, None)).alias("neighbor")
-
-
-# ----------------------------------------------------------------------------------------------
-# Silhouettes from the points of a partition
-# ----------------------------------------------------------------------------------------------
+def _gather_neighbors(labels: pl.Series, indices: Integers) -> pl.Series:
+    """Return the cluster labels at these indices (m,), NULL for -1, as the Series neighbor."""
+    numbers = pl.Series(indices).cast(pl.Int64)
+    return labels.gather(numbers.set(numbers < 0, None)).alias("neighbor")
 
 
 def _evaluate_partition(
     part: Partition, schema: pl.Schema, distance: Distance, tolerance: float | None
 ) -> pl.DataFrame:
-    """Return the silhouettes of the queries of a partition, as exact as the tolerance requires."""
+    """Return one row per point of a partition whose is_query is true: its silhouette, or bounds.
+
+    `schema` has the columns of the result. A tolerance lets euclidean silhouettes stay bounded, as
+    long as the mean width (upper - lower), 0 for the computed ones, does not exceed it.
+    """
     rows = part.rows.filter("is_query")
     if not rows.height:
         return pl.DataFrame(schema=schema)
@@ -246,29 +252,28 @@ def _evaluate_partition(
     needed = np.ones(len(x), dtype=bool)
     if tolerates:
         lower, upper = candidates.mean_distances().silhouettes(sums.sizes[own_cluster])
-        places = rows["id"].arg_sort(nulls_last=True).arg_sort().to_numpy()
-        needed = queries_to_evaluate(upper - lower, places, float(tolerance or 0))
+        id_ranks = rows["id"].arg_sort(nulls_last=True).arg_sort().to_numpy()
+        needed = queries_to_evaluate(upper - lower, id_ranks, float(tolerance or 0))
     means = exact_means(x, own_cluster, candidates, needed, sums)
     neighbors = np.where(means.neighbor < 0, -1, part.starts[means.neighbor])
-    neighbor = _neighbor_keys(part.rows["cluster"], neighbors)
+    neighbor = _gather_neighbors(part.rows["cluster"], neighbors)
     columns = _as_series(means.silhouette_columns(sums.sizes, own_cluster))
     return rows.hstack([neighbor, *columns, pl.Series("is_exact", needed)])
-
-
-# ----------------------------------------------------------------------------------------------
-# Silhouettes from the moments: clusters are computed at once, and the points stream past them
-# ----------------------------------------------------------------------------------------------
 
 
 def _stream_silhouettes(
     points: Points, queries: pl.LazyFrame, method: str, *, with_neighbor: bool
 ) -> pl.LazyFrame:
-    """Return the silhouettes of the queries, exact or bounded, from the moments of the clusters."""
+    """Return `queries`, one row per point, with a, b, lower, upper and is_exact, as they stream.
+
+    lower and upper bound the silhouette; with_neighbor adds neighbor, the nearest other cluster.
+    The clusters are first reduced to moments (means, ...); method 'bounds' yields only bounds.
+    """
     distance = points.distance
     with_second = method == "bounds" and distance.name == "euclidean"
     table, partitions = stream_moments(points, with_second=with_second)
-    measures = [
-        choose_measure(moments, distance, method, with_neighbor=with_neighbor)
+    functions = [
+        make_mean_distance_function(moments, distance, method, with_neighbor=with_neighbor)
         for moments in partitions
     ]
     key_types = points.rows.select(points.partition_keys).collect_schema()
@@ -284,6 +289,7 @@ def _stream_silhouettes(
     order: Literal["c", "fortran"] = "fortran" if _is_squared_distance(points) else "c"
 
     def evaluate(batch: pl.DataFrame) -> pl.DataFrame:
+        """Return the silhouettes of a batch: points x, each with the number of its cluster."""
         numbers = batch["number"].to_numpy()
         x = points.form.to_matrix(batch, "x", order)
         values = np.empty((len(SILHOUETTE_COLUMNS), len(numbers)))
@@ -292,12 +298,12 @@ def _stream_silhouettes(
             start, clusters, *_ = partitions[place]
             own_cluster = numbers[rows] - start
             with np.errstate(all="ignore"):
-                means = measures[place](x[rows], own_cluster)
+                means = functions[place](x[rows], own_cluster)
                 values[:, rows] = means.silhouette_columns(clusters.sizes, own_cluster)
             neighbors[rows] = np.where(means.neighbor < 0, -1, means.neighbor + start)
         columns = [*_as_series(values), pl.Series("is_exact", np.full(len(numbers), is_exact))]
         if with_neighbor:
-            columns.append(_neighbor_keys(table["cluster"], neighbors))
+            columns.append(_gather_neighbors(table["cluster"], neighbors))
         return batch.hstack(columns).select(types.names())
 
     id_column = ["id"] if with_neighbor else []
@@ -306,13 +312,8 @@ def _stream_silhouettes(
     return map_stream(numbered, evaluate, types)
 
 
-# ----------------------------------------------------------------------------------------------
-# Scores
-# ----------------------------------------------------------------------------------------------
-
-
 def _score_table(points: Points, options: _SilhouetteOptions) -> pl.LazyFrame:
-    """Return one row per partition: its counts, and the means over its points and its clusters."""
+    """Return the rows of silhouette_score, one per partition: counts and scores."""
     clusters = _cluster_silhouettes(points, options)
     n, mean = pl.col("n_queries"), pl.col("silhouette")
     terms = {
@@ -338,7 +339,12 @@ def _score_table(points: Points, options: _SilhouetteOptions) -> pl.LazyFrame:
 
 
 def _score_terms(options: _SilhouetteOptions) -> Terms:
-    """Return the scores of a partition by name, from the sums and means of _score_table."""
+    """Return the columns silhouette to silhouette_upper of silhouette_score as expressions.
+
+    They use columns of a row per partition: n, n_clusters; n_queries, n_query_clusters (points with
+    a silhouette, and their clusters); mean, lower, upper (means of the silhouettes and of their
+    bounds); macro and largest (mean and maximum of the clusters' mean silhouettes).
+    """
     mean = pl.col("mean")
     has_mean = options.method != "bounds"
     # A sample may miss clusters.
@@ -362,7 +368,11 @@ def _score_terms(options: _SilhouetteOptions) -> Terms:
 
 
 def _cluster_silhouettes(points: Points, options: _SilhouetteOptions) -> pl.LazyFrame:
-    """Return one row per cluster: means over its queries, whose silhouettes are mid-interval."""
+    """Return one row per cluster that has queries, the points whose silhouettes are computed.
+
+    Columns: those that identify the cluster; the means of a, b, silhouette (the middle of lower and
+    upper), lower and upper over its queries; n_queries, and n_exact, how many of them are exact.
+    """
     lower, upper = pl.col("lower"), pl.col("upper")
     rows = _point_silhouettes(points, options, with_neighbor=False)
     rows = rows.with_columns(silhouette=(lower + upper) / 2)
@@ -414,8 +424,7 @@ def silhouette_samples(
     partition_by : str or sequence of str, optional
         Columns whose groups are evaluated separately. NULL is a group too.
     noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}
-        Value of cluster that marks noise, and whether noise is an ordinary cluster, left out, or
-        one cluster per noise row.
+        Noise value of cluster, and whether noise is one cluster, left out, or a cluster per row.
     weights : sequence of float, optional
         One number > 0 per dimension, as in scipy; not for chebyshev.
 
@@ -437,9 +446,9 @@ def silhouette_samples(
 
     Notes
     -----
-    Means of squared distances follow from moments of the clusters, those of cityblock from sorted
-    running sums. For the others certified bounds rule out clusters that cannot be the nearest, and
-    the distances to all points of the rest are computed.
+    Means of squared distances follow from moments of the clusters. For other distances certified
+    bounds rule out clusters that cannot be the nearest; the distances to all points of the rest are
+    computed, or for cityblock their sums, from running sums of sorted coordinates.
     In SQL: ``FROM clustereval.silhouette_samples(tbl, [x, y], cluster)``.
 
     References
@@ -510,8 +519,7 @@ def silhouette_clusters(
     partition_by : str or sequence of str, optional
         Columns whose groups are evaluated separately. NULL is a group too.
     noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}
-        Value of cluster that marks noise, and whether noise is an ordinary cluster, left out, or
-        one cluster per noise row.
+        Noise value of cluster, and whether noise is one cluster, left out, or a cluster per row.
     weights : sequence of float, optional
         One number > 0 per dimension, as in scipy; not for chebyshev.
 
@@ -533,9 +541,7 @@ def silhouette_clusters(
 
     References
     ----------
-    Rousseeuw (1987), Silhouettes: a graphical aid to the interpretation and validation of cluster
-    analysis, doi:10.1016/0377-0427(87)90125-7. Gaido (2023), Distributed Silhouette Algorithm,
-    arXiv:2303.14102, for the squared distances.
+    Rousseeuw (1987), doi:10.1016/0377-0427(87)90125-7. Gaido (2023), arXiv:2303.14102.
 
     Examples
     --------
@@ -593,8 +599,7 @@ def silhouette_score(
     cluster : str or Expr
         Assigned cluster. Rows where it or vector (all of its columns) is NULL are left out.
     id : str or Expr, optional
-        Identifies a point, and its order decides on the sample; by default the row number in the
-        frame, from 0.
+        Identifies a point; its order decides on the sample. By default the row number from 0.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
         scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
     p : float
@@ -602,8 +607,7 @@ def silhouette_score(
     partition_by : str or sequence of str, optional
         Columns whose groups are evaluated separately. NULL is a group too.
     noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}
-        Value of cluster that marks noise, and whether noise is an ordinary cluster, left out, or
-        one cluster per noise row.
+        Noise value of cluster, and whether noise is one cluster, left out, or a cluster per row.
     weights : sequence of float, optional
         One number > 0 per dimension, as in scipy; not for chebyshev.
     method : {'exact', 'simplified', 'bounds', 'sample'}
@@ -646,20 +650,17 @@ def silhouette_score(
 
     Notes
     -----
-    Mean distances are computed as in silhouette_samples.
-    The limits of a sample are Hoeffding's, sqrt(2 ln(2 / (1 - confidence)) / sample_size) around
-    the mean. a and b of a sampled point are exact, so the mean is unbiased, unlike scikit-learn's,
-    which takes a and b from the sample alone.
+    Mean distances: see silhouette_samples. The limits of a sample are Hoeffding's, sqrt(2 ln(2 / (1
+    - confidence)) / sample_size) around the mean. a and b of a sampled point are exact, so the mean
+    is unbiased, unlike scikit-learn's, which takes a and b from the sample alone.
     In SQL: ``FROM clustereval.silhouette_score(tbl, [x, y], cluster)``.
 
     References
     ----------
-    Rousseeuw (1987), Silhouettes: a graphical aid to the interpretation and validation of cluster
-    analysis, doi:10.1016/0377-0427(87)90125-7. Gaido (2023), Distributed Silhouette Algorithm,
-    arXiv:2303.14102, for the squared distances.
-    Hruschka, de Castro and Campello (2004), Evolutionary algorithms for clustering gene-expression
-    data, for method 'simplified'. Hoeffding (1963), Probability
-    inequalities for sums of bounded random variables, doi:10.1080/01621459.1963.10500830.
+    Rousseeuw (1987) and Gaido (2023), as for silhouette_samples. Hruschka, de Castro and Campello
+    (2004), Evolutionary algorithms for clustering gene-expression data, for method 'simplified'.
+    Hoeffding (1963), Probability inequalities for sums of bounded random variables,
+    doi:10.1080/01621459.1963.10500830.
 
     Examples
     --------

@@ -34,14 +34,14 @@ Vector = str | pl.Expr | Sequence[str | pl.Expr]
 
 
 class Coordinates(NamedTuple):
-    """The vectors of a frame as one expression per coordinate."""
+    """The coordinates of a frame's vectors, as expressions over the rows of that frame."""
 
     exprs: list[pl.Expr]
     #: Number of coordinates of a row.
     length: pl.Expr
     #: Whether a row has a vector: not NULL, nor NULLs alone.
     has_vector: pl.Expr
-    #: Whether the type has so few digits that sums in Float64 are exact.
+    #: Whether numbers of the type have at most 24 significant bits; see _has_few_digits.
     few_digits: bool = False
     #: Whether no row has any coordinate; `exprs` is then one NULL.
     is_empty: bool = False
@@ -50,9 +50,11 @@ class Coordinates(NamedTuple):
 
 
 def check_vector(lazy: pl.LazyFrame, vector: Vector, counts: pl.Expr) -> Coordinates:
-    """Return the coordinates of a vector argument, or raise the error of its type.
+    """Return the expressions of the coordinates that a user's `vector` argument names.
 
-    A column of lists has as many coordinates as the longest one in the rows where `counts` holds.
+    `vector` is one column of lists or arrays, or several numeric columns, of `lazy`; another type
+    is an error. `counts` is true in the rows that are evaluated: the longest list among them sets
+    the number of coordinates of a column of lists.
     """
     columns = _vector_columns(lazy, vector)
     schema = lazy.select(columns).collect_schema()
@@ -74,12 +76,19 @@ def check_vector(lazy: pl.LazyFrame, vector: Vector, counts: pl.Expr) -> Coordin
 
 
 def _has_few_digits(dtype: pl.DataType) -> bool:
-    """Return whether sums of numbers of this type are exact in Float64."""
+    """Return whether numbers of a type have at most 24 significant bits.
+
+    Float64 sums of such numbers keep enough digits; of others, an origin is subtracted first.
+    """
     return dtype in (pl.Float32, pl.Int8, pl.Int16, pl.UInt8, pl.UInt16)
 
 
 def _vector_columns(lazy: pl.LazyFrame, vector: Vector) -> list[pl.Expr]:
-    """Return one expression per column of a vector argument, named x_0, x_1, ..."""
+    """Return one expression per column that a vector argument names, as x_0, x_1, ...
+
+    `vector` is a name, an expression, a selector or a sequence of these. A part of another type, or
+    a column that `lazy` does not have, is an error.
+    """
     parts = [vector] if isinstance(vector, str | pl.Expr) else list(vector)
     for part in parts:
         if not isinstance(part, str | pl.Expr):
@@ -97,7 +106,7 @@ def _vector_columns(lazy: pl.LazyFrame, vector: Vector) -> list[pl.Expr]:
 
 
 def _root_names(part: str | pl.Expr) -> list[str]:
-    """Return the names of the columns that an expression names; none for a selector."""
+    """Return the names of the columns that a name or expression reads; none for a selector."""
     if isinstance(part, str):
         return [part]
     return [] if cs.is_selector(part) else part.meta.root_names()
@@ -106,7 +115,11 @@ def _root_names(part: str | pl.Expr) -> list[str]:
 def _nested_coordinates(
     lazy: pl.LazyFrame, expr: pl.Expr, dtype: pl.Array | pl.List, counts: pl.Expr
 ) -> Coordinates:
-    """Return the coordinates of a column of lists or arrays; see check_vector for `counts`."""
+    """Return the coordinates of one column `expr` of lists or arrays, whose type is `dtype`.
+
+    Elements that are not numbers are an error. `counts` is true in the rows that are evaluated: the
+    longest list among them sets the number of coordinates.
+    """
     inner = dtype.inner
     if not (isinstance(inner, pl.DataType) and inner.is_numeric()):
         raise _vector_type_error(dtype)
@@ -116,7 +129,7 @@ def _nested_coordinates(
 
 
 def _array_coordinates(expr: pl.Expr, inner: pl.DataType, dims: int) -> Coordinates:
-    """Return the coordinates of a column of arrays of `dims` numbers."""
+    """Return the coordinates of a column `expr` of arrays of `dims` numbers of type `inner`."""
     if not dims:
         null = pl.lit(None, pl.Float64)
         return Coordinates([null], pl.lit(0), has_vector=expr.is_not_null(), is_empty=True)
@@ -135,7 +148,11 @@ def _array_coordinates(expr: pl.Expr, inner: pl.DataType, dims: int) -> Coordina
 def _list_coordinates(
     lazy: pl.LazyFrame, expr: pl.Expr, inner: pl.DataType, counts: pl.Expr
 ) -> Coordinates:
-    """Return the coordinates of a column of lists; the longest that counts tells their number."""
+    """Return the coordinates of a column `expr` of lists of numbers of type `inner`.
+
+    There are as many as the longest list has in the rows where `counts` is true; these rows are
+    read immediately. Coordinates that a shorter list does not have are NULL.
+    """
     length = expr.list.len()
     longest = lazy.select(length.filter(counts).max().alias("length"))
     dims = longest.collect(engine="streaming").item() or 0
@@ -150,22 +167,27 @@ def _list_coordinates(
 
 
 def _array_if_long(array: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr | None:
-    """Return the column of arrays if vectors of `dims` coordinates are kept as such, else None."""
+    """Return `array` with floating-point elements, or None if `dims` is below MIN_LONG_DIMS.
+
+    `array` is a column of arrays of `dims` numbers of type `inner`. Long vectors are processed as
+    arrays, by numpy, shorter ones as one column per coordinate.
+    """
     if dims < long_vectors.MIN_LONG_DIMS:
         return None
     return array if inner.is_float() else array.cast(pl.Array(pl.Float64, dims))
 
 
 def _has_vector(expr: pl.Expr, maximum: pl.Expr, length: pl.Expr) -> pl.Expr:
-    """Return whether a row has a vector, from the greatest coordinate and the length.
+    """Return whether each row has a vector: `expr` is not NULL, nor a list of NULLs alone.
 
-    All-NULL vectors count as missing; empty ones are rejected later.
+    `expr` is a column of lists or arrays, `maximum` the greatest coordinate of each and `length`
+    the number of its coordinates. An empty vector counts as present: it is rejected later.
     """
     return expr.is_not_null() & (maximum.is_not_null() | (length == 0))
 
 
 def _vector_type_error(dtype: pl.DataType) -> ClusterEvalError:
-    """Return the error of a column that is no vector."""
+    """Return the error of a vector argument with a column of type `dtype`, which is no vector."""
     return ClusterEvalError(
         "vector: expected a list or array of numbers, such as [x, y, z], got "
         f"{_vector_type_name(dtype)}; parse_vector makes one from text"
@@ -173,7 +195,7 @@ def _vector_type_error(dtype: pl.DataType) -> ClusterEvalError:
 
 
 def _vector_type_name(dtype: pl.DataType) -> str:
-    """Return the name of a type in DuckDB, of lists and arrays too."""
+    """Return the name that DuckDB has for a type, such as DOUBLE[3], for an error text."""
     if isinstance(dtype, pl.Array | pl.List) and isinstance(dtype.inner, pl.DataType):
         size = dtype.shape[0] if isinstance(dtype, pl.Array) else ""
         return f"{_vector_type_name(dtype.inner)}[{size}]"
@@ -202,16 +224,19 @@ _NO_VECTOR, _OTHER_LENGTH, _NO_LENGTH, _INDEX_OUT_OF_RANGE, _REPEATED_INDEX = ra
 
 
 def _check_size(size: int | None) -> None:
-    """Raise an error unless the size is None or a whole number from 1 to 10^9 - 1."""
+    """Raise an error unless `size`, parse_vector's length of vectors, is None or in 1..10^9 - 1."""
     if size is not None and not (isinstance(size, int) and 1 <= size < 10**9):
         raise ClusterEvalError(f"size: expected a whole number >= 1, got {size}")
 
 
 def _read_texts(texts: pl.Series, size: pl.Expr) -> pl.DataFrame:
-    """Return one row per text: the numbers in it, and the columns that _text_fault reads.
+    """Return one row per text, with what is needed to make its vector or to find its fault.
 
-    `vector` is the text if it is a vector; `numbers` of a sparse one are indices and coordinates in
-    turn.
+    The columns are text; vector, the text if it has the form of a dense or sparse vector, otherwise
+    NULL; stated_length, which a sparse text may have in front ($4$); is_sparse; numbers, the
+    coordinates of a dense vector, or the indices and coordinates of a sparse one in turn; length,
+    the stated one or else `size`, which is NULL if the user gave none; and indices, of a sparse
+    vector.
     """
     text, vector, numbers = pl.col("text"), pl.col("vector"), pl.col("numbers")
     tokens = vector.str.replace(_STATED_LENGTH_PATTERN, "").str.extract_all(r"[^ ,:\t\r\n]+")
@@ -229,7 +254,11 @@ def _read_texts(texts: pl.Series, size: pl.Expr) -> pl.DataFrame:
 
 
 def _text_fault(size: pl.Expr) -> pl.Expr:
-    """Return the number of the first fault of a text, NULL if it has none; `size` may be NULL."""
+    """Return the code of the first fault of a text, such as _NO_LENGTH; NULL if it has none.
+
+    An expression over the columns of _read_texts. `size` is the length that the user asked for, or
+    NULL.
+    """
     indices, length = pl.col("indices"), pl.col("length")
     dims = pl.col("numbers").list.len().cast(pl.Int64)
     faults = {
@@ -245,7 +274,11 @@ def _text_fault(size: pl.Expr) -> pl.Expr:
 
 
 def _text_error(facts: dict[str, Any], size: int | None) -> ClusterEvalError:
-    """Return the error of a text, from its row of _read_texts with the number of its fault."""
+    """Return parse_vector's error of one faulty text.
+
+    `facts` is the row of _read_texts of this text by column name, with the code of _text_fault as
+    `fault`. `size` is the length that the user asked for, or None.
+    """
     text = facts["text"]
     # Long texts are cut: their start identifies the row.
     shown = text if len(text) <= 100 else f"{text[:100]}..."
@@ -263,14 +296,15 @@ def _text_error(facts: dict[str, Any], size: int | None) -> ClusterEvalError:
 
 
 def _repeat_zero(n: pl.Expr) -> pl.Expr:
-    """Return a list of n zeros."""
+    """Return a list of n zeros for each row."""
     return pl.lit(0.0).repeat_by(n)
 
 
 def _fill_entries() -> pl.Expr:
-    """Return the coordinates of a sparse vector, each after the zeros since the previous one.
+    """Return the coordinates of a sparse vector up to its last entry, zeros between them included.
 
-    For use in list.eval on its numbers. Zeros after the last coordinate are missing.
+    For list.eval on a list of indices and coordinates in turn, in any order of the indices.
+    _pad_vector appends the zeros after the last entry.
     """
     index = pl.element().gather_every(2).cast(pl.Int64)
     coordinate = pl.element().gather_every(2, 1).sort_by(index)
@@ -280,12 +314,16 @@ def _fill_entries() -> pl.Expr:
 
 
 def _pad_vector(values: pl.Expr, length: pl.Expr) -> pl.Expr:
-    """Return the list with zeros at its end, up to the length."""
+    """Return the lists `values`, each with zeros appended up to `length` elements."""
     return pl.concat_list(values, _repeat_zero(length - values.list.len().cast(pl.Int64)))
 
 
 def _parse_texts(texts: pl.Series, size: int | None) -> pl.Series:
-    """Return the vectors of texts, or raise the error of the first text that has a fault."""
+    """Return the vector in each text as a list of Float64, NULL for NULL.
+
+    Raises the error of the first text that has a fault. `size` is the length that vectors must
+    have, None for any.
+    """
     given_size = pl.lit(size, pl.Int64)
     parts = _read_texts(texts, given_size).with_columns(fault=_text_fault(given_size))
     faulty = parts.filter(pl.col("fault").is_not_null()).head(1)
@@ -356,7 +394,11 @@ def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
 
 
 def _check_nominal_columns(lazy: pl.LazyFrame, columns: str | Sequence[str]) -> list[str]:
-    """Return the names of nominal columns, or raise the error of the first that is wrong."""
+    """Return vdm_encode's argument `columns`, one name or several, as a list of names.
+
+    Raises an error for a name that is no column of `lazy`, is given twice or cannot be grouped, and
+    if the result's column NAME_vdm exists already.
+    """
     names = [columns] if isinstance(columns, str) else columns
     if not (names and isinstance(names, Sequence) and all(isinstance(name, str) for name in names)):
         raise ClusterEvalError(
@@ -377,10 +419,12 @@ def _check_nominal_columns(lazy: pl.LazyFrame, columns: str | Sequence[str]) -> 
 def _value_profiles(
     lazy: pl.LazyFrame, column: str, label: pl.Expr, keys: dict[str, str]
 ) -> pl.LazyFrame:
-    """Return one row per value of a partition: the shares of the classes in its rows, as a list.
+    """Return one row per partition and value of a nominal column, with the profile of the value.
 
-    `keys` are the partition columns by inner name. The list is made from the classes of a value,
-    each after the zeros of those it does not have.
+    A profile is a list: among the rows that have the value, the share of each class, in sorted
+    order of the partition's classes. `label`, an expression of that name, is the class of each row.
+    `keys` maps inner names of the partition columns to the user's names. The columns of the result
+    are the inner names, value and profile.
     """
     value_keys, rank, n = [*keys, "value"], pl.col("rank"), pl.col("n")
     columns = {name: pl.col(key) for name, key in keys.items()} | {"value": pl.col(column)}
@@ -406,7 +450,11 @@ def _value_profiles(
 def _add_profiles(
     lazy: pl.LazyFrame, profiles: pl.LazyFrame, column: str, keys: dict[str, str]
 ) -> pl.LazyFrame:
-    """Return the rows with the profile of their value, as the column COLUMN_vdm."""
+    """Return the rows of `lazy` with the profile of their value in `column`, as COLUMN_vdm.
+
+    `profiles` is the result of _value_profiles for this column; `keys` maps the names of its
+    partition columns to those of `lazy`.
+    """
     return lazy.join(
         profiles.rename({"profile": f"{column}_vdm"}),
         how="left",

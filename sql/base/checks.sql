@@ -14,6 +14,7 @@
 
 CREATE SCHEMA IF NOT EXISTS clustereval;
 
+-- Version of the macros in this database, as text.
 -- Examples: SELECT clustereval.version();
 CREATE OR REPLACE MACRO clustereval.version() AS '0.1.0';
 COMMENT ON MACRO clustereval.version IS 'Version of the clustereval macros in this database.';
@@ -22,13 +23,15 @@ COMMENT ON MACRO clustereval.version IS 'Version of the clustereval macros in th
 -- Columns
 ---------------------------------------------------------------------------------------------------
 
--- TRUE if the argument x is a string literal, by its text, which alias() returns. For use after
--- HAVING, where alias() is evaluated once instead of once per row, and for an empty table too.
+-- TRUE if the argument x is a string literal, such as 'label' in place of the column label. alias()
+-- returns the text of the argument. It is an aggregate, for use after HAVING, where alias() is
+-- evaluated once instead of once per row, and for an empty table too.
 CREATE OR REPLACE MACRO clustereval._is_quoted(x) AS
   starts_with(concat('', alias(any_value(x))), 'any_value(''');
 
--- x. Raises an error if `given`, the argument of the parameter named `parameter`, is a string
--- literal instead of a column.
+-- x, any value, passed through unless a check fails. Raises an error if `given`, the user's
+-- argument of the parameter named `parameter`, is a string literal instead of a column. It is an
+-- aggregate, for use after HAVING, as _is_quoted.
 CREATE OR REPLACE MACRO clustereval._check_column(x, parameter, given) AS
   CASE
     WHEN clustereval._is_quoted(given)
@@ -39,22 +42,26 @@ CREATE OR REPLACE MACRO clustereval._check_column(x, parameter, given) AS
     ELSE x
   END;
 
--- x. Raises an error if the argument label or cluster is a string literal instead of a column.
+-- x, any value, passed through unless a check fails. Raises an error if label or cluster, the
+-- user's arguments of these names, is a string literal instead of a column. It is an aggregate, for
+-- use after HAVING, as _is_quoted.
 CREATE OR REPLACE MACRO clustereval._check_columns(x, label, cluster) AS
   clustereval._check_column(clustereval._check_column(x, 'cluster', cluster), 'label', label);
 
--- TRUE if the argument x is the default NULL, FALSE if it is a column, even one of NULLs. For use
--- after HAVING, as _is_quoted.
+-- TRUE if the argument x of an optional parameter is its default NULL, FALSE if it is a column,
+-- even one of NULLs. alias() returns the text of the argument. It is an aggregate, for use after
+-- HAVING, as _is_quoted.
 CREATE OR REPLACE MACRO clustereval._is_absent(x) AS
   concat('', alias(any_value(x))) = 'any_value(NULL)';
 
--- TRUE if the argument id is its default. The default has a type, so that _row_id can cast a row
--- number to it.
+-- TRUE if the argument id, the user's column of row identifiers, is its default, NULL or CAST(NULL
+-- AS BIGINT). The default is a BIGINT so that _row_id can cast a row number to its type.
 CREATE OR REPLACE MACRO clustereval._is_default_id(id) AS
   concat('', alias(id)) IN ('NULL', 'CAST(NULL AS BIGINT)');
 
--- id, or the row number `number` if `unnamed`, that is if no id was given. The number takes the
--- type of id by way of text, from which every type can be cast.
+-- Identifier of a row: id, the value of the user's column, or the row number `number` in the type
+-- of id if `unnamed` is TRUE, that is, if the user named no such column. The number takes that type
+-- by way of text, from which every type can be cast.
 CREATE OR REPLACE MACRO clustereval._row_id(id, number, unnamed) AS
   CASE WHEN unnamed THEN try(cast_to_type(CAST(number AS VARCHAR), id)) ELSE id END;
 
@@ -62,8 +69,8 @@ CREATE OR REPLACE MACRO clustereval._row_id(id, number, unnamed) AS
 -- Weights and noise
 ---------------------------------------------------------------------------------------------------
 
--- x, the weight of a row, as BIGINT. Raises an error unless x is a whole number >= 0. The upper
--- limit rejects NaN, which is above every number in DuckDB.
+-- x, the weight (multiplicity) of a row, as BIGINT. Raises an error unless it is a whole number >=
+-- 0. The upper limit rejects NaN, which is above every number in DuckDB.
 CREATE OR REPLACE MACRO clustereval._check_weight(x) AS
   CASE
     WHEN NOT coalesce(TRY_CAST(x AS DOUBLE) >= 0 AND TRY_CAST(x AS DOUBLE) < 9e18
@@ -81,11 +88,13 @@ CREATE OR REPLACE MACRO clustereval._check_weight(x) AS
     ELSE CAST(x AS BIGINT)
   END;
 
--- TRUE if x, the argument weight, is its default NULL. This is decided before the query runs.
+-- TRUE if x, the user's argument weight, is its default NULL, FALSE if it is a column. This is
+-- decided before the query runs, so that a branch of the query can be left out.
 CREATE OR REPLACE MACRO clustereval._is_unweighted(x) AS
   x IS NULL AND coalesce(alias(x), '') = 'NULL';
 
--- TRUE if x, the noise value, has no equal in the type of cluster.
+-- TRUE if x, the value that marks noise, is not NULL and cannot be converted to the type of the
+-- column cluster without a change.
 CREATE OR REPLACE MACRO clustereval._is_foreign(x, cluster) AS
   x IS NOT NULL AND NOT coalesce(
     try(
@@ -96,7 +105,8 @@ CREATE OR REPLACE MACRO clustereval._is_foreign(x, cluster) AS
     FALSE
   );
 
--- x. Raises an error if the noise value has no equal in the type of cluster.
+-- x, any value, passed through unless a check fails. Raises an error if `noise`, the value that
+-- marks noise, cannot be converted to the type of the column cluster without a change.
 CREATE OR REPLACE MACRO clustereval._check_noise(x, noise, cluster) AS
   CASE
     WHEN clustereval._is_foreign(noise, cluster)
@@ -107,7 +117,8 @@ CREATE OR REPLACE MACRO clustereval._check_noise(x, noise, cluster) AS
     ELSE x
   END;
 
--- TRUE if cluster, the cluster of a row, equals the noise value.
+-- TRUE if cluster, the cluster of a row, equals the value `noise` that marks noise; otherwise
+-- FALSE, even if either is NULL.
 CREATE OR REPLACE MACRO clustereval._is_noise(cluster, noise) AS
   coalesce(cluster = try(cast_to_type(noise, cluster)), FALSE);
 
@@ -115,14 +126,15 @@ CREATE OR REPLACE MACRO clustereval._is_noise(cluster, noise) AS
 -- Options
 ---------------------------------------------------------------------------------------------------
 
--- TRUE from the query whose text a _valid_… macro returns, unless that macro raises an error.
--- Options pass through the text of a query because query() is bound with the statement: a bad
--- option is an error before any row is read, and for an empty table too.
+-- TRUE, or the error of an invalid option. query_text is the text of the query SELECT TRUE AS
+-- __ce_valid, which a _valid_... macro returns unless it raises an error. Options are checked by
+-- way of such a text because query() is bound with the statement: a bad option is an error before
+-- any row is read, and for an empty table too.
 CREATE OR REPLACE MACRO clustereval._check_options(query_text) AS
   (SELECT __ce_valid FROM query(query_text));
 
--- Text of the query that _check_options runs, SELECT TRUE. Raises an error if noise_as is unknown,
--- or needs a noise value and noise is NULL.
+-- Text of the query SELECT TRUE AS __ce_valid, for _check_options to run. Raises an error if the
+-- option noise_as is unknown, or is not 'cluster' while noise, the value that marks noise, is NULL.
 CREATE OR REPLACE MACRO clustereval._valid_noise(noise, noise_as) AS
   CASE
     WHEN coalesce(noise_as, '') NOT IN ('cluster', 'drop', 'singletons')
@@ -137,7 +149,8 @@ CREATE OR REPLACE MACRO clustereval._valid_noise(noise, noise_as) AS
     ELSE 'SELECT TRUE AS __ce_valid'
   END;
 
--- x, the beta of the F and V measures, as DOUBLE. Raises an error unless x is a number >= 0.
+-- x, the weight beta of recall in an F score, as DOUBLE. Raises an error unless it is a number >=
+-- 0.
 CREATE OR REPLACE MACRO clustereval._check_beta(x) AS
   CASE
     WHEN x IS NULL OR NOT (x >= 0 AND x < 1e150)
@@ -145,10 +158,10 @@ CREATE OR REPLACE MACRO clustereval._check_beta(x) AS
     ELSE CAST(x AS DOUBLE)
   END;
 
--- x as text for an error message; 'NULL' for NULL.
+-- x as text for an error message, 'NULL' for NULL.
 CREATE OR REPLACE MACRO clustereval._show_value(x) AS coalesce(CAST(x AS VARCHAR), 'NULL');
 
--- TRUE if x is a whole number from `least` to 1e15, FALSE if not or if x is NULL.
+-- TRUE if x, a number or a text, is a whole number >= `least` and < 1e15; FALSE for NULL too.
 CREATE OR REPLACE MACRO clustereval._is_whole_number(x, least) AS
   coalesce(
     TRY_CAST(x AS DOUBLE) >= least AND TRY_CAST(x AS DOUBLE) < 1e15

@@ -4,18 +4,18 @@
 -- Counts
 ---------------------------------------------------------------------------------------------------
 
--- x, a count, as an integer of 38 digits: products of two counts of 1e10 rows keep every digit.
+-- x, a count, as an integer of 38 digits, so that a product of two counts of 1e10 rows is exact.
 CREATE OR REPLACE MACRO clustereval._widen(x) AS CAST(x AS DECIMAL(38, 0));
 
--- Number of ordered pairs of different things among n, n (n - 1).
+-- n (n - 1), the ordered pairs of different rows among n rows, as an integer of 38 digits.
 CREATE OR REPLACE MACRO clustereval._count_ordered_pairs(n) AS
   clustereval._widen(n) * clustereval._widen(n - 1);
 
--- x / 2 for an even x, such as a sum of _count_ordered_pairs. It is a product because DuckDB
--- computes a quotient of wide integers as DOUBLE.
+-- x / 2 for an even integer x, such as a sum of _count_ordered_pairs, as an integer of 38 digits.
+-- It is a product because DuckDB computes a quotient of wide integers as DOUBLE.
 CREATE OR REPLACE MACRO clustereval._halve(x) AS clustereval._widen(x * 0.5);
 
--- Number of unordered pairs of different things among n, n (n - 1) / 2.
+-- n (n - 1) / 2, the unordered pairs of different rows among n rows, as an integer of 38 digits.
 CREATE OR REPLACE MACRO clustereval._count_pairs(n) AS
   clustereval._halve(clustereval._count_ordered_pairs(n));
 
@@ -23,10 +23,11 @@ CREATE OR REPLACE MACRO clustereval._count_pairs(n) AS
 -- Sums and ratios
 ---------------------------------------------------------------------------------------------------
 
--- Sum of a column x of floating-point numbers with Kahan's correction: a plain sum of 1e6 terms can
--- be off by 1e-11.
+-- Aggregate: sum of a column x of floating-point numbers with Kahan's correction; a plain sum of
+-- 1e6 terms can be off by 1e-11.
 CREATE OR REPLACE MACRO clustereval._compensated_sum(x) AS fsum(x);
--- Sum of a list x of floating-point numbers with Kahan's correction.
+-- Sum of a list x of floating-point numbers with Kahan's correction; a plain sum of 1e6 terms can
+-- be off by 1e-11.
 CREATE OR REPLACE MACRO clustereval._compensated_list_sum(x) AS list_aggregate(x, 'fsum');
 
 -- x / y as DOUBLE, NULL if y is 0.
@@ -41,37 +42,40 @@ CREATE OR REPLACE MACRO clustereval._ratio_or(part, whole, otherwise) AS
 -- Logarithms
 ---------------------------------------------------------------------------------------------------
 
--- (atanh(v) - v) / v^3 for v^2 = w <= 0.01, by the series 1/3 + w/5 + w^2/7 + ...
+-- (atanh(v) - v) / v^3 for v^2 = w <= 0.01, by the series 1/3 + w/5 + w^2/7 + ... _deviance uses
+-- it, because the difference atanh(v) - v loses digits for small v.
 CREATE OR REPLACE MACRO clustereval._atanh_tail(w) AS
   3.333333333333333e-1 + w * (2e-1 + w * (1.4285714285714285e-1 + w * (1.111111111111111e-1 + w * (
     9.090909090909091e-2 + w * (7.692307692307693e-2 + w * (6.666666666666667e-2 + w / 17))
   ))));
 
--- ln(x / y) of DOUBLEs x, y > 0, given v = (x - y) / (x + y); without cancellation for near x and
--- y.
+-- ln(x / y) of two DOUBLEs x, y > 0, without loss of digits if they are nearly equal. The parameter
+-- v is (x - y) / (x + y), which the caller computes without cancellation.
 CREATE OR REPLACE MACRO clustereval._log_ratio_at(x, y, v) AS
   CASE WHEN abs(v) < 0.1 THEN 2.0 * atanh(v) ELSE ln(x / y) END;
 
--- ln(x / y) for counts x, y > 0, without cancellation for near x and y.
+-- ln(x / y) of two counts x, y > 0 as DOUBLE, without loss of digits if they are nearly equal.
 CREATE OR REPLACE MACRO clustereval._log_ratio(x, y) AS
   clustereval._log_ratio_at(
     CAST(x AS DOUBLE), CAST(y AS DOUBLE), CAST(x - y AS DOUBLE) / CAST(x + y AS DOUBLE)
   );
 
--- ln(1 + x) for x >= 0, without cancellation for small x.
+-- ln(1 + x) for x >= 0, without loss of digits for small x.
 CREATE OR REPLACE MACRO clustereval._log1p(x) AS
   CASE WHEN x < 0.1 THEN 2 * atanh(x / (2 + x)) ELSE ln(1 + x) END;
 
--- exp(x), NULL if that is outside the normal range of DOUBLE. For determinants from their logarithm
--- x: 0 would say that the matrix is singular.
+-- exp(x), or NULL if it is outside the normal range of DOUBLE. It is for determinants, given their
+-- logarithm x: 0 would say that the matrix is singular.
 CREATE OR REPLACE MACRO clustereval._finite_exp(x) AS
   CASE WHEN x BETWEEN -708 AND 709 THEN exp(x) END;
 
--- 2^x, exact for whole x from 0 to 40.
+-- 2^x as DOUBLE, exact for whole x from 0 to 40, made of FLOOR, EXP and LN, which other engines
+-- have, too.
 CREATE OR REPLACE MACRO clustereval._power_of_2(x) AS FLOOR(EXP(x * LN(2.0)) + 0.5);
 
--- Loader's deviance x ln(x / m) + m - x >= 0 of a count x from its mean m, given d = x - m without
--- loss of digits, and v = d / (x + m).
+-- Loader's deviance x ln(x / m) + m - x >= 0 of a count x from its mean m, as DOUBLE. The
+-- parameters d = x - m and v = d / (x + m) come from the caller, which can compute d without loss
+-- of digits.
 CREATE OR REPLACE MACRO clustereval._deviance(x, m, d, v) AS
   CASE
     WHEN abs(v) < 0.1 THEN v * (d + 2.0 * x * (v * v) * clustereval._atanh_tail(v * v))

@@ -7,46 +7,67 @@
 -- Formulas. NULL if a denominator is 0; all is tp + fp + fn + tn.
 ---------------------------------------------------------------------------------------------------
 
--- (pairs that agree - pairs that disagree) / all; fp and fn are the pairs that disagree.
+-- (tp + tn - fp - fn) / (tp + fp + fn + tn): the share of pairs on which label and cluster agree,
+-- minus that on which they disagree; NULL for 0 / 0. tp, fp, fn and tn count pairs of rows: same
+-- label and cluster, same cluster only, same label only, neither.
 CREATE OR REPLACE MACRO clustereval._hubert_index(tp, fp, fn, tn) AS
   (tp + tn - fp - fn) / NULLIF(tp + fp + fn + tn, 0);
 
--- Mean of pair precision tp / (tp + fp) and pair recall tp / (tp + fn).
+-- Mean of pair precision tp / (tp + fp) and pair recall tp / (tp + fn); NULL if either is 0 / 0.
+-- tp, fp, fn and tn count pairs of rows: same label and cluster, same cluster only, same label
+-- only, neither.
 CREATE OR REPLACE MACRO clustereval._kulczynski_index(tp, fp, fn, tn) AS
   (tp / NULLIF(tp + fp, 0) + tp / NULLIF(tp + fn, 0)) / 2.0;
 
--- (fn - fp) / sqrt(fn + fp). fn_minus_fp = fn - fp is computed from integers because it may be far
--- smaller than either.
+-- (fn - fp) / sqrt(fn + fp), the signed root of McNemar's statistic; NULL for 0 / 0. The parameter
+-- fn_minus_fp is fn - fp computed from integers, because it may be far smaller than either. tp, fp,
+-- fn and tn count pairs of rows: same label and cluster, same cluster only, same label only,
+-- neither.
 CREATE OR REPLACE MACRO clustereval._mcnemar_index(tp, fp, fn, tn, fn_minus_fp) AS
   fn_minus_fp / NULLIF(sqrt(fn + fp), 0);
 
--- Pearson correlation of the indicators "same label" and "same cluster".
+-- Pearson correlation of the indicators "same label" and "same cluster" over all pairs of rows;
+-- NULL if either is constant. tp, fp, fn and tn count pairs of rows: same label and cluster, same
+-- cluster only, same label only, neither.
 CREATE OR REPLACE MACRO clustereval._phi_index(tp, fp, fn, tn) AS
   (tp * tn - fn * fp) / NULLIF(sqrt((tp + fn) * (tp + fp)) * sqrt((fn + tn) * (fp + tn)), 0);
 
--- Share of pairs that agree, (tp + tn) / all, where pairs that disagree count twice.
+-- (tp + tn) / (tp + tn + 2 (fp + fn)): the share of pairs on which label and cluster agree, where
+-- pairs that disagree count twice; NULL for 0 / 0. tp, fp, fn and tn count pairs of rows: same
+-- label and cluster, same cluster only, same label only, neither.
 CREATE OR REPLACE MACRO clustereval._rogers_tanimoto_index(tp, fp, fn, tn) AS
   (tp + tn) / NULLIF(tp + tn + 2 * (fp + fn), 0);
 
--- Share of all pairs that have the same label and the same cluster.
+-- tp / (tp + fp + fn + tn): the share of all pairs of rows that have the same label and the same
+-- cluster; NULL for 0 / 0. tp, fp, fn and tn count pairs of rows: same label and cluster, same
+-- cluster only, same label only, neither.
 CREATE OR REPLACE MACRO clustereval._russell_rao_index(tp, fp, fn, tn) AS
   tp / NULLIF(tp + fp + fn + tn, 0);
 
--- Jaccard index tp / (tp + fp + fn), where pairs that disagree count twice.
+-- tp / (tp + 2 (fp + fn)): the Jaccard index of pairs, where pairs on which label and cluster
+-- disagree count twice; NULL for 0 / 0. tp, fp, fn and tn count pairs of rows: same label and
+-- cluster, same cluster only, same label only, neither.
 CREATE OR REPLACE MACRO clustereval._sokal_sneath_1_index(tp, fp, fn, tn) AS
   tp / NULLIF(tp + 2 * (fp + fn), 0);
 
--- Share of pairs that agree, (tp + tn) / all, where pairs that disagree count half.
+-- (tp + tn) / (tp + tn + (fp + fn) / 2): the share of pairs on which label and cluster agree, where
+-- pairs that disagree count half; NULL for 0 / 0. tp, fp, fn and tn count pairs of rows: same label
+-- and cluster, same cluster only, same label only, neither.
 CREATE OR REPLACE MACRO clustereval._sokal_sneath_2_index(tp, fp, fn, tn) AS
   (tp + tn) / NULLIF(tp + tn + (fp + fn) / 2, 0);
 
--- tp / (fp + fn): pairs with the same label and the same cluster, per pair that disagrees.
+-- tp / (fp + fn): pairs with the same label and the same cluster, per pair with only one of them
+-- the same; NULL if there is none of these. tp, fp, fn and tn count pairs of rows: same label and
+-- cluster, same cluster only, same label only, neither.
 CREATE OR REPLACE MACRO clustereval._southwood_index(tp, fp, fn, tn) AS tp / NULLIF(fp + fn, 0);
 
 ---------------------------------------------------------------------------------------------------
 -- Aggregates
 ---------------------------------------------------------------------------------------------------
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): share of pairs of
+-- rows on which they agree, minus that on which they disagree; NULL for a single row. Rows with a
+-- NULL in either column are left out.
 -- Examples: SELECT clustereval.hubert_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.hubert_index(label, cluster) AS
   list_transform(
@@ -59,6 +80,9 @@ COMMENT ON MACRO clustereval.hubert_index IS
 'Agreement minus disagreement, (tp + tn - fp - fn) / all. Range [-1, 1], best 1. A single row: '
 'NULL. Source: Hubert (1977), doi:10.1111/j.2044-8317.1977.tb00728.x.';
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): arithmetic mean of
+-- pair precision and pair recall; NULL if either is 0 / 0. Rows with a NULL in either column are
+-- left out.
 -- Examples: SELECT clustereval.kulczynski_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.kulczynski_index(label, cluster) AS
   list_transform(
@@ -71,6 +95,9 @@ COMMENT ON MACRO clustereval.kulczynski_index IS
 'Arithmetic mean of pair precision and pair recall. Range [0, 1], best 1. NULL where either is. '
 'Source: Kulczynski (1927), Die Pflanzenassoziationen der Pieninen.';
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): (fn - fp) / sqrt(fn +
+-- fp), where fn pairs of rows have the same label only and fp the same cluster only; NULL for equal
+-- partitions. Rows with a NULL in either column are left out.
 -- Examples: SELECT clustereval.mcnemar_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.mcnemar_index(label, cluster) AS
   list_transform(
@@ -85,6 +112,9 @@ COMMENT ON MACRO clustereval.mcnemar_index IS
 'label are split than pairs of two labels joined. Best 0. Equal partitions: NULL. Source: McNemar '
 '(1947), doi:10.1007/BF02295996.';
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): Pearson correlation
+-- of "same label" and "same cluster" over all pairs of rows; NULL if either partition is trivial.
+-- Rows with a NULL in either column are left out.
 -- Examples: SELECT clustereval.phi_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.phi_index(label, cluster) AS
   list_transform(
@@ -98,6 +128,9 @@ COMMENT ON MACRO clustereval.phi_index IS
 'normalized gamma. Range [-1, 1], best 1. A trivial partition: NULL. Source: Yule (1912), '
 'doi:10.2307/2340126.';
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): share of pairs of
+-- rows on which they agree, where pairs that disagree count twice; NULL for a single row. Rows with
+-- a NULL in either column are left out.
 -- Examples: SELECT clustereval.rogers_tanimoto_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.rogers_tanimoto_index(label, cluster) AS
   list_transform(
@@ -110,6 +143,9 @@ COMMENT ON MACRO clustereval.rogers_tanimoto_index IS
 '(tp + tn) / (tp + tn + 2 (fp + fn)). Range [0, 1], best 1. A single row: NULL. Source: Rogers '
 'and Tanimoto (1960), doi:10.1126/science.132.3434.1115.';
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): share of all pairs of
+-- rows that have the same label and the same cluster; NULL for a single row. Rows with a NULL in
+-- either column are left out.
 -- Examples: SELECT clustereval.russell_rao_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.russell_rao_index(label, cluster) AS
   list_transform(
@@ -122,6 +158,9 @@ COMMENT ON MACRO clustereval.russell_rao_index IS
 'Share of pairs together in both, tp / all. Range [0, 1]. A single row: NULL. Source: Russell and '
 'Rao (1940), On habitat and association of species.';
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): Jaccard index of
+-- pairs of rows, where pairs that disagree count twice; NULL if no pair has one label or one
+-- cluster. Rows with a NULL in either column are left out.
 -- Examples: SELECT clustereval.sokal_sneath_1_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.sokal_sneath_1_index(label, cluster) AS
   list_transform(
@@ -134,6 +173,9 @@ COMMENT ON MACRO clustereval.sokal_sneath_1_index IS
 'tp / (tp + 2 (fp + fn)). Range [0, 1], best 1. No pair together in either: NULL. Source: Sokal '
 'and Sneath (1963), Principles of Numerical Taxonomy.';
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): share of pairs of
+-- rows on which they agree, where pairs that disagree count half; NULL for a single row. Rows with
+-- a NULL in either column are left out.
 -- Examples: SELECT clustereval.sokal_sneath_2_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.sokal_sneath_2_index(label, cluster) AS
   list_transform(
@@ -146,6 +188,9 @@ COMMENT ON MACRO clustereval.sokal_sneath_2_index IS
 '(tp + tn) / (tp + tn + (fp + fn) / 2). Range [0, 1], best 1. A single row: NULL. Source: Sokal '
 'and Sneath (1963), Principles of Numerical Taxonomy.';
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): pairs of rows with
+-- the same label and the same cluster, per pair with only one of them the same; NULL for equal
+-- partitions. Rows with a NULL in either column are left out.
 -- Examples: SELECT clustereval.southwood_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.southwood_index(label, cluster) AS
   list_transform(

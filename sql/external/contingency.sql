@@ -12,14 +12,18 @@
 -- Cells, labels, clusters
 ---------------------------------------------------------------------------------------------------
 
--- One row per (partition, label, cluster), dropped rows and noise included: the only macro of this
--- file that reads the table tbl. Columns: __ce_n and __ce_copies (see the top of this file; 0
--- copies if left out), __ce_n_dropped (rows without a label or a cluster), __ce_n_noise, and
--- __ce_only.
--- Conditions on literals are decided before the query runs, so that the plan of most calls holds
--- one of the first three branches: one branch for all, with a NULL key or a sum of ones, would make
--- this GROUP BY half as slow again. The last branch stands for the one partition where there is no
--- partition_by (__ce_only), so that a table without rows still has it.
+-- One row per value of (partition_by, label, cluster) in the table named tbl, where all parameters
+-- from label to partition_by are columns, noise is the value of cluster that marks noise, and
+-- noise_as the user's option. Columns: __ce_partition, __ce_label and __ce_cluster; __ce_n, its
+-- number of rows, or sum of their weights; __ce_copies, 1, or 0 if the group is left out;
+-- __ce_n_dropped, its rows without a label or a cluster; __ce_n_noise, its noise rows; __ce_only.
+-- Noise counted as singletons has __ce_cluster NULL, __ce_n 1, and as many copies as rows. Without
+-- partition_by there is one more row, with __ce_only TRUE and no rows, so that an empty table too
+-- has its one partition.
+-- It unites one query each for calls without partition_by and weight, with partition_by, and with
+-- weight. Which of them applies is known from the arguments before the query runs, so the plan
+-- holds only that one. A single GROUP BY for all cases, with a NULL key or a sum of ones, would
+-- take half as long again.
 CREATE OR REPLACE MACRO clustereval._row_groups(
   tbl, label, cluster, weight, partition_by, noise, noise_as
 ) AS TABLE
@@ -85,9 +89,10 @@ CREATE OR REPLACE MACRO clustereval._row_groups(
     __ce_only
   FROM __ce_group_flags;
 
--- One row per partition, from the rows of _row_groups: the numbers of rows that count (__ce_total),
--- that lack a label or a cluster (__ce_n_dropped), and that are noise (__ce_n_noise). A partition
--- without rows that count is left out, unless it is the only one because there is no partition_by.
+-- One row per __ce_partition (value of partition_by): __ce_total, the number of rows that count,
+-- __ce_n_dropped, rows that lack a label or a cluster, and __ce_n_noise, rows that are noise. A
+-- partition with __ce_total 0 is left out, unless it is the only one because there is no
+-- partition_by. __ce_groups is the name of a CTE of the rows of _row_groups.
 CREATE OR REPLACE MACRO clustereval._row_counts(__ce_groups) AS TABLE
   SELECT
     __ce_partition,
@@ -98,8 +103,10 @@ CREATE OR REPLACE MACRO clustereval._row_counts(__ce_groups) AS TABLE
   GROUP BY __ce_partition
   HAVING SUM(__ce_copies) > 0 OR COUNT(CASE WHEN __ce_only THEN 1 END) > 0;
 
--- One row per label: its size, the number of its cells, and the rows of the largest. __ce_cells are
--- the rows of _row_groups that have copies.
+-- One row per (__ce_partition, __ce_label): __ce_label_size, its number of rows, __ce_n_cells, its
+-- number of contingency cells, and __ce_label_majority_n, the rows of the largest of these.
+-- __ce_cells is the name of a CTE of one row per cell: __ce_partition, __ce_label, __ce_cluster,
+-- __ce_n and __ce_copies, how many equal cells of __ce_n rows the row stands for.
 CREATE OR REPLACE MACRO clustereval._label_sizes(__ce_cells) AS TABLE
   SELECT
     __ce_partition,
@@ -110,9 +117,12 @@ CREATE OR REPLACE MACRO clustereval._label_sizes(__ce_cells) AS TABLE
   FROM query_table(__ce_cells)
   GROUP BY __ce_partition, __ce_label;
 
--- One row per cluster: its size, the number of its cells, its copies, and the rows of its largest
--- cell. All singletons of a partition are one row with that many copies. __ce_cells as in
--- _label_sizes.
+-- One row per (__ce_partition, __ce_cluster): __ce_cluster_size, its number of rows, __ce_n_cells,
+-- its number of contingency cells, __ce_cluster_majority_n, the rows of the largest of these, and
+-- __ce_copies, 1. The noise rows of a partition that count as singletons are one row, with
+-- __ce_cluster NULL, size 1, and __ce_copies = their number. __ce_cells is the name of a CTE of one
+-- row per cell: __ce_partition, __ce_label, __ce_cluster, __ce_n and __ce_copies, how many equal
+-- cells of __ce_n rows the row stands for.
 CREATE OR REPLACE MACRO clustereval._cluster_sizes(__ce_cells) AS TABLE
   SELECT
     __ce_partition,
@@ -125,7 +135,10 @@ CREATE OR REPLACE MACRO clustereval._cluster_sizes(__ce_cells) AS TABLE
   FROM query_table(__ce_cells)
   GROUP BY __ce_partition, __ce_cluster;
 
--- One row per cell: __ce_n, __ce_copies, and the size of its label and of its cluster.
+-- One row per contingency cell: __ce_partition, __ce_label, __ce_cluster, __ce_n and __ce_copies as
+-- in __ce_cells, and __ce_label_size and __ce_cluster_size, the numbers of rows of its label and of
+-- its cluster. The parameters are names of CTEs: __ce_cells has one row per cell, the others are
+-- the results of _label_sizes and _cluster_sizes.
 CREATE OR REPLACE MACRO clustereval._sized_cells(
   __ce_cells, __ce_label_sizes, __ce_cluster_sizes
 ) AS TABLE
@@ -145,8 +158,9 @@ CREATE OR REPLACE MACRO clustereval._sized_cells(
     ON clusters.__ce_partition IS NOT DISTINCT FROM cell.__ce_partition
     AND clusters.__ce_cluster IS NOT DISTINCT FROM cell.__ce_cluster;
 
--- One row per partition: the number of labels, the ordered pairs of rows of one label, and the rows
--- in the majority cluster of their label.
+-- One row per __ce_partition: __ce_n_labels; __ce_label_pairs, the ordered pairs of rows of one
+-- label; and __ce_in_majority_clusters, the rows in the majority cluster of their label, the one
+-- with the most of its rows. __ce_label_sizes is the name of a CTE of the rows of _label_sizes.
 CREATE OR REPLACE MACRO clustereval._label_totals(__ce_label_sizes) AS TABLE
   SELECT
     __ce_partition,
@@ -156,8 +170,9 @@ CREATE OR REPLACE MACRO clustereval._label_totals(__ce_label_sizes) AS TABLE
   FROM query_table(__ce_label_sizes)
   GROUP BY __ce_partition;
 
--- One row per partition: the number of clusters, the ordered pairs of rows of one cluster, and the
--- rows that have the majority label of their cluster.
+-- One row per __ce_partition: __ce_n_clusters; __ce_cluster_pairs, the ordered pairs of rows in one
+-- cluster; and __ce_in_majority_labels, the rows with the majority label of their cluster, the most
+-- frequent label in it. __ce_cluster_sizes is the name of a CTE of the rows of _cluster_sizes.
 CREATE OR REPLACE MACRO clustereval._cluster_totals(__ce_cluster_sizes) AS TABLE
   SELECT
     __ce_partition,
@@ -167,17 +182,24 @@ CREATE OR REPLACE MACRO clustereval._cluster_totals(__ce_cluster_sizes) AS TABLE
   FROM query_table(__ce_cluster_sizes)
   GROUP BY __ce_partition;
 
--- tp, the number of unordered pairs of rows with the same label and the same cluster, from the
--- number of rows (total) and the ordered pairs of rows of one cell, one label and one cluster.
+-- tp, the number of unordered pairs of rows with the same label and the same cluster. total is the
+-- number of rows; cell_pairs, label_pairs and cluster_pairs are the numbers of ordered pairs of
+-- rows in one contingency cell, of one label, and in one cluster.
 CREATE OR REPLACE MACRO clustereval._tp(total, cell_pairs, label_pairs, cluster_pairs) AS
   clustereval._halve(cell_pairs);
--- fp, from the parameters of _tp: same cluster, different label.
+-- fp, the number of unordered pairs of rows with the same cluster and different labels. total is
+-- the number of rows; cell_pairs, label_pairs and cluster_pairs are the numbers of ordered pairs of
+-- rows in one contingency cell, of one label, and in one cluster.
 CREATE OR REPLACE MACRO clustereval._fp(total, cell_pairs, label_pairs, cluster_pairs) AS
   clustereval._halve(cluster_pairs - cell_pairs);
--- fn, from the parameters of _tp: same label, different cluster.
+-- fn, the number of unordered pairs of rows with the same label and different clusters. total is
+-- the number of rows; cell_pairs, label_pairs and cluster_pairs are the numbers of ordered pairs of
+-- rows in one contingency cell, of one label, and in one cluster.
 CREATE OR REPLACE MACRO clustereval._fn(total, cell_pairs, label_pairs, cluster_pairs) AS
   clustereval._halve(label_pairs - cell_pairs);
--- tn, from the parameters of _tp: different label and different cluster.
+-- tn, the number of unordered pairs of rows with different labels and different clusters. total is
+-- the number of rows; cell_pairs, label_pairs and cluster_pairs are the numbers of ordered pairs of
+-- rows in one contingency cell, of one label, and in one cluster.
 CREATE OR REPLACE MACRO clustereval._tn(total, cell_pairs, label_pairs, cluster_pairs) AS
   clustereval._halve(
     clustereval._count_ordered_pairs(total) - label_pairs - cluster_pairs + cell_pairs
@@ -190,10 +212,11 @@ CREATE OR REPLACE MACRO clustereval._tn(total, cell_pairs, label_pairs, cluster_
 -- x inside the expression.
 ---------------------------------------------------------------------------------------------------
 
--- {cells, labels, clusters}: histograms of the rows by cell, label and cluster, without rows that
--- lack a label or a cluster. Raises an error for a string literal in place of a column. The keys
--- are structs because a bare NaN is no reliable key; fields are read as x['field'], since HAVING
--- takes x.field for a column.
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): {cells, labels,
+-- clusters}, three maps from a key to its number of rows. The keys are {label, cluster}, {key:
+-- label} and {key: cluster}. Rows with a NULL in either column are left out. Raises an error for a
+-- string literal in place of a column. The keys are structs because a bare NaN is no reliable key;
+-- fields are read as x['field'], since HAVING takes x.field for a column.
 CREATE OR REPLACE MACRO clustereval._histograms(label, cluster) AS {
   'cells': clustereval._check_columns(
     histogram(
@@ -211,24 +234,28 @@ CREATE OR REPLACE MACRO clustereval._histograms(label, cluster) AS {
   )
 };
 
--- The number of rows that the histogram `counts` counts.
+-- Total number of rows in `counts`, a map from a key to its number of rows (see _histograms).
 CREATE OR REPLACE MACRO clustereval._histogram_total(counts) AS
   CAST(list_sum(map_values(counts)) AS BIGINT);
 
--- The numbers of rows in the histogram `counts`, in the order of its keys.
+-- List of the numbers of rows in `counts`, a map from a key to its number of rows (see
+-- _histograms), in the order of the keys.
 CREATE OR REPLACE MACRO clustereval._histogram_sizes(counts) AS
   list_transform(
     list_sort(map_entries(counts)), lambda __ce_entry: CAST(__ce_entry['value'] AS BIGINT)
   );
 
--- The number of ordered pairs of rows that have the same key in the histogram `counts`.
+-- Number of ordered pairs of rows that share a key, where `counts` is a map from a key to its
+-- number of rows (see _histograms).
 CREATE OR REPLACE MACRO clustereval._sum_ordered_pairs(counts) AS
   list_sum(list_transform(
     clustereval._histogram_sizes(counts), lambda __ce_n: clustereval._count_ordered_pairs(__ce_n)
   ));
 
--- {total, tp, fp, fn, tn, fn_minus_fp} of the columns label and cluster: the number of rows, the
--- counts of unordered pairs as DOUBLE, and fn - fp, computed from integers.
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): {total, tp, fp, fn,
+-- tn, fn_minus_fp}. total is the number of rows without a NULL in either column. tp, fp, fn and tn
+-- are the numbers of unordered pairs of rows with the same label and cluster, the same cluster
+-- only, the same label only, and neither, as DOUBLE; fn_minus_fp is computed from integers.
 CREATE OR REPLACE MACRO clustereval._pair_statistics(label, cluster) AS
   list_transform(
     list_transform(
@@ -268,9 +295,10 @@ CREATE OR REPLACE MACRO clustereval._pair_statistics(label, cluster) AS
     }
   )[1];
 
--- One {size, rank} per cell, where `keys` are the labels (or the clusters) of all cells, sorted,
--- and `counts` is the histogram of the rows by them. size: the rows of the key of the cell; rank:
--- the place of the cell among those of its key, from 1.
+-- List of one {size, rank} per contingency cell, in order. keys has one element per cell, its label
+-- (or, for all cells, its cluster), sorted, and counts is a map from {key: label} (or cluster) to
+-- its number of rows. size is the number of rows of the cell's key, and rank numbers the cells of
+-- one key from 1. This replaces a join, which a list cannot have.
 CREATE OR REPLACE MACRO clustereval._key_sizes_of_cells(keys, counts) AS
   flatten(list_transform(
     list_zip(
@@ -284,8 +312,9 @@ CREATE OR REPLACE MACRO clustereval._key_sizes_of_cells(keys, counts) AS
     )
   ));
 
--- The cells of the histogram `counts` as {key: label, minus_n: -n, other_key: cluster}, sorted by
--- label, and by descending n within a label.
+-- List of the contingency cells as {key: label, minus_n: -n, other_key: cluster}, sorted by label,
+-- and by descending n within a label. counts is a map from {label, cluster} to the number n of
+-- rows.
 CREATE OR REPLACE MACRO clustereval._cells_by_label(counts) AS
   list_sort(list_transform(
     map_entries(counts),
@@ -296,9 +325,10 @@ CREATE OR REPLACE MACRO clustereval._cells_by_label(counts) AS
     }
   ));
 
--- The cells of _cells_by_label as {key: cluster, minus_n, other_key: label, label_size,
--- is_label_majority}, sorted by cluster, and by descending n within a cluster. label_counts is the
--- histogram of labels; is_label_majority is TRUE for one largest cell of each label.
+-- List of the contingency cells as {key: cluster, minus_n: -n, other_key: label, label_size,
+-- is_label_majority}, sorted by cluster, and by descending n within a cluster. cells_by_label is
+-- the list of _cells_by_label, and label_counts a map from {key: label} to label_size, its number
+-- of rows. is_label_majority is TRUE for one largest cell of each label.
 CREATE OR REPLACE MACRO clustereval._cells_by_cluster(cells_by_label, label_counts) AS
   list_sort(list_transform(
     list_zip(
@@ -316,9 +346,10 @@ CREATE OR REPLACE MACRO clustereval._cells_by_cluster(cells_by_label, label_coun
     }
   ));
 
--- The cells of _cells_by_cluster as {label, n, label_size, cluster_size, is_label_majority,
--- is_cluster_majority}. cluster_counts is the histogram of clusters; is_cluster_majority is TRUE
--- for one largest cell of each cluster.
+-- List of the contingency cells as {label, n, label_size, cluster_size, is_label_majority,
+-- is_cluster_majority}. cells_by_cluster is the list of _cells_by_cluster, and cluster_counts a map
+-- from {key: cluster} to cluster_size, its number of rows. is_cluster_majority is TRUE for one
+-- largest cell of each cluster, is_label_majority for one of each label.
 CREATE OR REPLACE MACRO clustereval._cells_with_sizes(cells_by_cluster, cluster_counts) AS
   list_transform(
     list_zip(
@@ -337,8 +368,12 @@ CREATE OR REPLACE MACRO clustereval._cells_with_sizes(cells_by_cluster, cluster_
     }
   );
 
--- {total, cells, labels, clusters} of the columns label and cluster: the number of rows, the list
--- of _cells_with_sizes, and the histograms of labels and clusters.
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): {total, cells,
+-- labels, clusters}. total is the number of rows without a NULL in either column. cells is a list
+-- of the contingency cells, {label, n, label_size, cluster_size, is_label_majority,
+-- is_cluster_majority}, where n and the sizes are numbers of rows and the flags mark one largest
+-- cell of each label and of each cluster. labels and clusters are maps from {key: label} and {key:
+-- cluster} to the number of rows.
 CREATE OR REPLACE MACRO clustereval._cells_as_list(label, cluster) AS
   list_transform(
     list_transform(
@@ -376,6 +411,12 @@ CREATE OR REPLACE MACRO clustereval._cells_as_list(label, cluster) AS
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
+-- Contingency table of the columns label (true class) and cluster (assigned cluster) of the table
+-- tbl, sparse: one row per cell that has rows, with partition_key (the value of partition_by),
+-- label, cluster, n (its rows) and copies (1). weight is a column of row multiplicities, noise the
+-- value of cluster that marks noise. With noise_as := 'drop' noise is left out; with 'singletons'
+-- the noise of a label is one row with cluster NULL, n 1 and copies = its rows. Rows with a NULL
+-- label or cluster are left out.
 -- Examples:
 --   FROM clustereval.contingency_matrix(assignments, species, cluster);
 --   FROM clustereval.contingency_matrix(
@@ -405,6 +446,12 @@ COMMENT ON MACRO TABLE clustereval.contingency_matrix IS
 'and copies = how many noise rows. Rows with a NULL label or cluster are left out; weight is a '
 'row''s multiplicity, a whole number >= 0. Source: Pearson (1904), On the theory of contingency.';
 
+-- One row per partition_key (value of partition_by): tp, fp, fn and tn, the numbers of unordered
+-- pairs of rows of the table tbl with the same label and cluster, the same cluster only, the same
+-- label only, and neither, as DECIMAL(38, 0). label and cluster are the columns of the true class
+-- and the assigned cluster, weight a column of row multiplicities, and noise the value of cluster
+-- that marks noise, which noise_as ('cluster', 'drop' or 'singletons') keeps as a cluster, leaves
+-- out, or counts as one cluster per row. Rows with a NULL label or cluster are left out.
 -- Examples:
 --   FROM clustereval.pair_counts(assignments, species, cluster);
 CREATE OR REPLACE MACRO clustereval.pair_counts(

@@ -7,8 +7,8 @@
 --
 -- Words: n rows; a node is a number at which a smooth function is evaluated, in place of all whole
 -- numbers; stride, the distance of neighboring nodes; multiplicity, how often a size occurs, or a
--- pair of sizes; octave, the sizes from 64 to 128, from 128 to 256, and so on. A table x1, x2, x3,
--- x4 is the counts of rows with: the label and the cluster, the label alone, the cluster alone,
+-- pair of sizes; octave, the sizes from 64 to 128, from 128 to 256, and so on. x1, x2, x3 and x4
+-- are the numbers of rows with: the label and the cluster, the label alone, the cluster alone,
 -- neither. m1 .. m4 are their expectations, d1 .. d4 their deviances from these. emi, ehl and ehc
 -- are the expectations of mi, hl and hc (see information.sql).
 --
@@ -21,8 +21,9 @@
 -- nodes with multiplicities that give the same sum, so that the number of pairs is bounded.
 ---------------------------------------------------------------------------------------------------
 
--- ln(x!) - [(x + 1/2) ln x - x + ln(2 pi) / 2] for whole x > 0, and 0 for x = 0. From 7 on
--- Stieltjes' continued fraction is exact to 1e-17.
+-- Error of Stirling's formula for ln(x!), where x is a whole number >= 0:
+-- ln(x!) - [(x + 1/2) ln x - x + ln(2 pi) / 2], and 0 for x = 0. From x = 7 on it is Stieltjes'
+-- continued fraction, which is exact to 1e-17, and below a constant for each x.
 CREATE OR REPLACE MACRO clustereval._stirling_error(x) AS
   CASE
     WHEN x >= 7
@@ -40,34 +41,47 @@ CREATE OR REPLACE MACRO clustereval._stirling_error(x) AS
     ELSE 1.3876128823070748e-2
   END;
 
--- 2 pi x, the square of the factor in Stirling's formula for x!; 1 for x = 0.
+-- 2 pi x, the number under the root in Stirling's formula sqrt(2 pi x) (x / e)^x for x!, for a
+-- whole number x > 0; 1 for x = 0.
 CREATE OR REPLACE MACRO clustereval._stirling_scale(x) AS
   GREATEST(6.283185307179586 * x, 1.0);
 
--- Standard deviation of the overlap of a label of size a and a cluster of size b among n rows.
+-- Standard deviation of the overlap, the number of rows that a label of size a and a cluster of
+-- size b share if the clusters of n rows are permuted at random: a hypergeometric variable.
 CREATE OR REPLACE MACRO clustereval._overlap_deviation(n, a, b) AS
   sqrt((a / n) * b * ((n - a) / n) * ((n - b) / GREATEST(n - 1.0, 1.0)));
 
--- Distance of neighboring nodes, from the standard deviation of the overlap.
-CREATE OR REPLACE MACRO clustereval._overlap_stride(deviation) AS
+-- Stride of a sum over the overlaps x of a label and a cluster (the rows that they share) under
+-- random labeling, where deviation is the standard deviation of x: the sum is evaluated at every
+-- stride-th x only. 1 if deviation < 6; otherwise floor(deviation / 1.5), since the probabilities
+-- are then so smooth that the sum over every stride-th x, times stride, has the same value to
+-- 1e-15.
+CREATE OR REPLACE MACRO clustereval._overlap_sum_stride(deviation) AS
   CASE WHEN deviation < 6 THEN 1.0 ELSE floor(deviation / 1.5) END;
 
--- Distance from the center of the overlaps (_overlap_center) to the outermost nodes, from the
--- standard deviation of the overlap: the rest weighs less than 1e-15 of the whole. The overlap of
--- small clusters is skewed to the right like a Poisson variable, hence the 8.
-CREATE OR REPLACE MACRO clustereval._overlap_reach(deviation) AS
+-- How far from the central overlap (_central_overlap) a sum over the overlaps of a label and a
+-- cluster is evaluated, in rows, where deviation is the standard deviation of the overlap. Overlaps
+-- beyond have less than 1e-15 of the probability. The 8 is for small clusters, whose overlap is
+-- skewed to the right like a Poisson variable.
+CREATE OR REPLACE MACRO clustereval._overlap_sum_reach(deviation) AS
   9.5 * deviation + CASE WHEN deviation < 6 THEN 8.0 ELSE 0.0 END;
 
--- Number of nodes on one side of the center, where overlaps are possible up to possible_distance
--- from it; deviation is the standard deviation of the overlap.
+-- Number of overlaps on one side of the central one (_central_overlap) at which a sum over the
+-- overlaps of a label and a cluster is evaluated: every stride-th one (_overlap_sum_stride) up to
+-- the distance _overlap_sum_reach, if it is possible. deviation is the standard deviation of the
+-- overlap, possible_distance the distance from the central overlap to the least or to the greatest
+-- possible one, in rows.
 CREATE OR REPLACE MACRO clustereval._count_overlap_nodes(deviation, possible_distance) AS
   floor(
-    LEAST(clustereval._overlap_reach(deviation), possible_distance)
-    / clustereval._overlap_stride(deviation)
+    LEAST(clustereval._overlap_sum_reach(deviation), possible_distance)
+    / clustereval._overlap_sum_stride(deviation)
   );
 
--- Probability of the overlap x1 in the table x1, x2 = a - x1, x3 = b - x1, x4 = n - a - b + x1,
--- given the deviances d1 .. d4 of its four cells, up to a factor that depends only on the sizes.
+-- Probability, up to a factor, of a 2 x 2 table of rows with given marginals under random labeling:
+-- x1 rows with a label and a cluster, x2 with the label only, x3 with the cluster only, x4 with
+-- neither. d1 .. d4 are the deviances x ln(x / m) + m - x of these counts from their means m. The
+-- factor depends on the marginals only; the sum of the weights over all x1 determines it. Loader's
+-- saddle-point form, which does not cancel.
 CREATE OR REPLACE MACRO clustereval._overlap_weight(x1, x2, x3, x4, d1, d2, d3, d4) AS
   exp(
     -(d1 + d2 + d3 + d4)
@@ -78,23 +92,29 @@ CREATE OR REPLACE MACRO clustereval._overlap_weight(x1, x2, x3, x4, d1, d2, d3, 
     * clustereval._stirling_scale(x3) * clustereval._stirling_scale(x4)
   );
 
--- The possible overlap of sizes a and b nearest to the whole part of its mean a b / n.
-CREATE OR REPLACE MACRO clustereval._overlap_center(n, a, b) AS
+-- The whole number at which a sum over the possible values of an overlap is centered: the whole
+-- part of the mean a b / n, or the nearest possible value. The overlap is the number of rows that a
+-- label of size a and a cluster of size b share if the clusters of n rows are permuted at random.
+CREATE OR REPLACE MACRO clustereval._central_overlap(n, a, b) AS
   LEAST(GREATEST(floor(a * b / n), a + b - n), LEAST(a, b));
 
--- center - a b / n, from exact integers: how far the center is from the mean overlap.
-CREATE OR REPLACE MACRO clustereval._overlap_offset(center, n, a, b) AS
+-- center - a b / n as DOUBLE, computed from exact integers: how far center, the overlap of
+-- _central_overlap, is from the mean overlap of a label of size a and a cluster of size b among n
+-- rows.
+CREATE OR REPLACE MACRO clustereval._central_overlap_offset(center, n, a, b) AS
   CAST(
     clustereval._widen(center) * clustereval._widen(n)
     - clustereval._widen(a) * clustereval._widen(b)
     AS DOUBLE
   ) / CAST(n AS DOUBLE);
 
--- d / (x + m), where d is the difference of a count x from its mean m; 0 / 0 is 0.
+-- d / (x + m), where d is the difference x - m of a count x from its mean m; 0 for x = m = 0. It is
+-- the last argument of _deviance.
 CREATE OR REPLACE MACRO clustereval._relative_difference(d, x, m) AS d / GREATEST(x + m, 1e-300);
 
--- (a / n) (b / n) ln(n / a): the term of sizes a and b in the entropy of the side of a, if label
--- and cluster are independent.
+-- (a / n) (b / n) ln(n / a): the term of a label of size a and a cluster of size b among n rows in
+-- the label entropy, if that is written as a sum over all pairs of a label and a cluster. With b
+-- and a exchanged, it is their term in the cluster entropy.
 CREATE OR REPLACE MACRO clustereval._independent_entropy_term(n, a, b) AS
   clustereval._ratio(a, n) * clustereval._ratio(b, n) * clustereval._log_ratio(n, a);
 
@@ -102,8 +122,12 @@ CREATE OR REPLACE MACRO clustereval._independent_entropy_term(n, a, b) AS
 -- Corrections for chance, from mi, hl, hc (see information.sql) and the expected emi, ehl, ehc
 ---------------------------------------------------------------------------------------------------
 
--- The mean of the two entropies mi + hl and mi + hc, by average_method, minus emi. ehl and ehc are
--- the two entropies minus emi.
+-- Denominator of the adjusted mutual information, M - emi: M is the mean of the label entropy
+-- mi + hl and the cluster entropy mi + hc that average_method names ('arithmetic', 'geometric',
+-- 'min' or 'max'). mi is the mutual information, hl the entropy of the label given the cluster, hc
+-- that of the cluster given the label; emi, ehl and ehc are the expectations of these for random
+-- labelings of the same sizes. It is computed from ehl = mi + hl - emi and ehc = mi + hc - emi,
+-- because M - emi would cancel.
 CREATE OR REPLACE MACRO clustereval._mean_entropy_above_chance(
   mi, hl, hc, ehl, ehc, average_method
 ) AS
@@ -116,8 +140,11 @@ CREATE OR REPLACE MACRO clustereval._mean_entropy_above_chance(
     THEN ehl + (ehc - ehl) * sqrt(mi + hl) / (sqrt(mi + hl) + sqrt(mi + hc))
   END;
 
--- mi - emi, which is equal to ehl - hl and to ehc - hc: the difference of the smallest terms is the
--- most exact, which matters if nearly every row is a cluster of its own.
+-- Numerator of the adjusted mutual information, mi - emi. mi is the mutual information, hl the
+-- entropy of the label given the cluster, hc that of the cluster given the label; emi, ehl and ehc
+-- are their expectations for random labelings of the same sizes. mi - emi is equal to ehl - hl and
+-- to ehc - hc: of the three differences that of the smallest terms is the most exact, which matters
+-- if nearly every row is a cluster of its own.
 CREATE OR REPLACE MACRO clustereval._mutual_info_above_chance(mi, hl, hc, emi, ehl, ehc) AS
   CASE
     WHEN emi <= ehl AND emi <= ehc THEN mi - emi
@@ -129,7 +156,9 @@ CREATE OR REPLACE MACRO clustereval._mutual_info_above_chance(mi, hl, hc, emi, e
 -- Tables of sizes
 ---------------------------------------------------------------------------------------------------
 
--- One row per whole number from 0 to 143, enough to number the nodes of any pair of sizes.
+-- A table of the whole numbers from 0 to 143, one per row: __ce_node. _expected_totals joins it to
+-- number the overlaps at which it evaluates the sum for a label size and a cluster size: there are
+-- fewer than 143.
 CREATE OR REPLACE MACRO clustereval._node_numbers() AS TABLE
   WITH __ce_digits AS (
     SELECT 0 AS __ce_digit UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3
@@ -140,8 +169,12 @@ CREATE OR REPLACE MACRO clustereval._node_numbers() AS TABLE
   FROM __ce_digits AS high
   CROSS JOIN __ce_digits AS low;
 
--- One row per partition, side (__ce_is_label) and size: the number of labels or of clusters of this
--- size (__ce_multiplicity). Empty unless `wanted`.
+-- One row per partition, side and size: __ce_partition, __ce_is_label (TRUE for labels, FALSE for
+-- clusters), __ce_size (rows), and __ce_multiplicity, the number of labels or clusters of this
+-- size. The parameters name a table with one row per label (__ce_partition, __ce_label_size,
+-- __ce_copies) and one with one row per cluster (__ce_partition, __ce_cluster_size, __ce_copies); a
+-- row stands for __ce_copies labels or clusters of its size. Empty unless the BOOLEAN wanted is
+-- TRUE.
 CREATE OR REPLACE MACRO clustereval._size_counts(
   __ce_label_sizes, __ce_cluster_sizes, wanted
 ) AS TABLE
@@ -158,9 +191,10 @@ CREATE OR REPLACE MACRO clustereval._size_counts(
   WHERE wanted
   GROUP BY __ce_partition, __ce_is_label, __ce_size;
 
--- One row per node of an octave (18): __ce_position, a whole number near a Chebyshev point of 64 ..
--- 128, and __ce_weight, its weight in the barycentric form of the polynomial through all nodes: up
--- to a factor 1 / the product of its distances to the others.
+-- The 18 sizes that stand for all sizes from 64 to 128 in _reduced_sizes, one per row:
+-- __ce_position, a whole number near a Chebyshev point of 64 .. 128, and __ce_weight, its weight in
+-- the barycentric form of the polynomial through all of them: up to a common factor, 1 / the
+-- product of its distances to the others.
 CREATE OR REPLACE MACRO clustereval._octave_nodes() AS TABLE
   WITH __ce_lower AS (
     SELECT 64e0 AS __ce_position, 7.550920304032022e-2 AS __ce_weight
@@ -180,9 +214,12 @@ CREATE OR REPLACE MACRO clustereval._octave_nodes() AS TABLE
   )
   SELECT __ce_position, __ce_weight FROM __ce_both;
 
--- One row per partition, side and size, as _size_counts, but octaves with more than 32 sizes have
--- 18 nodes instead. Their multiplicities give the same sum of any polynomial of degree 17 over the
--- sizes, and to 1e-14 of the terms of the expected mutual information.
+-- The rows of the table named by __ce_size_counts (see _size_counts: __ce_partition, __ce_is_label,
+-- __ce_size, __ce_multiplicity), fewer of them if there are many sizes: this bounds the number of
+-- pairs of a label size and a cluster size. In each range 64 .. 128, 128 .. 256, ... with more than
+-- 32 sizes of one partition and side, 18 whole numbers replace the sizes. Their multiplicities are
+-- real numbers that give the same sum of any polynomial of degree 17 over the sizes, and to 1e-14
+-- the same sum of the terms of the expected mutual information.
 CREATE OR REPLACE MACRO clustereval._reduced_sizes(__ce_size_counts) AS TABLE
   WITH __ce_octaves AS (
     SELECT
@@ -232,8 +269,13 @@ CREATE OR REPLACE MACRO clustereval._reduced_sizes(__ce_size_counts) AS TABLE
   )
   SELECT * FROM __ce_sizes;
 
--- One row per partition: emi, ehl and ehc, from the sizes of its labels and clusters. Empty, at no
--- cost, unless `wanted`.
+-- One row per partition: __ce_partition, and the expectations, for random labelings of the same
+-- sizes, of the mutual information (__ce_emi), of the entropy of the label given the cluster
+-- (__ce_ehl) and of that of the cluster given the label (__ce_ehc), in nats. The parameters name a
+-- table with one row per partition (__ce_total, its number of rows), one with one row per label
+-- (__ce_label_size) and one with one row per cluster (__ce_cluster_size), all with __ce_partition,
+-- the last two with __ce_copies, the number of labels or clusters that a row stands for. Empty, at
+-- no cost, unless the BOOLEAN wanted is TRUE.
 CREATE OR REPLACE MACRO clustereval._expected_totals(
   __ce_row_counts, __ce_label_sizes, __ce_cluster_sizes, wanted
 ) AS TABLE
@@ -266,16 +308,16 @@ CREATE OR REPLACE MACRO clustereval._expected_totals(
       clustereval._overlap_deviation(__ce_n, __ce_a, __ce_b) AS __ce_deviation,
       GREATEST(0.0, __ce_a + __ce_b - __ce_n) AS __ce_least,
       LEAST(__ce_a, __ce_b) AS __ce_most,
-      clustereval._overlap_center(__ce_n, __ce_a, __ce_b) AS __ce_center
+      clustereval._central_overlap(__ce_n, __ce_a, __ce_b) AS __ce_center
     FROM __ce_distinct_pairs
   ),
   __ce_plans AS (
     SELECT
       *,
-      clustereval._overlap_stride(__ce_deviation) AS __ce_stride,
+      clustereval._overlap_sum_stride(__ce_deviation) AS __ce_stride,
       clustereval._count_overlap_nodes(__ce_deviation, __ce_center - __ce_least) AS __ce_below,
       clustereval._count_overlap_nodes(__ce_deviation, __ce_most - __ce_center) AS __ce_above,
-      clustereval._overlap_offset(__ce_center, __ce_n, __ce_a, __ce_b) AS __ce_offset
+      clustereval._central_overlap_offset(__ce_center, __ce_n, __ce_a, __ce_b) AS __ce_offset
     FROM __ce_centers
   ),
   __ce_numbers AS (SELECT * FROM clustereval._node_numbers()),
@@ -393,14 +435,15 @@ CREATE OR REPLACE MACRO clustereval._expected_totals(
 -- at its nodes, their deviances, and their terms.
 ---------------------------------------------------------------------------------------------------
 
--- The sum of the field named `field` over a list of structs.
+-- Sum of one field over a list of structs, with Kahan's correction; field is its name, a text.
 CREATE OR REPLACE MACRO clustereval._sum_of_field(structs, field) AS
   clustereval._compensated_list_sum(
     list_transform(structs, lambda __ce_struct: __ce_struct[field])
   );
 
--- The sizes of the histogram `counts` and the number of times that each occurs, as a list of {size,
--- multiplicity}.
+-- The distinct sizes in the histogram counts, a MAP from each label (or each cluster) to its number
+-- of rows, as a list of {size, multiplicity}: a number of rows, and how many labels (clusters) have
+-- it.
 CREATE OR REPLACE MACRO clustereval._size_count_list(counts) AS
   list_transform(
     map_entries(list_aggregate(clustereval._histogram_sizes(counts), 'histogram')),
@@ -409,9 +452,12 @@ CREATE OR REPLACE MACRO clustereval._size_count_list(counts) AS
     }
   );
 
--- The plan of a pair of sizes: {n, a, b, multiplicity, center, stride, below, above, offset}.
--- center is the overlap at the middle node, below and above are the numbers of nodes on either side
--- of it, offset is that of _overlap_offset.
+-- Where _size_pair_terms evaluates the sum over the overlaps (shared rows) of a label of label_size
+-- rows and a cluster of cluster_size rows among `total` rows: {n, a, b, multiplicity, center,
+-- stride, below, above, offset}. n, a and b are the first three parameters as DOUBLE; multiplicity
+-- is how many pairs of a label and a cluster have these sizes. The overlaps are center, which is
+-- near their mean, and others at distances of stride: below of them are less than center and above
+-- are greater. offset is center - a b / n.
 CREATE OR REPLACE MACRO clustereval._size_pair_plan(
   total, label_size, cluster_size, multiplicity
 ) AS
@@ -430,7 +476,7 @@ CREATE OR REPLACE MACRO clustereval._size_pair_plan(
         'a': __ce_pair['a'],
         'b': __ce_pair['b'],
         'deviation': __ce_pair['deviation'],
-        'center': clustereval._overlap_center(__ce_pair['n'], __ce_pair['a'], __ce_pair['b'])
+        'center': clustereval._central_overlap(__ce_pair['n'], __ce_pair['a'], __ce_pair['b'])
       }
     ),
     lambda __ce_pair: {
@@ -439,7 +485,7 @@ CREATE OR REPLACE MACRO clustereval._size_pair_plan(
       'b': __ce_pair['b'],
       'multiplicity': multiplicity,
       'center': __ce_pair['center'],
-      'stride': clustereval._overlap_stride(__ce_pair['deviation']),
+      'stride': clustereval._overlap_sum_stride(__ce_pair['deviation']),
       'below': clustereval._count_overlap_nodes(
         __ce_pair['deviation'],
         __ce_pair['center'] - GREATEST(0.0, __ce_pair['a'] + __ce_pair['b'] - __ce_pair['n'])
@@ -447,14 +493,17 @@ CREATE OR REPLACE MACRO clustereval._size_pair_plan(
       'above': clustereval._count_overlap_nodes(
         __ce_pair['deviation'], LEAST(__ce_pair['a'], __ce_pair['b']) - __ce_pair['center']
       ),
-      'offset': clustereval._overlap_offset(
+      'offset': clustereval._central_overlap_offset(
         __ce_pair['center'], total, label_size, cluster_size
       )
     }
   )[1];
 
--- The table of counts at a node of a plan (pair), {d, x1 .. x4, m1 .. m4}; d = x1 - m1. `node` is
--- the number of the node, 0 at the center.
+-- The 2 x 2 table of rows for one overlap: {d, x1, x2, x3, x4, m1, m2, m3, m4}. x1, the overlap, is
+-- the number of rows with a label and a cluster, x2 with the label only, x3 with the cluster only,
+-- x4 with neither; m1 .. m4 are their means under random labeling, and d = x1 - m1, exactly. pair
+-- is a struct of _size_pair_plan; node numbers the overlaps of pair: x1 = center + stride x node,
+-- so that it is 0 at the center and negative below.
 CREATE OR REPLACE MACRO clustereval._node_table(pair, node) AS
   list_transform(
     [{
@@ -474,11 +523,13 @@ CREATE OR REPLACE MACRO clustereval._node_table(pair, node) AS
     }
   )[1];
 
--- The deviance of a count x from its mean m, given d = x - m.
+-- Loader's deviance x ln(x / m) + m - x of a count x from its mean m, given d = x - m without loss
+-- of digits.
 CREATE OR REPLACE MACRO clustereval._count_deviance(x, m, d) AS
   clustereval._deviance(x, m, d, clustereval._relative_difference(d, x, m));
 
--- The deviances {d1, d2, d3, d4} of the table `counts` of _node_table.
+-- {d1, d2, d3, d4}: the deviances x ln(x / m) + m - x of the counts x1 .. x4 of a 2 x 2 table from
+-- their means m1 .. m4. counts is a struct of _node_table.
 CREATE OR REPLACE MACRO clustereval._node_deviances(counts) AS {
   'd1': clustereval._count_deviance(counts['x1'], counts['m1'], counts['d']),
   'd2': clustereval._count_deviance(counts['x2'], counts['m2'], -counts['d']),
@@ -486,8 +537,12 @@ CREATE OR REPLACE MACRO clustereval._node_deviances(counts) AS {
   'd4': clustereval._count_deviance(counts['x4'], counts['m4'], counts['d'])
 };
 
--- The terms of a node in the sums for its plan (pair): {weight, emi, ehl, ehc}, of which weight is
--- the probability up to a factor. With a stride above 1, ehl and ehc are 0 and follow from emi.
+-- The terms of one overlap x1 in the sums over the overlaps of a label of size a and a cluster of
+-- size b: {weight, emi, ehl, ehc}. weight is the probability of x1 up to a factor; emi is weight
+-- times the deviance of x1 from its mean, ehl is weight x1 ln(b / x1), ehc is weight x1 ln(a / x1).
+-- ehl and ehc are 0 if the stride is above 1: then _size_pair_terms computes their sums from emi.
+-- The parameters are structs of _size_pair_plan (pair), _node_table (counts) and _node_deviances
+-- (deviances).
 CREATE OR REPLACE MACRO clustereval._node_terms(pair, counts, deviances) AS
   list_transform(
     [clustereval._overlap_weight(
@@ -508,7 +563,8 @@ CREATE OR REPLACE MACRO clustereval._node_terms(pair, counts, deviances) AS
     }
   )[1];
 
--- The list of _node_terms at all nodes of a plan (pair).
+-- List of the structs of _node_terms, {weight, emi, ehl, ehc}, one for each overlap of pair, a
+-- struct of _size_pair_plan.
 CREATE OR REPLACE MACRO clustereval._all_node_terms(pair) AS
   list_transform(
     range(-CAST(pair['below'] AS BIGINT), CAST(pair['above'] AS BIGINT) + 1),
@@ -523,7 +579,10 @@ CREATE OR REPLACE MACRO clustereval._all_node_terms(pair) AS
     )[1]
   );
 
--- {emi, ehl, ehc} of the plan of a pair of sizes, times its multiplicity.
+-- {emi, ehl, ehc}: what all pairs of a label and a cluster with two given sizes add to the expected
+-- mutual information (emi), to the expected entropy of the label given the cluster (ehl) and to
+-- that of the cluster given the label (ehc), in nats. pair is a struct of _size_pair_plan, which
+-- has the sizes and how many pairs have them.
 CREATE OR REPLACE MACRO clustereval._size_pair_terms(pair) AS
   list_transform(
     list_transform(
@@ -555,7 +614,10 @@ CREATE OR REPLACE MACRO clustereval._size_pair_terms(pair) AS
     }
   )[1];
 
--- {emi, ehl, ehc} of the columns label and cluster, summed over the pairs of sizes.
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): {emi, ehl, ehc}, the
+-- expectations, for random labelings of the same sizes, of the mutual information, of the entropy
+-- of the label given the cluster and of that of the cluster given the label, in nats. Rows with a
+-- NULL in either column are left out.
 CREATE OR REPLACE MACRO clustereval._expected_statistics(label, cluster) AS
   list_transform(
     list_transform(
@@ -588,6 +650,9 @@ CREATE OR REPLACE MACRO clustereval._expected_statistics(label, cluster) AS
     }
   )[1];
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): the mutual
+-- information expected of random labelings of the same sizes (hypergeometric model), in nats. Rows
+-- with a NULL in either column are left out.
 -- Examples: SELECT clustereval.expected_mutual_info(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.expected_mutual_info(label, cluster) AS
   list_transform(

@@ -9,55 +9,74 @@
 -- Formulas. NULL for 0 / 0, unless the header names another value; all is tp + fp + fn + tn.
 ---------------------------------------------------------------------------------------------------
 
--- Share of pairs on which label and cluster agree; 1 if there are no pairs.
+-- Rand index (tp + tn) / all, with all = tp + fp + fn + tn; 1 if there are no pairs. tp, fp, fn and
+-- tn count pairs of rows: same label and cluster, same cluster only, same label only, neither.
 CREATE OR REPLACE MACRO clustereval._rand_score(tp, fp, fn, tn) AS
   CASE WHEN fp + fn = 0 THEN 1.0 ELSE (tp + tn) / (tp + fp + fn + tn) END;
 
--- Rand index corrected for chance, 1 for equal partitions. The denominator is a sum of products, so
--- it does not cancel.
+-- Adjusted Rand index 2 (tp tn - fn fp) / ((tp + fn) (fn + tn) + (tp + fp) (fp + tn)), 1 for equal
+-- partitions. The denominator is a sum of products, so it does not cancel. tp, fp, fn and tn count
+-- pairs of rows: same label and cluster, same cluster only, same label only, neither.
 CREATE OR REPLACE MACRO clustereval._adjusted_rand_score(tp, fp, fn, tn) AS
   CASE
     WHEN fp + fn = 0 THEN 1.0
     ELSE 2.0 * (tp * tn - fn * fp) / ((tp + fn) * (fn + tn) + (tp + fp) * (fp + tn))
   END;
 
--- Geometric mean of pair precision and pair recall. 0, as in scikit-learn, if no pair is together
--- in both, even if none is together in either.
+-- Fowlkes-Mallows score tp / sqrt((tp + fp) (tp + fn)), the geometric mean of pair precision and
+-- pair recall. 0, as in scikit-learn, if tp is 0, even if no pair has one label or one cluster. tp,
+-- fp, fn and tn count pairs of rows: same label and cluster, same cluster only, same label only,
+-- neither.
 CREATE OR REPLACE MACRO clustereval._fowlkes_mallows_score(tp, fp, fn, tn) AS
   CASE WHEN tp = 0 THEN 0.0 ELSE sqrt(tp / (tp + fp)) * sqrt(tp / (tp + fn)) END;
 
--- Share of the pairs in one cluster that have one label.
+-- Pair precision tp / (tp + fp), the share of the pairs in one cluster that have one label; NULL
+-- for 0 / 0. tp, fp, fn and tn count pairs of rows: same label and cluster, same cluster only, same
+-- label only, neither.
 CREATE OR REPLACE MACRO clustereval._pair_precision(tp, fp, fn, tn) AS tp / NULLIF(tp + fp, 0);
 
--- Share of the pairs with one label that are in one cluster.
+-- Pair recall tp / (tp + fn), the share of the pairs with one label that are in one cluster; NULL
+-- for 0 / 0. tp, fp, fn and tn count pairs of rows: same label and cluster, same cluster only, same
+-- label only, neither.
 CREATE OR REPLACE MACRO clustereval._pair_recall(tp, fp, fn, tn) AS tp / NULLIF(tp + fn, 0);
 
--- Weighted harmonic mean of pair precision and pair recall; beta > 1 weighs recall more.
+-- F score of pair precision tp / (tp + fp) and pair recall tp / (tp + fn); beta > 1 weighs recall
+-- more; NULL for 0 / 0. tp, fp, fn and tn count pairs of rows: same label and cluster, same cluster
+-- only, same label only, neither.
 CREATE OR REPLACE MACRO clustereval._pair_f_score(tp, fp, fn, tn, beta) AS
   (1.0 + beta * beta) * tp / NULLIF((1.0 + beta * beta) * tp + beta * beta * fn + fp, 0);
 
--- Share of the pairs together by label or by cluster that are together by both.
+-- Jaccard index of pairs, tp / (tp + fp + fn); NULL for 0 / 0. tp, fp, fn and tn count pairs of
+-- rows: same label and cluster, same cluster only, same label only, neither.
 CREATE OR REPLACE MACRO clustereval._jaccard_index(tp, fp, fn, tn) AS tp / NULLIF(tp + fp + fn, 0);
 
--- Number of ordered pairs on which label and cluster disagree.
+-- Mirkin metric 2 (fp + fn), the number of ordered pairs of rows on which label and cluster
+-- disagree. tp, fp, fn and tn count unordered pairs: same label and cluster, same cluster only,
+-- same label only, neither.
 CREATE OR REPLACE MACRO clustereval._mirkin_metric(tp, fp, fn, tn) AS 2.0 * (fp + fn);
 
--- Fowlkes-Mallows score FM corrected for chance, (FM - E) / (1 - E) with E = sqrt(pq) / all, where
--- p and q are the pairs together by label and by cluster, and the parameter together is sqrt(pq).
--- all - sqrt(pq) is computed as (all (all - p) + p (all - q)) / (all + sqrt(pq)), which does not
--- cancel if both are near all.
+-- Fowlkes-Mallows score FM corrected for chance, (FM - E) / (1 - E); NULL for 0 / 0. E = together /
+-- all, where all = tp + fp + fn + tn. The parameter together is sqrt(pq), where p = tp + fn pairs
+-- have one label and q = tp + fp pairs are in one cluster; the formula uses it twice. all -
+-- sqrt(pq) is computed as (all (all - p) + p (all - q)) / (all + sqrt(pq)), which does not cancel
+-- if both are near all.
 CREATE OR REPLACE MACRO clustereval._adjusted_fowlkes_mallows(tp, fp, fn, tn, together) AS
   (tp * tn - fn * fp) * (tp + fp + fn + tn + together)
   / NULLIF(together * ((tp + fp + fn + tn) * (fp + tn) + (tp + fn) * (fn + tn)), 0);
 
--- Fowlkes-Mallows score corrected for chance, from the counts alone.
+-- Fowlkes-Mallows score FM corrected for chance, (FM - E) / (1 - E), where E is the expectation of
+-- FM for random labelings of the same sizes; NULL for a trivial partition. tp, fp, fn and tn count
+-- pairs of rows: same label and cluster, same cluster only, same label only, neither.
 CREATE OR REPLACE MACRO clustereval._adjusted_fowlkes_mallows_score(tp, fp, fn, tn) AS
   clustereval._adjusted_fowlkes_mallows(tp, fp, fn, tn, sqrt((tp + fn) * (tp + fp)));
 
--- Adjusted Rand index of Sundqvist and others, whose correction treats the labels too as a sample;
--- total is the number of rows. links is the sum over rows of (others with its label) x (others with
--- its cluster): the expectation counts disjoint pairs of pairs. Its leading terms are those of
--- adjusted_rand_score, others are smaller by a factor of total. One label in one cluster: 0 / 0.
+-- Adjusted Rand index of Sundqvist and others (MARI), whose correction treats the labels too as a
+-- sample; NULL below 4 rows and for 0 / 0, as with one label in one cluster. tp, fp, fn and tn
+-- count pairs of rows: same label and cluster, same cluster only, same label only, neither. total
+-- is the number of rows, and links the sum over rows of (other rows with its label) x (other rows
+-- in its cluster). It is needed because the expected agreement is that of two pairs that share no
+-- row. The leading terms are those of adjusted_rand_score, the others are smaller by a factor of
+-- total.
 CREATE OR REPLACE MACRO clustereval._multinomial_adjusted_rand_score(
   tp, fp, fn, tn, total, links
 ) AS
@@ -71,8 +90,10 @@ CREATE OR REPLACE MACRO clustereval._multinomial_adjusted_rand_score(
     )
   END;
 
--- Sum over the n rows with one label and one cluster, of label_size and cluster_size rows, of
--- (other rows with the label) x (other rows in the cluster).
+-- n (label_size - 1) (cluster_size - 1) as DOUBLE, for a contingency cell of n rows whose label has
+-- label_size rows and whose cluster has cluster_size rows. Its sum over cells is `links` of
+-- _multinomial_adjusted_rand_score: over rows, (other rows with its label) x (other rows in its
+-- cluster).
 CREATE OR REPLACE MACRO clustereval._cell_links(n, label_size, cluster_size) AS
   CAST(n AS DOUBLE) * CAST(label_size - 1 AS DOUBLE) * CAST(cluster_size - 1 AS DOUBLE);
 
@@ -80,6 +101,9 @@ CREATE OR REPLACE MACRO clustereval._cell_links(n, label_size, cluster_size) AS
 -- Aggregates
 ---------------------------------------------------------------------------------------------------
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): Rand index, the share
+-- of pairs of rows on which they agree; 1 for a single row. Rows with a NULL in either column are
+-- left out.
 -- Examples: SELECT clustereval.rand_score(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.rand_score(label, cluster) AS
   list_transform(
@@ -92,6 +116,9 @@ COMMENT ON MACRO clustereval.rand_score IS
 'Share of pairs on which label and cluster agree, (tp + tn) / all. Range [0, 1], best 1. A single '
 'row or equal partitions: 1. Source: Rand (1971), doi:10.1080/01621459.1971.10482356.';
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): Rand index corrected
+-- for chance; 1 for equal partitions, 0 expected for random labelings. Rows with a NULL in either
+-- column are left out.
 -- Examples: SELECT clustereval.adjusted_rand_score(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.adjusted_rand_score(label, cluster) AS
   list_transform(
@@ -105,6 +132,9 @@ COMMENT ON MACRO clustereval.adjusted_rand_score IS
 '[-0.5, 1], best 1. Equal trivial partitions: 1. Source: Hubert and Arabie (1985), '
 'doi:10.1007/BF01908075.';
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): geometric mean of
+-- pair precision and pair recall; 0 if no pair of rows has one label and one cluster. Rows with a
+-- NULL in either column are left out.
 -- Examples: SELECT clustereval.fowlkes_mallows_score(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.fowlkes_mallows_score(label, cluster) AS
   list_transform(
@@ -117,6 +147,9 @@ COMMENT ON MACRO clustereval.fowlkes_mallows_score IS
 'Geometric mean of pair precision and pair recall. Range [0, 1], best 1. No pair together in '
 'both: 0. Source: Fowlkes and Mallows (1983), doi:10.1080/01621459.1983.10478008.';
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): share of the pairs of
+-- rows in one cluster that have one label; NULL if every cluster has one row. Rows with a NULL in
+-- either column are left out.
 -- Examples: SELECT clustereval.pair_precision(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.pair_precision(label, cluster) AS
   list_transform(
@@ -130,6 +163,9 @@ COMMENT ON MACRO clustereval.pair_precision IS
 'clusters. Range [0, 1], best 1. All clusters singletons: NULL. Source: Wallace (1983), '
 'doi:10.1080/01621459.1983.10478009.';
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): share of the pairs of
+-- rows with one label that are in one cluster; NULL if every label has one row. Rows with a NULL in
+-- either column are left out.
 -- Examples: SELECT clustereval.pair_recall(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.pair_recall(label, cluster) AS
   list_transform(
@@ -143,6 +179,9 @@ COMMENT ON MACRO clustereval.pair_recall IS
 'the labels. Range [0, 1], best 1. All labels singletons: NULL. Source: Wallace (1983), '
 'doi:10.1080/01621459.1983.10478009.';
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): weighted harmonic
+-- mean of pair precision and pair recall; beta > 1 weighs recall more. NULL for 0 / 0, as where no
+-- two rows share a label or a cluster. Rows with a NULL in either column are left out.
 -- Examples: SELECT clustereval.pair_f_score(species, cluster, beta := 0.5) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.pair_f_score(label, cluster, beta := 1.0) AS
   list_transform(
@@ -160,6 +199,9 @@ COMMENT ON MACRO clustereval.pair_f_score IS
 '1 the Czekanowski-Dice index. Range [0, 1], best 1. No pair together in either: NULL. Source: '
 'Dice (1945), doi:10.2307/1932409.';
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): share of the pairs of
+-- rows with one label or in one cluster that have both; NULL if there is no such pair. Rows with a
+-- NULL in either column are left out.
 -- Examples: SELECT clustereval.jaccard_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.jaccard_index(label, cluster) AS
   list_transform(
@@ -173,6 +215,8 @@ COMMENT ON MACRO clustereval.jaccard_index IS
 '1], best 1. No pair together in either: NULL. Source: Jaccard (1912), '
 'doi:10.1111/j.1469-8137.1912.tb05611.x.';
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): number of ordered
+-- pairs of rows on which they disagree. Rows with a NULL in either column are left out.
 -- Examples: SELECT clustereval.mirkin_metric(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.mirkin_metric(label, cluster) AS
   list_transform(
@@ -185,6 +229,9 @@ COMMENT ON MACRO clustereval.mirkin_metric IS
 'Ordered pairs on which label and cluster disagree, 2 (fp + fn). A metric of partitions. Range '
 '[0, n (n - 1)], best 0. Source: Mirkin (1996), doi:10.1007/978-1-4613-0457-9.';
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): Fowlkes-Mallows score
+-- corrected for chance; NULL if either partition is trivial, with all rows together or all apart.
+-- Rows with a NULL in either column are left out.
 -- Examples: SELECT clustereval.adjusted_fowlkes_mallows_score(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.adjusted_fowlkes_mallows_score(label, cluster) AS
   list_transform(
@@ -197,8 +244,11 @@ COMMENT ON MACRO clustereval.adjusted_fowlkes_mallows_score IS
 'Fowlkes-Mallows score corrected for chance. 0 expected for random labelings, best 1. A trivial '
 'partition: NULL. Source: Hubert and Arabie (1985), doi:10.1007/BF01908075.';
 
--- {total, tp, fp, fn, tn, links} of the columns label and cluster: the number of rows, the counts
--- of pairs, and the links of _multinomial_adjusted_rand_score, summed over all rows.
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): {total, tp, fp, fn,
+-- tn, links}. total is the number of rows without a NULL in either column. tp, fp, fn and tn count
+-- unordered pairs of rows: same label and cluster, same cluster only, same label only, neither.
+-- links is the sum over rows of (other rows with its label) x (other rows in its cluster), which
+-- multinomial_adjusted_rand_score needs.
 CREATE OR REPLACE MACRO clustereval._linked_pair_statistics(label, cluster) AS
   list_transform(
     [{
@@ -220,6 +270,9 @@ CREATE OR REPLACE MACRO clustereval._linked_pair_statistics(label, cluster) AS
     }
   )[1];
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): adjusted Rand index
+-- under a multinomial model (MARI), where the labels too are a sample; NULL below 4 rows and for 0
+-- / 0. Rows with a NULL in either column are left out.
 -- Examples: SELECT clustereval.multinomial_adjusted_rand_score(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.multinomial_adjusted_rand_score(label, cluster) AS
   list_transform(

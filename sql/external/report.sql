@@ -4,9 +4,10 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- Text of the query that _check_options runs, SELECT TRUE. Raises an error for a bad option of
--- external_report.
-CREATE OR REPLACE MACRO clustereval._valid_external_report(
+-- Text of the query SELECT TRUE AS __ce_valid, for _check_options, which runs it before any row is
+-- read. Raises an error if an option of external_report is invalid, or two of them in combination.
+-- The parameters are the options of the same names, as the user passes them.
+CREATE OR REPLACE MACRO clustereval._valid_external_options(
   noise, noise_as, average_method, beta, adjusted
 ) AS
   CASE
@@ -26,11 +27,17 @@ CREATE OR REPLACE MACRO clustereval._valid_external_report(
     ELSE clustereval._valid_noise(noise, noise_as)
   END;
 
--- One row per partition: sums over its cells, weighted by copies, in one pass. Besides counts of
--- pairs and rows: __ce_size_products (of label and cluster), __ce_links (see _cell_links),
--- __ce_deviance (of the cells from independence of label and cluster), __ce_hl and __ce_hc (see
--- information.sql), __ce_precision_rows and __ce_recall_rows (B-cubed), __ce_exact_matches (labels
--- that equal a cluster). A cell's difference from its mean is computed from exact integers.
+-- One row per partition: __ce_partition and sums over its cells (label, cluster), in which a cell
+-- counts __ce_copies times (the number of equal cells that it stands for: noise rows counted as
+-- singletons). __ce_cell_pairs: ordered pairs of rows in one cell. __ce_size_products: label size x
+-- cluster size. __ce_links: triples of a row, another row of its label and another row of its
+-- cluster. __ce_deviance: n ln(n / m) + m - n, where n is the rows of a cell and m their expected
+-- number if label and cluster were independent; the difference n - m is computed from integers.
+-- __ce_hl and __ce_hc: entropy of the label given the cluster, and of the cluster given the label.
+-- __ce_precision_rows and __ce_recall_rows: B-cubed precision and recall, summed over rows.
+-- __ce_exact_matches: labels that have the same rows as a cluster. __ce_row_counts names a table
+-- with one row per partition (__ce_total, its number of rows), __ce_sized_cells one with one row
+-- per cell (__ce_n rows, __ce_copies, __ce_label_size, __ce_cluster_size).
 CREATE OR REPLACE MACRO clustereval._cell_totals(__ce_row_counts, __ce_sized_cells) AS TABLE
   WITH __ce_products AS (
     SELECT
@@ -97,8 +104,17 @@ CREATE OR REPLACE MACRO clustereval._cell_totals(__ce_row_counts, __ce_sized_cel
   FROM __ce_cell_terms
   GROUP BY __ce_partition;
 
--- One row per partition: the statistics that all external metrics are computed from. __ce_emi,
--- __ce_ehl and __ce_ehc are NULL unless `adjusted`.
+-- One row per partition: __ce_partition and the statistics that all metrics of external_report are
+-- computed from. Rows: __ce_total, __ce_n_dropped (label or cluster NULL) and __ce_n_noise. Labels
+-- and clusters: __ce_n_labels, __ce_n_clusters. Pairs of rows: __ce_tp, __ce_fp, __ce_fn, __ce_tn
+-- and __ce_fn_minus_fp, unordered, as DOUBLE, and __ce_links (see _cell_totals). Information in
+-- nats: __ce_mi (mutual information), __ce_hl (entropy of the label given the cluster), __ce_hc (of
+-- the cluster given the label), and their expectations for random labelings, __ce_emi, __ce_ehl and
+-- __ce_ehc, NULL if adjusted is FALSE. Matching: __ce_in_majority_labels (rows with the majority
+-- label of their cluster), __ce_in_majority_clusters (rows in the majority cluster of their label),
+-- __ce_matched_rows (sum over labels of size x best F1 score with a cluster), __ce_precision_rows,
+-- __ce_recall_rows and __ce_exact_matches (see _cell_totals). The parameters are those of
+-- external_report.
 CREATE OR REPLACE MACRO clustereval._external_statistics(
   tbl, label, cluster, weight, partition_by, noise, noise_as, adjusted
 ) AS TABLE
@@ -167,8 +183,10 @@ CREATE OR REPLACE MACRO clustereval._external_statistics(
     __ce_precision_rows, __ce_recall_rows, __ce_exact_matches
   FROM __ce_totals;
 
--- One row per partition: all columns of external_report; those of the expected mutual information
--- are NULL unless `adjusted`.
+-- One row per partition: all columns of external_report, from its parameters, which are not checked
+-- here. If adjusted is FALSE, adjusted_mutual_info_score and expected_mutual_info are NULL.
+-- external_report selects from this macro and drops those two columns by COLUMNS, which only DuckDB
+-- has; to_sql translates this macro for other engines.
 CREATE OR REPLACE MACRO clustereval._external_report(
   tbl, label, cluster, weight, partition_by, noise, noise_as, average_method, beta, adjusted
 ) AS TABLE
@@ -252,6 +270,16 @@ CREATE OR REPLACE MACRO clustereval._external_report(
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
+-- Every external metric of one or many clusterings: one row per partition with partition_key,
+-- counts of rows, labels and clusters, and one column per metric, named as its macro. tbl is a
+-- table; label (true class), cluster (assigned cluster), weight (a row's multiplicity, 1 if NULL)
+-- and partition_by (NULL for one partition of all rows) are its columns; noise is the value of
+-- cluster that marks noise, which noise_as counts as one 'cluster', leaves out ('drop') or counts
+-- as 'singletons'. average_method names the mean of the entropies in the normalized and the
+-- adjusted mutual information ('arithmetic', 'geometric', 'min' or 'max'; 'joint', the joint
+-- entropy, needs adjusted := FALSE). beta weighs recall in F measures and completeness in the V
+-- measure. adjusted := FALSE leaves out adjusted_mutual_info_score and expected_mutual_info, the
+-- slowest ones.
 -- Examples:
 --   FROM clustereval.external_report(assignments, species, cluster);
 --   FROM clustereval.external_report(
@@ -269,7 +297,7 @@ CREATE OR REPLACE MACRO clustereval.external_report(
     tbl, label, cluster, weight, partition_by, noise, noise_as, average_method, beta, adjusted
   )
   WHERE clustereval._check_options(
-    clustereval._valid_external_report(noise, noise_as, average_method, beta, adjusted)
+    clustereval._valid_external_options(noise, noise_as, average_method, beta, adjusted)
   )
   ORDER BY partition_key;
 COMMENT ON MACRO TABLE clustereval.external_report IS
@@ -281,6 +309,12 @@ COMMENT ON MACRO TABLE clustereval.external_report IS
 'FALSE leaves out what needs the expected mutual information. No rows: n = 0 and NULL metrics '
 '(with partition_by no row).';
 
+-- One row per partition and cluster: partition_key, cluster, n rows, n_labels, majority_label,
+-- majority_n, purity, entropy (of its labels, in nats) and joined_pairs (pairs of its rows with
+-- different labels). tbl is a table; label (true class), cluster (assigned cluster), weight (a
+-- row's multiplicity, 1 if NULL) and partition_by (NULL for one partition of all rows) are its
+-- columns; noise is the value of cluster that marks noise, which noise_as counts as one 'cluster',
+-- leaves out ('drop') or counts as 'singletons'.
 -- Examples:
 --   FROM clustereval.external_cluster_report(assignments, species, cluster);
 CREATE OR REPLACE MACRO clustereval.external_cluster_report(
@@ -324,6 +358,12 @@ COMMENT ON MACRO TABLE clustereval.external_cluster_report IS
 'rows in it that have different labels. With noise_as := ''singletons'' one row with cluster NULL '
 'and n 1 stands for all singletons.';
 
+-- One row per partition and label: partition_key, label, n rows, n_clusters, majority_cluster,
+-- majority_n, recall, entropy (of its clusters, in nats) and split_pairs (pairs of its rows in
+-- different clusters). tbl is a table; label (true class), cluster (assigned cluster), weight (a
+-- row's multiplicity, 1 if NULL) and partition_by (NULL for one partition of all rows) are its
+-- columns; noise is the value of cluster that marks noise, which noise_as counts as one 'cluster',
+-- leaves out ('drop') or counts as 'singletons'.
 -- Examples:
 --   FROM clustereval.external_label_report(assignments, species, cluster);
 CREATE OR REPLACE MACRO clustereval.external_label_report(

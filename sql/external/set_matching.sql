@@ -4,7 +4,8 @@
 -- Formulas
 ---------------------------------------------------------------------------------------------------
 
--- Weighted harmonic mean of a precision and a recall; beta > 1 weighs recall more. 0 if both are 0.
+-- F score of a precision and a recall, their weighted harmonic mean, 0 if both are 0; beta > 1
+-- weighs recall more.
 CREATE OR REPLACE MACRO clustereval._f_score(precision_, recall_, beta) AS
   CASE
     WHEN precision_ + recall_ = 0 THEN 0.0
@@ -13,19 +14,23 @@ CREATE OR REPLACE MACRO clustereval._f_score(precision_, recall_, beta) AS
     )
   END;
 
--- The F1 score of a label and a cluster that share n rows, 2 n / (label_size + cluster_size).
+-- F1 score 2 n / (label_size + cluster_size) of a label and a cluster of these numbers of rows, of
+-- which they share n; as DOUBLE.
 CREATE OR REPLACE MACRO clustereval._match_score(n, label_size, cluster_size) AS
   clustereval._ratio(2 * n, label_size + cluster_size);
 
--- 2 total - rows in the majority cluster of their label - rows with the majority label of their
--- cluster, of `total` rows.
+-- Van Dongen's split-join distance 2 total - in_majority_clusters - in_majority_labels, as DOUBLE.
+-- total is the number of rows, in_majority_clusters that of rows in the majority cluster of their
+-- label, and in_majority_labels that of rows with the majority label of their cluster.
 CREATE OR REPLACE MACRO clustereval._split_join_distance(
   total, in_majority_clusters, in_majority_labels
 ) AS
   CAST(2 * total - in_majority_clusters - in_majority_labels AS DOUBLE);
 
--- One row per partition: __ce_matched_rows, the sum over labels of their size x their best
--- _match_score with any cluster.
+-- One row per __ce_partition: __ce_matched_rows, the sum over its labels of label_size times the
+-- best F1 score of the label with any cluster, for class_f_measure. __ce_sized_cells is the name of
+-- a CTE of the rows of _sized_cells: contingency cells with __ce_n, __ce_label_size and
+-- __ce_cluster_size.
 CREATE OR REPLACE MACRO clustereval._match_totals(__ce_sized_cells) AS TABLE
   WITH __ce_best_matches AS (
     SELECT
@@ -44,6 +49,13 @@ CREATE OR REPLACE MACRO clustereval._match_totals(__ce_sized_cells) AS TABLE
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
+-- One row per row of the table tbl: partition_key (the value of partition_by), id, label, cluster,
+-- bcubed_precision, the share of its cluster that has its label, and bcubed_recall, the share of
+-- its label that is in its cluster. label and cluster are the columns of the true class and the
+-- assigned cluster, and id a column of row identifiers, by default the row number from 0. noise is
+-- the value of cluster that marks noise, which noise_as ('cluster', 'drop' or 'singletons') keeps
+-- as a cluster, leaves out, or counts as one cluster per row, with cluster NULL. Rows with a NULL
+-- label or cluster are left out.
 -- Examples:
 --   FROM clustereval.bcubed_samples(assignments, species, cluster, flower);
 CREATE OR REPLACE MACRO clustereval.bcubed_samples(
@@ -115,9 +127,11 @@ COMMENT ON MACRO TABLE clustereval.bcubed_samples IS
 -- Aggregates
 ---------------------------------------------------------------------------------------------------
 
--- One number per cell of _cells_as_list, in another order: the size of its label x their
--- _match_score if no cell of the label has a better one, otherwise 0. Sorting makes the best match
--- of a label its first cell. label_counts is the histogram of labels.
+-- List of one number per contingency cell, in another order. For one cell of each label, that of
+-- the best F1 score of label and cluster, it is label_size times this score; for the others it is
+-- 0. The sum of the list is the numerator of class_f_measure. cells is the list of _cells_as_list,
+-- and label_counts a map from {key: label} to its number of rows. Sorting makes the best match of a
+-- label its first cell.
 CREATE OR REPLACE MACRO clustereval._matched_rows(cells, label_counts) AS
   list_transform(
     [list_sort(list_transform(
@@ -144,11 +158,14 @@ CREATE OR REPLACE MACRO clustereval._matched_rows(cells, label_counts) AS
     )
   )[1];
 
--- {total, n_labels, n_clusters, in_majority_labels, in_majority_clusters, matched_rows,
--- precision_rows, recall_rows, exact_matches} of the columns label and cluster: numbers of rows,
--- labels and clusters; of rows with the majority label of their cluster, and in the majority
--- cluster of their label; the sum of _matched_rows; sums over rows of B-cubed precision and recall;
--- and the number of labels that are equal to a cluster.
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): {total, n_labels,
+-- n_clusters, in_majority_labels, in_majority_clusters, matched_rows, precision_rows, recall_rows,
+-- exact_matches}, from which the macros of this file are computed. total is the number of rows
+-- without a NULL in either column, in_majority_labels that of rows with the most frequent label of
+-- their cluster, in_majority_clusters that of rows in the cluster with the most rows of their
+-- label. matched_rows, precision_rows and recall_rows are sums over rows of the best F1 score of
+-- the row's label with any cluster, of B-cubed precision, and of B-cubed recall. exact_matches is
+-- the number of labels that have the same rows as a cluster.
 CREATE OR REPLACE MACRO clustereval._matching_statistics(label, cluster) AS
   list_transform(
     [clustereval._cells_as_list(label, cluster)],
@@ -189,6 +206,8 @@ CREATE OR REPLACE MACRO clustereval._matching_statistics(label, cluster) AS
     }
   )[1];
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): share of rows that
+-- have the majority label of their cluster. Rows with a NULL in either column are left out.
 -- Examples: SELECT clustereval.purity(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.purity(label, cluster) AS
   list_transform(
@@ -199,6 +218,8 @@ COMMENT ON MACRO clustereval.purity IS
 'Share of rows that have the majority label of their cluster. Range (0, 1], best 1; singletons '
 'reach it. Source: Zhao and Karypis (2004), doi:10.1023/B:MACH.0000027785.44527.d6.';
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): share of rows that
+-- are in the majority cluster of their label. Rows with a NULL in either column are left out.
 -- Examples: SELECT clustereval.inverse_purity(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.inverse_purity(label, cluster) AS
   list_transform(
@@ -209,6 +230,8 @@ COMMENT ON MACRO clustereval.inverse_purity IS
 'Share of rows that are in the majority cluster of their label. Range (0, 1], best 1; a single '
 'cluster reaches it. Source: Zhao and Karypis (2004), doi:10.1023/B:MACH.0000027785.44527.d6.';
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): best F1 score of each
+-- label with any cluster, averaged over rows. Rows with a NULL in either column are left out.
 -- Examples: SELECT clustereval.class_f_measure(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.class_f_measure(label, cluster) AS
   list_transform(
@@ -219,6 +242,9 @@ COMMENT ON MACRO clustereval.class_f_measure IS
 'For each label the best F1 score of any cluster, averaged over rows. Range (0, 1], best 1. '
 'Source: Larsen and Aone (1999), doi:10.1145/312129.312186.';
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): van Dongen's
+-- distance, 2 n - rows with the majority label of their cluster - rows in the majority cluster of
+-- their label, of n rows. Rows with a NULL in either column are left out.
 -- Examples: SELECT clustereval.split_join_distance(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.split_join_distance(label, cluster) AS
   list_transform(
@@ -232,6 +258,9 @@ COMMENT ON MACRO clustereval.split_join_distance IS
 'in majorities. A metric of partitions. Range [0, 2 n), best 0. Source: van Dongen (2000), '
 'Performance criteria for graph clustering, INS-R0012.';
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): B-cubed precision,
+-- the mean over rows of the share of their cluster that has their label. Rows with a NULL in either
+-- column are left out.
 -- Examples: SELECT clustereval.bcubed_precision(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.bcubed_precision(label, cluster) AS
   list_transform(
@@ -242,6 +271,9 @@ COMMENT ON MACRO clustereval.bcubed_precision IS
 'Mean over records of the share of their cluster that has their label. Range (0, 1], best 1. '
 'Source: Amigo, Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8.';
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): B-cubed recall, the
+-- mean over rows of the share of their label that is in their cluster. Rows with a NULL in either
+-- column are left out.
 -- Examples: SELECT clustereval.bcubed_recall(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.bcubed_recall(label, cluster) AS
   list_transform(
@@ -252,6 +284,9 @@ COMMENT ON MACRO clustereval.bcubed_recall IS
 'Mean over records of the share of their label that is in their cluster. Range (0, 1], best 1. '
 'Source: Amigo, Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8.';
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): weighted harmonic
+-- mean of B-cubed precision and recall; beta > 1 weighs recall more. Rows with a NULL in either
+-- column are left out.
 -- Examples: SELECT clustereval.bcubed_f_score(species, cluster, beta := 0.5) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.bcubed_f_score(label, cluster, beta := 1.0) AS
   list_transform(
@@ -269,6 +304,8 @@ COMMENT ON MACRO clustereval.bcubed_f_score IS
 'Weighted harmonic mean of B-cubed precision and recall; beta > 1 weighs recall more. Range (0, '
 '1], best 1. Source: Amigo, Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8.';
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): share of clusters
+-- that have the same rows as a label. Rows with a NULL in either column are left out.
 -- Examples: SELECT clustereval.exact_match_precision(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.exact_match_precision(label, cluster) AS
   list_transform(
@@ -279,6 +316,8 @@ COMMENT ON MACRO clustereval.exact_match_precision IS
 'Share of clusters that equal a label, row for row. Range [0, 1], best 1. Source: Menestrina, '
 'Whang and Garcia-Molina (2010), doi:10.14778/1920841.1920871.';
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): share of labels that
+-- have the same rows as a cluster. Rows with a NULL in either column are left out.
 -- Examples: SELECT clustereval.exact_match_recall(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.exact_match_recall(label, cluster) AS
   list_transform(
@@ -289,6 +328,9 @@ COMMENT ON MACRO clustereval.exact_match_recall IS
 'Share of labels that equal a cluster, row for row. Range [0, 1], best 1. Source: Menestrina, '
 'Whang and Garcia-Molina (2010), doi:10.14778/1920841.1920871.';
 
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): harmonic mean of
+-- exact_match_precision and exact_match_recall; 0 if both are 0. Rows with a NULL in either column
+-- are left out.
 -- Examples: SELECT clustereval.exact_match_f_score(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.exact_match_f_score(label, cluster) AS
   list_transform(

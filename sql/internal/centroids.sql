@@ -14,8 +14,10 @@
 -- Faults of points
 ---------------------------------------------------------------------------------------------------
 
--- The fault of a vector that should have dims finite coordinates, as {rank, coordinate, what}; NULL
--- if it has none. rank orders the kinds of fault: the smallest fault is reported.
+-- What is wrong with `vector`, which should be a list of dims finite numbers, as a struct {rank,
+-- coordinate, what}; NULL if nothing is. rank is 0 for an empty vector, 1 for another length, 2 for
+-- a coordinate that is not finite; what is the text of what was found. The least struct of all rows
+-- is reported.
 CREATE OR REPLACE MACRO clustereval._point_fault(vector, dims) AS
   CASE
     WHEN len(vector) = 0 THEN {'rank': 0, 'coordinate': 0, 'what': 'an empty vector'}
@@ -32,8 +34,9 @@ CREATE OR REPLACE MACRO clustereval._point_fault(vector, dims) AS
     ))
   END;
 
--- Raises the error for a fault of _point_fault in a vector that should have dims coordinates, with
--- the number of rows that have one. A NULL fault means that distances overflow.
+-- Raises the error for fault, the least struct of _point_fault of all rows, whose vectors should
+-- have dims coordinates; `rows` is the number of rows with a fault. If fault is NULL, it is the
+-- distances that overflow.
 CREATE OR REPLACE MACRO clustereval._point_fault_error(fault, dims, rows) AS
   error(CASE
     WHEN fault IS NULL
@@ -54,12 +57,16 @@ CREATE OR REPLACE MACRO clustereval._point_fault_error(fault, dims, rows) AS
 -- Points and centers
 ---------------------------------------------------------------------------------------------------
 
--- One row per row of the table tbl, dropped rows and noise included; no other macro of the internal
--- indices reads the table. __ce_kept: whether the row counts. __ce_point: the vector that distances
--- are computed from (weighted, and of length 1 for cosine). __ce_vector: as given. __ce_row: the
--- row number from 1. One more row (__ce_is_check_row) holds the checks of the columns, so that an
--- empty table is checked too; without partition_by it also makes the one partition appear
--- (__ce_unpartitioned).
+-- One row per row of the user's table tbl, dropped rows and noise included; no other macro of the
+-- internal indices reads the table. vector, cluster, partition_by and id are columns of it, the
+-- rest options. __ce_partition, __ce_cluster and __ce_singleton_no identify the cluster; for noise
+-- as singletons the latter two are NULL and the row number, otherwise the cluster and 0. __ce_point
+-- is the DOUBLE[] that distances are computed from (weighted, and of length 1 for cosine),
+-- __ce_vector the DOUBLE[] as given, __ce_row the row number from 1, __ce_id the id, unless
+-- __ce_has_default_id. __ce_kept: whether the row counts; __ce_dropped: whether it lacks a vector
+-- or cluster; __ce_noisy: whether it is noise. One more row, which is neither kept nor dropped,
+-- holds the checks of the columns, so that an empty table is checked too; without partition_by its
+-- __ce_unpartitioned is TRUE: the single partition appears even without points.
 CREATE OR REPLACE MACRO clustereval._points(
   tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as,
   id := CAST(NULL AS BIGINT)
@@ -138,9 +145,10 @@ CREATE OR REPLACE MACRO clustereval._points(
     __ce_unpartitioned
   FROM __ce_normed_rows;
 
--- List of the sums of the 16 coordinates of the vectors x after block_offset: one row per block,
--- not one per coordinate, halves the time for the centers. x_past_8 is x, or NULL for x of at most
--- 8 coordinates, because looking up missing coordinates takes as long as looking up present ones.
+-- Aggregate over rows with a vector x: list of 16 numbers, the sums of its coordinates block_offset
+-- + 1 to block_offset + 16, NULL beyond its length. One row per block, not one per coordinate,
+-- halves the time for the centers. x_past_8 is x, or NULL for x of at most 8 coordinates, because
+-- looking up missing coordinates takes as long as looking up present ones.
 CREATE OR REPLACE MACRO clustereval._block_sums(x, x_past_8, block_offset) AS [
     fsum(x[block_offset + 1]), fsum(x[block_offset + 2]), fsum(x[block_offset + 3]),
     fsum(x[block_offset + 4]), fsum(x[block_offset + 5]), fsum(x[block_offset + 6]),
@@ -150,7 +158,9 @@ CREATE OR REPLACE MACRO clustereval._block_sums(x, x_past_8, block_offset) AS [
     fsum(x_past_8[block_offset + 13]), fsum(x_past_8[block_offset + 14]),
     fsum(x_past_8[block_offset + 15]), fsum(x_past_8[block_offset + 16])
 ];
--- List of the medians of 16 coordinates, with the parameters of _block_sums.
+-- Aggregate over rows with a vector x: list of 16 numbers, the medians of its coordinates
+-- block_offset + 1 to block_offset + 16, NULL beyond its length. x_past_8 is as in _block_sums: x,
+-- or NULL for x of at most 8 coordinates.
 CREATE OR REPLACE MACRO clustereval._block_medians(x, x_past_8, block_offset) AS [
     median(x[block_offset + 1]), median(x[block_offset + 2]), median(x[block_offset + 3]),
     median(x[block_offset + 4]), median(x[block_offset + 5]), median(x[block_offset + 6]),
@@ -160,10 +170,12 @@ CREATE OR REPLACE MACRO clustereval._block_medians(x, x_past_8, block_offset) AS
     median(x_past_8[block_offset + 13]), median(x_past_8[block_offset + 14]),
     median(x_past_8[block_offset + 15]), median(x_past_8[block_offset + 16])
 ];
--- Population variance of the finite values of a column x. var_pop raises an error of its own for
--- infinite values; here _check_points reports them.
+-- Aggregate: population variance of the finite values of a column x. var_pop raises an error of its
+-- own for infinite values; here _check_points reports them.
 CREATE OR REPLACE MACRO clustereval._variance(x) AS var_pop(CASE WHEN isfinite(x) THEN x END);
--- List of the variances of 16 coordinates, with the parameters of _block_sums.
+-- Aggregate over rows with a vector x: list of 16 numbers, the population variances of its
+-- coordinates block_offset + 1 to block_offset + 16, NULL beyond its length. x_past_8 is as in
+-- _block_sums: x, or NULL for x of at most 8 coordinates.
 CREATE OR REPLACE MACRO clustereval._block_variances(x, x_past_8, block_offset) AS [
     clustereval._variance(x[block_offset + 1]), clustereval._variance(x[block_offset + 2]),
     clustereval._variance(x[block_offset + 3]), clustereval._variance(x[block_offset + 4]),
@@ -179,9 +191,11 @@ CREATE OR REPLACE MACRO clustereval._block_variances(x, x_past_8, block_offset) 
     clustereval._variance(x_past_8[block_offset + 16])
 ];
 
--- One row per cluster and block of 16 coordinates: the number of points, their dimensions, and
--- lists of 16 sums (or medians, by center) and 16 variances. The first block needs no unnest; the
--- points are read again for later blocks only if there are any (a join with no rows ends at once).
+-- One row per cluster and block of 16 coordinates, those after __ce_block_offset: the cluster's key
+-- (__ce_partition, __ce_cluster, __ce_singleton_no), number of points __ce_n and dimensions
+-- __ce_dims, and lists of 16 numbers, __ce_sums_or_medians (medians if center is 'median') and
+-- __ce_variances. __ce_points: rows of _points. The first block needs no unnest; the points are
+-- read again for later blocks only if there are any (a join with no rows ends at once).
 CREATE OR REPLACE MACRO clustereval._coordinate_blocks(__ce_points, center) AS TABLE
   WITH __ce_kept_points AS NOT MATERIALIZED (
     SELECT
@@ -226,8 +240,10 @@ CREATE OR REPLACE MACRO clustereval._coordinate_blocks(__ce_points, center) AS T
   FROM __ce_later_points
   GROUP BY __ce_partition, __ce_cluster, __ce_singleton_no, __ce_block_offset;
 
--- One row per cluster and coordinate (__ce_i, from 1): the mean or median of its points, by center,
--- and their variance; __ce_n points.
+-- One row per cluster and coordinate (__ce_i, from 1): the cluster's key (__ce_partition,
+-- __ce_cluster, __ce_singleton_no), its number of points __ce_n, and of the coordinate the mean or
+-- median by the option center (__ce_center) and the population variance (__ce_variance).
+-- __ce_points: rows of _points.
 CREATE OR REPLACE MACRO clustereval._coordinate_moments(__ce_points, center) AS TABLE
   WITH __ce_block_places AS (
     SELECT
@@ -248,7 +264,8 @@ CREATE OR REPLACE MACRO clustereval._coordinate_moments(__ce_points, center) AS 
   FROM __ce_block_places
   WHERE __ce_block_offset + __ce_place_in_block <= __ce_dims;
 
--- The center x as the distance needs it: divided by its norm for cosine, otherwise x.
+-- The mean or median x of points as their center: divided by its norm for the option distance
+-- cosine, otherwise x itself.
 CREATE OR REPLACE MACRO clustereval._center_direction(x, distance) AS
   CASE
     WHEN lower(distance) = 'cosine'
@@ -258,8 +275,10 @@ CREATE OR REPLACE MACRO clustereval._center_direction(x, distance) AS
     ELSE x
   END;
 
--- One row per cluster: its number of points (__ce_size), center, and sum of squares within for each
--- coordinate (__ce_within_squares). __ce_coordinates are the rows of _coordinate_moments.
+-- One row per cluster: its key (__ce_partition, __ce_cluster, __ce_singleton_no), its number of
+-- points (__ce_size), its center (__ce_center, of length 1 for cosine), and the list of its sums of
+-- squares within for each coordinate (__ce_within_squares). __ce_coordinates: rows of
+-- _coordinate_moments.
 CREATE OR REPLACE MACRO clustereval._cluster_centers(__ce_coordinates, distance) AS TABLE
   WITH __ce_center_lists AS (
     SELECT
@@ -275,9 +294,10 @@ CREATE OR REPLACE MACRO clustereval._cluster_centers(__ce_coordinates, distance)
     clustereval._center_direction(__ce_center, distance) AS __ce_center
   FROM __ce_center_lists;
 
--- One row per partition: its dimensions and center. The mean is the weighted mean of the clusters'
--- means; the median is no median of medians and needs the points. __ce_coordinates are the rows of
--- _coordinate_moments.
+-- One row per partition (group of partition_by): __ce_partition, its dimensions __ce_dims, and the
+-- center of all its points, __ce_center. The mean is the weighted mean of the clusters' means; the
+-- median is no median of medians and needs the points. __ce_points: rows of _points;
+-- __ce_coordinates: rows of _coordinate_moments; distance and center are options.
 CREATE OR REPLACE MACRO clustereval._partition_centers(
   __ce_points, __ce_coordinates, distance, center
 ) AS TABLE
@@ -310,10 +330,12 @@ CREATE OR REPLACE MACRO clustereval._partition_centers(
     __ce_partition, __ce_dims, clustereval._center_direction(__ce_center, distance) AS __ce_center
   FROM __ce_center_lists;
 
--- One row per cluster: its counts of rows; sums of the distances of its points to its center
--- (__ce_distances, squared __ce_ssw, largest __ce_radius) and to the center of the partition
--- (__ce_overall_distances); and whether one of them is not finite (__ce_is_invalid). Rows that are
--- left out are counted with their cluster, without distances.
+-- One row per cluster: its key (__ce_partition, __ce_cluster, __ce_singleton_no); its numbers of
+-- rows that are kept (__ce_n), dropped (__ce_n_dropped) and noise (__ce_n_noise); sums of the
+-- distances of its points to its center (__ce_distances, squared __ce_ssw, largest __ce_radius) and
+-- to the center of the partition (__ce_overall_distances); and whether a distance or their sum is
+-- not finite (__ce_is_invalid). Rows that are left out are counted with their cluster, without
+-- distances. Parameters: rows of _points, _cluster_centers and _partition_centers, and options.
 CREATE OR REPLACE MACRO clustereval._cluster_spreads(
   __ce_points, __ce_centers, __ce_partition_centers, distance, p
 ) AS TABLE
@@ -366,8 +388,10 @@ CREATE OR REPLACE MACRO clustereval._cluster_spreads(
     __ce_n_measured < __ce_n OR NOT coalesce(isfinite(__ce_ssw), TRUE) AS __ce_is_invalid
   FROM __ce_cluster_sums;
 
--- One row per cluster that has points: its center, its spread, and a number that identifies it
--- (__ce_number).
+-- One row per cluster that has points: the columns of _cluster_centers and _cluster_spreads that
+-- the indices need, __ce_mean_distance of its points to its center, and a number that identifies
+-- the cluster in the whole table (__ce_number). __ce_centers: rows of _cluster_centers;
+-- __ce_spreads: rows of _cluster_spreads.
 CREATE OR REPLACE MACRO clustereval._measured_clusters(__ce_centers, __ce_spreads) AS TABLE
   SELECT
     cluster.__ce_partition, cluster.__ce_cluster, cluster.__ce_singleton_no,
@@ -382,9 +406,11 @@ CREATE OR REPLACE MACRO clustereval._measured_clusters(__ce_centers, __ce_spread
     AND spread.__ce_cluster IS NOT DISTINCT FROM cluster.__ce_cluster
     AND spread.__ce_singleton_no = cluster.__ce_singleton_no;
 
--- One row per partition: its numbers of rows that count (__ce_total), that were dropped, and that
--- are noise; of clusters, and of clusters of one point. Partitions that keep no row are left out,
--- except the single partition of a call without partition_by.
+-- One row per partition (group of partition_by): its numbers of rows that count (__ce_total), that
+-- were dropped (__ce_n_dropped), and that are noise (__ce_n_noise); of clusters (__ce_n_clusters),
+-- and of clusters of one point (__ce_n_singletons). Partitions that keep no row are left out,
+-- except the single partition of a call without partition_by. __ce_spreads: rows of
+-- _cluster_spreads.
 CREATE OR REPLACE MACRO clustereval._point_row_counts(__ce_spreads) AS TABLE
   SELECT
     __ce_partition,
@@ -397,9 +423,10 @@ CREATE OR REPLACE MACRO clustereval._point_row_counts(__ce_spreads) AS TABLE
   GROUP BY __ce_partition
   HAVING SUM(__ce_n) > 0 OR SUM(__ce_n_unpartitioned) > 0;
 
--- No row; raises an error for vectors that have no finite distances, and for weights of another
--- length. The rows are read only if there are such vectors (__ce_is_invalid), or partitions of
--- different dimensions.
+-- No rows. Raises an error for vectors that have no finite distances, and if weights has another
+-- length than the vectors. The points are read only if a cluster has such vectors
+-- (__ce_is_invalid), or partitions differ in their dimensions. Parameters: rows of _points,
+-- _cluster_spreads and _partition_centers, and the option weights.
 CREATE OR REPLACE MACRO clustereval._check_points(
   __ce_points, __ce_spreads, __ce_partition_centers, weights
 ) AS TABLE
@@ -446,6 +473,7 @@ CREATE OR REPLACE MACRO clustereval._check_points(
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
+-- One row per cluster: n points, and centroid, the list of their mean or median coordinates.
 -- Examples:
 --   FROM clustereval.centroids(points, [x, y, z], cluster);
 --   FROM clustereval.centroids(points, [x, y, z], cluster, center := 'median');

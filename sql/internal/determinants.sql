@@ -9,9 +9,10 @@
 -- the partition has minus that number.
 ---------------------------------------------------------------------------------------------------
 
--- One row per number: the weighted mean (__ce_mean) of its vectors, the rows (number, weight,
--- vector) of __ce_vectors. It is clamped to their range: rounding would otherwise give a constant
--- coordinate a variance.
+-- One row per group of vectors: its number (__ce_number) and the weighted mean of its vectors
+-- (__ce_mean). __ce_vectors has columns __ce_number, __ce_weight and __ce_vector; a number stands
+-- for a cluster or partition. The mean is clamped to the range of the vectors: rounding would
+-- otherwise give a constant coordinate a variance.
 CREATE OR REPLACE MACRO clustereval._vector_means(__ce_vectors) AS TABLE
   WITH __ce_values AS NOT MATERIALIZED (
     SELECT
@@ -33,10 +34,11 @@ CREATE OR REPLACE MACRO clustereval._vector_means(__ce_vectors) AS TABLE
   FROM __ce_coordinate_means
   GROUP BY __ce_number;
 
--- One row per number and pair of positions (i, j): the sum over the vectors of the number of
--- coordinate i x coordinate j (__ce_value). __ce_vectors has rows (number, vector), __ce_pairs (i,
--- j). A cross join with the pairs copies no vector, unlike a join on the dimensions; positions
--- beyond the length of a vector have no value.
+-- One row per group of vectors and pair of coordinates (__ce_number, __ce_i, __ce_j): the sum of
+-- coordinate i x coordinate j over the vectors of the group (__ce_value). __ce_vectors has columns
+-- __ce_number and __ce_vector; a number stands for a cluster or partition. __ce_pairs has columns
+-- __ce_i and __ce_j. A cross join with the pairs copies no vector, unlike a join on the dimensions;
+-- positions beyond the length of a vector have no value.
 CREATE OR REPLACE MACRO clustereval._product_sums(__ce_vectors, __ce_pairs) AS TABLE
   SELECT
     vectors.__ce_number, pair.__ce_i, pair.__ce_j,
@@ -50,16 +52,19 @@ CREATE OR REPLACE MACRO clustereval._product_sums(__ce_vectors, __ce_pairs) AS T
 -- Elimination of matrices W and B. A row starts at the diagonal (tail: a row below the pivot row).
 ---------------------------------------------------------------------------------------------------
 
--- The row `tail` of W, which lies `shift` rows below the pivot row, after one step of elimination.
--- `slopes` is the pivot row divided by its pivot.
+-- A row of a symmetric matrix after one step of elimination, as a list that starts at the diagonal:
+-- `tail` is the row before, `shift` rows below the pivot row; pivot_row is the list from the pivot
+-- on, and `slopes` that list divided by the pivot.
 CREATE OR REPLACE MACRO clustereval._eliminate_row(tail, pivot_row, slopes, shift) AS
   list_transform(
     tail, lambda __ce_x, __ce_c: __ce_x - slopes[shift + 1] * pivot_row[shift + __ce_c]
   );
 
--- The row `tail` of B after one step, with the parameters of _eliminate_row. B is transformed along
--- with W to L^-1 B L^-T: first its rows are combined like those of W, then its columns. `pivot_row`
--- and `new_pivot_row` are the pivot row of B before and after the step.
+-- A row of the symmetric matrix B after one step of elimination of W, as a list that starts at the
+-- diagonal: `tail` is the row before, `shift` rows below the pivot row. B is transformed along with
+-- W to L^-1 B L^-T (W = L D L^T): first its rows are combined like those of W, then its columns.
+-- `slopes` is the pivot row of W divided by its pivot; pivot_row and new_pivot_row are the pivot
+-- row of B before and after the step.
 CREATE OR REPLACE MACRO clustereval._transform_row(
   tail, pivot_row, new_pivot_row, slopes, shift
 ) AS
@@ -70,23 +75,26 @@ CREATE OR REPLACE MACRO clustereval._transform_row(
       - slopes[shift + __ce_c] * pivot_row[shift + 1]
   );
 
--- The pivot row of B after one step; `slopes` is the pivot row of W divided by its pivot.
+-- The pivot row of the symmetric matrix B, a list from the diagonal on, after one step of
+-- elimination of W; its first entry is then 0. `slopes` is the pivot row of W divided by its pivot.
 CREATE OR REPLACE MACRO clustereval._transform_pivot_row(pivot_row, slopes) AS
   list_transform(pivot_row, lambda __ce_x, __ce_c: __ce_x - pivot_row[1] * slopes[__ce_c]);
 
--- TRUE if the first entry of the row `tail` of W is a pivot and not rounding error. It is the
--- square of a combination of coordinates, of the lengths `combination`, and its rounding error is
--- proportional to the sum of the squares that are combined: at most 0.5 dims 2^-52 times this sum
--- for the singular matrices of the tests, so that 4 is a safe factor.
+-- TRUE if the first entry of `tail`, the row of W that is next in the elimination, is a pivot and
+-- not rounding error, so that W is not singular. It is the square of a combination of coordinates,
+-- of the lengths in the list `combination`, and its rounding error is proportional to the sum of
+-- the squares that are combined: at most 0.5 dims 2^-52 times this sum, for dims dimensions, for
+-- the singular matrices of the tests, so that 4 is a safe factor.
 CREATE OR REPLACE MACRO clustereval._is_pivot(tail, combination, dims) AS
   isfinite(tail[1])
   AND tail[1] > 4 * dims * pow(2.0, -52) * list_inner_product(combination, combination);
 
--- One row per regular matrix W: ln |W|, trace(W^-1 B) and ln(|W + B| / |W|), by an elimination
--- (Cholesky without roots) of one column per step. `__ce_matrices` has rows (number, i, w, b): row
--- i of W and of B from column i on, b empty if there is no B. W + B is eliminated as d, its
--- difference to W: the ratio of the pivots is then 1 + d / w, and a small B loses no digits, unlike
--- in ln |W + B| - ln |W|.
+-- One row per regular matrix W (__ce_number): ln |W| (__ce_log_det), trace(W^-1 B) (__ce_trace) and
+-- ln(|W + B| / |W|) (__ce_log_ratio), W being scatter within and B between clusters, by an
+-- elimination (Cholesky without roots) of one column per step. __ce_matrices has columns
+-- __ce_number of the pair of matrices, __ce_i, __ce_w and __ce_b: row i of W and of B as lists from
+-- column i on, b empty if there is no B. W + B is eliminated as d, its difference from W: the ratio
+-- of the pivots is then 1 + d / w, and a small B loses no digits, unlike in ln |W + B| - ln |W|.
 CREATE OR REPLACE MACRO clustereval._eliminate_matrices(__ce_matrices) AS TABLE
   WITH RECURSIVE __ce_steps AS (
     SELECT
@@ -151,9 +159,11 @@ CREATE OR REPLACE MACRO clustereval._eliminate_matrices(__ce_matrices) AS TABLE
 -- Scatter matrices
 ---------------------------------------------------------------------------------------------------
 
--- One row per cluster: its number, points and dimensions, the number of its partition, and whether
--- the clusters of the partition need matrices of their own (__ce_own_matrices). They do not if one
--- has no more points than dimensions, since its scatter matrix is singular.
+-- One row per cluster (__ce_partition, __ce_cluster, __ce_singleton_no): its points __ce_n and
+-- dimensions __ce_dims, its number __ce_number, the least number in its partition
+-- (__ce_partition_no), and whether the clusters of the partition need scatter matrices of their own
+-- (__ce_own_matrices). They do not if one has no more points than dimensions, since its matrix is
+-- singular. __ce_points has the columns of the key and __ce_point.
 CREATE OR REPLACE MACRO clustereval._number_clusters(__ce_points) AS TABLE
   WITH __ce_sizes AS (
     SELECT
@@ -170,9 +180,10 @@ CREATE OR REPLACE MACRO clustereval._number_clusters(__ce_points) AS TABLE
     MIN(__ce_n) OVER (PARTITION BY __ce_partition) > __ce_dims AS __ce_own_matrices
   FROM __ce_sizes;
 
--- One row per vector of __ce_vectors (number, weight, vector): the vector minus the mean of its
--- number. Callers compute means twice, the second time of these differences: at coordinates of 1e8
--- the first mean is off by 1e-8.
+-- One row per vector of __ce_vectors (__ce_number, __ce_weight, __ce_vector): the vector minus the
+-- mean of its number, a cluster or partition. __ce_means: rows of _vector_means. Callers compute
+-- means twice, the second time of these differences: at coordinates of 1e8 the first mean is off by
+-- 1e-8.
 CREATE OR REPLACE MACRO clustereval._subtract_means(__ce_vectors, __ce_means) AS TABLE
   SELECT
     vectors.__ce_number, vectors.__ce_weight,
@@ -180,9 +191,11 @@ CREATE OR REPLACE MACRO clustereval._subtract_means(__ce_vectors, __ce_means) AS
   FROM query_table(__ce_vectors) AS vectors
   JOIN query_table(__ce_means) AS means ON means.__ce_number = vectors.__ce_number;
 
--- One row per cluster, with the number of its partition: the difference of its mean from that of
--- the partition, times the square root of its number of points. The sums of products of these
--- vectors are B. __ce_means are the means of clusters, __ce_residual_means their second correction.
+-- One row per cluster: the number of its partition (__ce_number), and the mean of the cluster minus
+-- that of the partition, times the square root of its number of points (__ce_vector). The sums of
+-- products of these vectors are B, the scatter matrix between clusters. __ce_clusters: rows of
+-- _number_clusters; __ce_means: rows of _vector_means; __ce_residual_means: the same of the points
+-- minus those means, added as a correction.
 CREATE OR REPLACE MACRO clustereval._weighted_mean_differences(
   __ce_clusters, __ce_means, __ce_residual_means
 ) AS TABLE
@@ -215,11 +228,13 @@ CREATE OR REPLACE MACRO clustereval._weighted_mean_differences(
     list_transform(__ce_vector, lambda __ce_x: __ce_x * sqrt(__ce_weight)) AS __ce_vector
   FROM clustereval._subtract_means(__ce_differences, __ce_mean_differences);
 
--- One row per partition: its indices det_ratio, log_det_ratio, ksq_detw, scott_symons and trace_wib
--- (see determinant_report), NULL if a matrix is singular. __ce_points has rows (partition, cluster,
--- singleton_no, point). T = W + B is never computed. If a cluster's scatter matrix is singular
--- because it has few points, the matrices of the clusters are not needed, and W is summed directly
--- over the points: a million small clusters then take no memory.
+-- One row per partition (group of partition_by): __ce_partition, and its indices __ce_det_ratio,
+-- __ce_log_det_ratio, __ce_ksq_detw, __ce_scott_symons and __ce_trace_wib (see determinant_report),
+-- NULL if a matrix is singular. __ce_points has the columns __ce_partition, __ce_cluster,
+-- __ce_singleton_no and __ce_point. T, which is W within + B between clusters, is never computed.
+-- If a cluster's scatter matrix is singular because it has few points, the matrices of the clusters
+-- are not needed, and W is summed directly over the points: a million small clusters then take no
+-- memory.
 CREATE OR REPLACE MACRO clustereval._determinant_totals(__ce_points) AS TABLE
   WITH __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._number_clusters(__ce_points)),
   __ce_vectors AS NOT MATERIALIZED (
@@ -329,6 +344,8 @@ CREATE OR REPLACE MACRO clustereval._determinant_totals(__ce_points) AS TABLE
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
+-- One row per partition (group of partition_by): the internal indices made from determinants of
+-- scatter matrices.
 -- Examples:
 --   FROM clustereval.determinant_report(points, [x, y, z], cluster);
 CREATE OR REPLACE MACRO clustereval.determinant_report(

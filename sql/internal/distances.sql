@@ -4,13 +4,14 @@
 -- Options
 ---------------------------------------------------------------------------------------------------
 
--- TRUE if x is the name of a distance, in lower or upper case.
+-- TRUE if x, the option distance of an index, is one of the six names, in any letter case.
 CREATE OR REPLACE MACRO clustereval._is_distance_name(x) AS
   coalesce(lower(CAST(x AS VARCHAR)), '')
     IN ('euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine');
 
--- Text of the query that _check_options runs, SELECT TRUE. Raises an error for a bad option among
--- those that all internal indices have.
+-- Text of the query SELECT TRUE, which _check_options runs. Raises an error if one of the
+-- arguments, the options that the internal indices share, is bad. Since query() needs its text
+-- before any row is read, this also happens for an empty table.
 CREATE OR REPLACE MACRO clustereval._valid_point_options(
   distance, p, center, weights, noise, noise_as
 ) AS
@@ -40,7 +41,8 @@ CREATE OR REPLACE MACRO clustereval._valid_point_options(
     ELSE clustereval._valid_noise(noise, noise_as)
   END;
 
--- The name of the distance in lower case; minkowski of order 1 or 2 is cityblock or euclidean.
+-- The option distance in lower case; for minkowski with p = 1 or 2 'cityblock' or 'euclidean',
+-- which some indices compute by faster algorithms.
 CREATE OR REPLACE MACRO clustereval._plain_distance_name(distance, p) AS
   CASE
     WHEN lower(distance) = 'minkowski' AND p = 1 THEN 'cityblock'
@@ -52,8 +54,8 @@ CREATE OR REPLACE MACRO clustereval._plain_distance_name(distance, p) AS
 -- Distances
 ---------------------------------------------------------------------------------------------------
 
--- The factors, one per coordinate, that turn the weighted distance into the plain one: vectors are
--- multiplied by them. NULL without weights.
+-- List of factors, one per coordinate: the distance of vectors multiplied by them is the distance
+-- with these weights, a list of one number per dimension. NULL without weights.
 CREATE OR REPLACE MACRO clustereval._coordinate_factors(weights, distance, p) AS
   list_transform(
     CAST(weights AS DOUBLE[]),
@@ -64,9 +66,10 @@ CREATE OR REPLACE MACRO clustereval._coordinate_factors(weights, distance, p) AS
     END
   );
 
--- The vector x times the factors of _coordinate_factors; x itself without weights. NULL if the
--- number of weights is not that of coordinates; _check_points reports it. Pass factors as a column
--- or a lambda's name, since the lambda here computes an expression again per coordinate.
+-- The vector x multiplied, coordinate by coordinate, by factors, the list of _coordinate_factors; x
+-- itself if weights is NULL. NULL if there are not as many weights as coordinates; _check_points
+-- reports that. Pass factors as a column or a lambda's name, since the lambda here computes an
+-- expression again per coordinate.
 CREATE OR REPLACE MACRO clustereval._scale_vector(x, weights, factors) AS
   CASE
     WHEN weights IS NULL THEN x
@@ -74,7 +77,8 @@ CREATE OR REPLACE MACRO clustereval._scale_vector(x, weights, factors) AS
     THEN list_transform(x, lambda __ce_x, __ce_i: __ce_x * factors[__ce_i])
   END;
 
--- The vector x divided by its factors: the inverse of _scale_vector.
+-- The vector x, such as a center, divided by the factors of the weights (see _coordinate_factors):
+-- in the user's units again. x itself if weights is NULL.
 CREATE OR REPLACE MACRO clustereval._unscale_vector(x, weights, distance, p) AS
   CASE
     WHEN weights IS NULL THEN x
@@ -101,21 +105,22 @@ CREATE OR REPLACE MACRO clustereval._sum_of_squares(x) AS
 CREATE OR REPLACE MACRO clustereval._norm(x) AS
   CASE WHEN len(x) > 0 THEN sqrt(clustereval._sum_of_squares(x)) END;
 
--- Euclidean distance of the vectors x and y, NULL if they differ in length.
+-- Euclidean distance of the vectors x and y: NULL if they differ in length, NULL or NaN if a
+-- coordinate is NULL.
 CREATE OR REPLACE MACRO clustereval._euclidean(x, y) AS
   coalesce(try(list_distance(x, y)), try(list_distance(clustereval._nulls_to_nan(x), y)));
 
--- The vector x divided by its norm: a zero vector if the norm is 0 (which also holds if the squares
--- underflow), NULL if it is not finite.
+-- The vector x divided by norm, its euclidean length: a zero vector if the norm is 0 (also because
+-- the squares underflow), NULL if the norm is not finite.
 CREATE OR REPLACE MACRO clustereval._unit_vector(x, norm) AS
   CASE
     WHEN norm = 0 THEN list_transform(x, lambda __ce_x: 0.0)
     WHEN isfinite(norm) THEN list_transform(x, lambda __ce_x: __ce_x / norm)
   END;
 
--- Distance between the vectors x and y, for cosine between unit vectors; not finite, or NULL, if a
--- coordinate is NULL or the vectors differ in length. Half the squared distance of unit vectors is
--- 1 - cos without cancellation.
+-- Distance between the vectors x and y, by the options distance and p; for cosine x and y are unit
+-- vectors or zero. Not finite, or NULL, if a coordinate is NULL or the vectors differ in length.
+-- Half the squared distance of unit vectors is 1 - cos without cancellation.
 CREATE OR REPLACE MACRO clustereval._distance(x, y, distance, p) AS
   CASE lower(distance)
     WHEN 'euclidean' THEN clustereval._euclidean(x, y)
@@ -141,20 +146,23 @@ CREATE OR REPLACE MACRO clustereval._distance(x, y, distance, p) AS
     END
   END;
 
--- What a distance d contributes to a sum of squares: d itself for sqeuclidean, else its square.
+-- What d, a distance by the option distance, adds to a sum of squares: d itself for sqeuclidean,
+-- else its square.
 CREATE OR REPLACE MACRO clustereval._squared_distance(d, distance) AS
   CASE WHEN lower(distance) = 'sqeuclidean' THEN d ELSE d * d END;
 
--- TRUE if sums of squares add up for this distance and center: total = within + between clusters.
+-- TRUE if, for these options of an index, the total sum of squares is the sum of those within and
+-- between clusters.
 CREATE OR REPLACE MACRO clustereval._squares_add_up(distance, center) AS
   lower(distance) IN ('euclidean', 'sqeuclidean') AND center = 'mean';
 
--- x - y for two vectors, coordinate by coordinate.
+-- x - y for two vectors of one length, coordinate by coordinate.
 CREATE OR REPLACE MACRO clustereval._subtract_vectors(x, y) AS
   list_transform(x, lambda __ce_x, __ce_i: __ce_x - y[__ce_i]);
 
--- The distance between the vectors x and y of two valid points, without the checks of _distance;
--- `distance` is a name of _plain_distance_name, but not sqeuclidean or cosine.
+-- Distance between the vectors x and y of one length and without NULL, by distance and p: _distance
+-- without its checks, which take time. `distance` is 'euclidean', 'cityblock', 'chebyshev' or
+-- 'minkowski', in lower case.
 CREATE OR REPLACE MACRO clustereval._unchecked_distance(x, y, distance, p) AS
   CASE distance
     WHEN 'euclidean' THEN list_distance(x, y)

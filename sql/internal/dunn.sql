@@ -2,37 +2,35 @@
 --
 -- The diameter of a cluster and the separation of two clusters each depend on a single pair of
 -- points. The triangle inequality excludes most other pairs, whose distances are never computed.
--- __ce_number numbers the clusters of all partitions; __ce_partition_no is the number of one
--- cluster of a partition. A member is a point with a row of _points_in_balls, a ball a row of
--- _bounding_balls, a bound an upper bound of the separation, an axis a coordinate of the grid.
 
 ---------------------------------------------------------------------------------------------------
--- Metrics. A metric here obeys the triangle inequality, and the distance is a function of it: the
--- metric is euclidean for sqeuclidean; for cosine the chord between unit vectors, where a zero
--- vector is as far from all others as orthogonal vectors are; otherwise the distance itself.
+-- Metrics, points and diameters
 ---------------------------------------------------------------------------------------------------
 
--- The metric (see above) of two points at a distance d, which obeys the triangle inequality.
+-- The metric value of the distance d, where `distance` is the name of that distance. Values of the
+-- metric obey the triangle inequality: sqrt(d), the euclidean distance, for sqeuclidean; sqrt(2 d),
+-- the chord between unit vectors, for cosine; d itself for all others.
 CREATE OR REPLACE MACRO clustereval._distance_to_metric(d, distance) AS
   CASE lower(distance) WHEN 'sqeuclidean' THEN sqrt(d) WHEN 'cosine' THEN sqrt(2 * d) ELSE d END;
 
--- The value of the distance of this name from a value d of the metric (see above).
+-- The inverse of _distance_to_metric: the distance named `distance` from the metric value d. d^2
+-- for sqeuclidean, d^2 / 2 for cosine, d itself for all others.
 CREATE OR REPLACE MACRO clustereval._metric_to_distance(d, distance) AS
   CASE lower(distance) WHEN 'sqeuclidean' THEN d * d WHEN 'cosine' THEN d * d / 2 ELSE d END;
 
--- The metric between the vectors x and y.
+-- Distance of the vectors x and y in a metric, for which the triangle inequality holds: euclidean
+-- for sqeuclidean; the chord for cosine, where x and y are unit vectors, and sqrt(2) if one is a
+-- zero vector; otherwise the distance named `distance`. p is the order of minkowski.
 CREATE OR REPLACE MACRO clustereval._metric(x, y, distance, p) AS
   CASE lower(distance)
     WHEN 'sqeuclidean' THEN clustereval._euclidean(x, y)
     ELSE clustereval._distance_to_metric(clustereval._distance(x, y, distance, p), distance)
   END;
 
----------------------------------------------------------------------------------------------------
--- Points
----------------------------------------------------------------------------------------------------
-
--- One row per cluster: the smallest ball around its center that holds its points, measured by the
--- metric (__ce_center, __ce_radius), and the number of clusters of its partition.
+-- One row per cluster (__ce_number): its __ce_center; __ce_radius, the largest _metric distance of
+-- its points from the center; and of its partition the number of clusters, __ce_n_clusters, and a
+-- key for joins, __ce_partition_no, which is the lowest of its cluster numbers. __ce_clusters names
+-- the table of _measured_clusters, one row per cluster.
 CREATE OR REPLACE MACRO clustereval._bounding_balls(__ce_clusters, distance) AS TABLE
   SELECT
     MIN(__ce_number) OVER (PARTITION BY __ce_partition) AS __ce_partition_no,
@@ -41,8 +39,11 @@ CREATE OR REPLACE MACRO clustereval._bounding_balls(__ce_clusters, distance) AS 
     clustereval._distance_to_metric(__ce_radius, distance) AS __ce_radius
   FROM query_table(__ce_clusters);
 
--- One row per point that is kept: its cluster's number and radius, and its distance from the center
--- by the metric. Points without a finite distance are left out: _check_points reports them.
+-- One row per point that is not left out as noise or incomplete: __ce_row and __ce_point (its row
+-- number and vector), __ce_number and __ce_radius of its cluster, __ce_center_distance (_metric
+-- distance from the center), and __ce_partition_no and __ce_n_clusters of its partition. Points
+-- without a finite distance get no row: _check_points reports them. The parameters name the tables
+-- of _points (one row per input row), _measured_clusters and _bounding_balls (one per cluster).
 CREATE OR REPLACE MACRO clustereval._points_in_balls(
   __ce_points, __ce_clusters, __ce_balls, distance, p
 ) AS TABLE
@@ -59,18 +60,15 @@ CREATE OR REPLACE MACRO clustereval._points_in_balls(
   WHERE point.__ce_kept
     AND isfinite(clustereval._metric(point.__ce_point, cluster.__ce_center, distance, p));
 
----------------------------------------------------------------------------------------------------
--- Diameters
----------------------------------------------------------------------------------------------------
-
--- One row per cluster of two points or more: its diameter by the metric. Points at distances r and
--- s from the center are at most r + s apart. The distances among the 64 outermost points, and of
--- all from the outermost, give a lower bound; others are measured only if r + s exceeds it.
+-- One row per cluster of two points or more (__ce_number): __ce_diameter, the largest _metric
+-- distance of two of its points. __ce_members names the table of _points_in_balls, one row per
+-- point. Points at distances r and s from the center are at most r + s apart. The distances among
+-- the 64 outermost points, and from the outermost to all, give a lower bound of the diameter; other
+-- pairs are measured only if r + s exceeds it.
 CREATE OR REPLACE MACRO clustereval._metric_diameters(__ce_members, distance, p) AS TABLE
   WITH __ce_outermost AS MATERIALIZED (
     SELECT
-      __ce_number,
-      arg_max(__ce_point, __ce_center_distance) AS __ce_point,
+      __ce_number, arg_max(__ce_point, __ce_center_distance) AS __ce_point,
       arg_max(__ce_point, __ce_center_distance, 64) AS __ce_candidates
     FROM query_table(__ce_members)
     GROUP BY __ce_number
@@ -78,8 +76,7 @@ CREATE OR REPLACE MACRO clustereval._metric_diameters(__ce_members, distance, p)
   ),
   __ce_candidates AS (
     SELECT
-      __ce_number,
-      unnest(__ce_candidates) AS __ce_point,
+      __ce_number, unnest(__ce_candidates) AS __ce_point,
       unnest(range(len(__ce_candidates))) AS __ce_place
     FROM __ce_outermost
   ),
@@ -92,8 +89,7 @@ CREATE OR REPLACE MACRO clustereval._metric_diameters(__ce_members, distance, p)
       ON other.__ce_number = one.__ce_number AND other.__ce_place > one.__ce_place
     GROUP BY one.__ce_number
     UNION ALL
-    -- The outermost point is compared with itself too. Under cosine a zero vector is then 1 from
-    -- itself, but it is 1 from all other points as well.
+    -- The outermost point is compared with itself too: a zero vector is as far from all others.
     SELECT
       member.__ce_number,
       MAX(clustereval._metric(member.__ce_point, outermost.__ce_point, distance, p))
@@ -135,9 +131,11 @@ CREATE OR REPLACE MACRO clustereval._metric_diameters(__ce_members, distance, p)
 -- Separation
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition of two clusters or more: an upper bound of the separation (by the metric),
--- the least distance in the 32 pairs of clusters whose balls overlap most, or are nearest; of each
--- pair, the 64 points of either cluster nearest to the midpoint of the centers are measured.
+-- One row per partition of two clusters or more (__ce_partition_no): __ce_separation, an upper
+-- bound of the least _metric distance of points of different clusters. It is the least found in the
+-- 32 pairs of clusters whose bounding balls overlap most, or are nearest, between the 64 points of
+-- each cluster nearest to the midpoint of the two centers. __ce_members and __ce_balls name the
+-- tables of _points_in_balls (one row per point) and _bounding_balls (one per cluster).
 CREATE OR REPLACE MACRO clustereval._separation_bounds(
   __ce_members, __ce_balls, distance, p
 ) AS TABLE
@@ -192,8 +190,12 @@ CREATE OR REPLACE MACRO clustereval._separation_bounds(
     ON other.__ce_pair = one.__ce_pair AND other.__ce_number > one.__ce_number
   GROUP BY one.__ce_partition_no;
 
--- One row per member that may be nearer than the bound to a point of another cluster, near whose
--- ball it is. Above 256 clusters all are kept: comparing with every ball would cost too much.
+-- The points (__ce_partition_no, __ce_number of the cluster, __ce_row, __ce_point) whose _metric
+-- distance to a point of another cluster may be below a bound: they are nearer than bound + radius
+-- to that cluster's center. Above 256 clusters all points: comparing with every ball would cost too
+-- much. __ce_members and __ce_balls name the tables of _points_in_balls (one row per point) and
+-- _bounding_balls (one per cluster), __ce_bounds one with the bound of each partition
+-- (__ce_separation).
 CREATE OR REPLACE MACRO clustereval._border_points(
   __ce_members, __ce_balls, __ce_bounds, distance, p
 ) AS TABLE
@@ -214,8 +216,11 @@ CREATE OR REPLACE MACRO clustereval._border_points(
   FROM query_table(__ce_members)
   WHERE __ce_row IN (SELECT __ce_row FROM __ce_rows);
 
--- One row per partition: the (at most) four coordinates of largest variance (__ce_axes), their
--- largest standard deviation, and the origin of the grid.
+-- One row per partition (__ce_partition_no), with the axes of a grid in which _separations_by_grid
+-- finds near points: __ce_axes, a list of the (at most) four coordinates of largest variance, as
+-- indices from 1; __ce_deviation, the largest standard deviation; __ce_origin, the vector where
+-- cell 0 starts. The parameters name the tables of _coordinate_moments (one row per cluster and
+-- coordinate), _measured_clusters and _bounding_balls (one per cluster).
 CREATE OR REPLACE MACRO clustereval._grid_axes(__ce_coordinates, __ce_clusters, __ce_balls) AS TABLE
   WITH __ce_variances AS (
     SELECT
@@ -238,12 +243,14 @@ CREATE OR REPLACE MACRO clustereval._grid_axes(__ce_coordinates, __ce_clusters, 
   JOIN query_table(__ce_balls) AS ball ON ball.__ce_number = axis.__ce_partition_no
   GROUP BY axis.__ce_partition_no, ball.__ce_center;
 
--- The number of the grid cell of a point x along one axis, 0 without such an axis; width: of cells.
+-- Number of the grid cell of the vector x along one axis, the coordinate of index `axis` (from 1).
+-- Cells have this width; cell 0 starts at the vector origin. 0 if axis is NULL: the grid has fewer.
 CREATE OR REPLACE MACRO clustereval._cell_along_axis(x, origin, axis, width) AS
   coalesce(floor((x[axis] - origin[axis]) / width), 0.0);
 
--- One row per offset from a grid cell to itself or an adjacent cell, only one of any two opposite
--- offsets: its steps along four axes, and how many axes it needs.
+-- One row per offset from a cell of a grid to itself or an adjacent cell, only one of any two
+-- opposite offsets: the steps -1, 0 or 1 along each of four axes (__ce_step_1 .. __ce_step_4), and
+-- __ce_n_axes, how many axes a grid must have for this offset.
 CREATE OR REPLACE MACRO clustereval._neighbor_cell_offsets() AS TABLE
   WITH __ce_steps AS (SELECT __ce_step FROM (VALUES (-1.0), (0.0), (1.0)) AS step(__ce_step))
   SELECT
@@ -262,10 +269,12 @@ CREATE OR REPLACE MACRO clustereval._neighbor_cell_offsets() AS TABLE
   WHERE 27 * first_axis.__ce_step + 9 * second_axis.__ce_step + 3 * third_axis.__ce_step
     + fourth_axis.__ce_step >= 0;
 
--- One row per partition: the bound, or the least distance by the metric between members of
--- different clusters if that is less. No coordinate of two points differs by more than their
--- distance: only members in the same or adjacent cells of a grid are measured, whose cells are as
--- wide as the bound.
+-- One row per partition (__ce_partition_no): __ce_separation, the least _metric distance of given
+-- points of different clusters, or the given bound if that is less. Points differ in no coordinate
+-- by more than their distance. In a grid of cells as wide as the bound, only points of the same or
+-- adjacent cells are compared. __ce_members names the points (a table as of _border_points),
+-- __ce_bounds a table with the bound of each partition (__ce_separation), __ce_axes that of
+-- _grid_axes.
 CREATE OR REPLACE MACRO clustereval._separations_by_grid(
   __ce_members, __ce_bounds, __ce_axes, distance, p
 ) AS TABLE
@@ -327,9 +336,11 @@ CREATE OR REPLACE MACRO clustereval._separations_by_grid(
   FROM __ce_least
   GROUP BY __ce_partition_no;
 
--- One row per partition of two clusters or more: the least distance between points of different
--- clusters by the metric (__ce_separation), by grids with __ce_axes of _grid_axes. A sixteenth of
--- the points gives a tight bound first: narrow cells hold few pairs.
+-- One row per partition of two clusters or more (__ce_partition_no): __ce_separation, the least
+-- _metric distance of points of different clusters. A sixteenth of the points is searched first:
+-- with their least distance as width, the cells of the grid hold few points. The parameters name
+-- the tables of _points_in_balls (one row per point), _bounding_balls (one per cluster) and
+-- _grid_axes (one per partition).
 CREATE OR REPLACE MACRO clustereval._metric_separations(
   __ce_members, __ce_balls, __ce_axes, distance, p
 ) AS TABLE
@@ -343,27 +354,24 @@ CREATE OR REPLACE MACRO clustereval._metric_separations(
   __ce_sample AS NOT MATERIALIZED (SELECT * FROM __ce_border WHERE __ce_row % 16 = 0),
   __ce_sample_bounds AS MATERIALIZED (
     SELECT *
-    FROM clustereval._separations_by_grid(
-      __ce_sample, __ce_first_bounds, __ce_axes, distance, p
-    )
+    FROM clustereval._separations_by_grid(__ce_sample, __ce_first_bounds, __ce_axes, distance, p)
   )
   SELECT *
   FROM clustereval._separations_by_grid(__ce_border, __ce_sample_bounds, __ce_axes, distance, p);
 
 ---------------------------------------------------------------------------------------------------
--- All pairs of points
+-- Statistics of all pairs of points, and ratios
 ---------------------------------------------------------------------------------------------------
 
--- One row per ordered pair of clusters of a partition, and per cluster with itself: the largest
--- distance between their points, the sum of all, and the largest distance from a point of one to
--- the nearest of the other (both ways, for the Hausdorff distance). Empty unless generalized.
-CREATE OR REPLACE MACRO clustereval._directed_linkages(
-  __ce_members, distance, p, generalized
-) AS TABLE
+-- One row per ordered pair of clusters of a partition (__ce_partition_no, __ce_one, __ce_other),
+-- and per cluster of two points or more with itself: of the distances between their points the
+-- largest, __ce_complete; the sum, __ce_sum; and the largest from a point of __ce_one to its
+-- nearest in __ce_other, __ce_hausdorff. No rows unless the option generalized is TRUE.
+-- __ce_members names the table of _points_in_balls, one row per point.
+CREATE OR REPLACE MACRO clustereval._pair_linkages(__ce_members, distance, p, generalized) AS TABLE
   WITH __ce_from_points AS (
     SELECT
-      one.__ce_partition_no, one.__ce_row,
-      one.__ce_number AS __ce_one,
+      one.__ce_partition_no, one.__ce_row, one.__ce_number AS __ce_one,
       other.__ce_number AS __ce_other,
       MIN(clustereval._distance(one.__ce_point, other.__ce_point, distance, p)) AS __ce_nearest,
       MAX(clustereval._distance(one.__ce_point, other.__ce_point, distance, p)) AS __ce_farthest,
@@ -382,20 +390,18 @@ CREATE OR REPLACE MACRO clustereval._directed_linkages(
   FROM __ce_from_points
   GROUP BY __ce_partition_no, __ce_one, __ce_other;
 
--- One row per partition: the least complete and average linkage (largest and mean distance of the
--- points) and Hausdorff distance of two clusters, and the largest mean distance within a cluster.
--- __ce_linkages are the rows of _directed_linkages.
+-- One row per partition (__ce_partition_no): the least complete linkage, average linkage and
+-- Hausdorff distance of two clusters (__ce_min_complete_linkage, __ce_min_average_linkage,
+-- __ce_min_hausdorff), and the largest mean distance between two points of one cluster
+-- (__ce_max_mean_pair). The parameters name the tables of _pair_linkages (one row per ordered pair
+-- of clusters) and _measured_clusters (one per cluster).
 CREATE OR REPLACE MACRO clustereval._linkage_extremes(__ce_linkages, __ce_clusters) AS TABLE
   WITH __ce_undirected AS (
     SELECT
-      linkage.__ce_partition_no,
-      one.__ce_number AS __ce_one,
-      other.__ce_number AS __ce_other,
-      MAX(linkage.__ce_complete) AS __ce_complete,
-      MAX(linkage.__ce_hausdorff) AS __ce_hausdorff,
+      linkage.__ce_partition_no, one.__ce_number AS __ce_one, other.__ce_number AS __ce_other,
+      MAX(linkage.__ce_complete) AS __ce_complete, MAX(linkage.__ce_hausdorff) AS __ce_hausdorff,
       clustereval._compensated_sum(linkage.__ce_sum) / COUNT(*) AS __ce_sum,
-      MAX(one.__ce_n) AS __ce_n_one,
-      MAX(other.__ce_n) AS __ce_n_other
+      MAX(one.__ce_n) AS __ce_n_one, MAX(other.__ce_n) AS __ce_n_other
     FROM query_table(__ce_linkages) AS linkage
     JOIN query_table(__ce_clusters) AS one
       ON one.__ce_number = LEAST(linkage.__ce_one, linkage.__ce_other)
@@ -416,8 +422,10 @@ CREATE OR REPLACE MACRO clustereval._linkage_extremes(__ce_linkages, __ce_cluste
   FROM __ce_undirected
   GROUP BY __ce_partition_no;
 
--- One row per partition: the least mean distance of the points of two clusters, each to the center
--- of the other cluster. Empty unless generalized.
+-- One row per partition (__ce_partition_no): __ce_min_mean_to_other_center, the least over pairs of
+-- clusters of the mean distance of the points of both from the center of the other. No rows unless
+-- the option generalized is TRUE. __ce_members and __ce_balls name the tables of _points_in_balls
+-- (one row per point) and _bounding_balls (one per cluster).
 CREATE OR REPLACE MACRO clustereval._mean_to_other_center(
   __ce_members, __ce_balls, distance, p, generalized
 ) AS TABLE
@@ -440,28 +448,26 @@ CREATE OR REPLACE MACRO clustereval._mean_to_other_center(
   FROM __ce_means
   GROUP BY __ce_partition_no;
 
----------------------------------------------------------------------------------------------------
--- Statistics
----------------------------------------------------------------------------------------------------
-
--- options, the text of a query for _check_options. Raises an error unless generalized is a boolean.
-CREATE OR REPLACE MACRO clustereval._valid_generalized(generalized, options) AS
+-- query_text, the text of a query that _check_options will run, unchanged. Raises an error unless
+-- generalized, an option of dunn_index, is TRUE or FALSE.
+CREATE OR REPLACE MACRO clustereval._valid_generalized(generalized, query_text) AS
   CASE
     WHEN typeof(generalized) <> 'BOOLEAN' OR generalized IS NULL
     THEN error(concat(
       'generalized: expected TRUE or FALSE, got ', coalesce(CAST(generalized AS VARCHAR), 'NULL')
     ))
-    ELSE options
+    ELSE query_text
   END;
 
--- separation / diameter; NULL if there is one cluster, or as many as points, or the diameter is 0.
+-- separation / diameter for n points in n_clusters clusters: NULL if the diameter is 0, or there is
+-- one cluster, or as many as points.
 CREATE OR REPLACE MACRO clustereval._dunn_ratio(n, n_clusters, separation, diameter) AS
   CASE
     WHEN clustereval._is_clustering(n, n_clusters)
     THEN clustereval._ratio(separation, diameter)
   END;
 
--- _dunn_ratio if `generalized`, otherwise NULL.
+-- _dunn_ratio of the other parameters if generalized, an option of dunn_index, is TRUE; else NULL.
 CREATE OR REPLACE MACRO clustereval._generalized_dunn_ratio(
   generalized, n, n_clusters, separation, diameter
 ) AS
@@ -474,6 +480,7 @@ CREATE OR REPLACE MACRO clustereval._generalized_dunn_ratio(
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
+-- One row per cluster: n points, and diameter, the largest distance between two of them.
 -- Examples:
 --   FROM clustereval.cluster_diameters(points, [x, y, z], cluster);
 --   FROM clustereval.cluster_diameters(points, [x, y, z], cluster, distance := 'cityblock');
@@ -506,8 +513,7 @@ CREATE OR REPLACE MACRO clustereval.cluster_diameters(
     SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_middles, weights)
   )
   SELECT
-    clusters.__ce_partition AS partition_key,
-    clusters.__ce_cluster AS cluster,
+    clusters.__ce_partition AS partition_key, clusters.__ce_cluster AS cluster,
     clusters.__ce_n AS n,
     COALESCE(clustereval._metric_to_distance(diameters.__ce_diameter, distance), 0.0) AS diameter
   FROM __ce_clusters AS clusters
@@ -523,6 +529,7 @@ COMMENT ON MACRO TABLE clustereval.cluster_diameters IS
 'measured. center makes no difference. With noise_as := ''singletons'' each noise point has a row '
 'of its own, cluster NULL.';
 
+-- One row per partition: least separation of two clusters / largest diameter, in several forms.
 -- Examples:
 --   FROM clustereval.dunn_index(points, [x, y, z], cluster);
 --   FROM clustereval.dunn_index(points, [x, y, z], cluster, generalized := FALSE);
@@ -562,7 +569,7 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
     SELECT * FROM clustereval._metric_separations(__ce_members, __ce_balls, __ce_axes, distance, p)
   ),
   __ce_linkages AS (
-    SELECT * FROM clustereval._directed_linkages(__ce_members, distance, p, generalized)
+    SELECT * FROM clustereval._pair_linkages(__ce_members, distance, p, generalized)
   ),
   __ce_linkage_extremes AS (
     SELECT * FROM clustereval._linkage_extremes(__ce_linkages, __ce_clusters)
@@ -574,8 +581,7 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
   __ce_gaps AS (SELECT * FROM clustereval._centroid_gaps(__ce_clusters, distance, p)),
   __ce_cluster_extremes AS (
     SELECT
-      clusters.__ce_partition,
-      MIN(clusters.__ce_number) AS __ce_partition_no,
+      clusters.__ce_partition, MIN(clusters.__ce_number) AS __ce_partition_no,
       MIN(gaps.__ce_least) AS __ce_min_centroid_distance,
       2 * MAX(clusters.__ce_mean_distance) AS __ce_max_double_mean,
       COALESCE(
@@ -591,9 +597,7 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
       counts.__ce_partition, counts.__ce_total, counts.__ce_n_dropped, counts.__ce_n_noise,
       counts.__ce_n_clusters, extremes.__ce_max_diameter, extremes.__ce_max_double_mean,
       extremes.__ce_min_centroid_distance,
-      clustereval._metric_to_distance(
-        separations.__ce_separation, distance
-      ) AS __ce_min_separation,
+      clustereval._metric_to_distance(separations.__ce_separation, distance) AS __ce_min_separation,
       linkages.__ce_min_complete_linkage, linkages.__ce_min_average_linkage,
       linkages.__ce_min_hausdorff,
       COALESCE(linkages.__ce_max_mean_pair, 0.0) AS __ce_max_mean_pair,
@@ -609,19 +613,15 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
       ON means.__ce_partition_no = extremes.__ce_partition_no
   )
   SELECT
-    __ce_partition AS partition_key,
-    __ce_total AS n,
-    __ce_n_dropped AS n_dropped,
-    __ce_n_noise AS n_noise,
-    __ce_n_clusters AS n_clusters,
+    __ce_partition AS partition_key, __ce_total AS n, __ce_n_dropped AS n_dropped,
+    __ce_n_noise AS n_noise, __ce_n_clusters AS n_clusters,
     clustereval._dunn_ratio(
       __ce_total, __ce_n_clusters, __ce_min_separation, __ce_max_diameter
     ) AS dunn_index,
     clustereval._dunn_ratio(
       __ce_total, __ce_n_clusters, __ce_min_centroid_distance, __ce_max_diameter
     ) AS centroid_dunn_index,
-    __ce_max_diameter AS max_diameter,
-    __ce_min_separation AS min_separation,
+    __ce_max_diameter AS max_diameter, __ce_min_separation AS min_separation,
     clustereval._generalized_dunn_ratio(
       generalized, __ce_total, __ce_n_clusters, __ce_min_separation, __ce_max_diameter
     ) AS gdi_11,

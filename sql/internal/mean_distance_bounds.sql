@@ -11,17 +11,20 @@
 -- Bounds from the means and variances of clusters
 ---------------------------------------------------------------------------------------------------
 
--- A lower bound x lowered by what rounding may have added: 1e-12 of itself, and rounding_error,
--- that of the mean.
+-- A lower bound x of a mean distance, lowered by what rounding may have added to it: 1e-12 of x,
+-- and rounding_error, the absolute error that rounding may have caused in the cluster's mean. At
+-- least 0.
 CREATE OR REPLACE MACRO clustereval._minus_rounding(x, rounding_error) AS
   GREATEST(x * (1 - 1e-12) - rounding_error, 0.0);
--- An upper bound x raised by what rounding may have taken off, with the same parameters.
+-- An upper bound x of a mean distance, raised by what rounding may have taken off it: 1e-12 of x,
+-- and rounding_error, the absolute error that rounding may have caused in the cluster's mean.
 CREATE OR REPLACE MACRO clustereval._plus_rounding(x, rounding_error) AS
   x * (1 + 1e-12) + rounding_error;
 
--- Lower bound of the mean distance of a point to the points of a cluster. to_mean is its distance
--- to the cluster's mean, radius the mean distance of the cluster's points to it. The mean of norms
--- is at least the norm of the mean (Jensen); the other bound is the triangle inequality.
+-- Lower bound of the mean distance of a point to all points of a cluster. to_mean is its distance
+-- to the cluster's mean, radius the mean distance of the cluster's points to that mean,
+-- rounding_error the error of the mean, distance its name in lower case. The mean of norms is at
+-- least the norm of the mean (Jensen); the other bound is the triangle inequality.
 CREATE OR REPLACE MACRO clustereval._mean_distance_lower_bound(
   to_mean, radius, rounding_error, distance
 ) AS
@@ -30,9 +33,11 @@ CREATE OR REPLACE MACRO clustereval._mean_distance_lower_bound(
     rounding_error
   );
 
--- Upper bound of the mean distance of a point x to the points of a cluster, with the parameters of
--- _mean_distance_lower_bound. The mean of roots is at most the root of the mean: of all squares for
--- euclidean, coordinate by coordinate for cityblock.
+-- Upper bound of the mean distance of a point x to all points of a cluster, from the cluster's
+-- mean, its variances by coordinate and their sum total_variance. to_mean is the distance of x to
+-- the mean, radius the mean distance of the cluster's points to the mean, rounding_error the error
+-- of the mean, distance its name in lower case. The mean of roots is at most the root of the mean:
+-- of all squares for euclidean, coordinate by coordinate for cityblock.
 CREATE OR REPLACE MACRO clustereval._mean_distance_upper_bound(
   x, mean, variances, total_variance, to_mean, radius, rounding_error, distance
 ) AS
@@ -51,8 +56,11 @@ CREATE OR REPLACE MACRO clustereval._mean_distance_upper_bound(
     rounding_error
   );
 
--- One row for each query that has other clusters: the upper bound of b (__ce_b_upper), the least of
--- those of its mean distances to the other clusters.
+-- One row per queried point (__ce_row) of a partition with several clusters: __ce_b_upper, an upper
+-- bound of its mean distance to the nearest other cluster, the least of the upper bounds for all
+-- other clusters. Tables: __ce_queries, the queried points, whose silhouettes are computed (rows of
+-- _cluster_members); __ce_clusters, the rows of _cluster_moments. plain_distance is the distance in
+-- lower case.
 CREATE OR REPLACE MACRO clustereval._nearest_upper_bounds(
   __ce_queries, __ce_clusters, plain_distance, p
 ) AS TABLE
@@ -72,8 +80,12 @@ CREATE OR REPLACE MACRO clustereval._nearest_upper_bounds(
   FROM __ce_other_clusters
   GROUP BY __ce_row;
 
--- One row for each query and each target that the bounds from means and variances leave, with its
--- bounds. __ce_nearest_bounds are the rows of _nearest_upper_bounds.
+-- One row for each queried point (__ce_row) and each cluster (__ce_target) that is its own
+-- (__ce_number) or may be the nearest other: its lower bound is at most __ce_b_upper of
+-- __ce_nearest_bounds (_nearest_upper_bounds). __ce_lower and __ce_upper bound the mean distance of
+-- the two, from means and variances of clusters. Tables: __ce_queries, the queried points, whose
+-- silhouettes are computed (rows of _cluster_members); __ce_clusters, the rows of _cluster_moments.
+-- plain_distance is the distance in lower case.
 CREATE OR REPLACE MACRO clustereval._bounded_targets(
   __ce_queries, __ce_clusters, __ce_nearest_bounds, plain_distance, p
 ) AS TABLE
@@ -109,9 +121,11 @@ CREATE OR REPLACE MACRO clustereval._bounded_targets(
 -- Bounds of euclidean distances from second moments
 ---------------------------------------------------------------------------------------------------
 
--- One row per cluster of two points or more: the covariance matrix M (__ce_matrix) of (z, |z|^2),
--- where z = y - mean for its points y. With u = x - mean, the variance over y of |x - y|^2 = |u|^2
--- - 2 u.z + |z|^2 is w'Mw where w = (-2u, 1).
+-- One row per cluster (__ce_number) of two points or more: __ce_matrix, the covariance matrix M of
+-- (z, |z|^2), a list of rows, where z = y - mean for its points y. With u = x - mean, the variance
+-- over y of |x - y|^2 = |u|^2 - 2 u.z + |z|^2 is w'Mw where w = (-2u, 1); it serves to bound mean
+-- euclidean distances. __ce_members is a table of all points (_cluster_members), __ce_clusters has
+-- the rows of _cluster_moments.
 CREATE OR REPLACE MACRO clustereval._second_moments(__ce_members, __ce_clusters) AS TABLE
   WITH __ce_deviations AS NOT MATERIALIZED (
     SELECT
@@ -158,16 +172,16 @@ CREATE OR REPLACE MACRO clustereval._second_moments(__ce_members, __ce_clusters)
   FROM __ce_matrix_rows
   GROUP BY __ce_number;
 
--- w'Mw for a vector w and a matrix M, the list of its rows.
+-- w'Mw, a number, for a vector w and a matrix M, given as the list of its rows.
 CREATE OR REPLACE MACRO clustereval._quadratic_form(w, matrix) AS
   list_inner_product(
     w, list_transform(matrix, lambda __ce_matrix_row: list_inner_product(__ce_matrix_row, w))
   );
 
--- Lower bound of the mean of root Z from the mean m and the variance of Z, lowered by
--- _minus_rounding. With t = Z / m, root t is at least 1 + (t - 1)/2 - (t - 1)^2/2, and its mean at
--- least 1 - variance / (2 m^2). The bound is 0 if m is too small or the variance too large for a
--- DOUBLE.
+-- Lower bound of the mean of sqrt(Z), for a random variable Z >= 0 (a squared distance) with mean m
+-- and a variance of at most `variance`. It is lowered by rounding_error (see _minus_rounding). With
+-- t = Z / m, sqrt(t) is at least 1 + (t - 1)/2 - (t - 1)^2/2, and its mean at least 1 - variance /
+-- (2 m^2). The bound is 0 if m is too small or the variance too large for a DOUBLE.
 CREATE OR REPLACE MACRO clustereval._root_mean_lower_bound(m, variance, rounding_error) AS
   CASE
     WHEN m < 1e-140 OR NOT isfinite(variance) THEN 0.0
@@ -176,12 +190,14 @@ CREATE OR REPLACE MACRO clustereval._root_mean_lower_bound(m, variance, rounding
     )
   END;
 
--- One row per cluster: the terms of an upper bound of w'Mw (see _second_moments) at the cost of one
--- more distance, which rules out most clusters before all entries of M are needed: 4 u'Du + 4 r
--- |u|^2 - 4 u.s + v, with the diagonal D of the covariances of z, r the norm of all others
--- (__ce_residual), s (__ce_skews) the covariances of z with |z|^2, and v (__ce_tail) the variance
--- of |z|^2. Apart from r |u|^2, it is linear in the coordinates of x - origin and their squares:
--- __ce_slopes, __ce_intercept.
+-- One row per cluster (__ce_number) of two points or more: the terms of an upper bound of w'Mw (see
+-- _second_moments), the variance over its points y of |x - y|^2 for a point x. It costs one more
+-- distance, and rules out most clusters before all entries of M are needed: 4 u'Du + 4 r |u|^2 - 4
+-- u.s + v for u = x - mean and z = y - mean, with the diagonal D of the covariances of z, r the
+-- norm of all others (__ce_residual is 4 r), s the covariances of z with |z|^2, and v the variance
+-- of |z|^2. Apart from 4 r |u|^2, it is linear in the squares and coordinates of x - origin:
+-- __ce_slopes, __ce_intercept; __ce_slope_rounding times their norm is its rounding error.
+-- __ce_moments has the rows of _second_moments, __ce_clusters those of _cluster_moments.
 CREATE OR REPLACE MACRO clustereval._variance_bounds(__ce_moments, __ce_clusters) AS TABLE
   WITH __ce_matrix_parts AS (
     SELECT
@@ -230,7 +246,11 @@ CREATE OR REPLACE MACRO clustereval._variance_bounds(__ce_moments, __ce_clusters
     1e-15 * len(__ce_slopes) * clustereval._norm(__ce_slopes) AS __ce_slope_rounding
   FROM __ce_terms;
 
--- One row for each query and each target that the terms of _variance_bounds leave.
+-- One row for each queried point (__ce_row) and each cluster (__ce_target) that is its own
+-- (__ce_number) or may be the nearest other in euclidean distance: the bounds of
+-- __ce_variance_bounds (_variance_bounds) do not put it beyond __ce_b_upper of __ce_nearest_bounds
+-- (_nearest_upper_bounds). Tables: __ce_queries, the queried points, whose silhouettes are computed
+-- (rows of _cluster_members); __ce_clusters, the rows of _cluster_moments.
 CREATE OR REPLACE MACRO clustereval._screened_targets(
   __ce_queries, __ce_clusters, __ce_nearest_bounds, __ce_variance_bounds
 ) AS TABLE
@@ -285,8 +305,12 @@ CREATE OR REPLACE MACRO clustereval._screened_targets(
     ) <= __ce_b_upper
   END;
 
--- One row for each query and each target of __ce_screened (_screened_targets) that bounds from all
--- second moments (__ce_moments) leave, with its bounds.
+-- The rows of __ce_screened (_screened_targets) that closer bounds do not rule out: one row for
+-- each queried point (__ce_row) and each cluster (__ce_target) that is its own (__ce_number) or may
+-- be the nearest other in euclidean distance. __ce_lower and __ce_upper bound the mean distance of
+-- the two, from the covariances in __ce_moments (_second_moments). Tables: __ce_queries, the
+-- queried points, whose silhouettes are computed (rows of _cluster_members); __ce_clusters, the
+-- rows of _cluster_moments; __ce_nearest_bounds, those of _nearest_upper_bounds.
 CREATE OR REPLACE MACRO clustereval._refined_targets(
   __ce_queries, __ce_clusters, __ce_nearest_bounds, __ce_moments, __ce_screened
 ) AS TABLE
@@ -333,7 +357,10 @@ CREATE OR REPLACE MACRO clustereval._refined_targets(
   FROM __ce_bounded
   WHERE __ce_target = __ce_number OR __ce_lower <= __ce_b_upper;
 
--- One row per query: bounds of a and b, from the bounds of its targets.
+-- One row per queried point (__ce_row): bounds of its mean distances to the other points of its own
+-- cluster (__ce_a_lower, __ce_a_upper) and to the nearest other cluster (__ce_b_lower,
+-- __ce_b_upper). __ce_bounds has one row for each point and cluster that may be its nearest
+-- (_mean_distance_bounds), __ce_clusters the rows of _cluster_moments.
 CREATE OR REPLACE MACRO clustereval._means_of_bounds(__ce_bounds, __ce_clusters) AS TABLE
   WITH __ce_grouped AS (
     SELECT
@@ -360,12 +387,14 @@ CREATE OR REPLACE MACRO clustereval._means_of_bounds(__ce_bounds, __ce_clusters)
 -- Tables of cityblock distances
 ---------------------------------------------------------------------------------------------------
 
--- One row per cluster: its table for cityblock, where the bounds from means and variances leave
--- most clusters. The mean distance along one coordinate is a convex function of it, which a table
--- bounds far better: its values at 33 nodes, from 4 standard deviations below the mean to 4 above
--- (__ce_values; __ce_scales: nodes per unit). The chord of an interval between two nodes is above
--- the function, by at most half the interval's width times the share of values in it (__ce_gaps).
--- The lists __ce_values and __ce_gaps hold all coordinates, one after the other.
+-- One row per cluster (__ce_number): its table for cityblock. The mean distance of a cluster's
+-- points to x along one coordinate is a convex function of x, which its values at 33 nodes, from 4
+-- standard deviations below the mean to 4 above, bound far better than mean and variance.
+-- __ce_values are these values. __ce_gaps, at the start of each interval: the most that its chord
+-- is above the function, half the interval's width times the share of points in it. Both lists hold
+-- 33 numbers for each coordinate, one coordinate after the other. __ce_scales: nodes per unit, by
+-- coordinate. __ce_members is a table of all points (_cluster_members), __ce_clusters has the rows
+-- of _cluster_moments.
 CREATE OR REPLACE MACRO clustereval._cityblock_tables(__ce_members, __ce_clusters) AS TABLE
   WITH __ce_member_coordinates AS NOT MATERIALIZED (
     SELECT
@@ -464,9 +493,9 @@ CREATE OR REPLACE MACRO clustereval._cityblock_tables(__ce_members, __ce_cluster
   FROM query_table(__ce_clusters) AS cluster
   JOIN __ce_lists AS lists ON lists.__ce_number = cluster.__ce_number;
 
--- Number of the interval between two nodes of a table that holds z, the deviation from the mean,
--- from 1; 0 outside of the table, where the bounds |z| and root(z^2 + variance) are used. scale:
--- nodes per unit.
+-- Number, from 1, of the interval between two of the 33 nodes of a table (_cityblock_tables) that
+-- holds z, a coordinate minus the cluster's mean; 0 outside of the table, where |z| and sqrt(z^2 +
+-- variance) are the bounds. scale: nodes per unit.
 CREATE OR REPLACE MACRO clustereval._table_interval(z, scale) AS
   CASE
     WHEN scale > 0 AND z * scale >= -16 AND z * scale < 16
@@ -474,15 +503,19 @@ CREATE OR REPLACE MACRO clustereval._table_interval(z, scale) AS
     ELSE 0
   END;
 
--- Value at z of the chord over an interval of a table (see _table_interval); `after` is where the
--- part of the coordinate starts in node_values.
+-- Value at z of the chord over an interval of a table (_cityblock_tables), an upper bound of the
+-- mean distance along one coordinate. z is the coordinate minus the cluster's mean, scale the nodes
+-- per unit, interval_no the interval's number (_table_interval). node_values is the list
+-- __ce_values, for all coordinates; `after` is the number of its values before those of this
+-- coordinate.
 CREATE OR REPLACE MACRO clustereval._chord_value(node_values, z, scale, interval_no, after) AS
   node_values[after + interval_no]
   + (node_values[after + interval_no + 1] - node_values[after + interval_no])
     * (z * scale + 17 - interval_no);
 
--- Upper bound of the mean cityblock distance of a point x to the points of a cluster, by its mean,
--- variances and table: scales and node_values are __ce_scales and __ce_values of _cityblock_tables.
+-- Upper bound of the mean cityblock distance of a point x to all points of a cluster, from its mean
+-- and variances by coordinate, and from its lists __ce_scales and __ce_values (node_values) of
+-- _cityblock_tables.
 CREATE OR REPLACE MACRO clustereval._table_upper_bound(x, mean, variances, scales, node_values) AS
   list_sum(list_transform(
     x,
@@ -495,8 +528,9 @@ CREATE OR REPLACE MACRO clustereval._table_upper_bound(x, mean, variances, scale
       )
     END
   ));
--- Lower bound of the mean cityblock distance, with the parameters of _table_upper_bound; gaps are
--- __ce_gaps of _cityblock_tables.
+-- Lower bound of the mean cityblock distance of a point x to all points of a cluster, from its
+-- mean, and from its lists __ce_scales, __ce_values (node_values) and __ce_gaps of
+-- _cityblock_tables.
 CREATE OR REPLACE MACRO clustereval._table_lower_bound(x, mean, scales, node_values, gaps) AS
   list_sum(list_transform(
     x,
@@ -515,10 +549,13 @@ CREATE OR REPLACE MACRO clustereval._table_lower_bound(x, mean, scales, node_val
     END
   ));
 
--- One row for each query and each target that the tables of _cityblock_tables leave. A lambda
--- copies the lists that it looks into, so tables are used only after the cheaper bounds: for the
--- upper bound of b that of the cluster which they put nearest. The join condition is no equality
--- for the reason that _prefer_list_join gives.
+-- One row for each queried point (__ce_row) and each cluster (__ce_target) that is its own
+-- (__ce_number) or may be the nearest other in cityblock distance, by the bounds of __ce_tables
+-- (_cityblock_tables). A lambda copies the lists that it looks into, so tables are used only after
+-- cheaper bounds: the upper bound for the nearest other cluster is from the table of one cluster,
+-- the nearest by cheaper bounds. The join condition is no equality for the reason that
+-- _prefer_list_join states. Tables: __ce_queries, the queried points, whose silhouettes are
+-- computed (rows of _cluster_members); __ce_clusters, the rows of _cluster_moments.
 CREATE OR REPLACE MACRO clustereval._table_targets(
   __ce_queries, __ce_clusters, __ce_tables
 ) AS TABLE
@@ -566,8 +603,11 @@ CREATE OR REPLACE MACRO clustereval._table_targets(
     ) <= query.__ce_b_upper
   END;
 
--- One row for each query and each target for cityblock: by _table_targets, or by _bounded_targets
--- if clusters are small and many.
+-- One row for each queried point (__ce_row) and each cluster (__ce_target) that is its own
+-- (__ce_number) or may be the nearest other in cityblock distance: by _table_targets, or by
+-- _bounded_targets if clusters are small and many. Tables: __ce_queries, the queried points, whose
+-- silhouettes are computed, and __ce_members, all points (rows of _cluster_members); __ce_clusters,
+-- the rows of _cluster_moments.
 CREATE OR REPLACE MACRO clustereval._cityblock_targets(
   __ce_queries, __ce_members, __ce_clusters
 ) AS TABLE
@@ -602,15 +642,21 @@ CREATE OR REPLACE MACRO clustereval._cityblock_targets(
 -- Bounds of every query
 ---------------------------------------------------------------------------------------------------
 
--- Text of the query that reads the bounds of _mean_distance_bounds from one of two CTEs.
+-- Text of a query, SELECT * FROM a CTE of _mean_distance_bounds: for euclidean (also minkowski of
+-- order p = 2) the one with bounds from covariances, otherwise the one with bounds from variances.
+-- The CTE that is not named is neither bound nor run.
 CREATE OR REPLACE MACRO clustereval._select_bounds(distance, p) AS
   concat('SELECT * FROM ', CASE
     WHEN clustereval._plain_distance_name(distance, p) = 'euclidean' THEN '__ce_refined'
     ELSE '__ce_bounded'
   END);
 
--- One row for each query and each of its targets: the bounds __ce_lower and __ce_upper of its mean
--- distance.
+-- One row for each queried point (__ce_row) and each cluster (__ce_target) that is its own
+-- (__ce_number) or may be the nearest other: the bounds __ce_lower and __ce_upper of its mean
+-- distance to all points of that cluster, from moments of clusters and no distance of points.
+-- Tables: __ce_queries, the queried points, whose silhouettes are computed, and __ce_members, all
+-- points (rows of _cluster_members); __ce_clusters, the rows of _cluster_moments. plain_distance is
+-- the distance in lower case.
 CREATE OR REPLACE MACRO clustereval._mean_distance_bounds(
   __ce_queries, __ce_members, __ce_clusters, plain_distance, p
 ) AS TABLE

@@ -16,14 +16,16 @@
 CREATE OR REPLACE MACRO clustereval._is_zero_vector(x) AS
   CASE WHEN x[1] <> 0 THEN FALSE ELSE list_inner_product(x, x) = 0 END;
 
--- The mean distance of a point to the other n - 1 points of its own cluster, from mean_distance,
--- that to all n points. 0 if n is 1.
+-- The mean distance of a point to the other n - 1 points of its cluster, from mean_distance, its
+-- mean distance to all n points of the cluster, itself (distance 0) included. 0 if n is 1.
 CREATE OR REPLACE MACRO clustereval._exclude_self(mean_distance, n) AS
   mean_distance * CASE WHEN n = 1 THEN 0.0 ELSE n / (n - 1) END;
 
--- One row for each query and each cluster of its partition (__ce_target), with the columns of both.
--- Clusters of a single partition are attached by a plain product: a join would copy the lists of a
--- cluster for every row.
+-- One row for each queried point and each cluster of its partition, its own included: the columns
+-- of both tables, with the cluster's number as __ce_target. Tables: __ce_queries, points whose
+-- silhouettes are computed; __ce_clusters, one row per cluster (of _cluster_moments). Clusters of a
+-- single partition are attached by a cross join: an equi-join would copy the lists of a cluster for
+-- every row.
 CREATE OR REPLACE MACRO clustereval._cross_with_clusters(__ce_queries, __ce_clusters) AS TABLE
   SELECT
     query.*, cluster.__ce_number AS __ce_target,
@@ -41,8 +43,11 @@ CREATE OR REPLACE MACRO clustereval._cross_with_clusters(__ce_queries, __ce_clus
     SELECT * FROM query_table(__ce_clusters) WHERE __ce_n_clusters < __ce_n_all_clusters
   ) AS cluster ON cluster.__ce_partition_no = query.__ce_partition_no;
 
--- One row per query: exact a, b and neighbor, from one row per query and target with the mean
--- distance of the two (__ce_distance).
+-- One row per queried point (__ce_row): its exact mean distances to the other points of its own
+-- cluster (__ce_a_lower and __ce_a_upper, equal) and to the nearest other cluster (__ce_b_lower and
+-- __ce_b_upper, equal), whose number is __ce_neighbor. __ce_distances is a table with the mean
+-- distance __ce_distance for each point and cluster (__ce_target); __ce_number is the point's own
+-- cluster.
 CREATE OR REPLACE MACRO clustereval._own_and_nearest_means(__ce_distances) AS TABLE
   WITH __ce_grouped AS (
     SELECT
@@ -67,10 +72,12 @@ CREATE OR REPLACE MACRO clustereval._own_and_nearest_means(__ce_distances) AS TA
     __ce_neighbor['number'] AS __ce_neighbor
   FROM __ce_grouped;
 
--- One row per query: its mean squared distance to its own cluster (__ce_a) and to the nearest other
--- one (__ce_b), and that cluster's number: the squared distance to the cluster's mean plus the
--- cluster's total variance. With one partition of few clusters each query holds them in a list, and
--- the queries stream; otherwise there is one row for each query and cluster, which are grouped.
+-- One row per queried point (__ce_row): its mean squared distances to all points of its own cluster
+-- (__ce_a) and of the nearest other one (__ce_b), whose number is __ce_neighbor. Such a mean is the
+-- squared distance to the cluster's mean plus the cluster's total variance. __ce_queries is a table
+-- of the queried points, with __ce_is_zero (a zero vector for cosine), which is passed on;
+-- __ce_clusters has one row per cluster. With one partition of few clusters each point holds all
+-- means in a list, and the points stream; otherwise rows of point and cluster are grouped by point.
 CREATE OR REPLACE MACRO clustereval._own_and_nearest_squares(__ce_queries, __ce_clusters) AS TABLE
   WITH __ce_mean_lists AS (
     -- The root of the variance as one more coordinate, 0 in the query, makes the sum one distance.
@@ -146,9 +153,13 @@ CREATE OR REPLACE MACRO clustereval._own_and_nearest_squares(__ce_queries, __ce_
   SELECT __ce_row, __ce_number, __ce_is_zero, __ce_a, __ce_b, __ce_neighbor['number']
   FROM __ce_grouped;
 
--- One row per query: exact means of the distances sqeuclidean and cosine. Half the squared distance
--- of unit vectors is 1 - cos. A zero vector has the cosine distance 1 to all vectors but itself,
--- where half its squared distance is 1/2 too little.
+-- One row per queried point, for sqeuclidean and cosine (plain_distance): its exact mean distances
+-- to the other points of its own cluster (__ce_a_lower and __ce_a_upper, equal) and to the nearest
+-- other cluster (__ce_b_lower and __ce_b_upper, equal), whose number is __ce_neighbor. Half the
+-- squared distance of unit vectors is 1 - cos. A zero vector has the cosine distance 1 to all
+-- vectors but itself, where half its squared distance is 1/2 too little. Tables: __ce_queries, the
+-- queried points, whose silhouettes are computed (rows of _cluster_members); __ce_clusters, the
+-- rows of _cluster_moments.
 CREATE OR REPLACE MACRO clustereval._squared_means(
   __ce_queries, __ce_clusters, plain_distance
 ) AS TABLE
@@ -206,8 +217,12 @@ CREATE OR REPLACE MACRO clustereval._squared_means(
     __ce_neighbor
   FROM __ce_exact_means;
 
--- One row per query: a and b as distances to the centers of the clusters in place of mean distances
--- to their points (method 'simplified').
+-- One row per queried point, for method 'simplified': its distances to the center of its own
+-- cluster (__ce_a_lower and __ce_a_upper, equal) and to the nearest other center (__ce_b_lower and
+-- __ce_b_upper, equal), whose cluster is __ce_neighbor. They take the place of mean distances to
+-- points. Tables: __ce_queries, the queried points, whose silhouettes are computed (rows of
+-- _cluster_members); __ce_clusters, the rows of _cluster_moments. plain_distance is the distance in
+-- lower case.
 CREATE OR REPLACE MACRO clustereval._simplified_means(
   __ce_queries, __ce_clusters, plain_distance, p
 ) AS TABLE
@@ -223,15 +238,18 @@ CREATE OR REPLACE MACRO clustereval._simplified_means(
 -- Sums of distances to all points of a target
 ---------------------------------------------------------------------------------------------------
 
--- One row: TRUE (__ce_prefer_lists) if lists of points are best joined on a condition that is no
--- equality. Such a join copies no lists but scans all of them for each query, which is slow for
--- many small clusters.
+-- One row: __ce_prefer_lists is TRUE if lists of the clusters' points are best joined to queried
+-- points on a condition that is no equality. Such a join copies no lists but scans all of them for
+-- each point, which is slow for many small clusters: then an equi-join with one row per point is
+-- better. __ce_clusters is a table with one row per cluster, which has __ce_n points.
 CREATE OR REPLACE MACRO clustereval._prefer_list_join(__ce_clusters) AS TABLE
   SELECT
     SUM(ceil(__ce_n / 512.0)) <= 4 * SUM(pow(__ce_n, 2)) / SUM(__ce_n) + 64 AS __ce_prefer_lists
   FROM query_table(__ce_clusters);
 
--- One row per query: the list of its targets, from one row for each query and target.
+-- One row per queried point (__ce_row): __ce_targets, the list of the clusters (numbers) to which
+-- its mean distance is needed, and __ce_number, its own cluster. The table __ce_targets has one row
+-- for each such point and cluster (__ce_target).
 CREATE OR REPLACE MACRO clustereval._target_lists(__ce_targets) AS TABLE
   SELECT
     __ce_row,
@@ -240,8 +258,9 @@ CREATE OR REPLACE MACRO clustereval._target_lists(__ce_targets) AS TABLE
   FROM query_table(__ce_targets)
   GROUP BY __ce_row;
 
--- One row per query with the list of its targets (__ce_targets) if _prefer_list_join, whose row is
--- __ce_join_choice, is TRUE, otherwise none.
+-- One row per queried point: __ce_row, __ce_point, __ce_number (its cluster) and __ce_targets, the
+-- list of the clusters to which its mean distance is needed, from __ce_target_lists
+-- (_target_lists). No rows if __ce_join_choice, the row of _prefer_list_join, prefers an equi-join.
 CREATE OR REPLACE MACRO clustereval._queries_with_target_lists(
   __ce_queries, __ce_target_lists, __ce_join_choice
 ) AS TABLE
@@ -251,8 +270,10 @@ CREATE OR REPLACE MACRO clustereval._queries_with_target_lists(
   JOIN query_table(__ce_target_lists) AS target_list ON target_list.__ce_row = query.__ce_row
   JOIN query_table(__ce_join_choice) AS choice ON choice.__ce_prefer_lists;
 
--- One row for each query and target if _prefer_list_join, whose row is __ce_join_choice, is FALSE,
--- otherwise none.
+-- One row for each queried point and each cluster to which its mean distance is needed
+-- (__ce_target), unnested from __ce_target_lists (_target_lists); __ce_number is the point's own
+-- cluster. No rows if __ce_join_choice, the row of _prefer_list_join, prefers lists: then
+-- _queries_with_target_lists has them.
 CREATE OR REPLACE MACRO clustereval._query_target_pairs(
   __ce_queries, __ce_target_lists, __ce_join_choice
 ) AS TABLE
@@ -263,9 +284,12 @@ CREATE OR REPLACE MACRO clustereval._query_target_pairs(
   JOIN query_table(__ce_target_lists) AS target_list ON target_list.__ce_row = query.__ce_row
   JOIN query_table(__ce_join_choice) AS choice ON NOT choice.__ce_prefer_lists;
 
--- One row for each query and target: the sum of the distances of the query to the members of the
--- target (__ce_sum), every one of which is computed. Members are either in lists of 512, or one row
--- each (see _prefer_list_join).
+-- One row for each queried point (__ce_row, of cluster __ce_number) and each cluster __ce_target
+-- that __ce_target_lists (_target_lists) lists for it: the sum of its distances to the cluster's
+-- points (__ce_sum), every one of which is computed. Tables: __ce_queries, the queried points,
+-- whose silhouettes are computed, and __ce_members, all points (rows of _cluster_members);
+-- __ce_clusters, the rows of _cluster_moments. plain_distance is the distance in lower case. The
+-- cluster's points are either in lists of 512, or one row each (see _prefer_list_join).
 CREATE OR REPLACE MACRO clustereval._distance_sums(
   __ce_queries, __ce_members, __ce_clusters, __ce_target_lists, plain_distance, p
 ) AS TABLE
@@ -316,10 +340,13 @@ CREATE OR REPLACE MACRO clustereval._distance_sums(
   FROM __ce_partial_sums
   GROUP BY __ce_row, __ce_number, __ce_target;
 
--- One row for each query and target: the sum of the cityblock distances of the query to the members
--- of the target, coordinate by coordinate, from running sums of the sorted members. If m of n
--- values with sum s out of a total t are at most x, their distances to x add up to m x - s, and
--- those of the others to t - s - (n - m) x. Coordinates are deviations from the target's mean.
+-- As _distance_sums, for cityblock: one row for each queried point (__ce_row) and each cluster
+-- __ce_target that __ce_target_lists lists for it, with the sum of its distances to the cluster's
+-- points (__ce_sum), here from running sums of each sorted coordinate. If m of n values with sum s
+-- out of a total t are at most x, their distances to x add up to m x - s, and those of the others
+-- to t - s - (n - m) x. Coordinates are deviations from the cluster's mean. Tables: __ce_queries,
+-- the queried points, whose silhouettes are computed, and __ce_members, all points (rows of
+-- _cluster_members); __ce_clusters, the rows of _cluster_moments.
 CREATE OR REPLACE MACRO clustereval._sorted_distance_sums(
   __ce_queries, __ce_members, __ce_clusters, __ce_target_lists
 ) AS TABLE
@@ -400,8 +427,10 @@ CREATE OR REPLACE MACRO clustereval._sorted_distance_sums(
   JOIN __ce_totals AS totals ON totals.__ce_key = query.__ce_key
   GROUP BY query.__ce_row, query.__ce_number, query.__ce_target;
 
--- One row per query: exact means, from one row per query and target with the sum of their
--- distances.
+-- One row per queried point: its exact mean distances to the other points of its own cluster
+-- (__ce_a_lower and __ce_a_upper, equal) and to the nearest other cluster (__ce_b_lower and
+-- __ce_b_upper, equal), whose number is __ce_neighbor. __ce_sums has the sums of distances by point
+-- and cluster (_distance_sums), __ce_clusters the rows of _cluster_moments.
 CREATE OR REPLACE MACRO clustereval._means_of_sums(__ce_sums, __ce_clusters) AS TABLE
   WITH __ce_target_distances AS NOT MATERIALIZED (
     SELECT
@@ -416,14 +445,22 @@ CREATE OR REPLACE MACRO clustereval._means_of_sums(__ce_sums, __ce_clusters) AS 
   )
   SELECT * FROM clustereval._own_and_nearest_means(__ce_target_distances);
 
--- Text of the query that reads the sums of distances of _exact_means from one of two CTEs.
+-- Text of a query, SELECT * FROM a CTE of _exact_means with sums of distances: for cityblock (also
+-- minkowski of order p = 1) the one that sorts coordinates, otherwise the one that computes each
+-- distance. The CTE that is not named is neither bound nor run.
 CREATE OR REPLACE MACRO clustereval._select_sums(distance, p) AS
   concat('SELECT * FROM ', CASE
     WHEN clustereval._plain_distance_name(distance, p) = 'cityblock' THEN '__ce_sorted_sums'
     ELSE '__ce_direct_sums'
   END);
 
--- One row per query: exact means, given the list of its targets (__ce_target_lists).
+-- One row per queried point: its exact mean distances to the other points of its own cluster
+-- (__ce_a_lower and __ce_a_upper, equal) and to the nearest other cluster (__ce_b_lower and
+-- __ce_b_upper, equal), whose number is __ce_neighbor. Distances are summed to all points of the
+-- clusters that __ce_target_lists (_target_lists) lists for the point. Tables: __ce_queries, the
+-- queried points, whose silhouettes are computed, and __ce_members, all points (rows of
+-- _cluster_members); __ce_clusters, the rows of _cluster_moments. plain_distance is the distance in
+-- lower case.
 CREATE OR REPLACE MACRO clustereval._exact_means(
   __ce_queries, __ce_members, __ce_clusters, __ce_target_lists, plain_distance, p
 ) AS TABLE

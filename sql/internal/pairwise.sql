@@ -5,9 +5,10 @@
 -- Checks
 ---------------------------------------------------------------------------------------------------
 
--- Text of a query that returns TRUE, for _check_options to run. Raises an error instead for a bad
--- option of pairwise_report.
-CREATE OR REPLACE MACRO clustereval._valid_pairwise(
+-- Text of the query that _check_options runs, SELECT TRUE, if all options of pairwise_report are
+-- valid; the parameters are these options, as the user gives them. Raises an error for the first
+-- bad one.
+CREATE OR REPLACE MACRO clustereval._valid_pairwise_options(
   distance, p, weights, noise, noise_as, n_neighbors, max_points
 ) AS
   CASE
@@ -24,7 +25,8 @@ CREATE OR REPLACE MACRO clustereval._valid_pairwise(
     ELSE clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as)
   END;
 
--- TRUE. Raises an error if n, the points of the largest partition, exceeds max_points.
+-- TRUE if n, the number of points of the largest partition, is at most max_points, or NULL because
+-- there is no partition. Raises an error otherwise: n points have n (n - 1) / 2 pairs.
 CREATE OR REPLACE MACRO clustereval._check_max_points(n, max_points) AS
   CASE
     WHEN n > max_points
@@ -39,9 +41,11 @@ CREATE OR REPLACE MACRO clustereval._check_max_points(n, max_points) AS
 -- Pairs
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition that has points: its numbers of points, clusters, and pairs of points
--- within one cluster (__ce_n_within) and between two (__ce_n_between). __ce_partition_no is the
--- number of one of its clusters.
+-- One row per partition that has points: __ce_partition (its key in partition_by),
+-- __ce_partition_no (the lowest of its cluster numbers, for joins), __ce_n_points, __ce_n_clusters,
+-- __ce_n_within (the number of pairs of points within one cluster) and __ce_n_between (of pairs in
+-- two clusters). __ce_clusters names the table of _measured_clusters: one row per cluster, with its
+-- number __ce_number and its __ce_n points.
 CREATE OR REPLACE MACRO clustereval._pair_sizes(__ce_clusters) AS TABLE
   SELECT
     __ce_partition,
@@ -54,8 +58,11 @@ CREATE OR REPLACE MACRO clustereval._pair_sizes(__ce_clusters) AS TABLE
   FROM query_table(__ce_clusters)
   GROUP BY __ce_partition;
 
--- One row per point that counts, with the numbers of its partition and cluster: joins on numbers
--- are fast. __ce_sizes are the rows of _pair_sizes.
+-- One row per point that is not left out as noise or incomplete: __ce_row and __ce_point (its row
+-- number and vector), __ce_number (its cluster's number), and of its partition __ce_partition_no,
+-- __ce_n_points and __ce_n_clusters. Numbers replace the keys of partition and cluster because
+-- joins on numbers are fast. The parameters name the tables of _points (one row per input row),
+-- _measured_clusters (one per cluster) and _pair_sizes (one per partition).
 CREATE OR REPLACE MACRO clustereval._pairable_points(
   __ce_points, __ce_clusters, __ce_sizes
 ) AS TABLE
@@ -71,16 +78,18 @@ CREATE OR REPLACE MACRO clustereval._pairable_points(
     ON size.__ce_partition IS NOT DISTINCT FROM point.__ce_partition
   WHERE point.__ce_kept;
 
--- The distance between the points x and y. Cosine distances below 1e-15 are rounding error: the
--- vectors have the same direction.
+-- The distance named `distance` between the vectors x and y, which have length 1 for cosine; p is
+-- the order of minkowski. It differs from _distance only for cosine: results below 1e-15 are
+-- rounding error of vectors of the same direction, and become 0.
 CREATE OR REPLACE MACRO clustereval._pair_distance(x, y, distance, p) AS
   CASE
     WHEN lower(distance) = 'cosine' AND clustereval._distance(x, y, distance, p) < 1e-15 THEN 0.0
     ELSE clustereval._distance(x, y, distance, p)
   END;
 
--- x >= 0 rounded to 12 significant digits, but to no more places than `decimals` after the point.
--- Squares and powers that exceed the range of a DOUBLE are replaced by its limit.
+-- x >= 0 rounded to 12 significant digits, but to at most `decimals` digits after the decimal
+-- point. 1.7e308 for any x above that, such as a square or power that exceeds the range of a
+-- DOUBLE.
 CREATE OR REPLACE MACRO clustereval._round_to_digits(x, decimals) AS
   CASE
     WHEN x > 1.7e308 THEN 1.7e308
@@ -90,10 +99,11 @@ CREATE OR REPLACE MACRO clustereval._round_to_digits(x, decimals) AS
     ELSE 0.0
   END;
 
--- The key that a distance d is ranked by. Distances that are equal by definition, as many are
--- between points of few decimals, differ in their last digits, and differently in each engine.
--- Rounding them, or for euclidean and minkowski their powers, to 12 digits makes them equal again.
--- Unit vectors have 15 exact decimals, and so have their distances.
+-- The number that a distance d is ranked by: d^2 for euclidean, d^p for minkowski of order p (d^4
+-- if p is above 4), otherwise d, rounded to 12 significant digits. Distances that are equal by
+-- definition, as many are between points of few decimals, differ in their last digits, and
+-- differently in each engine; the rounded numbers are equal. For cosine at most 15 decimals are
+-- kept: unit vectors have no more exact ones, and neither have their distances.
 CREATE OR REPLACE MACRO clustereval._rank_key(d, distance, p) AS
   clustereval._round_to_digits(
     CASE lower(distance)
@@ -104,14 +114,21 @@ CREATE OR REPLACE MACRO clustereval._rank_key(d, distance, p) AS
     CASE WHEN lower(distance) = 'cosine' THEN 15 ELSE 300 END
   );
 
--- One row per partition: the statistics of the indices, from the distances of all pairs of points.
--- Pairs within a cluster are compared with pairs between two clusters, by _rank_key:
--- __ce_concordant counts the comparisons in which the pair between is farther apart,
--- __ce_discordant those in which it is nearer. For that the distances are sorted once, and each
--- gets the number of distances within, and of distances between, that are at most as large.
--- __ce_within_minus_least is the sum of the distances within minus that of equally many least
--- distances, __ce_greatest_minus_least the sum of equally many greatest distances minus that of the
--- least.
+-- One row per partition of n points in 2 .. n - 1 clusters (__ce_partition_no), with statistics of
+-- the distances of all pairs of points. A distance is within if its two points are in one cluster,
+-- otherwise between.
+--   __ce_n_within, __ce_n_between: how many distances there are, as DOUBLE
+--   __ce_within_sum, __ce_between_sum: their sums
+--   __ce_concordant, __ce_discordant: numbers of comparisons, by _rank_key, of a distance within
+--     with one between: those in which the one between is larger, and those in which it is smaller
+--   __ce_within_minus_least: the sum of the distances within, minus the sum of the __ce_n_within
+--     least of all distances
+--   __ce_greatest_minus_least: the sum of the __ce_n_within greatest of all distances, minus that
+--     of as many least
+--   __ce_least_key, __ce_greatest_key: the extremes of _rank_key
+-- The distances are sorted once, and each gets the numbers of those within, and of those between,
+-- that are at most as large. __ce_points names the table of _pairable_points (one row per point),
+-- __ce_sizes that of _pair_sizes (one per partition).
 CREATE OR REPLACE MACRO clustereval._pair_distance_statistics(
   __ce_points, __ce_sizes, distance, p
 ) AS TABLE
@@ -202,17 +219,20 @@ CREATE OR REPLACE MACRO clustereval._pair_distance_statistics(
   JOIN __ce_pair_counts AS size ON size.__ce_partition_no = pair.__ce_partition_no
   GROUP BY pair.__ce_partition_no;
 
--- The mean of 1 / place over the places that n_tied equally near neighbors of a point take, which
--- follow n_before nearer ones; places after n_neighbors count as 0.
-CREATE OR REPLACE MACRO clustereval._mean_reciprocal_place(n_before, n_tied, n_neighbors) AS
+-- The mean of 1 / rank over the ranks n_before + 1 .. n_before + n_tied, which n_tied equally near
+-- neighbors of a point share if n_before neighbors are nearer. Ranks above n_neighbors count as 0;
+-- NULL if all are.
+CREATE OR REPLACE MACRO clustereval._mean_reciprocal_rank(n_before, n_tied, n_neighbors) AS
   list_sum(list_transform(
     range(n_before + 1, LEAST(n_before + n_tied, CAST(n_neighbors AS BIGINT)) + 1),
-    lambda __ce_place: 1.0 / __ce_place
+    lambda __ce_rank: 1.0 / __ce_rank
   )) / n_tied;
 
--- One row per partition of two clusters or more: connectivity, the sum of 1 / place over the
--- n_neighbors nearest neighbors of each point that belong to another cluster. __ce_points are the
--- rows of _pairable_points; __ce_reach is the distance of a point's last neighbor.
+-- One row per partition of two clusters or more (__ce_partition_no): __ce_connectivity, the sum of
+-- 1 / rank over the n_neighbors nearest neighbors of each point that belong to another cluster.
+-- Tied neighbors share their ranks (_mean_reciprocal_rank). __ce_points names the table of
+-- _pairable_points, one row per point. `distance` is the name of the distance, p the order of
+-- minkowski.
 CREATE OR REPLACE MACRO clustereval._connectivities(
   __ce_points, distance, p, n_neighbors
 ) AS TABLE
@@ -265,7 +285,7 @@ CREATE OR REPLACE MACRO clustereval._connectivities(
     __ce_partition_no,
     clustereval._compensated_sum(
       __ce_n_other_cluster
-        * clustereval._mean_reciprocal_place(__ce_n_before, __ce_n_tied, n_neighbors)
+        * clustereval._mean_reciprocal_rank(__ce_n_before, __ce_n_tied, n_neighbors)
     ) AS __ce_connectivity
   FROM __ce_placed
   GROUP BY __ce_partition_no;
@@ -274,19 +294,23 @@ CREATE OR REPLACE MACRO clustereval._connectivities(
 -- Formulas of the columns of _pair_distance_statistics
 ---------------------------------------------------------------------------------------------------
 
--- x, a sum of distances. Raises an error if it is not finite.
+-- x, a sum of distances, or NULL. Raises an error if x is infinite or NaN.
 CREATE OR REPLACE MACRO clustereval._check_sum_of_distances(x) AS
   CASE
     WHEN NOT isfinite(x) THEN error('vector: distances overflow; scale the coordinates down')
     ELSE x
   END;
 
--- (concordant - discordant) / (concordant + discordant), NULL for 0 / 0.
+-- Baker and Hubert's gamma: (concordant - discordant) / (concordant + discordant), NULL for 0 / 0.
+-- The parameters count comparisons of a distance within a cluster with one between two clusters:
+-- concordant if the one between is larger, discordant if it is smaller.
 CREATE OR REPLACE MACRO clustereval._pairwise_gamma(concordant, discordant) AS
   clustereval._ratio(concordant - discordant, concordant + discordant);
 
--- (concordant - discordant) / sqrt(n_within n_between N (N - 1) / 2), where n_within distances
--- within clusters and n_between between clusters are N distances together.
+-- Tau: (concordant - discordant) / sqrt(n_within n_between N (N - 1) / 2), where n_within distances
+-- within clusters and n_between between clusters are N distances together. concordant and
+-- discordant count comparisons of a distance within with one between: those in which the one
+-- between is larger, and those in which it is smaller.
 CREATE OR REPLACE MACRO clustereval._pairwise_tau(concordant, discordant, n_within, n_between) AS
   (concordant - discordant) / sqrt(
     n_within * n_between * ((n_within + n_between) * (n_within + n_between - 1) / 2)
@@ -296,6 +320,8 @@ CREATE OR REPLACE MACRO clustereval._pairwise_tau(concordant, discordant, n_with
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
+-- One row per partition: indices from the distances of all pairs of points, such as c_index and
+-- gamma, and connectivity from the n_neighbors nearest neighbors of each point.
 -- Examples:
 --   FROM clustereval.pairwise_report(points, [x, y, z], cluster);
 --   FROM clustereval.pairwise_report(points, [x, y, z], cluster, n_neighbors := 5);
@@ -380,7 +406,7 @@ CREATE OR REPLACE MACRO clustereval.pairwise_report(
   LEFT JOIN __ce_statistics AS pairs ON pairs.__ce_partition_no = sizes.__ce_partition_no
   LEFT JOIN __ce_connectivities AS connectivities
     ON connectivities.__ce_partition_no = sizes.__ce_partition_no
-  WHERE clustereval._check_options(clustereval._valid_pairwise(
+  WHERE clustereval._check_options(clustereval._valid_pairwise_options(
     distance, p, weights, noise, noise_as, n_neighbors, max_points
   ))
     AND COALESCE((SELECT __ce_fits FROM __ce_size_check), TRUE)

@@ -4,7 +4,8 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition: all columns of internal_report, without the check of its options.
+-- One row per partition (group of partition_by): all columns of internal_report, which has the same
+-- parameters and adds a check of the options and the order of the rows.
 CREATE OR REPLACE MACRO clustereval._internal_report(
   tbl, vector, cluster, distance, p, center, weights, partition_by, noise, noise_as
 ) AS TABLE
@@ -105,6 +106,8 @@ CREATE OR REPLACE MACRO clustereval._internal_report(
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
+-- One row per partition (group of partition_by): counts, and the internal indices that need only
+-- the centers of the clusters.
 -- Examples:
 --   FROM clustereval.internal_report(points, [x, y, z], cluster);
 --   FROM clustereval.internal_report(points, [x, y, z], cluster, distance := 'cosine');
@@ -131,6 +134,7 @@ COMMENT ON MACRO TABLE clustereval.internal_report IS
 'within + between, that is for all but euclidean and sqeuclidean with the mean. No rows: n = 0 and '
 'NULL indices (with partition_by no row).';
 
+-- One row per cluster: its size, centroid and spread, and the cluster nearest to it.
 -- Examples:
 --   FROM clustereval.internal_cluster_report(points, [x, y, z], cluster);
 --   FROM clustereval.internal_cluster_report(points, [x, y, z], cluster, distance := 'cityblock');

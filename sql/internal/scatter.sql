@@ -5,10 +5,12 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per cluster of a partition with several clusters: the smallest and largest gap of its
--- center to the other centers, the sum of these gaps (__ce_gap_sum), the nearest cluster (the
--- lowest in a tie), and __ce_overlap, the largest (sum of two mean distances to the center) / gap
--- of Davies and Bouldin. Centers that coincide do not count in it, as in scikit-learn.
+-- One row per cluster (__ce_partition, __ce_number) of a partition with several: the smallest and
+-- largest distance of its center to the other centers (__ce_least, __ce_most_gap), the sum of all
+-- (__ce_gap_sum), the nearest cluster (__ce_nearest, a struct {distance, cluster}; the lowest in a
+-- tie), and __ce_overlap of Davies and Bouldin: the largest (sum of both clusters' mean distances
+-- to their centers) / distance of the centers. Centers that coincide do not count in it, as in
+-- scikit-learn. __ce_clusters: rows of _measured_clusters.
 CREATE OR REPLACE MACRO clustereval._centroid_gaps(__ce_clusters, distance, p) AS TABLE
   WITH __ce_cluster_pairs AS (
     SELECT
@@ -30,8 +32,12 @@ CREATE OR REPLACE MACRO clustereval._centroid_gaps(__ce_clusters, distance, p) A
   FROM __ce_cluster_pairs
   GROUP BY __ce_partition, __ce_number;
 
--- One row per partition: sums over its clusters. __ce_ssw and __ce_ssb are sums of squares within
--- and between clusters; the others have the names of what is summed.
+-- One row per partition (group of partition_by): its dimensions __ce_dims, and sums over its
+-- clusters: __ce_ssw and __ce_ssb, of squares within and between clusters; __ce_distances and
+-- __ce_overall_distances, of the distances of points to their own center and to that of the
+-- partition; __ce_mean_distance_sum, of mean distances; __ce_mean_square_sum, of ssw / n;
+-- __ce_log_square_sum, of n ln(ssw / n), NULL if an ssw is 0; and __ce_variance_norm_sum, of norms
+-- of variance vectors. Parameters: rows of _measured_clusters and _partition_centers, and options.
 CREATE OR REPLACE MACRO clustereval._spread_totals(
   __ce_clusters, __ce_partition_centers, distance, p
 ) AS TABLE
@@ -62,9 +68,11 @@ CREATE OR REPLACE MACRO clustereval._spread_totals(
     ON overall.__ce_partition IS NOT DISTINCT FROM cluster.__ce_partition
   GROUP BY cluster.__ce_partition;
 
--- One row per partition: the least and largest gap of two centers, the least squared one, and sums
--- over clusters of their __ce_gap_sum (every pair of centers twice), of 1 / __ce_gap_sum, and of
--- their overlap. __ce_gaps are the rows of _centroid_gaps.
+-- One row per partition (group of partition_by): the least and largest distance of two centers
+-- (__ce_least_gap, __ce_most_gap), the least squared one (__ce_least_squared_gap), and sums over
+-- clusters of their __ce_gap_sum (so every pair of centers counts twice), of 1 / __ce_gap_sum
+-- (__ce_inverse_gap_sum, NULL if one is 0), and of their overlap (__ce_overlap_sum). __ce_gaps:
+-- rows of _centroid_gaps.
 CREATE OR REPLACE MACRO clustereval._gap_totals(__ce_gaps, distance) AS TABLE
   SELECT
     __ce_partition,
@@ -80,9 +88,10 @@ CREATE OR REPLACE MACRO clustereval._gap_totals(__ce_gaps, distance) AS TABLE
   FROM query_table(__ce_gaps)
   GROUP BY __ce_partition;
 
--- One row per partition: the mean over the coordinates of the share of the total sum of squares
--- that lies between clusters (__ce_mean_between_share), and the norm of the vector of these totals
--- (__ce_total_squares_norm).
+-- One row per partition (group of partition_by): the mean over the coordinates of the share of the
+-- total sum of squares that lies between clusters (__ce_mean_between_share, NULL if a coordinate is
+-- constant), and the norm of the vector of these totals (__ce_total_squares_norm). Parameters: rows
+-- of _coordinate_moments and _partition_centers.
 CREATE OR REPLACE MACRO clustereval._variance_totals(
   __ce_coordinates, __ce_partition_centers
 ) AS TABLE
@@ -125,11 +134,12 @@ CREATE OR REPLACE MACRO clustereval._variance_totals(
 ---------------------------------------------------------------------------------------------------
 
 -- TRUE if n points lie in at least 2 clusters, but fewer than n. Otherwise scikit-learn raises an
--- error, and here the indices that it has are NULL.
+-- error, and its indices are NULL here.
 CREATE OR REPLACE MACRO clustereval._is_clustering(n, n_clusters) AS
   n_clusters >= 2 AND n_clusters < n;
 
--- Variance between clusters / variance within; 1 if ssw is 0, as in scikit-learn.
+-- Variance between clusters / variance within, from the sums of squares ssb and ssw of n points; 1
+-- if ssw is 0, as in scikit-learn. NULL unless 2 <= n_clusters < n.
 CREATE OR REPLACE MACRO clustereval._calinski_harabasz_score(n, n_clusters, ssw, ssb) AS
   CASE
     WHEN NOT clustereval._is_clustering(n, n_clusters) THEN NULL
@@ -137,7 +147,8 @@ CREATE OR REPLACE MACRO clustereval._calinski_harabasz_score(n, n_clusters, ssw,
     ELSE (ssb / (n_clusters - 1.0)) / (ssw / (n - n_clusters))
   END;
 
--- Mean overlap of the clusters; overlap_sum is the sum of __ce_overlap of _centroid_gaps.
+-- Davies-Bouldin score of n points: overlap_sum / n_clusters, NULL unless 2 <= n_clusters < n.
+-- overlap_sum is the sum over clusters of __ce_overlap of _centroid_gaps.
 CREATE OR REPLACE MACRO clustereval._davies_bouldin_score(n, n_clusters, overlap_sum) AS
   CASE WHEN clustereval._is_clustering(n, n_clusters) THEN overlap_sum / n_clusters END;
 
@@ -146,19 +157,21 @@ CREATE OR REPLACE MACRO clustereval._davies_bouldin_score(n, n_clusters, overlap
 CREATE OR REPLACE MACRO clustereval._separation(n_clusters, gap_sum) AS
   gap_sum / (CAST(n_clusters AS DOUBLE) * (n_clusters - 1));
 
--- ln(ssb / ssw), NULL if one of them is 0.
+-- ln(ssb / ssw), sums of squares between and within clusters; NULL if one of them is 0.
 CREATE OR REPLACE MACRO clustereval._log_ss_ratio(ssw, ssb) AS
   CASE WHEN ssw > 0 AND ssb > 0 THEN ln(GREATEST(ssb, 1e-300) / GREATEST(ssw, 1e-300)) END;
 
--- Mean norm of the clusters' variance vectors over the norm of the partition's variance vector,
--- from the sum of the former over clusters, and the norm of the total sums of squares.
+-- Scat term of the SD and S_Dbw indices: mean norm of the clusters' variance vectors / norm of the
+-- variance vector of all n points. variance_norm_sum is the sum of the former norms over clusters,
+-- total_squares_norm the norm of the vector of the coordinates' total sums of squares.
 CREATE OR REPLACE MACRO clustereval._scattering(
   n, n_clusters, variance_norm_sum, total_squares_norm
 ) AS
   clustereval._ratio(variance_norm_sum / n_clusters, total_squares_norm / n);
 
--- PBM index, from the sums of distances of all points to the center of the partition and to their
--- own center, and the largest distance between two centers.
+-- PBM index, from the sums of the distances of all points to the center of the partition
+-- (overall_distances) and to their own center (distances), and the largest distance between two
+-- centers (most_gap).
 CREATE OR REPLACE MACRO clustereval._pbm_index(
   n_clusters, overall_distances, distances, most_gap
 ) AS
@@ -168,10 +181,12 @@ CREATE OR REPLACE MACRO clustereval._pbm_index(
 -- Distances to every center
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition: Wemmert and Gancarski's index (__ce_wemmert_gancarski). A point
--- contributes 1 - own / other, where own and other are its distances to the center of its cluster
--- and to the nearest other center; a cluster contributes the sum over its points, or 0 if that is
--- negative. A point's term is -inf if it lies at another center, and undefined if it lies at both.
+-- One row per partition (group of partition_by): Wemmert and Gancarski's index
+-- (__ce_wemmert_gancarski). A point contributes 1 - own / other, where own and other are its
+-- distances to the center of its cluster and to the nearest other center; a cluster contributes the
+-- sum over its points, or 0 if that is negative; the index is the sum over clusters / number of
+-- points. A point's term is -inf if it lies at another center, and undefined if it lies at both,
+-- which makes the index NULL. Parameters: rows of _points and _measured_clusters, and options.
 CREATE OR REPLACE MACRO clustereval._wemmert_gancarski_totals(
   __ce_points, __ce_clusters, distance, p
 ) AS TABLE
@@ -214,9 +229,12 @@ CREATE OR REPLACE MACRO clustereval._wemmert_gancarski_totals(
   FROM __ce_cluster_sums
   GROUP BY __ce_partition;
 
--- One row per partition: the inter-cluster density of S_Dbw (__ce_density). For a pair of clusters
--- that is the number of their points near the midpoint of the two centers, divided by the number
--- near the center that has more of them; the result is the mean over pairs.
+-- One row per partition (group of partition_by): the inter-cluster density of S_Dbw (__ce_density).
+-- For a pair of clusters that is the number of their points near the midpoint of the two centers,
+-- divided by the number near the center that has more of them; the result is the mean over pairs,
+-- NULL if a pair has no point near either center. Near is within sqrt(sum over clusters of the norm
+-- of their variance vector) / number of clusters. Parameters: rows of _points and
+-- _measured_clusters.
 CREATE OR REPLACE MACRO clustereval._density_totals(__ce_points, __ce_clusters) AS TABLE
   WITH __ce_density_radii AS (
     SELECT
@@ -293,6 +311,8 @@ CREATE OR REPLACE MACRO clustereval._density_totals(__ce_points, __ce_clusters) 
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
+-- One row per partition (group of partition_by): the internal indices that need the distance of
+-- every point to every center.
 -- Examples:
 --   FROM clustereval.neighbor_report(points, [x, y, z], cluster);
 CREATE OR REPLACE MACRO clustereval.neighbor_report(

@@ -1,22 +1,19 @@
 -- silhouette: how much nearer each point is to its own cluster than to the nearest other one.
 --
 -- Reading rules, besides those of centroids.sql:
---   * A cluster is known by its number, __ce_number. Numbers follow the order of partitions and
---     clusters, so that the least number is the lowest key. A partition is known by the least
---     number of its clusters, __ce_partition_no.
---   * A member is a point that counts, with the number of its cluster. A query is a member whose
---     silhouette is computed. A target is a cluster whose mean distance to a query is needed: the
---     query's own, or one that may be its neighbor.
---   * Mean distances are bounded before any distance of two points is computed; only the clusters
---     that the bounds leave are targets.
+--   * Clusters have a number, __ce_number, in the order of partitions and clusters. A partition has
+--     the least number of its clusters, __ce_partition_no.
+--   * A member is a point that counts. A query, or queried point, is a member whose silhouette is
+--     computed. A target is a cluster to which its mean distance is computed: its own, or one that
+--     bounds of mean distances do not rule out as the nearest other.
 
 ---------------------------------------------------------------------------------------------------
--- Options. A _select_… macro returns the text of a query that reads one of several CTEs: those not
--- named in it are neither bound nor run.
+-- Options
 ---------------------------------------------------------------------------------------------------
 
--- query_text, the text of a query for _check_options (see _valid_point_options). Raises an error
--- for a bad option of silhouette_score.
+-- query_text unchanged; raises an error for the first bad one of the other arguments, options of
+-- silhouette_score. query_text is SELECT TRUE from _valid_point_options, which _check_options runs,
+-- so that options are checked before any row is read.
 CREATE OR REPLACE MACRO clustereval._valid_silhouette_options(
   method, tolerance, sample_size, confidence, random_state, query_text
 ) AS
@@ -53,7 +50,8 @@ CREATE OR REPLACE MACRO clustereval._valid_silhouette_options(
     ELSE query_text
   END;
 
--- Text of the query that reads the mean distances of _mean_distances, by distance and method.
+-- Text of a query, SELECT * FROM the CTE of _mean_distances that computes mean distances as these
+-- options of silhouette_score require. CTEs that are not named are neither bound nor run.
 CREATE OR REPLACE MACRO clustereval._select_mean_distances(distance, p, method, tolerance) AS
   concat('SELECT * FROM ', CASE
     WHEN method = 'simplified' THEN '__ce_simplified_means'
@@ -65,8 +63,9 @@ CREATE OR REPLACE MACRO clustereval._select_mean_distances(distance, p, method, 
     ELSE '__ce_exact_means'
   END);
 
--- Text of the query that reads the members whose silhouettes a public macro computes. Where each
--- member is needed once, it reads a table that is never materialized.
+-- Text of a query, SELECT * FROM the CTE with the points whose silhouettes are computed: the sample
+-- for method 'sample', otherwise all points, which stream if they are read only once ('simplified',
+-- sqeuclidean, cosine) and are materialized if not.
 CREATE OR REPLACE MACRO clustereval._select_queries(distance, p, method) AS
   concat('SELECT * FROM ', CASE
     WHEN method = 'sample' THEN '__ce_sample'
@@ -76,8 +75,9 @@ CREATE OR REPLACE MACRO clustereval._select_queries(distance, p, method) AS
     ELSE '__ce_members'
   END);
 
--- Text of the query that reads the targets of all queries in _mean_distances: the clusters to which
--- a mean distance is computed.
+-- Text of a query, SELECT * FROM the CTE of _mean_distances with one row for each point and cluster
+-- between which a mean distance is computed: one for cityblock (also minkowski of order p = 1), one
+-- for other distances.
 CREATE OR REPLACE MACRO clustereval._select_targets(distance, p) AS
   concat('SELECT * FROM ', CASE
     WHEN clustereval._plain_distance_name(distance, p) = 'cityblock' THEN '__ce_cityblock_targets'
@@ -85,14 +85,19 @@ CREATE OR REPLACE MACRO clustereval._select_targets(distance, p) AS
   END);
 
 ---------------------------------------------------------------------------------------------------
--- Clusters and points
+-- Clusters, points and samples of them
 ---------------------------------------------------------------------------------------------------
 
--- One row per cluster that has points: its number, size and moments.
+-- One row per cluster that has points: its key, number (__ce_number), size (__ce_n) and moments,
+-- from the rows of _points, _coordinate_moments and _cluster_spreads.
 --   __ce_mean            mean of each coordinate; of one that does not vary, its exact value, as
 --                        rounding would separate equal points
---   __ce_total_variance  mean squared distance to __ce_mean, the sum of __ce_variances
+--   __ce_center          __ce_mean, for cosine scaled to length 1
+--   __ce_variances       variance of each coordinate; their sum is __ce_total_variance
+--   __ce_mean_distance   mean distance of its points to __ce_center
 --   __ce_rounding_error  error that rounding may have caused in __ce_mean
+--   __ce_partition_no    least number of the clusters of its partition, which has __ce_n_clusters
+--                        clusters and __ce_total points; __ce_n_all_clusters: of all partitions
 --   __ce_origin          point near those of the partition, relative to which coordinates are small
 --   __ce_few_clusters    TRUE if there is one partition, of few clusters: their distances to the
 --                        2,048 points that DuckDB takes at a time have at most 16 MB
@@ -161,9 +166,10 @@ CREATE OR REPLACE MACRO clustereval._cluster_moments(
     CAST(SUM(__ce_n) OVER (PARTITION BY __ce_partition) AS BIGINT) AS __ce_total
   FROM __ce_numbered;
 
--- One row per member (a point that counts): the numbers of its cluster and partition, its row,
--- point and id, and __ce_use_lists, the __ce_few_clusters of its partition. Members appear once
--- __ce_points_check, the rows of _check_points, has raised no error.
+-- One row per member, a point that counts: __ce_number and __ce_partition_no of its cluster
+-- (_cluster_moments), __ce_row (row number), __ce_point, __ce_id, __ce_has_default_id (no id was
+-- given), and __ce_use_lists, the __ce_few_clusters of its cluster. __ce_points are the rows of
+-- _points, __ce_points_check those of _check_points, which raises an error for bad points.
 CREATE OR REPLACE MACRO clustereval._cluster_members(
   __ce_points, __ce_clusters, __ce_points_check
 ) AS TABLE
@@ -179,8 +185,8 @@ CREATE OR REPLACE MACRO clustereval._cluster_members(
   WHERE point.__ce_kept
     AND COALESCE((SELECT MIN(__ce_valid) FROM query_table(__ce_points_check)), TRUE);
 
--- One row per member: __ce_place, its place among those of its partition in the order of ids, from
--- 0.
+-- One row per member (a point that counts, a row of _cluster_members): __ce_row, and __ce_place,
+-- its position from 0 in its partition, sorted by id, or by row number if no id was given.
 CREATE OR REPLACE MACRO clustereval._id_places(__ce_members) AS TABLE
   SELECT
     __ce_row, __ce_number, __ce_partition_no,
@@ -190,7 +196,8 @@ CREATE OR REPLACE MACRO clustereval._id_places(__ce_members) AS TABLE
     ) - 1 AS BIGINT) AS __ce_place
   FROM query_table(__ce_members);
 
--- No row; raises an error if an id occurs twice in a partition.
+-- No row; raises an error if an id occurs twice in a partition. __ce_members are the rows of
+-- _cluster_members, one per point that counts.
 CREATE OR REPLACE MACRO clustereval._check_ids(__ce_members) AS TABLE
   WITH __ce_repeated AS (
     SELECT __ce_partition_no, __ce_id, COUNT(*) AS __ce_n
@@ -208,26 +215,26 @@ CREATE OR REPLACE MACRO clustereval._check_ids(__ce_members) AS TABLE
   )) AS BOOLEAN) AS __ce_valid
   FROM __ce_first;
 
----------------------------------------------------------------------------------------------------
--- The sample. A sample key is a pseudorandom number, the same in every engine: all intermediate
--- results are integers below 2^63. A place x0 and a seed, both below 2^31 - 1, give numbers x1 (a
--- linear step), x2 (x1 squared plus the seed) and the key (a linear step and a square of x2).
----------------------------------------------------------------------------------------------------
-
--- x squared plus `added`, modulo 2^31 - 1.
+-- x squared plus `added`, modulo 2^31 - 1, of integers below 2^31: a step of _sample_key.
 CREATE OR REPLACE MACRO clustereval._square_step(x, added) AS (x * x + added) % 2147483647;
--- The sample key (see above) of a member from the numbers x0, x1 and x2 of its place.
+-- Sample key (see _sample_key) from x0, the position of a point among the sorted ids, and x1 and
+-- x2, the results of the first two steps. The third step is linear in x2 and x0, the fourth its
+-- square plus x1. A macro has no variables: a result used twice has to be a parameter.
 CREATE OR REPLACE MACRO clustereval._sample_key_from_x2(x0, x1, x2) AS
   clustereval._square_step((x2 * 39373 + x0) % 2147483647, x1);
--- The sample key (see above) of a member from the numbers x0 and x1 of its place, and the seed.
+-- Sample key (see _sample_key) from x0, the position of a point among the sorted ids, x1, the
+-- result of the first step, and the seed. The second step is x1 squared plus the seed.
 CREATE OR REPLACE MACRO clustereval._sample_key_from_x1(x0, x1, seed) AS
   clustereval._sample_key_from_x2(x0, x1, clustereval._square_step(x1, seed));
--- The sample key of the member at place x0 (see _id_places), for a seed.
+-- Sample key of a point, a pseudorandom integer below 2^31 - 1: the points with the least keys are
+-- the sample, the same in every engine. x0 is the point's position among the sorted ids, seed the
+-- random_state, both modulo 2^31 - 1. The first of four steps is linear in x0 and the seed.
 CREATE OR REPLACE MACRO clustereval._sample_key(x0, seed) AS
   clustereval._sample_key_from_x1(x0, (x0 * 48271 + seed * 69621 + 1) % 2147483647, seed);
 
--- The queries of method 'sample': the sample_size members of each partition with the least sample
--- keys, once __ce_ids_check, the rows of _check_ids, has raised no error.
+-- The rows of __ce_members (_cluster_members) that method 'sample' evaluates: the sample_size
+-- points of each partition with the least sample keys (_sample_key), which depend on random_state.
+-- __ce_ids_check is read for the error that _check_ids raises for a repeated id.
 CREATE OR REPLACE MACRO clustereval._sample_members(
   __ce_members, __ce_ids_check, sample_size, random_state
 ) AS TABLE
@@ -262,9 +269,10 @@ CREATE OR REPLACE MACRO clustereval._sample_members(
 CREATE OR REPLACE MACRO clustereval._silhouette_value(a, b) AS
   CASE WHEN GREATEST(a, b) = 0 THEN 0.0 ELSE (b - a) / GREATEST(a, b) END;
 
--- One row per query: its mean distances (see mean_distances.sql) and the bounds __ce_lower and
--- __ce_upper of its silhouette that follow: NULL if there is one cluster, or as many as points, and
--- 0 in a cluster of one point.
+-- One row per point of __ce_mean_distances (_mean_distances): its columns, __ce_partition_no,
+-- __ce_total (points of the partition), and bounds of its silhouette, __ce_lower and __ce_upper,
+-- equal if the mean distances are exact. They are NULL if there is one cluster, or as many as
+-- points, and 0 in a cluster of one point. __ce_clusters are the rows of _cluster_moments.
 CREATE OR REPLACE MACRO clustereval._point_silhouettes(
   __ce_mean_distances, __ce_clusters
 ) AS TABLE
@@ -284,9 +292,10 @@ CREATE OR REPLACE MACRO clustereval._point_silhouettes(
   FROM query_table(__ce_mean_distances) AS query
   JOIN query_table(__ce_clusters) AS own ON own.__ce_number = query.__ce_number;
 
--- One row per query that must be evaluated exactly for the tolerance, as few as possible: all but
--- those of the narrowest intervals, whose widths add up to at most tolerance times the number of
--- points. __ce_bounded are rows of _point_silhouettes.
+-- One row (__ce_row) per point whose silhouette must be computed exactly so that the bounds of the
+-- partition's mean silhouette are at most `tolerance` apart. The widths of the bounds of all others
+-- add up to at most tolerance times the number of points, and these are the narrowest. __ce_bounded
+-- are the rows of _point_silhouettes; __ce_members are those of _cluster_members (ids break ties).
 CREATE OR REPLACE MACRO clustereval._queries_to_evaluate(
   __ce_bounded, __ce_members, tolerance
 ) AS TABLE
@@ -303,8 +312,10 @@ CREATE OR REPLACE MACRO clustereval._queries_to_evaluate(
   )
   SELECT __ce_row FROM __ce_cumulated WHERE __ce_cumulated_width / __ce_total > tolerance;
 
--- One row per query: exact mean distances if the tolerance requires them, otherwise bounds of them.
--- __ce_bounds are the rows of _mean_distance_bounds.
+-- One row per point, with the columns of _mean_distances: exact mean distances if the tolerance of
+-- the mean silhouette requires them (_queries_to_evaluate), otherwise bounds. Tables: __ce_bounds,
+-- __ce_members and __ce_clusters, the rows of _mean_distance_bounds, _cluster_members and
+-- _cluster_moments. plain_distance is the distance in lower case.
 CREATE OR REPLACE MACRO clustereval._tolerant_means(
   __ce_bounds, __ce_members, __ce_clusters, plain_distance, p, tolerance
 ) AS TABLE
@@ -338,8 +349,11 @@ CREATE OR REPLACE MACRO clustereval._tolerant_means(
   LEFT JOIN __ce_required AS required ON required.__ce_row = query.__ce_row
   WHERE required.__ce_row IS NULL;
 
--- One row per query: its mean distances (see mean_distances.sql) by the method; bounds where it
--- computes no exact ones.
+-- One row (__ce_row) per row of __ce_queries, points whose silhouettes are computed: bounds of its
+-- mean distances to its own cluster, __ce_number (__ce_a_lower, __ce_a_upper), and to the nearest
+-- other, __ce_neighbor (__ce_b_lower, __ce_b_upper). If __ce_exact, the bounds are equal; otherwise
+-- __ce_neighbor is NULL. __ce_members are all points (both: rows of _cluster_members),
+-- __ce_clusters the rows of _cluster_moments; the rest are options of silhouette_score.
 CREATE OR REPLACE MACRO clustereval._mean_distances(
   __ce_queries, __ce_members, __ce_clusters, distance, p, method, tolerance
 ) AS TABLE
@@ -386,6 +400,7 @@ CREATE OR REPLACE MACRO clustereval._mean_distances(
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
+-- Silhouette of each point of the table tbl (one row per point: its vector and cluster).
 -- Examples:
 --   FROM clustereval.silhouette_samples(points, [x, y, z], cluster);
 --   FROM clustereval.silhouette_samples(points, [x, y, z], cluster, distance := 'cityblock');
@@ -457,6 +472,7 @@ COMMENT ON MACRO TABLE clustereval.silhouette_samples IS
 'doi:10.1016/0377-0427(87)90125-7; sqeuclidean and cosine from sums as in Gaido (2023), '
 'arXiv:2303.14102.';
 
+-- Mean silhouette of each cluster of the table tbl (one row per point: its vector and cluster).
 -- Examples:
 --   FROM clustereval.silhouette_clusters(points, [x, y, z], cluster);
 CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
@@ -529,9 +545,11 @@ COMMENT ON MACRO TABLE clustereval.silhouette_clusters IS
 'point has a row of its own, cluster NULL. Source: Rousseeuw (1987), '
 'doi:10.1016/0377-0427(87)90125-7.';
 
--- One row per partition that has clusters, for the __ce_n queries of it: how many are exact, the
--- means of __ce_lower, __ce_upper and their middle, and the mean (__ce_macro) and the largest of
--- the means of clusters.
+-- One row per partition (__ce_partition_no), from __ce_silhouettes, the rows of _point_silhouettes:
+-- their number __ce_n, how many are exact (__ce_n_exact), the number of their clusters
+-- (__ce_n_clusters), the means of __ce_lower, of __ce_upper and of the middle of both
+-- (__ce_middle), and of the mean middles by cluster the mean (__ce_macro) and the maximum
+-- (__ce_largest).
 CREATE OR REPLACE MACRO clustereval._silhouette_totals(__ce_silhouettes) AS TABLE
   WITH __ce_summed AS (
     SELECT
@@ -557,11 +575,12 @@ CREATE OR REPLACE MACRO clustereval._silhouette_totals(__ce_silhouettes) AS TABL
   FROM __ce_summed
   GROUP BY __ce_partition_no;
 
--- Largest distance of the mean of m out of n numbers in [-1, 1] from the mean of all n, with
--- probability `confidence` (Hoeffding).
+-- With probability `confidence`, the most by which the mean of m numbers in [-1, 1] (silhouettes),
+-- sampled out of n, differs from the mean of all n (Hoeffding); 0 if m = n.
 CREATE OR REPLACE MACRO clustereval._sampling_error(m, n, confidence) AS
   CASE WHEN m = n THEN 0.0 ELSE sqrt(2 * ln(2 / (1 - CAST(confidence AS DOUBLE))) / m) END;
 
+-- Mean silhouette of the points of the table tbl (one row per point: its vector and cluster).
 -- Examples:
 --   FROM clustereval.silhouette_score(points, [x, y, z], cluster);
 --   FROM clustereval.silhouette_score(points, [x, y, z], cluster, method := 'bounds');

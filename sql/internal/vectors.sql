@@ -4,15 +4,16 @@
 -- Checks
 ---------------------------------------------------------------------------------------------------
 
--- TRUE if type_name names a type that holds a vector of numbers; typeof([NULL]) is "NULL"[].
+-- TRUE if type_name, the result of typeof(), is a list or array of numbers, such as DOUBLE[] or
+-- FLOAT[3]. "NULL"[] is the type of [NULL].
 CREATE OR REPLACE MACRO clustereval._is_vector_type(type_name) AS
   regexp_matches(
     type_name,
     '^(U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|"NULL")\[\d*\]$'
   );
 
--- x. Raises an error unless the column vector has a type of vectors. For use after HAVING, as
--- _check_column.
+-- x, unchanged. Raises an error unless the column vector is of lists or arrays of numbers. An
+-- aggregate, for use after HAVING: there it also checks a table without rows.
 CREATE OR REPLACE MACRO clustereval._check_vector_type(x, vector) AS
   CASE
     WHEN NOT clustereval._is_vector_type(typeof(any_value(vector)))
@@ -27,7 +28,8 @@ CREATE OR REPLACE MACRO clustereval._check_vector_type(x, vector) AS
 -- Vectors as text
 ---------------------------------------------------------------------------------------------------
 
--- TRUE if the text vec is a dense or sparse vector. Lengths and indices have at most 9 digits.
+-- TRUE if the text vec has the form of a dense vector ('0.1 0.2') or a sparse one ('0:1 2:3',
+-- '$4$0:1 2:3'). Lengths and indices have at most 9 digits.
 CREATE OR REPLACE MACRO clustereval._is_vector_text(vec) AS
   regexp_full_match(vec, replace(replace(
     '(?i)_*(N(_+N)*_*)?|_*(\$[0-9]{1,9}\$_*)?(-?[0-9]{1,9}:N(_+-?[0-9]{1,9}:N)*_*)?',
@@ -41,21 +43,21 @@ CREATE OR REPLACE MACRO clustereval._is_sparse_text(vec) AS regexp_matches(vec, 
 CREATE OR REPLACE MACRO clustereval._stated_length(vec) AS
   CAST(nullif(regexp_extract(vec, '\$([0-9]+)\$', 1), '') AS BIGINT);
 
--- All numbers in vec, the text of a vector, except its length; for a sparse one indices and
--- coordinates in turn.
+-- List of all numbers in vec, the text of a vector, except its length: the coordinates of a dense
+-- vector, or the indices and coordinates of a sparse one in turn.
 CREATE OR REPLACE MACRO clustereval._text_numbers(vec) AS
   CAST(regexp_extract_all(regexp_replace(vec, '\$[0-9]+\$', ''), '[^ ,:\t\r\n]+') AS DOUBLE[]);
 
--- Raises the error of parse_vector for the text vec, which is cut after 100 characters: its start
--- identifies the row. `expected` says what was expected, `advice` what to do.
+-- Raises the error of parse_vector for the text vec: `expected` says what was expected, `advice`
+-- what to do. The error quotes vec up to 100 characters: its start identifies the row.
 CREATE OR REPLACE MACRO clustereval._text_error(vec, expected, advice) AS
   error(concat(
     'parse_vector: expected ', expected, ', got ''', left(vec, 100),
     CASE WHEN length(vec) > 100 THEN '...' ELSE '' END, '''', advice
   ));
 
--- x. Raises an error if dims, the length of the vector in the text vec, is not size; both may be
--- NULL.
+-- x, unchanged. Raises the error of parse_vector for the text vec if dims, the length of the vector
+-- in it, is not size, the length that was asked for. If either is NULL, there is no error.
 CREATE OR REPLACE MACRO clustereval._check_length(x, vec, dims, size) AS
   CASE
     WHEN dims <> size
@@ -65,18 +67,19 @@ CREATE OR REPLACE MACRO clustereval._check_length(x, vec, dims, size) AS
     ELSE x
   END;
 
--- The list of (index, coordinate) in the order of the indices, from `numbers`, which has them in
--- turn. Lambdas here take zipped lists, because one that reads another list copies that list for
--- every element.
+-- List of the pairs (index, coordinate) of a sparse vector, sorted by index. `numbers` is the list
+-- of its indices and coordinates in turn. Lists are zipped for the lambdas that read the result: a
+-- lambda that reads a second list copies that list for every element.
 CREATE OR REPLACE MACRO clustereval._sparse_entries(numbers) AS
   list_sort(list_zip(CAST(numbers[1:-1:2] AS BIGINT[]), numbers[2:-1:2]));
 
--- The indices of `entries`, a list of (index, coordinate).
+-- List of the indices of `entries`, a list of pairs (index, coordinate).
 CREATE OR REPLACE MACRO clustereval._entry_indices(entries) AS
   list_transform(entries, lambda __ce_entry: __ce_entry[1]);
 
--- The dense vector of length dims with the sorted `entries` (index, coordinate): each entry after
--- the zeros between it and the previous one.
+-- The dense vector of length dims with the coordinates of `entries`, and 0 elsewhere. `entries` are
+-- the pairs (index, coordinate) of a sparse vector, sorted by index; each is put after the zeros
+-- between it and the previous one.
 CREATE OR REPLACE MACRO clustereval._fill_entries(entries, dims) AS
   list_resize(flatten(list_transform(
     list_zip(
@@ -87,8 +90,9 @@ CREATE OR REPLACE MACRO clustereval._fill_entries(entries, dims) AS
     )
   )), dims, 0.0);
 
--- The dense vector of length dims that has the sorted `entries`, and 0 elsewhere. Raises an error,
--- which quotes the text vec, if dims is NULL, or if an index is beyond it or occurs twice.
+-- The dense vector of length dims with the coordinates of `entries`, and 0 elsewhere. `entries` are
+-- the pairs (index, coordinate) in the sparse text vec, sorted by index. Raises the error of
+-- parse_vector if dims is NULL, or an index is negative, not below dims or repeated.
 CREATE OR REPLACE MACRO clustereval._fill_checked_entries(entries, vec, dims) AS
   CASE
     WHEN dims IS NULL
@@ -104,23 +108,26 @@ CREATE OR REPLACE MACRO clustereval._fill_checked_entries(entries, vec, dims) AS
     ELSE clustereval._fill_entries(entries, dims)
   END;
 
--- The vector of length dims in the sparse text vec. list_transform([x], lambda y: ...)[1] gives x a
--- name, so that it is computed once.
+-- The dense vector of length dims from vec, the text of a sparse vector. Raises the error of
+-- parse_vector if dims is NULL, or for a wrong index. list_transform([x], lambda y: ...)[1] gives x
+-- a name, so that it is computed once.
 CREATE OR REPLACE MACRO clustereval._parse_sparse_text(vec, dims) AS
   list_transform(
     [clustereval._sparse_entries(clustereval._text_numbers(vec))],
     lambda __ce_entries: clustereval._fill_checked_entries(__ce_entries, vec, dims)
   )[1];
 
--- The vector in the dense text vec. Raises an error if its length is not size; size may be NULL.
+-- The vector in vec, the text of a dense vector. Raises the error of parse_vector if size is not
+-- NULL and the vector has another length.
 CREATE OR REPLACE MACRO clustereval._parse_dense_text(vec, size) AS
   list_transform(
     [clustereval._text_numbers(vec)],
     lambda __ce_vector: clustereval._check_length(__ce_vector, vec, len(__ce_vector), size)
   )[1];
 
--- The vector in the text vec, dense or sparse, as parse_vector returns it. Raises an error for a
--- bad size, a text that is no vector, or a vector that is not of length size.
+-- The vector (DOUBLE[]) in the text vec, dense or sparse, NULL for NULL: what parse_vector returns.
+-- size is the length that vectors must have, NULL for any. Raises an error for a bad size, a text
+-- that is no vector, or a vector of another length.
 CREATE OR REPLACE MACRO clustereval._parse_text(vec, size) AS
   CASE
     WHEN size IS NOT NULL AND NOT coalesce(size >= 1 AND size < 1e9 AND size = floor(size), FALSE)
@@ -138,6 +145,7 @@ CREATE OR REPLACE MACRO clustereval._parse_text(vec, size) AS
     ELSE clustereval._parse_dense_text(vec, size)
   END;
 
+-- The vector (DOUBLE[]) in a text, dense or sparse; size is the length that it must have.
 -- Examples:
 --   SELECT clustereval.parse_vector('0.1, 0.2');
 --   SELECT clustereval.parse_vector('$4$0:1 2:3');
@@ -158,14 +166,16 @@ COMMENT ON MACRO clustereval.parse_vector IS
 CREATE OR REPLACE MACRO clustereval._quote_identifier(name) AS
   concat('"', replace(name, '"', '""'), '"');
 
--- The argument `columns`, a list of names or one name, as a list; NULL if it is something else.
+-- The argument `columns` of vdm_encode, one name or a list of names, as a list of names; NULL if it
+-- is something else.
 CREATE OR REPLACE MACRO clustereval._column_names(columns) AS
   CASE
     WHEN typeof(columns) = 'VARCHAR' THEN [CAST(columns AS VARCHAR)]
     ELSE TRY_CAST(columns AS VARCHAR[])
   END;
 
--- x. Raises an error if the list `names` has no names or a NULL, or a column is named twice.
+-- x, unchanged. Raises an error if `names`, the list of columns to encode, is NULL, has no names or
+-- a NULL, or has a name twice, in any letter case.
 CREATE OR REPLACE MACRO clustereval._check_nominal_names(x, names) AS
   CASE
     WHEN coalesce(len(names), 0) = 0 OR list_count(names) < len(names)
@@ -184,8 +194,9 @@ CREATE OR REPLACE MACRO clustereval._check_nominal_names(x, names) AS
     ELSE x
   END;
 
--- Text of the query that returns the list `names` (__ce_names), because query() takes names with
--- quotes and without. Raises an error for bad names.
+-- Text of the query that returns `names`, the columns to encode, as one list (__ce_names). In the
+-- argument of query() names need no quotes ([color] as ['color']); this query returns them as
+-- values. Raises an error for bad names.
 CREATE OR REPLACE MACRO clustereval._vdm_names_query(names) AS
   clustereval._check_nominal_names(concat(
     'SELECT [',
@@ -195,8 +206,10 @@ CREATE OR REPLACE MACRO clustereval._vdm_names_query(names) AS
     '] AS __ce_names'
   ), names);
 
--- Text of the query that reads vdm_encode's rows (__ce_input_rows), with a NULL column for each of
--- `names` that the table does not have: so _check_nominal_columns reports it, and not the binder.
+-- Text of the query that reads the rows of vdm_encode (its CTE __ce_input_rows), with a NULL column
+-- for each of `names`, the columns to encode, that the table does not have: so
+-- _check_nominal_columns reports the missing column, and not the binder. Raises an error for bad
+-- names.
 CREATE OR REPLACE MACRO clustereval._vdm_rows_query(names) AS
   clustereval._check_nominal_names(concat(
     'SELECT * FROM __ce_input_rows UNION ALL BY NAME SELECT ',
@@ -206,10 +219,11 @@ CREATE OR REPLACE MACRO clustereval._vdm_rows_query(names) AS
     ' WHERE FALSE'
   ), names);
 
--- Text of the query that adds to __ce_rows the profile of each column in `names`: for each value
--- the shares of the classes (labels) among its rows. Columns are of any type, so each has its own
--- CTEs. A profile is filled as in parse_vector: each share after the zeros of the classes that its
--- value does not have.
+-- Text of the query that returns the rows of __ce_rows, a CTE of vdm_encode, with the profile of
+-- each column NAME in `names` as NAME_vdm. The profile of a value is the list of the shares of the
+-- classes (__ce_label), in sorted order, among the rows that have the value. Columns are of any
+-- type, so each has its own CTEs. A profile is built by putting each share after the zeros of the
+-- classes that its value does not have.
 CREATE OR REPLACE MACRO clustereval._vdm_query(names) AS
   clustereval._check_nominal_names(concat(
     'WITH ',
@@ -277,7 +291,8 @@ CREATE OR REPLACE MACRO clustereval._vdm_query(names) AS
     ), 'string_agg', '')
   ), names);
 
--- The one of `names` that is most similar to the name `unknown`, NULL if none is similar.
+-- The one of `names` that is most similar to the name `unknown`, for the hint of an error; NULL if
+-- none is similar.
 CREATE OR REPLACE MACRO clustereval._closest_name(unknown, names) AS
   list_filter(
     list_sort(list_transform(
@@ -291,8 +306,8 @@ CREATE OR REPLACE MACRO clustereval._closest_name(unknown, names) AS
     lambda __ce_candidate: __ce_candidate['edits'] <= 0.4
   )[1]['name'];
 
--- TRUE. Raises an error if one of `names` is not in table_columns, the columns of the table, or if
--- a new column (name_vdm) is.
+-- TRUE. Raises an error if one of `names`, the columns to encode, is not in table_columns, the
+-- names of all columns of the table, or if the new column NAME_vdm is there already.
 CREATE OR REPLACE MACRO clustereval._check_nominal_columns(names, table_columns) AS
   list_bool_and(list_transform(
     names,
@@ -318,6 +333,8 @@ CREATE OR REPLACE MACRO clustereval._check_nominal_columns(names, table_columns)
     END
   ));
 
+-- The rows of the table tbl, with the profile of each nominal column in columns, as NAME_vdm: the
+-- list of P(class | value) over the classes in the column label.
 -- Examples:
 --   FROM clustereval.vdm_encode(assignments, [species], cluster);
 --   FROM clustereval.vdm_encode(assignments, ['species', 'n'], cluster);

@@ -39,16 +39,20 @@ CANCELLATION_LIMIT = 1e-4
 def distance_blocks(
     x: Floats, y: Floats, distance: Distance, cells: int = DISTANCES_PER_BLOCK
 ) -> Iterator[tuple[slice, Floats]]:
-    """Yield rows of x and their distances to all points of y, a block of at most `cells` distances.
+    """Yield the distances from x (m, d) to y (n, d) in blocks of some rows of x.
 
-    For cosine the points are unit vectors. The cosine distance of a zero vector to itself is 1
-    here, so that callers have to correct the pairs of a point with itself.
+    A block is a slice of x and the distances (rows, n) of these points to all of y: at most `cells`
+    distances, or one row. For cosine the points are unit vectors. The cosine distance of a zero
+    vector to itself is 1 here, so that callers have to correct the pairs of a point with itself.
     """
     return TargetPoints(y, distance).blocks(x, cells)
 
 
 class _Tile(NamedTuple):
-    """Some of the target points, minus the mean of all target points."""
+    """Some of the target points, `columns` of them, minus the mean of all target points.
+
+    A tile is small enough to compute its distances with one product of matrices in one thread.
+    """
 
     columns: slice
     y: Floats
@@ -60,7 +64,7 @@ class _Tile(NamedTuple):
 
 @dataclass(frozen=True)
 class TargetPoints:
-    """Target points y (n, d), prepared once for the distances of many blocks of other points."""
+    """Target points y (n, d), prepared once for the distances of many blocks of other points x."""
 
     y: Floats
     distance: Distance
@@ -82,7 +86,10 @@ class TargetPoints:
         return self._accumulate_coordinates(x)
 
     def _accumulate_coordinates(self, x: Floats) -> Floats:
-        """Return the distances (m, n) that are no function of the squared euclidean ones."""
+        """Return cityblock, chebyshev or minkowski distances (m, n) of points x (m, d).
+
+        They are summed up one coordinate after another, since no product of matrices yields them.
+        """
         name, p = self.distance
         total = np.zeros((len(x), len(self.y)))
         for i in range(x.shape[1]):
@@ -95,7 +102,7 @@ class TargetPoints:
         return total ** (1 / p) if name == "minkowski" else total
 
     def sums(self, x: Floats) -> Floats:
-        """Return the sum (m,) of the distances of each of the points x to all target points."""
+        """Return the sum (m,) of the distances of each point of x (m, d) to all target points."""
         total = np.zeros(len(x))
         if self.distance.name == "euclidean":
             measured_pairs.on_measured(len(x) * len(self.y))
@@ -107,21 +114,27 @@ class TargetPoints:
         return total
 
     def blocks(self, x: Floats, cells: int = DISTANCES_PER_BLOCK) -> Iterator[tuple[slice, Floats]]:
-        """Yield rows of x and their distances to the target points, at most `cells` at a time."""
+        """Yield slices of x (m, d) and the distances (rows, n) of their points to the targets.
+
+        A block has at most `cells` distances, or one row of x.
+        """
         step = max(1, cells // max(1, len(self.y)))
         for start in range(0, len(x), step):
             rows = slice(start, start + step)
             yield rows, self.distances(x[rows])
 
     def squares(self, x: Floats) -> Floats:
-        """Return the squared euclidean distances (m, n) of points x to the target points."""
+        """Return the squared euclidean distances (m, n) of points x (m, d) to the target points."""
         squares = np.empty((len(x), len(self.y)))
         for rows, columns, tile_squares in self._squares_by_tile(x):
             squares[rows, columns] = tile_squares
         return squares
 
     def _squares_by_tile(self, x: Floats) -> Iterator[tuple[slice, slice, Floats]]:
-        """Yield rows of x, columns of target points, and the squared distances between them."""
+        """Yield the squared distances of points x (m, d) to the target points, a matrix at a time.
+
+        With each come the slice of x and the slice of target points that it is for.
+        """
         for start in range(0, len(x), self._tile_rows):
             rows = slice(start, start + self._tile_rows)
             centered = x[rows] - self._mean
@@ -132,7 +145,7 @@ class TargetPoints:
 
     @cached_property
     def _mean(self) -> Floats:
-        """(d,): mean of the target points."""
+        """Mean (d,) of the target points."""
         return np.asarray(self.y.mean(axis=0))
 
     @cached_property
@@ -150,7 +163,7 @@ class TargetPoints:
         return [self._make_tile(part) for part in columns]
 
     def _make_tile(self, columns: slice) -> _Tile:
-        """Return the tile of these target points."""
+        """Return the tile of the target points in this slice."""
         y = self.y[columns] - self._mean
         square_norms = np.einsum("ij,ij->i", y, y)
         factors = np.vstack([-2.0 * y.T, np.ones(len(y)), square_norms])
@@ -158,11 +171,12 @@ class TargetPoints:
 
 
 def _squared_distances(factors: Floats, tile: _Tile) -> Floats:
-    """Return the squared distances of points to a tile, from a product of matrices.
+    """Return the squared distances (m, n) of m points to the n points of a tile.
 
-    `factors` (m, d + 2) are the points minus the mean of all target points, their squared norms,
-    and 1. The product cancels digits for points that are near each other and far from the mean:
-    their distances are recomputed from the differences of their coordinates.
+    They are a product of matrices. `factors` (m, d + 2) are the m points minus the mean of all
+    target points, their squared norms, and 1. The product cancels digits for points that are near
+    each other and far from the mean: these distances are recomputed from the differences of
+    coordinates.
     """
     squares = factors @ tile.factors
     limit = CANCELLATION_LIMIT * (factors[:, -2] + tile.largest_square)
@@ -172,7 +186,12 @@ def _squared_distances(factors: Floats, tile: _Tile) -> Floats:
 
 
 def _recompute_cancelled(squares: Floats, x: Floats, y: Floats, limit: Floats) -> None:
-    """Recompute, in place, the squared distances of x to y that are below the limit of x (m,)."""
+    """Replace the elements of squares (m, n) that are below limit (m,) by more accurate values.
+
+    squares are the squared distances of x (m, d) to y (n, d), which are changed in place, and
+    limit[i] is for row i: smaller values have lost digits in a product of matrices. They are
+    computed again from the differences of coordinates.
+    """
     i, j = np.nonzero(squares < limit[:, None])
     if i.size * 20 > squares.size:
         squares[:] = 0.0
@@ -183,16 +202,19 @@ def _recompute_cancelled(squares: Floats, x: Floats, y: Floats, limit: Floats) -
 
 
 def distance_matrix(x: Floats, y: Floats, distance: Distance) -> Floats:
-    """Return the distances (m, n) of points x (m, d) to points y (n, d)."""
+    """Return the distances (m, n) of points x (m, d) to points y (n, d).
+
+    For cosine the points are unit vectors; a zero vector is at 1 from all points, itself included.
+    """
     return TargetPoints(y, distance).distances(x)
 
 
 def direct_distance_matrix(x: Floats, y: Floats, distance: Distance) -> Floats:
-    """Return the distances (m, n) of x to y, computed without a product of matrices.
+    """Return the distances (m, n) of points x (m, d) to y (n, d) without a product of matrices.
 
-    Pairs that differ by the same amounts have the same distance, which ranks depend on. Coordinates
-    are added in the order in which DuckDB adds them, so that both engines round alike. y is read by
-    column: Fortran order is fastest.
+    Pairs whose coordinates differ by the same amounts get the same distance, which ranks depend on.
+    Coordinates are added in the order in which DuckDB adds them, so that both engines round alike.
+    y is read by column: Fortran order is fastest. For cosine the points are unit vectors.
     """
     if distance.name not in ("euclidean", "sqeuclidean", "cosine"):
         return distance_matrix(x, y, distance)
@@ -215,7 +237,10 @@ def direct_distance_matrix(x: Floats, y: Floats, distance: Distance) -> Floats:
 
 
 def matrix_product(a: Floats, b: Floats) -> Floats:
-    """Return the product of two matrices, in blocks that are computed in the calling thread."""
+    """Return the matrix product a b, computed in blocks in the calling thread.
+
+    The blocks are too small for OpenBLAS to start threads of its own.
+    """
     most = max(1, SINGLE_THREAD_MULTIPLICATIONS // a.shape[1])
     width = max(1, min(_MAX_TILE_ROWS, isqrt(most)), most // len(a))
     height = max(1, most // width)

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 
 def least_linkages(part: Partition, centers: Floats, distance: Distance) -> dict[str, float]:
-    """Return the least complete and average linkage and Hausdorff distance of two clusters.
+    """Return the least separations of two clusters that need all distances of their points.
 
-    With them, as min_mean_to_other_center, the least mean distance of the points of two clusters to
-    the center of the other; `centers` are those of the clusters (k, d).
+    By name: min_complete_linkage, min_average_linkage, min_hausdorff, and min_mean_to_other_center,
+    the least mean distance of the points of two clusters, each to the center of the other.
+    `centers` (k, d) are those of the clusters.
     """
     least = [np.inf, np.inf, np.inf]
     for i in range(len(part.sizes) - 1):
@@ -42,7 +43,11 @@ def least_linkages(part: Partition, centers: Floats, distance: Distance) -> dict
 
 
 def _cluster_tiles(starts: Integers) -> Iterator[Integers]:
-    """Yield the starts of whole clusters that together make a tile, or of a single larger one."""
+    """Yield runs of consecutive clusters of at most TILE_POINTS points together, or one larger one.
+
+    `starts` are the first rows of the clusters, and the end of the last, in an array of points
+    sorted by cluster. Each run is a part of `starts`, of one number more than it has clusters.
+    """
     first = 0
     while first < len(starts) - 1:
         last = int(np.searchsorted(starts, starts[first] + TILE_POINTS, side="right")) - 1
@@ -54,7 +59,12 @@ def _cluster_tiles(starts: Integers) -> Iterator[Integers]:
 def _linkages_to_others(
     x: Floats, others: Floats, starts: Integers, distance: Distance
 ) -> tuple[Floats, Floats, Floats]:
-    """Return complete and average linkage and Hausdorff distance of x to each cluster of others."""
+    """Return complete linkage, average linkage and Hausdorff distance of x to each other cluster.
+
+    x (m, d) are the points of one cluster, `others` (n, d) those of the other k clusters, one after
+    the other; `starts` (k + 1,) are the first rows of these in `others`, and n. The results are
+    (k,).
+    """
     cuts, sizes = starts[:-1], np.diff(starts)
     farthest, total = np.zeros(len(others)), np.zeros(len(others))
     nearest = np.full(len(others), np.inf)
@@ -71,7 +81,10 @@ def _linkages_to_others(
 
 
 def _least_mean_to_other_center(part: Partition, centers: Floats, distance: Distance) -> float:
-    """Return the least, over pairs of clusters, mean distance of points to the other's center."""
+    """Return the least, over pairs of clusters, mean distance of points to the other's center.
+
+    The mean is over the points of both clusters; `centers` (k, d) are those of the clusters.
+    """
     least, sizes, starts = np.inf, part.sizes, part.starts
     for i in range(len(sizes) - 1):
         x, others = part.points_of_cluster(i), slice(i + 1, None)
@@ -86,7 +99,10 @@ def _least_mean_to_other_center(part: Partition, centers: Floats, distance: Dist
 
 
 def largest_mean_pair_distance(part: Partition, distance: Distance) -> float:
-    """Return the largest, over clusters, of the mean distance between two points of one."""
+    """Return the largest, over the clusters, of the mean distance between two points of one.
+
+    0 if no cluster has two points.
+    """
     largest = 0.0
     for i in np.flatnonzero(part.sizes > 1).tolist():
         x = part.points_of_cluster(i)

@@ -32,24 +32,36 @@ CLUSTERS_SUMMED_SINGLY = 32
 
 
 def _read_matrix(vectors: pl.Series) -> NDArray[Any]:
-    """Return the vectors (m, d), one per row, in their own type; missing vectors are NaN."""
+    """Return a column of arrays as a matrix (m, d), one array per row, in its own number type.
+
+    Missing arrays are NaN.
+    """
     dims = vectors.dtype.shape[0] if isinstance(vectors.dtype, pl.Array) else 0
     return vectors.to_numpy().reshape(len(vectors), dims)
 
 
 def to_matrix(vectors: pl.Series) -> Floats:
-    """Return the vectors (m, d), one per row, as float64; missing vectors are NaN."""
+    """Return a column of arrays as a float64 matrix (m, d), one array per row.
+
+    Missing arrays are NaN.
+    """
     return np.ascontiguousarray(_read_matrix(vectors), dtype=np.float64)
 
 
 def _split_rows(rows: Any, dims: int) -> Iterator[Any]:
-    """Return blocks of rows that together have COORDINATES_PER_BLOCK coordinates, dims per row."""
+    """Yield slices of the sequence `rows`, each of about COORDINATES_PER_BLOCK coordinates.
+
+    `rows` are row numbers, as a range or an array; a row has `dims` coordinates.
+    """
     step = max(1, COORDINATES_PER_BLOCK // dims)
     return (rows[start : start + step] for start in range(0, len(rows), step))
 
 
 def _allocate_block(x: NDArray[Any], dtype: Any = np.float64) -> NDArray[Any]:
-    """Return memory for a block of x, to be reused: allocation takes longer than computation."""
+    """Return an uninitialized matrix for a block of rows of x, as long as _split_rows makes one.
+
+    It is reused for all blocks, since allocation takes longer than computation.
+    """
     rows = min(len(x), COORDINATES_PER_BLOCK // x.shape[1])
     return np.empty((max(1, rows), x.shape[1]), dtype)
 
@@ -60,7 +72,7 @@ def _allocate_block(x: NDArray[Any], dtype: Any = np.float64) -> NDArray[Any]:
 
 
 def _lists_to_arrays(lists: pl.Series, dims: int) -> pl.Series:
-    """Return lists as arrays of this length; NULL for a list of another length."""
+    """Return a column of lists as arrays of `dims` elements; NULL for a list of another length."""
     fits = lists.list.len() == dims
     if not fits.all():
         lists = lists.zip_with(fits.fill_null(False), pl.Series([None], dtype=lists.dtype))
@@ -68,7 +80,10 @@ def _lists_to_arrays(lists: pl.Series, dims: int) -> pl.Series:
 
 
 def as_arrays(lists: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr:
-    """Return a column of lists as arrays of this length; NULL for a list of another length."""
+    """Return lists as an expression of arrays of `dims` elements; NULL for another length.
+
+    `inner` is the type of the elements.
+    """
     dtype = pl.Array(inner, dims)
     return lists.map_batches(
         partial(_lists_to_arrays, dims=dims), return_dtype=dtype, is_elementwise=True
@@ -78,7 +93,10 @@ def as_arrays(lists: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr:
 def _move_and_scale_batch(
     vectors: pl.Series, origin: Floats, factors: Floats, *, unit: bool
 ) -> pl.Series:
-    """Return (vectors - origin) x factors, if `unit` scaled to length 1."""
+    """Return one batch of move_and_scale: the arrays (vectors - origin) x factors.
+
+    They are scaled to length 1 if `unit`. origin and factors have one number per coordinate.
+    """
     with np.errstate(all="ignore"):
         x = (_read_matrix(vectors) - origin) * factors
         return pl.Series(_to_unit_length(x) if unit else x, dtype=pl.Array(pl.Float64, x.shape[1]))
@@ -87,7 +105,10 @@ def _move_and_scale_batch(
 def move_and_scale(
     vectors: pl.Expr, origin: Sequence[float], factors: Sequence[float], *, unit: bool
 ) -> pl.Expr:
-    """Return (vectors - origin) x factors as expression, if `unit` scaled to length 1."""
+    """Return the expression (vectors - origin) x factors of a column of arrays.
+
+    The result is scaled to length 1 if `unit`. origin and factors have one number per coordinate.
+    """
     if not unit and not any(origin) and all(factor == 1 for factor in factors):
         return vectors
     function = partial(
@@ -98,13 +119,16 @@ def move_and_scale(
 
 
 def _unscale_batch(vectors: pl.Series, origin: Floats, factors: Floats) -> pl.Series:
-    """Return vectors / factors + origin as lists."""
+    """Return one batch of unscale: the lists vectors / factors + origin."""
     x = to_matrix(vectors) / factors + origin
     return pl.Series(x, dtype=pl.Array(pl.Float64, x.shape[1])).arr.to_list()
 
 
 def unscale(vectors: pl.Expr, origin: Sequence[float], factors: Sequence[float]) -> pl.Expr:
-    """Return vectors / factors + origin as lists: the inverse of move_and_scale."""
+    """Return the expression vectors / factors + origin of a column of arrays, as lists.
+
+    It is the inverse of move_and_scale, except for its scaling to length 1.
+    """
     function = partial(_unscale_batch, origin=np.array(origin), factors=np.array(factors))
     return vectors.map_batches(function, return_dtype=pl.List(pl.Float64), is_elementwise=True)
 
@@ -117,12 +141,13 @@ def unscale(vectors: pl.Expr, origin: Sequence[float], factors: Sequence[float])
 def compute_centers(
     rows: pl.LazyFrame, by: list[str], keys: list[str], dims: int, *, unit: bool
 ) -> pl.LazyFrame:
-    """Return one row per cluster: size, mean (m), variances (v), center (c), and partition's (g).
+    """Return one row per cluster: its size, mean (m), variances (v), center (c) and others.
 
-    `by` are the columns that identify a cluster, `keys` those of its partition. Centers have length
-    1 if `unit`. Each row also holds two totals of its partition: the mean over the coordinates of
-    the share of variance between clusters (mean_between_share), and the norm of the total sums of
-    squares (total_squares_norm).
+    `rows` has one row per point: the columns `by`, which identify its cluster, and the array x of
+    `dims` coordinates; `keys` are those of `by` that identify the partition. m, v, c and g are
+    arrays: c is m, scaled to length 1 if `unit`, and g is the center of the whole partition.
+    mean_between_share is the mean over the coordinates of the partition's share of variance between
+    clusters, total_squares_norm the norm of its total sums of squares.
 
     Each batch of rows yields the sums of its clusters, and sums of squares about their means in the
     batch; only these are held in memory, and merged by cluster.
@@ -143,7 +168,11 @@ _TOTALS = ("mean_between_share", "total_squares_norm")
 
 
 def _number_groups(rows: pl.DataFrame, by: list[str]) -> tuple[pl.DataFrame, Integers]:
-    """Return the distinct keys of the rows, and for each row the number of its key (m,)."""
+    """Return the distinct values of the columns `by`, and the group number (m,) of each row.
+
+    A group is the rows of one of these values, numbered from 0 in their order. Without columns all
+    rows are one group.
+    """
     if not by:
         return rows.select(pl.lit(0)).head(1), np.zeros(len(rows), np.int64)
     rows = rows.select(by)
@@ -154,14 +183,22 @@ def _number_groups(rows: pl.DataFrame, by: list[str]) -> tuple[pl.DataFrame, Int
 
 
 def _append_columns(rows: pl.DataFrame, arrays: Sequence[Any], schema: pl.Schema) -> pl.DataFrame:
-    """Return the rows with arrays as the columns of the schema that they lack, in its order."""
+    """Return `rows` with the columns of the schema that it lacks, made of `arrays` in their order.
+
+    The schema begins with the columns that `rows` has.
+    """
     names = list(schema)[rows.width :]
     columns = [pl.Series(name, x, schema[name]) for name, x in zip(names, arrays, strict=True)]
     return rows.select(list(schema)[: rows.width]).hstack(columns)
 
 
 def _sum_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataFrame:
-    """Return one row per cluster of a batch: size, sums, and squared deviations from the mean."""
+    """Return one row per cluster of a batch of points: the columns `by`, size, sums and squares.
+
+    The batch has the columns `by`, which identify the cluster, and the array x. sums are the sums
+    of its coordinates, and squares the sums of their squared deviations from the cluster's mean in
+    the batch, both as arrays. `schema` is that of the result.
+    """
     if batch.is_empty():
         return pl.DataFrame(schema=schema)
     clusters, numbers = _number_groups(batch, by)
@@ -172,7 +209,11 @@ def _sum_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.Data
 
 
 def _cluster_sums(x: NDArray[Any], numbers: Integers) -> tuple[Integers, Floats, Floats]:
-    """Return the sizes of the clusters of rows x, their sums, and sums of squared deviations."""
+    """Return of k clusters the sizes (k,), sums (k, d), and sums of squared deviations (k, d).
+
+    x (m, d) are points in any order, `numbers` (m,) the numbers of their clusters, from 0 to k - 1.
+    Deviations are those from the cluster's mean.
+    """
     order = np.argsort(numbers, kind="stable")
     block, read_block = _allocate_block(x), _allocate_block(x, x.dtype)
     parts = []
@@ -185,7 +226,11 @@ def _cluster_sums(x: NDArray[Any], numbers: Integers) -> tuple[Integers, Floats,
 
 
 def _sums_of_block(x: Floats, numbers: Integers) -> tuple[Integers, Integers, Floats, Floats]:
-    """Return the numbers of the clusters in a block of sorted rows, sizes, sums and squares."""
+    """Return the numbers, sizes, sums and sums of squared deviations of the clusters in a block.
+
+    x (m, d) are points sorted by cluster, `numbers` (m,) the numbers of their clusters. There is
+    one number, size and row of d sums per cluster; deviations are those from its mean in the block.
+    """
     starts = np.flatnonzero(np.diff(numbers, prepend=-1))
     sizes = np.diff(np.append(starts, len(x)))
     if len(starts) > CLUSTERS_SUMMED_SINGLY:
@@ -205,9 +250,11 @@ def _sums_of_block(x: Floats, numbers: Integers) -> tuple[Integers, Integers, Fl
 def _pool_sums(
     numbers: Integers, sizes: Integers, sums: Floats, squares: Floats
 ) -> tuple[Integers, Floats, Floats]:
-    """Return the sizes, sums and squared deviations of clusters, from those of their parts.
+    """Return the sizes, sums and sums of squared deviations of clusters, from those of their parts.
 
-    `numbers` are the clusters of the parts; `squares` are deviations from the means of the parts.
+    A part is the points of one cluster in one block or batch; `numbers` are the numbers of the
+    parts' clusters. `squares` are about the means of the parts, those returned about the clusters'
+    means. Arrays have one row per part, results one per cluster.
     """
     total, n = _sum_by_number(sums, numbers), _sum_by_number(sizes, numbers)
     deviations = sums / sizes[:, None] - (total / n[:, None])[numbers]
@@ -217,7 +264,10 @@ def _pool_sums(
 def _merge_batches(
     batches: pl.DataFrame, by: list[str], keys: list[str], *, unit: bool, schema: pl.Schema
 ) -> pl.DataFrame:
-    """Return the result of compute_centers, from the sums of all batches."""
+    """Return the result of compute_centers from the rows of _sum_batch of all batches.
+
+    `by`, `keys` and `unit` are those of compute_centers, `schema` is that of the result.
+    """
     if batches.is_empty():
         return pl.DataFrame(schema=schema)
     clusters, numbers = _number_groups(batches, by)
@@ -239,7 +289,10 @@ def _merge_batches(
 
 
 def _sum_by_number(values: NDArray[Any], numbers: Integers) -> NDArray[Any]:
-    """Return the sum of the values of each number, in ascending order of the numbers."""
+    """Return the sums of the rows of `values` that have the same number, one row per number.
+
+    `numbers` (m,) are those of the rows; the result is in ascending order of the numbers.
+    """
     order = np.argsort(numbers, kind="stable")
     starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
     return np.asarray(np.add.reduceat(values[order], starts))
@@ -251,7 +304,10 @@ def _row_lengths(x: Floats) -> Floats:
 
 
 def _to_unit_length(x: Floats) -> Floats:
-    """Return the rows scaled to length 1: zeros for length 0, NaN if the length is not finite."""
+    """Return the rows of x (m, d) scaled to length 1.
+
+    A row is zeros for length 0, and NaN if its length is not finite.
+    """
     lengths = _row_lengths(x)
     lengths[~np.isfinite(lengths)] = np.nan
     lengths[lengths == 0] = np.inf
@@ -264,23 +320,27 @@ def _to_unit_length(x: Floats) -> Floats:
 
 
 def row_distances(x: pl.Expr, y: pl.Expr, name: str, p: float) -> pl.Expr:
-    """Return the named distance of the two vectors of each row; NaN if one is missing."""
+    """Return the expression of the distance of arrays x and y in each row; NaN if one is missing.
+
+    `name` is that of the distance, p the order of minkowski. For cosine the arrays are unit
+    vectors.
+    """
     function = partial(_distance_batch, name=name, p=p)
     return pl.struct(x=x, y=y).map_batches(function, return_dtype=pl.Float64, is_elementwise=True)
 
 
 def row_norms(x: pl.Expr) -> pl.Expr:
-    """Return the euclidean length of the vector of each row; NaN if it is missing."""
+    """Return the expression of the euclidean length of the array x of each row; NaN if missing."""
     return x.map_batches(_norm_batch, return_dtype=pl.Float64, is_elementwise=True)
 
 
 def _norm_batch(vectors: pl.Series) -> pl.Series:
-    """Return the euclidean lengths of vectors."""
+    """Return one batch of row_norms: the euclidean length of each array."""
     return pl.Series(_row_lengths(to_matrix(vectors)))
 
 
 def _distance_batch(both: pl.Series, name: str, p: float) -> pl.Series:
-    """Return the distance of the vectors in the fields x and y of each struct."""
+    """Return one batch of row_distances, from structs of two arrays x and y."""
     x, y = (_read_matrix(both.struct.field(side)) for side in "xy")
     distances, block = np.empty(len(both)), _allocate_block(x)
     with np.errstate(all="ignore"):
@@ -296,7 +356,10 @@ def _distance_batch(both: pl.Series, name: str, p: float) -> pl.Series:
 
 
 def _measure_differences(differences: Floats, name: str, p: float) -> Floats:
-    """Return the distances (m,) of pairs of vectors from their differences (m, d)."""
+    """Return the distances (m,) of pairs of vectors, of which `differences` (m, d) is x - y.
+
+    `name` is that of the distance, p the order of minkowski. The differences may be overwritten.
+    """
     if name in ("cityblock", "chebyshev", "minkowski"):
         sizes = np.abs(differences, out=differences)
         if name == "chebyshev":

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def ignore_pairs(count: int) -> None:
-    """Do nothing."""
+    """Do nothing with the number of pairs that were measured: the default of on_measured."""
 
 
 #: Called with the number of pairs of each block of distances; tests and benchmarks may set it.

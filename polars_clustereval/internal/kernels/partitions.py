@@ -16,9 +16,12 @@ if TYPE_CHECKING:
 
 
 class Partition(NamedTuple):
-    """The m points of one partition in k clusters, sorted by cluster."""
+    """The m points of one partition in k clusters, sorted by cluster.
 
-    #: The column `cluster` and those that were asked for.
+    Clusters are numbered from 0 in this order.
+    """
+
+    #: One row per point: the keys of its cluster, and the columns asked for in map_partitions.
     rows: pl.DataFrame
     #: (m, d): the points.
     x: Floats
@@ -32,12 +35,12 @@ class Partition(NamedTuple):
 
     @property
     def members(self) -> list[Floats]:
-        """Points of each cluster."""
+        """The points (n, d) of each cluster, one array per cluster."""
         return np.split(self.x, self.starts[1:-1])
 
     @property
     def numbers(self) -> Integers:
-        """(m,): number of each point's cluster."""
+        """(m,): number of each point's cluster, from 0 to k - 1."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
     def points_of_cluster(self, number: int) -> Floats:
@@ -56,10 +59,12 @@ def map_partitions(
 ) -> pl.LazyFrame:
     """Return the rows that the function returns for each partition, with the partition columns.
 
-    Without partition columns all points are one partition, even if there are none. The points of
-    all partitions are in memory at once. `schema` is that of the results; `columns` are those of
-    the rows that the function needs besides the cluster; `prefix` selects the vectors that it gets;
-    `checked` attaches validation that runs before the function.
+    The function is called when the result is collected, and all points are then in memory. `schema`
+    is that of its rows. The rows of the Partition that it gets have the keys of the cluster and the
+    columns of points.kept_rows named by `columns`; its x are the vectors of the prefix, such as
+    "x", or "raw_x" for the user's own coordinates. `checked` returns the rows of all points with
+    validation attached, which runs before the function. Without partition columns all points are
+    one partition, even if there are none.
     """
     keys = points.partition_keys
     x = points.vector_columns(prefix)
@@ -68,7 +73,7 @@ def map_partitions(
     key_types = rows.select(keys).collect_schema()
 
     def evaluate(rows: pl.DataFrame) -> pl.DataFrame:
-        """Return the results for all partitions of the collected rows."""
+        """Return the results for all partitions, from the collected rows of all points."""
         parts = rows.partition_by(keys, maintain_order=True) if keys else [rows]
         results = [pl.DataFrame(schema=key_types | schema)]
         for part in parts:
@@ -91,7 +96,10 @@ def map_partitions(
 
 
 def _cluster_starts(rows: pl.DataFrame, keys: list[str]) -> Integers:
-    """Return where each cluster starts in rows sorted by `keys`, and the end (k + 1,)."""
+    """Return the first row of each of k clusters, and the number of rows: (k + 1,).
+
+    The rows are sorted by the columns `keys`, which identify a cluster.
+    """
     sizes = rows.select(pl.struct(keys).rle_id().rle().struct.field("len"))
     starts = np.concatenate([[0], sizes.to_series().to_numpy()]).cumsum()
     return np.asarray(starts.astype(np.int64))

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 def map_stream(
     rows: pl.LazyFrame, function: Callable[[pl.DataFrame], pl.DataFrame], schema: pl.Schema
 ) -> pl.LazyFrame:
-    """Return what the function makes of each batch of rows; it gets all columns."""
+    """Return the results of `function`, called with each batch of rows as they stream past.
+
+    The batches have all columns of `rows`. `schema` is that of the results, of which there may be
+    any number of rows.
+    """
     return rows.map_batches(
         function,
         predicate_pushdown=False,
@@ -32,10 +36,11 @@ def map_stream(
 def split_batch(
     numbers: Integers, starts: Sequence[int], steps: Sequence[int]
 ) -> Iterator[tuple[slice | Integers, int]]:
-    """Yield rows of a batch that are in one partition, and the place of that partition.
+    """Yield parts of a batch whose rows are in one partition, and the index of that partition.
 
-    `numbers` (m,) are the cluster numbers of the rows, which are consecutive within a partition;
-    `starts` the first number of each partition; `steps` the most rows of each to yield at a time.
+    A part is a slice or an array of row indices. numbers (m,) are the numbers of the rows'
+    clusters, which count through all partitions; starts[i] is the number of the first cluster of
+    partition i, and steps[i] the most rows that a part of it may have.
     """
     if len(starts) == 1:
         yield from ((slice(i, i + steps[0]), 0) for i in range(0, len(numbers), steps[0]))

@@ -16,7 +16,10 @@ Made = TypeVar("Made")
 
 
 def show_no_progress(blocks: Iterable[Made], total: int) -> Iterable[Made]:  # noqa: ARG001
-    """Return the blocks as they are, without a display of progress."""
+    """Return the iterable `blocks` as it is: the default of `watch`, which displays nothing.
+
+    `total` is the number of blocks.
+    """
     return blocks
 
 
@@ -25,12 +28,13 @@ watch: Callable[[Iterable[Any], int], Iterable[Any]] = show_no_progress
 
 
 def run_in_threads(function: Callable[[Given], Made], calls: Sequence[Given]) -> list[Made]:
-    """Return the function's result for each of `calls`, its arguments, in order.
+    """Return the results of function(call) for each of `calls`, in their order.
 
     Threads run in parallel because numpy releases the lock of the interpreter.
     """
 
     def call_silently(given: Given) -> Made:
+        """Return function(given), without numpy's warnings of overflow."""
         # Overflow becomes an error in the checks of the points.
         with np.errstate(all="ignore"):
             return function(given)
