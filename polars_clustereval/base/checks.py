@@ -251,7 +251,7 @@ def raise_on_collect(
     """
 
     def run_check(collected: pl.DataFrame) -> pl.DataFrame:
-        """Call `check` on the rows of `facts`; return one row, passed = True, unless it raises."""
+        """Call `check` on `collected`, the rows of `facts`; return one row with passed = True."""
         check(collected)
         return pl.DataFrame({"passed": [True]})
 

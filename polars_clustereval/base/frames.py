@@ -125,8 +125,8 @@ class StructLists(NamedTuple):
     """An expression of lists of structs, which replaces a frame inside an expression.
 
     `lists` has one list per group of rows of the user's frame. A struct of the list is what a row
-    is in a frame, and `fields` are the names of its fields. An expression has no variables, and
-    value_counts has no order: what is used twice has to be an element of a list, which
+    is in a frame, and `fields` are the names of its fields. An expression has no variables: it
+    would compute again what it uses twice, unless that is an element of a list, which
     ``list.eval`` computes once for all expressions in it.
     """
 
@@ -144,8 +144,9 @@ class StructLists(NamedTuple):
     def add_stages(self, *stages: Stage) -> StructLists:
         """Return the lists with the fields that the stages add, one stage after the other.
 
-        A stage is a function of `element_field` that returns new fields as expressions by name;
-        they may use fields of earlier stages.
+        Each stage is called with `element_field`, which returns the expression of a field by the
+        name of the field. It returns new fields, as expressions by name, which may use the fields
+        that earlier stages have added.
         """
         structs = self
         for stage in stages:

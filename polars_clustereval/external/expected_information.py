@@ -410,9 +410,12 @@ def expected_totals(table: ContingencyTable) -> pl.LazyFrame:
 def _expected_sums(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per partition of `table`: the partition columns and those of _EXPECTED_SUMS.
 
-    These are emi, strided_emi, fine_ehl and fine_ehc of _node_terms, and strided_ehl and
-    strided_ehc of _strided_terms, summed over all pairs of a label size and a cluster size.
-    expected_entropy_terms makes ehl and ehc of them.
+    They are sums over all pairs of a label size and a cluster size, in nats. emi is the expected
+    mutual information of random labelings. The other five are parts of their expected conditional
+    entropies, of the label given the cluster (ehl) and the reverse (ehc), which
+    expected_entropy_terms puts together: fine_ehl and fine_ehc are the whole of pairs of small
+    sizes; for other pairs, whose sums take only every k-th overlap, strided_ehl and strided_ehc
+    are the unconditional entropies, from which strided_emi has to be subtracted.
     """
     pairs = _size_pairs(table)
     if not table.keys:

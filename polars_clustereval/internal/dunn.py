@@ -298,7 +298,11 @@ class _Grid:
     """
 
     def __init__(self, x: Floats, width: float) -> None:
-        """Assign points x (m, d) to cells of this width along the axes of largest variance."""
+        """Assign points x (m, d) to cells along their (at most 4) axes of largest variance.
+
+        Cells are at least `width` wide, so that points at most this far apart are in the same cell
+        or in adjacent ones.
+        """
         axes = np.argsort(-x.var(axis=0))[:_GRID_AXES]
         coordinates = x[:, axes] - x[:, axes].min(axis=0)
         # Wider cells if the number of a cell would exceed 64 bits.

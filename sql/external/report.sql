@@ -105,16 +105,17 @@ CREATE OR REPLACE MACRO clustereval._cell_totals(__ce_row_counts, __ce_sized_cel
   GROUP BY __ce_partition;
 
 -- One row per partition: __ce_partition and the statistics that all metrics of external_report are
--- computed from. Rows: __ce_total, __ce_n_dropped (label or cluster NULL) and __ce_n_noise. Labels
--- and clusters: __ce_n_labels, __ce_n_clusters. Pairs of rows: __ce_tp, __ce_fp, __ce_fn, __ce_tn
--- and __ce_fn_minus_fp, unordered, as DOUBLE, and __ce_links (see _cell_totals). Information in
+-- computed from. Rows: __ce_total (those evaluated: neither dropped nor left out as noise),
+-- __ce_n_dropped (label or cluster NULL) and __ce_n_noise (all noise). Labels and clusters:
+-- __ce_n_labels, __ce_n_clusters. Pairs of rows: __ce_tp, __ce_fp, __ce_fn, __ce_tn and
+-- __ce_fn_minus_fp, unordered, as DOUBLE, and __ce_links (see _cell_totals). Information in
 -- nats: __ce_mi (mutual information), __ce_hl (entropy of the label given the cluster), __ce_hc (of
 -- the cluster given the label), and their expectations for random labelings, __ce_emi, __ce_ehl and
 -- __ce_ehc, NULL if adjusted is FALSE. Matching: __ce_in_majority_labels (rows with the majority
 -- label of their cluster), __ce_in_majority_clusters (rows in the majority cluster of their label),
--- __ce_matched_rows (sum over labels of size x best F1 score with a cluster), __ce_precision_rows,
--- __ce_recall_rows and __ce_exact_matches (see _cell_totals). The parameters are those of
--- external_report.
+-- __ce_matched_rows (sum over labels of size x best F1 score with a cluster), __ce_precision_rows
+-- and __ce_recall_rows (sums of B-cubed precision and recall over rows), and __ce_exact_matches
+-- (clusters that equal a label). The parameters are those of external_report.
 CREATE OR REPLACE MACRO clustereval._external_statistics(
   tbl, label, cluster, weight, partition_by, noise, noise_as, adjusted
 ) AS TABLE

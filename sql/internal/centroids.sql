@@ -275,10 +275,10 @@ CREATE OR REPLACE MACRO clustereval._center_direction(x, distance) AS
     ELSE x
   END;
 
--- One row per cluster: its key (__ce_partition, __ce_cluster, __ce_singleton_no), its number of
--- points (__ce_size), its center (__ce_center, of length 1 for cosine), and the list of its sums of
--- squares within for each coordinate (__ce_within_squares). __ce_coordinates: rows of
--- _coordinate_moments.
+-- One row per cluster: its key (__ce_partition, __ce_cluster, __ce_singleton_no); its number of
+-- points, __ce_size; its center, __ce_center, the mean or median of each coordinate, for cosine
+-- scaled to length 1; and __ce_within_squares, for each coordinate the sum of squared deviations
+-- from the mean. __ce_coordinates: rows of _coordinate_moments.
 CREATE OR REPLACE MACRO clustereval._cluster_centers(__ce_coordinates, distance) AS TABLE
   WITH __ce_center_lists AS (
     SELECT

@@ -27,10 +27,10 @@ CREATE OR REPLACE MACRO clustereval._metric(x, y, distance, p) AS
     ELSE clustereval._distance_to_metric(clustereval._distance(x, y, distance, p), distance)
   END;
 
--- One row per cluster (__ce_number): its __ce_center; __ce_radius, the largest _metric distance of
--- its points from the center; and of its partition the number of clusters, __ce_n_clusters, and a
--- key for joins, __ce_partition_no, which is the lowest of its cluster numbers. __ce_clusters names
--- the table of _measured_clusters, one row per cluster.
+-- One row per cluster (__ce_number): its __ce_center; __ce_radius, the largest distance of its
+-- points from the center (_metric: the option distance, or its root for squared ones); and of its
+-- partition the number of clusters, __ce_n_clusters, and the lowest cluster number, by which tables
+-- are joined, __ce_partition_no. __ce_clusters names the table of _measured_clusters.
 CREATE OR REPLACE MACRO clustereval._bounding_balls(__ce_clusters, distance) AS TABLE
   SELECT
     MIN(__ce_number) OVER (PARTITION BY __ce_partition) AS __ce_partition_no,
