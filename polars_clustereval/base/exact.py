@@ -48,6 +48,12 @@ def ratio_or(part: pl.Expr, whole: pl.Expr, otherwise: float) -> pl.Expr:
 # Sums
 # ----------------------------------------------------------------------------------------------
 
+
+def clamped_mean(x: pl.Expr) -> pl.Expr:
+    """Return the mean within the least and greatest value: that of equal numbers is that number."""
+    return x.mean().clip(x.min(), x.max())
+
+
 #: Binary places of a sum of row counts, up to 1e14 in all, and of a sum of shares, up to 100.
 PLACES_OF_ROWS, PLACES_OF_SHARES = 80, 120
 

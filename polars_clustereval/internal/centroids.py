@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -25,7 +24,13 @@ from polars_clustereval.base.checks import (
     check_partition_keys,
     raise_on_collect,
 )
-from polars_clustereval.base.frames import Terms, aggregate_by, join_small, to_user_frame
+from polars_clustereval.base.frames import (
+    Terms,
+    aggregate_by,
+    join_partitions,
+    join_small,
+    to_user_frame,
+)
 from polars_clustereval.errors import ClusterEvalError
 
 from .distances import (
@@ -105,6 +110,8 @@ class Points:
     #: Whether noise is counted as singletons: the column `singleton_no` is then 0, or, for noise,
     #: the number of the row.
     has_singletons: bool
+    #: One row per partition, its origin, which its points are moved by; None if none is moved.
+    origins: pl.LazyFrame | None = None
 
     @property
     def partition_keys(self) -> list[str]:
@@ -146,15 +153,32 @@ class Points:
         """
         return self.form.columns(prefix)
 
-    def as_wide(self) -> Points:
-        """Return the same points with raw_x and x as one column per coordinate, not as arrays.
+    def with_vectors(self, *, is_eager: bool) -> Points:
+        """Return the points with the vector x of each row, moved by the origin of its partition.
 
-        For indices that are computed coordinate by coordinate.
+        If the rows are in memory (`is_eager`), origins are computed now, and most often there are
+        none; otherwise they are joined to the rows, whether there are any or not.
         """
-        if not isinstance(self.form, LongVectors):
-            return self
-        rows = self.rows.with_columns(*self.form.split("raw_x"), *self.form.split("x"))
-        return replace(self, rows=rows, form=self.form.to_wide())
+        form, rows, origins = self.form, self.rows, None
+        if form.is_moved:
+            origins = form.find_origins(self.kept_rows, self.cluster_keys, self.partition_keys)
+            if is_eager:
+                table = origins.collect(engine="streaming")
+                form = replace(form, is_moved=form.has_origins(table))
+                origins = table.lazy()
+        if form.is_moved and origins is not None:
+            origins = origins.cache()
+            keys = self.partition_keys
+            rows = (
+                join_small(rows, keys, origins, "left") if keys else rows.join(origins, how="cross")
+            )
+        return replace(self, rows=form.add_points(rows), form=form, origins=origins)
+
+    def with_user_centers(self, clusters: pl.LazyFrame) -> pl.LazyFrame:
+        """Return rows of clusters with their center in the user's coordinates, as `centroid`."""
+        if self.origins is not None:
+            clusters = join_partitions(clusters, self.partition_keys, self.origins)
+        return clusters.with_columns(centroid=self.form.unscale("c"))
 
     @cached_property
     def centers(self) -> pl.LazyFrame:
@@ -318,13 +342,11 @@ class Points:
         return raise_on_collect(frame, self.spreads.select(pl.col("n_invalid").sum()), raise_fault)
 
     def fault_error(self) -> ClusterEvalError:
-        """Return the error of vectors that have no finite distances.
-
-        It says what is wrong with them and in how many rows; the rows are read again to find this
-        out.
-        """
-        points = self.as_wide()
-        return _point_fault_error(points.kept_rows, points.form.coordinates("raw_x"))
+        """Return the error of points without finite distances; reads the rows again."""
+        rows, form = self.kept_rows, self.form
+        if isinstance(form, LongVectors):
+            rows, form = rows.with_columns(form.split("raw_x")), form.to_wide()
+        return _point_fault_error(rows, form.coordinates("raw_x"))
 
     def to_result(self, frame: Frame, lazy: pl.LazyFrame, order: Sequence[str] = ()) -> Frame:
         """Return the result table `lazy` in the kind of `frame`, with the user's partition columns.
@@ -407,13 +429,14 @@ def read_points(
     options: PointOptions,
     *,
     results: Sequence[str],
-    others: Sequence[pl.Expr] = (),
+    row_id: pl.Expr | Literal["number"] | None = None,
+    needs_wide: bool = False,
 ) -> Points:
     """Return the rows of a user's frame as points, after a check of all arguments.
 
-    `results` are the names of the columns of the caller's result: a partition column of such a name
-    is an error. `others` are further columns that `Points.rows` should have, as expressions that
-    are already checked.
+    `results` are the columns of the result; a partition column of such a name is an error. `row_id`
+    is what the rows have as `id`: a column, already checked, or their number in the frame. If
+    `needs_wide`, vectors of any length have one column per coordinate.
     """
     lazy = check_frame(frame)
     keys = check_partition_keys(lazy, options.partition_by, results)
@@ -421,7 +444,7 @@ def read_points(
     noisy = _noise_flag(lazy, label, options.noise)
     counts = label.is_not_null() & (~noisy if options.noise_as == "drop" else True)
     coordinates = check_vector(lazy, vector, counts)
-    form = _choose_form(lazy, coordinates, options)
+    form = _choose_form(coordinates, options, needs_wide=needs_wide)
     rows = lazy.select(
         *(pl.col(key).alias(name) for name, key in keys.items()),
         label.alias("cluster"),
@@ -429,10 +452,13 @@ def read_points(
         coordinates.length.cast(pl.Int64).alias("length"),
         coordinates.has_vector.alias("has_vector"),
         *form.raw_columns(coordinates),
-        *others,
+        *([row_id] if isinstance(row_id, pl.Expr) else []),
     )
-    rows = form.add_points(_flag_rows(rows, options.noise_as))
-    return Points(rows, keys, form, options.center, options.noise_as == "singletons")
+    if isinstance(row_id, str):
+        rows = rows.with_row_index("id").with_columns(pl.col("id").cast(pl.Int64))
+    rows = _flag_rows(rows, options.noise_as)
+    points = Points(rows, keys, form, options.center, options.noise_as == "singletons")
+    return points.with_vectors(is_eager=isinstance(frame, pl.DataFrame))
 
 
 def _noise_flag(lazy: pl.LazyFrame, cluster: pl.Expr, noise: object) -> pl.Expr:
@@ -446,36 +472,21 @@ def _noise_flag(lazy: pl.LazyFrame, cluster: pl.Expr, noise: object) -> pl.Expr:
     return (cluster == check_noise_value(noise, dtype)).fill_null(False)
 
 
-def _choose_form(lazy: pl.LazyFrame, coordinates: Coordinates, options: PointOptions) -> VectorForm:
-    """Return the form of the vectors, with their origin and the factors of the weights.
-
-    The form is LongVectors if vectors have many coordinates and centers are means, else
-    WideVectors. Raises an error unless there is one weight per coordinate.
-    """
+def _choose_form(
+    coordinates: Coordinates, options: PointOptions, *, needs_wide: bool
+) -> VectorForm:
+    """Return the form of the vectors: long if they have many coordinates and centers are means."""
     dims, distance = len(coordinates.exprs), options.distance
-    origin = _first_point(lazy, coordinates, distance)
     # Vectors without coordinates have one NULL in place of them, which no weight belongs to.
     weights = None if coordinates.is_empty else options.weights
     factors = weight_factors(weights, distance, dims)
+    # Cosine depends on where 0 is. Numbers of few digits neither lose them nor overflow.
+    is_exact = coordinates.few_digits and weights is None
+    is_moved = not (distance.name == "cosine" or is_exact or coordinates.is_empty)
     # Medians need one column per coordinate.
-    is_long = coordinates.array is not None and options.center == "mean"
+    is_long = coordinates.array is not None and options.center == "mean" and not needs_wide
     make = LongVectors if is_long else WideVectors
-    return make(dims, distance, origin, factors)
-
-
-def _first_point(lazy: pl.LazyFrame, coordinates: Coordinates, distance: Distance) -> list[float]:
-    """Return the vector that is subtracted from all points: that of the first row, or zeros.
-
-    Sums of coordinates far from 0 keep their digits this way. Zeros are returned where that is no
-    concern (cosine, types with few digits). A missing or infinite coordinate counts as 0.
-    """
-    zeros = [0.0] * len(coordinates.exprs)
-    if distance.name == "cosine" or coordinates.few_digits or not zeros:
-        return zeros
-    named = [x.alias(f"x_{i}") for i, x in enumerate(coordinates.exprs)]
-    first = lazy.select(named).head(1).collect(engine="streaming")
-    values = first.row(0) if first.height else zeros
-    return [value if value is not None and isfinite(value) else 0.0 for value in values]
+    return make(dims, distance, factors, is_moved)
 
 
 def _flag_rows(rows: pl.LazyFrame, noise_as: NoiseAs) -> pl.LazyFrame:
@@ -582,6 +593,7 @@ def centroids(
         noise_as=noise_as,
     )
     points = read_points(frame, vector, cluster, options, results=("cluster", "n", "centroid"))
-    centroid = points.form.unscale("c")
-    rows = points.centers.select(*points.cluster_keys, n="size", centroid=centroid)
+    rows = points.with_user_centers(points.centers).select(
+        *points.cluster_keys, "centroid", n="size"
+    )
     return points.to_result(frame, rows, points.own_keys)

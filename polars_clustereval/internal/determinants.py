@@ -505,7 +505,9 @@ def determinant_report(
     [11.0]
     """
     options = check_point_options(partition_by=partition_by, noise=noise, noise_as=noise_as)
-    points = read_points(frame, vector, cluster, options, results=_DETERMINANT_COLUMNS).as_wide()
+    points = read_points(
+        frame, vector, cluster, options, results=_DETERMINANT_COLUMNS, needs_wide=True
+    )
     singleton_no = (
         pl.col("singleton_no")
         if points.has_singletons

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import polars as pl
 
 from polars_clustereval.base.checks import check_choice, is_number, show_value
-from polars_clustereval.base.exact import ratio, to_double
-from polars_clustereval.base.frames import Terms, join_partitions
+from polars_clustereval.base.exact import clamped_mean, ratio, to_double
+from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions
 from polars_clustereval.errors import ClusterEvalError
 
 from .kernels import long_vectors
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 DISTANCES = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski", "cosine")
 
 Center = Literal["mean", "median"]
+
+#: Spread of a cluster, as a share of its distance from 0, below which an origin is subtracted:
+#: sums then lose at most 10 of 53 binary digits without one.
+SMALL_SPREAD = 2.0**-10
 
 # ----------------------------------------------------------------------------------------------
 # Distances
@@ -43,19 +47,19 @@ class Distance(NamedTuple):
         zero. The distance is NULL or not finite if a coordinate is NULL or not finite.
         """
         differences = [a - b for a, b in zip(x, y, strict=True)]
+        sizes = [d.abs() for d in differences]
         if self.name == "cityblock":
-            return _sum_terms([d.abs() for d in differences])
+            return _sum_terms(sizes)
         if self.name == "chebyshev":
             # max_horizontal ignores NULL, their sum does not.
-            sizes = [d.abs() for d in differences]
             return pl.when(_sum_terms(sizes).is_finite()).then(pl.max_horizontal(sizes))
         if self.name == "minkowski":
-            return _sum_terms([d.abs().pow(self.p) for d in differences]).pow(1 / self.p)
+            return _minkowski_length(sizes, self.p)
         squares = sum_of_squares(differences)
         if self.name == "cosine":
             # Half the squared distance of unit vectors is 1 - cos without cancellation.
             is_zero = (sum_of_squares(x) == 0) | (sum_of_squares(y) == 0)
-            return pl.when(is_zero).then(1.0).otherwise(squares / 2)
+            return pl.when(is_zero).then(1.0).otherwise(_zero_if_near_parallel(squares / 2))
         return squares if self.name == "sqeuclidean" else squares.sqrt()
 
     def squared(self, d: pl.Expr) -> pl.Expr:
@@ -71,6 +75,18 @@ class Distance(NamedTuple):
         return [weight ** powers.get(self.name, 0.5) for weight in weights]
 
 
+def _zero_if_near_parallel(d: pl.Expr) -> pl.Expr:
+    """Return a cosine distance d; 0 below 1e-15, the rounding error of parallel vectors."""
+    return pl.when(d < 1e-15).then(0.0).otherwise(d)
+
+
+def _minkowski_length(sizes: Sequence[pl.Expr], p: float) -> pl.Expr:
+    """Return (sum of sizes^p)^(1/p), with the largest size as unit: its power may overflow."""
+    largest = pl.max_horizontal(sizes)
+    unit = pl.when(largest > 0).then(largest).otherwise(1.0)
+    return largest * _sum_terms([(size / unit).pow(p) for size in sizes]).pow(1 / p)
+
+
 def _sum_terms(terms: Sequence[pl.Expr]) -> pl.Expr:
     """Return the sum of the terms in each row, NULL if one of them is NULL."""
     return pl.sum_horizontal(terms, ignore_nulls=False)
@@ -80,6 +96,11 @@ def sum_of_squares(x: Sequence[pl.Expr]) -> pl.Expr:
     """Return the sum of the squared coordinates x of a vector, NULL if one is NULL."""
     # A product would compute its factor twice.
     return _sum_terms([a.pow(2) for a in x])
+
+
+def scaled_norm(x: Sequence[pl.Expr]) -> pl.Expr:
+    """Return the euclidean length of x >= 0, with the largest as unit: its square may overflow."""
+    return _minkowski_length(x, 2)
 
 
 def check_distance(distance: object, p: float) -> Distance:
@@ -147,19 +168,36 @@ def plain_distance_name(distance: str, p: float) -> str:
 class VectorForm(ABC):
     """How a frame stores vectors of `dims` coordinates, and what is computed from these columns.
 
-    A row has several vectors, each named by a prefix of its columns: raw_x, the user's own
-    coordinates, and x, the point that distances are computed from, which is raw_x minus the origin,
-    times the factors of the weights, and scaled to length 1 for cosine. A cluster has its mean or
-    median m, the variances v of its coordinates, its center c (m, or for cosine the direction of
-    m), and the center g of all points of its partition.
+    A row has several vectors, named by a prefix: raw_x, the user's own coordinates, and x, the
+    point that distances are computed from, which is raw_x minus the origin of its partition, times
+    the factors of the weights, and scaled to length 1 for cosine. A cluster has its mean or median
+    m, the variances v of its coordinates, its center c (m, or for cosine the direction of m), and
+    the center g of all points of its partition.
     """
 
     dims: int
     distance: Distance
-    #: Subtracted from every point, so that sums of coordinates far from 0 keep their digits.
-    origin: list[float]
     #: Factors of the coordinates, from the weights.
     factors: list[float]
+    #: Whether points are moved by an origin, so that coordinates far from 0 keep their digits.
+    is_moved: bool
+
+    @abstractmethod
+    def find_origins(
+        self, rows: pl.LazyFrame, cluster_keys: list[str], partition_keys: list[str]
+    ) -> pl.LazyFrame:
+        """Return one row per partition of these rows: its origin.
+
+        A coordinate of the origin is the one nearest to 0 of all points, if they lie on one side of
+        0 and some cluster's spread is small against it; otherwise 0. An origin is thus never larger
+        than what it is subtracted from, so that no digit is lost, however far other points are. If
+        distances between the points, or the sums of their squares, may overflow, the origin is such
+        that no distance is finite, and the check of distances raises the error.
+        """
+
+    @abstractmethod
+    def has_origins(self, origins: pl.DataFrame) -> bool:
+        """Return whether one of the origins, the collected rows of find_origins, is not 0."""
 
     @abstractmethod
     def columns(self, prefix: str) -> list[str]:
@@ -185,10 +223,9 @@ class VectorForm(ABC):
 
     @abstractmethod
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the rows with the vector x added, the points that distances are computed from.
+        """Return the rows with x, the points that distances are computed from.
 
-        x is raw_x, the user's vector, minus self.origin, a fixed vector near the points, times
-        self.factors, which account for the weights, and for cosine scaled to length 1.
+        It is made of raw_x and, if the points are moved, of the origin in each row.
         """
 
     @abstractmethod
@@ -204,11 +241,7 @@ class VectorForm(ABC):
 
     @abstractmethod
     def unscale(self, prefix: str) -> pl.Expr:
-        """Return the vector named `prefix`, such as the center c, in the user's units, as a list.
-
-        It is divided by self.factors, which account for the weights, and self.origin is added. The
-        scaling to length 1 for cosine is not undone.
-        """
+        """Return a vector in the user's coordinates, as a list; needs the origin in its row."""
 
     @abstractmethod
     def to_matrix(
@@ -282,28 +315,59 @@ class WideVectors(VectorForm):
         names = zip(self.columns("raw_x"), coordinates.exprs, strict=True)
         return [x.alias(name) for name, x in names]
 
-    def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the rows with x_0, x_1, ..., the points that distances are computed from.
+    def find_origins(
+        self, rows: pl.LazyFrame, cluster_keys: list[str], partition_keys: list[str]
+    ) -> pl.LazyFrame:
+        """Return one row per partition, its origin one column per coordinate; NULL on overflow."""
+        extremes: Terms = {"size": pl.len()}
+        for i, x in enumerate(self.coordinates("raw_x")):
+            extremes |= {f"low_{i}": x.min(), f"high_{i}": x.max()}
+        clusters = rows.group_by(cluster_keys).agg(**extremes)
+        totals: Terms = {"size": pl.col("size").sum()}
+        for i, (a, b) in enumerate(
+            zip(self.coordinates("low"), self.coordinates("high"), strict=True)
+        ):
+            spread = pl.when(a < b).then(b - a).min()
+            totals |= {f"low_{i}": a.min(), f"high_{i}": b.max(), f"spread_{i}": spread}
+        partitions = aggregate_by(clusters, partition_keys, totals)
+        low, high = self.coordinates("low"), self.coordinates("high")
+        corners = self._scale(low), self._scale(high)
+        diagonal = self.distance.squared(self.distance.between(*corners))
+        sum_is_finite = (diagonal * to_double(pl.col("size")).pow(2)).is_finite()
+        origins: Terms = {}
+        for i, (a, b) in enumerate(zip(low, high, strict=True)):
+            nearest = pl.when(a > 0).then(a).when(b < 0).then(b).otherwise(0.0)
+            is_far = pl.col(f"spread_{i}") < nearest.abs() * SMALL_SPREAD
+            origin = pl.when(is_far).then(nearest).otherwise(0.0)
+            origins[f"origin_{i}"] = pl.when(sum_is_finite).then(origin)
+        return partitions.select(*partition_keys, **origins)
 
-        They are raw_x_0, raw_x_1, ..., the user's coordinates, minus self.origin, times
-        self.factors, which account for the weights, and for cosine scaled to length 1.
-        """
-        x = self.columns("x")
-        rows = rows.with_columns(**dict(zip(x, self._scaled_coordinates(), strict=True)))
+    def has_origins(self, origins: pl.DataFrame) -> bool:
+        """Return whether a coordinate of an origin is not 0, or is NULL."""
+        coordinates = [x.fill_null(1.0) != 0 for x in self.coordinates("origin")]
+        return bool(origins.select(pl.any_horizontal(coordinates).any()).item())
+
+    def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Return the rows with x as one column per coordinate."""
+        x, coordinates = self.columns("x"), self._scale(self._moved_coordinates())
+        rows = rows.with_columns(**dict(zip(x, coordinates, strict=True)))
         if self.distance.name != "cosine":
             return rows
         # As a column, the divisor is computed once and not once per coordinate.
         rows = rows.with_columns(divisor=_unit_divisor(self.coordinates("x")))
         return rows.with_columns(pl.col(x) / pl.col("divisor")).drop("divisor")
 
-    def _scaled_coordinates(self) -> list[pl.Expr]:
-        """Return the user's coordinates, raw_x_0, ..., minus self.origin, times self.factors."""
-        scaled = []
+    def _moved_coordinates(self) -> list[pl.Expr]:
+        """Return the coordinates of raw_x minus the origin."""
         raw = self.coordinates("raw_x")
-        for x, origin, factor in zip(raw, self.origin, self.factors, strict=True):
-            offset = x - origin if origin else x
-            scaled.append(offset * factor if factor != 1 else offset)
-        return scaled
+        if not self.is_moved:
+            return raw
+        return [x - o for x, o in zip(raw, self.coordinates("origin"), strict=True)]
+
+    def _scale(self, x: list[pl.Expr]) -> list[pl.Expr]:
+        """Return the coordinates of a vector times the factors."""
+        factors = zip(x, self.factors, strict=True)
+        return [a * factor if factor != 1 else a for a, factor in factors]
 
     def distance_between(self, x: str, y: str) -> pl.Expr:
         """Return the distance between two vectors of each row, as an expression of plain columns.
@@ -317,12 +381,11 @@ class WideVectors(VectorForm):
         return sum_of_squares(self.coordinates(prefix)).sqrt()
 
     def unscale(self, prefix: str) -> pl.Expr:
-        """Return the vector of columns prefix_0, prefix_1, ... in the user's units, as a list.
-
-        They are divided by self.factors, which account for the weights, and self.origin is added.
-        """
-        x = zip(self.coordinates(prefix), self.factors, self.origin, strict=True)
-        return pl.concat_list([scaled / factor + origin for scaled, factor, origin in x])
+        """Return the coordinates divided by their factors, plus the origin, as a list."""
+        x = [a / f for a, f in zip(self.coordinates(prefix), self.factors, strict=True)]
+        if self.is_moved:
+            x = [a + o for a, o in zip(x, self.coordinates("origin"), strict=True)]
+        return pl.concat_list(x)
 
     def to_matrix(
         self, rows: pl.DataFrame, prefix: str, order: Literal["c", "fortran"] = "c"
@@ -331,14 +394,17 @@ class WideVectors(VectorForm):
         return rows.select(self.columns(prefix)).to_numpy(order=order)
 
     def moment_terms(self, center: Center) -> Terms:
-        """Return the aggregates m_i (mean or median) and v_i (variance) of a cluster's points.
-
-        There is one of each per coordinate i, by column name.
-        """
-        names = zip(self.columns("m"), self.columns("v"), self.coordinates("x"), strict=True)
+        """Return one mean or median and one variance per coordinate."""
         terms: Terms = {}
-        for m, v, x in names:
-            terms |= {m: x.median() if center == "median" else x.mean(), v: x.var(ddof=0)}
+        # Factors come last, so that means that are equal without them are equal with them.
+        is_scaled = self.distance.name != "cosine" and set(self.factors) != {1.0}
+        x = self._moved_coordinates() if is_scaled else self.coordinates("x")
+        factors = self.factors if is_scaled else [1.0] * self.dims
+        names = zip(self.columns("m"), self.columns("v"), x, factors, strict=True)
+        for m, v, a, factor in names:
+            middle = a.median() if center == "median" else clamped_mean(a)
+            variance = pl.when(a.min() < a.max()).then(a.var(ddof=0)).otherwise(0.0)
+            terms |= {m: middle * factor, v: variance * factor**2}
         return terms
 
     def center_clusters(
@@ -372,7 +438,10 @@ class WideVectors(VectorForm):
             # The mean of all points is the weighted mean of the clusters' means.
             rows, size = centers, to_double(pl.col("size"))
             m = zip(self.columns("o"), self.coordinates("m"), strict=True)
-            terms = {name: (size * mean).sum() / size.sum() for name, mean in m}
+            terms = {
+                name: ((size * mean).sum() / size.sum()).clip(mean.min(), mean.max())
+                for name, mean in m
+            }
         grouped = rows.group_by(partition_keys).agg(**terms) if partition_keys else None
         overall = rows.select(**terms) if grouped is None else grouped
         overall = self.add_directions(overall, "o", "g")
@@ -415,7 +484,7 @@ class WideVectors(VectorForm):
         total = [w + b for w, b in zip(self.coordinates("w"), between, strict=True)]
         shares = [ratio(b, t) for b, t in zip(between, total, strict=True)]
         mean = pl.mean_horizontal(shares, ignore_nulls=False)
-        return {"mean_between_share": mean, "total_squares_norm": sum_of_squares(total).sqrt()}
+        return {"mean_between_share": mean, "total_squares_norm": scaled_norm(total)}
 
 
 class LongVectors(VectorForm):
@@ -434,15 +503,24 @@ class LongVectors(VectorForm):
         assert coordinates.array is not None
         return [coordinates.array.alias("raw_x")]
 
-    def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the rows with a column of arrays x, the points that distances are computed from.
+    def find_origins(
+        self, rows: pl.LazyFrame, cluster_keys: list[str], partition_keys: list[str]
+    ) -> pl.LazyFrame:
+        """Return one row per partition, its origin a list; NULL for 0, infinite on overflow."""
+        return long_vectors.find_origins(
+            rows, cluster_keys, partition_keys, self.factors, *self.distance, SMALL_SPREAD
+        )
 
-        x is raw_x, the user's vectors, minus self.origin, times self.factors, which account for the
-        weights, and for cosine scaled to length 1.
-        """
-        unit = self.distance.name == "cosine"
-        x = long_vectors.move_and_scale(pl.col("raw_x"), self.origin, self.factors, unit=unit)
-        return rows.with_columns(x=x)
+    def has_origins(self, origins: pl.DataFrame) -> bool:
+        """Return whether an origin is not NULL."""
+        return origins["origin"].null_count() < origins.height
+
+    def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Return the rows with x as a column of arrays."""
+        x, unit = pl.col("raw_x"), self.distance.name == "cosine"
+        if self.is_moved:
+            x = long_vectors.subtract_origin(x, pl.col("origin"), self.dims)
+        return rows.with_columns(x=long_vectors.scale(x, self.factors, unit=unit))
 
     def distance_between(self, x: str, y: str) -> pl.Expr:
         """Return the distance between the arrays in the columns `x` and `y` of each row.
@@ -456,11 +534,9 @@ class LongVectors(VectorForm):
         return long_vectors.row_norms(pl.col(prefix))
 
     def unscale(self, prefix: str) -> pl.Expr:
-        """Return the arrays of the column `prefix` in the user's units, as lists.
-
-        Each is divided by self.factors, which account for the weights, and self.origin is added.
-        """
-        return long_vectors.unscale(pl.col(prefix), self.origin, self.factors)
+        """Return the list of coordinates computed by numpy, batch by batch."""
+        origin = pl.col("origin") if self.is_moved else pl.lit(None, pl.List(pl.Float64))
+        return long_vectors.unscale(pl.col(prefix), origin, self.factors)
 
     def to_matrix(
         self,
@@ -517,8 +593,8 @@ class LongVectors(VectorForm):
         return {}
 
     def to_wide(self) -> WideVectors:
-        """Return the WideVectors of the same dimensions, distance, origin and factors."""
-        return WideVectors(self.dims, self.distance, self.origin, self.factors)
+        """Return the wide form of the same vectors."""
+        return WideVectors(self.dims, self.distance, self.factors, self.is_moved)
 
     def split(self, prefix: str) -> list[pl.Expr]:
         """Return the coordinates of the array column `prefix` as prefix_0, prefix_1, ...
@@ -532,8 +608,10 @@ class LongVectors(VectorForm):
 def _unit_divisor(vector: Sequence[pl.Expr]) -> pl.Expr:
     """Return the number to divide a vector by, for length 1; NULL if its norm is not finite.
 
-    `vector` has one expression per coordinate. The divisor of a vector of norm 0 is infinite, also
-    where the squares underflow: a zero vector results.
+    It is infinite if the norm is 0, also because the squares underflow: a zero vector results. It
+    is 1 if the norm is that but for rounding error, since the mean of equal unit vectors is that
+    vector.
     """
     norm = sum_of_squares(vector).sqrt()
-    return pl.when(norm.is_finite()).then(pl.when(norm > 0).then(norm).otherwise(float("inf")))
+    divisor = pl.when(norm == 0).then(float("inf")).when((norm - 1).abs() < 1e-14).then(1.0)
+    return pl.when(norm.is_finite()).then(divisor.otherwise(norm))

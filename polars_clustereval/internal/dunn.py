@@ -26,6 +26,7 @@ from .kernels.distance_blocks import (
     TILE_POINTS,
     distance_blocks,
     distance_matrix,
+    minkowski_lengths,
 )
 from .kernels.linkages import largest_mean_pair_distance, least_linkages
 from .kernels.partitions import Partition, map_partitions
@@ -96,10 +97,10 @@ class _Metric(NamedTuple):
         if self.distance.name == "chebyshev":
             return np.asarray(np.abs(differences).max(axis=1))
         if self.distance.name == "minkowski":
-            p = self.distance.p
-            return np.asarray((np.abs(differences) ** p).sum(axis=1) ** (1 / p))
+            return minkowski_lengths(np.abs(differences), self.distance.p)
         squares = np.einsum("ij,ij->i", differences, differences)
         if self.distance.name == "cosine":
+            squares[squares < 2e-15] = 0.0
             squares[~(x.any(axis=1) & y.any(axis=-1))] = 2.0
         return np.asarray(np.sqrt(squares))
 

@@ -26,6 +26,7 @@ from .kernels.distance_blocks import (
     TargetPoints,
     distance_matrix,
     matrix_product,
+    zero_if_parallel,
 )
 from .kernels.streams import map_stream
 from .kernels.threads import run_in_threads
@@ -379,8 +380,9 @@ class SquaredMeans:
         )
         sizes = self._clusters.sizes[own_cluster]
         if self._is_cosine:
-            a *= 0.5
-            b *= 0.5
+            for halves in (a, b):
+                halves *= 0.5
+                zero_if_parallel(halves)
             # A zero vector has the distance 1 to all but itself.
             a[zero], b[zero] = 1.0 - 1.0 / sizes[zero], 1.0
         a = exclude_self(np.maximum(a, 0.0), sizes)

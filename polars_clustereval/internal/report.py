@@ -210,15 +210,16 @@ def internal_cluster_report(
     )
     points = read_points(frame, vector, cluster, options, results=_CLUSTER_COLUMNS)
     gaps = centroid_gaps(points).select("number", "nearest_cluster", nearest_distance="least")
-    rows = points.clusters.join(gaps, on="number", how="left").select(
+    clusters = points.clusters.join(gaps, on="number", how="left")
+    rows = points.with_user_centers(clusters).select(
         *points.cluster_keys,
         "n",
-        centroid=points.form.unscale("c"),
-        ssw="ssw",
-        mean_distance="mean_distance",
-        max_distance="radius",
-        nearest_cluster="nearest_cluster",
-        nearest_distance="nearest_distance",
+        "centroid",
+        "ssw",
+        "mean_distance",
+        pl.col("radius").alias("max_distance"),
+        "nearest_cluster",
+        "nearest_distance",
     )
     return points.to_result(frame, rows, points.own_keys)
 

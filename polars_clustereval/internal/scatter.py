@@ -463,7 +463,9 @@ def neighbor_report(
         noise=noise,
         noise_as=noise_as,
     )
-    points = read_points(frame, vector, cluster, options, results=_NEIGHBOR_COLUMNS).as_wide()
+    points = read_points(
+        frame, vector, cluster, options, results=_NEIGHBOR_COLUMNS, needs_wide=True
+    )
     statistics = points.row_counts
     for totals in (_spread_totals, _wemmert_gancarski_totals, _density_totals):
         statistics = join_partitions(statistics, points.partition_keys, totals(points), how="left")

@@ -106,17 +106,15 @@ def _read_queried_points(
     key: Column | None = None,
     results: Sequence[str],
 ) -> Points:
-    """Return the user's rows as points with a column id: `key`, or the row number from 0.
-
-    frame, vector, cluster and key are arguments of silhouette_score (key is its id); `results` are
-    the names of the result's columns, which partition columns must not have. If points are to
-    stream, the means and variances of their clusters are computed now.
-    """
-    ids = [] if key is None else [check_column(frame.lazy(), key, "id")]
-    points = read_points(frame, vector, cluster, point_options, results=results, others=ids)
-    if not ids:
-        rows = points.rows.with_row_index("id").with_columns(pl.col("id").cast(pl.Int64))
-        points = replace(points, rows=rows)
+    """Return points with an id, `key` or the row number; precomputed if the points stream."""
+    points = read_points(
+        frame,
+        vector,
+        cluster,
+        point_options,
+        results=results,
+        row_id="number" if key is None else check_column(frame.lazy(), key, "id"),
+    )
     if _is_squared_distance(points) or options.method != "bounds":
         points = points.without_distances()
     return points.precompute() if _follows_from_moments(points, options) else points

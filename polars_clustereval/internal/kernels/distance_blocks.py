@@ -49,16 +49,14 @@ def distance_blocks(
 
 
 class _Tile(NamedTuple):
-    """Some of the target points, `columns` of them, minus the mean of all target points.
-
-    A tile is small enough to compute its distances with one product of matrices in one thread.
-    """
+    """Some of the target points y."""
 
     columns: slice
     y: Floats
-    #: The matrix M with [x, |x|^2, 1] M = |x|^2 + |y|^2 - 2 x.y.
+    #: The matrix M with [x, |x|^2, 1] M = |x|^2 + |y|^2 - 2 x.y, where x and y are points minus the
+    #: mean of all target points.
     factors: Floats
-    #: The largest |y|^2.
+    #: The largest |y|^2 in this matrix.
     largest_square: float
 
 
@@ -80,26 +78,33 @@ class TargetPoints:
         if self.distance.name == "cosine":
             halves = self.squares(x)
             halves *= 0.5
+            zero_if_parallel(halves)
             halves[~x.any(axis=1)] = 1.0
             halves[:, ~self.y.any(axis=1)] = 1.0
             return halves
         return self._accumulate_coordinates(x)
 
     def _accumulate_coordinates(self, x: Floats) -> Floats:
-        """Return cityblock, chebyshev or minkowski distances (m, n) of points x (m, d).
-
-        They are summed up one coordinate after another, since no product of matrices yields them.
-        """
-        name, p = self.distance
+        """Return the distances (m, n) that are no function of the squared euclidean ones."""
+        combine = np.add if self.distance.name == "cityblock" else np.maximum
         total = np.zeros((len(x), len(self.y)))
+        for differences in self._coordinate_differences(x):
+            combine(total, differences, out=total)
+        if self.distance.name != "minkowski":
+            return total
+        # With the largest difference as unit, no power overflows.
+        largest, p = total, self.distance.p
+        unit = np.where(largest > 0, largest, 1.0)
+        total = np.zeros_like(largest)
+        for differences in self._coordinate_differences(x):
+            total += (differences / unit) ** p
+        return np.asarray(largest * total ** (1 / p))
+
+    def _coordinate_differences(self, x: Floats) -> Iterator[Floats]:
+        """Yield the sizes (m, n) of the differences of x to the target points, by coordinate."""
         for i in range(x.shape[1]):
             differences = x[:, i, None] - self.y[:, i]
-            np.abs(differences, out=differences)
-            if name == "chebyshev":
-                np.maximum(total, differences, out=total)
-            else:
-                total += differences if name == "cityblock" else differences**p
-        return total ** (1 / p) if name == "minkowski" else total
+            yield np.abs(differences, out=differences)
 
     def sums(self, x: Floats) -> Floats:
         """Return the sum (m,) of the distances of each point of x (m, d) to all target points."""
@@ -141,7 +146,7 @@ class TargetPoints:
             square_norms = np.einsum("ij,ij->i", centered, centered)
             factors = np.column_stack([centered, square_norms, np.ones(len(centered))])
             for tile in self._tiles:
-                yield rows, tile.columns, _squared_distances(factors, tile)
+                yield rows, tile.columns, _squared_distances(x[rows], factors, tile)
 
     @cached_property
     def _mean(self) -> Floats:
@@ -163,15 +168,16 @@ class TargetPoints:
         return [self._make_tile(part) for part in columns]
 
     def _make_tile(self, columns: slice) -> _Tile:
-        """Return the tile of the target points in this slice."""
-        y = self.y[columns] - self._mean
-        square_norms = np.einsum("ij,ij->i", y, y)
-        factors = np.vstack([-2.0 * y.T, np.ones(len(y)), square_norms])
+        """Return the tile of these target points."""
+        y = self.y[columns]
+        centered = y - self._mean
+        square_norms = np.einsum("ij,ij->i", centered, centered)
+        factors = np.vstack([-2.0 * centered.T, np.ones(len(y)), square_norms])
         return _Tile(columns, y, factors, float(square_norms.max()))
 
 
-def _squared_distances(factors: Floats, tile: _Tile) -> Floats:
-    """Return the squared distances (m, n) of m points to the n points of a tile.
+def _squared_distances(x: Floats, factors: Floats, tile: _Tile) -> Floats:
+    """Return the squared distances of points x (m, d) to a tile, from a product of matrices.
 
     They are a product of matrices. `factors` (m, d + 2) are the m points minus the mean of all
     target points, their squared norms, and 1. The product cancels digits for points that are near
@@ -181,7 +187,7 @@ def _squared_distances(factors: Floats, tile: _Tile) -> Floats:
     squares = factors @ tile.factors
     limit = CANCELLATION_LIMIT * (factors[:, -2] + tile.largest_square)
     if squares.min() < limit.max():
-        _recompute_cancelled(squares, factors[:, :-2], tile.y, limit)
+        _recompute_cancelled(squares, x, tile.y, limit)
     return squares
 
 
@@ -230,10 +236,25 @@ def direct_distance_matrix(x: Floats, y: Floats, distance: Distance) -> Floats:
     d *= d
     if distance.name == "cosine":
         d /= 2
-        d[d < 1e-15] = 0.0  # rounding error of vectors of the same direction
+        zero_if_parallel(d)
         d[~x.any(axis=1)] = 1.0
         d[:, ~y.any(axis=1)] = 1.0
     return d
+
+
+def minkowski_lengths(sizes: Floats, p: float) -> Floats:
+    """Return (sum of sizes^p)^(1/p) of each row (m, d), with its largest size as unit.
+
+    The powers themselves may overflow. `sizes` are overwritten.
+    """
+    largest = sizes.max(axis=1, keepdims=True)
+    sizes /= np.where(largest > 0, largest, 1.0)
+    return np.asarray(largest[:, 0] * (sizes**p).sum(axis=1) ** (1 / p))
+
+
+def zero_if_parallel(d: Floats) -> None:
+    """Set cosine distances below 1e-15 to 0, in place: the rounding error of parallel vectors."""
+    d[d < 1e-15] = 0.0
 
 
 def matrix_product(a: Floats, b: Floats) -> Floats:

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from .distance_blocks import minkowski_lengths, zero_if_parallel
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -90,47 +92,162 @@ def as_arrays(lists: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr:
     )
 
 
-def _move_and_scale_batch(
-    vectors: pl.Series, origin: Floats, factors: Floats, *, unit: bool
-) -> pl.Series:
-    """Return one batch of move_and_scale: the arrays (vectors - origin) x factors.
-
-    They are scaled to length 1 if `unit`. origin and factors have one number per coordinate.
-    """
+def _scale_batch(vectors: pl.Series, factors: Floats, *, unit: bool) -> pl.Series:
+    """Return vectors x factors, if `unit` scaled to length 1."""
     with np.errstate(all="ignore"):
-        x = (_read_matrix(vectors) - origin) * factors
-        return pl.Series(_to_unit_length(x) if unit else x, dtype=pl.Array(pl.Float64, x.shape[1]))
+        x = _read_matrix(vectors) * factors
+        return _to_series(_to_unit_length(x) if unit else x)
 
 
-def move_and_scale(
-    vectors: pl.Expr, origin: Sequence[float], factors: Sequence[float], *, unit: bool
-) -> pl.Expr:
-    """Return the expression (vectors - origin) x factors of a column of arrays.
-
-    The result is scaled to length 1 if `unit`. origin and factors have one number per coordinate.
-    """
-    if not unit and not any(origin) and all(factor == 1 for factor in factors):
+def scale(vectors: pl.Expr, factors: Sequence[float], *, unit: bool) -> pl.Expr:
+    """Return vectors x factors as expression, if `unit` scaled to length 1."""
+    if not unit and all(factor == 1 for factor in factors):
         return vectors
-    function = partial(
-        _move_and_scale_batch, origin=np.array(origin), factors=np.array(factors), unit=unit
+    return vectors.map_batches(
+        partial(_scale_batch, factors=np.array(factors), unit=unit),
+        return_dtype=pl.Array(pl.Float64, len(factors)),
+        is_elementwise=True,
     )
-    dtype = pl.Array(pl.Float64, len(origin))
-    return vectors.map_batches(function, return_dtype=dtype, is_elementwise=True)
 
 
-def _unscale_batch(vectors: pl.Series, origin: Floats, factors: Floats) -> pl.Series:
-    """Return one batch of unscale: the lists vectors / factors + origin."""
-    x = to_matrix(vectors) / factors + origin
-    return pl.Series(x, dtype=pl.Array(pl.Float64, x.shape[1])).arr.to_list()
+def _unscale_batch(both: pl.Series, factors: Floats) -> pl.Series:
+    """Return x / factors + origin as lists, from structs of the vectors x and their origins."""
+    x = to_matrix(both.struct.field("x")) / factors
+    return _to_series(x + _read_origins(both.struct.field("origin"), len(factors))).arr.to_list()
 
 
-def unscale(vectors: pl.Expr, origin: Sequence[float], factors: Sequence[float]) -> pl.Expr:
-    """Return the expression vectors / factors + origin of a column of arrays, as lists.
+def unscale(vectors: pl.Expr, origins: pl.Expr, factors: Sequence[float]) -> pl.Expr:
+    """Return vectors / factors + origin as lists: the inverse of subtract_origin and scale."""
+    return pl.struct(x=vectors, origin=origins).map_batches(
+        partial(_unscale_batch, factors=np.array(factors)),
+        return_dtype=pl.List(pl.Float64),
+        is_elementwise=True,
+    )
 
-    It is the inverse of move_and_scale, except for its scaling to length 1.
+
+def _to_series(x: Floats) -> pl.Series:
+    """Return the rows of x (m, d) as arrays."""
+    return pl.Series(x, dtype=pl.Array(pl.Float64, x.shape[1]))
+
+
+# ----------------------------------------------------------------------------------------------
+# Origins of partitions
+# ----------------------------------------------------------------------------------------------
+
+
+def find_origins(
+    rows: pl.LazyFrame,
+    by: list[str],
+    keys: list[str],
+    factors: Sequence[float],
+    name: str,
+    p: float,
+    small_spread: float,
+) -> pl.LazyFrame:
+    """Return one row per partition of rows with raw_x: its origin, as VectorForm defines it.
+
+    It is NULL where every coordinate would be 0, and infinite if distances overflow. `by` are the
+    columns that identify a cluster, `keys` those of its partition; `name` and `p` are those of the
+    distance. A spread is small below `small_spread` times the origin.
+
+    Each batch of rows yields the extremes of its clusters; only these are held in memory.
     """
-    function = partial(_unscale_batch, origin=np.array(origin), factors=np.array(factors))
-    return vectors.map_batches(function, return_dtype=pl.List(pl.Float64), is_elementwise=True)
+    types = dict(rows.select(by).collect_schema())
+    array = pl.Array(pl.Float64, len(factors))
+    extremes = pl.Schema(types | {"size": pl.Int64(), "low": array, "high": array})
+    schema = pl.Schema({key: types[key] for key in keys} | {"origin": pl.List(pl.Float64)})
+    whole = {"predicate_pushdown": False, "projection_pushdown": False, "slice_pushdown": False}
+    find_extremes = partial(_batch_extremes, by=by, schema=extremes)
+    batches = rows.select(*by, "raw_x").map_batches(
+        find_extremes, **whole, streamable=True, schema=extremes
+    )
+
+    def merge(batches: pl.DataFrame) -> pl.DataFrame:
+        if batches.is_empty():
+            # Without partition columns there is one row even then.
+            return pl.DataFrame({} if keys else {"origin": [None]}, schema=schema)
+        partitions, sizes, low, high, spread = _merge_extremes(batches, by, keys)
+        with np.errstate(all="ignore"):
+            nearest = np.where(low > 0, low, np.where(high < 0, high, 0.0))
+            origins = np.where(spread < np.abs(nearest) * small_spread, nearest, 0.0)
+            diagonals = _measure_differences((high - low) * np.array(factors), name, p)
+            squares = diagonals if name == "sqeuclidean" else diagonals**2
+            origins[~np.isfinite(squares * sizes.astype(float) ** 2)] = np.inf
+        lists = _to_series(origins).arr.to_list()
+        is_moved = pl.Series(origins.any(axis=1))
+        lists = lists.zip_with(is_moved, pl.Series([None], dtype=lists.dtype))
+        return _append_columns(partitions, keys, [lists], schema)
+
+    return batches.map_batches(merge, **whole, schema=schema)
+
+
+def _batch_extremes(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataFrame:
+    """Return one row per cluster of a batch: size, least and greatest value of each coordinate.
+
+    These are NaN if a coordinate is, or a vector is missing; the check of distances reports both.
+    """
+    if batch.is_empty():
+        return pl.DataFrame(schema=schema)
+    clusters, numbers = _number_groups(batch, by)
+    x, order = _read_matrix(batch["raw_x"]), np.argsort(numbers, kind="stable")
+    part_numbers, lows, highs = [], [], []
+    for rows in _split_rows(order, x.shape[1]):
+        starts = np.flatnonzero(np.diff(numbers[rows], prepend=-1))
+        block = x[rows]
+        part_numbers.append(numbers[rows[starts]])
+        lows.append(np.minimum.reduceat(block, starts))
+        highs.append(np.maximum.reduceat(block, starts))
+    parts = np.concatenate(part_numbers)
+    low = _reduce_by_number(np.minimum, np.concatenate(lows), parts)
+    high = _reduce_by_number(np.maximum, np.concatenate(highs), parts)
+    return _append_columns(clusters, by, [np.bincount(numbers), low, high], schema)
+
+
+def _merge_extremes(
+    batches: pl.DataFrame, by: list[str], keys: list[str]
+) -> tuple[pl.DataFrame, Integers, Floats, Floats, Floats]:
+    """Return the partitions, their sizes, extremes, and the smallest spread above 0 of a cluster.
+
+    `batches` are the rows of all batches of _batch_extremes.
+    """
+    clusters, numbers = _number_groups(batches, by)
+    low = _reduce_by_number(np.minimum, to_matrix(batches["low"]), numbers)
+    high = _reduce_by_number(np.maximum, to_matrix(batches["high"]), numbers)
+    sizes = _sum_by_number(batches["size"].to_numpy(), numbers)
+    partitions, numbers = _number_groups(clusters, keys)
+    spread = np.where(low < high, high - low, np.inf)
+    return (
+        partitions,
+        _sum_by_number(sizes, numbers),
+        _reduce_by_number(np.minimum, low, numbers),
+        _reduce_by_number(np.maximum, high, numbers),
+        _reduce_by_number(np.minimum, spread, numbers),
+    )
+
+
+def _read_origins(origins: pl.Series, dims: int) -> Floats:
+    """Return lists of `dims` coordinates as a matrix (m, d), 0 for a missing list."""
+    x = np.zeros((len(origins), dims))
+    is_given = origins.is_not_null()
+    x[is_given.to_numpy()] = to_matrix(origins.filter(is_given).list.to_array(dims))
+    return x
+
+
+def _subtract_origin_batch(both: pl.Series, dims: int) -> pl.Series:
+    """Return x - origin, from structs of the vectors x and their origins."""
+    x, origins = both.struct.field("x"), both.struct.field("origin")
+    if origins.null_count() == len(origins):
+        return x.cast(pl.Array(pl.Float64, dims))
+    return _to_series(_read_matrix(x) - _read_origins(origins, dims))
+
+
+def subtract_origin(vectors: pl.Expr, origins: pl.Expr, dims: int) -> pl.Expr:
+    """Return vectors - origin as expression; an origin is a list, NULL for 0."""
+    return pl.struct(x=vectors, origin=origins).map_batches(
+        partial(_subtract_origin_batch, dims=dims),
+        return_dtype=pl.Array(pl.Float64, dims),
+        is_elementwise=True,
+    )
 
 
 # ----------------------------------------------------------------------------------------------
@@ -182,14 +299,13 @@ def _number_groups(rows: pl.DataFrame, by: list[str]) -> tuple[pl.DataFrame, Int
     return groups, joined["number"].to_numpy()
 
 
-def _append_columns(rows: pl.DataFrame, arrays: Sequence[Any], schema: pl.Schema) -> pl.DataFrame:
-    """Return `rows` with the columns of the schema that it lacks, made of `arrays` in their order.
-
-    The schema begins with the columns that `rows` has.
-    """
-    names = list(schema)[rows.width :]
+def _append_columns(
+    groups: pl.DataFrame, keys: list[str], arrays: Sequence[Any], schema: pl.Schema
+) -> pl.DataFrame:
+    """Return the keys of groups with arrays as the other columns of the schema, in its order."""
+    names = list(schema)[len(keys) :]
     columns = [pl.Series(name, x, schema[name]) for name, x in zip(names, arrays, strict=True)]
-    return rows.select(list(schema)[: rows.width]).hstack(columns)
+    return groups.select(keys).hstack(columns) if keys else pl.DataFrame(columns)
 
 
 def _sum_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataFrame:
@@ -205,7 +321,7 @@ def _sum_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.Data
     # Overflow shows in the distances, which are checked.
     with np.errstate(all="ignore"):
         sums = _cluster_sums(_read_matrix(batch["x"]), numbers)
-    return _append_columns(clusters, sums, schema)
+    return _append_columns(clusters, by, sums, schema)
 
 
 def _cluster_sums(x: NDArray[Any], numbers: Integers) -> tuple[Integers, Floats, Floats]:
@@ -285,17 +401,21 @@ def _merge_batches(
         middles = _to_unit_length(middles) if unit else middles
         arrays = [means, centers, squares / n, middles[partitions]]
     scalars = [pl.Series(total[partitions]).fill_nan(None) for total in totals]
-    return _append_columns(clusters, [sizes, *arrays, *scalars], schema)
+    return _append_columns(clusters, by, [sizes, *arrays, *scalars], schema)
 
 
 def _sum_by_number(values: NDArray[Any], numbers: Integers) -> NDArray[Any]:
-    """Return the sums of the rows of `values` that have the same number, one row per number.
+    """Return the sum of the values of each number, in ascending order of the numbers."""
+    return _reduce_by_number(np.add, values, numbers)
 
-    `numbers` (m,) are those of the rows; the result is in ascending order of the numbers.
-    """
+
+def _reduce_by_number(reduce: np.ufunc, values: NDArray[Any], numbers: Integers) -> NDArray[Any]:
+    """Return the values of each number reduced to one, in ascending order of the numbers."""
+    if not numbers.any():
+        return np.asarray(reduce.reduce(values, axis=0, keepdims=True))
     order = np.argsort(numbers, kind="stable")
     starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
-    return np.asarray(np.add.reduceat(values[order], starts))
+    return np.asarray(reduce.reduceat(values[order], starts))
 
 
 def _row_lengths(x: Floats) -> Floats:
@@ -311,6 +431,8 @@ def _to_unit_length(x: Floats) -> Floats:
     lengths = _row_lengths(x)
     lengths[~np.isfinite(lengths)] = np.nan
     lengths[lengths == 0] = np.inf
+    # Rounding error: the mean of equal unit vectors is that vector.
+    lengths[np.abs(lengths - 1) < 1e-14] = 1
     return np.asarray(x / lengths[:, None])
 
 
@@ -335,8 +457,8 @@ def row_norms(x: pl.Expr) -> pl.Expr:
 
 
 def _norm_batch(vectors: pl.Series) -> pl.Series:
-    """Return one batch of row_norms: the euclidean length of each array."""
-    return pl.Series(_row_lengths(to_matrix(vectors)))
+    """Return the euclidean lengths of vectors."""
+    return pl.Series(minkowski_lengths(np.abs(to_matrix(vectors)), 2))
 
 
 def _distance_batch(both: pl.Series, name: str, p: float) -> pl.Series:
@@ -366,8 +488,10 @@ def _measure_differences(differences: Floats, name: str, p: float) -> Floats:
             return np.asarray(sizes.max(axis=1))
         if name == "cityblock":
             return np.asarray(sizes.sum(axis=1))
-        return np.asarray((sizes**p).sum(axis=1) ** (1 / p))
+        return minkowski_lengths(sizes, p)
     squares: Floats = np.einsum("ij,ij->i", differences, differences)
     if name == "cosine":
-        return squares / 2
+        squares /= 2
+        zero_if_parallel(squares)
+        return squares
     return squares if name == "sqeuclidean" else np.sqrt(squares)
