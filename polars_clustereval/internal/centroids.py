@@ -594,6 +594,6 @@ def centroids(
     )
     points = read_points(frame, vector, cluster, options, results=("cluster", "n", "centroid"))
     rows = points.with_user_centers(points.centers).select(
-        *points.cluster_keys, "centroid", n="size"
+        *points.cluster_keys, pl.col("size").alias("n"), "centroid"
     )
     return points.to_result(frame, rows, points.own_keys)
