@@ -99,8 +99,8 @@ def sum_of_squares(x: Sequence[pl.Expr]) -> pl.Expr:
 
 
 def scaled_norm(x: Sequence[pl.Expr]) -> pl.Expr:
-    """Return the euclidean length of x >= 0, with the largest as unit: its square may overflow."""
-    return _minkowski_length(x, 2)
+    """Return the euclidean length of x, with its largest size as unit: its square may overflow."""
+    return _minkowski_length([a.abs() for a in x], 2)
 
 
 def check_distance(distance: object, p: float) -> Distance:
@@ -378,7 +378,7 @@ class WideVectors(VectorForm):
 
     def norm(self, prefix: str) -> pl.Expr:
         """Return the euclidean length of the vector in columns prefix_0, ... of each row."""
-        return sum_of_squares(self.coordinates(prefix)).sqrt()
+        return scaled_norm(self.coordinates(prefix))
 
     def unscale(self, prefix: str) -> pl.Expr:
         """Return the coordinates divided by their factors, plus the origin, as a list."""

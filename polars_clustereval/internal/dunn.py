@@ -21,12 +21,12 @@ from polars_clustereval.errors import ClusterEvalError
 from .centroids import Points, check_point_options, read_points
 from .distances import Center, Distance
 from .kernels import measured_pairs
+from .kernels.arrays import minkowski_lengths
 from .kernels.distance_blocks import (
     DISTANCES_PER_BLOCK,
     TILE_POINTS,
     distance_blocks,
     distance_matrix,
-    minkowski_lengths,
 )
 from .kernels.linkages import largest_mean_pair_distance, least_linkages
 from .kernels.partitions import Partition, map_partitions

@@ -21,12 +21,12 @@ import polars as pl
 
 from polars_clustereval.base.frames import join_small
 
+from .kernels.arrays import zero_if_parallel
 from .kernels.distance_blocks import (
     CANCELLATION_LIMIT,
     TargetPoints,
     distance_matrix,
     matrix_product,
-    zero_if_parallel,
 )
 from .kernels.streams import map_stream
 from .kernels.threads import run_in_threads

@@ -356,23 +356,28 @@ CREATE OR REPLACE MACRO clustereval.determinant_report(
       tbl, vector, cluster, 'euclidean', 2, NULL, partition_by, noise, noise_as
     )
   ),
-  __ce_coordinates AS (SELECT * FROM clustereval._coordinate_moments(__ce_points, 'mean')),
-  __ce_centers AS (SELECT * FROM clustereval._cluster_centers(__ce_coordinates, 'euclidean')),
-  __ce_middles AS (
-    SELECT * FROM clustereval._partition_centers(__ce_points, __ce_coordinates, 'euclidean', 'mean')
+  __ce_coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._coordinate_moments(__ce_points, 'mean')
+  ),
+  __ce_centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, 'euclidean', 2, 'mean')
   ),
   __ce_spreads AS (
-    SELECT *
-    FROM clustereval._cluster_spreads(__ce_points, __ce_centers, __ce_middles, 'euclidean', 2)
+    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, 'euclidean', 2)
   ),
   __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
   __ce_checked AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_middles, NULL)
+    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, NULL)
   ),
   __ce_kept_points AS NOT MATERIALIZED (
     SELECT __ce_partition, __ce_cluster, __ce_singleton_no, __ce_point
     FROM __ce_points
     WHERE __ce_kept
+  ),
+  __ce_dims AS (
+    SELECT __ce_partition, MAX(__ce_dims) AS __ce_dims
+    FROM __ce_centers
+    GROUP BY __ce_partition
   ),
   __ce_determinants AS (SELECT * FROM clustereval._determinant_totals(__ce_kept_points))
   SELECT
@@ -380,7 +385,7 @@ CREATE OR REPLACE MACRO clustereval.determinant_report(
     counts.__ce_total AS n,
     counts.__ce_n_dropped AS n_dropped,
     counts.__ce_n_noise AS n_noise,
-    COALESCE(middles.__ce_dims, 0) AS n_dims,
+    COALESCE(dims.__ce_dims, 0) AS n_dims,
     counts.__ce_n_clusters AS n_clusters,
     determinants.__ce_det_ratio AS det_ratio,
     determinants.__ce_log_det_ratio AS log_det_ratio,
@@ -388,8 +393,7 @@ CREATE OR REPLACE MACRO clustereval.determinant_report(
     determinants.__ce_scott_symons AS scott_symons_index,
     determinants.__ce_trace_wib AS trace_wib
   FROM __ce_counts AS counts
-  LEFT JOIN __ce_middles AS middles
-    ON middles.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
+  LEFT JOIN __ce_dims AS dims ON dims.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
   LEFT JOIN __ce_determinants AS determinants
     ON determinants.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))

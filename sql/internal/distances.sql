@@ -88,6 +88,17 @@ CREATE OR REPLACE MACRO clustereval._unscale_vector(x, weights, distance, p) AS
     )[1]
   END;
 
+-- The center x of a cluster in the user's coordinates: divided by the factors of weights, plus
+-- origin, the list that the points of its partition have been moved by, NULL if they have not.
+CREATE OR REPLACE MACRO clustereval._user_center(x, origin, weights, distance, p) AS
+  CASE
+    WHEN origin IS NULL THEN clustereval._unscale_vector(x, weights, distance, p)
+    ELSE list_transform(
+      clustereval._unscale_vector(x, weights, distance, p),
+      lambda __ce_x, __ce_i: __ce_x + origin[__ce_i]
+    )
+  END;
+
 -- A copy of the vector x with NaN for NULL. DuckDB's functions of two lists raise an error for a
 -- NULL even in a row that is filtered out, and sometimes without any NULL (in a column of a Parquet
 -- file). When they do, they are called again with a copy.
@@ -105,18 +116,64 @@ CREATE OR REPLACE MACRO clustereval._sum_of_squares(x) AS
 CREATE OR REPLACE MACRO clustereval._norm(x) AS
   CASE WHEN len(x) > 0 THEN sqrt(clustereval._sum_of_squares(x)) END;
 
+-- Euclidean length of a list x of numbers >= 0, with the largest as unit: its square may overflow.
+CREATE OR REPLACE MACRO clustereval._scaled_norm(x) AS
+  CASE
+    WHEN list_max(x) > 0
+    THEN list_max(x) * list_transform(
+      [list_max(x)],
+      lambda __ce_unit: clustereval._norm(list_transform(x, lambda __ce_x: __ce_x / __ce_unit))
+    )[1]
+    ELSE list_max(x)
+  END;
+
 -- Euclidean distance of the vectors x and y: NULL if they differ in length, NULL or NaN if a
 -- coordinate is NULL.
 CREATE OR REPLACE MACRO clustereval._euclidean(x, y) AS
   coalesce(try(list_distance(x, y)), try(list_distance(clustereval._nulls_to_nan(x), y)));
 
 -- The vector x divided by norm, its euclidean length: a zero vector if the norm is 0 (also because
--- the squares underflow), NULL if the norm is not finite.
+-- the squares underflow), NULL if the norm is not finite, and x itself if the norm is 1 but for
+-- rounding error, since the mean of equal unit vectors is that vector.
 CREATE OR REPLACE MACRO clustereval._unit_vector(x, norm) AS
   CASE
+    WHEN abs(norm - 1) < 1e-14 THEN x
     WHEN norm = 0 THEN list_transform(x, lambda __ce_x: 0.0)
     WHEN isfinite(norm) THEN list_transform(x, lambda __ce_x: __ce_x / norm)
   END;
+
+-- The mean or median x of points as their center: divided by its norm for the option distance
+-- cosine, otherwise x itself.
+CREATE OR REPLACE MACRO clustereval._center_direction(x, distance) AS
+  CASE
+    WHEN lower(distance) = 'cosine'
+    THEN list_transform(
+      [clustereval._norm(x)], lambda __ce_norm: clustereval._unit_vector(x, __ce_norm)
+    )[1]
+    ELSE x
+  END;
+
+-- The cosine distance d, or 0 below 1e-15: the rounding error of parallel vectors. A product and no
+-- CASE, so that the engine computes d once.
+CREATE OR REPLACE MACRO clustereval._zero_if_parallel(d) AS d * CAST(d >= 1e-15 AS DOUBLE);
+
+-- (sum of |x - y|^p)^(1/p) over the coordinates of the vectors x and y of one length, with the
+-- largest difference as unit: its power may overflow.
+CREATE OR REPLACE MACRO clustereval._minkowski(x, y, p) AS
+  list_transform(
+    [list_transform(x, lambda __ce_x, __ce_i: abs(__ce_x - y[__ce_i]))],
+    lambda __ce_sizes: list_transform(
+      [list_max(__ce_sizes)],
+      lambda __ce_unit: CASE
+        WHEN __ce_unit > 0
+        THEN __ce_unit * pow(
+          list_sum(list_transform(__ce_sizes, lambda __ce_size: pow(__ce_size / __ce_unit, p))),
+          1.0 / p
+        )
+        ELSE __ce_unit
+      END
+    )[1]
+  )[1];
 
 -- Distance between the vectors x and y, by the options distance and p; for cosine x and y are unit
 -- vectors or zero. Not finite, or NULL, if a coordinate is NULL or the vectors differ in length.
@@ -129,7 +186,7 @@ CREATE OR REPLACE MACRO clustereval._distance(x, y, distance, p) AS
     THEN CASE
       WHEN len(x) <> len(y) THEN NULL
       WHEN clustereval._norm(x) = 0 OR clustereval._norm(y) = 0 THEN 1.0
-      ELSE pow(clustereval._euclidean(x, y), 2) / 2
+      ELSE clustereval._zero_if_parallel(pow(clustereval._euclidean(x, y), 2) / 2)
     END
     ELSE CASE
       WHEN len(x) = len(y) AND list_count(x) = len(y) AND len(y) > 0
@@ -138,10 +195,7 @@ CREATE OR REPLACE MACRO clustereval._distance(x, y, distance, p) AS
         THEN list_sum(list_transform(x, lambda __ce_x, __ce_i: abs(__ce_x - y[__ce_i])))
         WHEN 'chebyshev'
         THEN list_max(list_transform(x, lambda __ce_x, __ce_i: abs(__ce_x - y[__ce_i])))
-        ELSE pow(
-          list_sum(list_transform(x, lambda __ce_x, __ce_i: pow(abs(__ce_x - y[__ce_i]), p))),
-          1.0 / p
-        )
+        ELSE clustereval._minkowski(x, y, p)
       END
     END
   END;
@@ -170,7 +224,5 @@ CREATE OR REPLACE MACRO clustereval._unchecked_distance(x, y, distance, p) AS
     THEN list_sum(list_transform(x, lambda __ce_x, __ce_i: abs(__ce_x - y[__ce_i])))
     WHEN 'chebyshev'
     THEN list_max(list_transform(x, lambda __ce_x, __ce_i: abs(__ce_x - y[__ce_i])))
-    ELSE pow(
-      list_sum(list_transform(x, lambda __ce_x, __ce_i: pow(abs(__ce_x - y[__ce_i]), p))), 1.0 / p
-    )
+    ELSE clustereval._minkowski(x, y, p)
   END;

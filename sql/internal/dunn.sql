@@ -360,93 +360,8 @@ CREATE OR REPLACE MACRO clustereval._metric_separations(
   FROM clustereval._separations_by_grid(__ce_border, __ce_sample_bounds, __ce_axes, distance, p);
 
 ---------------------------------------------------------------------------------------------------
--- Statistics of all pairs of points, and ratios
+-- Ratios
 ---------------------------------------------------------------------------------------------------
-
--- One row per ordered pair of clusters of a partition (__ce_partition_no, __ce_one, __ce_other),
--- and per cluster of two points or more with itself: of the distances between their points the
--- largest, __ce_complete; the sum, __ce_sum; and the largest from a point of __ce_one to its
--- nearest in __ce_other, __ce_hausdorff. No rows unless the option generalized is TRUE.
--- __ce_members names the table of _points_in_balls, one row per point.
-CREATE OR REPLACE MACRO clustereval._pair_linkages(__ce_members, distance, p, generalized) AS TABLE
-  WITH __ce_from_points AS (
-    SELECT
-      one.__ce_partition_no, one.__ce_row, one.__ce_number AS __ce_one,
-      other.__ce_number AS __ce_other,
-      MIN(clustereval._distance(one.__ce_point, other.__ce_point, distance, p)) AS __ce_nearest,
-      MAX(clustereval._distance(one.__ce_point, other.__ce_point, distance, p)) AS __ce_farthest,
-      SUM(clustereval._distance(one.__ce_point, other.__ce_point, distance, p)) AS __ce_sum
-    FROM query_table(__ce_members) AS one
-    JOIN query_table(__ce_members) AS other
-      ON other.__ce_partition_no = one.__ce_partition_no AND other.__ce_row <> one.__ce_row
-    WHERE CAST(generalized AS VARCHAR) = 'true'
-    GROUP BY one.__ce_partition_no, one.__ce_row, one.__ce_number, other.__ce_number
-  )
-  SELECT
-    __ce_partition_no, __ce_one, __ce_other,
-    MAX(__ce_farthest) AS __ce_complete,
-    clustereval._compensated_sum(__ce_sum) AS __ce_sum,
-    MAX(__ce_nearest) AS __ce_hausdorff
-  FROM __ce_from_points
-  GROUP BY __ce_partition_no, __ce_one, __ce_other;
-
--- One row per partition (__ce_partition_no): the least complete linkage, average linkage and
--- Hausdorff distance of two clusters (__ce_min_complete_linkage, __ce_min_average_linkage,
--- __ce_min_hausdorff), and the largest mean distance between two points of one cluster
--- (__ce_max_mean_pair). The parameters name the tables of _pair_linkages (one row per ordered pair
--- of clusters) and _measured_clusters (one per cluster).
-CREATE OR REPLACE MACRO clustereval._linkage_extremes(__ce_linkages, __ce_clusters) AS TABLE
-  WITH __ce_undirected AS (
-    SELECT
-      linkage.__ce_partition_no, one.__ce_number AS __ce_one, other.__ce_number AS __ce_other,
-      MAX(linkage.__ce_complete) AS __ce_complete, MAX(linkage.__ce_hausdorff) AS __ce_hausdorff,
-      clustereval._compensated_sum(linkage.__ce_sum) / COUNT(*) AS __ce_sum,
-      MAX(one.__ce_n) AS __ce_n_one, MAX(other.__ce_n) AS __ce_n_other
-    FROM query_table(__ce_linkages) AS linkage
-    JOIN query_table(__ce_clusters) AS one
-      ON one.__ce_number = LEAST(linkage.__ce_one, linkage.__ce_other)
-    JOIN query_table(__ce_clusters) AS other
-      ON other.__ce_number = GREATEST(linkage.__ce_one, linkage.__ce_other)
-    GROUP BY linkage.__ce_partition_no, one.__ce_number, other.__ce_number
-  )
-  SELECT
-    __ce_partition_no,
-    MIN(CASE WHEN __ce_one <> __ce_other THEN __ce_complete END) AS __ce_min_complete_linkage,
-    MIN(
-      CASE WHEN __ce_one <> __ce_other THEN __ce_sum / (__ce_n_one * __ce_n_other) END
-    ) AS __ce_min_average_linkage,
-    MIN(CASE WHEN __ce_one <> __ce_other THEN __ce_hausdorff END) AS __ce_min_hausdorff,
-    MAX(
-      CASE WHEN __ce_one = __ce_other THEN __ce_sum / (__ce_n_one * (__ce_n_one - 1)) END
-    ) AS __ce_max_mean_pair
-  FROM __ce_undirected
-  GROUP BY __ce_partition_no;
-
--- One row per partition (__ce_partition_no): __ce_min_mean_to_other_center, the least over pairs of
--- clusters of the mean distance of the points of both from the center of the other. No rows unless
--- the option generalized is TRUE. __ce_members and __ce_balls name the tables of _points_in_balls
--- (one row per point) and _bounding_balls (one per cluster).
-CREATE OR REPLACE MACRO clustereval._mean_to_other_center(
-  __ce_members, __ce_balls, distance, p, generalized
-) AS TABLE
-  WITH __ce_means AS (
-    SELECT
-      member.__ce_partition_no,
-      clustereval._compensated_sum(
-        clustereval._distance(member.__ce_point, ball.__ce_center, distance, p)
-      ) / COUNT(*) AS __ce_mean
-    FROM query_table(__ce_members) AS member
-    JOIN query_table(__ce_balls) AS ball
-      ON ball.__ce_partition_no = member.__ce_partition_no
-      AND ball.__ce_number <> member.__ce_number
-    WHERE CAST(generalized AS VARCHAR) = 'true'
-    GROUP BY
-      member.__ce_partition_no, LEAST(member.__ce_number, ball.__ce_number),
-      GREATEST(member.__ce_number, ball.__ce_number)
-  )
-  SELECT __ce_partition_no, MIN(__ce_mean) AS __ce_min_mean_to_other_center
-  FROM __ce_means
-  GROUP BY __ce_partition_no;
 
 -- query_text, the text of a query that _check_options will run, unchanged. Raises an error unless
 -- generalized, an option of dunn_index, is TRUE or FALSE.
@@ -488,18 +403,28 @@ CREATE OR REPLACE MACRO clustereval.cluster_diameters(
   tbl, vector, cluster, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
   noise := NULL, noise_as := 'cluster', weights := NULL
 ) AS TABLE
-  WITH __ce_points AS NOT MATERIALIZED (
+  WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as
     )
   ),
-  __ce_coordinates AS (SELECT * FROM clustereval._coordinate_moments(__ce_points, center)),
-  __ce_centers AS (SELECT * FROM clustereval._cluster_centers(__ce_coordinates, distance)),
-  __ce_middles AS (
-    SELECT * FROM clustereval._partition_centers(__ce_points, __ce_coordinates, distance, center)
+  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
+  __ce_origins AS MATERIALIZED (
+    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
+  ),
+  __ce_points AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
+  ),
+  __ce_coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._moved_moments(
+      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
+    )
+  ),
+  __ce_centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, center)
   ),
   __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, __ce_middles, distance, p)
+    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
   ),
   __ce_clusters AS MATERIALIZED (
     SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
@@ -510,7 +435,7 @@ CREATE OR REPLACE MACRO clustereval.cluster_diameters(
   ),
   __ce_diameters AS (SELECT * FROM clustereval._metric_diameters(__ce_members, distance, p)),
   __ce_checked AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_middles, weights)
+    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
   )
   SELECT
     clusters.__ce_partition AS partition_key, clusters.__ce_cluster AS cluster,
@@ -537,25 +462,35 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
   tbl, vector, cluster, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
   noise := NULL, noise_as := 'cluster', weights := NULL, generalized := TRUE
 ) AS TABLE
-  WITH __ce_points AS NOT MATERIALIZED (
+  WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as
     )
   ),
-  __ce_coordinates AS (SELECT * FROM clustereval._coordinate_moments(__ce_points, center)),
-  __ce_centers AS (SELECT * FROM clustereval._cluster_centers(__ce_coordinates, distance)),
-  __ce_middles AS (
-    SELECT * FROM clustereval._partition_centers(__ce_points, __ce_coordinates, distance, center)
+  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
+  __ce_origins AS MATERIALIZED (
+    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
+  ),
+  __ce_points AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
+  ),
+  __ce_coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._moved_moments(
+      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
+    )
+  ),
+  __ce_centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, center)
   ),
   __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, __ce_middles, distance, p)
+    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
   ),
   __ce_clusters AS MATERIALIZED (
     SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
   ),
   __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
   __ce_checked AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_middles, weights)
+    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
   ),
   __ce_balls AS MATERIALIZED (SELECT * FROM clustereval._bounding_balls(__ce_clusters, distance)),
   __ce_members AS MATERIALIZED (

@@ -9,6 +9,99 @@
 -- _cluster_moments; plain_distance is a name of _plain_distance_name.
 
 ---------------------------------------------------------------------------------------------------
+-- Clusters and their points
+---------------------------------------------------------------------------------------------------
+
+-- One row per cluster that has points: its key, number (__ce_number), size (__ce_n) and moments,
+-- from the rows of _points, _coordinate_moments and _cluster_spreads.
+--   __ce_mean            mean of each coordinate
+--   __ce_center          __ce_mean, for cosine scaled to length 1
+--   __ce_variances       variance of each coordinate; their sum is __ce_total_variance
+--   __ce_mean_distance   mean distance of its points to __ce_center
+--   __ce_rounding_error  error that rounding may have caused in __ce_mean
+--   __ce_partition_no    least number of the clusters of its partition, which has __ce_n_clusters
+--                        clusters and __ce_total points; __ce_n_all_clusters: of all partitions
+--   __ce_origin          point near those of the partition, relative to which coordinates are small
+--   __ce_few_clusters    TRUE if there is one partition, of few clusters: their distances to the
+--                        2,048 points that DuckDB takes at a time have at most 16 MB
+CREATE OR REPLACE MACRO clustereval._cluster_moments(
+  __ce_points, __ce_coordinates, __ce_spreads, distance
+) AS TABLE
+  WITH __ce_occupied AS (
+    SELECT
+      __ce_partition, __ce_cluster, __ce_singleton_no,
+      COUNT(
+        CASE WHEN lower(distance) = 'cosine' AND clustereval._norm(__ce_point) = 0 THEN 1 END
+      ) AS __ce_n_zero_vectors
+    FROM query_table(__ce_points)
+    WHERE __ce_kept
+    GROUP BY __ce_partition, __ce_cluster, __ce_singleton_no
+  ),
+  __ce_means AS (
+    SELECT
+      coordinate.__ce_partition, coordinate.__ce_cluster, coordinate.__ce_singleton_no,
+      MAX(occupied.__ce_n_zero_vectors) AS __ce_n_zero_vectors,
+      clustereval._compensated_sum(coordinate.__ce_variance) AS __ce_total_variance,
+      list(coordinate.__ce_variance ORDER BY coordinate.__ce_i) AS __ce_variances,
+      list(coordinate.__ce_center ORDER BY coordinate.__ce_i) AS __ce_mean
+    FROM query_table(__ce_coordinates) AS coordinate
+    JOIN __ce_occupied AS occupied
+      ON occupied.__ce_partition IS NOT DISTINCT FROM coordinate.__ce_partition
+      AND occupied.__ce_cluster IS NOT DISTINCT FROM coordinate.__ce_cluster
+      AND occupied.__ce_singleton_no = coordinate.__ce_singleton_no
+    GROUP BY coordinate.__ce_partition, coordinate.__ce_cluster, coordinate.__ce_singleton_no
+  ),
+  __ce_numbered AS (
+    SELECT
+      means.*,
+      spread.__ce_n,
+      CASE
+        WHEN means.__ce_total_variance = 0 THEN 0.0 ELSE spread.__ce_distances / spread.__ce_n
+      END AS __ce_mean_distance,
+      row_number() OVER (
+        ORDER BY means.__ce_partition, means.__ce_cluster, means.__ce_singleton_no
+      ) AS __ce_number
+    FROM __ce_means AS means
+    JOIN query_table(__ce_spreads) AS spread
+      ON spread.__ce_partition IS NOT DISTINCT FROM means.__ce_partition
+      AND spread.__ce_cluster IS NOT DISTINCT FROM means.__ce_cluster
+      AND spread.__ce_singleton_no = means.__ce_singleton_no
+  )
+  SELECT
+    *,
+    clustereval._center_direction(__ce_mean, distance) AS __ce_center,
+    CASE
+      WHEN __ce_total_variance = 0 THEN 0.0 ELSE 4e-15 * clustereval._norm(__ce_mean)
+    END AS __ce_rounding_error,
+    MIN(__ce_number) OVER (PARTITION BY __ce_partition) AS __ce_partition_no,
+    first_value(__ce_mean) OVER (PARTITION BY __ce_partition ORDER BY __ce_number) AS __ce_origin,
+    COUNT(*) OVER () AS __ce_n_all_clusters,
+    COUNT(*) OVER (PARTITION BY __ce_partition) AS __ce_n_clusters,
+    COUNT(*) OVER (PARTITION BY __ce_partition) = COUNT(*) OVER () AND COUNT(*) OVER () <= 1024
+      AS __ce_few_clusters,
+    CAST(SUM(__ce_n) OVER (PARTITION BY __ce_partition) AS BIGINT) AS __ce_total
+  FROM __ce_numbered;
+
+-- One row per member, a point that counts: __ce_number and __ce_partition_no of its cluster
+-- (_cluster_moments), __ce_row (row number), __ce_point, __ce_id, __ce_has_default_id (no id was
+-- given), and __ce_use_lists, the __ce_few_clusters of its cluster. __ce_points are the rows of
+-- _points, __ce_points_check those of _check_points, which raises an error for bad points.
+CREATE OR REPLACE MACRO clustereval._cluster_members(
+  __ce_points, __ce_clusters, __ce_points_check
+) AS TABLE
+  SELECT
+    cluster.__ce_number, cluster.__ce_partition_no,
+    cluster.__ce_few_clusters AS __ce_use_lists,
+    point.__ce_row, point.__ce_point, point.__ce_id, point.__ce_has_default_id
+  FROM query_table(__ce_points) AS point
+  JOIN query_table(__ce_clusters) AS cluster
+    ON cluster.__ce_partition IS NOT DISTINCT FROM point.__ce_partition
+    AND cluster.__ce_cluster IS NOT DISTINCT FROM point.__ce_cluster
+    AND cluster.__ce_singleton_no = point.__ce_singleton_no
+  WHERE point.__ce_kept
+    AND COALESCE((SELECT MIN(__ce_valid) FROM query_table(__ce_points_check)), TRUE);
+
+---------------------------------------------------------------------------------------------------
 -- Mean distances that follow from sums over clusters
 ---------------------------------------------------------------------------------------------------
 
@@ -153,6 +246,11 @@ CREATE OR REPLACE MACRO clustereval._own_and_nearest_squares(__ce_queries, __ce_
   SELECT __ce_row, __ce_number, __ce_is_zero, __ce_a, __ce_b, __ce_neighbor['number']
   FROM __ce_grouped;
 
+-- The mean distance for a mean squared euclidean distance d: d for sqeuclidean; d / 2 for cosine, 0
+-- if that is the rounding error of parallel vectors.
+CREATE OR REPLACE MACRO clustereval._from_mean_square(d, plain_distance) AS
+  CASE plain_distance WHEN 'cosine' THEN clustereval._zero_if_parallel(d / 2) ELSE d END;
+
 -- One row per queried point, for sqeuclidean and cosine (plain_distance): its exact mean distances
 -- to the other points of its own cluster (__ce_a_lower and __ce_a_upper, equal) and to the nearest
 -- other cluster (__ce_b_lower and __ce_b_upper, equal), whose number is __ce_neighbor. Half the
@@ -191,12 +289,12 @@ CREATE OR REPLACE MACRO clustereval._squared_means(
       CASE
         WHEN query.__ce_is_zero AND own.__ce_n > 1 THEN 1.0
         ELSE clustereval._exclude_self(
-          query.__ce_a * CASE WHEN plain_distance = 'cosine' THEN 0.5 ELSE 1.0 END, own.__ce_n
+          clustereval._from_mean_square(query.__ce_a, plain_distance), own.__ce_n
         )
       END AS __ce_a,
       CASE
         WHEN query.__ce_is_zero AND own.__ce_n_clusters > 1 THEN 1.0
-        ELSE query.__ce_b * CASE WHEN plain_distance = 'cosine' THEN 0.5 ELSE 1.0 END
+        ELSE clustereval._from_mean_square(query.__ce_b, plain_distance)
       END AS __ce_b,
       CASE
         WHEN query.__ce_is_zero AND own.__ce_n_clusters > 1

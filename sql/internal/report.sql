@@ -9,20 +9,28 @@
 CREATE OR REPLACE MACRO clustereval._internal_report(
   tbl, vector, cluster, distance, p, center, weights, partition_by, noise, noise_as
 ) AS TABLE
-  WITH __ce_points AS NOT MATERIALIZED (
+  WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as
     )
   ),
-  __ce_coordinates AS (SELECT * FROM clustereval._coordinate_moments(__ce_points, center)),
-  __ce_centers AS (SELECT * FROM clustereval._cluster_centers(__ce_coordinates, distance)),
-  __ce_partition_centers AS (
-    SELECT * FROM clustereval._partition_centers(__ce_points, __ce_coordinates, distance, center)
+  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
+  __ce_origins AS MATERIALIZED (
+    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
+  ),
+  __ce_points AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
+  ),
+  __ce_coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._moved_moments(
+      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
+    )
+  ),
+  __ce_centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, center)
   ),
   __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(
-      __ce_points, __ce_centers, __ce_partition_centers, distance, p
-    )
+    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
   ),
   __ce_clusters AS MATERIALIZED (
     SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
@@ -30,16 +38,12 @@ CREATE OR REPLACE MACRO clustereval._internal_report(
   __ce_gaps AS (SELECT * FROM clustereval._centroid_gaps(__ce_clusters, distance, p)),
   __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
   __ce_spread_totals AS (
-    SELECT * FROM clustereval._spread_totals(__ce_clusters, __ce_partition_centers, distance, p)
+    SELECT * FROM clustereval._spread_totals(__ce_clusters, distance, p)
   ),
   __ce_gap_totals AS (SELECT * FROM clustereval._gap_totals(__ce_gaps, distance)),
-  __ce_variance_totals AS (
-    SELECT * FROM clustereval._variance_totals(__ce_coordinates, __ce_partition_centers)
-  ),
+  __ce_variance_totals AS (SELECT * FROM clustereval._variance_totals(__ce_clusters)),
   __ce_checked AS (
-    SELECT * FROM clustereval._check_points(
-      __ce_points, __ce_spreads, __ce_partition_centers, weights
-    )
+    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
   ),
   __ce_statistics AS (
     SELECT
@@ -142,35 +146,42 @@ CREATE OR REPLACE MACRO clustereval.internal_cluster_report(
   tbl, vector, cluster, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
   noise := NULL, noise_as := 'cluster', weights := NULL
 ) AS TABLE
-  WITH __ce_points AS NOT MATERIALIZED (
+  WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as
     )
   ),
-  __ce_coordinates AS (SELECT * FROM clustereval._coordinate_moments(__ce_points, center)),
-  __ce_centers AS (SELECT * FROM clustereval._cluster_centers(__ce_coordinates, distance)),
-  __ce_partition_centers AS (
-    SELECT * FROM clustereval._partition_centers(__ce_points, __ce_coordinates, distance, center)
+  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
+  __ce_origins AS MATERIALIZED (
+    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
+  ),
+  __ce_points AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
+  ),
+  __ce_coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._moved_moments(
+      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
+    )
+  ),
+  __ce_centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, center)
   ),
   __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(
-      __ce_points, __ce_centers, __ce_partition_centers, distance, p
-    )
+    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
   ),
   __ce_clusters AS MATERIALIZED (
     SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
   ),
   __ce_gaps AS (SELECT * FROM clustereval._centroid_gaps(__ce_clusters, distance, p)),
   __ce_checked AS (
-    SELECT * FROM clustereval._check_points(
-      __ce_points, __ce_spreads, __ce_partition_centers, weights
-    )
+    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
   )
   SELECT
     own.__ce_partition AS partition_key,
     own.__ce_cluster AS cluster,
     own.__ce_n AS n,
-    clustereval._unscale_vector(own.__ce_center, weights, distance, p) AS centroid,
+    clustereval._user_center(own.__ce_center, origin.__ce_origin, weights, distance, p)
+      AS centroid,
     own.__ce_ssw AS ssw,
     own.__ce_mean_distance AS mean_distance,
     own.__ce_radius AS max_distance,
@@ -178,6 +189,8 @@ CREATE OR REPLACE MACRO clustereval.internal_cluster_report(
     gap.__ce_nearest['distance'] AS nearest_distance
   FROM __ce_clusters AS own
   LEFT JOIN __ce_gaps AS gap ON gap.__ce_number = own.__ce_number
+  LEFT JOIN __ce_origins AS origin
+    ON origin.__ce_partition IS NOT DISTINCT FROM own.__ce_partition
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as)
   )

@@ -37,36 +37,32 @@ CREATE OR REPLACE MACRO clustereval._centroid_gaps(__ce_clusters, distance, p) A
 -- __ce_overall_distances, of the distances of points to their own center and to that of the
 -- partition; __ce_mean_distance_sum, of mean distances; __ce_mean_square_sum, of ssw / n;
 -- __ce_log_square_sum, of n ln(ssw / n), NULL if an ssw is 0; and __ce_variance_norm_sum, of norms
--- of variance vectors. Parameters: rows of _measured_clusters and _partition_centers, and options.
-CREATE OR REPLACE MACRO clustereval._spread_totals(
-  __ce_clusters, __ce_partition_centers, distance, p
-) AS TABLE
+-- of variance vectors. __ce_clusters: rows of _measured_clusters; distance and p are options.
+CREATE OR REPLACE MACRO clustereval._spread_totals(__ce_clusters, distance, p) AS TABLE
   SELECT
-    cluster.__ce_partition,
-    MAX(overall.__ce_dims) AS __ce_dims,
-    clustereval._compensated_sum(cluster.__ce_ssw) AS __ce_ssw,
+    __ce_partition,
+    MAX(__ce_dims) AS __ce_dims,
+    clustereval._compensated_sum(__ce_ssw) AS __ce_ssw,
     clustereval._compensated_sum(
-      cluster.__ce_n * clustereval._squared_distance(
-        clustereval._distance(cluster.__ce_center, overall.__ce_center, distance, p), distance
+      __ce_n * clustereval._squared_distance(
+        clustereval._distance(__ce_center, __ce_overall_center, distance, p), distance
       )
     ) AS __ce_ssb,
-    clustereval._compensated_sum(cluster.__ce_mean_distance) AS __ce_mean_distance_sum,
-    clustereval._compensated_sum(cluster.__ce_distances) AS __ce_distances,
-    clustereval._compensated_sum(cluster.__ce_overall_distances) AS __ce_overall_distances,
-    clustereval._compensated_sum(cluster.__ce_ssw / cluster.__ce_n) AS __ce_mean_square_sum,
+    clustereval._compensated_sum(__ce_mean_distance) AS __ce_mean_distance_sum,
+    clustereval._compensated_sum(__ce_distances) AS __ce_distances,
+    clustereval._compensated_sum(__ce_overall_distances) AS __ce_overall_distances,
+    clustereval._compensated_sum(__ce_ssw / __ce_n) AS __ce_mean_square_sum,
     CASE
-      WHEN MIN(cluster.__ce_ssw) > 0
+      WHEN MIN(__ce_ssw) > 0
       THEN clustereval._compensated_sum(
-        cluster.__ce_n * ln(GREATEST(cluster.__ce_ssw, 1e-300) / cluster.__ce_n)
+        __ce_n * ln(NULLIF(__ce_ssw, 0) / __ce_n)
       )
     END AS __ce_log_square_sum,
     clustereval._compensated_sum(
-      clustereval._norm(cluster.__ce_within_squares) / cluster.__ce_n
+      clustereval._scaled_norm(__ce_within_squares) / __ce_n
     ) AS __ce_variance_norm_sum
-  FROM query_table(__ce_clusters) AS cluster
-  JOIN query_table(__ce_partition_centers) AS overall
-    ON overall.__ce_partition IS NOT DISTINCT FROM cluster.__ce_partition
-  GROUP BY cluster.__ce_partition;
+  FROM query_table(__ce_clusters)
+  GROUP BY __ce_partition;
 
 -- One row per partition (group of partition_by): the least and largest distance of two centers
 -- (__ce_least_gap, __ce_most_gap), the least squared one (__ce_least_squared_gap), and sums over
@@ -83,51 +79,52 @@ CREATE OR REPLACE MACRO clustereval._gap_totals(__ce_gaps, distance) AS TABLE
     clustereval._compensated_sum(__ce_overlap) AS __ce_overlap_sum,
     CASE
       WHEN MIN(__ce_gap_sum) > 0
-      THEN clustereval._compensated_sum(1.0 / GREATEST(__ce_gap_sum, 1e-300))
+      THEN clustereval._compensated_sum(1.0 / NULLIF(__ce_gap_sum, 0))
     END AS __ce_inverse_gap_sum
   FROM query_table(__ce_gaps)
   GROUP BY __ce_partition;
 
 -- One row per partition (group of partition_by): the mean over the coordinates of the share of the
 -- total sum of squares that lies between clusters (__ce_mean_between_share, NULL if a coordinate is
--- constant), and the norm of the vector of these totals (__ce_total_squares_norm). Parameters: rows
--- of _coordinate_moments and _partition_centers.
-CREATE OR REPLACE MACRO clustereval._variance_totals(
-  __ce_coordinates, __ce_partition_centers
-) AS TABLE
-  WITH __ce_overall_coordinates AS (
+-- constant), and the norm of the vector of these totals (__ce_total_squares_norm). __ce_clusters:
+-- rows of _measured_clusters.
+CREATE OR REPLACE MACRO clustereval._variance_totals(__ce_clusters) AS TABLE
+  WITH __ce_coordinates AS (
     SELECT
-      __ce_partition,
+      __ce_partition, __ce_n,
+      unnest(range(1, __ce_dims + 1)) AS __ce_i,
       unnest(__ce_center) AS __ce_center,
-      unnest(range(1, len(__ce_center) + 1)) AS __ce_i
-    FROM query_table(__ce_partition_centers)
+      unnest(__ce_overall_center) AS __ce_overall_center,
+      unnest(__ce_within_squares) AS __ce_squares
+    FROM query_table(__ce_clusters)
   ),
   __ce_coordinate_squares AS (
     SELECT
-      own.__ce_partition, own.__ce_i,
-      clustereval._compensated_sum(own.__ce_n * own.__ce_variance) AS __ce_within_squares,
+      __ce_partition, __ce_i,
+      clustereval._compensated_sum(__ce_squares) AS __ce_within_squares,
       clustereval._compensated_sum(
-        own.__ce_n * pow(own.__ce_center - overall.__ce_center, 2)
+        __ce_n * pow(__ce_center - __ce_overall_center, 2)
       ) AS __ce_between_squares
-    FROM query_table(__ce_coordinates) AS own
-    JOIN __ce_overall_coordinates AS overall
-      ON overall.__ce_partition IS NOT DISTINCT FROM own.__ce_partition
-      AND overall.__ce_i = own.__ce_i
-    GROUP BY own.__ce_partition, own.__ce_i
+    FROM __ce_coordinates
+    GROUP BY __ce_partition, __ce_i
+  ),
+  __ce_totals AS (
+    SELECT
+      __ce_partition,
+      CASE
+        WHEN MIN(__ce_within_squares + __ce_between_squares) > 0
+        THEN clustereval._compensated_sum(
+          __ce_between_squares / NULLIF(__ce_within_squares + __ce_between_squares, 0)
+        ) / COUNT(*)
+      END AS __ce_mean_between_share,
+      list(__ce_within_squares + __ce_between_squares) AS __ce_total_squares
+    FROM __ce_coordinate_squares
+    GROUP BY __ce_partition
   )
   SELECT
-    __ce_partition,
-    CASE
-      WHEN MIN(__ce_within_squares + __ce_between_squares) > 0
-      THEN clustereval._compensated_sum(
-        __ce_between_squares / GREATEST(__ce_within_squares + __ce_between_squares, 1e-300)
-      ) / COUNT(*)
-    END AS __ce_mean_between_share,
-    sqrt(
-      clustereval._compensated_sum(pow(__ce_within_squares + __ce_between_squares, 2))
-    ) AS __ce_total_squares_norm
-  FROM __ce_coordinate_squares
-  GROUP BY __ce_partition;
+    __ce_partition, __ce_mean_between_share,
+    clustereval._scaled_norm(__ce_total_squares) AS __ce_total_squares_norm
+  FROM __ce_totals;
 
 ---------------------------------------------------------------------------------------------------
 -- Formulas. n points in n_clusters clusters; ssw and ssb: sums of squares within and between them.
@@ -159,7 +156,7 @@ CREATE OR REPLACE MACRO clustereval._separation(n_clusters, gap_sum) AS
 
 -- ln(ssb / ssw), sums of squares between and within clusters; NULL if one of them is 0.
 CREATE OR REPLACE MACRO clustereval._log_ss_ratio(ssw, ssb) AS
-  CASE WHEN ssw > 0 AND ssb > 0 THEN ln(GREATEST(ssb, 1e-300) / GREATEST(ssw, 1e-300)) END;
+  CASE WHEN ssw > 0 AND ssb > 0 THEN ln(NULLIF(ssb, 0) / NULLIF(ssw, 0)) END;
 
 -- Scat term of the SD and S_Dbw indices: mean norm of the clusters' variance vectors / norm of the
 -- variance vector of all n points. variance_norm_sum is the sum of the former norms over clusters,
@@ -239,8 +236,9 @@ CREATE OR REPLACE MACRO clustereval._density_totals(__ce_points, __ce_clusters) 
   WITH __ce_density_radii AS (
     SELECT
       __ce_partition,
-      sqrt(clustereval._compensated_sum(clustereval._norm(__ce_within_squares) / __ce_n)) / COUNT(*)
-        AS __ce_density_radius
+      sqrt(
+        clustereval._compensated_sum(clustereval._scaled_norm(__ce_within_squares) / __ce_n)
+      ) / COUNT(*) AS __ce_density_radius
     FROM query_table(__ce_clusters)
     GROUP BY __ce_partition
   ),
@@ -319,36 +317,40 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
   tbl, vector, cluster, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
   noise := NULL, noise_as := 'cluster', weights := NULL
 ) AS TABLE
-  WITH __ce_points AS NOT MATERIALIZED (
+  WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as
     )
   ),
-  __ce_coordinates AS (SELECT * FROM clustereval._coordinate_moments(__ce_points, center)),
-  __ce_centers AS (SELECT * FROM clustereval._cluster_centers(__ce_coordinates, distance)),
-  __ce_partition_centers AS (
-    SELECT * FROM clustereval._partition_centers(__ce_points, __ce_coordinates, distance, center)
+  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
+  __ce_origins AS MATERIALIZED (
+    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
+  ),
+  __ce_points AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
+  ),
+  __ce_coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._moved_moments(
+      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
+    )
+  ),
+  __ce_centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, center)
   ),
   __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(
-      __ce_points, __ce_centers, __ce_partition_centers, distance, p
-    )
+    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
   ),
   __ce_clusters AS MATERIALIZED (
     SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
   ),
   __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
   __ce_checked AS (
-    SELECT * FROM clustereval._check_points(
-      __ce_points, __ce_spreads, __ce_partition_centers, weights
-    )
+    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
   ),
   __ce_spread_totals AS (
-    SELECT * FROM clustereval._spread_totals(__ce_clusters, __ce_partition_centers, distance, p)
+    SELECT * FROM clustereval._spread_totals(__ce_clusters, distance, p)
   ),
-  __ce_variance_totals AS (
-    SELECT * FROM clustereval._variance_totals(__ce_coordinates, __ce_partition_centers)
-  ),
+  __ce_variance_totals AS (SELECT * FROM clustereval._variance_totals(__ce_clusters)),
   __ce_wemmert_gancarski AS (
     SELECT * FROM clustereval._wemmert_gancarski_totals(__ce_points, __ce_clusters, distance, p)
   ),

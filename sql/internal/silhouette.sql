@@ -88,103 +88,6 @@ CREATE OR REPLACE MACRO clustereval._select_targets(distance, p) AS
 -- Clusters, points and samples of them
 ---------------------------------------------------------------------------------------------------
 
--- One row per cluster that has points: its key, number (__ce_number), size (__ce_n) and moments,
--- from the rows of _points, _coordinate_moments and _cluster_spreads.
---   __ce_mean            mean of each coordinate; of one that does not vary, its exact value, as
---                        rounding would separate equal points
---   __ce_center          __ce_mean, for cosine scaled to length 1
---   __ce_variances       variance of each coordinate; their sum is __ce_total_variance
---   __ce_mean_distance   mean distance of its points to __ce_center
---   __ce_rounding_error  error that rounding may have caused in __ce_mean
---   __ce_partition_no    least number of the clusters of its partition, which has __ce_n_clusters
---                        clusters and __ce_total points; __ce_n_all_clusters: of all partitions
---   __ce_origin          point near those of the partition, relative to which coordinates are small
---   __ce_few_clusters    TRUE if there is one partition, of few clusters: their distances to the
---                        2,048 points that DuckDB takes at a time have at most 16 MB
-CREATE OR REPLACE MACRO clustereval._cluster_moments(
-  __ce_points, __ce_coordinates, __ce_spreads, distance
-) AS TABLE
-  WITH __ce_occupied AS (
-    SELECT
-      __ce_partition, __ce_cluster, __ce_singleton_no,
-      any_value(__ce_point) AS __ce_any_point,
-      COUNT(
-        CASE WHEN lower(distance) = 'cosine' AND clustereval._norm(__ce_point) = 0 THEN 1 END
-      ) AS __ce_n_zero_vectors
-    FROM query_table(__ce_points)
-    WHERE __ce_kept
-    GROUP BY __ce_partition, __ce_cluster, __ce_singleton_no
-  ),
-  __ce_means AS (
-    SELECT
-      coordinate.__ce_partition, coordinate.__ce_cluster, coordinate.__ce_singleton_no,
-      MAX(occupied.__ce_n_zero_vectors) AS __ce_n_zero_vectors,
-      clustereval._compensated_sum(coordinate.__ce_variance) AS __ce_total_variance,
-      list(coordinate.__ce_variance ORDER BY coordinate.__ce_i) AS __ce_variances,
-      list(
-        CASE
-          WHEN coordinate.__ce_variance = 0 THEN occupied.__ce_any_point[coordinate.__ce_i]
-          ELSE coordinate.__ce_center
-        END
-        ORDER BY coordinate.__ce_i
-      ) AS __ce_mean
-    FROM query_table(__ce_coordinates) AS coordinate
-    JOIN __ce_occupied AS occupied
-      ON occupied.__ce_partition IS NOT DISTINCT FROM coordinate.__ce_partition
-      AND occupied.__ce_cluster IS NOT DISTINCT FROM coordinate.__ce_cluster
-      AND occupied.__ce_singleton_no = coordinate.__ce_singleton_no
-    GROUP BY coordinate.__ce_partition, coordinate.__ce_cluster, coordinate.__ce_singleton_no
-  ),
-  __ce_numbered AS (
-    SELECT
-      means.*,
-      spread.__ce_n,
-      CASE
-        WHEN means.__ce_total_variance = 0 THEN 0.0 ELSE spread.__ce_distances / spread.__ce_n
-      END AS __ce_mean_distance,
-      row_number() OVER (
-        ORDER BY means.__ce_partition, means.__ce_cluster, means.__ce_singleton_no
-      ) AS __ce_number
-    FROM __ce_means AS means
-    JOIN query_table(__ce_spreads) AS spread
-      ON spread.__ce_partition IS NOT DISTINCT FROM means.__ce_partition
-      AND spread.__ce_cluster IS NOT DISTINCT FROM means.__ce_cluster
-      AND spread.__ce_singleton_no = means.__ce_singleton_no
-  )
-  SELECT
-    *,
-    clustereval._center_direction(__ce_mean, distance) AS __ce_center,
-    CASE
-      WHEN __ce_total_variance = 0 THEN 0.0 ELSE 4e-15 * clustereval._norm(__ce_mean)
-    END AS __ce_rounding_error,
-    MIN(__ce_number) OVER (PARTITION BY __ce_partition) AS __ce_partition_no,
-    first_value(__ce_mean) OVER (PARTITION BY __ce_partition ORDER BY __ce_number) AS __ce_origin,
-    COUNT(*) OVER () AS __ce_n_all_clusters,
-    COUNT(*) OVER (PARTITION BY __ce_partition) AS __ce_n_clusters,
-    COUNT(*) OVER (PARTITION BY __ce_partition) = COUNT(*) OVER () AND COUNT(*) OVER () <= 1024
-      AS __ce_few_clusters,
-    CAST(SUM(__ce_n) OVER (PARTITION BY __ce_partition) AS BIGINT) AS __ce_total
-  FROM __ce_numbered;
-
--- One row per member, a point that counts: __ce_number and __ce_partition_no of its cluster
--- (_cluster_moments), __ce_row (row number), __ce_point, __ce_id, __ce_has_default_id (no id was
--- given), and __ce_use_lists, the __ce_few_clusters of its cluster. __ce_points are the rows of
--- _points, __ce_points_check those of _check_points, which raises an error for bad points.
-CREATE OR REPLACE MACRO clustereval._cluster_members(
-  __ce_points, __ce_clusters, __ce_points_check
-) AS TABLE
-  SELECT
-    cluster.__ce_number, cluster.__ce_partition_no,
-    cluster.__ce_few_clusters AS __ce_use_lists,
-    point.__ce_row, point.__ce_point, point.__ce_id, point.__ce_has_default_id
-  FROM query_table(__ce_points) AS point
-  JOIN query_table(__ce_clusters) AS cluster
-    ON cluster.__ce_partition IS NOT DISTINCT FROM point.__ce_partition
-    AND cluster.__ce_cluster IS NOT DISTINCT FROM point.__ce_cluster
-    AND cluster.__ce_singleton_no = point.__ce_singleton_no
-  WHERE point.__ce_kept
-    AND COALESCE((SELECT MIN(__ce_valid) FROM query_table(__ce_points_check)), TRUE);
-
 -- One row per member (a point that counts, a row of _cluster_members): __ce_row, and __ce_place,
 -- its position from 0 in its partition, sorted by id, or by row number if no id was given.
 CREATE OR REPLACE MACRO clustereval._id_places(__ce_members) AS TABLE
@@ -408,24 +311,34 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples(
   tbl, vector, cluster, id := CAST(NULL AS BIGINT), distance := 'euclidean', p := 2,
   partition_by := NULL, noise := NULL, noise_as := 'cluster', weights := NULL
 ) AS TABLE
-  WITH __ce_points AS NOT MATERIALIZED (
+  WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
       tbl, vector, cluster, clustereval._plain_distance_name(distance, p), p, weights, partition_by,
       noise, noise_as, id
     )
   ),
-  __ce_coordinates AS (SELECT * FROM clustereval._coordinate_moments(__ce_points, 'mean')),
-  __ce_centers AS (SELECT * FROM clustereval._cluster_centers(__ce_coordinates, distance)),
-  __ce_middles AS (
-    SELECT * FROM clustereval._partition_centers(__ce_points, __ce_coordinates, distance, 'mean')
+  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
+  __ce_origins AS MATERIALIZED (
+    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
+  ),
+  __ce_points AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
+  ),
+  __ce_coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._moved_moments(
+      __ce_moments, __ce_points, __ce_origins, distance, p, 'mean', weights
+    )
+  ),
+  __ce_centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, 'mean')
   ),
   __ce_spreads AS (
     SELECT * FROM clustereval._cluster_spreads(
-      __ce_points, __ce_centers, __ce_middles, clustereval._plain_distance_name(distance, p), p
+      __ce_points, __ce_centers, clustereval._plain_distance_name(distance, p), p
     )
   ),
   __ce_points_check AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_middles, weights)
+    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
   ),
   __ce_clusters AS MATERIALIZED (
     SELECT * FROM clustereval._cluster_moments(
@@ -479,24 +392,34 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
   tbl, vector, cluster, distance := 'euclidean', p := 2, partition_by := NULL, noise := NULL,
   noise_as := 'cluster', weights := NULL
 ) AS TABLE
-  WITH __ce_points AS NOT MATERIALIZED (
+  WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
       tbl, vector, cluster, clustereval._plain_distance_name(distance, p), p, weights, partition_by,
       noise, noise_as
     )
   ),
-  __ce_coordinates AS (SELECT * FROM clustereval._coordinate_moments(__ce_points, 'mean')),
-  __ce_centers AS (SELECT * FROM clustereval._cluster_centers(__ce_coordinates, distance)),
-  __ce_middles AS (
-    SELECT * FROM clustereval._partition_centers(__ce_points, __ce_coordinates, distance, 'mean')
+  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
+  __ce_origins AS MATERIALIZED (
+    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
+  ),
+  __ce_points AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
+  ),
+  __ce_coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._moved_moments(
+      __ce_moments, __ce_points, __ce_origins, distance, p, 'mean', weights
+    )
+  ),
+  __ce_centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, 'mean')
   ),
   __ce_spreads AS (
     SELECT * FROM clustereval._cluster_spreads(
-      __ce_points, __ce_centers, __ce_middles, clustereval._plain_distance_name(distance, p), p
+      __ce_points, __ce_centers, clustereval._plain_distance_name(distance, p), p
     )
   ),
   __ce_points_check AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_middles, weights)
+    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
   ),
   __ce_clusters AS MATERIALIZED (
     SELECT * FROM clustereval._cluster_moments(
@@ -593,25 +516,35 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
   partition_by := NULL, noise := NULL, noise_as := 'cluster', weights := NULL, method := 'exact',
   tolerance := NULL, sample_size := NULL, confidence := 0.95, random_state := 0
 ) AS TABLE
-  WITH __ce_points AS NOT MATERIALIZED (
+  WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
       tbl, vector, cluster, clustereval._plain_distance_name(distance, p), p, weights, partition_by,
       noise, noise_as, id
     )
   ),
-  __ce_coordinates AS (SELECT * FROM clustereval._coordinate_moments(__ce_points, 'mean')),
-  __ce_centers AS (SELECT * FROM clustereval._cluster_centers(__ce_coordinates, distance)),
-  __ce_middles AS (
-    SELECT * FROM clustereval._partition_centers(__ce_points, __ce_coordinates, distance, 'mean')
+  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
+  __ce_origins AS MATERIALIZED (
+    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
+  ),
+  __ce_points AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
+  ),
+  __ce_coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._moved_moments(
+      __ce_moments, __ce_points, __ce_origins, distance, p, 'mean', weights
+    )
+  ),
+  __ce_centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, 'mean')
   ),
   __ce_spreads AS (
     SELECT * FROM clustereval._cluster_spreads(
-      __ce_points, __ce_centers, __ce_middles, clustereval._plain_distance_name(distance, p), p
+      __ce_points, __ce_centers, clustereval._plain_distance_name(distance, p), p
     )
   ),
   __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
   __ce_points_check AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_middles, weights)
+    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
   ),
   __ce_clusters AS MATERIALIZED (
     SELECT * FROM clustereval._cluster_moments(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from . import measured_pairs
+from .arrays import zero_if_parallel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -240,21 +241,6 @@ def direct_distance_matrix(x: Floats, y: Floats, distance: Distance) -> Floats:
         d[~x.any(axis=1)] = 1.0
         d[:, ~y.any(axis=1)] = 1.0
     return d
-
-
-def minkowski_lengths(sizes: Floats, p: float) -> Floats:
-    """Return (sum of sizes^p)^(1/p) of each row (m, d), with its largest size as unit.
-
-    The powers themselves may overflow. `sizes` are overwritten.
-    """
-    largest = sizes.max(axis=1, keepdims=True)
-    sizes /= np.where(largest > 0, largest, 1.0)
-    return np.asarray(largest[:, 0] * (sizes**p).sum(axis=1) ** (1 / p))
-
-
-def zero_if_parallel(d: Floats) -> None:
-    """Set cosine distances below 1e-15 to 0, in place: the rounding error of parallel vectors."""
-    d[d < 1e-15] = 0.0
 
 
 def matrix_product(a: Floats, b: Floats) -> Floats:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from .distance_blocks import minkowski_lengths, zero_if_parallel
+from .arrays import minkowski_lengths, zero_if_parallel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
