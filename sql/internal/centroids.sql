@@ -278,7 +278,7 @@ CREATE OR REPLACE MACRO clustereval._coordinate_blocks(__ce_points, center) AS T
   FROM __ce_later_points
   GROUP BY __ce_partition, __ce_cluster, __ce_singleton_no, __ce_block_offset;
 
--- The mean x of numbers from low to high, but not beyond them: that of equal numbers is that number.
+-- The mean x of numbers from low to high, clamped to these: equal numbers are their own mean.
 CREATE OR REPLACE MACRO clustereval._clamped_center(x, low, high) AS LEAST(GREATEST(x, low), high);
 
 -- One row per cluster and coordinate (__ce_i, from 1): the cluster's key (__ce_partition,
