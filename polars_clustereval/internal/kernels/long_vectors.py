@@ -112,8 +112,10 @@ def scale(vectors: pl.Expr, factors: Sequence[float], *, unit: bool) -> pl.Expr:
 
 def _unscale_batch(both: pl.Series, factors: Floats) -> pl.Series:
     """Return x / factors + origin as lists, from structs of the vectors x and their origins."""
-    x = to_matrix(both.struct.field("x")) / factors
-    return _to_series(x + _read_origins(both.struct.field("origin"), len(factors))).arr.to_list()
+    origins = _read_origins(both.struct.field("origin"), len(factors))
+    # Origins are infinite where distances overflow, which is an error.
+    with np.errstate(all="ignore"):
+        return _to_series(to_matrix(both.struct.field("x")) / factors + origins).arr.to_list()
 
 
 def unscale(vectors: pl.Expr, origins: pl.Expr, factors: Sequence[float]) -> pl.Expr:
@@ -238,7 +240,9 @@ def _subtract_origin_batch(both: pl.Series, dims: int) -> pl.Series:
     x, origins = both.struct.field("x"), both.struct.field("origin")
     if origins.null_count() == len(origins):
         return x.cast(pl.Array(pl.Float64, dims))
-    return _to_series(_read_matrix(x) - _read_origins(origins, dims))
+    # Origins are infinite where distances overflow, which is an error.
+    with np.errstate(all="ignore"):
+        return _to_series(_read_matrix(x) - _read_origins(origins, dims))
 
 
 def subtract_origin(vectors: pl.Expr, origins: pl.Expr, dims: int) -> pl.Expr:
@@ -266,16 +270,19 @@ def compute_centers(
     mean_between_share is the mean over the coordinates of the partition's share of variance between
     clusters, total_squares_norm the norm of its total sums of squares.
 
-    Each batch of rows yields the sums of its clusters, and sums of squares about their means in the
-    batch; only these are held in memory, and merged by cluster.
+    Each batch of rows yields the means of its clusters, and sums of squares about them; only these
+    are held in memory, and merged by cluster.
     """
     array = pl.Array(pl.Float64, dims)
     types: dict[str, Any] = dict(rows.select(by).collect_schema()) | {"size": pl.Int64()}
-    sums_schema = pl.Schema(types | {"sums": array, "squares": array})
+    batch_schema = pl.Schema(types | {"means": array, "squares": array})
     schema = pl.Schema(types | dict.fromkeys("mcvg", array) | dict.fromkeys(_TOTALS, pl.Float64()))
     whole = {"predicate_pushdown": False, "projection_pushdown": False, "slice_pushdown": False}
     batches = rows.select(*by, "x").map_batches(
-        partial(_sum_batch, by=by, schema=sums_schema), **whole, streamable=True, schema=sums_schema
+        partial(_average_batch, by=by, schema=batch_schema),
+        **whole,
+        streamable=True,
+        schema=batch_schema,
     )
     merge = partial(_merge_batches, by=by, keys=keys, unit=unit, schema=schema)
     return batches.map_batches(merge, **whole, schema=schema)
@@ -308,24 +315,24 @@ def _append_columns(
     return groups.select(keys).hstack(columns) if keys else pl.DataFrame(columns)
 
 
-def _sum_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataFrame:
-    """Return one row per cluster of a batch of points: the columns `by`, size, sums and squares.
+def _average_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataFrame:
+    """Return one row per cluster of a batch of points: `by`, its size, means and squares.
 
-    The batch has the columns `by`, which identify the cluster, and the array x. sums are the sums
-    of its coordinates, and squares the sums of their squared deviations from the cluster's mean in
-    the batch, both as arrays. `schema` is that of the result.
+    The batch has the columns `by`, which identify the cluster, and the array x. means are those of
+    its coordinates, and squares the sums of their squared deviations from them, both as arrays.
+    `schema` is that of the result.
     """
     if batch.is_empty():
         return pl.DataFrame(schema=schema)
     clusters, numbers = _number_groups(batch, by)
     # Overflow shows in the distances, which are checked.
     with np.errstate(all="ignore"):
-        sums = _cluster_sums(_read_matrix(batch["x"]), numbers)
-    return _append_columns(clusters, by, sums, schema)
+        moments = _cluster_moments(_read_matrix(batch["x"]), numbers)
+    return _append_columns(clusters, by, moments, schema)
 
 
-def _cluster_sums(x: NDArray[Any], numbers: Integers) -> tuple[Integers, Floats, Floats]:
-    """Return of k clusters the sizes (k,), sums (k, d), and sums of squared deviations (k, d).
+def _cluster_moments(x: NDArray[Any], numbers: Integers) -> tuple[Integers, Floats, Floats]:
+    """Return of k clusters the sizes (k,), means (k, d), and sums of squared deviations (k, d).
 
     x (m, d) are points in any order, `numbers` (m,) the numbers of their clusters, from 0 to k - 1.
     Deviations are those from the cluster's mean.
@@ -336,51 +343,59 @@ def _cluster_sums(x: NDArray[Any], numbers: Integers) -> tuple[Integers, Floats,
     for rows in _split_rows(order, x.shape[1]):
         read_rows = np.take(x, rows, axis=0, out=read_block[: len(rows)], mode="clip")
         np.copyto(block[: len(rows)], read_rows)
-        parts.append(_sums_of_block(block[: len(rows)], numbers[rows]))
-    part_numbers, sizes, sums, squares = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return _pool_sums(part_numbers, sizes, sums, squares)
+        parts.append(_moments_of_block(block[: len(rows)], numbers[rows]))
+    return _pool_moments(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
-def _sums_of_block(x: Floats, numbers: Integers) -> tuple[Integers, Integers, Floats, Floats]:
-    """Return the numbers, sizes, sums and sums of squared deviations of the clusters in a block.
+def _moments_of_block(x: Floats, numbers: Integers) -> tuple[Integers, Integers, Floats, Floats]:
+    """Return the numbers, sizes, means and sums of squared deviations of the clusters in a block.
 
     x (m, d) are points sorted by cluster, `numbers` (m,) the numbers of their clusters. There is
-    one number, size and row of d sums per cluster; deviations are those from its mean in the block.
+    one number, size and row of d means per cluster; deviations are those from its mean in the
+    block. x is overwritten. Means are taken of differences from the cluster's first point, because
+    the mean of equal numbers has to be that number.
     """
     starts = np.flatnonzero(np.diff(numbers, prepend=-1))
     sizes = np.diff(np.append(starts, len(x)))
+    firsts = x[starts]
+    means, squares = np.empty((2, len(starts), x.shape[1]))
     if len(starts) > CLUSTERS_SUMMED_SINGLY:
-        sums = np.add.reduceat(x, starts)
-        deviations = x - np.repeat(sums / sizes[:, None], sizes, axis=0)
-        squares = np.add.reduceat(np.square(deviations, out=deviations), starts)
-        return numbers[starts], sizes, sums, squares
+        x -= np.repeat(firsts, sizes, axis=0)
+        np.divide(np.add.reduceat(x, starts), sizes[:, None], out=means)
+        x -= np.repeat(means, sizes, axis=0)
+        squares = np.add.reduceat(np.square(x, out=x), starts)
+        return numbers[starts], sizes, firsts + means, squares
     # One by one, large clusters take half the time.
-    sums, squares = np.empty((2, len(starts), x.shape[1]))
     for i, rows in enumerate(np.split(x, starts[1:])):
-        sums[i] = rows.sum(axis=0)
-        deviations = rows - sums[i] / len(rows)
-        np.einsum("ij,ij->j", deviations, deviations, out=squares[i])
-    return numbers[starts], sizes, sums, squares
+        rows -= firsts[i]
+        rows.mean(axis=0, out=means[i])
+        rows -= means[i]
+        np.einsum("ij,ij->j", rows, rows, out=squares[i])
+    return numbers[starts], sizes, firsts + means, squares
 
 
-def _pool_sums(
-    numbers: Integers, sizes: Integers, sums: Floats, squares: Floats
+def _pool_moments(
+    numbers: Integers, sizes: Integers, means: Floats, squares: Floats
 ) -> tuple[Integers, Floats, Floats]:
-    """Return the sizes, sums and sums of squared deviations of clusters, from those of their parts.
+    """Return the sizes, means and sums of squared deviations of groups, from those of their parts.
 
-    A part is the points of one cluster in one block or batch; `numbers` are the numbers of the
-    parts' clusters. `squares` are about the means of the parts, those returned about the clusters'
-    means. Arrays have one row per part, results one per cluster.
+    A part is, for example, the points of one cluster in one batch; `numbers` are the numbers of the
+    parts' groups, from 0. `squares` are about the means of the parts, those returned about the
+    groups' means. Arrays have one row per part, results one per group.
     """
-    total, n = _sum_by_number(sums, numbers), _sum_by_number(sizes, numbers)
-    deviations = sums / sizes[:, None] - (total / n[:, None])[numbers]
-    return n, total, _sum_by_number(squares + sizes[:, None] * deviations**2, numbers)
+    _, first_parts = np.unique(numbers, return_index=True)
+    firsts = means[first_parts]
+    n = _sum_by_number(sizes, numbers)
+    differences = means - firsts[numbers]
+    offsets = _sum_by_number(sizes[:, None] * differences, numbers) / n[:, None]
+    squares = squares + sizes[:, None] * (differences - offsets[numbers]) ** 2
+    return n, firsts + offsets, _sum_by_number(squares, numbers)
 
 
 def _merge_batches(
     batches: pl.DataFrame, by: list[str], keys: list[str], *, unit: bool, schema: pl.Schema
 ) -> pl.DataFrame:
-    """Return the result of compute_centers from the rows of _sum_batch of all batches.
+    """Return the result of compute_centers from the rows of _average_batch of all batches.
 
     `by`, `keys` and `unit` are those of compute_centers, `schema` is that of the result.
     """
@@ -388,18 +403,15 @@ def _merge_batches(
         return pl.DataFrame(schema=schema)
     clusters, numbers = _number_groups(batches, by)
     _, partitions = _number_groups(clusters, keys)
-    parts = batches["size"].to_numpy(), to_matrix(batches["sums"]), to_matrix(batches["squares"])
+    parts = batches["size"].to_numpy(), to_matrix(batches["means"]), to_matrix(batches["squares"])
     with np.errstate(all="ignore"):
-        sizes, sums, squares = _pool_sums(numbers, *parts)
-        n = sizes[:, None]
-        means = sums / n
-        middles = _sum_by_number(sums, partitions) / _sum_by_number(n, partitions)
-        between = _sum_by_number(n * (means - middles[partitions]) ** 2, partitions)
+        sizes, means, squares = _pool_moments(numbers, *parts)
+        _, middles, between = _pool_moments(partitions, sizes, means, np.zeros_like(means))
         whole = between + _sum_by_number(squares, partitions)
-        totals = (between / whole).mean(axis=1), np.linalg.norm(whole, axis=1)
+        totals = (between / whole).mean(axis=1), minkowski_lengths(whole.copy(), 2)
         centers = _to_unit_length(means) if unit else means
         middles = _to_unit_length(middles) if unit else middles
-        arrays = [means, centers, squares / n, middles[partitions]]
+        arrays = [means, centers, squares / sizes[:, None], middles[partitions]]
     scalars = [pl.Series(total[partitions]).fill_nan(None) for total in totals]
     return _append_columns(clusters, by, [sizes, *arrays, *scalars], schema)
 
@@ -458,7 +470,8 @@ def row_norms(x: pl.Expr) -> pl.Expr:
 
 def _norm_batch(vectors: pl.Series) -> pl.Series:
     """Return the euclidean lengths of vectors."""
-    return pl.Series(minkowski_lengths(np.abs(to_matrix(vectors)), 2))
+    with np.errstate(all="ignore"):
+        return pl.Series(minkowski_lengths(np.abs(to_matrix(vectors)), 2))
 
 
 def _distance_batch(both: pl.Series, name: str, p: float) -> pl.Series:

@@ -1,0 +1,145 @@
+"""What may not make a difference to points: row order, dropped rows, other partitions, a shift.
+
+Nor may other clusters, except as an index is defined.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from tests.support.point_engines import assert_points, call
+
+if TYPE_CHECKING:
+    from tests.support.engines import Engine, Row
+
+REPORTS = ("internal_report", "neighbor_report", "dunn_index", "pairwise_report")
+CLUSTER_TABLES = ("centroids", "internal_cluster_report", "silhouette_clusters")
+TABLES = (*REPORTS, *CLUSTER_TABLES, "cluster_diameters", "determinant_report")
+SILHOUETTES = ("silhouette_samples", "silhouette_score")
+ALL = (*TABLES, *SILHOUETTES)
+WITH_DISTANCE = [table for table in ALL if table != "determinant_report"]
+
+
+def points(dims: int = 2, n: int = 36) -> pl.DataFrame:
+    """Three clusters of points whose coordinates are multiples of 1/1024: sums of few are exact."""
+    rng = random.Random(dims)
+    rows = []
+    for i in range(n):
+        spread = [rng.randint(-1024, 1024) / 1024 for _ in range(dims)]
+        vector = [x + (3.0 * (i % 3) if j % 2 else 0.5 * (i % 3)) for j, x in enumerate(spread)]
+        rows.append((i, vector, i % 3, 1))
+    schema = {"id": pl.Int64, "vector": pl.List(pl.Float64), "cluster": pl.Int64, "run": pl.Int64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def rows_of(engine: Engine, table: str, frame: pl.DataFrame, **options: Any) -> list[Row]:
+    if table == "silhouette_samples":
+        options |= {"id": "id"}
+    return call(engine, table, frame, **options)
+
+
+def extra(frame: pl.DataFrame, cluster: int | None, *vectors: list[float], run: int = 1) -> Any:
+    """More rows for a frame of points."""
+    rows = [(1000 + i, vector, cluster, run) for i, vector in enumerate(vectors)]
+    return pl.DataFrame(rows, schema=frame.schema, orient="row")
+
+
+def assert_same_table(got: list[Row], wanted: list[Row], **options: Any) -> None:
+    counts = {"n_dropped", "n_noise"}
+    assert_points(got, wanted, **({"tolerance": 1e-9, "floor": 1e-12, "without": counts} | options))
+
+
+def moved(frame: pl.DataFrame, by: float) -> pl.DataFrame:
+    return frame.with_columns(pl.col("vector").list.eval(pl.element() + by))
+
+
+@pytest.mark.parametrize("dims", [2, 33])
+@pytest.mark.parametrize("table", ALL)
+def test_the_order_of_rows_far_from_0_does_not_matter(
+    engine: Engine, table: str, dims: int
+) -> None:
+    frame = moved(points(dims), 2.0**33)
+    shuffled = frame.sample(fraction=1, shuffle=True, seed=5)
+    wanted = rows_of(engine, table, frame)
+    assert_same_table(rows_of(engine, table, shuffled), wanted)
+
+
+@pytest.mark.parametrize("dims", [2, 33])
+@pytest.mark.parametrize("far", [1e20, -1e20, 1.7e18, 1e300])
+@pytest.mark.parametrize("table", ALL)
+def test_dropped_rows_do_not_matter(engine: Engine, table: str, far: float, dims: int) -> None:
+    """Whether they have no cluster or are noise, and stand first or last."""
+    frame = points(dims)
+    wanted = rows_of(engine, table, frame)
+    dropped = extra(frame, None, [far] * dims), extra(frame, 9, [far] * dims)
+    for several in ([dropped[0], frame, dropped[1]], [dropped[1], frame, dropped[0]]):
+        got = rows_of(engine, table, pl.concat(several), noise=9, noise_as="drop")
+        assert_same_table(got, wanted)
+
+
+@pytest.mark.parametrize("dims", [2, 33])
+@pytest.mark.parametrize("far", [1e20, -1.7e18])
+@pytest.mark.parametrize("table", ALL)
+def test_other_partitions_do_not_matter(engine: Engine, table: str, far: float, dims: int) -> None:
+    frame = points(dims)
+    wanted = rows_of(engine, table, frame)
+    other = extra(frame, 0, [far] * dims, [2 * far] * dims, run=0)
+    for several in ([other, frame], [frame, other]):
+        rows = rows_of(engine, table, pl.concat(several), partition_by="run")
+        got = [{k: v for k, v in row.items() if k != "run"} for row in rows if row["run"] == 1]
+        assert_same_table(got, wanted)
+
+
+@pytest.mark.parametrize("dims", [2, 33])
+@pytest.mark.parametrize("distance", ["euclidean", "sqeuclidean", "cityblock", "chebyshev"])
+@pytest.mark.parametrize("by", [2.0**27, -(2.0**33), 2.0**40])
+@pytest.mark.parametrize("table", WITH_DISTANCE)
+def test_a_shift_does_not_matter(
+    engine: Engine, table: str, by: float, distance: str, dims: int
+) -> None:
+    """By 1e8 to 1e12: coordinates keep all their digits, and so do sums of them."""
+    frame = points(dims)
+    wanted = rows_of(engine, table, frame, distance=distance)
+    got = rows_of(engine, table, moved(frame, by), distance=distance)
+    for row in got if "centroid" in got[0] else []:
+        row["centroid"] = [x - by for x in row["centroid"]]
+    # A centroid far from 0 is rounded once.
+    floor = 1e-12 if "centroid" not in got[0] else math.ulp(by)
+    assert_same_table(got, wanted, floor=floor)
+
+
+@pytest.mark.parametrize("by", [2.0**27, 2.0**40])
+def test_a_shift_does_not_matter_to_determinants(engine: Engine, by: float) -> None:
+    frame = points()
+    wanted = rows_of(engine, "determinant_report", frame)
+    assert_same_table(rows_of(engine, "determinant_report", moved(frame, by)), wanted)
+
+
+@pytest.mark.parametrize("dims", [2, 33])
+@pytest.mark.parametrize("far", [1e20, -1e20])
+@pytest.mark.parametrize("by", [0.0, 2.0**27])
+def test_a_far_cluster_does_not_matter_to_the_others(
+    engine: Engine, far: float, by: float, dims: int
+) -> None:
+    """What is measured within the other clusters, or to the nearest one, stays as it is."""
+    if by and far < 0:
+        pytest.skip("no origin lies near points on both sides of 0")
+    frame = moved(points(dims), by)
+    other = extra(frame, 7, *([far * (1 + i / 8)] * dims for i in range(3)))
+    with_far = pl.concat([other.head(1), frame, other.tail(2)])
+    for table in ("internal_cluster_report", "cluster_diameters", "silhouette_samples"):
+        got = [row for row in rows_of(engine, table, with_far) if row["cluster"] != 7]
+        assert_same_table(got, rows_of(engine, table, frame))
+
+
+def test_a_difference_is_seen(engine: Engine) -> None:
+    """The comparison of this module fails for a table that differs in one digit of 1e-8."""
+    wanted = rows_of(engine, "internal_report", points())
+    got = [row | {"ssw": row["ssw"] * (1 + 1e-8)} for row in wanted]
+    with pytest.raises(AssertionError, match="ssw in row 0"):
+        assert_same_table(got, wanted)
