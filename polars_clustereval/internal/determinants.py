@@ -453,7 +453,7 @@ def determinant_report(
     ----------
     frame : DataFrame or LazyFrame
         The points to evaluate, one per row. A LazyFrame is read when the result is collected, and
-        streams; its first row, and the greatest length of a List column, are read at once.
+        streams; the greatest length of a List column is read at once.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
         where it is NULL (of several columns: where all are) are left out.

@@ -509,9 +509,8 @@ def cluster_diameters(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to evaluate, one per row. A LazyFrame is read when the result is collected; its
-        first row, and the greatest length of a List column, are read at once. All points are then
-        held in memory.
+        The points to evaluate, one per row. A LazyFrame is read when the result is collected; the
+        greatest length of a List column is read at once. All points are then held in memory.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
         where it is NULL (of several columns: where all are) are left out.
@@ -597,9 +596,8 @@ def dunn_index(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to evaluate, one per row. A LazyFrame is read when the result is collected; its
-        first row, and the greatest length of a List column, are read at once. All points are then
-        held in memory.
+        The points to evaluate, one per row. A LazyFrame is read when the result is collected; the
+        greatest length of a List column is read at once. All points are then held in memory.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
         where it is NULL (of several columns: where all are) are left out.

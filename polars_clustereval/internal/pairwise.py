@@ -338,9 +338,9 @@ def pairwise_report(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to evaluate, one per row. A LazyFrame is read when the result is collected; its
-        first row, and the greatest length of a List column, are read at once. All points are held
-        in memory, and the distances of one partition at a time, 8 bytes per pair.
+        The points to evaluate, one per row. A LazyFrame is read when the result is collected; the
+        greatest length of a List column is read at once. All points are held in memory, and the
+        distances of one partition at a time, 8 bytes per pair.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
         where it is NULL (of several columns: where all are) are left out.

@@ -44,7 +44,7 @@ def internal_report(
     ----------
     frame : DataFrame or LazyFrame
         The points to evaluate, one per row. A LazyFrame is read when the result is collected, and
-        streams; its first row and the greatest length of a List column are looked up at once.
+        streams; the greatest length of a List column is looked up at once.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
         where it is NULL (for several columns: where all are) are left out.
@@ -146,7 +146,7 @@ def internal_cluster_report(
     ----------
     frame : DataFrame or LazyFrame
         The points to evaluate, one per row. A LazyFrame is read when the result is collected, and
-        streams; its first row and the greatest length of a List column are looked up at once.
+        streams; the greatest length of a List column is looked up at once.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
         where it is NULL (for several columns: where all are) are left out.
