@@ -498,12 +498,9 @@ CREATE OR REPLACE MACRO clustereval._all_centers(
     clustereval._center_direction(own.__ce_center, distance) AS __ce_center,
     clustereval._center_direction(overall.__ce_center, distance) AS __ce_overall_center,
     NOT coalesce(
-      isfinite(
-        pow(
-          overall.__ce_n
-            * clustereval._distance(overall.__ce_low, overall.__ce_high, distance, p), 2
-        )
-      ),
+      isfinite(pow(
+        overall.__ce_n * clustereval._distance(overall.__ce_low, overall.__ce_high, distance, p), 2
+      )),
       FALSE
     ) AS __ce_overflows
   FROM __ce_clusters AS own
