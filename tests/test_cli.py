@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ import polars_clustereval as ce
 from polars_clustereval.cli import main, progress
 from polars_clustereval.cli.arguments import OPTIONS
 from polars_clustereval.cli.reports import REPORTS
+from polars_clustereval.cli.terminal import render_table
 from polars_clustereval.internal.kernels import threads
 from tests.support import point_engines
 from tests.support.compare import assert_rows
@@ -478,6 +480,43 @@ def test_a_null_partition(run: Run, engine_name: str, tmp_path: Path) -> None:
     assert re.search(r"^run +NULL$", table, re.MULTILINE)
 
 
+def test_a_zero_has_no_sign(run: Run, engine_name: str, tmp_path: Path) -> None:
+    """Four equal cells of 10^8 rows: the adjusted Rand index is -2.5e-9."""
+    path = tmp_path / "independent.csv"
+    path.write_text("species,kmeans,n\na,0,1e8\na,1,1e8\nb,0,1e8\nb,1,1e8\n", "utf-8")
+    call = (path, *KMEANS, "--weight", "n", "--engine", engine_name)
+    [row] = report(run, *call)
+    assert row["adjusted_rand_score"] == pytest.approx(-2.5e-9, rel=1e-6)
+    table = run("external", *call)
+    assert values(table)["adjusted_rand_score"][0] == "0.000000"
+    assert "-0.000000" not in table
+
+
+def test_a_zero_of_any_magnitude_has_no_sign() -> None:
+    result = pl.DataFrame({"n": [1], "ssw": [-0.0], "ssb": [-0.5]})
+    options = Namespace(report=REPORTS["internal"], file="f", cluster="c", distance="d", vector="v")
+    shown = values(render_table(result, options).decode())
+    assert [shown[name][0] for name in ("ssw", "ssb")] == ["0.000000", "-0.500000"]
+
+
+def test_duckdb_draws_no_bar_into_a_file(
+    run: Run, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = duckdb.connect
+
+    def connect_impatiently(*arguments: Any, **options: Any) -> duckdb.DuckDBPyConnection:
+        """A connection whose bar, if it is turned on, appears at once."""
+        connection = connect(*arguments, **options)
+        # The first statement turns the bar on, and the second one draws it.
+        connection.execute("SET progress_bar_time = 0; SET enable_progress_bar = FALSE")
+        capfd.readouterr()
+        return connection
+
+    monkeypatch.setattr(duckdb, "connect", connect_impatiently)
+    [row] = report(run, DIGITS, "--vector", "pixels", "--cluster", "kmeans", of="silhouette")
+    assert row["n"] == 1797
+
+
 # Formats
 
 
@@ -561,14 +600,64 @@ def test_an_output_that_is_no_file(run: Run) -> None:
     assert Path("/dev/null").is_char_device()
 
 
+@pytest.mark.parametrize("link", ["", "symlink", "hard link"])
+@pytest.mark.parametrize("name", ["f.csv", "f.parquet", "f.duckdb"])
+def test_the_output_is_not_the_input(fail: Fail, tmp_path: Path, name: str, link: str) -> None:
+    path = output = tmp_path / name
+    if name == "f.duckdb":
+        with duckdb.connect(path) as connection:
+            connection.execute("CREATE TABLE rows AS SELECT 'a' AS species, 1 AS kmeans")
+    elif name == "f.csv":
+        path.write_text("species,kmeans\na,1\n", "utf-8")
+    else:
+        shutil.copy(IRIS, path)
+    if link:
+        output = tmp_path / "link"
+        (output.symlink_to if link == "symlink" else output.hardlink_to)(path)
+    before = path.read_bytes()
+    file = f"{path}::rows" if name == "f.duckdb" else path
+    said = fail("external", file, *KMEANS, "--output", output)
+    assert said == f"--output: expected a file other than the input, got {output}"
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o755, 0o444])
+def test_a_replaced_output_keeps_its_mode(run: Run, tmp_path: Path, mode: int) -> None:
+    output, link, new = (tmp_path / name for name in ("r.csv", "link.csv", "new.csv"))
+    output.write_text("before", encoding="utf-8")
+    output.chmod(mode)
+    link.symlink_to(output)
+    for path in (output, link, new):
+        run("external", IRIS, *KMEANS, *QUICK, "--output", path)
+    assert output.stat().st_mode & 0o777 == mode
+    assert link.is_symlink()
+    (plain := tmp_path / "plain").touch()
+    assert new.stat().st_mode == plain.stat().st_mode
+    assert output.read_text(encoding="utf-8").startswith("n,n_dropped")
+
+
+def test_a_draft_that_exists_is_left_alone(fail: Fail, tmp_path: Path) -> None:
+    """A link with the draft's name, planted in a folder that others can write to."""
+    victim, planted = tmp_path / "victim", tmp_path / f".r.csv.{os.getpid()}"
+    victim.write_text("before", encoding="utf-8")
+    planted.symlink_to(victim)
+    said = fail("external", IRIS, *KMEANS, *QUICK, "--output", tmp_path / "r.csv")
+    assert said == f"{planted}: File exists"
+    assert planted.is_symlink()
+    assert victim.read_text(encoding="utf-8") == "before"
+
+
 # Input
 
 
-@pytest.mark.parametrize("name", ["f.csv", "f.tsv", "f.csv.gz", "f.CSV", "odd [1]*'s.csv"])
+TEXT_FILES = ["f.csv", "f.tsv", "f.csv.gz", "f.tsv.gz", "f.CSV", "f.TSV.GZ", "odd [1]*'s.csv"]
+
+
+@pytest.mark.parametrize("name", TEXT_FILES)
 def test_text_files(run: Run, engine_name: str, tmp_path: Path, name: str) -> None:
     path = tmp_path / name
-    text = FRAME.write_csv(separator="\t" if "tsv" in name else ",").encode()
-    path.write_bytes(gzip.compress(text) if name.endswith("gz") else text)
+    text = FRAME.write_csv(separator="\t" if "tsv" in name.lower() else ",").encode()
+    path.write_bytes(gzip.compress(text) if name.lower().endswith("gz") else text)
     columns = (
         "--label",
         "species",
@@ -600,6 +689,171 @@ def test_a_text_file_of_texts(run: Run, engine_name: str, tmp_path: Path) -> Non
     assert (row["n"], row["n_labels"], row["n_clusters"], row["n_noise"]) == (30_003, 2, 3, 2)
 
 
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        *(
+            (texts, texts)
+            for texts in (
+                *(
+                    ["1", "01"],
+                    ["1", "1.0"],
+                    ["1", "+1", " 1", "1e0"],
+                    ["16", "0x10"],
+                    ["10", "1_0"],
+                ),
+                *(["true", "True"], ["yes", "no", "true", "1"], ["2020-01-01", "2020-1-1"]),
+                *(["nan", "NaN", "1"], ["nan", "NA", "NULL", "null", "inf"]),
+                ["12345678901234567890", "12345678901234567891"],
+            )
+        ),
+        (["a", "", '""'], ["a", None, None]),
+        (['"a"', "a", '"a ""b"""', "\u00a0"], ["a", "a", 'a "b"', "\u00a0"]),
+    ],
+)
+def test_texts_identify(
+    run: Run, engine_name: str, tmp_path: Path, texts: list[str], expected: list[str | None]
+) -> None:
+    """Labels, clusters and partitions of a CSV file are text; an empty field is a missing one."""
+    path = tmp_path / "texts.csv"
+    path.write_text("\n".join(["told,same", *(f"{x},x" for x in [*texts, *texts]), ""]), "utf-8")
+    engine = ("--engine", engine_name)
+    known = set(expected) - {None}
+    [row] = report(run, path, "--label=told", "--cluster=told", *engine)
+    assert (row["n_labels"], row["n_clusters"]) == (len(known), len(known))
+    assert row["n_dropped"] == 2 * expected.count(None)
+    rows = report(run, path, "--label=same", "--cluster=same", "--partition-by=told", *engine)
+    assert {row["told"]: row["n"] for row in rows} == {x: 2 * expected.count(x) for x in expected}
+
+
+def test_partitions_of_a_text_file_are_sorted_as_text(
+    run: Run, engine_name: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "points.csv"
+    path.write_text("x,cluster,run\n1,a,5\n2,b,10\n4,a,10\n,,5\n", encoding="utf-8")
+    call = ("--vector", "x", "--cluster", "cluster", "--partition-by", "run")
+    rows = report(run, path, *call, "--engine", engine_name, of="internal")
+    counts = [(row["run"], row["n"], row["n_dropped"]) for row in rows]
+    assert counts == [("10", 2, 0), ("5", 1, 1)]
+
+
+def test_noise_of_a_text_file(run: Run, engine_name: str, tmp_path: Path) -> None:
+    path = tmp_path / "noise.csv"
+    path.write_text("species,kmeans\na,-1\na,-1.0\nb,-01\nb,1\n", encoding="utf-8")
+    for noise in ("-1", "-1.0", "-01"):
+        call = (path, *KMEANS, "--noise", noise, "--noise-as", "drop", "--engine", engine_name)
+        [row] = report(run, *call)
+        assert (row["n"], row["n_noise"], row["n_clusters"]) == (3, 1, 3)
+
+
+def test_a_column_of_a_text_file_that_is_number_and_key(
+    run: Run, engine_name: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "points.csv"
+    path.write_text("x,cluster\n1,a\n1,b\n01,b\n2,a\n", encoding="utf-8")
+    call = ("--vector", "x", "--cluster", "cluster", "--partition-by", "x")
+    rows = report(run, path, *call, "--engine", engine_name, of="internal")
+    assert [(row["x"], row["n"]) for row in rows] == [(1, 3), (2, 1)]
+    path.write_text("x\n1\n1\n2\n", encoding="utf-8")
+    call = ("--vector", "x", "--cluster", "x", "--engine", engine_name)
+    [row] = report(run, path, *call, of="internal")
+    assert (row["n"], row["n_clusters"], row["ssw"]) == (3, 2, 0.0)
+
+
+def test_a_sample_by_the_ids_of_a_text_file(run: Run, engine_name: str, tmp_path: Path) -> None:
+    """Ids are in the order of text, 10 before 9, so that the sample is that of text ids."""
+    path = tmp_path / "iris.csv"
+    iris = pl.read_parquet(IRIS).drop("id", strict=False).with_row_index("id")
+    iris.write_csv(path)
+    options = {"method": "sample", "sample_size": 40, "id": "id"}
+    by_text, by_number = (
+        ce.silhouette_score(frame, WIDE.split(","), "kmeans", **options).rows(named=True)[0]
+        for frame in (iris.with_columns(pl.col("id").cast(pl.String)), iris)
+    )
+    assert by_text["silhouette"] != pytest.approx(by_number["silhouette"], rel=1e-6)
+    flags = ("--method", "sample", "--sample-size", "40", "--id", "id", "--engine", engine_name)
+    assert_points(report(run, path, *FLOWERS, *flags, of="silhouette"), [by_text])
+
+
+NUMBERS = {"1": 1.0, "02": 2.0, "+3.50": 3.5, " -4e1 ": -40.0, '"5"': 5.0, ".5": 0.5, "1E3": 1e3}
+
+
+def test_numbers_of_a_text_file(run: Run, engine_name: str, tmp_path: Path) -> None:
+    path = tmp_path / "numbers.csv"
+    lines = [f"{text},{i // 4},{i}" for i, text in enumerate(NUMBERS)]
+    path.write_text("\n".join(["x,cluster,n", *lines, ""]), encoding="utf-8")
+    found = report(
+        run, path, "--vector=x,n", "--cluster=cluster", "--engine", engine_name, of="internal"
+    )
+    frame = pl.DataFrame({"x": NUMBERS.values()}).with_row_index("n")
+    frame = frame.with_columns(pl.col("n").cast(pl.Float64), cluster=pl.col("n") // 4)
+    assert_points(found, report_of_points(frame, ["x", "n"]))
+    columns = ("--label=cluster", "--cluster=cluster", "--weight=n", "--engine", engine_name)
+    assert report(run, path, *columns)[0]["n"] == 21
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("nan", "vector: expected finite numbers, got nan in coordinate 1 (1 row is at fault)"),
+        ("-inf", "vector: expected finite numbers, got -inf in coordinate 1 (1 row is at fault)"),
+        ("", "vector: expected finite numbers, got NULL in coordinate 1 (1 row is at fault)"),
+        *(
+            (text, f"CSV Error on Line: 25003 Original Line: {text},1,1 Error when converting ")
+            for text in ("yes", "true", "0x10", '"1,5"', "2020-01-01", "NULL", "1d")
+        ),
+    ],
+)
+def test_no_numbers_in_a_text_file(
+    fail: Fail, engine_name: str, tmp_path: Path, text: str, words: str
+) -> None:
+    """The same error with both engines, although all lines before are numbers."""
+    path = tmp_path / "numbers.csv"
+    path.write_text("\n".join(["x,y,cluster", *["1,1,1"] * 25_001, f"{text},1,1", ""]), "utf-8")
+    call = (path, "--vector=x,y", "--cluster=cluster", "--engine", engine_name)
+    assert fail("internal", *call).startswith(f"{path}: {words}")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "label,cluster\r\na,1\r\nb,2\r\n",
+        "label,cluster\ra,1\rb,2\r",
+        "\ufefflabel,cluster\na,1\nb,2",
+        "label,cluster\n\na,1\n\nb,2\n\n",
+        'label,cluster\n"a\nc",1\nb"x,2\n',
+        " label ,cluster,label,LABEL,\na,1,b,c,d\nb,2,e,f,g\n",
+    ],
+)
+def test_lines_of_a_text_file(run: Run, engine_name: str, tmp_path: Path, content: str) -> None:
+    path = tmp_path / "lines.csv"
+    path.write_bytes(content.encode())
+    call = ("--label", "label", "--cluster", "cluster", "--engine", engine_name)
+    [row] = report(run, path, *call)
+    counts = [row[name] for name in ("n", "n_dropped", "n_labels", "n_clusters")]
+    assert counts == [2, 0, 2, 2]
+
+
+@pytest.mark.parametrize("name", ["f.csv", "f.parquet"])
+def test_folders_are_no_columns(run: Run, engine_name: str, tmp_path: Path, name: str) -> None:
+    path = tmp_path / "species=9" / "cluster=7" / "z=1" / name
+    path.parent.mkdir(parents=True)
+    (FRAME.write_csv if name == "f.csv" else FRAME.write_parquet)(path)
+    columns = ("--label", "species", "--cluster", "cluster", "--engine", engine_name)
+    assert_rows(report(run, path, *columns), report_of(FRAME))
+
+
+def test_a_folder_is_no_column_that_can_be_named(
+    fail: Fail, engine_name: str, tmp_path: Path
+) -> None:
+    for name in ("f.csv", "f.parquet"):
+        path = tmp_path / "z=1" / name
+        path.parent.mkdir(exist_ok=True)
+        (FRAME.write_csv if name == "f.csv" else FRAME.write_parquet)(path)
+        error = fail("external", path, "--label=z", "--cluster=cluster", "--engine", engine_name)
+        assert "label: column 'z' not found; columns: species, cluster, run" in error
+
+
 @pytest.mark.parametrize("table", ["rows", "main.rows", "other.rows", "seen", "main.dots", ODD])
 def test_tables_of_a_database(run: Run, engine_name: str, database: str, table: str) -> None:
     columns = ("--label", "species", "--cluster", "cluster", "--weight", "n")
@@ -624,6 +878,54 @@ def test_a_database_is_only_read(run: Run, engine_name: str, database: str) -> N
         engine_name,
     )
     assert path.read_bytes() == before
+
+
+def test_a_database_that_another_process_reads(engine_name: str, database: str) -> None:
+    """Opening it for writing would fail, whatever the mode of the file and the user."""
+    call = ("external", f"{database}::rows", "--label=species", "--cluster=cluster")
+    with duckdb.connect(database, read_only=True):
+        process = start(*call, "--engine", engine_name, "--format", "json")
+        out, err = process.communicate()
+    assert err == b""
+    assert_rows(json.loads(out), report_of(FRAME))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "SELECT content AS species, 1 AS cluster FROM read_text('{secret}')",
+        "FROM read_csv('{secret}')",
+        "FROM '{secret}'",
+        "SELECT file AS species, 1 AS cluster FROM glob('{secret}')",
+    ],
+)
+def test_a_view_reads_no_other_file(
+    fail: Fail, engine_name: str, tmp_path: Path, rows: str
+) -> None:
+    secret, path = tmp_path / "secret.csv", tmp_path / "hostile.duckdb"
+    secret.write_text("species,cluster\nsecret,1\n", encoding="utf-8")
+    with duckdb.connect(path) as connection:
+        connection.execute(f"CREATE VIEW rows AS {rows.format(secret=secret)}")
+    columns = ("--label", "species", "--cluster", "cluster", "--engine", engine_name)
+    assert fail("external", f"{path}::rows", *columns) == (
+        f'{path}: Cannot access file "{secret}" - file system operations are disabled by '
+        "configuration"
+    )
+
+
+def test_a_database_with_a_log_that_is_not_merged(
+    run: Run, engine_name: str, tmp_path: Path
+) -> None:
+    """The log beside the file is a part of the database, which can be read."""
+    path = tmp_path / "store.duckdb"
+    write = (
+        "import duckdb, os; connection = duckdb.connect({!r}); "
+        "connection.execute('CREATE TABLE rows AS SELECT 1 AS species, 1 AS kmeans'); os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", write.format(str(path))], check=True)
+    assert path.with_name("store.duckdb.wal").exists()
+    [row] = report(run, f"{path}::rows", *KMEANS, "--engine", engine_name)
+    assert row["n"] == 1
 
 
 def test_columns_of_any_name(run: Run, engine_name: str, tmp_path: Path) -> None:
@@ -682,6 +984,77 @@ def test_points_of_every_file(
     assert_points(found, report_of_points(POINTS, ["x", "y"], partition_by="run"))
     if name.endswith("rows"):
         assert_points(found, report(run, path, "--vector", "list", *columns, of="internal"))
+
+
+# Control characters
+
+ESCAPE, CLEAR, RIGHT_TO_LEFT = "\x1b[31m", "\x9b2J", "\u202e"
+HOSTILE = f"{ESCAPE}a\tb\nc\r{CLEAR}{RIGHT_TO_LEFT}\u2028\x7fd"
+HARMLESS = r"\x1b[31ma\tb\nc\r\x9b2J\u202e\u2028\x7fd"
+
+
+def assert_printable(text: str) -> None:
+    assert [char for char in text if not char.isprintable() and char != "\n"] == []
+
+
+@pytest.mark.parametrize("n_partitions", [2, 9])
+@pytest.mark.parametrize("kind", ["parquet", "csv", "duckdb"])
+def test_control_characters_in_a_table(
+    run: Run, engine_name: str, tmp_path: Path, n_partitions: int, kind: str
+) -> None:
+    """In the names of the file and of columns, and in the values of a partition column."""
+    path = tmp_path / f"{HOSTILE}.{kind}"
+    keys = [f"{HOSTILE}{i}" for i in range(n_partitions)]
+    frame = pl.DataFrame({f"label{HOSTILE}": "a", "cluster": 1, f"key{HOSTILE}": keys})
+    if kind == "duckdb":
+        with duckdb.connect(path) as connection:
+            connection.execute(f"CREATE TABLE {quoted(HOSTILE)} AS FROM frame")
+    else:
+        (frame.write_csv if kind == "csv" else frame.write_parquet)(path)
+    file = f"{path}::{HOSTILE}" if kind == "duckdb" else path
+    columns = ("--label", f"label{HOSTILE}", "--partition-by", f"key{HOSTILE}")
+    table = run("external", file, *columns, "--cluster", "cluster", "--engine", engine_name)
+    assert_printable(table)
+    for i in range(n_partitions):
+        assert f"{HARMLESS}{i}" in table
+    assert f"key{HARMLESS}" in table
+    assert f"{HARMLESS}.{kind}" in table
+    assert f"label label{HARMLESS}, cluster cluster" in table
+
+
+def test_control_characters_in_an_error(
+    capfd: pytest.CaptureFixture[str], fail: Fail, engine_name: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "columns.parquet"
+    pl.DataFrame({"a": [1], HOSTILE: [f"{HOSTILE}"]}).write_parquet(path)
+    mistakes = [
+        ("external", path, "--label=b", "--cluster=a"),
+        ("external", path, "--label=a", "--cluster=a", f"--weight={HOSTILE}{ESCAPE}"),
+        ("external", tmp_path / HOSTILE, "--label=a", "--cluster=a"),
+        ("sql", f"--{ESCAPE}"),
+    ]
+    for command, *arguments in mistakes:
+        engine = ("--engine", engine_name) if command == "external" else ()
+        error = fail(command, *arguments, *engine)
+        assert_printable(error)
+        assert r"\x1b" in error
+    assert capfd.readouterr() == ("", "")
+
+
+def test_letters_of_any_script_are_shown_as_they_are(run: Run, tmp_path: Path) -> None:
+    keys = ["größe", "日本　語", "e\u0301", "a b", "😀", r"back\slash"]
+    path = tmp_path / "größe.parquet"
+    pl.DataFrame({"a": 1, "key": keys}).write_parquet(path)
+    table = run("external", path, "--label=a", "--cluster=a", "--partition-by=key", *QUICK)
+    assert all(f"\n{key} " in table for key in keys)
+
+
+def test_a_path_that_is_not_utf_8(fail: Fail, engine_name: str, tmp_path: Path) -> None:
+    for kind in ("csv", "parquet"):
+        path = tmp_path / os.fsdecode(b"\xff." + kind.encode())
+        path.touch()
+        error = fail("external", path, *KMEANS, "--engine", engine_name)
+        assert error == rf"{tmp_path}/\udcff.{kind}: expected a path in UTF-8"
 
 
 # Options

@@ -11,6 +11,7 @@ from polars_clustereval import __version__
 
 from .commands import run_report, run_sql
 from .engines import ENGINES
+from .messages import escape_controls
 from .output import FORMATS
 from .reports import REPORTS
 
@@ -22,7 +23,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Exit with status 2 after one line with `message`; argparse would print the usage, too."""
-        self.exit(2, f"clustereval: error: {message}\n")
+        self.exit(2, f"clustereval: error: {escape_controls(message)}\n")
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -140,7 +141,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "noise": {
         "metavar": "VALUE",
         "type": _parse_value,
-        "help": "value of the cluster column that marks noise",
+        "help": "value of the cluster column that marks noise, written as in the file",
     },
     "noise_as": {"metavar": "NAME", "help": "treat noise as: cluster (default), drop, singletons"},
     "method": {"metavar": "NAME", "help": "exact (default), simplified, bounds, sample"},

@@ -10,7 +10,7 @@ from polars_clustereval.macros import bundle
 from .engines import ENGINES
 from .files import find_source
 from .messages import USER_ERRORS, summarize_error
-from .output import ENCODERS, infer_format
+from .output import ENCODERS, check_output, infer_format
 from .terminal import render_table
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def run_report(options: argparse.Namespace) -> bytes:
     if format_name == "parquet" and options.output is None:
         raise ClusterEvalError("--format parquet needs --output: it is no text for a screen")
     source = find_source(options.file)
+    check_output(options.output, source.path)
     try:
         result = ENGINES[options.engine](source, options)
     except USER_ERRORS as error:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from polars_clustereval.macros import register_macro
 
-from .files import open_source, quote_identifier, quote_literal, scan_source
+from .files import format_rows, open_source, quote_identifier, quote_literal, scan_parquet
 from .progress import show_progress
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import duckdb
 
@@ -30,6 +30,9 @@ __all__ = ["ENGINES"]
 # Parameters that take one column and several columns; all others take a value.
 _SINGLE_COLUMN = ("label", "cluster", "weight", "id")
 _MULTIPLE_COLUMNS = ("vector", "partition_by")
+
+# Parameters whose columns contain numbers; all other columns identify something by their values.
+_NUMBER_COLUMNS = ("vector", "weight")
 
 # Values that the functions check against the data: the type of `cluster`, the number of dimensions.
 _DATA_DEPENDENT = ("noise", "noise_as", "weights")
@@ -49,27 +52,42 @@ def _read_arguments(options: argparse.Namespace, columns: Sequence[str]) -> dict
     return arguments
 
 
-def _list_used_columns(arguments: dict[str, Any]) -> list[str]:
-    """Return the columns of the input that a report's arguments name, without duplicates."""
-    single = [arguments[name] for name in _SINGLE_COLUMN if arguments.get(name) is not None]
-    multiple = [column for name in _MULTIPLE_COLUMNS for column in arguments.get(name) or ()]
-    return list(dict.fromkeys([*single, *multiple]))
+def _list_columns(arguments: dict[str, Any], parameters: Iterable[str]) -> list[str]:
+    """Return the columns of the input that these parameters of a report name, each once."""
+    columns: dict[str, None] = {}
+    for parameter in parameters:
+        value = arguments.get(parameter) or ()
+        columns |= dict.fromkeys([value] if isinstance(value, str) else value)
+    return list(columns)
 
 
-def _read_checked_arguments(
-    options: argparse.Namespace, relation: duckdb.DuckDBPyRelation
-) -> dict[str, Any]:
+def _read_checked_arguments(options: argparse.Namespace, columns: Sequence[str]) -> dict[str, Any]:
     """Return the arguments of a report by parameter, or raise the Polars function's error.
 
-    The function checks them on an empty frame with the columns of `relation`, the input, so that
-    there is one error text for both engines.
+    The function checks them on an empty frame with the columns of the input, so that there is one
+    error text for both engines.
     """
-    columns = relation.columns
     arguments = _read_arguments(options, columns)
     empty = pl.LazyFrame(schema=dict.fromkeys(columns, pl.Int64()))
     checked = {name: value for name, value in arguments.items() if name not in _DATA_DEPENDENT}
     options.report.function(empty, **checked)
     return arguments
+
+
+@contextmanager
+def _open_rows(
+    source: Source, options: argparse.Namespace
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, str, dict[str, Any]]]:
+    """Yield a connection, the SQL that stands after FROM to read the rows, and the arguments.
+
+    `options` are the parsed arguments; those of the report are returned by parameter. The
+    connection is closed at the end of the ``with`` block.
+    """
+    with open_source(source) as connection:
+        columns = connection.sql(f"FROM {format_rows(connection, source)}").columns
+        arguments = _read_checked_arguments(options, columns)
+        number_columns = _list_columns(arguments, _NUMBER_COLUMNS)
+        yield connection, format_rows(connection, source, number_columns), arguments
 
 
 # ----------------------------------------------------------------------------------------------
@@ -82,12 +100,9 @@ def _run_in_duckdb(source: Source, options: argparse.Namespace) -> pl.DataFrame:
 
     `options` are the parsed arguments; `options.report` is the report.
     """
-    with open_source(source) as (connection, rows):
+    with _open_rows(source, options) as (connection, rows, arguments):
         relation = connection.sql(f"FROM {rows}")
-        arguments = _read_checked_arguments(options, relation)
         register_macro(connection, options.report.function.__name__)
-        # DuckDB draws its bar on standard output, after some seconds.
-        connection.execute(f"SET enable_progress_bar = {sys.stdout.isatty()}")
         connection.execute(f"CREATE TEMPORARY VIEW clustereval_input AS FROM {rows}")
         values = {name: value for name, value in arguments.items() if _is_value(name)}
         query = _format_query(options.report, arguments, relation)
@@ -170,23 +185,23 @@ def _run_in_polars(source: Source, options: argparse.Namespace) -> pl.DataFrame:
 
     `options` are the parsed arguments; `options.report` is the report.
     """
-    rows = scan_source(source) if source.table is None else _read_table(source, options)
+    rows = scan_parquet(source) if source.is_parquet else _read_rows(source, options)
     arguments = _read_arguments(options, rows.collect_schema().names())
     with show_progress():
         result: pl.LazyFrame = options.report.function(rows, **arguments)
         return result.collect(engine="streaming")
 
 
-def _read_table(source: Source, options: argparse.Namespace) -> pl.LazyFrame:
-    """Return the columns that a report uses, of the DuckDB table that `source` names.
+def _read_rows(source: Source, options: argparse.Namespace) -> pl.LazyFrame:
+    """Return the columns that a report uses, of a CSV file or a DuckDB table.
 
-    `options` are the parsed arguments, which name these columns.
+    `options` are the parsed arguments, which name these columns. DuckDB reads CSV files for both
+    engines, because two readers would take some values differently.
     """
-    with open_source(source) as (connection, rows):
-        relation = connection.sql(f"FROM {rows}")
-        arguments = _read_checked_arguments(options, relation)
-        used = map(quote_identifier, _list_used_columns(arguments))
-        return _convert_to_polars(relation.select(*used)).lazy()
+    with _open_rows(source, options) as (connection, rows, arguments):
+        used = _list_columns(arguments, (*_SINGLE_COLUMN, *_MULTIPLE_COLUMNS))
+        relation = connection.sql(f"FROM {rows}").select(*map(quote_identifier, used))
+        return _convert_to_polars(relation).lazy()
 
 
 class _ArrowStream:

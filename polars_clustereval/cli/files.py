@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,18 +14,18 @@ import polars as pl
 from polars_clustereval.errors import ClusterEvalError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 __all__ = [
     "Source",
     "find_source",
+    "format_rows",
     "open_source",
     "quote_identifier",
     "quote_literal",
-    "scan_source",
+    "scan_parquet",
 ]
 
-# Both CSV readers get the separator and the same rules, so that they read the same rows.
 _SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 
 
@@ -34,6 +35,11 @@ class Source(NamedTuple):
     path: str
     table: str | None  # of a DuckDB database
     separator: str | None  # of a CSV file
+
+    @property
+    def is_parquet(self) -> bool:
+        """Whether the input is a Parquet file, the only kind that Polars reads itself."""
+        return self.table is None and self.separator is None
 
 
 def find_source(file: str) -> Source:
@@ -46,6 +52,8 @@ def find_source(file: str) -> Source:
         raise ClusterEvalError(f"{path}: no such file")
     if Path(path).is_dir():
         raise ClusterEvalError(f"{path}: expected a file, got a directory")
+    if path != path.encode(errors="replace").decode():
+        raise ClusterEvalError(f"{path}: expected a path in UTF-8")
     if database:
         _check_database(path)
         return Source(path, table, None)
@@ -73,13 +81,9 @@ def _check_database(path: str) -> None:
 # ----------------------------------------------------------------------------------------------
 
 
-def scan_source(source: Source) -> pl.LazyFrame:
-    """Return the rows of a Parquet or CSV file as a LazyFrame; a DuckDB table is not read here."""
-    if source.separator is None:
-        return pl.scan_parquet(source.path, glob=False)
-    return pl.scan_csv(
-        source.path, separator=source.separator, infer_schema_length=None, glob=False
-    )
+def scan_parquet(source: Source) -> pl.LazyFrame:
+    """Return the rows of a Parquet file as a LazyFrame."""
+    return pl.scan_parquet(source.path, glob=False, hive_partitioning=False)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -88,26 +92,44 @@ def scan_source(source: Source) -> pl.LazyFrame:
 
 
 @contextmanager
-def open_source(source: Source) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
-    """Yield a DuckDB connection and the SQL that stands after FROM to read the source's rows.
+def open_source(source: Source) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield a DuckDB connection that can read the rows of a source.
 
-    The connection is closed at the end of the ``with`` block. A database is opened read-only.
+    The connection is closed at the end of the ``with`` block. A database is opened read-only, and
+    its views cannot read other files.
     """
-    database = ":memory:" if source.table is None else source.path
-    with duckdb.connect(database, read_only=source.table is not None) as connection:
-        yield connection, _format_from(connection, source)
+    is_database = source.table is not None
+    with duckdb.connect(
+        source.path if is_database else ":memory:",
+        read_only=is_database,
+        # A view could otherwise read any file and show its content in a report.
+        config={"enable_external_access": not is_database},
+    ) as connection:
+        # DuckDB draws its bar on standard output, after some seconds.
+        connection.execute(f"SET enable_progress_bar = {sys.stdout.isatty()}")
+        yield connection
 
 
-def _format_from(connection: duckdb.DuckDBPyConnection, source: Source) -> str:
-    """Return the SQL that stands after FROM to read the rows of a source in this connection."""
+def format_rows(
+    connection: duckdb.DuckDBPyConnection, source: Source, number_columns: Iterable[str] = ()
+) -> str:
+    """Return the SQL that stands after FROM to read the rows of a source in this connection.
+
+    The columns of a CSV file are text, as an inferred type would make one label of 01 and 1;
+    `number_columns` are DOUBLE.
+    """
     if source.table is not None:
         return _find_table(connection, source.table)
     file = quote_literal(glob.escape(source.path))
+    # The names of the folders of a file are not data.
     if source.separator is None:
-        return f"read_parquet({file})"
+        return f"read_parquet({file}, hive_partitioning = FALSE)"
+    types = ", ".join(f"{quote_literal(name)}: 'DOUBLE'" for name in number_columns)
+    types_option = f", types = {{{types}}}" if types else ""
     return (
         f"read_csv({file}, delim = {quote_literal(source.separator)}, quote = '\"', escape = '\"', "
-        "comment = '', skip = 0, header = TRUE, sample_size = -1)"
+        "comment = '', skip = 0, header = TRUE, hive_partitioning = FALSE, all_varchar = TRUE"
+        f"{types_option})"
     )
 
 

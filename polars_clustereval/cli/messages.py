@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from unicodedata import category
 
 import duckdb
 import polars as pl
 
 from polars_clustereval.errors import ClusterEvalError
 
-__all__ = ["USER_ERRORS", "summarize_error"]
+__all__ = ["USER_ERRORS", "escape_controls", "summarize_error"]
 
 #: Errors caused by the input; any other is a bug and keeps its traceback.
 USER_ERRORS = (ClusterEvalError, duckdb.Error, pl.exceptions.PolarsError, OSError)
@@ -17,6 +18,20 @@ USER_ERRORS = (ClusterEvalError, duckdb.Error, pl.exceptions.PolarsError, OSErro
 # The engines append the position in a generated query and advice on options of their readers,
 # neither of which the user of this program can act on.
 _ENGINE_DETAILS = re.compile(r"\n\n|\nThe search space|\nLINE ")
+
+# DuckDB names the kind of an error, and Polars says where it got one of DuckDB from.
+_ERROR_KIND = re.compile(r"^(got external error: )?[\w ]+ Error: ")
+
+# Unicode categories of characters that a terminal obeys (escape sequences, text direction, line
+# breaks) or that cannot be encoded (bytes of a path that are not UTF-8).
+_CONTROL_CATEGORIES = ("Cc", "Cf", "Zl", "Zp", "Cs")
+
+
+def escape_controls(text: str) -> str:
+    """Return the text with its control characters as escapes such as x1b after a backslash."""
+    return "".join(
+        ascii(char)[1:-1] if category(char) in _CONTROL_CATEGORIES else char for char in text
+    )
 
 
 def summarize_error(error: Exception) -> str:
@@ -26,9 +41,10 @@ def summarize_error(error: Exception) -> str:
     engines' readers.
     """
     if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
+        return escape_controls(f"{error.filename}: {error.strerror}")
     text = _ENGINE_DETAILS.split(str(error), maxsplit=1)[0]
-    if isinstance(error, duckdb.Error):
-        text = re.sub(r"^[\w ]+ Error: ", "", text)
+    if isinstance(error, duckdb.Error | pl.exceptions.PolarsError):
+        text = _ERROR_KIND.sub("", text)
     # The only advice in an error text that is written as SQL.
-    return " ".join(text.split()).replace("adjusted := false", "--no-adjusted")
+    text = " ".join(text.split()).replace("adjusted := false", "--no-adjusted")
+    return escape_controls(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from io import BytesIO
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["ENCODERS", "FORMATS", "infer_format", "write_output"]
+__all__ = ["ENCODERS", "FORMATS", "check_output", "infer_format", "write_output"]
 
 # ----------------------------------------------------------------------------------------------
 # Formats
@@ -56,6 +57,12 @@ def infer_format(output: Path | None) -> str:
 # ----------------------------------------------------------------------------------------------
 
 
+def check_output(output: Path | None, source: str) -> None:
+    """Raise an error if the file `output` is the input file `source`, also as a link to it."""
+    if output is not None and output.exists() and output.samefile(source):
+        raise ClusterEvalError(f"--output: expected a file other than the input, got {output}")
+
+
 def write_output(output: Path | None, content: bytes) -> None:
     """Write the bytes to the file `output`, or to standard output if it is None."""
     if output is None:
@@ -78,12 +85,16 @@ def _print_content(content: bytes) -> None:
 
 
 def _replace_file(output: Path, content: bytes) -> None:
-    """Write the bytes to the file `output`, which keeps its old content if that fails."""
+    """Write the bytes to the file `output`, which keeps its mode, and its content on failure."""
     if not output.parent.is_dir():
         raise ClusterEvalError(f"{output.parent}: no such directory")
     draft = output.with_name(f".{output.name}.{os.getpid()}")
+    draft.touch(exist_ok=False)
     try:
-        draft.write_bytes(content)
+        with draft.open("wb") as file:
+            if output.exists():
+                shutil.copymode(output, draft)
+            file.write(content)
         draft.replace(output)
     finally:
         draft.unlink(missing_ok=True)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from .messages import escape_controls
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
@@ -42,11 +44,13 @@ def _render_heading(options: argparse.Namespace, layout: Layout) -> str:
     `options` are the parsed arguments.
     """
     first, *more = (
-        ", ".join(f"{name} {getattr(options, name)}" for name in names) for names in layout.heading
+        escape_controls(", ".join(f"{name} {getattr(options, name)}" for name in names))
+        for names in layout.heading
     )
-    line = f"{options.file}: {first}"
+    file = escape_controls(f"{options.file}:")
+    line = f"{file} {first}"
     # A long path gets a line of its own, which shows its end.
-    lines = [line] if len(line) <= _get_width() else [_cut_start(f"{options.file}:"), first]
+    lines = [line] if len(line) <= _get_width() else [_cut_start(file), first]
     return "\n".join(lines + [_cut_end(line) for line in more])
 
 
@@ -183,7 +187,7 @@ def _align_columns(lines: list[list[str]], right: range) -> str:
     A line is a list of cells, all of the same number; `right` holds the indices of the
     right-aligned columns.
     """
-    columns = [list(column) for column in zip(*lines, strict=True)]
+    columns = [list(map(escape_controls, column)) for column in zip(*lines, strict=True)]
     for i in right:
         width = max(map(len, columns[i]))
         columns[i] = [cell.rjust(width) for cell in columns[i]]

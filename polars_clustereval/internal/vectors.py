@@ -219,8 +219,11 @@ _SPARSE_PATTERN = (
 )
 _STATED_LENGTH_PATTERN = r"\$([0-9]+)\$"
 
+# Ten characters may state a length that fills the memory; longer vectors need size.
+_MAX_STATED_LENGTH = 2**20
+
 # Faults are numbers, because a text is needed only for the one that is reported.
-_NO_VECTOR, _OTHER_LENGTH, _NO_LENGTH, _INDEX_OUT_OF_RANGE, _REPEATED_INDEX = range(5)
+_NO_VECTOR, _TOO_LONG, _OTHER_LENGTH, _NO_LENGTH, _INDEX_OUT_OF_RANGE, _REPEATED_INDEX = range(6)
 
 
 def _check_size(size: int | None) -> None:
@@ -263,6 +266,7 @@ def _text_fault(size: pl.Expr) -> pl.Expr:
     dims = pl.col("numbers").list.len().cast(pl.Int64)
     faults = {
         _NO_VECTOR: pl.col("text").is_not_null() & pl.col("vector").is_null(),
+        _TOO_LONG: size.is_null() & (pl.col("stated_length") > _MAX_STATED_LENGTH),
         _OTHER_LENGTH: pl.when("is_sparse").then("stated_length").otherwise(dims) != size,
         _NO_LENGTH: pl.col("is_sparse") & length.is_null(),
         _INDEX_OUT_OF_RANGE: (indices.list.min() < 0) | (indices.list.max() >= length),
@@ -284,6 +288,7 @@ def _text_error(facts: dict[str, Any], size: int | None) -> ClusterEvalError:
     shown = text if len(text) <= 100 else f"{text[:100]}..."
     expected, advice = {
         _NO_VECTOR: ("numbers such as '0.1 0.2' or '0:1 2:3'", ""),
+        _TOO_LONG: (f"a length <= {_MAX_STATED_LENGTH}", "; give size for longer vectors"),
         _OTHER_LENGTH: (
             f"a vector of length {size}",
             "; leave out size where every vector has its own",
@@ -345,7 +350,8 @@ def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
         length may stand in front, ``$4$0:1 2:3``. An empty text is an empty vector. Nan and inf are
         accepted here, but not by the functions of points.
     size : int, optional
-        The length of the vectors. Sparse ones need it if they do not state their length.
+        The length of the vectors. Sparse ones need it if they do not state their length, or state
+        one above 2^20, which a short text could use to fill the memory.
 
     Returns
     -------
@@ -356,8 +362,8 @@ def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
     ------
     ClusterEvalError
         At once if size is not a whole number >= 1. When the frame is collected, if a text is not a
-        vector, a sparse vector has no length, an index is negative, repeated or not below the
-        length, or the length of a vector is not size.
+        vector, a sparse vector has no length or one that needs size, an index is negative, repeated
+        or not below the length, or the length of a vector is not size.
 
     Notes
     -----

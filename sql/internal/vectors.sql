@@ -43,6 +43,10 @@ CREATE OR REPLACE MACRO clustereval._is_sparse_text(vec) AS regexp_matches(vec, 
 CREATE OR REPLACE MACRO clustereval._stated_length(vec) AS
   CAST(nullif(regexp_extract(vec, '\$([0-9]+)\$', 1), '') AS BIGINT);
 
+-- The largest length that a text may state without size: ten characters may state a length that
+-- fills the memory.
+CREATE OR REPLACE MACRO clustereval._max_stated_length() AS 1048576;
+
 -- List of all numbers in vec, the text of a vector, except its length: the coordinates of a dense
 -- vector, or the indices and coordinates of a sparse one in turn.
 CREATE OR REPLACE MACRO clustereval._text_numbers(vec) AS
@@ -135,6 +139,11 @@ CREATE OR REPLACE MACRO clustereval._parse_text(vec, size) AS
     WHEN vec IS NULL THEN NULL
     WHEN NOT clustereval._is_vector_text(vec)
     THEN clustereval._text_error(vec, 'numbers such as ''0.1 0.2'' or ''0:1 2:3''', '')
+    WHEN size IS NULL AND clustereval._stated_length(vec) > clustereval._max_stated_length()
+    THEN clustereval._text_error(
+      vec, concat('a length <= ', clustereval._max_stated_length()),
+      '; give size for longer vectors'
+    )
     WHEN clustereval._is_sparse_text(vec)
     THEN clustereval._check_length(
       clustereval._parse_sparse_text(
@@ -155,8 +164,8 @@ CREATE OR REPLACE MACRO clustereval.parse_vector(vec, size := NULL) AS
 COMMENT ON MACRO clustereval.parse_vector IS
 'A vector (DOUBLE[]) from text: numbers between spaces or commas, or a sparse vector of '
 'index:number, the first index 0, with its length in front as in ''$4$0:1 2:3'' or else given by '
-'size. NULL for NULL, an empty vector for an empty text; text that is no vector, or not one of '
-'length size, is an error. Source: Alink, VectorUtil.';
+'size, as lengths above 2^20 must be. NULL for NULL, an empty vector for an empty text; text that '
+'is no vector, or not one of length size, is an error. Source: Alink, VectorUtil.';
 
 ---------------------------------------------------------------------------------------------------
 -- Nominal attributes

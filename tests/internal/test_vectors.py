@@ -105,6 +105,7 @@ def test_every_way_to_write_a_vector(engine: Engine, vector: list[float], seed: 
 NO_VECTOR = "parse_vector: expected numbers such as '0.1 0.2' or '0:1 2:3', got "
 NO_LENGTH = "parse_vector: expected a sparse vector with its length, such as '$4$0:1 2:3', got "
 OTHER_LENGTH = "; leave out size where every vector has its own"
+LONG_VECTOR = "; give size for longer vectors"
 BAD_TEXTS = [
     *(
         (text, size, f"{NO_VECTOR}'{text}'")
@@ -121,6 +122,11 @@ BAD_TEXTS = [
         None,
         f"{NO_LENGTH}'0:1 2:3'; or give size",
     ),
+    *(
+        (text, None, f"parse_vector: expected a length <= 1048576, got '{text}'{LONG_VECTOR}")
+        for text in ("$999999999$0:1", "$1048577$")
+    ),
+    ("$9999$0:1", 4, f"parse_vector: expected a vector of length 4, got '$9999$0:1'{OTHER_LENGTH}"),
     ("$4$0:1", 5, f"parse_vector: expected a vector of length 5, got '$4$0:1'{OTHER_LENGTH}"),
     ("$5$0:1", 4, f"parse_vector: expected a vector of length 4, got '$5$0:1'{OTHER_LENGTH}"),
     ("0 0 0", 4, f"parse_vector: expected a vector of length 4, got '0 0 0'{OTHER_LENGTH}"),
@@ -152,6 +158,13 @@ BAD_TEXTS = [
 def test_a_bad_text(side: Engine, text: str, size: int | None, words: str) -> None:
     with fails(side, words):
         parsed(side, [text], size)
+
+
+def test_long_vectors(side: Engine) -> None:
+    """A text may state up to 2^20 coordinates; size allows for more."""
+    for length, size in ((2**20, None), (2**20 + 1, 2**20 + 1)):
+        [vector] = parsed(side, [f"${length}$0:1 {length - 1}:2"], size)
+        assert (len(vector), vector[0], vector[-1], sum(vector)) == (length, 1.0, 2.0, 3.0)
 
 
 def test_a_bad_text_among_good_ones(side: Engine) -> None:
