@@ -1,5 +1,6 @@
 """Every snippet of the pages and every example in a header of sql/ runs."""
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,10 +59,41 @@ def con(
 
 @pytest.mark.parametrize("page", PAGES)
 def test_python_of_pages(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Python of a page runs, and prints what the comments after its prints say."""
     monkeypatch.chdir(ROOT)
-    names: dict[str, object] = {}
+    printed: list[str] = []
+    names: dict[str, object] = {"print": lambda *values: printed.append(" ".join(map(str, values)))}
     for block in blocks("python", page):
+        del printed[:]
         exec(block, names)
+        wanted = comments_of_prints(block)
+        assert len(printed) == len(wanted)
+        for text, comment in zip(printed, wanted, strict=True):
+            assert comment in (None, text)
+
+
+def comments_of_prints(block: str) -> list[str | None]:
+    """The comment at the end of each print, None where there is none."""
+    lines = block.splitlines()
+    calls = [node for node in ast.parse(block).body if isinstance(node, ast.Expr)]
+    ends = [
+        lines[(node.end_lineno or 0) - 1][node.end_col_offset or 0 :]
+        for node in calls
+        if ast.unparse(node).startswith("print(")
+    ]
+    return [end.strip().removeprefix("# ") or None for end in ends]
+
+
+def test_there_are_printed_numbers() -> None:
+    found = {
+        page: sum(
+            comment is not None
+            for block in blocks("python", page)
+            for comment in comments_of_prints(block)
+        )
+        for page in PAGES
+    }
+    assert {page: n for page, n in found.items() if n} == {"README.md": 3, "docs/silhouette.md": 1}
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -72,26 +104,54 @@ def test_sql_of_pages(con: duckdb.DuckDBPyConnection, page: str) -> None:
 
 
 def test_alink_page(con: duckdb.DuckDBPyConnection) -> None:
-    """The numbers of Alink's documentation, from the page's own queries."""
-    internal, external = blocks("sql", "docs/alink.md")
+    """The column `on the example` of the page, from the page's own queries."""
+    internal, external, silhouette = blocks("sql", "docs/alink.md")
     report = _last(con, internal)
-    found = {name: report[name] for name in ALINK}
-    assert found == pytest.approx(ALINK, rel=1e-12)
-    expected = (0.36456177185718985, 0.7058823529411765, 0.6764705882352942, 0.242914979757085)
-    assert tuple(_last(con, external).values()) == pytest.approx(expected, rel=1e-12)
+    centroids = con.execute("FROM clustereval.centroids(points, vector, cluster)").fetchall()
+    found = report | _last(con, silhouette) | _last(con, external)
+    printed = alink_values()
+    assert len(printed) == 15
+    for name, i in (("cluster", 1), ("n of centroids", 2)):
+        assert printed.pop(name) == ", ".join(str(row[i]) for row in centroids)
+    assert {name: found[name] for name in printed} == pytest.approx(
+        # Alink's own sums are off by 1e-14 here and there.
+        {name: float(value) for name, value in printed.items()},
+        rel=1e-14,
+    )
 
 
-# Its own sums are off by 1e-14 here and there: these are the exact values.
-ALINK = {
-    "n": 6,
-    "n_clusters": 2,
-    "compactness": 0.11547005383792516,
-    "separation": 15.588457268119896,
-    "davies_bouldin_score": 0.014814814814814815,
-    "calinski_harabasz_score": 12150.0,
-    "ssw": 0.12,
-    "ssb": 364.5,
-}
+def alink_values() -> dict[str, str]:
+    """The names of our columns in the table of the page, and the printed values."""
+    text = (ROOT / "docs" / "alink.md").read_text(encoding="utf-8")
+    values: dict[str, str] = {}
+    for getter, here, value in re.findall(
+        r"^\| (`get.*?) \| (.*?) \| (.*?) \|$", text, re.MULTILINE
+    ):
+        names = re.findall(r"`(\w+)`", here)
+        if getter.startswith("`getClusterArray"):
+            values["cluster"], values["n of centroids"] = value.split("; ")
+        elif value != "–":
+            values[names[0]] = value.strip(" ¹²")
+    return values
+
+
+def test_dunn_page(con: duckdb.DuckDBPyConnection) -> None:
+    """The two values in its sentence on two indices of one name."""
+    [query] = blocks("sql", "docs/dunn.md")
+    row = _last(con, query)
+    text = (ROOT / "docs" / "dunn.md").read_text(encoding="utf-8")
+    [printed] = re.findall(r"Their values differ \((\S+) and (\S+) on iris above\)", text)
+    found = (row["dunn_index"], row["centroid_dunn_index"])
+    assert tuple(f"{value:.3f}" for value in found) == printed
+
+
+def test_example_files_have_the_rows_that_are_printed() -> None:
+    text = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
+    printed = re.findall(r"^\| `(\S+)` \| ([\d,]+) \|", text, re.MULTILINE)
+    assert len(printed) == 5
+    for name, rows in printed:
+        [found] = duckdb.execute(f"SELECT count(*) FROM '{ROOT / 'examples' / name}'").fetchone()
+        assert f"{found:,}" == rows, name
 
 
 def _last(con: duckdb.DuckDBPyConnection, block: str) -> dict[str, object]:

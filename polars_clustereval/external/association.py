@@ -137,9 +137,9 @@ def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
 def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
     """Signed root of McNemar's statistic: positive if more pairs are split than joined.
 
-    (fn - fp) / sqrt(fn + fp), unbounded, best 0. The fn pairs that are split have one label and two
-    clusters, the fp pairs that are joined have one cluster and two labels. Approximately standard
-    normal if pairs are split and joined at random.
+    (fn - fp) / sqrt(fn + fp), unbounded; 0 if as many pairs are split as joined. The fn pairs that
+    are split have one label and two clusters, the fp pairs that are joined have one cluster and two
+    labels. Approximately standard normal if pairs are split and joined at random.
 
     Parameters
     ----------

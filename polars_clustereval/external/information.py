@@ -449,6 +449,8 @@ def adjusted_mutual_info_score(
 ) -> pl.Expr:
     """Mutual information corrected for chance, over a mean of the entropies corrected likewise.
 
+    Up to 1, best 1.
+
     Parameters
     ----------
     label, cluster : str or Expr
@@ -459,9 +461,9 @@ def adjusted_mutual_info_score(
     Returns
     -------
     Expr
-        Float64, one value per group: 0 is expected for random labelings, 1 is best. 1 for equal
-        partitions. Otherwise 0 for one label or one cluster, and NULL for 'min' if all labels or
-        all clusters differ, 0 / 0. NULL without rows.
+        Float64, one value per group: 0 is expected for random labelings. 1 for equal partitions.
+        Otherwise 0 for one label or one cluster, and NULL for 'min' if all labels or all clusters
+        differ, 0 / 0. NULL without rows.
 
     Raises
     ------

@@ -154,7 +154,9 @@ def _adjusted_fowlkes_mallows_score(row: Row) -> pl.Expr:
     tp, fp, fn, tn = pair_shares(row)
     expected = ((tp + fn) * (tp + fp)).sqrt()
     distance_from_1 = (fp + tn) + (tp + fn) * (fn + tn)
-    return ratio((tp * tn - fn * fp) * (1 + expected), expected * distance_from_1)
+    score = ratio((tp * tn - fn * fp) * (1 + expected), expected * distance_from_1)
+    # Rounding may take the ratio above 1.
+    return score.clip(upper_bound=1.0)
 
 
 def _multinomial_adjusted_rand_score(row: Row) -> pl.Expr:
@@ -172,6 +174,8 @@ def _multinomial_adjusted_rand_score(row: Row) -> pl.Expr:
         + links
     )
     score = (tp * tn - fn * fp - 4 * tp / n + links) / denominator
+    # Rounding may take the ratio above 1.
+    score = score.clip(upper_bound=1.0)
     return pl.when((row("total") >= 4) & ~_is_multinomial_score_undefined(row)).then(score)
 
 
@@ -612,8 +616,9 @@ def multinomial_adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
     Returns
     -------
     Expr
-        Float64, one value per group. NULL for fewer than 4 rows, and for 0 / 0 as with one cluster
-        and one label. NULL without rows.
+        Float64, one value per group. NULL for fewer than 4 rows and for 0 / 0. Among equal
+        partitions this is one cluster, all singletons, or two clusters of two rows. NULL without
+        rows.
 
     Notes
     -----

@@ -471,11 +471,11 @@ def determinant_report(
     DataFrame or LazyFrame
         The kind that was given, one row per partition, sorted by it: the partition columns, n
         points kept, n_dropped, n_noise, n_dims, n_clusters, and with T the scatter matrix of all
-        points, W within and B between clusters: det_ratio = |T| / |W| (at least 1, best high),
-        log_det_ratio = n ln det_ratio (at least 0, best high), ksq_detw_index = k² |W| (best
-        low), scott_symons_index = Σ n_C ln |W_C / n_C| (best low) and trace_wib = trace(W⁻¹ B)
-        (at least 0, best high). NULL if a matrix is singular, as that of a cluster with no more
-        points than dimensions is.
+        points, W within and B between clusters: det_ratio = |T| / |W| (range [1, inf), best high),
+        log_det_ratio = n ln det_ratio (range [0, inf), best high), ksq_detw_index = k² |W| (range
+        (0, inf), best low), scott_symons_index = Σ n_C ln |W_C / n_C| (range unbounded, best low)
+        and trace_wib = trace(W⁻¹ B) (range [0, inf), best high). NULL if a matrix is singular, as
+        that of a cluster with no more points than dimensions is.
 
     Raises
     ------

@@ -638,8 +638,8 @@ def dunn_index(
           Hausdorff distance. Δ1 is the diameter, Δ2 the mean distance between two points (0 for a
           single point), Δ3 twice the mean distance from the centroid.
 
-        All indices are in [0, ∞), best high. They are NULL for one cluster, for as many clusters as
-        points, and if the diameter is 0; min_separation is NULL for one cluster.
+        All indices: range [0, inf), best high. They are NULL for one cluster, for as many clusters
+        as points, and if the diameter is 0; min_separation is NULL for one cluster.
 
     Raises
     ------

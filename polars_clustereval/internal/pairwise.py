@@ -369,9 +369,10 @@ def pairwise_report(
     DataFrame or LazyFrame
         The kind that was given, one row per partition, sorted by it: the partition columns, n
         points kept, n_dropped, n_noise, n_clusters, n_within_pairs and n_between_pairs (Decimal(38,
-        0)), c_index (range [0, 1], best 0), gamma and tau (range [−1, 1], best 1), g_plus (range
-        [0, 1], best 0), mcclain_rao (at least 0, best 0), point_biserial (best low) and
-        connectivity (at least 0, best 0).
+        0)), c_index (range [0, 1], best 0), gamma (range [-1, 1], best 1), tau (range [-m, m], best
+        m, where m^2 = 2 w b / (t (t - 1)) for w pairs within and b between clusters, t = w + b),
+        g_plus (range [0, 2/3], best 0), mcclain_rao (range [0, inf), best 0), point_biserial (range
+        unbounded, best low) and connectivity (range [0, inf), best 0).
 
         All are NULL for one cluster and if every point is a cluster, except connectivity, which is
         NULL for fewer than two points. c_index is NULL if all distances are equal, gamma if no
@@ -406,7 +407,7 @@ def pairwise_report(
     doi:10.1080/01621459.1975.10480256; Rohlf (1974), doi:10.1146/annurev.es.05.110174.000533;
     McClain and Rao (1975), Journal of Marketing Research 12; Milligan (1981),
     doi:10.1007/BF02293899; Handl, Knowles and Kell (2005), doi:10.1093/bioinformatics/bti517. The
-    forms are those of R's clusterCrit.
+    forms are those in the documentation of R's clusterCrit.
 
     Examples
     --------

@@ -421,9 +421,9 @@ def neighbor_report(
     DataFrame or LazyFrame
         The same kind as frame, one row per partition, sorted by it: the partition columns, n points
         that count, n_dropped, n_noise, n_dims, n_clusters, wemmert_gancarski_index (range [0, 1],
-        best 1) and s_dbw_index (best 0; NULL for distances and centers with which the sums of
-        squares within and between do not add up to the total, and if no point lies near either
-        center of a pair). Both are NULL for a single cluster.
+        best 1) and s_dbw_index (range [0, inf), best 0; NULL for distances and centers with which
+        the sums of squares within and between do not add up to the total, and if no point lies near
+        either center of a pair). Both are NULL for a single cluster.
 
     Raises
     ------
@@ -439,7 +439,7 @@ def neighbor_report(
 
     References
     ----------
-    Wemmert, Gancarski and Korczak (2000), doi:10.1142/S0218213000000231; Halkidi and Vazirgiannis
+    Wemmert, Gancarski and Korczak (2000), doi:10.1142/S0218213000000069; Halkidi and Vazirgiannis
     (2001), doi:10.1109/ICDM.2001.989517.
 
     Examples

@@ -38,6 +38,9 @@ CREATE OR REPLACE MACRO clustereval._ratio(x, y) AS
 CREATE OR REPLACE MACRO clustereval._ratio_or(part, whole, otherwise) AS
   CASE WHEN whole = 0 THEN otherwise ELSE part / whole END;
 
+-- The score x whose upper bound is 1, without the rounding error above it; NULL for NULL.
+CREATE OR REPLACE MACRO clustereval._at_most_1(x) AS CASE WHEN x > 1.0 THEN 1.0 ELSE x END;
+
 ---------------------------------------------------------------------------------------------------
 -- Logarithms
 ---------------------------------------------------------------------------------------------------

@@ -109,8 +109,8 @@ CREATE OR REPLACE MACRO clustereval.mcnemar_index(label, cluster) AS
   )[1];
 COMMENT ON MACRO clustereval.mcnemar_index IS
 '(fn - fp) / sqrt(fn + fp), the signed root of McNemar''s statistic: > 0 if more pairs of one '
-'label are split than pairs of two labels joined. Best 0. Equal partitions: NULL. Source: McNemar '
-'(1947), doi:10.1007/BF02295996.';
+'label are split than pairs of two labels joined. Range unbounded; 0 if as many are split as '
+'joined. Equal partitions: NULL. Source: McNemar (1947), doi:10.1007/BF02295996.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): Pearson correlation
 -- of "same label" and "same cluster" over all pairs of rows; NULL if either partition is trivial.

@@ -305,9 +305,9 @@ CREATE OR REPLACE MACRO clustereval.adjusted_mutual_info_score(
 COMMENT ON MACRO clustereval.adjusted_mutual_info_score IS
 'Mutual information corrected for chance, over a mean of the two entropies corrected likewise: '
 'average_method ''arithmetic'' (default), ''geometric'', ''min'' or ''max''. 0 expected for '
-'random labelings, best 1. Equal partitions, trivial ones too: 1; otherwise one label or one '
-'cluster: 0; ''min'' if all labels or all clusters differ: NULL. Source: Vinh, Epps and Bailey '
-'(2010), Information theoretic measures for clusterings comparison, JMLR 11.';
+'random labelings. Range up to 1, best 1. Equal partitions, trivial ones too: 1; otherwise one '
+'label or one cluster: 0; ''min'' if all labels or all clusters differ: NULL. Source: Vinh, Epps '
+'and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR 11.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): the share of the
 -- label entropy that the clusters explain, from 0 to 1, best 1. Rows with a NULL in either column

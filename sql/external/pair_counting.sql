@@ -68,7 +68,9 @@ CREATE OR REPLACE MACRO clustereval._adjusted_fowlkes_mallows(tp, fp, fn, tn, to
 -- FM for random labelings of the same sizes; NULL for a trivial partition. tp, fp, fn and tn count
 -- pairs of rows: same label and cluster, same cluster only, same label only, neither.
 CREATE OR REPLACE MACRO clustereval._adjusted_fowlkes_mallows_score(tp, fp, fn, tn) AS
-  clustereval._adjusted_fowlkes_mallows(tp, fp, fn, tn, sqrt((tp + fn) * (tp + fp)));
+  clustereval._at_most_1(
+    clustereval._adjusted_fowlkes_mallows(tp, fp, fn, tn, sqrt((tp + fn) * (tp + fp)))
+  );
 
 -- Adjusted Rand index of Sundqvist and others (MARI), whose correction treats the labels too as a
 -- sample; NULL below 4 rows and for 0 / 0, as with one label in one cluster. tp, fp, fn and tn
@@ -82,11 +84,13 @@ CREATE OR REPLACE MACRO clustereval._multinomial_adjusted_rand_score(
 ) AS
   CASE
     WHEN total >= 4 AND fp + fn + tn > 0
-    THEN (tp * tn - fn * fp - 2 * (total - 1) * tp + links)
-    / NULLIF(
-      ((tp + fn) * (fn + tn) + (tp + fp) * (fp + tn)) / 2
-      - (2 * tp + fp + fn) * (total - 1.5) - tp + links,
-      0
+    THEN clustereval._at_most_1(
+      (tp * tn - fn * fp - 2 * (total - 1) * tp + links)
+      / NULLIF(
+        ((tp + fn) * (fn + tn) + (tp + fp) * (fp + tn)) / 2
+        - (2 * tp + fp + fn) * (total - 1.5) - tp + links,
+        0
+      )
     )
   END;
 
@@ -241,8 +245,8 @@ CREATE OR REPLACE MACRO clustereval.adjusted_fowlkes_mallows_score(label, cluste
     )
   )[1];
 COMMENT ON MACRO clustereval.adjusted_fowlkes_mallows_score IS
-'Fowlkes-Mallows score corrected for chance. 0 expected for random labelings, best 1. A trivial '
-'partition: NULL. Source: Hubert and Arabie (1985), doi:10.1007/BF01908075.';
+'Fowlkes-Mallows score corrected for chance. 0 expected for random labelings. Range up to 1, best '
+'1. A trivial partition: NULL. Source: Hubert and Arabie (1985), doi:10.1007/BF01908075.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): {total, tp, fp, fn,
 -- tn, links}. total is the number of rows without a NULL in either column. tp, fp, fn and tn count
@@ -284,5 +288,6 @@ CREATE OR REPLACE MACRO clustereval.multinomial_adjusted_rand_score(label, clust
   )[1];
 COMMENT ON MACRO clustereval.multinomial_adjusted_rand_score IS
 'Adjusted Rand index whose correction is unbiased when the labels too are a sample (MARI). 0 '
-'expected for random labelings, best 1. Fewer than 4 rows or 0 / 0: NULL. Source: Sundqvist, '
+'expected for random labelings. Range up to 1, best 1. Fewer than 4 rows or 0 / 0, among equal '
+'partitions one cluster, all singletons or two clusters of two rows: NULL. Source: Sundqvist, '
 'Chiquet and Rigaill (2023), doi:10.1007/s00180-022-01230-7.';

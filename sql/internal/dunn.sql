@@ -629,7 +629,7 @@ COMMENT ON MACRO TABLE clustereval.dunn_index IS
 'Separations: 1 least, 2 largest, 3 mean distance between the points of two clusters, 4 between '
 'their centroids, 5 mean distance of the points of both from the other cluster''s centroid, 6 '
 'Hausdorff distance. Diameters: 1 the diameter, 2 mean distance between two points, 3 twice the '
-'mean distance from the centroid. All indices are >= 0, best high; NULL for one cluster, for as '
-'many clusters as points, and if the diameter is 0. generalized := FALSE leaves gdi_11 ... gdi_63 '
-'NULL, which need the distances between all points; dunn_index needs few. Source: Dunn (1973), '
-'doi:10.1080/01969727308546046; Bezdek and Pal (1998), doi:10.1109/3477.678624.';
+'mean distance from the centroid. All indices: range [0, inf), best high; NULL for one cluster, '
+'for as many clusters as points, and if the diameter is 0. generalized := FALSE leaves gdi_11 ... '
+'gdi_63 NULL, which need the distances between all points; dunn_index needs few. Source: Dunn '
+'(1973), doi:10.1080/01969727308546046; Bezdek and Pal (1998), doi:10.1109/3477.678624.';

@@ -1,0 +1,162 @@
+"""The ranges and best values that comments of macros, docstrings and pages state, as numbers.
+
+A bound is kept as its text, in one spelling, so that two statements can be compared; `bound_of`
+computes it for a row of a report.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+import polars_clustereval as ce
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+#: Other spellings of a bound.
+SPELLINGS = {
+    "∞": "inf",
+    "infinity": "inf",
+    "n(n - 1)": "n (n - 1)",
+    "2n": "2 n",
+    "min H": "lesser entropy",
+    "the lesser entropy": "lesser entropy",
+}
+#: Bounds that are no constants, from a row.
+BOUNDS: dict[str, Callable[[Mapping[str, Any]], float]] = {
+    "ln n": lambda row: math.log(row["n"]),
+    "n (n - 1)": lambda row: row["n"] * (row["n"] - 1),
+    "2 n": lambda row: 2 * row["n"],
+    "label_entropy": lambda row: row["label_entropy"],
+    "cluster_entropy": lambda row: row["cluster_entropy"],
+    "lesser entropy": lambda row: min(row["label_entropy"], row["cluster_entropy"]),
+    "1/√k": lambda row: 1 / math.sqrt(row["n_clusters"]),
+    "m": lambda row: greatest_tau(row),
+    "-m": lambda row: -greatest_tau(row),
+}
+IN_COMMENT = re.compile(
+    r"range (?:(?P<unbounded>unbounded)|up to (?P<top>\d+)"
+    r"|(?P<opening>[\[(])(?P<low>[^,\]]+), (?P<high>.+?)(?P<closing>[\])])(?=[,.;)]|$))"
+    r"(?:, best (?P<best>-?\w+))?",
+    re.IGNORECASE,
+)
+IN_DOCSTRING = re.compile(
+    r"(?:\bfrom (?P<low>-?\d\S*) to (?:less than )?(?P<high>.+?)"
+    r"|greater than (?P<open_low>\d+), up to (?P<open_high>\d+)"
+    r"|\bup to (?P<top>\d+)|\b(?P<unbounded>unbounded))(?:, best (?P<best>-?\w+))?[.,;]",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A range from `low` to `high`, and the best value: a number, 'high', 'low' or None."""
+
+    low: str
+    high: str
+    best: str | None
+    #: Whether `low` is left out; False where the statement does not tell.
+    is_open: bool = False
+
+    def means(self, other: Stated | None) -> bool:
+        """Whether the other statement is the same; 'low' and 'high' may stand for the bounds."""
+        ends = {"low": self.low, "high": self.high}
+        return other is not None and (
+            (self.low, self.high) == (other.low, other.high)
+            and ends.get(self.best or "", self.best) == ends.get(other.best or "", other.best)
+        )
+
+
+def from_comment(text: str) -> Stated | None:
+    """From a statement such as 'Range [0, ln n], best 0.' in the comment of a macro."""
+    return stated(IN_COMMENT.search(plain(text)))
+
+
+def from_docstring(text: str) -> Stated | None:
+    """From a statement such as 'from 0 to ln n, best 0.' in the docstring of an expression."""
+    return stated(IN_DOCSTRING.search(plain(text)))
+
+
+def from_readme(what: str, best: str) -> Stated | None:
+    """From the columns `range` and `best` of a table, such as '0 to ln n' and '0' or '–'."""
+    return from_docstring(f"from {what}{'' if best == '–' else f', best {best}'}.")
+
+
+def from_page(cell: str) -> Stated | None:
+    """From the column `range, best` of a table, such as '[0, 1], high' or 'low'."""
+    cell = cell.strip("¹²³")
+    if cell in ("high", "low"):
+        return from_comment(f"range unbounded, best {cell}")
+    return from_comment("range " + re.sub(r"([\])]), ", r"\1, best ", cell))
+
+
+def after_name(text: str, name: str) -> Stated | None:
+    """From the parentheses after a column's name and formula: 'gamma (range [-1, 1], best 1)'."""
+    found = re.search(rf"\b{name}\b(?: = (?:[^(]|\((?!range ))*?)? \((?=range )", plain(text))
+    return from_comment(plain(text)[found.end() :]) if found else None
+
+
+def plain(text: str) -> str:
+    return " ".join(text.split()).replace("−", "-").replace("`", "")
+
+
+def stated(found: re.Match[str] | None) -> Stated | None:
+    if found is None:
+        return None
+    part = found.groupdict()
+    low = part["low"] or part.get("open_low") or "-inf"
+    high = part["high"] or part.get("open_high") or part["top"] or "inf"
+    is_open = part.get("opening") == "("
+    return Stated(SPELLINGS.get(low, low), SPELLINGS.get(high, high), part["best"], is_open)
+
+
+def bound_of(text: str, row: Mapping[str, Any]) -> float:
+    """The number that a bound is for this row of a report."""
+    if text in BOUNDS:
+        return BOUNDS[text](row)
+    over, _, under = text.partition("/")
+    return float(over) / float(under or 1)
+
+
+def is_constant(text: str) -> bool:
+    return text not in BOUNDS and math.isfinite(bound_of(text, {}))
+
+
+def greatest_tau(row: Mapping[str, Any]) -> float:
+    within, between = int(row["n_within_pairs"]), int(row["n_between_pairs"])
+    pairs = within + between
+    return math.sqrt(2 * within * between / (pairs * (pairs - 1)))
+
+
+@cache
+def comments() -> dict[str, str]:
+    """The comments of all macros by name."""
+    con = duckdb.connect()
+    ce.register(con)
+    query = (
+        "SELECT function_name, comment FROM duckdb_functions() WHERE schema_name = 'clustereval'"
+    )
+    return dict(con.execute(query).fetchall())
+
+
+def range_of_metric(name: str) -> Stated:
+    found = from_comment(comments()[name])
+    assert found, f"the comment of {name} states no range"
+    return found
+
+
+def assert_kept(stated: Stated, name: str, row: Mapping[str, Any]) -> None:
+    """The value of this name is NULL or in the range."""
+    if row[name] is None:
+        return
+    for text, sign in ((stated.low, 1), (stated.high, -1)):
+        bound = bound_of(text, row)
+        # None for a constant: 1 + 1e-15 would fail a user's own check of the range.
+        slack = 0.0 if is_constant(text) or math.isinf(bound) else 1e-12 * max(1.0, abs(bound))
+        assert sign * (row[name] - bound) >= -slack, (name, text, row)
