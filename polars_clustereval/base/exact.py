@@ -50,7 +50,10 @@ def ratio_or(part: pl.Expr, whole: pl.Expr, otherwise: float) -> pl.Expr:
 
 
 def clamped_mean(x: pl.Expr) -> pl.Expr:
-    """Return the mean within the least and greatest value: that of equal numbers is that number."""
+    """Return the mean of x, but not beyond its least and greatest value.
+
+    The mean of equal numbers is thus that number, which the rounding of sums would change.
+    """
     return x.mean().clip(x.min(), x.max())
 
 

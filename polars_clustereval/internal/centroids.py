@@ -154,10 +154,12 @@ class Points:
         return self.form.columns(prefix)
 
     def with_vectors(self, *, is_eager: bool) -> Points:
-        """Return the points with the vector x of each row, moved by the origin of its partition.
+        """Return the points with the vector x added to each row, and the origins they are moved by.
 
-        If the rows are in memory (`is_eager`), origins are computed now, and most often there are
-        none; otherwise they are joined to the rows, whether there are any or not.
+        The columns of x are made by `form.add_points`. If the user's frame is in memory
+        (`is_eager`), the origins of its partitions are computed now, and where all are 0, as most
+        often, the points are not moved. Otherwise they are joined to the rows, and found on
+        collection.
         """
         form, rows, origins = self.form, self.rows, None
         if form.is_moved:
@@ -175,7 +177,10 @@ class Points:
         return replace(self, rows=form.add_points(rows), form=form, origins=origins)
 
     def with_user_centers(self, clusters: pl.LazyFrame) -> pl.LazyFrame:
-        """Return rows of clusters with their center in the user's coordinates, as `centroid`."""
+        """Return `clusters`, rows of `centers`, with their center c as the list `centroid`.
+
+        The list has the user's coordinates: without the factors of weights, and not moved.
+        """
         if self.origins is not None:
             clusters = join_partitions(clusters, self.partition_keys, self.origins)
         return clusters.with_columns(centroid=self.form.unscale("c"))
@@ -342,7 +347,11 @@ class Points:
         return raise_on_collect(frame, self.spreads.select(pl.col("n_invalid").sum()), raise_fault)
 
     def fault_error(self) -> ClusterEvalError:
-        """Return the error of points without finite distances; reads the rows again."""
+        """Return the error of vectors that have no finite distances.
+
+        It says what is wrong with them and in how many rows; the rows are read again to find this
+        out.
+        """
         rows, form = self.kept_rows, self.form
         if isinstance(form, LongVectors):
             rows, form = rows.with_columns(form.split("raw_x")), form.to_wide()
@@ -434,9 +443,10 @@ def read_points(
 ) -> Points:
     """Return the rows of a user's frame as points, after a check of all arguments.
 
-    `results` are the columns of the result; a partition column of such a name is an error. `row_id`
-    is what the rows have as `id`: a column, already checked, or their number in the frame. If
-    `needs_wide`, vectors of any length have one column per coordinate.
+    `results` are the names of the columns of the caller's result: a partition column of such a name
+    is an error. `row_id` becomes the column id of `Points.rows`: an expression that is already
+    checked, or "number" for the number of the row in the frame, from 0. If `needs_wide`, each
+    coordinate has a column of its own, however many there are.
     """
     lazy = check_frame(frame)
     keys = check_partition_keys(lazy, options.partition_by, results)
@@ -475,7 +485,12 @@ def _noise_flag(lazy: pl.LazyFrame, cluster: pl.Expr, noise: object) -> pl.Expr:
 def _choose_form(
     coordinates: Coordinates, options: PointOptions, *, needs_wide: bool
 ) -> VectorForm:
-    """Return the form of the vectors: long if they have many coordinates and centers are means."""
+    """Return the form of the vectors, with the factors of the weights.
+
+    The form is LongVectors if vectors have many coordinates, centers are means and the caller does
+    not need one column per coordinate (`needs_wide`), else WideVectors. Raises an error unless
+    there is one weight per coordinate.
+    """
     dims, distance = len(coordinates.exprs), options.distance
     # Vectors without coordinates have one NULL in place of them, which no weight belongs to.
     weights = None if coordinates.is_empty else options.weights

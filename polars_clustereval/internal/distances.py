@@ -76,12 +76,15 @@ class Distance(NamedTuple):
 
 
 def _zero_if_near_parallel(d: pl.Expr) -> pl.Expr:
-    """Return a cosine distance d; 0 below 1e-15, the rounding error of parallel vectors."""
+    """Return the cosine distance d, but 0 below 1e-15: the rounding error of parallel vectors."""
     return pl.when(d < 1e-15).then(0.0).otherwise(d)
 
 
 def _minkowski_length(sizes: Sequence[pl.Expr], p: float) -> pl.Expr:
-    """Return (sum of sizes^p)^(1/p), with the largest size as unit: its power may overflow."""
+    """Return (sum of sizes^p)^(1/p): the length of a vector from the sizes of its coordinates.
+
+    The largest of `sizes` serves as unit, because its power may overflow.
+    """
     largest = pl.max_horizontal(sizes)
     unit = pl.when(largest > 0).then(largest).otherwise(1.0)
     return largest * _sum_terms([(size / unit).pow(p) for size in sizes]).pow(1 / p)
@@ -99,7 +102,7 @@ def sum_of_squares(x: Sequence[pl.Expr]) -> pl.Expr:
 
 
 def scaled_norm(x: Sequence[pl.Expr]) -> pl.Expr:
-    """Return the euclidean length of x, with its largest size as unit: its square may overflow."""
+    """Return the euclidean length of the vector with coordinates x; no square overflows."""
     return _minkowski_length([a.abs() for a in x], 2)
 
 
@@ -168,11 +171,11 @@ def plain_distance_name(distance: str, p: float) -> str:
 class VectorForm(ABC):
     """How a frame stores vectors of `dims` coordinates, and what is computed from these columns.
 
-    A row has several vectors, named by a prefix: raw_x, the user's own coordinates, and x, the
-    point that distances are computed from, which is raw_x minus the origin of its partition, times
-    the factors of the weights, and scaled to length 1 for cosine. A cluster has its mean or median
-    m, the variances v of its coordinates, its center c (m, or for cosine the direction of m), and
-    the center g of all points of its partition.
+    A row has several vectors, each named by a prefix of its columns: raw_x, the user's own
+    coordinates, and x, the point that distances are computed from, which is raw_x minus the origin
+    of its partition, times the factors of the weights, and scaled to length 1 for cosine. A cluster
+    has its mean or median m, the variances v of its coordinates, its center c (m, or for cosine the
+    direction of m), and the center g of all points of its partition.
     """
 
     dims: int
@@ -186,18 +189,22 @@ class VectorForm(ABC):
     def find_origins(
         self, rows: pl.LazyFrame, cluster_keys: list[str], partition_keys: list[str]
     ) -> pl.LazyFrame:
-        """Return one row per partition of these rows: its origin.
+        """Return one row per partition of `rows`: its origin, which is subtracted from its points.
 
-        A coordinate of the origin is the one nearest to 0 of all points, if they lie on one side of
-        0 and some cluster's spread is small against it; otherwise 0. An origin is thus never larger
-        than what it is subtracted from, so that no digit is lost, however far other points are. If
-        distances between the points, or the sums of their squares, may overflow, the origin is such
-        that no distance is finite, and the check of distances raises the error.
+        `rows` have raw_x and `cluster_keys`, which include `partition_keys`. A coordinate of the
+        origin is, of those of all points, the one nearest to 0, if all lie on one side of 0 and
+        some cluster's spread is small against it; otherwise 0. So no origin is larger than what it
+        is subtracted from, and no digit is lost, however far other points are. If distances between
+        the points, or sums of their squares, may overflow, the origin makes all distances of the
+        partition NULL or infinite, and the check of distances raises the error.
         """
 
     @abstractmethod
     def has_origins(self, origins: pl.DataFrame) -> bool:
-        """Return whether one of the origins, the collected rows of find_origins, is not 0."""
+        """Return whether a partition has to be moved: whether one of its `origins` is not 0.
+
+        They are the collected rows of `find_origins`.
+        """
 
     @abstractmethod
     def columns(self, prefix: str) -> list[str]:
@@ -223,9 +230,10 @@ class VectorForm(ABC):
 
     @abstractmethod
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the rows with x, the points that distances are computed from.
+        """Return the rows with the vector x added, the point that distances are computed from.
 
-        It is made of raw_x and, if the points are moved, of the origin in each row.
+        It is raw_x, the user's vector, minus the origin in the same row (if `is_moved`), times
+        `factors`, and for cosine scaled to length 1.
         """
 
     @abstractmethod
@@ -241,7 +249,11 @@ class VectorForm(ABC):
 
     @abstractmethod
     def unscale(self, prefix: str) -> pl.Expr:
-        """Return a vector in the user's coordinates, as a list; needs the origin in its row."""
+        """Return the vector named `prefix`, such as the center c, as a list of user's coordinates.
+
+        It is divided by `factors`, and the origin in the same row is added (if `is_moved`). The
+        scaling to length 1 for cosine is not undone.
+        """
 
     @abstractmethod
     def to_matrix(
@@ -318,7 +330,10 @@ class WideVectors(VectorForm):
     def find_origins(
         self, rows: pl.LazyFrame, cluster_keys: list[str], partition_keys: list[str]
     ) -> pl.LazyFrame:
-        """Return one row per partition, its origin one column per coordinate; NULL on overflow."""
+        """Return one row per partition, with the columns origin_0, ...: see VectorForm.
+
+        They are NULL if distances may overflow.
+        """
         extremes: Terms = {"size": pl.len()}
         for i, x in enumerate(self.coordinates("raw_x")):
             extremes |= {f"low_{i}": x.min(), f"high_{i}": x.max()}
@@ -343,12 +358,15 @@ class WideVectors(VectorForm):
         return partitions.select(*partition_keys, **origins)
 
     def has_origins(self, origins: pl.DataFrame) -> bool:
-        """Return whether a coordinate of an origin is not 0, or is NULL."""
+        """Return whether one of the columns origin_0, ... is NULL or not 0 in some row."""
         coordinates = [x.fill_null(1.0) != 0 for x in self.coordinates("origin")]
         return bool(origins.select(pl.any_horizontal(coordinates).any()).item())
 
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the rows with x as one column per coordinate."""
+        """Return the rows with x_0, x_1, ..., the points that distances are computed from.
+
+        See VectorForm.add_points.
+        """
         x, coordinates = self.columns("x"), self._scale(self._moved_coordinates())
         rows = rows.with_columns(**dict(zip(x, coordinates, strict=True)))
         if self.distance.name != "cosine":
@@ -358,14 +376,14 @@ class WideVectors(VectorForm):
         return rows.with_columns(pl.col(x) / pl.col("divisor")).drop("divisor")
 
     def _moved_coordinates(self) -> list[pl.Expr]:
-        """Return the coordinates of raw_x minus the origin."""
+        """Return raw_x_0, ... minus origin_0, ..., or raw_x_0, ... if points are not moved."""
         raw = self.coordinates("raw_x")
         if not self.is_moved:
             return raw
         return [x - o for x, o in zip(raw, self.coordinates("origin"), strict=True)]
 
     def _scale(self, x: list[pl.Expr]) -> list[pl.Expr]:
-        """Return the coordinates of a vector times the factors."""
+        """Return the coordinates x of a vector times the factors of the weights."""
         factors = zip(x, self.factors, strict=True)
         return [a * factor if factor != 1 else a for a, factor in factors]
 
@@ -381,7 +399,7 @@ class WideVectors(VectorForm):
         return scaled_norm(self.coordinates(prefix))
 
     def unscale(self, prefix: str) -> pl.Expr:
-        """Return the coordinates divided by their factors, plus the origin, as a list."""
+        """Return the vector of columns prefix_0, ... in the user's coordinates: see VectorForm."""
         x = [a / f for a, f in zip(self.coordinates(prefix), self.factors, strict=True)]
         if self.is_moved:
             x = [a + o for a, o in zip(x, self.coordinates("origin"), strict=True)]
@@ -394,7 +412,10 @@ class WideVectors(VectorForm):
         return rows.select(self.columns(prefix)).to_numpy(order=order)
 
     def moment_terms(self, center: Center) -> Terms:
-        """Return one mean or median and one variance per coordinate."""
+        """Return the aggregates m_i (mean or median) and v_i (variance) of a cluster's points.
+
+        There is one of each per coordinate i, by column name.
+        """
         terms: Terms = {}
         # Factors come last, so that means that are equal without them are equal with them.
         is_scaled = self.distance.name != "cosine" and set(self.factors) != {1.0}
@@ -506,17 +527,23 @@ class LongVectors(VectorForm):
     def find_origins(
         self, rows: pl.LazyFrame, cluster_keys: list[str], partition_keys: list[str]
     ) -> pl.LazyFrame:
-        """Return one row per partition, its origin a list; NULL for 0, infinite on overflow."""
+        """Return one row per partition, with the list `origin`: see VectorForm.
+
+        It is NULL where every coordinate would be 0, and infinite if distances may overflow.
+        """
         return long_vectors.find_origins(
             rows, cluster_keys, partition_keys, self.factors, *self.distance, SMALL_SPREAD
         )
 
     def has_origins(self, origins: pl.DataFrame) -> bool:
-        """Return whether an origin is not NULL."""
+        """Return whether the list `origin` is given in some row."""
         return origins["origin"].null_count() < origins.height
 
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the rows with x as a column of arrays."""
+        """Return the rows with a column of arrays x, the points that distances are computed from.
+
+        See VectorForm.add_points.
+        """
         x, unit = pl.col("raw_x"), self.distance.name == "cosine"
         if self.is_moved:
             x = long_vectors.subtract_origin(x, pl.col("origin"), self.dims)
@@ -534,7 +561,7 @@ class LongVectors(VectorForm):
         return long_vectors.row_norms(pl.col(prefix))
 
     def unscale(self, prefix: str) -> pl.Expr:
-        """Return the list of coordinates computed by numpy, batch by batch."""
+        """Return the arrays of the column `prefix` in the user's coordinates: see VectorForm."""
         origin = pl.col("origin") if self.is_moved else pl.lit(None, pl.List(pl.Float64))
         return long_vectors.unscale(pl.col(prefix), origin, self.factors)
 
@@ -593,7 +620,7 @@ class LongVectors(VectorForm):
         return {}
 
     def to_wide(self) -> WideVectors:
-        """Return the wide form of the same vectors."""
+        """Return the WideVectors of the same dimensions, distance and factors."""
         return WideVectors(self.dims, self.distance, self.factors, self.is_moved)
 
     def split(self, prefix: str) -> list[pl.Expr]:
@@ -608,9 +635,9 @@ class LongVectors(VectorForm):
 def _unit_divisor(vector: Sequence[pl.Expr]) -> pl.Expr:
     """Return the number to divide a vector by, for length 1; NULL if its norm is not finite.
 
-    It is infinite if the norm is 0, also because the squares underflow: a zero vector results. It
-    is 1 if the norm is that but for rounding error, since the mean of equal unit vectors is that
-    vector.
+    `vector` has one expression per coordinate. The divisor of a vector of norm 0 is infinite, also
+    where the squares underflow: a zero vector results. It is 1 for a norm that is 1 but for
+    rounding, since the mean of equal unit vectors is that vector.
     """
     norm = sum_of_squares(vector).sqrt()
     divisor = pl.when(norm == 0).then(float("inf")).when((norm - 1).abs() < 1e-14).then(1.0)

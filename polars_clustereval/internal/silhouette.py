@@ -106,15 +106,16 @@ def _read_queried_points(
     key: Column | None = None,
     results: Sequence[str],
 ) -> Points:
-    """Return points with an id, `key` or the row number; precomputed if the points stream."""
-    points = read_points(
-        frame,
-        vector,
-        cluster,
-        point_options,
-        results=results,
-        row_id="number" if key is None else check_column(frame.lazy(), key, "id"),
-    )
+    """Return the user's rows as points with a column id: `key`, or the row number from 0.
+
+    frame, vector, cluster and key are arguments of silhouette_score (key is its id); `results` are
+    the names of the result's columns, which partition columns must not have. If points are to
+    stream, the means and variances of their clusters are computed now.
+    """
+    row_id: pl.Expr | Literal["number"] = "number"
+    if key is not None:
+        row_id = check_column(frame.lazy(), key, "id")
+    points = read_points(frame, vector, cluster, point_options, results=results, row_id=row_id)
     if _is_squared_distance(points) or options.method != "bounds":
         points = points.without_distances()
     return points.precompute() if _follows_from_moments(points, options) else points

@@ -16,9 +16,10 @@ Booleans = NDArray[np.bool_]
 
 
 def minkowski_lengths(sizes: Floats, p: float) -> Floats:
-    """Return (sum of sizes^p)^(1/p) of each row (m, d), with its largest size as unit.
+    """Return (sum of sizes^p)^(1/p) of each row (m, d), its Minkowski length of order p; (m,).
 
-    The powers themselves may overflow. `sizes` are overwritten.
+    `sizes` are absolute coordinates, and are overwritten. The largest of a row serves as its unit,
+    because its power may overflow.
     """
     largest = sizes.max(axis=1, keepdims=True)
     sizes /= np.where(largest > 0, largest, 1.0)
@@ -26,5 +27,5 @@ def minkowski_lengths(sizes: Floats, p: float) -> Floats:
 
 
 def zero_if_parallel(d: Floats) -> None:
-    """Set cosine distances below 1e-15 to 0, in place: the rounding error of parallel vectors."""
+    """Set the cosine distances d below 1e-15 to 0, in place: rounding error of parallel vectors."""
     d[d < 1e-15] = 0.0

@@ -50,7 +50,10 @@ def distance_blocks(
 
 
 class _Tile(NamedTuple):
-    """Some of the target points y."""
+    """Some of the target points y, `columns` of them.
+
+    A tile is small enough to compute its distances with one product of matrices in one thread.
+    """
 
     columns: slice
     y: Floats
@@ -86,7 +89,10 @@ class TargetPoints:
         return self._accumulate_coordinates(x)
 
     def _accumulate_coordinates(self, x: Floats) -> Floats:
-        """Return the distances (m, n) that are no function of the squared euclidean ones."""
+        """Return cityblock, chebyshev or minkowski distances (m, n) of points x (m, d).
+
+        They are summed up one coordinate after another, since no product of matrices yields them.
+        """
         combine = np.add if self.distance.name == "cityblock" else np.maximum
         total = np.zeros((len(x), len(self.y)))
         for differences in self._coordinate_differences(x):
@@ -102,7 +108,7 @@ class TargetPoints:
         return np.asarray(largest * total ** (1 / p))
 
     def _coordinate_differences(self, x: Floats) -> Iterator[Floats]:
-        """Yield the sizes (m, n) of the differences of x to the target points, by coordinate."""
+        """Yield |x_i - y_i| (m, n) of points x (m, d) and the target points, by coordinate i."""
         for i in range(x.shape[1]):
             differences = x[:, i, None] - self.y[:, i]
             yield np.abs(differences, out=differences)
@@ -169,7 +175,7 @@ class TargetPoints:
         return [self._make_tile(part) for part in columns]
 
     def _make_tile(self, columns: slice) -> _Tile:
-        """Return the tile of these target points."""
+        """Return the tile of the target points in this slice."""
         y = self.y[columns]
         centered = y - self._mean
         square_norms = np.einsum("ij,ij->i", centered, centered)
@@ -178,9 +184,9 @@ class TargetPoints:
 
 
 def _squared_distances(x: Floats, factors: Floats, tile: _Tile) -> Floats:
-    """Return the squared distances of points x (m, d) to a tile, from a product of matrices.
+    """Return the squared distances (m, n) of points x (m, d) to the n points of a tile.
 
-    They are a product of matrices. `factors` (m, d + 2) are the m points minus the mean of all
+    They are a product of matrices. `factors` (m, d + 2) are the points x minus the mean of all
     target points, their squared norms, and 1. The product cancels digits for points that are near
     each other and far from the mean: these distances are recomputed from the differences of
     coordinates.

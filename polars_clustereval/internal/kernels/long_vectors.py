@@ -93,14 +93,17 @@ def as_arrays(lists: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr:
 
 
 def _scale_batch(vectors: pl.Series, factors: Floats, *, unit: bool) -> pl.Series:
-    """Return vectors x factors, if `unit` scaled to length 1."""
+    """Return one batch of scale: the arrays vectors x factors, of length 1 if `unit`."""
     with np.errstate(all="ignore"):
         x = _read_matrix(vectors) * factors
         return _to_series(_to_unit_length(x) if unit else x)
 
 
 def scale(vectors: pl.Expr, factors: Sequence[float], *, unit: bool) -> pl.Expr:
-    """Return vectors x factors as expression, if `unit` scaled to length 1."""
+    """Return the expression vectors x factors of a column of arrays, scaled to length 1 if `unit`.
+
+    `factors` has one number per coordinate.
+    """
     if not unit and all(factor == 1 for factor in factors):
         return vectors
     return vectors.map_batches(
@@ -111,7 +114,7 @@ def scale(vectors: pl.Expr, factors: Sequence[float], *, unit: bool) -> pl.Expr:
 
 
 def _unscale_batch(both: pl.Series, factors: Floats) -> pl.Series:
-    """Return x / factors + origin as lists, from structs of the vectors x and their origins."""
+    """Return one batch of unscale: x / factors + origin, from structs of x and origin."""
     origins = _read_origins(both.struct.field("origin"), len(factors))
     # Origins are infinite where distances overflow, which is an error.
     with np.errstate(all="ignore"):
@@ -119,7 +122,11 @@ def _unscale_batch(both: pl.Series, factors: Floats) -> pl.Series:
 
 
 def unscale(vectors: pl.Expr, origins: pl.Expr, factors: Sequence[float]) -> pl.Expr:
-    """Return vectors / factors + origin as lists: the inverse of subtract_origin and scale."""
+    """Return the expression vectors / factors + origins of a column of arrays, as lists.
+
+    The inverse of subtract_origin and scale. `origins` are lists, NULL for 0; `factors` has one
+    number per coordinate.
+    """
     return pl.struct(x=vectors, origin=origins).map_batches(
         partial(_unscale_batch, factors=np.array(factors)),
         return_dtype=pl.List(pl.Float64),
@@ -128,7 +135,7 @@ def unscale(vectors: pl.Expr, origins: pl.Expr, factors: Sequence[float]) -> pl.
 
 
 def _to_series(x: Floats) -> pl.Series:
-    """Return the rows of x (m, d) as arrays."""
+    """Return the rows of x (m, d) as a series of arrays."""
     return pl.Series(x, dtype=pl.Array(pl.Float64, x.shape[1]))
 
 
@@ -165,11 +172,12 @@ def find_origins(
     )
 
     def merge(batches: pl.DataFrame) -> pl.DataFrame:
+        """Return the origins, from the rows of all batches of _batch_extremes."""
         if batches.is_empty():
             # Without partition columns there is one row even then.
             return pl.DataFrame({} if keys else {"origin": [None]}, schema=schema)
-        partitions, sizes, low, high, spread = _merge_extremes(batches, by, keys)
         with np.errstate(all="ignore"):
+            partitions, sizes, low, high, spread = _merge_extremes(batches, by, keys)
             nearest = np.where(low > 0, low, np.where(high < 0, high, 0.0))
             origins = np.where(spread < np.abs(nearest) * small_spread, nearest, 0.0)
             diagonals = _measure_differences((high - low) * np.array(factors), name, p)
@@ -207,9 +215,11 @@ def _batch_extremes(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl
 def _merge_extremes(
     batches: pl.DataFrame, by: list[str], keys: list[str]
 ) -> tuple[pl.DataFrame, Integers, Floats, Floats, Floats]:
-    """Return the partitions, their sizes, extremes, and the smallest spread above 0 of a cluster.
+    """Return the partitions, one row each, and arrays of one row per partition.
 
-    `batches` are the rows of all batches of _batch_extremes.
+    These are its number of points, the least and the greatest value of each coordinate, and the
+    smallest difference above 0 of the two in one cluster, infinite if there is none. `batches` are
+    the rows of all batches of _batch_extremes; `by` identify a cluster, `keys` its partition.
     """
     clusters, numbers = _number_groups(batches, by)
     low = _reduce_by_number(np.minimum, to_matrix(batches["low"]), numbers)
@@ -227,7 +237,7 @@ def _merge_extremes(
 
 
 def _read_origins(origins: pl.Series, dims: int) -> Floats:
-    """Return lists of `dims` coordinates as a matrix (m, d), 0 for a missing list."""
+    """Return origins, lists of `dims` coordinates, as a matrix (m, dims); 0 for a missing list."""
     x = np.zeros((len(origins), dims))
     is_given = origins.is_not_null()
     x[is_given.to_numpy()] = to_matrix(origins.filter(is_given).list.to_array(dims))
@@ -235,7 +245,7 @@ def _read_origins(origins: pl.Series, dims: int) -> Floats:
 
 
 def _subtract_origin_batch(both: pl.Series, dims: int) -> pl.Series:
-    """Return x - origin, from structs of the vectors x and their origins."""
+    """Return one batch of subtract_origin: x - origin, from structs of the fields x and origin."""
     x, origins = both.struct.field("x"), both.struct.field("origin")
     if origins.null_count() == len(origins):
         return x.cast(pl.Array(pl.Float64, dims))
@@ -245,7 +255,10 @@ def _subtract_origin_batch(both: pl.Series, dims: int) -> pl.Series:
 
 
 def subtract_origin(vectors: pl.Expr, origins: pl.Expr, dims: int) -> pl.Expr:
-    """Return vectors - origin as expression; an origin is a list, NULL for 0."""
+    """Return the expression vectors - origins of a column of arrays of `dims` numbers.
+
+    `origins` are lists, NULL for 0.
+    """
     return pl.struct(x=vectors, origin=origins).map_batches(
         partial(_subtract_origin_batch, dims=dims),
         return_dtype=pl.Array(pl.Float64, dims),
@@ -416,12 +429,18 @@ def _merge_batches(
 
 
 def _sum_by_number(values: NDArray[Any], numbers: Integers) -> NDArray[Any]:
-    """Return the sum of the values of each number, in ascending order of the numbers."""
+    """Return the sums of the rows of `values` that have the same number, one row per number.
+
+    `numbers` (m,) are those of the rows; the result is in ascending order of the numbers.
+    """
     return _reduce_by_number(np.add, values, numbers)
 
 
 def _reduce_by_number(reduce: np.ufunc, values: NDArray[Any], numbers: Integers) -> NDArray[Any]:
-    """Return the values of each number reduced to one, in ascending order of the numbers."""
+    """Return the rows of `values` that have the same number reduced to one row by `reduce`.
+
+    `numbers` (m,) are those of the rows, from 0; the result is in ascending order of the numbers.
+    """
     if not numbers.any():
         return np.asarray(reduce.reduce(values, axis=0, keepdims=True))
     order = np.argsort(numbers, kind="stable")
@@ -468,7 +487,7 @@ def row_norms(x: pl.Expr) -> pl.Expr:
 
 
 def _norm_batch(vectors: pl.Series) -> pl.Series:
-    """Return the euclidean lengths of vectors."""
+    """Return one batch of row_norms: the euclidean length of each array."""
     with np.errstate(all="ignore"):
         return pl.Series(minkowski_lengths(np.abs(to_matrix(vectors)), 2))
 
