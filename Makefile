@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # pip of the outside: where a distribution has taken ensurepip out, `venv` can bring none.
 INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet
 
-.PHONY: demo test test-wide lint bench clean
+.PHONY: demo test test-wide test-install lint bench clean
 
 demo: $(VENV)/core.stamp
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -13,9 +13,13 @@ demo: $(VENV)/core.stamp
 test: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest --numprocesses=auto
 
-# What .ci/run runs besides: the rest of the cross-products.
+# What .ci/run runs besides: the rest of the cross-products, and the wheel and the sdist, built and
+# installed in fresh environments.
 test-wide: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest --numprocesses=auto -m wide
+
+test-install: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest -m slow tests/test_install.py
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check

@@ -96,4 +96,5 @@ def _open_folder(path: Path | None) -> Iterator[Path]:
         yield Path(folder)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -151,28 +151,41 @@ def _prepare_polars_internal(what: str, source: str, path: str) -> Run:
 def _prepare_duckdb_sums(path: str) -> Run:
     """Return a function that sums the coordinates by cluster in DuckDB, twice.
 
-    Twice, because internal_report reads the points twice. The answer is the number of rows, n.
+    Twice, because internal_report reads the points twice. The answers are the number of rows, n,
+    and the sum of each coordinate over all clusters.
     """
-    sums = ", ".join(f"sum({name})" for name in _list_coordinates(path))
+    columns = _list_coordinates(path)
+    sums = ", ".join(f"sum({name}) AS {name}" for name in columns)
     once = _prepare_duckdb(
         f"SELECT cluster, {sums}, count(*) AS rows FROM assignments GROUP BY ALL", path
     )
-    return lambda: [{"n": [sum(once()["rows"])]} for _ in range(2)][1]
+
+    def run() -> Answers:
+        """Compute the sums twice, and return those of the second time."""
+        once()
+        found = once()
+        return {"n": [sum(found["rows"])], "sums": [sum(found[name]) for name in columns]}
+
+    return run
 
 
 def _prepare_polars_sums(path: str) -> Run:
     """Return a function that sums the coordinates by cluster in Polars, twice.
 
-    Twice, because internal_report reads the points twice. The answer is the number of rows, n.
+    Twice, because internal_report reads the points twice. The answers are the number of rows, n,
+    and the sum of each coordinate over all clusters.
     """
+    columns = _list_coordinates(path)
     rows = pl.scan_parquet(path).group_by("cluster")
-    sums = rows.agg(pl.col(_list_coordinates(path)).sum(), rows=pl.len())
+    sums = rows.agg(pl.col(columns).sum(), rows=pl.len())
 
-    def once() -> Answers:
-        """Compute the sums once, and return the number of rows, n."""
-        return {"n": [sums.collect(engine="streaming")["rows"].sum()]}
+    def run() -> Answers:
+        """Compute the sums twice, and return those of the second time."""
+        sums.collect(engine="streaming")
+        found = sums.collect(engine="streaming")
+        return {"n": [found["rows"].sum()], "sums": list(found.select(columns).sum().row(0))}
 
-    return lambda: [once() for _ in range(2)][1]
+    return run
 
 
 def _prepare_sklearn_internal(path: str) -> Run:
@@ -362,16 +375,17 @@ def _prepare_spark_silhouette(distance: str, path: str) -> Run:
 def _prepare_polars_sorts(beside: Sequence[str], path: str) -> Run:
     """Return a function that sorts each coordinate by itself in Polars: the bare operation.
 
-    The columns in `beside` are sorted along with each. The answer is the number of points, n.
+    The columns in `beside` are sorted along with each. The answers are the number of points, n, and
+    the medians of the coordinates, which the other job that sorts has too.
     """
     rows = pl.read_parquet(path)
     columns = [rows.select(column, *beside) for column in _list_coordinates(path)]
 
     def run() -> Answers:
-        """Sort, and return the number of points, n."""
-        for column in columns:
-            column.sort(column.columns[0])
-        return {"n": [rows.height]}
+        """Sort, and return the number of points, n, and the value in the middle of each column."""
+        middle = rows.height // 2
+        medians = [column.sort(column.columns[0]).item(middle, 0) for column in columns]
+        return {"n": [rows.height], "medians": medians}
 
     return run
 

@@ -7,7 +7,6 @@ import math
 import subprocess
 import sys
 from dataclasses import dataclass
-from itertools import zip_longest
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -109,7 +108,8 @@ def _check_answers(
         raise AnswersDifferError(f"{job.name}: nothing to compare {sorted(answers)} with")
     for name, values in answers.items():
         other, expected = known.setdefault(name, (job, values))
-        if not all(_agree(*pair, tolerance) for pair in zip_longest(values, expected)):
+        pairs = zip(values, expected, strict=False)
+        if len(values) != len(expected) or not all(_agree(*pair, tolerance) for pair in pairs):
             raise AnswersDifferError(
                 f"{name}: {job.name} gave {values[:3]}, {other.name} gave {expected[:3]}"
             )

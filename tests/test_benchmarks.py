@@ -1,0 +1,416 @@
+"""The benchmarks compare their answers: on tiny data, every answer with that of another engine."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pytest
+
+from benchmarks import __main__ as program
+from benchmarks import cases, jobs, runner, table
+from benchmarks.cases import Case, Job
+from benchmarks.data import Gaussian, GeneratedFile, Labelings, Points
+from benchmarks.runner import AnswersDifferError, Measurement, Result
+from tests.support.oracle import COUNTS, METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).parent.parent
+GROUPS: dict[str, Callable[[], list[Case]]] = {
+    "report": lambda: cases.list_report_cases(20_000_000),
+    "many": cases.list_many_cases,
+    "ami": cases.list_ami_cases,
+    "internal": cases.list_internal_cases,
+    "scan": cases.list_scan_cases,
+    "silhouette": cases.list_silhouette_cases,
+    "bounds": cases.list_bounds_cases,
+    "dunn": cases.list_dunn_cases,
+}
+CASES = [case for list_cases in GROUPS.values() for case in list_cases()]
+#: Libraries that the tests do not install.
+EXTRAS = ("genieclust", "Spark")
+#: Jobs that only count rows: a part of the input, checked as a whole in another case, or distances
+#: of which no other job has any.
+COUNTING = {"sklearn silhouette scaled", "numpy centers"}
+
+
+# The comparison --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "agree"),
+    [
+        (1.0, 1.0 + 5e-12, True),
+        (1.0, 1.0 + 2e-11, False),
+        (1e6, 1e6 + 2e-5, False),
+        (0.0, 5e-12, True),
+        (0.0, 2e-11, False),
+        (None, None, True),
+        (None, 0.0, False),
+        (0.0, None, False),
+        (float("nan"), float("nan"), False),
+    ],
+)
+def test_two_answers_agree(one: float | None, other: float | None, agree: bool) -> None:
+    assert runner._agree(one, other, 1e-11) is agree
+
+
+def test_tolerances_are_those_of_the_readme() -> None:
+    text = " ".join((ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8").split())
+    [stated] = re.findall(r"within (\S+) \((\S+) for points, (\S+) where scikit-learn accumu", text)
+    labels, points, singles = map(float, stated)
+    assert (labels, points, singles) == (1e-11, 1e-9, 1e-3)
+    for case in CASES:
+        is_single = isinstance(case.data, Points) and not case.data.wide
+        wanted = labels if isinstance(case.data, Labelings) else singles if is_single else points
+        assert case.tolerance == wanted, case.title
+
+
+ONE, TWO, THREE = (Job(engine, "sum", engine) for engine in ("DuckDB", "Polars", "scikit-learn"))
+
+
+@pytest.mark.parametrize("answers", [[1.0], [1.0, 2.0, 3.0], [1.0, 2.0, None], [2.0, 1.0], []])
+def test_other_answers_are_refused(answers: list[float | None]) -> None:
+    known: dict[str, Any] = {}
+    runner._check_answers(known, ONE, {"n": [1.0, 2.0], "ari": [0.5]}, 1e-11)
+    runner._check_answers(known, TWO, {"n": [1.0, 2.0]}, 1e-11)
+    with pytest.raises(AnswersDifferError, match=r"n: scikit-learn gave .*, DuckDB gave \[1.0, 2"):
+        runner._check_answers(known, THREE, {"n": answers}, 1e-11)
+
+
+def test_nothing_to_compare_is_refused() -> None:
+    known: dict[str, Any] = {}
+    runner._check_answers(known, ONE, {"n": [1.0]}, 1e-11)
+    with pytest.raises(AnswersDifferError, match=r"Polars: nothing to compare \['m'\] with"):
+        runner._check_answers(known, TWO, {"m": [1.0]}, 1e-11)
+
+
+@dataclasses.dataclass(frozen=True)
+class NoFile(GeneratedFile):
+    def prepare(self, folder: Path) -> Path:
+        return folder
+
+
+TOY = Case("Toy", NoFile(), (ONE, TWO, THREE))
+
+
+def fake(answer_of: Callable[[Job, int], float]) -> Callable[..., Any]:
+    """In place of runner._measure_job: the answer of a job in its first, second … round."""
+    rounds = dict.fromkeys(TOY.jobs, 0)
+
+    def measure(job: Job, _: Path) -> tuple[Measurement, dict[str, list[float]]]:
+        rounds[job] += 1
+        return Measurement(1.0, 2.0, 1.0), {"n": [answer_of(job, rounds[job])]}
+
+    return measure
+
+
+def test_a_case_is_measured_in_rounds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(runner, "_measure_job", fake(lambda *_: 1.0))
+    result = runner.measure_case(TOY, tmp_path, 2)
+    assert [list(measured) for measured in result.rounds] == [list(TOY.jobs)] * 2
+
+
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("wrong", [TWO, THREE])
+def test_a_wrong_job_is_found_in_any_round(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wrong: Job, number: int
+) -> None:
+    slip = fake(lambda job, now: 1.0 + 2e-11 * (job == wrong and now == number))
+    monkeypatch.setattr(runner, "_measure_job", slip)
+    with pytest.raises(AnswersDifferError, match=f"n: {wrong.name} gave"):
+        runner.measure_case(TOY, tmp_path, 2)
+
+
+def test_rounds_are_compared_with_each_other(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(runner, "_measure_job", fake(lambda _, number: float(number)))
+    with pytest.raises(AnswersDifferError, match="n: DuckDB gave"):
+        runner.measure_case(TOY, tmp_path, 2)
+
+
+def test_no_times_after_a_difference(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def differ(*_: object) -> None:
+        raise AnswersDifferError("n: one gave 1, another 2")
+
+    output = tmp_path / "times.md"
+    monkeypatch.setattr(program, "measure_case", differ)
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "--only", "dunn", "--output", str(output)])
+    with pytest.raises(SystemExit, match="answers differ, so no times: n: one gave 1, another 2"):
+        program.main()
+    assert capsys.readouterr().out == ""
+    assert not output.exists()
+
+
+def test_answers_that_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "SKLEARN_RUNS", 2)
+    monkeypatch.setattr(jobs, "SKLEARN_POINT_RUNS", 1)
+    labels = {"run": [0, 1, 2], "n": [3, 4, 5], "russell_rao_index": [1.0, 0.5, 0.1]}
+    assert jobs._select_comparable(labels) == {
+        "n": [3, 4],
+        "russell_rao_index": [1.0, 0.5],
+        "rows": [12],
+        "joined_pairs": [6 + 6 + 2],
+    }
+    points = {"partition_key": [0, 1], "n": [3, 4], "compactness": [1.0, 2.0]}
+    assert jobs._select_comparable(points) == {"n": [3], "compactness": [1.0]}
+
+
+# Tiny data -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer rows, and a part of the runs for scikit-learn, as in the cases."""
+    for name, value in (
+        ("RUN_ROWS", 50),
+        ("SKLEARN_RUNS", 5),
+        ("POINT_RUN_ROWS", 60),
+        ("SKLEARN_POINT_RUNS", 3),
+        ("SCALED_ROWS", 100),
+    ):
+        monkeypatch.setattr(jobs, name, value)
+
+
+def shrink(data: GeneratedFile) -> GeneratedFile:
+    """The same kind of data with a few hundred rows."""
+    several = isinstance(data, Labelings | Points) and data.run_rows < data.rows
+    if isinstance(data, Labelings):
+        run_rows = 50 if several else 400
+        return Labelings(run_rows * (8 if several else 1), min(data.clusters, 12), run_rows)
+    if isinstance(data, Points):
+        run_rows = 60 if several else 300
+        rows = run_rows * (5 if several else 1)
+        return dataclasses.replace(data, rows=rows, dims=3, clusters=4, run_rows=run_rows)
+    assert isinstance(data, Gaussian)
+    return dataclasses.replace(data, rows=300, dims=3, clusters=4)
+
+
+def answers_of(case: Case, folder: Path) -> dict[Job, dict[str, list[Any]]]:
+    """The compared answers of the jobs that can run here, as they come from their processes."""
+    path = folder / "tiny.parquet"
+    duckdb.execute(shrink(case.data).query.format(path=path))
+    return {
+        job: json.loads(json.dumps(jobs._select_comparable(jobs.JOBS[job.name](str(path))())))
+        for job in case.jobs
+        if job.engine not in EXTRAS
+    }
+
+
+def compare(answers: dict[Job, dict[str, list[Any]]], tolerance: float) -> None:
+    known: dict[str, Any] = {}
+    for job, values in answers.items():
+        runner._check_answers(known, job, values, tolerance)
+
+
+def slipped(values: list[Any], tolerance: float) -> list[Any]:
+    """The answers, one of them with four times the error that is tolerated."""
+    i = next(i for i, value in enumerate(values) if value is not None)
+    error = 4 * tolerance * max(1.0, abs(values[i]))
+    return [*values[:i], values[i] + error, *values[i + 1 :]]
+
+
+def assert_compared(answers: dict[Job, dict[str, list[Any]]], tolerance: float) -> None:
+    """Every answer is compared with that of another engine, and a slip of any is an error."""
+    compare(answers, tolerance)
+    for job, values in answers.items():
+        if job.name in COUNTING:
+            assert list(values) == ["n"]
+            continue
+        assert list(values) != ["n"], f"{job.name} only counts rows"
+        for name, found in values.items():
+            others = {other.engine for other, known in answers.items() if name in known}
+            if name != "medians":  # of the two sorts in Polars
+                assert others - {job.engine}, f"{name} of {job.name} is compared with nothing"
+            if any(value is not None for value in found):
+                wrong = answers | {job: values | {name: slipped(found, tolerance)}}
+                with pytest.raises(AnswersDifferError, match=f"{name}: "):
+                    compare(wrong, tolerance)
+
+
+@pytest.mark.usefixtures("tiny")
+def test_reports_are_compared_whole(tmp_path: Path) -> None:
+    case = CASES[0]
+    answers = answers_of(case, tmp_path)
+    assert_compared(answers, case.tolerance)
+    whole = [*COUNTS, *METRICS, "rows", "joined_pairs"]
+    names = {job.name: list(values) for job, values in answers.items()}
+    assert names["duckdb full"] == names["polars full"] == whole
+    assert names["duckdb bare"] == names["polars bare"] == ["rows", "joined_pairs"]
+    assert names["sklearn ari"] == ["adjusted_rand_score"]
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("case", CASES[1:], ids=lambda case: case.title)
+@pytest.mark.usefixtures("tiny")
+def test_every_answer_is_compared_with_another_engine(case: Case, tmp_path: Path) -> None:
+    assert_compared(answers_of(case, tmp_path), case.tolerance)
+
+
+@pytest.mark.parametrize("library", EXTRAS)
+def test_other_libraries_are_in_the_cases(library: str) -> None:
+    """They are compared by the silhouette, which both engines have."""
+    for case in CASES:
+        for job in case.jobs:
+            if job.engine == library:
+                assert {other.engine for other in case.jobs} > {"DuckDB", "Polars"}
+
+
+def test_every_job_has_a_case_and_every_group_is_listed() -> None:
+    assert {job.name for case in CASES for job in case.jobs} <= set(jobs.JOBS)
+    assert tuple(GROUPS) == program.GROUPS
+    text = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    assert tuple(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)) == program.GROUPS
+
+
+@pytest.mark.wide
+def test_the_program_prints_a_table(tmp_path: Path) -> None:
+    output = tmp_path / "results" / "report.md"
+    command = [sys.executable, "-m", "benchmarks", "--only", "report", "--rows", "2000"]
+    command += ["--repeats", "1", "--data", str(tmp_path), "--output", str(output)]
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
+    text = output.read_text(encoding="utf-8")
+    assert text == f"# Benchmark\n\n{process.stdout}"
+    assert "## One clustering, 2,000 rows, 1,000 × 1,000 clusters" in text
+    assert text.count("\n| DuckDB ") == text.count("\n| Polars ") == 3
+    assert text.count("\n| scikit-learn ") == 1
+
+
+# Tables ----------------------------------------------------------------------------------------
+
+BARE_JOB = Job("DuckDB", cases.BARE, "duckdb bare")
+FULL_JOB = Job("DuckDB", cases.FULL, "duckdb full")
+OTHER_JOB = Job(cases.SKLEARN, "adjusted_rand_score", "sklearn ari")
+
+
+def test_a_table_has_medians_and_ratios_within_rounds() -> None:
+    rounds = [
+        {BARE_JOB: took(1.0, 100), FULL_JOB: took(2.0, 150), OTHER_JOB: took(30.0, 400)},
+        {BARE_JOB: took(4.0, 100), FULL_JOB: took(6.0, 150), OTHER_JOB: took(60.0, 400)},
+        {BARE_JOB: took(2.0, 100), FULL_JOB: took(8.0, 150), OTHER_JOB: took(40.0, 400)},
+    ]
+    case = Case("Toy", NoFile(), (BARE_JOB, FULL_JOB, OTHER_JOB))
+    lines = table.format_section(Result(case, rounds)).splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+    assert lines[0] == "## Toy"
+    assert rows[0] == [
+        *("engine", "what", "seconds", "× bare", "scikit-learn ÷ it"),
+        *("peak MB", "× bare", "work MB", "× bare"),
+    ]
+    assert rows[2:] == [
+        ["DuckDB", "bare GROUP BY", "2", "", "20", "100", "", "10", ""],
+        ["DuckDB", "external_report", "6", "2", "10", "150", "1.5", "15", "1.5"],
+        ["scikit-learn", "adjusted_rand_score", "40", "20", "", "400", "4", "40", "4"],
+    ]
+
+
+def took(seconds: float, peak_mb: float) -> Measurement:
+    return Measurement(seconds, peak_mb, peak_mb / 10)
+
+
+# Numbers of the pages -------------------------------------------------------------------------
+
+REPORT_100M = "One clustering, 100,000,000 rows"
+#: Rows of README's table: words of it, then the title and the job of the result, and the other
+#: times in the last column with engine and job.
+PRINTED: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
+    "100 million rows": (
+        REPORT_100M,
+        "external_report",
+        [
+            ("DuckDB", cases.BARE),
+            ("Polars", cases.BARE),
+            ("scikit-learn", "adjusted_rand_score"),
+        ],
+    ),
+    "10,000 clusterings": (
+        "10,000 clusterings of 1,000 rows",
+        "external_report",
+        [("scikit-learn", "ARI, NMI, V (500 runs, scaled)")],
+    ),
+    "`adjusted_mutual_info_score` of the report": (
+        "Adjusted mutual information, 100,000 rows",
+        cases.REPORT_AMI,
+        [("scikit-learn", cases.AMI)],
+    ),
+    "1 million × 16, 20 clusters | 0.23": (
+        "Internal indices, 1,000,000 × 16",
+        cases.FOUR,
+        [("scikit-learn", cases.CH_DB)],
+    ),
+    "100,000 × 384": (
+        "Internal indices, 100,000 × 384",
+        cases.FOUR,
+        [("scikit-learn", cases.CH_DB)],
+    ),
+    "20 million × 8": (
+        "Internal indices, 20,000,000 × 8",
+        cases.FOUR,
+        [("DuckDB", cases.SUMS), ("Polars", cases.SUMS)],
+    ),
+    "euclidean, 50,000": (
+        "Silhouettes, euclidean, 50,000 × 16, 20 near",
+        cases.SILHOUETTE,
+        [("scikit-learn", cases.SILHOUETTE)],
+    ),
+    "cityblock, 1 million": ("Silhouettes, cityblock, 1,000,000", cases.SILHOUETTE, []),
+    "sqeuclidean, 1 million": (
+        "Silhouettes, sqeuclidean",
+        cases.SILHOUETTE,
+        [("Spark", "ClusteringEvaluator")],
+    ),
+    "cosine, 1 million": (
+        "Silhouettes, cosine",
+        cases.SILHOUETTE,
+        [("Spark", "ClusteringEvaluator")],
+    ),
+    "`dunn_index`, 100,000": (
+        "Dunn's index, euclidean, 100,000 × 8, 20 near",
+        cases.DUNN,
+        [("scipy", "all pairs, in blocks")],
+    ),
+}
+NUMBER = re.compile(r"\b\d+(?:\.\d+)?\b")
+
+
+def published_seconds() -> dict[str, dict[tuple[str, str], float]]:
+    """Seconds by the title of the case, then by engine and job, from benchmarks/results."""
+    found: dict[str, dict[tuple[str, str], float]] = {}
+    for path in (ROOT / "benchmarks" / "results").glob("*.md"):
+        for section in path.read_text(encoding="utf-8").split("\n## ")[1:]:
+            title, _, body = section.partition("\n")
+            rows = [line.strip("|").split("|") for line in body.splitlines() if line[:1] == "|"]
+            found[title] = {
+                (row[0].strip(), row[1].strip()): float(row[2]) for row in rows[2:] if row[2]
+            }
+    return found
+
+
+def test_times_of_the_readme_are_those_of_the_results() -> None:
+    section = (ROOT / "README.md").read_text(encoding="utf-8").split("\n## How fast\n")[1]
+    rows = [line for line in section.split("\n## ")[0].splitlines() if line.startswith("|")][2:]
+    assert len(rows) == len(PRINTED)
+    published = published_seconds()
+    for row, (words, (title, what, others)) in zip(rows, PRINTED.items(), strict=True):
+        assert words in row
+        [seconds] = [times for name, times in published.items() if name.startswith(title)]
+        *_, first, second, last = row.strip("| ").split(" | ")
+        printed = [first, second, *(NUMBER.findall(last)[-len(others) :] if others else [])]
+        if title == REPORT_100M:
+            printed = [first, second, *NUMBER.findall(last)]
+        wanted = [seconds["DuckDB", what], seconds["Polars", what], *(seconds[o] for o in others)]
+        for text, value in zip(printed, wanted, strict=True):
+            digits = len(text.partition(".")[2])
+            assert float(text) == pytest.approx(value, abs=0.5001 * 10**-digits), (row, text)

@@ -1,0 +1,55 @@
+"""The gate, `.ci/run`, with a stand-in for make: what it runs, what it shows and how it ends."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+STEPS = ("lint", "test", "test-wide", "test-install")
+MAKE = """#!/bin/sh
+echo "make $1"
+echo "SKIPPED [1] tests/test_spark.py:1: $1 found no Java"
+echo "=========== 12 passed, 1 skipped in 3.45s ($1) ==========="
+[ "$1" != "$FAILING" ]
+"""
+
+
+def run_gate(folder: Path, failing: str) -> subprocess.CompletedProcess[str]:
+    make = folder / "make"
+    make.write_text(MAKE, encoding="utf-8")
+    make.chmod(0o755)
+    path = os.pathsep.join([str(folder), os.environ["PATH"]])
+    return subprocess.run(
+        [str(ROOT / ".ci" / "run")],
+        env=os.environ | {"PATH": path, "FAILING": failing},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_gate_runs_everything_and_reports_skipped_tests(tmp_path: Path) -> None:
+    process = run_gate(tmp_path, "")
+    assert process.returncode == 0
+    lines = process.stdout.splitlines()
+    assert [line for line in lines if line.startswith("make ")] == [f"make {x}" for x in STEPS]
+    skipped = [f"SKIPPED [1] tests/test_spark.py:1: {x} found no Java" for x in STEPS[1:]]
+    closing = [f"=========== 12 passed, 1 skipped in 3.45s ({x}) ===========" for x in STEPS[1:]]
+    assert lines[-6:] == sorted(skipped) + closing
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_failing_step_fails_the_gate(tmp_path: Path, step: str) -> None:
+    assert run_gate(tmp_path, step).returncode != 0
+
+
+def test_the_steps_are_targets_of_make() -> None:
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert all(f"\n{step}: " in text for step in STEPS)
+    assert "pytest -m slow tests/test_install.py" in text
+    options = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert '"-ra"' in options  # the summaries name the skipped tests
