@@ -284,8 +284,8 @@ CREATE OR REPLACE MACRO clustereval._cluster_centers(__ce_coordinates, distance)
     SELECT
       __ce_partition, __ce_cluster, __ce_singleton_no,
       CAST(MAX(__ce_n) AS BIGINT) AS __ce_size,
-      list(__ce_center ORDER BY __ce_i) AS __ce_center,
-      list(__ce_n * __ce_variance ORDER BY __ce_i) AS __ce_within_squares
+      list(__ce_center ORDER BY __ce_i ASC NULLS LAST) AS __ce_center,
+      list(__ce_n * __ce_variance ORDER BY __ce_i ASC NULLS LAST) AS __ce_within_squares
     FROM query_table(__ce_coordinates)
     GROUP BY __ce_partition, __ce_cluster, __ce_singleton_no
   )
@@ -322,7 +322,10 @@ CREATE OR REPLACE MACRO clustereval._partition_centers(
     GROUP BY __ce_partition, __ce_i
   ),
   __ce_center_lists AS (
-    SELECT __ce_partition, COUNT(*) AS __ce_dims, list(__ce_center ORDER BY __ce_i) AS __ce_center
+    SELECT
+      __ce_partition,
+      COUNT(*) AS __ce_dims,
+      list(__ce_center ORDER BY __ce_i ASC NULLS LAST) AS __ce_center
     FROM __ce_coordinate_centers
     GROUP BY __ce_partition
   )
@@ -511,7 +514,8 @@ CREATE OR REPLACE MACRO clustereval.centroids(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as)
   )
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
-  ORDER BY __ce_partition, __ce_cluster, __ce_singleton_no;
+  ORDER BY
+    __ce_partition ASC NULLS LAST, __ce_cluster ASC NULLS LAST, __ce_singleton_no ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.centroids IS
 'One row per cluster: n points and their centroid, the mean of each coordinate (center ''median'': '
 'the median); with distance ''cosine'' the direction of the mean unit vector, as a vector of '

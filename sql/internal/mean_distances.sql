@@ -19,7 +19,7 @@ CREATE OR REPLACE MACRO clustereval._is_zero_vector(x) AS
 -- The mean distance of a point to the other n - 1 points of its cluster, from mean_distance, its
 -- mean distance to all n points of the cluster, itself (distance 0) included. 0 if n is 1.
 CREATE OR REPLACE MACRO clustereval._exclude_self(mean_distance, n) AS
-  mean_distance * CASE WHEN n = 1 THEN 0.0 ELSE n / (n - 1) END;
+  mean_distance * CASE WHEN n = 1 THEN 0.0 ELSE clustereval._ratio(n, n - 1) END;
 
 -- One row for each queried point and each cluster of its partition, its own included: the columns
 -- of both tables, with the cluster's number as __ce_target. Tables: __ce_queries, points whose
@@ -82,7 +82,8 @@ CREATE OR REPLACE MACRO clustereval._own_and_nearest_squares(__ce_queries, __ce_
   WITH __ce_mean_lists AS (
     -- The root of the variance as one more coordinate, 0 in the query, makes the sum one distance.
     SELECT
-      list(list_append(__ce_mean, sqrt(__ce_total_variance)) ORDER BY __ce_number) AS __ce_means
+      list(list_append(__ce_mean, sqrt(__ce_total_variance)) ORDER BY __ce_number ASC NULLS LAST)
+        AS __ce_means
     FROM query_table(__ce_clusters)
     WHERE __ce_few_clusters
     HAVING COUNT(*) > 0
@@ -176,7 +177,8 @@ CREATE OR REPLACE MACRO clustereval._squared_means(
       __ce_number, __ce_partition_no, __ce_n_clusters, __ce_n_all_clusters, __ce_few_clusters,
       __ce_mean,
       CASE
-        WHEN plain_distance = 'cosine' THEN __ce_total_variance + __ce_n_zero_vectors / __ce_n
+        WHEN plain_distance = 'cosine'
+        THEN __ce_total_variance + clustereval._ratio(__ce_n_zero_vectors, __ce_n)
         ELSE __ce_total_variance
       END AS __ce_total_variance
     FROM query_table(__ce_clusters)
@@ -370,7 +372,7 @@ CREATE OR REPLACE MACRO clustereval._sorted_distance_sums(
       SUM(__ce_coordinate - __ce_mean) OVER __ce_below AS __ce_sum_below
     FROM __ce_member_coordinates
     WINDOW __ce_below AS (
-      PARTITION BY __ce_key ORDER BY __ce_coordinate - __ce_mean
+      PARTITION BY __ce_key ORDER BY __ce_coordinate - __ce_mean ASC NULLS LAST
       RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
     )
   ),
