@@ -229,8 +229,8 @@ def _registered_connection() -> duckdb.DuckDBPyConnection:
 def _macro_definitions() -> dict[str, tuple[list[str], str]]:
     """Return the names of the parameters and the text of the body of each macro, by its name."""
     rows = _registered_connection().execute(
-        "SELECT function_name, parameters, macro_definition FROM duckdb_functions() "
-        "WHERE schema_name = 'clustereval'"
+        "SELECT function_name, parameters, replace(macro_definition, '\"system\".main.', '') "
+        "FROM duckdb_functions() WHERE schema_name = 'clustereval'"
     )
     return {name: (parameters, body) for name, parameters, body in rows.fetchall()}
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 from unicodedata import category
 
@@ -13,7 +15,7 @@ import duckdb
 from .errors import ClusterEvalError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _PACKAGE = Path(__file__).resolve().parent
 # A wheel has the SQL inside the package, a checkout beside the package.
@@ -28,9 +30,27 @@ _CREATE_MACRO = re.compile(
     r"^CREATE OR REPLACE MACRO clustereval\.(\w+)\(.*?;$", re.MULTILINE | re.DOTALL
 )
 _CREATE_SCHEMA = "CREATE SCHEMA IF NOT EXISTS clustereval;"
+# The comment of the macro version() in the bundle: a schema with it holds macros of this package.
+_VERSION_COMMENT = "Version of the clustereval macros in this database."
+
+# A part of an error of DuckDB -> the error of register in its place.
+_ADVICE = {
+    "read-only": "the database is read-only: use register(con, temporary=True)",
+    "write-write conflict": (
+        "another transaction is changing the macros: commit it or roll it back, then register again"
+    ),
+}
+
+# Transactions that create the same macros at once are in conflict: threads register in turn.
+_REGISTRATION = Lock()
 
 # Comments, texts and quoted identifiers are matched too, so that names in them stay as they are.
-_MACRO_NAME_IN_CODE = re.compile(rf"""--.*|'(?:[^']|'')*'|"(?:[^"]|"")*"|{_MACRO_NAME.pattern}""")
+_NOT_CODE = r"""--.*|'(?:[^']|'')*'|"(?:[^"]|"")*\""""
+_MACRO_NAME_IN_CODE = re.compile(f"{_NOT_CODE}|{_MACRO_NAME.pattern}")
+
+# A call of a function of DuckDB, and what looks like one but is part of its grammar.
+_FUNCTION_IN_CODE = re.compile(rf"{_NOT_CODE}|(?<![\w.])([A-Za-z_]\w*)(?=\()")
+_GRAMMAR = {"cast", "coalesce", "columns", "decimal", "try", "try_cast", "unnest"}
 
 
 def bundle() -> str:
@@ -40,7 +60,8 @@ def bundle() -> str:
     -------
     str
         The files of ``sql/`` in their load order. They create the schema ``clustereval`` in the
-        current database.
+        current database. Functions of DuckDB are written with their schema, ``system.main``, so
+        that no macro of a user takes their place.
 
     Examples
     --------
@@ -53,7 +74,13 @@ def bundle() -> str:
     """
     folder = sql_folder()
     texts = ((folder / f"{name}.sql").read_text(encoding="utf-8") for name in sql_files())
-    return "\n".join(texts)
+    return _FUNCTION_IN_CODE.sub(_qualify_function, "\n".join(texts))
+
+
+def _qualify_function(match: re.Match[str]) -> str:
+    """Return the match of `_FUNCTION_IN_CODE` with the schema of a function before its name."""
+    name = match[1]
+    return match[0] if name is None or name.lower() in _GRAMMAR else f"system.main.{name}"
 
 
 def sql_folder() -> Path:
@@ -77,7 +104,9 @@ def register(
     Parameters
     ----------
     con : duckdb.DuckDBPyConnection
-        Open connection. In an open transaction the macros become part of it.
+        Open connection. In an open transaction the macros become part of it. A result that is
+        not fetched yet is lost, as with ``con.execute``; ``con.cursor()`` in place of `con` keeps
+        it. Threads may register at the same time, each with a cursor of its own.
     schema : str
         Schema of the macros, created if it does not exist.
     database : str, optional
@@ -91,8 +120,9 @@ def register(
     Raises
     ------
     ClusterEvalError
-        On a read-only database without ``temporary``, for ``temporary`` with ``database``, or if a
-        name is empty or has control characters, such as line breaks.
+        On a read-only database without ``temporary``, for ``temporary`` with ``database``, if a
+        name is empty or has control characters, such as line breaks, if the schema has macros of
+        the same names that are not of this package, or while another transaction changes them.
 
     Examples
     --------
@@ -116,12 +146,44 @@ def register(
     text = bundle()
     text = _to_temporary(text, schema) if temporary else _to_permanent(text, schema, database)
     try:
-        _execute_in_transaction(con, text)
+        with _REGISTRATION, _transaction(con):
+            _refuse_other_macros(con, schema, database, temporary)
+            con.execute(text)
     except duckdb.Error as error:
-        if "read-only" in str(error):
-            msg = "the database is read-only: use register(con, temporary=True)"
-            raise ClusterEvalError(msg) from error
-        raise
+        advice = next((words for part, words in _ADVICE.items() if part in str(error)), None)
+        if advice is None:
+            raise
+        raise ClusterEvalError(advice) from error
+
+
+def _refuse_other_macros(
+    con: duckdb.DuckDBPyConnection, schema: str, database: str | None, temporary: bool
+) -> None:
+    """Raise an error if `register` with these arguments would replace macros of someone else.
+
+    Macros are of this package where its macro version() is.
+    """
+    prefix = f"{schema}_" if temporary else ""
+    found = con.execute(
+        "SELECT lower(function_name), comment FROM duckdb_functions() "
+        "WHERE NOT internal AND function_type IN ('macro', 'table_macro') "
+        "AND lower(schema_name) = lower($schema) "
+        "AND database_name = coalesce($database, current_database())",
+        {
+            "schema": "main" if temporary else schema,
+            "database": "temp" if temporary else database,
+        },
+    )
+    comments = dict(found.fetchall())
+    ours = {f"{prefix}{name}".lower(): name for name in _create_statements()}
+    if comments.get(f"{prefix}version".lower()) == _VERSION_COMMENT:
+        return
+    if taken := sorted(comments.keys() & ours):
+        msg = (
+            f"schema: {schema!r} has macros that are not of clustereval: {', '.join(taken[:5])}; "
+            "register would replace them: give another schema, or drop them first"
+        )
+        raise ClusterEvalError(msg)
 
 
 def register_macro(con: duckdb.DuckDBPyConnection, name: str) -> None:
@@ -132,7 +194,8 @@ def register_macro(con: duckdb.DuckDBPyConnection, name: str) -> None:
     """
     statements = _create_statements()
     text = "\n".join(statements[macro] for macro in macros_called_by(name))
-    _execute_in_transaction(con, _to_temporary(text, "clustereval"))
+    with _transaction(con):
+        con.execute(_to_temporary(text, "clustereval"))
 
 
 @cache
@@ -197,18 +260,19 @@ def _quote_identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _execute_in_transaction(con: duckdb.DuckDBPyConnection, text: str) -> None:
-    """Execute SQL in the connection's open transaction, or else in one of its own.
+@contextmanager
+def _transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Execute statements in the connection's open transaction, or else in one of its own.
 
     In its own, an error leaves the database as it was; in an open one, the caller commits or rolls
     back.
     """
     if _is_in_transaction(con):  # begun by the caller, who commits it
-        con.execute(text)
+        yield
         return
     con.begin()
     try:
-        con.execute(text)
+        yield
     except BaseException:
         con.rollback()
         raise

@@ -2,7 +2,9 @@
 
 import inspect
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import duckdb
@@ -148,13 +150,16 @@ def test_a_transaction_of_the_caller() -> None:
 
 def test_all_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     con = duckdb.connect()
-    con.execute("CREATE SCHEMA clustereval; CREATE MACRO clustereval.version() AS 'old'")
+    ce.register(con)
+    con.execute("CREATE OR REPLACE MACRO clustereval.version() AS 'old'")
+    con.execute(f"COMMENT ON MACRO clustereval.version IS '{macros._VERSION_COMMENT}'")
+    before = count(con)
     broken = ce.bundle() + "\nCREATE MACRO clustereval.broken() AS no_such_function(1);"
     monkeypatch.setattr(macros, "bundle", lambda: broken)
     with pytest.raises(duckdb.Error, match="no_such_function"):
         ce.register(con)
     assert con.execute("SELECT clustereval.version()").fetchone() == ("old",)
-    assert count(con) == 1
+    assert count(con) == before
 
 
 # What a parameter of a function is called with in SQL.
@@ -235,3 +240,80 @@ def test_a_missing_macro_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     with pytest.raises(duckdb.Error, match="clustereval__halve"):
         bind_single_macro("external_report")
+
+
+OURS = "SELECT clustereval.rand_score(l, c) FROM " + ROWS
+
+
+def register_in_threads(con: duckdb.DuckDBPyConnection, n: int) -> None:
+    """Let n threads register at once, and raise the error of any of them."""
+    start = Barrier(n)
+
+    def register(_: int) -> None:
+        cursor = con.cursor()
+        start.wait()
+        ce.register(cursor)
+
+    with ThreadPoolExecutor(n) as threads:
+        list(threads.map(register, range(n)))
+
+
+def test_threads_may_register_at_once(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "a.duckdb") as con:
+        register_in_threads(con, 4)
+        register_in_threads(con, 4)
+        assert con.execute(OURS).fetchone() == (RAND,)
+
+
+def test_while_another_transaction_registers() -> None:
+    con = duckdb.connect()
+    other = con.cursor()
+    other.begin()
+    ce.register(other)
+    with pytest.raises(ce.ClusterEvalError, match="another transaction is changing the macros"):
+        ce.register(con)
+    other.rollback()
+    ce.register(con)
+    assert con.execute(OURS).fetchone() == (RAND,)
+
+
+@pytest.mark.parametrize(
+    ("create", "arguments", "call"),
+    [
+        ("MACRO main.purity(x) AS x", {"schema": "main"}, "main.purity"),
+        ("MACRO MAIN.Purity(x) AS x", {"schema": "Main"}, "purity"),
+        ("MACRO main.pair_counts(x) AS TABLE SELECT x", {"schema": "main"}, "pair_counts"),
+        ("MACRO other.main.purity(x) AS x", {"database": "other", "schema": "main"}, "purity"),
+        ("TEMP MACRO my_purity(x) AS x", {"schema": "my", "temporary": True}, "my_purity"),
+        ("TEMP MACRO main_version() AS 1", {"schema": "main", "temporary": True}, "main_version"),
+    ],
+)
+def test_macros_of_the_user_are_not_replaced(
+    create: str, arguments: dict[str, Any], call: str
+) -> None:
+    con = duckdb.connect()
+    con.execute("ATTACH ':memory:' AS other")
+    con.execute(f"CREATE {create}")
+    query = "SELECT function_name, macro_definition FROM duckdb_functions() WHERE NOT internal"
+    before = con.execute(query).fetchall()
+    words = f"has macros that are not of clustereval: {call.split('.')[-1]}; .* another schema"
+    with pytest.raises(ce.ClusterEvalError, match=words):
+        ce.register(con, **arguments)
+    assert con.execute(query).fetchall() == before
+
+
+def test_macros_of_the_user_with_other_names_stay() -> None:
+    con = duckdb.connect()
+    con.execute("CREATE MACRO mine(x) AS x + 1")
+    for _ in range(2):
+        ce.register(con, schema="main")
+        ce.register(con, schema="main", temporary=True)
+    assert con.execute("SELECT mine(1), version()").fetchone() == (2, ce.__version__)
+
+
+def test_a_cursor_keeps_the_rows_of_the_connection() -> None:
+    con = duckdb.connect()
+    con.execute("FROM range(3)")
+    ce.register(con.cursor())
+    assert con.fetchall() == [(0,), (1,), (2,)]
+    assert con.execute(OURS).fetchone() == (RAND,)

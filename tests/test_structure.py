@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -135,3 +136,52 @@ def test_no_file_is_long(path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
     assert len(lines) <= MAX_LINES
     assert max(map(len, lines), default=0) <= 100
+
+
+STRING = re.compile(r"'((?:[^']|'')*)'")
+INNERMOST = re.compile(r"(\w*)[(\[{]([^()\[\]{}]*)[)\]}]")
+ORDER = re.compile(r"\bORDER BY\b(.*?)(?=\bLIMIT\b|\bROWS\b|\bRANGE\b|\Z)", re.DOTALL)
+DIRECTION = re.compile(r"\b(?:ASC|DESC),? NULLS (?:FIRST|LAST)\s*\Z")
+
+
+def undirected_keys(sql: str) -> list[str]:
+    """Keys of ORDER BY, and lists in list_sort, whose order depends on the session's settings."""
+    found: list[str] = []
+
+    def keep_query(string: re.Match[str]) -> str:
+        text = string[1]
+        return text if "ORDER BY" in text or text in ("ASC", "NULLS LAST") else ""
+
+    def check(name: str, inside: str) -> str:
+        found.extend([inside] if name == "list_sort" and not DIRECTION.search(inside) else [])
+        keys = [key for clause in ORDER.findall(inside) for key in clause.split(",")]
+        found.extend(key.strip() for key in keys if not DIRECTION.search(key))
+        return name
+
+    code = STRING.sub(keep_query, re.sub(r"--.*", "", sql))
+    while INNERMOST.search(code):
+        code = INNERMOST.sub(lambda match: check(match[1], match[2]), code)
+    for statement in code.split(";"):
+        check("", statement)
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("sql/*/*.sql")), ids=lambda path: path.stem)
+def test_every_order_is_written_out(path: Path) -> None:
+    assert undirected_keys(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "found"),
+    [
+        ("SELECT f(x) FROM t ORDER BY x, 2 ASC NULLS LAST LIMIT 1;", ["x"]),
+        ("SELECT list(x ORDER BY f(i, 2) ASC) FROM t -- ORDER BY", ["f ASC"]),
+        ("row_number() OVER (PARTITION BY a ORDER BY b NULLS LAST ROWS 1)", ["b NULLS LAST"]),
+        ("list_sort(list_zip(x, [1, y]))", ["list_zip"]),
+        ("list_sort(x, y)", ["x, y"]),
+        ("query('SELECT (x) ORDER BY x')", ["x"]),
+        ("list_sort(f('ASC'), 'ASC', 'NULLS LAST'); 'in order' ORDER BY x DESC NULLS FIRST", []),
+    ],
+)
+def test_an_order_that_is_not_written_out_is_found(sql: str, found: list[str]) -> None:
+    assert undirected_keys(sql) == found

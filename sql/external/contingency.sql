@@ -212,6 +212,37 @@ CREATE OR REPLACE MACRO clustereval._tn(total, cell_pairs, label_pairs, cluster_
 -- x inside the expression.
 ---------------------------------------------------------------------------------------------------
 
+-- counts, a histogram with keys {key: x}. Raises an error if two keys x are equal to DuckDB, as 'a'
+-- and 'A' are in a column with COLLATE NOCASE: GROUP BY, and so every report, counts them as one,
+-- but a histogram as two. `parameter` is the name of the column's parameter.
+CREATE OR REPLACE MACRO clustereval._check_keys_differ(counts, parameter) AS
+  list_transform(
+    list_transform(
+      [{
+        'counts': counts,
+        'keys': list_sort(
+          list_transform(map_keys(counts), lambda __ce_key: __ce_key['key']), 'ASC', 'NULLS LAST'
+        )
+      }],
+      lambda __ce_call: {
+        'counts': __ce_call['counts'],
+        'equal': list_filter(
+          list_zip(__ce_call['keys'], __ce_call['keys'][2:]),
+          lambda __ce_pair: __ce_pair[1] = __ce_pair[2]
+        )[1]
+      }
+    ),
+    lambda __ce_call: CASE
+      WHEN __ce_call['equal'] IS NOT NULL
+      THEN error(concat(
+        parameter, ': expected values that differ to DuckDB, got ''', __ce_call['equal'][1],
+        ''' and ''', __ce_call['equal'][2], ''', equal by the collation; pass lower(', parameter,
+        ') to count them as one, or ', parameter, ' COLLATE C to tell them apart'
+      ))
+      ELSE __ce_call['counts']
+    END
+  )[1];
+
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): {cells, labels,
 -- clusters}, three maps from a key to its number of rows. The keys are {label, cluster}, {key:
 -- label} and {key: cluster}. Rows with a NULL in either column are left out. Raises an error for a
@@ -226,11 +257,12 @@ CREATE OR REPLACE MACRO clustereval._histograms(label, cluster) AS {
     ),
     label, cluster
   ),
-  'labels': histogram(
-    CASE WHEN label IS NOT NULL AND cluster IS NOT NULL THEN {'key': label} END
+  'labels': clustereval._check_keys_differ(
+    histogram(CASE WHEN label IS NOT NULL AND cluster IS NOT NULL THEN {'key': label} END), 'label'
   ),
-  'clusters': histogram(
-    CASE WHEN label IS NOT NULL AND cluster IS NOT NULL THEN {'key': cluster} END
+  'clusters': clustereval._check_keys_differ(
+    histogram(CASE WHEN label IS NOT NULL AND cluster IS NOT NULL THEN {'key': cluster} END),
+    'cluster'
   )
 };
 
@@ -242,7 +274,8 @@ CREATE OR REPLACE MACRO clustereval._histogram_total(counts) AS
 -- _histograms), in the order of the keys.
 CREATE OR REPLACE MACRO clustereval._histogram_sizes(counts) AS
   list_transform(
-    list_sort(map_entries(counts)), lambda __ce_entry: CAST(__ce_entry['value'] AS BIGINT)
+    list_sort(map_entries(counts), 'ASC', 'NULLS LAST'),
+    lambda __ce_entry: CAST(__ce_entry['value'] AS BIGINT)
   );
 
 -- Number of ordered pairs of rows that share a key, where `counts` is a map from a key to its
@@ -323,7 +356,7 @@ CREATE OR REPLACE MACRO clustereval._cells_by_label(counts) AS
       'minus_n': -CAST(__ce_entry['value'] AS BIGINT),
       'other_key': __ce_entry['key']['cluster']
     }
-  ));
+  ), 'ASC', 'NULLS LAST');
 
 -- List of the contingency cells as {key: cluster, minus_n: -n, other_key: label, label_size,
 -- is_label_majority}, sorted by cluster, and by descending n within a cluster. cells_by_label is
@@ -344,7 +377,7 @@ CREATE OR REPLACE MACRO clustereval._cells_by_cluster(cells_by_label, label_coun
       'label_size': __ce_pair[2].size,
       'is_label_majority': __ce_pair[2].rank = 1
     }
-  ));
+  ), 'ASC', 'NULLS LAST');
 
 -- List of the contingency cells as {label, n, label_size, cluster_size, is_label_majority,
 -- is_cluster_majority}. cells_by_cluster is the list of _cells_by_cluster, and cluster_counts a map
@@ -439,7 +472,7 @@ CREATE OR REPLACE MACRO clustereval.contingency_matrix(
   WHERE __ce_copies > 0
     AND clustereval._check_options(clustereval._valid_noise(noise, noise_as))
     AND (SELECT COUNT(*) FROM __ce_groups) >= 0 -- keeps the checks of __ce_groups in the plan
-  ORDER BY __ce_partition, __ce_label, __ce_cluster;
+  ORDER BY __ce_partition ASC NULLS LAST, __ce_label ASC NULLS LAST, __ce_cluster ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.contingency_matrix IS
 'Sparse contingency table: one row for each cell of label and cluster that has rows; n is their '
 'number. copies is 1; with noise_as := ''singletons'' a label has one row with cluster NULL, n 1 '
@@ -497,7 +530,7 @@ CREATE OR REPLACE MACRO clustereval.pair_counts(
     clustereval._tn(__ce_total, __ce_cell_pairs, __ce_label_pairs, __ce_cluster_pairs) AS tn
   FROM __ce_totals
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
-  ORDER BY __ce_partition;
+  ORDER BY __ce_partition ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.pair_counts IS
 'Counts of unordered pairs of rows: tp same label and same cluster, fp same cluster only, fn same '
 'label only, tn neither; DECIMAL(38,0), exact for 1e10 rows. scikit-learn''s '

@@ -300,7 +300,7 @@ CREATE OR REPLACE MACRO clustereval.external_report(
   WHERE clustereval._check_options(
     clustereval._valid_external_options(noise, noise_as, average_method, beta, adjusted)
   )
-  ORDER BY partition_key;
+  ORDER BY partition_key ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.external_report IS
 'Every external index, one row per partition: counts (n rows kept, n_dropped with a NULL label or '
 'cluster, n_noise, n_labels, n_clusters), then one column per metric, named as its macro. noise '
@@ -352,7 +352,7 @@ CREATE OR REPLACE MACRO clustereval.external_cluster_report(
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
     AND (SELECT COUNT(*) FROM __ce_groups) >= 0 -- keeps the checks of __ce_groups in the plan
   GROUP BY clusters.__ce_partition, clusters.__ce_cluster
-  ORDER BY clusters.__ce_partition, clusters.__ce_cluster;
+  ORDER BY clusters.__ce_partition ASC NULLS LAST, clusters.__ce_cluster ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.external_cluster_report IS
 'One row per cluster: n rows, n_labels in it, its majority_label (the lowest of equals) with '
 'majority_n rows, purity = majority_n / n, entropy of its labels in nats, joined_pairs = pairs of '
@@ -398,7 +398,7 @@ CREATE OR REPLACE MACRO clustereval.external_label_report(
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
     AND (SELECT COUNT(*) FROM __ce_groups) >= 0 -- keeps the checks of __ce_groups in the plan
   GROUP BY labels.__ce_partition, labels.__ce_label
-  ORDER BY labels.__ce_partition, labels.__ce_label;
+  ORDER BY labels.__ce_partition ASC NULLS LAST, labels.__ce_label ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.external_label_report IS
 'One row per label: n rows, n_clusters it lies in, its majority_cluster (the lowest of equals) '
 'with majority_n rows, recall = majority_n / n, entropy of its clusters in nats, split_pairs = '

@@ -115,7 +115,7 @@ CREATE OR REPLACE MACRO clustereval.bcubed_samples(
       AS bcubed_recall
   FROM __ce_row_sizes
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
-  ORDER BY partition_key, 2;
+  ORDER BY partition_key ASC NULLS LAST, 2 ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.bcubed_samples IS
 'One row per record: bcubed_precision, the share of its cluster that has its label, and '
 'bcubed_recall, the share of its label that is in its cluster. id is the row number from 0 if '
@@ -143,7 +143,7 @@ CREATE OR REPLACE MACRO clustereval._matched_rows(cells, label_counts) AS
         ),
         'label_size': __ce_cell['label_size']
       }
-    ))],
+    ), 'ASC', 'NULLS LAST')],
     lambda __ce_matches: list_transform(
       list_zip(
         __ce_matches,

@@ -341,7 +341,7 @@ CREATE OR REPLACE MACRO clustereval._partition_origins(__ce_moments, distance) A
     __ce_partition,
     list(
       CASE WHEN __ce_spread < abs(__ce_nearest) / 1024 THEN __ce_nearest ELSE 0.0 END
-      ORDER BY __ce_i
+      ORDER BY __ce_i ASC NULLS LAST
     ) AS __ce_origin
   FROM __ce_extremes
   GROUP BY __ce_partition
@@ -476,9 +476,9 @@ CREATE OR REPLACE MACRO clustereval._all_centers(
     SELECT
       __ce_partition,
       MAX(__ce_n) AS __ce_n,
-      list(__ce_center ORDER BY __ce_i) AS __ce_center,
-      list(__ce_low ORDER BY __ce_i) AS __ce_low,
-      list(__ce_high ORDER BY __ce_i) AS __ce_high
+      list(__ce_center ORDER BY __ce_i ASC NULLS LAST) AS __ce_center,
+      list(__ce_low ORDER BY __ce_i ASC NULLS LAST) AS __ce_low,
+      list(__ce_high ORDER BY __ce_i ASC NULLS LAST) AS __ce_high
     FROM __ce_overall_coordinates
     GROUP BY __ce_partition
   ),
@@ -487,8 +487,8 @@ CREATE OR REPLACE MACRO clustereval._all_centers(
       __ce_partition, __ce_cluster, __ce_singleton_no,
       CAST(MAX(__ce_n) AS BIGINT) AS __ce_size,
       COUNT(*) AS __ce_dims,
-      list(__ce_center ORDER BY __ce_i) AS __ce_center,
-      list(__ce_n * __ce_variance ORDER BY __ce_i) AS __ce_within_squares
+      list(__ce_center ORDER BY __ce_i ASC NULLS LAST) AS __ce_center,
+      list(__ce_n * __ce_variance ORDER BY __ce_i ASC NULLS LAST) AS __ce_within_squares
     FROM query_table(__ce_coordinates)
     GROUP BY __ce_partition, __ce_cluster, __ce_singleton_no
   )
@@ -690,7 +690,9 @@ CREATE OR REPLACE MACRO clustereval.centroids(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as)
   )
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
-  ORDER BY own.__ce_partition, own.__ce_cluster, own.__ce_singleton_no;
+  ORDER BY
+    own.__ce_partition ASC NULLS LAST, own.__ce_cluster ASC NULLS LAST,
+    own.__ce_singleton_no ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.centroids IS
 'One row per cluster: n points and their centroid, the mean of each coordinate (center ''median'': '
 'the median); with distance ''cosine'' the direction of the mean unit vector, as a vector of '

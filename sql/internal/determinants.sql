@@ -30,7 +30,7 @@ CREATE OR REPLACE MACRO clustereval._vector_means(__ce_vectors) AS TABLE
     FROM __ce_values
     GROUP BY __ce_number, __ce_i
   )
-  SELECT __ce_number, list(__ce_mean ORDER BY __ce_i) AS __ce_mean
+  SELECT __ce_number, list(__ce_mean ORDER BY __ce_i ASC NULLS LAST) AS __ce_mean
   FROM __ce_coordinate_means
   GROUP BY __ce_number;
 
@@ -268,8 +268,8 @@ CREATE OR REPLACE MACRO clustereval._determinant_totals(__ce_points) AS TABLE
   __ce_pairs AS MATERIALIZED (
     SELECT i.__ce_position AS __ce_i, j.__ce_position AS __ce_j
     FROM (SELECT range(1, MAX(__ce_dims) + 1) AS __ce_positions FROM __ce_clusters) AS dims,
-      unnest(dims.__ce_positions) AS i(__ce_position),
-      unnest(dims.__ce_positions) AS j(__ce_position)
+      unnest(dims.__ce_positions) AS i (__ce_position),
+      unnest(dims.__ce_positions) AS j (__ce_position)
     WHERE i.__ce_position <= j.__ce_position
   ),
   __ce_scatters AS MATERIALIZED (
@@ -288,7 +288,7 @@ CREATE OR REPLACE MACRO clustereval._determinant_totals(__ce_points) AS TABLE
   __ce_matrices AS (
     SELECT
       __ce_number, __ce_i,
-      list(__ce_value ORDER BY __ce_j) AS __ce_w,
+      list(__ce_value ORDER BY __ce_j ASC NULLS LAST) AS __ce_w,
       CAST([] AS DOUBLE[]) AS __ce_b
     FROM __ce_scatters
     WHERE __ce_number > 0
@@ -296,8 +296,8 @@ CREATE OR REPLACE MACRO clustereval._determinant_totals(__ce_points) AS TABLE
     UNION ALL
     SELECT
       -within_scatter.__ce_partition_no, within_scatter.__ce_i,
-      list(within_scatter.__ce_value ORDER BY within_scatter.__ce_j),
-      list(between_scatter.__ce_value ORDER BY within_scatter.__ce_j)
+      list(within_scatter.__ce_value ORDER BY within_scatter.__ce_j ASC NULLS LAST),
+      list(between_scatter.__ce_value ORDER BY within_scatter.__ce_j ASC NULLS LAST)
     FROM __ce_within AS within_scatter
     JOIN __ce_between AS between_scatter
       ON between_scatter.__ce_number = within_scatter.__ce_partition_no
@@ -398,7 +398,7 @@ CREATE OR REPLACE MACRO clustereval.determinant_report(
     ON determinants.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
-  ORDER BY counts.__ce_partition;
+  ORDER BY counts.__ce_partition ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.determinant_report IS
 'Internal indices from determinants of scatter matrices, T of all points = W within + B between '
 'clusters, one row per partition: counts (n points kept, n_dropped, n_noise, n_dims, n_clusters), '

@@ -252,7 +252,7 @@ CREATE OR REPLACE MACRO clustereval._cell_along_axis(x, origin, axis, width) AS
 -- opposite offsets: the steps -1, 0 or 1 along each of four axes (__ce_step_1 .. __ce_step_4), and
 -- __ce_n_axes, how many axes a grid must have for this offset.
 CREATE OR REPLACE MACRO clustereval._neighbor_cell_offsets() AS TABLE
-  WITH __ce_steps AS (SELECT __ce_step FROM (VALUES (-1.0), (0.0), (1.0)) AS step(__ce_step))
+  WITH __ce_steps AS (SELECT __ce_step FROM (VALUES (-1.0), (0.0), (1.0)) AS step (__ce_step))
   SELECT
     first_axis.__ce_step AS __ce_step_1, second_axis.__ce_step AS __ce_step_2,
     third_axis.__ce_step AS __ce_step_3, fourth_axis.__ce_step AS __ce_step_4,
@@ -447,7 +447,8 @@ CREATE OR REPLACE MACRO clustereval.cluster_diameters(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as)
   )
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
-  ORDER BY clusters.__ce_partition, clusters.__ce_cluster, clusters.__ce_singleton_no;
+  ORDER BY clusters.__ce_partition ASC NULLS LAST, clusters.__ce_cluster ASC NULLS LAST,
+    clusters.__ce_singleton_no ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.cluster_diameters IS
 'Size and diameter of each cluster, one row per cluster: n points and the largest distance '
 'between two of them (0 for a single point). Exact; in few dimensions most pairs are never '
@@ -618,7 +619,7 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
     )
   )
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
-  ORDER BY __ce_partition;
+  ORDER BY __ce_partition ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.dunn_index IS
 'Dunn''s index and its generalizations, least separation of two clusters / largest diameter of a '
 'cluster, one row per partition: counts (n points kept, n_dropped, n_noise, n_clusters), '

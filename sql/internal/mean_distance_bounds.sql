@@ -163,12 +163,13 @@ CREATE OR REPLACE MACRO clustereval._second_moments(__ce_members, __ce_clusters)
   __ce_matrix_rows AS (
     SELECT
       entry.__ce_number, entry.__ce_i,
-      list(entry.__ce_value / cluster.__ce_n ORDER BY entry.__ce_j) AS __ce_matrix_row
+      list(entry.__ce_value / cluster.__ce_n ORDER BY entry.__ce_j ASC NULLS LAST)
+        AS __ce_matrix_row
     FROM __ce_entries AS entry
     JOIN query_table(__ce_clusters) AS cluster ON cluster.__ce_number = entry.__ce_number
     GROUP BY entry.__ce_number, entry.__ce_i
   )
-  SELECT __ce_number, list(__ce_matrix_row ORDER BY __ce_i) AS __ce_matrix
+  SELECT __ce_number, list(__ce_matrix_row ORDER BY __ce_i ASC NULLS LAST) AS __ce_matrix
   FROM __ce_matrix_rows
   GROUP BY __ce_number;
 
@@ -451,7 +452,7 @@ CREATE OR REPLACE MACRO clustereval._cityblock_tables(__ce_members, __ce_cluster
       ON first_below.__ce_number = node.__ce_number AND first_below.__ce_i = node.__ce_i
       AND first_below.__ce_interval = -1
     WINDOW __ce_below AS (
-      PARTITION BY node.__ce_number, node.__ce_i ORDER BY node.__ce_interval
+      PARTITION BY node.__ce_number, node.__ce_i ORDER BY node.__ce_interval ASC NULLS LAST
       ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
     )
   ),
@@ -475,8 +476,11 @@ CREATE OR REPLACE MACRO clustereval._cityblock_tables(__ce_members, __ce_cluster
   __ce_lists AS (
     SELECT
       __ce_number,
-      list(__ce_value ORDER BY __ce_i, __ce_interval) AS __ce_values,
-      list(__ce_n_inside / __ce_n * __ce_sigma / 8 ORDER BY __ce_i, __ce_interval) AS __ce_gaps
+      list(__ce_value ORDER BY __ce_i ASC NULLS LAST, __ce_interval ASC NULLS LAST) AS __ce_values,
+      list(
+        __ce_n_inside / __ce_n * __ce_sigma / 8
+        ORDER BY __ce_i ASC NULLS LAST, __ce_interval ASC NULLS LAST
+      ) AS __ce_gaps
     FROM __ce_node_values
     GROUP BY __ce_number
   )

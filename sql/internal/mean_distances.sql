@@ -42,8 +42,8 @@ CREATE OR REPLACE MACRO clustereval._cluster_moments(
       coordinate.__ce_partition, coordinate.__ce_cluster, coordinate.__ce_singleton_no,
       MAX(occupied.__ce_n_zero_vectors) AS __ce_n_zero_vectors,
       clustereval._compensated_sum(coordinate.__ce_variance) AS __ce_total_variance,
-      list(coordinate.__ce_variance ORDER BY coordinate.__ce_i) AS __ce_variances,
-      list(coordinate.__ce_center ORDER BY coordinate.__ce_i) AS __ce_mean
+      list(coordinate.__ce_variance ORDER BY coordinate.__ce_i ASC NULLS LAST) AS __ce_variances,
+      list(coordinate.__ce_center ORDER BY coordinate.__ce_i ASC NULLS LAST) AS __ce_mean
     FROM query_table(__ce_coordinates) AS coordinate
     JOIN __ce_occupied AS occupied
       ON occupied.__ce_partition IS NOT DISTINCT FROM coordinate.__ce_partition
@@ -59,7 +59,9 @@ CREATE OR REPLACE MACRO clustereval._cluster_moments(
         WHEN means.__ce_total_variance = 0 THEN 0.0 ELSE spread.__ce_distances / spread.__ce_n
       END AS __ce_mean_distance,
       row_number() OVER (
-        ORDER BY means.__ce_partition, means.__ce_cluster, means.__ce_singleton_no
+        ORDER BY
+          means.__ce_partition ASC NULLS LAST, means.__ce_cluster ASC NULLS LAST,
+          means.__ce_singleton_no ASC NULLS LAST
       ) AS __ce_number
     FROM __ce_means AS means
     JOIN query_table(__ce_spreads) AS spread
@@ -74,7 +76,9 @@ CREATE OR REPLACE MACRO clustereval._cluster_moments(
       WHEN __ce_total_variance = 0 THEN 0.0 ELSE 4e-15 * clustereval._norm(__ce_mean)
     END AS __ce_rounding_error,
     MIN(__ce_number) OVER (PARTITION BY __ce_partition) AS __ce_partition_no,
-    first_value(__ce_mean) OVER (PARTITION BY __ce_partition ORDER BY __ce_number) AS __ce_origin,
+    first_value(__ce_mean) OVER (
+      PARTITION BY __ce_partition ORDER BY __ce_number ASC NULLS LAST
+    ) AS __ce_origin,
     COUNT(*) OVER () AS __ce_n_all_clusters,
     COUNT(*) OVER (PARTITION BY __ce_partition) AS __ce_n_clusters,
     COUNT(*) OVER (PARTITION BY __ce_partition) = COUNT(*) OVER () AND COUNT(*) OVER () <= 1024
@@ -112,7 +116,7 @@ CREATE OR REPLACE MACRO clustereval._is_zero_vector(x) AS
 -- The mean distance of a point to the other n - 1 points of its cluster, from mean_distance, its
 -- mean distance to all n points of the cluster, itself (distance 0) included. 0 if n is 1.
 CREATE OR REPLACE MACRO clustereval._exclude_self(mean_distance, n) AS
-  mean_distance * CASE WHEN n = 1 THEN 0.0 ELSE n / (n - 1) END;
+  mean_distance * CASE WHEN n = 1 THEN 0.0 ELSE clustereval._ratio(n, n - 1) END;
 
 -- One row for each queried point and each cluster of its partition, its own included: the columns
 -- of both tables, with the cluster's number as __ce_target. Tables: __ce_queries, points whose
@@ -175,7 +179,8 @@ CREATE OR REPLACE MACRO clustereval._own_and_nearest_squares(__ce_queries, __ce_
   WITH __ce_mean_lists AS (
     -- The root of the variance as one more coordinate, 0 in the query, makes the sum one distance.
     SELECT
-      list(list_append(__ce_mean, sqrt(__ce_total_variance)) ORDER BY __ce_number) AS __ce_means
+      list(list_append(__ce_mean, sqrt(__ce_total_variance)) ORDER BY __ce_number ASC NULLS LAST)
+        AS __ce_means
     FROM query_table(__ce_clusters)
     WHERE __ce_few_clusters
     HAVING COUNT(*) > 0
@@ -274,7 +279,8 @@ CREATE OR REPLACE MACRO clustereval._squared_means(
       __ce_number, __ce_partition_no, __ce_n_clusters, __ce_n_all_clusters, __ce_few_clusters,
       __ce_mean,
       CASE
-        WHEN plain_distance = 'cosine' THEN __ce_total_variance + __ce_n_zero_vectors / __ce_n
+        WHEN plain_distance = 'cosine'
+        THEN __ce_total_variance + clustereval._ratio(__ce_n_zero_vectors, __ce_n)
         ELSE __ce_total_variance
       END AS __ce_total_variance
     FROM query_table(__ce_clusters)
@@ -468,7 +474,7 @@ CREATE OR REPLACE MACRO clustereval._sorted_distance_sums(
       SUM(__ce_coordinate - __ce_mean) OVER __ce_below AS __ce_sum_below
     FROM __ce_member_coordinates
     WINDOW __ce_below AS (
-      PARTITION BY __ce_key ORDER BY __ce_coordinate - __ce_mean
+      PARTITION BY __ce_key ORDER BY __ce_coordinate - __ce_mean ASC NULLS LAST
       RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
     )
   ),

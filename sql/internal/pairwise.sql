@@ -149,12 +149,13 @@ CREATE OR REPLACE MACRO clustereval._pair_distance_statistics(
     SELECT
       __ce_partition_no, __ce_same_cluster, __ce_d, __ce_key,
       COUNT(CASE WHEN __ce_same_cluster THEN 1 END) OVER (
-        PARTITION BY __ce_partition_no ORDER BY __ce_key RANGE UNBOUNDED PRECEDING
+        PARTITION BY __ce_partition_no ORDER BY __ce_key ASC NULLS LAST RANGE UNBOUNDED PRECEDING
       ) AS __ce_within_up_to,
       COUNT(CASE WHEN NOT __ce_same_cluster THEN 1 END) OVER (
-        PARTITION BY __ce_partition_no ORDER BY __ce_key RANGE UNBOUNDED PRECEDING
+        PARTITION BY __ce_partition_no ORDER BY __ce_key ASC NULLS LAST RANGE UNBOUNDED PRECEDING
       ) AS __ce_between_up_to,
-      row_number() OVER (PARTITION BY __ce_partition_no ORDER BY __ce_key) AS __ce_rank
+      row_number() OVER (PARTITION BY __ce_partition_no ORDER BY __ce_key ASC NULLS LAST)
+        AS __ce_rank
     FROM __ce_keyed
   )
   SELECT
@@ -268,7 +269,7 @@ CREATE OR REPLACE MACRO clustereval._connectivities(
     SELECT
       *,
       CAST(SUM(__ce_n_tied) OVER (
-        PARTITION BY __ce_row ORDER BY __ce_key ROWS UNBOUNDED PRECEDING
+        PARTITION BY __ce_row ORDER BY __ce_key ASC NULLS LAST ROWS UNBOUNDED PRECEDING
       ) AS BIGINT) - __ce_n_tied AS __ce_n_before
     FROM __ce_ties
   )
@@ -493,7 +494,7 @@ CREATE OR REPLACE MACRO clustereval.pairwise_report(
   ))
     AND COALESCE((SELECT __ce_fits FROM __ce_size_check), TRUE)
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
-  ORDER BY counts.__ce_partition;
+  ORDER BY counts.__ce_partition ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.pairwise_report IS
 'Internal indices from the distances between all pairs of points, one row per partition: counts '
 '(n points kept, n_dropped, n_noise, n_clusters, n_within_pairs, n_between_pairs), c_index '

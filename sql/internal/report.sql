@@ -126,7 +126,7 @@ CREATE OR REPLACE MACRO clustereval.internal_report(
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as)
   )
-  ORDER BY partition_key;
+  ORDER BY partition_key ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.internal_report IS
 'Internal indices from the centers of the clusters, one row per partition: counts (n points kept, '
 'n_dropped with a NULL vector or cluster, n_noise, n_dims, n_clusters, n_singletons), then one '
@@ -195,7 +195,8 @@ CREATE OR REPLACE MACRO clustereval.internal_cluster_report(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as)
   )
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
-  ORDER BY own.__ce_partition, own.__ce_cluster, own.__ce_singleton_no;
+  ORDER BY own.__ce_partition ASC NULLS LAST, own.__ce_cluster ASC NULLS LAST,
+    own.__ce_singleton_no ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.internal_cluster_report IS
 'One row per cluster: n points, centroid, ssw (the sum of their squared distances to it), their '
 'mean_distance and max_distance to it, and the nearest_cluster by centroids (the lowest in a tie) '

@@ -383,7 +383,7 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as)
   )
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
-  ORDER BY counts.__ce_partition;
+  ORDER BY counts.__ce_partition ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.neighbor_report IS
 'Internal indices that need the distance of every point to every center, one row per partition: '
 'counts (n points kept, n_dropped, n_noise, n_dims, n_clusters), wemmert_gancarski_index (range '

@@ -94,8 +94,8 @@ CREATE OR REPLACE MACRO clustereval._id_places(__ce_members) AS TABLE
   SELECT
     __ce_row, __ce_number, __ce_partition_no,
     CAST(row_number() OVER (
-      PARTITION BY __ce_partition_no
-      ORDER BY CASE WHEN NOT __ce_has_default_id THEN __ce_id END NULLS LAST, __ce_row
+      PARTITION BY __ce_partition_no ORDER BY
+        CASE WHEN NOT __ce_has_default_id THEN __ce_id END ASC NULLS LAST, __ce_row ASC NULLS LAST
     ) - 1 AS BIGINT) AS __ce_place
   FROM query_table(__ce_members);
 
@@ -108,15 +108,14 @@ CREATE OR REPLACE MACRO clustereval._check_ids(__ce_members) AS TABLE
     WHERE NOT __ce_has_default_id
     GROUP BY __ce_partition_no, __ce_id
     HAVING COUNT(*) > 1
-  ),
-  __ce_first AS (
-    SELECT * FROM __ce_repeated ORDER BY __ce_id NULLS LAST, __ce_partition_no LIMIT 1
   )
   SELECT CAST(error(concat(
     'id: expected one row for each id of a partition, got ', __ce_n, ' rows with ',
     clustereval._show_value(__ce_id)
   )) AS BOOLEAN) AS __ce_valid
-  FROM __ce_first;
+  FROM (
+    FROM __ce_repeated ORDER BY __ce_id ASC NULLS LAST, __ce_partition_no ASC NULLS LAST LIMIT 1
+  );
 
 -- x squared plus `added`, modulo 2^31 - 1, of integers below 2^31: a step of _sample_key.
 CREATE OR REPLACE MACRO clustereval._square_step(x, added) AS (x * x + added) % 2147483647;
@@ -153,7 +152,8 @@ CREATE OR REPLACE MACRO clustereval._sample_members(
     SELECT
       __ce_row,
       row_number() OVER (
-        PARTITION BY __ce_partition_no ORDER BY __ce_sample_key, __ce_place
+        PARTITION BY __ce_partition_no
+        ORDER BY __ce_sample_key ASC NULLS LAST, __ce_place ASC NULLS LAST
       ) AS __ce_rank
     FROM __ce_keyed
   )
@@ -176,9 +176,7 @@ CREATE OR REPLACE MACRO clustereval._silhouette_value(a, b) AS
 -- __ce_total (points of the partition), and bounds of its silhouette, __ce_lower and __ce_upper,
 -- equal if the mean distances are exact. They are NULL if there is one cluster, or as many as
 -- points, and 0 in a cluster of one point. __ce_clusters are the rows of _cluster_moments.
-CREATE OR REPLACE MACRO clustereval._point_silhouettes(
-  __ce_mean_distances, __ce_clusters
-) AS TABLE
+CREATE OR REPLACE MACRO clustereval._point_silhouettes(__ce_mean_distances, __ce_clusters) AS TABLE
   SELECT
     query.*,
     own.__ce_partition_no, own.__ce_total,
@@ -206,8 +204,8 @@ CREATE OR REPLACE MACRO clustereval._queries_to_evaluate(
     SELECT
       query.__ce_row, query.__ce_total,
       SUM(query.__ce_upper - query.__ce_lower) OVER (
-        PARTITION BY query.__ce_partition_no
-        ORDER BY query.__ce_upper - query.__ce_lower, id_place.__ce_place DESC
+        PARTITION BY query.__ce_partition_no ORDER BY
+          query.__ce_upper - query.__ce_lower ASC NULLS LAST, id_place.__ce_place DESC NULLS LAST
         ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
       ) AS __ce_cumulated_width
     FROM query_table(__ce_bounded) AS query
@@ -374,7 +372,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples(
   )
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_points_check), TRUE)
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_ids_check), TRUE)
-  ORDER BY own.__ce_partition, 2;
+  ORDER BY own.__ce_partition ASC NULLS LAST, 2 ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.silhouette_samples IS
 'One row per point: a, its mean distance to the other points of its cluster (0 in a cluster of '
 'one), b, the least of its mean distances to the points of each other cluster, that cluster as '
@@ -460,7 +458,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
     clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as)
   )
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_points_check), TRUE)
-  ORDER BY own.__ce_number;
+  ORDER BY own.__ce_number ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.silhouette_clusters IS
 'One row per cluster: n points and the means of their a, b and silhouette (see '
 'silhouette_samples). Range of silhouette [-1, 1], best 1; 0 in a cluster of one; NULL with fewer '
@@ -617,7 +615,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
     clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as)
   ))
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_points_check), TRUE)
-  ORDER BY counts.__ce_partition;
+  ORDER BY counts.__ce_partition ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.silhouette_score IS
 'One row per partition: silhouette, the mean silhouette of all points (see silhouette_samples), '
 'silhouette_macro, the mean over clusters of their means, and silhouette_max, the largest of '

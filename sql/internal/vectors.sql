@@ -75,7 +75,9 @@ CREATE OR REPLACE MACRO clustereval._check_length(x, vec, dims, size) AS
 -- of its indices and coordinates in turn. Lists are zipped for the lambdas that read the result: a
 -- lambda that reads a second list copies that list for every element.
 CREATE OR REPLACE MACRO clustereval._sparse_entries(numbers) AS
-  list_sort(list_zip(CAST(numbers[1:-1:2] AS BIGINT[]), numbers[2:-1:2]));
+  list_sort(
+    list_zip(CAST(numbers[1:-1:2] AS BIGINT[]), numbers[2:-1:2]), 'ASC', 'NULLS LAST'
+  );
 
 -- List of the indices of `entries`, a list of pairs (index, coordinate).
 CREATE OR REPLACE MACRO clustereval._entry_indices(entries) AS
@@ -232,7 +234,8 @@ CREATE OR REPLACE MACRO clustereval._vdm_rows_query(names) AS
 -- each column NAME in `names` as NAME_vdm. The profile of a value is the list of the shares of the
 -- classes (__ce_label), in sorted order, among the rows that have the value. Columns are of any
 -- type, so each has its own CTEs. A profile is built by putting each share after the zeros of the
--- classes that its value does not have.
+-- classes that its value does not have. Functions in the text have the names that bundle() of the
+-- Python package writes elsewhere, since a user's macro of the same name would take their place.
 CREATE OR REPLACE MACRO clustereval._vdm_query(names) AS
   clustereval._check_nominal_names(concat(
     'WITH ',
@@ -244,8 +247,10 @@ CREATE OR REPLACE MACRO clustereval._vdm_query(names) AS
             __ce_partition,
             __ce_label,
             {1} AS __ce_value,
-            COUNT(*) AS __ce_n,
-            dense_rank() OVER (PARTITION BY __ce_partition ORDER BY __ce_label) AS __ce_rank
+            system.main.COUNT(*) AS __ce_n,
+            system.main.dense_rank() OVER (
+              PARTITION BY __ce_partition ORDER BY __ce_label ASC NULLS LAST
+            ) AS __ce_rank
           FROM __ce_rows
           WHERE __ce_label IS NOT NULL
           GROUP BY __ce_partition, __ce_label, {1}
@@ -255,24 +260,26 @@ CREATE OR REPLACE MACRO clustereval._vdm_query(names) AS
             __ce_partition,
             __ce_value,
             __ce_rank,
-            __ce_rank - 1 - lag(__ce_rank, 1, 0) OVER (
-              PARTITION BY __ce_partition, __ce_value ORDER BY __ce_rank
+            __ce_rank - 1 - system.main.lag(__ce_rank, 1, 0) OVER (
+              PARTITION BY __ce_partition, __ce_value ORDER BY __ce_rank ASC NULLS LAST
             ) AS __ce_n_zeros,
-            __ce_n / SUM(__ce_n) OVER (PARTITION BY __ce_partition, __ce_value) AS __ce_share,
-            MAX(__ce_rank) OVER (PARTITION BY __ce_partition) AS __ce_n_classes
+            CAST(__ce_n AS DOUBLE) / system.main.SUM(__ce_n) OVER (
+              PARTITION BY __ce_partition, __ce_value
+            ) AS __ce_share,
+            system.main.MAX(__ce_rank) OVER (PARTITION BY __ce_partition) AS __ce_n_classes
           FROM __ce_cells_{0}
         ),
         __ce_profiles_{0} AS (
           SELECT
             __ce_partition,
             __ce_value,
-            list_resize(
-              flatten(list(
-                list_append(
-                  list_resize(CAST([] AS DOUBLE[]), __ce_n_zeros, 0.0), CAST(__ce_share AS DOUBLE)
-                ) ORDER BY __ce_rank
+            system.main.list_resize(
+              system.main.flatten(system.main.list(
+                system.main.list_append(
+                  system.main.list_resize(CAST([] AS DOUBLE[]), __ce_n_zeros, 0.0), __ce_share
+                ) ORDER BY __ce_rank ASC NULLS LAST
               )),
-              MAX(__ce_n_classes), 0.0
+              system.main.MAX(__ce_n_classes), 0.0
             ) AS __ce_profile
           FROM __ce_shares_{0}
           GROUP BY __ce_partition, __ce_value
@@ -307,11 +314,11 @@ CREATE OR REPLACE MACRO clustereval._closest_name(unknown, names) AS
     list_sort(list_transform(
       names,
       lambda __ce_candidate: {
-        'edits': levenshtein(lower(unknown), lower(__ce_candidate))
+        'edits': CAST(levenshtein(lower(unknown), lower(__ce_candidate)) AS DOUBLE)
           / greatest(len(unknown), len(__ce_candidate)),
         'name': __ce_candidate
       }
-    )),
+    ), 'ASC', 'NULLS LAST'),
     lambda __ce_candidate: __ce_candidate['edits'] <= 0.4
   )[1]['name'];
 

@@ -1,0 +1,269 @@
+"""A DuckDB session's settings, and a user's own macros and collations, change no number.
+
+Every macro is called in a session of each kind, and its rows are compared, in order, with those of
+a session that has the defaults.
+"""
+
+from __future__ import annotations
+
+import inspect
+import random
+import re
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pytest
+
+import polars_clustereval as ce
+from polars_clustereval.macros import sql_folder
+from tests.support.oracle import METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Answers = dict[str, list[tuple[Any, ...]]]
+
+# Settings that concern order, arithmetic, comparison or plans.
+SETTINGS = {
+    "descending": "SET default_order = 'DESC'",
+    "nulls_first": "SET default_null_order = 'NULLS_FIRST'",
+    "descending_nulls_by_order": (
+        "SET default_order = 'DESC'; SET default_null_order = 'NULLS_FIRST_ON_ASC_LAST_ON_DESC'"
+    ),
+    "integer_division": "SET integer_division = true",
+    "no_ieee_arithmetic": "SET ieee_floating_point_ops = false",
+    "default_collation": "SET default_collation = 'NOCASE'",
+    "any_row_order": "SET preserve_insertion_order = false",
+    "plain_plans": "PRAGMA disable_optimizer",
+    "one_thread": "SET threads = 1",
+}
+
+LABELS = ["a", "a", "c", None, "b", "b"]
+EXTERNAL = (
+    "external_report",
+    "contingency_matrix",
+    "pair_counts",
+    "external_cluster_report",
+    "external_label_report",
+)
+CENTERS = ("centroids", "internal_report", "internal_cluster_report", "neighbor_report")
+SAMPLES = ("silhouette_samples", "silhouette_clusters")
+PAIRS = ("silhouette_score", "dunn_index", "cluster_diameters", "pairwise_report")
+DISTANCES = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski", "cosine")
+NOISE = "noise := -1, noise_as := 'singletons'"
+
+
+def make_rows() -> list[tuple[Any, ...]]:
+    """Rows of id, label, cluster, run, weight and coordinates, with NULLs, ties and noise."""
+    draw = random.Random(12)
+    return [
+        (
+            i if i != 9 else None,
+            LABELS[draw.randrange(6)],
+            [-1, 0, 1, 2, 2, None][draw.randrange(6)],
+            [None, "r", "s"][i % 3],
+            draw.randrange(4),
+            *(float(draw.randrange(-6, 7)) + (i % 3) * 2 for _ in range(3)),
+        )
+        for i in range(90)
+    ]
+
+
+def list_calls() -> list[str]:
+    """Calls of all macros: all kinds of reports, distances, centers, noise and partitions."""
+    calls = ["SELECT " + ", ".join(f"clustereval.{m}(label, cluster)" for m in METRICS)]
+    calls[0] += " FROM points GROUP BY run ORDER BY run ASC NULLS LAST"
+    calls += [
+        f"FROM clustereval.{table}(points, label, cluster, {options})"
+        for table in EXTERNAL
+        for options in ("weight := weight, partition_by := run", f"partition_by := run, {NOISE}")
+    ]
+    calls += ["FROM clustereval.external_report(points, label, cluster, adjusted := false)"]
+    calls += [
+        f"FROM clustereval.bcubed_samples(points, label, cluster, {options})"
+        for options in ("id", f"partition_by := {{r: run, w: weight}}, {NOISE}")
+    ]
+    vectors = [
+        (table, f"distance := '{DISTANCES[(i + j) % 6]}', {options}")
+        for i, table in enumerate((*CENTERS, *SAMPLES, *PAIRS))
+        for j, options in enumerate(("partition_by := run", NOISE))
+    ]
+    vectors += [("internal_report", "center := 'median', partition_by := run")]
+    vectors += [("determinant_report", options) for options in ("partition_by := run", NOISE)]
+    vectors += [
+        ("silhouette_samples", "id := id, partition_by := run"),
+        ("silhouette_score", "method := 'bounds', partition_by := run"),
+        ("silhouette_score", "method := 'sample', sample_size := 7, partition_by := run"),
+        ("silhouette_score", "tolerance := 0.05, partition_by := run"),
+    ]
+    calls += [
+        f"FROM clustereval.{table}(points, [x, y, z], cluster, {options})"
+        for table, options in vectors
+    ]
+    encoded = "clustereval.vdm_encode(points, ['label', 'weight'], cluster, partition_by := run)"
+    texts = ("'$5$3:1.5 0:2 1:-1'", "'1, 2, 3'", "'2:1 0:3', size := 4")
+    calls += [f"SELECT clustereval.parse_vector({text})" for text in texts]
+    calls += [f"SELECT id, label_vdm, weight_vdm FROM {encoded} ORDER BY id ASC NULLS LAST, x"]
+    calls += ["SELECT clustereval.version()"]
+    return calls
+
+
+CALLS = list_calls()
+
+
+def connect(before: str = "", after: str = "") -> duckdb.DuckDBPyConnection:
+    """A connection with the macros and the rows; `before` and `after` run around register()."""
+    con = duckdb.connect()
+    con.execute(
+        "CREATE TABLE points(id INTEGER, label VARCHAR, cluster INTEGER, run VARCHAR, "
+        "weight INTEGER, x DOUBLE, y DOUBLE, z DOUBLE)"
+    )
+    con.executemany("INSERT INTO points VALUES (?, ?, ?, ?, ?, ?, ?, ?)", make_rows())
+    con.execute(before)
+    ce.register(con)
+    con.execute(after)
+    return con
+
+
+def answer(con: duckdb.DuckDBPyConnection) -> Answers:
+    return {call: con.execute(call).fetchall() for call in CALLS}
+
+
+@pytest.fixture(scope="module")
+def expected() -> Answers:
+    return answer(connect())
+
+
+def is_near(found: Any, expected: Any) -> bool:
+    """The same rows in the same order; the last digits of sums depend on threads."""
+    if isinstance(expected, dict):
+        return is_near(list(found.items()), list(expected.items()))
+    if isinstance(expected, list | tuple):
+        return len(found) == len(expected) and all(map(is_near, found, expected))
+    if isinstance(expected, float):
+        return isinstance(found, float) and found == pytest.approx(expected, rel=1e-11, abs=1e-12)
+    return type(found) is type(expected) and bool(found == expected)
+
+
+def calls_that_differ(found: Answers, expected: Answers) -> list[str]:
+    return [call for call in expected if not is_near(found[call], expected[call])]
+
+
+def test_every_public_macro_is_called() -> None:
+    tables = [name for name in ce.__all__ if "frame" in parameters_of(name)]
+    assert len(tables) > 15
+    for name in [*tables, *METRICS, "parse_vector"]:
+        assert any(f"clustereval.{name}(" in call for call in CALLS), name
+
+
+def parameters_of(name: str) -> Iterable[str]:
+    value = getattr(ce, name)
+    return inspect.signature(value).parameters if inspect.isfunction(value) else ()
+
+
+def test_settings_change_no_number(expected: Answers) -> None:
+    con = connect(before="; ".join(SETTINGS.values()))
+    assert calls_that_differ(answer(con), expected) == []
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("place", ["before", "after"])
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_no_single_setting_changes_a_number(setting: str, place: str, expected: Answers) -> None:
+    con = connect(**{place: SETTINGS[setting]})
+    assert calls_that_differ(answer(con), expected) == []
+
+
+# DuckDB itself calls these by bare names: in list_append, list_prepend and COLUMNS(lambda ...).
+CALLED_BY_DUCKDB = {"list_concat", "list_filter"}
+CALLED = re.compile(r"(?<![\w.])([a-z]\w*)\(", re.IGNORECASE)
+
+
+def shadow_functions(con: duckdb.DuckDBPyConnection) -> set[str]:
+    """Create macros of the user with the names of all functions of DuckDB that ours call."""
+    sources = "".join(path.read_text() for path in sql_folder().glob("*/*.sql"))
+    functions = con.execute("SELECT lower(function_name) FROM duckdb_functions()").fetchall()
+    names = set(map(str.lower, CALLED.findall(sources))) & {name for (name,) in functions}
+    names -= CALLED_BY_DUCKDB
+    for name in sorted(names):
+        con.execute(
+            f"""CREATE MACRO main."{name}"(x) AS system.main.error('the macro of the user')"""
+        )
+    return names
+
+
+def test_macros_of_the_user_take_no_part(expected: Answers) -> None:
+    con = connect()
+    names = shadow_functions(con)
+    assert {"fsum", "median", "ln", "list_sort", "unnest"} < names
+    with pytest.raises(duckdb.Error, match="the macro of the user"):
+        con.execute("SELECT fsum(x) FROM points")
+    assert calls_that_differ(answer(con), expected) == []
+
+
+TEXTS = ["b", "A", "C", "a", "a", "B", "c", "A", "b", "a"]
+
+
+def connect_with_collation(texts: list[str], collation: str) -> duckdb.DuckDBPyConnection:
+    """A connection with the macros and a table of texts, numbers and vectors."""
+    con = duckdb.connect()
+    ce.register(con)
+    con.execute(f"CREATE TABLE rows(text VARCHAR {collation}, number INTEGER, x DOUBLE)")
+    con.executemany(
+        "INSERT INTO rows VALUES (?, ?, ?)",
+        [(text, i % 3, (i * 7 % 5) / 2) for i, text in enumerate(texts)],
+    )
+    return con
+
+
+@pytest.mark.parametrize("setting", ["", "SET default_collation = 'NOCASE'"])
+def test_a_collation_is_followed_by_reports(setting: str) -> None:
+    collation = "" if setting else "COLLATE NOCASE"
+    con = connect_with_collation(TEXTS, collation)
+    con.execute(setting)
+    lower = connect_with_collation([text.lower() for text in TEXTS], "")
+    for query in (
+        "SELECT * FROM clustereval.external_report(rows, text, number)",
+        "SELECT * FROM clustereval.external_report(rows, number, text, noise := 'a')",
+        "SELECT * FROM clustereval.pair_counts(rows, text, number, partition_by := text)",
+        "SELECT n, copies FROM clustereval.contingency_matrix(rows, text, number)",
+        "SELECT n, ssw FROM clustereval.internal_cluster_report(rows, [x], text)",
+        "SELECT * FROM clustereval.silhouette_score(rows, [x], text)",
+        "SELECT * EXCLUDE (text) FROM clustereval.vdm_encode(rows, [text], text)",
+    ):
+        found, expected = ([row[1:] for row in c.execute(query).fetchall()] for c in (con, lower))
+        assert is_near(found, expected), query
+
+
+@pytest.mark.parametrize("setting", ["", "SET default_collation = 'NOCASE'"])
+@pytest.mark.parametrize("name", ["label", "cluster"])
+def test_a_collation_is_refused_by_aggregates(name: str, setting: str) -> None:
+    con = connect_with_collation(TEXTS, "" if setting else "COLLATE NOCASE")
+    con.execute(setting)
+    given = "text, number" if name == "label" else "number, text"
+    words = (
+        f"{name}: expected values that differ to DuckDB, got 'A' and 'a', equal by the collation; "
+        f"pass lower({name}) to count them as one, or {name} COLLATE C to tell them apart"
+    )
+    for metric in METRICS:
+        with pytest.raises(duckdb.Error, match=re.escape(words)):
+            con.execute(f"SELECT clustereval.{metric}({given}) FROM rows")
+
+
+def test_a_collation_without_equal_values_changes_nothing() -> None:
+    con = connect_with_collation([*"bAcDbAAcD", "DD"], "COLLATE NOCASE")
+    plain = connect_with_collation([*"bacdbaacd", "dd"], "")
+    calls = [f"clustereval.{metric}(text, number)" for metric in METRICS]
+    calls += [f"clustereval.{metric}(number, text)" for metric in METRICS]
+    query = f"SELECT {', '.join(calls)} FROM rows"
+    assert is_near(con.execute(query).fetchall(), plain.execute(query).fetchall())
+
+
+def test_what_the_advice_of_the_refusal_gives() -> None:
+    con = connect_with_collation(TEXTS, "COLLATE NOCASE")
+    lower = connect_with_collation([text.lower() for text in TEXTS], "")
+    plain = connect_with_collation(TEXTS, "")
+    query = "SELECT clustereval.adjusted_rand_score({}, number) FROM rows"
+    for text, other in (("lower(text)", lower), ("text COLLATE C", plain)):
+        found = con.execute(query.format(text)).fetchall()
+        assert is_near(found, other.execute(query.format("text")).fetchall())
