@@ -158,15 +158,21 @@ TABLES = [
 ]
 
 
+OVERFLOWS = [
+    ("euclidean", 0.8e154, 2),
+    ("euclidean", 0.8e154, 40),
+    ("sqeuclidean", 1e155, 2),
+    ("cityblock", 1.6e308, 1),
+    ("chebyshev", 1e308, 3),
+    ("minkowski", 1e300, 2),
+]
+
+
 @pytest.mark.parametrize(
     ("distance", "largest", "dims"),
     [
-        ("euclidean", 0.8e154, 2),
-        ("euclidean", 0.8e154, 40),
-        ("sqeuclidean", 1e155, 2),
-        ("cityblock", 1.6e308, 1),
-        ("chebyshev", 1e308, 3),
-        ("minkowski", 1e300, 2),
+        OVERFLOWS[0],
+        *(pytest.param(*overflow, marks=pytest.mark.wide) for overflow in OVERFLOWS[1:]),
     ],
 )
 @pytest.mark.parametrize("table", TABLES)
