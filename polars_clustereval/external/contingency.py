@@ -173,7 +173,10 @@ class ContingencyTable:
         return sum_by(frame, list(self.keys), terms)
 
     def join_partitions(self, frame: pl.LazyFrame, *others: pl.LazyFrame) -> pl.LazyFrame:
-        """Return `frame` with the columns of `others`, frames of one row per partition."""
+        """Return the rows of `frame`, any number per partition, with the columns of `others`.
+
+        Each of the others has one row per partition; rows of other partitions are left out.
+        """
         return join_partitions(frame, list(self.keys), *others)
 
     def sort_by_partition(self, frame: pl.LazyFrame) -> pl.LazyFrame:

@@ -85,7 +85,10 @@ def _check_max_points(largest_size: pl.DataFrame, max_points: int) -> None:
 
 
 class _PairDistances(NamedTuple):
-    """A partition's distances (pairs,) within clusters and between two, and its connectivity."""
+    """The distances of all pairs of points of one partition, and its connectivity index.
+
+    `within` (pairs,) are those of pairs in one cluster, `between` those of all other pairs.
+    """
 
     within: Floats
     between: Floats
@@ -93,10 +96,11 @@ class _PairDistances(NamedTuple):
 
 
 def _measure_pairs(part: Partition, points: Points, n_neighbors: int) -> _PairDistances:
-    """Return the distances of all pairs of points of a partition, and its connectivity.
+    """Return the distances of all pairs of points of one partition, and its connectivity index.
 
-    Connectivity compares the n_neighbors nearest neighbors of each point. `points` has the distance
-    and the factors of the coordinates.
+    Connectivity is the sum of 1 / j over the j-th nearest neighbors, j up to n_neighbors, that are
+    in another cluster than their point. The coordinates are those of `part`; `points` has the
+    distance and the factors of the coordinates.
     """
     x, numbers, n = _scale_points(part.x, points), part.numbers, len(part.x)
     n_within = int((part.sizes * (part.sizes - 1) // 2).sum())

@@ -359,10 +359,12 @@ COMMENT ON MACRO TABLE clustereval.external_cluster_report IS
 'rows in it that have different labels. With noise_as := ''singletons'' one row with cluster NULL '
 'and n 1 stands for all singletons.';
 
--- One row per partition and label: partition_key, label, n rows, n_clusters, majority_cluster,
--- majority_n, recall, entropy (of its clusters, in nats) and split_pairs (pairs of its rows in
--- different clusters). tbl is a table; label (true class), cluster (assigned cluster), weight (a
--- row's multiplicity, 1 if NULL) and partition_by (NULL for one partition of all rows) are its
+-- One row per partition and label: partition_key, label, n (its number of rows), n_clusters,
+-- majority_cluster (with most of them, the lowest of equals), majority_n (how many), recall =
+-- majority_n / n, entropy (of its clusters, in nats) and split_pairs (pairs of its rows in
+-- different clusters). Rows without a label or cluster are left out. tbl is a table; label (true
+-- class), cluster (assigned cluster), weight (by which all rows are counted; NULL, the default: as
+-- one each) and partition_by (NULL for one partition of all rows) are its
 -- columns; noise is the value of cluster that marks noise, which noise_as counts as one 'cluster',
 -- leaves out ('drop') or counts as 'singletons'.
 -- Examples:

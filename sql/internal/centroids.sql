@@ -64,11 +64,10 @@ CREATE OR REPLACE MACRO clustereval._point_fault_error(fault, dims, rows) AS
 -- is the DOUBLE[] that distances are computed from (weighted, and of length 1 for cosine),
 -- __ce_unweighted the one that means are computed from (the same but for the weights), __ce_vector
 -- the DOUBLE[] as given, __ce_factors those of _scale_vector, __ce_row the row number from 1,
--- __ce_id the id, unless __ce_has_default_id. __ce_kept: whether the row counts; __ce_dropped:
--- whether it lacks a vector or cluster; __ce_noisy: whether it is noise. One more row, which is
--- neither kept nor dropped, holds the checks of the columns, so that an empty table is checked
--- too; without partition_by its __ce_unpartitioned is TRUE: the single partition appears even
--- without points.
+-- __ce_id the id, NULL where __ce_has_default_id is TRUE as none was given. __ce_kept: whether the
+-- row counts; __ce_dropped: whether it lacks a vector or cluster; __ce_noisy: whether it is noise.
+-- One more row, neither kept nor dropped, raises the errors of bad columns, of an empty table too;
+-- without partition_by its __ce_unpartitioned is TRUE: the one partition appears without points.
 CREATE OR REPLACE MACRO clustereval._points(
   tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as,
   id := CAST(NULL AS BIGINT)

@@ -36,8 +36,9 @@ CREATE OR REPLACE MACRO clustereval._mean_distance_lower_bound(
 -- Upper bound of the mean distance of a point x to all points of a cluster, from the cluster's
 -- mean, its variances by coordinate and their sum total_variance. to_mean is the distance of x to
 -- the mean, radius the mean distance of the cluster's points to the mean, rounding_error the error
--- of the mean, distance its name in lower case. The mean of roots is at most the root of the mean:
--- of all squares for euclidean, coordinate by coordinate for cityblock.
+-- of the mean; `distance` is the name of the distance in lower case. The mean of roots is at most
+-- the root of the mean: of all squares for euclidean, coordinate by coordinate for cityblock. For
+-- other distances it is to_mean + radius, by the triangle inequality.
 CREATE OR REPLACE MACRO clustereval._mean_distance_upper_bound(
   x, mean, variances, total_variance, to_mean, radius, rounding_error, distance
 ) AS
