@@ -249,7 +249,7 @@ def _cast_key(name: str, dtype: Any) -> pl.Expr:
     if dtype == pl.Categorical:
         return key.cast(pl.String).cast(pl.Categorical)
     if dtype == pl.Date:
-        return pl.date(2020, 1, 1) + pl.duration(days=key)
+        return (pl.date(2020, 1, 1) + pl.duration(days=key)).alias(name)
     if dtype == pl.List(pl.Int64):
         return pl.when(key.is_not_null()).then(pl.concat_list(key, key))
     if isinstance(dtype, pl.Datetime):
