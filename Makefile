@@ -13,8 +13,8 @@ demo: $(VENV)/core.stamp
 test: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest --numprocesses=auto
 
-# What .ci/run runs besides: the rest of the cross-products.
-test-wide: $(VENV)/dev.stamp
+# What .ci/run runs besides: the rest of the cross-products, and Postgres and Spark where they are.
+test-wide: $(VENV)/wide.stamp
 	$(BIN)/python -m pytest --numprocesses=auto -m wide
 
 lint: $(VENV)/dev.stamp
@@ -41,3 +41,8 @@ $(VENV)/core.stamp: pyproject.toml | $(BIN)/python
 $(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
 	$(INSTALL) pip --editable '.[dev]'
 	touch $@ $(VENV)/core.stamp
+
+# PySpark is half a gigabyte, and of no use without Java.
+$(VENV)/wide.stamp: $(VENV)/dev.stamp
+	! command -v java >/dev/null || $(INSTALL) --editable '.[wide]'
+	touch $@

@@ -1,4 +1,7 @@
 -- exact: counts, sums and logarithms without loss of digits.
+--
+-- No CASE keeps a divisor from being 0, since some engines evaluate the branches that are not taken
+-- too: a divisor that can be 0 anywhere stands in NULLIF.
 
 ---------------------------------------------------------------------------------------------------
 -- Counts
@@ -12,8 +15,10 @@ CREATE OR REPLACE MACRO clustereval._count_ordered_pairs(n) AS
   clustereval._widen(n) * clustereval._widen(n - 1);
 
 -- x / 2 for an even integer x, such as a sum of _count_ordered_pairs, as an integer of 38 digits.
--- It is a product because DuckDB computes a quotient of wide integers as DOUBLE.
-CREATE OR REPLACE MACRO clustereval._halve(x) AS clustereval._widen(x * 0.5);
+-- It is a product because DuckDB computes a quotient of wide integers as DOUBLE; other engines read
+-- a plain 0.5 as DOUBLE.
+CREATE OR REPLACE MACRO clustereval._halve(x) AS
+  clustereval._widen(x * CAST(0.5 AS DECIMAL(2, 1)));
 
 -- n (n - 1) / 2, the unordered pairs of different rows among n rows, as an integer of 38 digits.
 CREATE OR REPLACE MACRO clustereval._count_pairs(n) AS
@@ -36,7 +41,7 @@ CREATE OR REPLACE MACRO clustereval._ratio(x, y) AS
 
 -- part / whole, or `otherwise` if whole is 0.
 CREATE OR REPLACE MACRO clustereval._ratio_or(part, whole, otherwise) AS
-  CASE WHEN whole = 0 THEN otherwise ELSE part / whole END;
+  CASE WHEN whole = 0 THEN otherwise ELSE part / NULLIF(whole, 0) END;
 
 ---------------------------------------------------------------------------------------------------
 -- Logarithms
@@ -52,7 +57,7 @@ CREATE OR REPLACE MACRO clustereval._atanh_tail(w) AS
 -- ln(x / y) of two DOUBLEs x, y > 0, without loss of digits if they are nearly equal. The parameter
 -- v is (x - y) / (x + y), which the caller computes without cancellation.
 CREATE OR REPLACE MACRO clustereval._log_ratio_at(x, y, v) AS
-  CASE WHEN abs(v) < 0.1 THEN 2.0 * atanh(v) ELSE ln(x / y) END;
+  CASE WHEN abs(v) < 0.1 THEN 2.0 * atanh(v) ELSE ln(x / NULLIF(y, 0)) END;
 
 -- ln(x / y) of two counts x, y > 0 as DOUBLE, without loss of digits if they are nearly equal.
 CREATE OR REPLACE MACRO clustereval._log_ratio(x, y) AS
@@ -79,5 +84,5 @@ CREATE OR REPLACE MACRO clustereval._power_of_2(x) AS FLOOR(EXP(x * LN(2.0)) + 0
 CREATE OR REPLACE MACRO clustereval._deviance(x, m, d, v) AS
   CASE
     WHEN abs(v) < 0.1 THEN v * (d + 2.0 * x * (v * v) * clustereval._atanh_tail(v * v))
-    ELSE x * ln(GREATEST(x, 1.0) / m) - d
+    ELSE x * ln(GREATEST(x, 1.0) / NULLIF(m, 0)) - d
   END;

@@ -29,7 +29,7 @@ CREATE OR REPLACE MACRO clustereval._stirling_error(x) AS
     WHEN x >= 7
     THEN 8.333333333333333e-2 / (x + 3.333333333333333e-2 / (x + 2.523809523809524e-1 / (
       x + 5.256064690026954e-1 / (x + 1.0115230681268417e0 / (x + 1.5174736491532874e0 / (
-        x + 2.2694889742049600e0 / (x + 3.0099173832593982e0 / x)
+        x + 2.2694889742049600e0 / (x + 3.0099173832593982e0 / NULLIF(x, 0))
       )))
     )))
     WHEN x = 0 THEN 0e0
@@ -137,7 +137,7 @@ CREATE OR REPLACE MACRO clustereval._mean_entropy_above_chance(
     WHEN average_method = 'max' THEN GREATEST(ehl, ehc)
     WHEN average_method = 'geometric' AND mi + hl = 0 THEN ehl
     WHEN average_method = 'geometric'
-    THEN ehl + (ehc - ehl) * sqrt(mi + hl) / (sqrt(mi + hl) + sqrt(mi + hc))
+    THEN ehl + (ehc - ehl) * clustereval._ratio(sqrt(mi + hl), sqrt(mi + hl) + sqrt(mi + hc))
   END;
 
 -- Numerator of the adjusted mutual information, mi - emi. mi is the mutual information, hl the
