@@ -88,8 +88,8 @@ CREATE OR REPLACE MACRO clustereval._check_weight(x) AS
     ELSE CAST(x AS BIGINT)
   END;
 
--- TRUE if the user's argument x is its default NULL, FALSE if it is a column. This is decided before
--- the query runs, so that a branch of the query can be left out.
+-- TRUE if the user's argument x is its default NULL, FALSE if it is a column. This is decided
+-- before the query runs, so that a branch of the query can be left out.
 CREATE OR REPLACE MACRO clustereval._is_left_out(x) AS
   x IS NULL AND coalesce(alias(x), '') = 'NULL';
 

@@ -1,7 +1,4 @@
 -- exact: counts, sums and logarithms without loss of digits.
---
--- No CASE keeps a divisor from being 0, since some engines evaluate the branches that are not taken
--- too: a divisor that can be 0 anywhere stands in NULLIF.
 
 ---------------------------------------------------------------------------------------------------
 -- Counts
@@ -57,7 +54,7 @@ CREATE OR REPLACE MACRO clustereval._atanh_tail(w) AS
 -- ln(x / y) of two DOUBLEs x, y > 0, without loss of digits if they are nearly equal. The parameter
 -- v is (x - y) / (x + y), which the caller computes without cancellation.
 CREATE OR REPLACE MACRO clustereval._log_ratio_at(x, y, v) AS
-  CASE WHEN abs(v) < 0.1 THEN 2.0 * atanh(v) ELSE ln(x / NULLIF(y, 0)) END;
+  CASE WHEN abs(v) < 0.1 THEN 2.0 * atanh(v) ELSE ln(x / y) END;
 
 -- ln(x / y) of two counts x, y > 0 as DOUBLE, without loss of digits if they are nearly equal.
 CREATE OR REPLACE MACRO clustereval._log_ratio(x, y) AS
@@ -84,5 +81,5 @@ CREATE OR REPLACE MACRO clustereval._power_of_2(x) AS FLOOR(EXP(x * LN(2.0)) + 0
 CREATE OR REPLACE MACRO clustereval._deviance(x, m, d, v) AS
   CASE
     WHEN abs(v) < 0.1 THEN v * (d + 2.0 * x * (v * v) * clustereval._atanh_tail(v * v))
-    ELSE x * ln(GREATEST(x, 1.0) / NULLIF(m, 0)) - d
+    ELSE x * ln(GREATEST(x, 1.0) / m) - d
   END;
