@@ -13,9 +13,9 @@ demo: $(VENV)/core.stamp
 test: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest --numprocesses=auto
 
-# What .ci/run runs besides: the rest of the cross-products, and the wheel and the sdist, built and
-# installed in fresh environments.
-test-wide: $(VENV)/dev.stamp
+# What .ci/run runs besides: the rest of the cross-products, Postgres and Spark where they are, and
+# the wheel and the sdist, built and installed in fresh environments.
+test-wide: $(VENV)/wide.stamp
 	$(BIN)/python -m pytest --numprocesses=auto -m wide
 
 test-install: $(VENV)/dev.stamp
@@ -45,3 +45,8 @@ $(VENV)/core.stamp: pyproject.toml | $(BIN)/python
 $(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
 	$(INSTALL) pip --editable '.[dev]'
 	touch $@ $(VENV)/core.stamp
+
+# PySpark is half a gigabyte, and of no use without Java.
+$(VENV)/wide.stamp: $(VENV)/dev.stamp
+	! command -v java >/dev/null || $(INSTALL) --editable '.[wide]'
+	touch $@

@@ -22,9 +22,10 @@ from sqlglot.dialects import Dialect
 
 from .errors import ClusterEvalError
 from .macros import register
+from .portable import drop_parentheses, make_portable, refuse_unportable, rewrite_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 # Table macro -> the columns that order its rows.
 _ROW_ORDER = {
@@ -36,15 +37,6 @@ _ROW_ORDER = {
     "external_report": ("partition_key",),
 }
 _ADJUSTED_COLUMNS = ("adjusted_mutual_info_score", "expected_mutual_info")
-
-# sqlglot's names of the functions that all engines share. LOG is not among them: its base differs.
-_PORTABLE_FUNCTIONS = frozenset(
-    (
-        *("And", "Case", "Cast", "Coalesce", "Greatest", "If", "Least", "Nullif", "Or"),
-        *("Abs", "Atanh", "Exp", "Floor", "Ln", "Sqrt"),
-        *("Count", "Max", "Min", "RowNumber", "Sum"),
-    )
-)
 
 # Dialects without a name in sqlglot, by the one whose SQL they read.
 _DIALECT_ALIASES = {"datafusion": "postgres"}
@@ -78,13 +70,15 @@ def to_sql(
         Table macro: ``external_report``, ``contingency_matrix``, ``pair_counts``,
         ``external_cluster_report``, ``external_label_report`` or ``bcubed_samples``.
     dialect : str
-        A dialect of sqlglot (``spark``, ``clickhouse``, ``postgres``, ``snowflake``, ...) or
-        ``datafusion``.
+        ``datafusion``, ``clickhouse``, ``postgres`` or ``spark``, on which every table has been
+        executed, or another dialect of sqlglot (``snowflake``, ``bigquery``, ...), where none has.
     tbl : str
         Table, as ``table``, ``schema.table`` or ``database.schema.table``; a name that contains a
         dot is quoted (``"my.table"``).
     label, cluster, weight, id, partition_by : str
-        Names of columns. ``id`` is only for ``bcubed_samples``, which has no ``weight``.
+        Names of columns. ``id`` is only for ``bcubed_samples``, which has no ``weight``; without
+        it rows are numbered in the order in which the engine reads them. Without ``partition_by``
+        the column ``partition_key`` is a NULL string.
     noise, noise_as, average_method, beta, adjusted
         As in the macro; the last three are only for ``external_report``.
 
@@ -146,8 +140,11 @@ def to_sql(
     if not adjusted:
         query.set("expressions", [e for e in query.expressions if e.alias not in _ADJUSTED_COLUMNS])
     query.set("order", None)
-    query = query.order_by(*(exp.column(column) for column in _ROW_ORDER[name]))
-    _drop_parentheses(query)
+    query = query.order_by(
+        *(exp.Ordered(this=exp.column(key), nulls_first=False) for key in _ROW_ORDER[name])
+    )
+    make_portable(query)
+    drop_parentheses(query)
     refuse_unportable(query, dialect)
     # ClickHouse knows some functions (atanh) only in lower case.
     text: str = query.sql(dialect=target, normalize_functions="lower")
@@ -212,7 +209,7 @@ def _check_macro_options(name: str, options: Mapping[str, Any]) -> None:
         call = "_valid_noise($noise, $noise_as)"
         options = {key: options[key] for key in ("noise", "noise_as")}
     try:
-        _registered_connection().execute(f"SELECT clustereval.{call}", dict(options)).fetchall()
+        _open_cursor().execute(f"SELECT clustereval.{call}", dict(options)).fetchall()
     except duckdb.InvalidInputException as error:
         raise ClusterEvalError(str(error).removeprefix("Invalid Input Error: ")) from error
 
@@ -225,10 +222,15 @@ def _registered_connection() -> duckdb.DuckDBPyConnection:
     return con
 
 
+def _open_cursor() -> duckdb.DuckDBPyConnection:
+    """Return a cursor of its own for each call: threads cannot share one."""
+    return _registered_connection().cursor()
+
+
 @functools.cache
 def _macro_definitions() -> dict[str, tuple[list[str], str]]:
     """Return the names of the parameters and the text of the body of each macro, by its name."""
-    rows = _registered_connection().execute(
+    rows = _open_cursor().execute(
         "SELECT function_name, parameters, replace(macro_definition, '\"system\".main.', '') "
         "FROM duckdb_functions() WHERE schema_name = 'clustereval'"
     )
@@ -324,7 +326,7 @@ class _Expansion:
 
         `arguments` are syntax trees by parameter.
         """
-        return _rewrite_tree(_replace_parameters(body, arguments), self._replacement_of)
+        return rewrite_tree(_replace_parameters(body, arguments), self._replacement_of)
 
     def _replacement_of(self, node: exp.Expr) -> exp.Expr | None:
         """Return the tree that replaces `node`, or None if it stays as it is.
@@ -336,6 +338,8 @@ class _Expansion:
             return self._expand_source(node)
         if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Anonymous):
             return self._expand_scalar(node.expression)
+        if self._named and isinstance(node, exp.Window) and isinstance(node.this, exp.RowNumber):
+            return exp.Literal.number(1)  # not read: rows have ids
         if isinstance(node, exp.Anonymous) and node.name.lower() == "count_star":
             return exp.Count(this=exp.Star())
         if isinstance(node, exp.Count) and node.this is None:
@@ -370,12 +374,14 @@ class _Expansion:
             return exp.true()
         if call.name == "_is_absent":
             return exp.convert(isinstance(call.expressions[0], exp.Null))
-        if call.name == "_is_unweighted":
-            return exp.convert(isinstance(call.expressions[0], exp.Literal))
+        if call.name == "_is_left_out":
+            return exp.convert(isinstance(call.expressions[0], exp.Literal | exp.Null))
         if call.name == "_compensated_sum":
-            return exp.Sum(this=_rewrite_tree(call.expressions[0].copy(), self._replacement_of))
+            return exp.Sum(this=rewrite_tree(call.expressions[0].copy(), self._replacement_of))
         if call.name == "_is_noise":
             cluster, noise = call.expressions
+            if isinstance(noise, exp.Null):
+                return exp.false()
             same = exp.EQ(this=cluster.copy(), expression=noise.copy())
             return exp.Coalesce(this=same, expressions=[exp.false()])
         if call.name == "_is_default_id":
@@ -384,7 +390,7 @@ class _Expansion:
             row_id: exp.Expr = call.expressions[0 if self._named else 1]
             return row_id.copy()
         if call.name.startswith("_check_"):
-            return _rewrite_tree(call.expressions[0].copy(), self._replacement_of)
+            return rewrite_tree(call.expressions[0].copy(), self._replacement_of)
         return exp.paren(self._expand(_parse_body(call.name).copy(), self._arguments_of(call)))
 
     def _arguments_of(self, call: exp.Anonymous) -> dict[str, exp.Expr]:
@@ -429,43 +435,4 @@ def _replace_parameters(body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> ex
             return value.copy() if plain else exp.paren(value.copy())
         return None
 
-    return _rewrite_tree(body, fill)
-
-
-def _rewrite_tree(root: exp.Expr, replacement: Callable[[exp.Expr], exp.Expr | None]) -> exp.Expr:
-    """Return the tree with nodes replaced from the top down.
-
-    `replacement` returns what replaces a node, or None to keep the node and go on with its
-    children. A replacement is not searched again.
-    """
-    new = replacement(root)
-    if new is not None:
-        return new
-    for child in list(root.iter_expressions()):
-        changed = _rewrite_tree(child, replacement)
-        if changed is not child:
-            child.replace(changed)
-    return root
-
-
-def _drop_parentheses(query: exp.Expr) -> None:
-    """Drop redundant parentheses of a query, in place: parsers limit the depth of nesting."""
-    for paren in list(query.find_all(exp.Paren)):
-        inner, outer = paren.this, paren.parent
-        operator = isinstance(inner, exp.Binary | exp.Unary | exp.Predicate)
-        if not operator or not isinstance(outer, exp.Binary | exp.Unary | exp.Predicate):
-            paren.replace(inner)
-
-
-def refuse_unportable(query: exp.Expr, dialect: str) -> None:
-    """Raise an error if a query has a function that may differ in meaning between dialects.
-
-    Only the functions in _PORTABLE_FUNCTIONS are accepted. `dialect` is the user's name of the
-    target, for the error.
-    """
-    for node in query.walk():
-        if isinstance(node, exp.Func) and type(node).__name__ not in _PORTABLE_FUNCTIONS:
-            what = node.name if isinstance(node, exp.Anonymous) else node.sql_name()
-            raise ClusterEvalError(
-                f"{what}: not known to mean the same in {dialect}, so the query is refused"
-            )
+    return rewrite_tree(body, fill)

@@ -88,9 +88,9 @@ CREATE OR REPLACE MACRO clustereval._check_weight(x) AS
     ELSE CAST(x AS BIGINT)
   END;
 
--- TRUE if x, the user's argument weight, is its default NULL, FALSE if it is a column. This is
--- decided before the query runs, so that a branch of the query can be left out.
-CREATE OR REPLACE MACRO clustereval._is_unweighted(x) AS
+-- TRUE if the user's argument x is its default NULL, FALSE if it is a column. This is decided
+-- before the query runs, so that a branch of the query can be left out.
+CREATE OR REPLACE MACRO clustereval._is_left_out(x) AS
   x IS NULL AND coalesce(alias(x), '') = 'NULL';
 
 -- TRUE if x, the value that marks noise, is not NULL and cannot be converted to the type of the

@@ -12,8 +12,10 @@ CREATE OR REPLACE MACRO clustereval._count_ordered_pairs(n) AS
   clustereval._widen(n) * clustereval._widen(n - 1);
 
 -- x / 2 for an even integer x, such as a sum of _count_ordered_pairs, as an integer of 38 digits.
--- It is a product because DuckDB computes a quotient of wide integers as DOUBLE.
-CREATE OR REPLACE MACRO clustereval._halve(x) AS clustereval._widen(x * 0.5);
+-- It is a product because DuckDB computes a quotient of wide integers as DOUBLE; other engines read
+-- a plain 0.5 as DOUBLE.
+CREATE OR REPLACE MACRO clustereval._halve(x) AS
+  clustereval._widen(x * CAST(0.5 AS DECIMAL(2, 1)));
 
 -- n (n - 1) / 2, the unordered pairs of different rows among n rows, as an integer of 38 digits.
 CREATE OR REPLACE MACRO clustereval._count_pairs(n) AS
@@ -36,7 +38,7 @@ CREATE OR REPLACE MACRO clustereval._ratio(x, y) AS
 
 -- part / whole, or `otherwise` if whole is 0.
 CREATE OR REPLACE MACRO clustereval._ratio_or(part, whole, otherwise) AS
-  CASE WHEN whole = 0 THEN otherwise ELSE part / whole END;
+  CASE WHEN whole = 0 THEN otherwise ELSE part / NULLIF(whole, 0) END;
 
 -- The score x whose upper bound is 1, without the rounding error above it; NULL for NULL.
 CREATE OR REPLACE MACRO clustereval._at_most_1(x) AS CASE WHEN x > 1.0 THEN 1.0 ELSE x END;

@@ -35,12 +35,12 @@ CREATE OR REPLACE MACRO clustereval._row_groups(
       CAST(COUNT(*) AS BIGINT) AS __ce_n,
       FALSE AS __ce_only
     FROM query_table(tbl)
-    WHERE partition_by IS NULL AND clustereval._is_unweighted(weight)
+    WHERE clustereval._is_left_out(partition_by) AND clustereval._is_left_out(weight)
     GROUP BY label, cluster
     UNION ALL
     SELECT partition_by, label, cluster, CAST(COUNT(*) AS BIGINT), FALSE
     FROM query_table(tbl)
-    WHERE partition_by IS NOT NULL AND clustereval._is_unweighted(weight)
+    WHERE NOT clustereval._is_left_out(partition_by) AND clustereval._is_left_out(weight)
     GROUP BY partition_by, label, cluster
     UNION ALL
     SELECT
@@ -48,7 +48,7 @@ CREATE OR REPLACE MACRO clustereval._row_groups(
       CAST(SUM(clustereval._check_weight(weight)) AS BIGINT),
       FALSE
     FROM query_table(tbl)
-    WHERE NOT clustereval._is_unweighted(weight)
+    WHERE NOT clustereval._is_left_out(weight)
     GROUP BY partition_by, label, cluster
     UNION ALL
     SELECT NULL, NULL, NULL, CAST(COUNT(*) AS BIGINT), TRUE

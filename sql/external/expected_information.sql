@@ -137,7 +137,7 @@ CREATE OR REPLACE MACRO clustereval._mean_entropy_above_chance(
     WHEN average_method = 'max' THEN GREATEST(ehl, ehc)
     WHEN average_method = 'geometric' AND mi + hl = 0 THEN ehl
     WHEN average_method = 'geometric'
-    THEN ehl + (ehc - ehl) * sqrt(mi + hl) / (sqrt(mi + hl) + sqrt(mi + hc))
+    THEN ehl + (ehc - ehl) * clustereval._ratio(sqrt(mi + hl), sqrt(mi + hl) + sqrt(mi + hc))
   END;
 
 -- Numerator of the adjusted mutual information, mi - emi. mi is the mutual information, hl the

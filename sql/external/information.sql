@@ -58,11 +58,12 @@ CREATE OR REPLACE MACRO clustereval._normalized_mutual_info_score(mi, hl, hc, av
   CASE
     WHEN hl + hc = 0 THEN 1.0
     WHEN mi = 0 THEN 0.0
-    WHEN average_method = 'arithmetic' THEN mi / (mi + (hl + hc) / 2.0)
-    WHEN average_method = 'geometric' THEN sqrt(mi / (mi + hl)) * sqrt(mi / (mi + hc))
-    WHEN average_method = 'min' THEN mi / (mi + LEAST(hl, hc))
-    WHEN average_method = 'max' THEN mi / (mi + GREATEST(hl, hc))
-    WHEN average_method = 'joint' THEN mi / (mi + hl + hc)
+    WHEN average_method = 'arithmetic' THEN clustereval._ratio(mi, mi + (hl + hc) / 2.0)
+    WHEN average_method = 'geometric'
+    THEN sqrt(clustereval._ratio(mi, mi + hl)) * sqrt(clustereval._ratio(mi, mi + hc))
+    WHEN average_method = 'min' THEN clustereval._ratio(mi, mi + LEAST(hl, hc))
+    WHEN average_method = 'max' THEN clustereval._ratio(mi, mi + GREATEST(hl, hc))
+    WHEN average_method = 'joint' THEN clustereval._ratio(mi, mi + hl + hc)
   END;
 
 -- Variation of information hl + hc divided by the joint entropy mi + hl + hc; 0 for equal
@@ -95,8 +96,10 @@ CREATE OR REPLACE MACRO clustereval._adjusted_mutual_info_score(
     WHEN clustereval._mutual_info_above_chance(mi, hl, hc, emi, ehl, ehc)
       > clustereval._mean_entropy_above_chance(mi, hl, hc, ehl, ehc, average_method)
     THEN 1.0
-    ELSE clustereval._mutual_info_above_chance(mi, hl, hc, emi, ehl, ehc)
-      / clustereval._mean_entropy_above_chance(mi, hl, hc, ehl, ehc, average_method)
+    ELSE clustereval._ratio(
+      clustereval._mutual_info_above_chance(mi, hl, hc, emi, ehl, ehc),
+      clustereval._mean_entropy_above_chance(mi, hl, hc, ehl, ehc, average_method)
+    )
   END;
 
 -- Mutual information in nats of `total` rows, from two sums over the cells (label, cluster) that
@@ -106,11 +109,13 @@ CREATE OR REPLACE MACRO clustereval._adjusted_mutual_info_score(
 -- total^2 - size_products is `total` times the sum of m over the empty cells, each of which adds m
 -- to the deviance.
 CREATE OR REPLACE MACRO clustereval._mutual_information(total, deviance, size_products) AS
-  (
+  clustereval._ratio(
     deviance
-    + CAST(clustereval._widen(total) * clustereval._widen(total) - size_products AS DOUBLE)
-      / CAST(total AS DOUBLE)
-  ) / CAST(total AS DOUBLE);
+      + clustereval._ratio(
+        clustereval._widen(total) * clustereval._widen(total) - size_products, total
+      ),
+    total
+  );
 
 ---------------------------------------------------------------------------------------------------
 -- Aggregates

@@ -12,7 +12,7 @@
 -- Rand index (tp + tn) / all, with all = tp + fp + fn + tn; 1 if there are no pairs. tp, fp, fn and
 -- tn count pairs of rows: same label and cluster, same cluster only, same label only, neither.
 CREATE OR REPLACE MACRO clustereval._rand_score(tp, fp, fn, tn) AS
-  CASE WHEN fp + fn = 0 THEN 1.0 ELSE (tp + tn) / (tp + fp + fn + tn) END;
+  CASE WHEN fp + fn = 0 THEN 1.0 ELSE clustereval._ratio(tp + tn, tp + fp + fn + tn) END;
 
 -- Adjusted Rand index 2 (tp tn - fn fp) / ((tp + fn) (fn + tn) + (tp + fp) (fp + tn)), 1 for equal
 -- partitions. The denominator is a sum of products, so it does not cancel. tp, fp, fn and tn count
@@ -20,7 +20,9 @@ CREATE OR REPLACE MACRO clustereval._rand_score(tp, fp, fn, tn) AS
 CREATE OR REPLACE MACRO clustereval._adjusted_rand_score(tp, fp, fn, tn) AS
   CASE
     WHEN fp + fn = 0 THEN 1.0
-    ELSE 2.0 * (tp * tn - fn * fp) / ((tp + fn) * (fn + tn) + (tp + fp) * (fp + tn))
+    ELSE clustereval._ratio(
+      2.0 * (tp * tn - fn * fp), (tp + fn) * (fn + tn) + (tp + fp) * (fp + tn)
+    )
   END;
 
 -- Fowlkes-Mallows score tp / sqrt((tp + fp) (tp + fn)), the geometric mean of pair precision and
@@ -28,7 +30,10 @@ CREATE OR REPLACE MACRO clustereval._adjusted_rand_score(tp, fp, fn, tn) AS
 -- fp, fn and tn count pairs of rows: same label and cluster, same cluster only, same label only,
 -- neither.
 CREATE OR REPLACE MACRO clustereval._fowlkes_mallows_score(tp, fp, fn, tn) AS
-  CASE WHEN tp = 0 THEN 0.0 ELSE sqrt(tp / (tp + fp)) * sqrt(tp / (tp + fn)) END;
+  CASE
+    WHEN tp = 0 THEN 0.0
+    ELSE sqrt(clustereval._ratio(tp, tp + fp)) * sqrt(clustereval._ratio(tp, tp + fn))
+  END;
 
 -- Pair precision tp / (tp + fp), the share of the pairs in one cluster that have one label; NULL
 -- for 0 / 0. tp, fp, fn and tn count pairs of rows: same label and cluster, same cluster only, same
