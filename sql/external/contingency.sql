@@ -45,7 +45,12 @@ CREATE OR REPLACE MACRO clustereval._row_groups(
     UNION ALL
     SELECT
       partition_by, label, cluster,
-      CAST(SUM(clustereval._check_weight(weight)) AS BIGINT),
+      CAST(
+        clustereval._check_total_weight(
+          SUM(clustereval._check_weight(weight)),
+          SUM(SUM(clustereval._check_weight(weight))) OVER (PARTITION BY partition_by)
+        ) AS BIGINT
+      ),
       FALSE
     FROM query_table(tbl)
     WHERE NOT clustereval._is_unweighted(weight)
@@ -212,6 +217,21 @@ CREATE OR REPLACE MACRO clustereval._tn(total, cell_pairs, label_pairs, cluster_
 -- x inside the expression.
 ---------------------------------------------------------------------------------------------------
 
+-- x, a value of the column that the argument `parameter` names, in one form for all values that
+-- are equal: a histogram would count the intervals '24 hours' and '1 day' apart. Intervals inside
+-- other types are refused, because they have no such form. An interval goes by way of text, so that
+-- the expression has a type for every x.
+CREATE OR REPLACE MACRO clustereval._one_form(x, parameter) AS
+  CASE
+    WHEN typeof(x) = 'INTERVAL'
+    THEN cast_to_type(
+      CAST(normalized_interval(TRY_CAST(CAST(x AS VARCHAR) AS INTERVAL)) AS VARCHAR), x
+    )
+    WHEN contains(typeof(x), 'INTERVAL') AND NOT starts_with(typeof(x), 'ENUM(')
+    THEN error(concat(parameter, ': a column of type ', typeof(x), ' cannot be grouped'))
+    ELSE x
+  END;
+
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): {cells, labels,
 -- clusters}, three maps from a key to its number of rows. The keys are {label, cluster}, {key:
 -- label} and {key: cluster}. Rows with a NULL in either column are left out. Raises an error for a
@@ -221,16 +241,26 @@ CREATE OR REPLACE MACRO clustereval._histograms(label, cluster) AS {
   'cells': clustereval._check_columns(
     histogram(
       CASE
-        WHEN label IS NOT NULL AND cluster IS NOT NULL THEN {'label': label, 'cluster': cluster}
+        WHEN label IS NOT NULL AND cluster IS NOT NULL
+        THEN {
+          'label': clustereval._one_form(label, 'label'),
+          'cluster': clustereval._one_form(cluster, 'cluster')
+        }
       END
     ),
     label, cluster
   ),
   'labels': histogram(
-    CASE WHEN label IS NOT NULL AND cluster IS NOT NULL THEN {'key': label} END
+    CASE
+      WHEN label IS NOT NULL AND cluster IS NOT NULL
+      THEN {'key': clustereval._one_form(label, 'label')}
+    END
   ),
   'clusters': histogram(
-    CASE WHEN label IS NOT NULL AND cluster IS NOT NULL THEN {'key': cluster} END
+    CASE
+      WHEN label IS NOT NULL AND cluster IS NOT NULL
+      THEN {'key': clustereval._one_form(cluster, 'cluster')}
+    END
   )
 };
 
