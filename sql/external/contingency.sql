@@ -217,18 +217,30 @@ CREATE OR REPLACE MACRO clustereval._tn(total, cell_pairs, label_pairs, cluster_
 -- x inside the expression.
 ---------------------------------------------------------------------------------------------------
 
--- x, a value of the column that the argument `parameter` names, in one form for all values that
--- are equal: a histogram would count the intervals '24 hours' and '1 day' apart. Intervals inside
--- other types are refused, because they have no such form. An interval goes by way of text, so that
--- the expression has a type for every x.
-CREATE OR REPLACE MACRO clustereval._one_form(x, parameter) AS
+-- x, the value of a label or cluster, in one form for all values that are equal: a histogram would
+-- count the intervals '24 hours' and '1 day' apart. An interval goes by way of text, so that the
+-- expression has a type for every x.
+CREATE OR REPLACE MACRO clustereval._one_form(x) AS
   CASE
     WHEN typeof(x) = 'INTERVAL'
     THEN cast_to_type(
       CAST(normalized_interval(TRY_CAST(CAST(x AS VARCHAR) AS INTERVAL)) AS VARCHAR), x
     )
-    WHEN contains(typeof(x), 'INTERVAL') AND NOT starts_with(typeof(x), 'ENUM(')
-    THEN error(concat(parameter, ': a column of type ', typeof(x), ' cannot be grouped'))
+    ELSE x
+  END;
+
+-- x, any value, passed through unless a check fails. Raises an error if `given`, the column that
+-- the argument `parameter` names, has intervals inside lists or structs, for which _one_form has no
+-- form. It is an aggregate, as _check_column, since an error per row would keep DuckDB from
+-- simplifying _one_form.
+CREATE OR REPLACE MACRO clustereval._check_form(x, parameter, given) AS
+  CASE
+    WHEN contains(typeof(any_value(given)), 'INTERVAL')
+      AND typeof(any_value(given)) <> 'INTERVAL'
+      AND NOT starts_with(typeof(any_value(given)), 'ENUM(')
+    THEN error(concat(
+      parameter, ': a column of type ', typeof(any_value(given)), ' cannot be grouped'
+    ))
     ELSE x
   END;
 
@@ -239,27 +251,30 @@ CREATE OR REPLACE MACRO clustereval._one_form(x, parameter) AS
 -- fields are read as x['field'], since HAVING takes x.field for a column.
 CREATE OR REPLACE MACRO clustereval._histograms(label, cluster) AS {
   'cells': clustereval._check_columns(
-    histogram(
-      CASE
-        WHEN label IS NOT NULL AND cluster IS NOT NULL
-        THEN {
-          'label': clustereval._one_form(label, 'label'),
-          'cluster': clustereval._one_form(cluster, 'cluster')
-        }
-      END
+    clustereval._check_form(
+      clustereval._check_form(
+        histogram(
+          CASE
+            WHEN label IS NOT NULL AND cluster IS NOT NULL
+            THEN {
+              'label': clustereval._one_form(label), 'cluster': clustereval._one_form(cluster)
+            }
+          END
+        ),
+        'cluster', cluster
+      ),
+      'label', label
     ),
     label, cluster
   ),
   'labels': histogram(
     CASE
-      WHEN label IS NOT NULL AND cluster IS NOT NULL
-      THEN {'key': clustereval._one_form(label, 'label')}
+      WHEN label IS NOT NULL AND cluster IS NOT NULL THEN {'key': clustereval._one_form(label)}
     END
   ),
   'clusters': histogram(
     CASE
-      WHEN label IS NOT NULL AND cluster IS NOT NULL
-      THEN {'key': clustereval._one_form(cluster, 'cluster')}
+      WHEN label IS NOT NULL AND cluster IS NOT NULL THEN {'key': clustereval._one_form(cluster)}
     END
   )
 };
