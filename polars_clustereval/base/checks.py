@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from math import isfinite
 from numbers import Real
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import polars as pl
+import polars.selectors as cs
 
 from polars_clustereval.errors import ClusterEvalError
 
@@ -43,14 +44,18 @@ _SQL_TYPES: dict[type[pl.DataType], str] = {
     pl.Datetime: "TIMESTAMP",
     pl.Duration: "INTERVAL",
     pl.Binary: "BLOB",
+    pl.Null: '"NULL"',
 }
 
 
 def sql_type_name(dtype: pl.DataType) -> str:
-    """Return DuckDB's name of a Polars type for error texts, such as BIGINT for Int64.
+    """Return DuckDB's name of a Polars type for error texts, such as BIGINT or DOUBLE[3].
 
-    A type that is not a simple one, such as a list, keeps its Polars name.
+    A type that DuckDB does not have keeps its Polars name.
     """
+    if isinstance(dtype, pl.Array | pl.List) and isinstance(dtype.inner, pl.DataType):
+        size = dtype.shape[0] if isinstance(dtype, pl.Array) else ""
+        return f"{sql_type_name(dtype.inner)}[{size}]"
     return _SQL_TYPES.get(dtype.base_type(), str(dtype))
 
 
@@ -60,9 +65,11 @@ def _quote_value(value: object) -> str:
 
 
 def show_value(value: object) -> str:
-    """Return a value as error texts show it: NULL for None, [1, NULL] for a list or a tuple."""
-    if isinstance(value, list | tuple):
+    """Return a value as error texts show it: NULL for None, true for True, [1, NULL] for a list."""
+    if isinstance(value, list | tuple | pl.Series):
         return f"[{', '.join(map(show_value, value))}]"
+    if isinstance(value, bool):
+        return str(value).lower()
     return "NULL" if value is None else str(value)
 
 
@@ -120,20 +127,64 @@ def check_column_names(names: Sequence[str], parameter: str, columns: Sequence[s
             )
 
 
+def column_named(name: str) -> pl.Expr:
+    """Return the column of this very name as an expression.
+
+    ``pl.col`` takes the names * and ^...$ for patterns of several names.
+    """
+    is_pattern = name == "*" or (name.startswith("^") and name.endswith("$"))
+    return cs.by_name(name).as_expr() if is_pattern else pl.col(name)
+
+
+def as_expression(column: Column, parameter: str) -> pl.Expr:
+    """Return a user's argument, a column name or an expression, as an expression.
+
+    `parameter` is the name of that argument, such as 'label'. Anything else is an error.
+    """
+    if isinstance(column, str):
+        return column_named(column)
+    if isinstance(column, pl.Expr):
+        return column
+    raise ClusterEvalError(
+        f"{parameter}: expected a column name or an expression, got {type(column).__name__}"
+    )
+
+
+def as_single_column(column: Column, parameter: str) -> pl.Expr:
+    """Return a user's argument as as_expression does; raise an error for a selection of columns.
+
+    It is for functions that return expressions: how many columns ``pl.all()`` or a selector stands
+    for is known only with the frame.
+    """
+    expr = as_expression(column, parameter)
+    is_selection = expr.meta.is_column_selection() and expr.meta.has_multiple_outputs()
+    if is_selection and not isinstance(column, str):
+        raise _several_columns_error(parameter, f"the selection {expr}")
+    return expr
+
+
 def check_column(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
     """Return the user's argument `column` as an expression with the alias `parameter`.
 
     `parameter` is the name of that argument, such as 'label'. Raise an error unless `column` is a
-    name or an expression, and the frame `lazy` has all columns that it reads.
+    name or an expression, the frame `lazy` has all columns that it reads, and it is one column.
     """
-    if not isinstance(column, str | pl.Expr):
-        raise ClusterEvalError(
-            f"{parameter}: expected a column name or an expression, got {type(column).__name__}"
-        )
-    expr = pl.col(column) if isinstance(column, str) else column
-    names = [column] if isinstance(column, str) else column.meta.root_names()
+    expr = as_expression(column, parameter)
+    names = [column] if isinstance(column, str) else expr.meta.root_names()
     check_column_names(names, parameter, lazy.collect_schema().names())
+    try:
+        outputs = lazy.select(expr).collect_schema().names()
+    except pl.exceptions.DuplicateError:
+        raise _several_columns_error(parameter, f"several from {expr}") from None
+    if len(outputs) != 1:
+        shown = f"{len(outputs)}: {', '.join(outputs)}" if outputs else f"none from {expr}"
+        raise _several_columns_error(parameter, shown)
     return expr.alias(parameter)
+
+
+def _several_columns_error(parameter: str, got: str) -> ClusterEvalError:
+    """Return the error of an argument that stands for several columns or none, as `got` says."""
+    return ClusterEvalError(f"{parameter}: expected one column, got {got}")
 
 
 def check_groupable(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
@@ -149,11 +200,16 @@ def check_groupable(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Ex
     return expr
 
 
-def check_weight(lazy: pl.LazyFrame, weight: Column | None) -> pl.Expr:
+# Up to here products of three counts of a partition, and sums in fixed point, fit into Int128.
+_MAX_TOTAL_WEIGHT = 10**12
+
+
+def check_weight(lazy: pl.LazyFrame, weight: Column | None, keys: Mapping[str, str]) -> pl.Expr:
     """Return the multiplicity of each row: the column `weight` as Int64, or 1 if there is none.
 
-    Raise an error if a weight is not a whole number >= 0. For this the column is read at once, of a
-    LazyFrame too.
+    `keys` are the partition columns, as check_partition_keys returns them. Raise an error if a
+    weight is not a whole number >= 0, or the sum of a partition is too large. For this the column
+    is read at once, of a LazyFrame too.
     """
     if weight is None:
         # Int8 takes the least memory, and is summed as Int64.
@@ -166,17 +222,50 @@ def check_weight(lazy: pl.LazyFrame, weight: Column | None) -> pl.Expr:
     # The upper limit rejects infinity, and NaN, which is above every number in Polars.
     whole = (number >= 0) & (number < 9e18) & (number == number.floor())
     bad = ~whole.fill_null(False)
-    first_bad = lazy.select(expr.filter(bad).first(), bad.any().alias("any_bad"))
-    value, any_bad = first_bad.collect(engine="streaming").row(0)
+    total = expr.cast(pl.Int128, strict=False).sum().alias("total")
+    facts = lazy.select(expr.filter(bad).first(), bad.any().alias("any_bad"), total)
+    value, any_bad, total_weight = facts.collect(engine="streaming").row(0)
     if any_bad:
         raise _weight_error("NULL" if value is None else str(value))
+    if total_weight > _MAX_TOTAL_WEIGHT:
+        _check_partition_totals(lazy, total, keys)
     return expr.cast(pl.Int64)
+
+
+def _check_partition_totals(lazy: pl.LazyFrame, total: pl.Expr, keys: Mapping[str, str]) -> None:
+    """Raise an error if `total`, the sum of the weights, is too large in any partition.
+
+    `keys` are the partition columns, as check_partition_keys returns them.
+    """
+    by = key_columns(keys)
+    totals = lazy.group_by(by).agg(total) if by else lazy.select(total)
+    largest = totals.select(pl.col("total").max()).collect(engine="streaming").item()
+    if largest > _MAX_TOTAL_WEIGHT:
+        raise ClusterEvalError(
+            f"weight: expected a sum of at most {_MAX_TOTAL_WEIGHT}, got {largest}; "
+            "divide the weights by a common factor"
+        )
 
 
 def _weight_error(got: str) -> ClusterEvalError:
     """Return the error for an invalid weight column; `got` is the bad value or type, as text."""
     return ClusterEvalError(
         f"weight: expected whole numbers >= 0, got {got}; a weight is how many times its row counts"
+    )
+
+
+def _list_names(partition_by: Keys) -> list[str]:
+    """Return the user's partition columns, None, a name or several, as a list of names.
+
+    Anything else is an error.
+    """
+    keys = [partition_by] if isinstance(partition_by, str) else partition_by
+    if keys is None:
+        return []
+    if isinstance(keys, Sequence) and all(isinstance(key, str) for key in keys):
+        return list(keys)
+    raise ClusterEvalError(
+        f"partition_by: expected column names, got {type(partition_by).__name__}"
     )
 
 
@@ -188,7 +277,7 @@ def check_partition_keys(
     Raise an error if a column does not exist in the frame `lazy`, is given twice, or has the name
     of another column of the result. `results` are the names of those columns.
     """
-    keys = [partition_by] if isinstance(partition_by, str) else list(partition_by or ())
+    keys = _list_names(partition_by)
     check_column_names(keys, "partition_by", lazy.collect_schema().names())
     for i, key in enumerate(keys):
         if key in results:
@@ -198,6 +287,14 @@ def check_partition_keys(
         if key in keys[:i]:
             raise ClusterEvalError(f"partition_by: '{key}' is given twice")
     return {f"key_{i}": key for i, key in enumerate(keys)}
+
+
+def key_columns(keys: Mapping[str, str]) -> list[pl.Expr]:
+    """Return the partition columns of the user's frame under their inner names.
+
+    `keys` maps the inner names to the user's, as check_partition_keys returns them.
+    """
+    return [column_named(key).alias(name) for name, key in keys.items()]
 
 
 # ----------------------------------------------------------------------------------------------
@@ -221,19 +318,46 @@ def check_noise_as(noise: object, noise_as: object) -> None:
 def check_noise_value(noise: object, dtype: pl.DataType) -> pl.Expr:
     """Return the noise value as a literal of type `dtype`, the type of the cluster column.
 
-    Raise an error unless the value can be converted to that type and back without a change.
+    Raise an error unless the value can be converted to that type without a change.
     """
+    got = type(noise).__name__
     try:
         given = pl.Series([noise])
+        got = sql_type_name(given.dtype)
         cast = given.cast(dtype)
-        if cast.cast(given.dtype).eq_missing(given).all():
-            return pl.lit(cast.item(), cast.dtype)
-    except pl.exceptions.PolarsError:
+        if _is_alike(given.dtype, dtype) and _is_unchanged(given, cast):
+            # Polars would unpack a list into a column; the first value of a column stays one list.
+            return pl.lit(cast).first() if dtype.is_nested() else pl.lit(cast.item(), dtype)
+    except (pl.exceptions.PolarsError, TypeError, OverflowError):
         pass
     raise ClusterEvalError(
         f"noise: expected a value of the type of cluster ({sql_type_name(dtype)}), "
-        f"got '{noise}' ({sql_type_name(given.dtype)})"
+        f"got '{show_value(noise)}' ({got})"
     )
+
+
+def _is_alike(given: Any, dtype: Any) -> bool:
+    """Return whether values of the Polars type `given` can have an equal of the type `dtype`.
+
+    Polars casts truth values to numbers, and lists and structs to other types, without an error.
+    """
+    lists = pl.List, pl.Array
+    if isinstance(given, lists) and isinstance(dtype, lists):
+        return given.inner == pl.Null or _is_alike(given.inner, dtype.inner)
+    if isinstance(given, lists) or isinstance(dtype, lists):
+        return False
+    return all((given == kind) == (dtype == kind) for kind in (pl.Struct, pl.Boolean))
+
+
+def _is_unchanged(given: pl.Series, cast: pl.Series) -> bool:
+    """Return whether the one value of `cast` is that of `given`, in another type.
+
+    0.1 becomes another number in Float32, but has the same text, which is what a user means.
+    """
+    if cast.cast(given.dtype).eq_missing(given).all():
+        return True
+    is_float = given.dtype.is_float() and cast.dtype.is_float()
+    return is_float and cast.cast(pl.String).equals(given.cast(pl.String))
 
 
 # ----------------------------------------------------------------------------------------------

@@ -22,12 +22,14 @@ from polars_clustereval.base.checks import (
     Frame,
     Keys,
     NoiseAs,
+    as_single_column,
     check_frame,
     check_groupable,
     check_noise_as,
     check_noise_value,
     check_partition_keys,
     check_weight,
+    key_columns,
 )
 from polars_clustereval.base.exact import count_ordered_pairs
 from polars_clustereval.base.frames import (
@@ -211,9 +213,9 @@ def read_contingency_table(
     columns = [
         check_groupable(lazy, label, "label"),
         check_groupable(lazy, cluster, "cluster"),
-        check_weight(lazy, options.weight).alias("n"),
+        check_weight(lazy, options.weight, keys).alias("n"),
     ]
-    rows = lazy.select(*(pl.col(key).alias(name) for name, key in keys.items()), *columns)
+    rows = lazy.select(*key_columns(keys), *columns)
     noisy = is_noise(rows, options.noise)
     return ContingencyTable(_flag_groups(_count_cells(rows, list(keys)), noisy, options), keys)
 
@@ -351,7 +353,7 @@ def cells_as_list(label: Column, cluster: Column) -> StructLists:
     group. The flags is_first_of_label and is_first_of_cluster mark one cell per label and one per
     cluster. Rows with a NULL are left out.
     """
-    sides = [pl.col(side) if isinstance(side, str) else side for side in (label, cluster)]
+    sides = as_single_column(label, "label"), as_single_column(cluster, "cluster")
     complete = sides[0].is_not_null() & sides[1].is_not_null()
     cells = pl.struct(sides[0].alias("label"), sides[1].alias("cluster")).alias("cell")
     counts = cells.filter(complete).value_counts(name="n").implode()

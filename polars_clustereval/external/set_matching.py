@@ -23,6 +23,7 @@ from polars_clustereval.base.checks import (
     check_groupable,
     check_noise_as,
     check_partition_keys,
+    key_columns,
 )
 from polars_clustereval.base.exact import from_fixed_point, ratio, to_double, to_fixed_point
 from polars_clustereval.base.frames import Row, StructLists, Terms, element_field, to_user_frame
@@ -277,14 +278,13 @@ def _read_records(
     results = ("id", "label", "cluster", "bcubed_precision", "bcubed_recall")
     keys: dict[str, str] = check_partition_keys(lazy, options.partition_by, results)
     columns = [
-        *(pl.col(key).alias(name) for name, key in keys.items()),
+        *key_columns(keys),
         check_groupable(lazy, label, "label"),
         check_groupable(lazy, cluster, "cluster"),
     ]
     if record is not None:
         return lazy.select(*columns, check_column(lazy, record, "id")), keys
-    number = pl.col("id").cast(pl.Int64)
-    return lazy.select(columns).with_row_index("id").with_columns(number), keys
+    return lazy.select(columns).with_row_index("id").cast({"id": pl.Int64}), keys
 
 
 def _score_records(rows: pl.LazyFrame, keys: list[str], singleton: pl.Expr) -> pl.LazyFrame:

@@ -22,6 +22,7 @@ from polars_clustereval.base.checks import (
     check_noise_as,
     check_noise_value,
     check_partition_keys,
+    key_columns,
     raise_on_collect,
 )
 from polars_clustereval.base.frames import (
@@ -456,7 +457,7 @@ def read_points(
     coordinates = check_vector(lazy, vector, counts)
     form = _choose_form(coordinates, options, needs_wide=needs_wide)
     rows = lazy.select(
-        *(pl.col(key).alias(name) for name, key in keys.items()),
+        *key_columns(keys),
         label.alias("cluster"),
         noisy.alias("noisy"),
         coordinates.length.cast(pl.Int64).alias("length"),

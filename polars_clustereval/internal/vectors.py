@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -13,10 +13,13 @@ from polars_clustereval.base.checks import (
     Column,
     Frame,
     Keys,
+    as_expression,
+    as_single_column,
     check_column_names,
     check_frame,
     check_groupable,
     check_partition_keys,
+    column_named,
     show_value,
     sql_type_name,
 )
@@ -89,7 +92,9 @@ def _vector_columns(lazy: pl.LazyFrame, vector: Vector) -> list[pl.Expr]:
     `vector` is a name, an expression, a selector or a sequence of these. A part of another type, or
     a column that `lazy` does not have, is an error.
     """
-    parts = [vector] if isinstance(vector, str | pl.Expr) else list(vector)
+    parts = (
+        list(vector) if isinstance(vector, Iterable) and not isinstance(vector, str) else [vector]
+    )
     for part in parts:
         if not isinstance(part, str | pl.Expr):
             raise ClusterEvalError(
@@ -99,9 +104,9 @@ def _vector_columns(lazy: pl.LazyFrame, vector: Vector) -> list[pl.Expr]:
     check_column_names(names, "vector", lazy.collect_schema().names())
     exprs = []
     for part in parts:
-        expr = pl.col(part) if isinstance(part, str) else part
+        expr = as_expression(part, "vector")
         outputs = lazy.select(expr).collect_schema().names()
-        exprs += [expr] if len(outputs) == 1 else [pl.col(name) for name in outputs]
+        exprs += [expr] if len(outputs) == 1 else [column_named(name) for name in outputs]
     return [expr.alias(f"x_{i}") for i, expr in enumerate(exprs)]
 
 
@@ -190,16 +195,8 @@ def _vector_type_error(dtype: pl.DataType) -> ClusterEvalError:
     """Return the error of a vector argument with a column of type `dtype`, which is no vector."""
     return ClusterEvalError(
         "vector: expected a list or array of numbers, such as [x, y, z], got "
-        f"{_vector_type_name(dtype)}; parse_vector makes one from text"
+        f"{sql_type_name(dtype)}; parse_vector makes one from text"
     )
-
-
-def _vector_type_name(dtype: pl.DataType) -> str:
-    """Return the name that DuckDB has for a type, such as DOUBLE[3], for an error text."""
-    if isinstance(dtype, pl.Array | pl.List) and isinstance(dtype.inner, pl.DataType):
-        size = dtype.shape[0] if isinstance(dtype, pl.Array) else ""
-        return f"{_vector_type_name(dtype.inner)}[{size}]"
-    return sql_type_name(dtype)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -383,7 +380,7 @@ def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
     >>> texts.select(ce.parse_vector("vec"))["vec"].to_list()
     [[1.0, 0.0, 3.0, 0.0], [1.0, 0.0, 3.0, 0.0], None]
     """
-    expr = pl.col(vec) if isinstance(vec, str) else vec
+    expr = as_single_column(vec, "vec")
     _check_size(size)
     # A function of whole columns, because an expression has no variables and would compute again
     # what it uses twice.
@@ -406,7 +403,7 @@ def _check_nominal_columns(lazy: pl.LazyFrame, columns: str | Sequence[str]) -> 
     if the result's column NAME_vdm exists already.
     """
     names = [columns] if isinstance(columns, str) else columns
-    if not (names and isinstance(names, Sequence) and all(isinstance(name, str) for name in names)):
+    if not (isinstance(names, Sequence) and names and all(isinstance(name, str) for name in names)):
         raise ClusterEvalError(
             f"columns: expected names of columns, such as ['color'], got {show_value(columns)}"
         )
@@ -433,7 +430,8 @@ def _value_profiles(
     are the inner names, value and profile.
     """
     value_keys, rank, n = [*keys, "value"], pl.col("rank"), pl.col("n")
-    columns = {name: pl.col(key) for name, key in keys.items()} | {"value": pl.col(column)}
+    columns = {name: column_named(key) for name, key in keys.items()}
+    columns |= {"value": column_named(column)}
     rows = lazy.select(label, pl.lit(1, pl.Int8).alias("n"), **columns)
     cells = rows.filter(pl.col("label").is_not_null()).group_by(*value_keys, "label").agg(n.sum())
     partition = [pl.col(key) for key in keys] or [pl.lit(0)]
@@ -461,14 +459,18 @@ def _add_profiles(
     `profiles` is the result of _value_profiles for this column; `keys` maps the names of its
     partition columns to those of `lazy`.
     """
-    return lazy.join(
+    # Copies of the columns under plain names: a join would take a name such as ^a$ for a pattern.
+    by = {f"__ce_{name}": user_name for name, user_name in (keys | {"value": column}).items()}
+    profiles = profiles.rename({name: f"__ce_{name}" for name in (*keys, "value")})
+    rows = lazy.with_columns(column_named(user_name).alias(name) for name, user_name in by.items())
+    encoded = rows.join(
         profiles.rename({"profile": f"{column}_vdm"}),
         how="left",
-        left_on=[*keys.values(), column],
-        right_on=[*keys, "value"],
+        on=list(by),
         nulls_equal=True,
         maintain_order="left",
     )
+    return encoded.drop(*by)
 
 
 def vdm_encode(

@@ -88,20 +88,42 @@ CREATE OR REPLACE MACRO clustereval._check_weight(x) AS
     ELSE CAST(x AS BIGINT)
   END;
 
+-- n, the sum of the weights of some rows, passed through unless a check fails. Raises an error if
+-- `total`, the sum of the weights of their partition, is above 1e12: beyond it products of three
+-- counts and sums in fixed point are not exact, here or in Polars.
+CREATE OR REPLACE MACRO clustereval._check_total_weight(n, total) AS
+  CASE
+    WHEN total > 1000000000000
+    THEN error(concat(
+      'weight: expected a sum of at most 1000000000000, got ', CAST(total AS VARCHAR),
+      '; divide the weights by a common factor'
+    ))
+    ELSE n
+  END;
+
 -- TRUE if the user's argument x is its default NULL, FALSE if it is a column. This is decided
 -- before the query runs, so that a branch of the query can be left out.
 CREATE OR REPLACE MACRO clustereval._is_left_out(x) AS
   x IS NULL AND coalesce(alias(x), '') = 'NULL';
 
+-- x, the value that marks noise, in the type of the column cluster, or NULL if it cannot be
+-- converted. It takes that type by way of text, from which every type can be cast: a cast between
+-- two nested types can be an error before any row is read.
+CREATE OR REPLACE MACRO clustereval._cast_noise(x, cluster) AS
+  try(cast_to_type(CAST(x AS VARCHAR), cluster));
+
 -- TRUE if x, the value that marks noise, is not NULL and cannot be converted to the type of the
--- column cluster without a change.
+-- column cluster without a change. A converted number may have another text, such as 1 for 1.0, and
+-- so may a list of numbers; text is not compared as numbers.
 CREATE OR REPLACE MACRO clustereval._is_foreign(x, cluster) AS
   x IS NOT NULL AND NOT coalesce(
-    try(
-      CAST(cast_to_type(x, cluster) AS VARCHAR) = CAST(x AS VARCHAR)
-      OR TRY_CAST(CAST(cast_to_type(x, cluster) AS VARCHAR) AS DOUBLE)
+    CAST(clustereval._cast_noise(x, cluster) AS VARCHAR) = CAST(x AS VARCHAR)
+    OR (typeof(x) <> 'VARCHAR' AND (
+      TRY_CAST(CAST(clustereval._cast_noise(x, cluster) AS VARCHAR) AS DOUBLE)
         = TRY_CAST(CAST(x AS VARCHAR) AS DOUBLE)
-    ),
+      OR TRY_CAST(CAST(clustereval._cast_noise(x, cluster) AS VARCHAR) AS DOUBLE[])
+        = TRY_CAST(CAST(x AS VARCHAR) AS DOUBLE[])
+    )),
     FALSE
   );
 
@@ -111,8 +133,8 @@ CREATE OR REPLACE MACRO clustereval._check_noise(x, noise, cluster) AS
   CASE
     WHEN clustereval._is_foreign(noise, cluster)
     THEN error(concat(
-      'noise: expected a value of the type of cluster (', typeof(cluster), '), got ''', noise,
-      ''' (', typeof(noise), ')'
+      'noise: expected a value of the type of cluster (', typeof(cluster), '), got ''',
+      CAST(noise AS VARCHAR), ''' (', typeof(noise), ')'
     ))
     ELSE x
   END;
@@ -120,7 +142,7 @@ CREATE OR REPLACE MACRO clustereval._check_noise(x, noise, cluster) AS
 -- TRUE if cluster, the cluster of a row, equals the value `noise` that marks noise; otherwise
 -- FALSE, even if either is NULL.
 CREATE OR REPLACE MACRO clustereval._is_noise(cluster, noise) AS
-  coalesce(cluster = try(cast_to_type(noise, cluster)), FALSE);
+  coalesce(cluster = clustereval._cast_noise(noise, cluster), FALSE);
 
 ---------------------------------------------------------------------------------------------------
 -- Options

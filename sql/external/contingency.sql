@@ -45,7 +45,12 @@ CREATE OR REPLACE MACRO clustereval._row_groups(
     UNION ALL
     SELECT
       partition_by, label, cluster,
-      CAST(SUM(clustereval._check_weight(weight)) AS BIGINT),
+      CAST(
+        clustereval._check_total_weight(
+          SUM(clustereval._check_weight(weight)),
+          SUM(SUM(clustereval._check_weight(weight))) OVER (PARTITION BY partition_by)
+        ) AS BIGINT
+      ),
       FALSE
     FROM query_table(tbl)
     WHERE NOT clustereval._is_left_out(weight)
@@ -243,6 +248,33 @@ CREATE OR REPLACE MACRO clustereval._check_keys_differ(counts, parameter) AS
     END
   )[1];
 
+-- x, the value of a label or cluster, in one form for all values that are equal: a histogram would
+-- count the intervals '24 hours' and '1 day' apart. An interval goes by way of text, so that the
+-- expression has a type for every x.
+CREATE OR REPLACE MACRO clustereval._one_form(x) AS
+  CASE
+    WHEN typeof(x) = 'INTERVAL'
+    THEN cast_to_type(
+      CAST(normalized_interval(TRY_CAST(CAST(x AS VARCHAR) AS INTERVAL)) AS VARCHAR), x
+    )
+    ELSE x
+  END;
+
+-- x, any value, passed through unless a check fails. Raises an error if `given`, the column that
+-- the argument `parameter` names, has intervals inside lists or structs, for which _one_form has no
+-- form. It is an aggregate, as _check_column, since an error per row would keep DuckDB from
+-- simplifying _one_form.
+CREATE OR REPLACE MACRO clustereval._check_form(x, parameter, given) AS
+  CASE
+    WHEN contains(typeof(any_value(given)), 'INTERVAL')
+      AND typeof(any_value(given)) <> 'INTERVAL'
+      AND NOT starts_with(typeof(any_value(given)), 'ENUM(')
+    THEN error(concat(
+      parameter, ': a column of type ', typeof(any_value(given)), ' cannot be grouped'
+    ))
+    ELSE x
+  END;
+
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): {cells, labels,
 -- clusters}, three maps from a key to its number of rows. The keys are {label, cluster}, {key:
 -- label} and {key: cluster}. Rows with a NULL in either column are left out. Raises an error for a
@@ -250,18 +282,36 @@ CREATE OR REPLACE MACRO clustereval._check_keys_differ(counts, parameter) AS
 -- fields are read as x['field'], since HAVING takes x.field for a column.
 CREATE OR REPLACE MACRO clustereval._histograms(label, cluster) AS {
   'cells': clustereval._check_columns(
-    histogram(
-      CASE
-        WHEN label IS NOT NULL AND cluster IS NOT NULL THEN {'label': label, 'cluster': cluster}
-      END
+    clustereval._check_form(
+      clustereval._check_form(
+        histogram(
+          CASE
+            WHEN label IS NOT NULL AND cluster IS NOT NULL
+            THEN {
+              'label': clustereval._one_form(label), 'cluster': clustereval._one_form(cluster)
+            }
+          END
+        ),
+        'cluster', cluster
+      ),
+      'label', label
     ),
     label, cluster
   ),
   'labels': clustereval._check_keys_differ(
-    histogram(CASE WHEN label IS NOT NULL AND cluster IS NOT NULL THEN {'key': label} END), 'label'
+    histogram(
+      CASE
+        WHEN label IS NOT NULL AND cluster IS NOT NULL THEN {'key': clustereval._one_form(label)}
+      END
+    ),
+    'label'
   ),
   'clusters': clustereval._check_keys_differ(
-    histogram(CASE WHEN label IS NOT NULL AND cluster IS NOT NULL THEN {'key': cluster} END),
+    histogram(
+      CASE
+        WHEN label IS NOT NULL AND cluster IS NOT NULL THEN {'key': clustereval._one_form(cluster)}
+      END
+    ),
     'cluster'
   )
 };

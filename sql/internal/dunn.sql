@@ -132,121 +132,216 @@ CREATE OR REPLACE MACRO clustereval._metric_diameters(__ce_members, distance, p)
 ---------------------------------------------------------------------------------------------------
 
 -- One row per partition of two clusters or more (__ce_partition_no): __ce_separation, an upper
--- bound of the least _metric distance of points of different clusters. It is the least found in
--- the 32 pairs of clusters whose bounding balls overlap most, or are nearest, between the 64
--- points of each cluster nearest to the midpoint of the two centers. __ce_members and __ce_balls
--- name the tables of _points_in_balls (one row per point) and _bounding_balls (one per cluster).
--- ATE OR REPLACE MACRO clustereval._separation_bounds( _ce_members, __ce_balls, distance, p S
--- TABLE ITH __ce_likely_pairs AS (  SELECT    one.__ce_partition_no,    unnest(arg_min(
--- {'one': one.__ce_number, 'other': other.__ce_number},
--- clustereval._metric(one.__ce_center, other.__ce_center, distance, p)        - one.__ce_radius
--- - other.__ce_radius,      32    )) AS __ce_pair  FROM query_table(__ce_balls) AS one  JOIN
--- query_table(__ce_balls) AS other    ON other.__ce_partition_no = one.__ce_partition_no AND
--- other.__ce_number > one.__ce_number  GROUP BY one.__ce_partition_no , _ce_midpoints AS
--- MATERIALIZED (  SELECT    likely.__ce_pair,    list_transform(      one.__ce_center, lambda
--- __ce_v, __ce_i: (__ce_v + other.__ce_center[__ce_i]) / 2    ) AS __ce_midpoint  FROM
--- __ce_likely_pairs AS likely  JOIN query_table(__ce_balls) AS one ON one.__ce_number =
--- likely.__ce_pair['one']  JOIN query_table(__ce_balls) AS other ON other.__ce_number =
--- likely.__ce_pair['other'] , _ce_sides AS (  SELECT __ce_pair, __ce_midpoint, __ce_pair['one']
--- AS __ce_number FROM __ce_midpoints  UNION ALL  SELECT __ce_pair, __ce_midpoint,
--- __ce_pair['other'] FROM __ce_midpoints , _ce_nearest AS (  SELECT    member.__ce_partition_no,
--- side.__ce_pair, side.__ce_number,    arg_min(      member.__ce_point,
--- clustereval._euclidean(member.__ce_point, side.__ce_midpoint), 64    ) AS __ce_candidates
--- FROM query_table(__ce_members) AS member  JOIN __ce_sides AS side ON side.__ce_number =
--- member.__ce_number  GROUP BY member.__ce_partition_no, side.__ce_pair, side.__ce_number ,
--- _ce_candidates AS MATERIALIZED (  SELECT __ce_partition_no, __ce_pair, __ce_number,
--- unnest(__ce_candidates) AS __ce_point  FROM __ce_nearest  ELECT  one.__ce_partition_no,
--- MIN(clustereval._metric(one.__ce_point, other.__ce_point, distance, p)) AS __ce_separation ROM
--- __ce_candidates AS one OIN __ce_candidates AS other  ON other.__ce_pair = one.__ce_pair AND
--- other.__ce_number > one.__ce_number ROUP BY one.__ce_partition_no;  The points
--- (__ce_partition_no, __ce_number of the cluster, __ce_row, __ce_point) whose _metric distance
--- to a point of another cluster may be below a bound: they are nearer than bound + radius to
--- that cluster's center. Above 256 clusters all points: comparing with every ball would cost too
+-- bound of the least _metric distance of points of different clusters. It is the least found in the
+-- 32 pairs of clusters whose bounding balls overlap most, or are nearest, between the 64 points of
+-- each cluster nearest to the midpoint of the two centers. __ce_members and __ce_balls name the
+-- tables of _points_in_balls (one row per point) and _bounding_balls (one per cluster).
+CREATE OR REPLACE MACRO clustereval._separation_bounds(
+  __ce_members, __ce_balls, distance, p
+) AS TABLE
+  WITH __ce_likely_pairs AS (
+    SELECT
+      one.__ce_partition_no,
+      unnest(arg_min(
+        {'one': one.__ce_number, 'other': other.__ce_number},
+        clustereval._metric(one.__ce_center, other.__ce_center, distance, p)
+          - one.__ce_radius - other.__ce_radius,
+        32
+      )) AS __ce_pair
+    FROM query_table(__ce_balls) AS one
+    JOIN query_table(__ce_balls) AS other
+      ON other.__ce_partition_no = one.__ce_partition_no AND other.__ce_number > one.__ce_number
+    GROUP BY one.__ce_partition_no
+  ),
+  __ce_midpoints AS MATERIALIZED (
+    SELECT
+      likely.__ce_pair,
+      list_transform(
+        one.__ce_center, lambda __ce_v, __ce_i: (__ce_v + other.__ce_center[__ce_i]) / 2
+      ) AS __ce_midpoint
+    FROM __ce_likely_pairs AS likely
+    JOIN query_table(__ce_balls) AS one ON one.__ce_number = likely.__ce_pair['one']
+    JOIN query_table(__ce_balls) AS other ON other.__ce_number = likely.__ce_pair['other']
+  ),
+  __ce_sides AS (
+    SELECT __ce_pair, __ce_midpoint, __ce_pair['one'] AS __ce_number FROM __ce_midpoints
+    UNION ALL
+    SELECT __ce_pair, __ce_midpoint, __ce_pair['other'] FROM __ce_midpoints
+  ),
+  __ce_nearest AS (
+    SELECT
+      member.__ce_partition_no, side.__ce_pair, side.__ce_number,
+      arg_min(
+        member.__ce_point, clustereval._euclidean(member.__ce_point, side.__ce_midpoint), 64
+      ) AS __ce_candidates
+    FROM query_table(__ce_members) AS member
+    JOIN __ce_sides AS side ON side.__ce_number = member.__ce_number
+    GROUP BY member.__ce_partition_no, side.__ce_pair, side.__ce_number
+  ),
+  __ce_candidates AS MATERIALIZED (
+    SELECT __ce_partition_no, __ce_pair, __ce_number, unnest(__ce_candidates) AS __ce_point
+    FROM __ce_nearest
+  )
+  SELECT
+    one.__ce_partition_no,
+    MIN(clustereval._metric(one.__ce_point, other.__ce_point, distance, p)) AS __ce_separation
+  FROM __ce_candidates AS one
+  JOIN __ce_candidates AS other
+    ON other.__ce_pair = one.__ce_pair AND other.__ce_number > one.__ce_number
+  GROUP BY one.__ce_partition_no;
+
+-- The points (__ce_partition_no, __ce_number of the cluster, __ce_row, __ce_point) whose _metric
+-- distance to a point of another cluster may be below a bound: they are nearer than bound + radius
+-- to that cluster's center. Above 256 clusters all points: comparing with every ball would cost too
 -- much. __ce_members and __ce_balls name the tables of _points_in_balls (one row per point) and
 -- _bounding_balls (one per cluster), __ce_bounds one with the bound of each partition
--- (__ce_separation). ATE OR REPLACE MACRO clustereval._border_points( _ce_members, __ce_balls,
--- __ce_bounds, distance, p S TABLE ITH __ce_rows AS (  SELECT member.__ce_row  FROM
--- query_table(__ce_members) AS member  JOIN query_table(__ce_bounds) AS bound ON
--- bound.__ce_partition_no = member.__ce_partition_no  JOIN query_table(__ce_balls) AS ball    ON
--- ball.__ce_partition_no = member.__ce_partition_no    AND ball.__ce_number <>
--- member.__ce_number  WHERE member.__ce_n_clusters <= 256    AND
--- clustereval._metric(member.__ce_point, ball.__ce_center, distance, p)      <
--- bound.__ce_separation + ball.__ce_radius  UNION ALL  SELECT __ce_row FROM
--- query_table(__ce_members) WHERE __ce_n_clusters > 256  ELECT __ce_partition_no, __ce_number,
--- __ce_row, __ce_point ROM query_table(__ce_members) HERE __ce_row IN (SELECT __ce_row FROM
--- __ce_rows);  One row per partition (__ce_partition_no), with the axes of a grid in which
--- _separations_by_grid finds near points: __ce_axes, a list of the (at most) four coordinates of
--- largest variance, as indices from 1; __ce_deviation, the largest standard deviation;
--- __ce_origin, the vector where cell 0 starts. The parameters name the tables of
--- _coordinate_moments (one row per cluster and coordinate), _measured_clusters and
--- _bounding_balls (one per cluster). ATE OR REPLACE MACRO
--- clustereval._grid_axes(__ce_coordinates, __ce_clusters, __ce_balls) AS TABLE ITH
--- __ce_variances AS (  SELECT    ball.__ce_partition_no, coordinate.__ce_i,
--- SUM(coordinate.__ce_n * coordinate.__ce_variance) / SUM(coordinate.__ce_n)      +
--- clustereval._variance(coordinate.__ce_center) AS __ce_variance  FROM
--- query_table(__ce_coordinates) AS coordinate  JOIN query_table(__ce_clusters) AS cluster    ON
--- cluster.__ce_partition IS NOT DISTINCT FROM coordinate.__ce_partition    AND
--- cluster.__ce_cluster IS NOT DISTINCT FROM coordinate.__ce_cluster    AND
--- cluster.__ce_singleton_no = coordinate.__ce_singleton_no  JOIN query_table(__ce_balls) AS ball
--- ON ball.__ce_number = cluster.__ce_number  GROUP BY ball.__ce_partition_no, coordinate.__ce_i
--- ELECT  axis.__ce_partition_no, ball.__ce_center AS __ce_origin,  arg_max(axis.__ce_i,
--- axis.__ce_variance, 4) AS __ce_axes,  sqrt(MAX(axis.__ce_variance)) AS __ce_deviation ROM
--- __ce_variances AS axis OIN query_table(__ce_balls) AS ball ON ball.__ce_number =
--- axis.__ce_partition_no ROUP BY axis.__ce_partition_no, ball.__ce_center;  Number of the grid
--- cell of the vector x along one axis, the coordinate of index `axis` (from 1). Cells have this
--- width; cell 0 starts at the vector origin. 0 if axis is NULL: the grid has fewer. ATE OR
--- REPLACE MACRO clustereval._cell_along_axis(x, origin, axis, width) AS oalesce(floor((x[axis] -
--- origin[axis]) / width), 0.0);  One row per offset from a cell of a grid to itself or an
--- adjacent cell, only one of any two opposite offsets: the steps -1, 0 or 1 along each of four
--- axes (__ce_step_1 .. __ce_step_4), and __ce_n_axes, how many axes a grid must have for this
--- offset. ATE OR REPLACE MACRO clustereval._neighbor_cell_offsets() AS TABLE ITH __ce_steps AS
--- (SELECT __ce_step FROM (VALUES (-1.0), (0.0), (1.0)) AS step (__ce_step)) ELECT
--- first_axis.__ce_step AS __ce_step_1, second_axis.__ce_step AS __ce_step_2,
--- third_axis.__ce_step AS __ce_step_3, fourth_axis.__ce_step AS __ce_step_4,  CASE    WHEN
--- fourth_axis.__ce_step <> 0 THEN 4    WHEN third_axis.__ce_step <> 0 THEN 3    WHEN
--- second_axis.__ce_step <> 0 THEN 2    ELSE 1  END AS __ce_n_axes ROM __ce_steps AS first_axis
--- ROSS JOIN __ce_steps AS second_axis ROSS JOIN __ce_steps AS third_axis ROSS JOIN __ce_steps AS
--- fourth_axis HERE 27 * first_axis.__ce_step + 9 * second_axis.__ce_step + 3 *
--- third_axis.__ce_step  + fourth_axis.__ce_step >= 0;  One row per partition
--- (__ce_partition_no): __ce_separation, the least _metric distance of given points of different
--- clusters, or the given bound if that is less. Points differ in no coordinate by more than
--- their distance. In a grid of cells as wide as the bound, only points of the same or adjacent
--- cells are compared. __ce_members names the points (a table as of _border_points), __ce_bounds
--- a table with the bound of each partition (__ce_separation), __ce_axes that of _grid_axes. ATE
--- OR REPLACE MACRO clustereval._separations_by_grid( _ce_members, __ce_bounds, __ce_axes,
--- distance, p S TABLE ITH __ce_grids AS (  SELECT    bound.__ce_partition_no, axis.__ce_origin,
--- axis.__ce_axes,    -- The second width keeps the numbers of the cells exact.
--- GREATEST(bound.__ce_separation * (1 + 1e-9), axis.__ce_deviation * 1e-7) AS __ce_width  FROM
--- query_table(__ce_bounds) AS bound  JOIN query_table(__ce_axes) AS axis ON
--- axis.__ce_partition_no = bound.__ce_partition_no  WHERE bound.__ce_separation > 0 , _ce_cells
--- AS MATERIALIZED (  SELECT    member.__ce_partition_no, member.__ce_number, member.__ce_point,
--- len(grid.__ce_axes) AS __ce_n_axes,    clustereval._cell_along_axis(      member.__ce_point,
--- grid.__ce_origin, grid.__ce_axes[1], grid.__ce_width    ) AS __ce_cell_1,
--- clustereval._cell_along_axis(      member.__ce_point, grid.__ce_origin, grid.__ce_axes[2],
--- grid.__ce_width    ) AS __ce_cell_2,    clustereval._cell_along_axis(      member.__ce_point,
--- grid.__ce_origin, grid.__ce_axes[3], grid.__ce_width    ) AS __ce_cell_3,
--- clustereval._cell_along_axis(      member.__ce_point, grid.__ce_origin, grid.__ce_axes[4],
--- grid.__ce_width    ) AS __ce_cell_4  FROM query_table(__ce_members) AS member  JOIN __ce_grids
--- AS grid ON grid.__ce_partition_no = member.__ce_partition_no , _ce_neighbor_cells AS NOT
--- MATERIALIZED (  SELECT    cell.__ce_partition_no, cell.__ce_number, cell.__ce_point,
--- cell.__ce_cell_1 + step.__ce_step_1 AS __ce_cell_1,    cell.__ce_cell_2 + step.__ce_step_2 AS
--- __ce_cell_2,    cell.__ce_cell_3 + step.__ce_step_3 AS __ce_cell_3,    cell.__ce_cell_4 +
--- step.__ce_step_4 AS __ce_cell_4  FROM __ce_cells AS cell  JOIN
--- clustereval._neighbor_cell_offsets() AS step ON step.__ce_n_axes <= cell.__ce_n_axes ,
--- _ce_least AS (  SELECT __ce_partition_no, __ce_separation FROM query_table(__ce_bounds)  UNION
--- ALL  SELECT    one.__ce_partition_no,    MIN(clustereval._metric(one.__ce_point,
--- other.__ce_point, distance, p))  FROM __ce_neighbor_cells AS one  JOIN __ce_cells AS other
--- ON other.__ce_partition_no = one.__ce_partition_no    AND other.__ce_cell_1 = one.__ce_cell_1
--- AND other.__ce_cell_2 = one.__ce_cell_2    AND other.__ce_cell_3 = one.__ce_cell_3    AND
--- other.__ce_cell_4 = one.__ce_cell_4    AND other.__ce_number <> one.__ce_number  GROUP BY
--- one.__ce_partition_no  ELECT __ce_partition_no, MIN(__ce_separation) AS __ce_separation ROM
--- __ce_least ROUP BY __ce_partition_no;  One row per partition of two clusters or more
--- (__ce_partition_no): __ce_separation, the least distance of points of different clusters, as a
--- _metric value: the euclidean distance for sqeuclidean, the chord for cosine, otherwise the
--- distance itself. A sixteenth of the points is searched first: with their least distance as
--- width, the cells of the grid hold few points. The parameters name the tables of
--- _points_in_balls (one row per point), _bounding_balls (one per cluster) and _grid_axes (one
--- per partition).
+-- (__ce_separation).
+CREATE OR REPLACE MACRO clustereval._border_points(
+  __ce_members, __ce_balls, __ce_bounds, distance, p
+) AS TABLE
+  WITH __ce_rows AS (
+    SELECT member.__ce_row
+    FROM query_table(__ce_members) AS member
+    JOIN query_table(__ce_bounds) AS bound ON bound.__ce_partition_no = member.__ce_partition_no
+    JOIN query_table(__ce_balls) AS ball
+      ON ball.__ce_partition_no = member.__ce_partition_no
+      AND ball.__ce_number <> member.__ce_number
+    WHERE member.__ce_n_clusters <= 256
+      AND clustereval._metric(member.__ce_point, ball.__ce_center, distance, p)
+        < bound.__ce_separation + ball.__ce_radius
+    UNION ALL
+    SELECT __ce_row FROM query_table(__ce_members) WHERE __ce_n_clusters > 256
+  )
+  SELECT __ce_partition_no, __ce_number, __ce_row, __ce_point
+  FROM query_table(__ce_members)
+  WHERE __ce_row IN (SELECT __ce_row FROM __ce_rows);
+
+-- One row per partition (__ce_partition_no), with the axes of a grid in which _separations_by_grid
+-- finds near points: __ce_axes, a list of the (at most) four coordinates of largest variance, as
+-- indices from 1; __ce_deviation, the largest standard deviation; __ce_origin, the vector where
+-- cell 0 starts. The parameters name the tables of _coordinate_moments (one row per cluster and
+-- coordinate), _measured_clusters and _bounding_balls (one per cluster).
+CREATE OR REPLACE MACRO clustereval._grid_axes(__ce_coordinates, __ce_clusters, __ce_balls) AS TABLE
+  WITH __ce_variances AS (
+    SELECT
+      ball.__ce_partition_no, coordinate.__ce_i,
+      SUM(coordinate.__ce_n * coordinate.__ce_variance) / SUM(coordinate.__ce_n)
+        + clustereval._variance(coordinate.__ce_center) AS __ce_variance
+    FROM query_table(__ce_coordinates) AS coordinate
+    JOIN query_table(__ce_clusters) AS cluster
+      ON cluster.__ce_partition IS NOT DISTINCT FROM coordinate.__ce_partition
+      AND cluster.__ce_cluster IS NOT DISTINCT FROM coordinate.__ce_cluster
+      AND cluster.__ce_singleton_no = coordinate.__ce_singleton_no
+    JOIN query_table(__ce_balls) AS ball ON ball.__ce_number = cluster.__ce_number
+    GROUP BY ball.__ce_partition_no, coordinate.__ce_i
+  )
+  SELECT
+    axis.__ce_partition_no, ball.__ce_center AS __ce_origin,
+    arg_max(axis.__ce_i, axis.__ce_variance, 4) AS __ce_axes,
+    sqrt(MAX(axis.__ce_variance)) AS __ce_deviation
+  FROM __ce_variances AS axis
+  JOIN query_table(__ce_balls) AS ball ON ball.__ce_number = axis.__ce_partition_no
+  GROUP BY axis.__ce_partition_no, ball.__ce_center;
+
+-- Number of the grid cell of the vector x along one axis, the coordinate of index `axis` (from 1).
+-- Cells have this width; cell 0 starts at the vector origin. 0 if axis is NULL: the grid has fewer.
+CREATE OR REPLACE MACRO clustereval._cell_along_axis(x, origin, axis, width) AS
+  coalesce(floor((x[axis] - origin[axis]) / width), 0.0);
+
+-- One row per offset from a cell of a grid to itself or an adjacent cell, only one of any two
+-- opposite offsets: the steps -1, 0 or 1 along each of four axes (__ce_step_1 .. __ce_step_4), and
+-- __ce_n_axes, how many axes a grid must have for this offset.
+CREATE OR REPLACE MACRO clustereval._neighbor_cell_offsets() AS TABLE
+  WITH __ce_steps AS (SELECT __ce_step FROM (VALUES (-1.0), (0.0), (1.0)) AS step (__ce_step))
+  SELECT
+    first_axis.__ce_step AS __ce_step_1, second_axis.__ce_step AS __ce_step_2,
+    third_axis.__ce_step AS __ce_step_3, fourth_axis.__ce_step AS __ce_step_4,
+    CASE
+      WHEN fourth_axis.__ce_step <> 0 THEN 4
+      WHEN third_axis.__ce_step <> 0 THEN 3
+      WHEN second_axis.__ce_step <> 0 THEN 2
+      ELSE 1
+    END AS __ce_n_axes
+  FROM __ce_steps AS first_axis
+  CROSS JOIN __ce_steps AS second_axis
+  CROSS JOIN __ce_steps AS third_axis
+  CROSS JOIN __ce_steps AS fourth_axis
+  WHERE 27 * first_axis.__ce_step + 9 * second_axis.__ce_step + 3 * third_axis.__ce_step
+    + fourth_axis.__ce_step >= 0;
+
+-- One row per partition (__ce_partition_no): __ce_separation, the least _metric distance of given
+-- points of different clusters, or the given bound if that is less. Points differ in no coordinate
+-- by more than their distance. In a grid of cells as wide as the bound, only points of the same or
+-- adjacent cells are compared. __ce_members names the points (a table as of _border_points),
+-- __ce_bounds a table with the bound of each partition (__ce_separation), __ce_axes that of
+-- _grid_axes.
+CREATE OR REPLACE MACRO clustereval._separations_by_grid(
+  __ce_members, __ce_bounds, __ce_axes, distance, p
+) AS TABLE
+  WITH __ce_grids AS (
+    SELECT
+      bound.__ce_partition_no, axis.__ce_origin, axis.__ce_axes,
+      -- The second width keeps the numbers of the cells exact.
+      GREATEST(bound.__ce_separation * (1 + 1e-9), axis.__ce_deviation * 1e-7) AS __ce_width
+    FROM query_table(__ce_bounds) AS bound
+    JOIN query_table(__ce_axes) AS axis ON axis.__ce_partition_no = bound.__ce_partition_no
+    WHERE bound.__ce_separation > 0
+  ),
+  __ce_cells AS MATERIALIZED (
+    SELECT
+      member.__ce_partition_no, member.__ce_number, member.__ce_point,
+      len(grid.__ce_axes) AS __ce_n_axes,
+      clustereval._cell_along_axis(
+        member.__ce_point, grid.__ce_origin, grid.__ce_axes[1], grid.__ce_width
+      ) AS __ce_cell_1,
+      clustereval._cell_along_axis(
+        member.__ce_point, grid.__ce_origin, grid.__ce_axes[2], grid.__ce_width
+      ) AS __ce_cell_2,
+      clustereval._cell_along_axis(
+        member.__ce_point, grid.__ce_origin, grid.__ce_axes[3], grid.__ce_width
+      ) AS __ce_cell_3,
+      clustereval._cell_along_axis(
+        member.__ce_point, grid.__ce_origin, grid.__ce_axes[4], grid.__ce_width
+      ) AS __ce_cell_4
+    FROM query_table(__ce_members) AS member
+    JOIN __ce_grids AS grid ON grid.__ce_partition_no = member.__ce_partition_no
+  ),
+  __ce_neighbor_cells AS NOT MATERIALIZED (
+    SELECT
+      cell.__ce_partition_no, cell.__ce_number, cell.__ce_point,
+      cell.__ce_cell_1 + step.__ce_step_1 AS __ce_cell_1,
+      cell.__ce_cell_2 + step.__ce_step_2 AS __ce_cell_2,
+      cell.__ce_cell_3 + step.__ce_step_3 AS __ce_cell_3,
+      cell.__ce_cell_4 + step.__ce_step_4 AS __ce_cell_4
+    FROM __ce_cells AS cell
+    JOIN clustereval._neighbor_cell_offsets() AS step ON step.__ce_n_axes <= cell.__ce_n_axes
+  ),
+  __ce_least AS (
+    SELECT __ce_partition_no, __ce_separation FROM query_table(__ce_bounds)
+    UNION ALL
+    SELECT
+      one.__ce_partition_no,
+      MIN(clustereval._metric(one.__ce_point, other.__ce_point, distance, p))
+    FROM __ce_neighbor_cells AS one
+    JOIN __ce_cells AS other
+      ON other.__ce_partition_no = one.__ce_partition_no
+      AND other.__ce_cell_1 = one.__ce_cell_1
+      AND other.__ce_cell_2 = one.__ce_cell_2
+      AND other.__ce_cell_3 = one.__ce_cell_3
+      AND other.__ce_cell_4 = one.__ce_cell_4
+      AND other.__ce_number <> one.__ce_number
+    GROUP BY one.__ce_partition_no
+  )
+  SELECT __ce_partition_no, MIN(__ce_separation) AS __ce_separation
+  FROM __ce_least
+  GROUP BY __ce_partition_no;
+
+-- One row per partition of two clusters or more (__ce_partition_no): __ce_separation, the least
+-- distance of points of different clusters, as a _metric value: the euclidean distance for
+-- sqeuclidean, the chord for cosine, otherwise the distance itself. A sixteenth of the points is
+-- searched first: with their least distance as width, the cells of the grid hold few points. The
+-- parameters name the tables of _points_in_balls (one row per point), _bounding_balls (one per
+-- cluster) and _grid_axes (one per partition).
 CREATE OR REPLACE MACRO clustereval._metric_separations(
   __ce_members, __ce_balls, __ce_axes, distance, p
 ) AS TABLE

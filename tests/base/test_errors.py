@@ -233,6 +233,52 @@ def test_a_weight_that_counts_nothing(
     assert "a weight is how many times its row counts" in str(raised.value)
 
 
+@pytest.mark.parametrize("function", TABLES)
+@pytest.mark.parametrize("weight", [9e18, 1e19, 1e300, float("inf")])
+def test_a_weight_beyond_whole_numbers(side: Engine, function: str, weight: float) -> None:
+    frame = FRAME.with_columns(weight=pl.Series([1.0, weight, 1.0, 1.0]))
+    with fails(side, "weight: expected whole numbers >= 0, got"):
+        side.table(function, frame, "species", weight="weight")
+
+
+TRILLION = 10**12
+
+
+@pytest.mark.parametrize("function", TABLES)
+@pytest.mark.parametrize(
+    "weight",
+    [
+        [TRILLION, 0, 0, 1],
+        [TRILLION // 4 + 1] * 4,
+        [10**14] * 4,
+        [2**62] * 4,
+        [8 * 10**18, 1, 1, 1],
+        [8e18, 1.0, 1.0, 1.0],
+    ],
+    ids=["one", "quarters", "4e14", "beyond Int64", "integer", "float"],
+)
+def test_weights_with_too_large_a_sum(side: Engine, function: str, weight: list[Any]) -> None:
+    """Beyond 1e12 Polars' sums in fixed point overflow: B-cubed scores of -0.2, entropies < 0."""
+    frame = FRAME.with_columns(weight=pl.Series(weight))
+    got = f"weight: expected a sum of at most {TRILLION}, got {sum(map(int, weight))}"
+    with fails(side, got) as raised:
+        side.table(function, frame, "species", weight="weight")
+    assert "divide the weights by a common factor" in str(raised.value)
+
+
+@pytest.mark.parametrize("function", TABLES)
+def test_the_sum_of_weights_is_that_of_a_partition(side: Engine, function: str) -> None:
+    half = TRILLION // 2
+    frame = FRAME.with_columns(weight=pl.Series([half, half, half, half]))
+    rows = side.table(function, frame, "species", weight="weight", partition_by="run")
+    assert {row["run"] for row in rows} == {1, 2}
+    with fails(side, f"weight: expected a sum of at most {TRILLION}, got {2 * TRILLION}"):
+        side.table(function, frame, "species", weight="weight")
+    frame = frame.with_columns(weight=pl.Series([1, 1, half, half + 1]))
+    with fails(side, f"weight: expected a sum of at most {TRILLION}, got {TRILLION + 1}"):
+        side.table(function, frame, "species", weight="weight", partition_by="run")
+
+
 def test_a_bad_weight_of_a_dropped_row_is_an_error_too(side: Engine) -> None:
     frame = pl.DataFrame({"species": [None, "a"], "cluster": [1, 1], "weight": [-7, 1]})
     with fails(side, "weight: expected whole numbers >= 0, got -7"):
@@ -293,7 +339,20 @@ PARAMETERS = (
     "id",
 )
 RESULTS = ("n", "copies", "size", "x", "y", "partition_key", "literal", "len", "count", "value")
-ODD = ('a "quoted" name', "it's", "two words", "größe", "🦆", "select", "GROUP", " ", "a.b", "$1")
+ODD = (
+    'a "quoted" name',
+    "it's",
+    "two words",
+    "größe",
+    "🦆",
+    "select",
+    "GROUP",
+    " ",
+    "a.b",
+    "$1",
+    "*",
+    "^.*$",
+)
 ROOT = Path(__file__).parents[2]
 
 

@@ -154,6 +154,23 @@ def test_clusters_of_ten_billion_rows_are_exact(engine: Engine) -> None:
     assert [(row["n"], row["joined_pairs"]) for row in rows] == [(2 * QUARTER, QUARTER**2)] * 2
 
 
+QUARTER_TRILLION = 25 * 10**10
+# The largest sum of weights that is accepted.
+TRILLION: list[Cells] = [
+    [(u, v, QUARTER_TRILLION) for u in range(2) for v in range(2)],
+    [(0, 0, QUARTER_TRILLION + 1), (0, 1, QUARTER_TRILLION - 2), (1, 1, 2 * QUARTER_TRILLION + 1)],
+    [(0, 0, 10**12 - 1), (1, 0, 1)],
+    [(0, 0, 10**12 - 3), (1, 0, 1), (0, 1, 1), (2, 2, 1)],
+    [(u, v, 10**10) for u in range(10) for v in range(10)],
+    [(0, v, 10**9) for v in range(1000)],
+    [(u, 0, 10**9) for u in range(1000)],
+]
+
+
+def test_a_trillion_rows(engine: Engine) -> None:
+    check(engine, TRILLION)
+
+
 # A sum of a million terms in the order of their rows loses four digits.
 MANY = {"1e5 x 1e5 clusters": (10**5, 10**5), "2 x 8e5 clusters": (2, 8 * 10**5)}
 

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+import polars_clustereval as ce
 from tests.support.brute import partitions
 from tests.support.compare import assert_metrics, assert_rows
 from tests.support.engines import TABLES, Engine, report
@@ -102,6 +103,18 @@ def test_scalars_of_nothing(side: Engine) -> None:
     assert side.scalars(NULLS) == [dict.fromkeys(METRICS)]
     nulls_by_run = [{"run": run} | dict.fromkeys(METRICS) for run in (1, 2)]
     assert side.scalars(NULLS, by="run") == nulls_by_run
+
+
+def test_a_group_of_nulls_beside_other_groups(engine: Engine) -> None:
+    """Polars 1.36 to 1.38 mixed the groups up: NULL for the purity 1 of group 2."""
+    rows = [(2, None, 0), (2, 1, 1), (2, 0, 1), (1, 1, 2)]
+    frame = pl.DataFrame(rows, schema=["label", "cluster", "run"], orient="row")
+    found = engine.scalars(frame, by="run")
+    alone = [engine.scalars(frame.filter(run=run))[0] for run in range(3)]
+    assert_rows(found, [{"run": run} | row for run, row in enumerate(alone)])
+    assert [row["purity"] for row in found] == [None, 1.0, 1.0]
+    over = frame.select(ce.purity("label", "cluster").over("run"))
+    assert over["purity"].to_list() == [None, 1.0, 1.0, 1.0]
 
 
 def test_all_noise(engine: Engine) -> None:

@@ -191,6 +191,36 @@ def test_records_are_numbered_from_0(engine: Engine) -> None:
     assert_rows(rows, samples(KNOWN, list(range(len(KNOWN)))))
 
 
+def test_the_number_of_a_record_is_that_of_its_row(engine: Engine) -> None:
+    """Rows that are left out, as noise or without a label or cluster, have a number, too."""
+    mixed: list[Any] = [(None, 5), *KNOWN[:2], (9, -1), (1, None), *KNOWN[2:], (None, None)]
+    kept = [i for i, row in enumerate(mixed) if row in KNOWN]
+    rows = engine.table("bcubed_samples", frame_of(mixed), noise=-1, noise_as="drop")
+    assert kept == [1, 2, 5, 6, 7, 8, 9]
+    assert_rows(rows, samples(KNOWN, kept))
+
+
+def test_a_record_without_an_id_is_the_last(engine: Engine) -> None:
+    ids = [4, None, 9, 0, 2, 7, 5]
+    frame = frame_of([(*row, i) for row, i in zip(KNOWN, ids, strict=True)], "key")
+    wanted = samples(KNOWN, [99 if i is None else i for i in ids])
+    wanted[-1]["id"] = None
+    assert_rows(engine.table("bcubed_samples", frame, id="key"), wanted)
+
+
+@pytest.mark.parametrize("function", EXPECTED)
+def test_a_partition_without_a_key_is_the_last(engine: Engine, function: str) -> None:
+    frame = frame_of([(*row, run) for run in (None, 3, 1) for row in KNOWN], "run")
+    wanted = [{"run": run} | row for run in (1, 3, None) for row in EXPECTED[function](KNOWN)]
+    assert_rows(engine.table(function, frame, partition_by="run"), wanted)
+    frame = frame_of([(*row, 2, run) for run in (None, 3) for row in KNOWN], "day", "run")
+    wanted = [
+        {"day": 2, "run": run} | row for run in (3, None) for row in EXPECTED[function](KNOWN)
+    ]
+    found = engine.table(function, frame, partition_by=["day", "run"])
+    assert_rows(found, wanted)
+
+
 def test_records_of_each_partition(engine: Engine) -> None:
     frame = frame_of([(*row, i, i % 2) for i, row in enumerate(KNOWN)], "key", "run")
     wanted = [

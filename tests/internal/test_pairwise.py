@@ -428,7 +428,7 @@ INNER, WITH = sql_names("pairwise")
 NAMES = [
     *("n_neighbors", "max_points", "distance", "p", "tbl", "d", "x", "m", "before", "plus"),
     *("number", "row", "singleton_no", "fits", "fine", "raw_x_0", "x_0", "kept", "least"),
-    *('a "quoted" name', "größe", "two words"),
+    *('a "quoted" name', "größe", "two words", "*", "^.*$"),
 ]
 # "n", "gamma" and "tau" are names of results, which keys may not have, but tables may
 TABLES = [*NAMES, *("n", "gamma", "tau"), *WITH]

@@ -403,6 +403,7 @@ def text_of(value: Any) -> str | None:
 
 INNER, WITH = sql_names("vectors", "distances", "centroids", "scatter", "report")
 ODD = ['a "quoted" name', "it's", "two words", "größe", "🦆", "select", "GROUP", " ", "a.b", "$1"]
+ODD += ["*", "^.*$"]
 PARAMETERS = ["tbl", "vector", "distance", "p", "center", "partition_by", "noise", "noise_as"]
 PARAMETERS += ["weights", "x", "y", "len", "list", "row", "block_offset", "dims", "norm", "fault"]
 POLARS_INNER = [

@@ -725,6 +725,20 @@ def test_the_sample_is_that_of_the_oracle(
     assert_points(got, wanted, tolerance=1e-9, floor=1e-9)
 
 
+@pytest.mark.parametrize("missing", range(9))
+def test_a_point_without_an_id_is_the_last_of_a_sample(engine: Engine, missing: int) -> None:
+    x, clusters = spread_points("normal", 9, 2, 3, 5)
+    ids = random.Random(2).sample(range(100), 9)
+    greatest, null = ([*ids[:missing], i, *ids[missing + 1 :]] for i in (100, None))
+    rows = frame(x.tolist(), clusters.tolist())
+    how: dict[str, Any] = {"method": "sample", "sample_size": 4, "id": "name"}
+    found, wanted = (
+        one(engine, SCORE, rows.with_columns(name=pl.Series(key, dtype=pl.Int64)), **how)
+        for key in (null, greatest)
+    )
+    assert_points([found], [wanted])
+
+
 def test_a_sample_of_each_partition(engine: Engine) -> None:
     x, clusters = spread_points("normal", 90, 2, 3, 6)
     runs = [i % 3 for i in range(90)]

@@ -466,6 +466,7 @@ ODD_NAMES = [
     *("a b", 'qu"ote', "it's", "größe", "select", "{0}", "{u}", "%s", "\\0", "a.b", "a,b", "[a]"),
     *("label", "tbl", "columns", "partition_by", "names", "given", "value", "key_0", "n", "rank"),
     *("share", "profile", "n_labels", "zeros", "column_name", "x_vdm", " ", "$1", "?", "--", "😀"),
+    *("*", "^.*$"),
 ]
 
 

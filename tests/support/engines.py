@@ -261,7 +261,9 @@ def quoted(identifier: str) -> str:
 def literal(value: object) -> str:
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
-    return repr(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(literal, value))}]"
+    return "NULL" if value is None else repr(value)
 
 
 ENGINES = ("duckdb", "polars", "polars-streaming")
