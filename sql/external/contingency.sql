@@ -240,9 +240,10 @@ CREATE OR REPLACE MACRO clustereval._check_keys_differ(counts, parameter) AS
     lambda __ce_call: CASE
       WHEN __ce_call['equal'] IS NOT NULL
       THEN error(concat(
-        parameter, ': expected values that differ to DuckDB, got ''', __ce_call['equal'][1],
-        ''' and ''', __ce_call['equal'][2], ''', equal by the collation; pass lower(', parameter,
-        ') to count them as one, or ', parameter, ' COLLATE C to tell them apart'
+        parameter, ': expected values that differ to DuckDB, got ''',
+        clustereval._show_value(__ce_call['equal'][1]), ''' and ''',
+        clustereval._show_value(__ce_call['equal'][2]), ''', equal by the collation; pass lower(',
+        parameter, ') to count them as one, or ', parameter, ' COLLATE C to tell them apart'
       ))
       ELSE __ce_call['counts']
     END
