@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import duckdb
 import polars as pl
+import polars.selectors as cs
 import pytest
 
 import polars_clustereval as ce
@@ -132,7 +133,7 @@ class Polars:
         return list(lazy.collect(engine="streaming").iter_rows(named=True))
 
     def listed(self, names: Sequence[str]) -> Column:
-        return pl.concat_list(names)
+        return pl.concat_list([cs.by_name(name) for name in names])
 
     def scalars(
         self,
