@@ -65,7 +65,7 @@ def moved(frame: pl.DataFrame, by: float) -> pl.DataFrame:
 
 
 # Vectors of 33 coordinates are arrays in Polars and several blocks in DuckDB.
-@pytest.mark.parametrize(("dims",), with_wide((2,), (33,)))
+@pytest.mark.parametrize("dims", [2, pytest.param(33, marks=pytest.mark.wide)])
 @pytest.mark.parametrize("table", ALL)
 def test_the_order_of_rows_far_from_0_does_not_matter(
     engine: Engine, table: str, dims: int
