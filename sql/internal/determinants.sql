@@ -1,12 +1,17 @@
 -- determinants: the indices made from determinants of scatter matrices: W, the products of the
 -- deviations of points from the center of their cluster, summed over points, and B, those of the
--- centers of clusters from the center of the partition. T = W + B.
+-- centers of clusters from the center of the partition. T = W + B. The squares of nearly collinear
+-- columns lose twice the digits that the columns themselves lose. If an elimination shows such
+-- columns, its combinations of coordinates, which are nearly orthogonal, are computed for every
+-- point, and the products of these are summed in another pass; the determinant is the same.
 
 ---------------------------------------------------------------------------------------------------
 -- Matrices
--- A matrix is symmetric and stored as rows (number, i, j, value), i <= j. Clusters are numbered
--- from 1; __ce_partition_no is the number of one cluster of a partition, and the within scatter of
--- the partition has minus that number.
+-- A scatter matrix is symmetric and stored as rows (number, i, j, value), i <= j. Clusters are
+-- numbered from 1; __ce_partition_no is the number of one cluster of a partition. The matrix W of
+-- a partition has the number __ce_within_no, its T __ce_total_no. A combination of coordinates is
+-- their sum with the coefficients of a list, one for each coordinate; that of its own coordinate is
+-- 1, those of later ones are 0.
 ---------------------------------------------------------------------------------------------------
 
 -- One row per group of vectors: its number (__ce_number) and the weighted mean of its vectors
@@ -80,36 +85,41 @@ CREATE OR REPLACE MACRO clustereval._transform_row(
 CREATE OR REPLACE MACRO clustereval._transform_pivot_row(pivot_row, slopes) AS
   list_transform(pivot_row, lambda __ce_x, __ce_c: __ce_x - pivot_row[1] * slopes[__ce_c]);
 
--- TRUE if the first entry of `tail`, the row of W that is next in the elimination, is a pivot and
--- not rounding error, so that W is not singular. It is the square of a combination of coordinates,
--- of the lengths in the list `combination`, and its rounding error is proportional to the sum of
--- the squares that are combined: at most 0.5 dims 2^-52 times this sum, for dims dimensions, for
--- the singular matrices of the tests, so that 4 is a safe factor.
-CREATE OR REPLACE MACRO clustereval._is_pivot(tail, combination, dims) AS
-  isfinite(tail[1])
-  AND tail[1] > 4 * dims * pow(2.0, -52) * list_inner_product(combination, combination);
+-- Share of a pivot, the first entry of `tail`, in the sum of the squares that it is a difference
+-- of; 0 if it is not a finite number. The pivot is the square of a combination of coordinates with
+-- `coefficients`; `lengths` are those of the coordinates, the roots of their scatter.
+CREATE OR REPLACE MACRO clustereval._pivot_share(tail, coefficients, lengths) AS
+  CASE
+    WHEN isfinite(tail[1])
+    THEN coalesce(
+      tail[1] / nullif(list_sum(
+        list_transform(coefficients, lambda __ce_x, __ce_i: pow(__ce_x * lengths[__ce_i], 2))
+      ), 0),
+      0
+    )
+    ELSE 0
+  END;
 
--- One row per regular matrix W (__ce_number): ln |W| (__ce_log_det), trace(W^-1 B) (__ce_trace) and
--- ln(|W + B| / |W|) (__ce_log_ratio), W being scatter within and B between clusters, by an
--- elimination (Cholesky without roots) of one column per step. __ce_matrices has columns
--- __ce_number of the pair of matrices, __ce_i, __ce_w and __ce_b: row i of W and of B as lists from
--- column i on, b empty if there is no B. W + B is eliminated as d, its difference from W: the ratio
--- of the pivots is then 1 + d / w, and a small B loses no digits, unlike in ln |W + B| - ln |W|.
-CREATE OR REPLACE MACRO clustereval._eliminate_matrices(__ce_matrices) AS TABLE
+-- One row per matrix W (__ce_number) and column __ce_i of its elimination (Cholesky without roots):
+-- the pivot __ce_pivot, its share __ce_share (_pivot_share), whether this is more than least_share
+-- times the number of dimensions (__ce_is_pivot), and __ce_coefficients, those of the combination
+-- of coordinates that the pivot is the square of. A column without a pivot is not eliminated from
+-- the others. __ce_matrices has columns __ce_number, __ce_i, __ce_w and __ce_b: row i of W and of B
+-- as lists from column i on, b empty if there is no B; __ce_lengths of the coordinates, the roots
+-- of their scatter; __ce_coefficients of the combination that row i belongs to. With B there are
+-- also __ce_b_pivot and __ce_d_pivot, of B and of W + B. W + B is eliminated as d, its difference
+-- from W: the ratio of the pivots is then 1 + d / w, and a small B loses no digits.
+CREATE OR REPLACE MACRO clustereval._eliminate_columns(__ce_matrices, least_share) AS TABLE
   WITH RECURSIVE __ce_steps AS (
     SELECT
       __ce_number,
-      COUNT(*) OVER (PARTITION BY __ce_number) AS __ce_dims,
       __ce_i - 1 AS __ce_shift,
       __ce_w, __ce_b, __ce_b AS __ce_d,
-      -- A row stands for a combination of coordinates: its own, of length `scale`, and those of the
-      -- pivot rows above it, of lengths `combination`.
-      sqrt(__ce_w[1]) AS __ce_scale,
-      CAST([] AS DOUBLE[]) AS __ce_combination
+      __ce_lengths, __ce_coefficients
     FROM query_table(__ce_matrices)
     UNION ALL
     SELECT
-      below.__ce_number, below.__ce_dims, below.__ce_shift - 1,
+      below.__ce_number, below.__ce_shift - 1,
       clustereval._eliminate_row(below.__ce_w, top.__ce_w, top.__ce_slopes, below.__ce_shift),
       clustereval._transform_row(
         below.__ce_b, top.__ce_b, top.__ce_new_b, top.__ce_slopes, below.__ce_shift
@@ -120,17 +130,21 @@ CREATE OR REPLACE MACRO clustereval._eliminate_matrices(__ce_matrices) AS TABLE
         ),
         top.__ce_new_d, top.__ce_d_slopes, below.__ce_shift
       ),
-      below.__ce_scale,
+      below.__ce_lengths,
       list_transform(
-        list_append(top.__ce_combination, top.__ce_scale),
-        lambda __ce_x, __ce_c: coalesce(below.__ce_combination[__ce_c], 0)
-          - top.__ce_slopes[below.__ce_shift + 1] * __ce_x
+        below.__ce_coefficients,
+        lambda __ce_x, __ce_c: __ce_x
+          - top.__ce_slopes[below.__ce_shift + 1] * top.__ce_coefficients[__ce_c]
       )
     FROM __ce_steps AS below
     JOIN (
       SELECT
         *,
-        list_transform(__ce_w, lambda __ce_x: __ce_x / __ce_w[1]) AS __ce_slopes,
+        clustereval._pivot_share(__ce_w, __ce_coefficients, __ce_lengths)
+          > least_share * len(__ce_lengths) AS __ce_is_pivot,
+        list_transform(
+          __ce_w, lambda __ce_x: CASE WHEN __ce_is_pivot THEN __ce_x / __ce_w[1] ELSE 0 END
+        ) AS __ce_slopes,
         clustereval._transform_pivot_row(__ce_b, __ce_slopes) AS __ce_new_b,
         clustereval._transform_pivot_row(__ce_d, __ce_slopes) AS __ce_new_d,
         list_transform(
@@ -140,20 +154,104 @@ CREATE OR REPLACE MACRO clustereval._eliminate_matrices(__ce_matrices) AS TABLE
         ) AS __ce_d_slopes
       FROM __ce_steps
       WHERE __ce_shift = 0
-        AND clustereval._is_pivot(__ce_w, list_append(__ce_combination, __ce_scale), __ce_dims)
     ) AS top ON top.__ce_number = below.__ce_number
     WHERE below.__ce_shift > 0
   )
   SELECT
     __ce_number,
-    fsum(ln(__ce_w[1])) AS __ce_log_det,
-    fsum(__ce_b[1] / __ce_w[1]) AS __ce_trace,
-    fsum(clustereval._log1p(greatest(__ce_d[1], 0) / __ce_w[1])) AS __ce_log_ratio
+    len(__ce_lengths) AS __ce_dims,
+    len(__ce_lengths) - len(__ce_w) + 1 AS __ce_i,
+    __ce_w[1] AS __ce_pivot,
+    __ce_b[1] AS __ce_b_pivot,
+    __ce_d[1] AS __ce_d_pivot,
+    clustereval._pivot_share(__ce_w, __ce_coefficients, __ce_lengths) AS __ce_share,
+    __ce_share > least_share * __ce_dims AS __ce_is_pivot,
+    __ce_lengths, __ce_coefficients
   FROM __ce_steps
-  WHERE __ce_shift = 0
-    AND clustereval._is_pivot(__ce_w, list_append(__ce_combination, __ce_scale), __ce_dims)
+  WHERE __ce_shift = 0;
+
+-- One row per regular matrix W (__ce_number): ln |W| (__ce_log_det), trace(W^-1 B) (__ce_trace) and
+-- ln(|W + B| / |W|) (__ce_log_ratio), W being scatter within and B between clusters. __ce_matrices:
+-- as for _eliminate_columns. W is singular if a pivot has a share of at most 2^-68 times the number
+-- of dimensions: coordinates are themselves rounded, and |W| would have less than six digits.
+CREATE OR REPLACE MACRO clustereval._eliminate_matrices(__ce_matrices) AS TABLE
+  SELECT
+    __ce_number,
+    fsum(ln(__ce_pivot)) AS __ce_log_det,
+    fsum(__ce_b_pivot / __ce_pivot) AS __ce_trace,
+    fsum(clustereval._log1p(greatest(__ce_d_pivot, 0) / __ce_pivot)) AS __ce_log_ratio
+  FROM clustereval._eliminate_columns(__ce_matrices, pow(2.0, -68))
+  WHERE __ce_is_pivot
   GROUP BY __ce_number
   HAVING COUNT(*) = MAX(__ce_dims);
+
+---------------------------------------------------------------------------------------------------
+-- Combinations of coordinates
+---------------------------------------------------------------------------------------------------
+
+-- One row per scatter matrix (__ce_number): the lengths of the coordinates, roots of their scatter
+-- (__ce_lengths), whether the matrix is delicate (__ce_is_delicate), and a list of combinations of
+-- coordinates, lists of coefficients (__ce_combinations): those of the elimination if the matrix is
+-- delicate, otherwise the coordinates themselves. The determinant of this transformation is 1,
+-- however its coefficients are rounded. __ce_scatters has the entries of the matrices, columns
+-- __ce_number, __ce_i, __ce_j, __ce_value. A matrix is delicate if a pivot has lost many digits, as
+-- its share below 2^-10 tells, and no coordinate is constant. The rounding error of a sum of
+-- products has a share of at most 0.5 dims 2^-52, for dims dimensions, for the singular matrices of
+-- the tests: a pivot with less than four times that may be nothing else.
+CREATE OR REPLACE MACRO clustereval._choose_combinations(__ce_scatters) AS TABLE
+  WITH __ce_rows AS (
+    SELECT __ce_number, __ce_i, list(__ce_value ORDER BY __ce_j ASC NULLS LAST) AS __ce_w
+    FROM query_table(__ce_scatters)
+    GROUP BY __ce_number, __ce_i
+  ),
+  __ce_diagonals AS (
+    SELECT __ce_number, list(sqrt(__ce_w[1]) ORDER BY __ce_i ASC NULLS LAST) AS __ce_lengths
+    FROM __ce_rows
+    GROUP BY __ce_number
+  ),
+  __ce_matrices AS (
+    SELECT
+      matrix.__ce_number, matrix.__ce_i, matrix.__ce_w,
+      CAST([] AS DOUBLE[]) AS __ce_b,
+      diagonal.__ce_lengths,
+      list_transform(
+        diagonal.__ce_lengths, lambda __ce_x, __ce_c: CAST(__ce_c = matrix.__ce_i AS DOUBLE)
+      ) AS __ce_coefficients
+    FROM __ce_rows AS matrix
+    JOIN __ce_diagonals AS diagonal ON diagonal.__ce_number = matrix.__ce_number
+  ),
+  __ce_eliminated AS (
+    SELECT
+      *,
+      MIN(__ce_share) OVER (PARTITION BY __ce_number) < pow(2.0, -10)
+        AND list_min(__ce_lengths) > 0 AS __ce_is_delicate
+    FROM clustereval._eliminate_columns(__ce_matrices, pow(2.0, -50))
+  )
+  SELECT
+    __ce_number, __ce_is_delicate,
+    any_value(__ce_lengths) AS __ce_lengths,
+    list(
+      CASE
+        WHEN __ce_is_delicate
+        THEN __ce_coefficients
+        ELSE list_transform(
+          __ce_coefficients, lambda __ce_x, __ce_c: CAST(__ce_c = __ce_i AS DOUBLE)
+        )
+      END
+      ORDER BY __ce_i ASC NULLS LAST
+    ) AS __ce_combinations
+  FROM __ce_eliminated
+  GROUP BY __ce_number, __ce_is_delicate;
+
+-- The combinations of the coordinates of a vector, a list of as many numbers; NULL if the vector
+-- lacks a coordinate, which _check_points reports. `combinations` is a list of the coefficients.
+CREATE OR REPLACE MACRO clustereval._combine_coordinates(vector, combinations) AS
+  CASE
+    WHEN list_count(vector) = len(combinations)
+    THEN list_transform(
+      combinations, lambda __ce_coefficients: list_inner_product(__ce_coefficients, vector)
+    )
+  END;
 
 ---------------------------------------------------------------------------------------------------
 -- Scatter matrices
@@ -161,9 +259,10 @@ CREATE OR REPLACE MACRO clustereval._eliminate_matrices(__ce_matrices) AS TABLE
 
 -- One row per cluster (__ce_partition, __ce_cluster, __ce_singleton_no): its points __ce_n and
 -- dimensions __ce_dims, its number __ce_number, the least number in its partition
--- (__ce_partition_no), and whether the clusters of the partition need scatter matrices of their own
--- (__ce_own_matrices). They do not if one has no more points than dimensions, since its matrix is
--- singular. __ce_points has the columns of the key and __ce_point.
+-- (__ce_partition_no), the numbers of W and T (__ce_within_no, __ce_total_no), and whether the
+-- clusters of the partition need scatter matrices of their own (__ce_own_matrices). They do not if
+-- one has no more points than dimensions, since its matrix is singular. __ce_points has the columns
+-- of the key and __ce_point.
 CREATE OR REPLACE MACRO clustereval._number_clusters(__ce_points) AS TABLE
   WITH __ce_sizes AS (
     SELECT
@@ -177,6 +276,8 @@ CREATE OR REPLACE MACRO clustereval._number_clusters(__ce_points) AS TABLE
   SELECT
     *,
     MIN(__ce_number) OVER (PARTITION BY __ce_partition) AS __ce_partition_no,
+    -__ce_partition_no AS __ce_within_no,
+    -__ce_partition_no - COUNT(*) OVER () AS __ce_total_no,
     MIN(__ce_n) OVER (PARTITION BY __ce_partition) > __ce_dims AS __ce_own_matrices
   FROM __ce_sizes;
 
@@ -191,17 +292,20 @@ CREATE OR REPLACE MACRO clustereval._subtract_means(__ce_vectors, __ce_means) AS
   FROM query_table(__ce_vectors) AS vectors
   JOIN query_table(__ce_means) AS means ON means.__ce_number = vectors.__ce_number;
 
--- One row per cluster: the number of its partition (__ce_number), and the mean of the cluster minus
--- that of the partition, times the square root of its number of points (__ce_vector). The sums of
--- products of these vectors are B, the scatter matrix between clusters. __ce_clusters: rows of
--- _number_clusters; __ce_means: rows of _vector_means; __ce_residual_means: the same of the points
--- minus those means, added as a correction.
-CREATE OR REPLACE MACRO clustereval._weighted_mean_differences(
+-- One row per cluster: its number (__ce_cluster_no), the numbers of W and T of its partition
+-- (__ce_within_no, __ce_total_no), its number of points (__ce_weight), and its mean minus that of
+-- the partition (__ce_vector). __ce_clusters: rows of _number_clusters; __ce_means: rows of
+-- _vector_means; __ce_residual_means: the same of the points minus those means, added as a
+-- correction.
+CREATE OR REPLACE MACRO clustereval._mean_differences(
   __ce_clusters, __ce_means, __ce_residual_means
 ) AS TABLE
   WITH __ce_cluster_means AS (
     SELECT
       cluster.__ce_partition_no AS __ce_number,
+      cluster.__ce_number AS __ce_cluster_no,
+      cluster.__ce_within_no,
+      cluster.__ce_total_no,
       cluster.__ce_n AS __ce_weight,
       means.__ce_mean AS __ce_vector,
       residual_means.__ce_mean AS __ce_residual_mean
@@ -213,7 +317,8 @@ CREATE OR REPLACE MACRO clustereval._weighted_mean_differences(
   __ce_partition_means AS (SELECT * FROM clustereval._vector_means(__ce_cluster_means)),
   __ce_differences AS (
     SELECT
-      cluster.__ce_number, cluster.__ce_weight,
+      cluster.__ce_number, cluster.__ce_cluster_no, cluster.__ce_within_no, cluster.__ce_total_no,
+      cluster.__ce_weight,
       list_transform(
         cluster.__ce_vector,
         lambda __ce_x, __ce_i: __ce_x - whole.__ce_mean[__ce_i]
@@ -224,17 +329,17 @@ CREATE OR REPLACE MACRO clustereval._weighted_mean_differences(
   ),
   __ce_mean_differences AS (SELECT * FROM clustereval._vector_means(__ce_differences))
   SELECT
-    __ce_number,
-    list_transform(__ce_vector, lambda __ce_x: __ce_x * sqrt(__ce_weight)) AS __ce_vector
-  FROM clustereval._subtract_means(__ce_differences, __ce_mean_differences);
+    cluster.__ce_cluster_no, cluster.__ce_within_no, cluster.__ce_total_no, cluster.__ce_weight,
+    clustereval._subtract_vectors(cluster.__ce_vector, means.__ce_mean) AS __ce_vector
+  FROM __ce_differences AS cluster
+  JOIN __ce_mean_differences AS means ON means.__ce_number = cluster.__ce_number;
 
 -- One row per partition (group of partition_by): __ce_partition, and its indices __ce_det_ratio,
 -- __ce_log_det_ratio, __ce_ksq_detw, __ce_scott_symons and __ce_trace_wib (see determinant_report),
 -- NULL if a matrix is singular. __ce_points has the columns __ce_partition, __ce_cluster,
--- __ce_singleton_no and __ce_point. T, which is W within + B between clusters, is never computed.
--- If a cluster's scatter matrix is singular because it has few points, the matrices of the clusters
--- are not needed, and W is summed directly over the points: a million small clusters then take no
--- memory.
+-- __ce_singleton_no and __ce_point. If a cluster's scatter matrix is singular because it has few
+-- points, the matrices of the clusters are not needed, and W is summed directly over the points: a
+-- million small clusters then take no memory.
 CREATE OR REPLACE MACRO clustereval._determinant_totals(__ce_points) AS TABLE
   WITH __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._number_clusters(__ce_points)),
   __ce_vectors AS NOT MATERIALIZED (
@@ -251,19 +356,18 @@ CREATE OR REPLACE MACRO clustereval._determinant_totals(__ce_points) AS TABLE
   ),
   __ce_residual_means AS MATERIALIZED (SELECT * FROM clustereval._vector_means(__ce_residuals)),
   __ce_centered AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._subtract_means(__ce_residuals, __ce_residual_means)
+  ),
+  __ce_matrix_vectors AS NOT MATERIALIZED (
     SELECT
       CASE
         WHEN cluster.__ce_own_matrices
         THEN cluster.__ce_number
-        ELSE -cluster.__ce_partition_no
+        ELSE cluster.__ce_within_no
       END AS __ce_number,
-      residual.__ce_vector
-    FROM clustereval._subtract_means(__ce_residuals, __ce_residual_means) AS residual
-    JOIN __ce_clusters AS cluster ON cluster.__ce_number = residual.__ce_number
-  ),
-  __ce_mean_differences AS (
-    SELECT *
-    FROM clustereval._weighted_mean_differences(__ce_clusters, __ce_means, __ce_residual_means)
+      centered.__ce_vector
+    FROM __ce_centered AS centered
+    JOIN __ce_clusters AS cluster ON cluster.__ce_number = centered.__ce_number
   ),
   __ce_pairs AS MATERIALIZED (
     SELECT i.__ce_position AS __ce_i, j.__ce_position AS __ce_j
@@ -272,45 +376,125 @@ CREATE OR REPLACE MACRO clustereval._determinant_totals(__ce_points) AS TABLE
       unnest(dims.__ce_positions) AS j (__ce_position)
     WHERE i.__ce_position <= j.__ce_position
   ),
-  __ce_scatters AS MATERIALIZED (
-    SELECT * FROM clustereval._product_sums(__ce_centered, __ce_pairs)
+  __ce_summed_scatters AS MATERIALIZED (
+    SELECT * FROM clustereval._product_sums(__ce_matrix_vectors, __ce_pairs)
   ),
-  __ce_between AS (SELECT * FROM clustereval._product_sums(__ce_mean_differences, __ce_pairs)),
   -- The number of a partition is that of one of its clusters: it joins like any of theirs.
-  __ce_within AS (
+  __ce_within AS MATERIALIZED (
     SELECT
-      cluster.__ce_partition_no, scatter.__ce_i, scatter.__ce_j,
+      cluster.__ce_within_no, cluster.__ce_total_no, scatter.__ce_i, scatter.__ce_j,
       fsum(scatter.__ce_value) AS __ce_value
-    FROM __ce_scatters AS scatter
+    FROM __ce_summed_scatters AS scatter
     JOIN __ce_clusters AS cluster ON cluster.__ce_number = abs(scatter.__ce_number)
-    GROUP BY cluster.__ce_partition_no, scatter.__ce_i, scatter.__ce_j
+    GROUP BY cluster.__ce_within_no, cluster.__ce_total_no, scatter.__ce_i, scatter.__ce_j
+  ),
+  __ce_mean_differences AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._mean_differences(__ce_clusters, __ce_means, __ce_residual_means)
+  ),
+  -- The sums of products of these vectors are B.
+  __ce_weighted_differences AS (
+    SELECT
+      __ce_within_no AS __ce_number,
+      list_transform(__ce_vector, lambda __ce_x: __ce_x * sqrt(__ce_weight)) AS __ce_vector
+    FROM __ce_mean_differences
+  ),
+  __ce_between AS (SELECT * FROM clustereval._product_sums(__ce_weighted_differences, __ce_pairs)),
+  __ce_scatters AS MATERIALIZED (
+    SELECT * FROM __ce_summed_scatters WHERE __ce_number > 0
+    UNION ALL
+    SELECT __ce_within_no, __ce_i, __ce_j, __ce_value FROM __ce_within
+    UNION ALL
+    SELECT
+      matrix.__ce_total_no, matrix.__ce_i, matrix.__ce_j,
+      matrix.__ce_value + between_scatter.__ce_value
+    FROM __ce_within AS matrix
+    JOIN __ce_between AS between_scatter
+      ON between_scatter.__ce_number = matrix.__ce_within_no
+      AND between_scatter.__ce_i = matrix.__ce_i
+      AND between_scatter.__ce_j = matrix.__ce_j
+  ),
+  __ce_choices AS MATERIALIZED (
+    SELECT * FROM clustereval._choose_combinations(__ce_scatters)
+  ),
+  -- The delicate matrices that a cluster contributes to: its own, W and T of its partition. For T,
+  -- __ce_shift is added to its points to center them on the mean of the partition.
+  __ce_delicate AS MATERIALIZED (
+    SELECT
+      matrix.__ce_cluster_no, choice.__ce_number, choice.__ce_combinations,
+      CASE
+        WHEN choice.__ce_number = matrix.__ce_total_no THEN matrix.__ce_vector
+      END AS __ce_shift
+    FROM (
+      SELECT
+        __ce_cluster_no, __ce_total_no, __ce_vector,
+        unnest([__ce_cluster_no, __ce_within_no, __ce_total_no]) AS __ce_number
+      FROM __ce_mean_differences
+    ) AS matrix
+    JOIN __ce_choices AS choice ON choice.__ce_number = matrix.__ce_number
+    WHERE choice.__ce_is_delicate
+  ),
+  __ce_combined AS NOT MATERIALIZED (
+    SELECT
+      delicate.__ce_number,
+      clustereval._combine_coordinates(
+        CASE
+          WHEN delicate.__ce_shift IS NULL
+          THEN centered.__ce_vector
+          ELSE list_transform(
+            centered.__ce_vector, lambda __ce_x, __ce_c: __ce_x + delicate.__ce_shift[__ce_c]
+          )
+        END,
+        delicate.__ce_combinations
+      ) AS __ce_vector
+    FROM __ce_centered AS centered
+    JOIN __ce_delicate AS delicate ON delicate.__ce_cluster_no = centered.__ce_number
+  ),
+  __ce_refined_scatters AS (SELECT * FROM clustereval._product_sums(__ce_combined, __ce_pairs)),
+  __ce_combined_differences AS (
+    SELECT
+      choice.__ce_number,
+      clustereval._combine_coordinates(
+        difference.__ce_vector, choice.__ce_combinations
+      ) AS __ce_vector
+    FROM __ce_weighted_differences AS difference
+    JOIN __ce_choices AS choice ON choice.__ce_number = difference.__ce_number
+  ),
+  __ce_combined_between AS (
+    SELECT * FROM clustereval._product_sums(__ce_combined_differences, __ce_pairs)
   ),
   __ce_matrices AS (
     SELECT
-      __ce_number, __ce_i,
-      list(__ce_value ORDER BY __ce_j ASC NULLS LAST) AS __ce_w,
-      CAST([] AS DOUBLE[]) AS __ce_b
-    FROM __ce_scatters
-    WHERE __ce_number > 0
-    GROUP BY __ce_number, __ce_i
-    UNION ALL
-    SELECT
-      -within_scatter.__ce_partition_no, within_scatter.__ce_i,
-      list(within_scatter.__ce_value ORDER BY within_scatter.__ce_j ASC NULLS LAST),
-      list(between_scatter.__ce_value ORDER BY within_scatter.__ce_j ASC NULLS LAST)
-    FROM __ce_within AS within_scatter
-    JOIN __ce_between AS between_scatter
-      ON between_scatter.__ce_number = within_scatter.__ce_partition_no
-      AND between_scatter.__ce_i = within_scatter.__ce_i
-      AND between_scatter.__ce_j = within_scatter.__ce_j
-    GROUP BY within_scatter.__ce_partition_no, within_scatter.__ce_i
+      choice.__ce_number, scatter.__ce_i,
+      list(
+        coalesce(refined.__ce_value, scatter.__ce_value)
+        ORDER BY scatter.__ce_j ASC NULLS LAST
+      ) AS __ce_w,
+      coalesce(
+        list(between_scatter.__ce_value ORDER BY scatter.__ce_j ASC NULLS LAST)
+          FILTER (between_scatter.__ce_value IS NOT NULL),
+        []
+      ) AS __ce_b,
+      any_value(choice.__ce_lengths) AS __ce_lengths,
+      any_value(choice.__ce_combinations[scatter.__ce_i]) AS __ce_coefficients
+    FROM __ce_scatters AS scatter
+    JOIN __ce_choices AS choice ON choice.__ce_number = scatter.__ce_number
+    LEFT JOIN __ce_refined_scatters AS refined
+      ON refined.__ce_number = scatter.__ce_number
+      AND refined.__ce_i = scatter.__ce_i
+      AND refined.__ce_j = scatter.__ce_j
+    LEFT JOIN __ce_combined_between AS between_scatter
+      ON between_scatter.__ce_number = scatter.__ce_number
+      AND between_scatter.__ce_i = scatter.__ce_i
+      AND between_scatter.__ce_j = scatter.__ce_j
+    GROUP BY choice.__ce_number, scatter.__ce_i
   ),
   __ce_determinants AS MATERIALIZED (
     SELECT * FROM clustereval._eliminate_matrices(__ce_matrices)
   ),
   __ce_partitions AS (
     SELECT
-      cluster.__ce_partition_no,
+      cluster.__ce_within_no, cluster.__ce_total_no,
       MIN(cluster.__ce_partition) AS __ce_partition,
       CAST(SUM(cluster.__ce_n) AS DOUBLE) AS __ce_n,
       CAST(COUNT(*) AS DOUBLE) AS __ce_n_clusters,
@@ -323,22 +507,36 @@ CREATE OR REPLACE MACRO clustereval._determinant_totals(__ce_points) AS TABLE
       END AS __ce_scott_symons
     FROM __ce_clusters AS cluster
     LEFT JOIN __ce_determinants AS matrix ON matrix.__ce_number = cluster.__ce_number
-    GROUP BY cluster.__ce_partition_no
+    GROUP BY cluster.__ce_within_no, cluster.__ce_total_no
+  ),
+  __ce_log_ratios AS (
+    SELECT
+      whole.*,
+      within_scatter.__ce_log_det, within_scatter.__ce_trace,
+      -- The rounding error of the ratio from B grows with the trace.
+      CASE
+        WHEN within_scatter.__ce_trace > 1
+        THEN coalesce(
+          total_scatter.__ce_log_det - within_scatter.__ce_log_det, within_scatter.__ce_log_ratio
+        )
+        ELSE within_scatter.__ce_log_ratio
+      END AS __ce_log_ratio
+    FROM __ce_partitions AS whole
+    LEFT JOIN __ce_determinants AS within_scatter
+      ON within_scatter.__ce_number = whole.__ce_within_no
+      -- With fewer points W is singular, whatever rounding error says.
+      AND whole.__ce_n - whole.__ce_n_clusters >= whole.__ce_dims
+    LEFT JOIN __ce_determinants AS total_scatter
+      ON total_scatter.__ce_number = whole.__ce_total_no
   )
   SELECT
-    whole.__ce_partition,
-    clustereval._finite_exp(within_scatter.__ce_log_ratio) AS __ce_det_ratio,
-    whole.__ce_n * within_scatter.__ce_log_ratio AS __ce_log_det_ratio,
-    clustereval._finite_exp(
-      2 * ln(whole.__ce_n_clusters) + within_scatter.__ce_log_det
-    ) AS __ce_ksq_detw,
-    whole.__ce_scott_symons,
-    within_scatter.__ce_trace AS __ce_trace_wib
-  FROM __ce_partitions AS whole
-  LEFT JOIN __ce_determinants AS within_scatter
-    ON within_scatter.__ce_number = -whole.__ce_partition_no
-    -- With fewer points W is singular, whatever rounding error says.
-    AND whole.__ce_n - whole.__ce_n_clusters >= whole.__ce_dims;
+    __ce_partition,
+    clustereval._finite_exp(__ce_log_ratio) AS __ce_det_ratio,
+    __ce_n * __ce_log_ratio AS __ce_log_det_ratio,
+    clustereval._finite_exp(2 * ln(__ce_n_clusters) + __ce_log_det) AS __ce_ksq_detw,
+    __ce_scott_symons,
+    __ce_trace AS __ce_trace_wib
+  FROM __ce_log_ratios;
 
 ---------------------------------------------------------------------------------------------------
 -- Tables
@@ -405,7 +603,8 @@ COMMENT ON MACRO TABLE clustereval.determinant_report IS
 'det_ratio = |T| / |W| (range [1, inf), best high), log_det_ratio = n ln det_ratio (range [0, '
 'inf), best high), ksq_detw_index = k^2 |W| (range (0, inf), best low), scott_symons_index = sum '
 'over clusters of n_C ln |W_C / n_C| (range unbounded, best low), trace_wib = trace(W^-1 B) (range '
-'[0, inf), best high). NULL if a matrix is singular, as '
-'that of a cluster with no more points than dimensions is. Source: Scott and Symons (1971), '
+'[0, inf), best high). NULL if a matrix is singular, as that of a cluster with no more points than '
+'dimensions is, or a column is a combination of others up to about 1e-10. Source: Scott and Symons '
+'(1971), '
 'doi:10.2307/2529003; Marriott (1971), doi:10.2307/2528592; Friedman and Rubin (1967), '
 'doi:10.1080/01621459.1967.10500923.';

@@ -308,6 +308,85 @@ def test_tiny_cluster_beside_wide_one(engine):
 
 
 # ----------------------------------------------------------------------------------------------
+# Nearly collinear columns
+# ----------------------------------------------------------------------------------------------
+
+
+def collinear_within(seed, p, noise, spread=3.0):
+    """Return points and clusters; in each cluster, column 1 is nearly twice column 0."""
+    r = np.random.default_rng(seed)
+    cluster = r.integers(0, 3, 60)
+    points = r.normal(size=(60, p))
+    points[:, 1] = 2 * points[:, 0] + noise * r.normal(size=60)
+    return points + spread * r.normal(size=(3, p))[cluster], cluster.tolist()
+
+
+def collinear_overall(seed, p, noise):
+    """Return points and clusters; all columns are nearly multiples of column 0."""
+    r = np.random.default_rng(seed)
+    cluster = r.integers(0, 3, 60)
+    x = r.normal(size=60) + 3 * r.normal(size=3)[cluster]
+    return np.outer(x, np.arange(1, p + 1)) + noise * r.normal(size=(60, p)), cluster.tolist()
+
+
+@pytest.mark.parametrize("make_points", [collinear_within, collinear_overall])
+@pytest.mark.parametrize("shift", [0.0, 1e8])
+@pytest.mark.parametrize("p", [2, 5])
+@pytest.mark.parametrize("exponent", range(2, 9))
+def test_nearly_collinear(engine, exponent, p, shift, make_points):
+    """The relative error is that of the coordinates' last digit in the noise."""
+    noise = 10.0**-exponent
+    points, cluster = make_points(exponent + p, p, noise)
+    points += shift
+    expected = exact(points.tolist(), cluster)
+    assert None not in expected
+    same(one(engine, points, cluster), expected, rel=max(1e-12, 2e-15 / noise))
+
+
+def test_two_relations_of_five_columns(engine):
+    r = np.random.default_rng(1)
+    points, cluster = collinear_within(1, 5, 1e-5)
+    points[:, 4] = points[:, 1] - points[:, 0] + points[:, 2] + 1e-7 * r.normal(size=60)
+    same(one(engine, points, cluster), exact(points.tolist(), cluster), rel=1e-8)
+
+
+@pytest.mark.parametrize("spread", [100.0, 1e4])
+def test_clusters_far_apart(engine, spread):
+    """|T| / |W| keeps its digits, though B is far larger than W and has fewer dimensions."""
+    points, cluster = collinear_within(3, 5, 1e-3, spread)
+    expected = exact(points.tolist(), cluster)
+    assert expected[0] > 1e12
+    same(one(engine, points, cluster), expected, rel=spread * 1e-13)
+
+
+@pytest.mark.parametrize("n_columns", [9, 30])
+def test_nearly_collinear_among_many_columns(engine, n_columns):
+    r = np.random.default_rng(2)
+    points, cluster = r.normal(size=(400, n_columns)), [0, 1, 2, 3] * 100
+    points[:, -1] = points[:, :3].sum(axis=1) + 1e-6 * points[:, -1]
+    # The determinant is that of the noise.
+    noise = points.copy()
+    noise[:, -1] -= points[:, :3].sum(axis=1)
+    same(one(engine, points, cluster), by_numpy(noise, np.array(cluster)), rel=1e-8)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e6, 1e8])
+@pytest.mark.parametrize("copies", [1, 30])
+def test_collinear_is_singular_at_any_shift(engine, shift, copies):
+    r = np.random.default_rng(5)
+    x = r.normal(size=(60, 3)) + shift
+    points = np.tile(np.column_stack([x, 2 * x[:, 0]]), (copies, 1))
+    same(one(engine, points, [0, 1, 2] * 20 * copies), NOTHING)
+
+
+def test_rounded_combination_is_singular(engine):
+    """Columns are collinear up to their last digit, in clusters 1,000 times as far as wide."""
+    points, cluster = blobs(3, 500, 4, 3, spread=1e3)
+    points[:, 2] = 0.1 * points[:, 0] - 0.7 * points[:, 3]
+    same(one(engine, points, cluster.tolist()), NOTHING)
+
+
+# ----------------------------------------------------------------------------------------------
 # Partitions
 # ----------------------------------------------------------------------------------------------
 
@@ -374,8 +453,7 @@ def test_sides_agree(seed):
     points, cluster = blobs(seed, int(r.integers(k, 400)), p, k, spread=10.0 ** r.integers(-3, 4))
     data = frame(points, cluster.tolist())
     (sql,), (lazy,) = (report(make(name), data).values() for name in ("duckdb", "polars-streaming"))
-    # Coordinates are taken from different origins: 1.3e-9 of a determinant of 11 dimensions.
-    same(sql, lazy, rel=2e-9)
+    same(sql, lazy, rel=1e-10)
 
 
 # ----------------------------------------------------------------------------------------------

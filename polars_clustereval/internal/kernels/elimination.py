@@ -1,0 +1,87 @@
+"""elimination: determinants and traces of many small symmetric matrices at once.
+
+A stack of matrices is (rows, d, d). W is a scatter matrix, the sums of products of d coordinates.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .arrays import Floats
+
+
+class Step(NamedTuple):
+    """One step of the elimination of many matrices.
+
+    A pivot is the square of a combination of coordinates; its share is that in the sum of the
+    squares that are combined. Slopes are the pivot row divided by its pivot.
+    """
+
+    pivots: Floats  # (rows,), NaN if too small a share
+    shares: Floats  # (rows,)
+    slopes: Floats  # (rows, columns left), 0 if there is no pivot
+    coefficients: Floats  # (rows, d), of the combination
+
+
+def eliminate_columns(
+    w: Floats, lengths: Floats, coefficients: Floats, least_share: float
+) -> Iterator[Step]:
+    """Yield the steps of the elimination of symmetric matrices w (rows, d, d), column by column.
+
+    It is Cholesky's without roots. Row i of w belongs to a combination of coordinates with the
+    `coefficients` (rows, d, d); `lengths` (rows, d) are those of the coordinates. A column whose
+    pivot has a share of at most least_share d is not eliminated from the others.
+    """
+    n_dims = w.shape[1]
+    for _ in range(n_dims):
+        pivots = w[:, 0, 0]
+        shares = np.nan_to_num(pivots / ((coefficients[:, 0] * lengths) ** 2).sum(axis=1))
+        is_pivot = (shares > least_share * n_dims) & np.isfinite(pivots)
+        slopes = np.where(is_pivot[:, None], w[:, 0] / pivots[:, None], 0)
+        yield Step(np.where(is_pivot, pivots, np.nan), shares, slopes, coefficients[:, 0])
+        w = (w - _outer_products(slopes, w[:, 0]))[:, 1:, 1:]
+        coefficients = (coefficients - _outer_products(slopes, coefficients[:, 0]))[:, 1:]
+
+
+def _outer_products(x: Floats, y: Floats) -> Floats:
+    """Return the outer products (rows, n, m) of the rows of x (rows, n) and y (rows, m)."""
+    return np.asarray(x[:, :, None] * y[:, None, :])
+
+
+def _transform_step(b: Floats, slopes: Floats) -> tuple[Floats, Floats]:
+    """Return the matrices b after one step of L^-1 B L^-T (W = L D L^T), and their pivot row.
+
+    `slopes` (rows, m) are those of W in the same step of eliminate_columns; b is (rows, m, m). The
+    first row and column of the result are 0, for the caller to cut off; the pivot row (rows, m),
+    b's first row after the step, is returned beside it.
+    """
+    pivot_row = b[:, 0] - b[:, 0, :1] * slopes
+    return b - _outer_products(slopes, pivot_row) - _outer_products(b[:, 0], slopes), pivot_row
+
+
+def eliminate_matrices(steps: Iterator[Step], b: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return ln |W|, trace(W^-1 B) and ln(|W + B| / |W|), all (rows,), NaN if W is singular.
+
+    `steps` are those of the elimination of the scatter W within the clusters of each partition, and
+    `b` (rows, d, d) is the scatter B between them, of the same combinations of coordinates. W + B
+    is eliminated as d, its difference from W: the ratio of the pivots is then 1 + d / w, and a
+    small B loses no digits, unlike in ln |W + B| - ln |W|.
+    """
+    d = b
+    log_det, trace, log_ratio = np.zeros((3, len(b)))
+    for pivots, _, slopes, _ in steps:
+        # Negative only by rounding error.
+        d_pivots = np.maximum(d[:, 0, 0], 0)
+        log_det += np.log(pivots)
+        trace += b[:, 0, 0] / pivots
+        log_ratio += np.log1p(d_pivots / pivots)
+        b, _ = _transform_step(b, slopes)
+        d, d_row = _transform_step(d, slopes)
+        d = d - _outer_products(d_row, d_row / (pivots + d_pivots)[:, None])
+        b, d = b[:, 1:, 1:], d[:, 1:, 1:]
+    return log_det, trace, log_ratio
