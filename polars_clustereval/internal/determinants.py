@@ -614,9 +614,9 @@ def determinant_report(
     -----
     Time is proportional to the number of points times the squared number of dimensions. With nearly
     collinear columns, such as y = 2 x + ε times noise, it is about three times as long, and the
-    relative error of the determinants is about 1e-16 / ε: that of the coordinates as given, whose
-    last digits are part of the noise. A matrix is singular if a column is a combination of others
-    up to about 1e-10 of these (√d 2⁻³⁴ for d dimensions).
+    relative error of the determinants is 1e-16 / ε to 1e-15 / ε: that of the coordinates as given,
+    whose last digits are part of the noise. A matrix is singular if a column is a combination of
+    others up to about 1e-10 of these (√d 2⁻³⁴ for d dimensions).
     In SQL: ``FROM clustereval.determinant_report(tbl, [x, y], cluster)``.
 
     References
