@@ -24,6 +24,7 @@ from polars_clustereval.base.checks import (
     check_partition_keys,
     key_columns,
     raise_on_collect,
+    show_value,
 )
 from polars_clustereval.base.frames import (
     Terms,
@@ -347,6 +348,12 @@ class Points:
 
         return raise_on_collect(frame, self.spreads.select(pl.col("n_invalid").sum()), raise_fault)
 
+    def with_id_check(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        """Return `frame`; collecting it raises an error if a partition of points repeats an id."""
+        counts = self.kept_rows.group_by(*self.keys, "id").agg(rows=pl.len())
+        repeated = counts.filter(pl.col("rows") > 1).sort("id", nulls_last=True).head(1)
+        return raise_on_collect(frame, repeated, _raise_repeated_id)
+
     def fault_error(self) -> ClusterEvalError:
         """Return the error of vectors that have no finite distances.
 
@@ -374,6 +381,16 @@ class Points:
 # ----------------------------------------------------------------------------------------------
 # Faults
 # ----------------------------------------------------------------------------------------------
+
+
+def _raise_repeated_id(repeated: pl.DataFrame) -> None:
+    """Raise the error if `repeated` has a row: an id of several rows, and their number."""
+    if repeated.height:
+        row = repeated.row(0, named=True)
+        raise ClusterEvalError(
+            "id: expected one row for each id of a partition, got "
+            f"{row['rows']} rows with {show_value(row['id'])}"
+        )
 
 
 def _point_fault_error(rows: pl.LazyFrame, raw: list[pl.Expr]) -> ClusterEvalError:

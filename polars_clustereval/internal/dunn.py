@@ -7,6 +7,7 @@ The triangle inequality excludes most other pairs, whose distances are never com
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +22,7 @@ from polars_clustereval.errors import ClusterEvalError
 from .centroids import Points, check_point_options, read_points
 from .distances import Center, Distance
 from .kernels import measured_pairs
-from .kernels.arrays import minkowski_lengths
+from .kernels.arrays import expand_range_blocks, minkowski_lengths
 from .kernels.distance_blocks import (
     DISTANCES_PER_BLOCK,
     TILE_POINTS,
@@ -29,7 +30,8 @@ from .kernels.distance_blocks import (
     distance_matrix,
 )
 from .kernels.linkages import largest_mean_pair_distance, least_linkages
-from .kernels.partitions import Partition, map_partitions
+from .kernels.partitions import Partition, Partitions, map_partitions
+from .kernels.small_partitions import diameters_of_many, pair_statistics
 from .scatter import centroid_gaps
 
 if TYPE_CHECKING:
@@ -346,26 +348,8 @@ class _Grid:
         """Yield blocks of pairs: the rows of x of their first points, and of their second."""
         for offset in self.neighbor_line_offsets:
             start, stop = self._partner_ranges(offset)
-            for i, j in _expand_ranges(start, stop):
+            for i, j in expand_range_blocks(start, stop, DISTANCES_PER_BLOCK):
                 yield self.order[i], self.order[j]
-
-
-def _expand_ranges(start: Integers, stop: Integers) -> Iterator[tuple[Integers, Integers]]:
-    """Yield all pairs of indices i, j with start[i] <= j < stop[i], as two arrays per block.
-
-    A block has at most DISTANCES_PER_BLOCK pairs, or all pairs of a single i.
-    """
-    counts = stop - start
-    ends = np.cumsum(counts)
-    first = 0
-    while first < len(counts):
-        done = ends[first] - counts[first]
-        after = max(first + 1, int(np.searchsorted(ends, done + DISTANCES_PER_BLOCK, side="right")))
-        rows = slice(first, after)
-        i = np.repeat(np.arange(first, after), counts[rows])
-        before = ends[rows] - counts[rows] - done
-        yield i, np.arange(len(i)) + np.repeat(start[rows] - before, counts[rows])
-        first = after
 
 
 # ----------------------------------------------------------------------------------------------
@@ -404,12 +388,22 @@ def _pair_statistics(points: Points, *, generalized: bool) -> pl.LazyFrame:
         centers = points.centers.select(*cluster_keys, *c)
         points = replace(points, rows=join_small(points.rows, cluster_keys, centers, "left"))
 
-    def make_row(part: Partition) -> pl.DataFrame:
-        """Return the one row of a partition, without its partition columns."""
-        centers = points.form.to_matrix(part.rows[part.starts[:-1]], "c") if generalized else None
-        return _pair_statistics_row(part, centers, points.distance)
+    def read_centers(part: Partition | Partitions) -> Floats | None:
+        """Return the centers (k, d) of the clusters, which the generalized indices need."""
+        return points.form.to_matrix(part.rows[part.starts[:-1]], "c") if generalized else None
 
-    rows = map_partitions(points, make_row, _PAIR_STATISTICS_SCHEMA, c)
+    def make_row(part: Partition) -> pl.DataFrame:
+        """Return the row of one partition."""
+        return _pair_statistics_row(part, read_centers(part), points.distance)
+
+    def make_rows(parts: Partitions) -> pl.DataFrame:
+        """Return one row for each of many partitions of few points."""
+        values = pair_statistics(parts, read_centers(parts), points.distance)
+        columns = {name: values.get(name) for name in _PAIR_STATISTICS_SCHEMA}
+        statistics = pl.DataFrame(columns, schema=_PAIR_STATISTICS_SCHEMA).fill_nan(None)
+        return parts.rows[parts.partition_starts[:-1]].select(keys).hstack(statistics)
+
+    rows = map_partitions(points, make_row, _PAIR_STATISTICS_SCHEMA, c, function_of_many=make_rows)
     # Each maximum is of a single value: without partitions this makes a row if there are no points.
     return aggregate_by(rows, keys, {name: pl.col(name).max() for name in _PAIR_STATISTICS_SCHEMA})
 
@@ -434,13 +428,18 @@ def _pair_statistics_row(
     return pl.DataFrame(columns, schema=_PAIR_STATISTICS_SCHEMA)
 
 
-def _diameter_rows(part: Partition, distance: Distance) -> pl.DataFrame:
-    """Return one row per cluster of a partition: its columns in part.rows, n points, diameter."""
-    metric, diameters = _Metric(distance), [0.0] * len(part.sizes)
-    if _has_finite_squares(part):
-        diameters = [metric.to_distance(d) for d in _metric_diameters(part, metric).tolist()]
+def _diameter_rows(part: Partition | Partitions, distance: Distance) -> pl.DataFrame:
+    """Return one row per cluster: its columns in part.rows, n points, and diameter.
+
+    `part` is one partition, or many of few points.
+    """
+    metric, diameters = _Metric(distance), np.zeros(len(part.sizes))
+    if isinstance(part, Partitions):
+        diameters = diameters_of_many(part, distance)
+    elif _has_finite_squares(part):
+        diameters[:] = [metric.to_distance(d) for d in _metric_diameters(part, metric).tolist()]
     return part.rows[part.starts[:-1]].with_columns(
-        n=pl.Series(part.sizes, dtype=pl.Int64), diameter=pl.Series(diameters, dtype=pl.Float64)
+        n=pl.Series(part.sizes, dtype=pl.Int64), diameter=pl.Series(diameters)
     )
 
 
@@ -573,7 +572,8 @@ def cluster_diameters(
     points = read_points(frame, vector, cluster, options, results=("cluster", "n", "diameter"))
     types = points.kept_rows.select(points.own_keys).collect_schema()
     schema = pl.Schema(types | {"n": pl.Int64(), "diameter": pl.Float64()})
-    rows = map_partitions(points, lambda part: _diameter_rows(part, points.distance), schema)
+    function = partial(_diameter_rows, distance=points.distance)
+    rows = map_partitions(points, function, schema, function_of_many=function)
     return points.to_result(frame, rows, points.own_keys)
 
 

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from .kernels.distance_blocks import (
     DISTANCES_PER_BLOCK,
@@ -202,7 +203,8 @@ class CityblockTables:
         intervals = coordinates.intervals
         self._intervals = intervals if is_query.all() else intervals[:, is_query]
         members = list(zip(*coordinates.columns, strict=True))
-        tables = run_in_threads(lambda i: self._chords(i, members[i]), range(len(members)))
+        work = coordinates.nodes.size * len(coordinates.columns)
+        tables = run_in_threads(lambda i: self._chords(i, members[i]), range(len(members)), work)
         starts, slopes, self._gaps = zip(*tables, strict=True)
         #: Divides values so that they are in the range of single precision.
         self._scale = max(float(values.max(initial=0.0)) for values in starts) or 1.0
@@ -341,7 +343,8 @@ def find_candidates(
         rows = slice(start, start + bounds.rows_per_call)
         return _block_candidates(x[rows], own_cluster[rows], start, bounds)
 
-    blocks = run_in_threads(bound_block, range(0, max(1, len(x)), bounds.rows_per_call))
+    calls = range(0, max(1, len(x)), bounds.rows_per_call)
+    blocks = run_in_threads(bound_block, calls, x.size * len(sizes))
     candidates = Candidates(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
     if isinstance(bounds, MomentBounds) and bounds.is_refinable:
         candidates = _refine_candidates(candidates, x, own_cluster, bounds, refine_all=refine_all)
@@ -407,6 +410,7 @@ def _refine_candidates(
             clusters[pairs],
             bounds.n_clusters,
             points_per_call=points_per_call,
+            work_per_pair=x.shape[1] ** 2,
         )
         return raised
 
@@ -507,7 +511,7 @@ def _nearest_candidate(
 # ----------------------------------------------------------------------------------------------
 
 
-def prepare_bounds_and_sums(
+def _prepare_bounds_and_sums(
     part: Partition, is_query: Booleans, distance: Distance
 ) -> tuple[MomentBounds | CityblockTables, DistanceSums]:
     """Return two objects for the clusters of a partition, chosen by the distance.
@@ -524,6 +528,31 @@ def prepare_bounds_and_sums(
     clusters = cluster_moments(part, distance)
     second = second_moments(part, clusters) if distance.name == "euclidean" else None
     return MomentBounds(clusters, second, distance), DistanceSums(part, distance)
+
+
+def partition_means(
+    part: Partition, is_query: Booleans, distance: Distance, tolerance: float | None
+) -> tuple[MeanDistances, Booleans]:
+    """Return the mean distances of the queries of a partition, and whether each is exact, (m,).
+
+    The m queries are the points where is_query, one value per point of the partition, is true.
+    Without a tolerance all are exact. A tolerance lets euclidean ones stay bounds, as long as the
+    mean width of the silhouettes (upper - lower), 0 for the exact ones, does not exceed it; of
+    equally wide ones those with the least ids are computed.
+    """
+    x, own_cluster = part.x, part.numbers
+    if not is_query.all():
+        x, own_cluster = x[is_query], own_cluster[is_query]
+    bounds, sums = _prepare_bounds_and_sums(part, is_query, distance)
+    tolerates = tolerance is not None and distance.name == "euclidean"
+    candidates = find_candidates(x, own_cluster, sums.sizes, bounds, refine_all=tolerates)
+    needed = np.ones(len(x), dtype=bool)
+    if tolerates:
+        lower, upper = candidates.mean_distances().silhouettes(sums.sizes[own_cluster])
+        ids = part.rows["id"].filter(pl.Series(is_query))
+        id_ranks = ids.arg_sort(nulls_last=True).arg_sort().to_numpy()
+        needed = queries_to_evaluate(upper - lower, id_ranks, float(tolerance or 0))
+    return exact_means(x, own_cluster, candidates, needed, sums), needed
 
 
 def make_mean_distance_function(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from .centroids import Points
     from .distances import Distance
-    from .kernels.arrays import Floats, Integers, SmallIntegers
+    from .kernels.arrays import Booleans, Floats, Integers, SmallIntegers
     from .kernels.partitions import Partition
 
 
@@ -60,7 +60,7 @@ class MeanDistances(NamedTuple):
         """Whether a and b are known: their lower and upper bounds are the same arrays."""
         return self.a_lower is self.a_upper and self.b_lower is self.b_upper
 
-    def silhouettes(self, sizes: Floats) -> tuple[Floats, Floats]:
+    def silhouettes(self, sizes: Floats | Integers) -> tuple[Floats, Floats]:
         """Return lower and upper bounds, each (m,), of the silhouettes of the m points.
 
         `sizes` (m,) are the numbers of points in their clusters. The silhouette of a point alone in
@@ -72,17 +72,17 @@ class MeanDistances(NamedTuple):
             return lower, lower
         return lower, np.where(alone, 0.0, _silhouette_values(self.a_lower, self.b_upper))
 
-    def silhouette_columns(self, sizes: Floats, own_cluster: Integers) -> Floats:
+    def silhouette_columns(
+        self, sizes: Floats | Integers, *, is_clustering: Booleans | bool
+    ) -> Floats:
         """Return four rows (4, m): a, b, and the lower and upper bounds of the silhouettes.
 
-        `sizes` (k,) are the numbers of points of all clusters of the partition; own_cluster (m,)
-        holds the index of each point's cluster among them. a and b are NaN where they are not
-        known exactly, and b also if there is no other cluster. The silhouettes are NaN if the
-        partition has one cluster, or as many as points.
+        `sizes` (m,) are the numbers of points in the clusters of the points. a and b are NaN where
+        they are not known exactly, and b also if there is no other cluster. The silhouettes are NaN
+        unless is_clustering, the same for all points or (m,): whether the partition has more than
+        one cluster, and fewer than points.
         """
-        lower, upper = self.silhouettes(sizes[own_cluster])
-        if not 2 <= len(sizes) < sizes.sum():
-            lower = upper = np.full(len(own_cluster), np.nan)
+        lower, upper = (np.where(is_clustering, s, np.nan) for s in self.silhouettes(sizes))
         a, b = self.a_lower, self.b_lower
         if not self.is_exact:
             exact = (a == self.a_upper) & ~(b < self.b_upper)
@@ -157,7 +157,7 @@ def cluster_moments(part: Partition, distance: Distance) -> ClusterMoments:
         variances = np.einsum("ij,ij->j", deviations, deviations) / len(y)
         return len(y), center, variances, mean_distance, np.count_nonzero(~y.any(axis=1))
 
-    by_cluster = run_in_threads(moments, part.members)
+    by_cluster = run_in_threads(moments, part.members, part.x.size)
     return ClusterMoments(
         *(np.array(values, dtype=float) for values in zip(*by_cluster, strict=True))
     )
@@ -484,6 +484,7 @@ class DistanceSums:
     def __init__(self, part: Partition, distance: Distance) -> None:
         """Prepare the points of each cluster of the partition as targets of the distance."""
         self.sizes = part.sizes.astype(float)
+        self._points = part.x
         self._targets = [TargetPoints(y, distance) for y in part.members]
 
     def pair_sums(self, x: Floats, points: Integers, clusters: Integers) -> Floats:
@@ -499,7 +500,12 @@ class DistanceSums:
             sums[pairs] = self._cluster_sums(x[points], number)
 
         call_by_cluster(
-            add, points, clusters, len(self.sizes), points_per_call=self._points_per_call
+            add,
+            points,
+            clusters,
+            len(self.sizes),
+            points_per_call=self._points_per_call,
+            work_per_pair=x.shape[1] * len(self._points) // len(self.sizes),
         )
         return sums
 
@@ -527,7 +533,7 @@ class SortedCoordinates:
         #: (N_INTERVALS + 1, d): the ends of the intervals of each coordinate.
         self.nodes = np.quantile(sample, np.linspace(0, 1, N_INTERVALS + 1), axis=0)
         self.nodes[0], self.nodes[-1] = part.x.min(axis=0), part.x.max(axis=0)
-        by_cluster = run_in_threads(self._sort, part.members)
+        by_cluster = run_in_threads(self._sort, part.members, part.x.size)
         #: For each cluster (d, n).
         self.columns = [columns for columns, _, _ in by_cluster]
         #: (m,): sum of the cityblock distances of each point to its own cluster.
@@ -628,6 +634,7 @@ def call_by_cluster(
     clusters: Integers,
     n_clusters: int,
     *,
+    work_per_pair: int,
     points_per_call: int | None = None,
 ) -> None:
     """Call a function, in threads, with all pairs of a point and a cluster, grouped by cluster.
@@ -635,6 +642,7 @@ def call_by_cluster(
     Pair i, of q, is the point of index points[i] and the cluster of index clusters[i], which is
     below n_clusters. The function is called with the index of a cluster, the indices of points
     paired with it, and the indices i of these pairs; at most `points_per_call` pairs at a time.
+    work_per_pair is about how many numbers it processes for a pair.
     """
     # Integers of 16 bits are sorted by radix.
     keys = clusters.astype(np.uint16) if n_clusters < 2**16 else clusters
@@ -645,4 +653,5 @@ def call_by_cluster(
         for number in range(n_clusters)
         for start in range(ends[number], ends[number + 1], points_per_call or max(1, len(order)))
     ]
-    run_in_threads(lambda call: function(call[0], points[call[1]], call[1]), calls)
+    work = len(points) * work_per_pair
+    run_in_threads(lambda call: function(call[0], points[call[1]], call[1]), calls, work)

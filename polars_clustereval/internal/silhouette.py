@@ -6,6 +6,7 @@ A query is a point whose silhouette is computed: every point, or those of a samp
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from math import log, sqrt
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -20,7 +21,6 @@ from polars_clustereval.base.checks import (
     check_choice,
     check_column,
     is_number,
-    raise_on_collect,
     show_value,
 )
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions
@@ -29,21 +29,21 @@ from polars_clustereval.errors import ClusterEvalError
 from .centroids import PointOptions, Points, check_point_options, read_points
 from .distances import Distance, plain_distance_name
 from .kernels.distance_blocks import DISTANCES_PER_BLOCK
-from .kernels.partitions import Partition, map_partitions
+from .kernels.partitions import Partition, Partitions, map_partitions
+from .kernels.small_partitions import nearest_means
 from .kernels.streams import map_stream, split_batch
-from .mean_distance_bounds import (
-    exact_means,
-    find_candidates,
-    make_mean_distance_function,
-    prepare_bounds_and_sums,
-    queries_to_evaluate,
+from .mean_distance_bounds import make_mean_distance_function, partition_means
+from .mean_distances import (
+    SILHOUETTE_COLUMNS,
+    MeanDistances,
+    join_cluster_numbers,
+    stream_moments,
 )
-from .mean_distances import SILHOUETTE_COLUMNS, join_cluster_numbers, stream_moments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .kernels.arrays import Floats, Integers
+    from .kernels.arrays import Booleans, Floats, Integers
     from .vectors import Vector
 
 Method = Literal["exact", "simplified", "bounds", "sample"]
@@ -131,23 +131,6 @@ def _is_squared_distance(points: Points) -> bool:
     return points.distance.name in ("sqeuclidean", "cosine")
 
 
-def _check_ids(points: Points, frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Return `frame`; collecting it raises an error if a partition of points repeats an id."""
-    counts = points.kept_rows.group_by(*points.keys, "id").agg(rows=pl.len())
-    first_repeated = counts.filter(pl.col("rows") > 1).sort("id", nulls_last=True).head(1)
-
-    def check(repeated: pl.DataFrame) -> None:
-        """Raise the error if `repeated` has a row: an id of several rows, and their number."""
-        if repeated.height:
-            row = repeated.row(0, named=True)
-            raise ClusterEvalError(
-                "id: expected one row for each id of a partition, got "
-                f"{row['rows']} rows with {show_value(row['id'])}"
-            )
-
-    return raise_on_collect(frame, first_repeated, check)
-
-
 def _mark_queries(points: Points, options: _SilhouetteOptions) -> Points:
     """Return the points with a column is_query: whether a point's silhouette is computed.
 
@@ -191,15 +174,15 @@ def _point_silhouettes(
     if _follows_from_moments(points, options):
         queries = marked.kept_rows.filter("is_query")
         return _stream_silhouettes(points, queries, options.method, with_neighbor=with_neighbor)
-    schema = _silhouette_schema(points)
-
-    def evaluate(part: Partition) -> pl.DataFrame:
-        """Return the rows of the queries of one partition."""
-        # Overflow becomes an error in the checks of the points.
-        with np.errstate(all="ignore"):
-            return _evaluate_partition(part, schema, points.distance, options.tolerance)
-
-    return map_partitions(marked, evaluate, schema, ["id", "is_query"])
+    schema, distance, tolerance = _silhouette_schema(points), points.distance, options.tolerance
+    evaluate_many = partial(_evaluate_small_partitions, distance=distance)
+    return map_partitions(
+        marked,
+        partial(_evaluate_partition, schema=schema, distance=distance, tolerance=tolerance),
+        schema,
+        ["id", "is_query"],
+        function_of_many=evaluate_many if tolerance is None else None,
+    )
 
 
 def _silhouette_schema(points: Points) -> pl.Schema:
@@ -238,26 +221,39 @@ def _evaluate_partition(
     `schema` has the columns of the result. A tolerance lets euclidean silhouettes stay bounded, as
     long as the mean width (upper - lower), 0 for the computed ones, does not exceed it.
     """
-    rows = part.rows.filter("is_query")
-    if not rows.height:
-        return pl.DataFrame(schema=schema)
     is_query = part.rows["is_query"].to_numpy()
-    x, own_cluster = part.x, part.numbers
-    if not is_query.all():
-        x, own_cluster = x[is_query], own_cluster[is_query]
-    bounds, sums = prepare_bounds_and_sums(part, is_query, distance)
-    tolerates = tolerance is not None and distance.name == "euclidean"
-    candidates = find_candidates(x, own_cluster, sums.sizes, bounds, refine_all=tolerates)
-    needed = np.ones(len(x), dtype=bool)
-    if tolerates:
-        lower, upper = candidates.mean_distances().silhouettes(sums.sizes[own_cluster])
-        id_ranks = rows["id"].arg_sort(nulls_last=True).arg_sort().to_numpy()
-        needed = queries_to_evaluate(upper - lower, id_ranks, float(tolerance or 0))
-    means = exact_means(x, own_cluster, candidates, needed, sums)
-    neighbors = np.where(means.neighbor < 0, -1, part.starts[means.neighbor])
-    neighbor = _gather_neighbors(part.rows["cluster"], neighbors)
-    columns = _as_series(means.silhouette_columns(sums.sizes, own_cluster))
-    return rows.hstack([neighbor, *columns, pl.Series("is_exact", needed)])
+    if not is_query.any():
+        return pl.DataFrame(schema=schema)
+    means, is_exact = partition_means(part, is_query, distance, tolerance)
+    sizes = part.sizes[part.numbers[is_query]]
+    is_clustering = 2 <= len(part.sizes) < len(part.x)
+    columns = means.silhouette_columns(sizes, is_clustering=is_clustering)
+    return _silhouette_rows(part, means.neighbor, columns, is_exact)
+
+
+def _evaluate_small_partitions(parts: Partitions, distance: Distance) -> pl.DataFrame:
+    """Return the rows of _evaluate_partition for many partitions of few points, all exact."""
+    queries = np.flatnonzero(parts.rows["is_query"].to_numpy())
+    own, other, neighbor = nearest_means(parts, queries, distance)
+    means = MeanDistances(own, own, other, other, neighbor)
+    n_clusters = np.diff(parts.cluster_cuts)
+    is_clustering = np.repeat((n_clusters >= 2) & (n_clusters < parts.counts), parts.counts)
+    sizes = parts.sizes[parts.numbers[queries]]
+    columns = means.silhouette_columns(sizes, is_clustering=is_clustering[queries])
+    return _silhouette_rows(parts, neighbor, columns, np.ones(len(queries), dtype=bool))
+
+
+def _silhouette_rows(
+    part: Partition | Partitions, neighbor: Integers, columns: Floats, is_exact: Booleans
+) -> pl.DataFrame:
+    """Return the rows of the m queries with neighbor, SILHOUETTE_COLUMNS (4, m) and is_exact (m,).
+
+    neighbor (m,) are indices of clusters, -1 if there is no other.
+    """
+    first_points = np.where(neighbor < 0, -1, part.starts[neighbor])
+    neighbors = _gather_neighbors(part.rows["cluster"], first_points)
+    rows = part.rows.filter("is_query")
+    return rows.hstack([neighbors, *_as_series(columns), pl.Series("is_exact", is_exact)])
 
 
 def _stream_silhouettes(
@@ -298,7 +294,10 @@ def _stream_silhouettes(
             own_cluster = numbers[rows] - start
             with np.errstate(all="ignore"):
                 means = functions[place](x[rows], own_cluster)
-                values[:, rows] = means.silhouette_columns(clusters.sizes, own_cluster)
+                values[:, rows] = means.silhouette_columns(
+                    clusters.sizes[own_cluster],
+                    is_clustering=2 <= len(clusters.sizes) < clusters.sizes.sum(),
+                )
             neighbors[rows] = np.where(means.neighbor < 0, -1, means.neighbor + start)
         columns = [*_as_series(values), pl.Series("is_exact", np.full(len(numbers), is_exact))]
         if with_neighbor:
@@ -481,7 +480,7 @@ def silhouette_samples(
     )
     rows = _point_silhouettes(points, options, with_neighbor=True)
     if id is not None:
-        rows = _check_ids(points, rows)
+        rows = points.with_id_check(rows)
     rows = rows.select(*points.keys, *columns[:-1], pl.col("lower").alias("silhouette"))
     return points.to_result(frame, rows, ["id"])
 
@@ -689,7 +688,7 @@ def silhouette_score(
     )
     rows = _score_table(points, options)
     if id is not None and method == "sample":
-        rows = _check_ids(points, rows)
+        rows = points.with_id_check(rows)
     return points.to_result(frame, rows)
 
 

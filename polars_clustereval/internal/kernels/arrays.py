@@ -6,8 +6,13 @@ one row per cluster for k clusters, and (m, n) a matrix of m points against n ot
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -29,3 +34,25 @@ def minkowski_lengths(sizes: Floats, p: float) -> Floats:
 def zero_if_parallel(d: Floats) -> None:
     """Set the cosine distances d below 1e-15 to 0, in place: rounding error of parallel vectors."""
     d[d < 1e-15] = 0.0
+
+
+def expand_ranges(start: Integers, stop: Integers) -> tuple[Integers, Integers]:
+    """Return all pairs of indices i, j with start[i] <= j < stop[i], as two arrays."""
+    counts = stop - start
+    before = np.cumsum(counts) - counts
+    i = np.repeat(np.arange(len(counts)), counts)
+    return i, np.arange(len(i)) + np.repeat(start - before, counts)
+
+
+def expand_range_blocks(
+    start: Integers, stop: Integers, size: int
+) -> Iterator[tuple[Integers, Integers]]:
+    """Yield the pairs of expand_ranges in blocks of at most `size`, or all pairs of a single i."""
+    ends = np.cumsum(stop - start)
+    first = 0
+    while first < len(ends):
+        done = ends[first - 1] if first else 0
+        after = max(first + 1, int(np.searchsorted(ends, done + size, side="right")))
+        i, j = expand_ranges(start[first:after], stop[first:after])
+        yield i + first, j
+        first = after

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from polars_clustereval.internal.centroids import Points
 
-    from .arrays import Floats, Integers
+    from .arrays import Booleans, Floats, Integers
+
+#: Points of a partition up to which all its pairs are measured together with those of others.
+MAX_SMALL_POINTS = 64
+#: Pairs of points measured together: few arrays of this length fit into the cache of a core.
+PAIRS_PER_BATCH = 2**16
 
 
 class Partition(NamedTuple):
@@ -48,6 +54,78 @@ class Partition(NamedTuple):
         return self.x[self.starts[number] : self.starts[number + 1]]
 
 
+class Partitions(NamedTuple):
+    """The m points of several partitions, sorted by partition and cluster.
+
+    Clusters and partitions are numbered from 0 in this order, clusters through all partitions.
+    """
+
+    #: One row per point, as in Partition.
+    rows: pl.DataFrame
+    #: (m, d): the points.
+    x: Floats
+    #: (k + 1,): where each cluster starts, and m at the end.
+    starts: Integers
+    #: (q + 1,): where each partition starts, and m at the end.
+    partition_starts: Integers
+
+    @property
+    def sizes(self) -> Integers:
+        """(k,): number of points of each cluster."""
+        return np.diff(self.starts)
+
+    @property
+    def numbers(self) -> Integers:
+        """(m,): number of each point's cluster."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+    @property
+    def counts(self) -> Integers:
+        """(q,): number of points of each partition."""
+        return np.diff(self.partition_starts)
+
+    @property
+    def cluster_cuts(self) -> Integers:
+        """(q + 1,): number of the first cluster of each partition, and k at the end."""
+        return np.searchsorted(self.starts, self.partition_starts)
+
+    def slice(self, first: int, stop: int) -> Partitions:
+        """Return the partitions of the numbers first to stop - 1."""
+        start, end = self.partition_starts[[first, stop]]
+        cuts = np.searchsorted(self.starts, (start, end))
+        starts = self.starts[cuts[0] : cuts[1] + 1] - start
+        cut = slice(start, end)
+        partition_starts = self.partition_starts[first : stop + 1] - start
+        return Partitions(self.rows[cut], self.x[cut], starts, partition_starts)
+
+    def select(self, chosen: Booleans) -> Partitions:
+        """Return the partitions where `chosen` (q,) is true."""
+        if chosen.all():
+            return self
+        is_kept = np.repeat(chosen, self.counts)
+        sizes = self.sizes[np.repeat(chosen, np.diff(self.cluster_cuts))]
+        cuts = _cumulate(sizes), _cumulate(self.counts[chosen])
+        return Partitions(self.rows.filter(is_kept), self.x[is_kept], *cuts)
+
+    def split(self) -> Iterator[Partition]:
+        """Yield the partitions one by one."""
+        for number in range(len(self.counts)):
+            part = self.slice(number, number + 1)
+            yield Partition(part.rows, part.x, part.starts)
+
+    def batches(self) -> Iterator[Partitions]:
+        """Yield some partitions at a time, of about PAIRS_PER_BATCH pairs of points together."""
+        ends = np.cumsum(self.counts.astype(np.int64) ** 2) // PAIRS_PER_BATCH
+        cuts = np.flatnonzero(np.diff(ends, prepend=-1, append=-1))
+        for first, stop in pairwise(cuts.tolist()):
+            yield self.slice(first, stop)
+
+
+def _cumulate(sizes: Integers) -> Integers:
+    """Return the starts of consecutive groups of these sizes, and the end of the last."""
+    return np.concatenate([[0], np.cumsum(sizes)])
+
+
 def map_partitions(
     points: Points,
     function: Callable[[Partition], pl.DataFrame],
@@ -56,6 +134,7 @@ def map_partitions(
     *,
     prefix: str = "x",
     checked: Callable[[pl.LazyFrame], pl.LazyFrame] = lambda rows: rows,
+    function_of_many: Callable[[Partitions], pl.DataFrame] | None = None,
 ) -> pl.LazyFrame:
     """Return the rows that the function returns for each partition, with the partition columns.
 
@@ -64,42 +143,70 @@ def map_partitions(
     columns of points.kept_rows named by `columns`; its x are the vectors of the prefix, such as
     "x", or "raw_x" for the user's own coordinates. `checked` returns the rows of all points with
     validation attached, which runs before the function. Without partition columns all points are
-    one partition, even if there are none.
+    one partition, even if there are none. function_of_many returns the same rows, with the
+    partition columns, of many partitions at once: where there are several of few points, it takes
+    the place of as many calls.
     """
     keys = points.partition_keys
     x = points.vector_columns(prefix)
     rows = checked(points.kept_rows.select(*points.cluster_keys, *columns, *x))
     rows = rows.sort(points.cluster_keys, nulls_last=True)
-    key_types = rows.select(keys).collect_schema()
+    types = pl.Schema(rows.select(keys).collect_schema() | schema)
 
     def evaluate(rows: pl.DataFrame) -> pl.DataFrame:
         """Return the results for all partitions, from the collected rows of all points."""
-        parts = rows.partition_by(keys, maintain_order=True) if keys else [rows]
-        results = [pl.DataFrame(schema=key_types | schema)]
-        for part in parts:
-            matrix = points.form.to_matrix(part, prefix)
-            if not np.isfinite(matrix).all():
-                raise points.fault_error()
-            starts = _cluster_starts(part, points.own_keys)
-            result = function(Partition(part.drop(x), matrix, starts))
-            key = [pl.lit(part[name][0], key_types[name]).alias(name) for name in keys]
-            results.append(result.select(*key, *(pl.col(n).cast(t) for n, t in schema.items())))
-        return pl.concat(results)
+        matrix = points.form.to_matrix(rows, prefix)
+        if not np.isfinite(matrix).all():
+            raise points.fault_error()
+        starts = _run_starts(rows, points.cluster_keys)
+        parts = Partitions(rows.drop(x), matrix, starts, _partition_starts(rows, keys))
+        is_small = parts.counts <= MAX_SMALL_POINTS
+        if function_of_many is None or np.count_nonzero(is_small) < 2:
+            is_small[:] = False
+        # Overflow becomes an error in the checks of the points.
+        with np.errstate(all="ignore"):
+            results = _map_singly(parts.select(~is_small), function, keys, schema)
+            if function_of_many is not None:
+                results += map(function_of_many, parts.select(is_small).batches())
+        frames = [result.select(types.names()).cast(types) for result in results]
+        return pl.concat([types.to_frame(), *frames])
 
     return rows.map_batches(
         evaluate,
         predicate_pushdown=False,
         projection_pushdown=False,
         slice_pushdown=False,
-        schema=pl.Schema(key_types | schema),
+        schema=types,
     )
 
 
-def _cluster_starts(rows: pl.DataFrame, keys: list[str]) -> Integers:
-    """Return the first row of each of k clusters, and the number of rows: (k + 1,).
+def _map_singly(
+    parts: Partitions,
+    function: Callable[[Partition], pl.DataFrame],
+    keys: list[str],
+    schema: pl.Schema,
+) -> list[pl.DataFrame]:
+    """Return the rows that the function returns for each partition, with the columns `keys`.
 
-    The rows are sorted by the columns `keys`, which identify a cluster.
+    They are in one frame, which has the columns of the schema too; there is none if there are no
+    partitions.
     """
-    sizes = rows.select(pl.struct(keys).rle_id().rle().struct.field("len"))
-    starts = np.concatenate([[0], sizes.to_series().to_numpy()]).cumsum()
-    return np.asarray(starts.astype(np.int64))
+    results = [function(part).select(schema.names()) for part in parts.split()]
+    if not results:
+        return []
+    firsts = np.repeat(parts.partition_starts[:-1], [result.height for result in results])
+    return [pl.concat(results).hstack([parts.rows[key].gather(firsts) for key in keys])]
+
+
+def _partition_starts(rows: pl.DataFrame, keys: list[str]) -> Integers:
+    """Return the first row of each partition, and the number of rows: one partition without keys.
+
+    The rows are sorted by the partition columns `keys`.
+    """
+    return _run_starts(rows, keys) if keys else np.array([0, rows.height])
+
+
+def _run_starts(rows: pl.DataFrame, keys: list[str]) -> Integers:
+    """Return the first row of each run of rows with equal `keys`, and the number of rows."""
+    runs = rows.select(pl.struct(keys).rle_id()).to_series().to_numpy().astype(np.int64)
+    return np.flatnonzero(np.diff(runs, prepend=-1, append=-1))

@@ -27,10 +27,17 @@ def show_no_progress(blocks: Iterable[Made], total: int) -> Iterable[Made]:  # n
 watch: Callable[[Iterable[Any], int], Iterable[Any]] = show_no_progress
 
 
-def run_in_threads(function: Callable[[Given], Made], calls: Sequence[Given]) -> list[Made]:
+#: Numbers that all calls process together up to which starting threads takes longer than the calls.
+MAX_INLINE_WORK = 2**18
+
+
+def run_in_threads(
+    function: Callable[[Given], Made], calls: Sequence[Given], work: int
+) -> list[Made]:
     """Return the results of function(call) for each of `calls`, in their order.
 
-    Threads run in parallel because numpy releases the lock of the interpreter.
+    Threads run in parallel because numpy releases the lock of the interpreter. `work` is about how
+    many numbers all calls process together: if they are few, no threads are started.
     """
 
     def call_silently(given: Given) -> Made:
@@ -39,5 +46,7 @@ def run_in_threads(function: Callable[[Given], Made], calls: Sequence[Given]) ->
         with np.errstate(all="ignore"):
             return function(given)
 
+    if len(calls) < 2 or work <= MAX_INLINE_WORK:
+        return list(watch(map(call_silently, calls), len(calls)))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(watch(pool.map(call_silently, calls), len(calls)))

@@ -1,0 +1,227 @@
+"""small_partitions: statistics of many partitions of few points, from the distances of all pairs.
+
+A numpy call takes longer than the points of a small partition do: here each call is for all points
+of many partitions. A pair is two points i and j of one partition, in this order; a pair of a point
+and a cluster of its partition, or of two clusters of one, likewise. Pairs are sorted, and those of
+one first member are consecutive.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from . import measured_pairs
+from .arrays import expand_ranges, zero_if_parallel
+
+if TYPE_CHECKING:
+    from polars_clustereval.internal.distances import Distance
+
+    from .arrays import Booleans, Floats, Integers
+    from .partitions import Partitions
+
+
+# ----------------------------------------------------------------------------------------------
+# Distances
+# ----------------------------------------------------------------------------------------------
+
+
+def pair_distances(x: Floats, i: Integers, y: Floats, j: Integers, distance: Distance) -> Floats:
+    """Return the distances (q,) of x[i] to y[j] for q pairs of points x (m, d) and y (n, d).
+
+    For cosine the points are unit vectors; a zero vector is at 1 from all points, itself included.
+    """
+    measured_pairs.on_measured(len(i))
+    if distance.name in ("cityblock", "chebyshev"):
+        combine = np.add if distance.name == "cityblock" else np.maximum
+        total = np.zeros(len(i))
+        for a, b in zip(x.T, y.T, strict=True):
+            combine(total, np.abs(a[i] - b[j]), out=total)
+        return total
+    if distance.name == "minkowski":
+        return _minkowski_pair_distances(x, i, y, j, distance.p)
+    total = np.zeros(len(i))
+    for a, b in zip(x.T, y.T, strict=True):
+        total += (a[i] - b[j]) ** 2
+    if distance.name == "euclidean":
+        return np.sqrt(total, out=total)
+    if distance.name == "cosine":
+        total /= 2
+        zero_if_parallel(total)
+        is_zero = np.logical_not(np.any(x, axis=1)), np.logical_not(np.any(y, axis=1))
+        total[is_zero[0][i] | is_zero[1][j]] = 1.0
+    return total
+
+
+def _minkowski_pair_distances(x: Floats, i: Integers, y: Floats, j: Integers, p: float) -> Floats:
+    """Return pair_distances by minkowski of order p, with the largest difference as unit."""
+    coordinates = list(zip(x.T, y.T, strict=True))
+    largest, total = np.zeros((2, len(i)))
+    for a, b in coordinates:
+        np.maximum(largest, np.abs(a[i] - b[j]), out=largest)
+    unit = np.where(largest > 0, largest, 1.0)
+    for a, b in coordinates:
+        total += (np.abs(a[i] - b[j]) / unit) ** p
+    return np.asarray(largest * total ** (1 / p))
+
+
+# ----------------------------------------------------------------------------------------------
+# Points and clusters
+# ----------------------------------------------------------------------------------------------
+
+
+class PointClusterPairs(NamedTuple):
+    """The distances of q pairs of a point and a cluster of its partition, the own one included."""
+
+    #: (q,): indices of the points and of the clusters, which count through all partitions.
+    point: Integers
+    cluster: Integers
+    #: (q,): extremes and sums of the distances of a pair's point to the points of the cluster. The
+    #: distance of a point to itself is 0.
+    least: Floats
+    most: Floats
+    total: Floats
+
+
+def measure_points(parts: Partitions, queries: Integers, distance: Distance) -> PointClusterPairs:
+    """Return the distances to all clusters of their partition for the points of these indices."""
+    partition = np.repeat(np.arange(len(parts.counts)), parts.counts)[queries]
+    starts = parts.partition_starts
+    query, j = expand_ranges(starts[partition], starts[partition + 1])
+    i = queries[query]
+    d = pair_distances(parts.x, i, parts.x, j, distance)
+    d[i == j] = 0.0
+    cluster = parts.numbers[j]
+    cuts = _run_cuts(i, cluster)
+    extremes = (reduce.reduceat(d, cuts) for reduce in (np.minimum, np.maximum, np.add))
+    return PointClusterPairs(i[cuts], cluster[cuts], *extremes)
+
+
+def _run_cuts(*columns: Integers) -> Integers:
+    """Return the indices where a row of the columns differs from the row before; also the first."""
+    differs = np.zeros(len(columns[0]), dtype=bool)
+    differs[:1] = True
+    for column in columns:
+        differs[1:] |= column[1:] != column[:-1]
+    return np.flatnonzero(differs)
+
+
+class NearestMeans(NamedTuple):
+    """Mean distances of m points to their own and to the nearest other cluster, all (m,)."""
+
+    own: Floats
+    #: NaN without another cluster.
+    other: Floats
+    #: Index of the nearest other cluster, the lowest of equally near ones; -1 if there is none.
+    neighbor: Integers
+
+
+def nearest_means(parts: Partitions, queries: Integers, distance: Distance) -> NearestMeans:
+    """Return the mean distances of the points of these (ascending) indices, at least one.
+
+    The mean distance to the own cluster is that to its other points, 0 if there are none.
+    """
+    pairs = measure_points(parts, queries, distance)
+    sizes, numbers = parts.sizes, parts.numbers
+    is_own = pairs.cluster == numbers[pairs.point]
+    own = pairs.total[is_own] / np.maximum(sizes[numbers[queries]] - 1, 1)
+    means = np.where(is_own, np.inf, pairs.total / sizes[pairs.cluster])
+    cuts = _run_cuts(pairs.point)
+    other = np.minimum.reduceat(means, cuts)
+    place = np.repeat(np.arange(len(cuts)), np.diff(cuts, append=len(means)))
+    neighbor = np.full(len(queries), -1)
+    # Of equally near clusters the lowest: the last assignment counts.
+    nearest = np.flatnonzero((means == other[place]) & ~is_own)[::-1]
+    neighbor[place[nearest]] = pairs.cluster[nearest]
+    return NearestMeans(own, np.where(neighbor < 0, np.nan, other), neighbor)
+
+
+# ----------------------------------------------------------------------------------------------
+# Pairs of clusters
+# ----------------------------------------------------------------------------------------------
+
+
+class _ClusterPairs(NamedTuple):
+    """All pairs of clusters of one partition, each in both orders and with itself."""
+
+    #: (q,): indices of the two clusters, which count through all partitions.
+    one: Integers
+    other: Integers
+    #: (q,): place of the same pair in the other order.
+    reverse: Integers
+    #: (partitions,): where the pairs of each partition start.
+    starts: Integers
+
+    @property
+    def is_own(self) -> Booleans:
+        """(q,): whether a pair is a cluster with itself."""
+        return np.asarray(self.one == self.other)
+
+    def most_of_own(self, values: Floats) -> Floats:
+        """Return the largest of the values (q,) of clusters with themselves, by partition."""
+        return np.maximum.reduceat(np.where(self.is_own, values, -np.inf), self.starts)
+
+    def least_of_others(self, values: Floats) -> Floats:
+        """Return the least of the values (q,) of different clusters by partition, NaN of none."""
+        least = np.minimum.reduceat(np.where(self.is_own, np.inf, values), self.starts)
+        has_others = np.diff(self.starts, append=len(values)) > 1
+        return np.where(has_others, least, np.nan)
+
+
+def _pair_clusters(parts: Partitions) -> _ClusterPairs:
+    """Return the pairs of clusters of each of the partitions, which have points."""
+    counts = np.diff(parts.cluster_cuts)
+    first = np.repeat(parts.cluster_cuts[:-1], counts)
+    size = np.repeat(counts, counts)
+    one, other = expand_ranges(first, first + size)
+    squares = counts * counts
+    starts = np.cumsum(squares) - squares
+    origin = np.repeat(starts, counts)[one]
+    reverse = origin + (other - first[one]) * size[one] + one - first[one]
+    return _ClusterPairs(one, other, reverse, starts)
+
+
+def diameters_of_many(parts: Partitions, distance: Distance) -> Floats:
+    """Return the largest distance (k,) between two points of each cluster."""
+    numbers = parts.numbers
+    i, j = expand_ranges(parts.starts[numbers], parts.starts[numbers + 1])
+    d = pair_distances(parts.x, i, parts.x, j, distance)
+    d[i == j] = 0.0
+    return np.maximum.reduceat(d, _run_cuts(numbers[i]))
+
+
+def pair_statistics(
+    parts: Partitions, centers: Floats | None, distance: Distance
+) -> dict[str, Floats]:
+    """Return diameters and separations by partition, which dunn_index is made of, by name.
+
+    They are max_diameter and min_separation; if there are `centers` (k, d), those of the clusters,
+    also max_mean_pair, min_complete_linkage, min_average_linkage, min_mean_to_other_center and
+    min_hausdorff. Separations are NaN for a partition of one cluster.
+    """
+    points = measure_points(parts, np.arange(len(parts.x)), distance)
+    clusters, one = _pair_clusters(parts), parts.numbers[points.point]
+    order = np.lexsort((points.cluster, one))
+    cuts = _run_cuts(one[order], points.cluster[order])
+    least, most, total = points.least[order], points.most[order], points.total[order]
+    diameters = np.maximum.reduceat(most, cuts)
+    statistics = {
+        "max_diameter": clusters.most_of_own(diameters),
+        "min_separation": clusters.least_of_others(np.minimum.reduceat(least, cuts)),
+    }
+    if centers is None:
+        return statistics
+    n, other_n = parts.sizes[clusters.one], parts.sizes[clusters.other]
+    totals, farthest = np.add.reduceat(total, cuts), np.maximum.reduceat(least, cuts)
+    to_center = pair_distances(parts.x, points.point, centers, points.cluster, distance)
+    to_centers = np.add.reduceat(to_center[order], cuts)
+    both = to_centers + to_centers[clusters.reverse]
+    hausdorff = np.maximum(farthest, farthest[clusters.reverse])
+    return statistics | {
+        "max_mean_pair": clusters.most_of_own(totals / np.maximum(n * (n - 1), 1)),
+        "min_complete_linkage": clusters.least_of_others(diameters),
+        "min_average_linkage": clusters.least_of_others(totals / (n * other_n)),
+        "min_mean_to_other_center": clusters.least_of_others(both / (n + other_n)),
+        "min_hausdorff": clusters.least_of_others(hausdorff),
+    }
