@@ -14,7 +14,7 @@ from benchmarks.runner import AnswersDifferError, measure_case
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-GROUPS = ("report", "many", "ami", "internal", "scan", "silhouette", "bounds", "dunn")
+GROUPS = ("report", "many", "ami", "internal", "scan", "silhouette", "bounds", "dunn", "small")
 
 
 def main() -> None:
@@ -81,6 +81,7 @@ def _list_cases(options: argparse.Namespace) -> list[cases.Case]:
         "silhouette": cases.list_silhouette_cases,
         "bounds": cases.list_bounds_cases,
         "dunn": cases.list_dunn_cases,
+        "small": cases.list_small_cases,
     }
     return [case for name in GROUPS if name in options.only for case in groups[name]()]
 

@@ -29,6 +29,11 @@ POINT_RUN_ROWS = 10_000
 #: Clusterings of points that scikit-learn evaluates; its time is scaled to all of them.
 SKLEARN_POINT_RUNS = 50
 
+#: Partitions, or clusters, of about three points.
+SMALL_GROUPS = 20_000
+CLUSTER_TABLES = ("silhouette_score", "internal_report", "cluster_diameters")
+PARTITION_TABLES = (*CLUSTER_TABLES, "dunn_index", "neighbor_report", "pairwise_report")
+
 RUNS = 10_000
 RUN_ROWS = 1000
 #: Runs that scikit-learn evaluates; its time is scaled to all of them.
@@ -250,6 +255,39 @@ def list_dunn_cases() -> list[Case]:
         )
         for spread, kind in ((1.0, "near"), (5.0, "distant"))
     ]
+
+
+def list_small_cases() -> list[Case]:
+    """Return the cases of partitions and of clusters by the ten thousand, a case per table."""
+    partitions = Points(3 * SMALL_GROUPS, 2, 2, 3)
+    clusters = Points(3 * SMALL_GROUPS, 4, SMALL_GROUPS, 3 * SMALL_GROUPS)
+    return [
+        *(
+            Case(
+                f"{table}, {SMALL_GROUPS:,} partitions of 3 points",
+                partitions,
+                _list_table_jobs(table, "partitions"),
+                tolerance=1e-9,
+            )
+            for table in PARTITION_TABLES
+        ),
+        *(
+            Case(
+                f"{table}, {SMALL_GROUPS:,} clusters of 3 points in one partition",
+                clusters,
+                _list_table_jobs(table, "clusters"),
+                tolerance=1e-9,
+            )
+            for table in CLUSTER_TABLES
+        ),
+    ]
+
+
+def _list_table_jobs(table: str, groups: str) -> tuple[Job, ...]:
+    """Return both engines' jobs of a table of many small `groups`, "partitions" or "clusters"."""
+    return tuple(
+        Job(engine, table, f"{engine.lower()} {table} {groups}") for engine in ("DuckDB", "Polars")
+    )
 
 
 def _list_silhouette_jobs(distance: str) -> tuple[Job, ...]:

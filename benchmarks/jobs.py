@@ -18,7 +18,15 @@ import duckdb
 import polars as pl
 
 import polars_clustereval as ce
-from benchmarks.cases import POINT_RUN_ROWS, RUN_ROWS, SCALED_ROWS, SKLEARN_POINT_RUNS, SKLEARN_RUNS
+from benchmarks.cases import (
+    CLUSTER_TABLES,
+    PARTITION_TABLES,
+    POINT_RUN_ROWS,
+    RUN_ROWS,
+    SCALED_ROWS,
+    SKLEARN_POINT_RUNS,
+    SKLEARN_RUNS,
+)
 from polars_clustereval.internal.kernels import measured_pairs
 from polars_clustereval.macros import register
 
@@ -312,6 +320,34 @@ def _prepare_scipy_dunn(path: str) -> Run:
     return run
 
 
+def _prepare_duckdb_table(table: str, groups: str, path: str) -> Run:
+    """Return a function that computes a table in DuckDB, of points that are read before.
+
+    `groups` is "partitions" to evaluate the runs separately, otherwise "clusters".
+    """
+    con = duckdb.connect()
+    register(con)
+    con.execute(f"CREATE TABLE points AS FROM '{path}'")
+    by_run = ", partition_by := run" if groups == "partitions" else ""
+    columns = ", ".join(_list_coordinates(path))
+    query = f"FROM clustereval.{table}(points, [{columns}], cluster{by_run})"
+    return lambda: _list_numbers(con.sql(query).pl())
+
+
+def _prepare_polars_table(table: str, groups: str, path: str) -> Run:
+    """Return a function that computes a table in Polars, as _prepare_duckdb_table in DuckDB."""
+    rows, columns = pl.read_parquet(path), _list_coordinates(path)
+    by_run = "run" if groups == "partitions" else None
+    evaluate = getattr(ce, table)
+    return lambda: _list_numbers(evaluate(rows, columns, "cluster", partition_by=by_run))
+
+
+def _list_numbers(table: pl.DataFrame) -> Answers:
+    """Return the columns of numbers by name, without that of the partition."""
+    numbers = table.select(pl.selectors.numeric() - pl.selectors.by_name(*KEYS, require_all=False))
+    return numbers.cast({pl.Decimal: pl.Float64}).to_dict(as_series=False)
+
+
 def _prepare_sklearn_silhouette(distance: str, path: str) -> Run:
     """Return a function that computes scikit-learn's silhouette_score with this distance."""
     from sklearn.metrics import silhouette_score
@@ -519,6 +555,12 @@ JOBS: dict[str, Callable[[str], Run]] = {
     "duckdb dunn": _prepare_duckdb_dunn,
     "polars dunn": _prepare_polars_dunn,
     "scipy dunn": _prepare_scipy_dunn,
+    **{
+        f"{stem} {table} {groups}": partial(prepare, table, groups)
+        for stem, prepare in (("duckdb", _prepare_duckdb_table), ("polars", _prepare_polars_table))
+        for groups, tables in (("partitions", PARTITION_TABLES), ("clusters", CLUSTER_TABLES))
+        for table in tables
+    },
     "numpy centers": _prepare_numpy_centers,
     "sklearn internal": _prepare_sklearn_internal,
     "sklearn point runs": _prepare_sklearn_point_runs,

@@ -33,6 +33,7 @@ GROUPS: dict[str, Callable[[], list[Case]]] = {
     "silhouette": cases.list_silhouette_cases,
     "bounds": cases.list_bounds_cases,
     "dunn": cases.list_dunn_cases,
+    "small": cases.list_small_cases,
 }
 CASES = [case for list_cases in GROUPS.values() for case in list_cases()]
 #: Libraries that the tests do not install.

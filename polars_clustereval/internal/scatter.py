@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from polars_clustereval.base.exact import ratio, to_double
@@ -20,13 +21,16 @@ from polars_clustereval.base.frames import (
 )
 
 from .centroids import Points, check_point_options, read_points
-from .distances import Center, sum_of_squares
+from .kernels.center_neighbors import CenterNeighbors
+from .kernels.partitions import partition_starts
+from .kernels.streams import map_stream
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
 
+    from .distances import Center
     from .vectors import Vector
 
 # ----------------------------------------------------------------------------------------------
@@ -235,75 +239,6 @@ _NEED_TOTAL_SQUARES = ("sst", "explained_variance", "ratkowsky_lance_index", "sd
 # ----------------------------------------------------------------------------------------------
 
 
-def _points_with_other_centers(points: Points) -> pl.LazyFrame:
-    """Return one row per point and center of another cluster of its partition.
-
-    The columns are those of Points.kept_rows, point_number, the number of the point's cluster and
-    of the other one (other_number), the vectors c and o, their two centers, and density_radius.
-    """
-    keys = points.partition_keys
-    own_centers = join_partitions(points.clusters, keys, _density_radii(points)).select(
-        *points.cluster_keys, "number", "density_radius", *points.vector_columns("c")
-    )
-    other_centers = points.clusters.select(
-        *keys, pl.col("number").alias("other_number"), *_rename_vector(points, "c", "o")
-    )
-    numbered = points.kept_rows.with_row_index("point_number")
-    rows = join_partitions(
-        join_small(numbered, points.cluster_keys, own_centers), keys, other_centers
-    )
-    return rows.filter(pl.col("number") != pl.col("other_number"))
-
-
-def _rename_vector(points: Points, prefix: str, new_prefix: str) -> list[pl.Expr]:
-    """Return the columns of a vector, named as those of another vector.
-
-    `prefix` and `new_prefix` are the names of the two, such as c, the center of a cluster, and o.
-    """
-    pairs = zip(points.form.coordinates(prefix), points.vector_columns(new_prefix), strict=True)
-    return [coordinate.alias(name) for coordinate, name in pairs]
-
-
-def _own_and_nearest_distances(points: Points) -> pl.LazyFrame:
-    """Return one row per point: its distances to its own and to the nearest other center.
-
-    These are the columns own and other. The partition columns, number (of its cluster) and
-    point_number identify the point. No rows for a partition of one cluster.
-    """
-    keys = [*points.keys, "number", "point_number"]
-    x, c, o = map(points.form.coordinates, "xco")
-    distances = _points_with_other_centers(points).select(
-        *keys, own=points.distance.between(x, c), other=points.distance.between(x, o)
-    )
-    return distances.group_by(keys).agg(pl.col("own").first(), pl.col("other").min())
-
-
-def _wemmert_gancarski_totals(points: Points) -> pl.LazyFrame:
-    """Return one row per partition: Wemmert and Gancarski's index, as wemmert_gancarski.
-
-    A point contributes 1 - own / other, where own and other are its distances to the center of its
-    cluster and to the nearest other center; a cluster contributes the sum over its points, or 0 if
-    that is negative. The index is the sum over clusters divided by the number of points. A point's
-    term is -inf if it lies at another center, and undefined if it lies at both, which makes the
-    index NULL.
-    """
-    own, other = pl.col("own"), pl.col("other")
-    clusters = (
-        _own_and_nearest_distances(points)
-        .group_by(*points.keys, "number")
-        .agg(
-            n=pl.len().cast(pl.Int64),
-            at_other=((other == 0) & (own > 0)).any(),
-            at_both=((other == 0) & (own == 0)).any(),
-            term_sum=pl.when(other > 0).then(1 - own / other).otherwise(0.0).sum(),
-        )
-    )
-    terms = pl.when(pl.col("at_other")).then(0.0).otherwise(pl.col("term_sum").clip(0.0))
-    index = pl.when(~pl.col("at_both").any()).then(terms.sum() / pl.col("n").sum())
-    index = pl.when(pl.len() > 0).then(index)
-    return aggregate_by(clusters, points.partition_keys, {"wemmert_gancarski": index})
-
-
 def _density_radii(points: Points) -> pl.LazyFrame:
     """Return one row per partition: density_radius, within which S_Dbw counts points as near.
 
@@ -315,59 +250,62 @@ def _density_radii(points: Points) -> pl.LazyFrame:
     return aggregate_by(clusters, points.partition_keys, {"density_radius": radius})
 
 
-def _density_totals(points: Points) -> pl.LazyFrame:
-    """Return one row per partition: density, the inter-cluster density of S_Dbw.
+def _neighbor_totals(points: Points) -> pl.LazyFrame:
+    """Return one row per partition: wemmert_gancarski and density, see CenterNeighbors.
 
-    For a pair of clusters that is the number of their points near the midpoint of the two centers,
-    divided by the number near the center that has more of them; the result is the mean over pairs,
-    NULL if a pair has no point near either center. Near is within density_radius.
+    When they are collected, the points stream past the centers, which are in memory.
     """
-    n_near_center = pl.max_horizontal("n_near_lower", "n_near_higher")
-    densities = _nearby_counts(points).select(
-        *points.keys,
-        n_near_center=n_near_center,
-        density=ratio(pl.col("n_near_midpoint"), n_near_center),
+    keys, own_keys, c = points.partition_keys, points.cluster_keys, points.vector_columns("c")
+    clusters = join_partitions(points.clusters, keys, _density_radii(points))
+    clusters = clusters.select(*own_keys, "density_radius", *c).sort(own_keys, nulls_last=True)
+    results: dict[str, pl.DataType] = dict.fromkeys(_NEIGHBOR_TOTALS, pl.Float64())
+    types = pl.Schema(clusters.select(keys).collect_schema() | results)
+
+    def evaluate(clusters: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows of all partitions, from the rows of their clusters."""
+        starts = partition_starts(clusters, keys)
+        firsts = clusters[starts[:-1]] if clusters.height else clusters
+        radii = firsts["density_radius"].to_numpy() if points.squares_add_up else None
+        centers = points.form.to_matrix(clusters, "c")
+        if not clusters.height:
+            return pl.DataFrame(schema=types)
+        sums = CenterNeighbors(centers, starts, points.distance, radii)
+        _add_points(points, clusters, sums)
+        totals = (sums.wemmert_gancarski(), sums.densities())
+        columns = zip(_NEIGHBOR_TOTALS, totals, strict=True)
+        values = [pl.Series(name, total).fill_nan(None) for name, total in columns]
+        return pl.DataFrame([*(firsts[key] for key in keys), *values])
+
+    rows = clusters.map_batches(
+        evaluate,
+        predicate_pushdown=False,
+        projection_pushdown=False,
+        slice_pushdown=False,
+        schema=types,
     )
-    mean = pl.when(pl.col("n_near_center").min() > 0).then(pl.col("density").mean())
-    return aggregate_by(densities, points.partition_keys, {"density": mean})
+    # Each maximum is of a single value: without partitions this makes a row if there are no points.
+    return aggregate_by(rows, keys, {name: pl.col(name).max() for name in _NEIGHBOR_TOTALS})
 
 
-def _nearby_counts(points: Points) -> pl.LazyFrame:
-    """Return one row per pair of clusters: how many of their points are near three places.
-
-    These are the midpoint of the two centers (n_near_midpoint) and the center of the cluster of
-    lower and higher number (n_near_lower, n_near_higher). The pair is identified by the partition
-    columns, lower_number and higher_number. Near is within density_radius of _density_radii.
-    """
-    keys = [*points.keys, "lower_number", "higher_number"]
-    own, other = pl.col("number"), pl.col("other_number")
-    x, c, o = map(points.form.coordinates, "xco")
-    midpoint = [(a + b) / 2 for a, b in zip(c, o, strict=True)]
-    nearby = _points_with_other_centers(points).select(
-        *points.keys,
-        lower_number=pl.min_horizontal(own, other),
-        higher_number=pl.max_horizontal(own, other),
-        own_is_lower=own < other,
-        near_midpoint=_is_near(x, midpoint),
-        near_own=_is_near(x, c),
-        near_other=_is_near(x, o),
-    )
-    near_lower = pl.when("own_is_lower").then("near_own").otherwise("near_other")
-    near_higher = pl.when("own_is_lower").then("near_other").otherwise("near_own")
-    return nearby.group_by(keys).agg(
-        n_near_midpoint=pl.col("near_midpoint").sum().cast(pl.Int64),
-        n_near_lower=near_lower.sum().cast(pl.Int64),
-        n_near_higher=near_higher.sum().cast(pl.Int64),
-    )
+_NEIGHBOR_TOTALS = ("wemmert_gancarski", "density")
 
 
-def _is_near(x: list[pl.Expr], y: list[pl.Expr]) -> pl.Expr:
-    """Return whether the vectors x and y of a row are at most its density_radius apart.
+def _add_points(points: Points, clusters: pl.DataFrame, sums: CenterNeighbors) -> None:
+    """Add the kept points to the sums, a batch at a time; `clusters` are in the sums' order."""
+    keys = points.cluster_keys
+    numbers = clusters.select(keys).with_row_index("number")
 
-    Each is given as one expression per coordinate; the distance is euclidean.
-    """
-    squares = sum_of_squares([a - b for a, b in zip(x, y, strict=True)])
-    return squares.sqrt() <= pl.col("density_radius")
+    def add(batch: pl.DataFrame) -> pl.DataFrame:
+        """Add a batch of points; return an empty frame, as a stream needs a result."""
+        with np.errstate(all="ignore"):
+            numbers = batch["number"].to_numpy().astype(np.int64)
+            sums.add(points.form.to_matrix(batch, "x"), numbers)
+        return batch.select("number").clear()
+
+    rows = points.kept_rows.select(*keys, *points.vector_columns("x"))
+    numbered = join_small(rows, keys, numbers.lazy())
+    nothing = map_stream(numbered, add, pl.Schema({"number": numbers.schema["number"]}))
+    nothing.collect(engine="streaming")
 
 
 # ----------------------------------------------------------------------------------------------
@@ -467,7 +405,7 @@ def neighbor_report(
         frame, vector, cluster, options, results=_NEIGHBOR_COLUMNS, needs_wide=True
     )
     statistics = points.row_counts
-    for totals in (_spread_totals, _wemmert_gancarski_totals, _density_totals):
+    for totals in (_spread_totals, _neighbor_totals):
         statistics = join_partitions(statistics, points.partition_keys, totals(points), how="left")
     s_dbw_index = _scattering(pl.col) + pl.col("density")
     report = statistics.select(

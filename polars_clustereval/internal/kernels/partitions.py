@@ -159,7 +159,7 @@ def map_partitions(
         if not np.isfinite(matrix).all():
             raise points.fault_error()
         starts = _run_starts(rows, points.cluster_keys)
-        parts = Partitions(rows.drop(x), matrix, starts, _partition_starts(rows, keys))
+        parts = Partitions(rows.drop(x), matrix, starts, partition_starts(rows, keys))
         is_small = parts.counts <= MAX_SMALL_POINTS
         if function_of_many is None or np.count_nonzero(is_small) < 2:
             is_small[:] = False
@@ -198,7 +198,7 @@ def _map_singly(
     return [pl.concat(results).hstack([parts.rows[key].gather(firsts) for key in keys])]
 
 
-def _partition_starts(rows: pl.DataFrame, keys: list[str]) -> Integers:
+def partition_starts(rows: pl.DataFrame, keys: list[str]) -> Integers:
     """Return the first row of each partition, and the number of rows: one partition without keys.
 
     The rows are sorted by the partition columns `keys`.

@@ -1,0 +1,59 @@
+"""Memory and threads that a call takes; benchmarks measure its time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+
+import polars_clustereval as ce
+from polars_clustereval.internal.kernels import threads
+
+#: Prints by how many MB the peak memory rises in a call of a table, for n points in k clusters.
+PROGRAM = """
+import resource, sys
+import numpy as np, polars as pl
+import polars_clustereval as ce
+table, n, k = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+random = np.random.default_rng(0)
+x = random.normal(size=(n, 4)) + random.permutation(np.arange(n) % k)[:, None]
+frame = pl.DataFrame(x, schema=["x0", "x1", "x2", "x3"])
+frame = frame.with_columns(cluster=pl.int_range(n) % k)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+getattr(ce, table)(frame, ["x0", "x1", "x2", "x3"], "cluster")
+rise = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+print(rise / (2**20 if sys.platform == "darwin" else 2**10))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no module resource")
+@pytest.mark.parametrize(("table", "n", "k", "limit"), [("neighbor_report", 200_000, 50, 400)])
+def test_memory_grows_with_the_points_and_not_with_their_pairs(
+    table: str, n: int, k: int, limit: float
+) -> None:
+    """All pairs of a point and a center, or of two centers, would take more than twice as much."""
+    command = [sys.executable, "-c", PROGRAM, table, str(n), str(k)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert float(done.stdout) < limit
+
+
+@pytest.mark.parametrize("n", [3, 100])
+@pytest.mark.parametrize("distance", ["euclidean", "cityblock", "chebyshev"])
+def test_little_work_starts_no_threads(
+    distance: str, n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[object] = []
+
+    def refuse(*given: object) -> None:
+        started.append(given)
+        raise AssertionError("threads take longer to start than these points do")
+
+    monkeypatch.setattr(threads, "ThreadPoolExecutor", refuse)
+    runs = pl.DataFrame({"run": range(5)})
+    points = pl.DataFrame({"x": range(n), "cluster": [i % 2 for i in range(n)]})
+    frame = runs.join(points, how="cross")
+    score = ce.silhouette_score(frame, ["x"], "cluster", distance=distance, partition_by="run")
+    assert score["silhouette"].round(9).n_unique() == 1
+    assert not started
