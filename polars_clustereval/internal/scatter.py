@@ -21,7 +21,7 @@ from polars_clustereval.base.frames import (
 )
 
 from .centroids import Points, check_point_options, read_points
-from .kernels.center_neighbors import CenterNeighbors
+from .kernels.center_neighbors import CenterGaps, CenterNeighbors, center_gaps
 from .kernels.partitions import partition_starts
 from .kernels.streams import map_stream
 
@@ -38,19 +38,6 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------------------------------------
 
 
-def _cluster_pairs(points: Points, columns: Sequence[str]) -> pl.LazyFrame:
-    """Return one row per ordered pair of different clusters of a partition.
-
-    It has the partition columns, number and `columns` of the one cluster (from Points.clusters),
-    and those of the other as other_number, other_...
-    """
-    keys = points.partition_keys
-    own = points.clusters.select(*keys, "number", *columns)
-    others = own.rename({name: f"other_{name}" for name in ("number", *columns)})
-    pairs = join_partitions(own, keys, others)
-    return pairs.filter(pl.col("number") != pl.col("other_number"))
-
-
 def centroid_gaps(points: Points) -> pl.LazyFrame:
     """Return one row per cluster of a partition with several: distances of its center to others.
 
@@ -60,23 +47,31 @@ def centroid_gaps(points: Points) -> pl.LazyFrame:
     and Bouldin: the largest (sum of both clusters' mean distances) / distance of the centers.
     Centers that coincide do not count in the overlap, as in scikit-learn.
     """
-    columns = ["cluster", "mean_distance", *points.vector_columns("c")]
-    gap, other = pl.col("gap"), pl.col("other_cluster")
-    overlap = (pl.col("mean_distance") + pl.col("other_mean_distance")) / gap
-    pairs = _cluster_pairs(points, columns).select(
-        *points.keys,
-        "number",
-        "other_cluster",
-        "mean_distance",
-        "other_mean_distance",
-        gap=points.form.distance_between("c", "other_c"),
-    )
-    return pairs.group_by(*points.keys, "number").agg(
-        nearest_cluster=other.filter(gap == gap.min()).sort().first(),
-        least=gap.min(),
-        most_gap=gap.max(),
-        gap_sum=gap.sum(),
-        overlap=pl.when(gap > 0).then(overlap).otherwise(0.0).max(),
+    keys = points.partition_keys
+    columns = (*keys, "cluster", "number", "mean_distance", *points.vector_columns("c"))
+    # NULLs come first: a noise point is the nearest cluster of a tie.
+    clusters = points.clusters.select(columns).sort(*keys, "cluster")
+    kinds = clusters.select(*keys, "number", nearest_cluster="cluster").collect_schema()
+    types = pl.Schema(kinds | dict.fromkeys(CenterGaps._fields[1:], pl.Float64()))
+
+    def evaluate(clusters: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows of all partitions, from those of their clusters."""
+        starts, centers = partition_starts(clusters, keys), points.form.to_matrix(clusters, "c")
+        spreads = clusters["mean_distance"].to_numpy()
+        with np.errstate(all="ignore"):
+            nearest, *gaps = center_gaps(centers, spreads, starts, points.distance)
+        labels = clusters["cluster"].gather(nearest).alias("nearest_cluster")
+        numbers = zip(CenterGaps._fields[1:], gaps, strict=True)
+        values = [labels, *(pl.Series(name, x) for name, x in numbers)]
+        rows = clusters.select(*keys, "number").hstack(values)
+        return rows.filter(np.repeat(np.diff(starts) > 1, np.diff(starts)))
+
+    return clusters.map_batches(
+        evaluate,
+        predicate_pushdown=False,
+        projection_pushdown=False,
+        slice_pushdown=False,
+        schema=types,
     )
 
 

@@ -6,7 +6,7 @@ Only sums by cluster, and counts by pair of clusters, are kept; not the distance
 from __future__ import annotations
 
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -137,3 +137,45 @@ class CenterNeighbors:
             both = near_midpoint[i, others] + near_midpoint[others, i]
             total += float((both / most).sum())
         return total / (k * (k - 1) / 2) if k > 1 else np.nan
+
+
+class CenterGaps(NamedTuple):
+    """Distances of the center of each of k clusters to the others of its partition, all (k,).
+
+    They are meaningless for the only cluster of a partition.
+    """
+
+    #: Index of the nearest other center, the lowest of equally near ones.
+    nearest: Integers
+    least: Floats
+    most_gap: Floats
+    gap_sum: Floats
+    #: Largest (sum of both clusters' spreads) / distance; centers that coincide do not count.
+    overlap: Floats
+
+
+def center_gaps(
+    centers: Floats, spreads: Floats, starts: Integers, distance: Distance
+) -> CenterGaps:
+    """Return the gaps of `centers` (k, d), some rows at a time; spreads (k,) are for the overlap.
+
+    `starts` (q + 1,) are the numbers of the first cluster of each partition, and k.
+    """
+    k, counts = len(centers), np.diff(starts)
+    gaps = CenterGaps(np.zeros(k, dtype=np.int64), *np.zeros((4, k)))
+    first, stop = np.repeat(starts[:-1], counts), np.repeat(starts[1:], counts)
+    for i, j in expand_range_blocks(first, stop, PAIRS_PER_BLOCK):
+        d = pair_distances(centers, i, centers, j, distance)
+        d[i == j] = 0.0
+        cuts = np.flatnonzero(np.diff(i, prepend=-1))
+        rows = i[cuts]
+        gaps.most_gap[rows] = np.maximum.reduceat(d, cuts)
+        gaps.gap_sum[rows] = np.add.reduceat(d, cuts)
+        overlap = np.divide(spreads[i] + spreads[j], d, out=np.zeros(len(d)), where=d > 0)
+        gaps.overlap[rows] = np.maximum.reduceat(overlap, cuts)
+        d[i == j] = np.inf
+        gaps.least[rows] = np.minimum.reduceat(d, cuts)
+        # Of equally near centers the lowest: the last assignment counts.
+        nearest = np.flatnonzero(d == gaps.least[i])[::-1]
+        gaps.nearest[i[nearest]] = j[nearest]
+    return gaps
