@@ -39,6 +39,11 @@ def ratio(x: pl.Expr, y: pl.Expr) -> pl.Expr:
     return pl.when(y != 0).then(to_double(x) / to_double(y))
 
 
+def finite_or_null(x: pl.Expr) -> pl.Expr:
+    """Return x, but NULL where it is infinite or NaN: a quotient or a square may overflow."""
+    return pl.when(x.is_finite()).then(x)
+
+
 def ratio_or(part: pl.Expr, whole: pl.Expr, otherwise: float) -> pl.Expr:
     """Return part / whole, or `otherwise` if whole is 0 (part then is 0, too)."""
     return pl.when(whole == 0).then(otherwise).otherwise(part / whole)

@@ -347,8 +347,8 @@ class WideVectors(VectorForm):
         partitions = aggregate_by(clusters, partition_keys, totals)
         low, high = self.coordinates("low"), self.coordinates("high")
         corners = self._scale(low), self._scale(high)
-        diagonal = self.distance.between(*corners)
-        sum_is_finite = (diagonal * to_double(pl.col("size"))).pow(2).is_finite()
+        square = self.distance.squared(self.distance.between(*corners))
+        sum_is_finite = (square * to_double(pl.col("size")).pow(2)).is_finite()
         origins: Terms = {}
         for i, (a, b) in enumerate(zip(low, high, strict=True)):
             nearest = pl.when(a > 0).then(a).when(b < 0).then(b).otherwise(0.0)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from polars_clustereval.base.exact import finite_or_null
+
 from .centroids import check_point_options, read_points
 from .scatter import centroid_gaps, internal_scores, internal_statistics
 
@@ -117,7 +119,10 @@ def internal_report(
     report = internal_statistics(points).select(
         *points.keys,
         *_COUNT_COLUMNS,
-        *(pl.when(pl.col("n") > 0).then(score).alias(name) for name, score in scores.items()),
+        *(
+            pl.when(pl.col("n") > 0).then(finite_or_null(score)).alias(name)
+            for name, score in scores.items()
+        ),
     )
     return points.to_result(frame, report)
 

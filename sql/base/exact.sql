@@ -69,6 +69,9 @@ CREATE OR REPLACE MACRO clustereval._log_ratio(x, y) AS
 CREATE OR REPLACE MACRO clustereval._log1p(x) AS
   CASE WHEN x < 0.1 THEN 2 * atanh(x / (2 + x)) ELSE ln(1 + x) END;
 
+-- x, a DOUBLE, but NULL where it is infinite or NaN: a quotient or a square may overflow.
+CREATE OR REPLACE MACRO clustereval._finite_or_null(x) AS CASE WHEN isfinite(x) THEN x END;
+
 -- exp(x), or NULL if it is outside the normal range of DOUBLE. It is for determinants, given their
 -- logarithm x: 0 would say that the matrix is singular.
 CREATE OR REPLACE MACRO clustereval._finite_exp(x) AS

@@ -497,8 +497,8 @@ CREATE OR REPLACE MACRO clustereval._all_centers(
     clustereval._center_direction(own.__ce_center, distance) AS __ce_center,
     clustereval._center_direction(overall.__ce_center, distance) AS __ce_overall_center,
     NOT coalesce(
-      isfinite(pow(
-        overall.__ce_n * clustereval._distance(overall.__ce_low, overall.__ce_high, distance, p), 2
+      isfinite(overall.__ce_n * overall.__ce_n * clustereval._squared_distance(
+        clustereval._distance(overall.__ce_low, overall.__ce_high, distance, p), distance
       )),
       FALSE
     ) AS __ce_overflows

@@ -82,28 +82,36 @@ CREATE OR REPLACE MACRO clustereval._internal_report(
     END AS explained_variance,
     __ce_mean_distance_sum / __ce_n_clusters AS compactness,
     clustereval._separation(__ce_n_clusters, __ce_gap_sum) AS separation,
-    clustereval._calinski_harabasz_score(__ce_total, __ce_n_clusters, __ce_ssw, __ce_ssb)
-      AS calinski_harabasz_score,
-    clustereval._davies_bouldin_score(__ce_total, __ce_n_clusters, __ce_overlap_sum)
-      AS davies_bouldin_score,
+    clustereval._finite_or_null(
+      clustereval._calinski_harabasz_score(__ce_total, __ce_n_clusters, __ce_ssw, __ce_ssb)
+    ) AS calinski_harabasz_score,
+    clustereval._finite_or_null(
+      clustereval._davies_bouldin_score(__ce_total, __ce_n_clusters, __ce_overlap_sum)
+    ) AS davies_bouldin_score,
     __ce_mean_square_sum / __ce_n_clusters AS ball_hall_index,
     __ce_log_square_sum AS banfield_raftery_index,
     clustereval._log_ss_ratio(__ce_ssw, __ce_ssb) AS log_ss_ratio,
-    clustereval._pbm_index(
+    clustereval._finite_or_null(clustereval._pbm_index(
       __ce_n_clusters, __ce_overall_distances, __ce_distances, __ce_most_gap
-    ) AS pbm_index,
+    )) AS pbm_index,
     CASE
       WHEN __ce_adds_up THEN sqrt(__ce_mean_between_share / __ce_n_clusters)
     END AS ratkowsky_lance_index,
-    clustereval._ratio(__ce_ssw / __ce_total, __ce_least_squared_gap) AS ray_turi_index,
-    clustereval._ratio(__ce_ssw / __ce_total, __ce_least_squared_gap) AS xie_beni_index,
+    clustereval._finite_or_null(
+      clustereval._ratio(__ce_ssw / __ce_total, __ce_least_squared_gap)
+    ) AS ray_turi_index,
+    clustereval._finite_or_null(
+      clustereval._ratio(__ce_ssw / __ce_total, __ce_least_squared_gap)
+    ) AS xie_beni_index,
     CASE
       WHEN __ce_adds_up
       THEN clustereval._scattering(
         __ce_total, __ce_n_clusters, __ce_variance_norm_sum, __ce_total_squares_norm
       )
     END AS sd_scattering,
-    clustereval._ratio(__ce_most_gap, __ce_least_gap) * __ce_inverse_gap_sum AS sd_separation
+    clustereval._finite_or_null(
+      clustereval._ratio(__ce_most_gap, __ce_least_gap) * __ce_inverse_gap_sum
+    ) AS sd_separation
   FROM __ce_statistics;
 
 ---------------------------------------------------------------------------------------------------

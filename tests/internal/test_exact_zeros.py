@@ -187,6 +187,21 @@ def test_overflow_is_an_error(
             call(engine, table, frame, distance=distance)
 
 
+@pytest.mark.parametrize(
+    ("scale", "distance"), [(2.0**480, "sqeuclidean"), (2.0**-500, "euclidean")]
+)
+def test_an_index_that_overflows_is_null(engine: Engine, scale: float, distance: str) -> None:
+    """The square of a squared distance, and quotients of what is nearly 0."""
+    near = [([x * scale, 0.0], 0) for x in (0.0, 1.0, 3.0)]
+    far = [([x * scale, 9.0 * scale], 1) for x in (0.0, 1.0)] + [([1.0, 1.0], 2), ([1.0, 3.0], 2)]
+    row = one(engine, "internal_report", frame_of(near + far), distance=distance)
+    values = [value for value in row.values() if isinstance(value, float)]
+    assert all(map(math.isfinite, values)), row
+    assert row["ssw"] is not None
+    if distance == "sqeuclidean":
+        assert row["pbm_index"] is None
+
+
 @pytest.mark.parametrize("table", [*TABLES, "determinant_report"])
 def test_each_cluster_with_a_length_of_its_own(engine: Engine, table: str) -> None:
     frame = frame_of(

@@ -181,7 +181,8 @@ def find_origins(
             nearest = np.where(low > 0, low, np.where(high < 0, high, 0.0))
             origins = np.where(spread < np.abs(nearest) * small_spread, nearest, 0.0)
             diagonals = _measure_differences((high - low) * np.array(factors), name, p)
-            origins[~np.isfinite((diagonals * sizes) ** 2)] = np.inf
+            squares = diagonals if name == "sqeuclidean" else diagonals**2
+            origins[~np.isfinite(squares * sizes.astype(np.float64) ** 2)] = np.inf
         lists = _to_series(origins).arr.to_list()
         is_moved = pl.Series(origins.any(axis=1))
         lists = lists.zip_with(is_moved, pl.Series([None], dtype=lists.dtype))
