@@ -52,6 +52,8 @@ SHAPES: dict[str, list[Any]] = {
     "on one side": [[[0.0, 0.0, 0.0]] * 2, [*HALF * 12, [0.0, 0.0, 0.0]]],
     "turned": [[[0.0, 0.0, 0.0]] * 2, [*(np.array(HALF * 12) @ TURN).tolist(), [0.0, 0.0, 0.0]]],
     "on a line": [[[0.0]] * 2, [[1.0]] * 30 + [[-1.0]] * 18 + [[0.0]]],
+    "on a diagonal": [[[0.0, 0.0]] * 2, [[1.0, 1.0]] * 30 + [[-1.0, -1.0]] * 18 + [[0.0, 0.0]]],
+    "opposite the rest": [[[-200.0]] * 2, LOPSIDED],
     "lopsided": [[[-0.5], [0.5]], LOPSIDED],
     "far in line": [[[5000.0]] * 2, LOPSIDED],
     "kink": [[[1.0], *([x] for x in np.linspace(30, 40, 19))], KINK, EVEN],
@@ -69,6 +71,7 @@ REACHED = {
     ("lopsided", "minkowski", "moments", "lower"),
     ("lopsided", "minkowski", "moments", "upper"),
     ("lopsided", "cityblock", "moments", "lower"),
+    ("on a diagonal", "euclidean", "refined", "lower"),
     ("far in line", "euclidean", "moments", "lower"),
     ("far in line", "cityblock", "moments", "lower"),
     ("far in line", "chebyshev", "moments", "lower"),
@@ -231,14 +234,19 @@ def test_bounds_hold_where_they_are_reached(bounds_of: Any, distance: str) -> No
                     assert gap.min() <= 2e-3 * means[queries, 1].min(), (what, side)
 
 
-def test_a_screening_keeps_the_nearest_cluster() -> None:
-    """DuckDB's bound of euclidean distances that uses variances by coordinate."""
-    shapes = ("few at the query", "on one side", "turned", "on a line", "far in line")
+@pytest.mark.parametrize("sign", [1, -1], ids=["query first", "query last"])
+def test_a_screening_keeps_the_nearest_cluster(sign: int) -> None:
+    """DuckDB's bound of euclidean distances that uses variances by coordinate.
+
+    It is computed relative to the mean of the first cluster.
+    """
+    shapes = [shape for shape, clusters in SHAPES.items() if len(clusters) == 2]
+    shapes.remove("lopsided")  # its queries are two points
     limits = []
     for part in map(partition, shapes):
         of_other = exact_means(part, "euclidean")[:, ::-1]
         limits.append(of_other[np.arange(len(part.x)), part.numbers] * (1 + 1e-9))
-    frame = frame_of_all(shapes)
+    frame = frame_of_all(shapes).with_columns(sign * pl.col("cluster"))
     query = (
         CHAIN.format(d="euclidean")
         + """,
