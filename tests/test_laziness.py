@@ -20,6 +20,8 @@ ROWS = 60
 OF_VECTORS = [table for table, (first, _) in COLUMNS.items() if first == "vector"]
 OF_LABELS = [table for table, (first, _) in COLUMNS.items() if first == "label"]
 
+SLOW_IF_LONG = ("determinant_report", "neighbor_report")
+
 
 def rows(vector: pl.Series) -> pl.DataFrame:
     cluster = pl.Series("cluster", np.arange(ROWS) % 3)
@@ -76,7 +78,13 @@ def test_nothing_is_read_at_the_call(table: str) -> None:
     check(table, rows(vectors(pl.Array)))
 
 
-@pytest.mark.parametrize("table", OF_VECTORS)
+@pytest.mark.parametrize(
+    "table",
+    [
+        pytest.param(table, marks=[pytest.mark.wide] if table in SLOW_IF_LONG else [])
+        for table in OF_VECTORS
+    ],
+)
 def test_nothing_is_read_of_long_vectors_at_the_call(table: str) -> None:
     check(table, rows(vectors(pl.Array, dims=40)))
 
