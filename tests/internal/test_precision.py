@@ -102,10 +102,10 @@ def test_tight_clusters_far_apart(engine: Engine, dims: int, distance: str) -> N
     members = [x[cluster == i] for i in range(3)]
     rows = call(engine, "cluster_diameters", frame, distance=distance)
     wanted = [pdist(y, distance).max() for y in members]
-    assert [row["diameter"] for row in rows] == pytest.approx(wanted, rel=1e-8)
+    assert [row["diameter"] for row in rows] == pytest.approx(wanted, rel=1e-8, abs=0)
     index = one(engine, "dunn_index", frame, distance=distance)
     mean_pair = max(pdist(y, distance).mean() for y in members)
-    assert index["gdi_12"] == pytest.approx(index["min_separation"] / mean_pair, rel=1e-8)
+    assert index["gdi_12"] == pytest.approx(index["min_separation"] / mean_pair, rel=1e-8, abs=0)
     samples = call(engine, "silhouette_samples", frame, distance=distance)
     own = np.array([cdist(x[[i]], members[cluster[i]], distance).sum() / 99 for i in range(300)])
     np.testing.assert_allclose([row["a"] for row in samples], own, rtol=1e-6)
@@ -122,14 +122,14 @@ def test_sums_of_many_numbers() -> None:
 
 @pytest.mark.parametrize("dims", [2, 17])
 def test_means_of_many_numbers(dims: int) -> None:
-    """DuckDB's centroids add up with Kahan's correction, in each of its blocks of coordinates."""
+    """DuckDB adds up with Kahan's correction, in each block of coordinates."""
     con = engines.make("duckdb").connection
     query = f"""
         WITH points AS (
-            SELECT list_transform(range({dims}), lambda i: 0.1 + 0.2 * (n % 2)) AS v, 0 AS c
+            SELECT list_transform(range({dims}), lambda i: 0.1::DOUBLE + 0.2 * (n % 2)) AS v, 0 AS c
             FROM range(200000) AS numbers(n)
         )
         SELECT centroid FROM clustereval.centroids(points, v, c)
     """
     [(centroid,)] = con.execute(query).fetchall()
-    assert list(centroid) == pytest.approx([0.2] * dims, rel=4e-16)
+    assert list(centroid) == pytest.approx([0.2] * dims, rel=4e-16, abs=0)
