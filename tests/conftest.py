@@ -9,11 +9,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import settings
 
-from tests.support import engines
+from tests.support import engines, seeds
 
-# A first call on a cold engine takes long, hence no deadline; --hypothesis-profile=thorough looks
-# further than there is time for on every run.
+# A first call on a cold engine takes long, hence no deadline. --hypothesis-profile=fresh draws new
+# examples each time, those of --hypothesis-seed if it is given; `thorough` looks further than there
+# is time for on every run.
 settings.register_profile("quick", deadline=None, max_examples=10, derandomize=True)
+settings.register_profile("fresh", deadline=None, max_examples=10, database=None)
 settings.register_profile("thorough", deadline=None, max_examples=300)
 settings.load_profile("quick")
 
@@ -25,6 +27,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=engines.ENGINES,
         help="run on this engine only; may be given again",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    seeds.set_first(config.getoption("--hypothesis-seed"))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -9,6 +9,7 @@ from types import FunctionType
 import duckdb
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import polars_clustereval as ce
 from polars_clustereval.macros import sql_files
@@ -21,6 +22,7 @@ FRAME = pl.DataFrame(
     {
         "label": [0, 0, 1, 1],
         "cluster": [0, 1, 1, 1],
+        "run": [0, 0, 1, 0],
         "vector": [[0.0, 1.0], [2.0, 0.0], [1.0, 1.0], [5.0, 5.0]],
     }
 )
@@ -187,12 +189,18 @@ def test_every_function_says_what_it_is() -> None:
         assert f"clustereval.{name}(" in text, f"{name} does not name its SQL twin"
 
 
-def test_namespaces_have_every_frame_function(con: duckdb.DuckDBPyConnection) -> None:
-    for frame in (FRAME, FRAME.lazy()):
-        namespace = frame.clustereval  # type: ignore[attr-defined]
-        assert table_macros(con) == {name for name in dir(namespace) if not name.startswith("_")}
-        for name in table_macros(con):
-            assert type(getattr(namespace, name)(*COLUMNS[name])) is type(frame)
+@pytest.mark.parametrize("frame", [FRAME, FRAME.lazy()], ids=["DataFrame", "LazyFrame"])
+def test_namespaces_have_every_frame_function(
+    con: duckdb.DuckDBPyConnection, frame: pl.DataFrame | pl.LazyFrame
+) -> None:
+    """A method returns the table of the function of its name, and hands on all arguments."""
+    namespace = frame.clustereval  # type: ignore[union-attr]
+    assert table_macros(con) == {name for name in dir(namespace) if not name.startswith("_")}
+    for name in table_macros(con):
+        got = getattr(namespace, name)(*COLUMNS[name], partition_by="run")
+        assert type(got) is type(frame), name
+        wanted = getattr(ce, name)(FRAME, *COLUMNS[name], partition_by="run")
+        assert_frame_equal(got.lazy().collect(), wanted)
 
 
 def test_one_version_everywhere(con: duckdb.DuckDBPyConnection) -> None:

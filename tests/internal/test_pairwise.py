@@ -13,8 +13,6 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.stats import pointbiserialr, somersd
 
 import polars_clustereval as ce
@@ -38,8 +36,8 @@ from tests.support.point_strategies import (
     random_sets,
     tenth,
 )
+from tests.support.seeds import SEED
 
-SEED = given(seed=st.integers(0, 2**32))
 EUCLIDEAN = Measure()
 
 

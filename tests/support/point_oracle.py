@@ -374,10 +374,12 @@ def is_on_the_edge(part: Partition) -> bool:
 def is_delicate(part: Partition, *, exact: bool) -> bool:
     """Whether something below a fraction is 0 but for rounding, where no engine is to be trusted.
 
-    In exact data equal points and constant columns are no matter of rounding.
+    In exact data equal points and constant columns are no matter of rounding. Nor is a single point
+    ever, unless vectors are made units: it is its own centroid.
     """
     near = 1e-5 * (float(np.abs(part.to_middle).max()) or 1.0)
-    spreads = [float(c.own.max()) for c in part.clusters]
+    alone = 0 if part.measure.distance == "cosine" else 1
+    spreads = [float(c.own.max()) for c in part.clusters if len(c.points) > alone]
     columns = np.sqrt(part.whole_spread()).tolist()
     least = [x for x in [*spreads, *columns] if not (exact and x == 0)]
     several = part.k > 1 and part.ssb <= near**2

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 Rows = list[tuple[list[float] | None, int | None]]
+#: Draws after which a condition on random sets is taken for one that cannot be met.
+MAX_DRAWS = 5000
 
 # For tests that draw a seed: all sets of one seed are scored in one call, so one seed is enough for
-# every run. The first that hypothesis draws is 0.
+# every run.
 SEEDS = settings(
     max_examples=max(1, settings.default.max_examples // 10),
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
@@ -86,12 +88,36 @@ def random_sets(
     **options: Any,
 ) -> list[Rows]:
     """`n` sets of rows that are accepted, with each kind of number in turn."""
-    rng, kinds, sets = random.Random(str(seed)), numbers or (quarter,), []
-    while len(sets) < n:
+    rng, kinds = random.Random(str(seed)), numbers or (quarter,)
+    sets: list[Rows] = []
+    for _ in range(MAX_DRAWS):
+        if len(sets) == n:
+            return sets
         rows = random_rows(rng, dims, kinds[len(sets) % len(kinds)], **options)
         if accept(rows):
             sets.append(rows)
-    return sets
+    raise AssertionError(f"{len(sets)} of {n} sets accepted in {MAX_DRAWS} draws")
+
+
+def clear_and_other_sets(
+    seed: object,
+    n_clear: int,
+    n_other: int,
+    dims: int,
+    *numbers: Callable[[random.Random], float],
+    is_clear: Callable[[Rows], bool],
+) -> list[Rows]:
+    """Sets whose scores can be compared, then sets of any rows, some of them without a vector.
+
+    Random points are often too few for a clustering, or so placed that rounding decides.
+    """
+    assert n_clear % len(numbers) == 0, "kinds of numbers take turns"
+    clear = random_sets(seed, n_clear, dims, *numbers, nulls=True, accept=is_clear)
+    return clear + random_sets((seed, "any"), n_other, dims, *numbers, nulls=True)
+
+
+def is_clustering(part: Partition) -> bool:
+    return 2 <= part.k < part.n
 
 
 def is_sound(rows: Rows, measure: Measure = EUCLIDEAN) -> bool:
@@ -135,7 +161,10 @@ def random_options() -> list[Any]:
             for noise in range(len(NOISE)):
                 options = (center, (d + i + noise) % 2 == 0, noise)
                 if options not in fast:
-                    case = (distance, *options, 1 + (d + noise) % 4)
+                    dims = 1 + (d + noise) % 4
+                    # In one dimension cosine distances are only 0 or 2.
+                    dims = 4 if (distance, dims) == ("cosine", 1) else dims
+                    case = (distance, *options, dims)
                     cases.append(pytest.param(*case, marks=pytest.mark.wide))
     return cases
 

@@ -1,0 +1,301 @@
+"""Bounds of mean distances hold, on points placed so that each bound is nearly reached.
+
+A bound sharper than it may be rules out the nearest cluster, or leaves the score outside of its
+interval. Random points leave room for that, these do not.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.metrics import silhouette_score
+
+from polars_clustereval.internal.distances import Distance
+from polars_clustereval.internal.kernels.partitions import Partition
+from polars_clustereval.internal.mean_distance_bounds import MomentBounds, prepare_bounds_and_sums
+from polars_clustereval.internal.mean_distances import cluster_moments, second_moments
+from tests.support import engines
+from tests.support.point_engines import call_by_case
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from tests.support.engines import Engine
+
+    Floats = NDArray[np.float64]
+    Bounds = dict[str, tuple[Floats, Floats]]
+
+CORNERS = [list(x) for x in product((-1.0, 1.0), repeat=3)]
+HALF = [x for x in CORNERS if x[0] > 0]
+TURN = np.linalg.qr(np.random.default_rng(3).normal(size=(3, 3)))[0]
+# All but one at -1: the mean is 0, and the mean distance to it 1.99.
+LOPSIDED = [[-1.0]] * 399 + [[399.0]]
+# The mean is 0 and the standard deviation 8: half of the points are in the middle of an interval
+# of DuckDB's tables, which is a standard deviation / 4 wide.
+FAR = np.sqrt(126.0) - 1
+KINK = [[1.0]] * 4 + [[FAR]] * 2 + [[-FAR - 2.0]] * 2
+# Between any two nodes of the tables of Polars, which are quantiles, lie some of these.
+EVEN = [[x] for x in np.linspace(-20, 20, 401)]
+
+# Clusters of each shape; the first holds the queries whose bounds to the second are nearly reached.
+SHAPES: dict[str, list[Any]] = {
+    "equally far": [[[0.0, 0.0, 0.0]] * 2, CORNERS * 2],
+    "few at the query": [[[0.0, 0.0, 0.0]] * 2, [*CORNERS * 6, [0.0, 0.0, 0.0]]],
+    "on one side": [[[0.0, 0.0, 0.0]] * 2, [*HALF * 12, [0.0, 0.0, 0.0]]],
+    "turned": [[[0.0, 0.0, 0.0]] * 2, [*(np.array(HALF * 12) @ TURN).tolist(), [0.0, 0.0, 0.0]]],
+    "on a line": [[[0.0]] * 2, [[1.0]] * 30 + [[-1.0]] * 18 + [[0.0]]],
+    "on a diagonal": [[[0.0, 0.0]] * 2, [[1.0, 1.0]] * 30 + [[-1.0, -1.0]] * 18 + [[0.0, 0.0]]],
+    "opposite the rest": [[[-200.0]] * 2, LOPSIDED],
+    "lopsided": [[[-0.5], [0.5]], LOPSIDED],
+    "far in line": [[[5000.0]] * 2, LOPSIDED],
+    "kink": [[[1.0], *([x] for x in np.linspace(30, 40, 19))], KINK, EVEN],
+}
+# What is nearly reached in each shape: distance, kind of bound, its side.
+REACHED = {
+    ("equally far", "euclidean", "moments", "upper"),
+    ("equally far", "cityblock", "moments", "upper"),
+    ("few at the query", "euclidean", "refined", "lower"),
+    ("on one side", "euclidean", "refined", "lower"),
+    ("turned", "euclidean", "refined", "lower"),
+    ("on a line", "euclidean", "refined", "lower"),
+    ("lopsided", "chebyshev", "moments", "lower"),
+    ("lopsided", "chebyshev", "moments", "upper"),
+    ("lopsided", "minkowski", "moments", "lower"),
+    ("lopsided", "minkowski", "moments", "upper"),
+    ("lopsided", "cityblock", "moments", "lower"),
+    ("on a diagonal", "euclidean", "refined", "lower"),
+    ("far in line", "euclidean", "moments", "lower"),
+    ("far in line", "cityblock", "moments", "lower"),
+    ("far in line", "chebyshev", "moments", "lower"),
+    ("kink", "cityblock", "tables", "lower"),
+    ("kink", "cityblock", "tables", "upper"),
+}
+# With the largest of the second moments; DuckDB has only the refined bound and a screening.
+REACHED_IN_POLARS = {
+    ("few at the query", "euclidean", "moments", "lower"),
+    ("on a line", "euclidean", "moments", "lower"),
+}
+DISTANCES = ("euclidean", "cityblock", "chebyshev", "minkowski")
+
+
+def partition(shape: str) -> Partition:
+    sizes = [len(points) for points in SHAPES[shape]]
+    x = np.array([[*point, 0.0, 0.0][:3] for points in SHAPES[shape] for point in points])
+    rows = pl.DataFrame({"cluster": np.repeat(np.arange(len(sizes)), sizes)})
+    return Partition(rows, x, np.cumsum([0, *sizes]))
+
+
+def polars_bounds(shape: str, name: str) -> Bounds:
+    """Lower and upper bounds (m, k) by kind."""
+    part = partition(shape)
+    distance, every = Distance(name, 3.0), slice(0, len(part.x))
+    clusters = cluster_moments(part, distance)
+    if name == "cityblock":
+        # Streamed moments have these; bounds of points in memory use tables instead.
+        to_mean = np.abs(part.x - clusters.means[part.numbers]).sum(axis=1)
+        clusters = clusters._replace(
+            mean_distances=np.bincount(part.numbers, to_mean) / clusters.sizes
+        )
+    second = second_moments(part, clusters) if name == "euclidean" else None
+    moments = MomentBounds(clusters, second, distance)
+    found = {"moments": moments.lower_and_upper(part.x, every)}
+    if second is not None:
+        refined = [moments.refine_lower(part.x, i) for i in range(len(part.sizes))]
+        found["refined"] = np.column_stack(refined), found["moments"][1]
+    if name == "cityblock":
+        tables, _ = prepare_bounds_and_sums(part, np.ones(len(part.x), dtype=bool), distance)
+        found["tables"] = tables.lower_and_upper(part.x, every)
+    return found
+
+
+# Every point with every cluster of its shape; __ce_nearest rules none of them out.
+CHAIN = """
+    WITH __ce_rows AS (
+        FROM clustereval._points(t, vector, cluster, '{d}', 3, NULL, shape, NULL, 'cluster')
+    ),
+    __ce_moments AS MATERIALIZED (FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
+    __ce_origins AS MATERIALIZED (FROM clustereval._partition_origins(__ce_moments, '{d}')),
+    __ce_points AS MATERIALIZED (FROM clustereval._move_points(__ce_rows, __ce_origins, NULL)),
+    __ce_coordinates AS MATERIALIZED (
+        FROM clustereval._moved_moments(
+            __ce_moments, __ce_points, __ce_origins, '{d}', 3, 'mean', NULL
+        )
+    ),
+    __ce_centers AS (
+        FROM clustereval._all_centers(__ce_points, __ce_coordinates, '{d}', 3, 'mean')
+    ),
+    __ce_spreads AS (FROM clustereval._cluster_spreads(__ce_points, __ce_centers, '{d}', 3)),
+    __ce_check AS (
+        FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, NULL)
+    ),
+    __ce_clusters AS MATERIALIZED (
+        FROM clustereval._cluster_moments(__ce_points, __ce_coordinates, __ce_spreads, '{d}')
+    ),
+    __ce_members AS MATERIALIZED (
+        FROM clustereval._cluster_members(__ce_points, __ce_clusters, __ce_check)
+    ),
+    __ce_nearest AS (SELECT __ce_row, 'inf'::DOUBLE AS __ce_b_upper FROM __ce_members),
+    __ce_second AS MATERIALIZED (FROM clustereval._second_moments(__ce_members, __ce_clusters)),
+    __ce_tables AS MATERIALIZED (FROM clustereval._cityblock_tables(__ce_members, __ce_clusters)),
+    __ce_pairs AS (
+        SELECT member.__ce_row, member.__ce_number, own.__ce_number AS __ce_target
+        FROM __ce_members AS member
+        JOIN __ce_clusters AS own ON own.__ce_partition_no = member.__ce_partition_no
+    )
+"""
+OF_KIND = {
+    "moments": """
+        SELECT __ce_row, __ce_target, __ce_lower, __ce_upper
+        FROM clustereval._bounded_targets(__ce_members, __ce_clusters, __ce_nearest, '{d}', 3)
+    """,
+    "refined": """
+        SELECT __ce_row, __ce_target, __ce_lower, __ce_upper
+        FROM clustereval._refined_targets(
+            __ce_members, __ce_clusters, __ce_nearest, __ce_second, __ce_pairs
+        )
+    """,
+    "tables": """
+        SELECT
+            __ce_row, entry.__ce_number AS __ce_target,
+            clustereval._table_lower_bound(
+                __ce_point, __ce_mean, __ce_scales, __ce_values, __ce_gaps
+            ),
+            clustereval._table_upper_bound(
+                __ce_point, __ce_mean, __ce_variances, __ce_scales, __ce_values
+            )
+        FROM __ce_members AS member
+        JOIN __ce_tables AS entry ON entry.__ce_partition_no = member.__ce_partition_no
+    """,
+}
+KINDS = {"euclidean": ("moments", "refined"), "cityblock": ("moments", "tables")}
+
+
+def frame_of(shape: str) -> pl.DataFrame:
+    part = partition(shape)
+    return part.rows.with_columns(vector=pl.Series(part.x.tolist()))
+
+
+def frame_of_all(shapes: Iterable[str]) -> pl.DataFrame:
+    frames = [frame_of(shape).with_columns(shape=pl.lit(i)) for i, shape in enumerate(shapes)]
+    return pl.concat(frames)
+
+
+@cache
+def duckdb_tables(distance: str) -> dict[str, Bounds]:
+    """Bounds by shape and kind, from one query for each kind."""
+    found: dict[str, Bounds] = {shape: {} for shape in SHAPES}
+    with engines.make("duckdb").connection.cursor() as con:
+        con.register("t", frame_of_all(SHAPES))
+        for kind in KINDS.get(distance, ("moments",)):
+            query = (CHAIN + OF_KIND[kind]).format(d=distance) + " ORDER BY 1, 2"
+            bounds = np.array(con.execute(query).fetchall())[:, 2:]
+            for shape in SHAPES:
+                part = partition(shape)
+                n, k = len(part.x), len(part.sizes)
+                lower, upper = bounds[: n * k].T.reshape(2, n, k)
+                found[shape][kind], bounds = (lower, upper), bounds[n * k :]
+    return found
+
+
+def duckdb_bounds(shape: str, distance: str) -> Bounds:
+    return duckdb_tables(distance)[shape]
+
+
+def exact_means(part: Partition, name: str) -> Floats:
+    """The mean distance (m, k) of each point to all points of each cluster."""
+    more = {"p": 3} if name == "minkowski" else {}
+    return np.column_stack([cdist(part.x, y, name, **more).mean(axis=1) for y in part.members])
+
+
+@pytest.mark.parametrize("bounds_of", [polars_bounds, duckdb_bounds], ids=["polars", "duckdb"])
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_bounds_hold_where_they_are_reached(bounds_of: Any, distance: str) -> None:
+    reached = REACHED | (REACHED_IN_POLARS if bounds_of is polars_bounds else set())
+    for shape in SHAPES:
+        part = partition(shape)
+        means = exact_means(part, distance)
+        for kind, (lower, upper) in bounds_of(shape, distance).items():
+            what = (shape, distance, kind)
+            slack = 1e-12 * (1 + means)
+            assert (lower <= means + slack).all(), what
+            assert (means - slack <= upper).all(), what
+            queries = slice(0, part.starts[1])
+            gaps = {"lower": (means - lower)[queries, 1], "upper": (upper - means)[queries, 1]}
+            for side, gap in gaps.items():
+                if (*what, side) in reached:
+                    assert gap.min() <= 2e-3 * means[queries, 1].min(), (what, side)
+
+
+@pytest.mark.parametrize("sign", [1, -1], ids=["query first", "query last"])
+def test_a_screening_keeps_the_nearest_cluster(sign: int) -> None:
+    """DuckDB's bound of euclidean distances that uses variances by coordinate.
+
+    It is computed relative to the mean of the first cluster.
+    """
+    shapes = [shape for shape, clusters in SHAPES.items() if len(clusters) == 2]
+    shapes.remove("lopsided")  # its queries are two points
+    limits = []
+    for part in map(partition, shapes):
+        of_other = exact_means(part, "euclidean")[:, ::-1]
+        limits.append(of_other[np.arange(len(part.x)), part.numbers] * (1 + 1e-9))
+    frame = frame_of_all(shapes).with_columns(sign * pl.col("cluster"))
+    query = (
+        CHAIN.format(d="euclidean")
+        + """,
+        __ce_limits AS (SELECT row AS __ce_row, b_upper AS __ce_b_upper FROM limits),
+        __ce_variance AS MATERIALIZED (
+            FROM clustereval._variance_bounds(__ce_second, __ce_clusters)
+        )
+        SELECT shape, COUNT(*)
+        FROM clustereval._screened_targets(
+            __ce_members, __ce_clusters, __ce_limits, __ce_variance
+        )
+        JOIN limits ON limits.row = __ce_row
+        GROUP BY shape ORDER BY shape
+    """
+    )
+    limit = pl.Series("b_upper", np.concatenate(limits))
+    with engines.make("duckdb").connection.cursor() as con:
+        con.register("t", frame)
+        con.register("limits", frame.select("shape", limit).with_row_index("row", offset=1))
+        kept = con.execute(query).fetchall()
+    assert kept == frame.group_by("shape").agg(2 * pl.len()).sort("shape").rows()
+
+
+@cache
+def score_of(shape: str, distance: str) -> float:
+    part = partition(shape)
+    more = {"p": 3} if distance == "minkowski" else {}
+    return float(silhouette_score(part.x, part.numbers, metric=distance, **more))
+
+
+@pytest.mark.parametrize(
+    "distance",
+    [pytest.param(d, marks=[] if d == "cityblock" else pytest.mark.wide) for d in DISTANCES],
+)
+def test_scores_lie_within_their_bounds(engine: Engine, distance: str) -> None:
+    cases = [frame_of(shape) for shape in SHAPES]
+    for options in ({"method": "bounds"}, {"tolerance": 0.1}):
+        several = call_by_case(engine, "silhouette_score", cases, distance=distance, p=3, **options)
+        for shape, [row] in zip(SHAPES, several, strict=True):
+            assert row["silhouette_lower"] <= score_of(shape, distance) + 1e-12, (shape, options)
+            assert row["silhouette_upper"] >= score_of(shape, distance) - 1e-12, (shape, options)
+
+
+def test_the_nearest_cluster_is_kept(engine: Engine) -> None:
+    """The cluster of the kink is 0.09 nearer to the query than points whose bounds are exact."""
+    others = [[[1 + (FAR + 1) / 2 + 0.09]] * 3]
+    points = [*SHAPES["kink"][:2], *others]
+    rows = [(x, number) for number, cluster in enumerate(points) for x in cluster]
+    frame = pl.DataFrame(rows, schema=["vector", "cluster"], orient="row")
+    [found] = call_by_case(engine, "silhouette_samples", [frame], distance="cityblock")
+    assert found[0]["neighbor"] == 1
+    assert found[0]["b"] == pytest.approx((FAR + 1) / 2, rel=1e-12)
