@@ -511,7 +511,7 @@ def _nearest_candidate(
 # ----------------------------------------------------------------------------------------------
 
 
-def _prepare_bounds_and_sums(
+def prepare_bounds_and_sums(
     part: Partition, is_query: Booleans, distance: Distance
 ) -> tuple[MomentBounds | CityblockTables, DistanceSums]:
     """Return two objects for the clusters of a partition, chosen by the distance.
@@ -543,7 +543,7 @@ def partition_means(
     x, own_cluster = part.x, part.numbers
     if not is_query.all():
         x, own_cluster = x[is_query], own_cluster[is_query]
-    bounds, sums = _prepare_bounds_and_sums(part, is_query, distance)
+    bounds, sums = prepare_bounds_and_sums(part, is_query, distance)
     tolerates = tolerance is not None and distance.name == "euclidean"
     candidates = find_candidates(x, own_cluster, sums.sizes, bounds, refine_all=tolerates)
     needed = np.ones(len(x), dtype=bool)
