@@ -18,8 +18,12 @@ from sklearn.metrics import silhouette_score
 
 from polars_clustereval.internal.distances import Distance
 from polars_clustereval.internal.kernels.partitions import Partition
-from polars_clustereval.internal.mean_distance_bounds import MomentBounds, prepare_bounds_and_sums
-from polars_clustereval.internal.mean_distances import cluster_moments, second_moments
+from polars_clustereval.internal.mean_distance_bounds import CityblockTables, MomentBounds
+from polars_clustereval.internal.mean_distances import (
+    SortedCoordinates,
+    cluster_moments,
+    second_moments,
+)
 from tests.support import engines
 from tests.support.point_engines import call_by_case
 
@@ -111,7 +115,7 @@ def polars_bounds(shape: str, name: str) -> Bounds:
         refined = [moments.refine_lower(part.x, i) for i in range(len(part.sizes))]
         found["refined"] = np.column_stack(refined), found["moments"][1]
     if name == "cityblock":
-        tables, _ = prepare_bounds_and_sums(part, np.ones(len(part.x), dtype=bool), distance)
+        tables = CityblockTables(SortedCoordinates(part), np.ones(len(part.x), dtype=bool))
         found["tables"] = tables.lower_and_upper(part.x, every)
     return found
 
