@@ -458,13 +458,15 @@ def read_points(
     results: Sequence[str],
     row_id: pl.Expr | Literal["number"] | None = None,
     needs_wide: bool = False,
+    is_eager: bool = False,
 ) -> Points:
     """Return the rows of a user's frame as points, after a check of all arguments.
 
     `results` are the names of the columns of the caller's result: a partition column of such a name
     is an error. `row_id` becomes the column id of `Points.rows`: an expression that is already
     checked, or "number" for the number of the row in the frame, from 0. If `needs_wide`, each
-    coordinate has a column of its own, however many there are.
+    coordinate has a column of its own, however many there are. If `is_eager`, the rows of a
+    LazyFrame too are read once now, to find the origins of its partitions.
     """
     lazy = check_frame(frame)
     keys = check_partition_keys(lazy, options.partition_by, results)
@@ -486,7 +488,7 @@ def read_points(
         rows = rows.with_row_index("id").with_columns(pl.col("id").cast(pl.Int64))
     rows = _flag_rows(rows, options.noise_as)
     points = Points(rows, keys, form, options.center, options.noise_as == "singletons")
-    return points.with_vectors(is_eager=isinstance(frame, pl.DataFrame))
+    return points.with_vectors(is_eager=is_eager or isinstance(frame, pl.DataFrame))
 
 
 def _noise_flag(lazy: pl.LazyFrame, cluster: pl.Expr, noise: object) -> pl.Expr:

@@ -417,16 +417,22 @@ class WideVectors(VectorForm):
         There is one of each per coordinate i, by column name.
         """
         terms: Terms = {}
-        # Factors come last, so that means that are equal without them are equal with them.
-        is_scaled = self.distance.name != "cosine" and set(self.factors) != {1.0}
-        x = self._moved_coordinates() if is_scaled else self.coordinates("x")
-        factors = self.factors if is_scaled else [1.0] * self.dims
-        names = zip(self.columns("m"), self.columns("v"), x, factors, strict=True)
+        names = zip(self.columns("m"), self.columns("v"), *self._unscaled_points(), strict=True)
         for m, v, a, factor in names:
             middle = a.median() if center == "median" else clamped_mean(a)
             variance = pl.when(a.min() < a.max()).then(a.var(ddof=0)).otherwise(0.0)
             terms |= {m: middle * factor, v: variance * factor**2}
         return terms
+
+    def _unscaled_points(self) -> tuple[list[pl.Expr], list[float]]:
+        """Return coordinates to average, and the factors that their means have to be multiplied by.
+
+        Together they make x. The factors of the weights come last, so that means that are equal
+        without them are equal with them.
+        """
+        if self.distance.name == "cosine" or set(self.factors) == {1.0}:
+            return self.coordinates("x"), [1.0] * self.dims
+        return self._moved_coordinates(), self.factors
 
     def center_clusters(
         self,
@@ -453,8 +459,8 @@ class WideVectors(VectorForm):
         means and sizes of the clusters; the median needs another pass over the points.
         """
         if center == "median":
-            x = zip(self.columns("o"), self.coordinates("x"), strict=True)
-            terms = {name: coordinate.median() for name, coordinate in x}
+            middles = zip(self.columns("o"), *self._unscaled_points(), strict=True)
+            terms = {name: a.median() * factor for name, a, factor in middles}
         else:
             # The mean of all points is the weighted mean of the clusters' means.
             rows, size = centers, to_double(pl.col("size"))

@@ -112,23 +112,24 @@ def _read_queried_points(
     the names of the result's columns, which partition columns must not have. If points are to
     stream, the means and variances of their clusters are computed now.
     """
-    row_id: pl.Expr | Literal["number"] = "number"
-    if key is not None:
-        row_id = check_column(frame.lazy(), key, "id")
-    points = read_points(frame, vector, cluster, point_options, results=results, row_id=row_id)
-    if _is_squared_distance(points) or options.method != "bounds":
+    row_id: Any = "number" if key is None else check_column(frame.lazy(), key, "id")
+    streams = _follows_from_moments(point_options.distance, options)
+    points = read_points(
+        frame, vector, cluster, point_options, results=results, row_id=row_id, is_eager=streams
+    )
+    if _is_squared_distance(points.distance) or options.method != "bounds":
         points = points.without_distances()
-    return points.precompute() if _follows_from_moments(points, options) else points
+    return points.precompute() if streams else points
 
 
-def _follows_from_moments(points: Points, options: _SilhouetteOptions) -> bool:
+def _follows_from_moments(distance: Distance, options: _SilhouetteOptions) -> bool:
     """Return whether silhouettes need only moments of clusters (means, ...), so points stream."""
-    return _is_squared_distance(points) or options.method in ("simplified", "bounds")
+    return _is_squared_distance(distance) or options.method in ("simplified", "bounds")
 
 
-def _is_squared_distance(points: Points) -> bool:
+def _is_squared_distance(distance: Distance) -> bool:
     """Return whether the distance is sqeuclidean, or cosine (half of that of unit vectors)."""
-    return points.distance.name in ("sqeuclidean", "cosine")
+    return distance.name in ("sqeuclidean", "cosine")
 
 
 def _mark_queries(points: Points, options: _SilhouetteOptions) -> Points:
@@ -171,7 +172,7 @@ def _point_silhouettes(
     of the silhouette) and is_exact; with_neighbor also id and neighbor (the nearest other cluster).
     """
     marked = _mark_queries(points, options)
-    if _follows_from_moments(points, options):
+    if _follows_from_moments(points.distance, options):
         queries = marked.kept_rows.filter("is_query")
         return _stream_silhouettes(points, queries, options.method, with_neighbor=with_neighbor)
     schema, distance, tolerance = _silhouette_schema(points), points.distance, options.tolerance
@@ -281,7 +282,7 @@ def _stream_silhouettes(
     steps = [max(1, cells // len(moments.centers)) for moments in partitions]
     starts = [moments.start for moments in partitions]
     # Squared distances are computed along the coordinates.
-    order: Literal["c", "fortran"] = "fortran" if _is_squared_distance(points) else "c"
+    order: Literal["c", "fortran"] = "fortran" if _is_squared_distance(points.distance) else "c"
 
     def evaluate(batch: pl.DataFrame) -> pl.DataFrame:
         """Return the silhouettes of a batch: points x, each with the number of its cluster."""

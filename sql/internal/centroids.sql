@@ -3,10 +3,8 @@
 -- Reading rules, besides those of base/checks.sql:
 --   * A point is a DOUBLE[] for every form of vector: LIST, ARRAY, or columns as in [x, y, z].
 --   * The key of a cluster is (partition, cluster, singleton_no). singleton_no is 0, except for
---     noise that is counted as singletons, clusters of one point: there it is the row number, and
---     the cluster is NULL.
---   * A block is 16 coordinates, those after block_offset; a spread is the counts and distance sums
---     of a cluster.
+--     noise that is counted as singletons: there it is the row number, and the cluster is NULL.
+--   * A block is 16 coordinates, those after block_offset.
 --   * Each pass reads the rows again (NOT MATERIALIZED), so that they stream. The centers and what
 --     is computed from them are small.
 
@@ -441,14 +439,17 @@ CREATE OR REPLACE MACRO clustereval._all_centers(
 ) AS TABLE
   WITH __ce_values AS NOT MATERIALIZED (
     SELECT
-      __ce_partition,
-      unnest(__ce_point) AS __ce_x,
-      unnest(range(1, len(__ce_point) + 1)) AS __ce_i
+      __ce_partition, __ce_factors, unnest(__ce_unweighted) AS __ce_x,
+      unnest(range(1, len(__ce_unweighted) + 1)) AS __ce_i
     FROM query_table(__ce_points)
     WHERE __ce_kept AND center = 'median'
   ),
   __ce_medians AS (
-    SELECT __ce_partition, __ce_i, median(__ce_x) AS __ce_median
+    SELECT
+      __ce_partition, __ce_i,
+      median(__ce_x) * CASE
+        WHEN lower(distance) = 'cosine' THEN 1.0
+        ELSE COALESCE(any_value(__ce_factors)[__ce_i], 1.0) END AS __ce_median
     FROM __ce_values
     GROUP BY __ce_partition, __ce_i
   ),
@@ -461,8 +462,8 @@ CREATE OR REPLACE MACRO clustereval._all_centers(
       COALESCE(
         MAX(medians.__ce_median),
         clustereval._clamped_center(
-          fsum(own.__ce_n * own.__ce_center) / fsum(own.__ce_n), MIN(own.__ce_center),
-          MAX(own.__ce_center)
+          fsum(own.__ce_n * own.__ce_center) / fsum(own.__ce_n),
+          MIN(own.__ce_center), MAX(own.__ce_center)
         )
       ) AS __ce_center
     FROM query_table(__ce_coordinates) AS own
