@@ -163,20 +163,18 @@ class Points:
         often, the points are not moved. Otherwise they are joined to the rows, and found on
         collection.
         """
-        form, rows, origins = self.form, self.rows, None
-        if form.is_moved:
-            origins = form.find_origins(self.kept_rows, self.cluster_keys, self.partition_keys)
-            if is_eager:
-                table = origins.collect(engine="streaming")
-                form = replace(form, is_moved=form.has_origins(table))
-                origins = table.lazy()
-        if form.is_moved and origins is not None:
-            origins = origins.cache()
-            keys = self.partition_keys
-            rows = (
-                join_small(rows, keys, origins, "left") if keys else rows.join(origins, how="cross")
-            )
-        return replace(self, rows=form.add_points(rows), form=form, origins=origins)
+        form, rows, keys = self.form, self.rows, self.partition_keys
+        if not form.is_moved:
+            return replace(self, rows=form.add_points(rows))
+        origins = form.find_origins(self.kept_rows, self.cluster_keys, keys).cache()
+        if is_eager:
+            table = origins.collect(engine="streaming")
+            if not form.has_origins(table):
+                form = replace(form, is_moved=False)
+                return replace(self, rows=form.add_points(rows), form=form)
+            origins = table.lazy()
+        rows = join_small(rows, keys, origins, "left") if keys else rows.join(origins, how="cross")
+        return replace(self, rows=form.add_points(rows), origins=origins)
 
     def with_user_centers(self, clusters: pl.LazyFrame) -> pl.LazyFrame:
         """Return `clusters`, rows of `centers`, with their center c as the list `centroid`.

@@ -22,7 +22,7 @@ from polars_clustereval.errors import ClusterEvalError
 from .centroids import Points, check_point_options, read_points
 from .distances import Center, Distance
 from .kernels import measured_pairs
-from .kernels.arrays import expand_range_blocks, minkowski_lengths
+from .kernels.arrays import expand_range_blocks, measure_differences
 from .kernels.distance_blocks import (
     DISTANCES_PER_BLOCK,
     TILE_POINTS,
@@ -93,18 +93,10 @@ class _Metric(NamedTuple):
     def row_distances(self, x: Floats, y: Floats) -> Floats:
         """Return the metric distances (m,) of rows of x (m, d) to rows of y, or to one y (d,)."""
         measured_pairs.on_measured(len(x))
-        differences = x - y
-        if self.distance.name == "cityblock":
-            return np.asarray(np.abs(differences).sum(axis=1))
-        if self.distance.name == "chebyshev":
-            return np.asarray(np.abs(differences).max(axis=1))
-        if self.distance.name == "minkowski":
-            return minkowski_lengths(np.abs(differences), self.distance.p)
-        squares = np.einsum("ij,ij->i", differences, differences)
+        d = measure_differences(x - y, *self._block_distance)
         if self.distance.name == "cosine":
-            squares[squares < 2e-15] = 0.0
-            squares[~(x.any(axis=1) & y.any(axis=-1))] = 2.0
-        return np.asarray(np.sqrt(squares))
+            d[~(x.any(axis=1) & y.any(axis=-1))] = 1.0
+        return self._from_distance(d)
 
     def to_distance(self, d: float) -> float:
         """Return the user's distance of two points from their metric distance d."""

@@ -40,7 +40,7 @@ def internal_report(
     noise_as: NoiseAs = "cluster",
     weights: Sequence[float] | None = None,
 ) -> Frame:
-    """Every internal index that needs only the centers of the clusters, in two passes.
+    """Every internal index that needs only the centers of the clusters.
 
     Parameters
     ----------

@@ -56,3 +56,23 @@ def expand_range_blocks(
         i, j = expand_ranges(start[first:after], stop[first:after])
         yield i + first, j
         first = after
+
+
+def measure_differences(differences: Floats, name: str, p: float) -> Floats:
+    """Return the distances (m,) of pairs of vectors, of which `differences` (m, d) is x - y.
+
+    `name` is that of the distance, p the order of minkowski. The differences may be overwritten.
+    """
+    if name in ("cityblock", "chebyshev", "minkowski"):
+        sizes = np.abs(differences, out=differences)
+        if name == "chebyshev":
+            return np.asarray(sizes.max(axis=1))
+        if name == "cityblock":
+            return np.asarray(sizes.sum(axis=1))
+        return minkowski_lengths(sizes, p)
+    squares: Floats = np.einsum("ij,ij->i", differences, differences)
+    if name == "cosine":
+        squares /= 2
+        zero_if_parallel(squares)
+        return squares
+    return squares if name == "sqeuclidean" else np.sqrt(squares)

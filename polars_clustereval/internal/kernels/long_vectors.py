@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from .arrays import minkowski_lengths, zero_if_parallel
+from .arrays import measure_differences, minkowski_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -180,7 +180,7 @@ def find_origins(
             partitions, sizes, low, high, spread = _merge_extremes(batches, by, keys)
             nearest = np.where(low > 0, low, np.where(high < 0, high, 0.0))
             origins = np.where(spread < np.abs(nearest) * small_spread, nearest, 0.0)
-            diagonals = _measure_differences((high - low) * np.array(factors), name, p)
+            diagonals = measure_differences((high - low) * np.array(factors), name, p)
             squares = diagonals if name == "sqeuclidean" else diagonals**2
             origins[~np.isfinite(squares * sizes.astype(np.float64) ** 2)] = np.inf
         lists = _to_series(origins).arr.to_list()
@@ -501,29 +501,9 @@ def _distance_batch(both: pl.Series, name: str, p: float) -> pl.Series:
         for part in _split_rows(range(len(x)), x.shape[1]):
             rows, differences = slice(part.start, part.stop), block[: len(part)]
             np.subtract(x[rows], y[rows], out=differences, dtype=np.float64)
-            distances[rows] = _measure_differences(differences, name, p)
+            distances[rows] = measure_differences(differences, name, p)
             if name == "cosine":
                 # The cosine distance of a zero vector is 1.
                 has_zero = ~(x[rows].any(axis=1) & y[rows].any(axis=1))
                 distances[rows][has_zero] = 1.0
     return pl.Series(distances)
-
-
-def _measure_differences(differences: Floats, name: str, p: float) -> Floats:
-    """Return the distances (m,) of pairs of vectors, of which `differences` (m, d) is x - y.
-
-    `name` is that of the distance, p the order of minkowski. The differences may be overwritten.
-    """
-    if name in ("cityblock", "chebyshev", "minkowski"):
-        sizes = np.abs(differences, out=differences)
-        if name == "chebyshev":
-            return np.asarray(sizes.max(axis=1))
-        if name == "cityblock":
-            return np.asarray(sizes.sum(axis=1))
-        return minkowski_lengths(sizes, p)
-    squares: Floats = np.einsum("ij,ij->i", differences, differences)
-    if name == "cosine":
-        squares /= 2
-        zero_if_parallel(squares)
-        return squares
-    return squares if name == "sqeuclidean" else np.sqrt(squares)

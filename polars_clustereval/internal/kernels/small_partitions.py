@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from . import measured_pairs
-from .arrays import expand_ranges, zero_if_parallel
+from .arrays import expand_ranges, minkowski_lengths, zero_if_parallel
 
 if TYPE_CHECKING:
     from polars_clustereval.internal.distances import Distance
@@ -40,7 +40,7 @@ def pair_distances(x: Floats, i: Integers, y: Floats, j: Integers, distance: Dis
             combine(total, np.abs(a[i] - b[j]), out=total)
         return total
     if distance.name == "minkowski":
-        return _minkowski_pair_distances(x, i, y, j, distance.p)
+        return minkowski_lengths(np.abs(x[i] - y[j]), distance.p)
     total = np.zeros(len(i))
     for a, b in zip(x.T, y.T, strict=True):
         total += (a[i] - b[j]) ** 2
@@ -52,18 +52,6 @@ def pair_distances(x: Floats, i: Integers, y: Floats, j: Integers, distance: Dis
         is_zero = np.logical_not(np.any(x, axis=1)), np.logical_not(np.any(y, axis=1))
         total[is_zero[0][i] | is_zero[1][j]] = 1.0
     return total
-
-
-def _minkowski_pair_distances(x: Floats, i: Integers, y: Floats, j: Integers, p: float) -> Floats:
-    """Return pair_distances by minkowski of order p, with the largest difference as unit."""
-    coordinates = list(zip(x.T, y.T, strict=True))
-    largest, total = np.zeros((2, len(i)))
-    for a, b in coordinates:
-        np.maximum(largest, np.abs(a[i] - b[j]), out=largest)
-    unit = np.where(largest > 0, largest, 1.0)
-    for a, b in coordinates:
-        total += (np.abs(a[i] - b[j]) / unit) ** p
-    return np.asarray(largest * total ** (1 / p))
 
 
 # ----------------------------------------------------------------------------------------------
