@@ -173,7 +173,8 @@ class Points:
                 form = replace(form, is_moved=False)
                 return replace(self, rows=form.add_points(rows), form=form)
             origins = table.lazy()
-        rows = join_small(rows, keys, origins, "left") if keys else rows.join(origins, how="cross")
+        # A cross join holds its left side in memory.
+        rows = join_small(rows, keys, origins, "left") if keys else origins.join(rows, how="cross")
         return replace(self, rows=form.add_points(rows), origins=origins)
 
     def with_user_centers(self, clusters: pl.LazyFrame) -> pl.LazyFrame:

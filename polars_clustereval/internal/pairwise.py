@@ -7,7 +7,6 @@ are in one cluster, otherwise between; `within` and `between` are the distances 
 from __future__ import annotations
 
 from functools import partial
-from math import sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,13 +21,18 @@ from polars_clustereval.base.checks import (
     raise_on_collect,
     show_value,
 )
-from polars_clustereval.base.exact import count_pairs
-from polars_clustereval.base.frames import aggregate_by, join_partitions
+from polars_clustereval.base.exact import count_pairs, ratio, to_double
+from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions
 from polars_clustereval.errors import ClusterEvalError
 
 from .centroids import Points, check_point_options, read_points
 from .kernels.distance_blocks import DISTANCES_PER_BLOCK, direct_distance_matrix
-from .kernels.partitions import Partition, map_partitions
+from .kernels.pair_ranks import (
+    neighbors_in_other_clusters,
+    rank_keys,
+    rank_statistics_of_many,
+)
+from .kernels.partitions import Partition, Partitions, map_partitions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,8 +109,7 @@ def _measure_pairs(part: Partition, points: Points, n_neighbors: int) -> _PairDi
     x, numbers, n = _scale_points(part.x, points), part.numbers, len(part.x)
     n_within = int((part.sizes * (part.sizes - 1) // 2).sum())
     within, between = np.empty(n_within), np.empty(n * (n - 1) // 2 - n_within)
-    places = np.arange(1, min(n_neighbors, n - 1) + 1)
-    reciprocal_sums = np.concatenate([[0.0], np.cumsum(1 / places)])
+    n_neighbors = min(n_neighbors, n - 1)
     connectivity, within_stop, between_stop = 0.0, 0, 0
     step = max(1, DISTANCES_PER_BLOCK // n)
     for start in range(0, n, step):
@@ -114,7 +117,7 @@ def _measure_pairs(part: Partition, points: Points, n_neighbors: int) -> _PairDi
         d = direct_distance_matrix(x[block], x, points.distance)
         d[np.arange(len(block)), block] = np.inf
         in_other_cluster = numbers != numbers[block, None]
-        connectivity += _connectivity(d, in_other_cluster, reciprocal_sums, points.distance)
+        connectivity += _connectivity(d, in_other_cluster, n_neighbors, points.distance)
         # Each pair once: with the points after it.
         d, in_other_cluster = d[:, start:], in_other_cluster[:, start:]
         after = np.arange(start, n) > block[:, None]
@@ -142,30 +145,22 @@ def _scale_points(x: Floats, points: Points) -> Floats:
 
 
 def _connectivity(
-    d: Floats, in_other_cluster: Booleans, reciprocal_sums: Floats, distance: Distance
+    d: Floats, in_other_cluster: Booleans, n_neighbors: int, distance: Distance
 ) -> float:
     """Return the sum of 1 / rank over the nearest neighbors that belong to another cluster.
 
     d (m, n) are the distances of m points to all n points of the partition, infinite to themselves;
-    in_other_cluster (m, n) tells which pairs are in two clusters. reciprocal_sums[r] is the sum of
-    1 / rank over the ranks 1 to r; its last r is the number of neighbors that count. Tied neighbors
-    share their ranks: each counts as the mean of 1 / rank over these, so that the order of the
-    points has no effect.
+    in_other_cluster (m, n) tells which pairs are in two clusters. n_neighbors < n is the number of
+    neighbors that count.
     """
-    last = len(reciprocal_sums) - 1
-    reach = np.partition(d, last - 1, axis=1)[:, last - 1 : last]
+    reach = np.partition(d, n_neighbors - 1, axis=1)[:, n_neighbors - 1 : n_neighbors]
     slack = 1e-14 if distance.name == "cosine" else 0.0
     i, j = np.nonzero(d <= reach * (1 + _TIE_TOLERANCE) + slack)
-    keys = _rank_keys(d[i, j], distance)
-    order = np.lexsort((keys, i))
-    i, j, keys = i[order], j[order], keys[order]
-    starts = np.flatnonzero(np.r_[True, (i[1:] != i[:-1]) | (keys[1:] != keys[:-1])])
-    n_tied = np.diff(np.r_[starts, len(i)])
-    n_before = starts - np.searchsorted(i, i[starts])
-    sums_to_last = reciprocal_sums[np.minimum(n_before + n_tied, last)]
-    reciprocal_places = sums_to_last - reciprocal_sums[np.minimum(n_before, last)]
-    n_other = np.add.reduceat(in_other_cluster[i, j].astype(np.int64), starts)
-    return float((n_other * reciprocal_places / n_tied).sum())
+    last = np.full(len(d), n_neighbors)
+    sums = neighbors_in_other_clusters(
+        i, rank_keys(d[i, j], distance), in_other_cluster[i, j], last
+    )
+    return float(sums.sum())
 
 
 # ----------------------------------------------------------------------------------------------
@@ -173,26 +168,11 @@ def _connectivity(
 # ----------------------------------------------------------------------------------------------
 
 
-def _rank_keys(d: Floats, distance: Distance) -> Floats:
-    """Return the number that each distance is ranked by: d, or a power of it, rounded to 12 digits.
-
-    Distances that are equal by definition, as many are between points of few decimals, differ in
-    their last digits, and differently in each engine. Rounding makes them equal again. The power is
-    2 for euclidean, p, at most 4, for minkowski, and 1 otherwise. For cosine at most 15 decimals
-    are kept: unit vectors have no more exact ones, and neither have their distances.
-    """
-    powers = {"euclidean": 2.0, "minkowski": min(distance.p, 4.0)}
-    x = np.minimum(d ** powers.get(distance.name, 1.0), 1.7e308)
-    digits = np.floor(np.log10(x, out=np.zeros_like(x), where=x > 0))
-    scale = 10.0 ** np.minimum(11 - digits, 15 if distance.name == "cosine" else 300)
-    return np.where(x < 1.7e308, np.rint(x * scale) / scale, x)
-
-
 def _replace_by_rank_keys(d: Floats, distance: Distance) -> None:
-    """Replace the distances d by their _rank_keys, in place and in blocks, to save memory."""
+    """Replace the distances d by their rank_keys, in place and in blocks, to save memory."""
     for start in range(0, len(d), DISTANCES_PER_BLOCK):
         block = slice(start, start + DISTANCES_PER_BLOCK)
-        d[block] = _rank_keys(d[block], distance)
+        d[block] = rank_keys(d[block], distance)
 
 
 def _concordance_counts(within: Floats, between: Floats) -> tuple[int, int]:
@@ -231,15 +211,12 @@ def _count_within_least(within: Floats, between: Floats, count: int) -> int:
     return low
 
 
-def _c_index(within: Floats, between: Floats, distance: Distance) -> float | None:
-    """Return the C index, (S - least) / (greatest - least), or None if all distances are equal.
+def _c_index_sums(within: Floats, between: Floats) -> dict[str, float]:
+    """Return S - least and greatest - least, whose quotient is the C index, by name.
 
     `within` and `between` are the sorted distances in one cluster and in two. S is the sum of those
     within, least and greatest are the sums of as many least and greatest of all distances.
     """
-    ends = np.array([within[0], between[0], within[-1], between[-1]])
-    if len(set(_rank_keys(ends, distance).tolist())) == 1:
-        return None
     n_within, n_between = len(within), len(between)
     i = _count_within_least(within, between, n_within)
     within_minus_least = within[i:].sum() - between[: n_within - i].sum()
@@ -248,62 +225,62 @@ def _c_index(within: Floats, between: Floats, distance: Distance) -> float | Non
     i, j = _count_within_least(within, between, few), _count_within_least(within, between, many)
     least = within[:i].sum() + between[: few - i].sum()
     greatest = within[j:].sum() + between[many - j :].sum()
-    return float(within_minus_least / (greatest - least))
+    return {
+        "within_minus_least": float(within_minus_least),
+        "greatest_minus_least": float(greatest - least),
+    }
 
 
 # ----------------------------------------------------------------------------------------------
-# Formulas
+# Statistics of partitions
 # ----------------------------------------------------------------------------------------------
 
 
-def _pairwise_row(part: Partition, points: Points, n_neighbors: int) -> pl.DataFrame:
-    """Return one row for a partition: the columns _PAIRWISE_INDICES, NULL if undefined.
+def _rank_statistics(part: Partition, points: Points, n_neighbors: int) -> pl.DataFrame:
+    """Return one row for a partition: the columns _RANK_STATISTICS, NULL if undefined.
 
     Connectivity compares the n_neighbors nearest neighbors of each point. `points` has the distance
     and the factors of the coordinates.
     """
     n, n_clusters = len(part.x), len(part.sizes)
-    values: dict[str, float | None] = dict.fromkeys(_PAIRWISE_INDICES)
+    values: dict[str, float | None] = dict.fromkeys(_RANK_STATISTICS)
     if n >= 2:
         values["connectivity"] = 0.0
     if n_clusters >= 2:
-        with np.errstate(all="ignore"):  # the sums of distances are checked for overflow
-            distances = _measure_pairs(part, points, n_neighbors)
-            values["connectivity"] = distances.connectivity
-            if n_clusters < n:
-                values |= _pairwise_indices(distances.within, distances.between, points.distance)
-    return pl.DataFrame([values], schema=_PAIRWISE_SCHEMA)
+        distances = _measure_pairs(part, points, n_neighbors)
+        values["connectivity"] = distances.connectivity
+        if n_clusters < n:
+            values |= _pair_statistics(distances.within, distances.between, points.distance)
+    return pl.DataFrame([values], schema=_RANK_STATISTICS)
 
 
-def _pairwise_indices(
+def _pair_statistics(
     within: Floats, between: Floats, distance: Distance
 ) -> dict[str, float | None]:
-    """Return the indices of a partition by name: all of _PAIRWISE_INDICES except connectivity.
+    """Return the statistics of a partition by name: _RANK_STATISTICS except connectivity.
 
     `within` and `between` are the distances of all pairs in one cluster and in two. Both arrays are
-    overwritten. An overflow of their sums is an error.
+    overwritten.
     """
     within.sort()
     between.sort()
-    n_within, n_between = len(within), len(between)
-    n_pairs = n_within + n_between
-    mean_within, mean_between = float(within.sum()) / n_within, float(between.sum()) / n_between
-    if not np.isfinite(mean_within + mean_between):
-        raise ClusterEvalError("vector: distances overflow; scale the coordinates down")
-    c_index = _c_index(within, between, distance)
+    values: dict[str, float | None] = {
+        "mean_within": float(within.sum()) / len(within),
+        "mean_between": float(between.sum()) / len(between),
+        **_c_index_sums(within, between),
+    }
     for d in (within, between):
         _replace_by_rank_keys(d, distance)
     concordant, discordant = _concordance_counts(within, between)
-    difference, compared = concordant - discordant, concordant + discordant
-    tau_divisor = sqrt(n_within * n_between * n_pairs * (n_pairs - 1) / 2)
-    return {
-        "c_index": c_index,
-        "gamma": difference / compared if compared else None,
-        "g_plus": 2 * discordant / (n_pairs * (n_pairs - 1)),
-        "tau": difference / tau_divisor,
-        "mcclain_rao": mean_within / mean_between if mean_between else None,
-        "point_biserial": (mean_within - mean_between) * sqrt(n_within * n_between) / n_pairs,
-    }
+    return values | {"concordant": float(concordant), "discordant": float(discordant)}
+
+
+def _rank_statistics_of_many(parts: Partitions, points: Points, n_neighbors: int) -> pl.DataFrame:
+    """Return the rows of _rank_statistics of many partitions, with the partition columns."""
+    parts = parts._replace(x=_scale_points(parts.x, points))
+    statistics = rank_statistics_of_many(parts, n_neighbors, points.distance)
+    keys = parts.rows[parts.partition_starts[:-1]].select(points.partition_keys)
+    return keys.hstack(pl.DataFrame(statistics, schema=_RANK_STATISTICS).fill_nan(None))
 
 
 def _pair_sizes(points: Points) -> pl.LazyFrame:
@@ -316,6 +293,47 @@ def _pair_sizes(points: Points) -> pl.LazyFrame:
     counts = {"n_within_pairs": within, "n_between_pairs": pairs - within}
     terms = {name: count.cast(pl.Decimal(38, 0)) for name, count in counts.items()}
     return aggregate_by(points.spreads, points.partition_keys, terms)
+
+
+def _with_overflow_check(statistics: pl.LazyFrame) -> pl.LazyFrame:
+    """Return _RANK_STATISTICS; collecting them raises an error if a sum of distances overflows."""
+    sums = pl.col("mean_within", "mean_between").is_finite().all()
+    return raise_on_collect(statistics, statistics.select(pl.all_horizontal(sums)), _raise_overflow)
+
+
+def _raise_overflow(is_finite: pl.DataFrame) -> None:
+    """Raise the error of distances whose sum overflows unless `is_finite`, of one cell, is true."""
+    if not is_finite.item():
+        raise ClusterEvalError("vector: distances overflow; scale the coordinates down")
+
+
+# ----------------------------------------------------------------------------------------------
+# Formulas
+# ----------------------------------------------------------------------------------------------
+
+
+def _pairwise_indices() -> Terms:
+    """Return the indices of a partition as expressions by name.
+
+    They read the columns of _pair_sizes and _RANK_STATISTICS.
+    """
+    concordant, discordant = pl.col("concordant"), pl.col("discordant")
+    mean_within, mean_between = pl.col("mean_within"), pl.col("mean_between")
+    n_within, n_between = to_double(pl.col("n_within_pairs")), to_double(pl.col("n_between_pairs"))
+    n_pairs = n_within + n_between
+    difference, compared = concordant - discordant, concordant + discordant
+    n_comparisons = n_pairs * (n_pairs - 1) / 2
+    c_index = ratio(pl.col("within_minus_least"), pl.col("greatest_minus_least"))
+    return {
+        # Without a comparison all distances are equal.
+        "c_index": pl.when(compared > 0).then(c_index),
+        "gamma": ratio(difference, compared),
+        "tau": difference / (n_within * n_between * n_comparisons).sqrt(),
+        "g_plus": discordant / n_comparisons,
+        "mcclain_rao": ratio(mean_within, mean_between),
+        "point_biserial": (mean_within - mean_between) * (n_within * n_between).sqrt() / n_pairs,
+        "connectivity": pl.col("connectivity"),
+    }
 
 
 # ----------------------------------------------------------------------------------------------
@@ -435,29 +453,36 @@ def pairwise_report(
         noise_as=noise_as,
     )
     points = read_points(frame, vector, cluster, options, results=_PAIRWISE_COLUMNS)
-    indices = map_partitions(
+    statistics = map_partitions(
         points,
-        partial(_pairwise_row, points=points, n_neighbors=n_neighbors),
-        _PAIRWISE_SCHEMA,
+        partial(_rank_statistics, points=points, n_neighbors=n_neighbors),
+        _RANK_STATISTICS,
         prefix="raw_x",
         checked=partial(_check_pairable, points=points, max_points=max_points),
+        function_of_many=partial(_rank_statistics_of_many, points=points, n_neighbors=n_neighbors),
     )
     report = points.row_counts
-    for other in (_pair_sizes(points), indices):
+    for other in (_pair_sizes(points), _with_overflow_check(statistics)):
         report = join_partitions(report, points.partition_keys, other, how="left")
+    report = report.with_columns(**_pairwise_indices())
     return points.to_result(frame, report.select(*points.keys, *_PAIRWISE_COLUMNS))
 
 
-_PAIRWISE_INDICES = (
-    "c_index",
-    "gamma",
-    "g_plus",
-    "tau",
-    "mcclain_rao",
-    "point_biserial",
-    "connectivity",
+#: The columns that the indices of a partition are made of, as kernels.pair_ranks computes them.
+_RANK_STATISTICS = pl.Schema(
+    dict.fromkeys(
+        (
+            "mean_within",
+            "mean_between",
+            "within_minus_least",
+            "greatest_minus_least",
+            "concordant",
+            "discordant",
+            "connectivity",
+        ),
+        pl.Float64(),
+    )
 )
-_PAIRWISE_SCHEMA = pl.Schema(dict.fromkeys(_PAIRWISE_INDICES, pl.Float64()))
 _PAIRWISE_COLUMNS = (
     "n",
     "n_dropped",
@@ -465,5 +490,11 @@ _PAIRWISE_COLUMNS = (
     "n_clusters",
     "n_within_pairs",
     "n_between_pairs",
-    *_PAIRWISE_INDICES,
+    "c_index",
+    "gamma",
+    "g_plus",
+    "tau",
+    "mcclain_rao",
+    "point_biserial",
+    "connectivity",
 )

@@ -110,7 +110,7 @@ def test_a_sample_of_many_partitions_equals_that_of_each_alone() -> None:
     assert_near(got, pl.concat(table for table in alone if table["n"].item()))
 
 
-@pytest.mark.parametrize("table", [name for name in TABLES if name != "pairwise_report"])
+@pytest.mark.parametrize("table", TABLES)
 def test_partitions_of_several_batches(table: str) -> None:
     """All partitions are the same points, moved: so are their values, in every batch."""
     triple = pl.DataFrame({"x0": [0.0, 1.0, 5.0], "cluster": [0, 0, 1], "nr": [0, 1, 2]})

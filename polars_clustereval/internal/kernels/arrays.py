@@ -6,7 +6,7 @@ one row per cluster for k clusters, and (m, n) a matrix of m points against n ot
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,11 @@ def expand_range_blocks(
         i, j = expand_ranges(start[first:after], stop[first:after])
         yield i + first, j
         first = after
+
+
+def sum_by_group(groups: Integers, values: NDArray[Any], count: int) -> Floats:
+    """Return the sums (count,) of the values (m,) in each group, 0 <= groups (m,) < count."""
+    return np.bincount(groups, values, minlength=count).astype(np.float64)
 
 
 def measure_differences(differences: Floats, name: str, p: float) -> Floats:

@@ -81,12 +81,12 @@ def measure_points(parts: Partitions, queries: Integers, distance: Distance) -> 
     d = pair_distances(parts.x, i, parts.x, j, distance)
     d[i == j] = 0.0
     cluster = parts.numbers[j]
-    cuts = _run_cuts(i, cluster)
+    cuts = run_cuts(i, cluster)
     extremes = (reduce.reduceat(d, cuts) for reduce in (np.minimum, np.maximum, np.add))
     return PointClusterPairs(i[cuts], cluster[cuts], *extremes)
 
 
-def _run_cuts(*columns: Integers) -> Integers:
+def run_cuts(*columns: Integers | Floats) -> Integers:
     """Return the indices where a row of the columns differs from the row before; also the first."""
     differs = np.zeros(len(columns[0]), dtype=bool)
     differs[:1] = True
@@ -115,7 +115,7 @@ def nearest_means(parts: Partitions, queries: Integers, distance: Distance) -> N
     is_own = pairs.cluster == numbers[pairs.point]
     own = pairs.total[is_own] / np.maximum(sizes[numbers[queries]] - 1, 1)
     means = np.where(is_own, np.inf, pairs.total / sizes[pairs.cluster])
-    cuts = _run_cuts(pairs.point)
+    cuts = run_cuts(pairs.point)
     other = np.minimum.reduceat(means, cuts)
     place = np.repeat(np.arange(len(cuts)), np.diff(cuts, append=len(means)))
     neighbor = np.full(len(queries), -1)
@@ -176,7 +176,7 @@ def diameters_of_many(parts: Partitions, distance: Distance) -> Floats:
     i, j = expand_ranges(parts.starts[numbers], parts.starts[numbers + 1])
     d = pair_distances(parts.x, i, parts.x, j, distance)
     d[i == j] = 0.0
-    return np.maximum.reduceat(d, _run_cuts(numbers[i]))
+    return np.maximum.reduceat(d, run_cuts(numbers[i]))
 
 
 def pair_statistics(
@@ -191,7 +191,7 @@ def pair_statistics(
     points = measure_points(parts, np.arange(len(parts.x)), distance)
     clusters, one = _pair_clusters(parts), parts.numbers[points.point]
     order = np.lexsort((points.cluster, one))
-    cuts = _run_cuts(one[order], points.cluster[order])
+    cuts = run_cuts(one[order], points.cluster[order])
     least, most, total = points.least[order], points.most[order], points.total[order]
     diameters = np.maximum.reduceat(most, cuts)
     statistics = {

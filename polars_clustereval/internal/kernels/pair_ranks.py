@@ -1,0 +1,149 @@
+"""pair_ranks: the distances of all pairs of points, compared by rank.
+
+A pair is within if its two points are in one cluster, otherwise between. Distances that are equal
+by definition differ in their last digits, and differently in each engine: they are ranked by
+rank_keys, which makes them equal again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .arrays import expand_ranges, sum_by_group
+from .small_partitions import pair_distances, run_cuts
+
+if TYPE_CHECKING:
+    from polars_clustereval.internal.distances import Distance
+
+    from .arrays import Booleans, Floats, Integers
+    from .partitions import Partitions
+
+
+def rank_keys(d: Floats, distance: Distance) -> Floats:
+    """Return the number that each distance is ranked by: d, or a power of it, rounded to 12 digits.
+
+    The power is 2 for euclidean, p, at most 4, for minkowski, and 1 otherwise: of points of few
+    decimals it has few digits itself. For cosine at most 15 decimals are kept: unit vectors have no
+    more exact ones, and neither have their distances.
+    """
+    powers = {"euclidean": 2.0, "minkowski": min(distance.p, 4.0)}
+    x = np.minimum(d ** powers.get(distance.name, 1.0), 1.7e308)
+    digits = np.floor(np.log10(x, out=np.zeros_like(x), where=x > 0))
+    scale = 10.0 ** np.minimum(11 - digits, 15 if distance.name == "cosine" else 300)
+    return np.where(x < 1.7e308, np.rint(x * scale) / scale, x)
+
+
+# ----------------------------------------------------------------------------------------------
+# Neighbors
+# ----------------------------------------------------------------------------------------------
+
+
+def _sum_reciprocal_ranks(most: int) -> Floats:
+    """Return the array whose element r is the sum of 1 / rank over the ranks 1 to r <= most."""
+    return np.concatenate([[0.0], np.cumsum(1 / np.arange(1, most + 1))])
+
+
+def neighbors_in_other_clusters(
+    i: Integers, keys: Floats, in_other_cluster: Booleans, last: Integers
+) -> Floats:
+    """Return for each of m points the sum of 1 / rank over neighbors in another cluster; (m,).
+
+    i (q,) is the index of the point that a pair belongs to, keys (q,) the rank key of its distance
+    to the other point, a neighbor, and in_other_cluster (q,) tells whether that is in another
+    cluster. last (m,) is the number of nearest neighbors that count. Tied neighbors share their
+    ranks: each counts as the mean of 1 / rank over these, so that the order of the points has no
+    effect.
+    """
+    order = np.lexsort((keys, i))
+    i, keys = i[order], keys[order]
+    cuts = run_cuts(i, keys)
+    point, n_tied = i[cuts], np.diff(cuts, append=len(i))
+    n_before = cuts - np.searchsorted(i, point)
+    up_to = _sum_reciprocal_ranks(int(last.max(initial=0)))
+    shared = up_to[np.minimum(n_before + n_tied, last[point])]
+    shared -= up_to[np.minimum(n_before, last[point])]
+    n_other = np.add.reduceat(in_other_cluster[order].astype(np.int64), cuts)
+    return sum_by_group(point, n_other * shared / n_tied, len(last))
+
+
+# ----------------------------------------------------------------------------------------------
+# Many partitions of few points
+# ----------------------------------------------------------------------------------------------
+
+
+def rank_statistics_of_many(
+    parts: Partitions, n_neighbors: int, distance: Distance
+) -> dict[str, Floats]:
+    """Return the statistics of pairwise_report by name, one value per partition, NaN if undefined.
+
+    They are those of its function for a single partition. Connectivity compares the n_neighbors
+    nearest neighbors of each point.
+    """
+    count, starts, numbers = len(parts.counts), parts.partition_starts, parts.numbers
+    partition = np.repeat(np.arange(count), parts.counts)
+    i, j = expand_ranges(starts[partition], starts[partition + 1])
+    d = pair_distances(parts.x, i, parts.x, j, distance)
+    is_between, keys = numbers[i] != numbers[j], rank_keys(d, distance)
+    others, last = i != j, np.minimum(n_neighbors, parts.counts - 1)[partition]
+    of_points = neighbors_in_other_clusters(i[others], keys[others], is_between[others], last)
+    connectivity = sum_by_group(partition, of_points, count)
+    pairs = np.flatnonzero(i < j)
+    by_distance = pairs[np.lexsort((d[pairs], partition[i[pairs]]))]
+    by_key = pairs[np.lexsort((keys[pairs], partition[i[pairs]]))]
+    groups = partition[i[by_distance]]
+    statistics = {
+        **_distance_sums(groups, d[by_distance], is_between[by_distance], count),
+        **_comparisons(groups, keys[by_key], is_between[by_key], count),
+    }
+    n_clusters = np.diff(parts.cluster_cuts)
+    is_defined = (n_clusters > 1) & (n_clusters < parts.counts)
+    statistics = {name: np.where(is_defined, x, np.nan) for name, x in statistics.items()}
+    return statistics | {"connectivity": np.where(parts.counts > 1, connectivity, np.nan)}
+
+
+def _distance_sums(
+    groups: Integers, d: Floats, is_between: Booleans, count: int
+) -> dict[str, Floats]:
+    """Return the mean distances within and between, and the two sums of the C index, by partition.
+
+    groups (q,) are the partitions of the pairs, of which there are `count`; their distances d (q,)
+    ascend in each.
+    """
+    is_within = ~is_between
+    n_pairs = np.bincount(groups, minlength=count)
+    n_within = sum_by_group(groups, is_within, count)
+    place = np.arange(len(groups)) - (np.cumsum(n_pairs) - n_pairs)[groups]
+    is_least = place < n_within[groups]
+    is_greatest = place >= (n_pairs - n_within)[groups]
+
+    # Distances that are in both of two sets cancel before they are summed.
+    return {
+        "mean_within": sum_by_group(groups, d * is_within, count) / n_within,
+        "mean_between": sum_by_group(groups, d * is_between, count) / (n_pairs - n_within),
+        "within_minus_least": sum_by_group(groups, d * is_within - d * is_least, count),
+        "greatest_minus_least": sum_by_group(groups, d * is_greatest - d * is_least, count),
+    }
+
+
+def _comparisons(
+    groups: Integers, keys: Floats, is_between: Booleans, count: int
+) -> dict[str, Floats]:
+    """Return the numbers of concordant and discordant comparisons by partition.
+
+    A comparison of a pair within and a pair between is concordant if the key of that within is less
+    and discordant if it is greater. groups (q,) are the partitions of the pairs, of which there are
+    `count`; the keys (q,) ascend in each.
+    """
+    cuts = run_cuts(groups, keys)
+    tied = groups[cuts]
+    n_between = np.add.reduceat(is_between.astype(np.int64), cuts)
+    n_within = np.diff(cuts, append=len(groups)) - n_between
+    totals = sum_by_group(tied, n_between, count)
+    lesser = np.cumsum(n_between) - n_between - (np.cumsum(totals) - totals)[tied]
+    greater = totals[tied] - lesser - n_between
+    return {
+        "concordant": sum_by_group(tied, n_within * greater, count),
+        "discordant": sum_by_group(tied, n_within * lesser, count),
+    }
