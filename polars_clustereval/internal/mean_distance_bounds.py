@@ -90,14 +90,20 @@ class MomentBounds:
         #: Points to bound at a time.
         self.rows_per_call = max(16, SINGLE_THREAD_MULTIPLICATIONS // clusters.means.size)
 
-    def lower_and_upper(self, x: Floats, rows: slice) -> tuple[Floats, Floats]:  # noqa: ARG002
+    def lower_and_upper(
+        self,
+        x: Floats,
+        own_cluster: Integers,
+        rows: slice,  # noqa: ARG002 -- CityblockTables use it
+    ) -> tuple[Floats, Floats]:
         """Return lower and upper bounds (m, k) of the mean distances of points x (m, d).
 
-        A column holds the bounds for one cluster; the mean is over all its points. `rows` is not
-        used: it is a parameter of the same method of CityblockTables.
+        A column holds the bounds for one cluster; the mean is over all its points. own_cluster (m,)
+        holds the indices of the points' clusters: the lower bounds are closest for these, and for
+        clusters that can be the nearest other one.
         """
         if self._distance.name == "euclidean":
-            return self._euclidean_bounds(x)
+            return self._euclidean_bounds(x, own_cluster)
         if self._distance.name == "cityblock":
             return _cityblock_bounds(x, self._clusters)
         mean_distances = self._clusters.mean_distances
@@ -105,34 +111,37 @@ class MomentBounds:
         lower = np.maximum(to_mean, mean_distances - to_mean)
         return lower * (1 - SLACK), (to_mean + mean_distances) * (1 + SLACK)
 
-    def _euclidean_bounds(self, x: Floats) -> tuple[Floats, Floats]:
+    def _euclidean_bounds(self, x: Floats, own_cluster: Integers) -> tuple[Floats, Floats]:
         """Return lower and upper bounds (m, k) of mean euclidean distances of x (m, d) to clusters.
 
         The upper bound is the root of the mean squared distance, the lower bound the distance to
         the cluster's mean. With second moments a closer lower bound may follow from the variance of
-        the squared distances.
+        the squared distances. It takes most of the time, hence it is computed only for the clusters
+        of own_cluster (m,) and those that can be the nearest other one of a point.
         """
         squares = self._targets.squares(x)
         total_variances = self._clusters.variances.sum(axis=1)
         slack = SLACK * (squares.max(axis=1, keepdims=True) + total_variances)
-        mean_squares = squares + total_variances
         lower = np.sqrt(np.maximum(squares - slack, 0.0))
+        upper = np.sqrt(squares + total_variances + slack)
         if self._second is not None and self._largest_variances is not None:
-            variance = self._second.tails + 4 * (
-                self._largest_variances * squares - self._skew_products(x)
+            near = _near_clusters(lower, upper, own_cluster)
+            squares = squares[:, near]
+            variance = self._second.tails[near] + 4 * (
+                self._largest_variances[near] * squares - self._skew_products(x, near)
             )
-            lower = np.maximum(lower, _root_mean_lower_bound(mean_squares, variance))
-        mean_squares += slack
-        return lower, np.sqrt(mean_squares, out=mean_squares)
+            closer = _root_mean_lower_bound(squares + total_variances[near], variance)
+            lower[:, near] = np.maximum(lower[:, near], closer)
+        return lower, upper
 
-    def _skew_products(self, x: Floats) -> Floats:
-        """Return lower bounds (m, k) of (x - mean) . skews for points x (m, d) and each cluster.
+    def _skew_products(self, x: Floats, numbers: Integers) -> Floats:
+        """Return lower bounds (m, c) of (x - mean) . skews for points x (m, d) and c clusters.
 
         skews are the covariances of |y - mean|^2 with the cluster's points y. The product is a term
         of the variance of |x - y|^2; the bound is the product minus what rounding may have added.
         """
         assert self._second is not None
-        skews, means = self._second.skews, self._clusters.means
+        skews, means = self._second.skews[numbers], self._clusters.means[numbers]
         products = x @ skews.T - np.einsum("ij,ij->i", means, skews)
         norms = np.linalg.norm(x, axis=1)[:, None] + np.linalg.norm(means, axis=1)
         return np.asarray(products - 1e-14 * norms * np.linalg.norm(skews, axis=1))
@@ -149,6 +158,19 @@ class MomentBounds:
         spread = np.einsum("ij,ij->i", offsets @ self._second.covariances[number], offsets)
         variance = self._second.tails[number] + 4 * (spread - offsets @ self._second.skews[number])
         return _root_mean_lower_bound(squares + self._clusters.variances[number].sum(), variance)
+
+
+def _near_clusters(lower: Floats, upper: Floats, own_cluster: Integers) -> Integers:
+    """Return the indices of the clusters that can be the own or the nearest other one of a point.
+
+    `lower` and `upper` (m, k) bound the mean distances of m points, which are in the clusters
+    own_cluster (m,).
+    """
+    others = upper.copy()
+    take_own_means(others, own_cluster)
+    is_near = (lower <= others.min(axis=1, keepdims=True)).any(axis=0)
+    is_near[own_cluster] = True
+    return np.flatnonzero(is_near)
 
 
 def _root_mean_lower_bound(mean: Floats, variance: Floats) -> Floats:
@@ -241,7 +263,12 @@ class CityblockTables:
         errors = roundings * SINGLE_PRECISION_ERROR * largest
         return values[:-1], slope, np.column_stack([gap.max(axis=1), errors])
 
-    def lower_and_upper(self, x: Floats, rows: slice) -> tuple[Floats, Floats]:
+    def lower_and_upper(
+        self,
+        x: Floats,
+        own_cluster: Integers,  # noqa: ARG002 -- MomentBounds use it
+        rows: slice,
+    ) -> tuple[Floats, Floats]:
         """Return lower and upper bounds (m, k) of the mean cityblock distances of points x (m, d).
 
         A column holds the bounds for one cluster; the mean is over all its points. x are the rows
@@ -366,7 +393,7 @@ def _block_candidates(
     a_lower and a_upper bound the mean distance to all points of the own cluster, the point itself
     included.
     """
-    lower, upper = bounds.lower_and_upper(x, slice(start, start + len(x)))
+    lower, upper = bounds.lower_and_upper(x, own_cluster, slice(start, start + len(x)))
     a_lower, a_upper = take_own_means(lower, own_cluster), take_own_means(upper, own_cluster)
     b_upper = upper.min(axis=1)
     point, cluster = np.nonzero((lower <= b_upper[:, None]) & np.isfinite(lower))

@@ -110,13 +110,13 @@ def polars_bounds(shape: str, name: str) -> Bounds:
         )
     second = second_moments(part, clusters) if name == "euclidean" else None
     moments = MomentBounds(clusters, second, distance)
-    found = {"moments": moments.lower_and_upper(part.x, every)}
+    found = {"moments": moments.lower_and_upper(part.x, part.numbers, every)}
     if second is not None:
         refined = [moments.refine_lower(part.x, i) for i in range(len(part.sizes))]
         found["refined"] = np.column_stack(refined), found["moments"][1]
     if name == "cityblock":
         tables = CityblockTables(SortedCoordinates(part), np.ones(len(part.x), dtype=bool))
-        found["tables"] = tables.lower_and_upper(part.x, every)
+        found["tables"] = tables.lower_and_upper(part.x, part.numbers, every)
     return found
 
 
