@@ -70,7 +70,8 @@ def binaries(
 def test_what_the_packages_carry(packages: dict[str, Path]) -> None:
     with zipfile.ZipFile(packages["wheel"]) as wheel:
         carried = set(wheel.namelist())
-    modules = {path.relative_to(ROOT) for path in (ROOT / "polars_clustereval").rglob("*.py*")}
+    found = [*(ROOT / "polars_clustereval").rglob("*.py"), ROOT / "polars_clustereval/py.typed"]
+    modules = {path.relative_to(ROOT) for path in found}
     sql_files = {
         Path("polars_clustereval") / path.relative_to(ROOT) for path in ROOT.glob("sql/**/*.sql")
     }
