@@ -18,20 +18,20 @@ pytestmark = [
 ]
 
 # What the columns of each file take in memory.
-MEBIBYTES = 768
-#: The share of it that a table may take: parts of the file are read ahead.
-SHARE = 1 / 2
+MEBIBYTES = 2048
+#: The share of it that a table may take: parts of the file are read ahead, and joined with centers.
+SHARE = 1 / 3
 # name: columns, and the numbers of a row
 FILES: dict[str, tuple[list[str], int]] = {
     "labels": (["label"], 2),
-    "points": ([f"x{i}" for i in range(8)], 9),
-    "long vectors": (["vector"], 41),
+    "points": ([f"x{i}" for i in range(8)], 10),
+    "long vectors": (["vector"], 42),
 }
 X = "random() + cluster"
 SELECTED = {
     "labels": "row % 97 AS label, cluster",
-    "points": ", ".join(f"{X} AS x{i}" for i in range(8)) + ", cluster",
-    "long vectors": f"[{', '.join([X] * 40)}]::DOUBLE[40] AS vector, cluster",
+    "points": ", ".join(f"{X} AS x{i}" for i in range(8)) + ", cluster, row % 19 AS part",
+    "long vectors": f"[{', '.join([X] * 40)}]::DOUBLE[40] AS vector, cluster, row % 19 AS part",
 }
 
 
@@ -58,6 +58,7 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
     ("labels", "external_cluster_report", {}),
     *((file, "centroids", {}) for file in ("points", "long vectors")),
     *((file, "internal_report", {}) for file in ("points", "long vectors")),
+    *((file, "internal_report", {"partition_by": "part"}) for file in ("points", "long vectors")),
     ("points", "internal_cluster_report", {}),
     *(
         (file, "silhouette_score", {"distance": distance})
@@ -66,15 +67,6 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
     ),
     ("points", "silhouette_clusters", {"distance": "sqeuclidean"}),
 ]
-
-
-def holds_points(library: str, file: str, table: str, options: dict[str, Any]) -> bool:
-    """Tables that should stream and do not: 1 GiB and more. For cosine there is no origin."""
-    if library == "duckdb":
-        return False
-    return file == "long vectors" or (
-        table.startswith("silhouette") and options.get("distance") != "cosine"
-    )
 
 
 # DuckDB is only said to spill for these.
@@ -91,16 +83,12 @@ IN_POLARS = [
     ],
 )
 def test_a_large_file_streams(
-    request: pytest.FixtureRequest,
     files: dict[str, Path],
     library: str,
     file: str,
     table: str,
     options: dict[str, Any],
 ) -> None:
-    if holds_points(library, file, table, options):
-        reason = "rows joined with the origin of their partition are held until it is known"
-        request.applymarker(pytest.mark.xfail(reason=reason, raises=AssertionError, strict=True))
     columns, _ = FILES[file]
     risen = peak_memory.measure(library, table, files[file], columns, **options)
     assert risen < MEBIBYTES * SHARE
