@@ -250,11 +250,11 @@ def _rank_statistics(part: Partition, points: Points, n_neighbors: int) -> pl.Da
         distances = _measure_pairs(part, points, n_neighbors)
         values["connectivity"] = distances.connectivity
         if n_clusters < n:
-            values |= _pair_statistics(distances.within, distances.between, points.distance)
+            values |= _single_rank_statistics(distances.within, distances.between, points.distance)
     return pl.DataFrame([values], schema=_RANK_STATISTICS)
 
 
-def _pair_statistics(
+def _single_rank_statistics(
     within: Floats, between: Floats, distance: Distance
 ) -> dict[str, float | None]:
     """Return the statistics of a partition by name: _RANK_STATISTICS except connectivity.
