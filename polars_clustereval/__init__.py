@@ -70,6 +70,7 @@ from .external.set_matching import (
     purity,
     split_join_distance,
 )
+from .external.summary import external_summary
 from .internal.centroids import centroids
 from .internal.determinants import determinant_report
 from .internal.dunn import cluster_diameters, dunn_index
@@ -110,6 +111,7 @@ __all__ = [
     "external_cluster_report",
     "external_label_report",
     "external_report",
+    "external_summary",
     "fowlkes_mallows_score",
     "homogeneity_score",
     "hubert_index",

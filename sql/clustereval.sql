@@ -9,6 +9,7 @@
 .read external/information.sql
 .read external/set_matching.sql
 .read external/report.sql
+.read external/summary.sql
 .read internal/vectors.sql
 .read internal/distances.sql
 .read internal/centroids.sql

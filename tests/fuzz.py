@@ -51,6 +51,7 @@ POINT_TABLES = (
 )
 LABEL_TABLES = (
     "external_report",
+    "external_summary",
     "external_cluster_report",
     "external_label_report",
     "contingency_matrix",

@@ -34,6 +34,7 @@ CALLS = {
         "external_cluster_report",
         "external_label_report",
         "external_report",
+        "external_summary",
         "pair_counts",
     ),
     ("vector", "cluster"): (

@@ -226,6 +226,70 @@ def test_a_single_macro_brings_nothing_else() -> None:
     assert score_of_one(con) == RAND
 
 
+@pytest.fixture(scope="module")
+def runs() -> duckdb.DuckDBPyConnection:
+    con = duckdb.connect()
+    ce.register(con)
+    con.execute(
+        "CREATE TABLE runs AS SELECT i % 3 AS run, i % 5 AS l, i % 4 AS c FROM range(60) t(i)"
+    )
+    return con
+
+
+AGGREGATES = [name for name in SCALARS if name != "parse_vector"]
+GROUPED = "SELECT run, clustereval.{name}(l, c) AS score{more} FROM runs GROUP BY run "
+
+
+@pytest.mark.parametrize(
+    ("more", "clauses"),
+    [
+        ("", "HAVING score > -9"),
+        ("", "QUALIFY row_number() OVER (ORDER BY score DESC, run) <= 3"),
+        (", 100 * score, rank() OVER (ORDER BY score)", "ORDER BY score"),
+    ],
+)
+@pytest.mark.parametrize("name", AGGREGATES)
+def test_an_aggregate_stands_wherever_one_may(
+    runs: duckdb.DuckDBPyConnection, name: str, more: str, clauses: str
+) -> None:
+    expected = runs.execute(GROUPED.format(name=name, more="")).fetchall()
+    rows = runs.execute(GROUPED.format(name=name, more=more) + clauses).fetchall()
+    assert sorted(row[:2] for row in rows) == sorted(expected)
+
+
+def test_arguments_of_aggregates_are_checked(runs: duckdb.DuckDBPyConnection) -> None:
+    """By a cast that fails, since error() may not stand in all these places."""
+    for call, words in (
+        ("rand_score('l', c)", "label: expected a column, got the quoted string 'l'"),
+        ("purity(l, 'c')", "cluster: expected a column, got the quoted string 'c'"),
+        ("v_measure_score(l, c, beta := -1)", "beta: expected a number >= 0, got -1"),
+        (
+            "normalized_mutual_info_score(l, c, average_method := 'mean')",
+            "average_method: expected one of .* got 'mean'",
+        ),
+    ):
+        for query in (
+            f"SELECT clustereval.{call} FROM runs",
+            f"SELECT 1 FROM runs HAVING clustereval.{call} > 0",
+        ):
+            with pytest.raises(duckdb.Error, match=words):
+                runs.execute(query).fetchall()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT clustereval.purity(l, c) FILTER (WHERE run = 1) FROM runs",
+        "SELECT clustereval.purity(l, c) OVER (PARTITION BY run) FROM runs",
+        "PIVOT runs ON run USING clustereval.purity(l, c)",
+    ],
+)
+def test_what_the_page_says_that_no_macro_can(runs: duckdb.DuckDBPyConnection, query: str) -> None:
+    """Where this passes one day, docs/duckdb.md can lose the form that it shows instead."""
+    with pytest.raises(duckdb.Error):
+        runs.execute(query).fetchall()
+
+
 def score_of_one(con: duckdb.DuckDBPyConnection) -> float:
     (value,) = con.execute(f"SELECT clustereval_rand_score(l, c) FROM {ROWS}").fetchall()[0]
     return float(value)

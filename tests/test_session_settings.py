@@ -41,6 +41,7 @@ SETTINGS = {
 LABELS = ["a", "a", "c", None, "b", "b"]
 EXTERNAL = (
     "external_report",
+    "external_summary",
     "contingency_matrix",
     "pair_counts",
     "external_cluster_report",

@@ -93,7 +93,8 @@ def test_there_are_printed_numbers() -> None:
         )
         for page in PAGES
     }
-    assert {page: n for page, n in found.items() if n} == {"README.md": 3, "docs/silhouette.md": 1}
+    pages = {"README.md": 3, "docs/duckdb.md": 1, "docs/silhouette.md": 1}
+    assert {page: n for page, n in found.items() if n} == pages
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -101,6 +102,15 @@ def test_sql_of_pages(con: duckdb.DuckDBPyConnection, page: str) -> None:
     assert blocks("sql", page)
     for block in blocks("sql", page):
         con.execute(block).fetchall()
+
+
+def test_the_first_table_of_the_readme(con: duckdb.DuckDBPyConnection) -> None:
+    """It is the result of the query above it."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\w+) \| ([\d.]+) \| (\d) \| (.*) \|$", text, re.MULTILINE)
+    result = con.execute(blocks("sql")[0]).fetchall()
+    assert [(name, float(value), *more) for name, value, *more in rows] == result
+    assert len(rows) == 4
 
 
 def test_alink_page(con: duckdb.DuckDBPyConnection) -> None:

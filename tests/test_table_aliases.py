@@ -26,6 +26,7 @@ EXTERNAL = (
     "external_cluster_report",
     "external_label_report",
     "external_report",
+    "external_summary",
 )
 INTERNAL = (
     "centroids",

@@ -137,18 +137,30 @@ def _all_cluster_terms() -> Terms:
     return {**cluster_pair_terms(pl.col), **cluster_matching_terms(pl.col)}
 
 
-def _external_scores(average_method: str, beta: float, *, adjusted: bool) -> Terms:
+def external_scores(average_method: str, beta: float, *, adjusted: bool) -> Terms:
     """Return all scores of external_report by name, as expressions of external_statistics' columns.
 
-    `average_method`, `beta` and `adjusted` are options of external_report.
+    `average_method`, `beta` and `adjusted` are options of external_report; an invalid one is an
+    error.
     """
+    _check_report_options(average_method, beta, adjusted=adjusted)
     return {
-        **pair_scores(pl.col, beta),
+        **pair_scores(pl.col, float(beta)),
         **association_scores(pl.col),
         **adjusted_pair_scores(pl.col),
-        **information_scores(pl.col, average_method, beta, adjusted=adjusted),
-        **matching_scores(pl.col, beta),
+        **information_scores(pl.col, average_method, float(beta), adjusted=adjusted),
+        **matching_scores(pl.col, float(beta)),
     }
+
+
+def score_partitions(table: ContingencyTable, scores: Terms, *, adjusted: bool) -> pl.LazyFrame:
+    """Return external_statistics of `table` with the scores added, NULL for a partition of no rows.
+
+    `scores` and `adjusted` are those of external_scores.
+    """
+    has_rows = pl.col("total") > 0
+    terms = {name: pl.when(has_rows).then(score) for name, score in scores.items()}
+    return external_statistics(table, adjusted=adjusted).with_columns(**terms)
 
 
 def _check_report_options(average_method: str, beta: float, *, adjusted: bool) -> None:
@@ -242,17 +254,12 @@ def external_report(
     >>> report.select("run", "n", "adjusted_rand_score", "purity").rows()
     [(1, 4, 1.0, 1.0), (2, 4, 0.0, 0.75)]
     """
-    _check_report_options(average_method, beta, adjusted=adjusted)
-    scores: Terms = _external_scores(average_method, float(beta), adjusted=adjusted)
+    scores: Terms = external_scores(average_method, beta, adjusted=adjusted)
     results = (*ROW_COUNTS, *scores)
     options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
     table = read_contingency_table(frame, label, cluster, options, results).cache_groups()
-    has_rows = pl.col("total") > 0
-    report = external_statistics(table, adjusted=adjusted).select(
-        *table.keys,
-        pl.col("total").alias("n"),
-        *ROW_COUNTS[1:],
-        *(pl.when(has_rows).then(score).alias(name) for name, score in scores.items()),
+    report = score_partitions(table, scores, adjusted=adjusted).select(
+        *table.keys, pl.col("total").alias("n"), *ROW_COUNTS[1:], *scores
     )
     return table.to_user_frame(frame, table.sort_by_partition(report))
 

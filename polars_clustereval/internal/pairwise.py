@@ -156,10 +156,8 @@ def _connectivity(
     reach = np.partition(d, n_neighbors - 1, axis=1)[:, n_neighbors - 1 : n_neighbors]
     slack = 1e-14 if distance.name == "cosine" else 0.0
     i, j = np.nonzero(d <= reach * (1 + _TIE_TOLERANCE) + slack)
-    last = np.full(len(d), n_neighbors)
-    sums = neighbors_in_other_clusters(
-        i, rank_keys(d[i, j], distance), in_other_cluster[i, j], last
-    )
+    keys = rank_keys(d[i, j], distance)
+    sums = neighbors_in_other_clusters(i, keys, in_other_cluster[i, j], n_neighbors, len(d))
     return float(sums.sum())
 
 
@@ -293,18 +291,6 @@ def _pair_sizes(points: Points) -> pl.LazyFrame:
     counts = {"n_within_pairs": within, "n_between_pairs": pairs - within}
     terms = {name: count.cast(pl.Decimal(38, 0)) for name, count in counts.items()}
     return aggregate_by(points.spreads, points.partition_keys, terms)
-
-
-def _with_overflow_check(statistics: pl.LazyFrame) -> pl.LazyFrame:
-    """Return _RANK_STATISTICS; collecting them raises an error if a sum of distances overflows."""
-    sums = pl.col("mean_within", "mean_between").is_finite().all()
-    return raise_on_collect(statistics, statistics.select(pl.all_horizontal(sums)), _raise_overflow)
-
-
-def _raise_overflow(is_finite: pl.DataFrame) -> None:
-    """Raise the error of distances whose sum overflows unless `is_finite`, of one cell, is true."""
-    if not is_finite.item():
-        raise ClusterEvalError("vector: distances overflow; scale the coordinates down")
 
 
 # ----------------------------------------------------------------------------------------------
@@ -462,7 +448,7 @@ def pairwise_report(
         function_of_many=partial(_rank_statistics_of_many, points=points, n_neighbors=n_neighbors),
     )
     report = points.row_counts
-    for other in (_pair_sizes(points), _with_overflow_check(statistics)):
+    for other in (_pair_sizes(points), statistics):
         report = join_partitions(report, points.partition_keys, other, how="left")
     report = report.with_columns(**_pairwise_indices())
     return points.to_result(frame, report.select(*points.keys, *_PAIRWISE_COLUMNS))

@@ -20,6 +20,17 @@ CREATE OR REPLACE MACRO clustereval.version() AS '0.1.0';
 COMMENT ON MACRO clustereval.version IS 'Version of the clustereval macros in this database.';
 
 ---------------------------------------------------------------------------------------------------
+-- Errors
+---------------------------------------------------------------------------------------------------
+
+-- Raises an error that contains `message`, from aggregate-style macros, in the branch of a CASE.
+-- DuckDB takes error() for volatile, and refuses volatile expressions in HAVING, in windows and
+-- where their alias is used again; it does not so a cast that fails. As an element of a list of
+-- NULL the expression fits whatever type the other branches have.
+CREATE OR REPLACE MACRO clustereval._raise(message) AS
+  [NULL][CAST(CAST(message AS ENUM ('accepted argument')) AS TINYINT)];
+
+---------------------------------------------------------------------------------------------------
 -- Columns
 ---------------------------------------------------------------------------------------------------
 
@@ -29,16 +40,21 @@ COMMENT ON MACRO clustereval.version IS 'Version of the clustereval macros in th
 CREATE OR REPLACE MACRO clustereval._is_quoted(x) AS
   starts_with(concat('', alias(any_value(x))), 'any_value(''');
 
+-- Text of the error of a parameter named `parameter` whose argument, `given`, is a string literal.
+-- It is an aggregate, as _is_quoted.
+CREATE OR REPLACE MACRO clustereval._quoted_column_error(parameter, given) AS
+  concat(
+    parameter, ': expected a column, got the quoted string ',
+    regexp_extract(alias(any_value(given)), '''.*'''), '; write it without quotes'
+  );
+
 -- x, any value, passed through unless a check fails. Raises an error if `given`, the user's
 -- argument of the parameter named `parameter`, is a string literal instead of a column. It is an
 -- aggregate, for use after HAVING, as _is_quoted.
 CREATE OR REPLACE MACRO clustereval._check_column(x, parameter, given) AS
   CASE
     WHEN clustereval._is_quoted(given)
-    THEN error(concat(
-      parameter, ': expected a column, got the quoted string ',
-      regexp_extract(alias(any_value(given)), '''.*'''), '; write it without quotes'
-    ))
+    THEN error(clustereval._quoted_column_error(parameter, given))
     ELSE x
   END;
 
@@ -176,7 +192,9 @@ CREATE OR REPLACE MACRO clustereval._valid_noise(noise, noise_as) AS
 CREATE OR REPLACE MACRO clustereval._check_beta(x) AS
   CASE
     WHEN x IS NULL OR NOT (x >= 0 AND x < 1e150)
-    THEN error(concat('beta: expected a number >= 0, got ', coalesce(CAST(x AS VARCHAR), 'NULL')))
+    THEN clustereval._raise(
+      concat('beta: expected a number >= 0, got ', coalesce(CAST(x AS VARCHAR), 'NULL'))
+    )
     ELSE CAST(x AS DOUBLE)
   END;
 

@@ -239,7 +239,7 @@ CREATE OR REPLACE MACRO clustereval._check_keys_differ(counts, parameter) AS
     ),
     lambda __ce_call: CASE
       WHEN __ce_call['equal'] IS NOT NULL
-      THEN error(concat(
+      THEN clustereval._raise(concat(
         parameter, ': expected values that differ to DuckDB, got ''',
         clustereval._show_value(__ce_call['equal'][1]), ''' and ''',
         clustereval._show_value(__ce_call['equal'][2]), ''', equal by the collation; pass lower(',
@@ -270,9 +270,20 @@ CREATE OR REPLACE MACRO clustereval._check_form(x, parameter, given) AS
     WHEN contains(typeof(any_value(given)), 'INTERVAL')
       AND typeof(any_value(given)) <> 'INTERVAL'
       AND NOT starts_with(typeof(any_value(given)), 'ENUM(')
-    THEN error(concat(
+    THEN clustereval._raise(concat(
       parameter, ': a column of type ', typeof(any_value(given)), ' cannot be grouped'
     ))
+    ELSE x
+  END;
+
+-- x, any value, passed through unless a check fails. Raises the error of _check_columns for
+-- aggregate-style macros, if label or cluster is a string literal instead of a column.
+CREATE OR REPLACE MACRO clustereval._check_unquoted(x, label, cluster) AS
+  CASE
+    WHEN clustereval._is_quoted(label)
+    THEN clustereval._raise(clustereval._quoted_column_error('label', label))
+    WHEN clustereval._is_quoted(cluster)
+    THEN clustereval._raise(clustereval._quoted_column_error('cluster', cluster))
     ELSE x
   END;
 
@@ -282,7 +293,7 @@ CREATE OR REPLACE MACRO clustereval._check_form(x, parameter, given) AS
 -- string literal in place of a column. The keys are structs because a bare NaN is no reliable key;
 -- fields are read as x['field'], since HAVING takes x.field for a column.
 CREATE OR REPLACE MACRO clustereval._histograms(label, cluster) AS {
-  'cells': clustereval._check_columns(
+  'cells': clustereval._check_unquoted(
     clustereval._check_form(
       clustereval._check_form(
         histogram(

@@ -20,7 +20,7 @@ CREATE OR REPLACE MACRO clustereval._check_average_method(x, joint) AS
   CASE
     WHEN coalesce(x, '') IN ('arithmetic', 'geometric', 'min', 'max') OR (joint AND x = 'joint')
     THEN x
-    ELSE error(concat(
+    ELSE clustereval._raise(concat(
       'average_method: expected one of ''arithmetic'', ''geometric'', ''min'', ''max''',
       CASE WHEN joint THEN ', ''joint''' ELSE '' END, ', got ', coalesce('''' || x || '''', 'NULL')
     ))

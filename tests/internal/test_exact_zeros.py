@@ -159,6 +159,7 @@ TABLES = [
 
 
 OVERFLOWS = [
+    ("euclidean", 0.45e154, 1),
     ("euclidean", 0.8e154, 2),
     ("euclidean", 0.8e154, 40),
     ("sqeuclidean", 1e155, 2),
@@ -179,7 +180,7 @@ OVERFLOWS = [
 def test_overflow_is_an_error(
     engine: Engine, table: str, distance: str, largest: float, dims: int
 ) -> None:
-    """Also where only distances between clusters overflow."""
+    """Also where only distances between clusters overflow, or sums of them."""
     frame = frame_of([([s * largest] * dims, s) for s in (-1, 1) for _ in range(3)])
     with warnings.catch_warnings():
         warnings.simplefilter("error")

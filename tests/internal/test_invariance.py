@@ -88,6 +88,19 @@ def test_dropped_rows_do_not_matter(engine: Engine, table: str, far: float, dims
         assert_same_table(got, wanted)
 
 
+@pytest.mark.parametrize(("by", "dims"), with_wide((2.0**40, 2), (2.0**40, 33), (-(2.0**40), 33)))
+@pytest.mark.parametrize("table", ["internal_report", "silhouette_score", "dunn_index"])
+def test_dropped_rows_near_0_do_not_matter(
+    engine: Engine, table: str, by: float, dims: int
+) -> None:
+    """Where all rows that count are far from 0, they are moved, wherever the dropped ones are."""
+    frame = moved(points(dims), by)
+    wanted = rows_of(engine, table, points(dims))
+    dropped = extra(frame, None, [0.0] * dims), extra(frame, 9, [-by] * dims)
+    got = rows_of(engine, table, pl.concat([*dropped, frame]), noise=9, noise_as="drop")
+    assert_same_table(got, wanted)
+
+
 @pytest.mark.parametrize(("far", "dims"), with_wide((-1.7e18, 2), (1e20, 33)))
 @pytest.mark.parametrize("table", ALL)
 def test_other_partitions_do_not_matter(engine: Engine, table: str, far: float, dims: int) -> None:
@@ -108,6 +121,7 @@ def test_other_partitions_do_not_matter(engine: Engine, table: str, far: float, 
         (2.0**27, "sqeuclidean", 2),
         (-(2.0**33), "cityblock", 2),
         (2.0**40, "chebyshev", 33),
+        (-(2.0**40), "sqeuclidean", 33),
     ),
 )
 @pytest.mark.parametrize("table", WITH_DISTANCE)

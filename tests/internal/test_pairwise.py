@@ -266,6 +266,17 @@ def test_a_shift_changes_nothing(engine: Engine, distance: str, seed: int) -> No
         assert_points(got, [wanted] if wanted["n"] else [], tolerance=1e-13, floor=1e-14)
 
 
+@pytest.mark.parametrize("angle", [0.1, 0.2, 0.3])
+def test_distances_that_only_rounding_tells_apart(engine: Engine, angle: float) -> None:
+    """The sides of an equilateral triangle, alone and beside other partitions."""
+    corners = [(math.cos(angle + i), math.sin(angle + i)) for i in (0, math.tau / 3, -math.tau / 3)]
+    assert len({math.dist(a, b) for a, b in itertools.combinations(corners, 2)}) > 1
+    rows: Rows = [(list(corner), i // 2) for i, corner in enumerate(corners)]
+    several = call_by_case(engine, "pairwise_report", [frame_of([rows])] * 3)
+    for row in (report(engine, rows), *(row for [row] in several)):
+        assert (row["c_index"], row["gamma"], row["tau"]) == (None, None, 0.0)
+
+
 def test_a_shift_of_any_numbers(engine: Engine) -> None:
     r = np.random.default_rng(3)
     rows: Rows = [(x.tolist(), i % 3) for i, x in enumerate(r.normal(size=(60, 3)))]

@@ -25,6 +25,7 @@ Row = dict[str, Any]
 # The table macros of labels that take weights; bcubed_samples takes none.
 TABLES = (
     "external_report",
+    "external_summary",
     "contingency_matrix",
     "pair_counts",
     "external_cluster_report",

@@ -46,26 +46,25 @@ def _sum_reciprocal_ranks(most: int) -> Floats:
 
 
 def neighbors_in_other_clusters(
-    i: Integers, keys: Floats, in_other_cluster: Booleans, last: Integers
+    i: Integers, keys: Floats, in_other_cluster: Booleans, n_neighbors: int, count: int
 ) -> Floats:
-    """Return for each of m points the sum of 1 / rank over neighbors in another cluster; (m,).
+    """Return for each of `count` points the sum of 1 / rank over neighbors in another cluster.
 
     i (q,) is the index of the point that a pair belongs to, keys (q,) the rank key of its distance
     to the other point, a neighbor, and in_other_cluster (q,) tells whether that is in another
-    cluster. last (m,) is the number of nearest neighbors that count. Tied neighbors share their
-    ranks: each counts as the mean of 1 / rank over these, so that the order of the points has no
-    effect.
+    cluster. The n_neighbors nearest ones of each point count. Tied neighbors share their ranks:
+    each counts as the mean of 1 / rank over these, so that the order of the points has no effect.
     """
     order = np.lexsort((keys, i))
     i, keys = i[order], keys[order]
     cuts = run_cuts(i, keys)
     point, n_tied = i[cuts], np.diff(cuts, append=len(i))
     n_before = cuts - np.searchsorted(i, point)
-    up_to = _sum_reciprocal_ranks(int(last.max(initial=0)))
-    shared = up_to[np.minimum(n_before + n_tied, last[point])]
-    shared -= up_to[np.minimum(n_before, last[point])]
+    sums = _sum_reciprocal_ranks(min(n_neighbors, len(i)))
+    last = len(sums) - 1
+    shared = sums[np.minimum(n_before + n_tied, last)] - sums[np.minimum(n_before, last)]
     n_other = np.add.reduceat(in_other_cluster[order].astype(np.int64), cuts)
-    return sum_by_group(point, n_other * shared / n_tied, len(last))
+    return sum_by_group(point, n_other * shared / n_tied, count)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -86,8 +85,10 @@ def rank_statistics_of_many(
     i, j = expand_ranges(starts[partition], starts[partition + 1])
     d = pair_distances(parts.x, i, parts.x, j, distance)
     is_between, keys = numbers[i] != numbers[j], rank_keys(d, distance)
-    others, last = i != j, np.minimum(n_neighbors, parts.counts - 1)[partition]
-    of_points = neighbors_in_other_clusters(i[others], keys[others], is_between[others], last)
+    others = i != j
+    of_points = neighbors_in_other_clusters(
+        i[others], keys[others], is_between[others], n_neighbors, len(parts.x)
+    )
     connectivity = sum_by_group(partition, of_points, count)
     pairs = np.flatnonzero(i < j)
     by_distance = pairs[np.lexsort((d[pairs], partition[i[pairs]]))]

@@ -1,0 +1,88 @@
+"""external_summary: external_report in long form, and what it says of each metric."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import polars as pl
+import pytest
+
+import polars_clustereval as ce
+from polars_clustereval.external.summary import METRIC_MEANINGS
+from tests.support.stated_ranges import from_comment
+
+if TYPE_CHECKING:
+    from tests.support.engines import Engine
+
+RUNS = pl.DataFrame(
+    {
+        "run": [1, 1, 1, 1, 2, 2, 2, None, None],
+        "label": ["a", "a", "b", None, "a", "b", "b", "a", "a"],
+        "cluster": [0, 0, 1, 1, 0, -1, -1, 3, 4],
+        "times": [1, 2, 1, 1, 3, 1, 1, 0, 2],
+    }
+)
+COUNTS = ("n", "n_dropped", "n_noise", "n_labels", "n_clusters")
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"adjusted": False, "average_method": "joint", "beta": 2.0},
+    {"weight": "times"},
+    {"noise": -1, "noise_as": "singletons"},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("by", [None, "run"])
+def test_values_are_those_of_the_report(
+    engine: Engine, options: dict[str, Any], by: str | None
+) -> None:
+    options = {**options, "partition_by": by}
+    reports = engine.table("external_report", RUNS, **options)
+    expected = [
+        (report.get(str(by)), metric, value)
+        for report in reports
+        for metric, value in report.items()
+        if metric not in ("run", *COUNTS)
+    ]
+    rows = engine.table("external_summary", RUNS, **options)
+    assert [(row.get(str(by)), row["metric"], row["value"]) for row in rows] == expected
+    for row in rows:
+        assert (row["best"], row["meaning"]) == METRIC_MEANINGS[row["metric"]]
+
+
+def test_no_rows(engine: Engine) -> None:
+    rows = engine.table("external_summary", RUNS.head(0))
+    assert len(rows) == len(METRIC_MEANINGS)
+    assert {row["value"] for row in rows} == {None}
+    assert engine.table("external_summary", RUNS.head(0), partition_by="run") == []
+
+
+def test_every_metric_has_a_meaning_that_fits_a_terminal() -> None:
+    report = ce.external_report(RUNS, "label", "cluster")
+    assert [*COUNTS, *METRIC_MEANINGS] == report.columns
+    meanings = [meaning for _, meaning in METRIC_MEANINGS.values()]
+    assert len(set(meanings)) == len(meanings)
+    assert all(10 < len(meaning) <= 50 for meaning in meanings)
+
+
+def test_best_values_are_those_of_the_comments() -> None:
+    con = duckdb.connect()
+    ce.register(con)
+    query = (
+        "SELECT function_name, comment FROM duckdb_functions() WHERE schema_name = 'clustereval'"
+    )
+    comments = dict(con.execute(query).fetchall())
+    for metric, (best, _) in METRIC_MEANINGS.items():
+        stated = from_comment(comments[metric])
+        assert stated is not None, metric
+        assert best == stated.best, metric
+
+
+def test_a_partition_named_as_a_column_is_refused() -> None:
+    """In Polars, where partition columns keep their names; counts are no columns of the result."""
+    frame = RUNS.rename({"run": "metric"})
+    with pytest.raises(ce.ClusterEvalError, match="'metric' is also a column of the result"):
+        ce.external_summary(frame, "label", "cluster", partition_by="metric")
+    rows = ce.external_summary(RUNS.rename({"run": "n"}), "label", "cluster", partition_by="n")
+    assert rows["n"].unique().sort(nulls_last=True).to_list() == [1, 2, None]
