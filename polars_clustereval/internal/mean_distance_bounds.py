@@ -99,8 +99,8 @@ class MomentBounds:
         """Return lower and upper bounds (m, k) of the mean distances of points x (m, d).
 
         A column holds the bounds for one cluster; the mean is over all its points. own_cluster (m,)
-        holds the indices of the points' clusters: the lower bounds are closest for clusters that can
-        be the nearest other one.
+        holds the indices of the points' clusters: the lower bounds are closest for clusters that
+        can be the nearest other one.
         """
         if self._distance.name == "euclidean":
             return self._euclidean_bounds(x, own_cluster)
@@ -116,8 +116,8 @@ class MomentBounds:
 
         The upper bound is the root of the mean squared distance, the lower bound the distance to
         the cluster's mean. With second moments a closer lower bound may follow from the variance of
-        the squared distances. It takes most of the time, hence it is computed only for clusters that
-        can be the nearest one of a point, besides its own of own_cluster (m,).
+        the squared distances. It takes most of the time, hence it is computed only for clusters
+        that can be the nearest one of a point, besides its own of own_cluster (m,).
         """
         squares = self._targets.squares(x)
         total_variances = self._clusters.variances.sum(axis=1)
