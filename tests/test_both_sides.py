@@ -67,9 +67,63 @@ def macros(con: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, list[str], st
     """Public macros: name -> kind, parameters, comment."""
     rows = con.execute(
         "SELECT function_name, function_type, parameters, comment FROM duckdb_functions() "
-        "WHERE schema_name = 'clustereval' AND NOT starts_with(function_name, '_')"
+        "WHERE schema_name = 'clustereval' AND NOT starts_with(function_name, '_') "
+        "AND NOT contains(macro_definition, '_raise_column')"
     ).fetchall()
     return {name: (kind, parameters, comment) for name, kind, parameters, comment in rows}
+
+
+# Columns that are numbers of rows or clusters, and no indices.
+COUNTS = ("n", "n_dropped", "n_noise", "n_dims", "n_clusters", "n_singletons", "n_evaluated")
+
+
+def columns_with_a_macro() -> dict[str, str]:
+    """The indices that are columns of tables of points, and the table of each.
+
+    dunn_index is a column of a table of its own name.
+    """
+    tables = [
+        *("internal_report", "neighbor_report", "determinant_report"),
+        *("silhouette_score", "dunn_index", "pairwise_report"),
+    ]
+    bounds = ("silhouette_lower", "silhouette_upper", "n_within_pairs", "n_between_pairs")
+    return {
+        column: table
+        for table in tables
+        for column in getattr(ce, table)(FRAME, "vector", "cluster").columns
+        if column not in (*COUNTS, *bounds, "dunn_index")
+    }
+
+
+def test_a_column_called_as_a_macro_says_where_it_is(con: duckdb.DuckDBPyConnection) -> None:
+    query = (
+        "SELECT function_name FROM duckdb_functions() WHERE schema_name = 'clustereval' "
+        "AND NOT starts_with(function_name, '_') AND contains(macro_definition, '_raise_column')"
+    )
+    named = {name for (name,) in con.execute(query).fetchall()}
+    columns = columns_with_a_macro()
+    assert named == set(columns)
+    for name, table in columns.items():
+        words = f"{name} is a column of a table: SELECT {name} FROM clustereval.{table}(tbl, vector"
+        with pytest.raises(duckdb.Error, match=re.escape(words)):
+            con.execute(f"SELECT clustereval.{name}(vector, cluster) FROM frame").fetchall()
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("davies_bouldin", "davies_bouldin_score"),
+        ("calinski_harabasz", "calinski_harabasz_score"),
+        ("adjusted_rand_index", "adjusted_rand_score"),
+        ("v_measure", "v_measure_score"),
+        ("puritiy", "purity"),
+    ],
+)
+def test_duckdb_suggests_public_names(
+    con: duckdb.DuckDBPyConnection, typed: str, meant: str
+) -> None:
+    with pytest.raises(duckdb.Error, match=f'Did you mean "{meant}"'):
+        con.execute(f"SELECT clustereval.{typed}(label, cluster) FROM frame")
 
 
 def functions() -> dict[str, FunctionType]:
@@ -153,7 +207,8 @@ def test_every_report_column_is_a_metric_and_the_other_way_round(
 
 def public_macros(file: str) -> list[str]:
     text = (ROOT / "sql" / f"{file}.sql").read_text(encoding="utf-8")
-    return re.findall(r"^CREATE OR REPLACE MACRO clustereval\.([a-z]\w*)", text, re.MULTILINE)
+    names = r"^CREATE OR REPLACE MACRO clustereval\.([a-z]\w*)(?!.*\n.*_raise_column)"
+    return re.findall(names, text, re.MULTILINE)
 
 
 @pytest.mark.parametrize("file", sql_files())

@@ -30,6 +30,14 @@ COMMENT ON MACRO clustereval.version IS 'Version of the clustereval macros in th
 CREATE OR REPLACE MACRO clustereval._raise(message) AS
   [NULL][CAST(CAST(message AS ENUM ('accepted argument')) AS TINYINT)];
 
+-- Raises the error of an aggregate-style macro that is none: its name is column_name, a column
+-- of the table macro `report`. DuckDB would otherwise suggest a private macro of a like name.
+CREATE OR REPLACE MACRO clustereval._raise_column(column_name, report) AS
+  clustereval._raise(concat(
+    column_name, ' is a column of a table: SELECT ', column_name, ' FROM clustereval.', report,
+    '(tbl, vector, cluster)'
+  ));
+
 ---------------------------------------------------------------------------------------------------
 -- Columns
 ---------------------------------------------------------------------------------------------------

@@ -635,3 +635,50 @@ COMMENT ON MACRO TABLE clustereval.dunn_index IS
 'for as many clusters as points, and if the diameter is 0. generalized := FALSE leaves gdi_11 ... '
 'gdi_63 NULL, which need the distances between all points; dunn_index needs few. Source: Dunn '
 '(1973), doi:10.1080/01969727308546046; Bezdek and Pal (1998), doi:10.1109/3477.678624.';
+
+---------------------------------------------------------------------------------------------------
+-- Columns of dunn_index, asked for as if they were macros
+---------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO clustereval.centroid_dunn_index(vector, cluster) AS
+  clustereval._raise_column('centroid_dunn_index', 'dunn_index');
+CREATE OR REPLACE MACRO clustereval.max_diameter(vector, cluster) AS
+  clustereval._raise_column('max_diameter', 'dunn_index');
+CREATE OR REPLACE MACRO clustereval.min_separation(vector, cluster) AS
+  clustereval._raise_column('min_separation', 'dunn_index');
+CREATE OR REPLACE MACRO clustereval.gdi_11(vector, cluster) AS
+  clustereval._raise_column('gdi_11', 'dunn_index');
+CREATE OR REPLACE MACRO clustereval.gdi_12(vector, cluster) AS
+  clustereval._raise_column('gdi_12', 'dunn_index');
+CREATE OR REPLACE MACRO clustereval.gdi_13(vector, cluster) AS
+  clustereval._raise_column('gdi_13', 'dunn_index');
+CREATE OR REPLACE MACRO clustereval.gdi_21(vector, cluster) AS
+  clustereval._raise_column('gdi_21', 'dunn_index');
+CREATE OR REPLACE MACRO clustereval.gdi_22(vector, cluster) AS
+  clustereval._raise_column('gdi_22', 'dunn_index');
+CREATE OR REPLACE MACRO clustereval.gdi_23(vector, cluster) AS
+  clustereval._raise_column('gdi_23', 'dunn_index');
+CREATE OR REPLACE MACRO clustereval.gdi_31(vector, cluster) AS
+  clustereval._raise_column('gdi_31', 'dunn_index');
+CREATE OR REPLACE MACRO clustereval.gdi_32(vector, cluster) AS
+  clustereval._raise_column('gdi_32', 'dunn_index');
+CREATE OR REPLACE MACRO clustereval.gdi_33(vector, cluster) AS
+  clustereval._raise_column('gdi_33', 'dunn_index');
+CREATE OR REPLACE MACRO clustereval.gdi_41(vector, cluster) AS
+  clustereval._raise_column('gdi_41', 'dunn_index');
+CREATE OR REPLACE MACRO clustereval.gdi_42(vector, cluster) AS
+  clustereval._raise_column('gdi_42', 'dunn_index');
+CREATE OR REPLACE MACRO clustereval.gdi_43(vector, cluster) AS
+  clustereval._raise_column('gdi_43', 'dunn_index');
+CREATE OR REPLACE MACRO clustereval.gdi_51(vector, cluster) AS
+  clustereval._raise_column('gdi_51', 'dunn_index');
+CREATE OR REPLACE MACRO clustereval.gdi_52(vector, cluster) AS
+  clustereval._raise_column('gdi_52', 'dunn_index');
+CREATE OR REPLACE MACRO clustereval.gdi_53(vector, cluster) AS
+  clustereval._raise_column('gdi_53', 'dunn_index');
+CREATE OR REPLACE MACRO clustereval.gdi_61(vector, cluster) AS
+  clustereval._raise_column('gdi_61', 'dunn_index');
+CREATE OR REPLACE MACRO clustereval.gdi_62(vector, cluster) AS
+  clustereval._raise_column('gdi_62', 'dunn_index');
+CREATE OR REPLACE MACRO clustereval.gdi_63(vector, cluster) AS
+  clustereval._raise_column('gdi_63', 'dunn_index');

@@ -210,3 +210,42 @@ COMMENT ON MACRO TABLE clustereval.internal_cluster_report IS
 'mean_distance and max_distance to it, and the nearest_cluster by centroids (the lowest in a tie) '
 'with its nearest_distance. These two are NULL if there is one cluster. '
 'With noise_as := ''singletons'' each noise point has a row of its own, cluster NULL.';
+
+---------------------------------------------------------------------------------------------------
+-- Columns of internal_report, asked for as if they were macros
+---------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO clustereval.ssw(vector, cluster) AS
+  clustereval._raise_column('ssw', 'internal_report');
+CREATE OR REPLACE MACRO clustereval.ssb(vector, cluster) AS
+  clustereval._raise_column('ssb', 'internal_report');
+CREATE OR REPLACE MACRO clustereval.sst(vector, cluster) AS
+  clustereval._raise_column('sst', 'internal_report');
+CREATE OR REPLACE MACRO clustereval.explained_variance(vector, cluster) AS
+  clustereval._raise_column('explained_variance', 'internal_report');
+CREATE OR REPLACE MACRO clustereval.compactness(vector, cluster) AS
+  clustereval._raise_column('compactness', 'internal_report');
+CREATE OR REPLACE MACRO clustereval.separation(vector, cluster) AS
+  clustereval._raise_column('separation', 'internal_report');
+CREATE OR REPLACE MACRO clustereval.calinski_harabasz_score(vector, cluster) AS
+  clustereval._raise_column('calinski_harabasz_score', 'internal_report');
+CREATE OR REPLACE MACRO clustereval.davies_bouldin_score(vector, cluster) AS
+  clustereval._raise_column('davies_bouldin_score', 'internal_report');
+CREATE OR REPLACE MACRO clustereval.ball_hall_index(vector, cluster) AS
+  clustereval._raise_column('ball_hall_index', 'internal_report');
+CREATE OR REPLACE MACRO clustereval.banfield_raftery_index(vector, cluster) AS
+  clustereval._raise_column('banfield_raftery_index', 'internal_report');
+CREATE OR REPLACE MACRO clustereval.log_ss_ratio(vector, cluster) AS
+  clustereval._raise_column('log_ss_ratio', 'internal_report');
+CREATE OR REPLACE MACRO clustereval.pbm_index(vector, cluster) AS
+  clustereval._raise_column('pbm_index', 'internal_report');
+CREATE OR REPLACE MACRO clustereval.ratkowsky_lance_index(vector, cluster) AS
+  clustereval._raise_column('ratkowsky_lance_index', 'internal_report');
+CREATE OR REPLACE MACRO clustereval.ray_turi_index(vector, cluster) AS
+  clustereval._raise_column('ray_turi_index', 'internal_report');
+CREATE OR REPLACE MACRO clustereval.xie_beni_index(vector, cluster) AS
+  clustereval._raise_column('xie_beni_index', 'internal_report');
+CREATE OR REPLACE MACRO clustereval.sd_scattering(vector, cluster) AS
+  clustereval._raise_column('sd_scattering', 'internal_report');
+CREATE OR REPLACE MACRO clustereval.sd_separation(vector, cluster) AS
+  clustereval._raise_column('sd_separation', 'internal_report');
