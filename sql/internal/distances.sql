@@ -184,7 +184,7 @@ CREATE OR REPLACE MACRO clustereval._distance(x, y, distance, p) AS
     WHEN 'sqeuclidean' THEN pow(clustereval._euclidean(x, y), 2)
     WHEN 'cosine'
     THEN CASE
-      WHEN len(x) <> len(y) THEN NULL
+      WHEN coalesce(len(x) <> len(y), TRUE) THEN NULL
       WHEN clustereval._norm(x) = 0 OR clustereval._norm(y) = 0 THEN 1.0
       ELSE clustereval._zero_if_parallel(pow(clustereval._euclidean(x, y), 2) / 2)
     END

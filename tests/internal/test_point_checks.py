@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -139,6 +140,20 @@ def test_sums_that_overflow(side: Engine, distance: str) -> None:
     frame = vectors([1e200, 1e200], [-1e200, 1e200], [0.0, 1e200])
     with fails(side, OVERFLOW):
         call(side, "internal_report", frame, distance=distance)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("value", [math.inf, math.nan])
+def test_a_coordinate_at_fault_beside_zero_vectors(
+    side: Engine, function: str, value: float
+) -> None:
+    """From a zero vector all cosine distances are 1, but not those of a vector that is none."""
+    rows = [[0.0, 0.0], [0.0, 0.0], [1.0, value], [0.0, 0.0]]
+    frame = pl.DataFrame({"vector": rows, "cluster": [0, 0, 0, 1]})
+    words = f"vector: expected finite numbers, got {value} in coordinate 2 (1 row is at fault)"
+    options = {} if function == "determinant_report" else {"distance": "cosine"}
+    with fails(side, words):
+        call(side, function, frame, **options)
 
 
 # Vectors that are none
