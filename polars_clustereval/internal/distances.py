@@ -59,6 +59,7 @@ class Distance(NamedTuple):
         if self.name == "cosine":
             # Half the squared distance of unit vectors is 1 - cos without cancellation.
             is_zero = (sum_of_squares(x) == 0) | (sum_of_squares(y) == 0)
+            is_zero &= squares.is_not_null()
             return pl.when(is_zero).then(1.0).otherwise(_zero_if_near_parallel(squares / 2))
         return squares if self.name == "sqeuclidean" else squares.sqrt()
 

@@ -144,11 +144,13 @@ def test_sums_that_overflow(side: Engine, distance: str) -> None:
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("value", [math.inf, math.nan])
+@pytest.mark.parametrize("dims", [2, pytest.param(40, marks=pytest.mark.wide)])
 def test_a_coordinate_at_fault_beside_zero_vectors(
-    side: Engine, function: str, value: float
+    side: Engine, function: str, value: float, dims: int
 ) -> None:
     """From a zero vector all cosine distances are 1, but not those of a vector that is none."""
-    rows = [[0.0, 0.0], [0.0, 0.0], [1.0, value], [0.0, 0.0]]
+    zero = [0.0] * dims
+    rows = [zero, zero, [1.0, value, *zero[2:]], zero]
     frame = pl.DataFrame({"vector": rows, "cluster": [0, 0, 0, 1]})
     words = f"vector: expected finite numbers, got {value} in coordinate 2 (1 row is at fault)"
     options = {} if function == "determinant_report" else {"distance": "cosine"}

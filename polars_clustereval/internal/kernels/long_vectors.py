@@ -503,7 +503,7 @@ def _distance_batch(both: pl.Series, name: str, p: float) -> pl.Series:
             np.subtract(x[rows], y[rows], out=differences, dtype=np.float64)
             distances[rows] = measure_differences(differences, name, p)
             if name == "cosine":
-                # The cosine distance of a zero vector is 1.
+                # The cosine distance of a zero vector is 1, but from a missing one NaN.
                 has_zero = ~(x[rows].any(axis=1) & y[rows].any(axis=1))
-                distances[rows][has_zero] = 1.0
+                distances[rows][has_zero & ~np.isnan(distances[rows])] = 1.0
     return pl.Series(distances)
