@@ -11,6 +11,8 @@ The same metrics with the same numbers as SQL macros for DuckDB and as Polars fu
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+from inspect import isfunction
 from typing import TYPE_CHECKING, Any
 
 from . import namespaces as namespaces
@@ -80,6 +82,7 @@ from .internal.scatter import neighbor_report
 from .internal.silhouette import silhouette_clusters, silhouette_samples, silhouette_score
 from .internal.vectors import parse_vector, vdm_encode
 from .macros import bundle, register
+from .unknown_names import describe_unknown_name
 
 if TYPE_CHECKING:
     from .dialects import to_sql
@@ -160,9 +163,22 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Return to_sql, imported on first access because it needs the extra ``dialects``."""
-    if name != "to_sql":
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    from .dialects import to_sql
+    """Return to_sql, imported on first access because it needs the extra ``dialects``.
 
-    return to_sql
+    Raise an error for any other name; it says what the name is or may have meant.
+    """
+    if name == "to_sql":
+        from .dialects import to_sql
+
+        return to_sql
+    hint = ""
+    # A module that is not loaded yet is looked up here before it is imported.
+    if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
+        functions = [value for value in map(globals().get, __all__) if isfunction(value)]
+        hint = describe_unknown_name(name, __all__, functions)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'{hint}")
+
+
+def __dir__() -> list[str]:
+    """Return the names of the public API."""
+    return list(__all__)

@@ -27,6 +27,9 @@ from .portable import drop_parentheses, make_portable, refuse_unportable, rewrit
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from .base.checks import NoiseAs
+    from .external.information import NormalizedMethod
+
 # Table macro -> the columns that order its rows.
 _ROW_ORDER = {
     "contingency_matrix": ("partition_key", "label", "cluster"),
@@ -57,8 +60,8 @@ def to_sql(
     id: str | None = None,  # noqa: A002 - the parameter's name everywhere
     partition_by: str | None = None,
     noise: str | float | bool | None = None,
-    noise_as: str = "cluster",
-    average_method: str = "arithmetic",
+    noise_as: NoiseAs = "cluster",
+    average_method: NormalizedMethod = "arithmetic",
     beta: float = 1.0,
     adjusted: bool = True,
 ) -> str:

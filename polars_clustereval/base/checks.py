@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence, Sized
 from difflib import get_close_matches
+from functools import wraps
 from math import isfinite
 from numbers import Real
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast, get_args
 
 import polars as pl
 import polars.selectors as cs
@@ -15,48 +17,14 @@ from polars_clustereval.errors import ClusterEvalError
 
 Column = str | pl.Expr
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
-Keys = str | Sequence[str] | None
+Keys = str | pl.Expr | Sequence[str | pl.Expr] | None
 NoiseAs = Literal["cluster", "drop", "singletons"]
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 # ----------------------------------------------------------------------------------------------
 # Values
 # ----------------------------------------------------------------------------------------------
-
-
-# Messages name types as DuckDB does, so that both sides have the same texts.
-_SQL_TYPES: dict[type[pl.DataType], str] = {
-    pl.Boolean: "BOOLEAN",
-    pl.Int8: "TINYINT",
-    pl.Int16: "SMALLINT",
-    pl.Int32: "INTEGER",
-    pl.Int64: "BIGINT",
-    pl.Int128: "HUGEINT",
-    pl.UInt8: "UTINYINT",
-    pl.UInt16: "USMALLINT",
-    pl.UInt32: "UINTEGER",
-    pl.UInt64: "UBIGINT",
-    pl.Float32: "FLOAT",
-    pl.Float64: "DOUBLE",
-    pl.String: "VARCHAR",
-    pl.Date: "DATE",
-    pl.Time: "TIME",
-    pl.Datetime: "TIMESTAMP",
-    pl.Duration: "INTERVAL",
-    pl.Binary: "BLOB",
-    pl.Null: '"NULL"',
-}
-
-
-def sql_type_name(dtype: pl.DataType) -> str:
-    """Return DuckDB's name of a Polars type for error texts, such as BIGINT or DOUBLE[3].
-
-    A type that DuckDB does not have keeps its Polars name.
-    """
-    if isinstance(dtype, pl.Array | pl.List) and isinstance(dtype.inner, pl.DataType):
-        size = dtype.shape[0] if isinstance(dtype, pl.Array) else ""
-        return f"{sql_type_name(dtype.inner)}[{size}]"
-    return _SQL_TYPES.get(dtype.base_type(), str(dtype))
 
 
 def _quote_value(value: object) -> str:
@@ -73,12 +41,15 @@ def show_value(value: object) -> str:
     return "NULL" if value is None else str(value)
 
 
-def check_choice(parameter: str, value: object, choices: Sequence[str]) -> None:
-    """Raise an error unless `value`, the user's argument of `parameter`, is one of `choices`."""
+def check_choice(parameter: str, value: object, choices: Sequence[str], hint: str = "") -> None:
+    """Raise an error unless `value`, the user's argument of `parameter`, is one of `choices`.
+
+    `hint` is the end of the error text, which may be empty.
+    """
     if value not in choices:
         expected = ", ".join(_quote_value(choice) for choice in choices)
         raise ClusterEvalError(
-            f"{parameter}: expected one of {expected}, got {_quote_value(value)}"
+            f"{parameter}: expected one of {expected}, got {_quote_value(value)}{hint}"
         )
 
 
@@ -107,9 +78,7 @@ def check_frame(frame: object) -> pl.LazyFrame:
     """Return the user's frame as a LazyFrame; raise an error if it is no Polars frame."""
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
         return frame.lazy()
-    raise ClusterEvalError(
-        f"frame: expected a Polars DataFrame or LazyFrame, got {type(frame).__name__}"
-    )
+    raise _frame_error(frame)
 
 
 def check_column_names(names: Sequence[str], parameter: str, columns: Sequence[str]) -> None:
@@ -145,21 +114,22 @@ def as_expression(column: Column, parameter: str) -> pl.Expr:
         return column_named(column)
     if isinstance(column, pl.Expr):
         return column
-    raise ClusterEvalError(
-        f"{parameter}: expected a column name or an expression, got {type(column).__name__}"
-    )
+    raise _column_error(parameter, column, column_advice(parameter, column))
 
 
 def as_single_column(column: Column, parameter: str) -> pl.Expr:
     """Return a user's argument as as_expression does; raise an error for a selection of columns.
 
     It is for functions that return expressions: how many columns ``pl.all()`` or a selector stands
-    for is known only with the frame.
+    for is known only with the frame. The error of a Series or an array shows the call on a frame.
     """
+    if _has_values(column):
+        raise _column_error(parameter, column, _select_advice())
     expr = as_expression(column, parameter)
     is_selection = expr.meta.is_column_selection() and expr.meta.has_multiple_outputs()
     if is_selection and not isinstance(column, str):
-        raise _several_columns_error(parameter, f"the selection {expr}")
+        advice = _each_column_advice(parameter)
+        raise _several_columns_error(parameter, f"the selection {expr}", advice)
     return expr
 
 
@@ -175,16 +145,29 @@ def check_column(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
     try:
         outputs = lazy.select(expr).collect_schema().names()
     except pl.exceptions.DuplicateError:
-        raise _several_columns_error(parameter, f"several from {expr}") from None
+        raise _several_columns_error(parameter, f"several from {expr}", "") from None
     if len(outputs) != 1:
         shown = f"{len(outputs)}: {', '.join(outputs)}" if outputs else f"none from {expr}"
-        raise _several_columns_error(parameter, shown)
+        raise _several_columns_error(parameter, shown, "; name one" if outputs else "")
     return expr.alias(parameter)
 
 
-def _several_columns_error(parameter: str, got: str) -> ClusterEvalError:
-    """Return the error of an argument that stands for several columns or none, as `got` says."""
-    return ClusterEvalError(f"{parameter}: expected one column, got {got}")
+def _several_columns_error(parameter: str, got: str, advice: str) -> ClusterEvalError:
+    """Return the error of an argument that stands for several columns or none, as `got` says.
+
+    `advice`, which may be empty, says what to write instead.
+    """
+    return ClusterEvalError(f"{parameter}: expected one column, got {got}{advice}")
+
+
+def _column_error(parameter: str, got: object, advice: str) -> ClusterEvalError:
+    """Return the error of an argument `got` that is neither a column name nor an expression.
+
+    `advice`, which may be empty, says what to write instead.
+    """
+    return ClusterEvalError(
+        f"{parameter}: expected a column name or an expression, got {type_name(got)}{advice}"
+    )
 
 
 def check_groupable(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
@@ -254,19 +237,41 @@ def _weight_error(got: str) -> ClusterEvalError:
     )
 
 
-def _list_names(partition_by: Keys) -> list[str]:
-    """Return the user's partition columns, None, a name or several, as a list of names.
+def _list_keys(lazy: pl.LazyFrame, partition_by: Keys) -> list[str]:
+    """Return the user's partition columns as a list of names of columns of `lazy`.
 
-    Anything else is an error.
+    They are None, a name, an expression of columns alone, such as ``pl.col("run")`` or a selector,
+    or a sequence of names and such expressions. Anything else is an error.
     """
-    keys = [partition_by] if isinstance(partition_by, str) else partition_by
+    keys = [partition_by] if isinstance(partition_by, str | pl.Expr) else partition_by
     if keys is None:
         return []
-    if isinstance(keys, Sequence) and all(isinstance(key, str) for key in keys):
-        return list(keys)
+    if isinstance(keys, Sequence) and all(isinstance(key, str | pl.Expr) for key in keys):
+        return [name for key in keys for name in _key_names(lazy, key)]
     raise ClusterEvalError(
-        f"partition_by: expected column names, got {type(partition_by).__name__}"
+        "partition_by: expected column names, got "
+        f"{type_name(partition_by)}{column_advice('partition_by', partition_by)}"
     )
+
+
+def _key_names(lazy: pl.LazyFrame, key: str | pl.Expr) -> list[str]:
+    """Return the names of the columns of `lazy` that one part of partition_by stands for.
+
+    Raise an error for a column that does not exist, and for an expression that is computed.
+    """
+    names = [key] if isinstance(key, str) else key.meta.root_names()
+    check_column_names(names, "partition_by", lazy.collect_schema().names())
+    if isinstance(key, str):
+        return names
+    if not key.meta.is_column_selection():
+        raise ClusterEvalError(
+            f"partition_by: expected column names, got the expression {key}; add it to the frame "
+            'first: frame.with_columns(key=...), and write partition_by="key"'
+        )
+    names = lazy.select(key).collect_schema().names()
+    if not names:
+        raise ClusterEvalError(f"partition_by: expected column names, got none from {key}")
+    return names
 
 
 def check_partition_keys(
@@ -277,8 +282,7 @@ def check_partition_keys(
     Raise an error if a column does not exist in the frame `lazy`, is given twice, or has the name
     of another column of the result. `results` are the names of those columns.
     """
-    keys = _list_names(partition_by)
-    check_column_names(keys, "partition_by", lazy.collect_schema().names())
+    keys = _list_keys(lazy, partition_by)
     for i, key in enumerate(keys):
         if key in results:
             raise ClusterEvalError(
@@ -308,7 +312,7 @@ def check_noise_as(noise: object, noise_as: object) -> None:
     `noise` is the value of cluster that marks noise. 'drop' and 'singletons' need it, 'cluster'
     does not.
     """
-    check_choice("noise_as", noise_as, ("cluster", "drop", "singletons"))
+    check_choice("noise_as", noise_as, get_args(NoiseAs))
     if noise_as != "cluster" and noise is None:
         raise ClusterEvalError(
             f"noise_as '{noise_as}' needs noise: give the value of cluster that marks noise"
@@ -323,7 +327,7 @@ def check_noise_value(noise: object, dtype: pl.DataType) -> pl.Expr:
     got = type(noise).__name__
     try:
         given = pl.Series([noise])
-        got = sql_type_name(given.dtype)
+        got = str(given.dtype)
         cast = given.cast(dtype)
         if _is_alike(given.dtype, dtype) and _is_unchanged(given, cast):
             # Polars would unpack a list into a column; the first value of a column stays one list.
@@ -331,7 +335,7 @@ def check_noise_value(noise: object, dtype: pl.DataType) -> pl.Expr:
     except (pl.exceptions.PolarsError, TypeError, OverflowError):
         pass
     raise ClusterEvalError(
-        f"noise: expected a value of the type of cluster ({sql_type_name(dtype)}), "
+        f"noise: expected a value of the type of cluster ({dtype}), "
         f"got '{show_value(noise)}' ({got})"
     )
 
@@ -387,3 +391,200 @@ def raise_on_collect(
         schema=pl.Schema({"passed": pl.Boolean()}),
     )
     return frame.join(passed, how="cross").filter("passed").drop("passed")
+
+
+# ----------------------------------------------------------------------------------------------
+# Data in place of a frame or a column
+# ----------------------------------------------------------------------------------------------
+
+
+#: How a frame becomes one of Polars, by the module that its type is from.
+_CONVERSIONS = {
+    "polars": "{}",
+    "pandas": "pl.from_pandas({})",
+    "pyarrow": "pl.from_arrow({})",
+    "duckdb": "{}.pl()",
+}
+
+
+def is_data(x: object) -> bool:
+    """Return whether x holds values, such as a Series, an array or a list of numbers.
+
+    Names and expressions of columns, and lists of them, are no data.
+    """
+    if isinstance(x, list | tuple) and x and all(isinstance(part, str | pl.Expr) for part in x):
+        return False
+    return _has_values(x)
+
+
+def _has_values(x: object) -> bool:
+    """Return whether x is a Series, an array, a list or another container, but no text."""
+    return isinstance(x, Sized) and not isinstance(x, str)
+
+
+def type_name(x: object) -> str:
+    """Return the name of the type of x for error texts, such as list, Series or pandas.DataFrame.
+
+    Types of other libraries come with the library, because Polars has types of the same names.
+    """
+    module, name = type(x).__module__.partition(".")[0], type(x).__name__
+    return name if module in ("builtins", "polars", "__main__") else f"{module}.{name}"
+
+
+def column_advice(parameter: str, got: object) -> str:
+    """Return what an error text says to do if `got`, in place of the name of a column, is data.
+
+    `parameter` is the name of that argument. The text is empty for anything but data.
+    """
+    if not is_data(got):
+        return ""
+    return (
+        "; add the values to the frame, frame.with_columns(name=pl.Series(values)), "
+        f'and write {parameter}="name"'
+    )
+
+
+def table_function(function: Function) -> Function:
+    """Return a table function with a check of its first argument, the frame, before all others.
+
+    Called as scikit-learn's functions are, with data in place of a frame and names of columns, it
+    raises an error that shows the call on a frame. Python's own error of such a call would only
+    name the parameter that is missing.
+    """
+
+    @wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        """Call the function after the check; it has the function's own docstring."""
+        if args or "frame" in kwargs:
+            _check_frame_call(function, args or (kwargs["frame"],), kwargs)
+        return function(*args, **kwargs)
+
+    return cast("Function", checked)
+
+
+def _check_frame_call(
+    function: Callable[..., Any], given: Sequence[object], named: Mapping[str, Any]
+) -> None:
+    """Raise an error unless the table function gets a Polars frame, or if it gets points and data.
+
+    `given` are its positional arguments, at least the frame, and `named` those by name. Points and
+    data are two arguments, such as X and y of scikit-learn, where the function needs three.
+    """
+    frame, *columns = given
+    required = required_parameters(function)
+    is_frame = isinstance(frame, pl.DataFrame | pl.LazyFrame)
+    is_complete = all(name in named for name in required[len(given) :])
+    if is_frame and (is_complete or not (len(columns) == 1 and is_data(columns[0]))):
+        return
+    conversion = _CONVERSIONS.get(type(frame).__module__.partition(".")[0], "pl.DataFrame({})")
+    if not (is_frame or _is_table(frame)):
+        advice = f"; write {_call_on_data(function)}" if _has_values(frame) else ""
+    elif is_complete and not any(map(is_data, columns)):
+        advice = f"; write {_call_on_frame(function, conversion, columns, named)}"
+    elif not is_complete and "vector" in required:
+        advice = f"; write {_call_on_points(function, conversion)}"
+    elif is_frame:
+        return
+    else:
+        advice = f"; write {conversion.format('frame')}, and names of its columns"
+    raise _frame_error(frame, advice)
+
+
+def _is_table(x: object) -> bool:
+    """Return whether x is a frame of another library, or a dictionary of columns."""
+    is_column = isinstance(x, pl.Series) or getattr(x, "ndim", 2) == 1
+    return isinstance(x, Mapping) or (hasattr(x, "__arrow_c_stream__") and not is_column)
+
+
+def _frame_error(frame: object, advice: str = "") -> ClusterEvalError:
+    """Return the error of a call on `frame`; `advice`, which may be empty, says what to write."""
+    return ClusterEvalError(
+        "frame: expected a Polars DataFrame or LazyFrame and names of its columns, "
+        f"got {type_name(frame)}{advice}"
+    )
+
+
+def required_parameters(function: Callable[..., Any]) -> list[str]:
+    """Return the names of the parameters of `function` that have no default, in their order."""
+    parameters = inspect.signature(function).parameters.values()
+    return [parameter.name for parameter in parameters if parameter.default is parameter.empty]
+
+
+def _new_frame(columns: Sequence[str]) -> str:
+    """Return the code of a frame of one or two columns, from variables named as in scikit-learn."""
+    variables = {1: columns, 2: ("y_true", "y_pred") if columns[0] == "label" else ("X", "y")}
+    named = zip(columns, variables[len(columns)], strict=True)
+    pairs = ", ".join(f'"{name}": {variable}' for name, variable in named)
+    return f"pl.DataFrame({{{pairs}}})"
+
+
+def _call_on_data(function: Callable[..., Any]) -> str:
+    """Return the code of a call of a table function on a frame that is made of data."""
+    first, *others = required_parameters(function)[1:]
+    names = [f'"{first}"' if first == "label" else f'["{first}"]', *(f'"{x}"' for x in others)]
+    return f"ce.{function.__name__}({_new_frame([first, *others])}, {', '.join(names)})"
+
+
+def _call_on_points(function: Callable[..., Any], conversion: str) -> str:
+    """Return the code of a call of a table of points on the frame X and the clusters y.
+
+    `conversion` is the code that makes a Polars frame, with {} for the variable.
+    """
+    frame = f"{conversion.format('X')}.with_columns(cluster=pl.Series(y))"
+    return f'ce.{function.__name__}({frame}, [pl.exclude("cluster")], "cluster")'
+
+
+def _call_on_frame(
+    function: Callable[..., Any],
+    conversion: str,
+    columns: Sequence[object],
+    named: Mapping[str, Any],
+) -> str:
+    """Return the code of a call of a table function on a frame, with the arguments as given.
+
+    `columns` are the positional arguments after the frame, `named` those by name. `conversion` is
+    the code that makes a Polars frame, with {} for the variable.
+    """
+    arguments = [conversion.format("frame"), *map(_show_argument, columns)]
+    arguments += [f"{name}={_show_argument(x)}" for name, x in named.items() if name != "frame"]
+    return f"ce.{function.__name__}({', '.join(arguments)})"
+
+
+def _show_argument(x: object) -> str:
+    """Return the code of an argument, or ... if it is none of a name, a number and a list."""
+    return repr(x) if isinstance(x, str | int | float | list | None) else "..."
+
+
+def _select_advice() -> str:
+    """Return what an error text says to write where an expression function got data."""
+    function = _called_function()
+    names = required_parameters(function) if function else []
+    if not function or not names:
+        return ""
+    arguments = ", ".join(f'"{name}"' for name in names)
+    end = ".item()" if len(names) > 1 else ".to_series()"
+    return f"; write {_new_frame(names)}.select(ce.{function.__name__}({arguments})){end}"
+
+
+def _each_column_advice(parameter: str) -> str:
+    """Return what an error text says to write where an expression got a selection of columns.
+
+    `parameter` is the name of that argument.
+    """
+    function = _called_function()
+    if not function:
+        return ""
+    names = required_parameters(function)
+    arguments = ", ".join("name" if name == parameter else f'"{name}"' for name in names)
+    call = f"ce.{function.__name__}({arguments}).alias(name)"
+    return f"; write an expression for each column: [{call} for name in columns]"
+
+
+def _called_function() -> Callable[..., Any] | None:
+    """Return the function of this package that the user called, from the call stack."""
+    frame, found = inspect.currentframe(), None
+    while frame and frame.f_globals.get("__name__", "").startswith("polars_clustereval."):
+        function = frame.f_globals.get(frame.f_code.co_name)
+        found = function if inspect.isfunction(function) else found
+        frame = frame.f_back
+    return found

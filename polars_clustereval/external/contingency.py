@@ -30,6 +30,7 @@ from polars_clustereval.base.checks import (
     check_partition_keys,
     check_weight,
     key_columns,
+    table_function,
 )
 from polars_clustereval.base.exact import count_ordered_pairs
 from polars_clustereval.base.frames import (
@@ -396,6 +397,7 @@ def cluster_field(name: str) -> pl.Expr:
 # ----------------------------------------------------------------------------------------------
 
 
+@table_function
 def contingency_matrix(
     frame: Frame,
     label: Column,
@@ -417,7 +419,7 @@ def contingency_matrix(
     weight : str or Expr, optional
         Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
         LazyFrame too.
-    partition_by : str or sequence of str, optional
+    partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.
@@ -466,6 +468,7 @@ def contingency_matrix(
     return table.to_user_frame(frame, cells)
 
 
+@table_function
 def pair_counts(
     frame: Frame,
     label: Column,
@@ -487,7 +490,7 @@ def pair_counts(
     weight : str or Expr, optional
         Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
         LazyFrame too.
-    partition_by : str or sequence of str, optional
+    partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.

@@ -6,7 +6,15 @@ from typing import Any
 
 import polars as pl
 
-from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs, check_beta, check_choice
+from polars_clustereval.base.checks import (
+    Column,
+    Frame,
+    Keys,
+    NoiseAs,
+    check_beta,
+    check_choice,
+    table_function,
+)
 from polars_clustereval.base.exact import count_pairs, log_ratio, ratio
 from polars_clustereval.base.frames import Terms, add_stages, join_small
 from polars_clustereval.errors import ClusterEvalError
@@ -181,6 +189,7 @@ def _check_report_options(average_method: str, beta: float, *, adjusted: bool) -
 # ----------------------------------------------------------------------------------------------
 
 
+@table_function
 def external_report(
     frame: Frame,
     label: Column,
@@ -205,7 +214,7 @@ def external_report(
     weight : str or Expr, optional
         Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
         LazyFrame too.
-    partition_by : str or sequence of str, optional
+    partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.
@@ -264,6 +273,7 @@ def external_report(
     return table.to_user_frame(frame, table.sort_by_partition(report))
 
 
+@table_function
 def external_cluster_report(
     frame: Frame,
     label: Column,
@@ -285,7 +295,7 @@ def external_cluster_report(
     weight : str or Expr, optional
         Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
         LazyFrame too.
-    partition_by : str or sequence of str, optional
+    partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.
@@ -339,6 +349,7 @@ def external_cluster_report(
     return table.to_user_frame(frame, clusters.rename(names))
 
 
+@table_function
 def external_label_report(
     frame: Frame,
     label: Column,
@@ -360,7 +371,7 @@ def external_label_report(
     weight : str or Expr, optional
         Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
         LazyFrame too.
-    partition_by : str or sequence of str, optional
+    partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.

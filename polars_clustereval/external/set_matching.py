@@ -8,15 +8,11 @@ contingency for n, copies and the sizes.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from polars_clustereval.base.checks import (
-    Column,
-    Frame,
-    Keys,
-    NoiseAs,
     check_beta,
     check_column,
     check_frame,
@@ -24,11 +20,15 @@ from polars_clustereval.base.checks import (
     check_noise_as,
     check_partition_keys,
     key_columns,
+    table_function,
 )
 from polars_clustereval.base.exact import from_fixed_point, ratio, to_double, to_fixed_point
 from polars_clustereval.base.frames import Row, StructLists, Terms, element_field, to_user_frame
 
 from .contingency import LabelOptions, cells_as_list, cluster_field, is_noise, label_field
+
+if TYPE_CHECKING:
+    from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
 
 # ----------------------------------------------------------------------------------------------
 # Statistics
@@ -54,10 +54,8 @@ def cell_matching_terms(row: Row) -> Terms:
     equal cells it stands for), label_size and cluster_size.
     """
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
-    rows, is_exact = (
-        to_double(row("copies")) * to_double(n),
-        (n == label_size) & (n == cluster_size),
-    )
+    rows = to_double(row("copies")) * to_double(n)
+    is_exact = (n == label_size) & (n == cluster_size)
     return {
         "fixed_precision_rows": to_fixed_point(rows * (to_double(n) / to_double(cluster_size))),
         "fixed_recall_rows": to_fixed_point(rows * (to_double(n) / to_double(label_size))),
@@ -189,6 +187,7 @@ def matching_scores(row: Row, beta: float = 1.0) -> Terms:
 # ----------------------------------------------------------------------------------------------
 
 
+@table_function
 def bcubed_samples(
     frame: Frame,
     label: Column,
@@ -209,7 +208,7 @@ def bcubed_samples(
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     id : str or Expr, optional
         Identifier of each row; by default its number in the frame, from 0.
-    partition_by : str or sequence of str, optional
+    partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.

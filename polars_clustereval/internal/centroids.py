@@ -25,6 +25,7 @@ from polars_clustereval.base.checks import (
     key_columns,
     raise_on_collect,
     show_value,
+    table_function,
 )
 from polars_clustereval.base.frames import (
     Terms,
@@ -38,6 +39,7 @@ from polars_clustereval.errors import ClusterEvalError
 from .distances import (
     Center,
     Distance,
+    DistanceName,
     LongVectors,
     VectorForm,
     WideVectors,
@@ -70,7 +72,7 @@ class PointOptions:
 
 def check_point_options(
     *,
-    distance: str = "euclidean",
+    distance: DistanceName = "euclidean",
     p: float = 2,
     center: Center = "mean",
     weights: Sequence[float] | None = None,
@@ -548,12 +550,13 @@ def _flag_rows(rows: pl.LazyFrame, noise_as: NoiseAs) -> pl.LazyFrame:
 # ----------------------------------------------------------------------------------------------
 
 
+@table_function
 def centroids(
     frame: Frame,
     vector: Vector,
     cluster: Column,
     *,
-    distance: str = "euclidean",
+    distance: DistanceName = "euclidean",
     p: float = 2,
     center: Center = "mean",
     partition_by: Keys = None,
@@ -580,7 +583,7 @@ def centroids(
     center : {'mean', 'median'}
         Definition of a centroid, per coordinate; for cosine the direction of the mean or median of
         the unit vectors. The median needs all points of a cluster in memory.
-    partition_by : str or sequence of str, optional
+    partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group of its own.
     noise : object, optional
         The value of cluster that marks noise.

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from polars_clustereval.base.checks import table_function
 from polars_clustereval.base.frames import join_partitions, join_small
 
 from .centroids import check_point_options, read_points
@@ -564,6 +565,7 @@ def _finite_exp(x: Floats) -> Floats:
 # ----------------------------------------------------------------------------------------------
 
 
+@table_function
 def determinant_report(
     frame: Frame,
     vector: Vector,
@@ -585,7 +587,7 @@ def determinant_report(
         where it is NULL (of several columns: where all are) are left out.
     cluster : str or Expr
         Assigned cluster of each point. Rows where it is NULL are left out.
-    partition_by : str or sequence of str, optional
+    partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group of its own.
     noise : object, optional
         Value of cluster that marks noise.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import polars as pl
 
@@ -21,7 +21,20 @@ if TYPE_CHECKING:
     from .kernels.arrays import Floats
     from .vectors import Coordinates
 
-DISTANCES = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski", "cosine")
+DistanceName = Literal["euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski", "cosine"]
+DISTANCES = get_args(DistanceName)
+
+#: Names of the same distances elsewhere, for the hint of an error.
+_SYNONYMS: dict[str, DistanceName] = {
+    "l1": "cityblock",
+    "manhattan": "cityblock",
+    "taxicab": "cityblock",
+    "l2": "euclidean",
+    "squared_euclidean": "sqeuclidean",
+    "squaredeuclidean": "sqeuclidean",
+    "linf": "chebyshev",
+    "maximum": "chebyshev",
+}
 
 Center = Literal["mean", "median"]
 
@@ -114,7 +127,9 @@ def check_distance(distance: object, p: float) -> Distance:
     """
     name = distance.lower() if isinstance(distance, str) else distance
     if name not in DISTANCES:
-        check_choice("distance", distance, DISTANCES)
+        twin = _SYNONYMS.get(str(name))
+        hint = f"; did you mean '{twin}'?" if twin else ""
+        check_choice("distance", distance, DISTANCES, hint)
     if not (is_number(p) and 1 <= float(p) < 1e150):
         raise ClusterEvalError(f"p: expected a number >= 1, got {show_value(p)}")
     return Distance(str(name), float(p))
@@ -153,13 +168,14 @@ def weight_factors(weights: list[float] | None, distance: Distance, dims: int) -
     return distance.factors(weights)
 
 
-def plain_distance_name(distance: str, p: float) -> str:
+def plain_distance_name(distance: DistanceName, p: float) -> DistanceName:
     """Return 'cityblock' or 'euclidean' for minkowski with p = 1 or 2, else `distance` as given.
 
     Some indices have faster algorithms for these two.
     """
     if isinstance(distance, str) and distance.lower() == "minkowski" and is_number(p):
-        return {1.0: "cityblock", 2.0: "euclidean"}.get(float(p), distance)
+        plain: dict[float, DistanceName] = {1.0: "cityblock", 2.0: "euclidean"}
+        return plain.get(float(p), distance)
     return distance
 
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from polars_clustereval.base.checks import show_value
+from polars_clustereval.base.checks import show_value, table_function
 from polars_clustereval.base.exact import ratio
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions, join_small
 from polars_clustereval.errors import ClusterEvalError
 
 from .centroids import Points, check_point_options, read_points
-from .distances import Center, Distance
+from .distances import Center, Distance, DistanceName
 from .kernels import measured_pairs
 from .kernels.arrays import expand_range_blocks, measure_differences
 from .kernels.distance_blocks import (
@@ -482,12 +482,13 @@ def _dunn_indices(*, generalized: bool) -> Terms:
 # ----------------------------------------------------------------------------------------------
 
 
+@table_function
 def cluster_diameters(
     frame: Frame,
     vector: Vector,
     cluster: Column,
     *,
-    distance: str = "euclidean",
+    distance: DistanceName = "euclidean",
     p: float = 2,
     center: Center = "mean",
     partition_by: Keys = None,
@@ -513,7 +514,7 @@ def cluster_diameters(
         Order of the minkowski distance, at least 1.
     center : {'mean', 'median'}
         Has no effect on diameters.
-    partition_by : str or sequence of str, optional
+    partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group of its own.
     noise : object, optional
         Value of cluster that marks noise.
@@ -569,12 +570,13 @@ def cluster_diameters(
     return points.to_result(frame, rows, points.own_keys)
 
 
+@table_function
 def dunn_index(
     frame: Frame,
     vector: Vector,
     cluster: Column,
     *,
-    distance: str = "euclidean",
+    distance: DistanceName = "euclidean",
     p: float = 2,
     center: Center = "mean",
     partition_by: Keys = None,
@@ -601,7 +603,7 @@ def dunn_index(
         Order of the minkowski distance, at least 1.
     center : {'mean', 'median'}
         Centroid of a cluster, by coordinate; for cosine the direction of that of the unit vectors.
-    partition_by : str or sequence of str, optional
+    partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group of its own.
     noise : object, optional
         Value of cluster that marks noise.

@@ -20,6 +20,7 @@ from polars_clustereval.base.checks import (
     is_number,
     raise_on_collect,
     show_value,
+    table_function,
 )
 from polars_clustereval.base.exact import count_pairs, ratio, to_double
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions
@@ -37,7 +38,7 @@ from .kernels.partitions import Partition, Partitions, map_partitions
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .distances import Distance
+    from .distances import Distance, DistanceName
     from .kernels.arrays import Booleans, Floats
     from .vectors import Vector
 
@@ -327,12 +328,13 @@ def _pairwise_indices() -> Terms:
 # ----------------------------------------------------------------------------------------------
 
 
+@table_function
 def pairwise_report(
     frame: Frame,
     vector: Vector,
     cluster: Column,
     *,
-    distance: str = "euclidean",
+    distance: DistanceName = "euclidean",
     p: float = 2,
     partition_by: Keys = None,
     noise: Any = None,
@@ -358,7 +360,7 @@ def pairwise_report(
         Distances of scipy, in any letter case. The cosine distance of a zero vector to others is 1.
     p : float
         Order of the minkowski distance, at least 1.
-    partition_by : str or sequence of str, optional
+    partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group of its own.
     noise : object, optional
         Value of cluster that marks noise.

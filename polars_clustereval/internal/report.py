@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from polars_clustereval.base.checks import table_function
 from polars_clustereval.base.exact import finite_or_null
 
 from .centroids import check_point_options, read_points
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
 
-    from .distances import Center
+    from .distances import Center, DistanceName
     from .vectors import Vector
 
 _COUNT_COLUMNS = ("n", "n_dropped", "n_noise", "n_dims", "n_clusters", "n_singletons")
@@ -27,12 +28,13 @@ _COUNT_COLUMNS = ("n", "n_dropped", "n_noise", "n_dims", "n_clusters", "n_single
 # ----------------------------------------------------------------------------------------------
 
 
+@table_function
 def internal_report(
     frame: Frame,
     vector: Vector,
     cluster: Column,
     *,
-    distance: str = "euclidean",
+    distance: DistanceName = "euclidean",
     p: float = 2,
     center: Center = "mean",
     partition_by: Keys = None,
@@ -59,7 +61,7 @@ def internal_report(
     center : {'mean', 'median'}
         Definition of a centroid, per coordinate; for cosine the direction of the mean or median of
         the unit vectors. The median needs all points of a cluster in memory.
-    partition_by : str or sequence of str, optional
+    partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group of its own.
     noise : object, optional
         The value of cluster that marks noise.
@@ -132,12 +134,13 @@ def _index_names() -> list[str]:
     return list(internal_scores(pl.col, squares_add_up=True))
 
 
+@table_function
 def internal_cluster_report(
     frame: Frame,
     vector: Vector,
     cluster: Column,
     *,
-    distance: str = "euclidean",
+    distance: DistanceName = "euclidean",
     p: float = 2,
     center: Center = "mean",
     partition_by: Keys = None,
@@ -164,7 +167,7 @@ def internal_cluster_report(
     center : {'mean', 'median'}
         Definition of a centroid, per coordinate; for cosine the direction of the mean or median of
         the unit vectors. The median needs all points of a cluster in memory.
-    partition_by : str or sequence of str, optional
+    partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group of its own.
     noise : object, optional
         The value of cluster that marks noise.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from polars_clustereval.base.checks import table_function
 from polars_clustereval.base.exact import ratio, to_double
 from polars_clustereval.base.frames import (
     Row,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
 
-    from .distances import Center
+    from .distances import Center, DistanceName
     from .vectors import Vector
 
 # ----------------------------------------------------------------------------------------------
@@ -308,12 +309,13 @@ def _add_points(points: Points, clusters: pl.DataFrame, sums: CenterNeighbors) -
 # ----------------------------------------------------------------------------------------------
 
 
+@table_function
 def neighbor_report(
     frame: Frame,
     vector: Vector,
     cluster: Column,
     *,
-    distance: str = "euclidean",
+    distance: DistanceName = "euclidean",
     p: float = 2,
     center: Center = "mean",
     partition_by: Keys = None,
@@ -340,7 +342,7 @@ def neighbor_report(
     center : {'mean', 'median'}
         Definition of a centroid, per coordinate; for cosine the direction of the mean or median of
         the unit vectors. The median needs all points of a cluster in memory.
-    partition_by : str or sequence of str, optional
+    partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group of its own.
     noise : object, optional
         The value of cluster that marks noise.

@@ -14,20 +14,17 @@ import numpy as np
 import polars as pl
 
 from polars_clustereval.base.checks import (
-    Column,
-    Frame,
-    Keys,
-    NoiseAs,
     check_choice,
     check_column,
     is_number,
     show_value,
+    table_function,
 )
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions
 from polars_clustereval.errors import ClusterEvalError
 
 from .centroids import PointOptions, Points, check_point_options, read_points
-from .distances import Distance, plain_distance_name
+from .distances import Distance, DistanceName, plain_distance_name
 from .kernels.distance_blocks import DISTANCES_PER_BLOCK
 from .kernels.partitions import Partition, Partitions, map_partitions
 from .kernels.small_partitions import nearest_means
@@ -42,6 +39,8 @@ from .mean_distances import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
 
     from .kernels.arrays import Booleans, Floats, Integers
     from .vectors import Vector
@@ -227,8 +226,7 @@ def _evaluate_partition(
         return pl.DataFrame(schema=schema)
     means, is_exact = partition_means(part, is_query, distance, tolerance)
     sizes = part.sizes[part.numbers[is_query]]
-    is_clustering = 2 <= len(part.sizes) < len(part.x)
-    columns = means.silhouette_columns(sizes, is_clustering=is_clustering)
+    columns = means.silhouette_columns(sizes, is_clustering=2 <= len(part.sizes) < len(part.x))
     return _silhouette_rows(part, means.neighbor, columns, is_exact)
 
 
@@ -387,13 +385,14 @@ def _cluster_silhouettes(points: Points, options: _SilhouetteOptions) -> pl.Lazy
 # ----------------------------------------------------------------------------------------------
 
 
+@table_function
 def silhouette_samples(
     frame: Frame,
     vector: Vector,
     cluster: Column,
     id: Column | None = None,  # noqa: A002 -- the name in SQL
     *,
-    distance: str = "euclidean",
+    distance: DistanceName = "euclidean",
     p: float = 2,
     partition_by: Keys = None,
     noise: Any = None,
@@ -420,7 +419,7 @@ def silhouette_samples(
         scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
     p : float
         Order of the minkowski distance, at least 1.
-    partition_by : str or sequence of str, optional
+    partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group too.
     noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}
         Noise value of cluster, and whether noise is one cluster, left out, or a cluster per row.
@@ -486,12 +485,13 @@ def silhouette_samples(
     return points.to_result(frame, rows, ["id"])
 
 
+@table_function
 def silhouette_clusters(
     frame: Frame,
     vector: Vector,
     cluster: Column,
     *,
-    distance: str = "euclidean",
+    distance: DistanceName = "euclidean",
     p: float = 2,
     partition_by: Keys = None,
     noise: Any = None,
@@ -515,7 +515,7 @@ def silhouette_clusters(
         scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
     p : float
         Order of the minkowski distance, at least 1.
-    partition_by : str or sequence of str, optional
+    partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group too.
     noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}
         Noise value of cluster, and whether noise is one cluster, left out, or a cluster per row.
@@ -566,13 +566,14 @@ def silhouette_clusters(
     return points.to_result(frame, rows, points.own_keys)
 
 
+@table_function
 def silhouette_score(
     frame: Frame,
     vector: Vector,
     cluster: Column,
     id: Column | None = None,  # noqa: A002 -- the name in SQL
     *,
-    distance: str = "euclidean",
+    distance: DistanceName = "euclidean",
     p: float = 2,
     partition_by: Keys = None,
     noise: Any = None,
@@ -603,7 +604,7 @@ def silhouette_score(
         scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
     p : float
         Order of the minkowski distance, at least 1.
-    partition_by : str or sequence of str, optional
+    partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group too.
     noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}
         Noise value of cluster, and whether noise is one cluster, left out, or a cluster per row.

@@ -19,9 +19,11 @@ from polars_clustereval.base.checks import (
     check_frame,
     check_groupable,
     check_partition_keys,
+    column_advice,
     column_named,
     show_value,
-    sql_type_name,
+    table_function,
+    type_name,
 )
 from polars_clustereval.base.exact import to_double
 from polars_clustereval.errors import ClusterEvalError
@@ -59,15 +61,20 @@ def check_vector(lazy: pl.LazyFrame, vector: Vector, counts: pl.Expr) -> Coordin
     is an error. `counts` is true in the rows that are evaluated: the longest list among them sets
     the number of coordinates of a column of lists.
     """
-    columns = _vector_columns(lazy, vector)
-    schema = lazy.select(columns).collect_schema()
-    types = schema.dtypes()
+    named = _vector_columns(lazy, vector)
+    columns = [expr for _, expr in named]
+    types = lazy.select(columns).collect_schema().dtypes()
     if len(types) == 1 and isinstance(types[0], pl.Array | pl.List):
         return _nested_coordinates(lazy, columns[0], types[0], counts)
-    is_wide = not isinstance(vector, str | pl.Expr) or cs.is_selector(vector) or len(types) > 1
-    for dtype in types:
-        if not (is_wide and dtype.is_numeric()):
-            raise _vector_type_error(dtype)
+    is_wide = not isinstance(vector, str | pl.Expr) or cs.is_selector(vector)
+    if len(types) == 1 and not (is_wide and types[0].is_numeric()):
+        raise _vector_type_error(types[0])
+    for (name, _), dtype in zip(named, types, strict=True):
+        if not dtype.is_numeric():
+            raise ClusterEvalError(
+                f"vector: expected numbers, column '{name}' is {dtype}; give several columns of "
+                "numbers, or one of lists"
+            )
     if not types:
         raise ClusterEvalError("vector: expected at least one column, got none")
     return Coordinates(
@@ -86,8 +93,8 @@ def _has_few_digits(dtype: pl.DataType) -> bool:
     return dtype in (pl.Float32, pl.Int8, pl.Int16, pl.UInt8, pl.UInt16)
 
 
-def _vector_columns(lazy: pl.LazyFrame, vector: Vector) -> list[pl.Expr]:
-    """Return one expression per column that a vector argument names, as x_0, x_1, ...
+def _vector_columns(lazy: pl.LazyFrame, vector: Vector) -> list[tuple[str, pl.Expr]]:
+    """Return each column that a vector argument names: its name, and an expression as x_0, x_1, ...
 
     `vector` is a name, an expression, a selector or a sequence of these. A part of another type, or
     a column that `lazy` does not have, is an error.
@@ -98,16 +105,18 @@ def _vector_columns(lazy: pl.LazyFrame, vector: Vector) -> list[pl.Expr]:
     for part in parts:
         if not isinstance(part, str | pl.Expr):
             raise ClusterEvalError(
-                f"vector: expected column names or expressions, got {type(part).__name__}"
+                "vector: expected column names or expressions, got "
+                f"{type_name(part)}{column_advice('vector', vector)}"
             )
     names = [name for part in parts for name in _root_names(part)]
     check_column_names(names, "vector", lazy.collect_schema().names())
-    exprs = []
+    named: list[tuple[str, pl.Expr]] = []
     for part in parts:
         expr = as_expression(part, "vector")
         outputs = lazy.select(expr).collect_schema().names()
-        exprs += [expr] if len(outputs) == 1 else [column_named(name) for name in outputs]
-    return [expr.alias(f"x_{i}") for i, expr in enumerate(exprs)]
+        exprs = [expr] if len(outputs) == 1 else map(column_named, outputs)
+        named += zip(outputs, exprs, strict=True)
+    return [(name, expr.alias(f"x_{i}")) for i, (name, expr) in enumerate(named)]
 
 
 def _root_names(part: str | pl.Expr) -> list[str]:
@@ -195,7 +204,7 @@ def _vector_type_error(dtype: pl.DataType) -> ClusterEvalError:
     """Return the error of a vector argument with a column of type `dtype`, which is no vector."""
     return ClusterEvalError(
         "vector: expected a list or array of numbers, such as [x, y, z], got "
-        f"{sql_type_name(dtype)}; parse_vector makes one from text"
+        f"{dtype}; parse_vector makes one from text"
     )
 
 
@@ -404,8 +413,9 @@ def _check_nominal_columns(lazy: pl.LazyFrame, columns: str | Sequence[str]) -> 
     """
     names = [columns] if isinstance(columns, str) else columns
     if not (isinstance(names, Sequence) and names and all(isinstance(name, str) for name in names)):
+        # A Series may be long; its start identifies it.
         raise ClusterEvalError(
-            f"columns: expected names of columns, such as ['color'], got {show_value(columns)}"
+            f"columns: expected names of columns, such as ['color'], got {show_value(columns):.100}"
         )
     table_columns = lazy.collect_schema().names()
     for i, name in enumerate(names):
@@ -473,6 +483,7 @@ def _add_profiles(
     return encoded.drop(*by)
 
 
+@table_function
 def vdm_encode(
     frame: Frame,
     columns: str | Sequence[str],
@@ -491,7 +502,7 @@ def vdm_encode(
         Names of the nominal columns, of any type that can be grouped. NULL is a value of its own.
     label : str or Expr
         Class of each row, or its cluster. Rows where it is NULL are not counted.
-    partition_by : str or sequence of str, optional
+    partition_by : str, Expr or sequence of these, optional
         Columns whose groups are encoded separately, each over its own classes. NULL is a group of
         its own.
 

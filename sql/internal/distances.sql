@@ -19,7 +19,18 @@ CREATE OR REPLACE MACRO clustereval._valid_point_options(
     WHEN NOT clustereval._is_distance_name(distance)
     THEN error(concat(
       'distance: expected one of ''euclidean'', ''sqeuclidean'', ''cityblock'', ''chebyshev'', ',
-      '''minkowski'', ''cosine'', got ', coalesce('''' || distance || '''', 'NULL')
+      '''minkowski'', ''cosine'', got ', coalesce('''' || distance || '''', 'NULL'),
+      CASE lower(CAST(distance AS VARCHAR))
+        WHEN 'l1' THEN '; did you mean ''cityblock''?'
+        WHEN 'manhattan' THEN '; did you mean ''cityblock''?'
+        WHEN 'taxicab' THEN '; did you mean ''cityblock''?'
+        WHEN 'l2' THEN '; did you mean ''euclidean''?'
+        WHEN 'squared_euclidean' THEN '; did you mean ''sqeuclidean''?'
+        WHEN 'squaredeuclidean' THEN '; did you mean ''sqeuclidean''?'
+        WHEN 'linf' THEN '; did you mean ''chebyshev''?'
+        WHEN 'maximum' THEN '; did you mean ''chebyshev''?'
+        ELSE ''
+      END
     ))
     WHEN p IS NULL OR NOT (p >= 1 AND p < 1e150)
     THEN error(concat('p: expected a number >= 1, got ', coalesce(CAST(p AS VARCHAR), 'NULL')))

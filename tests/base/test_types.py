@@ -91,7 +91,7 @@ def test_noise_of_an_alien_type(
 @pytest.mark.parametrize("noise", [[1, "a"], object(), 10**40])
 def test_noise_that_is_no_polars_value(noise: object) -> None:
     frame = frame_of_clusters([0, 1], pl.Int64)
-    with pytest.raises(ce.ClusterEvalError, match=r"noise: expected a value .*\(BIGINT\), got '"):
+    with pytest.raises(ce.ClusterEvalError, match=r"noise: expected a value .*\(Int64\), got '"):
         ce.external_report(frame, "label", "cluster", noise=noise)
 
 
@@ -193,7 +193,7 @@ FRAME = pl.DataFrame(
     {"u": [0, 0, 1, 1], "v": [0, 1, 1, 1], "w": [1, 1, 1, 1], "x": [0.0, 1.0, 5.0, 9.0]}
 )
 SEVERAL: dict[str, tuple[Any, str]] = {
-    "all": (pl.all(), "expected one column, got 4: u, v, w, x"),
+    "all": (pl.all(), "expected one column, got 4: u, v, w, x; name one"),
     "pattern": (pl.col("^u|v$"), "expected one column, got 2: u, v"),
     "two": (pl.col("u", "v") + 1, "expected one column, got 2: u, v"),
     "selector": (cs.integer(), "expected one column, got 3: u, v, w"),
@@ -253,18 +253,67 @@ def test_several_columns_in_an_expression(
         getattr(ce, metric)(**sides)
 
 
-@pytest.mark.parametrize("given", [pl.all(), cs.integer(), 3, [0], [pl.col("u")], FRAME["u"]])
-def test_partition_columns_that_are_no_names(given: Any) -> None:
-    words = rf"partition_by: expected column names, got {type(given).__name__}"
+@pytest.mark.parametrize("given", [pl.all(), pl.col("u", "v"), cs.integer()])
+def test_a_selection_in_an_expression_shows_what_to_write(given: pl.Expr) -> None:
+    with pytest.raises(ce.ClusterEvalError) as raised:
+        ce.purity("w", given)
+    code = '[ce.purity("label", name).alias(name) for name in columns]'
+    assert str(raised.value).endswith(f"; write an expression for each column: {code}")
+    frame = FRAME.rename({"w": "label"})
+    scores = eval(code, {"ce": ce, "columns": ["u", "v"]})
+    assert frame.select(scores).row(0) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (3, "expected column names, got int"),
+        ([0], "expected column names, got list"),
+        ([pl.col("w"), 0], "expected column names, got list"),
+        (FRAME["w"], "expected column names, got Series; add the values to the frame"),
+        (pl.col("w") + 1, 'expected column names, got the expression [(col("w")) + '),
+        (pl.col("w").alias("z"), 'expected column names, got the expression col("w").alias("z")'),
+        (["v", pl.lit(1)], "expected column names, got the expression dyn int: 1; add it to the"),
+        (pl.col("ww"), "column 'ww' not found; did you mean 'w'?"),
+        (["w", pl.col("zzz")], "column 'zzz' not found; columns: u, v, w, x"),
+        (["w", pl.col("w")], "'w' is given twice"),
+        (cs.string(), "expected column names, got none from"),
+    ],
+)
+def test_partition_columns_that_are_no_names(given: Any, words: str) -> None:
+    words = re.escape(f"partition_by: {words}")
     with pytest.raises(ce.ClusterEvalError, match=words):
         ce.external_report(FRAME, "u", "v", partition_by=given)
     with pytest.raises(ce.ClusterEvalError, match=words):
         ce.internal_report(FRAME, ["x"], "v", partition_by=given)
 
 
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        (pl.col("w"), ["w"]),
+        ([pl.col("w"), "v"], ["w", "v"]),
+        ((pl.col("w"), pl.col("v")), ["w", "v"]),
+        (pl.col("w", "v"), ["w", "v"]),
+        (cs.by_name("v") | cs.by_name("w"), ["v", "w"]),
+        (pl.col("^w$"), ["w"]),
+    ],
+)
+@pytest.mark.parametrize("kind", ["DataFrame", "LazyFrame"])
+def test_partition_columns_as_expressions(given: Any, names: list[str], kind: str) -> None:
+    frame: Any = FRAME if kind == "DataFrame" else FRAME.lazy()
+    found = ce.external_report(frame, "u", "v", partition_by=given)
+    wanted = ce.external_report(FRAME, "u", "v", partition_by=names)
+    assert wanted.columns[: len(names)] == names
+    assert found.lazy().collect().equals(wanted)
+    found = ce.centroids(frame, ["x"], "u", partition_by=given)
+    wanted = ce.centroids(FRAME, ["x"], "u", partition_by=names)
+    assert found.lazy().collect().equals(wanted)
+
+
 @pytest.mark.parametrize("given", [None, 3, [0], FRAME["u"]])
 def test_vectors_that_are_no_columns(given: Any) -> None:
-    words = r"vector: expected column names or expressions, got (NoneType|int)"
+    words = r"vector: expected column names or expressions, got (NoneType|int)(;|$)"
     with pytest.raises(ce.ClusterEvalError, match=words):
         ce.centroids(FRAME, given, "v")
 
@@ -273,6 +322,14 @@ def test_vectors_that_are_no_columns(given: Any) -> None:
 def test_nominal_columns_that_are_no_names(given: Any) -> None:
     with pytest.raises(ce.ClusterEvalError, match="columns: expected names of columns, such as"):
         ce.vdm_encode(FRAME, given, "v")
+
+
+def test_a_long_series_is_cut() -> None:
+    with pytest.raises(
+        ce.ClusterEvalError, match=r"columns: expected names .*, got \[0, 1, 2, "
+    ) as e:
+        ce.vdm_encode(FRAME, pl.Series(range(10_000)), "v")  # type: ignore[arg-type]
+    assert len(str(e.value)) < 200
 
 
 @pytest.mark.parametrize("given", [["u"], 3, None])

@@ -174,17 +174,50 @@ def test_a_vector_of_another_type(side: Engine, function: str, vector: str, empt
     assert "parse_vector makes one from text" in str(raised.value)
 
 
-def test_a_wide_column_of_text(side: Engine) -> None:
-    words = "vector: expected a list or array of numbers, such as [x, y, z], got VARCHAR"
+@pytest.mark.parametrize(
+    ("name", "types"),
+    [
+        ("text", ("VARCHAR[", "String")),
+        ("flag", ("BOOLEAN[", "Boolean")),
+        ("day", ("DATE", "Date")),
+    ],
+)
+def test_a_wide_column_of_another_type(side: Engine, name: str, types: tuple[str, str]) -> None:
+    frame = FRAME.with_columns(flag=pl.lit(True), day=pl.date(2024, 1, 1))
+    got = types[side.name != "duckdb"]
+    words = f"vector: expected a list or array of numbers, such as [x, y, z], got {got}"
+    with fails(side, words) as raised:
+        call(side, "internal_report", frame, [name])
+    assert "parse_vector makes one from text" in str(raised.value)
+
+
+def test_text_among_columns_in_sql(side: Engine) -> None:
+    """DuckDB has made one list of the columns, so its error cannot name the one of text."""
+    words = "got VARCHAR[]" if side.name == "duckdb" else "column 'text' is VARCHAR; give several"
     with fails(side, words):
         call(side, "internal_report", FRAME, ["text", "text"])
 
 
-def test_a_wide_column_of_another_type(side: Engine) -> None:
-    frame = FRAME.with_columns(flag=pl.lit(True), day=pl.date(2024, 1, 1))
-    for name in ("flag", "day"):
-        with fails(side, "vector: expected a list or array of numbers"):
-            call(side, "internal_report", frame, [name])
+MIXED: dict[str, tuple[Any, str]] = {
+    "last": (["x", "y", "text"], "column 'text' is String"),
+    "first of two": (["text", "texts"], "column 'text' is String"),
+    "a list among numbers": (["x", "texts"], "column 'texts' is List(String)"),
+    "an expression": ([pl.col("x"), pl.col("text") + "0"], "column 'text' is String"),
+    "an alias": ([pl.col("x"), pl.col("text").alias("z")], "column 'z' is String"),
+    "all": (pl.all(), "column 'text' is String"),
+    "a selector": (pl.selectors.exclude("texts"), "column 'text' is String"),
+    "columns in one expression": (pl.col("x", "text"), "column 'text' is String"),
+}
+
+
+@pytest.mark.parametrize("case", MIXED)
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_the_column_that_is_no_number_is_named(function: str, case: str) -> None:
+    vector, words = MIXED[case]
+    words = f"vector: expected numbers, {words}; give several columns of numbers, or one of lists"
+    for frame in (FRAME, FRAME.clear(), FRAME.lazy()):
+        with pytest.raises(ce.ClusterEvalError, match=re.escape(words)):
+            getattr(ce, function)(frame, vector, "cluster")
 
 
 def test_no_columns() -> None:
@@ -270,7 +303,7 @@ SIX = "'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosin
 OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "unknown distance": (
         {"distance": "manhattan"},
-        f"distance: expected one of {SIX}, got 'manhattan'",
+        f"distance: expected one of {SIX}, got 'manhattan'; did you mean 'cityblock'?",
     ),
     "no distance": ({"distance": None}, "'minkowski', 'cosine', got NULL"),
     "p below 1": ({"distance": "minkowski", "p": 0.5}, "p: expected a number >= 1, got 0.5"),
@@ -346,6 +379,31 @@ def test_another_number_of_weights(
 ) -> None:
     with fails(side, f"{COUNT} {len(weights)}"):
         call(side, function, FRAME, WIDE, weights=weights, distance=distance)
+
+
+SYNONYMS = {
+    "manhattan": "cityblock",
+    "Manhattan": "cityblock",
+    "taxicab": "cityblock",
+    "l1": "cityblock",
+    "L2": "euclidean",
+    "squared_euclidean": "sqeuclidean",
+    "squaredEuclidean": "sqeuclidean",
+    "linf": "chebyshev",
+    "maximum": "chebyshev",
+}
+
+
+@pytest.mark.parametrize("name", SYNONYMS)
+def test_another_name_of_a_distance(side: Engine, name: str) -> None:
+    with fails(side, f"got '{name}'; did you mean '{SYNONYMS[name]}'?"):
+        call(side, "internal_report", FRAME, WIDE, distance=name)
+
+
+def test_a_name_of_no_distance(side: Engine) -> None:
+    with fails(side, "got 'zzz'") as raised:
+        call(side, "internal_report", FRAME, WIDE, distance="zzz")
+    assert "did you mean" not in str(raised.value)
 
 
 def test_no_weights_at_all(side: Engine) -> None:

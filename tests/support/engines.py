@@ -280,7 +280,29 @@ def make(name: str) -> Engine:
     return Polars(streaming=name == "polars-streaming")
 
 
+POLARS_TYPES = {
+    "BIGINT": "Int64",
+    "BIGINT[1]": "Array(Int64, shape=(1,))",
+    "BIGINT[]": "List(Int64)",
+    "BOOLEAN": "Boolean",
+    "BOOLEAN[]": "List(Boolean)",
+    "DOUBLE": "Float64",
+    '"NULL"[]': "List(Null)",
+    "UTINYINT": "UInt8",
+    "VARCHAR": "String",
+    "VARCHAR[]": "List(String)",
+}
+SQL_TYPE = re.compile("|".join(map(re.escape, sorted(POLARS_TYPES, reverse=True))))
+
+
+def words_of(engine_name: str, words: str) -> str:
+    """Words of an error, with the types as this engine names them; they are given as in DuckDB."""
+    if engine_name == "duckdb":
+        return words
+    return SQL_TYPE.sub(lambda found: POLARS_TYPES[found[0]], words)
+
+
 def fails(engine: Engine, words: str) -> Any:
-    """The error of this side, with exactly these words in it."""
+    """The error of this side, with these words in it; types are given as DuckDB names them."""
     error = duckdb.Error if isinstance(engine, DuckDB) else ce.ClusterEvalError
-    return pytest.raises(error, match=re.escape(words))
+    return pytest.raises(error, match=re.escape(words_of(engine.name, words)))

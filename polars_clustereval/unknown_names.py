@@ -1,0 +1,82 @@
+"""What the package says about a name that it does not have."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from .base.checks import required_parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+#: Names elsewhere of what has another name here.
+_OTHER_NAMES = {
+    "ami": "adjusted_mutual_info_score",
+    "ari": "adjusted_rand_score",
+    "fmi": "fowlkes_mallows_score",
+    "homogeneity_completeness_v_measure": "external_report",
+    "entropy": "label_entropy",
+    "nmi": "normalized_mutual_info_score",
+    "pair_confusion_matrix": "pair_counts",
+}
+
+#: An argument for each parameter that tables of clusters require, as columns of a frame.
+_SAMPLE = {"label": [0], "cluster": [0], "vector": [[0.0]]}
+
+
+def describe_unknown_name(
+    name: str, public: Collection[str], functions: Sequence[Callable[..., Any]]
+) -> str:
+    """Return what to use in place of `name`, as the end of an error text; empty if nothing is near.
+
+    `public` are the names that the package has, and `functions` its functions. A name that is a
+    column of a table, such as calinski_harabasz_score, is answered with the call of that table.
+    """
+    tables = _tables_by_column(tuple(functions))
+    twin = _twin_of(name.lower(), public, tables)
+    if not twin:
+        return ""
+    if twin in public:
+        return f"; did you mean '{twin}'?"
+    table = tables[twin]
+    call = f'ce.{table.__name__}({", ".join(required_parameters(table))})["{twin}"]'
+    question = "it is" if twin == name else "did you mean"
+    return f"; {question} a column of {table.__name__}: {call}"
+
+
+def _twin_of(name: str, public: Collection[str], columns: Collection[str]) -> str | None:
+    """Return the name that `name` may have meant, of `public` or `columns`; None if there is none.
+
+    Few letters make a column, so a column has to be more similar than a public name.
+    """
+    other = _OTHER_NAMES.get(name.removesuffix("_score"))
+    similar = get_close_matches(name, columns, n=1, cutoff=0.8)
+    similar += get_close_matches(name, public, n=1, cutoff=0.65)
+    return other or next(iter(similar), None)
+
+
+@cache
+def _tables_by_column(
+    functions: tuple[Callable[..., Any], ...],
+) -> dict[str, Callable[..., Any]]:
+    """Return the columns of all tables, each with the widest table that has it: {column: function}.
+
+    Tables are those of the functions that require a frame and clusters.
+    """
+    columns = {
+        function: _columns_of(function)
+        for function in functions
+        if {"frame", "cluster"} <= set(required_parameters(function))
+    }
+    by_width = sorted(columns, key=lambda table: len(columns[table]))
+    return {column: table for table in by_width for column in columns[table]}
+
+
+def _columns_of(table: Callable[..., pl.DataFrame]) -> list[str]:
+    """Return the names of the columns of a table function's result that no argument is named by."""
+    result = table(pl.DataFrame(_SAMPLE), *required_parameters(table)[1:])
+    return [column for column in result.columns if column not in _SAMPLE]

@@ -1,0 +1,210 @@
+"""Data where a frame or names of columns are expected: the error shows a call, and the call works.
+
+Every function of labels or points is called as scikit-learn's are, found by introspection.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import polars_clustereval as ce
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TRUE, FOUND = ["a", "a", "b", "b"], [0, 0, 1, 1]
+MATRIX = [[0.0, 1.0], [0.5, 1.5], [8.0, 9.0], [9.0, 9.0]]
+CODE = re.compile(r"; write (.*)$")
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    name: function
+    for name in ce.__all__
+    if inspect.isfunction(function := getattr(ce, name))
+    and name not in ("bundle", "register", "to_sql")
+}
+
+
+def required(name: str) -> list[str]:
+    parameters = inspect.signature(FUNCTIONS[name]).parameters.values()
+    return [parameter.name for parameter in parameters if parameter.default is parameter.empty]
+
+
+TABLES = [name for name in FUNCTIONS if required(name)[0] == "frame"]
+POINTS = [name for name in TABLES if "vector" in required(name)]
+LABELS = [name for name in TABLES if "label" in required(name)]
+EXPRESSIONS = [name for name in FUNCTIONS if name not in TABLES]
+
+DATA: dict[str, Callable[[list[Any]], Any]] = {
+    "list": list,
+    "polars": pl.Series,
+    "numpy": np.array,
+    "pandas": pd.Series,
+    "pyarrow": pa.array,
+}
+FRAMES: dict[str, tuple[Callable[[pl.DataFrame], Any], str, str]] = {
+    "pandas": (lambda frame: frame.to_pandas(), "pandas.DataFrame", "pl.from_pandas(frame)"),
+    "pyarrow": (lambda frame: frame.to_arrow(), "pyarrow.Table", "pl.from_arrow(frame)"),
+    "duckdb": (lambda own: duckdb.from_arrow(own.to_arrow()), "duckdb.", "frame.pl()"),
+    "dict": (lambda frame: frame.to_dict(as_series=False), "dict", "pl.DataFrame(frame)"),
+}
+
+
+def shown_code(error: pytest.ExceptionInfo[ce.ClusterEvalError]) -> str:
+    found = CODE.search(str(error.value))
+    assert found, str(error.value)
+    return found[1]
+
+
+def run(code: str, **variables: Any) -> Any:
+    return eval(code, {"pl": pl, "ce": ce} | variables)
+
+
+def test_every_function_is_of_one_kind() -> None:
+    assert len(TABLES) == 18
+    assert len(POINTS) == 11
+    assert {required(name)[0] for name in EXPRESSIONS} == {"label", "vec"}
+
+
+@pytest.mark.parametrize("kind", DATA)
+@pytest.mark.parametrize("name", [name for name in EXPRESSIONS if name != "parse_vector"])
+def test_data_in_an_expression(name: str, kind: str) -> None:
+    y_true, y_pred = DATA[kind](TRUE), DATA[kind](FOUND)
+    words = "label: expected a column name or an expression, got"
+    with pytest.raises(ce.ClusterEvalError, match=words) as raised:
+        FUNCTIONS[name](y_true, y_pred)
+    frame = pl.DataFrame({"label": TRUE, "cluster": FOUND})
+    wanted = frame.select(FUNCTIONS[name]("label", "cluster")).item()
+    assert run(shown_code(raised), y_true=y_true, y_pred=y_pred) == wanted
+    with pytest.raises(ce.ClusterEvalError, match="cluster: expected a column name or an expr"):
+        FUNCTIONS[name]("label", y_pred)
+
+
+@pytest.mark.parametrize("kind", DATA)
+def test_texts_in_parse_vector(kind: str) -> None:
+    vec = DATA[kind](["1 2", "3"])
+    with pytest.raises(ce.ClusterEvalError, match="vec: expected a column name or an") as raised:
+        ce.parse_vector(vec)
+    assert run(shown_code(raised), vec=vec).to_list() == [[1.0, 2.0], [3.0]]
+
+
+@pytest.mark.parametrize("kind", DATA)
+@pytest.mark.parametrize("name", TABLES)
+def test_two_data_in_a_table(name: str, kind: str) -> None:
+    """The call of scikit-learn: (y_true, y_pred), or (X, y) where X has two dimensions."""
+    first, *others = required(name)[1:]
+    data = {"label": TRUE, "vector": MATRIX, "columns": TRUE}[first]
+    x = np.array(data) if kind == "numpy" else DATA[kind](data)
+    y = DATA[kind](FOUND)
+    with pytest.raises(ce.ClusterEvalError, match="frame: expected a Polars DataFrame") as raised:
+        FUNCTIONS[name](x, y)
+    variables = {"y_true": x, "y_pred": y} if first == "label" else {"X": x, "y": y}
+    found = run(shown_code(raised), **variables)
+    frame = pl.DataFrame({first: data, others[0]: FOUND})
+    wanted = FUNCTIONS[name](frame, [first] if first == "columns" else first, *others)
+    assert found.equals(wanted)
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_points_of_one_coordinate(name: str) -> None:
+    x = pl.Series([0.0, 1.0, 8.0, 9.0])
+    with pytest.raises(ce.ClusterEvalError, match="got Series; write ce") as raised:
+        FUNCTIONS[name](x, FOUND)
+    wanted = FUNCTIONS[name](pl.DataFrame({"x": x, "cluster": FOUND}), ["x"], "cluster")
+    assert run(shown_code(raised), X=x, y=FOUND).equals(wanted)
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+@pytest.mark.parametrize("name", TABLES)
+def test_a_frame_of_another_library(name: str, kind: str) -> None:
+    columns: dict[str, Any] = {"label": TRUE, "columns": TRUE, "cluster": FOUND, "vector": MATRIX}
+    own = pl.DataFrame({column: columns[column] for column in required(name)[1:]})
+    convert, type_name, code = FRAMES[kind]
+    frame = convert(own)
+    with pytest.raises(
+        ce.ClusterEvalError, match=re.escape(f"names of its columns, got {type_name}")
+    ) as raised:
+        FUNCTIONS[name](frame, *required(name)[1:])
+    assert shown_code(raised).startswith(f"ce.{name}({code}, '")
+    wanted = FUNCTIONS[name](own, *required(name)[1:])
+    assert run(shown_code(raised), frame=frame).equals(wanted)
+
+
+@pytest.mark.parametrize("kind", [*FRAMES, "polars"])
+@pytest.mark.parametrize("name", POINTS)
+def test_points_as_a_frame_and_data(name: str, kind: str) -> None:
+    """scikit-learn's (X, y) with a frame X: all its columns are coordinates."""
+    points = pl.DataFrame(MATRIX, schema=["x1", "x2"], orient="row")
+    x = points if kind == "polars" else FRAMES[kind][0](points)
+    for data in (np.array(FOUND), pl.Series(FOUND), pd.Series(FOUND)):
+        with pytest.raises(ce.ClusterEvalError, match="frame: expected a Polars Data") as raised:
+            FUNCTIONS[name](x, data)
+        wanted = FUNCTIONS[name](
+            points.with_columns(cluster=pl.Series(FOUND)), ["x1", "x2"], "cluster"
+        )
+        assert run(shown_code(raised), X=x, y=data).equals(wanted)
+
+
+def test_the_arguments_of_the_call_are_shown() -> None:
+    frame = pd.DataFrame({"x": [0.0, 1.0], "y": [1.0, 2.0], "c": [0, 1], "run": [1, 1]})
+    words = "write ce.centroids(pl.from_pandas(frame), ['x', 'y'], 'c', partition_by='run', p=2)"
+    with pytest.raises(ce.ClusterEvalError, match=re.escape(words)):
+        ce.centroids(frame, ["x", "y"], "c", partition_by="run", p=2)  # type: ignore[type-var]
+    words = "write ce.centroids(pl.from_pandas(frame), vector=..., cluster='c')"
+    with pytest.raises(ce.ClusterEvalError, match=re.escape(words)):
+        ce.centroids(frame=frame, vector=pl.col("x"), cluster="c")  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize("parameter", ["label", "cluster", "weight"])
+@pytest.mark.parametrize("kind", DATA)
+def test_data_in_place_of_a_column(parameter: str, kind: str) -> None:
+    frame = pl.DataFrame({"label": TRUE, "cluster": FOUND})
+    columns = {"label": "label", "cluster": "cluster"} | {parameter: DATA[kind](FOUND)}
+    advice = f'frame.with_columns(name=pl.Series(values)), and write {parameter}="name"'
+    with pytest.raises(ce.ClusterEvalError, match=re.escape(advice)) as raised:
+        ce.external_report(frame, **columns)
+    assert f"{parameter}: expected a column name or an expression, got" in str(raised.value)
+
+
+@pytest.mark.parametrize("kind", DATA)
+def test_data_in_place_of_vectors_and_keys(kind: str) -> None:
+    frame = pl.DataFrame({"x": FOUND, "cluster": FOUND})
+    data = DATA[kind](FOUND)
+    for parameter in ("vector", "partition_by"):
+        arguments: dict[str, Any] = {"vector": "x", "cluster": "cluster"} | {parameter: data}
+        with pytest.raises(ce.ClusterEvalError, match=f"{parameter}: expected column names") as e:
+            ce.silhouette_score(frame, **arguments)
+        assert f'and write {parameter}="name"' in str(e.value)
+
+
+@pytest.mark.parametrize("given", ["points.csv", None, 3])
+@pytest.mark.parametrize("name", TABLES)
+def test_what_is_neither_frame_nor_data(name: str, given: Any) -> None:
+    words = f"frame: expected a Polars DataFrame .*, got {type(given).__name__}$"
+    with pytest.raises(ce.ClusterEvalError, match=words):
+        FUNCTIONS[name](given, *required(name)[1:])
+
+
+def test_forgotten_arguments_are_an_error_of_python() -> None:
+    frame = pl.DataFrame({"x": [1.0], "y": [1.0], "label": [0], "cluster": [0]})
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'cluster'"):
+        ce.centroids(frame, ["x", "y"])  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'cluster'"):
+        ce.external_report(frame, "label")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'frame'"):
+        ce.external_report(label="label", cluster="cluster")  # type: ignore[call-arg]
+    assert ce.centroids(frame, ["x", "y"], cluster="cluster").height == 1
+
+
+def test_the_accessor_shows_the_call_too() -> None:
+    x = pl.DataFrame({"x": [0.0, 1.0, 5.0]})
+    with pytest.raises(ce.ClusterEvalError, match=r"write ce\.silhouette_score\(X\.with_col"):
+        x.clustereval.silhouette_score(pl.Series([0, 0, 1]))  # type: ignore[attr-defined]

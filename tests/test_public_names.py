@@ -1,0 +1,143 @@
+"""Names: what the package shows of itself, and what it says about names that it does not have."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from types import FunctionType
+from typing import Any, Literal, get_args, get_origin
+
+import polars as pl
+import pytest
+
+import polars_clustereval as ce
+from polars_clustereval.base import checks
+from polars_clustereval.external import information
+from polars_clustereval.internal import distances
+
+FRAME = pl.DataFrame({"label": [0, 0, 1, 1], "cluster": [0, 0, 1, 1], "x": [0.0, 1.0, 7.0, 9.0]})
+FRAME = FRAME.with_columns(vector=pl.concat_list("x"))
+
+
+def functions() -> dict[str, FunctionType]:
+    found = {name: getattr(ce, name) for name in ce.__all__}
+    return {name: value for name, value in found.items() if isinstance(value, FunctionType)}
+
+
+def test_dir_is_the_public_api() -> None:
+    assert dir(ce) == sorted(ce.__all__)
+    assert all(hasattr(ce, name) for name in dir(ce))
+
+
+# A column, and the table that is said to have it.
+COLUMNS = {
+    "calinski_harabasz_score": "internal_report",
+    "davies_bouldin_score": "internal_report",
+    "ssw": "internal_report",
+    "s_dbw_index": "neighbor_report",
+    "trace_wib": "determinant_report",
+    "gdi_11": "dunn_index",
+    "c_index": "pairwise_report",
+    "silhouette": "silhouette_score",
+    "majority_label": "external_cluster_report",
+    "split_pairs": "external_label_report",
+    "tp": "pair_counts",
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_column_of_a_table(name: str) -> None:
+    words = f"no attribute '{name}'; it is a column of {COLUMNS[name]}: ce.{COLUMNS[name]}("
+    with pytest.raises(AttributeError, match=re.escape(words)) as raised:
+        getattr(ce, name)
+    code = str(raised.value).partition(": ")[2]
+    names = {"frame": FRAME, "label": "label", "cluster": "cluster", "vector": "vector"}
+    assert len(eval(code, {"ce": ce} | names)) >= 1
+
+
+TWINS = {
+    "adjusted_rand_index": "adjusted_rand_score",
+    "ajusted_rand_score": "adjusted_rand_score",
+    "Purity": "purity",
+    "purity_score": "purity",
+    "silhouete_score": "silhouette_score",
+    "regster": "register",
+    "pair_confusion_matrix": "pair_counts",
+    "homogeneity_completeness_v_measure": "external_report",
+    "ARI": "adjusted_rand_score",
+    "nmi_score": "normalized_mutual_info_score",
+    "entropy": "label_entropy",
+    "nmi": "normalized_mutual_info_score",
+    "ami": "adjusted_mutual_info_score",
+    "fmi": "fowlkes_mallows_score",
+}
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_a_misspelt_name(name: str) -> None:
+    assert hasattr(ce, TWINS[name])
+    words = f"no attribute '{name}'; did you mean '{TWINS[name]}'?"
+    with pytest.raises(AttributeError, match=re.escape(words)):
+        getattr(ce, name)
+
+
+def test_a_misspelt_column() -> None:
+    words = "did you mean a column of internal_report: ce.internal_report(frame, vector, cluster)"
+    with pytest.raises(AttributeError, match=re.escape(words)) as raised:
+        ce.calinski_harabaz_score  # noqa: B018
+    assert str(raised.value).endswith('["calinski_harabasz_score"]')
+
+
+@pytest.mark.parametrize("name", ["zzz", "_zzz", "__wrapped__", "dbscan_xyz_clusterer"])
+def test_a_name_of_nothing(name: str) -> None:
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'$"):
+        getattr(ce, name)
+
+
+def test_modules_that_are_not_loaded_are_no_misspelt_names() -> None:
+    code = "import polars_clustereval as ce; print(hasattr(ce, 'cli')); "
+    code += "from polars_clustereval import cli; print(cli.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "polars_clustereval.cli"]
+
+
+# Types of choices
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "distance": ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski", "cosine"),
+    "center": ("mean", "median"),
+    "noise_as": ("cluster", "drop", "singletons"),
+    "method": ("exact", "simplified", "bounds", "sample"),
+}
+AVERAGES = ("arithmetic", "geometric", "min", "max")
+
+
+def literal_of(function: FunctionType, parameter: str) -> tuple[Any, ...]:
+    """The choices of a parameter's type, whose name may be imported for type checkers only."""
+    function = inspect.unwrap(function)
+    names = vars(checks) | vars(distances) | vars(information) | function.__globals__
+    hint = eval(function.__annotations__[parameter], names)
+    assert get_origin(hint) is Literal, (function.__name__, parameter, hint)
+    return get_args(hint)
+
+
+@pytest.mark.parametrize("name", functions())
+def test_choices_are_literal_types(name: str) -> None:
+    function = functions()[name]
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.name in CHOICES:
+            assert literal_of(function, parameter.name) == CHOICES[parameter.name]
+        elif parameter.name == "average_method":
+            assert literal_of(function, parameter.name)[:4] == AVERAGES
+        else:
+            assert not (
+                isinstance(parameter.default, str) and parameter.default in distances.DISTANCES
+            )
+
+
+@pytest.mark.parametrize("name", ["Cosine", "EUCLIDEAN", "cityBlock"])
+def test_distances_in_any_letter_case(name: Any) -> None:
+    wanted = ce.internal_report(FRAME, "vector", "cluster", distance=name.lower())
+    assert ce.internal_report(FRAME, "vector", "cluster", distance=name).equals(wanted)
