@@ -39,3 +39,6 @@ printf '\n$ clustereval sql > clustereval.sql\n'
 clustereval sql > "$work/clustereval.sql"
 printf '$ python plain_duckdb.py clustereval.sql\n'
 python plain_duckdb.py "$work/clustereval.sql"
+
+echo
+echo "The commands are in $(dirname "$(command -v clustereval)")."

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import email
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -83,6 +85,36 @@ def test_what_the_packages_carry(packages: dict[str, Path]) -> None:
     with tarfile.open(packages["sdist"]) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
     assert {"LICENSE", "README.md", "sql/base/checks.sql", "tests/test_install.py"} <= names
+
+
+@pytest.mark.parametrize("kind", ["wheel", "sdist"])
+def test_metadata_for_a_package_index(packages: dict[str, Path], kind: str) -> None:
+    if kind == "wheel":
+        with zipfile.ZipFile(packages[kind]) as wheel:
+            [name] = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
+            text = wheel.read(name).decode()
+    else:
+        with tarfile.open(packages[kind]) as sdist:
+            [member] = [name for name in sdist.getnames() if name.endswith("/PKG-INFO")]
+            text = sdist.extractfile(member).read().decode()  # type: ignore[union-attr]
+    metadata = email.message_from_string(text)
+    urls = dict(url.split(", ") for url in metadata.get_all("Project-URL", []))
+    assert urls.keys() == {"Repository", "Documentation", "Changelog", "Issues"}
+    assert metadata["Author"] == "The polars_clustereval maintainers"
+    assert f"{urls['Repository']}/blob/main/docs/internal.md" in metadata.get_payload()
+    assert "Programming Language :: Python :: 3.11" in metadata.get_all("Classifier", [])
+
+
+def test_the_first_command_of_the_readme(tmp_path: Path) -> None:
+    """In a copy of the clone, as a stranger types it."""
+    folder = tmp_path / "clone"
+    skipped = shutil.ignore_patterns(".venv", ".git", ".*_cache", "__pycache__", ".hypothesis")
+    shutil.copytree(ROOT, folder, ignore=skipped)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    first = re.search(r"^```sh\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
+    assert first
+    out = call("sh", "-e", "-c", first[1], folder=folder)
+    assert out.splitlines()[-1] == "clustereval 0.1.0"
 
 
 def test_use_from_python(binaries: Path, tmp_path: Path) -> None:

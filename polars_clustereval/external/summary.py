@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from polars_clustereval.base.checks import table_function
+
 from .contingency import LabelOptions, read_contingency_table
 from .report import external_scores, score_partitions
 
@@ -71,6 +73,7 @@ def _metric_meanings() -> pl.LazyFrame:
     return pl.LazyFrame(columns).with_row_index("place")
 
 
+@table_function
 def external_summary(
     frame: Frame,
     label: Column,
@@ -95,7 +98,7 @@ def external_summary(
     weight : str or Expr, optional
         Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
         LazyFrame too.
-    partition_by : str or sequence of str, optional
+    partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.

@@ -20,15 +20,15 @@ CREATE OR REPLACE MACRO clustereval._valid_point_options(
     THEN error(concat(
       'distance: expected one of ''euclidean'', ''sqeuclidean'', ''cityblock'', ''chebyshev'', ',
       '''minkowski'', ''cosine'', got ', coalesce('''' || distance || '''', 'NULL'),
-      CASE lower(CAST(distance AS VARCHAR))
-        WHEN 'l1' THEN '; did you mean ''cityblock''?'
-        WHEN 'manhattan' THEN '; did you mean ''cityblock''?'
-        WHEN 'taxicab' THEN '; did you mean ''cityblock''?'
-        WHEN 'l2' THEN '; did you mean ''euclidean''?'
-        WHEN 'squared_euclidean' THEN '; did you mean ''sqeuclidean''?'
-        WHEN 'squaredeuclidean' THEN '; did you mean ''sqeuclidean''?'
-        WHEN 'linf' THEN '; did you mean ''chebyshev''?'
-        WHEN 'maximum' THEN '; did you mean ''chebyshev''?'
+      CASE
+        WHEN lower(CAST(distance AS VARCHAR)) IN ('l1', 'manhattan', 'taxicab')
+        THEN '; did you mean ''cityblock''?'
+        WHEN lower(CAST(distance AS VARCHAR)) = 'l2'
+        THEN '; did you mean ''euclidean''?'
+        WHEN lower(CAST(distance AS VARCHAR)) IN ('squared_euclidean', 'squaredeuclidean')
+        THEN '; did you mean ''sqeuclidean''?'
+        WHEN lower(CAST(distance AS VARCHAR)) IN ('linf', 'maximum')
+        THEN '; did you mean ''chebyshev''?'
         ELSE ''
       END
     ))
