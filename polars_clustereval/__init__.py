@@ -180,5 +180,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return the names of the public API."""
-    return list(__all__)
+    """Return the names of the public API, without to_sql if its extra is not installed."""
+    return [name for name in __all__ if name != "to_sql" or find_spec("sqlglot")]

@@ -31,6 +31,13 @@ def test_dir_is_the_public_api() -> None:
     assert all(hasattr(ce, name) for name in dir(ce))
 
 
+def test_dir_names_what_is_there_without_the_extra() -> None:
+    code = "import sys; sys.modules['sqlglot'] = None; import inspect; "
+    code += "import polars_clustereval as ce; print(*dict(inspect.getmembers(ce)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) == set(ce.__all__) - {"to_sql"}
+
+
 # A column, and the table that is said to have it.
 COLUMNS = {
     "calinski_harabasz_score": "internal_report",

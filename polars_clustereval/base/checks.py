@@ -398,7 +398,7 @@ def raise_on_collect(
 # ----------------------------------------------------------------------------------------------
 
 
-#: How a frame becomes one of Polars, by the module that its type is from.
+#: How a frame becomes one of Polars, by the library that its type is from.
 _CONVERSIONS = {
     "polars": "{}",
     "pandas": "pl.from_pandas({})",
@@ -427,8 +427,13 @@ def type_name(x: object) -> str:
 
     Types of other libraries come with the library, because Polars has types of the same names.
     """
-    module, name = type(x).__module__.partition(".")[0], type(x).__name__
-    return name if module in ("builtins", "polars", "__main__") else f"{module}.{name}"
+    library, name = _library_of(x), type(x).__name__
+    return name if library in ("builtins", "polars") else f"{library}.{name}"
+
+
+def _library_of(x: object) -> str:
+    """Return the name of the library that the type of x is from; modules such as _duckdb count."""
+    return type(x).__module__.partition(".")[0].lstrip("_")
 
 
 def column_advice(parameter: str, got: object) -> str:
@@ -476,7 +481,7 @@ def _check_frame_call(
     is_complete = all(name in named for name in required[len(given) :])
     if is_frame and (is_complete or not (len(columns) == 1 and is_data(columns[0]))):
         return
-    conversion = _CONVERSIONS.get(type(frame).__module__.partition(".")[0], "pl.DataFrame({})")
+    conversion = _CONVERSIONS.get(_library_of(frame), "pl.DataFrame({})")
     if not (is_frame or _is_table(frame)):
         advice = f"; write {_call_on_data(function)}" if _has_values(frame) else ""
     elif is_complete and not any(map(is_data, columns)):
@@ -492,8 +497,7 @@ def _check_frame_call(
 
 def _is_table(x: object) -> bool:
     """Return whether x is a frame of another library, or a dictionary of columns."""
-    is_column = isinstance(x, pl.Series) or getattr(x, "ndim", 2) == 1
-    return isinstance(x, Mapping) or (hasattr(x, "__arrow_c_stream__") and not is_column)
+    return isinstance(x, Mapping) or hasattr(x, "columns")
 
 
 def _frame_error(frame: object, advice: str = "") -> ClusterEvalError:

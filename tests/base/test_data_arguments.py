@@ -49,6 +49,7 @@ DATA: dict[str, Callable[[list[Any]], Any]] = {
     "numpy": np.array,
     "pandas": pd.Series,
     "pyarrow": pa.array,
+    "pyarrow chunks": lambda values: pa.chunked_array([values]),
 }
 FRAMES: dict[str, tuple[Callable[[pl.DataFrame], Any], str, str]] = {
     "pandas": (lambda frame: frame.to_pandas(), "pandas.DataFrame", "pl.from_pandas(frame)"),
