@@ -6,6 +6,7 @@ import inspect
 import re
 import subprocess
 import sys
+from pathlib import Path
 from types import FunctionType
 from typing import Any, Literal, get_args, get_origin
 
@@ -17,6 +18,7 @@ from polars_clustereval.base import checks
 from polars_clustereval.external import information
 from polars_clustereval.internal import distances
 
+ROOT = Path(__file__).parent.parent
 FRAME = pl.DataFrame({"label": [0, 0, 1, 1], "cluster": [0, 0, 1, 1], "x": [0.0, 1.0, 7.0, 9.0]})
 FRAME = FRAME.with_columns(vector=pl.concat_list("x"))
 
@@ -148,3 +150,17 @@ def test_choices_are_literal_types(name: str) -> None:
 def test_distances_in_any_letter_case(name: Any) -> None:
     wanted = ce.internal_report(FRAME, "vector", "cluster", distance=name.lower())
     assert ce.internal_report(FRAME, "vector", "cluster", distance=name).equals(wanted)
+
+
+SQL = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("sql/internal/*.sql"))
+SAME_IN_SQL = re.findall(r"_raise_column\('(\w+)', '(\w+)'\)", SQL)
+
+
+@pytest.mark.parametrize(("column", "table"), SAME_IN_SQL)
+def test_a_column_is_of_the_table_that_sql_names(column: str, table: str) -> None:
+    with pytest.raises(AttributeError, match=rf"it is a column of {table}: ce\.{table}\("):
+        getattr(ce, column)
+
+
+def test_there_are_columns_in_sql() -> None:
+    assert len(SAME_IN_SQL) > 40
