@@ -148,7 +148,14 @@ def test_a_shift_does_not_matter_to_determinants(engine: Engine, by: float) -> N
 
 @pytest.mark.parametrize(
     ("far", "by", "dims"),
-    with_wide((1e20, 2.0**27, 2), (1e20, 2.0**27, 33), (-1e20, 0.0, 2), (-1e20, 0.0, 33)),
+    with_wide(
+        (1e20, 2.0**27, 2),
+        (1e20, 2.0**27, 33),
+        (-1e20, 0.0, 2),
+        (-1e20, 0.0, 33),
+        (-1e20, -(2.0**27), 2),
+        (-1e20, -(2.0**27), 33),
+    ),
 )
 def test_a_far_cluster_does_not_matter_to_the_others(
     engine: Engine, far: float, by: float, dims: int
