@@ -39,6 +39,11 @@ def pytest_configure(config: pytest.Config) -> None:
     seeds.set_first(config.getoption("--hypothesis-seed"))
 
 
+def pytest_unconfigure() -> None:
+    """Keep the closing line last: DuckDB's binding lists at exit what Python has not freed."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     chosen = metafunc.config.getoption("--engine") or engines.ENGINES
     for fixture, names in (("engine", engines.ENGINES), ("side", engines.SIDES)):
