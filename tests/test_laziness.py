@@ -119,8 +119,12 @@ STREAMED = {
 @pytest.mark.parametrize(("distance", "method"), STREAMED)
 @pytest.mark.parametrize("dims", [2, 40])
 def test_streamed_silhouettes_read_the_points_again(distance: str, method: str, dims: int) -> None:
-    """Moments of clusters are computed at the call; the points themselves are not kept."""
-    frame, at_call = rows(vectors(pl.Array, dims)), STREAMED[distance, method]
+    """Moments of clusters are computed at the call; the points themselves are not kept.
+
+    Those of long vectors take a pass for the centers, and one more for the other moments.
+    """
+    at_call = STREAMED[distance, method] + (dims == 40 and method != "bounds")
+    frame = rows(vectors(pl.Array, dims))
     check("silhouette_score", frame, at_call, distance=distance, method=method)
 
 

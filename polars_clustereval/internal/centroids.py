@@ -291,12 +291,26 @@ class Points:
 
         Raises the error of fault_error if a point has no finite distance.
         """
-        centers, spreads = pl.collect_all([self.all_centers, self.spreads], engine="streaming")
+        if isinstance(self.form, LongVectors):
+            # Together, the engine would hold all points: it reads them once for two plans.
+            centers = self.all_centers.collect(engine="streaming")
+            spreads = self._with_frames(all_centers=centers).spreads.collect(engine="streaming")
+        else:
+            plans = [self.all_centers, self.spreads]
+            centers, spreads = pl.collect_all(plans, engine="streaming")
         if spreads["n_invalid"].sum():
             raise self.fault_error()
+        return self._with_frames(all_centers=centers, spreads=spreads)
+
+    def _with_frames(self, **frames: pl.DataFrame) -> Points:
+        """Return the same points with cached properties of these names computed already.
+
+        The spreads of `without_distances` are kept.
+        """
         points = replace(self)
+        kept = {name: vars(self)[name] for name in ("spreads",) if name in vars(self)}
         # A cached property stores its value here.
-        vars(points).update(all_centers=centers.lazy(), spreads=spreads.lazy())
+        vars(points).update(kept | {name: frame.lazy() for name, frame in frames.items()})
         return points
 
     def without_distances(self) -> Points:
