@@ -176,7 +176,11 @@ def _format_query(
     parameters of the query. The struct partition_key is split into one column for each column of
     partition_by.
     """
-    texts = {name: _format_argument(name, value, relation) for name, value in arguments.items()}
+    texts = {
+        name: _format_argument(name, value, relation)
+        for name, value in arguments.items()
+        if value is not None or _is_value(name)
+    }
     required = [texts.pop(name) for name in report.required]
     optional = [f"{name} := {text}" for name, text in texts.items()]
     call = ", ".join(["clustereval_input", *required, *optional])
@@ -195,8 +199,6 @@ def _format_argument(parameter: str, value: Any, relation: duckdb.DuckDBPyRelati
     """
     if _is_value(parameter):
         return f"${parameter}"
-    if value is None:
-        return "NULL"
     if parameter in _SINGLE_COLUMN:
         return quote_identifier(value)
     if parameter == "partition_by":

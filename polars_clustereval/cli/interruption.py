@@ -20,14 +20,15 @@ __all__ = ["interruptible", "is_work_left", "run_in_worker"]
 
 Result = TypeVar("Result")
 
-_WORKER_NAME = "clustereval worker"
-
 # Seconds between two looks at the worker, and for which an interrupted one may finish.
 _POLL_INTERVAL = 0.1
-_GRACE_PERIOD = 1.0
+_GRACE_PERIOD = 0.75
 
 # Open connections, whose queries are interrupted.
 _connections: list[duckdb.DuckDBPyConnection] = []
+
+# One event for each call of run_in_worker, set when its thread has finished.
+_work: list[threading.Event] = []
 
 
 @contextmanager
@@ -44,40 +45,45 @@ def run_in_worker(function: Callable[[], Result]) -> Result:
     """Return the result of function(), or raise its error; it runs in a thread of its own.
 
     KeyboardInterrupt interrupts the queries of connections that are `interruptible`, and is raised
-    when the thread has ended, or after a second if it has not: see `is_work_left`.
+    when the thread has finished, or soon if it does not: see `is_work_left`.
     """
     results: list[Result] = []
     errors: list[BaseException] = []
+    # Not Thread.join, which takes the thread for ended if Ctrl-C interrupts it (Python 3.11).
+    finished = threading.Event()
 
     def work() -> None:
         """Call `function`, and keep its result or its error."""
         try:
             results.append(function())
-        except BaseException as error:
+        except BaseException as error:  # raised again by the main thread
             errors.append(error)
+        finally:
+            finished.set()
 
+    _work.append(finished)
     # At exit, Python waits for threads that are no daemons.
-    worker = threading.Thread(target=work, name=_WORKER_NAME, daemon=True)
-    worker.start()
+    threading.Thread(target=work, name="clustereval worker", daemon=True).start()
     try:
-        while worker.is_alive():
-            worker.join(_POLL_INTERVAL)
+        # Polars makes the system restart a wait without a timeout after Ctrl-C.
+        while not finished.wait(_POLL_INTERVAL):
+            pass
     except KeyboardInterrupt:
-        _stop_queries(worker)
+        _stop_queries(finished)
         raise
     if errors:
         raise errors[0]
     return results[0]
 
 
-def _stop_queries(worker: threading.Thread) -> None:
-    """Interrupt the queries of a worker until it ends, at most for a second."""
+def _stop_queries(finished: threading.Event) -> None:
+    """Interrupt the queries of a worker until it has finished, at most for the grace period."""
     deadline = monotonic() + _GRACE_PERIOD
-    while worker.is_alive() and monotonic() < deadline:
+    while not finished.is_set() and monotonic() < deadline:
         # Again and again, because an interruption between two queries stops neither.
         for connection in _connections:
             connection.interrupt()
-        worker.join(_POLL_INTERVAL / 2)
+        finished.wait(_POLL_INTERVAL / 2)
 
 
 def is_work_left() -> bool:
@@ -85,4 +91,4 @@ def is_work_left() -> bool:
 
     Only the end of the process stops them.
     """
-    return any(thread.name == _WORKER_NAME for thread in threading.enumerate())
+    return not all(finished.is_set() for finished in _work)

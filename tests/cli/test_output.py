@@ -153,3 +153,16 @@ def test_a_draft_that_exists_is_left_alone(fail: Fail, tmp_path: Path) -> None:
     assert said == f"{planted}: File exists"
     assert planted.is_symlink()
     assert victim.read_text(encoding="utf-8") == "before"
+
+
+@pytest.mark.parametrize("name", ["r.xlsx", "r", "r.csv.gz"])
+def test_an_unknown_ending_of_the_output(fail: Fail, run: Run, tmp_path: Path, name: str) -> None:
+    output = tmp_path / name
+    call = ("external", IRIS, *KMEANS, *QUICK, "--output", output)
+    assert fail(*call) == (
+        f"--output: expected a file that ends in .txt, .json, .csv, .parquet, got {output}; "
+        "or give --format"
+    )
+    assert not output.exists()
+    run(*call, "--format", "csv")
+    assert output.read_text(encoding="utf-8").startswith("n,")

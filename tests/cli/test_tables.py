@@ -127,9 +127,24 @@ def test_a_bar_shows_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Screen()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    call = ["silhouette", *CALLS["silhouette"], "--engine", "polars", "--output", os.devnull]
+    monkeypatch.setattr(progress, "INTERVAL", 0.0)
+    call = [
+        "silhouette",
+        DIGITS,
+        "--vector",
+        "pixels",
+        "--cluster",
+        "kmeans",
+        "--output",
+        os.devnull,
+    ]
     assert main(call) == 0
-    assert "distances" in screen.getvalue()
+    shown = re.findall(r"\rdistances, step (\d+): \[(#*) *\] +(\d+)%", screen.getvalue())
+    states = [(int(step), len(filled), int(percent)) for step, filled, percent in shown]
+    assert len(states) > 10
+    assert states == sorted(states)
+    assert states[-1][1:] == (30, 100)
+    assert screen.getvalue().endswith(" \r")
     assert threads.watch is threads.show_no_progress
 
 
@@ -240,7 +255,8 @@ def test_duckdb_draws_no_bar_into_a_file(
         return connection
 
     monkeypatch.setattr(duckdb, "connect", connect_impatiently)
-    [row] = report(run, DIGITS, "--vector", "pixels", "--cluster", "kmeans", of="silhouette")
+    call = (DIGITS, "--vector", "pixels", "--cluster", "kmeans", "--engine", "duckdb")
+    [row] = report(run, *call, of="silhouette")
     assert row["n"] == 1797
 
 

@@ -103,13 +103,13 @@ def assert_points(actual: list[dict[str, Any]], expected: list[dict[str, Any]]) 
     point_engines.assert_points(actual, expected, tolerance=1e-9)
 
 
-def start(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
-    """Start the command line as a process, with pipes for its output."""
+def start(*arguments: str, **environment: str) -> subprocess.Popen[bytes]:
+    """Start the command line as a process, with pipes and more variables in its environment."""
     return subprocess.Popen(
         [sys.executable, "-m", "polars_clustereval", *arguments],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=EXAMPLES.parent,
-        env=os.environ | {"PYTHONIOENCODING": "ascii"},
-        **options,
+        env=os.environ | {"PYTHONIOENCODING": "ascii"} | environment,
     )
