@@ -207,8 +207,7 @@ def _vector_type_error(dtype: pl.DataType, is_vector_text: bool = False) -> Clus
     """
     advice = "; parse_vector makes one from text" if is_vector_text else ""
     return ClusterEvalError(
-        "vector: expected a list or array of numbers, such as [x, y, z], got "
-        f"{dtype}{advice}"
+        f"vector: expected a list or array of numbers, such as [x, y, z], got {dtype}{advice}"
     )
 
 
