@@ -31,6 +31,7 @@ _CREATE_MACRO = re.compile(
     r"^CREATE OR REPLACE MACRO clustereval\.(\w+)\(.*?;$", re.MULTILINE | re.DOTALL
 )
 _CREATE_SCHEMA = "CREATE SCHEMA IF NOT EXISTS clustereval;"
+_VERSION = re.compile(r"^CREATE .*clustereval\.version\(\) AS '(.+)';$", re.MULTILINE)
 # The comment of the macro version() in the bundle: a schema with it holds macros of this package.
 _VERSION_COMMENT = "Version of the clustereval macros in this database."
 
@@ -54,15 +55,33 @@ _FUNCTION_IN_CODE = re.compile(rf"{_NOT_CODE}|(?<![\w.])([A-Za-z_]\w*)(?=\()")
 _GRAMMAR = {"cast", "coalesce", "columns", "decimal", "try", "try_cast", "unnest"}
 
 
-def bundle() -> str:
+def bundle(
+    schema: str = "clustereval", database: str | None = None, temporary: bool = False
+) -> str:
     """Text of all macros as one SQL file, for ``.read`` in the DuckDB shell or ``con.execute``.
+
+    Parameters
+    ----------
+    schema : str
+        Schema of the macros, created if it does not exist.
+    database : str, optional
+        Attached database of the schema, by default the current one. Calls between macros then name
+        this database.
+    temporary : bool
+        Temporary macros, which end with the connection and need no write access. Their names start
+        with ``schema``, as in ``clustereval_rand_score``.
 
     Returns
     -------
     str
-        The files of ``sql/`` in their load order. They create the schema ``clustereval`` in the
-        current database. Functions of DuckDB are written with their schema, ``system.main``, so
-        that no macro of a user takes their place.
+        A comment that says how to use it, then the files of ``sql/`` in their load order. Functions
+        of DuckDB are written with their schema, ``system.main``, so that no macro of a user takes
+        their place.
+
+    Raises
+    ------
+    ClusterEvalError
+        For ``temporary`` with ``database``, and if a name is empty or has control characters.
 
     Examples
     --------
@@ -72,6 +91,64 @@ def bundle() -> str:
     >>> _ = con.execute(ce.bundle())
     >>> con.execute("SELECT clustereval.version()").fetchone() == (ce.__version__,)
     True
+    """
+    if temporary and database is not None:
+        msg = "temporary macros belong to no database: leave out database, or temporary"
+        raise ClusterEvalError(msg)
+    _check_name("schema", schema)
+    if database is not None:
+        _check_name("database", database)
+    text = _read_macros()
+    if temporary:
+        text = _to_temporary(text, schema)
+    elif (schema, database) != ("clustereval", None):
+        text = _to_permanent(text, schema, database)
+    return _format_head(schema, database, temporary) + text
+
+
+def _format_head(schema: str, database: str | None, temporary: bool) -> str:
+    """Return the comment at the start of `bundle`, which says how to use the macros."""
+    homes = [_quote_if_needed(name) for name in (database, schema) if name is not None]
+
+    def call(macro: str) -> str:
+        """Return the name of a macro as a user types it."""
+        return _quote_if_needed(f"{schema}_{macro}") if temporary else ".".join([*homes, macro])
+
+    [version] = _VERSION.findall(_read_macros())
+    lifetime = "which end with the connection" if temporary else "once for a database"
+    attach = "" if database is None else f"--   ATTACH 'FILE' AS {homes[0]};\n"
+    return f"""\
+-- clustereval {version}: SQL macros for DuckDB that evaluate clusterings.
+-- In the DuckDB shell, create them, {lifetime}:
+{attach}--   .read clustereval.sql
+-- Then, for a table t with a label, a cluster and the coordinates x and y:
+--   SELECT {call("adjusted_rand_score")}(label, cluster) FROM t;
+--   FROM {call("external_report")}(t, label, cluster);
+--   FROM {call("internal_report")}(t, [x, y], cluster);
+-- All macros, with their parameters and what they return:
+--   SELECT function_name, parameters, comment FROM duckdb_functions()
+--   WHERE {_format_listing_condition(schema, temporary)};
+
+"""
+
+
+def _format_listing_condition(schema: str, temporary: bool) -> str:
+    """Return the SQL condition on duckdb_functions() that selects the macros with a comment."""
+    text = schema.replace("'", "''")
+    place = f"starts_with(function_name, '{text}_')" if temporary else f"schema_name = '{text}'"
+    return f"{place} AND comment IS NOT NULL"
+
+
+def _quote_if_needed(name: str) -> str:
+    """Return a name as an SQL identifier, in quotes unless it is plain."""
+    return name if re.fullmatch(r"[a-z_][a-z0-9_]*", name) else _quote_identifier(name)
+
+
+@cache
+def _read_macros() -> str:
+    """Return the files of ``sql/`` in their load order as one text, in schema clustereval.
+
+    Functions of DuckDB are written with their schema.
     """
     folder = sql_folder()
     texts = ((folder / f"{name}.sql").read_text(encoding="utf-8") for name in sql_files())
@@ -141,21 +218,12 @@ def register(
     >>> con.execute(query.replace("clustereval.", "clustereval_")).fetchone()
     (1.0,)
     """
-    if temporary and database is not None:
-        msg = "temporary macros belong to no database: leave out database, or temporary"
-        raise ClusterEvalError(msg)
-    _check_name("schema", schema)
-    if database is not None:
-        _check_name("database", database)
-    text = bundle()
+    text = bundle(schema, database, temporary)
     try:
         with _REGISTRATION:
             is_plain = schema == "clustereval" and database is None and not temporary
             if is_plain and _has_room(con) and copy_macros(con, text):
                 return
-            text = (
-                _to_temporary(text, schema) if temporary else _to_permanent(text, schema, database)
-            )
             with _transaction(con):
                 _refuse_other_macros(con, schema, database, temporary)
                 con.execute(text)
@@ -236,7 +304,7 @@ def macros_called_by(name: str) -> tuple[str, ...]:
 @cache
 def _create_statements() -> dict[str, str]:
     """Return the text of the CREATE statement of each macro by the macro's name, in load order."""
-    return {match[1]: match[0] for match in _CREATE_MACRO.finditer(bundle())}
+    return {match[1]: match[0] for match in _CREATE_MACRO.finditer(_read_macros())}
 
 
 def _check_name(parameter: str, name: object) -> None:

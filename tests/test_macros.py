@@ -222,7 +222,7 @@ def test_all_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     con.execute(f"COMMENT ON MACRO clustereval.version IS '{macros._VERSION_COMMENT}'")
     before = count(con)
     broken = ce.bundle() + "\nCREATE MACRO clustereval.broken() AS no_such_function(1);"
-    monkeypatch.setattr(macros, "bundle", lambda: broken)
+    monkeypatch.setattr(macros, "bundle", lambda *_: broken)
     with pytest.raises(duckdb.Error, match="no_such_function"):
         ce.register(con)
     assert con.execute("SELECT clustereval.version()").fetchone() == ("old",)

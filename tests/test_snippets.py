@@ -11,6 +11,7 @@ import pytest
 import polars_clustereval as ce
 from polars_clustereval.cli import main
 from polars_clustereval.macros import sql_files
+from tests.support.command_line import ENGINE_NOTE
 
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -180,7 +181,7 @@ def test_readme_console(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
         assert main(call.split()) == 0, call
         out, err = capfd.readouterr()
         assert out, call
-        assert err == "", call
+        assert err in ("", ENGINE_NOTE), call
 
 
 @pytest.mark.parametrize("file", sql_files())

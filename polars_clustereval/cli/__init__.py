@@ -1,23 +1,32 @@
-"""Command line: reads a file, computes a report in DuckDB or Polars, and writes it.
+"""Command line: reads files, computes a report in DuckDB or Polars, and writes it.
 
 ``arguments`` defines the options and ``commands`` runs them. ``reports`` lists the reports,
-``files`` opens the input, ``engines`` computes a report, ``terminal`` renders it with the texts of
-``layouts``, ``output`` encodes and writes it, and ``messages`` turns an error into one line.
+``sources`` finds the input and ``files`` opens it, ``engines`` computes a report, ``terminal``
+renders it by means of ``grid``, with the texts of ``layouts`` and ``meanings``, ``output`` encodes
+and writes it, ``messages`` turns an error into one line, and ``interruption`` handles Ctrl-C.
 """
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from .arguments import make_parser
+from .interruption import is_work_left, run_in_worker
 from .messages import USER_ERRORS, summarize_error
 from .output import write_output
 
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Sequence
 
 __all__ = ["main"]
+
+# The status of programs that Ctrl-C ended, as shells report it.
+_INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,12 +40,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit status: 0, or 2 after one line on standard error.
+        Exit status: 0, 2 after one line on standard error, or 130 after Ctrl-C.
     """
-    options = make_parser().parse_args(arguments)
+    parser = make_parser()
+    options = parser.parse_args(arguments)
+    if options.run is None:
+        parser.print_help(sys.stderr)
+        return 2
     try:
-        write_output(options.output, options.run(options))
+        _run(options)
     except USER_ERRORS as error:
         sys.stderr.write(f"clustereval: error: {summarize_error(error)}\n")
         return 2
+    except KeyboardInterrupt:
+        return _end_interrupted()
     return 0
+
+
+def _run(options: Namespace) -> None:
+    """Run the command of the parsed arguments, and write its output."""
+    # Left when Ctrl-C ends the main thread's wait for the worker, so that no file stays behind.
+    with TemporaryDirectory(prefix="clustereval-", ignore_cleanup_errors=True) as scratch:
+        options.scratch = Path(scratch)
+        content = run_in_worker(lambda: options.run(options))
+    write_output(options.output, content)
+
+
+def _end_interrupted() -> int:
+    """Write one line on Ctrl-C, and return the exit status, or end the process with it."""
+    sys.stderr.write("clustereval: interrupted\n")
+    sys.stderr.flush()
+    if is_work_left():
+        # Python would wait for threads of Polars and numpy, which cannot be interrupted.
+        os._exit(_INTERRUPTED)
+    return _INTERRUPTED

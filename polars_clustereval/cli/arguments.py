@@ -30,18 +30,27 @@ def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line.
 
     The result of its parse_args has `run`, a function that takes that result and returns the bytes
-    to write.
+    to write; None without a command.
     """
     parser = _Parser(
         "clustereval",
-        description="Evaluate clusterings in Parquet and CSV files and DuckDB tables.",
+        description="Evaluate clusterings in files and DuckDB tables.",
+        epilog="clustereval COMMAND --help lists the options of a command.",
     )
     parser.add_argument("--version", action="version", version=f"clustereval {__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    parser.set_defaults(run=None)
+    commands = parser.add_subparsers(metavar="COMMAND", title="commands")
     for name in REPORTS:
         _add_report(commands, name)
     _add_sql(commands)
     return parser
+
+
+_FILES = (
+    "Parquet, CSV (.csv, .tsv, with .gz too), JSON (.json, .jsonl, .ndjson) or Arrow (.arrow, "
+    ".feather, .ipc) files, patterns of them, a folder of Parquet files, - for CSV on standard "
+    "input, or DATABASE::TABLE of DuckDB"
+)
 
 
 def _add_report(commands: Any, name: str) -> None:
@@ -54,7 +63,7 @@ def _add_report(commands: Any, name: str) -> None:
         name, help=report.description, description=f"Compute {report.description}."
     )
     add = command.add_argument
-    add("file", metavar="FILE", help=".parquet, .csv, .csv.gz, .tsv, or DATABASE::TABLE of DuckDB")
+    add("files", metavar="FILE", nargs="+", help=_FILES)
     for parameter, option in OPTIONS.items():
         if parameter in report.defaults:
             settings = {"flag": "--" + parameter.replace("_", "-"), **option}
@@ -62,7 +71,7 @@ def _add_report(commands: Any, name: str) -> None:
             default = None if required else report.defaults[parameter]
             flag = settings.pop("flag")
             add(flag, dest=parameter, required=required, default=default, **settings)
-    add("--engine", choices=ENGINES, default="duckdb", help="duckdb (default), polars")
+    add("--engine", choices=ENGINES, help=f"duckdb, polars; default here: {report.engine}")
     add("--format", choices=FORMATS, help="table, json, csv, parquet; default: by --output")
     _add_output(command)
     command.set_defaults(run=run_report, report=report)
@@ -75,6 +84,10 @@ def _add_sql(commands: Any) -> None:
     """
     description = "all SQL macros as one file for the DuckDB shell"
     command = commands.add_parser("sql", help=description, description=f"Print {description}.")
+    add = command.add_argument
+    add("--schema", metavar="NAME", default="clustereval", help="schema; default clustereval")
+    add("--database", metavar="NAME", help="attached database; default: the current one")
+    add("--temporary", action="store_true", help="temporary macros, named SCHEMA_MACRO")
     _add_output(command)
     command.set_defaults(run=run_sql)
 
@@ -117,14 +130,15 @@ def _parse_value(text: str) -> str | float:
 OPTIONS: dict[str, dict[str, Any]] = {
     "vector": {
         "metavar": "COLUMNS",
-        "help": "a column of lists, or numeric columns separated by commas",
+        "help": "a column of lists or of vectors as text, or numeric columns separated by commas",
     },
     "label": {"metavar": "COLUMN", "help": "the true classes"},
     "cluster": {"metavar": "COLUMN", "help": "the assigned clusters"},
     "id": {"metavar": "COLUMN", "help": "identifies the points; a sample depends on its order"},
     "partition_by": {
         "metavar": "COLUMNS",
-        "help": "score each group on its own; columns separated by commas",
+        "action": "append",
+        "help": "score each group on its own; columns separated by commas, or several times",
     },
     "weight": {"metavar": "COLUMN", "help": "how many times each row counts"},
     "distance": {
@@ -164,6 +178,21 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "metavar": "NUMBER",
         "type": _parse_number,
         "help": "seed of the sample; default 0",
+    },
+    "generalized": {
+        "flag": "--no-generalized",
+        "action": "store_false",
+        "help": "leave out gdi_11 to gdi_63, which need the distances of all pairs",
+    },
+    "n_neighbors": {
+        "metavar": "NUMBER",
+        "type": _parse_number,
+        "help": "neighbors of a point for connectivity; default 10",
+    },
+    "max_points": {
+        "metavar": "NUMBER",
+        "type": _parse_number,
+        "help": "largest number of points that is accepted; default 20000",
     },
     "average_method": {
         "metavar": "MEAN",

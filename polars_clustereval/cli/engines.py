@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from polars_clustereval import parse_vector
 from polars_clustereval.macros import register_macro
 
-from .files import format_rows, open_source, quote_identifier, quote_literal, scan_parquet
+from .files import format_rows, open_source, quote_identifier, quote_literal, scan_files
 from .progress import show_progress
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from .files import Source
     from .reports import Report
+    from .sources import Source
 
 __all__ = ["ENGINES"]
 
@@ -41,15 +42,27 @@ _DATA_DEPENDENT = ("noise", "noise_as", "weights")
 def _read_arguments(options: argparse.Namespace, columns: Sequence[str]) -> dict[str, Any]:
     """Return the arguments of the Polars function of a report, by parameter.
 
-    `options` are the parsed arguments, `columns` the columns of the input. Lists of columns are
-    separated by commas, unless the whole text is the name of a column.
+    `options` are the parsed arguments, `columns` the columns of the input. The option of a list of
+    columns is a text, or the texts of several such options.
     """
     arguments = {name: getattr(options, name) for name in options.report.defaults}
     for parameter in arguments.keys() & set(_MULTIPLE_COLUMNS):
-        text = arguments[parameter]
-        if text is not None:
-            arguments[parameter] = [text] if text in columns else text.split(",")
+        given = arguments[parameter]
+        if given is not None:
+            texts = [given] if isinstance(given, str) else given
+            arguments[parameter] = [name for text in texts for name in _split_names(text, columns)]
     return arguments
+
+
+def _split_names(text: str, columns: Sequence[str]) -> list[str]:
+    """Return the names of columns in a text that separates them by commas.
+
+    The whole text is one name if it is one of `columns`, the columns of the input. Blanks around a
+    name are dropped, unless a column has them.
+    """
+    if text in columns:
+        return [text]
+    return [name if name in columns else name.strip() for name in text.split(",")]
 
 
 def _list_columns(arguments: dict[str, Any], parameters: Iterable[str]) -> list[str]:
@@ -80,14 +93,52 @@ def _open_rows(
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, str, dict[str, Any]]]:
     """Yield a connection, the SQL that stands after FROM to read the rows, and the arguments.
 
-    `options` are the parsed arguments; those of the report are returned by parameter. The
-    connection is closed at the end of the ``with`` block.
+    `options` are the parsed arguments; those of the report are returned by parameter. The vectors
+    of a column of text are parsed. The connection is closed at the end of the ``with`` block.
     """
-    with open_source(source) as connection:
-        columns = connection.sql(f"FROM {format_rows(connection, source)}").columns
-        arguments = _read_checked_arguments(options, columns)
-        number_columns = _list_columns(arguments, _NUMBER_COLUMNS)
-        yield connection, format_rows(connection, source, number_columns), arguments
+    with open_source(source, options.scratch) as (connection, rows):
+        relation = connection.sql(f"FROM {rows}")
+        arguments = _read_checked_arguments(options, relation.columns)
+        text_vector = _find_text_vector(source, arguments, relation)
+        if source.kind == "csv":
+            numbers = set(_list_columns(arguments, _NUMBER_COLUMNS)) - {text_vector}
+            rows = format_rows(connection, source, sorted(numbers))
+        if text_vector is not None:
+            rows = _parse_vectors(connection, rows, text_vector)
+        yield connection, rows, arguments
+
+
+def _find_text_vector(
+    source: Source, arguments: dict[str, Any], relation: duckdb.DuckDBPyRelation
+) -> str | None:
+    """Return the column of a report's vectors if these are text, otherwise None.
+
+    `arguments` are the report's arguments by parameter, `relation` is the input. All columns of a
+    CSV file are text: there the first value decides whether they are vectors or numbers.
+    """
+    columns: list[str] = arguments.get("vector") or []
+    if len(columns) != 1:
+        return None
+    column = columns[0]
+    types = dict(zip(relation.columns, relation.types, strict=True))
+    if types[column].id != "varchar":
+        return None
+    name = quote_identifier(column)
+    if source.kind != "csv":
+        return column
+    first = relation.filter(f"{name} IS NOT NULL").limit(1)
+    are_numbers = first.select(f"TRY_CAST({name} AS DOUBLE) IS NOT NULL").fetchall()
+    return column if are_numbers == [(False,)] else None
+
+
+def _parse_vectors(connection: duckdb.DuckDBPyConnection, rows: str, column: str) -> str:
+    """Return the SQL that stands after FROM to read `rows` with the vectors in the text `column`.
+
+    `rows` is SQL that stands after FROM. The macro parse_vector is registered in the connection.
+    """
+    register_macro(connection, "parse_vector")
+    name = quote_identifier(column)
+    return f"(SELECT * REPLACE (clustereval_parse_vector({name}) AS {name}) FROM {rows})"
 
 
 # ----------------------------------------------------------------------------------------------
@@ -125,7 +176,11 @@ def _format_query(
     parameters of the query. The struct partition_key is split into one column for each column of
     partition_by.
     """
-    texts = {name: _format_argument(name, value, relation) for name, value in arguments.items()}
+    texts = {
+        name: _format_argument(name, value, relation)
+        for name, value in arguments.items()
+        if value is not None or _is_value(name)
+    }
     required = [texts.pop(name) for name in report.required]
     optional = [f"{name} := {text}" for name, text in texts.items()]
     call = ", ".join(["clustereval_input", *required, *optional])
@@ -144,8 +199,6 @@ def _format_argument(parameter: str, value: Any, relation: duckdb.DuckDBPyRelati
     """
     if _is_value(parameter):
         return f"${parameter}"
-    if value is None:
-        return "NULL"
     if parameter in _SINGLE_COLUMN:
         return quote_identifier(value)
     if parameter == "partition_by":
@@ -185,17 +238,23 @@ def _run_in_polars(source: Source, options: argparse.Namespace) -> pl.DataFrame:
 
     `options` are the parsed arguments; `options.report` is the report.
     """
-    rows = scan_parquet(source) if source.is_parquet else _read_rows(source, options)
-    arguments = _read_arguments(options, rows.collect_schema().names())
+    rows = scan_files(source)
+    if rows is None:
+        rows = _read_rows(source, options)
+    schema = rows.collect_schema()
+    arguments = _read_arguments(options, schema.names())
+    vector: list[str] = arguments.get("vector") or []
+    if [schema.get(column) for column in vector] == [pl.String]:
+        rows = rows.with_columns(parse_vector(vector[0]))
     with show_progress():
         result: pl.LazyFrame = options.report.function(rows, **arguments)
         return result.collect(engine="streaming")
 
 
 def _read_rows(source: Source, options: argparse.Namespace) -> pl.LazyFrame:
-    """Return the columns that a report uses, of a CSV file or a DuckDB table.
+    """Return the columns that a report uses, of files that Polars does not read or a DuckDB table.
 
-    `options` are the parsed arguments, which name these columns. DuckDB reads CSV files for both
+    `options` are the parsed arguments, which name these columns. DuckDB reads text files for both
     engines, because two readers would take some values differently.
     """
     with _open_rows(source, options) as (connection, rows, arguments):

@@ -1,4 +1,4 @@
-"""Input files: their kinds, and the rows of one in either engine."""
+"""Files: the rows of a source in either engine."""
 
 from __future__ import annotations
 
@@ -6,84 +6,78 @@ import glob
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import duckdb
 import polars as pl
 
+from polars_clustereval.base.checks import column_named
 from polars_clustereval.errors import ClusterEvalError
 
+from .interruption import interruptible
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from .sources import Source
 
 __all__ = [
-    "Source",
-    "find_source",
     "format_rows",
     "open_source",
     "quote_identifier",
     "quote_literal",
-    "scan_parquet",
+    "scan_files",
 ]
-
-_SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
-
-
-class Source(NamedTuple):
-    """An existing input file: a DuckDB database, a CSV file, or else a Parquet file."""
-
-    path: str
-    table: str | None  # of a DuckDB database
-    separator: str | None  # of a CSV file
-
-    @property
-    def is_parquet(self) -> bool:
-        """Whether the input is a Parquet file, the only kind that Polars reads itself."""
-        return self.table is None and self.separator is None
-
-
-def find_source(file: str) -> Source:
-    """Return the source that the argument FILE names: a path, or DATABASE::TABLE.
-
-    Raise an error if the file does not exist or is of an unknown kind.
-    """
-    path, database, table = file.partition("::")
-    if not Path(path).exists():
-        raise ClusterEvalError(f"{path}: no such file")
-    if Path(path).is_dir():
-        raise ClusterEvalError(f"{path}: expected a file, got a directory")
-    if path != path.encode(errors="replace").decode():
-        raise ClusterEvalError(f"{path}: expected a path in UTF-8")
-    if database:
-        _check_database(path)
-        return Source(path, table, None)
-    name = path.lower()
-    separator = next((s for ending, s in _SEPARATORS.items() if name.endswith(ending)), None)
-    if separator is None and not name.endswith(".parquet"):
-        endings = ", ".join([".parquet", *_SEPARATORS])
-        raise ClusterEvalError(
-            f"{path}: expected a file that ends in {endings}, or a table of a DuckDB database "
-            f"as {path}::table"
-        )
-    return Source(path, None, separator)
-
-
-def _check_database(path: str) -> None:
-    """Raise an error unless the file at `path` is a DuckDB database, by its first bytes."""
-    # DuckDB would open a CSV file as a database, and download an extension for some other files.
-    with Path(path).open("rb") as file:
-        if file.read(12)[8:] != b"DUCK":
-            raise ClusterEvalError(f"{path}: expected a DuckDB database before '::'")
-
 
 # ----------------------------------------------------------------------------------------------
 # Polars
 # ----------------------------------------------------------------------------------------------
 
 
-def scan_parquet(source: Source) -> pl.LazyFrame:
-    """Return the rows of a Parquet file as a LazyFrame."""
-    return pl.scan_parquet(source.path, glob=False, hive_partitioning=False)
+def scan_files(source: Source) -> pl.LazyFrame | None:
+    """Return the rows of Parquet or Arrow files as a LazyFrame; None for another kind.
+
+    Raise an error if the files differ in their columns or types.
+    """
+    scan = {"parquet": _scan_parquet, "arrow": _scan_arrow}.get(source.kind)
+    if scan is None:
+        return None
+    frames = [scan(path) for path in source.paths]
+    schemas = [frame.collect_schema() for frame in frames]
+    _check_same_columns(source.paths, schemas)
+    if source.kind == "parquet":
+        return _scan_parquet(list(source.paths))
+    columns = [column_named(name) for name in schemas[0]]
+    return pl.concat(frame.select(columns) for frame in frames)
+
+
+def _scan_parquet(paths: str | list[str]) -> pl.LazyFrame:
+    """Return the rows of Parquet files with the columns of the first one."""
+    # The names of the folders of a file are not data.
+    return pl.scan_parquet(paths, glob=False, hive_partitioning=False, extra_columns="ignore")
+
+
+def _scan_arrow(path: str) -> pl.LazyFrame:
+    """Return the rows of a file in Arrow's IPC format, the file format or the stream format."""
+    with Path(path).open("rb") as file:
+        is_file_format = file.read(6) == b"ARROW1"
+    if is_file_format:
+        return pl.scan_ipc(path, glob=False, hive_partitioning=False)
+    return pl.read_ipc_stream(path).lazy()
+
+
+def _check_same_columns(paths: Sequence[str], schemas: Sequence[pl.Schema]) -> None:
+    """Raise an error unless every file has the columns of the first one, of the same types.
+
+    More columns are accepted. `schemas` are the types of the columns of each of `paths`.
+    """
+    for path, schema in zip(paths, schemas, strict=True):
+        for name, dtype in schemas[0].items():
+            if schema.get(name) != dtype:
+                found = f"{schema[name]}" if name in schema else "no such column"
+                raise ClusterEvalError(
+                    f"{path}: expected the columns of {paths[0]}: {name} ({dtype}), got {found}"
+                )
 
 
 # ----------------------------------------------------------------------------------------------
@@ -92,22 +86,43 @@ def scan_parquet(source: Source) -> pl.LazyFrame:
 
 
 @contextmanager
-def open_source(source: Source) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Yield a DuckDB connection that can read the rows of a source.
+def open_source(source: Source, scratch: Path) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
+    """Yield a DuckDB connection, and the SQL that stands after FROM to read a source's rows in it.
 
-    The connection is closed at the end of the ``with`` block. A database is opened read-only, and
-    its views cannot read other files.
+    The connection is closed at the end of the ``with`` block, and Ctrl-C interrupts its queries. A
+    database is opened read-only, and its views cannot read other files. Arrow files, which DuckDB
+    does not read, are converted to a Parquet file in the folder `scratch`. The columns of CSV files
+    are text: see `format_rows`.
     """
-    is_database = source.table is not None
-    with duckdb.connect(
-        source.path if is_database else ":memory:",
-        read_only=is_database,
-        # A view could otherwise read any file and show its content in a report.
-        config={"enable_external_access": not is_database},
-    ) as connection:
+    is_database = source.kind == "database"
+    with (
+        duckdb.connect(
+            source.paths[0] if is_database else ":memory:",
+            read_only=is_database,
+            # A view could otherwise read any file and show its content in a report.
+            config={"enable_external_access": not is_database},
+        ) as connection,
+        interruptible(connection),
+    ):
         # DuckDB draws its bar on standard output, after some seconds.
         connection.execute(f"SET enable_progress_bar = {sys.stdout.isatty()}")
-        yield connection
+        yield connection, format_rows(connection, _prepare_for_duckdb(source, scratch))
+
+
+def _prepare_for_duckdb(source: Source, scratch: Path) -> Source:
+    """Return the source of the same rows that DuckDB reads: Arrow files as one Parquet file.
+
+    The new file is in the folder `scratch`. Raise an error if several files differ in their columns
+    or types, which DuckDB would convert.
+    """
+    if source.kind != "arrow" and len(source.paths) == 1:
+        return source
+    frame = scan_files(source)
+    if source.kind != "arrow" or frame is None:
+        return source
+    converted = scratch / "arrow.parquet"
+    frame.sink_parquet(converted)
+    return source._replace(kind="parquet", paths=(str(converted),))
 
 
 def format_rows(
@@ -115,23 +130,46 @@ def format_rows(
 ) -> str:
     """Return the SQL that stands after FROM to read the rows of a source in this connection.
 
-    The columns of a CSV file are text, as an inferred type would make one label of 01 and 1;
+    The columns of CSV files are text, as an inferred type would make one label of 01 and 1;
     `number_columns` are DOUBLE.
     """
-    if source.table is not None:
-        return _find_table(connection, source.table)
-    file = quote_literal(glob.escape(source.path))
-    # The names of the folders of a file are not data.
-    if source.separator is None:
-        return f"read_parquet({file}, hive_partitioning = FALSE)"
+    if source.kind == "database":
+        return _find_table_name(connection, source.table)
+    if source.kind == "json":
+        return _format_json(connection, source.paths)
+    if source.kind == "parquet":
+        # The names of the folders of a file are not data.
+        return f"read_parquet({_format_paths(source.paths)}, hive_partitioning = FALSE)"
     types = ", ".join(f"{quote_literal(name)}: 'DOUBLE'" for name in number_columns)
     types_option = f", types = {{{types}}}" if types else ""
     return (
-        f"read_csv({file}, delim = {quote_literal(source.separator)}, quote = '\"', escape = '\"', "
-        "comment = '', skip = 0, header = TRUE, hive_partitioning = FALSE, all_varchar = TRUE"
-        f"{types_option})"
+        f"read_csv({_format_paths(source.paths)}, delim = {quote_literal(source.separator)}, "
+        "quote = '\"', escape = '\"', comment = '', skip = 0, header = TRUE, "
+        f"hive_partitioning = FALSE, all_varchar = TRUE{types_option})"
     )
 
+
+def _format_paths(paths: Sequence[str]) -> str:
+    """Return the paths of files as an SQL list for one of DuckDB's readers, which take patterns."""
+    return f"[{', '.join(quote_literal(glob.escape(path)) for path in paths)}]"
+
+
+def _format_json(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> str:
+    """Return the SQL that stands after FROM to read JSON files, with the types of all their values.
+
+    Strings stay text, as two spellings of a date would be one label. So do columns with values of
+    several types.
+    """
+    reader = f"read_json({_format_paths(paths)}, union_by_name = TRUE, hive_partitioning = FALSE"
+    described = connection.execute(f"DESCRIBE FROM {reader}, sample_size = -1)").fetchall()
+    columns = ", ".join(
+        f"{quote_literal(name)}: {quote_literal('VARCHAR' if kind in _TEXT_IN_JSON else kind)}"
+        for name, kind, *_ in described
+    )
+    return f"{reader}, columns = {{{columns}}})"
+
+
+_TEXT_IN_JSON = {"JSON", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "UUID"}
 
 _TABLES = """
 FROM duckdb_tables() SELECT database_name, schema_name, table_name WHERE NOT internal
@@ -141,7 +179,7 @@ ORDER BY ALL
 """
 
 
-def _find_table(connection: duckdb.DuckDBPyConnection, table: str) -> str:
+def _find_table_name(connection: duckdb.DuckDBPyConnection, table: str) -> str:
     """Return the qualified name of a table or view of the database, in quotes, as SQL.
 
     `table` is the user's name: the name, after its schema and a dot if that is not main. It is

@@ -1,54 +1,55 @@
-"""Layouts: the texts of each report's table on the terminal, and their order."""
+"""Layouts: how each report's table on the terminal is arranged, and in which words."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-__all__ = ["EXTERNAL", "INTERNAL", "SILHOUETTE", "Layout"]
+from . import meanings
 
+if TYPE_CHECKING:
+    from argparse import Namespace
 
-_SILHOUETTES = (
-    *("silhouette", "silhouette_macro", "silhouette_max"),
-    *("silhouette_lower", "silhouette_upper"),
-)
+    from .meanings import Meaning
+
+__all__ = [
+    "CLUSTERS",
+    "DUNN",
+    "EXTERNAL",
+    "INTERNAL",
+    "LABELS",
+    "PAIRWISE",
+    "SAMPLES",
+    "SILHOUETTE",
+    "Layout",
+    "adapt_to_method",
+]
 
 
 class Layout(NamedTuple):
     """The texts of one report's table on the terminal, and which columns it shows."""
 
-    heading: tuple[tuple[str, ...], ...]  # options shown above the table, line by line
-    titles: dict[str, str]  # titles of groups, by the first column of each
-    meanings: dict[str, str]  # one line for each headline column
-    comparison: tuple[str, ...]  # columns of the table of many clusterings
-    any_magnitude: bool  # values of any size rather than scores between 0 and 1
+    #: Options shown above the table, line by line.
+    heading: tuple[tuple[str, ...], ...]
+    #: What the columns say; the meanings of all of them.
+    meanings: dict[str, Meaning]
+    #: Titles of groups of columns, by the first column of each.
+    titles: dict[str, str]
+    #: Columns of the table of many clusterings; the first one with a best value sorts it.
+    comparison: tuple[str, ...] = ()
+    #: Whether values are of any size, rather than scores between 0 and 1.
+    any_magnitude: bool = False
+    #: In a report of many rows per clustering: the column that puts the worst rows first.
+    worst_first: str | None = None
 
 
 EXTERNAL = Layout(
     heading=(("label", "cluster"),),
+    meanings=meanings.EXTERNAL,
     titles={
         "n": "counts",
         "rand_score": "pair counting",
         "label_entropy": "information",
         "purity": "set matching",
-    },
-    meanings={
-        "n": "rows that are scored",
-        "n_dropped": "rows left out: no label or no cluster",
-        "n_noise": "rows whose cluster is noise",
-        "rand_score": "share of pairs on which both agree; 1 is best",
-        "adjusted_rand_score": "agreement on pairs: 0 is chance, 1 is best",
-        "fowlkes_mallows_score": "geometric mean of pair precision and recall",
-        "pair_precision": "of pairs in one cluster: the share of one label",
-        "pair_recall": "of pairs of one label: the share in one cluster",
-        "normalized_mutual_info_score": "shared information, not adjusted for chance",
-        "adjusted_mutual_info_score": "shared information: 0 is chance, 1 is best",
-        "homogeneity_score": "1 if every cluster contains one label only",
-        "completeness_score": "1 if every label is in one cluster only",
-        "v_measure_score": "harmonic mean of homogeneity and completeness",
-        "purity": "share of rows with their cluster's majority label",
-        "inverse_purity": "share of rows in their label's majority cluster",
-        "bcubed_f_score": "harmonic mean of B-cubed precision and recall",
-        "exact_match_f_score": "clusters identical to a label; 1 is best",
     },
     comparison=(
         "n",
@@ -59,44 +60,22 @@ EXTERNAL = Layout(
         "homogeneity_score",
         "completeness_score",
     ),
-    any_magnitude=False,
 )
 
 INTERNAL = Layout(
     heading=(("cluster", "distance"), ("vector",)),
+    meanings=meanings.INTERNAL,
     titles={
         "n": "counts",
         "ssw": "sums of squares",
         "compactness": "distances",
         "calinski_harabasz_score": "centroid-based indices",
     },
-    meanings={
-        "n": "points that are scored",
-        "n_dropped": "rows left out: no vector or no cluster",
-        "n_noise": "points whose cluster is noise",
-        "n_singletons": "clusters of one point",
-        "ssw": "within: points to their own centroid",
-        "ssb": "between: centroids to overall centroid",
-        "explained_variance": "between / total; 1 is best",
-        "compactness": "mean distance to own centroid; best low",
-        "separation": "mean gap between centroids; best high",
-        "calinski_harabasz_score": "variance between / within; best high",
-        "davies_bouldin_score": "widths / gap of worst pairs; best low",
-        "ball_hall_index": "mean square within a cluster; best low",
-        "banfield_raftery_index": "sum of n ln(mean square); best low",
-        "log_ss_ratio": "ln(between / within); best high",
-        "pbm_index": "largest gap / width, squared; best high",
-        "ratkowsky_lance_index": "explained in each coordinate; best high",
-        "ray_turi_index": "mean square / squared gap; best low",
-        "xie_beni_index": "same as ray_turi_index; best low",
-        "sd_scattering": "variance within / overall; best low",
-        "sd_separation": "unevenness of centroid gaps; best low",
-    },
     comparison=(
         "n",
         "n_clusters",
-        "ssw",
         "explained_variance",
+        "ssw",
         "calinski_harabasz_score",
         "davies_bouldin_score",
         "xie_beni_index",
@@ -105,21 +84,127 @@ INTERNAL = Layout(
     any_magnitude=True,
 )
 
+_SILHOUETTES = (
+    *("silhouette", "silhouette_macro", "silhouette_max"),
+    *("silhouette_lower", "silhouette_upper"),
+)
+
 SILHOUETTE = Layout(
     heading=(("cluster", "distance", "method"), ("vector",)),
-    titles={"n": "counts", "silhouette": "silhouette: from -1 to 1, 1 is best"},
-    meanings={
-        "n": "points that are scored",
-        "n_dropped": "rows left out: no vector or no cluster",
-        "n_noise": "points whose cluster is noise",
-        "n_singletons": "clusters of one point",
-        "n_evaluated": "points whose own silhouette is in the score",
-        "silhouette": "mean over the points",
-        "silhouette_macro": "unweighted mean over the clusters",
-        "silhouette_max": "mean of the best cluster",
-        "silhouette_lower": "lower bound of silhouette",
-        "silhouette_upper": "upper bound of silhouette",
-    },
+    meanings=meanings.SILHOUETTE,
+    titles={"n": "counts", "silhouette": "from -1 to 1"},
     comparison=("n", "n_clusters", "n_evaluated", *_SILHOUETTES),
-    any_magnitude=False,
 )
+
+DUNN = Layout(
+    heading=(("cluster", "distance"), ("vector",)),
+    meanings=meanings.DUNN,
+    titles={
+        "n": "counts",
+        "dunn_index": "Dunn's index",
+        "gdi_11": "generalized: separation / diameter",
+    },
+    comparison=(
+        *("n", "n_clusters", "dunn_index", "centroid_dunn_index"),
+        *("max_diameter", "min_separation"),
+    ),
+    any_magnitude=True,
+)
+
+PAIRWISE = Layout(
+    heading=(("cluster", "distance", "n_neighbors"), ("vector",)),
+    meanings=meanings.PAIRWISE,
+    titles={"n": "counts", "c_index": "indices of all pairs"},
+    comparison=(
+        *("n", "n_clusters", "c_index", "gamma", "g_plus", "tau"),
+        *("mcclain_rao", "connectivity"),
+    ),
+    any_magnitude=True,
+)
+
+CLUSTERS = Layout(
+    heading=(("label", "cluster"),),
+    meanings=meanings.CLUSTERS,
+    titles={},
+    worst_first="joined_pairs",
+)
+
+LABELS = Layout(
+    heading=(("label", "cluster"),),
+    meanings=meanings.LABELS,
+    titles={},
+    worst_first="split_pairs",
+)
+
+SAMPLES = Layout(
+    heading=(("cluster", "distance"), ("vector",)),
+    meanings=meanings.SAMPLES,
+    titles={},
+    any_magnitude=True,
+    worst_first="silhouette",
+)
+
+
+# ----------------------------------------------------------------------------------------------
+# Silhouettes
+# ----------------------------------------------------------------------------------------------
+
+
+def adapt_to_method(layout: Layout, options: Namespace) -> Layout:
+    """Return the layout of silhouettes in the words of --method and --tolerance.
+
+    `options` are the parsed arguments; a sample has limits that hold only with its confidence, and
+    a tolerance makes an estimate of the exact score.
+    """
+    heading = layout.heading
+    texts: dict[str, str] = _TEXTS_OF_METHODS.get(options.method, {})
+    if options.tolerance is not None:
+        texts = _describe_tolerance()
+        heading = (("cluster", "distance", "tolerance"), ("vector",))
+    elif options.method == "sample":
+        texts = _describe_sample(options.confidence)
+        sample = ("sample_size", "confidence", "random_state")
+        heading = (("cluster", "distance", "method"), sample, ("vector",))
+    changed = {name: layout.meanings[name]._replace(text=text) for name, text in texts.items()}
+    return layout._replace(heading=heading, meanings=layout.meanings | changed)
+
+
+_TEXTS_OF_METHODS = {
+    "bounds": {
+        "silhouette": "not computed by this method",
+        "silhouette_macro": "not computed by this method",
+        "silhouette_max": "not computed by this method",
+        "silhouette_lower": "the exact score is no less",
+        "silhouette_upper": "the exact score is no more",
+    },
+    "simplified": {
+        "silhouette": "mean over the points, by distances to centers",
+        "silhouette_lower": "of the exact score: not computed",
+        "silhouette_upper": "of the exact score: not computed",
+    },
+}
+
+
+def _describe_tolerance() -> dict[str, str]:
+    """Return the texts of the columns of silhouettes that are computed to a tolerance."""
+    return {
+        "n_evaluated": "points whose silhouette is computed, not estimated",
+        "silhouette": "estimate: points not evaluated count as the middle of their bounds",
+        "silhouette_macro": "the same, unweighted over the clusters",
+        "silhouette_max": "the same for the best cluster",
+        "silhouette_lower": "the exact score is no less",
+        "silhouette_upper": "the exact score is no more",
+    }
+
+
+def _describe_sample(confidence: float) -> dict[str, str]:
+    """Return the texts of the columns of silhouettes that are estimated from a sample."""
+    limit = f"confidence limit: with probability {confidence} the exact score is no"
+    return {
+        "n_evaluated": "points in the sample",
+        "silhouette": "estimate: mean over the sampled points",
+        "silhouette_macro": "estimate: unweighted mean over the clusters",
+        "silhouette_max": "estimate: mean of the best cluster",
+        "silhouette_lower": f"{limit} less",
+        "silhouette_upper": f"{limit} more",
+    }

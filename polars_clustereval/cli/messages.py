@@ -12,8 +12,8 @@ from polars_clustereval.errors import ClusterEvalError
 
 __all__ = ["USER_ERRORS", "escape_controls", "summarize_error"]
 
-#: Errors caused by the input; any other is a bug and keeps its traceback.
-USER_ERRORS = (ClusterEvalError, duckdb.Error, pl.exceptions.PolarsError, OSError)
+#: Errors caused by the input or its size; any other is a bug and keeps its traceback.
+USER_ERRORS = (ClusterEvalError, duckdb.Error, pl.exceptions.PolarsError, OSError, MemoryError)
 
 # The engines append the position in a generated query and advice on options of their readers,
 # neither of which the user of this program can act on.

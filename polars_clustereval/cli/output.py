@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from polars_clustereval.errors import ClusterEvalError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     import polars as pl
@@ -43,13 +44,22 @@ ENCODERS = {"json": _encode_json, "csv": _encode_csv, "parquet": _encode_parquet
 FORMATS = ("table", *ENCODERS)
 
 
+_EXTENSIONS = {".txt": "table"} | {f".{name}": name for name in ENCODERS}
+
+
 def infer_format(output: Path | None) -> str:
     """Return the format that the extension of the output file stands for, such as ``csv``.
 
-    It is ``table`` for another extension, and without a file (None).
+    It is ``table`` without a file (None) and for a device. Raise an error for another extension.
     """
-    extension = "" if output is None else output.suffix.removeprefix(".").lower()
-    return extension if extension in FORMATS else "table"
+    if output is None or (output.exists() and not output.is_file()):
+        return "table"
+    if output.suffix.lower() not in _EXTENSIONS:
+        raise ClusterEvalError(
+            f"--output: expected a file that ends in {', '.join(_EXTENSIONS)}, got {output}; "
+            "or give --format"
+        )
+    return _EXTENSIONS[output.suffix.lower()]
 
 
 # ----------------------------------------------------------------------------------------------
@@ -57,9 +67,16 @@ def infer_format(output: Path | None) -> str:
 # ----------------------------------------------------------------------------------------------
 
 
-def check_output(output: Path | None, source: str) -> None:
-    """Raise an error if the file `output` is the input file `source`, also as a link to it."""
-    if output is not None and output.exists() and output.samefile(source):
+def check_output(output: Path | None, sources: Iterable[str]) -> None:
+    """Raise an error if the file `output` is one of the input files `sources`, or a link to it.
+
+    Also if its folder does not exist, before the report is computed.
+    """
+    if output is None:
+        return
+    if not output.parent.is_dir():
+        raise ClusterEvalError(f"{output.parent}: no such directory")
+    if output.exists() and any(output.samefile(source) for source in sources):
         raise ClusterEvalError(f"--output: expected a file other than the input, got {output}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from polars_clustereval.internal.kernels import threads
@@ -13,36 +14,67 @@ if TYPE_CHECKING:
 
 __all__ = ["show_progress"]
 
-#: Seconds before the bar appears.
+#: Seconds before the bar appears, and between two of its states.
 PATIENCE = 2.0
+INTERVAL = 0.1
+
+_BAR_WIDTH = 30
 
 
 @contextmanager
 def show_progress() -> Iterator[None]:
     """Show a progress bar while the ``with`` block computes distances of pairs, after 2 seconds.
 
-    Only if standard error is a terminal and tqdm is installed.
+    Only if standard error is a terminal.
     """
     if not sys.stderr.isatty():
         yield
         return
-    threads.watch = _add_bar
+    bar = _Bar()
+    threads.watch = bar.watch
     try:
         yield
     finally:
         threads.watch = threads.show_no_progress
+        bar.clear()
 
 
-def _add_bar(blocks: Iterable[threads.Made], total: int) -> Iterable[threads.Made]:
-    """Return an iterable of the same blocks that draws a progress bar, if tqdm is installed.
+class _Bar:
+    """A progress bar on standard error, one for each step of a computation in turn."""
 
-    `blocks` are the results of parts of a computation as they are finished, `total` is their
-    number.
-    """
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return blocks
-    return tqdm(
-        blocks, total=total, desc="distances", unit="block", delay=PATIENCE, leave=False, ncols=80
-    )
+    def __init__(self) -> None:
+        """Start the time after which the bar appears."""
+        self._next_time = monotonic() + PATIENCE
+        self._width = 0
+        self._step = 0
+
+    def watch(self, blocks: Iterable[threads.Made], total: int) -> Iterable[threads.Made]:
+        """Yield the same blocks, and draw the bar as they are finished.
+
+        `blocks` are the results of the parts of one step, `total` is their number.
+        """
+        self._step += 1
+        for done, block in enumerate(blocks, start=1):
+            self._draw(done, total)
+            yield block
+
+    def _draw(self, done: int, total: int) -> None:
+        """Draw the bar of a step, if the last state of it is old enough to read."""
+        if monotonic() < self._next_time:
+            return
+        self._next_time = monotonic() + INTERVAL
+        filled = "#" * (_BAR_WIDTH * done // total)
+        self._write(f"distances, step {self._step}: [{filled:<{_BAR_WIDTH}}] {done / total:4.0%}")
+
+    def clear(self) -> None:
+        """Remove the bar from the terminal."""
+        if self._width:
+            self._write("")
+            sys.stderr.write("\r")
+            sys.stderr.flush()
+
+    def _write(self, text: str) -> None:
+        """Write `text` over the last one."""
+        sys.stderr.write("\r" + text.ljust(self._width))
+        sys.stderr.flush()
+        self._width = len(text)

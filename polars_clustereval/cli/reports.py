@@ -5,11 +5,21 @@ from __future__ import annotations
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from polars_clustereval import external_report, internal_report, silhouette_score
+from polars_clustereval import (
+    dunn_index,
+    external_cluster_report,
+    external_label_report,
+    external_report,
+    internal_report,
+    pairwise_report,
+    silhouette_samples,
+    silhouette_score,
+)
 
-from .layouts import EXTERNAL, INTERNAL, SILHOUETTE
+from . import layouts
 
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Callable
 
     import polars as pl
@@ -25,6 +35,10 @@ class Report(NamedTuple):
     function: Callable[..., pl.LazyFrame]
     description: str
     layout: Layout
+    #: The engine that is faster for it: Polars has numpy for distances between points.
+    engine: str
+    #: Returns the layout for the parsed arguments, if they change its words.
+    adapt: Callable[[Layout, Namespace], Layout] | None = None
 
     @property
     def defaults(self) -> dict[str, Any]:
@@ -37,15 +51,54 @@ class Report(NamedTuple):
         """Names of the parameters without a default, the frame left out."""
         return [name for name, default in self.defaults.items() if default is Parameter.empty]
 
+    def choose_layout(self, options: Namespace) -> Layout:
+        """Return the layout of the table that the parsed arguments ask for."""
+        return self.layout if self.adapt is None else self.adapt(self.layout, options)
+
 
 REPORTS = {
     "external": Report(
-        external_report, "every external metric of one or many clusterings", EXTERNAL
+        external_report,
+        "every external metric of one or many clusterings",
+        layouts.EXTERNAL,
+        "duckdb",
+    ),
+    "clusters": Report(
+        external_cluster_report,
+        "the labels in each cluster, impure clusters first",
+        layouts.CLUSTERS,
+        "duckdb",
+    ),
+    "labels": Report(
+        external_label_report,
+        "the clusters of each label, split labels first",
+        layouts.LABELS,
+        "duckdb",
     ),
     "internal": Report(
-        internal_report, "the internal indices of one or many clusterings", INTERNAL
+        internal_report,
+        "the internal indices of one or many clusterings",
+        layouts.INTERNAL,
+        "duckdb",
     ),
     "silhouette": Report(
-        silhouette_score, "the mean silhouette of one or many clusterings", SILHOUETTE
+        silhouette_score,
+        "the mean silhouette of one or many clusterings",
+        layouts.SILHOUETTE,
+        "polars",
+        adapt=layouts.adapt_to_method,
+    ),
+    "samples": Report(
+        silhouette_samples,
+        "the silhouette of each point, low ones first",
+        layouts.SAMPLES,
+        "polars",
+    ),
+    "dunn": Report(dunn_index, "Dunn's index and its generalized forms", layouts.DUNN, "polars"),
+    "pairwise": Report(
+        pairwise_report,
+        "the C-index, gamma and others, from all pairs of points",
+        layouts.PAIRWISE,
+        "polars",
     ),
 }

@@ -2,66 +2,104 @@
 
 from __future__ import annotations
 
-import shutil
-from textwrap import dedent, wrap
-from typing import TYPE_CHECKING
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
+from .grid import align_columns, cut_end, cut_start, fits_terminal, get_width, wrap_last_column
 from .messages import escape_controls
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    import polars as pl
 
     from .layouts import Layout
 
 __all__ = ["render_table"]
 
-_MAX_SIDE_BY_SIDE = 5  # clusterings
+# Clusterings side by side, where the terminal is wide enough.
+_MAX_SIDE_BY_SIDE = 5
+
+# Rows of a report that has many for each clustering.
+_MAX_LISTED = 20
+
+# Width of the meanings beside a table; where less is left, they go below it.
+_MIN_MEANING_WIDTH = 24
 
 
 def render_table(result: pl.DataFrame, options: argparse.Namespace) -> bytes:
     """Return a report as the bytes of a text for the terminal: heading, table and legend.
 
-    `result` has one row per clustering; its columns before ``n`` are the partition columns.
-    `options` are the parsed arguments.
+    `options` are the parsed arguments. `result` is the report; the columns that its layout does not
+    explain are the partition columns, which come first.
     """
-    layout = options.report.layout
-    keys = result.columns[: result.columns.index("n")]
-    if not keys:
+    layout = options.report.choose_layout(options)
+    n_keys = next(i for i, name in enumerate(result.columns) if name in layout.meanings)
+    keys = result.columns[:n_keys]
+    if layout.worst_first is not None:
+        text = _render_listing(result, keys, layout)
+    elif not keys:
         text = _render_one(result, layout)
-    elif 0 < result.height <= _MAX_SIDE_BY_SIDE:
-        text = _render_side_by_side(result, keys, layout)
     else:
-        text = _render_row_by_row(result, keys, layout)
+        text = _render_several(result, keys, layout)
     return f"{_render_heading(options, layout)}\n\n{text}\n".encode()
 
 
 def _render_heading(options: argparse.Namespace, layout: Layout) -> str:
-    """Return the lines above the table: the input file, and the options that the layout names.
+    """Return the lines above the table: the input files, and the options that the layout names.
 
     `options` are the parsed arguments.
     """
     first, *more = (
-        escape_controls(", ".join(f"{name} {getattr(options, name)}" for name in names))
+        escape_controls(", ".join(f"{name} {_format_option(options, name)}" for name in names))
         for names in layout.heading
     )
-    file = escape_controls(f"{options.file}:")
-    line = f"{file} {first}"
+    names = ["standard input" if file == "-" else file for file in options.files]
+    files = escape_controls(f"{', '.join(names)}:")
+    line = f"{files} {first}"
     # A long path gets a line of its own, which shows its end.
-    lines = [line] if len(line) <= _get_width() else [_cut_start(file), first]
-    return "\n".join(lines + [_cut_end(line) for line in more])
+    width = get_width()
+    lines = [line] if len(line) <= width else [cut_start(files, width), cut_end(first, width)]
+    return "\n".join(lines + [cut_end(line, width) for line in more])
+
+
+def _format_option(options: argparse.Namespace, name: str) -> str:
+    """Return the value of an option as text; the texts of one given several times, by commas."""
+    value = getattr(options, name)
+    return ",".join(value) if isinstance(value, list) else str(value)
+
+
+# ----------------------------------------------------------------------------------------------
+# One clustering, or a few
+# ----------------------------------------------------------------------------------------------
 
 
 def _render_one(result: pl.DataFrame, layout: Layout) -> str:
     """Return the table of a report of one clustering: a line per metric, with its meaning."""
-    lines = [["metric", "value", "meaning"]]
+    lines = [["metric", "value", "best", "meaning"]]
     for metric in result.columns:
-        lines += _list_title_lines(metric, layout, width=3)
+        lines += _list_title_lines(metric, layout, width=4)
         value = _format_number(result[metric].item(), layout)
-        lines.append([f"  {metric}", value, layout.meanings.get(metric, "")])
-    return _align_columns(_wrap_last_column(lines), right=range(1, 2))
+        best, text = layout.meanings[metric]
+        lines.append([f"  {metric}", value, best, text])
+    used = sum(max(map(len, column)) + 2 for column in list(zip(*lines, strict=True))[:3])
+    if get_width() - used >= _MIN_MEANING_WIDTH:
+        return align_columns(wrap_last_column(lines), right=range(1, 3))
+    grid = align_columns([line[:3] for line in lines], right=range(1, 3))
+    return grid + _render_legend(result.columns, layout)
+
+
+def _render_several(result: pl.DataFrame, keys: list[str], layout: Layout) -> str:
+    """Return the table of a report of several clusterings: side by side if the terminal has room.
+
+    `keys` are the partition columns of `result`, which name the clusterings.
+    """
+    if 0 < result.height <= _MAX_SIDE_BY_SIDE:
+        text = _render_side_by_side(result, keys, layout)
+        if fits_terminal(text):
+            return text
+    return _render_row_by_row(result, keys, layout)
 
 
 def _render_side_by_side(result: pl.DataFrame, keys: list[str], layout: Layout) -> str:
@@ -70,37 +108,13 @@ def _render_side_by_side(result: pl.DataFrame, keys: list[str], layout: Layout) 
     `keys` are the partition columns of `result`, which name the clusterings. The legend is below
     the table.
     """
-    lines = [[key, *map(_format_key, result[key])] for key in keys]
+    lines = [[key, *map(_format_value, result[key])] for key in keys]
     metrics = result.columns[len(keys) :]
     for metric in metrics:
         lines += _list_title_lines(metric, layout, width=1 + result.height)
         lines.append([f"  {metric}", *(_format_number(x, layout) for x in result[metric])])
-    grid = _align_columns(lines, right=range(1, 1 + result.height))
+    grid = align_columns(lines, right=range(1, 1 + result.height))
     return grid + _render_legend(metrics, layout)
-
-
-def _render_row_by_row(result: pl.DataFrame, keys: list[str], layout: Layout) -> str:
-    """Return the table of a report of many clusterings: a line for each, and the layout's columns.
-
-    `keys` are the partition columns of `result`, which name the clusterings. The legend is below
-    the table.
-    """
-    metrics = [metric for metric in layout.comparison if metric in result.columns]
-    # One word per line, so that long names fit on the screen.
-    names = [metric.split("_") for metric in metrics]
-    height = max(map(len, names))
-    heads = [[""] * (height - len(words)) + words for words in names]
-    lines = [
-        [*(keys if i == height - 1 else [""] * len(keys)), *(head[i] for head in heads)]
-        for i in range(height)
-    ]
-    for row in result.select(*keys, *metrics).iter_rows():
-        values = row[len(keys) :]
-        numbers = [_format_number(x, layout) for x in values]
-        lines.append([*map(_format_key, row[: len(keys)]), *numbers])
-    grid = _align_columns(lines, right=range(len(keys), len(lines[0])))
-    more = f"\n\nall {result.width - len(keys)} columns: --format csv"
-    return grid + _render_legend(metrics, layout) + more
 
 
 def _list_title_lines(metric: str, layout: Layout, width: int) -> list[list[str]]:
@@ -114,10 +128,127 @@ def _list_title_lines(metric: str, layout: Layout, width: int) -> list[list[str]
 
 
 def _render_legend(metrics: Sequence[str], layout: Layout) -> str:
-    """Return a line for each of the metrics that the layout explains: its name and its meaning."""
-    meanings = layout.meanings
-    lines = [[metric, meanings[metric]] for metric in metrics if metric in meanings]
-    return "\n\n" + _align_columns(_wrap_last_column(lines), right=range(0))
+    """Return a line for each of the metrics: its name, its best value and its meaning."""
+    lines = [[metric, *layout.meanings[metric]] for metric in metrics]
+    heads = [["", "best", "meaning"], *lines]
+    return "\n\n" + align_columns(wrap_last_column(heads), right=range(1, 2))
+
+
+# ----------------------------------------------------------------------------------------------
+# Many clusterings
+# ----------------------------------------------------------------------------------------------
+
+
+def _render_row_by_row(result: pl.DataFrame, keys: list[str], layout: Layout) -> str:
+    """Return the table of a report of many clusterings: a line for each, and the layout's columns.
+
+    `keys` are the partition columns of `result`, which name the clusterings. The best one comes
+    first. Of the columns as many are shown as the terminal has room for. The legend is below.
+    """
+    metrics = [metric for metric in layout.comparison if metric in result.columns]
+    result = _sort_best_first(result, metrics, layout)
+    columns = [_cut_keys([key, *map(_format_value, result[key])], len(keys)) for key in keys]
+    used = sum(max(map(len, column)) + 2 for column in columns)
+    shown: list[str] = []
+    for metric in metrics:
+        cells = _format_metric_column(result[metric], metric, layout)
+        used += max(map(len, cells)) + 2
+        if used - 2 > get_width() and shown:
+            break
+        shown.append(metric)
+        columns.append(cells)
+    lines = _level_columns(columns)
+    grid = align_columns(lines, right=range(len(keys), len(columns)))
+    total = f"all {result.width - len(keys)} columns: --format csv"
+    return f"{grid}{_render_legend(shown, layout)}\n\n* best of its column; {total}"
+
+
+def _sort_best_first(result: pl.DataFrame, metrics: Iterable[str], layout: Layout) -> pl.DataFrame:
+    """Return the rows of a report, sorted by the first of the metrics that has a best value.
+
+    Metrics that are NULL in all rows do not count. Equal rows stay in the report's order.
+    """
+    for metric in metrics:
+        meaning = layout.meanings[metric]
+        if meaning.best and result[metric].count():
+            return result.sort(
+                metric, descending=meaning.is_high_best, nulls_last=True, maintain_order=True
+            )
+    return result
+
+
+def _format_metric_column(values: pl.Series, metric: str, layout: Layout) -> list[str]:
+    """Return the cells of a metric in the table of many clusterings: its name, then its values.
+
+    The best values are marked by an asterisk.
+    """
+    meaning = layout.meanings[metric]
+    best: Any = None
+    if meaning.best and len(values) > 1:
+        best = values.max() if meaning.is_high_best else values.min()
+    marks = ["*" if best is not None and value == best else " " for value in values]
+    numbers = [_format_number(value, layout) for value in values]
+    cells = [number + mark for number, mark in zip(numbers, marks, strict=True)]
+    # One word per line, so that long names fit on the screen.
+    return [*(f"{word} " for word in metric.split("_")), *cells]
+
+
+def _cut_keys(cells: list[str], n_keys: int) -> list[str]:
+    """Return the cells of a partition column, cut so that all take half the terminal at most.
+
+    `n_keys` is the number of partition columns.
+    """
+    width = max(3, get_width() // 2 // n_keys - 2)
+    return [cut_end(escape_controls(cell), width) for cell in cells]
+
+
+def _level_columns(columns: list[list[str]]) -> list[list[str]]:
+    """Return the lines of columns of cells; those with fewer cells get empty ones at their top."""
+    height = max(map(len, columns))
+    level = [[""] * (height - len(column)) + column for column in columns]
+    return [list(line) for line in zip(*level, strict=True)]
+
+
+# ----------------------------------------------------------------------------------------------
+# Many rows for each clustering
+# ----------------------------------------------------------------------------------------------
+
+
+def _render_listing(result: pl.DataFrame, keys: list[str], layout: Layout) -> str:
+    """Return the table of a report of many rows for each clustering: the first ones, and a legend.
+
+    `keys` are the partition columns of `result`. Where the terminal is too narrow for all columns,
+    those before the last one, by which the rows are sorted, are left out.
+    """
+    head = result.head(_MAX_LISTED)
+    key_columns = [_cut_keys([key, *map(_format_value, head[key])], len(keys)) for key in keys]
+    names = result.columns[len(keys) :]
+    while True:
+        columns = key_columns + [_format_listed_column(head[name], layout) for name in names]
+        numbers = [len(keys) + i for i, name in enumerate(names) if name not in _USERS_COLUMNS]
+        grid = align_columns(_level_columns(columns), right=numbers)
+        if fits_terminal(grid) or len(names) <= 2:
+            break
+        del names[-2]
+    n_columns, n_more = result.width - len(keys), result.height - head.height
+    rest = [f"{n_more} more rows"] if n_more else []
+    rest += [f"all {n_columns} columns"] if len(names) < n_columns else []
+    hint = f"\n\n{' and '.join(rest)}: --format csv" if rest else ""
+    return grid + _render_legend(names, layout) + hint
+
+
+# Columns with values of the user's columns, of any type.
+_USERS_COLUMNS = {"id", "label", "cluster", "neighbor", "majority_label", "majority_cluster"}
+
+
+def _format_listed_column(values: pl.Series, layout: Layout) -> list[str]:
+    """Return the cells of a column of a listing: the words of its name, then its values."""
+    if values.name not in _USERS_COLUMNS:
+        texts = [_format_number(value, layout) for value in values]
+    else:
+        width = max(8, get_width() // 6)
+        texts = [cut_end(escape_controls(_format_value(value)), width) for value in values]
+    return [*values.name.split("_"), *texts]
 
 
 # ----------------------------------------------------------------------------------------------
@@ -125,82 +256,21 @@ def _render_legend(metrics: Sequence[str], layout: Layout) -> str:
 # ----------------------------------------------------------------------------------------------
 
 
-def _format_key(value: object) -> str:
-    """Return a value of a partition column as text, NULL for None."""
+def _format_value(value: object) -> str:
+    """Return a value of a column of the user as text, NULL for None."""
     return "NULL" if value is None else str(value)
 
 
-def _format_number(value: float | None, layout: Layout) -> str:
+def _format_number(value: float | Decimal | None, layout: Layout) -> str:
     """Return a metric as text: a count without decimals, a score with six, NULL for None.
 
     Where the layout has values of any magnitude, very large and very small ones have seven digits.
     """
     if value is None:
         return "NULL"
-    if isinstance(value, int):
+    if isinstance(value, int | Decimal):
         return str(value)
     if layout.any_magnitude:
         return f"{value:z.6f}" if value == 0 or 1e-3 <= abs(value) < 1e5 else f"{value:.7g}"
     is_count = value.is_integer() and abs(value) > 1
     return f"{value:.0f}" if is_count else f"{value:z.6f}"
-
-
-# ----------------------------------------------------------------------------------------------
-# Lines
-# ----------------------------------------------------------------------------------------------
-
-
-def _get_width() -> int:
-    """Return the width of the terminal in characters."""
-    # The default is for output that is not a terminal.
-    return shutil.get_terminal_size((100, 24)).columns
-
-
-def _cut_end(line: str) -> str:
-    """Return the line; if it is wider than the terminal, its end is replaced by an ellipsis."""
-    return line if len(line) <= _get_width() else line[: _get_width() - 1] + "…"
-
-
-def _cut_start(line: str) -> str:
-    """Return the line; if it is wider than the terminal, its start is replaced by an ellipsis."""
-    return line if len(line) <= _get_width() else "…" + line[1 - _get_width() :]
-
-
-def _wrap_last_column(lines: list[list[str]]) -> list[list[str]]:
-    """Return the lines with the text of the last column wrapped to the width of the terminal.
-
-    A line is a list of cells; wrapping adds lines whose other cells are empty. Polars' own wrapping
-    would break names as well.
-    """
-    used = sum(max(map(len, column)) + 2 for column in list(zip(*lines, strict=True))[:-1])
-    width = max(20, _get_width() - used)
-    wrapped = []
-    for *cells, text in lines:
-        first, *rest = wrap(text, width) or [""]
-        wrapped += [[*cells, first], *([*[""] * len(cells), line] for line in rest)]
-    return wrapped
-
-
-def _align_columns(lines: list[list[str]], right: range) -> str:
-    """Return the lines as one text with aligned columns.
-
-    A line is a list of cells, all of the same number; `right` holds the indices of the
-    right-aligned columns.
-    """
-    columns = [list(map(escape_controls, column)) for column in zip(*lines, strict=True)]
-    for i in right:
-        width = max(map(len, columns[i]))
-        columns[i] = [cell.rjust(width) for cell in columns[i]]
-    cells = pl.DataFrame(columns, orient="col")
-    unlimited = 65535
-    with pl.Config(
-        tbl_formatting="NOTHING",
-        tbl_hide_column_names=True,
-        tbl_hide_column_data_types=True,
-        tbl_hide_dataframe_shape=True,
-        tbl_rows=-1,
-        tbl_cols=-1,
-        tbl_width_chars=unlimited,
-        fmt_str_lengths=unlimited,
-    ):
-        return dedent("\n".join(line.rstrip() for line in str(cells).splitlines()))

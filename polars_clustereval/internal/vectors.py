@@ -68,7 +68,7 @@ def check_vector(lazy: pl.LazyFrame, vector: Vector, counts: pl.Expr) -> Coordin
         return _nested_coordinates(lazy, columns[0], types[0], counts)
     is_wide = not isinstance(vector, str | pl.Expr) or cs.is_selector(vector)
     if len(types) == 1 and not (is_wide and types[0].is_numeric()):
-        raise _vector_type_error(types[0])
+        raise _vector_type_error(types[0], is_vector_text=not is_wide and types[0] == pl.String)
     for (name, _), dtype in zip(named, types, strict=True):
         if not dtype.is_numeric():
             raise ClusterEvalError(
@@ -200,11 +200,14 @@ def _has_vector(expr: pl.Expr, maximum: pl.Expr, length: pl.Expr) -> pl.Expr:
     return expr.is_not_null() & (maximum.is_not_null() | (length == 0))
 
 
-def _vector_type_error(dtype: pl.DataType) -> ClusterEvalError:
-    """Return the error of a vector argument with a column of type `dtype`, which is no vector."""
+def _vector_type_error(dtype: pl.DataType, is_vector_text: bool = False) -> ClusterEvalError:
+    """Return the error of a vector argument with a column of type `dtype`, which is no vector.
+
+    `is_vector_text` tells that it is the only column, of text, from which vectors can be parsed.
+    """
+    advice = "; parse_vector makes one from text" if is_vector_text else ""
     return ClusterEvalError(
-        "vector: expected a list or array of numbers, such as [x, y, z], got "
-        f"{dtype}; parse_vector makes one from text"
+        f"vector: expected a list or array of numbers, such as [x, y, z], got {dtype}{advice}"
     )
 
 
@@ -219,6 +222,7 @@ _ENTRY_PATTERN = f"-?[0-9]{{1,9}}:{_NUMBER_PATTERN}"
 _DENSE_PATTERN = (
     f"{_GAP_PATTERN}*({_NUMBER_PATTERN}({_GAP_PATTERN}+{_NUMBER_PATTERN})*{_GAP_PATTERN}*)?"
 )
+_BRACKETED_PATTERN = rf"{_GAP_PATTERN}*\[{_DENSE_PATTERN}\]{_GAP_PATTERN}*"
 _SPARSE_PATTERN = (
     rf"{_GAP_PATTERN}*(\$[0-9]{{1,9}}\${_GAP_PATTERN}*)?"
     rf"({_ENTRY_PATTERN}({_GAP_PATTERN}+{_ENTRY_PATTERN})*{_GAP_PATTERN}*)?"
@@ -248,8 +252,9 @@ def _read_texts(texts: pl.Series, size: pl.Expr) -> pl.DataFrame:
     vector.
     """
     text, vector, numbers = pl.col("text"), pl.col("vector"), pl.col("numbers")
-    tokens = vector.str.replace(_STATED_LENGTH_PATTERN, "").str.extract_all(r"[^ ,:\t\r\n]+")
-    is_vector = text.str.contains(f"(?i)^(?:{_DENSE_PATTERN}|{_SPARSE_PATTERN})$")
+    tokens = vector.str.replace(_STATED_LENGTH_PATTERN, "").str.extract_all(r"[^\[\] ,:\t\r\n]+")
+    patterns = "|".join([_DENSE_PATTERN, _BRACKETED_PATTERN, _SPARSE_PATTERN])
+    is_vector = text.str.contains(f"(?i)^(?:{patterns})$")
     parts = texts.alias("text").to_frame().with_columns(vector=pl.when(is_vector).then(text))
     parts = parts.with_columns(
         stated_length=vector.str.extract(_STATED_LENGTH_PATTERN).cast(pl.Int64),
@@ -293,7 +298,7 @@ def _text_error(facts: dict[str, Any], size: int | None) -> ClusterEvalError:
     # Long texts are cut: their start identifies the row.
     shown = text if len(text) <= 100 else f"{text[:100]}..."
     expected, advice = {
-        _NO_VECTOR: ("numbers such as '0.1 0.2' or '0:1 2:3'", ""),
+        _NO_VECTOR: ("numbers such as '0.1 0.2', '[0.1, 0.2]' or '0:1 2:3'", ""),
         _TOO_LONG: (f"a length <= {_MAX_STATED_LENGTH}", "; give size for longer vectors"),
         _OTHER_LENGTH: (
             f"a vector of length {size}",
@@ -351,10 +356,11 @@ def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
     Parameters
     ----------
     vec : str or Expr
-        The text. A dense vector is numbers between spaces or commas, ``0.1 0.2`` or ``0.1,0.2``. A
-        sparse one is entries of index:number, the first index 0, in any order, ``0:1 2:3``; its
-        length may stand in front, ``$4$0:1 2:3``. An empty text is an empty vector. Nan and inf are
-        accepted here, but not by the functions of points.
+        The text. A dense vector is numbers between spaces or commas, ``0.1 0.2`` or ``0.1,0.2``,
+        also in brackets, ``[0.1, 0.2]``, as DuckDB and Python write lists. A sparse one is entries
+        of index:number, the first index 0, in any order, ``0:1 2:3``; its length may stand in
+        front, ``$4$0:1 2:3``. An empty text is an empty vector. Nan and inf are accepted here, but
+        not by the functions of points.
     size : int, optional
         The length of the vectors. Sparse ones need it if they do not state their length, or state
         one above 2^20, which a short text could use to fill the memory.

@@ -19,7 +19,11 @@ CREATE OR REPLACE MACRO clustereval._check_vector_type(x, vector) AS
     WHEN NOT clustereval._is_vector_type(typeof(any_value(vector)))
     THEN error(concat(
       'vector: expected a list or array of numbers, such as [x, y, z], got ',
-      typeof(any_value(vector)), '; parse_vector makes one from text'
+      typeof(any_value(vector)),
+      CASE
+        WHEN typeof(any_value(vector)) = 'VARCHAR' THEN '; parse_vector makes one from text'
+        ELSE ''
+      END
     ))
     ELSE x
   END;
@@ -28,11 +32,14 @@ CREATE OR REPLACE MACRO clustereval._check_vector_type(x, vector) AS
 -- Vectors as text
 ---------------------------------------------------------------------------------------------------
 
--- TRUE if the text vec has the form of a dense vector ('0.1 0.2') or a sparse one ('0:1 2:3',
--- '$4$0:1 2:3'). Lengths and indices have at most 9 digits.
+-- TRUE if the text vec has the form of a dense vector ('0.1 0.2', '[0.1, 0.2]') or a sparse one
+-- ('0:1 2:3', '$4$0:1 2:3'). Lengths and indices have at most 9 digits.
 CREATE OR REPLACE MACRO clustereval._is_vector_text(vec) AS
   regexp_full_match(vec, replace(replace(
-    '(?i)_*(N(_+N)*_*)?|_*(\$[0-9]{1,9}\$_*)?(-?[0-9]{1,9}:N(_+-?[0-9]{1,9}:N)*_*)?',
+    concat(
+      '(?i)_*(N(_+N)*_*)?|_*\[_*(N(_+N)*_*)?\]_*|',
+      '_*(\$[0-9]{1,9}\$_*)?(-?[0-9]{1,9}:N(_+-?[0-9]{1,9}:N)*_*)?'
+    ),
     '_', '[ ,\t\r\n]'
   ), 'N', '[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf|infinity|nan)'));
 
@@ -50,7 +57,7 @@ CREATE OR REPLACE MACRO clustereval._max_stated_length() AS 1048576;
 -- List of all numbers in vec, the text of a vector, except its length: the coordinates of a dense
 -- vector, or the indices and coordinates of a sparse one in turn.
 CREATE OR REPLACE MACRO clustereval._text_numbers(vec) AS
-  CAST(regexp_extract_all(regexp_replace(vec, '\$[0-9]+\$', ''), '[^ ,:\t\r\n]+') AS DOUBLE[]);
+  CAST(regexp_extract_all(regexp_replace(vec, '\$[0-9]+\$', ''), '[^\[\] ,:\t\r\n]+') AS DOUBLE[]);
 
 -- Raises the error of parse_vector for the text vec: `expected` says what was expected, `advice`
 -- what to do. The error quotes vec up to 100 characters: its start identifies the row.
@@ -140,7 +147,9 @@ CREATE OR REPLACE MACRO clustereval._parse_text(vec, size) AS
     THEN error(concat('size: expected a whole number >= 1, got ', size))
     WHEN vec IS NULL THEN NULL
     WHEN NOT clustereval._is_vector_text(vec)
-    THEN clustereval._text_error(vec, 'numbers such as ''0.1 0.2'' or ''0:1 2:3''', '')
+    THEN clustereval._text_error(
+      vec, 'numbers such as ''0.1 0.2'', ''[0.1, 0.2]'' or ''0:1 2:3''', ''
+    )
     WHEN size IS NULL AND clustereval._stated_length(vec) > clustereval._max_stated_length()
     THEN clustereval._text_error(
       vec, concat('a length <= ', clustereval._max_stated_length()),
@@ -159,15 +168,16 @@ CREATE OR REPLACE MACRO clustereval._parse_text(vec, size) AS
 -- The vector (DOUBLE[]) in a text, dense or sparse; size is the length that it must have.
 -- Examples:
 --   SELECT clustereval.parse_vector('0.1, 0.2');
+--   SELECT clustereval.parse_vector('[0.1, 0.2]');
 --   SELECT clustereval.parse_vector('$4$0:1 2:3');
 --   SELECT clustereval.parse_vector('0:1 2:3', size := 4);
 CREATE OR REPLACE MACRO clustereval.parse_vector(vec, size := NULL) AS
   clustereval._parse_text(CAST(vec AS VARCHAR), size);
 COMMENT ON MACRO clustereval.parse_vector IS
-'A vector (DOUBLE[]) from text: numbers between spaces or commas, or a sparse vector of '
-'index:number, the first index 0, with its length in front as in ''$4$0:1 2:3'' or else given by '
-'size, as lengths above 2^20 must be. NULL for NULL, an empty vector for an empty text; text that '
-'is no vector, or not one of length size, is an error. Source: Alink, VectorUtil.';
+'A vector (DOUBLE[]) from text: numbers between spaces or commas, also in brackets, or a sparse '
+'vector of index:number, the first index 0, with its length in front as in ''$4$0:1 2:3'' or else '
+'given by size, as lengths above 2^20 must be. NULL for NULL, an empty vector for an empty text; '
+'text that is no vector, or not one of length size, is an error. Source: Alink, VectorUtil.';
 
 ---------------------------------------------------------------------------------------------------
 -- Nominal attributes

@@ -161,7 +161,7 @@ def test_a_coordinate_at_fault_beside_zero_vectors(
 # Vectors that are none
 
 
-OTHER_TYPES = {"text": "VARCHAR;", "texts": "VARCHAR[];", "x": "DOUBLE;", "cluster": "BIGINT;"}
+OTHER_TYPES = {"text": "VARCHAR", "texts": "VARCHAR[]", "x": "DOUBLE", "cluster": "BIGINT"}
 
 
 @pytest.mark.parametrize("empty", [False, True], ids=["rows", "no rows"])
@@ -171,7 +171,8 @@ def test_a_vector_of_another_type(side: Engine, function: str, vector: str, empt
     words = f"vector: expected a list or array of numbers, such as [x, y, z], got {got}"
     with fails(side, words) as raised:
         call(side, function, FRAME.clear() if empty else FRAME, vector)
-    assert "parse_vector makes one from text" in str(raised.value)
+    hint = "; parse_vector makes one from text"
+    assert (hint in str(raised.value)) == (vector == "text")
 
 
 @pytest.mark.parametrize(
@@ -188,14 +189,15 @@ def test_a_wide_column_of_another_type(side: Engine, name: str, types: tuple[str
     words = f"vector: expected a list or array of numbers, such as [x, y, z], got {got}"
     with fails(side, words) as raised:
         call(side, "internal_report", frame, [name])
-    assert "parse_vector makes one from text" in str(raised.value)
+    assert "parse_vector" not in str(raised.value)
 
 
 def test_text_among_columns_in_sql(side: Engine) -> None:
     """DuckDB has made one list of the columns, so its error cannot name the one of text."""
     words = "got VARCHAR[]" if side.name == "duckdb" else "column 'text' is VARCHAR; give several"
-    with fails(side, words):
+    with fails(side, words) as raised:
         call(side, "internal_report", FRAME, ["text", "text"])
+    assert "parse_vector" not in str(raised.value)
 
 
 MIXED: dict[str, tuple[Any, str]] = {

@@ -58,6 +58,11 @@ VECTORS: list[tuple[str | None, int | None, list[float] | None]] = [
     ("0.1,0.1,0.1", None, [0.1, 0.1, 0.1]),
     ("  1, 2 ,,3\t4\r\n", None, [1.0, 2.0, 3.0, 4.0]),
     ("7", None, [7.0]),
+    ("[1.0, 2.0]", 2, [1.0, 2.0]),
+    (" [ 1. -2e1\n.5 ] ,", None, [1.0, -20.0, 0.5]),
+    ("[nan, inf]", None, [NAN, INF]),
+    ("[]", None, []),
+    ("[ ]", None, []),
     ("1 2 3", 3, [1.0, 2.0, 3.0]),
     ("+1 -2. .5 1e3 -2.5E-3 007", None, [1.0, -2.0, 0.5, 1000.0, -0.0025, 7.0]),
     ("nan inf -Infinity NaN 1e999", None, [NAN, INF, -INF, NAN, INF]),
@@ -96,13 +101,14 @@ def test_every_way_to_write_a_vector(engine: Engine, vector: list[float], seed: 
     entries = [f"{i}:{x!r}" for i, x in enumerate(vector) if x != 0 or rng.random() < 0.3]
     rng.shuffle(entries)
     size, gap = len(vector), rng.choice([" ", ",", ", ", "\t "])
-    texts = [gap.join(map(repr, vector)), f"${size}${gap.join(entries)}"]
+    dense = gap.join(map(repr, vector))
+    texts = [dense, f"[{dense}]", f"${size}${gap.join(entries)}"]
     if entries:
         assert parsed(engine, [gap.join(entries)], size) == [vector]
-    assert parsed(engine, texts) == [vector] * 2
+    assert parsed(engine, texts) == [vector] * 3
 
 
-NO_VECTOR = "parse_vector: expected numbers such as '0.1 0.2' or '0:1 2:3', got "
+NO_VECTOR = "parse_vector: expected numbers such as '0.1 0.2', '[0.1, 0.2]' or '0:1 2:3', got "
 NO_LENGTH = "parse_vector: expected a sparse vector with its length, such as '$4$0:1 2:3', got "
 OTHER_LENGTH = "; leave out size where every vector has its own"
 LONG_VECTOR = "; give size for longer vectors"
@@ -113,8 +119,9 @@ BAD_TEXTS = [
         for text in (
             *("0 x 1", "x", ":", "$", "$$", "$$0:1", "'", "0:", ":1", "0:1:2", "1 2:3", "1:2 3"),
             *("0: 1", "a:1", "1.5:2", "+1:2", "$4$1 2 3 4", "0:1 $4$", "$-4$", "$4", "$4$5$"),
-            *("1_000", "0x1", "1e", "--1", "1;2", "[1, 2]", "1234567890:1", "$1234567890$", "١"),
+            *("1_000", "0x1", "1e", "--1", "1;2", "(1, 2)", "1234567890:1", "$1234567890$", "١"),
             *("1\u00a02", "1\x0b2", "e5", ".", "infin"),
+            *("[1, 2", "1, 2]", "[[1], [2]]", "[1][2]", "[0:1]", "[1, NULL]", "$4$[1]", "[", "]["),
         )
     ),
     (

@@ -1,0 +1,94 @@
+"""Interruption: work in a thread of its own, so that Ctrl-C ends the program at once.
+
+Python handles Ctrl-C in the main thread, and only between two of its instructions. A query or a
+numpy kernel that runs there delays it for as long as it takes.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from time import monotonic
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import duckdb
+
+__all__ = ["interruptible", "is_work_left", "run_in_worker"]
+
+Result = TypeVar("Result")
+
+# Seconds between two looks at the worker, and for which an interrupted one may finish.
+_POLL_INTERVAL = 0.1
+_GRACE_PERIOD = 0.75
+
+# Open connections, whose queries are interrupted.
+_connections: list[duckdb.DuckDBPyConnection] = []
+
+# One event for each call of run_in_worker, set when its thread has finished.
+_work: list[threading.Event] = []
+
+
+@contextmanager
+def interruptible(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Make Ctrl-C interrupt the queries of this connection inside the ``with`` block."""
+    _connections.append(connection)
+    try:
+        yield
+    finally:
+        _connections.remove(connection)
+
+
+def run_in_worker(function: Callable[[], Result]) -> Result:
+    """Return the result of function(), or raise its error; it runs in a thread of its own.
+
+    KeyboardInterrupt interrupts the queries of connections that are `interruptible`, and is raised
+    when the thread has finished, or soon if it does not: see `is_work_left`.
+    """
+    results: list[Result] = []
+    errors: list[BaseException] = []
+    # Not Thread.join, which takes the thread for ended if Ctrl-C interrupts it (Python 3.11).
+    finished = threading.Event()
+
+    def work() -> None:
+        """Call `function`, and keep its result or its error."""
+        try:
+            results.append(function())
+        except BaseException as error:  # raised again by the main thread
+            errors.append(error)
+        finally:
+            finished.set()
+
+    _work.append(finished)
+    # At exit, Python waits for threads that are no daemons.
+    threading.Thread(target=work, name="clustereval worker", daemon=True).start()
+    try:
+        # Polars makes the system restart a wait without a timeout after Ctrl-C.
+        while not finished.wait(_POLL_INTERVAL):
+            pass
+    except KeyboardInterrupt:
+        _stop_queries(finished)
+        raise
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def _stop_queries(finished: threading.Event) -> None:
+    """Interrupt the queries of a worker until it has finished, at most for the grace period."""
+    deadline = monotonic() + _GRACE_PERIOD
+    while not finished.is_set() and monotonic() < deadline:
+        # Again and again, because an interruption between two queries stops neither.
+        for connection in _connections:
+            connection.interrupt()
+        finished.wait(_POLL_INTERVAL / 2)
+
+
+def is_work_left() -> bool:
+    """Return whether a thread of `run_in_worker` still runs, as Polars and numpy do until the end.
+
+    Only the end of the process stops them.
+    """
+    return not all(finished.is_set() for finished in _work)

@@ -1,0 +1,170 @@
+"""Meanings: what the columns of the reports say, and which of their values is best.
+
+A column maps to two texts: its best value (a number, high or low, or nothing) and one line.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from polars_clustereval.external.summary import METRIC_MEANINGS
+
+__all__ = [
+    "CLUSTERS",
+    "DUNN",
+    "EXTERNAL",
+    "INTERNAL",
+    "LABELS",
+    "PAIRWISE",
+    "SAMPLES",
+    "SILHOUETTE",
+    "Meaning",
+]
+
+
+class Meaning(NamedTuple):
+    """What a column says: its best value (a number, high, low, or '' for none) and one line."""
+
+    best: str
+    text: str
+
+    @property
+    def is_high_best(self) -> bool:
+        """Whether a higher value is better than a lower one."""
+        return self.best in ("high", "1")
+
+
+def _explain(meanings: dict[str, tuple[str, str]]) -> dict[str, Meaning]:
+    """Return the meanings by column, given pairs of the best value and the text."""
+    return {name: Meaning(*pair) for name, pair in meanings.items()}
+
+
+_POINT_COUNTS = _explain(
+    {
+        "n": ("", "points that are scored"),
+        "n_dropped": ("", "rows left out: no vector or no cluster"),
+        "n_noise": ("", "points whose cluster is noise"),
+        "n_dims": ("", "coordinates of a point"),
+        "n_clusters": ("", "clusters, those of one point too"),
+        "n_singletons": ("", "clusters of one point"),
+    }
+)
+
+EXTERNAL = _explain(
+    {
+        "n": ("", "rows that are scored"),
+        "n_dropped": ("", "rows left out: no label or no cluster"),
+        "n_noise": ("", "rows whose cluster is noise"),
+        "n_labels": ("", "different labels"),
+        "n_clusters": ("", "different clusters"),
+    }
+) | {name: Meaning(best or "", text) for name, (best, text) in METRIC_MEANINGS.items()}
+
+INTERNAL = _POINT_COUNTS | _explain(
+    {
+        "ssw": ("low", "within: points to their own centroid"),
+        "ssb": ("high", "between: centroids to overall centroid"),
+        "sst": ("", "total: within + between"),
+        "explained_variance": ("1", "between / total"),
+        "compactness": ("low", "mean distance to own centroid"),
+        "separation": ("high", "mean gap between centroids"),
+        "calinski_harabasz_score": ("high", "variance between / within"),
+        "davies_bouldin_score": ("low", "widths / gap of worst pairs"),
+        "ball_hall_index": ("low", "mean square within a cluster"),
+        "banfield_raftery_index": ("low", "sum of n ln(mean square)"),
+        "log_ss_ratio": ("high", "ln(between / within)"),
+        "pbm_index": ("high", "largest gap / width, squared"),
+        "ratkowsky_lance_index": ("high", "explained in each coordinate"),
+        "ray_turi_index": ("low", "mean square / squared gap"),
+        "xie_beni_index": ("low", "same as ray_turi_index"),
+        "sd_scattering": ("low", "variance within / overall"),
+        "sd_separation": ("low", "unevenness of centroid gaps"),
+    }
+)
+
+SILHOUETTE = _POINT_COUNTS | _explain(
+    {
+        "n_evaluated": ("", "points whose own silhouette is computed"),
+        "silhouette": ("1", "mean over the points"),
+        "silhouette_macro": ("1", "unweighted mean over the clusters"),
+        "silhouette_max": ("1", "mean of the best cluster"),
+        "silhouette_lower": ("1", "the same as silhouette: it is exact"),
+        "silhouette_upper": ("1", "the same as silhouette: it is exact"),
+    }
+)
+
+# The generalized indices are a separation of clusters over a diameter, by their two digits.
+_SEPARATIONS = {
+    1: "nearest points",
+    2: "farthest points",
+    3: "mean distance",
+    4: "centroids",
+    5: "points to other centroid",
+    6: "Hausdorff",
+}
+_DIAMETERS = {1: "farthest pair", 2: "mean pair", 3: "mean to center, doubled"}
+
+DUNN = _POINT_COUNTS | _explain(
+    {
+        "dunn_index": ("high", "min_separation / max_diameter"),
+        "centroid_dunn_index": ("high", "least gap of centroids / max_diameter"),
+        "max_diameter": ("low", "farthest two points of one cluster"),
+        "min_separation": ("high", "nearest two points of two clusters"),
+        **{
+            f"gdi_{i}{j}": ("high", f"{separation} / {diameter}")
+            for i, separation in _SEPARATIONS.items()
+            for j, diameter in _DIAMETERS.items()
+        },
+    }
+)
+
+PAIRWISE = _POINT_COUNTS | _explain(
+    {
+        "n_within_pairs": ("", "pairs of points in one cluster"),
+        "n_between_pairs": ("", "pairs of points in two clusters"),
+        "c_index": ("0", "distances within, between least and most possible"),
+        "gamma": ("1", "within nearer than between, less the contrary"),
+        "g_plus": ("0", "share of comparisons that are the wrong way"),
+        "tau": ("high", "rank correlation of distance and separation"),
+        "mcclain_rao": ("low", "mean distance within / between"),
+        "point_biserial": ("low", "mean within - between, weighted"),
+        "connectivity": ("0", "nearest neighbors in other clusters"),
+    }
+)
+
+CLUSTERS = _explain(
+    {
+        "cluster": ("", "impure ones first"),
+        "n": ("", "rows in the cluster"),
+        "n_labels": ("", "different labels in it"),
+        "majority_label": ("", "its most frequent label"),
+        "majority_n": ("", "rows with that label"),
+        "purity": ("1", "share of rows with that label"),
+        "entropy": ("0", "information of the labels in it, in nats"),
+        "joined_pairs": ("0", "pairs of different labels in it"),
+    }
+)
+
+LABELS = _explain(
+    {
+        "label": ("", "split ones first"),
+        "n": ("", "rows with the label"),
+        "n_clusters": ("", "different clusters of it"),
+        "majority_cluster": ("", "its most frequent cluster"),
+        "majority_n": ("", "rows in that cluster"),
+        "recall": ("1", "share of rows in that cluster"),
+        "entropy": ("0", "information of the clusters of it, in nats"),
+        "split_pairs": ("0", "pairs of the label in two clusters"),
+    }
+)
+
+SAMPLES = _explain(
+    {
+        "id": ("", "the point; its row, from 0, without --id"),
+        "cluster": ("", "its cluster"),
+        "neighbor": ("", "the nearest other cluster"),
+        "a": ("low", "mean distance to its own cluster"),
+        "b": ("high", "mean distance to the neighbor"),
+        "silhouette": ("1", "(b - a) / max(a, b), from -1; low ones first"),
+    }
+)

@@ -1,0 +1,119 @@
+"""What tables say of their columns: titles, meanings, best values, and the method."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from polars_clustereval.cli.arguments import OPTIONS
+from polars_clustereval.cli.reports import REPORTS
+from tests.support.command_line import (
+    CALLS,
+    EXAMPLES,
+    IRIS,
+    QUICK,
+    Run,
+    report,
+    values,
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "titles"),
+    [
+        ("external", ["counts", "pair counting", "information", "set matching"]),
+        ("internal", ["counts", "sums of squares", "distances", "centroid-based indices"]),
+        ("silhouette", ["counts", "from -1 to 1"]),
+        ("dunn", ["counts", "Dunn's index", "generalized: separation / diameter"]),
+        ("pairwise", ["counts", "indices of all pairs"]),
+    ],
+)
+def test_every_metric_stands_in_its_group(run: Run, command: str, titles: list[str]) -> None:
+    table = run(command, *CALLS[command], *QUICK)
+    [row] = report(run, *CALLS[command], *QUICK, of=command)
+    assert list(values(table)) == list(row)
+    _, body = table.split("best  meaning\n")
+    groups = [line for line in body.splitlines() if line and not line.startswith(" ")]
+    assert groups == titles
+    for metric, (best, text) in REPORTS[command].layout.meanings.items():
+        if metric in row:
+            line = rf"^  {metric} +[-\d.]+ +{best} +{re.escape(text)}$"
+            assert re.search(line, table, re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", REPORTS)
+def test_a_layout_names_columns_and_options_that_exist(run: Run, command: str) -> None:
+    row = report(run, *CALLS[command], *QUICK, of=command)[0]
+    layout = REPORTS[command].layout
+    assert row.keys() <= layout.meanings.keys()
+    assert {*layout.titles, *layout.comparison} <= row.keys()
+    assert layout.worst_first is None or layout.worst_first in row
+    assert {name for names in layout.heading for name in names} <= OPTIONS.keys()
+    assert all(text for _, text in layout.meanings.values())
+    assert {best for best, _ in layout.meanings.values()} <= {"", "0", "1", "low", "high"}
+
+
+@pytest.mark.parametrize("command", REPORTS)
+def test_every_parameter_is_an_option(command: str) -> None:
+    assert REPORTS[command].defaults.keys() <= OPTIONS.keys()
+
+
+def test_every_report_is_called() -> None:
+    assert set(REPORTS) == set(CALLS)
+
+
+README = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_best_values_are_those_of_the_readme() -> None:
+    rows = re.findall(r"^\| `(\w+)[`(][^|]* \| [^|]* \| (1|0|high|–) \| ", README, re.MULTILINE)
+    assert len(rows) == 44
+    for metric, best in rows:
+        assert REPORTS["external"].layout.meanings[metric].best == best.replace("–", "")
+
+
+def test_the_best_values_are_those_of_the_pages() -> None:
+    """A page says low or high; a best value of 0 or 1 is the end of a range."""
+    found = 0
+    for command in ("internal", "pairwise"):
+        text = (EXAMPLES.parent / "docs" / f"{command}.md").read_text(encoding="utf-8")
+        meanings = REPORTS[command].layout.meanings
+        for line in text.splitlines():
+            name = re.match(r"\| `(\w+)` \|", line)
+            best = re.search(r"(low|high)\S? \| [^|]*\|$", line)
+            if name and best and name[1] in meanings:
+                assert meanings[name[1]].is_high_best == (best[1] == "high"), line
+                found += 1
+    assert found == 16 + 7
+
+
+SAMPLE = ("--method", "sample", "--sample-size", "40")
+
+
+@pytest.mark.parametrize(
+    ("options", "heading", "lower"),
+    [
+        ((), "method exact", "the same as silhouette: it is exact"),
+        (("--method", "bounds"), "method bounds", "the exact score is no less"),
+        (("--tolerance", "0.05"), "tolerance 0.05", "the exact score is no less"),
+        (SAMPLE, "method sample", "with probability 0.95 the exact score is no less"),
+        (
+            (*SAMPLE, "--confidence", "0.5"),
+            "method sample",
+            "with probability 0.5 the exact score is no less",
+        ),
+    ],
+)
+def test_a_silhouette_says_how_it_was_computed(
+    run: Run, options: tuple[str, ...], heading: str, lower: str
+) -> None:
+    table = run("silhouette", *CALLS["silhouette"], *options, *QUICK)
+    assert table.startswith(f"{IRIS}: cluster kmeans, distance euclidean, {heading}\n")
+    line = re.search(r"^  silhouette_lower +\S+ +1  (.*)$", table, re.MULTILINE)
+    assert line is not None
+    assert line[1].removeprefix("confidence limit: ") == lower
+    if heading == "tolerance 0.05":
+        assert int(values(table)["n_evaluated"][0]) < 150
+    if options == SAMPLE:
+        assert "\nsample_size 40, confidence 0.95, random_state 0\n" in table

@@ -1,0 +1,167 @@
+"""Options of the command line, and the commands without a report."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import duckdb
+import polars as pl
+import pytest
+
+import polars_clustereval as ce
+from polars_clustereval.cli import main
+from polars_clustereval.cli.reports import REPORTS
+from tests.support.command_line import (
+    CALLS,
+    ENGINE_NOTE,
+    FRAME,
+    IRIS,
+    KMEANS,
+    Fail,
+    Noted,
+    Run,
+    report,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("dtype", "noise"),
+    [
+        (pl.Int64, "-1"),
+        (pl.Int64, "-1.0"),
+        (pl.Float64, "-1"),
+        (pl.Float64, "-1.0"),
+        (pl.String, "-1"),
+    ],
+)
+def test_noise_has_the_type_of_its_column(
+    run: Run, engine_name: str, tmp_path: Path, dtype: type[pl.DataType], noise: str
+) -> None:
+    path = tmp_path / "noisy.parquet"
+    FRAME.with_columns(pl.col("cluster").cast(dtype)).write_parquet(path)
+    columns = ("--label", "species", "--cluster", "cluster", "--noise", noise)
+    [row] = report(run, path, *columns, "--noise-as", "drop", "--engine", engine_name)
+    assert (row["n"], row["n_noise"], row["n_dropped"]) == (3, 1, 1)
+
+
+def test_options_reach_the_engine(run: Run, engine_name: str) -> None:
+    plain, tuned = (
+        report(run, IRIS, *KMEANS, "--engine", engine_name, *options)[0]
+        for options in ((), ("--beta", "2.5", "--average-method", "joint", "--no-adjusted"))
+    )
+    assert plain.keys() - tuned.keys() == {"adjusted_mutual_info_score", "expected_mutual_info"}
+    changed = {name for name in tuned if plain[name] != pytest.approx(tuned[name], rel=1e-9)}
+    assert changed == {
+        "pair_f_score", "v_measure_score", "bcubed_f_score", "normalized_mutual_info_score",
+    }  # fmt: skip
+    assert "adjusted_mutual_info" not in run("external", IRIS, *KMEANS, "--no-adjusted")
+
+
+def test_sql_is_the_bundle(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "clustereval.sql"
+    assert run("sql", "--output", path) == ""
+    assert path.read_text(encoding="utf-8") == run("sql")
+    with duckdb.connect() as connection:
+        connection.execute(run("sql"))
+        query = f"SELECT clustereval.rand_score(species, kmeans) FROM '{IRIS}'"
+        assert connection.execute(query).fetchone() == pytest.approx((0.879732,), abs=5e-7)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--version"], "clustereval 0.1.0"),
+        (["--help"], "external"),
+        (["external", "--help"], "--noise-as"),
+        (["internal", "--help"], "--vector COLUMNS"),
+        (["sql", "--help"], "--output"),
+    ],
+)
+def test_help(capfd: pytest.CaptureFixture[str], arguments: list[str], words: str) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 0
+    assert words in capfd.readouterr().out
+
+
+def test_no_command_prints_the_usage(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.startswith("usage: clustereval")
+    for command in (*REPORTS, "sql"):
+        assert re.search(rf"^    {command}\s", err, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("keys", "names"),
+    [
+        (("run", "half"), ["run", "half"]),
+        (("run , half ",), ["run", "half"]),
+        (("run, half", "a,b"), ["run", "half", "a,b"]),
+        ((" r,run",), [" r", "run"]),
+    ],
+)
+def test_columns_of_a_list_add_up_and_are_trimmed(
+    run: Run, engine_name: str, tmp_path: Path, keys: tuple[str, ...], names: list[str]
+) -> None:
+    """A name with blanks, or with a comma, is taken as it is."""
+    path = tmp_path / "odd.parquet"
+    FRAME.with_columns(pl.col("run").alias(" r"), pl.col("n").alias("a,b")).write_parquet(path)
+    options = [option for key in keys for option in ("--partition-by", key)]
+    call = (path, "--label", "species", "--cluster", "cluster", "--engine", engine_name)
+    rows = report(run, *call, *options)
+    assert list(rows[0])[: len(names) + 1] == [*names, "n"]
+
+
+def test_the_engine_is_chosen_by_the_job(noted: Noted) -> None:
+    for command, call in CALLS.items():
+        _, err = noted(command, *call)
+        is_of_pairs = command in ("silhouette", "samples", "dunn", "pairwise")
+        assert err == (ENGINE_NOTE if is_of_pairs else "")
+        assert noted(command, *call, "--engine", "duckdb")[1] == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "setup", "call", "word"),
+    [
+        ((), "", "clustereval.version()", "clustereval.adjusted_rand_score("),
+        (("--schema", "My s"), "", '"My s".version()', '"My s".external_report('),
+        (("--temporary",), "", "clustereval_version()", "clustereval_external_report("),
+        (("--temporary", "--schema", "My s"), "", '"My s_version"()', '"My s_external_report"('),
+        (
+            ("--database", "db", "--schema", "s"),
+            "ATTACH ':memory:' AS db",
+            "db.s.version()",
+            "ATTACH 'FILE' AS db;",
+        ),
+    ],
+)
+def test_sql_of_another_place(
+    run: Run, options: tuple[str, ...], setup: str, call: str, word: str
+) -> None:
+    text = run("sql", *options)
+    head = text.split("\n\n")[0]
+    assert all(line.startswith("--") for line in head.splitlines())
+    assert head.startswith(f"-- clustereval {ce.__version__}: ")
+    assert word in head
+    condition = head.split("WHERE ")[1].removesuffix(";")
+    with duckdb.connect() as connection:
+        connection.execute(setup)
+        connection.execute(text)
+        assert connection.execute(f"SELECT {call}").fetchone() == (ce.__version__,)
+        query = f"SELECT count(*) FROM duckdb_functions() WHERE {condition}"
+        [n] = connection.execute(query).fetchone()
+        assert n > 60
+
+
+def test_mistakes_with_sql(fail: Fail) -> None:
+    expected = "temporary macros belong to no database: leave out database, or temporary"
+    assert fail("sql", "--temporary", "--database", "db") == expected
+    assert fail("sql", "--schema", "") == (
+        "schema: expected a name without line breaks or control characters, got ''"
+    )

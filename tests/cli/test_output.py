@@ -1,0 +1,168 @@
+"""Formats and files that the command line writes."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pytest
+
+from tests.support.command_line import (
+    CLUSTER,
+    ENGINE_NAMES,
+    FLOWERS,
+    IRIS,
+    KMEANS,
+    QUICK,
+    RUNS,
+    Fail,
+    Run,
+    assert_points,
+    report,
+)
+from tests.support.compare import assert_rows
+
+
+def test_formats_agree(run: Run, engine_name: str, tmp_path: Path) -> None:
+    arguments = ("external", RUNS, *CLUSTER, "--partition-by", "run", "--engine", engine_name)
+    rows = json.loads(run(*arguments, "--format", "json"))
+    from_csv = pl.read_csv(io.StringIO(run(*arguments, "--format", "csv")))
+    assert_rows(from_csv.rows(named=True), rows)
+    path = tmp_path / "report.parquet"
+    assert run(*arguments, "--output", path) == ""
+    assert_rows(pl.read_parquet(path).rows(named=True), rows)
+    assert list(rows[0])[:3] == ["run", "n", "n_dropped"]
+
+
+def test_formats_of_points_agree(run: Run, engine_name: str, tmp_path: Path) -> None:
+    arguments = ("internal", IRIS, *FLOWERS, "--partition-by", "species", "--engine", engine_name)
+    rows = json.loads(run(*arguments, "--format", "json"))
+    from_csv = pl.read_csv(io.StringIO(run(*arguments, "--format", "csv")))
+    assert_rows(from_csv.rows(named=True), rows)
+    path = tmp_path / "report.parquet"
+    assert run(*arguments, "--output", path) == ""
+    assert_rows(pl.read_parquet(path).rows(named=True), rows)
+    assert list(rows[0])[:3] == ["species", "n", "n_dropped"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--distance", "Cosine"),
+        ("--distance", "minkowski", "--p", "1.5", "--weights", "1,2,0.5,3"),
+        ("--distance", "cityblock", "--center", "median", "--partition-by", "species"),
+        ("--noise", "0", "--noise-as", "drop"),
+        ("--noise", "0", "--noise-as", "singletons", "--partition-by", "species,agglomerative"),
+    ],
+)
+def test_both_engines_agree_on_points(run: Run, options: tuple[str, ...]) -> None:
+    one, other = (
+        report(run, IRIS, *FLOWERS, *options, "--engine", name, of="internal")
+        for name in ENGINE_NAMES
+    )
+    assert_points(one, other)
+    assert one != report(run, IRIS, *FLOWERS, *QUICK, of="internal")
+
+
+def test_both_engines_agree(run: Run) -> None:
+    options = ("--weight", "seed", "--partition-by", "k", "--noise", "0", "--noise-as")
+    for way in ("cluster", "drop", "singletons"):
+        one, other = (
+            report(run, RUNS, *CLUSTER, *options, way, "--engine", name) for name in ENGINE_NAMES
+        )
+        assert [row["k"] for row in one] == [5, 8, 10, 12, 20]
+        assert_rows(one, other)
+
+
+def test_the_ending_of_the_output_is_its_format(run: Run, tmp_path: Path) -> None:
+    for name, start in (("r.json", "[{"), ("r.csv", "n,n_dropped"), ("r.txt", IRIS)):
+        run("external", IRIS, *KMEANS, *QUICK, "--output", tmp_path / name)
+        assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
+    run("external", IRIS, *KMEANS, *QUICK, "--output", tmp_path / "r.txt", "--format", "csv")
+    assert (tmp_path / "r.txt").read_text(encoding="utf-8").startswith("n,")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["r.csv", "r.json", "r.txt"]
+
+
+def test_nothing_is_left_of_a_failed_output(
+    fail: Fail, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device", "report")
+
+    output = tmp_path / "report.csv"
+    output.write_text("before", encoding="utf-8")
+    monkeypatch.setattr(Path, "replace", full)
+    said = fail("external", IRIS, *KMEANS, *QUICK, "--output", output)
+    assert said == "report: No space left on device"
+    assert [path.name for path in tmp_path.iterdir()] == ["report.csv"]
+    assert output.read_text(encoding="utf-8") == "before"
+
+
+def test_an_output_that_is_no_file(run: Run) -> None:
+    assert run("external", IRIS, *KMEANS, *QUICK, "--output", "/dev/null") == ""
+    assert Path("/dev/null").is_char_device()
+
+
+@pytest.mark.parametrize("link", ["", "symlink", "hard link"])
+@pytest.mark.parametrize("name", ["f.csv", "f.parquet", "f.duckdb"])
+def test_the_output_is_not_the_input(fail: Fail, tmp_path: Path, name: str, link: str) -> None:
+    path = output = tmp_path / name
+    if name == "f.duckdb":
+        with duckdb.connect(path) as connection:
+            connection.execute("CREATE TABLE rows AS SELECT 'a' AS species, 1 AS kmeans")
+    elif name == "f.csv":
+        path.write_text("species,kmeans\na,1\n", "utf-8")
+    else:
+        shutil.copy(IRIS, path)
+    if link:
+        output = tmp_path / "link"
+        (output.symlink_to if link == "symlink" else output.hardlink_to)(path)
+    before = path.read_bytes()
+    file = f"{path}::rows" if name == "f.duckdb" else path
+    said = fail("external", file, *KMEANS, "--output", output)
+    assert said == f"--output: expected a file other than the input, got {output}"
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o755, 0o444])
+def test_a_replaced_output_keeps_its_mode(run: Run, tmp_path: Path, mode: int) -> None:
+    output, link, new = (tmp_path / name for name in ("r.csv", "link.csv", "new.csv"))
+    output.write_text("before", encoding="utf-8")
+    output.chmod(mode)
+    link.symlink_to(output)
+    for path in (output, link, new):
+        run("external", IRIS, *KMEANS, *QUICK, "--output", path)
+    assert output.stat().st_mode & 0o777 == mode
+    assert link.is_symlink()
+    (plain := tmp_path / "plain").touch()
+    assert new.stat().st_mode == plain.stat().st_mode
+    assert output.read_text(encoding="utf-8").startswith("n,n_dropped")
+
+
+def test_a_draft_that_exists_is_left_alone(fail: Fail, tmp_path: Path) -> None:
+    """A link with the draft's name, planted in a folder that others can write to."""
+    victim, planted = tmp_path / "victim", tmp_path / f".r.csv.{os.getpid()}"
+    victim.write_text("before", encoding="utf-8")
+    planted.symlink_to(victim)
+    said = fail("external", IRIS, *KMEANS, *QUICK, "--output", tmp_path / "r.csv")
+    assert said == f"{planted}: File exists"
+    assert planted.is_symlink()
+    assert victim.read_text(encoding="utf-8") == "before"
+
+
+@pytest.mark.parametrize("name", ["r.xlsx", "r", "r.csv.gz"])
+def test_an_unknown_ending_of_the_output(fail: Fail, run: Run, tmp_path: Path, name: str) -> None:
+    output = tmp_path / name
+    call = ("external", IRIS, *KMEANS, *QUICK, "--output", output)
+    assert fail(*call) == (
+        f"--output: expected a file that ends in .txt, .json, .csv, .parquet, got {output}; "
+        "or give --format"
+    )
+    assert not output.exists()
+    run(*call, "--format", "csv")
+    assert output.read_text(encoding="utf-8").startswith("n,")

@@ -1,0 +1,143 @@
+"""The command line as a process of its own."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+import pytest
+
+import polars_clustereval as ce
+from polars_clustereval.cli.interruption import is_work_left, run_in_worker
+from tests.support.command_line import (
+    DIGITS,
+    IRIS,
+    KMEANS,
+    Run,
+    start,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_process(run: Run, engine_name: str, tmp_path: Path) -> None:
+    """Nothing on standard error, from the libraries neither; UTF-8 whatever the terminal says."""
+    path = tmp_path / "größe.csv"
+    path.write_text("species,kmeans\nä,1\nb,2\n", encoding="utf-8")
+    arguments = ("external", str(path), *KMEANS, "--engine", engine_name)
+    out, err = start(*arguments).communicate()
+    assert err == b""
+    assert out.decode() == run(*arguments)
+
+
+def test_a_process_on_points(engine_name: str) -> None:
+    out, err = start(
+        "internal", DIGITS, "--vector", "pixels", "--cluster", "kmeans", "--engine", engine_name
+    ).communicate()
+    assert err == b""
+    assert b"davies_bouldin_score" in out
+
+
+def test_a_failing_process(engine_name: str) -> None:
+    process = start("external", IRIS, *KMEANS, "--weight", "petal_width", "--engine", engine_name)
+    out, err = process.communicate()
+    assert (process.returncode, out) == (2, b"")
+    assert re.fullmatch(rb"clustereval: error: .*weight: expected whole numbers.*\n", err)
+
+
+def test_a_reader_that_goes_away() -> None:
+    process = start("sql")
+    assert process.stdin is not None
+    process.stdin.close()
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait() == 0
+    process.stderr.close()
+
+
+# Ctrl-C
+
+MANY = 60_000
+
+
+@pytest.fixture(scope="module")
+def many_points(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Points whose silhouettes take half a minute."""
+    path = str(tmp_path_factory.mktemp("points") / "many.parquet")
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"v": rng.normal(size=(MANY, 8)), "c": rng.integers(0, 4, MANY)})
+    frame.write_parquet(path)
+    return path
+
+
+def interrupt(process: subprocess.Popen[bytes], seconds: float) -> tuple[float, bytes, bytes]:
+    """Send Ctrl-C to a process after some seconds: how long it lives on, and what it prints."""
+    time.sleep(seconds)
+    assert process.poll() is None
+    started = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    process.wait(60)
+    took = time.monotonic() - started
+    return took, *process.communicate()
+
+
+@pytest.mark.parametrize("seconds", [2.0, 5.0])
+@pytest.mark.parametrize("call", ["silhouette", "samples --distance chebyshev"])
+def test_ctrl_c_ends_a_report(
+    engine_name: str, many_points: str, tmp_path: Path, call: str, seconds: float
+) -> None:
+    output = tmp_path / "report.csv"
+    output.write_text("before", encoding="utf-8")
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    command, *options = call.split()
+    process = start(
+        *(command, many_points, "--vector", "v", "--cluster", "c", *options),
+        *("--engine", engine_name, "--output", str(output)),
+        TMPDIR=str(scratch),
+    )
+    took, out, err = interrupt(process, seconds)
+    assert (process.returncode, out, err) == (130, b"", b"clustereval: interrupted\n")
+    assert took < 2
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["report.csv"]
+    assert output.read_text(encoding="utf-8") == "before"
+    assert list(scratch.iterdir()) == []
+
+
+def test_ctrl_c_ends_the_wait_for_standard_input(engine_name: str, tmp_path: Path) -> None:
+    process = start("external", "-", *KMEANS, "--engine", engine_name, TMPDIR=str(tmp_path))
+    took, out, err = interrupt(process, 2.0)
+    assert (process.returncode, out, err) == (130, b"", b"clustereval: interrupted\n")
+    assert took < 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_of_the_worker_keeps_its_traceback() -> None:
+    def divide() -> float:
+        return 1 / 0
+
+    with pytest.raises(ZeroDivisionError) as raised:
+        run_in_worker(divide)
+    assert raised.traceback[-1].name == "divide"
+
+
+def test_a_result_of_the_worker() -> None:
+    assert run_in_worker(lambda: threading.current_thread().name) == "clustereval worker"
+    assert not is_work_left()
+
+
+def test_both_modules_are_the_program() -> None:
+    for module in ("polars_clustereval", "polars_clustereval.cli"):
+        call = [sys.executable, "-m", module, "--version"]
+        found = subprocess.run(call, capture_output=True, check=True, text=True)
+        assert found.stdout == f"clustereval {ce.__version__}\n"

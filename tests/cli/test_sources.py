@@ -1,0 +1,300 @@
+"""Several files, patterns, folders, standard input, and files of every kind."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sys
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import duckdb
+import polars as pl
+import pytest
+
+from tests.support.command_line import (
+    FRAME,
+    POINTS,
+    QUICK,
+    assert_points,
+    report,
+    report_of,
+    report_of_points,
+    start,
+    values,
+)
+from tests.support.compare import assert_rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.command_line import Fail, Run
+
+COLUMNS = ("--label", "species", "--cluster", "cluster")
+
+
+def write(frame: pl.DataFrame, path: Path) -> Path:
+    """Write a frame in the format of the path's ending."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.name.endswith(".gz"):
+        plain = path.with_suffix("")
+        write(frame, plain)
+        path.write_bytes(gzip.compress(plain.read_bytes()))
+        plain.unlink()
+    elif path.suffix in (".jsonl", ".ndjson"):
+        frame.write_ndjson(path)
+    elif path.suffix in (".arrow", ".feather", ".ipc"):
+        frame.write_ipc(path)
+    else:
+        getattr(frame, f"write_{path.suffix[1:]}")(path)
+    return path
+
+
+# Kinds
+
+KINDS = [
+    *("f.parquet", "f.csv", "f.json", "f.jsonl", "f.ndjson", "f.json.gz", "f.ndjson.gz"),
+    *("f.arrow", "f.feather", "f.ipc", "F.ARROW"),
+]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_file_of_every_kind(run: Run, engine_name: str, tmp_path: Path, name: str) -> None:
+    path = write(FRAME, tmp_path / name.lower())
+    path = path.rename(tmp_path / name)
+    columns = (*COLUMNS, "--weight", "n", "--partition-by", "run", "--engine", engine_name)
+    found = report(run, path, *columns)
+    assert_rows(found, report_of(FRAME, weight="n", partition_by="run"))
+
+
+@pytest.mark.parametrize("name", ["f.json", "f.ndjson", "f.arrow", "f.parquet"])
+def test_vectors_in_a_file_of_every_kind(
+    run: Run, engine_name: str, tmp_path: Path, name: str
+) -> None:
+    path = write(POINTS, tmp_path / name)
+    for vector in ("list", "x,y"):
+        call = ("--vector", vector, "--cluster", "cluster", "--engine", engine_name)
+        assert_points(
+            report(run, path, *call, of="internal"), report_of_points(POINTS, vector.split(","))
+        )
+
+
+def test_the_stream_format_of_arrow(run: Run, engine_name: str, tmp_path: Path) -> None:
+    path = tmp_path / "stream.arrow"
+    FRAME.write_ipc_stream(path)
+    assert_rows(report(run, path, *COLUMNS, "--engine", engine_name), report_of(FRAME))
+
+
+def test_strings_of_json_stay_text(run: Run, engine_name: str, tmp_path: Path) -> None:
+    """Two spellings of a day, and a number and a string, are two labels and one."""
+    path = tmp_path / "texts.json"
+    rows = [{"species": x, "cluster": y} for x, y in (("2020-01-01", 1), ("2020-1-1", "1"))]
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    [row] = report(run, path, *COLUMNS, "--engine", engine_name)
+    assert (row["n"], row["n_labels"], row["n_clusters"]) == (2, 2, 1)
+
+
+def test_a_late_value_of_json_has_its_type(run: Run, engine_name: str, tmp_path: Path) -> None:
+    path = tmp_path / "late.ndjson"
+    first = json.dumps({"species": 1, "cluster": 1})
+    path.write_text(f"{first}\n" * 30_000 + '{"species": 1.5, "cluster": "a"}\n', encoding="utf-8")
+    [row] = report(run, path, *COLUMNS, "--engine", engine_name)
+    assert (row["n"], row["n_labels"], row["n_clusters"]) == (30_001, 2, 2)
+
+
+@pytest.mark.parametrize("name", ["f.json", "f.arrow"])
+def test_a_broken_file(fail: Fail, engine_name: str, tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"ARROW1 but no more {")
+    assert fail("external", path, *COLUMNS, "--engine", engine_name).startswith(f"{path}: ")
+
+
+# Separators
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|", ","])
+@pytest.mark.parametrize("name", ["f.csv", "f.tsv", "f.csv.gz"])
+def test_the_separator_is_that_of_the_header(
+    run: Run, engine_name: str, tmp_path: Path, separator: str, name: str
+) -> None:
+    path = tmp_path / name
+    frame = FRAME.rename({"half": "a;b,c\td|e"})
+    text = frame.write_csv(separator=separator, quote_style="non_numeric").encode()
+    path.write_bytes(gzip.compress(text) if name.endswith("gz") else text)
+    assert_rows(report(run, path, *COLUMNS, "--engine", engine_name), report_of(FRAME))
+
+
+def test_the_usual_separator_comes_first(run: Run, engine_name: str, tmp_path: Path) -> None:
+    path = tmp_path / "f.csv"
+    path.write_text("a;b,c\n1,2\n", encoding="utf-8")
+    [row] = report(run, path, "--label", "a;b", "--cluster", "c", "--engine", engine_name)
+    assert row["n"] == 1
+
+
+def test_a_file_that_is_not_compressed(fail: Fail, tmp_path: Path) -> None:
+    path = tmp_path / "f.csv.gz"
+    path.write_text("species,cluster\na,1\n", encoding="utf-8")
+    assert fail("external", path, *COLUMNS).startswith(f"{path}: Not a gzipped file")
+
+
+@pytest.mark.parametrize("name", ["f.csv", "f.parquet", "f.json", "f.arrow"])
+def test_an_empty_file(fail: Fail, engine_name: str, tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.touch()
+    error = fail("external", path, *COLUMNS, "--engine", engine_name)
+    assert error == f"{path}: the file is empty"
+
+
+# Several files
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "ndjson", "arrow"])
+def test_several_files(run: Run, engine_name: str, tmp_path: Path, ending: str) -> None:
+    """Given one by one, in another order of columns, and by a pattern."""
+    first = write(FRAME.head(2), tmp_path / f"part 1.{ending}")
+    other = write(FRAME[2:].select(reversed(FRAME.columns)), tmp_path / f"part 2.{ending}")
+    engine = ("--engine", engine_name)
+    expected = report_of(FRAME)
+    assert_rows(
+        json.loads(run("external", first, other, *COLUMNS, *engine, "--format=json")), expected
+    )
+    assert_rows(report(run, tmp_path / f"part *.{ending}", *COLUMNS, *engine), expected)
+    assert_rows(report(run, tmp_path / "**" / f"part*{ending}", *COLUMNS, *engine), expected)
+
+
+def test_a_file_whose_name_is_a_pattern(run: Run, engine_name: str, tmp_path: Path) -> None:
+    write(FRAME, tmp_path / "part 1.csv")
+    path = write(FRAME.head(2), tmp_path / "part [1]*.csv")
+    assert_rows(report(run, path, *COLUMNS, "--engine", engine_name), report_of(FRAME.head(2)))
+
+
+def test_a_folder_of_parquet_files(run: Run, engine_name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    write(FRAME.head(2), folder / "a.parquet")
+    write(FRAME[2:], folder / "key=1" / "b.PARQUET".lower())
+    write(FRAME, folder / "_temporary" / "c.parquet")
+    write(FRAME, folder / ".d.parquet")
+    write(FRAME, folder / "e.csv")
+    (folder / "_SUCCESS").touch()
+    assert_rows(report(run, folder, *COLUMNS, "--engine", engine_name), report_of(FRAME))
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "arrow"])
+def test_files_with_other_columns(
+    fail: Fail, engine_name: str, tmp_path: Path, ending: str
+) -> None:
+    first = write(FRAME, tmp_path / f"1.{ending}")
+    other = write(FRAME.drop("cluster"), tmp_path / f"2.{ending}")
+    error = fail("external", first, other, *COLUMNS, "--engine", engine_name)
+    assert error.startswith(f"{first} and 1 more file: ")
+    assert str(other) in error
+    assert "cluster" in error
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_files_with_other_types(fail: Fail, engine_name: str, tmp_path: Path, ending: str) -> None:
+    first = write(FRAME, tmp_path / f"1.{ending}")
+    other = write(FRAME.cast({"cluster": pl.String}), tmp_path / f"2.{ending}")
+    error = fail("external", first, other, *COLUMNS, "--engine", engine_name)
+    expected = f"{other}: expected the columns of {first}: cluster (Int64), got String"
+    assert error == f"{first} and 1 more file: {expected}"
+
+
+def test_mistakes_with_several_files(fail: Fail, tmp_path: Path, database: str) -> None:
+    first, other = (write(FRAME, tmp_path / f"f.{ending}") for ending in ("csv", "parquet"))
+    odd = tmp_path / "odd.csv"
+    odd.write_text("species;cluster\na;1\n", encoding="utf-8")
+    (tmp_path / "folder").mkdir()
+    for files, words in (
+        ((first, other), f"expected files of one kind, got {first} and {other}"),
+        ((first, first), f"{first}: given twice"),
+        ((first, odd), f"{odd}: expected the separator ',' of {first}, got ';'"),
+        ((first, tmp_path / "none.csv"), f"{tmp_path / 'none.csv'}: no such file"),
+        ((tmp_path / "no*.csv",), f"{tmp_path / 'no*.csv'}: no file matches"),
+        (
+            (tmp_path / "folder",),
+            f"{tmp_path / 'folder'}: expected a folder of .parquet files, found",
+        ),
+        ((first, f"{database}::rows"), "expected one table or several files, got "),
+    ):
+        assert fail("external", *files, *COLUMNS, *QUICK).startswith(words)
+
+
+def test_the_output_is_none_of_the_files(fail: Fail, tmp_path: Path) -> None:
+    first, other = (write(FRAME, tmp_path / f"{i}.csv") for i in range(2))
+    error = fail("external", first, other, *COLUMNS, *QUICK, "--output", other)
+    assert error == f"--output: expected a file other than the input, got {other}"
+
+
+# Standard input
+
+
+def test_standard_input(engine_name: str) -> None:
+    process = start("external", "-", *COLUMNS, "--engine", engine_name)
+    out, err = process.communicate(FRAME.write_csv(separator=";").encode())
+    assert err == b""
+    assert out.startswith(b"standard input: label species, cluster cluster\n")
+    assert values(out.decode())["n"][0] == "4"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "standard input: the file is empty"),
+        (b"a,b\n1,2\n", "standard input: label: column 'species' not found; columns: a, b"),
+    ],
+)
+def test_mistakes_on_standard_input(
+    fail: Fail, engine_name: str, monkeypatch: pytest.MonkeyPatch, content: bytes, words: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content)))
+    assert fail("external", "-", *COLUMNS, "--engine", engine_name) == words
+
+
+# Vectors as text
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["[0.0, 0.0]", "[2.0, 0.0]", "[9.0, 0.0]", "[9.0, 4.0]"],
+        ["0 0", "2 0", "9 0", "9 4"],
+        ["$2$", "$2$0:2", "$2$0:9", "$2$0:9 1:4"],
+    ],
+)
+@pytest.mark.parametrize("kind", ["csv", "parquet", "json", "arrow", "duckdb"])
+def test_vectors_as_text(
+    run: Run, engine_name: str, tmp_path: Path, texts: list[str], kind: str
+) -> None:
+    points = POINTS.head(4)
+    frame = points.select("cluster", "run", vec=pl.Series(texts))
+    path = tmp_path / f"points.{kind}"
+    if kind == "duckdb":
+        with duckdb.connect(path) as connection:
+            connection.register("frame", frame)
+            connection.execute("CREATE TABLE rows AS FROM frame")
+    else:
+        write(frame, path)
+    file = f"{path}::rows" if kind == "duckdb" else path
+    call = ("--vector", "vec", "--cluster", "cluster", "--partition-by", "run")
+    found = report(run, file, *call, "--engine", engine_name, of="internal")
+    assert_points(found, report_of_points(points, "list", partition_by="run"))
+
+
+def test_vectors_that_duckdb_wrote(run: Run, engine_name: str, tmp_path: Path) -> None:
+    path = tmp_path / "points.csv"
+    points = POINTS.head(4)
+    with duckdb.connect() as connection:
+        connection.register("points", points)
+        connection.execute(f"COPY (SELECT list, cluster FROM points) TO '{path}'")
+    call = ("--vector", "list", "--cluster", "cluster", "--engine", engine_name)
+    assert_points(report(run, path, *call, of="internal"), report_of_points(points, "list"))
+
+
+def test_a_text_that_is_no_vector(fail: Fail, engine_name: str, tmp_path: Path) -> None:
+    path = tmp_path / "points.csv"
+    path.write_text('v,cluster\n"1,2",a\n"1,x",a\n', encoding="utf-8")
+    error = fail("internal", path, "--vector=v", "--cluster=cluster", "--engine", engine_name)
+    assert error.startswith(f"{path}: parse_vector: expected numbers such as '0.1 0.2'")
+    assert error.endswith("got '1,x'")

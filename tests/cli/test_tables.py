@@ -1,0 +1,306 @@
+"""Tables of the command line on the terminal."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shutil
+import sys
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import polars as pl
+import pytest
+
+from polars_clustereval.cli import main, progress
+from polars_clustereval.cli.reports import REPORTS
+from polars_clustereval.cli.terminal import render_table
+from polars_clustereval.internal.kernels import threads
+from tests.support.command_line import (
+    CALLS,
+    CLUSTER,
+    DIGITS,
+    ENGINE_NAMES,
+    FLOWERS,
+    FRAME,
+    IRIS,
+    KMEANS,
+    POINTS,
+    QUICK,
+    RUNS,
+    SCORES,
+    WIDE,
+    Fail,
+    Run,
+    assert_points,
+    report,
+    values,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_iris(run: Run, engine_name: str) -> None:
+    shown = values(run("external", IRIS, *KMEANS, "--engine", engine_name))
+    expected = {
+        "n": "150",
+        "rand_score": "0.879732",
+        "adjusted_rand_score": "0.730238",
+        "adjusted_mutual_info_score": "0.755119",
+        "fowlkes_mallows_score": "0.820808",
+        "mirkin_metric": "2688",
+    }
+    assert {metric: shown[metric][0] for metric in expected} == expected
+
+
+def test_iris_alone(run: Run, engine_name: str) -> None:
+    """Expected: the two scores are scikit-learn's, and ssw is KMeans' inertia_."""
+    table = run("internal", IRIS, *FLOWERS, "--engine", engine_name)
+    assert table.startswith(f"{IRIS}: cluster kmeans, distance euclidean\nvector {WIDE}\n\n")
+    shown = values(table)
+    expected = {
+        "ssw": "78.851441",
+        "calinski_harabasz_score": "561.627757",
+        "davies_bouldin_score": "0.661972",
+        "n": "150",
+        "n_dims": "4",
+        "n_clusters": "3",
+        "sst": "681.370600",
+        "banfield_raftery_index": "-104.801295",
+    }
+    assert {metric: shown[metric][0] for metric in expected} == expected
+
+
+def test_silhouettes_of_iris(run: Run, engine_name: str) -> None:
+    """Expected: scikit-learn's silhouette_score, and the mean over clusters of its samples."""
+    table = run("silhouette", IRIS, *FLOWERS, "--engine", engine_name)
+    assert table.startswith(f"{IRIS}: cluster kmeans, distance euclidean, method exact\n")
+    shown = values(table)
+    expected = {
+        "n_evaluated": "150",
+        "silhouette": "0.552819",
+        "silhouette_macro": "0.555522",
+        "silhouette_lower": "0.552819",
+        "silhouette_upper": "0.552819",
+    }
+    assert {metric: shown[metric][0] for metric in expected} == expected
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--method", "bounds"),
+        ("--method", "simplified", "--distance", "cosine"),
+        ("--tolerance", "0.05"),
+        ("--method", "sample", "--sample-size", "40", "--random-state", "7", "--id", "id"),
+        (
+            "--method",
+            "sample",
+            "--sample-size",
+            "40",
+            "--confidence",
+            "0.5",
+            "--partition-by",
+            "run",
+        ),
+    ],
+)
+def test_both_engines_have_the_same_silhouettes(run: Run, options: tuple[str, ...]) -> None:
+    call = (RUNS, "--vector", "seed,k") if "--partition-by" in options else (IRIS, "--vector", WIDE)
+    cluster = ("--cluster", "cluster" if "--partition-by" in options else "kmeans")
+    one, other = (
+        report(run, *call, *cluster, *options, "--engine", name, of="silhouette")
+        for name in ENGINE_NAMES
+    )
+    assert_points(one, other)
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_bar_shows_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "INTERVAL", 0.0)
+    call = [
+        "silhouette",
+        DIGITS,
+        "--vector",
+        "pixels",
+        "--cluster",
+        "kmeans",
+        "--output",
+        os.devnull,
+    ]
+    assert main(call) == 0
+    shown = re.findall(r"\rdistances, step (\d+): \[(#*) *\] +(\d+)%", screen.getvalue())
+    states = [(int(step), len(filled), int(percent)) for step, filled, percent in shown]
+    assert len(states) > 10
+    assert states == sorted(states)
+    assert states[-1][1:] == (30, 100)
+    assert screen.getvalue().endswith(" \r")
+    assert threads.watch is threads.show_no_progress
+
+
+def test_no_bar_without_a_screen(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    run("silhouette", *CALLS["silhouette"], "--engine", "polars")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--method", "fast"), "method: expected one of 'exact', 'simplified', 'bounds', 'sample'"),
+        (("--method", "sample"), "sample_size: expected a whole number >= 1, got NULL"),
+        (("--tolerance", "0"), "tolerance: expected a number > 0, got 0"),
+        (("--id", "nobody"), "id: column 'nobody' not found"),
+    ],
+)
+def test_mistakes_with_silhouettes(
+    fail: Fail, engine_name: str, options: tuple[str, ...], words: str
+) -> None:
+    said = fail("silhouette", *CALLS["silhouette"], *options, "--engine", engine_name)
+    assert said.startswith(f"{IRIS}: {words}")
+
+
+def test_a_long_path_has_a_line_of_its_own(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "72")
+    file = tmp_path / ("folder" * 9) / "iris.parquet"
+    file.parent.mkdir()
+    shutil.copy(IRIS, file)
+    heading = run("internal", str(file), *CALLS["internal"][1:], *QUICK).splitlines()[:2]
+    assert heading == ["…" + f"{file}:"[-71:], "cluster kmeans, distance euclidean"]
+
+
+def test_many_columns_are_cut_in_the_heading(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    names = ",".join([WIDE, WIDE])
+    table = run("internal", IRIS, "--vector", names, "--cluster", "kmeans", *QUICK).splitlines()
+    assert f"vector {names}"[:59] + "…" in table
+
+
+def test_few_partitions_stand_side_by_side(run: Run, engine_name: str) -> None:
+    arguments = (RUNS, *CLUSTER, "--partition-by", "k", "--engine", engine_name)
+    table = run("external", *arguments)
+    assert "\nk " in table
+    assert re.search(r"^k +5 +8 +10 +12 +20$", table, re.MULTILINE)
+    rows = report(run, *arguments)
+    shown = values(table)
+    assert shown["purity"] == [f"{row['purity']:.6f}" for row in rows]
+    assert list(shown) == list(rows[0])[1:]
+
+
+def test_few_partitions_of_points_stand_side_by_side(
+    run: Run, engine_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    arguments = (IRIS, *FLOWERS, "--partition-by", "species", "--engine", engine_name)
+    table = run("internal", *arguments)
+    assert re.search(r"^species +setosa +versicolor +virginica$", table, re.MULTILINE)
+    rows = report(run, *arguments, of="internal")
+    shown = values(table)
+    assert shown["sst"] == [f"{row['sst']:.6f}" for row in rows]
+    assert shown["davies_bouldin_score"][0] == "NULL"
+    assert list(shown) == list(rows[0])[1:]
+    assert max(map(len, table.splitlines())) <= 100
+
+
+def test_quantities_of_any_size(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "sizes.csv"
+    for size, ssw in ((1e-6, "1e-11"), (1.0, "10.000000"), (1e3, "1e+07"), (333.3, "1110889")):
+        POINTS.head(4).select(pl.col("x", "y") * size, "cluster").write_csv(path)
+        table = run("internal", path, "--vector", "x,y", "--cluster", "cluster", *QUICK)
+        assert values(table)["ssw"][0] == ssw
+
+
+def test_a_null_partition(run: Run, engine_name: str, tmp_path: Path) -> None:
+    path = tmp_path / "frame.parquet"
+    FRAME.with_columns(run=pl.lit(None, pl.String)).write_parquet(path)
+    columns = ("--label", "species", "--cluster", "cluster", "--partition-by", "run")
+    table = run("external", path, *columns, "--engine", engine_name)
+    assert re.search(r"^run +NULL$", table, re.MULTILINE)
+
+
+def test_a_zero_has_no_sign(run: Run, engine_name: str, tmp_path: Path) -> None:
+    """Four equal cells of 10^8 rows: the adjusted Rand index is -2.5e-9."""
+    path = tmp_path / "independent.csv"
+    path.write_text("species,kmeans,n\na,0,1e8\na,1,1e8\nb,0,1e8\nb,1,1e8\n", "utf-8")
+    call = (path, *KMEANS, "--weight", "n", "--engine", engine_name)
+    [row] = report(run, *call)
+    assert row["adjusted_rand_score"] == pytest.approx(-2.5e-9, rel=1e-6)
+    table = run("external", *call)
+    assert values(table)["adjusted_rand_score"][0] == "0.000000"
+    assert "-0.000000" not in table
+
+
+def test_duckdb_draws_no_bar_into_a_file(
+    run: Run, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = duckdb.connect
+
+    def connect_impatiently(*arguments: Any, **options: Any) -> duckdb.DuckDBPyConnection:
+        """A connection whose bar, if it is turned on, appears at once."""
+        connection = connect(*arguments, **options)
+        # The first statement turns the bar on, and the second one draws it.
+        connection.execute("SET progress_bar_time = 0; SET enable_progress_bar = FALSE")
+        capfd.readouterr()
+        return connection
+
+    monkeypatch.setattr(duckdb, "connect", connect_impatiently)
+    call = (DIGITS, "--vector", "pixels", "--cluster", "kmeans", "--engine", "duckdb")
+    [row] = report(run, *call, of="silhouette")
+    assert row["n"] == 1797
+
+
+def test_a_zero_of_any_magnitude_has_no_sign() -> None:
+    result = pl.DataFrame({"n": [1], "ssw": [-0.0], "ssb": [-0.5]})
+    options = Namespace(
+        report=REPORTS["internal"], files=["f"], cluster="c", distance="d", vector="v"
+    )
+    shown = values(render_table(result, options).decode())
+    assert [shown[name][0] for name in ("ssw", "ssb")] == ["0.000000", "-0.500000"]
+
+
+@pytest.mark.parametrize("columns", [60, 72, 80, 100, 120, 200])
+@pytest.mark.parametrize("command", REPORTS)
+@pytest.mark.parametrize("n_partitions", [0, 3, 5, 7])
+def test_a_table_fits_the_screen(
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    columns: int,
+    command: str,
+    n_partitions: int,
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    path = tmp_path / "iris.parquet"
+    key = pl.format("partition number {}", pl.int_range(pl.len()) % max(1, n_partitions))
+    pl.read_parquet(IRIS).with_columns(key=key, other=1).write_parquet(path)
+    keys = ("--partition-by", "key,other") if n_partitions else ()
+    table = run(command, path, *CALLS[command][1:], *keys, *QUICK)
+    assert max(map(len, table.splitlines())) <= columns
+    if not n_partitions and command in SCORES:
+        [row] = report(run, path, *CALLS[command][1:], *QUICK, of=command)
+        assert list(values(table)) == list(row)
+
+
+def test_values_of_any_length_are_cut(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    path = tmp_path / "long.parquet"
+    frame = pl.DataFrame({"l": ["x" * 99, "y" * 99], "c": ["z" * 99] * 2, "p": ["p" * 99] * 2})
+    frame.write_parquet(path)
+    for command in ("clusters", "labels"):
+        call = (command, path, "--label", "l", "--cluster", "c", "--partition-by", "p", *QUICK)
+        lines = run(*call).splitlines()
+        assert max(map(len, lines)) <= 60
+        assert any("pppp…" in line for line in lines)

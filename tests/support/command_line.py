@@ -1,0 +1,115 @@
+"""Calls of the command line, their data, and what they print."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+import polars_clustereval as ce
+from tests.support import point_engines
+
+Run = Callable[..., str]
+Fail = Callable[..., str]
+Noted = Callable[..., tuple[str, str]]
+
+EXAMPLES = Path(__file__).parent.parent.parent / "examples"
+IRIS = str(EXAMPLES / "iris.parquet")
+DIGITS = str(EXAMPLES / "digits.parquet")
+RUNS = str(EXAMPLES / "digits_runs.parquet")
+KMEANS = ("--label", "species", "--cluster", "kmeans")
+CLUSTER = ("--label", "digit", "--cluster", "cluster")
+WIDE = "sepal_length,sepal_width,petal_length,petal_width"
+FLOWERS = ("--vector", WIDE, "--cluster", "kmeans")
+#: A call of each report.
+CALLS = {
+    "external": (IRIS, *KMEANS),
+    "clusters": (IRIS, *KMEANS),
+    "labels": (IRIS, *KMEANS),
+    "internal": (IRIS, *FLOWERS),
+    "silhouette": (IRIS, *FLOWERS),
+    "samples": (IRIS, *FLOWERS),
+    "dunn": (IRIS, *FLOWERS),
+    "pairwise": (IRIS, *FLOWERS),
+}
+#: Reports with one row for each clustering.
+SCORES = ("external", "internal", "silhouette", "dunn", "pairwise")
+ENGINE_NAMES = ("duckdb", "polars")
+# For what does not depend on the engine: Polars registers no macros, which takes most of a call.
+QUICK = ("--engine", "polars")
+#: What a report of distances between points says of the engine that it was not told.
+ENGINE_NOTE = "clustereval: engine polars, faster for distances between points; see --engine\n"
+
+FRAME = pl.DataFrame(
+    {
+        "species": ["a", "a", "b", "b", None],
+        "cluster": [0, 0, 1, -1, 1],
+        "run": ["x", "x", "y", "y", "y"],
+        "n": [1, 2, 1, 1, 1],
+        "half": [0.5, 1.0, 1.0, 1.0, 1.0],
+    }
+)
+ODD = 'a "quoted", it\'s größe'
+POINTS = pl.DataFrame(
+    {
+        "x": [0.0, 2.0, 9.0, 9.0, 50.0, 7.0],
+        "y": [0, 0, 0, 4, 50, 7],
+        "list": [[0.0, 0.0], [2.0, 0.0], [9.0, 0.0], [9.0, 4.0], [50.0, 50.0], [7.0, 7.0]],
+        "text": ["a"] * 6,
+        "short": [[0.0, 0.0], [2.0, 0.0], [9.0], [9.0, 4.0], [50.0, 50.0], None],
+        "hole": [0.0, 2.0, None, 9.0, 50.0, None],
+        "cluster": [0, 0, 1, 1, -1, None],
+        "run": ["u", "u", "v", "v", "v", "v"],
+    }
+)
+
+
+def values(table: str) -> dict[str, list[str]]:
+    """The metrics of a terminal table, with the words after each; not those of its legend."""
+    body, *_ = table.split("best  meaning\n") if "metric" not in table else [table]
+    return {
+        words[0]: words[1:]
+        for line in body.splitlines()
+        if line.startswith("  ") and not line.startswith("   ") and (words := line.split())
+    }
+
+
+def report(
+    run: Run, file: str | Path, *arguments: str | Path, of: str = "external"
+) -> list[dict[str, object]]:
+    rows = json.loads(run(of, file, *arguments, "--format", "json"))
+    assert isinstance(rows, list)
+    return rows
+
+
+def report_of(frame: pl.DataFrame, **arguments: Any) -> list[dict[str, Any]]:
+    """The external report of the columns of FRAME, not through the command line."""
+    return ce.external_report(frame, "species", "cluster", **arguments).rows(named=True)
+
+
+def report_of_points(frame: pl.DataFrame, vector: Any, **arguments: Any) -> list[dict[str, Any]]:
+    return ce.internal_report(frame, vector, "cluster", **arguments).rows(named=True)
+
+
+def assert_points(actual: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
+    """Compare indices of float coordinates, which agree to 1e-9."""
+    assert actual
+    point_engines.assert_points(actual, expected, tolerance=1e-9)
+
+
+def start(*arguments: str, **environment: str) -> subprocess.Popen[bytes]:
+    """Start the command line as a process, with pipes and more variables in its environment."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "polars_clustereval", *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=EXAMPLES.parent,
+        env=os.environ | {"PYTHONIOENCODING": "ascii"} | environment,
+    )
