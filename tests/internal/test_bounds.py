@@ -274,6 +274,43 @@ def test_a_screening_keeps_the_nearest_cluster(sign: int) -> None:
     assert kept == frame.group_by("shape").agg(2 * pl.len()).sort("shape").rows()
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_variances_are_below_their_bounds(seed: int) -> None:
+    """Those of squared distances to the points of a cluster, skewed ones, by the definition."""
+    rng = np.random.default_rng(seed)
+    x = rng.gamma(0.4, size=(60, 3)) * rng.choice([-1.0, 1.0], 3) + rng.normal(size=3)
+    part = Partition(pl.DataFrame({"cluster": np.arange(60) // 20}), x, np.arange(0, 61, 20))
+    # From the offset u of a point from the mean of the first cluster.
+    query = (
+        CHAIN.format(d="euclidean")
+        + """,
+        __ce_variance AS MATERIALIZED (
+            FROM clustereval._variance_bounds(__ce_second, __ce_clusters)
+        )
+        SELECT
+            list_inner_product(
+                list_concat(list_transform(u, lambda z: z * z), u), bound.__ce_slopes
+            )
+            + bound.__ce_intercept + bound.__ce_residual * list_distance(__ce_point, mean) ** 2
+        FROM (
+            SELECT
+                *, cluster.__ce_mean AS mean, cluster.__ce_number AS number,
+                clustereval._subtract_vectors(__ce_point, cluster.__ce_origin) AS u
+            FROM __ce_members AS member, __ce_clusters AS cluster
+        )
+        JOIN __ce_variance AS bound ON bound.__ce_number = number
+        ORDER BY __ce_row, number
+    """
+    )
+    with engines.make("duckdb").connection.cursor() as con:
+        con.register("t", part.rows.with_columns(vector=pl.Series(x.tolist()), shape=0))
+        bounds = np.array(con.execute(query).fetchall()).reshape(60, 3)
+    exact = np.column_stack([(cdist(x, y) ** 2).var(axis=1) for y in part.members])
+    assert (bounds >= exact).all()
+    # With coordinates that are nearly independent they are close.
+    assert (bounds <= 3 * exact).mean() > 0.5
+
+
 @cache
 def score_of(shape: str, distance: str) -> float:
     part = partition(shape)
