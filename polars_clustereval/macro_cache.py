@@ -16,6 +16,8 @@ from uuid import uuid4
 
 import duckdb
 
+from .quoting import quote_identifier, quote_literal
+
 
 def copy_macros(con: duckdb.DuckDBPyConnection, text: str) -> bool:
     """Copy the macros to the current database, and return whether that was possible.
@@ -25,19 +27,28 @@ def copy_macros(con: duckdb.DuckDBPyConnection, text: str) -> bool:
     """
     try:
         path = _cached_database(text)
-        # Cursors of one connection may copy at the same time.
-        name = f"__ce_macros_{uuid4().hex}"
-        con.execute(f"ATTACH '{str(path).replace(chr(39), chr(39) * 2)}' AS {name} (READ_ONLY)")
         try:
-            (target,) = con.execute("SELECT current_database()").fetchall()[0]
-            quoted = '"' + target.replace('"', '""') + '"'
-            con.execute(f"COPY FROM DATABASE {name} TO {quoted} (SCHEMA)")
-        finally:
-            con.execute(f"DETACH {name}")
+            _copy_schemas(con, path)
+        except duckdb.IOException:
+            # No database any more: the next call writes it again.
+            path.unlink()
+            return False
     except (OSError, RuntimeError, duckdb.Error):
         # No home or no space, a connection without access to files, a read-only database, ...
         return False
     return True
+
+
+def _copy_schemas(con: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Copy the schema and the macros of the database file at `path` to the current database."""
+    # Cursors of one connection may copy at the same time.
+    name = f"__ce_macros_{uuid4().hex}"
+    con.execute(f"ATTACH {quote_literal(str(path))} AS {name} (READ_ONLY)")
+    try:
+        (target,) = con.execute("SELECT current_database()").fetchall()[0]
+        con.execute(f"COPY FROM DATABASE {name} TO {quote_identifier(target)} (SCHEMA)")
+    finally:
+        con.execute(f"DETACH {name}")
 
 
 def _cached_database(text: str) -> Path:
@@ -52,10 +63,19 @@ def _cached_database(text: str) -> Path:
         # In place only when it is complete: another process may look for it.
         with TemporaryDirectory(dir=path.parent) as folder:
             unfinished = Path(folder) / path.name
-            with duckdb.connect(unfinished) as con:
-                con.execute(text)
+            _write_database(text, unfinished)
             unfinished.replace(path)
     return path
+
+
+def _write_database(text: str, path: Path) -> None:
+    """Write a database with the macros of `text`; raise an error if the file is not complete."""
+    with duckdb.connect(path) as con:
+        con.execute(text)
+        # Closing writes the file too, but hides the error of a full disk.
+        con.execute("CHECKPOINT")
+    if Path(f"{path}.wal").exists():
+        raise OSError(f"{path}: a part of the macros is in another file")
 
 
 def _cache_folder() -> Path:

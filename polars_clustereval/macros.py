@@ -14,6 +14,7 @@ import duckdb
 
 from .errors import ClusterEvalError
 from .macro_cache import copy_macros
+from .quoting import quote_identifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -141,7 +142,7 @@ def _format_listing_condition(schema: str, temporary: bool) -> str:
 
 def _quote_if_needed(name: str) -> str:
     """Return a name as an SQL identifier, in quotes unless it is plain."""
-    return name if re.fullmatch(r"[a-z_][a-z0-9_]*", name) else _quote_identifier(name)
+    return name if re.fullmatch(r"[a-z_][a-z0-9_]*", name) else quote_identifier(name)
 
 
 @cache
@@ -324,7 +325,7 @@ def _to_permanent(text: str, schema: str, database: str | None) -> str:
     `text` is that SQL, which has the schema ``clustereval`` in the current database.
     """
     names = [schema] if database is None else [database, schema]
-    home = ".".join(map(_quote_identifier, names))
+    home = ".".join(map(quote_identifier, names))
     text = text.replace(_CREATE_SCHEMA, f"CREATE SCHEMA IF NOT EXISTS {home};")
     return _rename_macros(text, lambda name: f"{home}.{name}")
 
@@ -333,7 +334,7 @@ def _to_temporary(text: str, prefix: str) -> str:
     """Return the SQL `text` with temporary macros, named PREFIX_NAME in place of a schema."""
     text = text.replace(_CREATE_SCHEMA, "")
     text = text.replace("CREATE OR REPLACE MACRO", "CREATE OR REPLACE TEMPORARY MACRO")
-    return _rename_macros(text, lambda name: _quote_identifier(f"{prefix}_{name}"))
+    return _rename_macros(text, lambda name: quote_identifier(f"{prefix}_{name}"))
 
 
 def _rename_macros(text: str, new_name: Callable[[str], str]) -> str:
@@ -343,11 +344,6 @@ def _rename_macros(text: str, new_name: Callable[[str], str]) -> str:
     they are.
     """
     return _MACRO_NAME_IN_CODE.sub(lambda match: new_name(match[1]) if match[1] else match[0], text)
-
-
-def _quote_identifier(name: str) -> str:
-    """Return a name as a quoted SQL identifier, with quotes inside it doubled."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 @contextmanager

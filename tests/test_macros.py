@@ -1,7 +1,10 @@
 """register() and bundle() on every kind of database."""
 
 import inspect
+import os
 import re
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -87,6 +90,35 @@ def test_macros_are_parsed_where_none_can_be_copied(
         path.write_bytes(b"" if fault == "no database" else b"half of it")
     assert not macro_cache.copy_macros(con, ce.bundle())
     assert registered(con) == wanted
+
+
+def test_a_damaged_copy_is_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert macro_cache.copy_macros(duckdb.connect(), ce.bundle())
+    (path,) = (tmp_path / "polars_clustereval").iterdir()
+    path.write_bytes(b"half of it")
+    copied = [macro_cache.copy_macros(duckdb.connect(), ce.bundle()) for _ in range(2)]
+    assert copied == [False, True]
+
+
+FULL_DISK = """
+import resource, duckdb, polars_clustereval as ce
+resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
+con = duckdb.connect()
+ce.register(con)
+print(con.execute("SELECT clustereval.purity(0, 1)").fetchone()[0])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of files as Unix has them")
+@pytest.mark.parametrize("limit", [0, 500_000, 1_000_000])
+def test_a_copy_without_space_is_not_kept(limit: int, tmp_path: Path) -> None:
+    """DuckDB closes a database that it could not write without an error."""
+    command = [sys.executable, "-c", FULL_DISK.format(limit=limit)]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    assert done.stdout == "1.0\n"
+    assert not list((tmp_path / "polars_clustereval").iterdir())
 
 
 def test_a_transaction_takes_no_copy() -> None:
@@ -307,6 +339,10 @@ AGGREGATES = [name for name in SCALARS if name != "parse_vector"]
 GROUPED = "SELECT run, clustereval.{name}(l, c) AS score{more} FROM runs GROUP BY run "
 
 
+# One of each kind of statistics and check; the wide tier tries the rest.
+SHOWN = ("adjusted_rand_score", "purity", "pair_f_score", "normalized_mutual_info_score")
+
+
 @pytest.mark.parametrize(
     ("more", "clauses"),
     [
@@ -315,7 +351,10 @@ GROUPED = "SELECT run, clustereval.{name}(l, c) AS score{more} FROM runs GROUP B
         (", 100 * score, rank() OVER (ORDER BY score)", "ORDER BY score"),
     ],
 )
-@pytest.mark.parametrize("name", AGGREGATES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(x, marks=[] if x in SHOWN else pytest.mark.wide) for x in AGGREGATES],
+)
 def test_an_aggregate_stands_wherever_one_may(
     runs: duckdb.DuckDBPyConnection, name: str, more: str, clauses: str
 ) -> None:
