@@ -104,7 +104,7 @@ def test_a_column_called_as_a_macro_says_where_it_is(con: duckdb.DuckDBPyConnect
     columns = columns_with_a_macro()
     assert named == set(columns)
     for name, table in columns.items():
-        words = f"{name} is a column of a table: SELECT {name} FROM clustereval.{table}(tbl, vector"
+        words = f"{name} is a column of a table: SELECT {name} FROM {table}(tbl, vector, cluster)"
         with pytest.raises(duckdb.Error, match=re.escape(words)):
             con.execute(f"SELECT clustereval.{name}(vector, cluster) FROM frame").fetchall()
 

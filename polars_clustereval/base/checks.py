@@ -78,7 +78,7 @@ def check_frame(frame: object) -> pl.LazyFrame:
     """Return the user's frame as a LazyFrame; raise an error if it is no Polars frame."""
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
         return frame.lazy()
-    raise _frame_error(frame)
+    raise _frame_error(type_name(frame))
 
 
 def check_column_names(names: Sequence[str], parameter: str, columns: Sequence[str]) -> None:
@@ -492,7 +492,7 @@ def _check_frame_call(
         return
     else:
         advice = f"; write {conversion.format('frame')}, and names of its columns"
-    raise _frame_error(frame, advice)
+    raise _frame_error(" and ".join(map(type_name, given if is_frame else [frame])), advice)
 
 
 def _is_table(x: object) -> bool:
@@ -500,11 +500,14 @@ def _is_table(x: object) -> bool:
     return isinstance(x, Mapping) or hasattr(x, "columns")
 
 
-def _frame_error(frame: object, advice: str = "") -> ClusterEvalError:
-    """Return the error of a call on `frame`; `advice`, which may be empty, says what to write."""
+def _frame_error(got: str, advice: str = "") -> ClusterEvalError:
+    """Return the error of a call without a frame, or without names of its columns.
+
+    `got` names the types of what was given; `advice`, which may be empty, says what to write.
+    """
     return ClusterEvalError(
         "frame: expected a Polars DataFrame or LazyFrame and names of its columns, "
-        f"got {type_name(frame)}{advice}"
+        f"got {got}{advice}"
     )
 
 

@@ -23,19 +23,19 @@ COMMENT ON MACRO clustereval.version IS 'Version of the clustereval macros in th
 -- Errors
 ---------------------------------------------------------------------------------------------------
 
--- Raises an error that contains `message`, from aggregate-style macros, in the branch of a CASE.
--- DuckDB takes error() for volatile, and refuses volatile expressions in HAVING, in windows and
--- where their alias is used again; it does not so a cast that fails. As an element of a list of
--- NULL the expression fits whatever type the other branches have.
+-- Raises an error that contains `message`. For a branch of a CASE in an aggregate-style macro,
+-- where error() would be in the way: DuckDB takes it for volatile, and refuses volatile expressions
+-- in HAVING, in windows, and where an alias is used again. A cast that fails is not volatile. The
+-- element of a list of NULL fits whatever type the other branches have.
 CREATE OR REPLACE MACRO clustereval._raise(message) AS
   [NULL][CAST(CAST(message AS ENUM ('accepted argument')) AS TINYINT)];
 
--- Raises the error of an aggregate-style macro that is none: its name is column_name, a column
--- of the table macro `report`. DuckDB would otherwise suggest a private macro of a like name.
+-- Raises the error of a macro that only says where to find column_name, a column of the table macro
+-- `report`. Without such macros DuckDB would suggest a private macro of a like name.
 CREATE OR REPLACE MACRO clustereval._raise_column(column_name, report) AS
   clustereval._raise(concat(
-    column_name, ' is a column of a table: SELECT ', column_name, ' FROM clustereval.', report,
-    '(tbl, vector, cluster)'
+    column_name, ' is a column of a table: SELECT ', column_name, ' FROM ', report,
+    '(tbl, vector, cluster), in this schema'
   ));
 
 ---------------------------------------------------------------------------------------------------
