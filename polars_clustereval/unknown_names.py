@@ -77,6 +77,6 @@ def _tables_by_column(
 
 
 def _columns_of(table: Callable[..., pl.DataFrame]) -> list[str]:
-    """Return the names of the columns of a table function's result that no argument is named by."""
+    """Return the names of the columns of a table function's result that are not arguments of it."""
     result = table(pl.DataFrame(_SAMPLE), *required_parameters(table)[1:])
     return [column for column in result.columns if column not in _SAMPLE]
