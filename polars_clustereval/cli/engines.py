@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -99,10 +100,14 @@ def _open_rows(
     with open_source(source, options.scratch) as (connection, rows):
         relation = connection.sql(f"FROM {rows}")
         arguments = _read_checked_arguments(options, relation.columns)
+        numbers = _list_columns(arguments, _NUMBER_COLUMNS)
+        if source.kind == "json":
+            rows = format_rows(connection, source, numbers)
+            relation = connection.sql(f"FROM {rows}")
         text_vector = _find_text_vector(source, arguments, relation)
         if source.kind == "csv":
-            numbers = set(_list_columns(arguments, _NUMBER_COLUMNS)) - {text_vector}
-            rows = format_rows(connection, source, sorted(numbers))
+            numbers = [column for column in numbers if column != text_vector]
+            rows = format_rows(connection, source, numbers)
         if text_vector is not None:
             rows = _parse_vectors(connection, rows, text_vector)
         yield connection, rows, arguments
@@ -114,7 +119,8 @@ def _find_text_vector(
     """Return the column of a report's vectors if these are text, otherwise None.
 
     `arguments` are the report's arguments by parameter, `relation` is the input. All columns of a
-    CSV file are text: there the first value decides whether they are vectors or numbers.
+    CSV file are text: there the first value decides, which is a vector if it has a bracket, a
+    blank, ':' or '$'. A comma alone may be a decimal comma or separate thousands.
     """
     columns: list[str] = arguments.get("vector") or []
     if len(columns) != 1:
@@ -123,12 +129,15 @@ def _find_text_vector(
     types = dict(zip(relation.columns, relation.types, strict=True))
     if types[column].id != "varchar":
         return None
-    name = quote_identifier(column)
     if source.kind != "csv":
         return column
-    first = relation.filter(f"{name} IS NOT NULL").limit(1)
-    are_numbers = first.select(f"TRY_CAST({name} AS DOUBLE) IS NOT NULL").fetchall()
-    return column if are_numbers == [(False,)] else None
+    name = quote_identifier(column)
+    first = relation.filter(f"{name} IS NOT NULL").limit(1).select(name).fetchall()
+    is_vector = any(_VECTOR_SIGN.search(text.strip()) for (text,) in first)
+    return column if is_vector else None
+
+
+_VECTOR_SIGN = re.compile(r"[\[\](){}\s:$]")
 
 
 def _parse_vectors(connection: duckdb.DuckDBPyConnection, rows: str, column: str) -> str:

@@ -92,7 +92,7 @@ def open_source(source: Source, scratch: Path) -> Iterator[tuple[duckdb.DuckDBPy
     The connection is closed at the end of the ``with`` block, and Ctrl-C interrupts its queries. A
     database is opened read-only, and its views cannot read other files. Arrow files, which DuckDB
     does not read, are converted to a Parquet file in the folder `scratch`. The columns of CSV files
-    are text: see `format_rows`.
+    are text, as are fractions in JSON files: see `format_rows`.
     """
     is_database = source.kind == "database"
     with (
@@ -131,12 +131,12 @@ def format_rows(
     """Return the SQL that stands after FROM to read the rows of a source in this connection.
 
     The columns of CSV files are text, as an inferred type would make one label of 01 and 1;
-    `number_columns` are DOUBLE.
+    `number_columns` are DOUBLE. In JSON, `number_columns` keep the type of their numbers.
     """
     if source.kind == "database":
         return _find_table_name(connection, source.table)
     if source.kind == "json":
-        return _format_json(connection, source.paths)
+        return _format_json(connection, source.paths, number_columns)
     if source.kind == "parquet":
         # The names of the folders of a file are not data.
         return f"read_parquet({_format_paths(source.paths)}, hive_partitioning = FALSE)"
@@ -154,22 +154,58 @@ def _format_paths(paths: Sequence[str]) -> str:
     return f"[{', '.join(quote_literal(glob.escape(path)) for path in paths)}]"
 
 
-def _format_json(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> str:
+def _format_json(
+    connection: duckdb.DuckDBPyConnection, paths: Sequence[str], number_columns: Iterable[str]
+) -> str:
     """Return the SQL that stands after FROM to read JSON files, with the types of all their values.
 
-    Strings stay text, as two spellings of a date would be one label. So do columns with values of
-    several types.
+    Raise an error if a file lacks a column of the first one. Strings stay text, as two spellings of
+    a date would be one label. So do columns with values of several types, and fractions and large
+    whole numbers outside `number_columns`, as DOUBLE would make one label of two large numbers.
     """
-    reader = f"read_json({_format_paths(paths)}, union_by_name = TRUE, hive_partitioning = FALSE"
-    described = connection.execute(f"DESCRIBE FROM {reader}, sample_size = -1)").fetchall()
-    columns = ", ".join(
-        f"{quote_literal(name)}: {quote_literal('VARCHAR' if kind in _TEXT_IN_JSON else kind)}"
-        for name, kind, *_ in described
-    )
-    return f"{reader}, columns = {{{columns}}})"
+    columns = _check_json_columns(connection, paths)
+    types = _describe_json(connection, paths)
+    numbers = set(number_columns)
+    for name in columns:
+        is_rounded = types[name] in _ROUNDED_IN_JSON and name not in numbers
+        if is_rounded or types[name] in _TEXT_IN_JSON:
+            types[name] = "VARCHAR"
+    fields = ", ".join(f"{quote_literal(name)}: {quote_literal(types[name])}" for name in columns)
+    return f"{_format_json_reader(paths)}, columns = {{{fields}}})"
 
 
 _TEXT_IN_JSON = {"JSON", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "UUID"}
+_ROUNDED_IN_JSON = {"DOUBLE", "HUGEINT"}
+
+
+def _check_json_columns(
+    connection: duckdb.DuckDBPyConnection, paths: Sequence[str]
+) -> Sequence[str]:
+    """Return the columns of the first JSON file, or raise an error if another file lacks one.
+
+    More columns are accepted, and other types, which JSON does not state.
+    """
+    first, *others = ([*_describe_json(connection, [path])] for path in paths)
+    for path, columns in zip(paths[1:], others, strict=True):
+        missing = [name for name in first if name not in columns]
+        if missing:
+            raise ClusterEvalError(
+                f"{path}: expected the columns of {paths[0]}: {', '.join(first)}; "
+                f"got no column {missing[0]}"
+            )
+    return first
+
+
+def _describe_json(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> dict[str, str]:
+    """Return the type that DuckDB infers from all values of each column of JSON files."""
+    query = f"DESCRIBE FROM {_format_json_reader(paths)}, sample_size = -1)"
+    return {name: kind for name, kind, *_ in connection.execute(query).fetchall()}
+
+
+def _format_json_reader(paths: Sequence[str]) -> str:
+    """Return the call of DuckDB's reader of JSON files, as SQL to which options can be added."""
+    return f"read_json({_format_paths(paths)}, union_by_name = TRUE, hive_partitioning = FALSE"
+
 
 _TABLES = """
 FROM duckdb_tables() SELECT database_name, schema_name, table_name WHERE NOT internal

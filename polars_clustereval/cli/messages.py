@@ -17,10 +17,14 @@ USER_ERRORS = (ClusterEvalError, duckdb.Error, pl.exceptions.PolarsError, OSErro
 
 # The engines append the position in a generated query and advice on options of their readers,
 # neither of which the user of this program can act on.
-_ENGINE_DETAILS = re.compile(r"\n\n|\nThe search space|\nLINE ")
+_ENGINE_DETAILS = re.compile(
+    r"\n\n|\nThe search space|\nLINE |\n(?:Possible|Potential) (?:fix|solution)", re.IGNORECASE
+)
 
 # DuckDB names the kind of an error, and Polars says where it got one of DuckDB from.
 _ERROR_KIND = re.compile(r"^(got external error: )?[\w ]+ Error: ")
+
+_NUMBER_WITH_COMMA = re.compile(r"Could not convert string \"[^\"]*,[^\"]*\" to 'DOUBLE'$")
 
 # Unicode categories of characters that a terminal obeys (escape sequences, text direction, line
 # breaks) or that cannot be encoded (bytes of a path that are not UTF-8).
@@ -47,4 +51,6 @@ def summarize_error(error: Exception) -> str:
         text = _ERROR_KIND.sub("", text)
     # The only advice in an error text that is written as SQL.
     text = " ".join(text.split()).replace("adjusted := false", "--no-adjusted")
+    if _NUMBER_WITH_COMMA.search(text):
+        text += "; write a decimal point and no thousands separators, or vectors in brackets"
     return escape_controls(text)

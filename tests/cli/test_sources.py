@@ -294,7 +294,83 @@ def test_vectors_that_duckdb_wrote(run: Run, engine_name: str, tmp_path: Path) -
 
 def test_a_text_that_is_no_vector(fail: Fail, engine_name: str, tmp_path: Path) -> None:
     path = tmp_path / "points.csv"
-    path.write_text('v,cluster\n"1,2",a\n"1,x",a\n', encoding="utf-8")
+    path.write_text('v,cluster\n"[1,2]",a\n"1,x",a\n', encoding="utf-8")
     error = fail("internal", path, "--vector=v", "--cluster=cluster", "--engine", engine_name)
     assert error.startswith(f"{path}: parse_vector: expected numbers such as '0.1 0.2'")
     assert error.endswith("got '1,x'")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_number"),
+    [
+        ("1,5", "2", True),
+        ("1,234", "1,235", True),
+        ("NA", "1 2", False),
+        ("", "1,5", True),
+        (" 1,5 ", "2", True),
+    ],
+)
+def test_a_value_that_is_no_number_makes_no_vectors(
+    fail: Fail, engine_name: str, tmp_path: Path, first: str, second: str, is_number: bool
+) -> None:
+    """A decimal comma or a thousands separator would otherwise be read as two dimensions."""
+    path = tmp_path / "points.csv"
+    path.write_text(f"label;cluster;x\na;1;{first}\nb;1;{second}\n", encoding="utf-8")
+    error = fail("internal", path, "--vector=x", "--cluster=cluster", "--engine", engine_name)
+    value = first or second
+    assert f"Could not convert string \"{value}\" to 'DOUBLE'" in error
+    advice = "; write a decimal point and no thousands separators, or vectors in brackets"
+    assert error.endswith(advice) == is_number
+
+
+def test_quoted_thousands_make_no_vectors(fail: Fail, engine_name: str, tmp_path: Path) -> None:
+    path = tmp_path / "points.csv"
+    path.write_text('x,cluster\n"1,234",1\n"1,235",1\n', encoding="utf-8")
+    error = fail("internal", path, "--vector=x", "--cluster=cluster", "--engine", engine_name)
+    assert "Could not convert string \"1,234\" to 'DOUBLE'" in error
+
+
+# JSON
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_json_files_with_other_columns(
+    fail: Fail, engine_name: str, tmp_path: Path, missing: int
+) -> None:
+    frames = [FRAME.drop("cluster") if i == missing else FRAME for i in range(2)]
+    first, other = (write(frame, tmp_path / f"{i}.ndjson") for i, frame in enumerate(frames))
+    error = fail("external", first, other, *COLUMNS, "--engine", engine_name)
+    if missing:
+        words = f"{other}: expected the columns of {first}: species, cluster, run, n, half; "
+        assert error == f"{first} and 1 more file: {words}got no column cluster"
+    else:
+        assert "cluster: column 'cluster' not found; columns: species, run, n, half" in error
+
+
+def test_json_files_differ_in_types_and_order(run: Run, engine_name: str, tmp_path: Path) -> None:
+    first = write(FRAME.head(2), tmp_path / "1.json")
+    other = FRAME[2:].select(reversed(FRAME.columns)).cast({"cluster": pl.String})
+    other_path = write(other.with_columns(more=1), tmp_path / "2.json")
+    call = ("external", first, other_path, *COLUMNS, "--format=json", "--engine", engine_name)
+    assert_rows(json.loads(run(*call)), report_of(FRAME))
+
+
+LARGE = ("12345678901234567890123", "12345678901234567890124")
+HUGE = ("18446744073709551616", "18446744073709551617")
+
+
+@pytest.mark.parametrize("numbers", [LARGE, HUGE])
+def test_large_numbers_of_json_identify(
+    run: Run, engine_name: str, tmp_path: Path, numbers: tuple[str, str]
+) -> None:
+    path = tmp_path / "large.json"
+    rows = ", ".join(f'{{"species": {x}, "cluster": {x}, "w": 2.0, "n": 1}}' for x in numbers)
+    path.write_text(f"[{rows}]", encoding="utf-8")
+    engine = ("--engine", engine_name)
+    [row] = report(run, path, *COLUMNS, "--weight", "w", *engine)
+    assert (row["n"], row["n_labels"], row["n_clusters"]) == (4, 2, 2)
+    rows = report(run, path, "--label=n", "--cluster=n", "--partition-by=species", *engine)
+    assert [row["species"] for row in rows] == list(numbers)
+    call = ("--vector", "w", "--cluster=n", "--id", "species", *engine)
+    ids = [row["id"] for row in report(run, path, *call, of="samples")]
+    assert ids == list(numbers)
