@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING
 
 from .arguments import make_parser
 from .interruption import is_work_left, run_in_worker
-from .messages import USER_ERRORS, summarize_error
+from .messages import USER_ERRORS, escape_controls, summarize_error
 from .output import write_output
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
+
+    from .commands import Outcome
 
 __all__ = ["main"]
 
@@ -58,12 +60,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: Namespace) -> None:
-    """Run the command of the parsed arguments, and write its output."""
+    """Run the command of the parsed arguments, and write its output, then its notes."""
     # Left when Ctrl-C ends the main thread's wait for the worker, so that no file stays behind.
     with TemporaryDirectory(prefix="clustereval-", ignore_cleanup_errors=True) as scratch:
         options.scratch = Path(scratch)
-        content = run_in_worker(lambda: options.run(options))
-    write_output(options.output, content)
+        outcome: Outcome = run_in_worker(lambda: options.run(options))
+    write_output(options.output, outcome.content)
+    for note in outcome.notes:
+        sys.stderr.write(f"clustereval: {escape_controls(note)}\n")
 
 
 def _end_interrupted() -> int:

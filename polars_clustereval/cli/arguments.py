@@ -29,8 +29,8 @@ class _Parser(argparse.ArgumentParser):
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line.
 
-    The result of its parse_args has `run`, a function that takes that result and returns the bytes
-    to write; None without a command.
+    The result of its parse_args has `run`, a function that takes that result and returns an
+    Outcome; None without a command.
     """
     parser = _Parser(
         "clustereval",
@@ -95,8 +95,16 @@ def _add_sql(commands: Any) -> None:
 def _add_output(command: argparse.ArgumentParser) -> None:
     """Add the option --output, a file to write to, to the parser of a command."""
     command.add_argument(
-        "--output", metavar="FILE", type=Path, help="write to this file, not to standard output"
+        "--output",
+        metavar="FILE",
+        type=_parse_output,
+        help="write to this file; default, and -: standard output",
     )
+
+
+def _parse_output(text: str) -> Path | None:
+    """Return the path of the output file; None for ``-``, which is standard output."""
+    return None if text == "-" else Path(text)
 
 
 def _parse_number(text: str) -> float:

@@ -1,9 +1,9 @@
-"""Commands: each takes the parsed options and returns the bytes to write."""
+"""Commands: each takes the parsed options and returns what is to be written."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
@@ -11,7 +11,7 @@ from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.macros import bundle
 
 from .engines import ENGINES
-from .messages import USER_ERRORS, escape_controls, summarize_error
+from .messages import USER_ERRORS, summarize_error
 from .output import ENCODERS, check_output, infer_format
 from .sources import find_source
 from .terminal import render_table
@@ -21,55 +21,62 @@ if TYPE_CHECKING:
 
     from .sources import Source
 
-__all__ = ["run_report", "run_sql"]
+__all__ = ["Outcome", "run_report", "run_sql"]
 
 
-def run_report(options: argparse.Namespace) -> bytes:
-    """Return the report that the parsed arguments ask for, as bytes in the requested format."""
+class Outcome(NamedTuple):
+    """The result of a command."""
+
+    #: The output in the requested format.
+    content: bytes
+    #: Lines for standard error, once the output is written.
+    notes: tuple[str, ...] = ()
+
+
+def run_report(options: argparse.Namespace) -> Outcome:
+    """Return the report that the parsed arguments ask for, with notes on its engine and rows."""
     if options.format == "parquet" and options.output is None:
         raise ClusterEvalError("--format parquet needs --output: it is no text for a screen")
     source = find_source(options.files, options.scratch)
     check_output(options.output, source.paths)
     format_name = options.format or infer_format(options.output)
     try:
-        result = ENGINES[_choose_engine(options)](source, options)
+        result = ENGINES[options.engine or options.report.engine](source, options)
     except USER_ERRORS as error:
         raise ClusterEvalError(f"{source.name}: {summarize_error(error)}") from error
-    _note_missing_rows(result, source)
+    notes = (*_describe_engine(options), *_describe_missing_rows(result, source, options))
     result = _sort_rows(result, options)
     if format_name in ENCODERS:
-        return ENCODERS[format_name](result)
-    return render_table(result, options)
+        return Outcome(ENCODERS[format_name](result), notes)
+    return Outcome(render_table(result, options), notes)
 
 
-def _choose_engine(options: argparse.Namespace) -> str:
-    """Return the engine that the parsed arguments name, or else the one of their report.
+def _describe_engine(options: argparse.Namespace) -> list[str]:
+    """Return a note if the report's engine is not DuckDB and the arguments do not name it.
 
-    A choice other than DuckDB is told on standard error.
+    Only a person at a terminal has a use for it, so there is none in a log.
     """
-    if options.engine is not None:
-        return str(options.engine)
     engine: str = options.report.engine
-    if engine != "duckdb":
-        _write_note(f"engine {engine}, faster for distances between points; see --engine")
-    return engine
+    if options.engine is not None or engine == "duckdb" or not sys.stderr.isatty():
+        return []
+    return [f"engine {engine}, faster for distances between points; see --engine"]
 
 
-def _note_missing_rows(result: pl.DataFrame, source: Source) -> None:
-    """Tell on standard error if a report was computed from no rows."""
-    counts = [name for name in ("n", "n_dropped") if name in result.columns]
-    if (
-        result.select(pl.sum_horizontal(pl.col(counts).sum())).item() == 0
-        if counts
-        else (result.is_empty())
-    ):
-        below = " below the header" if source.kind == "csv" else ""
-        _write_note(f"{source.name}: no rows{below}")
+def _describe_missing_rows(
+    result: pl.DataFrame, source: Source, options: argparse.Namespace
+) -> list[str]:
+    """Return a note if a report was computed from no rows.
 
-
-def _write_note(text: str) -> None:
-    """Write one line to standard error that is no error."""
-    sys.stderr.write(f"clustereval: {escape_controls(text)}\n")
+    A report without the column n_dropped does not tell whether the input has rows.
+    """
+    if "n_dropped" in result.columns:
+        n_rows = result.select(pl.sum_horizontal(pl.col("n", "n_dropped").sum())).item()
+        missing = "no rows below the header" if source.kind == "csv" else "no rows"
+    else:
+        n_rows = result.height
+        needed = next(name for name in ("vector", "label") if name in options.report.required)
+        missing = f"no rows with a {needed} and a cluster"
+    return [] if n_rows else [f"{source.name}: {missing}"]
 
 
 def _sort_rows(result: pl.DataFrame, options: argparse.Namespace) -> pl.DataFrame:
@@ -85,6 +92,6 @@ def _sort_rows(result: pl.DataFrame, options: argparse.Namespace) -> pl.DataFram
     return result.sort(column, descending=is_high_worst, nulls_last=True, maintain_order=True)
 
 
-def run_sql(options: argparse.Namespace) -> bytes:
-    """Return all SQL macros as the bytes of one file, in the schema that the arguments name."""
-    return bundle(options.schema, options.database, options.temporary).encode()
+def run_sql(options: argparse.Namespace) -> Outcome:
+    """Return all SQL macros as one file, in the schema that the arguments name."""
+    return Outcome(bundle(options.schema, options.database, options.temporary).encode())

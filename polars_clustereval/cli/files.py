@@ -197,9 +197,20 @@ def _check_json_columns(
 
 
 def _describe_json(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> dict[str, str]:
-    """Return the type that DuckDB infers from all values of each column of JSON files."""
-    query = f"DESCRIBE FROM {_format_json_reader(paths)}, sample_size = -1)"
-    return {name: kind for name, kind, *_ in connection.execute(query).fetchall()}
+    """Return the type that DuckDB infers from all values of each column of JSON files.
+
+    Raise an error if they contain no objects.
+    """
+    query = f"DESCRIBE FROM {_format_json_reader(paths)}, sample_size = -1, records = TRUE)"
+    try:
+        described = connection.execute(query).fetchall()
+    except duckdb.BinderException as error:
+        if "expected records" not in str(error):
+            raise
+        raise ClusterEvalError(
+            "expected JSON objects, one for each row, got no rows or columns"
+        ) from error
+    return {name: kind for name, kind, *_ in described}
 
 
 def _format_json_reader(paths: Sequence[str]) -> str:

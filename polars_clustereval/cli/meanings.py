@@ -134,7 +134,7 @@ PAIRWISE = _POINT_COUNTS | _explain(
 
 CLUSTERS = _explain(
     {
-        "cluster": ("", "impure ones first"),
+        "cluster": ("", "most joined pairs first"),
         "n": ("", "rows in the cluster"),
         "n_labels": ("", "different labels in it"),
         "majority_label": ("", "its most frequent label"),
@@ -147,7 +147,7 @@ CLUSTERS = _explain(
 
 LABELS = _explain(
     {
-        "label": ("", "split ones first"),
+        "label": ("", "most split pairs first"),
         "n": ("", "rows with the label"),
         "n_clusters": ("", "different clusters of it"),
         "majority_cluster": ("", "its most frequent cluster"),

@@ -24,6 +24,15 @@ _ENGINE_DETAILS = re.compile(
 # DuckDB names the kind of an error, and Polars says where it got one of DuckDB from.
 _ERROR_KIND = re.compile(r"^(got external error: )?[\w ]+ Error: ")
 
+# What DuckDB says of a CSV file that it cannot split into rows and columns.
+_SNIFFING = re.compile(
+    r'Error when sniffing file "(.*?)"\.\n.*?Delimiter Candidates: (\S+)\n', re.DOTALL
+)
+_NO_TABLE = (
+    "expected a CSV file in UTF-8 whose rows are as long as its header, separated by {1}; "
+    "check the encoding, the separator and the quotes of {0}"
+)
+
 _NUMBER_WITH_COMMA = re.compile(r"Could not convert string \"[^\"]*,[^\"]*\" to 'DOUBLE'$")
 
 # Unicode categories of characters that a terminal obeys (escape sequences, text direction, line
@@ -46,6 +55,8 @@ def summarize_error(error: Exception) -> str:
     """
     if isinstance(error, OSError) and error.filename is not None:
         return escape_controls(f"{error.filename}: {error.strerror}")
+    if sniffed := _SNIFFING.search(str(error)):
+        return escape_controls(_NO_TABLE.format(*sniffed.groups()))
     text = _ENGINE_DETAILS.split(str(error), maxsplit=1)[0]
     if isinstance(error, duckdb.Error | pl.exceptions.PolarsError):
         text = _ERROR_KIND.sub("", text)

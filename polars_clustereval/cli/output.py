@@ -8,13 +8,14 @@ import sys
 from io import BytesIO
 from typing import TYPE_CHECKING
 
+import polars as pl
+
+from polars_clustereval.base.checks import column_named
 from polars_clustereval.errors import ClusterEvalError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
-
-    import polars as pl
 
 __all__ = ["ENCODERS", "FORMATS", "check_output", "infer_format", "write_output"]
 
@@ -25,7 +26,15 @@ __all__ = ["ENCODERS", "FORMATS", "check_output", "infer_format", "write_output"
 
 def _encode_json(result: pl.DataFrame) -> bytes:
     """Return the report as a JSON array of one object per row."""
-    return result.write_json().encode() + b"\n"
+    # Polars writes decimals as strings; counts of pairs are decimals without a fraction.
+    counts = [name for name, dtype in result.schema.items() if _is_whole_decimal(dtype)]
+    columns = [column_named(name).cast(pl.Int128) for name in counts]
+    return result.with_columns(columns).write_json().encode() + b"\n"
+
+
+def _is_whole_decimal(dtype: pl.DataType) -> bool:
+    """Return whether a type is that of decimals without digits after the point."""
+    return isinstance(dtype, pl.Decimal) and dtype.scale == 0
 
 
 def _encode_csv(result: pl.DataFrame) -> bytes:

@@ -65,13 +65,13 @@ REPORTS = {
     ),
     "clusters": Report(
         external_cluster_report,
-        "the labels in each cluster, impure clusters first",
+        "the labels in each cluster, most joined pairs first",
         layouts.CLUSTERS,
         "duckdb",
     ),
     "labels": Report(
         external_label_report,
-        "the clusters of each label, split labels first",
+        "the clusters of each label, most split pairs first",
         layouts.LABELS,
         "duckdb",
     ),

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from polars_clustereval.cli import main
-from tests.support.command_line import ENGINE_NAMES, ENGINE_NOTE, FRAME, ODD, POINTS
+from tests.support.command_line import ENGINE_NAMES, FRAME, ODD, POINTS
 from tests.support.engines import quoted
 
 if TYPE_CHECKING:
@@ -42,11 +42,11 @@ def noted(capfd: pytest.CaptureFixture[str]) -> Noted:
 
 @pytest.fixture
 def run(noted: Noted) -> Run:
-    """Call for an output without a note, other than the one on the engine."""
+    """Call for an output without a note."""
 
     def call(*arguments: str | Path) -> str:
         out, err = noted(*arguments)
-        assert err in ("", ENGINE_NOTE)
+        assert err == ""
         return out
 
     return call
@@ -62,7 +62,6 @@ def fail(capfd: pytest.CaptureFixture[str]) -> Fail:
         except SystemExit as stop:
             status = stop.code
         out, err = capfd.readouterr()
-        err = err.removeprefix(ENGINE_NOTE)
         assert (status, out) == (2, "")
         assert re.fullmatch(r"clustereval: error: .+\n", err)
         return err.removeprefix("clustereval: error: ").removesuffix("\n")

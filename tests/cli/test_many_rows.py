@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
+from polars_clustereval.cli import main
 from polars_clustereval.cli.reports import REPORTS
 from tests.support.command_line import (
     CALLS,
@@ -94,7 +95,7 @@ def test_bounds_of_many_partitions_are_sorted_by_a_bound(run: Run) -> None:
 # Rows of clusters, labels and points
 
 
-def test_impure_clusters_and_split_labels_come_first(run: Run, engine_name: str) -> None:
+def test_most_joined_and_most_split_pairs_come_first(run: Run, engine_name: str) -> None:
     engine = ("--engine", engine_name)
     clusters = report(run, *CALLS["clusters"], *engine, of="clusters")
     found = [(row["cluster"], int(str(row["joined_pairs"]))) for row in clusters]
@@ -105,6 +106,17 @@ def test_impure_clusters_and_split_labels_come_first(run: Run, engine_name: str)
     table = run("clusters", *CALLS["clusters"], *engine)
     assert re.search(r"^0 +62 +2 +versicolor +48 +0\.774194 +0\.534159 +672$", table, re.M)
     assert re.search(r"^joined_pairs +0  pairs of different labels in it$", table, re.M)
+    assert re.search(r"^cluster +most joined pairs first$", table, re.M)
+    table = run("labels", *CALLS["labels"], *engine)
+    assert re.search(r"^label +most split pairs first$", table, re.M)
+
+
+def test_the_help_tells_the_order(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["--help"])
+    out = " ".join(capsys.readouterr().out.split())
+    assert "the labels in each cluster, most joined pairs first" in out
+    assert "the clusters of each label, most split pairs first" in out
 
 
 def test_low_silhouettes_come_first(run: Run, engine_name: str) -> None:
@@ -140,7 +152,12 @@ def test_no_rows(noted: Noted, engine_name: str, tmp_path: Path, command: str, k
     frame = pl.read_parquet(IRIS).clear()
     (frame.write_parquet if kind == "parquet" else frame.write_csv)(path)
     call = (command, path, *CALLS[command][1:], "--engine", engine_name)
-    note = f"clustereval: {path}: no rows{' below the header' if kind == 'csv' else ''}\n"
+    missing = {
+        "clusters": "no rows with a label and a cluster",
+        "labels": "no rows with a label and a cluster",
+        "samples": "no rows with a vector and a cluster",
+    }.get(command, "no rows below the header" if kind == "csv" else "no rows")
+    note = f"clustereval: {path}: {missing}\n"
     out, err = noted(*call)
     assert err == note
     if command in SCORES:
@@ -157,3 +174,21 @@ def test_rows_that_are_all_left_out_are_rows(run: Run, tmp_path: Path) -> None:
     path.write_text("species,kmeans\na,\n,1\n", encoding="utf-8")
     shown = values(run("external", path, *KMEANS, *QUICK))
     assert (shown["n"][0], shown["n_dropped"][0], shown["purity"][0]) == ("0", "2", "NULL")
+
+
+@pytest.mark.parametrize("content", ["species,kmeans\na,\nb,\n", "species,kmeans\n,1\n,2\n"])
+@pytest.mark.parametrize("command", ["clusters", "labels"])
+def test_rows_without_a_label_or_a_cluster(
+    noted: Noted, engine_name: str, tmp_path: Path, command: str, content: str
+) -> None:
+    path = tmp_path / "nulls.csv"
+    path.write_text(content, encoding="utf-8")
+    _, err = noted(command, path, *KMEANS, "--engine", engine_name)
+    assert err == f"clustereval: {path}: no rows with a label and a cluster\n"
+
+
+def test_points_without_a_cluster(noted: Noted, engine_name: str, tmp_path: Path) -> None:
+    path = tmp_path / "nulls.csv"
+    path.write_text("x,c\n1,\n2,\n", encoding="utf-8")
+    _, err = noted("samples", path, "--vector=x", "--cluster=c", "--engine", engine_name)
+    assert err == f"clustereval: {path}: no rows with a vector and a cluster\n"

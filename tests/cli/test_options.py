@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import re
+import sys
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -15,6 +17,7 @@ from polars_clustereval.cli.reports import REPORTS
 from tests.support.command_line import (
     CALLS,
     ENGINE_NOTE,
+    EXAMPLES,
     FRAME,
     IRIS,
     KMEANS,
@@ -118,12 +121,40 @@ def test_columns_of_a_list_add_up_and_are_trimmed(
     assert list(rows[0])[: len(names) + 1] == [*names, "n"]
 
 
-def test_the_engine_is_chosen_by_the_job(noted: Noted) -> None:
-    for command, call in CALLS.items():
-        _, err = noted(command, *call)
-        is_of_pairs = command in ("silhouette", "samples", "dunn", "pairwise")
-        assert err == (ENGINE_NOTE if is_of_pairs else "")
-        assert noted(command, *call, "--engine", "duckdb")[1] == ""
+def call_on_terminal(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[int, str]:
+    """Call with a terminal as standard error: the exit status and what is written to it."""
+    screen = io.StringIO()
+    screen.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr(sys, "stderr", screen)
+    return main(arguments), screen.getvalue()
+
+
+@pytest.mark.parametrize("command", CALLS)
+def test_the_engine_is_chosen_by_the_job(
+    noted: Noted, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """A note says it, but only on a terminal."""
+    call = CALLS[command]
+    is_of_pairs = command in ("silhouette", "samples", "dunn", "pairwise")
+    assert noted(command, *call)[1] == ""
+    assert call_on_terminal(monkeypatch, command, *call) == (0, ENGINE_NOTE if is_of_pairs else "")
+    assert call_on_terminal(monkeypatch, command, *call, "--engine", "duckdb") == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--partition-by", "ruin"), f"{IRIS}: partition_by: column 'ruin' not found; columns: "),
+        (("--output", str(EXAMPLES), "--format", "csv"), f"{EXAMPLES}: Is a directory\n"),
+    ],
+)
+def test_an_error_on_a_terminal_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], words: str
+) -> None:
+    status, err = call_on_terminal(monkeypatch, "dunn", *CALLS["dunn"], *options)
+    assert status == 2
+    assert err.startswith(f"clustereval: error: {words}")
+    assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -166,3 +166,26 @@ def test_an_unknown_ending_of_the_output(fail: Fail, run: Run, tmp_path: Path, n
     assert not output.exists()
     run(*call, "--format", "csv")
     assert output.read_text(encoding="utf-8").startswith("n,")
+
+
+def test_standard_output_by_name(
+    run: Run, fail: Fail, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    call = ("external", IRIS, *KMEANS, *QUICK)
+    assert run(*call, "--output", "-") == run(*call)
+    assert run(*call, "--output", "-", "--format", "csv").startswith("n,n_dropped")
+    assert run("sql", "--output", "-") == run("sql")
+    assert list(tmp_path.iterdir()) == []
+    assert "--format parquet needs --output" in fail(*call, "--format=parquet", "--output=-")
+
+
+@pytest.mark.parametrize(("command", "column"), [("clusters", "joined"), ("labels", "split")])
+def test_counts_are_numbers_in_json(run: Run, engine_name: str, command: str, column: str) -> None:
+    rows = report(run, IRIS, *KMEANS, "--engine", engine_name, of=command)
+    assert {type(row[f"{column}_pairs"]) for row in rows} == {int}
+
+
+def test_pairs_of_points_are_numbers_in_json(run: Run, engine_name: str) -> None:
+    [row] = report(run, IRIS, *FLOWERS, "--engine", engine_name, of="pairwise")
+    assert (row["n_within_pairs"], row["n_between_pairs"]) == (3819, 7356)

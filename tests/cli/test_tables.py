@@ -23,6 +23,7 @@ from tests.support.command_line import (
     CLUSTER,
     DIGITS,
     ENGINE_NAMES,
+    ENGINE_NOTE,
     FLOWERS,
     FRAME,
     IRIS,
@@ -144,7 +145,7 @@ def test_a_bar_shows_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(states) > 10
     assert states == sorted(states)
     assert states[-1][1:] == (30, 100)
-    assert screen.getvalue().endswith(" \r")
+    assert screen.getvalue().endswith(" \r" + ENGINE_NOTE)
     assert threads.watch is threads.show_no_progress
 
 
