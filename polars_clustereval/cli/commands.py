@@ -37,18 +37,29 @@ def run_report(options: argparse.Namespace) -> Outcome:
     """Return the report that the parsed arguments ask for, with notes on its engine and rows."""
     if options.format == "parquet" and options.output is None:
         raise ClusterEvalError("--format parquet needs --output: it is no text for a screen")
+    _check_sample_size(options)
     source = find_source(options.files, options.scratch)
     check_output(options.output, source.paths)
     format_name = options.format or infer_format(options.output)
     try:
         result = ENGINES[options.engine or options.report.engine](source, options)
     except USER_ERRORS as error:
-        raise ClusterEvalError(f"{source.name}: {summarize_error(error)}") from error
+        summary = source.rename_paths(summarize_error(error))
+        raise ClusterEvalError(f"{source.name}: {summary}") from error
     notes = (*_describe_engine(options), *_describe_missing_rows(result, source, options))
     result = _sort_rows(result, options)
     if format_name in ENCODERS:
         return Outcome(ENCODERS[format_name](result), notes)
     return Outcome(render_table(result, options), notes)
+
+
+def _check_sample_size(options: argparse.Namespace) -> None:
+    """Raise an error if the arguments ask for a sample, but not for its size."""
+    method = getattr(options, "method", None)
+    if method is not None and method.lower() == "sample" and options.sample_size is None:
+        raise ClusterEvalError(
+            "--method sample needs --sample-size, the number of points to evaluate"
+        )
 
 
 def _describe_engine(options: argparse.Namespace) -> list[str]:

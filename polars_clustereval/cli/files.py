@@ -134,7 +134,7 @@ def format_rows(
     `number_columns` are DOUBLE. In JSON, `number_columns` keep the type of their numbers.
     """
     if source.kind == "database":
-        return _find_table_name(connection, source.table)
+        return _find_table_name(connection, source)
     if source.kind == "json":
         return _format_json(connection, source.paths, number_columns)
     if source.kind == "parquet":
@@ -226,10 +226,10 @@ ORDER BY ALL
 """
 
 
-def _find_table_name(connection: duckdb.DuckDBPyConnection, table: str) -> str:
+def _find_table_name(connection: duckdb.DuckDBPyConnection, source: Source) -> str:
     """Return the qualified name of a table or view of the database, in quotes, as SQL.
 
-    `table` is the user's name: the name, after its schema and a dot if that is not main. It is
+    The source has the user's name: the name, after its schema and a dot if that is not main. It is
     looked up among all names because a name may contain dots itself. Raise an error, with the
     tables that exist, if it is not found.
     """
@@ -237,12 +237,15 @@ def _find_table_name(connection: duckdb.DuckDBPyConnection, table: str) -> str:
     for database, schema, name in connection.execute(_TABLES).fetchall():
         short_name = name if schema == "main" else f"{schema}.{name}"
         qualified_names[short_name] = ".".join(map(quote_identifier, (database, schema, name)))
-    for candidate in (table, table.removeprefix("main.")):
+    for candidate in (source.table, source.table.removeprefix("main.")):
         if candidate in qualified_names:
             return qualified_names[candidate]
-    raise ClusterEvalError(
-        f"table '{table}' not found; tables: {', '.join(qualified_names) or 'none'}"
+    mistake = (
+        f"table '{source.table}' not found"
+        if source.table
+        else f"expected a table, as {source.name}::TABLE"
     )
+    raise ClusterEvalError(f"{mistake}; tables: {', '.join(qualified_names) or 'none'}")
 
 
 def quote_identifier(name: str) -> str:

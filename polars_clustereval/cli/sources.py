@@ -39,10 +39,26 @@ class Source(NamedTuple):
     paths: tuple[str, ...]
     #: What errors call the input.
     name: str
+    #: What errors call each of the paths.
+    path_names: tuple[str, ...] = ()
     #: Of a DuckDB database.
     table: str = ""
     #: Of CSV files.
     separator: str = ""
+
+    def rename_paths(self, text: str) -> str:
+        """Return the text with the path of the copy of standard input replaced by its name."""
+        for path, name in zip(self.paths, self.path_names, strict=False):
+            text = text.replace(path, name)
+        return text
+
+
+class _File(NamedTuple):
+    """A file of the input."""
+
+    path: str
+    #: What errors call it: its path, unless it is the copy of standard input.
+    name: str
 
 
 def find_source(files: Sequence[str], scratch: Path) -> Source:
@@ -54,35 +70,57 @@ def find_source(files: Sequence[str], scratch: Path) -> Source:
     tables = [file for file in files if "::" in file]
     if tables and len(files) > 1:
         raise ClusterEvalError(f"expected one table or several files, got {tables[0]} among others")
-    if tables:
+    if tables or (len(files) == 1 and _is_database(files[0])):
         return _find_database_table(files[0])
-    paths = [path for file in files for path in _list_files(file, scratch)]
-    for i, path in enumerate(paths):
-        _check_file(path)
-        if path in paths[:i]:
-            raise ClusterEvalError(f"{path}: given twice")
-    return _describe_files(tuple(paths), _name_files(files, paths))
+    if files.count("-") > 1:
+        raise ClusterEvalError(f"{_STANDARD_INPUT}: given twice")
+    found = [inner for file in files for inner in _list_files(file, scratch)]
+    for file in found:
+        _check_file(file)
+    _check_unique(found)
+    return _describe_files(found)
 
 
-def _name_files(files: Sequence[str], paths: Sequence[str]) -> str:
-    """Return what errors call the input: its only path, or the first one and how many more."""
-    if len(paths) == 1:
-        return _STANDARD_INPUT if files[0] == "-" else paths[0]
-    more = len(paths) - 1
-    return f"{paths[0]} and {more} more {'file' if more == 1 else 'files'}"
+def _check_unique(files: Sequence[_File]) -> None:
+    """Raise an error if two of the files are one, also under another spelling or by a link."""
+    names: dict[Path, str] = {}
+    for file in files:
+        path = Path(file.path).resolve()
+        if path in names:
+            spelling = "" if names[path] == file.name else f", also as {names[path]}"
+            raise ClusterEvalError(f"{file.name}: given twice{spelling}")
+        names[path] = file.name
+
+
+def _name_files(files: Sequence[_File]) -> str:
+    """Return what errors call the input: its only file, or the first one and how many more."""
+    more = len(files) - 1
+    if more == 0:
+        return files[0].name
+    return f"{files[0].name} and {more} more {'file' if more == 1 else 'files'}"
 
 
 def _find_database_table(file: str) -> Source:
-    """Return the source that DATABASE::TABLE names; raise an error if it is no DuckDB database."""
+    """Return the source that DATABASE::TABLE names; raise an error if it is no DuckDB database.
+
+    Without a table, the error that lists the tables is that of reading it.
+    """
     path, _, table = file.partition("::")
     if not Path(path).exists():
         raise ClusterEvalError(f"{path}: no such file")
-    _check_file(path)
+    _check_file(_File(path, path))
     # DuckDB would open a CSV file as a database, and download an extension for some other files.
-    with Path(path).open("rb") as database:
-        if database.read(12)[8:] != b"DUCK":
-            raise ClusterEvalError(f"{path}: expected a DuckDB database before '::'")
+    if not _is_database(path):
+        raise ClusterEvalError(f"{path}: expected a DuckDB database before '::'")
     return Source("database", (path,), path, table=table)
+
+
+def _is_database(path: str) -> bool:
+    """Return whether a path is that of a DuckDB database."""
+    if not Path(path).is_file():
+        return False
+    with Path(path).open("rb") as file:
+        return file.read(12)[8:] == b"DUCK"
 
 
 # ----------------------------------------------------------------------------------------------
@@ -90,13 +128,21 @@ def _find_database_table(file: str) -> Source:
 # ----------------------------------------------------------------------------------------------
 
 
-def _list_files(file: str, scratch: Path) -> list[str]:
-    """Return the paths of the files that one argument names, in sorted order.
+def _list_files(file: str, scratch: Path) -> list[_File]:
+    """Return the files that one argument names, in sorted order; raise an error if there are none.
 
-    Raise an error if there are none. Standard input is copied to the folder `scratch`.
+    Standard input is copied to the folder `scratch`.
     """
     if file == "-":
-        return [_copy_standard_input(scratch)]
+        return [_File(_copy_standard_input(scratch), _STANDARD_INPUT)]
+    return [_File(path, path) for path in _list_paths(file)]
+
+
+def _list_paths(file: str) -> list[str]:
+    """Return the paths of the files that a path or a pattern names, in sorted order.
+
+    Raise an error if there are none.
+    """
     path = Path(file)
     if path.is_dir():
         return _list_parquet_files(file)
@@ -140,12 +186,25 @@ def _copy_standard_input(scratch: Path) -> str:
     return str(path)
 
 
-def _check_file(path: str) -> None:
-    """Raise an error unless the path can be given to the engines, and the file has bytes."""
+# Paths that stand for what the process has open, whatever that is.
+_DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
+
+
+def _check_file(file: _File) -> None:
+    """Raise an error unless the path can be given to the engines, and is a file that has bytes.
+
+    Files are read more than once, which pipes and devices cannot be.
+    """
+    path, name = file
     if path != path.encode(errors="replace").decode():
-        raise ClusterEvalError(f"{path}: expected a path in UTF-8")
-    if Path(path).is_file() and Path(path).stat().st_size == 0:
-        name = _STANDARD_INPUT if Path(path).name == "standard_input.csv" else path
+        raise ClusterEvalError(f"{name}: expected a path in UTF-8")
+    if not Path(path).exists():
+        raise ClusterEvalError(f"{name}: no such file")
+    if not Path(path).is_file() or path.startswith(_DESCRIPTORS):
+        raise ClusterEvalError(
+            f"{name}: expected a regular file; for CSV on standard input, give -"
+        )
+    if Path(path).stat().st_size == 0:
         raise ClusterEvalError(f"{name}: the file is empty")
 
 
@@ -154,24 +213,25 @@ def _check_file(path: str) -> None:
 # ----------------------------------------------------------------------------------------------
 
 
-def _describe_files(paths: tuple[str, ...], name: str) -> Source:
-    """Return the source of the files at `paths`, which errors call `name`.
-
-    Raise an error if their endings are unknown, or not of one kind.
-    """
-    kinds = [_find_kind(path) for path in paths]
-    for path, kind in zip(paths, kinds, strict=True):
+def _describe_files(files: Sequence[_File]) -> Source:
+    """Return the source of the files; raise an error if their endings are unknown, or differ."""
+    kinds = [_find_kind(file.path) for file in files]
+    first = files[0].name
+    for file, kind in zip(files, kinds, strict=True):
         if kind != kinds[0]:
-            raise ClusterEvalError(f"expected files of one kind, got {paths[0]} and {path}")
-    if kinds[0] != "csv":
-        return Source(kinds[0], paths, name)
-    separators = [_detect_separator(path) for path in paths]
-    for path, separator in zip(paths, separators, strict=True):
+            raise ClusterEvalError(f"expected files of one kind, got {first} and {file.name}")
+    paths, names = zip(*files, strict=True)
+    source = Source(kinds[0], paths, _name_files(files), names)
+    if source.kind != "csv":
+        return source
+    separators = [_detect_separator(file) for file in files]
+    for file, separator in zip(files, separators, strict=True):
         if separator != separators[0]:
             raise ClusterEvalError(
-                f"{path}: expected the separator {separators[0]!r} of {paths[0]}, got {separator!r}"
+                f"{file.name}: expected the separator {separators[0]!r} of {first}, "
+                f"got {separator!r}"
             )
-    return Source("csv", paths, name, separator=separators[0])
+    return source._replace(separator=separators[0])
 
 
 def _find_kind(path: str) -> str:
@@ -186,13 +246,13 @@ def _find_kind(path: str) -> str:
     )
 
 
-def _detect_separator(path: str) -> str:
+def _detect_separator(file: _File) -> str:
     """Return the separator of a CSV file: that of its ending, or else another one in its header."""
-    usual = "\t" if path.lower().endswith((".tsv", ".tsv.gz")) else ","
+    usual = "\t" if file.path.lower().endswith((".tsv", ".tsv.gz")) else ","
     try:
-        header = _read_header(path)
+        header = _read_header(file.path)
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise ClusterEvalError(f"{path}: {error}") from error
+        raise ClusterEvalError(f"{file.name}: {error}") from error
     candidates: Iterator[str] = iter((usual, *_OTHER_SEPARATORS))
     return next((one for one in candidates if one.encode() in header), usual)
 

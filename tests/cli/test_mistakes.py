@@ -159,9 +159,20 @@ def test_a_missing_table(fail: Fail, engine_name: str, database: str) -> None:
     error = fail("external", f"{database}::row", *columns)
     assert error.startswith(f"{database}: table 'row' not found; tables: ")
     assert all(table in error for table in ("rows", "seen", "other.rows"))
-    assert "as store.duckdb::table" in fail("external", database, *columns).replace(
-        database, "store.duckdb"
-    )
+
+
+def test_a_database_without_a_table(fail: Fail, engine_name: str, database: str) -> None:
+    for file in (database, f"{database}::"):
+        error = fail("external", file, *KMEANS, "--engine", engine_name)
+        words = f"{database}: expected a table, as {database}::TABLE; tables: "
+        assert error.startswith(words)
+        assert error.removeprefix(words).split(", ")[-3:] == ["rows", "seen", "other.rows"]
+
+
+@pytest.mark.parametrize("method", ["sample", "Sample"])
+def test_a_sample_without_a_size(fail: Fail, engine_name: str, method: str) -> None:
+    call = ("silhouette", IRIS, *FLOWERS, "--method", method, "--engine", engine_name)
+    assert fail(*call) == ("--method sample needs --sample-size, the number of points to evaluate")
 
 
 def test_a_broken_database(fail: Fail, engine_name: str, tmp_path: Path) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
+import re
+import subprocess
 import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
@@ -248,8 +251,76 @@ def test_standard_input(engine_name: str) -> None:
 def test_mistakes_on_standard_input(
     fail: Fail, engine_name: str, monkeypatch: pytest.MonkeyPatch, content: bytes, words: str
 ) -> None:
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content)))
+    give(monkeypatch, content)
     assert fail("external", "-", *COLUMNS, "--engine", engine_name) == words
+
+
+def give(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    """Replace standard input by one with this content."""
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content)))
+
+
+def test_standard_input_beside_a_file(
+    fail: Fail, engine_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Errors name standard input, not the temporary file with its content."""
+    path = write(FRAME, tmp_path / "f.csv")
+    columns = (*COLUMNS, "--engine", engine_name)
+    text = FRAME.write_csv().encode()
+    odd = b"species;cluster\na;1\n"
+    for content, files, words in (
+        (text, ("-", path), "standard input and 1 more file: label: column 'specis' not found"),
+        (text, (path, "-"), f"{path} and 1 more file: label: column 'specis' not found"),
+        (b"species\na\n", (path, "-"), f"{path} and 1 more file: Schema mismatch between globbed "),
+        (odd, (path, "-"), f"standard input: expected the separator ',' of {path}, got ';'"),
+        (b"", (path, "-"), "standard input: the file is empty"),
+        (text, ("-", "-"), "standard input: given twice"),
+        (b"species,cluster\na,1,2\n", ("-",), "standard input: "),
+    ):
+        give(monkeypatch, content)
+        label = ("--label", "specis") if content == text else ()
+        error = fail("external", *files, *columns, *label)
+        assert error.startswith(words)
+        assert "clustereval-" not in error
+    give(monkeypatch, text)
+    error = fail("external", "-", write(FRAME, tmp_path / "f.parquet"), *columns)
+    assert error.startswith("expected files of one kind, got standard input and ")
+
+
+def test_a_file_named_like_the_copy_of_standard_input(fail: Fail, tmp_path: Path) -> None:
+    path = tmp_path / "standard_input.csv"
+    path.touch()
+    assert fail("external", path, *COLUMNS, *QUICK) == f"{path}: the file is empty"
+
+
+def test_a_file_under_two_names(
+    fail: Fail, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = write(FRAME, tmp_path / "f.csv")
+    (tmp_path / "link.csv").symlink_to(path)
+    for other in ("./f.csv", "../" + tmp_path.name + "/f.csv", "link.csv", str(path)):
+        error = fail("external", "f.csv", other, *COLUMNS, *QUICK)
+        assert error == f"{other}: given twice, also as f.csv"
+
+
+def test_a_path_of_no_regular_file(fail: Fail, tmp_path: Path) -> None:
+    pipe, link = tmp_path / "pipe.csv", tmp_path / "link.csv"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for path in (pipe, link, "/dev/null", "/dev/stdin"):
+        error = fail("external", path, *COLUMNS, *QUICK)
+        assert error == f"{path}: expected a regular file; for CSV on standard input, give -"
+    assert fail("external", f"{pipe}::rows", *COLUMNS, *QUICK).startswith(f"{pipe}: expected a reg")
+
+
+def test_a_pipe_of_the_shell(tmp_path: Path) -> None:
+    path = write(FRAME, tmp_path / "f.csv")
+    command = f"{sys.executable} -m polars_clustereval external <(cat '{path}') {' '.join(COLUMNS)}"
+    process = subprocess.run(["bash", "-c", command], capture_output=True, check=False, timeout=60)
+    assert process.returncode == 2
+    words = rb"clustereval: error: /dev/fd/\d+: expected a regular file; for CSV on .*, give -\n"
+    assert re.fullmatch(words, process.stderr)
 
 
 # Vectors as text
