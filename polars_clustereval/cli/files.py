@@ -163,8 +163,9 @@ def _format_json(
     a date would be one label. So do columns with values of several types, and fractions and large
     whole numbers outside `number_columns`, as DOUBLE would make one label of two large numbers.
     """
-    columns = _check_json_columns(connection, paths)
+    first_columns = _check_json_columns(connection, paths) if len(paths) > 1 else None
     types = _describe_json(connection, paths)
+    columns = first_columns or list(types)
     numbers = set(number_columns)
     for name in columns:
         is_rounded = types[name] in _ROUNDED_IN_JSON and name not in numbers
@@ -208,7 +209,7 @@ def _describe_json(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) 
         if "expected records" not in str(error):
             raise
         raise ClusterEvalError(
-            "expected JSON objects, one for each row, got no rows or columns"
+            f"expected JSON objects, one for each row, got no rows or columns in {paths[0]}"
         ) from error
     return {name: kind for name, kind, *_ in described}
 

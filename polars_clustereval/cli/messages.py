@@ -16,9 +16,11 @@ __all__ = ["USER_ERRORS", "escape_controls", "summarize_error"]
 USER_ERRORS = (ClusterEvalError, duckdb.Error, pl.exceptions.PolarsError, OSError, MemoryError)
 
 # The engines append the position in a generated query and advice on options of their readers,
-# neither of which the user of this program can act on.
+# neither of which the user of this program can act on. A line that is quoted may end in an empty
+# one, after which the error goes on.
 _ENGINE_DETAILS = re.compile(
-    r"\n\n|\nThe search space|\nLINE |\n(?:Possible|Potential) (?:fix|solution)", re.IGNORECASE
+    r"\n\n(?!Value with)|\nThe search space|\nLINE |\n(?:Possible|Potential) (?:fix|solution)",
+    re.IGNORECASE,
 )
 
 # DuckDB names the kind of an error, and Polars says where it got one of DuckDB from.

@@ -54,5 +54,18 @@ def test_json_without_objects(fail: Fail, engine_name: str, tmp_path: Path, cont
     path = tmp_path / "none.json"
     path.write_text(content, encoding="utf-8")
     assert fail("external", path, *COLUMNS, "--engine", engine_name) == (
-        f"{path}: expected JSON objects, one for each row, got no rows or columns"
+        f"{path}: expected JSON objects, one for each row, got no rows or columns in {path}"
     )
+    other = tmp_path / "other.json"
+    other.write_text('[{"label": 1, "cluster": 1}]', encoding="utf-8")
+    error = fail("external", other, path, *COLUMNS, "--engine", engine_name)
+    assert error.endswith(f"got no rows or columns in {path}")
+
+
+def test_a_quote_that_is_not_closed(fail: Fail, engine_name: str, tmp_path: Path) -> None:
+    """The line ends in an empty one, which also separates the error from advice."""
+    path = tmp_path / "quote.csv"
+    path.write_text("label,cluster\n" + "a,1\n" * 30_000 + '"b,1\n', encoding="utf-8")
+    error = fail("external", path, *COLUMNS, "--engine", engine_name)
+    words = 'CSV Error on Line: 30002 Original Line: "b,1 Value with unterminated quote found.'
+    assert error == f"{path}: {words}"
