@@ -404,6 +404,15 @@ def test_quoted_thousands_make_no_vectors(fail: Fail, engine_name: str, tmp_path
 # JSON
 
 
+def test_noise_of_json_is_written_as_in_the_file(
+    run: Run, engine_name: str, tmp_path: Path
+) -> None:
+    path = write(FRAME.cast({"cluster": pl.Float64}), tmp_path / "f.json")
+    for noise, n_noise in (("-1", 0), ("-1.0", 1)):
+        [row] = report(run, path, *COLUMNS, "--noise", noise, "--engine", engine_name)
+        assert row["n_noise"] == n_noise
+
+
 @pytest.mark.parametrize("missing", [0, 1])
 def test_json_files_with_other_columns(
     fail: Fail, engine_name: str, tmp_path: Path, missing: int

@@ -158,7 +158,6 @@ def test_no_bar_without_a_screen(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     ("options", "words"),
     [
         (("--method", "fast"), "method: expected one of 'exact', 'simplified', 'bounds', 'sample'"),
-        (("--method", "sample"), "sample_size: expected a whole number >= 1, got NULL"),
         (("--tolerance", "0"), "tolerance: expected a number > 0, got 0"),
         (("--id", "nobody"), "id: column 'nobody' not found"),
     ],
