@@ -10,8 +10,9 @@ import polars as pl
 
 from polars_clustereval import parse_vector
 from polars_clustereval.macros import register_macro
+from polars_clustereval.quoting import quote_identifier, quote_literal
 
-from .files import format_rows, open_source, quote_identifier, quote_literal, scan_files
+from .files import format_rows, open_source, scan_files
 from .progress import show_progress
 
 if TYPE_CHECKING:

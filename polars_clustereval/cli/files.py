@@ -13,6 +13,7 @@ import polars as pl
 
 from polars_clustereval.base.checks import column_named
 from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.quoting import quote_identifier, quote_literal
 
 from .interruption import interruptible
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 __all__ = [
     "format_rows",
     "open_source",
-    "quote_identifier",
-    "quote_literal",
     "scan_files",
 ]
 
@@ -247,13 +246,3 @@ def _find_table_name(connection: duckdb.DuckDBPyConnection, source: Source) -> s
         else f"expected a table, as {source.name}::TABLE"
     )
     raise ClusterEvalError(f"{mistake}; tables: {', '.join(qualified_names) or 'none'}")
-
-
-def quote_identifier(name: str) -> str:
-    """Return a name as a quoted SQL identifier, with quotes inside it doubled."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def quote_literal(text: str) -> str:
-    """Return a text as an SQL string literal, with quotes inside it doubled."""
-    return "'" + text.replace("'", "''") + "'"
