@@ -16,6 +16,7 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import duckdb
+import numpy as np
 import polars as pl
 
 import polars_clustereval as ce
@@ -195,8 +196,10 @@ def is_excused(rows: list[PointRow], options: dict[str, Any]) -> bool:
     }
     measure = Measure(**({"distance": "euclidean"} | how))
     noise = {name: options[name] for name in ("noise", "noise_as") if name in options}
-    part = Partition(*zip(*rows, strict=True), measure, **noise)
-    return not part.n or is_delicate(part, exact=False) or bool(undecided(part))
+    # The oracle's distances of zero vectors, and of numbers whose squares overflow.
+    with np.errstate(all="ignore"):
+        part = Partition(*zip(*rows, strict=True), measure, **noise)
+        return not part.n or is_delicate(part, exact=False) or bool(undecided(part))
 
 
 # ----------------------------------------------------------------------------------------------
@@ -354,7 +357,9 @@ def fuzz_table(table: str, frames: int, seed: int) -> Count:
             assert excuse, f"{what} run {run}: {texts[:5]} {sets[run]}"
             excused += 1
     count = Count(table, calls * FRAMES_PER_CALL, calls, values, excused, errors)
-    assert excused * 100 <= MOST_EXCUSED * count.frames, f"too many excused: {count}"
+    # The frames of one call share its options, which may make ties of most: a few calls say little.
+    limit = MOST_EXCUSED * max(count.frames, 8 * FRAMES_PER_CALL)
+    assert excused * 100 <= limit, f"too many excused: {count}"
     return count
 
 
