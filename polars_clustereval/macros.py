@@ -14,7 +14,7 @@ import duckdb
 
 from .errors import ClusterEvalError
 from .macro_cache import copy_macros
-from .quoting import quote_identifier
+from .quoting import quote_identifier, quote_literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -135,8 +135,10 @@ def _format_head(schema: str, database: str | None, temporary: bool) -> str:
 
 def _format_listing_condition(schema: str, temporary: bool) -> str:
     """Return the SQL condition on duckdb_functions() that selects the macros with a comment."""
-    text = schema.replace("'", "''")
-    place = f"starts_with(function_name, '{text}_')" if temporary else f"schema_name = '{text}'"
+    if temporary:
+        place = f"starts_with(function_name, {quote_literal(f'{schema}_')})"
+    else:
+        place = f"schema_name = {quote_literal(schema)}"
     return f"{place} AND comment IS NOT NULL"
 
 
