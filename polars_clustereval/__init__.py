@@ -82,6 +82,8 @@ from .internal.scatter import neighbor_report
 from .internal.silhouette import silhouette_clusters, silhouette_samples, silhouette_score
 from .internal.vectors import parse_vector, vdm_encode
 from .macros import bundle, register
+from .relative.choosing_k import choose_k, elbow
+from .relative.gap import gap_statistic, uniform_reference
 from .unknown_names import describe_unknown_name
 
 if TYPE_CHECKING:
@@ -99,6 +101,7 @@ __all__ = [
     "bcubed_samples",
     "bundle",
     "centroids",
+    "choose_k",
     "class_f_measure",
     "cluster_diameters",
     "cluster_entropy",
@@ -107,6 +110,7 @@ __all__ = [
     "contingency_matrix",
     "determinant_report",
     "dunn_index",
+    "elbow",
     "exact_match_f_score",
     "exact_match_precision",
     "exact_match_recall",
@@ -116,6 +120,7 @@ __all__ = [
     "external_report",
     "external_summary",
     "fowlkes_mallows_score",
+    "gap_statistic",
     "homogeneity_score",
     "hubert_index",
     "internal_cluster_report",
@@ -154,6 +159,7 @@ __all__ = [
     "southwood_index",
     "split_join_distance",
     "to_sql",
+    "uniform_reference",
     "v_measure_score",
     "variation_of_information",
     "vdm_encode",

@@ -58,6 +58,11 @@ def is_number(x: object) -> bool:
     return isinstance(x, Real) and not isinstance(x, bool)
 
 
+def is_whole_number(x: Any, least: int) -> bool:
+    """Return whether an option x is a whole number, such as 3 or 3.0, and at least `least`."""
+    return is_number(x) and float(x) >= least and float(x).is_integer()
+
+
 def check_beta(beta: float) -> float:
     """Return beta, the weight of recall in an F score, as a Python float.
 

@@ -378,7 +378,7 @@ class Points:
         rows, form = self.kept_rows, self.form
         if isinstance(form, LongVectors):
             rows, form = rows.with_columns(form.split("raw_x")), form.to_wide()
-        return _point_fault_error(rows, form.coordinates("raw_x"))
+        return point_fault_error(rows, form.coordinates("raw_x"))
 
     def to_result(self, frame: Frame, lazy: pl.LazyFrame, order: Sequence[str] = ()) -> Frame:
         """Return the result table `lazy` in the kind of `frame`, with the user's partition columns.
@@ -408,7 +408,7 @@ def _raise_repeated_id(repeated: pl.DataFrame) -> None:
         )
 
 
-def _point_fault_error(rows: pl.LazyFrame, raw: list[pl.Expr]) -> ClusterEvalError:
+def point_fault_error(rows: pl.LazyFrame, raw: list[pl.Expr]) -> ClusterEvalError:
     """Return the error of vectors that have no finite distances, with the number of faulty rows.
 
     `rows` are the points that count, with the number of their coordinates as `length`; `raw` has
@@ -472,6 +472,7 @@ def read_points(
     *,
     results: Sequence[str],
     row_id: pl.Expr | Literal["number"] | None = None,
+    inner_key: pl.Expr | None = None,
     needs_wide: bool = False,
     is_eager: bool = False,
 ) -> Points:
@@ -479,9 +480,10 @@ def read_points(
 
     `results` are the names of the columns of the caller's result: a partition column of such a name
     is an error. `row_id` becomes the column id of `Points.rows`: an expression that is already
-    checked, or "number" for the number of the row in the frame, from 0. If `needs_wide`, each
-    coordinate has a column of its own, however many there are. If `is_eager`, the rows of a
-    LazyFrame too are read once now, to find the origins of its partitions.
+    checked, or "number" for the number of the row in the frame, from 0. `inner_key`, an expression
+    that is already checked, is one more partition column, after the user's; it keeps its own name.
+    If `needs_wide`, each coordinate has a column of its own, however many there are. If `is_eager`,
+    the rows of a LazyFrame too are read once now, to find the origins of its partitions.
     """
     lazy = check_frame(frame)
     keys = check_partition_keys(lazy, options.partition_by, results)
@@ -490,8 +492,12 @@ def read_points(
     counts = label.is_not_null() & (~noisy if options.noise_as == "drop" else True)
     coordinates = check_vector(lazy, vector, counts)
     form = _choose_form(coordinates, options, needs_wide=needs_wide)
+    columns = key_columns(keys)
+    if inner_key is not None:
+        columns.append(inner_key.alias(f"key_{len(keys)}"))
+        keys |= {f"key_{len(keys)}": inner_key.meta.output_name()}
     rows = lazy.select(
-        *key_columns(keys),
+        *columns,
         label.alias("cluster"),
         noisy.alias("noisy"),
         coordinates.length.cast(pl.Int64).alias("length"),

@@ -17,6 +17,7 @@ from polars_clustereval.base.checks import (
     check_choice,
     check_column,
     is_number,
+    is_whole_number,
     show_value,
     table_function,
 )
@@ -57,7 +58,7 @@ PRIME = 2**31 - 1
 # ----------------------------------------------------------------------------------------------
 
 
-class _SilhouetteOptions(NamedTuple):
+class SilhouetteOptions(NamedTuple):
     """Options of silhouette_score."""
 
     method: str = "exact"
@@ -67,7 +68,7 @@ class _SilhouetteOptions(NamedTuple):
     random_state: int = 0
 
 
-def _check_silhouette_options(options: _SilhouetteOptions) -> _SilhouetteOptions:
+def _check_silhouette_options(options: SilhouetteOptions) -> SilhouetteOptions:
     """Return the options of silhouette_score unchanged, or raise the error of the first bad one."""
     method, tolerance, size, confidence, state = options
     check_choice("method", method, METHODS)
@@ -77,51 +78,46 @@ def _check_silhouette_options(options: _SilhouetteOptions) -> _SilhouetteOptions
         raise ClusterEvalError(f"tolerance: goes with method 'exact', got method '{method}'")
     if size is not None and method != "sample":
         raise ClusterEvalError(f"sample_size: goes with method 'sample', got method '{method}'")
-    if method == "sample" and not _is_whole_number(size, 1):
+    if method == "sample" and not is_whole_number(size, 1):
         raise ClusterEvalError(f"sample_size: expected a whole number >= 1, got {show_value(size)}")
     if not (is_number(confidence) and 0 < float(confidence) < 1):
         raise ClusterEvalError(
             f"confidence: expected a number between 0 and 1, got {show_value(confidence)}"
         )
-    if not (_is_whole_number(state, 0) and int(state) < 2**31):
+    if not (is_whole_number(state, 0) and int(state) < 2**31):
         raise ClusterEvalError(
             f"random_state: expected a whole number >= 0 and < 2147483648, got {show_value(state)}"
         )
     return options
 
 
-def _is_whole_number(x: Any, least: int) -> bool:
-    """Return whether an option x is a whole number, such as 3 or 3.0, and at least `least`."""
-    return is_number(x) and float(x) >= least and float(x).is_integer()
-
-
-def _read_queried_points(
+def read_queried_points(
     frame: pl.DataFrame | pl.LazyFrame,
     vector: Vector,
     cluster: Column,
     point_options: PointOptions,
-    options: _SilhouetteOptions,
+    options: SilhouetteOptions,
     *,
     key: Column | None = None,
     results: Sequence[str],
+    inner_key: pl.Expr | None = None,
 ) -> Points:
     """Return the user's rows as points with a column id: `key`, or the row number from 0.
 
     frame, vector, cluster and key are arguments of silhouette_score (key is its id); `results` are
-    the names of the result's columns, which partition columns must not have. If points are to
-    stream, the means and variances of their clusters are computed now.
+    the names of the result's columns, which partition columns must not have. inner_key is that of
+    read_points. If points are to stream, the moments of their clusters are computed now.
     """
     row_id: Any = "number" if key is None else check_column(frame.lazy(), key, "id")
     streams = _follows_from_moments(point_options.distance, options)
-    points = read_points(
-        frame, vector, cluster, point_options, results=results, row_id=row_id, is_eager=streams
-    )
+    read = partial(read_points, frame, vector, cluster, point_options, results=results)
+    points = read(row_id=row_id, inner_key=inner_key, is_eager=streams)
     if _is_squared_distance(points.distance) or options.method != "bounds":
         points = points.without_distances()
     return points.precompute() if streams else points
 
 
-def _follows_from_moments(distance: Distance, options: _SilhouetteOptions) -> bool:
+def _follows_from_moments(distance: Distance, options: SilhouetteOptions) -> bool:
     """Return whether silhouettes need only moments of clusters (means, ...), so points stream."""
     return _is_squared_distance(distance) or options.method in ("simplified", "bounds")
 
@@ -131,7 +127,7 @@ def _is_squared_distance(distance: Distance) -> bool:
     return distance.name in ("sqeuclidean", "cosine")
 
 
-def _mark_queries(points: Points, options: _SilhouetteOptions) -> Points:
+def _mark_queries(points: Points, options: SilhouetteOptions) -> Points:
     """Return the points with a column is_query: whether a point's silhouette is computed.
 
     It is true for all points, or with a sample_size for that many in each partition: those with the
@@ -163,7 +159,7 @@ def _mark_queries(points: Points, options: _SilhouetteOptions) -> Points:
 
 
 def _point_silhouettes(
-    points: Points, options: _SilhouetteOptions, *, with_neighbor: bool
+    points: Points, options: SilhouetteOptions, *, with_neighbor: bool
 ) -> pl.LazyFrame:
     """Return one row per query, a point whose silhouette is computed: all points, or a sample.
 
@@ -309,7 +305,7 @@ def _stream_silhouettes(
     return map_stream(numbered, evaluate, types)
 
 
-def _score_table(points: Points, options: _SilhouetteOptions) -> pl.LazyFrame:
+def score_table(points: Points, options: SilhouetteOptions) -> pl.LazyFrame:
     """Return the rows of silhouette_score, one per partition: counts and scores."""
     clusters = _cluster_silhouettes(points, options)
     n, mean = pl.col("n_queries"), pl.col("silhouette")
@@ -335,7 +331,7 @@ def _score_table(points: Points, options: _SilhouetteOptions) -> pl.LazyFrame:
     )
 
 
-def _score_terms(options: _SilhouetteOptions) -> Terms:
+def _score_terms(options: SilhouetteOptions) -> Terms:
     """Return the columns silhouette to silhouette_upper of silhouette_score as expressions.
 
     They use columns of a row per partition: n, n_clusters; n_queries, n_query_clusters (points with
@@ -364,7 +360,7 @@ def _score_terms(options: _SilhouetteOptions) -> Terms:
     }
 
 
-def _cluster_silhouettes(points: Points, options: _SilhouetteOptions) -> pl.LazyFrame:
+def _cluster_silhouettes(points: Points, options: SilhouetteOptions) -> pl.LazyFrame:
     """Return one row per cluster that has queries, the points whose silhouettes are computed.
 
     Columns: those that identify the cluster; the means of a, b, silhouette (the middle of lower and
@@ -466,7 +462,7 @@ def silhouette_samples(
     [(0, 3.0, 8.5, 0.6470588235294118), (1, 2.5, 7.5, 0.6666666666666666), (2, 4.5, 3.5, \
 -0.2222222222222222), (3, 1.0, 7.0, 0.8571428571428571), (4, 1.0, 6.0, 0.8333333333333334)]
     """
-    columns, options = ("id", "cluster", "neighbor", "a", "b", "silhouette"), _SilhouetteOptions()
+    columns, options = ("id", "cluster", "neighbor", "a", "b", "silhouette"), SilhouetteOptions()
     point_options = check_point_options(
         distance=plain_distance_name(distance, p),
         p=p,
@@ -475,7 +471,7 @@ def silhouette_samples(
         noise=noise,
         noise_as=noise_as,
     )
-    points = _read_queried_points(
+    points = read_queried_points(
         frame, vector, cluster, point_options, options, key=id, results=columns
     )
     rows = _point_silhouettes(points, options, with_neighbor=True)
@@ -550,7 +546,7 @@ def silhouette_clusters(
     >>> ce.silhouette_clusters(points, ["x"], "cluster").select("cluster", "n", "a", "b").rows()
     [('a', 3, 3.3333333333333335, 6.5), ('b', 2, 1.0, 6.5)]
     """
-    columns, options = ("cluster", "n", "a", "b", "silhouette"), _SilhouetteOptions()
+    columns, options = ("cluster", "n", "a", "b", "silhouette"), SilhouetteOptions()
     point_options = check_point_options(
         distance=plain_distance_name(distance, p),
         p=p,
@@ -559,7 +555,7 @@ def silhouette_clusters(
         noise=noise,
         noise_as=noise_as,
     )
-    points = _read_queried_points(frame, vector, cluster, point_options, options, results=columns)
+    points = read_queried_points(frame, vector, cluster, point_options, options, results=columns)
     rows = _cluster_silhouettes(points, options).select(
         *points.cluster_keys, pl.col("n_queries").alias("n"), "a", "b", "silhouette"
     )
@@ -675,7 +671,7 @@ def silhouette_score(
     [(0.4396, 0.5881)]
     """
     options = _check_silhouette_options(
-        _SilhouetteOptions(method, tolerance, sample_size, confidence, random_state)
+        SilhouetteOptions(method, tolerance, sample_size, confidence, random_state)
     )
     point_options = check_point_options(
         distance=plain_distance_name(distance, p),
@@ -685,10 +681,10 @@ def silhouette_score(
         noise=noise,
         noise_as=noise_as,
     )
-    points = _read_queried_points(
+    points = read_queried_points(
         frame, vector, cluster, point_options, options, key=id, results=_SCORE_COLUMNS
     )
-    rows = _score_table(points, options)
+    rows = score_table(points, options)
     if id is not None and method == "sample":
         rows = points.with_id_check(rows)
     return points.to_result(frame, rows)

@@ -1,0 +1,1 @@
+"""relative: clusterings against each other."""

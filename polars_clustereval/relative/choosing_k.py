@@ -1,0 +1,598 @@
+"""choosing_k: what each index says of every number of clusters k; the twin of its SQL file.
+
+A sweep is one clustering per k. Its curve is ssw, the sum of squared distances to the centers, by
+k. Inside, a row of it has the columns key_0, key_1, ... of its partition, k, n, n_dims, n_clusters
+and the columns of elbow; `before` and `after` are the ssw of the rows before and after it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import polars as pl
+
+from polars_clustereval.base.checks import (
+    check_choice,
+    check_column_names,
+    check_frame,
+    check_partition_keys,
+    key_columns,
+    raise_on_collect,
+    table_function,
+)
+from polars_clustereval.base.exact import finite_or_null, ratio, to_double
+from polars_clustereval.base.frames import add_stages, to_user_frame
+from polars_clustereval.internal.centroids import check_point_options, read_points
+from polars_clustereval.internal.distances import plain_distance_name
+from polars_clustereval.internal.scatter import internal_scores, internal_statistics
+from polars_clustereval.internal.silhouette import (
+    SilhouetteOptions,
+    read_queried_points,
+    score_table,
+)
+
+from .gap import check_sweep_k, raise_bad_k, with_sweep_check
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
+    from polars_clustereval.base.frames import Row, Terms
+    from polars_clustereval.internal.centroids import PointOptions
+    from polars_clustereval.internal.distances import Center, DistanceName
+    from polars_clustereval.internal.vectors import Vector
+
+Silhouette = Literal["none", "simplified", "exact"]
+
+#: Columns of elbow that are those of internal_report.
+_REPORT_COLUMNS = (
+    *("n", "n_clusters", "ssw", "explained_variance"),
+    *("calinski_harabasz_score", "davies_bouldin_score"),
+)
+_ELBOW_COLUMNS = (
+    *("k", *_REPORT_COLUMNS, "silhouette"),
+    *("krzanowski_lai_index", "hartigan_index", "jump"),
+    *("second_difference", "chord_distance", "kneedle", "is_knee"),
+)
+# In units of the whole curve, or of ssw, this is rounding error.
+_ROUNDING_ERROR = 1e-12
+
+
+# ----------------------------------------------------------------------------------------------
+# Statistics
+# ----------------------------------------------------------------------------------------------
+
+
+def _mean_silhouettes(
+    frame: pl.DataFrame | pl.LazyFrame,
+    vector: Vector,
+    cluster: Column,
+    k: pl.Expr,
+    options: PointOptions,
+    method: str,
+) -> pl.LazyFrame:
+    """Return the mean silhouette of each partition and k: the key columns and silhouette.
+
+    The last key column is that of k. `method` is an option of silhouette_score, whose arguments the
+    others are.
+    """
+    scored = SilhouetteOptions(method)
+    points = read_queried_points(
+        frame, vector, cluster, options, scored, results=_ELBOW_COLUMNS, inner_key=k
+    )
+    rows = score_table(points, scored).select(*points.keys, "silhouette")
+    return points.with_fault_check(rows)
+
+
+# ----------------------------------------------------------------------------------------------
+# Formulas
+# ----------------------------------------------------------------------------------------------
+
+
+def _krzanowski_lai_difference(row: Row) -> pl.Expr:
+    """Return Krzanowski and Lai's DIFF of k, (k - 1)^(2/d) before - k^(2/d) ssw.
+
+    d is the number of dimensions. NULL unless the row before has k - 1. `row` returns the
+    expression of a column of a sweep by its name.
+    """
+    k, power = to_double(row("k")), 2.0 / to_double(row("n_dims"))
+    difference = (k - 1).pow(power) * row("before") - k.pow(power) * row("ssw")
+    return pl.when(row("left_step") == 1).then(difference)
+
+
+def _hartigan_index(row: Row) -> pl.Expr:
+    """Return Hartigan's (ssw / after - 1) (n - k - 1), NULL unless the row after has k + 1.
+
+    `row` returns the expression of a column of a sweep by its name.
+    """
+    freedom = to_double(row("n") - row("k") - 1)
+    index = (ratio(row("ssw"), row("after")) - 1) * freedom
+    return pl.when(row("right_step") == 1).then(finite_or_null(index))
+
+
+def _transformed_distortion(row: Row) -> pl.Expr:
+    """Return Sugar and James's distortion ssw / (n d) to the power -d / 2; NULL if ssw is 0.
+
+    d is the number of dimensions. `row` returns the expression of a column of a sweep by its name.
+    """
+    dims, ssw = to_double(row("n_dims")), row("ssw")
+    distortion = (-0.5 * dims * (ssw / to_double(row("n")) / dims).log()).exp()
+    return pl.when(ssw > 0).then(finite_or_null(distortion))
+
+
+def _second_difference(row: Row) -> pl.Expr:
+    """Return the second difference of ssw by k, divided as k values at any distance need.
+
+    It is before - 2 ssw + after if both neighbors are one k away, and 0 if it is within the
+    rounding error of ssw. `row` returns the expression of a column of a sweep by its name.
+    """
+    before, ssw, after, left = row("before"), row("ssw"), row("after"), row("left_step")
+    bend = (before - ssw) - (ssw - after) * (left / row("right_step"))
+    limit = _ROUNDING_ERROR * pl.max_horizontal(before, ssw, after)
+    bend = pl.when(bend.abs() <= limit).then(0.0).otherwise(bend)
+    return finite_or_null(bend * (2 / (left * (left + row("right_step")))))
+
+
+def _zero_if_straight(x: pl.Expr) -> pl.Expr:
+    """Return x, a length in units of the whole curve, but 0 if it is within rounding error of 0."""
+    return pl.when(x.abs() <= _ROUNDING_ERROR).then(0.0).otherwise(x)
+
+
+def _chord_distance(row: Row) -> pl.Expr:
+    """Return how far a point of the scaled curve is below the chord between the ends of it.
+
+    `row` returns the expression of a column of a sweep by its name.
+    """
+    rise = row("end_height") - row("start_height")
+    below = row("start_height") + rise * row("across") - row("height")
+    length = (1 + rise.pow(2)).sqrt()
+    return pl.when(row("height").is_not_null()).then(_zero_if_straight(below) / length)
+
+
+# ----------------------------------------------------------------------------------------------
+# The curve of a sweep
+# ----------------------------------------------------------------------------------------------
+
+
+def _add_curve(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
+    """Return the rows of a sweep with columns of their neighbors and of the scaled curve.
+
+    `keys` are the columns of a partition, at least one. New columns: before and after,
+    left_step and right_step (how far the neighbors' k is away), place (from 1) and places (how many
+    there are); across and height, k and ssw scaled to [0, 1] over the curve, NULL for a flat curve
+    or one of fewer than 3 rows; start_height and end_height, those of its ends.
+    """
+
+    def add_neighbors(row: Row) -> Terms:
+        """Return the columns that need the neighbors and the extremes of the curve."""
+        k, ssw = to_double(row("k")), row("ssw")
+        span = {"k_low": k.min(), "k_high": k.max(), "low": ssw.min(), "high": ssw.max()}
+        return {
+            "before": _over(ssw.shift(1), keys),
+            "after": _over(ssw.shift(-1), keys),
+            "left_step": k - _over(k.shift(1), keys),
+            "right_step": _over(k.shift(-1), keys) - k,
+            "place": _over(pl.int_range(1, pl.len() + 1, dtype=pl.Int64), keys),
+            "places": _over(pl.len().cast(pl.Int64), keys),
+            **{name: _over(extreme, keys) for name, extreme in span.items()},
+        }
+
+    def add_scaled(row: Row) -> Terms:
+        """Return the scaled curve."""
+        has_shape = (row("places") >= 3) & (row("high") > row("low"))
+        across = (to_double(row("k")) - row("k_low")) / (row("k_high") - row("k_low"))
+        height = (row("ssw") - row("low")) / (row("high") - row("low"))
+        return {
+            "across": pl.when(has_shape).then(across),
+            "height": pl.when(has_shape).then(height),
+        }
+
+    def add_ends(row: Row) -> Terms:
+        """Return the heights of both ends."""
+        height = row("height")
+        return {
+            "start_height": _over(height.first(), keys),
+            "end_height": _over(height.last(), keys),
+        }
+
+    return add_stages(rows, add_neighbors, add_scaled, add_ends)
+
+
+def _over(expr: pl.Expr, keys: list[str]) -> pl.Expr:
+    """Return the expression evaluated in each partition (columns `keys`), in the order of k."""
+    return expr.over(keys, order_by="k")
+
+
+def _add_knees(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
+    """Return the rows of _add_curve with kneedle, the difference curve, and is_knee.
+
+    is_knee is true at the first knee, false in the other rows, and NULL in all if there is none. A
+    knee is a local maximum of the difference curve after which that falls by more than the mean
+    step of k (S = 1) before it has a local minimum. Unlike kneed's, an end of the curve is neither
+    (the paper compares a value with both neighbors). Of equal values in a row the last is the
+    maximum, as in kneed: each of them is one, and those between equal ones are minima as well.
+    """
+
+    def add_difference(row: Row) -> Terms:
+        """Return the difference curve."""
+        return {"kneedle": _zero_if_straight(1.0 - row("height") - row("across"))}
+
+    def add_neighbors(row: Row) -> Terms:
+        """Return the neighboring values of the difference curve."""
+        difference = row("kneedle")
+        return {
+            "difference_before": _over(difference.shift(1), keys),
+            "difference_after": _over(difference.shift(-1), keys),
+        }
+
+    def add_extremes(row: Row) -> Terms:
+        """Return the last maximum up to a row, its value, and the last minimum."""
+        difference, place = row("kneedle"), row("place")
+        left, right = row("difference_before"), row("difference_after")
+        is_maximum = (difference >= left) & (difference >= right)
+        is_minimum = (difference <= left) & (difference <= right)
+        columns = {
+            "last_maximum": pl.when(is_maximum).then(place),
+            "maximum": pl.when(is_maximum).then(difference),
+            "last_minimum": pl.when(is_minimum).then(place),
+        }
+        return {name: _over(expr.forward_fill(), keys) for name, expr in columns.items()}
+
+    def add_knee(row: Row) -> Terms:
+        """Return the place of the knee."""
+        threshold = row("maximum") - 1.0 / to_double(row("places") - 1)
+        is_found = (row("difference_after") < threshold) & (
+            row("last_maximum") > row("last_minimum").fill_null(0)
+        )
+        return {"knee": _over(pl.when(is_found).then("last_maximum").min(), keys)}
+
+    rows = add_stages(rows, add_difference, add_neighbors, add_extremes, add_knee)
+    return rows.with_columns(is_knee=pl.col("place") == pl.col("knee"))
+
+
+def _add_indices(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
+    """Return the rows of _add_curve with the indices that compare neighboring k."""
+
+    def add_terms(row: Row) -> Terms:
+        """Return what the indices compare between rows."""
+        return {
+            "difference": _krzanowski_lai_difference(row),
+            "distortion": _transformed_distortion(row),
+        }
+
+    def add_comparisons(row: Row) -> Terms:
+        """Return the indices."""
+        next_difference = _over(row("difference").shift(-1), keys)
+        jump = row("distortion") - _over(row("distortion").shift(1), keys)
+        return {
+            "krzanowski_lai_index": finite_or_null(ratio(row("difference"), next_difference).abs()),
+            "hartigan_index": _hartigan_index(row),
+            "jump": pl.when(row("k") == 1)
+            .then("distortion")
+            .otherwise(pl.when(row("left_step") == 1).then(jump)),
+            "second_difference": _second_difference(row),
+            "chord_distance": _chord_distance(row),
+        }
+
+    return add_stages(rows, add_terms, add_comparisons)
+
+
+# ----------------------------------------------------------------------------------------------
+# Tables
+# ----------------------------------------------------------------------------------------------
+
+
+@table_function
+def elbow(
+    frame: Frame,
+    vector: Vector,
+    cluster: Column,
+    k: Column,
+    *,
+    distance: DistanceName = "euclidean",
+    p: float = 2,
+    center: Center = "mean",
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+    weights: Sequence[float] | None = None,
+    silhouette: Silhouette = "none",
+) -> Frame:
+    """Indices for choosing the number of clusters k, of one clustering per k, and the knee of ssw.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        One row per point and value of k. A LazyFrame is read when the result is collected, and
+        streams; the greatest length of a List column is looked up at once.
+    vector : str, Expr, selector or sequence of str and Expr
+        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
+        where it is NULL (for several columns: where all are) are left out.
+    cluster : str or Expr
+        Cluster assigned to the point by the clustering for this k. Rows where it is NULL are left
+        out.
+    k : str or Expr
+        Number of clusters that the clustering was asked for, a whole number >= 1. n_clusters may be
+        another, if clusters are empty.
+    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
+        scipy's distances, in any letter case. The criteria are made for 'euclidean'.
+    p : float
+        Order of the minkowski distance, at least 1.
+    center : {'mean', 'median'}
+        Definition of a centroid, per coordinate; silhouettes use means.
+    partition_by : str, Expr or sequence of these, optional
+        Columns whose groups are evaluated separately. NULL is a group of its own.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Whether noise is an ordinary cluster, is left out, or forms a cluster per row.
+    weights : sequence of float, optional
+        A number > 0 for each dimension, as in scipy; not for chebyshev.
+    silhouette : {'none', 'simplified', 'exact'}
+        Method of silhouette_score for the column silhouette; 'none' leaves it NULL. 'exact' holds
+        all points in memory.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The same kind as frame, one row per partition and k, sorted by them: the partition columns;
+        k; n points and n_clusters; ssw, explained_variance, calinski_harabasz_score and
+        davies_bouldin_score of internal_report; the mean silhouette; and
+
+        * krzanowski_lai_index |DIFF(k) / DIFF(k + 1)| >= 0, best high, with DIFF(k) =
+          (k - 1)^(2/d) ssw(k - 1) - k^(2/d) ssw(k), for d dimensions;
+        * hartigan_index (ssw(k) / ssw(k + 1) - 1) (n - k - 1): one more cluster is worth it above
+          10;
+        * jump of (ssw / (n d))^(-d/2) from k - 1 to k (at k = 1: from 0), best high;
+        * second_difference of ssw, best high: ssw(k - 1) - 2 ssw(k) + ssw(k + 1), or for other
+          distances of k twice the divided difference;
+        * chord_distance, best high: how far the curve of ssw, both axes scaled to [0, 1], is below
+          the chord between its ends;
+        * kneedle, best high: Kneedle's difference curve, (1 - scaled ssw) - scaled k;
+        * is_knee: true at Kneedle's first knee (S = 1).
+
+        The first three need the very k - 1 or k + 1: where that is missing they are NULL, as where
+        they divide by 0. second_difference is NULL at both ends. A flat curve and one of fewer than
+        3 values of k have no chord_distance and no kneedle. is_knee is NULL in all rows if there is
+        no knee, as on a flat or a straight curve, and on every falling curve of 3 values: a knee
+        needs a fall after it. Kneedle is made for convex falling curves; on one that rises between
+        two k, the first knee is one of its dents. If there are no rows, the result has none.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist, vector or k holds no numbers, noise has no value in the type of
+        cluster, or an option is unknown; when the result is collected, if k is NULL or not a whole
+        number >= 1, a coordinate is NULL, NaN or infinite, or vectors differ in length.
+
+    Notes
+    -----
+    What is known against the elbow, and how far the criteria agree: docs/choosing_k.md.
+    In SQL: ``FROM clustereval.elbow(tbl, [x, y], cluster, k)``.
+
+    References
+    ----------
+    Krzanowski and Lai (1988), doi:10.2307/2531893. Hartigan (1975), Clustering Algorithms. Sugar
+    and James (2003), doi:10.1198/016214503000000666. Satopaa, Albrecht, Irwin and Raghavan (2011),
+    Finding a "Kneedle" in a haystack, doi:10.1109/ICDCSW.2011.20.
+
+    Examples
+    --------
+    Two pairs of points, in one to three clusters:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> sweep = pl.DataFrame(
+    ...     {
+    ...         "x": [0, 2, 9, 11] * 3,
+    ...         "k": [1] * 4 + [2] * 4 + [3] * 4,
+    ...         "cluster": [0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 1, 2],
+    ...     }
+    ... )
+    >>> curve = ce.elbow(sweep, ["x"], "cluster", "k")
+    >>> curve.select("k", "ssw", "hartigan_index", "second_difference").rows()
+    [(1, 85.0, 40.5, None), (2, 4.0, 1.0, 79.0), (3, 2.0, None, None)]
+    """
+    check_choice("silhouette", silhouette, get_args(Silhouette))
+    options = check_point_options(
+        distance=distance,
+        p=p,
+        center=center,
+        weights=weights,
+        partition_by=partition_by,
+        noise=noise,
+        noise_as=noise_as,
+    )
+    number = check_sweep_k(check_frame(frame), k)
+    points = read_points(frame, vector, cluster, options, results=_ELBOW_COLUMNS, inner_key=number)
+    *names, k_name = points.keys
+    statistics = internal_statistics(points)
+    scores = internal_scores(pl.col, squares_add_up=points.squares_add_up)
+    rows = statistics.select(
+        *names,
+        pl.lit(0).alias("whole"),
+        pl.col(k_name).cast(pl.Int64).alias("k"),
+        *("n", "n_dims", "n_clusters"),
+        **{name: finite_or_null(scores[name]) for name in _REPORT_COLUMNS if name in scores},
+    )
+    if silhouette == "none":
+        rows = rows.with_columns(silhouette=pl.lit(None, pl.Float64))
+    else:
+        plain = check_point_options(
+            distance=plain_distance_name(distance, p),
+            p=p,
+            weights=weights,
+            partition_by=partition_by,
+            noise=noise,
+            noise_as=noise_as,
+        )
+        means = _mean_silhouettes(frame, vector, cluster, number, plain, silhouette)
+        means = means.with_columns(pl.col(k_name).cast(pl.Int64).alias("k")).drop(k_name)
+        rows = rows.join(means, on=[*names, "k"], how="left", nulls_equal=True)
+    rows = _add_curve(rows, names or ["whole"])
+    rows = _add_indices(_add_knees(rows, names or ["whole"]), names or ["whole"])
+    rows = points.with_fault_check(rows.select(*names, *_ELBOW_COLUMNS))
+    rows = raise_on_collect(rows, points.spreads.select(k_name).unique(), raise_bad_k)
+    user_keys = {name: points.keys[name] for name in names}
+    return to_user_frame(frame, rows.sort(*names, "k", nulls_last=True), user_keys)
+
+
+#: For each criterion of choose_k, in its order: what it recommends, in words.
+CRITERIA = {
+    "calinski_harabasz_score": "largest value",
+    "davies_bouldin_score": "smallest value",
+    "silhouette": "largest value",
+    "krzanowski_lai_index": "largest value",
+    "hartigan_index": "smallest k with a value <= 10",
+    "jump": "largest value",
+    "second_difference": "largest value",
+    "chord_distance": "largest value",
+    "kneedle": "first knee",
+    "gap": "choice of gap_statistic",
+}
+# Recommended only above 0: a curve that is straight, or of vanishing distortion, has no best k.
+_ABOVE_0 = ("jump", "second_difference", "chord_distance")
+# The column that says which k is recommended, whatever the value.
+_CHOICES = {"kneedle": "is_knee", "gap": "is_choice"}
+
+
+def _cost(criterion: str) -> pl.Expr:
+    """Return what is least at the k that a criterion recommends, NULL where it recommends none."""
+    value = pl.col(criterion)
+    if criterion == "davies_bouldin_score":
+        return value
+    if criterion == "hartigan_index":
+        return pl.when(value <= 10).then(to_double(pl.col("k")))
+    if criterion in _ABOVE_0:
+        return pl.when(value > 0).then(-value)
+    if criterion in _CHOICES:
+        return pl.when(pl.col(_CHOICES[criterion]).is_not_null()).then(-value)
+    return -value
+
+
+def _rate_criterion(rows: pl.LazyFrame, criterion: str, keys: Mapping[str, str]) -> pl.LazyFrame:
+    """Return the rows of an elbow table, or one of gap_statistic, as one criterion rates them.
+
+    Columns: `keys`, the partition columns; place (of the criterion), criterion, rule, k, value;
+    has_cost, cost and is_other, by which the recommended k comes first.
+    """
+    choice = _CHOICES.get(criterion)
+    is_choice = pl.col(choice).fill_null(False) if choice else pl.lit(False)
+    cost = to_double(_cost(criterion))
+    return rows.select(
+        *keys,
+        pl.lit(list(CRITERIA).index(criterion)).alias("place"),
+        pl.lit(criterion).alias("criterion"),
+        pl.lit(CRITERIA[criterion]).alias("rule"),
+        pl.col("k"),
+        to_double(pl.col(criterion)).alias("value"),
+        cost.is_null().alias("no_cost"),
+        (~is_choice).alias("is_other"),
+        cost.alias("cost"),
+    )
+
+
+def _read_table(
+    table: pl.LazyFrame, keys: Mapping[str, str], columns: Sequence[str], parameter: str
+) -> pl.LazyFrame:
+    """Return keys, k and `columns` of a table that is the user's argument of `parameter`.
+
+    Raise an error if a column is missing; on collection, if a partition has two rows with one k.
+    """
+    names = table.collect_schema().names()
+    check_column_names([*keys.values(), "k", *columns], parameter, names)
+    rows = table.select(*key_columns(keys), check_sweep_k(table, "k"), *columns)
+    remedy = "partition_by tells clusterings apart"
+    return with_sweep_check(rows, list(keys), "a clustering", remedy).cache()
+
+
+@table_function
+def choose_k(
+    frame: Frame, gap: pl.DataFrame | pl.LazyFrame | None = None, *, partition_by: Keys = None
+) -> Frame:
+    """Number of clusters that each criterion recommends, from the table of elbow.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        A table of elbow, with all its columns.
+    gap : DataFrame or LazyFrame, optional
+        A table of gap_statistic, whose choice is then one more criterion.
+    partition_by : str, Expr or sequence of these, optional
+        The partition columns of frame and gap, each partition one sweep of k.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The same kind as frame, one row per partition and criterion: the partition columns;
+        criterion, the name of its column; the k that it recommends and the value there; its rule in
+        words; runner_up, the k that would come next by that rule, and runner_up_value. Of equal
+        values the smallest k comes first. k is NULL if a criterion recommends none: a column is
+        NULL, no Hartigan index is <= 10, or there is no knee. jump, second_difference and
+        chord_distance recommend only values above 0. The runner_up of kneedle and of gap is the k
+        with the largest of the other values.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist or k holds no numbers; when the result is collected, if k is NULL
+        or not a whole number >= 1, or a partition has two rows with one k.
+
+    Notes
+    -----
+    No criterion is the truth. They disagree often, each has assumptions, and none of those that
+    start at k = 2 can say that there are no clusters: see docs/choosing_k.md.
+    In SQL: ``FROM clustereval.choose_k(tbl)``.
+
+    References
+    ----------
+    As for elbow. Schubert (2023), Stop using the elbow criterion for k-means and how to choose the
+    number of clusters instead, doi:10.1145/3606274.3606278.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> sweep = pl.DataFrame(
+    ...     {
+    ...         "x": [0, 2, 9, 11] * 3,
+    ...         "k": [1] * 4 + [2] * 4 + [3] * 4,
+    ...         "cluster": [0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 1, 2],
+    ...     }
+    ... )
+    >>> choices = ce.choose_k(ce.elbow(sweep, ["x"], "cluster", "k"))
+    >>> choices.filter(pl.col("criterion").is_in(["hartigan_index", "second_difference"])).rows()
+    [('hartigan_index', 2, 1.0, 'smallest k with a value <= 10', None, None), \
+('second_difference', 2, 79.0, 'largest value', None, None)]
+    """
+    lazy = check_frame(frame)
+    keys: dict[str, str] = check_partition_keys(lazy, partition_by, _CHOICE_COLUMNS)
+    own: list[str] = [name for name in CRITERIA if name != "gap"]
+    swept = _read_table(lazy, keys, [*own, "is_knee"], "frame")
+    rated = [_rate_criterion(swept, name, keys) for name in own]
+    if gap is not None:
+        chosen = _read_table(check_frame(gap), keys, ["gap", "is_choice"], "gap")
+        rated.append(_rate_criterion(chosen, "gap", keys))
+    rows = pl.concat(rated)
+    by = [*keys, "place"]
+    order = ["no_cost", "is_other", "cost", "k"]
+    rank = pl.int_range(1, pl.len() + 1).over(by, order_by=order)
+    rows = rows.with_columns(rank=pl.when(~pl.col("no_cost")).then(rank))
+
+    def ranked(column: str, rank: int) -> pl.Expr:
+        """Return the value of a column in the row of this rank of a group."""
+        return pl.col(column).filter(pl.col("rank") == rank).max()
+
+    choices = rows.group_by(by).agg(
+        pl.col("criterion").first(),
+        k=ranked("k", 1),
+        value=ranked("value", 1),
+        rule=pl.col("rule").first(),
+        runner_up=ranked("k", 2),
+        runner_up_value=ranked("value", 2),
+    )
+    choices = choices.sort(by, nulls_last=True).select(*keys, *_CHOICE_COLUMNS)
+    return to_user_frame(frame, choices, keys)
+
+
+_CHOICE_COLUMNS = ("criterion", "k", "value", "rule", "runner_up", "runner_up_value")

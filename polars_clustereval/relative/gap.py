@@ -1,0 +1,628 @@
+"""gap: the gap statistic, from elbow tables of the data and of reference points without clusters.
+
+The columns of a coordinate i of the points are: x_i; low_i and high_i, its least and greatest value
+in a partition; and z_i, of a reference point. For the method 'pca' these are coordinates along the
+principal components of the partition.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, get_args
+
+import numpy as np
+import polars as pl
+
+from polars_clustereval.base.checks import (
+    check_choice,
+    check_column,
+    check_column_names,
+    check_frame,
+    check_partition_keys,
+    is_number,
+    is_whole_number,
+    key_columns,
+    raise_on_collect,
+    show_value,
+    table_function,
+)
+from polars_clustereval.base.exact import to_double
+from polars_clustereval.base.frames import aggregate_by, join_partitions, join_small, to_user_frame
+from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.internal.centroids import point_fault_error
+from polars_clustereval.internal.kernels.streams import map_stream
+from polars_clustereval.internal.vectors import check_vector
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from polars_clustereval.base.checks import Column, Frame, Keys
+    from polars_clustereval.internal.kernels.arrays import Floats
+    from polars_clustereval.internal.vectors import Vector
+
+ReferenceMethod = Literal["box", "pca"]
+GapRule = Literal["firstSEmax", "Tibs2001SEmax", "globalSEmax", "firstmax", "globalmax"]
+_RULES = get_args(GapRule)
+
+Number = TypeVar("Number", pl.Expr, "NDArray[np.uint64]")
+
+
+# ----------------------------------------------------------------------------------------------
+# Checks
+# ----------------------------------------------------------------------------------------------
+
+
+def check_sweep_k(lazy: pl.LazyFrame, k: Column) -> pl.Expr:
+    """Return the user's argument k, a column of numbers of clusters, with the alias k.
+
+    Raise an error if it is no column of numbers. Its values are checked by raise_bad_k.
+    """
+    expr = check_column(lazy, k, "k")
+    dtype = lazy.select(expr).collect_schema()["k"]
+    if not (dtype.is_numeric() or dtype == pl.Null):
+        raise _bad_k_error(f"a column of type {dtype}")
+    return expr
+
+
+def raise_bad_k(values: pl.DataFrame) -> None:
+    """Raise an error unless all `values`, a frame of one column k, are whole numbers >= 1."""
+    [k] = values.get_columns()
+    number = pl.col(k.name).cast(pl.Float64)
+    whole = (number >= 1) & (number < 1e15) & (number == number.floor())
+    bad = values.filter(~whole.fill_null(False))
+    if bad.height:
+        raise _bad_k_error(show_value(bad[k.name].sort(nulls_last=False)[0]))
+
+
+def _bad_k_error(got: str) -> ClusterEvalError:
+    """Return the error of a column k that does not hold whole numbers >= 1."""
+    return ClusterEvalError(
+        f"k: expected whole numbers >= 1, got {got}; k is the number of clusters that was asked for"
+    )
+
+
+def with_sweep_check(rows: pl.LazyFrame, by: list[str], sweep: str, remedy: str) -> pl.LazyFrame:
+    """Return `rows` with k as Int64, and checks of k that are run when they are collected.
+
+    k must be a whole number >= 1, and no two rows of the columns `by` may have one k. The error
+    text calls such a group `sweep`, and says in `remedy` what tells groups apart.
+    """
+    counts = rows.group_by(*by, "k").agg(rows=pl.len())
+
+    def check(counts: pl.DataFrame) -> None:
+        """Raise the error of the first bad k in `counts`, rows of by, k and their number."""
+        raise_bad_k(counts.select("k"))
+        repeated = counts.filter(pl.col("rows") > 1).sort("k").head(1)
+        for k, n in repeated.select("k", "rows").iter_rows():
+            raise ClusterEvalError(
+                f"k: expected one row for each k of {sweep}, got {n} rows with {k:.0f}; {remedy}"
+            )
+
+    checked = raise_on_collect(rows, counts, check)
+    return checked.with_columns(pl.col("k").cast(pl.Int64, strict=False))
+
+
+# ----------------------------------------------------------------------------------------------
+# Reference points
+# ----------------------------------------------------------------------------------------------
+
+
+def _check_reference_options(n_sets: int, method: str, random_state: int) -> None:
+    """Raise the error of the first bad option of uniform_reference."""
+    if not (is_whole_number(n_sets, 1) and int(n_sets) < 10**15):
+        raise ClusterEvalError(f"n_sets: expected a whole number >= 1, got {show_value(n_sets)}")
+    check_choice("method", method, get_args(ReferenceMethod))
+    if not (is_whole_number(random_state, 0) and int(random_state) < 2**31):
+        raise ClusterEvalError(
+            "random_state: expected a whole number >= 0 and < 2147483648, "
+            f"got {show_value(random_state)}"
+        )
+
+
+# Divisors and factors of the three steps of _scramble.
+_STEPS = ((2**16, 2146121005), (2**15, 2221713035), (2**16, 1))
+
+
+def _scramble_step(x: Number, divisor: int, factor: int) -> Number:
+    """Return one step of _scramble: (x xor x / divisor) times factor, modulo 2^32."""
+    return (x ^ (x // divisor)) * factor % 2**32
+
+
+def _scramble(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return pseudorandom numbers below 2^32, one for each of such numbers x.
+
+    It is Wellons' permutation lowbias32 of the numbers of 32 bits, in arithmetic that no engine
+    rounds: products are below 2^64.
+    """
+    for divisor, factor in _STEPS:
+        x = _scramble_step(x, divisor, factor)
+    return x
+
+
+def _scramble_columns(rows: pl.LazyFrame, columns: Sequence[str]) -> pl.LazyFrame:
+    """Return the rows with `columns`, UInt64 numbers below 2^32, scrambled as _scramble does."""
+    for divisor, factor in _STEPS:
+        rows = rows.with_columns(_scramble_step(pl.col(name), divisor, factor) for name in columns)
+    return rows
+
+
+def _stream_keys(n_sets: int, n_dims: int, seed: int) -> pl.LazyFrame:
+    """Return one row per reference set: reference_set, from 1, and its keys c_0, c_1, ...
+
+    They make the numbers of one coordinate and set independent of those of others.
+    """
+    sets = np.arange(1, n_sets + 1, dtype=np.uint64)
+    start = _scramble(np.array([seed], dtype=np.uint64))
+    per_set = _scramble((start + sets) % 2**32)
+    keys: dict[str, NDArray[np.uint64]] = {
+        f"c_{i}": _scramble((per_set + np.uint64(i + 1)) % 2**32) for i in range(n_dims)
+    }
+    return pl.LazyFrame({"reference_set": sets.astype(np.int64), **keys})
+
+
+def _columns(name: str, n_dims: int) -> list[str]:
+    """Return the names of one column per coordinate: name_0, name_1, ..."""
+    return [f"{name}_{i}" for i in range(n_dims)]
+
+
+def _draw_points(boxes: pl.LazyFrame, n_dims: int, n_sets: int, seed: int) -> pl.LazyFrame:
+    """Return n points for each of `boxes` and reference set: uniform z_0, ... in the box.
+
+    boxes has n, low_0, ..., high_0, ... The result has its other columns, reference_set and id.
+    """
+    c, z = _columns("c", n_dims), _columns("z", n_dims)
+    sets = boxes.join(_stream_keys(n_sets, n_dims, seed), how="cross")
+    rows = sets.with_columns(id=pl.int_ranges(0, "n")).explode("id", empty_as_null=False)
+    scrambled = (pl.col("id") % 2**32).cast(pl.UInt64).alias("scrambled_id")
+    rows = _scramble_columns(rows.with_columns(scrambled), ["scrambled_id"])
+    # Numbers that are scrambled before and after xor share no runs between streams.
+    rows = rows.with_columns(pl.col(c) ^ pl.col("scrambled_id"))
+    rows = _scramble_columns(rows, c)
+    numbers: dict[str, pl.Expr] = {}
+    for i, name in enumerate(z):
+        low, high = pl.col(f"low_{i}"), pl.col(f"high_{i}")
+        uniform = (to_double(pl.col(f"c_{i}")) + 0.5) / 2.0**32
+        numbers[name] = (low + (high - low) * uniform).clip(low, high)
+    return rows.with_columns(**numbers)
+
+
+class _Rows(NamedTuple):
+    """The vectors of a frame as rows with the partition columns `keys` and x_0, x_1, ..."""
+
+    rows: pl.LazyFrame
+    keys: dict[str, str]
+    n_dims: int
+
+    @property
+    def x(self) -> list[str]:
+        """The columns of the coordinates."""
+        return _columns("x", self.n_dims)
+
+    def bounding_boxes(self) -> pl.LazyFrame:
+        """Return one row per partition: keys, n, low_0, ..., high_0, ... of its points."""
+        extremes = {f"low_{i}": pl.col(x).min() for i, x in enumerate(self.x)}
+        extremes |= {f"high_{i}": pl.col(x).max() for i, x in enumerate(self.x)}
+        finite = pl.all_horizontal([pl.col(x).is_finite().fill_null(False) for x in self.x])
+        bad = ~finite | (pl.col("length") != self.n_dims)
+        for i in range(self.n_dims):
+            overflows = ~(extremes[f"high_{i}"] - extremes[f"low_{i}"]).is_finite()
+            extremes["n_bad"] = extremes.get("n_bad", bad.sum().cast(pl.Int64)) + overflows
+        terms = {"n": pl.len().cast(pl.Int64), **extremes}
+        return aggregate_by(self.rows, list(self.keys), terms).cache()
+
+    def with_fault_check(self, frame: pl.LazyFrame, boxes: pl.LazyFrame) -> pl.LazyFrame:
+        """Return `frame`; collecting it raises the error of vectors that are not finite.
+
+        `boxes` are those of bounding_boxes.
+        """
+
+        def check(n_bad: pl.DataFrame) -> None:
+            """Raise the error unless `n_bad`, a frame of one number, holds 0."""
+            if n_bad.item():
+                raise point_fault_error(self.rows, [pl.col(x) for x in self.x])
+
+        return raise_on_collect(frame, boxes.select(pl.col("n_bad").sum()), check)
+
+
+def _read_rows(frame: pl.DataFrame | pl.LazyFrame, vector: Vector, partition_by: Keys) -> _Rows:
+    """Return the rows of the user's frame that have a vector."""
+    lazy = check_frame(frame)
+    keys = check_partition_keys(lazy, partition_by, ("reference_set", "id", "point"))
+    coordinates = check_vector(lazy, vector, pl.lit(True))
+    rows = lazy.select(
+        *key_columns(keys),
+        coordinates.length.cast(pl.Int64).alias("length"),
+        coordinates.has_vector.fill_null(False).alias("has_vector"),
+        **{f"x_{i}": to_double(x) for i, x in enumerate(coordinates.exprs)},
+    )
+    return _Rows(rows.filter("has_vector"), keys, len(coordinates.exprs))
+
+
+# ----------------------------------------------------------------------------------------------
+# Principal components
+# ----------------------------------------------------------------------------------------------
+
+
+class _Axes(NamedTuple):
+    """The principal components of the p partitions of a frame, which are numbered from 0."""
+
+    #: One row per partition: its number, the partition columns and n.
+    partitions: pl.DataFrame
+    #: (p, d): the means of the coordinates.
+    means: Floats
+    #: (p, d, d): orthogonal matrices, whose columns are the components.
+    components: Floats
+
+
+def _principal_axes(points: _Rows) -> _Axes:
+    """Return the principal components of each partition, from a scatter matrix summed by Polars.
+
+    The sign of a component makes its largest coefficient positive.
+    """
+    keys, d = list(points.keys), points.n_dims
+    means = {f"m_{i}": pl.col(x).mean() for i, x in enumerate(points.x)}
+    boxes = points.bounding_boxes().select(*keys, "n", "n_bad")
+    checked = points.with_fault_check(boxes, boxes)
+    joined = join_partitions(checked, keys, aggregate_by(points.rows, keys, means))
+    kept = joined.filter(pl.col("n") > 0).collect(engine="streaming")
+    centers = kept.with_row_index("number")
+    rows = _number_rows(points, centers, _columns("m", d))
+    centered = [pl.col(x) - pl.col(f"m_{i}") for i, x in enumerate(points.x)]
+    products = {
+        f"s_{i}_{j}": (centered[i] * centered[j]).sum() for i in range(d) for j in range(i + 1)
+    }
+    sums = rows.group_by("number").agg(**products).sort("number").collect(engine="streaming")
+    scatter = np.empty((centers.height, d, d))
+    for i in range(d):
+        for j in range(i + 1):
+            scatter[:, i, j] = scatter[:, j, i] = sums[f"s_{i}_{j}"].to_numpy()
+    components, _, _ = np.linalg.svd(scatter, hermitian=True)
+    largest = np.take_along_axis(components, np.abs(components).argmax(1)[:, None], 1)
+    matrix = centers.select(_columns("m", d)).to_numpy()
+    return _Axes(centers.select("number", *keys, "n"), matrix, components * np.sign(largest))
+
+
+def _number_rows(points: _Rows, partitions: pl.DataFrame, more: Sequence[str] = ()) -> pl.LazyFrame:
+    """Return the rows of the points with the number of their partition, and its columns `more`."""
+    table = partitions.lazy().select(*points.keys, "number", *more)
+    if points.keys:
+        return join_small(points.rows, list(points.keys), table)
+    return table.join(points.rows, how="cross")
+
+
+def _rotated_boxes(points: _Rows, axes: _Axes) -> pl.LazyFrame:
+    """Return one row per partition: keys, number, n, and low_0, ..., high_0, ... by component."""
+    d = points.n_dims
+    names = [*_columns("low", d), *_columns("high", d)]
+    schema = pl.Schema({"number": pl.UInt32(), **dict.fromkeys(names, pl.Float64())})
+
+    def extremes(batch: pl.DataFrame) -> pl.DataFrame:
+        """Return the extremes of the components of a batch of points, one row per partition."""
+        numbers = batch["number"].to_numpy()
+        x = batch.select(points.x).to_numpy()
+        rows = []
+        for number in np.unique(numbers):
+            z = (x[numbers == number] - axes.means[number]) @ axes.components[number]
+            rows.append(np.concatenate([[number], z.min(0), z.max(0)]))
+        return pl.DataFrame(np.array(rows).reshape(-1, 1 + 2 * d), [*schema]).cast(schema)
+
+    batches = map_stream(
+        _number_rows(points, axes.partitions).select("number", *points.x), extremes, schema
+    )
+    terms = {f"low_{i}": pl.col(f"low_{i}").min() for i in range(d)}
+    terms |= {f"high_{i}": pl.col(f"high_{i}").max() for i in range(d)}
+    boxes = batches.group_by("number").agg(**terms)
+    return axes.partitions.lazy().join(boxes, on="number")
+
+
+def _rotate_back(rows: pl.LazyFrame, n_dims: int, axes: _Axes) -> pl.LazyFrame:
+    """Return the rows with z_0, ..., coordinates along the components, as those of the points."""
+    z = _columns("z", n_dims)
+
+    def rotate(batch: pl.DataFrame) -> pl.DataFrame:
+        """Return a batch of points with the user's coordinates."""
+        numbers, components = batch["number"].to_numpy(), batch.select(z).to_numpy()
+        points = np.empty(components.shape)
+        for number in np.unique(numbers):
+            own = numbers == number
+            points[own] = components[own] @ axes.components[number].T + axes.means[number]
+        return batch.with_columns(pl.Series(name, points[:, i]) for i, name in enumerate(z))
+
+    return map_stream(rows, rotate, rows.collect_schema())
+
+
+# ----------------------------------------------------------------------------------------------
+# Tables
+# ----------------------------------------------------------------------------------------------
+
+
+@table_function
+def uniform_reference(
+    frame: Frame,
+    vector: Vector,
+    n_sets: int = 10,
+    method: ReferenceMethod = "box",
+    random_state: int = 0,
+    partition_by: Keys = None,
+) -> Frame:
+    """Points without clusters, the reference of the gap statistic: uniform where the points are.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The points, one per row. A LazyFrame is read when the result is collected, and streams; the
+        greatest length of a List column is looked up at once.
+    vector : str, Expr, selector or sequence of str and Expr
+        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
+        where it is NULL (for several columns: where all are) are left out.
+    n_sets : int
+        Number of reference sets, at least 1. gap_statistic needs 2, and its authors use many more.
+    method : {'box', 'pca'}
+        Uniform in the box that the points span, with sides along the coordinates or along their
+        principal components (Python only: the SQL macro has no such decomposition). For 'pca' the
+        means and products of the coordinates are summed at once, of a LazyFrame too.
+    random_state : int
+        The seed, a whole number >= 0.
+    partition_by : str, Expr or sequence of these, optional
+        Columns whose groups are evaluated separately. NULL is a group of its own.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The same kind as frame, one row per partition, reference set and point, sorted by them: the
+        partition columns, reference_set (from 1), id (from 0) and point, a list of numbers. A set
+        has as many points as the partition. The numbers of 'box' are the same in every engine, to
+        the last bit, and have 32 random bits; they are the same share of the box in every
+        partition, so that no partition depends on others. A constant coordinate stays constant. No
+        rows: none.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist, vector holds no numbers, or an option is unknown or out of its
+        range; when the result is collected, if a coordinate is NULL, NaN or infinite, or vectors
+        differ in length.
+
+    Notes
+    -----
+    In SQL: ``FROM clustereval.uniform_reference(tbl, [x, y])``.
+
+    References
+    ----------
+    Tibshirani, Walther and Hastie (2001), Estimating the number of clusters in a data set via the
+    gap statistic, doi:10.1111/1467-9868.00293. Wellons (2018), Prospecting for hash functions,
+    nullprogram.com/blog/2018/07/31, for the permutation that the numbers are made with.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> points = pl.DataFrame({"x": [0, 1, 8], "y": [5, 5, 5]})
+    >>> reference = ce.uniform_reference(points, ["x", "y"], n_sets=1)
+    >>> reference.select("id", pl.col("point").list.eval(pl.element().round(3))).rows()
+    []
+    """
+    _check_reference_options(n_sets, method, random_state)
+    points = _read_rows(frame, vector, partition_by)
+    names: list[str] = list(points.keys)
+    d = points.n_dims
+    draw = (d, int(n_sets), int(random_state))
+    if method == "pca":
+        axes = _principal_axes(points)
+        rows = _rotate_back(_draw_points(_rotated_boxes(points, axes), *draw), d, axes)
+    else:
+        boxes = points.bounding_boxes()
+        kept = boxes.filter(pl.col("n") > 0).drop("n_bad")
+        rows = points.with_fault_check(_draw_points(kept, *draw), boxes)
+    rows = rows.select(
+        *names, "reference_set", "id", pl.concat_list(_columns("z", d)).alias("point")
+    )
+    order = [*names, "reference_set", "id"]
+    return to_user_frame(frame, rows.sort(order, nulls_last=True), points.keys)
+
+
+def _check_gap_options(rule: object, se_factor: object) -> str:
+    """Return the option rule of gap_statistic in lower case; raise the error of a bad option."""
+    name = str(rule).lower()
+    if name not in map(str.lower, _RULES):
+        check_choice("rule", rule, _RULES)
+    if not (is_number(se_factor) and 0 <= float(str(se_factor)) < 1e150):
+        raise ClusterEvalError(f"se_factor: expected a number >= 0, got {show_value(se_factor)}")
+    return name
+
+
+def _sweep_logs(
+    table: pl.LazyFrame, keys: dict[str, str], more: Sequence[pl.Expr], sweep: str, remedy: str
+) -> pl.LazyFrame:
+    """Return the rows of an elbow table: keys, `more`, k, and log_ssw, NULL if ssw is 0.
+
+    `sweep` and `remedy` are those of with_sweep_check.
+    """
+    ssw = to_double(pl.col("ssw"))
+    rows = table.select(
+        *key_columns(keys),
+        *more,
+        check_sweep_k(table, "k"),
+        pl.when(ssw > 0).then(ssw.log()).alias("log_ssw"),
+    )
+    by = [*keys, *(column.meta.output_name() for column in more)]
+    return with_sweep_check(rows, by, sweep, remedy)
+
+
+def _expected_logs(reference: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
+    """Return one row per partition and k of the reference.
+
+    Columns: keys, k, n_sets (reference sets of the partition), n_sets_of_k (those that have this
+    k), and mean and sd, the standard deviation with 1/B, of log_ssw, NULL if one of these is NULL.
+    """
+    log = pl.col("log_ssw")
+    complete = log.null_count() == 0
+    by_k = reference.group_by(*keys, "k").agg(
+        n_sets_of_k=pl.len().cast(pl.Int64),
+        mean=pl.when(complete).then(log.mean()),
+        sd=pl.when(complete).then((log - log.mean()).pow(2).mean().sqrt()),
+    )
+    sets = reference.select(*keys, "set").unique()
+    counts = aggregate_by(sets, keys, {"n_sets": pl.len().cast(pl.Int64)})
+    return join_partitions(by_k, keys, counts)
+
+
+def _raise_unmatched(pairs: pl.DataFrame) -> None:
+    """Raise an error unless both tables have the same k, every set every k, and there are 2 sets.
+
+    `pairs` are rows of observed_k and expected_k, NULL where one is missing, n_sets and
+    n_sets_of_k.
+    """
+    same = "k: expected the same values in both tables, got"
+    few = "reference_set: expected at least 2 reference sets, got"
+    lacking = "k: expected every value in every reference set, got"
+    observed, expected = pl.col("observed_k"), pl.col("expected_k")
+    n_sets, of_k = pl.col("n_sets"), pl.col("n_sets_of_k")
+    faults = {
+        same + " {k} in the first only": expected.is_null(),
+        same + " {k} in the reference only": observed.is_null(),
+        few + " {n_sets}": n_sets < 2,
+        lacking + " {k} in {n_sets_of_k} of {n_sets} sets": of_k < n_sets,
+    }
+    rows = pairs.with_columns(pl.coalesce(observed, expected).alias("k")).sort("k")
+    for text, is_fault in faults.items():
+        for row in rows.filter(is_fault).head(1).iter_rows(named=True):
+            raise ClusterEvalError(text.format(**row))
+
+
+def _choose_by_rule(rows: pl.LazyFrame, keys: list[str], rule: str, factor: float) -> pl.LazyFrame:
+    """Return the rows of k, gap and gap_se with is_choice, NULL where a gap of the partition is.
+
+    `keys` are the columns of a partition, at least one.
+    """
+    gap, error, k = pl.col("gap"), pl.col("gap_se"), pl.col("k")
+    next_gap = gap.shift(-1).over(keys, order_by="k")
+    next_error = error.shift(-1).over(keys, order_by="k")
+    # The peak is the first local or the global maximum, or for Tibshirani's rule its choice.
+    is_peak = {
+        "globalmax": gap == gap.max().over(keys),
+        "tibs2001semax": (gap >= next_gap - factor * next_error).fill_null(True),
+        "firstmax": (gap >= next_gap).fill_null(True),
+    }
+    kind = rule.replace("semax", "max") if rule != "tibs2001semax" else rule
+    rows = rows.with_columns(is_peak=is_peak[kind])
+    rows = rows.with_columns(peak=k.filter("is_peak").min().over(keys))
+    allowance = factor * error if rule in ("firstsemax", "globalsemax") else 0.0
+    threshold = (gap - allowance).filter(k == pl.col("peak")).max().over(keys)
+    rows = rows.with_columns(threshold=threshold)
+    is_high = (gap >= pl.col("threshold")) & (k <= pl.col("peak"))
+    choice = pl.col("peak") if rule == "tibs2001semax" else k.filter(is_high).min().over(keys)
+    complete = (gap.null_count() == 0).over(keys)
+    return rows.with_columns(is_choice=pl.when(complete).then(k == choice))
+
+
+@table_function
+def gap_statistic(
+    frame: Frame,
+    reference: pl.DataFrame | pl.LazyFrame,
+    reference_set: Column = "reference_set",
+    rule: GapRule = "Tibs2001SEmax",
+    se_factor: float = 1,
+    partition_by: Keys = None,
+) -> Frame:
+    """Gap statistic of each k: how far ln(ssw) is below what points without clusters have.
+
+    gap = mean over the reference sets of ln(ssw) - ln(ssw of the data). Best high.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The table of elbow of the data.
+    reference : DataFrame or LazyFrame
+        The table of elbow of clusterings of the points of uniform_reference, made in the same way
+        as those of the data, with partition_by=reference_set.
+    reference_set : str or Expr
+        The column of reference that numbers the sets.
+    rule : {'firstSEmax', 'Tibs2001SEmax', 'globalSEmax', 'firstmax', 'globalmax'}
+        What is chosen, in any letter case: the smallest k whose gap is not below the next k's minus
+        its error ('Tibs2001SEmax', by the authors of the statistic; the last k if there is none);
+        the first local or the global maximum ('firstmax', 'globalmax'); or the smallest k whose gap
+        is not below that maximum minus the error there ('firstSEmax', 'globalSEmax'). A gap that
+        the next k only equals is a local maximum, as is the last one of a rising curve.
+    se_factor : float
+        The error of the rules is this many times gap_se, >= 0.
+    partition_by : str, Expr or sequence of these, optional
+        Columns of both frames whose groups are evaluated separately. NULL is a group of its own.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The same kind as frame, one row per partition and k, sorted by them: the partition columns,
+        k, log_ssw, expected_log_ssw, gap, gap_se (the standard deviation with 1/B of ln(ssw) over
+        the B reference sets, times sqrt(1 + 1/B)) and is_choice, true at the k that is chosen. The
+        next k is that of the next row. Where an ssw is 0, log_ssw or what needs it is NULL, and
+        is_choice is then NULL in all rows of the partition.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist or an option is unknown; when the result is collected, if k is
+        NULL or not a whole number >= 1, a clustering or reference set has two rows with one k, both
+        frames or the reference sets do not have the same k, or there is only one reference set.
+
+    Notes
+    -----
+    The rules follow the documentation of maxSE in the R package cluster. There ssw is a sum over
+    pairs of points, half of it here with d.power = 2: the gap is the same.
+    In SQL: ``FROM clustereval.gap_statistic(tbl, reference, reference_set)``.
+
+    References
+    ----------
+    Tibshirani, Walther and Hastie (2001), doi:10.1111/1467-9868.00293. Dudoit and Fridlyand (2002),
+    doi:10.1186/gb-2002-3-7-research0036, for 'globalSEmax'.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> observed = pl.DataFrame({"k": [1, 2, 3], "ssw": [8.0, 1.0, 0.5]})
+    >>> reference = pl.DataFrame(
+    ...     {"reference_set": [1, 1, 1, 2, 2, 2], "k": [1, 2, 3] * 2, "ssw": [8.0, 2.0, 1.0] * 2}
+    ... )
+    >>> gaps = ce.gap_statistic(observed, reference)
+    >>> gaps.select("k", pl.col("gap").round(3), "gap_se", "is_choice").rows()
+    [(1, 0.0, 0.0, False), (2, 0.693, 0.0, True), (3, 0.693, 0.0, False)]
+    """
+    name = _check_gap_options(rule, se_factor)
+    lazy, other = check_frame(frame), check_frame(reference)
+    keys: dict[str, str] = check_partition_keys(lazy, partition_by, ("k", *_GAP_COLUMNS))
+    for table, parameter in ((lazy, "frame"), (other, "reference")):
+        names = table.collect_schema().names()
+        check_column_names([*keys.values(), "k", "ssw"], parameter, names)
+    number = check_column(other, reference_set, "reference_set").alias("set")
+    observed = _sweep_logs(lazy, keys, [], "a clustering", "partition_by tells clusterings apart")
+    remedy = "reference_set and partition_by tell them apart"
+    expected = _sweep_logs(other, keys, [number], "a reference set", remedy)
+    by: list[str] = list(keys) or ["whole"]
+    whole = [] if keys else [pl.lit(0).alias("whole")]
+    logs = _expected_logs(expected.with_columns(whole), by)
+    pairs = (
+        observed.with_columns(whole)
+        .with_columns(observed_k="k")
+        .join(
+            logs.with_columns(expected_k="k"),
+            on=[*by, "k"],
+            how="full",
+            nulls_equal=True,
+            coalesce=True,
+        )
+        .cache()
+    )
+    facts = pairs.select("observed_k", "expected_k", "n_sets", "n_sets_of_k")
+    n_sets = to_double(pl.col("n_sets"))
+    rows = raise_on_collect(pairs, facts, _raise_unmatched).with_columns(
+        expected_log_ssw="mean",
+        gap=pl.col("mean") - pl.col("log_ssw"),
+        gap_se=pl.col("sd") * (1 + 1 / n_sets).sqrt(),
+    )
+    rows = _choose_by_rule(rows, by, name, float(se_factor)).select(*keys, "k", *_GAP_COLUMNS)
+    return to_user_frame(frame, rows.sort(*keys, "k", nulls_last=True), keys)
+
+
+_GAP_COLUMNS = ("log_ssw", "expected_log_ssw", "gap", "gap_se", "is_choice")
