@@ -17,7 +17,6 @@ from polars_clustereval.base.checks import (
     check_frame,
     check_partition_keys,
     key_columns,
-    raise_on_collect,
     table_function,
 )
 from polars_clustereval.base.exact import finite_or_null, ratio, to_double
@@ -82,6 +81,29 @@ def _mean_silhouettes(
     )
     rows = score_table(points, scored).select(*points.keys, "silhouette")
     return points.with_fault_check(rows)
+
+
+def _with_k_check(rows: pl.LazyFrame, values: pl.LazyFrame) -> pl.LazyFrame:
+    """Return `rows`; collecting them raises the error of the first bad k among `values`.
+
+    raise_on_collect joins its check, which the engine leaves out if there are no rows to join; k is
+    checked in rows that are left out as well.
+    """
+    schema = rows.collect_schema()
+
+    def check(values: pl.DataFrame) -> pl.DataFrame:
+        """Raise the error of a bad k, or return no rows."""
+        raise_bad_k(values)
+        return pl.DataFrame(schema=schema)
+
+    nothing = values.map_batches(
+        check,
+        predicate_pushdown=False,
+        projection_pushdown=False,
+        slice_pushdown=False,
+        schema=schema,
+    )
+    return pl.concat([rows, nothing])
 
 
 # ----------------------------------------------------------------------------------------------
@@ -411,7 +433,7 @@ def elbow(
     rows = statistics.select(
         *names,
         pl.lit(0).alias("whole"),
-        pl.col(k_name).cast(pl.Int64).alias("k"),
+        pl.col(k_name).cast(pl.Int64, strict=False).alias("k"),
         *("n", "n_dims", "n_clusters"),
         **{name: finite_or_null(scores[name]) for name in _REPORT_COLUMNS if name in scores},
     )
@@ -427,12 +449,14 @@ def elbow(
             noise_as=noise_as,
         )
         means = _mean_silhouettes(frame, vector, cluster, number, plain, silhouette)
-        means = means.with_columns(pl.col(k_name).cast(pl.Int64).alias("k")).drop(k_name)
+        means = means.with_columns(pl.col(k_name).cast(pl.Int64, strict=False).alias("k")).drop(
+            k_name
+        )
         rows = rows.join(means, on=[*names, "k"], how="left", nulls_equal=True)
     rows = _add_curve(rows, names or ["whole"])
     rows = _add_indices(_add_knees(rows, names or ["whole"]), names or ["whole"])
     rows = points.with_fault_check(rows.select(*names, *_ELBOW_COLUMNS))
-    rows = raise_on_collect(rows, points.spreads.select(k_name).unique(), raise_bad_k)
+    rows = _with_k_check(rows, points.spreads.select(k_name).unique())
     user_keys = {name: points.keys[name] for name in names}
     return to_user_frame(frame, rows.sort(*names, "k", nulls_last=True), user_keys)
 
@@ -458,7 +482,7 @@ _CHOICES = {"kneedle": "is_knee", "gap": "is_choice"}
 
 def _cost(criterion: str) -> pl.Expr:
     """Return what is least at the k that a criterion recommends, NULL where it recommends none."""
-    value = pl.col(criterion)
+    value = to_double(pl.col(criterion))
     if criterion == "davies_bouldin_score":
         return value
     if criterion == "hartigan_index":
@@ -477,8 +501,8 @@ def _rate_criterion(rows: pl.LazyFrame, criterion: str, keys: Mapping[str, str])
     has_cost, cost and is_other, by which the recommended k comes first.
     """
     choice = _CHOICES.get(criterion)
-    is_choice = pl.col(choice).fill_null(False) if choice else pl.lit(False)
-    cost = to_double(_cost(criterion))
+    is_choice = pl.col(choice).cast(pl.Boolean).fill_null(False) if choice else pl.lit(False)
+    cost = _cost(criterion)
     return rows.select(
         *keys,
         pl.lit(list(CRITERIA).index(criterion)).alias("place"),

@@ -115,10 +115,16 @@ CREATE OR REPLACE MACRO clustereval._elbow_scores(
   __ce_gap_totals AS (SELECT * FROM clustereval._gap_totals(__ce_gaps, distance)),
   __ce_checked AS (
     SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
+  ),
+  -- k is checked once per cluster, not once per point. _points adds a row that is none of these.
+  __ce_checked_k AS (
+    SELECT clustereval._check_k(__ce_partition['k']) AS __ce_k
+    FROM __ce_spreads
+    WHERE __ce_n + __ce_n_dropped + __ce_n_noise > 0
   )
   SELECT
     counts.__ce_partition['partition'] AS __ce_partition,
-    counts.__ce_partition['k'] AS __ce_k,
+    CAST(counts.__ce_partition['k'] AS BIGINT) AS __ce_k,
     counts.__ce_n, spreads.__ce_dims, counts.__ce_n_clusters, spreads.__ce_ssw,
     CASE
       WHEN clustereval._squares_add_up(distance, center)
@@ -135,7 +141,8 @@ CREATE OR REPLACE MACRO clustereval._elbow_scores(
     ON spreads.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
   LEFT JOIN __ce_gap_totals AS gaps
     ON gaps.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
-  WHERE COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE);
+  WHERE COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
+    AND COALESCE((SELECT MIN(__ce_k) FROM __ce_checked_k), 1) >= 1;
 
 -- One row per group of __ce_key, a struct {partition, k}: __ce_partition, __ce_k and __ce_mean, the
 -- mean silhouette. The parameters are those of silhouette_score.
@@ -144,7 +151,7 @@ CREATE OR REPLACE MACRO clustereval._sweep_silhouettes(
 ) AS TABLE
   SELECT
     scored.partition_key['partition'] AS __ce_partition,
-    scored.partition_key['k'] AS __ce_k,
+    CAST(scored.partition_key['k'] AS BIGINT) AS __ce_k,
     scored.silhouette AS __ce_mean
   FROM clustereval.silhouette_score(
     tbl, vector, cluster, distance := distance, p := p, weights := weights,
@@ -318,7 +325,7 @@ CREATE OR REPLACE MACRO clustereval.elbow(
 ) AS TABLE
   WITH __ce_scores AS (
     SELECT * FROM clustereval._elbow_scores(
-      tbl, vector, cluster, {'partition': partition_by, 'k': clustereval._check_k(k)},
+      tbl, vector, cluster, {'partition': partition_by, 'k': k},
       distance, p, center, weights, noise, noise_as
     )
   ),
@@ -339,7 +346,7 @@ CREATE OR REPLACE MACRO clustereval.elbow(
   ),
   __ce_mean_silhouettes AS NOT MATERIALIZED (
     SELECT * FROM clustereval._sweep_silhouettes(
-      tbl, vector, cluster, {'partition': partition_by, 'k': clustereval._check_k(k)},
+      tbl, vector, cluster, {'partition': partition_by, 'k': k},
       distance, p, weights, noise, noise_as, silhouette
     )
   ),
@@ -419,7 +426,7 @@ COMMENT ON MACRO TABLE clustereval.elbow IS
 CREATE OR REPLACE MACRO clustereval._criteria(tbl, gap, partition_by) AS TABLE
   WITH __ce_swept AS (
     SELECT
-      partition_by AS __ce_partition,
+      clustereval._reject_quoted(partition_by, 'partition_by') AS __ce_partition,
       clustereval._check_k(swept.k) AS __ce_k,
       swept.calinski_harabasz_score AS __ce_calinski_harabasz,
       swept.davies_bouldin_score AS __ce_davies_bouldin,
@@ -435,7 +442,7 @@ CREATE OR REPLACE MACRO clustereval._criteria(tbl, gap, partition_by) AS TABLE
   ),
   __ce_gap_rows AS (
     SELECT
-      partition_by AS __ce_partition,
+      clustereval._reject_quoted(partition_by, 'partition_by') AS __ce_partition,
       clustereval._check_k(chosen.k) AS __ce_k,
       chosen.gap AS __ce_gap,
       chosen.is_choice AS __ce_is_choice

@@ -94,6 +94,8 @@ CREATE OR REPLACE MACRO clustereval._bounding_boxes(__ce_rows) AS TABLE
   __ce_faults AS (
     SELECT __ce_dims, clustereval._point_fault(__ce_vector, __ce_dims) AS __ce_fault
     FROM __ce_suspects
+    UNION ALL
+    SELECT __ce_i, NULL FROM __ce_moments WHERE NOT isfinite(__ce_high - __ce_low)
   ),
   __ce_checked AS (
     SELECT CAST(
@@ -192,13 +194,24 @@ CREATE OR REPLACE MACRO clustereval._valid_gap_options(rule, se_factor) AS
     ELSE 'SELECT TRUE AS __ce_valid'
   END;
 
+-- x, the user's argument of the parameter named `parameter`. Raises an error if it is a string
+-- literal instead of a column. For rows, so that the error comes before those of other columns.
+CREATE OR REPLACE MACRO clustereval._reject_quoted(x, parameter) AS
+  CASE
+    WHEN starts_with(concat('', alias(x)), '''')
+    THEN error(concat(
+      parameter, ': expected a column, got the quoted string ', alias(x), '; write it without quotes'
+    ))
+    ELSE x
+  END;
+
 -- One row per row of an elbow table tbl: __ce_partition, __ce_k, __ce_set, and __ce_log_ssw, NULL if
--- ssw is 0. Raises an error if two rows of a partition and set have one k, or k is NULL.
-CREATE OR REPLACE MACRO clustereval._sweep_logs(tbl, partition_by, set_no, table_name, remedy) AS TABLE
+-- ssw is 0. sweep is what error texts call a clustering, and remedy what tells them apart. Raises an error if two rows of a partition and set have one k, or k is NULL.
+CREATE OR REPLACE MACRO clustereval._sweep_logs(tbl, partition_by, set_no, sweep, remedy) AS TABLE
   WITH __ce_rows AS (
     SELECT
-      partition_by AS __ce_partition,
-      set_no AS __ce_set,
+      clustereval._reject_quoted(partition_by, 'partition_by') AS __ce_partition,
+      clustereval._reject_quoted(set_no, 'reference_set') AS __ce_set,
       clustereval._check_k(swept.k) AS __ce_k,
       CAST(swept.ssw AS DOUBLE) AS __ce_ssw
     FROM query_table(tbl) AS swept
@@ -212,7 +225,7 @@ CREATE OR REPLACE MACRO clustereval._sweep_logs(tbl, partition_by, set_no, table
     CASE
       WHEN __ce_rows_of_k > 1
       THEN CAST(error(concat(
-        'k: expected one row for each k of ', table_name, ', got ', __ce_rows_of_k, ' rows with ',
+        'k: expected one row for each k of ', sweep, ', got ', __ce_rows_of_k, ' rows with ',
         __ce_k, '; ', remedy
       )) AS BIGINT)
       ELSE __ce_k

@@ -1,0 +1,623 @@
+"""elbow and choose_k: published values, kneed, definitions by brute force, degenerate curves."""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+from kneed import KneeLocator
+from sklearn.metrics import calinski_harabasz_score, davies_bouldin_score, silhouette_score
+
+import polars_clustereval as ce
+from tests.support.engines import fails
+from tests.support.point_engines import assert_points
+from tests.support.point_engines import call as call_points
+from tests.support.sweep_engines import FLOWER, by_curve, call, curves_frame, iris_sweep
+
+if TYPE_CHECKING:
+    from tests.support.engines import Engine, Row
+
+Curve = dict[int, float]
+
+
+def elbows(engine: Engine, curves: list[Curve]) -> list[list[Row]]:
+    """The elbow tables of many curves, from one call."""
+    rows = call(engine, "elbow", curves_frame(curves), ["x"], "cluster", "k", partition_by="curve")
+    found = by_curve(rows)
+    return [found[number] for number in range(len(curves))]
+
+
+def knee_of(rows: list[Row]) -> int | None:
+    """The k of the knee; is_knee is NULL in all rows if there is none, else False in the others."""
+    flags = [row["is_knee"] for row in rows]
+    assert flags.count(True) == 1 or flags == [None] * len(rows)
+    return next((row["k"] for row in rows if row["is_knee"]), None)
+
+
+# Published values ----------------------------------------------------------------------------
+
+# The elbow of k-means on iris, as scikit-learn's inertia_; from them by the formulas of the papers
+# with R's NbClust as the check: Krzanowski-Lai of k = 2, 3, 4 and Hartigan of k = 1 to 4.
+INERTIA = [
+    *(681.3706, 152.3480, 78.8514, 57.2285, 46.4462),
+    *(39.0400, 34.4202, 30.0144, 28.0523, 25.9726),
+]
+KRZANOWSKI_LAI = [5.9068, 3.5663, 2.0866]
+HARTIGAN = [513.925, 137.017, 55.164, 33.661]
+
+
+def test_iris(engine: Engine) -> None:
+    frame = iris_sweep()
+    rows = call(engine, "elbow", frame, FLOWER, "cluster", "k", silhouette="exact")
+    assert [row["k"] for row in rows] == list(range(1, 11))
+    assert {row["n"] for row in rows} == {150}
+    assert [row["n_clusters"] for row in rows] == list(range(1, 11))
+    assert [round(row["ssw"], 4) for row in rows] == INERTIA
+    assert [round(row["krzanowski_lai_index"], 4) for row in rows[1:4]] == KRZANOWSKI_LAI
+    assert [round(row["hartigan_index"], 3) for row in rows[:4]] == HARTIGAN
+    assert knee_of(rows) == 3
+    assert max(rows, key=lambda row: row["chord_distance"])["k"] == 3
+    assert max(rows[1:-1], key=lambda row: row["second_difference"])["k"] == 2
+    for row, (_, part) in zip(rows, frame.group_by("k", maintain_order=True), strict=True):
+        if row["k"] > 1:
+            x, labels = part.select(FLOWER).to_numpy(), part["cluster"].to_numpy()
+            expected = {
+                "calinski_harabasz_score": calinski_harabasz_score(x, labels),
+                "davies_bouldin_score": davies_bouldin_score(x, labels),
+                "silhouette": silhouette_score(x, labels),
+            }
+            assert_points([{name: row[name] for name in expected}], [expected], tolerance=1e-9)
+
+
+def test_iris_from_2(engine: Engine) -> None:
+    frame = iris_sweep().filter(pl.col("k") > 1)
+    assert knee_of(call(engine, "elbow", frame, FLOWER, "cluster", "k")) == 4
+
+
+def test_recommendations_on_iris(engine: Engine) -> None:
+    sweep = ce.elbow(iris_sweep(), FLOWER, "cluster", "k", silhouette="exact")
+    rows = call(engine, "choose_k", sweep)
+    found = {row["criterion"]: (row["k"], row["runner_up"]) for row in rows}
+    assert found == {
+        "calinski_harabasz_score": (3, 4),
+        "davies_bouldin_score": (2, 3),
+        "silhouette": (2, 3),
+        "krzanowski_lai_index": (8, 2),
+        "hartigan_index": (8, None),
+        "jump": (8, 10),
+        "second_difference": (2, 3),
+        "chord_distance": (3, 2),
+        "kneedle": (3, 2),
+    }
+
+
+@pytest.mark.parametrize("silhouette", ["simplified", "exact"])
+def test_silhouettes_are_those_of_silhouette_score(engine: Engine, silhouette: str) -> None:
+    frame = iris_sweep().filter(pl.col("k") < 5)
+    options = {"noise": 0, "noise_as": "drop", "distance": "cityblock", "weights": [1.0, 2, 3, 4]}
+    rows = call(engine, "elbow", frame, FLOWER, "cluster", "k", silhouette=silhouette, **options)
+    scores = call_points(
+        engine,
+        "silhouette_score",
+        frame,
+        FLOWER,
+        "cluster",
+        partition_by="k",
+        method=silhouette,
+        **options,
+    )
+    named = ("k", "n", "n_clusters", "silhouette")
+    assert_points(
+        [{name: row[name] for name in named} for row in rows],
+        [{name: row[name] for name in named} for row in scores],
+    )
+    assert any(row["silhouette"] is not None for row in rows)
+
+
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"distance": "cosine"},
+    {"distance": "cityblock", "center": "median"},
+    {"distance": "minkowski", "p": 3, "weights": [1.0, 2.0, 0.5, 1.0]},
+    {"noise": 1, "noise_as": "singletons"},
+    {"noise": 1, "noise_as": "drop"},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_scores_are_those_of_internal_report(engine: Engine, options: dict[str, Any]) -> None:
+    frame = iris_sweep().filter(pl.col("k") < 5, pl.col("id") % 4 == 0)
+    frame = frame.with_columns(run=pl.when(pl.col("id") % 8 == 0).then(pl.lit("a")))
+    rows = call(engine, "elbow", frame, FLOWER, "cluster", "k", partition_by="run", **options)
+    reports = call_points(
+        engine, "internal_report", frame, FLOWER, "cluster", partition_by=["run", "k"], **options
+    )
+    named = (
+        *("run", "k", "n", "n_clusters", "ssw", "explained_variance"),
+        *("calinski_harabasz_score", "davies_bouldin_score"),
+    )
+    assert_points(
+        [{name: row[name] for name in named} for row in rows],
+        [{name: row[name] for name in named} for row in reports],
+        tolerance=1e-11,
+    )
+
+
+# Knees as kneed finds them ------------------------------------------------------------------
+
+
+def random_curves() -> list[Curve]:
+    """Convex decreasing curves, the same with noise, and with gaps between the values of k."""
+    random = np.random.default_rng(20111)
+    curves = []
+    for number in range(450):
+        size = int(random.integers(4, 25))
+        drops = np.sort(random.exponential(1, size) ** random.uniform(0.5, 3))[::-1]
+        ssw = random.uniform(0, 5) + np.cumsum(drops[::-1])[::-1]
+        if number % 3 == 1:
+            ssw = ssw * random.uniform(0.8, 1.25, size)
+        k = np.arange(1, size + 1) + int(random.integers(0, 3))
+        if number % 3 == 2:
+            k = np.cumsum(random.integers(1, 6, size))
+        curves.append(dict(zip(k.tolist(), ssw.tolist(), strict=True)))
+    return curves
+
+
+def kneed_knee(rows: list[Row]) -> int | None:
+    """The first knee of kneed that is not the first value of k (see the comment in the source).
+
+    online=True goes on after the first knee, with the same thresholds.
+    """
+    k, ssw = [row["k"] for row in rows], [row["ssw"] for row in rows]
+    options = {"S": 1.0, "curve": "convex", "direction": "decreasing"}
+    knees = KneeLocator(k, ssw, online=True, **options).all_knees
+    first = KneeLocator(k, ssw, online=False, **options).knee
+    assert first == (knees[0] if knees else None)
+    return next((int(knee) for knee in knees if knee != k[0]), None)
+
+
+def test_knees_are_those_of_kneed(engine: Engine) -> None:
+    curves = random_curves()
+    tables = elbows(engine, curves)
+    expected = [kneed_knee(rows) for rows in tables]
+    assert [knee_of(rows) for rows in tables] == expected
+    # The curves are of all kinds: with a knee, without one, and rising somewhere.
+    assert 10 < expected.count(None) < 200
+    assert sum(list(c.values()) != sorted(c.values(), reverse=True) for c in curves) > 100
+    for rows in tables[::10]:
+        locator = KneeLocator(
+            [row["k"] for row in rows],
+            [row["ssw"] for row in rows],
+            curve="convex",
+            direction="decreasing",
+        )
+        differences = [row["kneedle"] for row in rows]
+        assert differences == pytest.approx(locator.y_difference.tolist(), abs=1e-12)
+
+
+# The definitions -----------------------------------------------------------------------------
+
+
+def defined(curve: Curve, n: int, dims: int) -> dict[int, dict[str, float | None]]:
+    """The indices of each k from their definitions, by looking k - 1 and k + 1 up."""
+
+    def difference(k: int) -> float | None:
+        if k - 1 not in curve or k not in curve:
+            return None
+        return (k - 1) ** (2 / dims) * curve[k - 1] - k ** (2 / dims) * curve[k]
+
+    def transformed(k: int) -> float | None:
+        if k == 0:
+            return 0.0
+        return (curve[k] / (n * dims)) ** (-dims / 2) if curve.get(k) else None
+
+    found: dict[int, dict[str, float | None]] = {}
+    for k, ssw in curve.items():
+        above, below = difference(k), difference(k + 1)
+        before, here = transformed(k - 1), transformed(k)
+        after = curve.get(k + 1)
+        found[k] = {
+            "krzanowski_lai_index": abs(above / below) if None not in (above, below) else None,
+            "hartigan_index": (ssw / after - 1) * (n - k - 1) if after else None,
+            "jump": here - before if None not in (here, before) else None,
+        }
+    return found
+
+
+def bends(curve: Curve) -> list[float | None]:
+    """Second derivatives of the parabolas through each three neighbors."""
+    k, ssw = list(curve), list(curve.values())
+    inner = [
+        2 * np.polyfit(k[i - 1 : i + 2], ssw[i - 1 : i + 2], 2)[0] for i in range(1, len(k) - 1)
+    ]
+    return [None, *map(float, inner), None]
+
+
+def chords(curve: Curve) -> list[float]:
+    """Distances below the line through both ends, by a rotation of the scaled curve."""
+    k, ssw = np.array(list(curve), float), np.array(list(curve.values()))
+    z = (k - k.min()) / np.ptp(k) + 1j * (ssw - ssw.min()) / np.ptp(ssw)
+    turned = (z - z[0]) * np.conj(z[-1] - z[0]) / abs(z[-1] - z[0])
+    return (-turned.imag).tolist()
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3, 7])
+def test_indices_are_as_defined(engine: Engine, dims: int) -> None:
+    curves = random_curves()[:60]
+    frame = curves_frame(curves).with_columns(
+        pl.lit(5.0).alias(f"constant_{i}") for i in range(1, dims)
+    )
+    vector = ["x", *(f"constant_{i}" for i in range(1, dims))]
+    rows = by_curve(call(engine, "elbow", frame, vector, "cluster", "k", partition_by="curve"))
+    for number, table in rows.items():
+        curve = {row["k"]: row["ssw"] for row in table}
+        assert curve == pytest.approx(curves[number], rel=1e-12)
+        expected = defined(curve, 2, dims)
+        actual = [{name: row[name] for name in expected[row["k"]]} for row in table]
+        assert_points(actual, list(expected.values()), tolerance=1e-7, floor=1e-9)
+        assert [row["second_difference"] for row in table] == [
+            None if x is None else pytest.approx(x, rel=1e-7, abs=1e-7) for x in bends(curve)
+        ]
+        assert [row["chord_distance"] for row in table] == pytest.approx(chords(curve), abs=1e-12)
+
+
+def test_neighbors_that_are_missing(engine: Engine) -> None:
+    """k = 2 has no k - 1, 3 has both, 4 has no k + 1, 7 has neither."""
+    rows = elbows(engine, [{2: 9.0, 3: 4.0, 4: 3.0, 7: 1.0}])[0]
+    names = ("krzanowski_lai_index", "hartigan_index", "jump", "second_difference")
+    assert {row["k"]: [row[name] is not None for name in names] for row in rows} == {
+        2: [False, True, False, False],
+        3: [True, True, True, True],
+        4: [False, False, True, True],
+        7: [False, False, False, False],
+    }
+    # Slopes -1 and -2/3 over steps 1 and 3: 2 (1 - 2/3) / 4.
+    assert rows[2]["second_difference"] == pytest.approx(1 / 6, rel=1e-12)
+
+
+# Degenerate curves ---------------------------------------------------------------------------
+
+SHAPE = ("second_difference", "chord_distance", "kneedle", "is_knee")
+DEGENERATE: dict[str, tuple[Curve, dict[str, list[Any]]]] = {
+    "one value": ({3: 5.0}, {name: [None] for name in SHAPE}),
+    "two values": ({1: 5.0, 2: 1.0}, {name: [None, None] for name in SHAPE}),
+    "three values": (
+        {1: 8.0, 2: 2.0, 3: 0.0},
+        {
+            "second_difference": [None, 4.0, None],
+            "kneedle": [0.0, 0.25, 0.0],
+            "is_knee": [None] * 3,
+        },
+    ),
+    "flat": (
+        {1: 2.0, 2: 2.0, 3: 2.0, 4: 2.0},
+        {
+            "second_difference": [None, 0.0, 0.0, None],
+            "chord_distance": [None] * 4,
+            "kneedle": [None] * 4,
+            "is_knee": [None] * 4,
+        },
+    ),
+    "zero": (
+        {1: 0.0, 2: 0.0, 3: 0.0},
+        {
+            "hartigan_index": [None] * 3,
+            "jump": [None] * 3,
+            "krzanowski_lai_index": [None] * 3,
+            "is_knee": [None] * 3,
+        },
+    ),
+    "straight": (
+        {1: 0.8, 2: 0.7, 3: 0.6, 4: 0.5, 5: 0.4, 6: 0.3},
+        {
+            "second_difference": [None, 0.0, 0.0, 0.0, 0.0, None],
+            "chord_distance": [0.0] * 6,
+            "kneedle": [0.0] * 6,
+            "is_knee": [None] * 6,
+        },
+    ),
+    "straight with gaps": (
+        {2: 9.8, 3: 9.7, 6: 9.4, 13: 8.7},
+        {
+            "second_difference": [None, 0.0, 0.0, None],
+            "chord_distance": [0.0] * 4,
+            "is_knee": [None] * 4,
+        },
+    ),
+    "rising": ({1: 1.0, 2: 2.0, 3: 4.0, 4: 4.5, 5: 9.0}, {"is_knee": [None] * 5}),
+    "concave": ({1: 9.0, 2: 8.9, 3: 8.7, 4: 8.0, 5: 1.0}, {"is_knee": [None] * 5}),
+    # The last of equal values of the difference curve, as in kneed.
+    "tie": (
+        {1: 8.0, 2: 4.0, 3: 2.0, 4: 1.5, 5: 0.0},
+        {"kneedle": [0.0, 0.25, 0.25, 0.0625, 0.0], "is_knee": [None] * 5},
+    ),
+    "tie with a knee": (
+        {1: 8.0, 2: 4.0, 3: 2.0, 4: 2.0, 5: 2.0, 6: 2.0, 7: 2.0, 8: 2.0, 9: 0.0},
+        {"is_knee": [False, False, True, *[False] * 6]},
+    ),
+    "falls to 0": (
+        {1: 8.0, 2: 2.0, 3: 0.0, 4: 0.0},
+        {"hartigan_index": [0.0, None, None, None], "jump": [0.5, 0.5, None, None]},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", DEGENERATE)
+def test_degenerate(engine: Engine, case: str) -> None:
+    curve, expected = DEGENERATE[case]
+    rows = elbows(engine, [curve])[0]
+    assert [row["k"] for row in rows] == list(curve)
+    for name, values in expected.items():
+        found = [row[name] for row in rows]
+        assert [type(x) for x in found] == [type(x) for x in values], name
+        assert found == [
+            x if x is None or isinstance(x, bool) else pytest.approx(x, abs=1e-12) for x in values
+        ], name
+
+
+def test_no_rows(engine: Engine) -> None:
+    frame = curves_frame([{1: 2.0, 2: 1.0}]).clear()
+    assert call(engine, "elbow", frame, ["x"], "cluster", "k") == []
+    assert call(engine, "elbow", frame, ["x"], "cluster", "k", silhouette="exact") == []
+    without = curves_frame([{1: 2.0}]).with_columns(cluster=pl.lit(None, pl.Int64))
+    assert call(engine, "elbow", without, ["x"], "cluster", "k") == []
+
+
+def test_numbers_that_overflow(engine: Engine) -> None:
+    """900 dimensions: the transformed distortions overflow, or vanish."""
+    points = {"vector": [[x] * 900 for x in (0.0, 1e-3, 2e3, 5e3)] * 3, "cluster": [0, 0, 1, 1] * 3}
+    frame = pl.DataFrame(points).with_columns(k=pl.Series([1, 2, 3]).repeat_by(4).explode())
+    frame = frame.with_columns(
+        vector=pl.when(pl.col("k") == 3)
+        .then(pl.col("vector").list.eval(pl.element() / 1e9))
+        .otherwise("vector")
+    )
+    rows = call(engine, "elbow", frame, "vector", "cluster", "k")
+    assert [row["jump"] for row in rows] == [0.0, 0.0, None]
+    chosen = {row["criterion"]: row["k"] for row in call(engine, "choose_k", pl.DataFrame(rows))}
+    assert chosen["jump"] is None
+
+
+# What must not matter ------------------------------------------------------------------------
+
+
+def test_order_dropped_rows_and_other_partitions(engine: Engine) -> None:
+    frame = iris_sweep().filter(pl.col("k") < 7).with_columns(run=pl.lit(None, pl.String))
+    expected = call(engine, "elbow", frame, FLOWER, "cluster", "k", partition_by="run")
+    assert knee_of(expected) is not None
+    other = frame.filter(pl.col("k") != 4).with_columns(
+        run=pl.lit("other"), sepal_length=pl.col("sepal_length") * 100
+    )
+    dropped = frame.head(9).with_columns(cluster=pl.lit(None, pl.Int64))
+    nothing = frame.tail(9).with_columns(pl.lit(None, pl.Float64).alias(x) for x in FLOWER)
+    mixed = pl.concat([other, dropped, frame, nothing]).sample(fraction=1, shuffle=True, seed=3)
+    rows = call(engine, "elbow", mixed, FLOWER, "cluster", "k", partition_by="run")
+    assert_points([row for row in rows if row["run"] is None], expected, tolerance=1e-9)
+    assert [row["run"] for row in rows] == ["other"] * 5 + [None] * 6
+
+
+@pytest.mark.parametrize("dtype", [pl.UInt8, pl.Int32, pl.Float32, pl.Float64, pl.Decimal(9, 2)])
+def test_types_of_k(engine: Engine, dtype: Any) -> None:
+    frame = curves_frame([{1: 8.0, 2: 2.0, 4: 1.0}])
+    expected = call(engine, "elbow", frame, ["x"], "cluster", "k")
+    rows = call(engine, "elbow", frame.with_columns(pl.col("k").cast(dtype)), ["x"], "cluster", "k")
+    assert rows == expected
+    assert {type(row["k"]) for row in rows} == {int}
+
+
+def test_partition_of_several_columns(engine: Engine) -> None:
+    frame = curves_frame([{1: 8.0, 2: 2.0}, {1: 3.0, 2: 1.0}]).with_columns(seed=pl.lit("s"))
+    rows = call(engine, "elbow", frame, ["x"], "cluster", "k", partition_by=["seed", "curve"])
+    assert [(row["seed"], row["curve"], row["k"]) for row in rows] == [
+        *(("s", 0, 1), ("s", 0, 2), ("s", 1, 1), ("s", 1, 2))
+    ]
+
+
+def test_a_column_of_another_name() -> None:
+    frame = curves_frame([{1: 8.0, 2: 2.0}])
+    renamed = frame.rename({"k": "n"})
+    assert ce.elbow(renamed, ["x"], "cluster", "n").equals(ce.elbow(frame, ["x"], "cluster", "k"))
+    computed = ce.elbow(frame, ["x"], "cluster", pl.col("k") + 1)
+    assert computed["k"].to_list() == [2, 3]
+
+
+# Errors --------------------------------------------------------------------------------------
+
+K_VALUES = [
+    ([1, None], pl.Int64, "NULL"),
+    ([1, 0], pl.Int64, "0"),
+    ([1, -2], pl.Int64, "-2"),
+    ([1.0, 2.5], pl.Float64, "2.5"),
+    ([1.0, math.nan], pl.Float64, "nan"),
+    ([1.0, math.inf], pl.Float64, "inf"),
+    ([Decimal("1.5"), Decimal(1)], pl.Decimal(4, 1), "1.5"),
+]
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize(("values", "dtype", "got"), K_VALUES, ids=[got for *_, got in K_VALUES])
+def test_bad_values_of_k(
+    side: Engine, values: list[Any], dtype: Any, got: str, missing: bool
+) -> None:
+    """Also in rows that are left out for their cluster."""
+    frame = pl.DataFrame(
+        {"x": [0.0, 1.0], "cluster": [0, 0], "k": pl.Series(values, dtype=dtype)}
+    ).with_columns(cluster=pl.when(missing).then(None).otherwise("cluster"))
+    words = f"k: expected whole numbers >= 1, got {got}; k is the number of clusters"
+    with fails(side, words):
+        call(side, "elbow", frame, ["x"], "cluster", "k")
+
+
+@pytest.mark.parametrize("rows", [0, 2])
+@pytest.mark.parametrize(("value", "name"), [("2", "VARCHAR"), (True, "BOOLEAN")])
+def test_k_of_another_type(side: Engine, value: Any, name: str, rows: int) -> None:
+    frame = pl.DataFrame({"x": [0.0, 1.0], "cluster": [0, 0], "k": [value] * 2}).head(rows)
+    with fails(side, f"k: expected whole numbers >= 1, got a column of type {name}; k is the"):
+        call(side, "elbow", frame, ["x"], "cluster", "k")
+
+
+@pytest.mark.parametrize("rows", [0, 2])
+def test_unknown_silhouette(side: Engine, rows: int) -> None:
+    frame = curves_frame([{1: 2.0}]).head(rows)
+    words = "silhouette: expected one of 'none', 'simplified', 'exact', got "
+    for value, shown in (("bounds", "'bounds'"), (None, "NULL")):
+        with fails(side, words + shown):
+            call(side, "elbow", frame, ["x"], "cluster", "k", silhouette=value)
+
+
+def test_other_options_are_checked(side: Engine) -> None:
+    frame = curves_frame([{1: 2.0}])
+    with fails(side, "distance: expected one of"):
+        call(side, "elbow", frame, ["x"], "cluster", "k", distance="nearest")
+    with fails(side, "center: expected one of"):
+        call(side, "elbow", frame, ["x"], "cluster", "k", center="mode")
+    with fails(side, "noise_as 'drop' needs noise"):
+        call(side, "elbow", frame, ["x"], "cluster", "k", noise_as="drop")
+
+
+def test_bad_points(side: Engine) -> None:
+    frame = curves_frame([{1: 2.0, 2: 1.0}]).with_columns(x=pl.lit(math.nan))
+    for silhouette in ("none", "exact"):
+        with fails(side, "vector: expected finite numbers, got nan in coordinate 1 (4 rows"):
+            call(side, "elbow", frame, ["x"], "cluster", "k", silhouette=silhouette)
+
+
+@pytest.mark.parametrize("rows", [0, 2])
+@pytest.mark.parametrize("parameter", ["k", "partition_by"])
+def test_quoted_columns(con: duckdb.DuckDBPyConnection, parameter: str, rows: int) -> None:
+    con.register("swept", curves_frame([{1: 2.0}]).head(rows))
+    given = {"k": "k", "partition_by": "curve"} | {parameter: "'k'"}
+    call_text = f"swept, [x], cluster, {given['k']}, partition_by := {given['partition_by']}"
+    words = f"{parameter}: expected a column, got the quoted string 'k'; write it without quotes"
+    with pytest.raises(duckdb.Error, match=re.escape(words)):
+        con.execute(f"FROM clustereval.elbow({call_text})")
+
+
+def test_partition_columns_of_result_names() -> None:
+    frame = curves_frame([{1: 2.0}])
+    for name in ("k", "jump"):
+        words = f"partition_by: '{name}' is also a column of the result; rename it first"
+        with pytest.raises(ce.ClusterEvalError, match=re.escape(words)):
+            ce.elbow(frame.with_columns(jump=pl.lit(1)), ["x"], "cluster", "k", partition_by=name)
+
+
+# choose_k ------------------------------------------------------------------------------------
+
+NOTHING = dict.fromkeys(
+    [
+        *("calinski_harabasz_score", "davies_bouldin_score", "silhouette"),
+        *("krzanowski_lai_index", "hartigan_index", "jump"),
+        *("second_difference", "chord_distance", "kneedle"),
+    ]
+)
+
+
+def sweep_of(**columns: list[Any]) -> pl.DataFrame:
+    """An elbow table of k = 1, 2, ... with these columns, the others NULL."""
+    size = len(next(iter(columns.values())))
+    values = {name: columns.get(name, [None] * size) for name in NOTHING}
+    frame = pl.DataFrame(values, schema=dict.fromkeys(NOTHING, pl.Float64))
+    knees = pl.Series("is_knee", columns.get("is_knee", [None] * size), pl.Boolean)
+    return frame.with_columns(knees, k=pl.int_range(1, size + 1, dtype=pl.Int64))
+
+
+CHOICES: dict[str, tuple[dict[str, list[Any]], tuple[Any, ...]]] = {
+    "largest": ({"calinski_harabasz_score": [None, 3.0, 9.0, 5.0]}, (3, 9.0, 4, 5.0)),
+    "equal values": ({"silhouette": [0.1, 0.5, 0.5, 0.5]}, (2, 0.5, 3, 0.5)),
+    "smallest": ({"davies_bouldin_score": [None, 3.0, 2.0, 2.5]}, (3, 2.0, 4, 2.5)),
+    "one value": ({"krzanowski_lai_index": [None, 3.0, None]}, (2, 3.0, None, None)),
+    "negative": ({"silhouette": [None, -0.5, -0.2]}, (3, -0.2, 2, -0.5)),
+    "at most 10": ({"hartigan_index": [40.0, 10.0, 12.0, 3.0, None]}, (2, 10.0, 4, 3.0)),
+    "never at most 10": ({"hartigan_index": [40.0, 11.0]}, (None, None, None, None)),
+    "no positive jump": ({"jump": [0.0, -1.0]}, (None, None, None, None)),
+    "jump": ({"jump": [0.5, -1.0, 0.2]}, (1, 0.5, 3, 0.2)),
+    "straight": ({"second_difference": [None, 0.0, None]}, (None, None, None, None)),
+    "below the chord": ({"chord_distance": [0.0, -0.1, 0.3]}, (3, 0.3, None, None)),
+    "knee": (
+        {"kneedle": [0.0, 0.2, 0.1, 0.3], "is_knee": [False, True, False, False]},
+        (2, 0.2, 4, 0.3),
+    ),
+    "no knee": ({"kneedle": [0.0, 0.2, 0.1]}, (None, None, None, None)),
+}
+
+
+@pytest.mark.parametrize("case", CHOICES)
+def test_choices(engine: Engine, case: str) -> None:
+    columns, expected = CHOICES[case]
+    criterion = next(iter(columns))
+    sweep = sweep_of(**columns).sample(fraction=1, shuffle=True, seed=5)
+    rows = call(engine, "choose_k", sweep)
+    assert [row["criterion"] for row in rows] == list(NOTHING)
+    named = ("k", "value", "runner_up", "runner_up_value")
+    for row in rows:
+        found = tuple(row[name] for name in named)
+        assert found == (expected if row["criterion"] == criterion else (None,) * 4)
+        assert row["rule"]
+
+
+def test_choices_by_partition_with_gaps(engine: Engine) -> None:
+    sweep = pl.concat(
+        sweep_of(silhouette=values).with_columns(run=pl.lit(run, pl.String))
+        for run, values in (("b", [0.1, 0.2, 0.3]), (None, [0.9, 0.8, 0.7]))
+    )
+    gap = sweep.select("run", "k", gap=pl.col("silhouette") * 2, is_choice=pl.col("k") == 2)
+    rows = call(engine, "choose_k", sweep, gap=gap, partition_by="run")
+    found = [row for row in rows if row["criterion"] in ("silhouette", "gap")]
+    named = ("run", "criterion", "k", "value", "runner_up", "runner_up_value")
+    assert [tuple(row[name] for name in named) for row in found] == [
+        ("b", "silhouette", 3, 0.3, 2, 0.2),
+        ("b", "gap", 2, 0.4, 3, 0.6),
+        (None, "silhouette", 1, 0.9, 2, 0.8),
+        (None, "gap", 2, 1.6, 1, 1.8),
+    ]
+    assert len(rows) == 20
+    rows = call(engine, "choose_k", sweep, partition_by="run")
+    assert [row["run"] for row in rows] == ["b"] * 9 + [None] * 9
+
+
+def test_a_gap_without_choice(engine: Engine) -> None:
+    sweep = sweep_of(silhouette=[0.1, 0.2])
+    gap = pl.DataFrame({"k": [1, 2], "gap": [0.5, None], "is_choice": [None, None]})
+    gap = gap.with_columns(pl.col("is_choice").cast(pl.Boolean))
+    row = call(engine, "choose_k", sweep, gap=gap)[-1]
+    assert (row["criterion"], row["k"], row["runner_up"]) == ("gap", None, None)
+
+
+def test_two_rows_of_one_k(side: Engine) -> None:
+    sweep = pl.concat([sweep_of(silhouette=[0.1, 0.2])] * 3)
+    words = "k: expected one row for each k of a clustering, got 3 rows with 1; partition_by tells"
+    with fails(side, words):
+        call(side, "choose_k", sweep)
+
+
+def test_bad_k_in_choose_k(side: Engine) -> None:
+    sweep = sweep_of(silhouette=[0.1, 0.2])
+    with fails(side, "k: expected whole numbers >= 1, got NULL"):
+        call(side, "choose_k", sweep.with_columns(k=pl.lit(None, pl.Int64)))
+    with fails(side, "k: expected whole numbers >= 1, got a column of type VARCHAR"):
+        call(side, "choose_k", sweep.with_columns(k=pl.lit("1")))
+
+
+def test_quoted_partition_of_choose_k(con: duckdb.DuckDBPyConnection) -> None:
+    con.register("swept", sweep_of(silhouette=[0.1, 0.2]))
+    words = "partition_by: expected a column, got the quoted string 'run'"
+    with pytest.raises(duckdb.Error, match=re.escape(words)):
+        con.execute("FROM clustereval.choose_k(swept, partition_by := 'run')")
+
+
+def test_missing_columns() -> None:
+    sweep = sweep_of(silhouette=[0.1, 0.2])
+    with pytest.raises(ce.ClusterEvalError, match="frame: column 'jump' not found"):
+        ce.choose_k(sweep.drop("jump"))
+    with pytest.raises(ce.ClusterEvalError, match="gap: column 'is_choice' not found"):
+        ce.choose_k(sweep, sweep.with_columns(gap=1.0))
+    with pytest.raises(ce.ClusterEvalError, match="partition_by: column 'run' not found"):
+        ce.choose_k(sweep, partition_by="run")
+    with pytest.raises(ce.ClusterEvalError, match="frame: expected a Polars DataFrame"):
+        ce.choose_k(sweep, gap=[1, 2])  # type: ignore[arg-type]
