@@ -25,7 +25,7 @@ _OTHER_NAMES = {
 }
 
 #: An argument for each parameter that tables of clusters require, as columns of a frame.
-_SAMPLE = {"label": [0], "cluster": [0], "vector": [[0.0]]}
+_SAMPLE = {"label": [0], "cluster": [0], "vector": [[0.0]], "k": [1]}
 
 
 def describe_unknown_name(
@@ -63,17 +63,20 @@ def _twin_of(name: str, public: Collection[str], columns: Collection[str]) -> st
 def _tables_by_column(
     functions: tuple[Callable[..., Any], ...],
 ) -> dict[str, Callable[..., Any]]:
-    """Return the columns of all tables, each with the widest table that has it: {column: function}.
+    """Return the columns of all tables, each with the table that an error text names for it.
 
-    Tables are those of the functions that require a frame and clusters.
+    Tables are those of the functions that require a frame and clusters. The table is the one that
+    requires the fewest arguments, of these the widest.
     """
     columns = {
         function: _columns_of(function)
         for function in functions
         if {"frame", "cluster"} <= set(required_parameters(function))
     }
-    by_width = sorted(columns, key=lambda table: len(columns[table]))
-    return {column: table for table in by_width for column in columns[table]}
+    order = sorted(
+        columns, key=lambda table: (-len(required_parameters(table)), len(columns[table]))
+    )
+    return {column: table for table in order for column in columns[table]}
 
 
 def _columns_of(table: Callable[..., pl.DataFrame]) -> list[str]:

@@ -17,8 +17,8 @@ import polars_clustereval as ce
 from tests.test_both_sides import COLUMNS
 
 ROWS = 60
-OF_VECTORS = [table for table, (first, _) in COLUMNS.items() if first == "vector"]
-OF_LABELS = [table for table, (first, _) in COLUMNS.items() if first == "label"]
+OF_VECTORS = [table for table, columns in COLUMNS.items() if columns[0] == "vector"]
+OF_LABELS = [table for table, columns in COLUMNS.items() if columns[0] == "label"]
 
 SLOW_IF_LONG = ("determinant_report", "neighbor_report")
 
@@ -26,7 +26,8 @@ SLOW_IF_LONG = ("determinant_report", "neighbor_report")
 def rows(vector: pl.Series) -> pl.DataFrame:
     cluster = pl.Series("cluster", np.arange(ROWS) % 3)
     label = pl.Series("label", np.arange(ROWS) % 4)
-    return pl.DataFrame([vector, cluster, label, (cluster * 7 + 1).alias("weight")])
+    weight, k = (cluster * 7 + 1).alias("weight"), (cluster + 1).alias("k")
+    return pl.DataFrame([vector, cluster, label, weight, k])
 
 
 def vectors(dtype: type[pl.Array | pl.List], dims: int = 2) -> pl.Series:

@@ -105,6 +105,16 @@ def list_calls() -> list[str]:
     texts = ("'$5$3:1.5 0:2 1:-1'", "'1, 2, 3'", "'2:1 0:3', size := 4")
     calls += [f"SELECT clustereval.parse_vector({text})" for text in texts]
     calls += [f"SELECT id, label_vdm, weight_vdm FROM {encoded} ORDER BY id ASC NULLS LAST, x"]
+    calls += [
+        f"FROM clustereval.elbow(sweep, [x, y, z], cluster, k, {options})"
+        for options in ("partition_by := run", "silhouette := 'simplified'", NOISE)
+    ]
+    calls += [
+        "FROM clustereval.uniform_reference(points, [x, y, z], n_sets := 2, partition_by := run)",
+        "FROM clustereval.gap_statistic(observed, reference, partition_key.r)",
+        "FROM clustereval.choose_k(observed)",
+        "FROM clustereval.choose_k(observed, partition_by := partition_key)",
+    ]
     calls += ["SELECT clustereval.version()"]
     return calls
 
@@ -123,6 +133,15 @@ def connect(before: str = "", after: str = "") -> duckdb.DuckDBPyConnection:
     con.execute(before)
     ce.register(con)
     con.execute(after)
+    con.execute(
+        "CREATE TABLE sweep AS SELECT * REPLACE (CASE WHEN cluster < 0 THEN cluster ELSE cluster % "
+        "k END AS cluster) FROM points, range(1, 5) AS numbers (k)"
+    )
+    for table, key in (("observed", "NULL"), ("reference", "{r: weight}")):
+        con.execute(
+            f"CREATE TABLE {table} AS FROM clustereval.elbow(sweep, [x, y, z], cluster, k, "
+            f"partition_by := {key})"
+        )
     return con
 
 

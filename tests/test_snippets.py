@@ -54,6 +54,22 @@ def con(
         "CREATE TABLE points AS SELECT sepal_length AS x, sepal_width AS y, petal_length AS z, "
         "[x, y, z] AS embedding, kmeans AS cluster FROM 'examples/iris.parquet'"
     )
+    registered.execute(
+        "CREATE TABLE sweep AS SELECT x, y, z, k, CAST(floor(z * k / 7) AS BIGINT) AS cluster "
+        "FROM points, range(1, 6) AS numbers (k)"
+    )
+    registered.execute(
+        "CREATE TABLE observed AS FROM clustereval.elbow(sweep, [x, y, z], cluster, k)"
+    )
+    registered.execute(
+        "CREATE TABLE reference AS WITH uniform AS (SELECT *, CAST(floor(point[3] * k / 7) AS "
+        "BIGINT) AS cluster FROM clustereval.uniform_reference(points, [x, y, z]), range(1, 6) "
+        "AS numbers (k)) FROM clustereval.elbow(uniform, point, cluster, k, "
+        "partition_by := reference_set)"
+    )
+    registered.execute(
+        "CREATE TABLE gaps AS FROM clustereval.gap_statistic(observed, reference, partition_key)"
+    )
     yield registered
     registered.rollback()
 

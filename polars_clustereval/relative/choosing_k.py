@@ -133,13 +133,14 @@ def _hartigan_index(row: Row) -> pl.Expr:
 
 
 def _transformed_distortion(row: Row) -> pl.Expr:
-    """Return Sugar and James's distortion ssw / (n d) to the power -d / 2; NULL if ssw is 0.
+    """Return Sugar and James's distortion ssw / (n d) to the power -d / 2, for d dimensions.
 
-    d is the number of dimensions. `row` returns the expression of a column of a sweep by its name.
+    NULL if ssw is 0, or the result is outside the range of Float64. `row` returns the expression of
+    a column of a sweep by its name.
     """
     dims, ssw = to_double(row("n_dims")), row("ssw")
-    distortion = (-0.5 * dims * (ssw / to_double(row("n")) / dims).log()).exp()
-    return pl.when(ssw > 0).then(finite_or_null(distortion))
+    exponent = -0.5 * dims * (ssw / to_double(row("n")) / dims).log()
+    return pl.when((ssw > 0) & exponent.is_between(-708, 709)).then(exponent.exp())
 
 
 def _second_difference(row: Row) -> pl.Expr:
@@ -374,7 +375,8 @@ def elbow(
         * is_knee: true at Kneedle's first knee (S = 1).
 
         The first three need the very k - 1 or k + 1: where that is missing they are NULL, as where
-        they divide by 0. second_difference is NULL at both ends. A flat curve and one of fewer than
+        they divide by 0; so is jump if the power is outside the range of doubles, as with very many
+        dimensions. second_difference is NULL at both ends. A flat curve and one of fewer than
         3 values of k have no chord_distance and no kneedle. is_knee is NULL in all rows if there is
         no knee, as on a flat or a straight curve, and on every falling curve of 3 values: a knee
         needs a fall after it. Kneedle is made for convex falling curves; on one that rises between

@@ -187,7 +187,7 @@ def _draw_points(boxes: pl.LazyFrame, n_dims: int, n_sets: int, seed: int) -> pl
     return rows.with_columns(**numbers)
 
 
-class _Rows(NamedTuple):
+class _Vectors(NamedTuple):
     """The vectors of a frame as rows with the partition columns `keys` and x_0, x_1, ..."""
 
     rows: pl.LazyFrame
@@ -225,7 +225,9 @@ class _Rows(NamedTuple):
         return raise_on_collect(frame, boxes.select(pl.col("n_bad").sum()), check)
 
 
-def _read_rows(frame: pl.DataFrame | pl.LazyFrame, vector: Vector, partition_by: Keys) -> _Rows:
+def _read_vectors(
+    frame: pl.DataFrame | pl.LazyFrame, vector: Vector, partition_by: Keys
+) -> _Vectors:
     """Return the rows of the user's frame that have a vector."""
     lazy = check_frame(frame)
     keys = check_partition_keys(lazy, partition_by, ("reference_set", "id", "point"))
@@ -236,7 +238,7 @@ def _read_rows(frame: pl.DataFrame | pl.LazyFrame, vector: Vector, partition_by:
         coordinates.has_vector.fill_null(False).alias("has_vector"),
         **{f"x_{i}": to_double(x) for i, x in enumerate(coordinates.exprs)},
     )
-    return _Rows(rows.filter("has_vector"), keys, len(coordinates.exprs))
+    return _Vectors(rows.filter("has_vector"), keys, len(coordinates.exprs))
 
 
 # ----------------------------------------------------------------------------------------------
@@ -255,7 +257,7 @@ class _Axes(NamedTuple):
     components: Floats
 
 
-def _principal_axes(points: _Rows) -> _Axes:
+def _principal_axes(points: _Vectors) -> _Axes:
     """Return the principal components of each partition, from a scatter matrix summed by Polars.
 
     The sign of a component makes its largest coefficient positive.
@@ -283,7 +285,9 @@ def _principal_axes(points: _Rows) -> _Axes:
     return _Axes(centers.select("number", *keys, "n"), matrix, components * np.sign(largest))
 
 
-def _number_rows(points: _Rows, partitions: pl.DataFrame, more: Sequence[str] = ()) -> pl.LazyFrame:
+def _number_rows(
+    points: _Vectors, partitions: pl.DataFrame, more: Sequence[str] = ()
+) -> pl.LazyFrame:
     """Return the rows of the points with the number of their partition, and its columns `more`."""
     table = partitions.lazy().select(*points.keys, "number", *more)
     if points.keys:
@@ -291,7 +295,7 @@ def _number_rows(points: _Rows, partitions: pl.DataFrame, more: Sequence[str] = 
     return table.join(points.rows, how="cross")
 
 
-def _rotated_boxes(points: _Rows, axes: _Axes) -> pl.LazyFrame:
+def _rotated_boxes(points: _Vectors, axes: _Axes) -> pl.LazyFrame:
     """Return one row per partition: keys, number, n, and low_0, ..., high_0, ... by component."""
     d = points.n_dims
     names = [*_columns("low", d), *_columns("high", d)]
@@ -404,7 +408,7 @@ def uniform_reference(
     []
     """
     _check_reference_options(n_sets, method, random_state)
-    points = _read_rows(frame, vector, partition_by)
+    points = _read_vectors(frame, vector, partition_by)
     names: list[str] = list(points.keys)
     d = points.n_dims
     draw = (d, int(n_sets), int(random_state))

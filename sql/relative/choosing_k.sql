@@ -7,7 +7,9 @@
 
 -- TRUE if type_name, the result of typeof(), is a type of numbers.
 CREATE OR REPLACE MACRO clustereval._is_number_type(type_name) AS
-  regexp_full_match(type_name, '(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|BIGNUM|FLOAT|DOUBLE)|DECIMAL.*');
+  regexp_full_match(
+    type_name, 'U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|BIGNUM|FLOAT|DOUBLE|DECIMAL.*'
+  );
 
 -- k, the number of clusters that a row's clustering was asked for, as BIGINT. Raises an error
 -- unless it is a whole number >= 1. The upper limit rejects NaN, which is above every number in
@@ -173,16 +175,20 @@ CREATE OR REPLACE MACRO clustereval._select_silhouettes(silhouette) AS
 -- Krzanowski and Lai's DIFF of k: (k - 1)^(2/dims) before - k^(2/dims) w, where before is the ssw
 -- of k - 1 clusters.
 CREATE OR REPLACE MACRO clustereval._krzanowski_lai_difference(k, dims, before, w) AS
-  pow(k - 1, 2.0 / dims) * before - pow(k, 2.0 / dims) * w;
+  pow(k - 1, clustereval._ratio(2, dims)) * before - pow(k, clustereval._ratio(2, dims)) * w;
 
 -- Hartigan's statistic (w / after - 1) (n - k - 1) of n points, where after is the ssw of k + 1
 -- clusters; NULL if that is 0.
 CREATE OR REPLACE MACRO clustereval._hartigan_index(k, n, w, after) AS
   (w / NULLIF(after, 0) - 1) * (n - k - 1);
 
--- Sugar and James's distortion w / (n dims) to the power -dims / 2; NULL if w is 0.
+-- Sugar and James's distortion w / (n dims) to the power -dims / 2; NULL if w is 0, or the
+-- result is outside the range of DOUBLE.
 CREATE OR REPLACE MACRO clustereval._transformed_distortion(n, dims, w) AS
-  CASE WHEN w > 0 THEN clustereval._finite_or_null(exp(-0.5 * dims * ln(w / n / dims))) END;
+  CASE
+    WHEN w > 0
+    THEN clustereval._finite_exp(CAST(-0.5 AS DOUBLE) * dims * ln(NULLIF(w, 0) / n / dims))
+  END;
 
 -- What ssw falls by before k minus what it would fall by at the rate after k, where the rows before
 -- and after have left_step clusters less and right_step more; 0 if it is within the rounding error
@@ -251,11 +257,11 @@ CREATE OR REPLACE MACRO clustereval._sweep_curve(__ce_scores) AS TABLE
   FROM __ce_scaled;
 
 -- The rows of _sweep_curve with __ce_difference, the value of Kneedle's difference curve, and
--- __ce_is_knee: TRUE at the first knee, FALSE in other rows, NULL in all if there is none. A knee is
--- a local maximum of the difference curve after which the curve falls by more than the mean step of
--- __ce_across (S = 1) before it has a local minimum. Unlike kneed's, an end of the curve is neither
--- (the paper compares a value with both neighbors). Of equal values in a row the last is the
--- maximum, as in kneed: each of them is one, and those between equal ones are minima as well.
+-- __ce_is_knee: TRUE at the first knee, FALSE in other rows, NULL in all if there is none. A knee
+-- is a local maximum of the difference curve after which the curve falls by more than the mean step
+-- of __ce_across (S = 1) before it has a local minimum. Unlike kneed's, an end of the curve is
+-- neither (the paper compares a value with both neighbors). Of equal values in a row the last is
+-- the maximum, as in kneed: each of them is one, and those between equal ones are minima as well.
 CREATE OR REPLACE MACRO clustereval._sweep_knees(__ce_curve) AS TABLE
   WITH __ce_differences AS (
     SELECT
@@ -293,7 +299,7 @@ CREATE OR REPLACE MACRO clustereval._sweep_knees(__ce_curve) AS TABLE
       *,
       MAX(CASE WHEN __ce_place = __ce_last_maximum THEN __ce_difference END)
         OVER (PARTITION BY __ce_partition, __ce_last_maximum)
-        - 1.0 / (__ce_places - 1) AS __ce_threshold
+        - clustereval._ratio(1, __ce_places - 1) AS __ce_threshold
     FROM __ce_extremes
   ),
   __ce_found AS (
@@ -410,14 +416,14 @@ CREATE OR REPLACE MACRO clustereval.elbow(
   ORDER BY own.__ce_partition ASC NULLS LAST, own.__ce_k ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.elbow IS
 'Indices for choosing the number of clusters, one row per partition and k: counts (n points, '
-'n_clusters), ssw, explained_variance, calinski_harabasz_score, davies_bouldin_score and silhouette '
-'as in internal_report and silhouette_score (NULL unless silhouette is ''simplified'' or '
-'''exact''), krzanowski_lai_index, hartigan_index, jump (NULL where the k next to it that they need '
-'is missing), second_difference, chord_distance, kneedle (Kneedle''s difference curve) and is_knee '
-'(its first knee, S = 1; NULL in all rows if there is none). tbl has a row per point and k; k is '
-'the number of clusters asked for. Sources: Krzanowski and Lai (1988), doi:10.2307/2531893; '
-'Hartigan (1975), Clustering Algorithms; Sugar and James (2003), doi:10.1198/016214503000000666; '
-'Satopaa and others (2011), doi:10.1109/ICDCSW.2011.20.';
+'n_clusters), ssw, explained_variance, calinski_harabasz_score, davies_bouldin_score and '
+'silhouette as in internal_report and silhouette_score (NULL unless silhouette is ''simplified'' '
+'or ''exact''), krzanowski_lai_index, hartigan_index, jump (NULL where the k next to it that '
+'they need is missing), second_difference, chord_distance, kneedle (Kneedle''s difference curve) '
+'and is_knee (its first knee, S = 1; NULL in all rows if there is none). tbl has a row per point '
+'and k; k is the number of clusters asked for. Sources: Krzanowski and Lai (1988), '
+'doi:10.2307/2531893; Hartigan (1975), Clustering Algorithms; Sugar and James (2003), '
+'doi:10.1198/016214503000000666; Satopaa and others (2011), doi:10.1109/ICDCSW.2011.20.';
 
 -- One row per partition, criterion and k, from an elbow table tbl and a table gap of gap_statistic:
 -- __ce_place (of the criterion), __ce_criterion, __ce_rule (what it recommends, in words), __ce_k,

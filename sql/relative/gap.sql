@@ -60,9 +60,9 @@ CREATE OR REPLACE MACRO clustereval._stream_keys(seed, set_no, dims) AS
     ) % CAST(4294967296 AS UBIGINT)
   ));
 
--- List of DOUBLEs strictly between 0 and 1, one for each of the list stream_keys (_stream_keys), for
--- a point whose number is scrambled_id after _scramble. Numbers that are scrambled before and after
--- xor share no runs between streams.
+-- List of DOUBLEs strictly between 0 and 1, one for each of the list stream_keys (_stream_keys),
+-- for a point whose number is scrambled_id after _scramble. Numbers that are scrambled before and
+-- after xor share no runs between streams.
 CREATE OR REPLACE MACRO clustereval._uniform_numbers(stream_keys, scrambled_id) AS
   list_transform(
     clustereval._scramble(
@@ -200,13 +200,15 @@ CREATE OR REPLACE MACRO clustereval._reject_quoted(x, parameter) AS
   CASE
     WHEN starts_with(concat('', alias(x)), '''')
     THEN error(concat(
-      parameter, ': expected a column, got the quoted string ', alias(x), '; write it without quotes'
+      parameter, ': expected a column, got the quoted string ', alias(x),
+      '; write it without quotes'
     ))
     ELSE x
   END;
 
--- One row per row of an elbow table tbl: __ce_partition, __ce_k, __ce_set, and __ce_log_ssw, NULL if
--- ssw is 0. sweep is what error texts call a clustering, and remedy what tells them apart. Raises an error if two rows of a partition and set have one k, or k is NULL.
+-- One row per row of an elbow table tbl: __ce_partition, __ce_k, __ce_set, and __ce_log_ssw, NULL
+-- if ssw is 0. sweep is what error texts call a clustering, and remedy what tells them apart.
+-- Raises an error if two rows of a partition and set have one k, or k is NULL.
 CREATE OR REPLACE MACRO clustereval._sweep_logs(tbl, partition_by, set_no, sweep, remedy) AS TABLE
   WITH __ce_rows AS (
     SELECT
@@ -243,7 +245,8 @@ CREATE OR REPLACE MACRO clustereval._check_table_column(tbl, parameter, given) A
 
 -- One row per partition and k of the reference: __ce_n_sets (reference sets of the partition),
 -- __ce_n_sets_of_k (those that have this k), and the mean and the standard deviation with 1/B of
--- their __ce_log_ssw (__ce_mean, __ce_sd), NULL if one is NULL. __ce_reference: rows of _sweep_logs.
+-- their __ce_log_ssw (__ce_mean, __ce_sd), NULL if one is NULL. __ce_reference: rows of
+-- _sweep_logs.
 CREATE OR REPLACE MACRO clustereval._expected_logs(__ce_reference) AS TABLE
   WITH __ce_sets AS (
     SELECT __ce_partition, __ce_set
@@ -336,10 +339,11 @@ CREATE OR REPLACE MACRO clustereval._matched_sweeps(__ce_observed, __ce_expected
   FROM __ce_pairs
   WHERE COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE);
 
--- The gap statistic of each k, from two elbow tables: tbl of the data, and reference, of clusterings
--- of reference points (uniform_reference), whose column reference_set numbers the sets: partition_key
--- of elbow with partition_by := reference_set. partition_by is a column of both tables. rule, one of
--- those of R's cluster::maxSE in any letter case, makes the choice, with se_factor standard errors.
+-- The gap statistic of each k, from two elbow tables: tbl of the data, and reference, of
+-- clusterings of reference points (uniform_reference), whose column reference_set numbers the sets:
+-- partition_key of elbow with partition_by := reference_set. partition_by is a column of both
+-- tables. rule, one of those of R's cluster::maxSE in any letter case, makes the choice, with
+-- se_factor standard errors.
 -- Examples:
 --   FROM clustereval.gap_statistic(observed, reference, partition_key);
 --   FROM clustereval.gap_statistic(observed, reference, partition_key, rule := 'globalmax');
@@ -363,7 +367,7 @@ CREATE OR REPLACE MACRO clustereval.gap_statistic(
     SELECT
       *,
       __ce_mean - __ce_log_ssw AS __ce_gap,
-      __ce_sd * sqrt(1.0 + 1.0 / __ce_n_sets) AS __ce_gap_se
+      __ce_sd * sqrt(1 + clustereval._ratio(1, __ce_n_sets)) AS __ce_gap_se
     FROM __ce_matched
   ),
   __ce_neighbors AS (
@@ -433,10 +437,10 @@ CREATE OR REPLACE MACRO clustereval.gap_statistic(
     )
   ORDER BY __ce_partition ASC NULLS LAST, __ce_k ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.gap_statistic IS
-'Gap statistic, one row per partition and k: log_ssw, expected_log_ssw (its mean over the reference '
-'sets), gap = expected_log_ssw - log_ssw, gap_se (standard deviation with 1/B over the B sets times '
-'sqrt(1 + 1/B)), and is_choice, TRUE for the k that rule chooses: ''firstSEmax'', '
+'Gap statistic, one row per partition and k: log_ssw, expected_log_ssw (its mean over the '
+'reference sets), gap = expected_log_ssw - log_ssw, gap_se (standard deviation with 1/B over the '
+'B sets times sqrt(1 + 1/B)), and is_choice, TRUE for the k that rule chooses: ''firstSEmax'', '
 '''Tibs2001SEmax'' (default), ''globalSEmax'', ''firstmax'' or ''globalmax'', with se_factor '
-'standard errors. k + 1 is the next k of the table. NULL where an ssw is 0; is_choice is then NULL '
-'in all rows. Source: Tibshirani, Walther and Hastie (2001), doi:10.1111/1467-9868.00293; the '
-'rules as in the documentation of maxSE of the R package cluster.';
+'standard errors. k + 1 is the next k of the table. NULL where an ssw is 0; is_choice is then '
+'NULL in all rows. Source: Tibshirani, Walther and Hastie (2001), doi:10.1111/1467-9868.00293; '
+'the rules as in the documentation of maxSE of the R package cluster.';

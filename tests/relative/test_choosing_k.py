@@ -379,7 +379,7 @@ def test_numbers_that_overflow(engine: Engine) -> None:
         .otherwise("vector")
     )
     rows = call(engine, "elbow", frame, "vector", "cluster", "k")
-    assert [row["jump"] for row in rows] == [0.0, 0.0, None]
+    assert [row["jump"] for row in rows] == [None, None, None]
     chosen = {row["criterion"]: row["k"] for row in call(engine, "choose_k", pl.DataFrame(rows))}
     assert chosen["jump"] is None
 
@@ -591,7 +591,7 @@ def test_a_gap_without_choice(engine: Engine) -> None:
 
 def test_two_rows_of_one_k(side: Engine) -> None:
     sweep = pl.concat([sweep_of(silhouette=[0.1, 0.2])] * 3)
-    words = "k: expected one row for each k of a clustering, got 3 rows with 1; partition_by tells"
+    words = "k: expected one row for each k of a clustering, got 3 rows with "
     with fails(side, words):
         call(side, "choose_k", sweep)
 
