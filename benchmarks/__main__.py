@@ -14,7 +14,10 @@ from benchmarks.runner import AnswersDifferError, measure_case
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-GROUPS = ("report", "many", "ami", "internal", "scan", "silhouette", "bounds", "dunn", "small")
+GROUPS = (
+    *("report", "many", "ami", "internal", "sweep", "scan"),
+    *("silhouette", "bounds", "dunn", "small"),
+)
 
 
 def main() -> None:
@@ -77,6 +80,7 @@ def _list_cases(options: argparse.Namespace) -> list[cases.Case]:
         "many": cases.list_many_cases,
         "ami": cases.list_ami_cases,
         "internal": cases.list_internal_cases,
+        "sweep": cases.list_sweep_cases,
         "scan": cases.list_scan_cases,
         "silhouette": cases.list_silhouette_cases,
         "bounds": cases.list_bounds_cases,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from benchmarks.data import Gaussian, GeneratedFile, Labelings, Points
+from benchmarks.data import Gaussian, GeneratedFile, Labelings, Points, Sweep
 
 BARE = "bare GROUP BY"
 SKLEARN = "scikit-learn"
@@ -16,6 +16,7 @@ FOUR = "CP, DB, CH, SSW of internal_report"
 INTERNAL = "internal_report"
 SUMS = "bare GROUP BY: sums of the columns, twice"
 CH_DB = "CH and DB"
+ELBOW = "elbow"
 SILHOUETTE = "silhouette_score"
 BOUNDS = "silhouette_score(method='bounds')"
 DUNN = "dunn_index(generalized=False)"
@@ -153,6 +154,22 @@ def list_internal_cases() -> list[Case]:
             ),
             tolerance=1e-9,
         ),
+    ]
+
+
+def list_sweep_cases() -> list[Case]:
+    """Return the case of elbow: 50 values of k in one call."""
+    return [
+        Case(
+            "Elbow, 50 values of k on 100,000 × 8 Float64 columns in memory",
+            Sweep(100_000, 8, 60, 50),
+            (
+                Job("DuckDB", ELBOW, "duckdb sweep"),
+                Job("Polars", ELBOW, "polars sweep"),
+                Job(SKLEARN, f"{CH_DB}, inertia, in a loop", "sklearn sweep"),
+            ),
+            tolerance=1e-9,
+        )
     ]
 
 

@@ -38,6 +38,16 @@ POINTS_QUERY = """
 COORDINATE = "hash({dims} * row + {i}) / 2.0**64 + hash(1000 * (hash(row) % {clusters}) + {i}) % 5"
 
 
+SWEEP_QUERY = """
+    COPY (
+        SELECT CAST(k AS INTEGER) AS k, CAST(hash(row) % {clusters} % k AS INTEGER) AS cluster,
+            {coordinates}
+        FROM range(2, {n_k} + 2) AS sweeps(k), range({rows}) AS rows(row)
+        ORDER BY k, row
+    ) TO '{path}' (FORMAT parquet, COMPRESSION uncompressed)
+"""
+
+
 # Normal numbers (Box and Muller). Centers are normal too, with the standard deviation `spread`.
 NORMAL_NUMBER = (
     "sqrt(-2 * ln(greatest(hash({first}) / 2.0**64, 1e-300)))"
@@ -135,6 +145,36 @@ class Points(GeneratedFile):
     def _format_coordinate(self, i: int | str) -> str:
         """Return the SQL of coordinate i: a number from 0, or the SQL name of one."""
         return COORDINATE.format(i=i, dims=self.dims, clusters=self.clusters)
+
+
+@dataclass(frozen=True)
+class Sweep(GeneratedFile):
+    """The same points once for each k from 2 to n_k + 1: rows of (k, cluster) and x_0, x_1 ...
+
+    The points are those of Points with `clusters` clusters, which are merged to k by their number.
+    """
+
+    rows: int
+    dims: int
+    clusters: int
+    n_k: int
+
+    @property
+    def name(self) -> str:
+        """Name of the file without its ending."""
+        return f"{self.rows}_points_{self.dims}_columns_{self.clusters}_clusters_{self.n_k}_k"
+
+    @property
+    def query(self) -> str:
+        """COPY statement that writes the file, with the placeholder {path}."""
+        return SWEEP_QUERY.format(
+            **vars(self),
+            coordinates=", ".join(
+                f"{COORDINATE.format(i=i, dims=self.dims, clusters=self.clusters)} AS x_{i}"
+                for i in range(self.dims)
+            ),
+            path="{path}",
+        )
 
 
 @dataclass(frozen=True)

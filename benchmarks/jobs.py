@@ -224,6 +224,61 @@ def _prepare_sklearn_point_runs(path: str) -> Run:
     return run
 
 
+#: Columns of elbow that a loop over scikit-learn's functions has too.
+SWEEP_COLUMNS = ("ssw", "calinski_harabasz_score", "davies_bouldin_score")
+
+
+def _prepare_duckdb_sweep(path: str) -> Run:
+    """Return a function that runs elbow in DuckDB on points that are read before."""
+    con = duckdb.connect()
+    register(con)
+    con.execute(f"CREATE TABLE points AS FROM '{path}'")
+    columns = [name for name in pl.read_parquet_schema(path) if name.startswith("x_")]
+    query = f"FROM clustereval.elbow(points, [{', '.join(columns)}], cluster, k)"
+    return lambda: con.sql(query).pl().select(SWEEP_COLUMNS).to_dict(as_series=False)
+
+
+def _prepare_polars_sweep(path: str) -> Run:
+    """Return a function that runs elbow in Polars on points that are read before."""
+    rows = pl.read_parquet(path).rechunk()
+    columns = [name for name in rows.columns if name.startswith("x_")]
+
+    def run() -> Answers:
+        """Return the metrics by name, one value per k."""
+        curve = ce.elbow(rows, columns, "cluster", "k")
+        return curve.select(SWEEP_COLUMNS).to_dict(as_series=False)
+
+    return run
+
+
+def _prepare_sklearn_sweep(path: str) -> Run:
+    """Return a function that computes SWEEP_COLUMNS for each k, in a loop, by scikit-learn.
+
+    It has no function for the inertia of given clusters, which numpy computes here.
+    """
+    import numpy as np
+    from sklearn import metrics
+
+    parts = pl.read_parquet(path).partition_by("k", maintain_order=True)
+    points = parts[0].drop("k", "cluster").to_numpy(order="c")
+    clusterings = [part["cluster"].to_numpy() for part in parts]
+
+    def inertia(clusters: Any) -> float:
+        """Return the sum of squared distances to the centers."""
+        centers = np.array([points[clusters == i].mean(0) for i in range(clusters.max() + 1)])
+        return float(((points - centers[clusters]) ** 2).sum())
+
+    def run() -> Answers:
+        """Return the metrics by name, one value per k."""
+        found: dict[str, list[float]] = {"ssw": [inertia(clusters) for clusters in clusterings]}
+        for name in SWEEP_COLUMNS[1:]:
+            metric = getattr(metrics, name)
+            found[name] = [metric(points, clusters) for clusters in clusterings]
+        return found
+
+    return run
+
+
 def _get_matrix(rows: pl.DataFrame) -> Any:
     """Return the points of the rows as a numpy matrix, one point per row."""
     if "vector" in rows.columns:
@@ -526,6 +581,9 @@ JOBS: dict[str, Callable[[str], Run]] = {
     "sklearn ari": partial(_prepare_sklearn, ["adjusted_rand_score"]),
     "sklearn ami": partial(_prepare_sklearn, ["adjusted_mutual_info_score"]),
     "sklearn loop": partial(_prepare_sklearn_loop, LOOP_METRICS),
+    "duckdb sweep": _prepare_duckdb_sweep,
+    "polars sweep": _prepare_polars_sweep,
+    "sklearn sweep": _prepare_sklearn_sweep,
     "duckdb sums": _prepare_duckdb_sums,
     "polars sums": _prepare_polars_sums,
     **{

@@ -16,7 +16,7 @@ import pytest
 from benchmarks import __main__ as program
 from benchmarks import cases, jobs, runner, table
 from benchmarks.cases import Case, Job
-from benchmarks.data import Gaussian, GeneratedFile, Labelings, Points
+from benchmarks.data import Gaussian, GeneratedFile, Labelings, Points, Sweep
 from benchmarks.runner import AnswersDifferError, Measurement, Result
 from tests.support.oracle import COUNTS, METRICS
 
@@ -29,6 +29,7 @@ GROUPS: dict[str, Callable[[], list[Case]]] = {
     "many": cases.list_many_cases,
     "ami": cases.list_ami_cases,
     "internal": cases.list_internal_cases,
+    "sweep": cases.list_sweep_cases,
     "scan": cases.list_scan_cases,
     "silhouette": cases.list_silhouette_cases,
     "bounds": cases.list_bounds_cases,
@@ -194,6 +195,8 @@ def shrink(data: GeneratedFile) -> GeneratedFile:
         run_rows = 60 if several else 300
         rows = run_rows * (5 if several else 1)
         return dataclasses.replace(data, rows=rows, dims=3, clusters=4, run_rows=run_rows)
+    if isinstance(data, Sweep):
+        return dataclasses.replace(data, rows=200, dims=3, n_k=4)
     assert isinstance(data, Gaussian)
     return dataclasses.replace(data, rows=300, dims=3, clusters=4)
 
