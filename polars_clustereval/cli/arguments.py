@@ -142,6 +142,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     },
     "label": {"metavar": "COLUMN", "help": "the true classes"},
     "cluster": {"metavar": "COLUMN", "help": "the assigned clusters"},
+    "k": {"metavar": "COLUMN", "help": "the number of clusters that was asked for"},
     "id": {"metavar": "COLUMN", "help": "identifies the points; a sample depends on its order"},
     "partition_by": {
         "metavar": "COLUMNS",
@@ -166,6 +167,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "help": "value of the cluster column that marks noise, written as in the file",
     },
     "noise_as": {"metavar": "NAME", "help": "treat noise as: cluster (default), drop, singletons"},
+    "silhouette": {"metavar": "NAME", "help": "none (default), simplified, exact"},
     "method": {"metavar": "NAME", "help": "exact (default), simplified, bounds, sample"},
     "tolerance": {
         "metavar": "NUMBER",

@@ -31,11 +31,11 @@ __all__ = ["ENGINES"]
 # ----------------------------------------------------------------------------------------------
 
 # Parameters that take one column and several columns; all others take a value.
-_SINGLE_COLUMN = ("label", "cluster", "weight", "id")
+_SINGLE_COLUMN = ("label", "cluster", "weight", "id", "k")
 _MULTIPLE_COLUMNS = ("vector", "partition_by")
 
 # Parameters whose columns contain numbers; all other columns identify something by their values.
-_NUMBER_COLUMNS = ("vector", "weight")
+_NUMBER_COLUMNS = ("vector", "weight", "k")
 
 # Values that the functions check against the data: the type of `cluster`, the number of dimensions.
 _DATA_DEPENDENT = ("noise", "noise_as", "weights")

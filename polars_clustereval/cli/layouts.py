@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CLUSTERS",
     "DUNN",
+    "ELBOW",
     "EXTERNAL",
     "INTERNAL",
     "LABELS",
@@ -40,6 +41,8 @@ class Layout(NamedTuple):
     any_magnitude: bool = False
     #: In a report of many rows per clustering: the column that puts the worst rows first.
     worst_first: str | None = None
+    #: Whether a report of many rows per clustering is listed in its own order.
+    is_listed: bool = False
 
 
 EXTERNAL = Layout(
@@ -120,6 +123,14 @@ PAIRWISE = Layout(
         *("mcclain_rao", "connectivity"),
     ),
     any_magnitude=True,
+)
+
+ELBOW = Layout(
+    heading=(("cluster", "k", "distance", "silhouette"), ("vector",)),
+    meanings=meanings.ELBOW,
+    titles={},
+    any_magnitude=True,
+    is_listed=True,
 )
 
 CLUSTERS = Layout(

@@ -12,6 +12,7 @@ from polars_clustereval.external.summary import METRIC_MEANINGS
 __all__ = [
     "CLUSTERS",
     "DUNN",
+    "ELBOW",
     "EXTERNAL",
     "INTERNAL",
     "LABELS",
@@ -129,6 +130,26 @@ PAIRWISE = _POINT_COUNTS | _explain(
         "mcclain_rao": ("low", "mean distance within / between"),
         "point_biserial": ("low", "mean within - between, weighted"),
         "connectivity": ("0", "nearest neighbors in other clusters"),
+    }
+)
+
+ELBOW = _explain(
+    {
+        "k": ("", "number of clusters asked for"),
+        "n": ("", "points that are scored"),
+        "n_clusters": ("", "clusters there are"),
+        "ssw": ("low", "sum of squared distances to the centers"),
+        "explained_variance": ("1", "share of the total sum of squares between clusters"),
+        "calinski_harabasz_score": ("high", "variance between clusters / within"),
+        "davies_bouldin_score": ("low", "mean overlap of a cluster with its nearest"),
+        "silhouette": ("1", "mean over the points; see --silhouette"),
+        "krzanowski_lai_index": ("high", "fall of ssw to k / fall to k + 1"),
+        "hartigan_index": ("", "another cluster is worth it above 10"),
+        "jump": ("high", "rise of the transformed distortion from k - 1"),
+        "second_difference": ("high", "how much less ssw falls after k than before"),
+        "chord_distance": ("high", "how far the curve is below its chord"),
+        "kneedle": ("high", "the difference curve of Kneedle"),
+        "is_knee": ("", "first knee by Kneedle; NULL if there is none"),
     }
 )
 

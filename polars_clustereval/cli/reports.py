@@ -6,7 +6,9 @@ from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polars_clustereval import (
+    choose_k,
     dunn_index,
+    elbow,
     external_cluster_report,
     external_label_report,
     external_report,
@@ -39,6 +41,8 @@ class Report(NamedTuple):
     engine: str
     #: Returns the layout for the parsed arguments, if they change its words.
     adapt: Callable[[Layout, Namespace], Layout] | None = None
+    #: Returns what the report recommends, given the report and its partition columns.
+    recommend: Callable[[pl.DataFrame, list[str]], pl.DataFrame] | None = None
 
     @property
     def defaults(self) -> dict[str, Any]:
@@ -95,6 +99,13 @@ REPORTS = {
         "polars",
     ),
     "dunn": Report(dunn_index, "Dunn's index and its generalized forms", layouts.DUNN, "polars"),
+    "elbow": Report(
+        elbow,
+        "indices for choosing the number of clusters, and what they recommend",
+        layouts.ELBOW,
+        "duckdb",
+        recommend=lambda result, keys: choose_k(result, partition_by=keys or None),
+    ),
     "pairwise": Report(
         pairwise_report,
         "the C-index, gamma and others, from all pairs of points",

@@ -37,12 +37,14 @@ def render_table(result: pl.DataFrame, options: argparse.Namespace) -> bytes:
     layout = options.report.choose_layout(options)
     n_keys = next(i for i, name in enumerate(result.columns) if name in layout.meanings)
     keys = result.columns[:n_keys]
-    if layout.worst_first is not None:
+    if layout.worst_first is not None or layout.is_listed:
         text = _render_listing(result, keys, layout)
     elif not keys:
         text = _render_one(result, layout)
     else:
         text = _render_several(result, keys, layout)
+    if options.report.recommend is not None and result.height:
+        text += _render_choices(options.report.recommend(result, keys), keys, layout)
     return f"{_render_heading(options, layout)}\n\n{text}\n".encode()
 
 
@@ -237,6 +239,29 @@ def _render_listing(result: pl.DataFrame, keys: list[str], layout: Layout) -> st
     return grid + _render_legend(names, layout) + hint
 
 
+def _render_choices(choices: pl.DataFrame, keys: list[str], layout: Layout) -> str:
+    """Return the lines of what each criterion recommends, rows of choose_k, below a listing.
+
+    `keys` are the partition columns. Where the terminal is too narrow, the last columns are left
+    out; of many clusterings the first ones are shown.
+    """
+    head = choices.head(_MAX_LISTED)
+    key_columns = [_cut_keys([key, *map(_format_value, head[key])], len(keys)) for key in keys]
+    names = ["criterion", "k", "runner_up", "value", "rule"]
+    while True:
+        columns = [
+            [name, *(x if isinstance(x, str) else _format_number(x, layout) for x in head[name])]
+            for name in names
+        ]
+        right = [len(keys) + i for i, name in enumerate(names) if name not in ("criterion", "rule")]
+        grid = align_columns(_level_columns(key_columns + columns), right=right)
+        if fits_terminal(grid) or len(names) <= 2:
+            break
+        del names[-1]
+    n_more = choices.height - head.height
+    return f"\n\n{grid}" + (f"\n{n_more} more rows" if n_more else "")
+
+
 # Columns with values of the user's columns, of any type.
 _USERS_COLUMNS = {"id", "label", "cluster", "neighbor", "majority_label", "majority_cluster"}
 
@@ -268,6 +293,8 @@ def _format_number(value: float | Decimal | None, layout: Layout) -> str:
     """
     if value is None:
         return "NULL"
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, int | Decimal):
         return str(value)
     if layout.any_magnitude:

@@ -231,9 +231,10 @@ def _add_knees(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 
     is_knee is true at the first knee, false in the other rows, and NULL in all if there is none. A
     knee is a local maximum of the difference curve after which that falls by more than the mean
-    step of k (S = 1) before it has a local minimum. Unlike kneed's, an end of the curve is neither
-    (the paper compares a value with both neighbors). Of equal values in a row the last is the
-    maximum, as in kneed: each of them is one, and those between equal ones are minima as well.
+    step of k (S = 1) before the next one. Kneedle stops at local minima as well, which changes
+    nothing: from there to the next maximum the curve rises. Unlike kneed's, an end of the curve is
+    no maximum (the paper compares a value with both neighbors). Of equal values in a row the last
+    one is it, as in kneed.
     """
 
     def add_difference(row: Row) -> Terms:
@@ -249,24 +250,20 @@ def _add_knees(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
         }
 
     def add_extremes(row: Row) -> Terms:
-        """Return the last maximum up to a row, its value, and the last minimum."""
+        """Return the last maximum up to a row, and its value."""
         difference, place = row("kneedle"), row("place")
         left, right = row("difference_before"), row("difference_after")
         is_maximum = (difference >= left) & (difference >= right)
-        is_minimum = (difference <= left) & (difference <= right)
         columns = {
             "last_maximum": pl.when(is_maximum).then(place),
             "maximum": pl.when(is_maximum).then(difference),
-            "last_minimum": pl.when(is_minimum).then(place),
         }
         return {name: _over(expr.forward_fill(), keys) for name, expr in columns.items()}
 
     def add_knee(row: Row) -> Terms:
         """Return the place of the knee."""
         threshold = row("maximum") - 1.0 / to_double(row("places") - 1)
-        is_found = (row("difference_after") < threshold) & (
-            row("last_maximum") > row("last_minimum").fill_null(0)
-        )
+        is_found = row("difference_after") < threshold
         return {"knee": _over(pl.when(is_found).then("last_maximum").min(), keys)}
 
     rows = add_stages(rows, add_difference, add_neighbors, add_extremes, add_knee)

@@ -258,10 +258,11 @@ CREATE OR REPLACE MACRO clustereval._sweep_curve(__ce_scores) AS TABLE
 
 -- The rows of _sweep_curve with __ce_difference, the value of Kneedle's difference curve, and
 -- __ce_is_knee: TRUE at the first knee, FALSE in other rows, NULL in all if there is none. A knee
--- is a local maximum of the difference curve after which the curve falls by more than the mean step
--- of __ce_across (S = 1) before it has a local minimum. Unlike kneed's, an end of the curve is
--- neither (the paper compares a value with both neighbors). Of equal values in a row the last is
--- the maximum, as in kneed: each of them is one, and those between equal ones are minima as well.
+-- is a local maximum of the difference curve after which it falls by more than the mean step of
+-- __ce_across (S = 1) before the next one. Kneedle stops at local minima as well, which changes
+-- nothing: from there to the next maximum the curve rises. Unlike kneed's, an end of the curve is
+-- no maximum (the paper compares a value with both neighbors). Of equal values in a row the last
+-- one is it, as in kneed.
 CREATE OR REPLACE MACRO clustereval._sweep_knees(__ce_curve) AS TABLE
   WITH __ce_differences AS (
     SELECT
@@ -283,11 +284,7 @@ CREATE OR REPLACE MACRO clustereval._sweep_knees(__ce_curve) AS TABLE
       MAX(CASE
         WHEN __ce_difference >= __ce_difference_before AND __ce_difference >= __ce_difference_after
         THEN __ce_place
-      END) OVER sweep AS __ce_last_maximum,
-      MAX(CASE
-        WHEN __ce_difference <= __ce_difference_before AND __ce_difference <= __ce_difference_after
-        THEN __ce_place
-      END) OVER sweep AS __ce_last_minimum
+      END) OVER sweep AS __ce_last_maximum
     FROM __ce_neighbors
     WINDOW sweep AS (
       PARTITION BY __ce_partition ORDER BY __ce_k ASC NULLS LAST
@@ -305,11 +302,7 @@ CREATE OR REPLACE MACRO clustereval._sweep_knees(__ce_curve) AS TABLE
   __ce_found AS (
     SELECT
       *,
-      MIN(CASE
-        WHEN __ce_difference_after < __ce_threshold
-          AND __ce_last_maximum > COALESCE(__ce_last_minimum, 0)
-        THEN __ce_last_maximum
-      END) OVER (PARTITION BY __ce_partition) AS __ce_knee
+      MIN(CASE WHEN __ce_difference_after < __ce_threshold THEN __ce_last_maximum END) OVER (PARTITION BY __ce_partition) AS __ce_knee
     FROM __ce_thresholds
   )
   SELECT *, __ce_place = __ce_knee AS __ce_is_knee FROM __ce_found;

@@ -149,13 +149,14 @@ def test_rows_of_many_partitions_are_sorted_together(run: Run, engine_name: str)
 @pytest.mark.parametrize("command", REPORTS)
 def test_no_rows(noted: Noted, engine_name: str, tmp_path: Path, command: str, kind: str) -> None:
     path = tmp_path / f"empty.{kind}"
-    frame = pl.read_parquet(IRIS).clear()
+    frame = pl.read_parquet(CALLS[command][0]).clear()
     (frame.write_parquet if kind == "parquet" else frame.write_csv)(path)
     call = (command, path, *CALLS[command][1:], "--engine", engine_name)
     missing = {
         "clusters": "no rows with a label and a cluster",
         "labels": "no rows with a label and a cluster",
         "samples": "no rows with a vector and a cluster",
+        "elbow": "no rows with a vector and a cluster",
     }.get(command, "no rows below the header" if kind == "csv" else "no rows")
     note = f"clustereval: {path}: {missing}\n"
     out, err = noted(*call)

@@ -126,8 +126,9 @@ def test_mistakes_about_points(
 @pytest.mark.parametrize("command", REPORTS)
 def test_a_key_that_clashes(fail: Fail, engine_name: str, tmp_path: Path, command: str) -> None:
     path = tmp_path / "clash.parquet"
-    key = "n_noise" if command in SCORES else "neighbor" if command == "samples" else "entropy"
-    pl.read_parquet(IRIS).with_columns(pl.lit(0).alias(key)).write_parquet(path)
+    keys = {"samples": "neighbor", "elbow": "jump"} | dict.fromkeys(SCORES, "n_noise")
+    key = keys.get(command, "entropy")
+    pl.read_parquet(CALLS[command][0]).with_columns(pl.lit(0).alias(key)).write_parquet(path)
     _, *columns = CALLS[command]
     error = fail(command, path, *columns, "--partition-by", key, "--engine", engine_name)
     assert f"partition_by: '{key}' is also a column of the result; rename it first" in error

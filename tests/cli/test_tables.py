@@ -283,7 +283,7 @@ def test_a_table_fits_the_screen(
     monkeypatch.setenv("COLUMNS", str(columns))
     path = tmp_path / "iris.parquet"
     key = pl.format("partition number {}", pl.int_range(pl.len()) % max(1, n_partitions))
-    pl.read_parquet(IRIS).with_columns(key=key, other=1).write_parquet(path)
+    pl.read_parquet(CALLS[command][0]).with_columns(key=key, other=1).write_parquet(path)
     keys = ("--partition-by", "key,other") if n_partitions else ()
     table = run(command, path, *CALLS[command][1:], *keys, *QUICK)
     assert max(map(len, table.splitlines())) <= columns

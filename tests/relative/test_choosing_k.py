@@ -332,15 +332,6 @@ DEGENERATE: dict[str, tuple[Curve, dict[str, list[Any]]]] = {
     ),
     "rising": ({1: 1.0, 2: 2.0, 3: 4.0, 4: 4.5, 5: 9.0}, {"is_knee": [None] * 5}),
     "concave": ({1: 9.0, 2: 8.9, 3: 8.7, 4: 8.0, 5: 1.0}, {"is_knee": [None] * 5}),
-    # The last of equal values of the difference curve, as in kneed.
-    "tie": (
-        {1: 8.0, 2: 4.0, 3: 2.0, 4: 1.5, 5: 0.0},
-        {"kneedle": [0.0, 0.25, 0.25, 0.0625, 0.0], "is_knee": [None] * 5},
-    ),
-    "tie with a knee": (
-        {1: 8.0, 2: 4.0, 3: 2.0, 4: 2.0, 5: 2.0, 6: 2.0, 7: 2.0, 8: 2.0, 9: 0.0},
-        {"is_knee": [False, False, True, *[False] * 6]},
-    ),
     "falls to 0": (
         {1: 8.0, 2: 2.0, 3: 0.0, 4: 0.0},
         {"hartigan_index": [0.0, None, None, None], "jump": [0.5, 0.5, None, None]},
@@ -359,6 +350,26 @@ def test_degenerate(engine: Engine, case: str) -> None:
         assert found == [
             x if x is None or isinstance(x, bool) else pytest.approx(x, abs=1e-12) for x in values
         ], name
+
+
+@pytest.mark.parametrize(
+    ("ssw", "knee"),
+    [([64, 30, 22, 14, 12, 10, 8, 6, 0], 4), ([64, 30, 22, 20, 16, 10, 8, 6, 0], 3)],
+)
+def test_equal_values_of_the_difference_curve(engine: Engine, ssw: list[int], knee: int) -> None:
+    """The last of them is the maximum, as in kneed. Each pair of points adds exactly 2 to ssw."""
+    rows = [
+        (k, pair, sign)
+        for k, total in enumerate(ssw, start=1)
+        for pair in range(max(total // 2, 1))
+        for sign in ((1.0, -1.0) if total else (0.0,))
+    ]
+    frame = pl.DataFrame(rows, schema=["k", "cluster", "x"], orient="row")
+    found = call(engine, "elbow", frame, ["x"], "cluster", "k")
+    assert [row["ssw"] for row in found] == ssw
+    differences = [row["kneedle"] for row in found]
+    assert differences[1] == differences[knee - 1] == max(differences)
+    assert knee_of(found) == knee == kneed_knee(found)
 
 
 def test_no_rows(engine: Engine) -> None:

@@ -23,6 +23,7 @@ EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 IRIS = str(EXAMPLES / "iris.parquet")
 DIGITS = str(EXAMPLES / "digits.parquet")
 RUNS = str(EXAMPLES / "digits_runs.parquet")
+SWEEP = str(Path(__file__).parent / "data" / "iris_sweep.parquet")
 KMEANS = ("--label", "species", "--cluster", "kmeans")
 CLUSTER = ("--label", "digit", "--cluster", "cluster")
 WIDE = "sepal_length,sepal_width,petal_length,petal_width"
@@ -37,6 +38,7 @@ CALLS = {
     "samples": (IRIS, *FLOWERS),
     "dunn": (IRIS, *FLOWERS),
     "pairwise": (IRIS, *FLOWERS),
+    "elbow": (SWEEP, *FLOWERS, "--k", "k"),
 }
 #: Reports with one row for each clustering.
 SCORES = ("external", "internal", "silhouette", "dunn", "pairwise")
