@@ -515,7 +515,7 @@ def _choose_by_rule(rows: pl.LazyFrame, keys: list[str], rule: str, factor: floa
     allowance = factor * error if rule in ("firstsemax", "globalsemax") else 0.0
     threshold = (gap - allowance).filter(k == pl.col("peak")).max().over(keys)
     rows = rows.with_columns(threshold=threshold)
-    is_high = (gap >= pl.col("threshold")) & (k <= pl.col("peak"))
+    is_high = gap >= pl.col("threshold")
     choice = pl.col("peak") if rule == "tibs2001semax" else k.filter(is_high).min().over(keys)
     complete = (gap.null_count() == 0).over(keys)
     return rows.with_columns(is_choice=pl.when(complete).then(k == choice))

@@ -413,7 +413,7 @@ CREATE OR REPLACE MACRO clustereval.gap_statistic(
       *,
       MIN(CASE
         WHEN lower(rule) = 'tibs2001semax' THEN __ce_peak
-        WHEN __ce_gap >= __ce_threshold AND __ce_k <= __ce_peak THEN __ce_k
+        WHEN __ce_gap >= __ce_threshold THEN __ce_k
       END) OVER (PARTITION BY __ce_partition) AS __ce_choice
     FROM __ce_thresholds
   )

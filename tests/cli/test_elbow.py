@@ -10,6 +10,7 @@ import pytest
 
 import polars_clustereval as ce
 from tests.support.command_line import CALLS, QUICK, SWEEP, WIDE, Run, report
+from tests.support.point_engines import assert_points
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,8 +26,7 @@ def test_the_table_is_elbow(run: Run, engine_name: str, silhouette: str) -> None
     frame = pl.read_parquet(SWEEP)
     expected = ce.elbow(frame, WIDE.split(","), "kmeans", "k", silhouette=silhouette)  # type: ignore[arg-type]
     assert len(rows) == 10
-    for row, wanted in zip(rows, expected.rows(named=True), strict=True):
-        assert row == pytest.approx(wanted, rel=1e-9)
+    assert_points(rows, expected.rows(named=True), tolerance=1e-9)
 
 
 def test_recommendations_are_below_the_table(run: Run, engine_name: str) -> None:
