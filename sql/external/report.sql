@@ -118,7 +118,7 @@ CREATE OR REPLACE MACRO clustereval._cell_totals(__ce_row_counts, __ce_sized_cel
 -- (clusters that equal a label). __ce_groups is the name of a CTE of the rows of _row_groups.
 CREATE OR REPLACE MACRO clustereval._statistics_of_groups(__ce_groups, adjusted) AS TABLE
   WITH __ce_row_counts AS (SELECT * FROM clustereval._row_counts(__ce_groups)),
-  __ce_cells AS (SELECT * FROM __ce_groups WHERE __ce_copies > 0),
+  __ce_cells AS (SELECT * FROM query_table(__ce_groups) WHERE __ce_copies > 0),
   __ce_label_sizes AS (SELECT *, 1 AS __ce_copies FROM clustereval._label_sizes(__ce_cells)),
   __ce_cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(__ce_cells)),
   __ce_sized_cells AS (
