@@ -21,3 +21,4 @@
 .read internal/dunn.sql
 .read internal/pairwise.sql
 .read internal/report.sql
+.read relative/intervals.sql
