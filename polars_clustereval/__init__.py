@@ -82,6 +82,7 @@ from .internal.scatter import neighbor_report
 from .internal.silhouette import silhouette_clusters, silhouette_samples, silhouette_score
 from .internal.vectors import parse_vector, vdm_encode
 from .macros import bundle, register
+from .relative.intervals import external_intervals
 from .unknown_names import describe_unknown_name
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ __all__ = [
     "exact_match_recall",
     "expected_mutual_info",
     "external_cluster_report",
+    "external_intervals",
     "external_label_report",
     "external_report",
     "external_summary",

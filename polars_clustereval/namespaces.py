@@ -15,6 +15,7 @@ from .external import contingency, set_matching, summary
 from .external import report as external
 from .internal import centroids, determinants, dunn, pairwise, scatter, silhouette, vectors
 from .internal import report as internal
+from .relative import intervals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,6 +69,7 @@ class ClusterEval:
     cluster_diameters = _method(dunn.cluster_diameters)
     dunn_index = _method(dunn.dunn_index)
     pairwise_report = _method(pairwise.pairwise_report)
+    external_intervals = _method(intervals.external_intervals)
 
 
 pl.api.register_dataframe_namespace("clustereval")(ClusterEval)

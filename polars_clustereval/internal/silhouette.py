@@ -16,7 +16,10 @@ import polars as pl
 from polars_clustereval.base.checks import (
     check_choice,
     check_column,
+    check_confidence,
+    check_random_state,
     is_number,
+    is_whole_number,
     show_value,
     table_function,
 )
@@ -77,22 +80,11 @@ def _check_silhouette_options(options: _SilhouetteOptions) -> _SilhouetteOptions
         raise ClusterEvalError(f"tolerance: goes with method 'exact', got method '{method}'")
     if size is not None and method != "sample":
         raise ClusterEvalError(f"sample_size: goes with method 'sample', got method '{method}'")
-    if method == "sample" and not _is_whole_number(size, 1):
+    if method == "sample" and not is_whole_number(size, 1):
         raise ClusterEvalError(f"sample_size: expected a whole number >= 1, got {show_value(size)}")
-    if not (is_number(confidence) and 0 < float(confidence) < 1):
-        raise ClusterEvalError(
-            f"confidence: expected a number between 0 and 1, got {show_value(confidence)}"
-        )
-    if not (_is_whole_number(state, 0) and int(state) < 2**31):
-        raise ClusterEvalError(
-            f"random_state: expected a whole number >= 0 and < 2147483648, got {show_value(state)}"
-        )
+    check_confidence(confidence)
+    check_random_state(state)
     return options
-
-
-def _is_whole_number(x: Any, least: int) -> bool:
-    """Return whether an option x is a whole number, such as 3 or 3.0, and at least `least`."""
-    return is_number(x) and float(x) >= least and float(x).is_integer()
 
 
 def _read_queried_points(
