@@ -21,7 +21,7 @@ that all their influences are exactly 0 for equal labelings.
 
 from __future__ import annotations
 
-from itertools import combinations_with_replacement
+from itertools import combinations, combinations_with_replacement
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,13 +34,15 @@ from polars_clustereval.external.contingency import LabelOptions, read_contingen
 from polars_clustereval.external.report import external_scores, score_partitions
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
     from polars_clustereval.base.frames import Row, Terms
     from polars_clustereval.external.contingency import ContingencyTable
     from polars_clustereval.external.information import NormalizedMethod
 
-#: An expression, or a number in its place.
-Term = pl.Expr | float
+#: An expression, or a number or NULL in its place.
+Term = pl.Expr | float | None
 #: The derivatives by the three statistics of a family.
 Slopes = tuple[Term, Term, Term]
 
@@ -194,27 +196,36 @@ def _covariances(table: ContingencyTable) -> pl.LazyFrame:
 # ----------------------------------------------------------------------------------------------
 
 
-class _Gradient(NamedTuple):
-    """The derivatives of a metric by the three statistics of its family.
+class _Quotient(NamedTuple):
+    """A metric as the quotient of two functions, top and bottom, of the statistics of its family.
 
-    A metric that is a quotient keeps its value, 1 or 0, where label and cluster are equal
-    partitions, because those of every sample are too.
+    The slopes are the derivatives of these functions by the statistics. A linear function of the
+    statistics has the bottom 1, and no use for its top.
     """
 
     family: str
-    slopes: Slopes
-    is_quotient: bool = False
+    top: Term
+    bottom: Term
+    top_slopes: Slopes
+    bottom_slopes: Slopes
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the metric is a linear function of the statistics, whose bottom is a number."""
+        return not isinstance(self.bottom, pl.Expr)
+
+    def fields(self) -> Terms:
+        """Return top, bottom, t0 to t2 and b0 to b2, the slopes, as expressions by name."""
+        terms = {"top": self.top, "bottom": self.bottom}
+        terms |= {f"t{i}": self.top_slopes[i] for i in _PLACES}
+        terms |= {f"b{i}": self.bottom_slopes[i] for i in _PLACES}
+        return {name: _as_expression(term) for name, term in terms.items()}
 
 
-def _quotient(
-    family: str, top: Term, bottom: pl.Expr, top_slopes: Slopes, bottom_slopes: Slopes
-) -> _Gradient:
-    """Return the gradient of top / bottom from the derivatives of both; NULL if bottom is 0."""
-    score = ratio(_as_expression(top), bottom)
-    slopes = [
-        ratio(x - y * score, bottom) for x, y in zip(top_slopes, bottom_slopes, strict=True)
-    ]
-    return _Gradient(family, (slopes[0], slopes[1], slopes[2]), is_quotient=True)
+def _linear(family: str, *coefficients: Term) -> _Quotient:
+    """Return a metric that is a linear function of its statistics with these coefficients."""
+    first, second, third = coefficients
+    return _Quotient(family, 0.0, 1.0, (first, second, third), (0.0, 0.0, 0.0))
 
 
 def _root_slopes(b: pl.Expr, c: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
@@ -222,46 +233,46 @@ def _root_slopes(b: pl.Expr, c: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
     return 0.5 * ratio(c, b).sqrt(), 0.5 * ratio(b, c).sqrt()
 
 
-def _linear_gradients(row: Row) -> dict[str, _Gradient]:
-    """Return the gradients of the metrics that are linear functions of their statistics, by name.
+def _linear_metrics(row: Row) -> dict[str, _Quotient]:
+    """Return the metrics that are linear functions of their statistics, by name.
 
     The samples have a given number of rows, `row("total")`.
     """
     n = to_double(row("total"))
     ordered_pairs = n * (n - 1)
     return {
-        "rand_score": _Gradient(_PAIRS, (0.0, -1.0, -1.0)),
-        "mirkin_metric": _Gradient(_PAIRS, (0.0, ordered_pairs, ordered_pairs)),
-        "hubert_index": _Gradient(_PAIRS, (0.0, -2.0, -2.0)),
-        "russell_rao_index": _Gradient(_PAIRS, (1.0, 0.0, 0.0)),
-        "label_entropy": _Gradient(_INFORMATION, (1.0, 0.0, 1.0)),
-        "cluster_entropy": _Gradient(_INFORMATION, (1.0, 1.0, 0.0)),
-        "joint_entropy": _Gradient(_INFORMATION, (1.0, 1.0, 1.0)),
-        "label_entropy_given_cluster": _Gradient(_INFORMATION, (0.0, 0.0, 1.0)),
-        "cluster_entropy_given_label": _Gradient(_INFORMATION, (0.0, 1.0, 0.0)),
-        "mutual_info_score": _Gradient(_INFORMATION, (1.0, 0.0, 0.0)),
-        "variation_of_information": _Gradient(_INFORMATION, (0.0, 1.0, 1.0)),
-        "purity": _Gradient(_MAJORITY, (1.0, 0.0, 0.0)),
-        "inverse_purity": _Gradient(_MAJORITY, (0.0, 1.0, 0.0)),
-        "split_join_distance": _Gradient(_MAJORITY, (-n, -n, 0.0)),
-        "bcubed_precision": _Gradient(_BCUBED, (1.0, 0.0, 0.0)),
-        "bcubed_recall": _Gradient(_BCUBED, (0.0, 1.0, 0.0)),
+        "rand_score": _linear(_PAIRS, 0.0, -1.0, -1.0),
+        "mirkin_metric": _linear(_PAIRS, 0.0, ordered_pairs, ordered_pairs),
+        "hubert_index": _linear(_PAIRS, 0.0, -2.0, -2.0),
+        "russell_rao_index": _linear(_PAIRS, 1.0, 0.0, 0.0),
+        "label_entropy": _linear(_INFORMATION, 1.0, 0.0, 1.0),
+        "cluster_entropy": _linear(_INFORMATION, 1.0, 1.0, 0.0),
+        "joint_entropy": _linear(_INFORMATION, 1.0, 1.0, 1.0),
+        "label_entropy_given_cluster": _linear(_INFORMATION, 0.0, 0.0, 1.0),
+        "cluster_entropy_given_label": _linear(_INFORMATION, 0.0, 1.0, 0.0),
+        "mutual_info_score": _linear(_INFORMATION, 1.0, 0.0, 0.0),
+        "variation_of_information": _linear(_INFORMATION, 0.0, 1.0, 1.0),
+        "purity": _linear(_MAJORITY, 1.0, 0.0, 0.0),
+        "inverse_purity": _linear(_MAJORITY, 0.0, 1.0, 0.0),
+        "split_join_distance": _linear(_MAJORITY, -n, -n, 0.0),
+        "bcubed_precision": _linear(_BCUBED, 1.0, 0.0, 0.0),
+        "bcubed_recall": _linear(_BCUBED, 0.0, 1.0, 0.0),
     }
 
 
-def _pair_gradients(row: Row, beta: float) -> dict[str, _Gradient]:
-    """Return the gradients of the other scores of pairs of rows, by name.
+def _pair_quotients(row: Row, beta: float) -> dict[str, _Quotient]:
+    """Return the other scores of pairs of rows, by name.
 
     The statistics are s, pairs of one label and one cluster, x of one cluster only, and y of one
     label only, as shares of all pairs; b = s + y have one label, c = s + x are in one cluster. The
     multinomial adjusted Rand index differs from the adjusted one by terms that are smaller by a
-    factor of the number of rows, and has its gradient. `row(name)` is a statistic of a partition.
+    factor of the number of rows, and has its slopes. `row(name)` is a statistic of a partition.
     """
     s, x, y = row("tp_share"), row("fp_share"), row("fn_share")
     b, c, weight = s + y, s + x, beta * beta
     root, (root_b, root_c) = (b * c).sqrt(), _root_slopes(b, c)
     above_chance = s - b * c, ((0.5 - b) + (0.5 - c), -b, -c)
-    adjusted_rand = _quotient(
+    adjusted_rand = _Quotient(
         _PAIRS,
         above_chance[0],
         (b + c) / 2 - b * c,
@@ -277,45 +288,43 @@ def _pair_gradients(row: Row, beta: float) -> dict[str, _Gradient]:
     shared, agree = (1.0, 0.0, 0.0), (0.0, -1.0, -1.0)
     return {
         "adjusted_rand_score": adjusted_rand,
-        "fowlkes_mallows_score": _quotient(
+        "fowlkes_mallows_score": _Quotient(
             _PAIRS, s, root, shared, (root_b + root_c, root_c, root_b)
         ),
-        "pair_precision": _quotient(_PAIRS, s, c, shared, (1.0, 1.0, 0.0)),
-        "pair_recall": _quotient(_PAIRS, s, b, shared, (1.0, 0.0, 1.0)),
-        "pair_f_score": _quotient(
+        "pair_precision": _Quotient(_PAIRS, s, c, shared, (1.0, 1.0, 0.0)),
+        "pair_recall": _Quotient(_PAIRS, s, b, shared, (1.0, 0.0, 1.0)),
+        "pair_f_score": _Quotient(
             _PAIRS,
             (1 + weight) * s,
             (1 + weight) * s + x + weight * y,
             (1 + weight, 0.0, 0.0),
             (1 + weight, 1.0, weight),
         ),
-        "jaccard_index": _quotient(_PAIRS, s, s + differ, shared, (1.0, 1.0, 1.0)),
-        "kulczynski_index": _quotient(
+        "jaccard_index": _Quotient(_PAIRS, s, s + differ, shared, (1.0, 1.0, 1.0)),
+        "kulczynski_index": _Quotient(
             _PAIRS,
             s * (b + c),
             2 * b * c,
             (2 * s + (b + c), s, s),
             (2 * (b + c), 2 * b, 2 * c),
         ),
-        "mcnemar_index": _quotient(
+        "mcnemar_index": _Quotient(
             _PAIRS, (y - x) * all_root, differ_root, (0.0, -all_root, all_root), (0.0, half, half)
         ),
-        "phi_index": _quotient(
+        "phi_index": _Quotient(
             _PAIRS,
             above_chance[0],
             spread_b.sqrt() * spread_c.sqrt(),
             above_chance[1],
             (phi_b + phi_c, phi_c, phi_b),
         ),
-        "rogers_tanimoto_index": _quotient(
-            _PAIRS, 1 - differ, 1 + differ, agree, (0.0, 1.0, 1.0)
-        ),
-        "sokal_sneath_1_index": _quotient(_PAIRS, s, s + 2 * differ, shared, (1.0, 2.0, 2.0)),
-        "sokal_sneath_2_index": _quotient(
+        "rogers_tanimoto_index": _Quotient(_PAIRS, 1 - differ, 1 + differ, agree, (0.0, 1.0, 1.0)),
+        "sokal_sneath_1_index": _Quotient(_PAIRS, s, s + 2 * differ, shared, (1.0, 2.0, 2.0)),
+        "sokal_sneath_2_index": _Quotient(
             _PAIRS, 1 - differ, 1 - differ / 2, agree, (0.0, -0.5, -0.5)
         ),
-        "southwood_index": _quotient(_PAIRS, s, differ, shared, (0.0, 1.0, 1.0)),
-        "adjusted_fowlkes_mallows_score": _quotient(
+        "southwood_index": _Quotient(_PAIRS, s, differ, shared, (0.0, 1.0, 1.0)),
+        "adjusted_fowlkes_mallows_score": _Quotient(
             _PAIRS,
             above_chance[0],
             root - b * c,
@@ -326,10 +335,10 @@ def _pair_gradients(row: Row, beta: float) -> dict[str, _Gradient]:
     }
 
 
-def _information_gradients(
+def _information_quotients(
     row: Row, average_method: str, beta: float, *, adjusted: bool
-) -> dict[str, _Gradient]:
-    """Return the gradients of the other scores of information, by name.
+) -> dict[str, _Quotient]:
+    """Return the other scores of information, by name.
 
     The statistics are s, the mutual information, x, the entropy of the cluster given the label, and
     y, that of the label given the cluster; b = s + y and c = s + x are the entropies of both. The
@@ -356,35 +365,35 @@ def _information_gradients(
     shared: Slopes = (1.0, 0.0, 0.0)
     larger = pl.max_horizontal(x, y)
     gradients = {
-        "normalized_mutual_info_score": _quotient(_INFORMATION, s, mean, shared, mean_slopes),
-        "homogeneity_score": _quotient(_INFORMATION, s, b, shared, (1.0, 0.0, 1.0)),
-        "completeness_score": _quotient(_INFORMATION, s, c, shared, (1.0, 1.0, 0.0)),
-        "v_measure_score": _quotient(
+        "normalized_mutual_info_score": _Quotient(_INFORMATION, s, mean, shared, mean_slopes),
+        "homogeneity_score": _Quotient(_INFORMATION, s, b, shared, (1.0, 0.0, 1.0)),
+        "completeness_score": _Quotient(_INFORMATION, s, c, shared, (1.0, 1.0, 0.0)),
+        "v_measure_score": _Quotient(
             _INFORMATION,
             (1 + beta) * s,
             b + beta * c,
             (1 + beta, 0.0, 0.0),
             (1 + beta, beta, 1.0),
         ),
-        "normalized_variation_of_information": _quotient(
+        "normalized_variation_of_information": _Quotient(
             _INFORMATION, x + y, s + x + y, (0.0, 1.0, 1.0), (1.0, 1.0, 1.0)
         ),
-        "normalized_information_distance": _quotient(
+        "normalized_information_distance": _Quotient(
             _INFORMATION, larger, s + larger, (0.0, x_larger, 1 - x_larger), larger_slopes
         ),
     }
     if adjusted:
         top, bottom = s - row("emi"), mean - row("emi")
-        score = _quotient(_INFORMATION, top, bottom, shared, mean_slopes)
+        score = _Quotient(_INFORMATION, top, bottom, shared, mean_slopes)
         gradients["adjusted_mutual_info_score"] = score
     return gradients
 
 
-def _bcubed_gradients(row: Row, beta: float) -> dict[str, _Gradient]:
-    """Return the gradient of the B-cubed F score, by name; `row(name)` is a statistic."""
+def _bcubed_quotients(row: Row, beta: float) -> dict[str, _Quotient]:
+    """Return the B-cubed F score, by name; `row(name)` is a statistic of a partition."""
     n, weight = to_double(row("total")), beta * beta
     precision, recall = row("precision_rows") / n, row("recall_rows") / n
-    score = _quotient(
+    score = _Quotient(
         _BCUBED,
         (1 + weight) * precision * recall,
         weight * precision + recall,
@@ -394,17 +403,18 @@ def _bcubed_gradients(row: Row, beta: float) -> dict[str, _Gradient]:
     return {"bcubed_f_score": score}
 
 
-def _gradients(average_method: str, beta: float, *, adjusted: bool) -> dict[str, _Gradient]:
-    """Return the gradients of all metrics that have one, by name.
+def _differentiable_metrics(
+    average_method: str, beta: float, *, adjusted: bool
+) -> dict[str, _Quotient]:
+    """Return all metrics that have derivatives, by name, from columns of external_statistics.
 
-    The terms are expressions of the columns of external_statistics; the parameters are options of
-    external_report.
+    The parameters are options of external_report.
     """
     return {
-        **_linear_gradients(pl.col),
-        **_pair_gradients(pl.col, beta),
-        **_information_gradients(pl.col, average_method, beta, adjusted=adjusted),
-        **_bcubed_gradients(pl.col, beta),
+        **_linear_metrics(pl.col),
+        **_pair_quotients(pl.col, beta),
+        **_information_quotients(pl.col, average_method, beta, adjusted=adjusted),
+        **_bcubed_quotients(pl.col, beta),
     }
 
 
@@ -424,15 +434,19 @@ def _standard_error() -> pl.Expr:
     """Return sqrt(d' C d / n) of the gradient g0 to g2 and the covariances c00 to c22.
 
     A variance below the rounding error of its terms is 0. Fewer than 2 rows have no standard error.
+    Where label and cluster are equal partitions those of every sample are too, and a quotient keeps
+    its value, 1 or 0, even if it is 0 / 0.
     """
-    squares = pl.sum_horizontal(_covariance_term(i, i) for i in _PLACES)
-    pairs = combinations_with_replacement(_PLACES, 2)
-    products = [_covariance_term(i, j) for i, j in pairs if i < j]
-    squares = _covariance_term(0, 0) + _covariance_term(1, 1) + _covariance_term(2, 2)
-    variance = squares + 2 * (products[0] + products[1] + products[2])
-    variance = pl.when(variance <= 1e-14 * squares).then(0.0).otherwise(variance)
-    error = pl.when("is_constant").then(0.0).otherwise((variance / pl.col("total")).sqrt())
-    return pl.when((pl.col("total") > 1) & pl.col("value").is_not_null()).then(error)
+    squares, products = (
+        sum((_covariance_term(i, j) for i, j in pairs), pl.lit(0.0))
+        for pairs in (zip(_PLACES, _PLACES, strict=True), combinations(_PLACES, 2))
+    )
+    variance = squares + 2 * products
+    error = (variance.clip(0.0) / pl.col("total")).sqrt()
+    rounded = pl.when(variance <= 1e-14 * squares).then(0.0).otherwise(error)
+    is_constant = ~pl.col("is_linear") & (pl.col("fp") + pl.col("fn") == 0)
+    defined = (pl.col("total") > 1) & pl.col("value").is_not_null() & pl.col("family").is_not_null()
+    return pl.when(defined).then(pl.when(is_constant).then(0.0).otherwise(rounded))
 
 
 _UNBOUNDED_BELOW = (
@@ -459,42 +473,66 @@ def _least_value(metric: str) -> float | None:
     return {"adjusted_rand_score": -0.5, "hubert_index": -1.0, "phi_index": -1.0}.get(metric, 0.0)
 
 
-def _greatest_value(metric: str, n: pl.Expr) -> Term | None:
-    """Return the greatest value that a metric can have for n rows, None if there is none."""
+def _greatest_value(metric: str) -> str | None:
+    """Return the name in _greatest_values of the greatest value that a metric can have, or None."""
     if metric in ("mcnemar_index", "southwood_index"):
         return None
-    if metric in _ENTROPIES:
-        return n.log()
-    return {"mirkin_metric": n * (n - 1), "split_join_distance": 2 * n}.get(metric, 1.0)
+    counts = {"mirkin_metric": "ordered pairs", "split_join_distance": "twice the rows"}
+    return "ln n" if metric in _ENTROPIES else counts.get(metric, "1")
 
 
-def _metric_struct(place: int, metric: str, gradient: _Gradient | None) -> pl.Expr:
-    """Return the row of a metric in the result as a struct of a partition's columns."""
-    family, slopes, is_quotient = gradient or _Gradient("", (None, None, None))
-    equal = pl.col("fp") + pl.col("fn") == 0
-    terms: dict[str, Any] = {
-        "place": pl.lit(place, pl.Int64),
-        "metric": pl.lit(metric),
-        "value": pl.col(metric),
-        "family": pl.lit(family),
-        "is_constant": equal if is_quotient else pl.lit(False),
-        "least": pl.lit(_least_value(metric), pl.Float64),
-        "greatest": pl.lit(None, pl.Float64),
+def _greatest_values(n: pl.Expr) -> Terms:
+    """Return the greatest values of metrics of n rows as expressions, by their names."""
+    return {
+        "1": pl.lit(1.0),
+        "ln n": n.log(),
+        "ordered pairs": n * (n - 1),
+        "twice the rows": 2 * n,
     }
-    greatest = _greatest_value(metric, to_double(pl.col("total")))
-    if greatest is not None:
-        terms["greatest"] = _as_expression(greatest)
-    terms |= {f"g{i}": _as_expression(slope) for i, slope in zip(_PLACES, slopes, strict=True)}
-    return pl.struct(**terms)
 
 
-def _long_metrics(report: pl.LazyFrame, keys: list[str], rows: list[pl.Expr]) -> pl.LazyFrame:
-    """Return one row per partition of `report` and struct of `rows`, with the fields as columns.
+def _metric_facts(names: Sequence[str], quotients: Mapping[str, _Quotient]) -> pl.LazyFrame:
+    """Return one row per metric: metric, place, family (NULL without derivative) and its range.
 
-    `keys` are the partition columns; total is kept, too.
+    is_linear tells a linear function of the statistics from a quotient; least is the least value,
+    and greatest the name of the greatest one in _greatest_values, both NULL if there is none.
     """
-    structs = report.select(*keys, "total", metric_row=pl.concat_list(rows))
-    return structs.explode("metric_row").unnest("metric_row")
+    families = {name: quotient.family for name, quotient in quotients.items()}
+    facts = {
+        "metric": pl.Series(names, dtype=pl.String),
+        "place": range(len(names)),
+        "family": pl.Series([families.get(name) for name in names], dtype=pl.String),
+        "is_linear": [name in quotients and quotients[name].is_linear for name in names],
+        "least": pl.Series([_least_value(name) for name in names], dtype=pl.Float64),
+        "greatest": pl.Series([_greatest_value(name) for name in names], dtype=pl.String),
+    }
+    return pl.LazyFrame(facts)
+
+
+def _long_metrics(
+    report: pl.LazyFrame, keys: list[str], names: Sequence[str], quotients: Mapping[str, _Quotient]
+) -> pl.LazyFrame:
+    """Return one row per partition of `report` and metric of `names`: metric, value, g0, g1 and g2.
+
+    These are the derivatives by the statistics of the family, NULL for a metric that is not among
+    `quotients` or has a bottom of 0. The columns total, fp and fn are kept, too.
+    """
+    nothing = (None, None, None)
+    missing = _Quotient("", None, None, nothing, nothing)
+    structs = [
+        pl.struct(
+            pl.lit(name).alias("metric"),
+            pl.col(name).alias("value"),
+            **quotients.get(name, missing).fields(),
+        )
+        for name in names
+    ]
+    rows = report.select(*keys, "total", "fp", "fn", metric_row=pl.concat_list(structs))
+    score = ratio(pl.col("top"), pl.col("bottom"))
+    slopes = {
+        f"g{i}": ratio(pl.col(f"t{i}") - pl.col(f"b{i}") * score, pl.col("bottom")) for i in _PLACES
+    }
+    return rows.explode("metric_row").unnest("metric_row").with_columns(**slopes)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -519,7 +557,7 @@ def external_intervals(
     adjusted: bool = True,
     confidence: float = 0.95,
 ) -> Frame:
-    """Confidence intervals of the external metrics by the delta method, from one pass over the rows.
+    """Confidence intervals of the external metrics by the delta method, in one pass over the rows.
 
     The rows are taken for independent draws from a population of pairs of a label and a cluster,
     and the variance of a metric for a linear function of the shares of the contingency cells, which
@@ -604,15 +642,15 @@ def external_intervals(
     z = -NormalDist().inv_cdf((1 - check_confidence(confidence)) / 2)
     options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
     table = read_contingency_table(frame, label, cluster, options, _INTERVAL_COLUMNS).cache_groups()
-    gradients = _gradients(average_method, float(beta), adjusted=adjusted)
-    rows = [_metric_struct(i, name, gradients.get(name)) for i, name in enumerate(scores)]
+    names = list(scores)
+    quotients = _differentiable_metrics(average_method, float(beta), adjusted=adjusted)
     keys = list(table.keys)
-    metrics = _long_metrics(score_partitions(table, scores, adjusted=adjusted), keys, rows)
-    covariances = _covariances(table)
+    report = score_partitions(table, scores, adjusted=adjusted)
+    metrics = _long_metrics(report, keys, names, quotients)
     intervals = (
-        metrics.join(covariances, on=[*keys, "family"], how="left", nulls_equal=True)
-        .with_columns(std_error=_standard_error())
-        .with_columns(margin=z * pl.col("std_error"))
+        metrics.join(_metric_facts(names, quotients), on="metric")
+        .join(_covariances(table), on=[*keys, "family"], how="left", nulls_equal=True)
+        .with_columns(margin=z * _standard_error(), std_error=_standard_error())
         .with_columns(**_limits())
         .sort(*keys, "place", nulls_last=True)
     )
@@ -622,7 +660,11 @@ def external_intervals(
 def _limits() -> Terms:
     """Return lower and upper, the limits value -+ margin cut at the metric's range, by name."""
     lower, upper = (pl.col("value") + sign * pl.col("margin") for sign in (-1, 1))
+    values = _greatest_values(to_double(pl.col("total")))
+    greatest = pl.coalesce(
+        pl.when(pl.col("greatest") == name).then(value) for name, value in values.items()
+    )
     return {
         "lower": pl.when(lower < pl.col("least")).then("least").otherwise(lower),
-        "upper": pl.when(upper > pl.col("greatest")).then("greatest").otherwise(upper),
+        "upper": pl.when(upper > greatest).then(greatest).otherwise(upper),
     }
