@@ -83,6 +83,7 @@ from .internal.silhouette import silhouette_clusters, silhouette_samples, silhou
 from .internal.vectors import parse_vector, vdm_encode
 from .macros import bundle, register
 from .relative.intervals import external_intervals
+from .relative.resampling import bootstrap_intervals, permutation_test
 from .unknown_names import describe_unknown_name
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ __all__ = [
     "bcubed_precision",
     "bcubed_recall",
     "bcubed_samples",
+    "bootstrap_intervals",
     "bundle",
     "centroids",
     "class_f_measure",
@@ -142,6 +144,7 @@ __all__ = [
     "pair_recall",
     "pairwise_report",
     "parse_vector",
+    "permutation_test",
     "phi_index",
     "purity",
     "rand_score",

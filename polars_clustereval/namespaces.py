@@ -15,7 +15,7 @@ from .external import contingency, set_matching, summary
 from .external import report as external
 from .internal import centroids, determinants, dunn, pairwise, scatter, silhouette, vectors
 from .internal import report as internal
-from .relative import intervals
+from .relative import intervals, resampling
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,6 +70,8 @@ class ClusterEval:
     dunn_index = _method(dunn.dunn_index)
     pairwise_report = _method(pairwise.pairwise_report)
     external_intervals = _method(intervals.external_intervals)
+    bootstrap_intervals = _method(resampling.bootstrap_intervals)
+    permutation_test = _method(resampling.permutation_test)
 
 
 pl.api.register_dataframe_namespace("clustereval")(ClusterEval)

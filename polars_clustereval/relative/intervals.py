@@ -335,6 +335,10 @@ def _pair_quotients(row: Row, beta: float) -> dict[str, _Quotient]:
     }
 
 
+#: Share of the mean entropy up to which the expected mutual information counts as constant.
+_NEGLIGIBLE = 0.005
+
+
 def _information_quotients(
     row: Row, average_method: str, beta: float, *, adjusted: bool
 ) -> dict[str, _Quotient]:
@@ -343,8 +347,8 @@ def _information_quotients(
     The statistics are s, the mutual information, x, the entropy of the cluster given the label, and
     y, that of the label given the cluster; b = s + y and c = s + x are the entropies of both. The
     lesser and the greater of these have no derivative where they are equal but for rounding. The
-    expected mutual information tends to (labels - 1) (clusters - 1) / (2 rows) whatever the shares,
-    so its derivatives are smaller by a factor of the number of rows: it counts as constant.
+    expected mutual information tends to (labels - 1) (clusters - 1) / (2 rows) whatever the shares.
+    It counts as constant where it is _NEGLIGIBLE; where it is not, the adjusted score is NULL.
     `row(name)` is a statistic of a partition, emi if `adjusted`; the others are options of
     external_report.
     """
@@ -383,7 +387,8 @@ def _information_quotients(
         ),
     }
     if adjusted:
-        top, bottom = s - row("emi"), mean - row("emi")
+        emi = pl.when(row("emi") <= _NEGLIGIBLE * (b + c) / 2).then(row("emi"))
+        top, bottom = s - emi, mean - emi
         score = _Quotient(_INFORMATION, top, bottom, shared, mean_slopes)
         gradients["adjusted_mutual_info_score"] = score
     return gradients

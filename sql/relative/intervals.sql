@@ -231,7 +231,9 @@ CREATE OR REPLACE MACRO clustereval._covariances(__ce_influences) AS TABLE
 -- __ce_g = sqrt(b c), __ce_gb and __ce_gc are its derivatives by b and c, and __ce_r, __ce_rb and
 -- __ce_rc the same of the phi index, sqrt(b (1 - b) c (1 - c)). __ce_larger_x is 1 if x > y, 0 if
 -- x < y, and NULL if they are equal but for rounding. __ce_emi is the expected mutual information.
--- NULL for 0 / 0. __ce_total is the number of rows. __ce_statistics is the name of a CTE of the rows of _statistics_of_groups.
+-- It tends to (labels - 1) (clusters - 1) / (2 rows) whatever the shares, and counts as constant if
+-- it is at most 0.005 of the mean entropy; otherwise it is NULL here, and so are the derivatives of
+-- the adjusted mutual information. NULL for 0 / 0. __ce_total is the number of rows. __ce_statistics is the name of a CTE of the rows of _statistics_of_groups.
 CREATE OR REPLACE MACRO clustereval._parts_of_gradients(__ce_statistics) AS TABLE
   WITH __ce_parts AS (
     SELECT
@@ -275,7 +277,7 @@ CREATE OR REPLACE MACRO clustereval._parts_of_gradients(__ce_statistics) AS TABL
     __ce_s,
     __ce_x,
     __ce_y,
-    __ce_emi,
+    CASE WHEN __ce_emi <= 0.005 * (__ce_b + __ce_c) / 2 THEN __ce_emi END AS __ce_emi,
     __ce_b,
     __ce_c,
     sqrt(__ce_b * __ce_c) AS __ce_g,
@@ -324,8 +326,7 @@ CREATE OR REPLACE MACRO clustereval._linear_gradients(__ce_parts) AS TABLE
 -- its __ce_family: __ce_metric; __ce_top and __ce_bottom, the functions; __ce_t1, __ce_t2, __ce_t3
 -- and __ce_b1, __ce_b2, __ce_b3, their derivatives by the statistics. The multinomial adjusted Rand
 -- index differs from the adjusted one by terms that are smaller by a factor of the number of rows,
--- and has its derivatives. So small are the derivatives of the expected mutual information, too,
--- which tends to (labels - 1) (clusters - 1) / (2 rows) whatever the shares: it counts as constant. __ce_parts is the name of a CTE of the rows of _parts_of_gradients;
+-- and has its derivatives. __ce_parts is the name of a CTE of the rows of _parts_of_gradients;
 -- average_method and beta are options of external_report.
 CREATE OR REPLACE MACRO clustereval._metric_quotients(__ce_parts, average_method, beta) AS TABLE
   SELECT
