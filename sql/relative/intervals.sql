@@ -233,7 +233,8 @@ CREATE OR REPLACE MACRO clustereval._covariances(__ce_influences) AS TABLE
 -- x < y, and NULL if they are equal but for rounding. __ce_emi is the expected mutual information.
 -- It tends to (labels - 1) (clusters - 1) / (2 rows) whatever the shares, and counts as constant if
 -- it is at most 0.005 of the mean entropy; otherwise it is NULL here, and so are the derivatives of
--- the adjusted mutual information. NULL for 0 / 0. __ce_total is the number of rows. __ce_statistics is the name of a CTE of the rows of _statistics_of_groups.
+-- the adjusted mutual information. NULL for 0 / 0. __ce_total is the number of rows.
+-- __ce_statistics is the name of a CTE of the rows of _statistics_of_groups.
 CREATE OR REPLACE MACRO clustereval._parts_of_gradients(__ce_statistics) AS TABLE
   WITH __ce_parts AS (
     SELECT
