@@ -53,8 +53,9 @@ CREATE OR REPLACE MACRO clustereval._metric_meanings() AS TABLE
   ) AS meanings (__ce_place, __ce_metric, __ce_best, __ce_meaning);
 
 -- One row per partition and metric of external_report: __ce_partition, __ce_value, its value, and
--- the columns of _metric_meanings. __ce_report is the name of a CTE of the rows of _external_report.
--- Without adjusted, the two metrics are left out that need the expected mutual information.
+-- the columns of _metric_meanings. __ce_report is the name of a CTE of the rows of
+-- _external_report. Without adjusted, the two metrics are left out that need the expected mutual
+-- information.
 CREATE OR REPLACE MACRO clustereval._metric_values(__ce_report, adjusted) AS TABLE
   SELECT
     report.partition_key AS __ce_partition,
