@@ -312,9 +312,11 @@ def _summarize_samples(
     values = sample.partitions.join(observed, on="key_0", how="left", maintain_order="left")
     long = values.unpivot(names, index="key_0", variable_name="metric")
     parts = [
-        scored.unpivot(names, index="key_0", variable_name="metric", value_name="score")
-        .join(long, on=["key_0", "metric"])
-        .group_by("key_0", "metric")
+        # In a fixed order, so that sums are the same to the last bit in every call.
+        scored.sort("key_0", "key_1")
+        .unpivot(names, index="key_0", variable_name="metric", value_name="score")
+        .join(long, on=["key_0", "metric"], maintain_order="left")
+        .group_by("key_0", "metric", maintain_order=True)
         .agg(**summaries)
         for scored in _score_samples(sample, draw, scoring)
     ]
