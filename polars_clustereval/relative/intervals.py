@@ -526,9 +526,12 @@ def _long_metrics(
     missing = _Quotient("", None, None, nothing, nothing)
     structs = [
         pl.struct(
-            pl.lit(name).alias("metric"),
-            pl.col(name).alias("value"),
-            **quotients.get(name, missing).fields(),
+            term.alias(field)
+            for field, term in {
+                "metric": pl.lit(name),
+                "value": pl.col(name),
+                **quotients.get(name, missing).fields(),
+            }.items()
         )
         for name in names
     ]
@@ -649,7 +652,7 @@ def external_intervals(
     table = read_contingency_table(frame, label, cluster, options, _INTERVAL_COLUMNS).cache_groups()
     names = list(scores)
     quotients = _differentiable_metrics(average_method, float(beta), adjusted=adjusted)
-    keys = list(table.keys)
+    keys: list[str] = list(table.keys)
     report = score_partitions(table, scores, adjusted=adjusted)
     metrics = _long_metrics(report, keys, names, quotients)
     intervals = (
