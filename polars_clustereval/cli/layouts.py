@@ -15,6 +15,7 @@ __all__ = [
     "CLUSTERS",
     "DUNN",
     "EXTERNAL",
+    "EXTERNAL_INTERVALS",
     "INTERNAL",
     "LABELS",
     "PAIRWISE",
@@ -40,6 +41,8 @@ class Layout(NamedTuple):
     any_magnitude: bool = False
     #: In a report of many rows per clustering: the column that puts the worst rows first.
     worst_first: str | None = None
+    #: Whether the report has a row per metric, with the limits of an interval.
+    has_intervals: bool = False
 
 
 EXTERNAL = Layout(
@@ -60,6 +63,12 @@ EXTERNAL = Layout(
         "homogeneity_score",
         "completeness_score",
     ),
+)
+
+EXTERNAL_INTERVALS = EXTERNAL._replace(
+    heading=(("label", "cluster", "confidence"),),
+    meanings=meanings.EXTERNAL_INTERVALS,
+    has_intervals=True,
 )
 
 INTERNAL = Layout(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from polars_clustereval import (
     dunn_index,
     external_cluster_report,
+    external_intervals,
     external_label_report,
     external_report,
     internal_report,
@@ -39,6 +40,8 @@ class Report(NamedTuple):
     engine: str
     #: Returns the layout for the parsed arguments, if they change its words.
     adapt: Callable[[Layout, Namespace], Layout] | None = None
+    #: The report that --confidence asks for in place of this one.
+    intervals: Report | None = None
 
     @property
     def defaults(self) -> dict[str, Any]:
@@ -62,6 +65,12 @@ REPORTS = {
         "every external metric of one or many clusterings",
         layouts.EXTERNAL,
         "duckdb",
+        intervals=Report(
+            external_intervals,
+            "every external metric with its confidence interval",
+            layouts.EXTERNAL_INTERVALS,
+            "duckdb",
+        ),
     ),
     "clusters": Report(
         external_cluster_report,
