@@ -14,7 +14,10 @@ from benchmarks.runner import AnswersDifferError, measure_case
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-GROUPS = ("report", "many", "ami", "internal", "scan", "silhouette", "bounds", "dunn", "small")
+GROUPS = (
+    *("report", "many", "ami", "intervals", "internal"),
+    *("scan", "silhouette", "bounds", "dunn", "small"),
+)
 
 
 def main() -> None:
@@ -76,6 +79,7 @@ def _list_cases(options: argparse.Namespace) -> list[cases.Case]:
         "report": lambda: cases.list_report_cases(options.rows),
         "many": cases.list_many_cases,
         "ami": cases.list_ami_cases,
+        "intervals": cases.list_interval_cases,
         "internal": cases.list_internal_cases,
         "scan": cases.list_scan_cases,
         "silhouette": cases.list_silhouette_cases,
