@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 GROUPS = (
-    *("report", "many", "ami", "internal", "sweep", "scan"),
-    *("silhouette", "bounds", "dunn", "small"),
+    *("report", "many", "ami", "intervals", "internal", "sweep"),
+    *("scan", "silhouette", "bounds", "dunn", "small"),
 )
 
 
@@ -79,6 +79,7 @@ def _list_cases(options: argparse.Namespace) -> list[cases.Case]:
         "report": lambda: cases.list_report_cases(options.rows),
         "many": cases.list_many_cases,
         "ami": cases.list_ami_cases,
+        "intervals": cases.list_interval_cases,
         "internal": cases.list_internal_cases,
         "sweep": cases.list_sweep_cases,
         "scan": cases.list_scan_cases,

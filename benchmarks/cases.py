@@ -12,6 +12,8 @@ UNADJUSTED = "external_report(adjusted=False)"
 FULL = "external_report"
 AMI = "adjusted_mutual_info_score"
 REPORT_AMI = "adjusted_mutual_info_score of external_report"
+INTERVALS = "external_intervals(adjusted=False)"
+BOOTSTRAP = "bootstrap_intervals(adjusted=False), 1,000 samples"
 FOUR = "CP, DB, CH, SSW of internal_report"
 INTERNAL = "internal_report"
 SUMS = "bare GROUP BY: sums of the columns, twice"
@@ -120,6 +122,22 @@ def list_ami_cases() -> list[Case]:
         _make_ami_case(100_000, 1000),
         _make_ami_case(10_000_000, 20),
         _make_ami_case(1_000_000, 100_000, sklearn=False),
+    ]
+
+
+def list_interval_cases() -> list[Case]:
+    """Return the cases of intervals, for few cells and for more, beside external_report."""
+    jobs = (
+        Job("DuckDB", UNADJUSTED, "duckdb plain"),
+        Job("DuckDB", INTERVALS, "duckdb intervals"),
+        Job("Polars", UNADJUSTED, "polars plain"),
+        Job("Polars", INTERVALS, "polars intervals"),
+        Job("Polars", BOOTSTRAP, "polars bootstrap"),
+    )
+    rows = 10_000_000
+    return [
+        Case(f"Intervals, {rows:,} rows, {k} × {k} clusters", Labelings(rows, k, rows), jobs)
+        for k in (10, 30)
     ]
 
 

@@ -108,6 +108,57 @@ def _build_ami(rows: pl.LazyFrame) -> pl.LazyFrame:
     return rows.select(score.alias("adjusted_mutual_info_score"))
 
 
+def _list_values(metrics: Sequence[str], **columns: Sequence[Any]) -> Answers:
+    """Return the values of a long table by metric; `columns` are its columns by their suffix."""
+    return {
+        f"{metric}{suffix}": [value]
+        for suffix, values in columns.items()
+        for metric, value in zip(metrics, values, strict=True)
+    }
+
+
+def _prepare_duckdb_intervals(path: str) -> Run:
+    """Return a function that computes external_intervals without adjusted scores in DuckDB."""
+    run_query = _prepare_duckdb(
+        "FROM clustereval.external_intervals(assignments, label, cluster, adjusted := false)", path
+    )
+
+    def run() -> Answers:
+        """Run the query, and return the value and the standard error of each metric."""
+        table = run_query()
+        columns = {"": table["value"], "_error": table["std_error"]}
+        return _list_values(table["metric"], **columns)
+
+    return run
+
+
+def _prepare_polars_intervals(path: str) -> Run:
+    """Return a function that computes external_intervals without adjusted scores in Polars."""
+
+    def run() -> Answers:
+        """Collect the table, and return the value and the standard error of each metric."""
+        rows = pl.scan_parquet(path)
+        lazy = ce.external_intervals(rows, "label", "cluster", adjusted=False)
+        table = lazy.collect(engine="streaming").to_dict(as_series=False)
+        columns = {"": table["value"], "_error": table["std_error"]}
+        return _list_values(table["metric"], **columns)
+
+    return run
+
+
+def _prepare_polars_bootstrap(path: str) -> Run:
+    """Return a function that computes bootstrap_intervals without adjusted scores."""
+
+    def run() -> Answers:
+        """Compute the table, and return the value of each metric: the samples are random."""
+        rows = pl.scan_parquet(path)
+        lazy = ce.bootstrap_intervals(rows, "label", "cluster", adjusted=False)
+        table = lazy.collect().to_dict(as_series=False)
+        return _list_values(table["metric"], **{"": table["value"]})
+
+    return run
+
+
 def _list_coordinates(path: str) -> list[str]:
     """Return the names of the columns of a Parquet file of points that hold coordinates."""
     names = pl.scan_parquet(path).collect_schema().names()
@@ -578,6 +629,9 @@ JOBS: dict[str, Callable[[str], Run]] = {
         _prepare_polars, partial(_build_report, partition_by="run", adjusted=False)
     ),
     "polars full runs": partial(_prepare_polars, partial(_build_report, partition_by="run")),
+    "duckdb intervals": _prepare_duckdb_intervals,
+    "polars intervals": _prepare_polars_intervals,
+    "polars bootstrap": _prepare_polars_bootstrap,
     "sklearn ari": partial(_prepare_sklearn, ["adjusted_rand_score"]),
     "sklearn ami": partial(_prepare_sklearn, ["adjusted_mutual_info_score"]),
     "sklearn loop": partial(_prepare_sklearn_loop, LOOP_METRICS),
@@ -648,7 +702,7 @@ def _select_comparable(answers: Answers) -> Answers:
     """
     runs = SKLEARN_POINT_RUNS if "compactness" in answers else SKLEARN_RUNS
     compared = {name: values[:runs] for name, values in answers.items() if name not in KEYS}
-    if "russell_rao_index" not in answers:
+    if not {"russell_rao_index", "n"} <= answers.keys():
         return compared
     joined = zip(answers["n"], answers["russell_rao_index"], strict=True)
     pairs = sum(n * (n - 1) * share for n, share in joined)

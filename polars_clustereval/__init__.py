@@ -84,6 +84,8 @@ from .internal.vectors import parse_vector, vdm_encode
 from .macros import bundle, register
 from .relative.choosing_k import choose_k, elbow
 from .relative.gap import gap_statistic, uniform_reference
+from .relative.intervals import external_intervals
+from .relative.resampling import bootstrap_intervals, permutation_test
 from .unknown_names import describe_unknown_name
 
 if TYPE_CHECKING:
@@ -99,6 +101,7 @@ __all__ = [
     "bcubed_precision",
     "bcubed_recall",
     "bcubed_samples",
+    "bootstrap_intervals",
     "bundle",
     "centroids",
     "choose_k",
@@ -116,6 +119,7 @@ __all__ = [
     "exact_match_recall",
     "expected_mutual_info",
     "external_cluster_report",
+    "external_intervals",
     "external_label_report",
     "external_report",
     "external_summary",
@@ -145,6 +149,7 @@ __all__ = [
     "pair_recall",
     "pairwise_report",
     "parse_vector",
+    "permutation_test",
     "phi_index",
     "purity",
     "rand_score",

@@ -300,7 +300,7 @@ class _Expansion:
 
         `arguments` are syntax trees by parameter.
         """
-        body = self._expand_table(name, arguments)
+        body = _unwrap_star(self._expand_table(name, arguments))
         for cte in self._ctes:
             body = body.with_(cte.alias, as_=cte.this, copy=False)
         return body
@@ -400,6 +400,19 @@ class _Expansion:
         """Return the arguments of a macro call, syntax trees, by the parameters of the macro."""
         parameters, _ = _macro_definitions()[call.name]
         return dict(zip(parameters, call.expressions, strict=True))
+
+
+def _unwrap_star(body: exp.Select) -> exp.Select:
+    """Return the inner query of SELECT * FROM (inner query), and any other query as it is.
+
+    Such a query hands on a macro's columns without naming them.
+    """
+    clauses = {key for key, value in body.args.items() if value}
+    source = body.args["from_"].this
+    is_plain = body.is_star and clauses == {"expressions", "from_"}
+    if is_plain and isinstance(source, exp.Subquery) and isinstance(source.this, exp.Select):
+        return source.this
+    return body
 
 
 def _number_ctes(body: exp.Select, number: int) -> None:

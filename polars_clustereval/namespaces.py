@@ -15,7 +15,7 @@ from .external import contingency, set_matching, summary
 from .external import report as external
 from .internal import centroids, determinants, dunn, pairwise, scatter, silhouette, vectors
 from .internal import report as internal
-from .relative import choosing_k, gap
+from .relative import choosing_k, gap, intervals, resampling
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,6 +73,9 @@ class ClusterEval:
     gap_statistic = _method(gap.gap_statistic)
     elbow = _method(choosing_k.elbow)
     choose_k = _method(choosing_k.choose_k)
+    external_intervals = _method(intervals.external_intervals)
+    bootstrap_intervals = _method(resampling.bootstrap_intervals)
+    permutation_test = _method(resampling.permutation_test)
 
 
 pl.api.register_dataframe_namespace("clustereval")(ClusterEval)

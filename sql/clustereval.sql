@@ -23,3 +23,4 @@
 .read internal/report.sql
 .read relative/gap.sql
 .read relative/choosing_k.sql
+.read relative/intervals.sql

@@ -28,6 +28,7 @@ GROUPS: dict[str, Callable[[], list[Case]]] = {
     "report": lambda: cases.list_report_cases(20_000_000),
     "many": cases.list_many_cases,
     "ami": cases.list_ami_cases,
+    "intervals": cases.list_interval_cases,
     "internal": cases.list_internal_cases,
     "sweep": cases.list_sweep_cases,
     "scan": cases.list_scan_cases,

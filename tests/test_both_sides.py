@@ -15,7 +15,9 @@ import polars_clustereval as ce
 from polars_clustereval.macros import sql_files
 
 ROOT = Path(__file__).parent.parent
-PYTHON_ONLY = {"ClusterEvalError", "__version__", "bundle", "register", "to_sql"}
+#: Frame functions without a macro, because numpy draws what they score.
+DRAWN_BY_NUMPY = {"bootstrap_intervals", "permutation_test"}
+PYTHON_ONLY = {"ClusterEvalError", "__version__", "bundle", "register", "to_sql", *DRAWN_BY_NUMPY}
 SQL_ONLY = {"version"}
 NO_METRICS = {"version", "parse_vector"}  # among the macros that give one value
 FRAME = pl.DataFrame(
@@ -33,6 +35,7 @@ CALLS = {
         "bcubed_samples",
         "contingency_matrix",
         "external_cluster_report",
+        "external_intervals",
         "external_label_report",
         "external_report",
         "external_summary",
@@ -251,17 +254,28 @@ def test_every_function_says_what_it_is() -> None:
         assert f"clustereval.{name}(" in text, f"{name} does not name its SQL twin"
 
 
+@pytest.mark.parametrize("name", sorted(DRAWN_BY_NUMPY))
+def test_functions_without_a_macro_say_what_to_do(name: str) -> None:
+    text = inspect.getdoc(getattr(ce, name)) or ""
+    assert "Parameters" in text
+    assert ">>>" in text
+    assert "no SQL macro of this name" in text
+    assert "FROM clustereval.contingency_matrix(" in text
+
+
 @pytest.mark.parametrize("frame", [FRAME, FRAME.lazy()], ids=["DataFrame", "LazyFrame"])
 def test_namespaces_have_every_frame_function(
     con: duckdb.DuckDBPyConnection, frame: pl.DataFrame | pl.LazyFrame
 ) -> None:
     """A method returns the table of the function of its name, and hands on all arguments."""
     namespace = frame.clustereval  # type: ignore[union-attr]
-    assert table_macros(con) == {name for name in dir(namespace) if not name.startswith("_")}
-    for name in COLUMNS:
-        got = getattr(namespace, name)(*COLUMNS[name], partition_by="run")
+    tables = table_macros(con) | DRAWN_BY_NUMPY
+    assert tables == {name for name in dir(namespace) if not name.startswith("_")}
+    for name in tables & ({*COLUMNS} | DRAWN_BY_NUMPY):
+        columns = COLUMNS.get(name, ("label", "cluster"))
+        got = getattr(namespace, name)(*columns, partition_by="run")
         assert type(got) is type(frame), name
-        wanted = getattr(ce, name)(FRAME, *COLUMNS[name], partition_by="run")
+        wanted = getattr(ce, name)(FRAME, *columns, partition_by="run")
         assert_frame_equal(got.lazy().collect(), wanted)
 
 

@@ -15,6 +15,7 @@ import pytest
 
 import polars_clustereval as ce
 from polars_clustereval import macro_cache, macros
+from tests.test_both_sides import PYTHON_ONLY
 
 ROWS = "(SELECT * FROM (VALUES (0, 5), (0, 5), (1, 6), (1, 5)) AS rows(l, c))"
 RAND = 0.5  # 3 of 6 pairs agree: (1, 2) together in both, (1, 3) and (2, 3) apart in both
@@ -277,7 +278,6 @@ FIVE = (
 )
 
 
-PYTHON_ONLY = {"ClusterEvalError", "__version__", "bundle", "register", "to_sql"}
 # Every public macro by its kind and the parameters without a default.
 REQUIRED = {
     name: [

@@ -17,7 +17,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 #: Folders from the top; those in one tuple do not import from each other.
 FOLDERS = (("errors",), ("base",), ("external", "internal"), ("relative",))
 #: Python modules of these folders that no SQL file mirrors.
-PYTHON_ONLY = {"base/frames"}
+PYTHON_ONLY = {"base/frames", "relative/resampling"}
 MAX_LINES = 700
 
 

@@ -74,6 +74,24 @@ def check_beta(beta: float) -> float:
     return float(beta)
 
 
+def check_confidence(confidence: object) -> float:
+    """Return the probability `confidence` as a Python float; raise an error unless in (0, 1)."""
+    if not (is_number(confidence) and 0 < float(cast("float", confidence)) < 1):
+        raise ClusterEvalError(
+            f"confidence: expected a number between 0 and 1, got {show_value(confidence)}"
+        )
+    return float(cast("float", confidence))
+
+
+def check_random_state(state: object) -> int:
+    """Return the seed `state` as a Python int; raise an error unless it is a whole number >= 0."""
+    if not (is_whole_number(state, 0) and int(cast("float", state)) < 2**31):
+        raise ClusterEvalError(
+            f"random_state: expected a whole number >= 0 and < 2147483648, got {show_value(state)}"
+        )
+    return int(cast("float", state))
+
+
 # ----------------------------------------------------------------------------------------------
 # Columns
 # ----------------------------------------------------------------------------------------------

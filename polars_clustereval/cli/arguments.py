@@ -53,6 +53,9 @@ _FILES = (
 )
 
 
+_INTERVAL_HELP = "show the interval of each metric with this confidence, such as 0.95"
+
+
 def _add_report(commands: Any, name: str) -> None:
     """Add the command `name` of a report, with an option for each parameter of its function.
 
@@ -71,6 +74,8 @@ def _add_report(commands: Any, name: str) -> None:
             default = None if required else report.defaults[parameter]
             flag = settings.pop("flag")
             add(flag, dest=parameter, required=required, default=default, **settings)
+    if report.intervals is not None:
+        add("--confidence", **OPTIONS["confidence"] | {"help": _INTERVAL_HELP})
     add("--engine", choices=ENGINES, help=f"duckdb, polars; default here: {report.engine}")
     add("--format", choices=FORMATS, help="table, json, csv, parquet; default: by --output")
     _add_output(command)

@@ -38,6 +38,8 @@ def run_report(options: argparse.Namespace) -> Outcome:
     if options.format == "parquet" and options.output is None:
         raise ClusterEvalError("--format parquet needs --output: it is no text for a screen")
     _check_sample_size(options)
+    if options.report.intervals is not None and options.confidence is not None:
+        options.report = options.report.intervals
     source = find_source(options.files, options.scratch)
     check_output(options.output, source.paths)
     format_name = options.format or infer_format(options.output)
@@ -84,7 +86,7 @@ def _describe_missing_rows(
         n_rows = result.select(pl.sum_horizontal(pl.col("n", "n_dropped").sum())).item()
         missing = "no rows below the header" if source.kind == "csv" else "no rows"
     else:
-        n_rows = result.height
+        n_rows = result["value"].count() if "std_error" in result.columns else result.height
         needed = next(name for name in ("vector", "label") if name in options.report.required)
         missing = f"no rows with a {needed} and a cluster"
     return [] if n_rows else [f"{source.name}: {missing}"]

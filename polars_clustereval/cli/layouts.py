@@ -16,6 +16,7 @@ __all__ = [
     "DUNN",
     "ELBOW",
     "EXTERNAL",
+    "EXTERNAL_INTERVALS",
     "INTERNAL",
     "LABELS",
     "PAIRWISE",
@@ -43,6 +44,8 @@ class Layout(NamedTuple):
     worst_first: str | None = None
     #: Whether a report of many rows per clustering is listed in its own order.
     is_listed: bool = False
+    #: Whether the report has a row per metric, with the limits of an interval.
+    has_intervals: bool = False
 
 
 EXTERNAL = Layout(
@@ -63,6 +66,12 @@ EXTERNAL = Layout(
         "homogeneity_score",
         "completeness_score",
     ),
+)
+
+EXTERNAL_INTERVALS = EXTERNAL._replace(
+    heading=(("label", "cluster", "confidence"),),
+    meanings=meanings.EXTERNAL_INTERVALS,
+    has_intervals=True,
 )
 
 INTERNAL = Layout(

@@ -14,6 +14,7 @@ __all__ = [
     "DUNN",
     "ELBOW",
     "EXTERNAL",
+    "EXTERNAL_INTERVALS",
     "INTERNAL",
     "LABELS",
     "PAIRWISE",
@@ -60,6 +61,9 @@ EXTERNAL = _explain(
         "n_clusters": ("", "different clusters"),
     }
 ) | {name: Meaning(best or "", text) for name, (best, text) in METRIC_MEANINGS.items()}
+
+#: The metrics, and the column that names them.
+EXTERNAL_INTERVALS = EXTERNAL | _explain({"metric": ("", "name of the metric")})
 
 INTERNAL = _POINT_COUNTS | _explain(
     {

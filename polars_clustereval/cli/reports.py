@@ -10,6 +10,7 @@ from polars_clustereval import (
     dunn_index,
     elbow,
     external_cluster_report,
+    external_intervals,
     external_label_report,
     external_report,
     internal_report,
@@ -43,6 +44,8 @@ class Report(NamedTuple):
     adapt: Callable[[Layout, Namespace], Layout] | None = None
     #: Returns what the report recommends, given the report and its partition columns.
     recommend: Callable[[pl.DataFrame, list[str]], pl.DataFrame] | None = None
+    #: The report that --confidence asks for in place of this one.
+    intervals: Report | None = None
 
     @property
     def defaults(self) -> dict[str, Any]:
@@ -66,6 +69,12 @@ REPORTS = {
         "every external metric of one or many clusterings",
         layouts.EXTERNAL,
         "duckdb",
+        intervals=Report(
+            external_intervals,
+            "every external metric with its confidence interval",
+            layouts.EXTERNAL_INTERVALS,
+            "duckdb",
+        ),
     ),
     "clusters": Report(
         external_cluster_report,

@@ -39,6 +39,8 @@ def render_table(result: pl.DataFrame, options: argparse.Namespace) -> bytes:
     keys = result.columns[:n_keys]
     if layout.worst_first is not None or layout.is_listed:
         text = _render_listing(result, keys, layout)
+    elif layout.has_intervals:
+        text = _render_intervals(result, keys, layout)
     elif not keys:
         text = _render_one(result, layout)
     else:
@@ -90,6 +92,31 @@ def _render_one(result: pl.DataFrame, layout: Layout) -> str:
         return align_columns(wrap_last_column(lines), right=range(1, 3))
     grid = align_columns([line[:3] for line in lines], right=range(1, 3))
     return grid + _render_legend(result.columns, layout)
+
+
+def _render_intervals(result: pl.DataFrame, keys: list[str], layout: Layout) -> str:
+    """Return the tables of a report of intervals: for each clustering a line per metric.
+
+    `keys` are the partition columns of `result`, which name the clusterings. The meanings are below
+    the tables, and so is the number of clusterings that are left out, if there are too many.
+    """
+    parts = result.partition_by(keys, maintain_order=True) if keys else [result]
+    texts = [_render_limits(part, keys, layout) for part in parts[:_MAX_SIDE_BY_SIDE]]
+    metrics = result["metric"].unique(maintain_order=True).to_list()
+    n_more = len(parts) - len(texts)
+    hint = f"\n\n{n_more} more clusterings: --format csv" if n_more else ""
+    return "\n\n".join(texts) + _render_legend(metrics, layout) + hint
+
+
+def _render_limits(part: pl.DataFrame, keys: list[str], layout: Layout) -> str:
+    """Return the table of the intervals of one clustering, whose rows are those of `part`."""
+    names = ("value", "lower", "upper")
+    lines = [[key, _format_value(part[key][0]), "", ""] for key in keys]
+    lines.append(["metric", *names])
+    for row in part.iter_rows(named=True):
+        lines += _list_title_lines(row["metric"], layout, width=4)
+        lines.append([f"  {row['metric']}", *(_format_number(row[name], layout) for name in names)])
+    return align_columns(lines, right=range(1, 4))
 
 
 def _render_several(result: pl.DataFrame, keys: list[str], layout: Layout) -> str:

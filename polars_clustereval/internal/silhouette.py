@@ -16,6 +16,8 @@ import polars as pl
 from polars_clustereval.base.checks import (
     check_choice,
     check_column,
+    check_confidence,
+    check_random_state,
     is_number,
     is_whole_number,
     show_value,
@@ -80,14 +82,8 @@ def _check_silhouette_options(options: SilhouetteOptions) -> SilhouetteOptions:
         raise ClusterEvalError(f"sample_size: goes with method 'sample', got method '{method}'")
     if method == "sample" and not is_whole_number(size, 1):
         raise ClusterEvalError(f"sample_size: expected a whole number >= 1, got {show_value(size)}")
-    if not (is_number(confidence) and 0 < float(confidence) < 1):
-        raise ClusterEvalError(
-            f"confidence: expected a number between 0 and 1, got {show_value(confidence)}"
-        )
-    if not (is_whole_number(state, 0) and int(state) < 2**31):
-        raise ClusterEvalError(
-            f"random_state: expected a whole number >= 0 and < 2147483648, got {show_value(state)}"
-        )
+    check_confidence(confidence)
+    check_random_state(state)
     return options
 
 

@@ -1,1 +1,1 @@
-"""relative: clusterings against each other."""
+"""relative: clusterings against each other, and how far their scores can be trusted."""

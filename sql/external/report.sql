@@ -115,16 +115,10 @@ CREATE OR REPLACE MACRO clustereval._cell_totals(__ce_row_counts, __ce_sized_cel
 -- label of their cluster), __ce_in_majority_clusters (rows in the majority cluster of their label),
 -- __ce_matched_rows (sum over labels of size x best F1 score with a cluster), __ce_precision_rows
 -- and __ce_recall_rows (sums of B-cubed precision and recall over rows), and __ce_exact_matches
--- (clusters that equal a label). The parameters are those of external_report.
-CREATE OR REPLACE MACRO clustereval._external_statistics(
-  tbl, label, cluster, weight, partition_by, noise, noise_as, adjusted
-) AS TABLE
-  WITH __ce_groups AS (
-    SELECT *
-    FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
-  ),
-  __ce_row_counts AS (SELECT * FROM clustereval._row_counts(__ce_groups)),
-  __ce_cells AS (SELECT * FROM __ce_groups WHERE __ce_copies > 0),
+-- (clusters that equal a label). __ce_groups is the name of a CTE of the rows of _row_groups.
+CREATE OR REPLACE MACRO clustereval._statistics_of_groups(__ce_groups, adjusted) AS TABLE
+  WITH __ce_row_counts AS (SELECT * FROM clustereval._row_counts(__ce_groups)),
+  __ce_cells AS (SELECT * FROM query_table(__ce_groups) WHERE __ce_copies > 0),
   __ce_label_sizes AS (SELECT *, 1 AS __ce_copies FROM clustereval._label_sizes(__ce_cells)),
   __ce_cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(__ce_cells)),
   __ce_sized_cells AS (
@@ -184,19 +178,23 @@ CREATE OR REPLACE MACRO clustereval._external_statistics(
     __ce_precision_rows, __ce_recall_rows, __ce_exact_matches
   FROM __ce_totals;
 
--- One row per partition: all columns of external_report, from its parameters, which are not checked
--- here. If adjusted is FALSE, adjusted_mutual_info_score and expected_mutual_info are NULL.
--- external_report selects from this macro and drops those two columns by COLUMNS, which only DuckDB
--- has; to_sql translates this macro for other engines.
-CREATE OR REPLACE MACRO clustereval._external_report(
-  tbl, label, cluster, weight, partition_by, noise, noise_as, average_method, beta, adjusted
+-- One row per partition: the columns of _statistics_of_groups, for the parameters of
+-- external_report.
+CREATE OR REPLACE MACRO clustereval._external_statistics(
+  tbl, label, cluster, weight, partition_by, noise, noise_as, adjusted
 ) AS TABLE
-  WITH __ce_statistics AS (
+  WITH __ce_groups AS (
     SELECT *
-    FROM clustereval._external_statistics(
-      tbl, label, cluster, weight, partition_by, noise, noise_as, adjusted
-    )
+    FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
   )
+  SELECT * FROM clustereval._statistics_of_groups(__ce_groups, adjusted);
+
+-- One row per partition: all columns of external_report, from __ce_statistics, the name of a CTE of
+-- the rows of _statistics_of_groups, and these options of external_report. Without expectations in
+-- __ce_statistics, adjusted_mutual_info_score and expected_mutual_info are NULL.
+CREATE OR REPLACE MACRO clustereval._scores_of_statistics(
+  __ce_statistics, average_method, beta
+) AS TABLE
   SELECT
     __ce_partition AS partition_key,
     __ce_total AS n,
@@ -265,7 +263,22 @@ CREATE OR REPLACE MACRO clustereval._external_report(
     clustereval._ratio(__ce_exact_matches, __ce_n_labels) AS exact_match_recall,
     clustereval._ratio(2 * __ce_exact_matches, __ce_n_labels + __ce_n_clusters)
       AS exact_match_f_score
-  FROM __ce_statistics;
+  FROM query_table(__ce_statistics);
+
+-- One row per partition: all columns of external_report, from its parameters, which are not checked
+-- here. If adjusted is FALSE, adjusted_mutual_info_score and expected_mutual_info are NULL.
+-- external_report selects from this macro and drops those two columns by COLUMNS, which only DuckDB
+-- has; to_sql translates this macro for other engines.
+CREATE OR REPLACE MACRO clustereval._external_report(
+  tbl, label, cluster, weight, partition_by, noise, noise_as, average_method, beta, adjusted
+) AS TABLE
+  WITH __ce_statistics AS (
+    SELECT *
+    FROM clustereval._external_statistics(
+      tbl, label, cluster, weight, partition_by, noise, noise_as, adjusted
+    )
+  )
+  SELECT * FROM clustereval._scores_of_statistics(__ce_statistics, average_method, beta);
 
 ---------------------------------------------------------------------------------------------------
 -- Tables

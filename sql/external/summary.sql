@@ -52,31 +52,15 @@ CREATE OR REPLACE MACRO clustereval._metric_meanings() AS TABLE
     (44, 'exact_match_f_score', '1', 'harmonic mean of exact match precision, recall')
   ) AS meanings (__ce_place, __ce_metric, __ce_best, __ce_meaning);
 
----------------------------------------------------------------------------------------------------
--- Tables
----------------------------------------------------------------------------------------------------
-
--- The metrics of external_report in long form: one row per partition and metric, with
--- partition_key, metric (its name), value, best (its best value as text: a number, 'high' or 'low';
--- NULL if none is best) and meaning (what it measures, in a few words). The order is that of
--- external_report. All parameters are those of external_report.
--- Examples:
---   FROM clustereval.external_summary(assignments, species, cluster);
---   SELECT metric, value
---   FROM clustereval.external_summary(assignments, species, cluster, adjusted := FALSE);
-CREATE OR REPLACE MACRO clustereval.external_summary(
-  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := 'cluster',
-  average_method := 'arithmetic', beta := 1.0, adjusted := TRUE
-) AS TABLE
-  WITH __ce_report AS (
-    SELECT *
-    FROM clustereval._external_report(
-      tbl, label, cluster, weight, partition_by, noise, noise_as, average_method, beta, adjusted
-    )
-  )
+-- One row per partition and metric of external_report: __ce_partition, __ce_value, its value, and
+-- the columns of _metric_meanings. __ce_report is the name of a CTE of the rows of
+-- _external_report. Without adjusted, the two metrics are left out that need the expected mutual
+-- information.
+CREATE OR REPLACE MACRO clustereval._metric_values(__ce_report, adjusted) AS TABLE
   SELECT
-    report.partition_key,
-    meanings.__ce_metric AS metric,
+    report.partition_key AS __ce_partition,
+    meanings.__ce_place,
+    meanings.__ce_metric,
     CASE meanings.__ce_metric
       WHEN 'rand_score' THEN report.rand_score
       WHEN 'adjusted_rand_score' THEN report.adjusted_rand_score
@@ -122,19 +106,47 @@ CREATE OR REPLACE MACRO clustereval.external_summary(
       WHEN 'exact_match_precision' THEN report.exact_match_precision
       WHEN 'exact_match_recall' THEN report.exact_match_recall
       WHEN 'exact_match_f_score' THEN report.exact_match_f_score
-    END AS value,
-    meanings.__ce_best AS best,
-    meanings.__ce_meaning AS meaning
-  FROM __ce_report AS report
+    END AS __ce_value,
+    meanings.__ce_best,
+    meanings.__ce_meaning
+  FROM query_table(__ce_report) AS report
   CROSS JOIN clustereval._metric_meanings() AS meanings
-  WHERE (
-      adjusted
-      OR meanings.__ce_metric NOT IN ('adjusted_mutual_info_score', 'expected_mutual_info')
+  WHERE adjusted
+    OR meanings.__ce_metric NOT IN ('adjusted_mutual_info_score', 'expected_mutual_info');
+
+---------------------------------------------------------------------------------------------------
+-- Tables
+---------------------------------------------------------------------------------------------------
+
+-- The metrics of external_report in long form: one row per partition and metric, with
+-- partition_key, metric (its name), value, best (its best value as text: a number, 'high' or 'low';
+-- NULL if none is best) and meaning (what it measures, in a few words). The order is that of
+-- external_report. All parameters are those of external_report.
+-- Examples:
+--   FROM clustereval.external_summary(assignments, species, cluster);
+--   SELECT metric, value
+--   FROM clustereval.external_summary(assignments, species, cluster, adjusted := FALSE);
+CREATE OR REPLACE MACRO clustereval.external_summary(
+  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := 'cluster',
+  average_method := 'arithmetic', beta := 1.0, adjusted := TRUE
+) AS TABLE
+  WITH __ce_report AS (
+    SELECT *
+    FROM clustereval._external_report(
+      tbl, label, cluster, weight, partition_by, noise, noise_as, average_method, beta, adjusted
     )
-    AND clustereval._check_options(
-      clustereval._valid_external_options(noise, noise_as, average_method, beta, adjusted)
-    )
-  ORDER BY report.partition_key ASC NULLS LAST, meanings.__ce_place ASC NULLS LAST;
+  )
+  SELECT
+    __ce_partition AS partition_key,
+    __ce_metric AS metric,
+    __ce_value AS value,
+    __ce_best AS best,
+    __ce_meaning AS meaning
+  FROM clustereval._metric_values(__ce_report, adjusted)
+  WHERE clustereval._check_options(
+    clustereval._valid_external_options(noise, noise_as, average_method, beta, adjusted)
+  )
+  ORDER BY __ce_partition ASC NULLS LAST, __ce_place ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.external_summary IS
 'The metrics of external_report in long form, one row per partition and metric: metric, its name; '
 'value; best, its best value as text (a number, ''high'' or ''low'', NULL if none is best); '

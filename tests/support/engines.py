@@ -26,6 +26,7 @@ Row = dict[str, Any]
 TABLES = (
     "external_report",
     "external_summary",
+    "external_intervals",
     "contingency_matrix",
     "pair_counts",
     "external_cluster_report",

@@ -1,0 +1,678 @@
+"""Standard errors and confidence intervals of the external metrics, by the delta method.
+
+The rows are a sample of independent draws, so the contingency cells are multinomial with shares p.
+Every metric here is a smooth function of one, two or three statistics of the shares:
+
+===========  ================  ==============  ==  ===========================
+family       first             second          third
+===========  ================  ==============  ==  ===========================
+pairs        tp                fp              fn  as shares of all pairs
+information  mi                hc              hl  in nats
+bcubed       B-cubed precision B-cubed recall
+majority     purity            inverse purity
+===========  ================  ==============  ==  ===========================
+
+The influence of a row on a statistic is the derivative of the statistic by the share of the row's
+cell: a sum of a term of the cell, one of its label and one of its cluster. The covariances C of the
+influences, summed over the cells once, serve every metric: one with the gradient d by its
+statistics has the variance d' C d / n. The statistics of the second and third column are chosen so
+that all their influences are exactly 0 for equal labelings.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations, combinations_with_replacement
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+
+from polars_clustereval.base.checks import check_confidence, table_function
+from polars_clustereval.base.exact import log_ratio, ratio, to_double, widen
+from polars_clustereval.base.frames import aggregate_by
+from polars_clustereval.external.contingency import LabelOptions, read_contingency_table
+from polars_clustereval.external.report import external_scores, score_partitions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
+    from polars_clustereval.base.frames import Row, Terms
+    from polars_clustereval.external.contingency import ContingencyTable
+    from polars_clustereval.external.information import NormalizedMethod
+
+#: An expression, or a number or NULL in its place.
+Term = pl.Expr | float | None
+#: The derivatives by the three statistics of a family.
+Slopes = tuple[Term, Term, Term]
+
+_PAIRS, _INFORMATION, _BCUBED, _MAJORITY = "pairs", "information", "bcubed", "majority"
+
+# ----------------------------------------------------------------------------------------------
+# Influences and their covariances
+# ----------------------------------------------------------------------------------------------
+
+
+def _cells_with_squares(table: ContingencyTable) -> pl.LazyFrame:
+    """Return the cells of `table` with what their influences need, one row per cell.
+
+    Columns: those of table.sized_cells; rows, the rows of the cell; single, 1 for noise that is
+    counted as singletons (cluster NULL), otherwise 0; label_squares and cluster_squares, the sums
+    of the squared rows of the cells of its label and of its cluster; and whether it is the largest
+    of these, is_label_majority and is_cluster_majority, NULL where the maximum has no derivative:
+    if several cells are largest, or the largest is one singleton of any number.
+    """
+    single, n, copies = pl.col("cluster").is_null(), pl.col("n"), pl.col("copies")
+    of_label, of_cluster = [*table.keys, "label"], [*table.keys, "cluster"]
+    squares = to_double(n) * to_double(n) * to_double(copies)
+    cells = table.sized_cells.with_columns(
+        rows=n * copies,
+        single=single.cast(pl.Int64),
+        label_squares=squares.sum().over(of_label),
+        cluster_squares=pl.when(single).then(1.0).otherwise(squares.sum().over(of_cluster)),
+        in_label_majority=n == n.max().over(of_label),
+        in_cluster_majority=n == n.max().over(of_cluster),
+    )
+    label_weight = pl.when("in_label_majority").then(copies + pl.col("single")).otherwise(0)
+    ties = {
+        "label": label_weight.sum().over(of_label) > 1,
+        "cluster": ~single & (pl.col("in_cluster_majority").sum().over(of_cluster) > 1),
+    }
+    return cells.with_columns(
+        pl.when(~tied).then(f"in_{side}_majority").alias(f"is_{side}_majority")
+        for side, tied in ties.items()
+    )
+
+
+def _pair_influences(row: Row) -> Slopes:
+    """Return the influences of a row on the shares tp, fp and fn of all pairs, up to constants.
+
+    They are twice the share of the other rows with which it forms such a pair. This is the
+    projection of the exact counts of pairs, and thus first-order right for sums of squared shares.
+    `row(name)` is a column of _cells_with_squares.
+    """
+    n, others = row("n"), row("total") - 1
+    return (
+        2 * ratio(n - 1, others),
+        2 * ratio(row("cluster_size") - n, others),
+        2 * ratio(row("label_size") - n, others),
+    )
+
+
+def _information_influences(row: Row) -> Slopes:
+    """Return the influences of a row on mi, hc and hl, up to constants.
+
+    They are the derivatives of sums of p ln p. A row of noise that is counted as a singleton is
+    alone in its cell, however many such rows there are, so its cell has no such sum, and the
+    derivative of hc is greater by 1. `row(name)` is a column of _cells_with_squares.
+    """
+    n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
+    return (
+        log_ratio(widen(n) * widen(row("total")), widen(label_size) * widen(cluster_size)),
+        log_ratio(label_size, n) + row("single"),
+        log_ratio(cluster_size, n),
+    )
+
+
+def _bcubed_influences(row: Row) -> Slopes:
+    """Return the influences of a row on B-cubed precision and recall, up to constants.
+
+    The share of a cell in its label is squared in the recall, but not that of a singleton, which is
+    one row however many there are. `row(name)` is a column of _cells_with_squares.
+    """
+    label_size, cluster_size = to_double(row("label_size")), to_double(row("cluster_size"))
+    n = to_double(row("n"))
+    return (
+        2 * n / cluster_size - row("cluster_squares") / cluster_size / cluster_size,
+        (2 - row("single")) * n / label_size - row("label_squares") / label_size / label_size,
+        0.0,
+    )
+
+
+def _majority_influences(row: Row) -> Slopes:
+    """Return the influences of a row on purity and inverse purity; NULL where there is none.
+
+    `row(name)` is a column of _cells_with_squares.
+    """
+    return to_double(row("is_cluster_majority")), to_double(row("is_label_majority")), 0.0
+
+
+_INFLUENCES = {
+    _PAIRS: _pair_influences,
+    _INFORMATION: _information_influences,
+    _BCUBED: _bcubed_influences,
+    _MAJORITY: _majority_influences,
+}
+_PLACES = (0, 1, 2)
+
+
+def _as_expression(term: Term) -> pl.Expr:
+    """Return the term, an expression or a number, as a Float64 expression."""
+    return term if isinstance(term, pl.Expr) else pl.lit(term, pl.Float64)
+
+
+def _mean_of_rows(x: pl.Expr) -> pl.Expr:
+    """Return the mean of x over all rows of the cells, an aggregate; NULL if x is NULL anywhere."""
+    rows = pl.col("rows")
+    mean = (to_double(rows) * x).sum() / to_double(rows.sum())
+    return pl.when(x.null_count() == 0).then(mean)
+
+
+def _covariances(table: ContingencyTable) -> pl.LazyFrame:
+    """Return one row per partition and family: the covariances of the influences of a row.
+
+    Columns: the partition columns, family, and c00, c01, ... c22, the covariances of the influences
+    on the statistics of the family, NULL if one has no derivative. The influences are centered
+    first, so that no digits cancel.
+    """
+    by = [*table.keys, "family"]
+    cells = _cells_with_squares(table)
+    families = [
+        cells.select(
+            *table.keys,
+            "rows",
+            pl.lit(family).alias("family"),
+            *(
+                _as_expression(x).alias(f"i{i}")
+                for i, x in zip(_PLACES, influences(pl.col), strict=True)
+            ),
+        )
+        for family, influences in _INFLUENCES.items()
+    ]
+    influences = pl.concat(families)
+    means = aggregate_by(influences, by, {f"m{i}": _mean_of_rows(pl.col(f"i{i}")) for i in _PLACES})
+    centered = influences.join(means, on=by, nulls_equal=True).with_columns(
+        pl.col(f"i{i}") - pl.col(f"m{i}") for i in _PLACES
+    )
+    products = {
+        f"c{i}{j}": _mean_of_rows(pl.col(f"i{i}") * pl.col(f"i{j}"))
+        for i, j in combinations_with_replacement(_PLACES, 2)
+    }
+    return aggregate_by(centered, by, products)
+
+
+# ----------------------------------------------------------------------------------------------
+# Gradients
+# ----------------------------------------------------------------------------------------------
+
+
+class _Quotient(NamedTuple):
+    """A metric as the quotient of two functions, top and bottom, of the statistics of its family.
+
+    The slopes are the derivatives of these functions by the statistics. A linear function of the
+    statistics has the bottom 1, and no use for its top.
+    """
+
+    family: str
+    top: Term
+    bottom: Term
+    top_slopes: Slopes
+    bottom_slopes: Slopes
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the metric is a linear function of the statistics, whose bottom is a number."""
+        return not isinstance(self.bottom, pl.Expr)
+
+    def fields(self) -> Terms:
+        """Return top, bottom, t0 to t2 and b0 to b2, the slopes, as expressions by name."""
+        terms = {"top": self.top, "bottom": self.bottom}
+        terms |= {f"t{i}": self.top_slopes[i] for i in _PLACES}
+        terms |= {f"b{i}": self.bottom_slopes[i] for i in _PLACES}
+        return {name: _as_expression(term) for name, term in terms.items()}
+
+
+def _linear(family: str, *coefficients: Term) -> _Quotient:
+    """Return a metric that is a linear function of its statistics with these coefficients."""
+    first, second, third = coefficients
+    return _Quotient(family, 0.0, 1.0, (first, second, third), (0.0, 0.0, 0.0))
+
+
+def _root_slopes(b: pl.Expr, c: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    """Return the derivatives of sqrt(b c) by b and by c; NULL if b or c is 0."""
+    return 0.5 * ratio(c, b).sqrt(), 0.5 * ratio(b, c).sqrt()
+
+
+def _linear_metrics(row: Row) -> dict[str, _Quotient]:
+    """Return the metrics that are linear functions of their statistics, by name.
+
+    The samples have a given number of rows, `row("total")`.
+    """
+    n = to_double(row("total"))
+    ordered_pairs = n * (n - 1)
+    return {
+        "rand_score": _linear(_PAIRS, 0.0, -1.0, -1.0),
+        "mirkin_metric": _linear(_PAIRS, 0.0, ordered_pairs, ordered_pairs),
+        "hubert_index": _linear(_PAIRS, 0.0, -2.0, -2.0),
+        "russell_rao_index": _linear(_PAIRS, 1.0, 0.0, 0.0),
+        "label_entropy": _linear(_INFORMATION, 1.0, 0.0, 1.0),
+        "cluster_entropy": _linear(_INFORMATION, 1.0, 1.0, 0.0),
+        "joint_entropy": _linear(_INFORMATION, 1.0, 1.0, 1.0),
+        "label_entropy_given_cluster": _linear(_INFORMATION, 0.0, 0.0, 1.0),
+        "cluster_entropy_given_label": _linear(_INFORMATION, 0.0, 1.0, 0.0),
+        "mutual_info_score": _linear(_INFORMATION, 1.0, 0.0, 0.0),
+        "variation_of_information": _linear(_INFORMATION, 0.0, 1.0, 1.0),
+        "purity": _linear(_MAJORITY, 1.0, 0.0, 0.0),
+        "inverse_purity": _linear(_MAJORITY, 0.0, 1.0, 0.0),
+        "split_join_distance": _linear(_MAJORITY, -n, -n, 0.0),
+        "bcubed_precision": _linear(_BCUBED, 1.0, 0.0, 0.0),
+        "bcubed_recall": _linear(_BCUBED, 0.0, 1.0, 0.0),
+    }
+
+
+def _pair_quotients(row: Row, beta: float) -> dict[str, _Quotient]:
+    """Return the other scores of pairs of rows, by name.
+
+    The statistics are s, pairs of one label and one cluster, x of one cluster only, and y of one
+    label only, as shares of all pairs; b = s + y have one label, c = s + x are in one cluster. The
+    multinomial adjusted Rand index differs from the adjusted one by terms that are smaller by a
+    factor of the number of rows, and has its slopes. `row(name)` is a statistic of a partition.
+    """
+    s, x, y = row("tp_share"), row("fp_share"), row("fn_share")
+    b, c, weight = s + y, s + x, beta * beta
+    root, (root_b, root_c) = (b * c).sqrt(), _root_slopes(b, c)
+    above_chance = s - b * c, ((0.5 - b) + (0.5 - c), -b, -c)
+    adjusted_rand = _Quotient(
+        _PAIRS,
+        above_chance[0],
+        (b + c) / 2 - b * c,
+        above_chance[1],
+        ((0.5 - b) + (0.5 - c), 0.5 - b, 0.5 - c),
+    )
+    n = to_double(row("total"))
+    all_root, differ, differ_root = (n * (n - 1) / 2).sqrt(), x + y, (x + y).sqrt()
+    half = 0.5 / differ_root
+    spread_b, spread_c = b * (1 - b), c * (1 - c)
+    spread_root_b, spread_root_c = _root_slopes(spread_b, spread_c)
+    phi_b, phi_c = (1 - 2 * b) * spread_root_b, (1 - 2 * c) * spread_root_c
+    shared, agree = (1.0, 0.0, 0.0), (0.0, -1.0, -1.0)
+    return {
+        "adjusted_rand_score": adjusted_rand,
+        "fowlkes_mallows_score": _Quotient(
+            _PAIRS, s, root, shared, (root_b + root_c, root_c, root_b)
+        ),
+        "pair_precision": _Quotient(_PAIRS, s, c, shared, (1.0, 1.0, 0.0)),
+        "pair_recall": _Quotient(_PAIRS, s, b, shared, (1.0, 0.0, 1.0)),
+        "pair_f_score": _Quotient(
+            _PAIRS,
+            (1 + weight) * s,
+            (1 + weight) * s + x + weight * y,
+            (1 + weight, 0.0, 0.0),
+            (1 + weight, 1.0, weight),
+        ),
+        "jaccard_index": _Quotient(_PAIRS, s, s + differ, shared, (1.0, 1.0, 1.0)),
+        "kulczynski_index": _Quotient(
+            _PAIRS,
+            s * (b + c),
+            2 * b * c,
+            (2 * s + (b + c), s, s),
+            (2 * (b + c), 2 * b, 2 * c),
+        ),
+        "mcnemar_index": _Quotient(
+            _PAIRS, (y - x) * all_root, differ_root, (0.0, -all_root, all_root), (0.0, half, half)
+        ),
+        "phi_index": _Quotient(
+            _PAIRS,
+            above_chance[0],
+            spread_b.sqrt() * spread_c.sqrt(),
+            above_chance[1],
+            (phi_b + phi_c, phi_c, phi_b),
+        ),
+        "rogers_tanimoto_index": _Quotient(_PAIRS, 1 - differ, 1 + differ, agree, (0.0, 1.0, 1.0)),
+        "sokal_sneath_1_index": _Quotient(_PAIRS, s, s + 2 * differ, shared, (1.0, 2.0, 2.0)),
+        "sokal_sneath_2_index": _Quotient(
+            _PAIRS, 1 - differ, 1 - differ / 2, agree, (0.0, -0.5, -0.5)
+        ),
+        "southwood_index": _Quotient(_PAIRS, s, differ, shared, (0.0, 1.0, 1.0)),
+        "adjusted_fowlkes_mallows_score": _Quotient(
+            _PAIRS,
+            above_chance[0],
+            root - b * c,
+            above_chance[1],
+            ((root_b - c) + (root_c - b), root_c - b, root_b - c),
+        ),
+        "multinomial_adjusted_rand_score": adjusted_rand,
+    }
+
+
+#: Share of the mean entropy up to which the expected mutual information counts as constant.
+_NEGLIGIBLE = 0.005
+
+
+def _information_quotients(
+    row: Row, average_method: str, beta: float, *, adjusted: bool
+) -> dict[str, _Quotient]:
+    """Return the other scores of information, by name.
+
+    The statistics are s, the mutual information, x, the entropy of the cluster given the label, and
+    y, that of the label given the cluster; b = s + y and c = s + x are the entropies of both. The
+    lesser and the greater of these have no derivative where they are equal but for rounding. The
+    expected mutual information tends to (labels - 1) (clusters - 1) / (2 rows) whatever the shares.
+    It counts as constant where it is _NEGLIGIBLE; where it is not, the adjusted score is NULL.
+    `row(name)` is a statistic of a partition, emi if `adjusted`; the others are options of
+    external_report.
+    """
+    s, x, y = row("mi"), row("hc"), row("hl")
+    b, c = s + y, s + x
+    root_b, root_c = _root_slopes(b, c)
+    differ = (x - y).abs() > 1e-12 * (x + y)
+    x_larger = pl.when(differ).then(to_double(x > y))
+    larger_slopes: Slopes = (1.0, x_larger, 1 - x_larger)
+    means: dict[str, tuple[pl.Expr, Slopes]] = {
+        "arithmetic": ((b + c) / 2, (1.0, 0.5, 0.5)),
+        "geometric": ((b * c).sqrt(), (root_b + root_c, root_c, root_b)),
+        "min": (pl.min_horizontal(b, c), (1.0, 1 - x_larger, x_larger)),
+        "max": (pl.max_horizontal(b, c), larger_slopes),
+        "joint": (s + x + y, (1.0, 1.0, 1.0)),
+    }
+    mean, mean_slopes = means[average_method]
+    shared: Slopes = (1.0, 0.0, 0.0)
+    larger = pl.max_horizontal(x, y)
+    gradients = {
+        "normalized_mutual_info_score": _Quotient(_INFORMATION, s, mean, shared, mean_slopes),
+        "homogeneity_score": _Quotient(_INFORMATION, s, b, shared, (1.0, 0.0, 1.0)),
+        "completeness_score": _Quotient(_INFORMATION, s, c, shared, (1.0, 1.0, 0.0)),
+        "v_measure_score": _Quotient(
+            _INFORMATION,
+            (1 + beta) * s,
+            b + beta * c,
+            (1 + beta, 0.0, 0.0),
+            (1 + beta, beta, 1.0),
+        ),
+        "normalized_variation_of_information": _Quotient(
+            _INFORMATION, x + y, s + x + y, (0.0, 1.0, 1.0), (1.0, 1.0, 1.0)
+        ),
+        "normalized_information_distance": _Quotient(
+            _INFORMATION, larger, s + larger, (0.0, x_larger, 1 - x_larger), larger_slopes
+        ),
+    }
+    if adjusted:
+        emi = pl.when(row("emi") <= _NEGLIGIBLE * (b + c) / 2).then(row("emi"))
+        top, bottom = s - emi, mean - emi
+        score = _Quotient(_INFORMATION, top, bottom, shared, mean_slopes)
+        gradients["adjusted_mutual_info_score"] = score
+    return gradients
+
+
+def _bcubed_quotients(row: Row, beta: float) -> dict[str, _Quotient]:
+    """Return the B-cubed F score, by name; `row(name)` is a statistic of a partition."""
+    n, weight = to_double(row("total")), beta * beta
+    precision, recall = row("precision_rows") / n, row("recall_rows") / n
+    score = _Quotient(
+        _BCUBED,
+        (1 + weight) * precision * recall,
+        weight * precision + recall,
+        ((1 + weight) * recall, (1 + weight) * precision, 0.0),
+        (weight, 1.0, 0.0),
+    )
+    return {"bcubed_f_score": score}
+
+
+def _differentiable_metrics(
+    average_method: str, beta: float, *, adjusted: bool
+) -> dict[str, _Quotient]:
+    """Return all metrics that have derivatives, by name, from columns of external_statistics.
+
+    The parameters are options of external_report.
+    """
+    return {
+        **_linear_metrics(pl.col),
+        **_pair_quotients(pl.col, beta),
+        **_information_quotients(pl.col, average_method, beta, adjusted=adjusted),
+        **_bcubed_quotients(pl.col, beta),
+    }
+
+
+# ----------------------------------------------------------------------------------------------
+# Standard errors
+# ----------------------------------------------------------------------------------------------
+
+
+def _covariance_term(i: int, j: int) -> pl.Expr:
+    """Return the product of two derivatives and their covariance, 0 if a derivative is 0."""
+    x, y = pl.col(f"g{i}"), pl.col(f"g{j}")
+    product = x * y * pl.col(f"c{i}{j}")
+    return pl.when((x == 0) | (y == 0)).then(0.0).otherwise(product)
+
+
+def _standard_error() -> pl.Expr:
+    """Return sqrt(d' C d / n) of the gradient g0 to g2 and the covariances c00 to c22.
+
+    A variance below the rounding error of its terms is 0. Fewer than 2 rows have no standard error.
+    Where label and cluster are equal partitions those of every sample are too, and a quotient keeps
+    its value, 1 or 0, even if it is 0 / 0.
+    """
+    squares, products = (
+        sum((_covariance_term(i, j) for i, j in pairs), pl.lit(0.0))
+        for pairs in (zip(_PLACES, _PLACES, strict=True), combinations(_PLACES, 2))
+    )
+    variance = squares + 2 * products
+    error = (variance.clip(0.0) / pl.col("total")).sqrt()
+    rounded = pl.when(variance <= 1e-14 * squares).then(0.0).otherwise(error)
+    is_constant = ~pl.col("is_linear") & (pl.col("fp") + pl.col("fn") == 0)
+    defined = (pl.col("total") > 1) & pl.col("value").is_not_null() & pl.col("family").is_not_null()
+    return pl.when(defined).then(pl.when(is_constant).then(0.0).otherwise(rounded))
+
+
+_UNBOUNDED_BELOW = (
+    "mcnemar_index",
+    "adjusted_fowlkes_mallows_score",
+    "multinomial_adjusted_rand_score",
+    "adjusted_mutual_info_score",
+)
+_ENTROPIES = (
+    "label_entropy",
+    "cluster_entropy",
+    "joint_entropy",
+    "label_entropy_given_cluster",
+    "cluster_entropy_given_label",
+    "mutual_info_score",
+    "variation_of_information",
+)
+
+
+def _least_value(metric: str) -> float | None:
+    """Return the least value that a metric of external_report can have, None if there is none."""
+    if metric in _UNBOUNDED_BELOW:
+        return None
+    return {"adjusted_rand_score": -0.5, "hubert_index": -1.0, "phi_index": -1.0}.get(metric, 0.0)
+
+
+def _greatest_value(metric: str) -> str | None:
+    """Return the name in _greatest_values of the greatest value that a metric can have, or None."""
+    if metric in ("mcnemar_index", "southwood_index"):
+        return None
+    counts = {"mirkin_metric": "ordered pairs", "split_join_distance": "twice the rows"}
+    return "ln n" if metric in _ENTROPIES else counts.get(metric, "1")
+
+
+def _greatest_values(n: pl.Expr) -> Terms:
+    """Return the greatest values of metrics of n rows as expressions, by their names."""
+    return {
+        "1": pl.lit(1.0),
+        "ln n": n.log(),
+        "ordered pairs": n * (n - 1),
+        "twice the rows": 2 * n,
+    }
+
+
+def _metric_facts(names: Sequence[str], quotients: Mapping[str, _Quotient]) -> pl.LazyFrame:
+    """Return one row per metric: metric, place, family (NULL without derivative) and its range.
+
+    is_linear tells a linear function of the statistics from a quotient; least is the least value,
+    and greatest the name of the greatest one in _greatest_values, both NULL if there is none.
+    """
+    families = {name: quotient.family for name, quotient in quotients.items()}
+    facts = {
+        "metric": pl.Series(names, dtype=pl.String),
+        "place": range(len(names)),
+        "family": pl.Series([families.get(name) for name in names], dtype=pl.String),
+        "is_linear": [name in quotients and quotients[name].is_linear for name in names],
+        "least": pl.Series([_least_value(name) for name in names], dtype=pl.Float64),
+        "greatest": pl.Series([_greatest_value(name) for name in names], dtype=pl.String),
+    }
+    return pl.LazyFrame(facts)
+
+
+def _long_metrics(
+    report: pl.LazyFrame, keys: list[str], names: Sequence[str], quotients: Mapping[str, _Quotient]
+) -> pl.LazyFrame:
+    """Return one row per partition of `report` and metric of `names`: metric, value, g0, g1 and g2.
+
+    These are the derivatives by the statistics of the family, NULL for a metric that is not among
+    `quotients` or has a bottom of 0. The columns total, fp and fn are kept, too.
+    """
+    nothing = (None, None, None)
+    missing = _Quotient("", None, None, nothing, nothing)
+    structs = [
+        pl.struct(
+            term.alias(field)
+            for field, term in {
+                "metric": pl.lit(name),
+                "value": pl.col(name),
+                **quotients.get(name, missing).fields(),
+            }.items()
+        )
+        for name in names
+    ]
+    rows = report.select(*keys, "total", "fp", "fn", metric_row=pl.concat_list(structs))
+    score = ratio(pl.col("top"), pl.col("bottom"))
+    slopes = {
+        f"g{i}": ratio(pl.col(f"t{i}") - pl.col(f"b{i}") * score, pl.col("bottom")) for i in _PLACES
+    }
+    return rows.explode("metric_row").unnest("metric_row").with_columns(**slopes)
+
+
+# ----------------------------------------------------------------------------------------------
+# Tables
+# ----------------------------------------------------------------------------------------------
+
+_INTERVAL_COLUMNS = ("metric", "value", "std_error", "lower", "upper")
+
+
+@table_function
+def external_intervals(
+    frame: Frame,
+    label: Column,
+    cluster: Column,
+    *,
+    weight: Column | None = None,
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+    average_method: NormalizedMethod = "arithmetic",
+    beta: float = 1.0,
+    adjusted: bool = True,
+    confidence: float = 0.95,
+) -> Frame:
+    """Confidence intervals of the external metrics by the delta method, in one pass over the rows.
+
+    The rows are taken for independent draws from a population of pairs of a label and a cluster,
+    and the variance of a metric for a linear function of the shares of the contingency cells, which
+    it is to first order. Nothing is resampled.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The rows to evaluate. A LazyFrame is read when the result is collected, and streams.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+    weight : str or Expr, optional
+        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
+        LazyFrame too.
+    partition_by : str, Expr or sequence of these, optional
+        Columns whose groups are evaluated separately. NULL is a group too.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
+    average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
+        Mean of the entropies in the normalized and adjusted mutual information; 'joint' is for the
+        normalized one only, and needs adjusted=False.
+    beta : float
+        Weight in pair_f_score, v_measure_score and bcubed_f_score, at least 0.
+    adjusted : bool
+        False leaves out adjusted_mutual_info_score and expected_mutual_info, the slowest ones.
+    confidence : float
+        Probability that an interval covers the metric's value in the population, between 0 and 1.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        Same kind as `frame`, one row per partition and metric, sorted by partition and in the order
+        of external_report: the partition columns, metric (its name), value (that of
+        external_report), std_error, lower and upper. The interval is value -+ z std_error, where z
+        is the normal quantile of `confidence`, but not beyond the metric's range. std_error, lower
+        and upper are NULL where value is NULL, where the method does not apply (class_f_measure,
+        exact matches, expected_mutual_info), where the metric has no derivative (a tied majority
+        in purity, inverse_purity and split_join_distance, equal entropies in a minimum or maximum,
+        0 / 0), and for fewer than 2 rows. Equal labelings have std_error 0 in every score that
+        measures agreement.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
+        has no equal in the type of cluster, or an option is unknown or out of its range.
+
+    Notes
+    -----
+    In SQL: ``FROM clustereval.external_intervals(tbl, label, cluster)``.
+
+    mirkin_metric, split_join_distance and mcnemar_index grow with the number of rows; their
+    intervals are for samples of the same number of rows.
+
+    References
+    ----------
+    Goodman, L. A. and Kruskal, W. H. (1972). Measures of association for cross classifications, IV.
+    Journal of the American Statistical Association 67, 415-421.
+    https://doi.org/10.1080/01621459.1972.10482401
+
+    Examples
+    --------
+    80 of 100 rows are in the majority of their cluster, so purity has sqrt(0.8 x 0.2 / 100):
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> cells = pl.DataFrame(
+    ...     {
+    ...         "label": ["a", "b", "a", "b"],
+    ...         "cluster": [0, 0, 1, 1],
+    ...         "n": [45, 15, 5, 35],
+    ...     }
+    ... )
+    >>> intervals = ce.external_intervals(cells, "label", "cluster", weight="n")
+    >>> purity = intervals.filter(pl.col("metric") == "purity")
+    >>> purity.select(pl.exclude("metric").round(3)).row(0)
+    (0.8, 0.04, 0.722, 0.878)
+    """
+    scores = external_scores(average_method, beta, adjusted=adjusted)
+    z = -NormalDist().inv_cdf((1 - check_confidence(confidence)) / 2)
+    options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
+    table = read_contingency_table(frame, label, cluster, options, _INTERVAL_COLUMNS).cache_groups()
+    names = list(scores)
+    quotients = _differentiable_metrics(average_method, float(beta), adjusted=adjusted)
+    keys: list[str] = list(table.keys)
+    report = score_partitions(table, scores, adjusted=adjusted)
+    metrics = _long_metrics(report, keys, names, quotients)
+    intervals = (
+        metrics.join(_metric_facts(names, quotients), on="metric")
+        .join(_covariances(table), on=[*keys, "family"], how="left", nulls_equal=True)
+        .with_columns(margin=z * _standard_error(), std_error=_standard_error())
+        .with_columns(**_limits())
+        .sort(*keys, "place", nulls_last=True)
+    )
+    return table.to_user_frame(frame, intervals.select(*keys, *_INTERVAL_COLUMNS))
+
+
+def _limits() -> Terms:
+    """Return lower and upper, the limits value -+ margin cut at the metric's range, by name."""
+    lower, upper = (pl.col("value") + sign * pl.col("margin") for sign in (-1, 1))
+    values = _greatest_values(to_double(pl.col("total")))
+    greatest = pl.coalesce(
+        pl.when(pl.col("greatest") == name).then(value) for name, value in values.items()
+    )
+    return {
+        "lower": pl.when(lower < pl.col("least")).then("least").otherwise(lower),
+        "upper": pl.when(upper > greatest).then(greatest).otherwise(upper),
+    }

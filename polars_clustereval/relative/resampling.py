@@ -1,0 +1,593 @@
+"""Bootstrap intervals and permutation tests of the external metrics, from the contingency cells.
+
+Cells are drawn, never rows: a bootstrap sample of the rows has multinomial counts of cells, and a
+random labeling with the same sizes of labels and clusters multivariate hypergeometric ones. numpy
+draws the counts, and the engine scores all samples as partitions of one frame.
+
+The cells are sorted before anything is drawn, and every partition has a generator of its own with
+the same seed, so a result depends neither on the order of the rows nor on other partitions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from polars_clustereval.base.checks import (
+    check_choice,
+    check_confidence,
+    check_random_state,
+    is_whole_number,
+    show_value,
+    table_function,
+)
+from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.external.contingency import (
+    ContingencyTable,
+    LabelOptions,
+    read_contingency_table,
+)
+from polars_clustereval.external.report import external_scores, score_partitions
+from polars_clustereval.external.summary import METRIC_MEANINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
+    from polars_clustereval.base.frames import Terms
+    from polars_clustereval.external.information import NormalizedMethod
+
+    Integers = NDArray[np.int64]
+
+#: Cells, or rows of labelings, that are drawn before they are scored, and scores that are kept
+#: before they are summarized. They bound the memory.
+_CELLS_PER_BATCH = 2**20
+_SCORES_PER_BATCH = 2**16
+#: numpy draws from fewer objects than this.
+_MAX_PERMUTED_ROWS = 10**9
+
+# ----------------------------------------------------------------------------------------------
+# Cells
+# ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The contingency cells of one partition.
+
+    `partition` is its number. `labels` and `clusters` are numbers of the label and the cluster of
+    each cell, and `rows` its rows. All noise that is counted as singletons has the cluster -1.
+    """
+
+    partition: int
+    labels: Integers
+    clusters: Integers
+    rows: Integers
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """The cells of the frame that is resampled, with numbers for the user's values.
+
+    `groups` has one row per cell: key_0, the number of its partition, label and cluster as numbers
+    (NULL for noise that is counted as singletons), n, copies, n_dropped and n_noise. `partitions`
+    has one row per partition: key_0 and the partition columns, under inner names that `keys` maps
+    to the user's.
+    """
+
+    groups: pl.DataFrame
+    partitions: pl.DataFrame
+    keys: dict[str, str]
+
+    def split(self) -> Iterator[_Cells]:
+        """Yield the cells of each partition that has rows."""
+        numbers = self.groups["key_0"].to_numpy()
+        columns = (
+            self.groups["label"].to_numpy(),
+            self.groups["cluster"].fill_null(-1).to_numpy(),
+            (self.groups["n"] * self.groups["copies"]).to_numpy(),
+        )
+        bounds = np.flatnonzero(np.diff(numbers, prepend=-1, append=-1))
+        for start, end in pairwise(bounds):
+            yield _Cells(int(numbers[start]), *(column[start:end] for column in columns))
+
+
+def _read_sample(table: ContingencyTable) -> _Sample:
+    """Return the cells of `table`, which are computed here, sorted and with numbers for values."""
+    keys = {f"user_{name}": user for name, user in table.keys.items()}
+    own = [pl.col(inner).alias(name) for inner, name in zip(table.keys, keys, strict=True)]
+    cells = table.cells.select(*own, "label", "cluster", "n", "copies").collect(engine="streaming")
+    cells = cells.sort(*keys, "label", "cluster", nulls_last=True).with_columns(
+        row=pl.int_range(pl.len(), dtype=pl.Int64)
+    )
+    row, zero = pl.col("row"), pl.lit(0, pl.Int64)
+    numbered = cells.with_columns(
+        (row.first().over(*keys) if keys else zero).alias("key_0"),
+        row.first().over(*keys, "label").alias("label"),
+        pl.when(pl.col("cluster").is_not_null())
+        .then(row.first().over(*keys, "cluster"))
+        .alias("cluster"),
+        n_dropped=zero,
+        n_noise=zero,
+    )
+    partitions = pl.DataFrame({"key_0": [0]}, schema={"key_0": pl.Int64})
+    if keys:
+        partitions = numbered.unique("key_0", maintain_order=True).select("key_0", *keys)
+    groups = numbered.select("key_0", "label", "cluster", "n", "copies", "n_dropped", "n_noise")
+    return _Sample(groups, partitions, keys)
+
+
+def _sample_groups(
+    cells: _Cells, samples: Integers, labels: Integers, clusters: Integers, rows: Integers
+) -> pl.DataFrame:
+    """Return drawn cells as rows of ContingencyTable.groups: key_0 and key_1 number the sample.
+
+    The arrays have one element per cell: the number of its sample, its label and cluster, and its
+    rows. Rows of noise that is counted as singletons are one cell of as many copies.
+    """
+    single = clusters < 0
+    columns = {
+        "key_1": samples,
+        "label": labels,
+        "cluster": clusters,
+        "n": np.where(single, 1, rows),
+        "copies": np.where(single, rows, 1),
+    }
+    zero = pl.lit(0, pl.Int64)
+    return pl.DataFrame(columns).select(
+        pl.lit(cells.partition, pl.Int64).alias("key_0"),
+        "key_1",
+        "label",
+        pl.when(pl.col("cluster") >= 0).then("cluster").alias("cluster"),
+        "n",
+        "copies",
+        n_dropped=zero,
+        n_noise=zero,
+    )
+
+
+# ----------------------------------------------------------------------------------------------
+# Draws
+# ----------------------------------------------------------------------------------------------
+
+
+def _blocks(n_samples: int, size: int) -> Iterator[tuple[int, int]]:
+    """Yield (first, number) of the blocks of samples to draw, for samples of `size` cells."""
+    step = max(1, _CELLS_PER_BATCH // max(1, size))
+    for first in range(0, n_samples, step):
+        yield first, min(step, n_samples - first)
+
+
+def _draw_bootstrap(cells: _Cells, n_samples: int, seed: int) -> Iterator[pl.DataFrame]:
+    """Yield blocks of bootstrap samples of the rows of `cells`, as _sample_groups returns them."""
+    generator = np.random.default_rng(seed)
+    total = int(cells.rows.sum())
+    for first, number in _blocks(n_samples, len(cells.rows)):
+        counts = generator.multinomial(total, cells.rows / total, size=number)
+        sample, cell = np.nonzero(counts)
+        yield _sample_groups(
+            cells,
+            sample.astype(np.int64) + first,
+            cells.labels[cell],
+            cells.clusters[cell],
+            counts[sample, cell],
+        )
+
+
+def _draw_permutations(cells: _Cells, n_samples: int, seed: int) -> Iterator[pl.DataFrame]:
+    """Yield blocks of random labelings with the sizes of `cells`, as _sample_groups returns them.
+
+    A table of fewer cells than rows is drawn cell by cell, another one by shuffling the clusters of
+    the rows; both have the same distribution.
+    """
+    generator = np.random.default_rng(seed)
+    labels, label_sizes = _sum_rows(cells.labels, cells.rows)
+    clusters, cluster_sizes = _sum_rows(cells.clusters, cells.rows)
+    total, n_cells = int(cells.rows.sum()), len(labels) * len(clusters)
+    if total >= _MAX_PERMUTED_ROWS:
+        raise ClusterEvalError(
+            f"permutation_test: expected fewer than {_MAX_PERMUTED_ROWS} rows in a partition, "
+            f"got {total}; divide the weights by a common factor, or draw a sample of the rows"
+        )
+    draw = _draw_tables if n_cells <= total else _shuffle_rows
+    for first, number in _blocks(n_samples, min(n_cells, total)):
+        sample, label, cluster, rows = draw(generator, label_sizes, cluster_sizes, number)
+        yield _sample_groups(cells, sample + first, labels[label], clusters[cluster], rows)
+
+
+def _sum_rows(values: Integers, rows: Integers) -> tuple[Integers, Integers]:
+    """Return the different `values`, sorted, and the sum of the `rows` of each."""
+    unique, places = np.unique(values, return_inverse=True)
+    sizes = np.zeros(len(unique), np.int64)
+    np.add.at(sizes, places.ravel(), rows)
+    return unique, sizes
+
+
+def _draw_tables(
+    generator: np.random.Generator, label_sizes: Integers, cluster_sizes: Integers, number: int
+) -> tuple[Integers, ...]:
+    """Return the cells of `number` random contingency tables with these sizes.
+
+    They are four arrays with one element per cell that has rows: numbers of the table, the label
+    and the cluster, and the rows. A label's rows are a sample without replacement of the rows that
+    former labels have left of each cluster: multivariate hypergeometric counts, drawn one cluster
+    after the other for all tables at once.
+    """
+    left = np.tile(cluster_sizes, (number, 1))
+    tables = np.zeros((number, len(label_sizes), len(cluster_sizes)), np.int64)
+    for i, size in enumerate(label_sizes[:-1]):
+        missing, others = np.full(number, size), left.sum(axis=1)
+        for j in range(len(cluster_sizes)):
+            others -= left[:, j]
+            tables[:, i, j] = generator.hypergeometric(left[:, j], others, missing)
+            missing -= tables[:, i, j]
+        left -= tables[:, i]
+    tables[:, -1] = left
+    sample, label, cluster = np.nonzero(tables)
+    return sample, label, cluster, tables[sample, label, cluster]
+
+
+def _shuffle_rows(
+    generator: np.random.Generator, label_sizes: Integers, cluster_sizes: Integers, number: int
+) -> tuple[Integers, ...]:
+    """Return the cells of `number` random tables as _draw_tables does, by shuffling clusters."""
+    n_labels, n_clusters = len(label_sizes), len(cluster_sizes)
+    labels = np.repeat(np.arange(n_labels), label_sizes)
+    clusters = np.tile(np.repeat(np.arange(n_clusters), cluster_sizes), (number, 1))
+    shuffled = generator.permuted(clusters, axis=1)
+    samples = np.arange(number)[:, None]
+    cells, rows = np.unique(
+        (samples * n_labels + labels) * n_clusters + shuffled, return_counts=True
+    )
+    sample, cell = np.divmod(cells, n_labels * n_clusters)
+    return sample, *np.divmod(cell, n_clusters), rows
+
+
+# ----------------------------------------------------------------------------------------------
+# Scores
+# ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Scoring:
+    """The scores of external_report to compute, expressions by name, and whether any is adjusted.
+
+    A score is adjusted if it needs the expected mutual information.
+    """
+
+    scores: Terms
+    adjusted: bool
+
+    def score(self, groups: Sequence[pl.DataFrame], *keys: str) -> pl.DataFrame:
+        """Return one row per value of the columns `keys`: these and the scores of its cells."""
+        table = ContingencyTable(pl.concat(groups).lazy(), {key: key for key in keys})
+        scored = score_partitions(table, self.scores, adjusted=self.adjusted)
+        return scored.select(*keys, *self.scores).collect(engine="streaming")
+
+
+def _score_samples(
+    sample: _Sample, draw: Callable[[_Cells], Iterator[pl.DataFrame]], scoring: _Scoring
+) -> Iterator[pl.DataFrame]:
+    """Yield frames of the scores of all samples of some partitions: key_0, key_1 and the scores.
+
+    `draw` yields the drawn cells of a partition in blocks.
+    """
+    blocks: list[pl.DataFrame] = []
+    scored: list[pl.DataFrame] = []
+    for cells in sample.split():
+        for block in draw(cells):
+            blocks.append(block)
+            if sum(block.height for block in blocks) >= _CELLS_PER_BATCH:
+                scored.append(scoring.score(blocks, "key_0", "key_1"))
+                blocks = []
+        if sum(frame.height for frame in scored) >= _SCORES_PER_BATCH:
+            scored += [scoring.score(blocks, "key_0", "key_1")] if blocks else []
+            yield pl.concat(scored)
+            blocks, scored = [], []
+    scored += [scoring.score(blocks, "key_0", "key_1")] if blocks else []
+    if scored:
+        yield pl.concat(scored)
+
+
+def _summarize_samples(
+    sample: _Sample,
+    draw: Callable[[_Cells], Iterator[pl.DataFrame]],
+    scoring: _Scoring,
+    summaries: Terms,
+) -> pl.DataFrame:
+    """Return one row per partition and metric: key_0, the partition columns, metric and summaries.
+
+    `summaries` are aggregates by name of the columns value, the metric of the user's rows, and
+    score, that of a sample, NULL if undefined. The rows are sorted by partition, and by the order
+    of the scores.
+    """
+    names = list(scoring.scores)
+    observed = scoring.score([sample.groups], "key_0")
+    values = sample.partitions.join(observed, on="key_0", how="left", maintain_order="left")
+    long = values.unpivot(names, index="key_0", variable_name="metric")
+    parts = [
+        # In a fixed order, so that sums are the same to the last bit in every call.
+        scored.sort("key_0", "key_1")
+        .unpivot(names, index="key_0", variable_name="metric", value_name="score")
+        .join(long, on=["key_0", "metric"], maintain_order="left")
+        .group_by("key_0", "metric", maintain_order=True)
+        .agg(**summaries)
+        for scored in _score_samples(sample, draw, scoring)
+    ]
+    nothing = long.with_columns(score=pl.lit(None, pl.Float64)).head(0)
+    parts.append(nothing.group_by("key_0", "metric").agg(**summaries))
+    place = pl.int_range(pl.len(), dtype=pl.Int64)
+    return (
+        long.with_columns(place=place)
+        .join(pl.concat(parts), on=["key_0", "metric"], how="left")
+        .join(sample.partitions, on="key_0")
+        .sort("key_0", "place")
+        .rename(sample.keys)
+    )
+
+
+def _check_resamples(n_resamples: object) -> int:
+    """Return the option n_resamples as an int; raise an error unless it is a whole number >= 1."""
+    if not is_whole_number(n_resamples, 1):
+        raise ClusterEvalError(
+            f"n_resamples: expected a whole number >= 1, got {show_value(n_resamples)}"
+        )
+    return int(str(n_resamples).removesuffix(".0"))
+
+
+def _as_given(frame: Frame, result: pl.DataFrame) -> Frame:
+    """Return `result` as a DataFrame or a LazyFrame, whichever the user's `frame` is."""
+    return result.lazy() if isinstance(frame, pl.LazyFrame) else result
+
+
+# ----------------------------------------------------------------------------------------------
+# Tables
+# ----------------------------------------------------------------------------------------------
+
+_BOOTSTRAP_COLUMNS = ("metric", "value", "std_error", "lower", "upper", "n_resamples")
+_TEST_COLUMNS = ("metric", "value", "expected", "std", "z", "p_value", "n_resamples")
+
+
+@table_function
+def bootstrap_intervals(
+    frame: Frame,
+    label: Column,
+    cluster: Column,
+    *,
+    weight: Column | None = None,
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+    average_method: NormalizedMethod = "arithmetic",
+    beta: float = 1.0,
+    adjusted: bool = True,
+    n_resamples: int = 1000,
+    confidence: float = 0.95,
+    random_state: int = 0,
+) -> Frame:
+    """Bootstrap intervals of all external metrics, by resampling contingency cells.
+
+    A bootstrap sample has as many rows as the frame, drawn with replacement, so its counts of cells
+    are multinomial. These are drawn, never rows: the cost grows with the number of cells times
+    n_resamples, and not with the number of rows.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The rows to evaluate. The cells of a LazyFrame too are counted at once.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+    weight : str or Expr, optional
+        Multiplicity of each row, a whole number >= 0, such as n of contingency_matrix.
+    partition_by : str, Expr or sequence of these, optional
+        Columns whose groups are evaluated separately. NULL is a group too.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Count noise as an ordinary cluster, leave it out, or count each row as a cluster. A row of
+        noise that is drawn several times is several clusters.
+    average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
+        Mean of the entropies in the normalized and adjusted mutual information; 'joint' is for the
+        normalized one only, and needs adjusted=False.
+    beta : float
+        Weight in pair_f_score, v_measure_score and bcubed_f_score, at least 0.
+    adjusted : bool
+        False leaves out adjusted_mutual_info_score and expected_mutual_info, the slowest ones.
+    n_resamples : int
+        Number of bootstrap samples, at least 1.
+    confidence : float
+        Probability that an interval covers the metric's value in the population, between 0 and 1.
+    random_state : int
+        Seed of numpy's generator, from 0 to 2147483647. Every partition starts with it.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        Same kind as `frame`, one row per partition and metric, sorted by partition and in the order
+        of external_report: the partition columns, metric, value (that of external_report),
+        std_error (standard deviation over the samples), lower and upper (their percentiles, with
+        linear interpolation, at (1 - confidence) / 2 and (1 + confidence) / 2), and n_resamples,
+        the samples on which the metric is defined. Without rows all values are NULL and n_resamples
+        is 0, or with partition_by the result is empty. A single row has intervals of no width, and
+        std_error is NULL for fewer than 2 samples.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
+        has no equal in the type of cluster, or an option is unknown or out of its range.
+
+    Notes
+    -----
+    There is no SQL macro of this name, since numpy draws the samples. On a DuckDB relation::
+
+        cells = con.sql("FROM clustereval.contingency_matrix(tbl, label, cluster)").pl()
+        ce.bootstrap_intervals(cells, "label", "cluster", weight="n")
+
+    References
+    ----------
+    Efron, B. (1979). Bootstrap methods: another look at the jackknife. The Annals of Statistics 7,
+    1-26. https://doi.org/10.1214/aos/1176344552
+
+    Examples
+    --------
+    The standard error of purity is near sqrt(0.8 x 0.2 / 100) = 0.04:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> cells = pl.DataFrame(
+    ...     {
+    ...         "label": ["a", "b", "a", "b"],
+    ...         "cluster": [0, 0, 1, 1],
+    ...         "n": [45, 15, 5, 35],
+    ...     }
+    ... )
+    >>> intervals = ce.bootstrap_intervals(cells, "label", "cluster", weight="n")
+    >>> purity = intervals.filter(pl.col("metric") == "purity")
+    >>> purity.select("value", pl.col("std_error").round(2), "lower", "upper").row(0)
+    (0.8, 0.04, 0.72, 0.88)
+    """
+    n_samples, seed = _check_resamples(n_resamples), check_random_state(random_state)
+    tail = (1 - check_confidence(confidence)) / 2
+    scoring = _Scoring(external_scores(average_method, beta, adjusted=adjusted), adjusted)
+    options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
+    sample = _read_sample(
+        read_contingency_table(frame, label, cluster, options, _BOOTSTRAP_COLUMNS)
+    )
+    score = pl.col("score")
+    summaries = {
+        "std_error": score.std(),
+        "lower": score.quantile(tail, "linear"),
+        "upper": score.quantile(1 - tail, "linear"),
+        "n_resamples": score.count().cast(pl.Int64),
+    }
+    intervals = _summarize_samples(
+        sample, lambda cells: _draw_bootstrap(cells, n_samples, seed), scoring, summaries
+    )
+    intervals = intervals.with_columns(pl.col("n_resamples").fill_null(0))
+    return _as_given(frame, intervals.select(*sample.keys.values(), *_BOOTSTRAP_COLUMNS))
+
+
+@table_function
+def permutation_test(
+    frame: Frame,
+    label: Column,
+    cluster: Column,
+    *,
+    metric: str = "adjusted_rand_score",
+    weight: Column | None = None,
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+    average_method: NormalizedMethod = "arithmetic",
+    beta: float = 1.0,
+    n_resamples: int = 999,
+    random_state: int = 0,
+) -> Frame:
+    """Permutation test of a metric against random labelings with the same sizes.
+
+    The null hypothesis is that label and cluster are independent, given the sizes of both. The
+    tables of random labelings are drawn, never rows: a label's counts are multivariate
+    hypergeometric, given those of the labels before it.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The rows to evaluate. The cells of a LazyFrame too are counted at once.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+    metric : str
+        A metric of external_report with a best value, which says whether high or low scores are
+        better. Mutual information has none; its normalized form has the same p-value.
+    weight : str or Expr, optional
+        Multiplicity of each row, a whole number >= 0, such as n of contingency_matrix.
+    partition_by : str, Expr or sequence of these, optional
+        Columns whose groups are evaluated separately. NULL is a group too.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
+    average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
+        Mean of the entropies in the normalized and adjusted mutual information; 'joint' is for the
+        normalized one only.
+    beta : float
+        Weight in pair_f_score, v_measure_score and bcubed_f_score, at least 0.
+    n_resamples : int
+        Number of random labelings, at least 1.
+    random_state : int
+        Seed of numpy's generator, from 0 to 2147483647. Every partition starts with it.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        Same kind as `frame`, one row per partition, sorted: the partition columns, metric, value
+        (that of external_report), expected and std (mean and standard deviation over the random
+        labelings), z = (value - expected) / std, p_value = (1 + b) / (1 + n_resamples), where b
+        labelings have a score at least as good as value, and n_resamples. std needs 2 labelings; z
+        is NULL if std is 0. A metric that is undefined has only NULL and n_resamples 0. Without
+        rows this is the only row, or with partition_by the result is empty.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
+        has no equal in the type of cluster, an option is unknown or out of its range, or a
+        partition has 1000000000 rows or more.
+
+    Notes
+    -----
+    There is no SQL macro of this name, since numpy draws the tables. On a DuckDB relation::
+
+        cells = con.sql("FROM clustereval.contingency_matrix(tbl, label, cluster)").pl()
+        ce.permutation_test(cells, "label", "cluster", weight="n")
+
+    The p-value is never 0, and at most `alpha` with a probability of at most `alpha` if the null
+    hypothesis holds.
+
+    References
+    ----------
+    Phipson, B. and Smyth, G. K. (2010). Permutation p-values should never be zero. Statistical
+    Applications in Genetics and Molecular Biology 9, 39. https://doi.org/10.2202/1544-6115.1585
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> ten = pl.DataFrame({"label": ["a"] * 5 + ["b"] * 5, "cluster": [0] * 4 + [1] * 6})
+    >>> test = ce.permutation_test(ten, "label", "cluster")
+    >>> test.select("metric", pl.col("value", "expected", "p_value").round(2)).row(0)
+    ('adjusted_rand_score', 0.6, -0.01, 0.06)
+    """
+    check_choice("metric", metric, [name for name, (best, _) in METRIC_MEANINGS.items() if best])
+    n_samples, seed = _check_resamples(n_resamples), check_random_state(random_state)
+    adjusted = metric == "adjusted_mutual_info_score"
+    scores = external_scores(average_method, beta, adjusted=adjusted)
+    scoring = _Scoring({metric: scores[metric]}, adjusted)
+    options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
+    sample = _read_sample(read_contingency_table(frame, label, cluster, options, _TEST_COLUMNS))
+    score, value = pl.col("score"), pl.col("value").first()
+    sign = -1 if METRIC_MEANINGS[metric][0] in ("0", "low") else 1
+    # Equal tables may have scores that differ by rounding.
+    tolerance = 1e-12 * pl.max_horizontal(value.abs(), 1.0)
+    as_good = (sign * (score - value) >= -tolerance).sum()
+    summaries = {
+        "expected": score.mean(),
+        "std": score.std(),
+        "p_value": pl.when(value.is_not_null()).then((1 + as_good) / (1 + score.count())),
+        "n_resamples": score.count().cast(pl.Int64),
+    }
+    tests = _summarize_samples(
+        sample, lambda cells: _draw_permutations(cells, n_samples, seed), scoring, summaries
+    )
+    z = (pl.col("value") - pl.col("expected")) / pl.col("std")
+    tests = tests.with_columns(
+        pl.col("n_resamples").fill_null(0),
+        z=pl.when(pl.col("std") > 1e-12 * pl.max_horizontal(pl.col("expected").abs(), 1.0)).then(z),
+    )
+    return _as_given(frame, tests.select(*sample.keys.values(), *_TEST_COLUMNS))

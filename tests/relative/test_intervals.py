@@ -1,0 +1,353 @@
+"""external_intervals: the delta method against brute force, exact variances and its own limits."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+from scipy.special import erfinv
+from scipy.stats import norm
+from sklearn.metrics import adjusted_rand_score, v_measure_score
+
+import polars_clustereval as ce
+from tests.support.engines import fails, frame_of
+from tests.support.influence import SINGLE, expanded, std_errors
+from tests.support.oracle import METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.support.engines import Engine, Row
+    from tests.support.oracle import Cell
+
+#: Metrics without a standard error, whatever the table.
+NEVER = {
+    "class_f_measure",
+    "expected_mutual_info",
+    "exact_match_precision",
+    "exact_match_recall",
+    "exact_match_f_score",
+}
+MAJORITY = {"purity", "inverse_purity", "split_join_distance"}
+#: Metrics that vary from sample to sample even if label and cluster are equal partitions.
+OF_SIZES = {
+    "russell_rao_index",
+    "label_entropy",
+    "cluster_entropy",
+    "joint_entropy",
+    "mutual_info_score",
+}
+TABLES: dict[str, list[Cell]] = {
+    "three by three": [
+        *((0, 0, 400_000), (0, 1, 90_000), (0, 2, 30_000)),
+        *((1, 0, 20_000), (1, 1, 250_000), (1, 2, 60_000)),
+        *((2, 0, 10_000), (2, 1, 45_000), (2, 2, 95_000)),
+    ],
+    "empty cells": [(0, 0, 100_000), (0, 1, 30_000), (1, 1, 50_000), (2, 2, 70_000), (2, 3, 9_000)],
+    "nested": [(0, 0, 100_000), (0, 1, 30_000), (1, 2, 50_000), (1, 3, 20_000)],
+    "against chance": [(0, 0, 10_000), (0, 1, 40_000), (1, 0, 30_000), (1, 1, 11_000)],
+}
+SINGLES: list[Cell] = [
+    *((0, 0, 400), (0, SINGLE, 90)),
+    *((1, 0, 50), (1, 1, 60), (1, SINGLE, 70)),
+]
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"beta": 0.5, "average_method": "geometric"},
+    {"beta": 3, "average_method": "min"},
+    {"beta": 0, "average_method": "max"},
+    {"average_method": "joint", "adjusted": False},
+]
+
+
+def weighted(cells: Sequence[Cell]) -> pl.DataFrame:
+    return frame_of([(a, -1 if b == SINGLE else b, n) for a, b, n in cells], "n")
+
+
+def intervals(engine: Engine, cells: Sequence[Cell], **options: Any) -> dict[str, Row]:
+    rows = engine.table("external_intervals", weighted(cells), weight="n", **options)
+    return {row["metric"]: row for row in rows}
+
+
+def assert_near(actual: dict[str, Row], expected: dict[str, float], tolerance: float) -> None:
+    for metric, std_error in expected.items():
+        got = actual[metric]["std_error"]
+        scale = max(std_error, 1e-6 * abs(actual[metric]["value"]))
+        assert got is not None, metric
+        assert abs(got - std_error) <= tolerance * scale, (metric, got, std_error)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_standard_errors_are_those_of_brute_force(every_engine: list[Engine], table: str) -> None:
+    for options in OPTIONS if table == "three by three" else OPTIONS[:2]:
+        expected = std_errors(TABLES[table], **options)
+        expected = {name: x for name, x in expected.items() if name not in NEVER}
+        assert len(expected) >= 36, set(METRICS) - set(expected)
+        for engine in every_engine:
+            found = intervals(engine, TABLES[table], **options)
+            assert_near(found, expected, 2e-4)
+            for name in NEVER & set(found):
+                assert [found[name][x] for x in ("std_error", "lower", "upper")] == [None] * 3
+
+
+def test_noise_counted_as_singletons(every_engine: list[Engine]) -> None:
+    """A row of noise that comes or goes is a cluster that comes or goes."""
+    expected = std_errors(SINGLES, adjusted=False)
+    for name in NEVER:
+        expected.pop(name, None)
+    for engine in every_engine:
+        found = intervals(engine, SINGLES, noise=-1, noise_as="singletons")
+        assert_near(found, expected, 1e-4)
+        rows = engine.table("external_report", frame_of_rows(expanded(SINGLES)), weight="n")
+        for name, row in found.items():
+            assert row["value"] == pytest.approx(rows[0][name], rel=1e-12)
+        # Its expected mutual information is not negligible.
+        assert found["adjusted_mutual_info_score"]["std_error"] is None
+
+
+def frame_of_rows(cells: Sequence[Cell]) -> pl.DataFrame:
+    clusters = {cluster: i for i, cluster in enumerate(dict.fromkeys(b for _, b, _ in cells))}
+    return frame_of([(a, clusters[b], n) for a, b, n in cells], "n")
+
+
+def test_the_comparison_rejects_errors(side: Engine) -> None:
+    expected = std_errors(TABLES["nested"], adjusted=False)
+    found = intervals(side, TABLES["nested"])
+    for wrong in (1.001 * expected["rand_score"], 0.0):
+        with pytest.raises(AssertionError, match="rand_score"):
+            assert_near(found, {"rand_score": wrong}, 2e-4)
+    with pytest.raises(AssertionError, match="class_f_measure"):
+        assert_near(found, {"class_f_measure": 0.1}, 2e-4)
+
+
+def test_known_variances(engine: Engine) -> None:
+    """Of an entropy (Basharin 1959, doi:10.1137/1104033), and of a share."""
+    cells = TABLES["three by three"]
+    found = intervals(engine, cells)
+    sizes = pl.DataFrame(cells, schema=["label", "cluster", "n"], orient="row")
+    n = sizes["n"].sum()
+    for side in ("label", "cluster"):
+        p = (sizes.group_by(side).agg(pl.col("n").sum())["n"] / n).to_numpy()
+        variance = (p @ np.log(p) ** 2 - (p @ np.log(p)) ** 2) / n
+        assert found[f"{side}_entropy"]["std_error"] == pytest.approx(math.sqrt(variance), rel=1e-9)
+    purity = found["purity"]["value"]
+    assert found["purity"]["std_error"] == pytest.approx(
+        math.sqrt(purity * (1 - purity) / n), rel=1e-12
+    )
+
+
+def test_jackknife_over_rows(side: Engine) -> None:
+    """Scores by scikit-learn without one row, which are the same for all rows of a cell."""
+    counts = np.array([[1900, 300, 120], [200, 800, 90], [130, 60, 400]])
+    labels, clusters = (place.ravel() for place in np.indices(counts.shape))
+    n, rows = counts.sum(), counts.ravel()
+    found = intervals(
+        side, list(zip(labels.tolist(), clusters.tolist(), rows.tolist(), strict=True))
+    )
+    for function in (adjusted_rand_score, v_measure_score):
+        without = []
+        for i in range(len(rows)):
+            left = rows - (np.arange(len(rows)) == i)
+            without.append(function(np.repeat(labels, left), np.repeat(clusters, left)))
+        variance = np.cov(without, fweights=rows, ddof=0)
+        assert found[function.__name__]["std_error"] == pytest.approx(
+            math.sqrt((n - 1) * variance), rel=0.005
+        )
+
+
+def number(value: float | None, **tolerances: float) -> Any:
+    """What a value is compared with: itself for NULL, otherwise the number about."""
+    return None if value is None else pytest.approx(value, **tolerances)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"adjusted": False, "average_method": "joint", "beta": 2.0},
+        {"noise": 1, "noise_as": "drop"},
+        {"noise": 1, "noise_as": "singletons", "partition_by": "run"},
+    ],
+)
+def test_values_are_those_of_the_report(engine: Engine, options: dict[str, Any]) -> None:
+    rng = np.random.default_rng(1)
+    rows = [*rng.integers(0, 4, (300, 3)).tolist(), [None, 1, 2], [1, None, 2], [1, 1, None]]
+    frame = frame_of(rows, "run")
+    found = engine.table("external_intervals", frame, **options)
+    summary = engine.table("external_summary", frame, **options)
+    assert len(found) == len(summary)
+    for row, wanted in zip(found, summary, strict=True):
+        assert row.get("run") == wanted.get("run")
+        assert row["metric"] == wanted["metric"]
+        assert row["value"] == number(wanted["value"], rel=1e-12)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
+def test_limits(engine: Engine, confidence: float) -> None:
+    cells: list[Cell] = [(0, 0, 40), (0, 1, 2), (1, 1, 30), (2, 2, 25), (2, 1, 1)]
+    z, cut = norm.ppf(0.5 + confidence / 2), set()
+    ranges = {"adjusted_rand_score": (-0.5, 1), "label_entropy": (0, math.log(98))}
+    ranges |= {"mirkin_metric": (0, 98 * 97), "split_join_distance": (0, 196)}
+    ranges |= {"purity": (0, 1), "phi_index": (-1, 1), "southwood_index": (0, math.inf)}
+    found = intervals(engine, cells, confidence=confidence)
+    for name, (least, greatest) in ranges.items():
+        row = found[name]
+        lower, upper = (row["value"] + sign * z * row["std_error"] for sign in (-1, 1))
+        assert row["lower"] == pytest.approx(max(lower, least), rel=1e-12)
+        assert row["upper"] == pytest.approx(min(upper, greatest), rel=1e-12)
+        cut |= {name} if lower < least or upper > greatest else set()
+    assert bool(cut) == (confidence > 0.9)
+
+
+def test_the_least_adjusted_rand_index_is_a_limit(engine: Engine) -> None:
+    found = intervals(engine, [(0, 0, 1), (0, 1, 2), (1, 0, 2), (1, 1, 1)])
+    assert found["adjusted_rand_score"]["lower"] == -0.5
+    assert found["phi_index"]["lower"] < -0.5
+
+
+def test_normal_quantiles() -> None:
+    """AS 241 in SQL, from the center to the far tail, against scipy."""
+    con = duckdb.connect()
+    ce.register(con)
+    levels = [1e-9, 0.01, 0.3, 0.5, 0.8, 0.85, 0.8500001, 0.9, 0.95, 0.99, 0.999]
+    levels += [1 - 2.0**-i for i in range(10, 53, 3)]
+    for level in levels:
+        (z,) = con.execute("SELECT clustereval._normal_quantile($1)", [level]).fetchone() or ()
+        expected = math.sqrt(2) * erfinv(level) if level < 0.5 else norm.isf((1 - level) / 2)
+        assert z == pytest.approx(expected, rel=3e-15)
+
+
+EQUAL: dict[str, list[Cell]] = {
+    "sizes differ": [(0, 5, 17), (1, 3, 4), (2, 9, 30), (3, 1, 7)],
+    "two rows": [(0, 0, 1), (1, 1, 1)],
+    "one cluster": [(0, 0, 12)],
+    "singletons": [(i, -i, 1) for i in range(7)],
+    "large": [(0, 0, 3_333_333), (1, 1, 10_000_019), (2, 2, 7)],
+}
+
+
+@pytest.mark.parametrize("table", EQUAL)
+def test_equal_labelings(engine: Engine, table: str) -> None:
+    for options in OPTIONS:
+        for name, row in intervals(engine, EQUAL[table], **options).items():
+            if row["value"] is None or name in NEVER:
+                assert row["std_error"] is None, name
+            elif name in MAJORITY:
+                assert row["std_error"] in (0.0, None), name
+            elif name not in OF_SIZES:
+                assert row["std_error"] == 0.0, name
+                assert row["lower"] == row["value"] == row["upper"], name
+
+
+def test_equal_shares_have_no_error_of_the_first_order(engine: Engine) -> None:
+    cells = [(i, j, 7) for i in range(3) for j in range(3)]
+    found = intervals(engine, cells)
+    for name in ("label_entropy", "cluster_entropy", "joint_entropy", "mutual_info_score"):
+        assert found[name]["std_error"] == pytest.approx(0, abs=1e-15)
+
+
+def test_ties(engine: Engine) -> None:
+    """A tied majority or equal entropies have no derivative; the other metrics have theirs."""
+    tied: list[Cell] = [(0, 0, 5), (1, 0, 5), (0, 1, 9)]
+    found = intervals(engine, tied)
+    nulls = {name for name, row in found.items() if row["std_error"] is None} - NEVER
+    assert nulls == {"purity", "split_join_distance", "adjusted_mutual_info_score"}
+    symmetric: list[Cell] = [(0, 0, 50), (0, 1, 13), (1, 0, 13), (1, 1, 31)]
+    for method in ("min", "max"):
+        found = intervals(engine, symmetric, average_method=method)
+        assert found["normalized_information_distance"]["std_error"] is None
+        assert found["normalized_mutual_info_score"]["std_error"] is None
+        assert found["v_measure_score"]["std_error"] > 0
+    # The one row of noise of a label is no majority with a derivative.
+    noisy: list[Cell] = [(0, 0, 9), (1, 0, 2), (1, SINGLE, 4), (2, SINGLE, 3)]
+    found = intervals(engine, noisy, noise=-1, noise_as="singletons")
+    assert found["inverse_purity"]["std_error"] is None
+    assert found["purity"]["std_error"] > 0
+
+
+def test_one_label(engine: Engine) -> None:
+    """0 / 0 has no derivative, even where the value is set to 1."""
+    found = intervals(engine, [(0, 0, 9), (0, 1, 3)])
+    assert found["homogeneity_score"]["value"] == 1.0
+    assert found["homogeneity_score"]["std_error"] is None
+    assert found["pair_recall"]["std_error"] > 0
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_too_few_rows(engine: Engine, rows: int) -> None:
+    frame = frame_of([(0, 0)] * rows + [(None, 0)])
+    found = engine.table("external_intervals", frame)
+    assert [row["metric"] for row in found] == list(METRICS)
+    for row in found:
+        assert [row[name] for name in ("std_error", "lower", "upper")] == [None] * 3
+        assert rows or row["value"] is None
+    assert engine.table("external_intervals", frame.head(0), partition_by="label") == []
+
+
+def same(left: list[Row], right: list[Row]) -> None:
+    assert len(left) == len(right)
+    for row, wanted in zip(left, right, strict=True):
+        assert row["metric"] == wanted["metric"]
+        for name in ("value", "std_error", "lower", "upper"):
+            assert row[name] == number(wanted[name], rel=1e-9, abs=1e-12), row
+
+
+def test_what_must_not_matter(engine: Engine) -> None:
+    rng = np.random.default_rng(9)
+    rows = np.stack([*rng.integers(0, 4, (2, 500)), rng.integers(0, 3, 500)], axis=1).tolist()
+    frame = frame_of(rows, "n").with_columns(
+        run=pl.Series([None, 1, 2] * 166 + [1, 2]), text=pl.col("label").cast(pl.String)
+    )
+    whole = engine.table("external_intervals", frame, weight="n")
+    shuffled = frame.sample(fraction=1, shuffle=True, seed=1)
+    same(engine.table("external_intervals", shuffled, weight="n"), whole)
+    repeated = frame.select(pl.exclude("n").repeat_by("n").explode())
+    same(engine.table("external_intervals", repeated), whole)
+    same(engine.table("external_intervals", frame, "text", weight="n"), whole)
+    dropped = pl.concat([frame, frame.with_columns(label=pl.lit(None, pl.Int64))])
+    same(engine.table("external_intervals", dropped, weight="n"), whole)
+    runs = engine.table("external_intervals", frame, weight="n", partition_by="run")
+    assert [row["run"] for row in runs[:: len(METRICS)]] == [1, 2, None]
+    for i, run in enumerate((1, 2, None)):
+        part = frame.filter(pl.col("run").eq_missing(run))
+        expected = engine.table("external_intervals", part, weight="n")
+        same(runs[i * len(METRICS) :][: len(METRICS)], expected)
+
+
+@pytest.mark.parametrize("confidence", [0, 1, -0.1, 1.5])
+def test_confidence_out_of_range(side: Engine, confidence: float) -> None:
+    with fails(side, f"confidence: expected a number between 0 and 1, got {confidence}"):
+        side.table("external_intervals", frame_of([(0, 0)]), confidence=confidence)
+
+
+def test_confidence_null() -> None:
+    frame, con = frame_of([(0, 0)]), duckdb.connect()
+    ce.register(con)
+    con.register("frame", frame)
+    words = "confidence: expected a number between 0 and 1, got NULL"
+    with pytest.raises(duckdb.Error, match=words):
+        con.execute(
+            "FROM clustereval.external_intervals(frame, label, cluster, confidence := NULL)"
+        )
+    with pytest.raises(ce.ClusterEvalError, match=words):
+        ce.external_intervals(frame, "label", "cluster", confidence=None)  # type: ignore[arg-type]
+
+
+def test_options_of_the_report_are_checked(side: Engine) -> None:
+    frame = frame_of([(0, 0)])
+    with fails(side, "beta: expected a number >= 0, got -1"):
+        side.table("external_intervals", frame, beta=-1)
+    with fails(side, "average_method 'joint' has no adjusted form"):
+        side.table("external_intervals", frame, average_method="joint")
+    with fails(side, "noise_as 'drop' needs noise"):
+        side.table("external_intervals", frame, noise_as="drop")
+
+
+def test_a_result_column_is_no_partition() -> None:
+    frame = frame_of([(0, 0, 1)], "lower")
+    with pytest.raises(ce.ClusterEvalError, match="'lower' is also a column of the result"):
+        ce.external_intervals(frame, "label", "cluster", partition_by="lower")
