@@ -21,3 +21,5 @@
 .read internal/dunn.sql
 .read internal/pairwise.sql
 .read internal/report.sql
+.read relative/stability.sql
+.read relative/replication.sql

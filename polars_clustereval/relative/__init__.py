@@ -1,0 +1,1 @@
+"""Relative indices: clusterings against each other."""
