@@ -82,6 +82,8 @@ from .internal.scatter import neighbor_report
 from .internal.silhouette import silhouette_clusters, silhouette_samples, silhouette_score
 from .internal.vectors import parse_vector, vdm_encode
 from .macros import bundle, register
+from .relative.replication import bootstrap_instability, prediction_strength
+from .relative.stability import cluster_stability, run_agreement, run_consensus
 from .unknown_names import describe_unknown_name
 
 if TYPE_CHECKING:
@@ -97,12 +99,14 @@ __all__ = [
     "bcubed_precision",
     "bcubed_recall",
     "bcubed_samples",
+    "bootstrap_instability",
     "bundle",
     "centroids",
     "class_f_measure",
     "cluster_diameters",
     "cluster_entropy",
     "cluster_entropy_given_label",
+    "cluster_stability",
     "completeness_score",
     "contingency_matrix",
     "determinant_report",
@@ -141,10 +145,13 @@ __all__ = [
     "pairwise_report",
     "parse_vector",
     "phi_index",
+    "prediction_strength",
     "purity",
     "rand_score",
     "register",
     "rogers_tanimoto_index",
+    "run_agreement",
+    "run_consensus",
     "russell_rao_index",
     "silhouette_clusters",
     "silhouette_samples",

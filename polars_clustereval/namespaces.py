@@ -15,6 +15,7 @@ from .external import contingency, set_matching, summary
 from .external import report as external
 from .internal import centroids, determinants, dunn, pairwise, scatter, silhouette, vectors
 from .internal import report as internal
+from .relative import replication, stability
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,6 +69,11 @@ class ClusterEval:
     cluster_diameters = _method(dunn.cluster_diameters)
     dunn_index = _method(dunn.dunn_index)
     pairwise_report = _method(pairwise.pairwise_report)
+    run_agreement = _method(stability.run_agreement)
+    run_consensus = _method(stability.run_consensus)
+    cluster_stability = _method(stability.cluster_stability)
+    prediction_strength = _method(replication.prediction_strength)
+    bootstrap_instability = _method(replication.bootstrap_instability)
 
 
 pl.api.register_dataframe_namespace("clustereval")(ClusterEval)

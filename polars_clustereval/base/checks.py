@@ -324,9 +324,18 @@ def check_noise_value(noise: object, dtype: pl.DataType) -> pl.Expr:
 
     Raise an error unless the value can be converted to that type without a change.
     """
-    got = type(noise).__name__
+    return check_value_of("noise", noise, "cluster", dtype)
+
+
+def check_value_of(parameter: str, value: object, column: str, dtype: pl.DataType) -> pl.Expr:
+    """Return a value of a column as a literal of type `dtype`, the type of that column.
+
+    `value` is the user's argument of `parameter`, `column` the parameter that names the column.
+    Raise an error unless the value can be converted to that type without a change.
+    """
+    got = type(value).__name__
     try:
-        given = pl.Series([noise])
+        given = pl.Series([value])
         got = str(given.dtype)
         cast = given.cast(dtype)
         if _is_alike(given.dtype, dtype) and _is_unchanged(given, cast):
@@ -335,8 +344,8 @@ def check_noise_value(noise: object, dtype: pl.DataType) -> pl.Expr:
     except (pl.exceptions.PolarsError, TypeError, OverflowError):
         pass
     raise ClusterEvalError(
-        f"noise: expected a value of the type of cluster ({dtype}), "
-        f"got '{show_value(noise)}' ({got})"
+        f"{parameter}: expected a value of the type of {column} ({dtype}), "
+        f"got '{show_value(value)}' ({got})"
     )
 
 
