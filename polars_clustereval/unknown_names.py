@@ -25,7 +25,7 @@ _OTHER_NAMES = {
 }
 
 #: An argument for each parameter that tables of clusters require, as columns of a frame.
-_SAMPLE = {"label": [0], "cluster": [0], "vector": [[0.0]]}
+_SAMPLE = {"label": [0], "cluster": [0], "vector": [[0.0]], "id": [0], "run": [0]}
 
 
 def describe_unknown_name(
@@ -65,12 +65,12 @@ def _tables_by_column(
 ) -> dict[str, Callable[..., Any]]:
     """Return the columns of all tables, each with the widest table that has it: {column: function}.
 
-    Tables are those of the functions that require a frame and clusters.
+    Tables are those of the functions that require a frame, clusters, and other columns at most.
     """
     columns = {
         function: _columns_of(function)
         for function in functions
-        if {"frame", "cluster"} <= set(required_parameters(function))
+        if {"frame", "cluster"} <= set(required_parameters(function)) <= {"frame", *_SAMPLE}
     }
     by_width = sorted(columns, key=lambda table: len(columns[table]))
     return {column: table for table in by_width for column in columns[table]}

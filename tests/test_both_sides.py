@@ -22,7 +22,9 @@ FRAME = pl.DataFrame(
     {
         "label": [0, 0, 1, 1],
         "cluster": [0, 1, 1, 1],
+        "id": [0, 1, 0, 3],
         "run": [0, 0, 1, 0],
+        "part": [0, 0, 1, 0],
         "vector": [[0.0, 1.0], [2.0, 0.0], [1.0, 1.0], [5.0, 5.0]],
     }
 )
@@ -36,6 +38,7 @@ CALLS = {
         "external_report",
         "external_summary",
         "pair_counts",
+        "prediction_strength",
     ),
     ("vector", "cluster"): (
         "centroids",
@@ -51,6 +54,9 @@ CALLS = {
         "silhouette_score",
     ),
     (("label",), "cluster"): ("vdm_encode",),
+    ("id", "run", "cluster"): ("run_agreement", "run_consensus"),
+    ("id", "run", "cluster", 0): ("cluster_stability",),
+    ("label", "cluster", "run"): ("bootstrap_instability",),
 }
 COLUMNS = {table: columns for columns, tables in CALLS.items() for table in tables}
 
@@ -155,7 +161,7 @@ def test_every_table_is_called(con: duckdb.DuckDBPyConnection) -> None:
 
 @pytest.mark.parametrize("table", COLUMNS)
 def test_every_table_has_the_same_columns(con: duckdb.DuckDBPyConnection, table: str) -> None:
-    arguments = [f"{list(x)}" if isinstance(x, tuple) else x for x in COLUMNS[table]]
+    arguments = [f"{list(x)}" if isinstance(x, tuple) else str(x) for x in COLUMNS[table]]
     result = con.execute(f"FROM clustereval.{table}(frame, {', '.join(arguments)})")
     columns = [column[0] for column in result.description]
     ours = getattr(ce, table)(FRAME, *COLUMNS[table]).columns
@@ -254,9 +260,9 @@ def test_namespaces_have_every_frame_function(
     namespace = frame.clustereval  # type: ignore[union-attr]
     assert table_macros(con) == {name for name in dir(namespace) if not name.startswith("_")}
     for name in table_macros(con):
-        got = getattr(namespace, name)(*COLUMNS[name], partition_by="run")
+        got = getattr(namespace, name)(*COLUMNS[name], partition_by="part")
         assert type(got) is type(frame), name
-        wanted = getattr(ce, name)(FRAME, *COLUMNS[name], partition_by="run")
+        wanted = getattr(ce, name)(FRAME, *COLUMNS[name], partition_by="part")
         assert_frame_equal(got.lazy().collect(), wanted)
 
 

@@ -108,9 +108,7 @@ def _read_resamples(
     values = [check_groupable(lazy, column, name) for name, column in columns.items()]
     weights = [] if weight is None else [check_column(lazy, weight, "weight")]
     rows = lazy.select(*key_columns(keys), *values, *weights)
-    options = LabelOptions(
-        weight="weight" if weights else None, partition_by=[*keys, "resample"]
-    )
+    options = LabelOptions(weight="weight" if weights else None, partition_by=[*keys, "resample"])
     return read_contingency_table(rows, "cluster_1", "cluster_2", options, ()), keys
 
 
@@ -224,8 +222,9 @@ def bootstrap_instability(
         One row per resample and row of the data. A LazyFrame is read when the result is collected,
         and streams.
     cluster_1, cluster_2 : str or Expr
-        The cluster of the row in each of the two clusterings, of any groupable type. Each is learned
-        from a bootstrap sample of its own and applied to all rows. Rows with a NULL are left out.
+        The cluster of the row in each of the two clusterings, of any groupable type. Each is
+        learned from a bootstrap sample of its own and applied to all rows. Rows with a NULL are
+        left out.
     resample : str or Expr
         What identifies the resample, that is, the pair of bootstrap samples.
     weight : str or Expr, optional

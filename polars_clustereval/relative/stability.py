@@ -306,16 +306,20 @@ def _agree(
 
 
 def _rank_runs(table: _RunTable, pairs: pl.LazyFrame, *, is_low_best: bool) -> pl.LazyFrame:
-    """Return one row per run, the most central of a partition first, with the columns of _CONSENSUS.
+    """Return the rows of run_consensus: the runs, the most central of a partition first.
 
     `pairs` is the result of _agree. Means that are equal to 12 decimals are ties.
     """
     sides = (pairs.select("score", run_no=f"run_no_{i}") for i in (1, 2))
-    means = pl.concat(sides).group_by("run_no").agg(
-        n_runs=pl.col("score").count().cast(pl.Int64),
-        mean_score=pl.col("score").mean(),
-        min_score=pl.col("score").min(),
-        max_score=pl.col("score").max(),
+    means = (
+        pl.concat(sides)
+        .group_by("run_no")
+        .agg(
+            n_runs=pl.col("score").count().cast(pl.Int64),
+            mean_score=pl.col("score").mean(),
+            min_score=pl.col("score").min(),
+            max_score=pl.col("score").max(),
+        )
     )
     runs = table.runs.select(*table.keys, "run", "run_no").join(means, on="run_no", how="left")
     rounded = pl.col("mean_score").round(12)
@@ -417,7 +421,7 @@ _STABILITY = (
 @table_function
 def run_agreement(
     frame: Frame,
-    id: Column,
+    id: Column,  # noqa: A002 -- the name in SQL
     run: Column,
     cluster: Column,
     *,
@@ -505,7 +509,7 @@ def run_agreement(
 @table_function
 def run_consensus(
     frame: Frame,
-    id: Column,
+    id: Column,  # noqa: A002 -- the name in SQL
     run: Column,
     cluster: Column,
     *,
@@ -599,7 +603,7 @@ def run_consensus(
 @table_function
 def cluster_stability(
     frame: Frame,
-    id: Column,
+    id: Column,  # noqa: A002 -- the name in SQL
     run: Column,
     cluster: Column,
     reference: Any,
@@ -675,12 +679,16 @@ def cluster_stability(
     _check_reference(reference, table.rows.collect_schema()["run"])
     table = replace(table, reference=reference)
     jaccard = pl.col("jaccard")
-    found = _best_jaccard(table.count_cells(_pair_with_reference)).group_by("code").agg(
-        n_runs=pl.len().cast(pl.Int64),
-        mean_jaccard=jaccard.mean(),
-        min_jaccard=jaccard.min(),
-        recovered=(jaccard > _RECOVERED).mean(),
-        dissolved=(jaccard < _DISSOLVED).mean(),
+    found = (
+        _best_jaccard(table.count_cells(_pair_with_reference))
+        .group_by("code")
+        .agg(
+            n_runs=pl.len().cast(pl.Int64),
+            mean_jaccard=jaccard.mean(),
+            min_jaccard=jaccard.min(),
+            recovered=(jaccard > _RECOVERED).mean(),
+            dissolved=(jaccard < _DISSOLVED).mean(),
+        )
     )
     clusters = table.coded_clusters.filter(pl.col("is_reference") & ~pl.col("is_singleton"))
     stability = clusters.join(found, on="code", how="left").sort("code")
