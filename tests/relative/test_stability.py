@@ -549,15 +549,15 @@ def test_pairs_are_joined_in_one_direction() -> None:
 
 
 @pytest.mark.parametrize(
-    ("metric", "word"), [("rand_score", "atanh("), ("mutual_info_score", "exp(")]
+    ("metric", "word"), [("rand_score", "ln("), ("mutual_info_score", "atanh(")]
 )
 def test_only_what_the_metric_needs_is_computed(metric: str, word: str) -> None:
     con = duckdb.connect()
     ce.register(con)
     con.register("runs", frame_of(THREE))
-    query = "EXPLAIN (FORMAT json) FROM clustereval.run_agreement(runs, id, run, cluster, metric := '{}')"
+    call = "clustereval.run_agreement(runs, id, run, cluster, metric := '{}')"
     plan, all_of_it = (
-        con.execute(query.format(name)).fetchall()[0][1].lower()
+        con.execute(f"EXPLAIN (FORMAT json) FROM {call}".format(name)).fetchall()[0][1]
         for name in (metric, "adjusted_mutual_info_score")
     )
     assert word in all_of_it
