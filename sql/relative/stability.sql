@@ -337,9 +337,10 @@ CREATE OR REPLACE MACRO clustereval._reference_runs(__ce_runs, reference) AS TAB
 
 -- Cells of the contingency tables of the reference runs with the other runs: __ce_code, a cluster
 -- of the reference, __ce_other_code, a cluster of another run, and __ce_n, the ids in both. The
--- parameters name CTEs of the rows of _coded_rows and _reference_runs.
+-- parameters name CTEs of the rows of _coded_rows and _reference_runs. The rows of the references
+-- are materialized, since DuckDB would otherwise join all rows of an id with each other first.
 CREATE OR REPLACE MACRO clustereval._reference_cells(__ce_coded, __ce_references) AS TABLE
-  WITH __ce_reference_rows AS (
+  WITH __ce_reference_rows AS MATERIALIZED (
     SELECT coded.__ce_id_no, coded.__ce_code
     FROM query_table(__ce_coded) AS coded
     JOIN query_table(__ce_references) AS base ON base.__ce_run_no = coded.__ce_run_no
