@@ -54,6 +54,10 @@ def con(
         "CREATE TABLE points AS SELECT sepal_length AS x, sepal_width AS y, petal_length AS z, "
         "[x, y, z] AS embedding, kmeans AS cluster FROM 'examples/iris.parquet'"
     )
+    registered.execute(
+        "CREATE TABLE runs AS SELECT seed AS run, id, cluster "
+        "FROM 'examples/digits_runs.parquet' WHERE k = 10"
+    )
     yield registered
     registered.rollback()
 
