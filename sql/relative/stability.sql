@@ -78,10 +78,10 @@ CREATE OR REPLACE MACRO clustereval._run_rows(tbl, id, run, cluster, partition_b
 
 -- One row per cluster of a run: __ce_partition, __ce_run, __ce_cluster, __ce_n, its rows,
 -- __ce_n_without_id, those whose id is NULL, __ce_noisy, TRUE for noise, __ce_is_singleton, TRUE
--- for noise that counts as singletons, __ce_run_no, the number of the run over all partitions in their order, and __ce_code,
--- which identifies the cluster. A code of run r is above r 2^36 and below (r + 1) 2^36, so that it
--- also tells the run. Dropped noise is left out. __ce_rows names a CTE of the rows of _run_rows,
--- noise and noise_as are the user's options.
+-- for noise that counts as singletons, __ce_run_no, the number of the run over all partitions in
+-- their order, and __ce_code, which identifies the cluster. A code of run r is above r 2^36 and
+-- below (r + 1) 2^36, so that it also tells the run. Dropped noise is left out. __ce_rows names a
+-- CTE of the rows of _run_rows, noise and noise_as are the user's options.
 CREATE OR REPLACE MACRO clustereval._run_clusters(__ce_rows, noise, noise_as) AS TABLE
   WITH __ce_counts AS (
     SELECT
