@@ -14,7 +14,18 @@ from benchmarks.runner import AnswersDifferError, measure_case
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-GROUPS = ("report", "many", "ami", "internal", "scan", "silhouette", "bounds", "dunn", "small")
+GROUPS = (
+    "report",
+    "many",
+    "ami",
+    "internal",
+    "scan",
+    "silhouette",
+    "bounds",
+    "dunn",
+    "small",
+    "agreement",
+)
 
 
 def main() -> None:
@@ -82,6 +93,7 @@ def _list_cases(options: argparse.Namespace) -> list[cases.Case]:
         "bounds": cases.list_bounds_cases,
         "dunn": cases.list_dunn_cases,
         "small": cases.list_small_cases,
+        "agreement": cases.list_agreement_cases,
     }
     return [case for name in GROUPS if name in options.only for case in groups[name]()]
 
