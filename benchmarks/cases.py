@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from benchmarks.data import Gaussian, GeneratedFile, Labelings, Points, Sweep
+from benchmarks.data import Gaussian, GeneratedFile, Labelings, Points, Runs, Sweep
 
 BARE = "bare GROUP BY"
 SKLEARN = "scikit-learn"
@@ -22,6 +22,7 @@ ELBOW = "elbow"
 SILHOUETTE = "silhouette_score"
 BOUNDS = "silhouette_score(method='bounds')"
 DUNN = "dunn_index(generalized=False)"
+AGREEMENT = "run_agreement"
 GENIECLUST = "genieclust"
 SPARK = "Spark"
 #: Points on which scikit-learn computes silhouettes where all of them would take hours.
@@ -41,6 +42,11 @@ RUNS = 10_000
 RUN_ROWS = 1000
 #: Runs that scikit-learn evaluates; its time is scaled to all of them.
 SKLEARN_RUNS = 500
+
+#: Clusterings of the same ids, of which every pair is compared.
+AGREEING_RUNS, AGREEING_IDS = 100, 100_000
+#: Pairs that scikit-learn compares, the first ones; its time is scaled to all of them.
+SKLEARN_PAIRS = 50
 
 
 @dataclass(frozen=True)
@@ -316,6 +322,19 @@ def list_small_cases() -> list[Case]:
             for table in CLUSTER_TABLES
         ),
     ]
+
+
+def list_agreement_cases() -> list[Case]:
+    """Return the case of run_agreement: every pair of 100 clusterings of the same ids."""
+    pairs = AGREEING_RUNS * (AGREEING_RUNS - 1) // 2
+    loop = f"adjusted_rand_score ({SKLEARN_PAIRS} pairs, scaled)"
+    jobs = (
+        Job("DuckDB", AGREEMENT, "duckdb agreement"),
+        Job("Polars", AGREEMENT, "polars agreement"),
+        Job(SKLEARN, loop, "sklearn agreement", pairs / SKLEARN_PAIRS),
+    )
+    title = f"ARI of all {pairs:,} pairs of {AGREEING_RUNS} runs of {AGREEING_IDS:,} rows"
+    return [Case(title, Runs(AGREEING_RUNS, AGREEING_IDS, 20), jobs)]
 
 
 def _list_table_jobs(table: str, groups: str) -> tuple[Job, ...]:

@@ -25,6 +25,21 @@ LABELINGS_QUERY = """
 """
 
 
+# Every run has the cluster of the id, the same in all runs, for seven rows in ten, and any other.
+RUNS_QUERY = """
+    COPY (
+        SELECT
+            CAST(row // {ids} AS INTEGER) AS run,
+            CAST(row % {ids} AS INTEGER) AS id,
+            CASE
+                WHEN hash(2 * row) % 10 < 7 THEN CAST(hash(-id - 1) % {clusters} AS INTEGER)
+                ELSE CAST(hash(2 * row + 1) % {clusters} AS INTEGER)
+            END AS cluster
+        FROM range({runs} * {ids}) AS rows(row)
+    ) TO '{path}' (FORMAT parquet)
+"""
+
+
 # In each coordinate, the points of a cluster are uniformly distributed in an interval of length 1.
 POINTS_QUERY = """
     COPY (
@@ -104,6 +119,25 @@ class Labelings(GeneratedFile):
     def query(self) -> str:
         """COPY statement that writes the file, with the placeholder {path}."""
         return LABELINGS_QUERY.format(**vars(self), path="{path}")
+
+
+@dataclass(frozen=True)
+class Runs(GeneratedFile):
+    """Rows of (run, id, cluster), all Int32: `runs` clusterings of the same ids, run after run."""
+
+    runs: int
+    ids: int
+    clusters: int
+
+    @property
+    def name(self) -> str:
+        """Name of the file without its ending."""
+        return f"{self.runs}_runs_{self.ids}_ids_{self.clusters}_clusters"
+
+    @property
+    def query(self) -> str:
+        """COPY statement that writes the file, with the placeholder {path}."""
+        return RUNS_QUERY.format(**vars(self), path="{path}")
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from benchmarks.cases import (
     POINT_RUN_ROWS,
     RUN_ROWS,
     SCALED_ROWS,
+    SKLEARN_PAIRS,
     SKLEARN_POINT_RUNS,
     SKLEARN_RUNS,
 )
@@ -586,6 +587,28 @@ def _prepare_sklearn_loop(names: Sequence[str], path: str) -> Run:
     return run
 
 
+def _build_agreement(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Return n and score of run_agreement."""
+    return ce.run_agreement(rows, "id", "run", "cluster").select("n", "score")
+
+
+def _prepare_sklearn_agreement(path: str) -> Run:
+    """Return a function that computes the ARI of the first pairs of runs in scikit-learn.
+
+    They are the first run with each of the next SKLEARN_PAIRS. The runs are arrays of the clusters
+    of the same ids, in their order.
+    """
+    from sklearn.metrics import adjusted_rand_score
+
+    rows = pl.read_parquet(path).sort("run", "id")
+    first, *others = [run["cluster"].to_numpy() for run in rows.partition_by("run")]
+    others = others[:SKLEARN_PAIRS]
+    return lambda: {
+        "n": [len(first)] * len(others),
+        "score": [adjusted_rand_score(first, other) for other in others],
+    }
+
+
 def _read_arrays(path: str) -> list[Any]:
     """Return the columns label and cluster of a Parquet file as numpy arrays."""
     rows = pl.read_parquet(path, columns=["label", "cluster"])
@@ -593,6 +616,7 @@ def _read_arrays(path: str) -> list[Any]:
 
 
 REPORT = "FROM clustereval.external_report(assignments, label, cluster{options})"
+AGREEMENT = "SELECT n, score FROM clustereval.run_agreement(assignments, id, run, cluster)"
 AMI = "SELECT clustereval.adjusted_mutual_info_score(label, cluster) AS adjusted_mutual_info_score"
 # The name of the run's column differs between the engines; the order of the runs is the same.
 KEYS = ("partition_key", "run")
@@ -638,6 +662,9 @@ JOBS: dict[str, Callable[[str], Run]] = {
     "duckdb sweep": _prepare_duckdb_sweep,
     "polars sweep": _prepare_polars_sweep,
     "sklearn sweep": _prepare_sklearn_sweep,
+    "duckdb agreement": partial(_prepare_duckdb, AGREEMENT),
+    "polars agreement": partial(_prepare_polars, _build_agreement),
+    "sklearn agreement": _prepare_sklearn_agreement,
     "duckdb sums": _prepare_duckdb_sums,
     "polars sums": _prepare_polars_sums,
     **{
@@ -701,6 +728,7 @@ def _select_comparable(answers: Answers) -> Answers:
     computed, the totals over all runs that a bare GROUP BY returns.
     """
     runs = SKLEARN_POINT_RUNS if "compactness" in answers else SKLEARN_RUNS
+    runs = SKLEARN_PAIRS if "score" in answers else runs
     compared = {name: values[:runs] for name, values in answers.items() if name not in KEYS}
     if not {"russell_rao_index", "n"} <= answers.keys():
         return compared

@@ -85,7 +85,9 @@ from .macros import bundle, register
 from .relative.choosing_k import choose_k, elbow
 from .relative.gap import gap_statistic, uniform_reference
 from .relative.intervals import external_intervals
+from .relative.replication import bootstrap_instability, prediction_strength
 from .relative.resampling import bootstrap_intervals, permutation_test
+from .relative.stability import cluster_stability, run_agreement, run_consensus
 from .unknown_names import describe_unknown_name
 
 if TYPE_CHECKING:
@@ -101,6 +103,7 @@ __all__ = [
     "bcubed_precision",
     "bcubed_recall",
     "bcubed_samples",
+    "bootstrap_instability",
     "bootstrap_intervals",
     "bundle",
     "centroids",
@@ -109,6 +112,7 @@ __all__ = [
     "cluster_diameters",
     "cluster_entropy",
     "cluster_entropy_given_label",
+    "cluster_stability",
     "completeness_score",
     "contingency_matrix",
     "determinant_report",
@@ -151,10 +155,13 @@ __all__ = [
     "parse_vector",
     "permutation_test",
     "phi_index",
+    "prediction_strength",
     "purity",
     "rand_score",
     "register",
     "rogers_tanimoto_index",
+    "run_agreement",
+    "run_consensus",
     "russell_rao_index",
     "silhouette_clusters",
     "silhouette_samples",

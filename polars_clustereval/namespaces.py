@@ -15,7 +15,7 @@ from .external import contingency, set_matching, summary
 from .external import report as external
 from .internal import centroids, determinants, dunn, pairwise, scatter, silhouette, vectors
 from .internal import report as internal
-from .relative import choosing_k, gap, intervals, resampling
+from .relative import choosing_k, gap, intervals, replication, resampling, stability
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,6 +76,11 @@ class ClusterEval:
     external_intervals = _method(intervals.external_intervals)
     bootstrap_intervals = _method(resampling.bootstrap_intervals)
     permutation_test = _method(resampling.permutation_test)
+    run_agreement = _method(stability.run_agreement)
+    run_consensus = _method(stability.run_consensus)
+    cluster_stability = _method(stability.cluster_stability)
+    prediction_strength = _method(replication.prediction_strength)
+    bootstrap_instability = _method(replication.bootstrap_instability)
 
 
 pl.api.register_dataframe_namespace("clustereval")(ClusterEval)

@@ -25,7 +25,14 @@ _OTHER_NAMES = {
 }
 
 #: An argument for each parameter that tables of clusters require, as columns of a frame.
-_SAMPLE = {"label": [0], "cluster": [0], "vector": [[0.0]], "k": [1]}
+_SAMPLE = {
+    "label": [0],
+    "cluster": [0],
+    "vector": [[0.0]],
+    "id": [0],
+    "run": [0],
+    "k": [1],
+}
 
 
 def describe_unknown_name(
@@ -65,13 +72,13 @@ def _tables_by_column(
 ) -> dict[str, Callable[..., Any]]:
     """Return the columns of all tables, each with the table that an error text names for it.
 
-    Tables are those of the functions that require a frame and clusters. The table is the one that
-    requires the fewest arguments, of these the widest.
+    Tables are those of the functions that require a frame, clusters, and other columns at most. The
+    table is the one that requires the fewest arguments, of these the widest.
     """
     columns = {
         function: _columns_of(function)
         for function in functions
-        if {"frame", "cluster"} <= set(required_parameters(function))
+        if {"frame", "cluster"} <= set(required_parameters(function)) <= {"frame", *_SAMPLE}
     }
     order = sorted(
         columns, key=lambda table: (-len(required_parameters(table)), len(columns[table]))

@@ -24,3 +24,5 @@
 .read relative/gap.sql
 .read relative/choosing_k.sql
 .read relative/intervals.sql
+.read relative/stability.sql
+.read relative/replication.sql

@@ -16,7 +16,7 @@ import pytest
 from benchmarks import __main__ as program
 from benchmarks import cases, jobs, runner, table
 from benchmarks.cases import Case, Job
-from benchmarks.data import Gaussian, GeneratedFile, Labelings, Points, Sweep
+from benchmarks.data import Gaussian, GeneratedFile, Labelings, Points, Runs, Sweep
 from benchmarks.runner import AnswersDifferError, Measurement, Result
 from tests.support.oracle import COUNTS, METRICS
 
@@ -36,6 +36,7 @@ GROUPS: dict[str, Callable[[], list[Case]]] = {
     "bounds": cases.list_bounds_cases,
     "dunn": cases.list_dunn_cases,
     "small": cases.list_small_cases,
+    "agreement": cases.list_agreement_cases,
 }
 CASES = [case for list_cases in GROUPS.values() for case in list_cases()]
 #: Libraries that the tests do not install.
@@ -73,7 +74,9 @@ def test_tolerances_are_those_of_the_readme() -> None:
     assert (labels, points, singles) == (1e-11, 1e-9, 1e-3)
     for case in CASES:
         is_single = isinstance(case.data, Points) and not case.data.wide
-        wanted = labels if isinstance(case.data, Labelings) else singles if is_single else points
+        wanted = (
+            labels if isinstance(case.data, Labelings | Runs) else singles if is_single else points
+        )
         assert case.tolerance == wanted, case.title
 
 
@@ -182,6 +185,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
         ("POINT_RUN_ROWS", 60),
         ("SKLEARN_POINT_RUNS", 3),
         ("SCALED_ROWS", 100),
+        ("SKLEARN_PAIRS", 3),
     ):
         monkeypatch.setattr(jobs, name, value)
 
@@ -192,6 +196,8 @@ def shrink(data: GeneratedFile) -> GeneratedFile:
     if isinstance(data, Labelings):
         run_rows = 50 if several else 400
         return Labelings(run_rows * (8 if several else 1), min(data.clusters, 12), run_rows)
+    if isinstance(data, Runs):
+        return Runs(6, 50, 4)
     if isinstance(data, Points):
         run_rows = 60 if several else 300
         rows = run_rows * (5 if several else 1)

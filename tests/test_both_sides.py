@@ -24,8 +24,10 @@ FRAME = pl.DataFrame(
     {
         "label": [0, 0, 1, 1],
         "cluster": [0, 1, 1, 1],
+        "id": [0, 1, 0, 3],
         "run": [0, 0, 1, 0],
         "k": [2, 2, 2, 2],
+        "part": [0, 0, 1, 0],
         "vector": [[0.0, 1.0], [2.0, 0.0], [1.0, 1.0], [5.0, 5.0]],
     }
 )
@@ -40,6 +42,7 @@ CALLS = {
         "external_report",
         "external_summary",
         "pair_counts",
+        "prediction_strength",
     ),
     ("vector", "cluster"): (
         "centroids",
@@ -57,6 +60,9 @@ CALLS = {
     (("label",), "cluster"): ("vdm_encode",),
     ("vector", "cluster", "k"): ("elbow",),
     ("vector",): ("uniform_reference",),
+    ("id", "run", "cluster"): ("run_agreement", "run_consensus"),
+    ("id", "run", "cluster", 0): ("cluster_stability",),
+    ("label", "cluster", "run"): ("bootstrap_instability",),
 }
 # Called on tables of elbow: tests/relative.
 OF_SWEEPS = {"choose_k", "gap_statistic"}
@@ -163,7 +169,7 @@ def test_every_table_is_called(con: duckdb.DuckDBPyConnection) -> None:
 
 @pytest.mark.parametrize("table", COLUMNS)
 def test_every_table_has_the_same_columns(con: duckdb.DuckDBPyConnection, table: str) -> None:
-    arguments = [f"{list(x)}" if isinstance(x, tuple) else x for x in COLUMNS[table]]
+    arguments = [f"{list(x)}" if isinstance(x, tuple) else str(x) for x in COLUMNS[table]]
     result = con.execute(f"FROM clustereval.{table}(frame, {', '.join(arguments)})")
     columns = [column[0] for column in result.description]
     ours = getattr(ce, table)(FRAME, *COLUMNS[table]).columns
@@ -273,9 +279,9 @@ def test_namespaces_have_every_frame_function(
     assert tables == {name for name in dir(namespace) if not name.startswith("_")}
     for name in tables & ({*COLUMNS} | DRAWN_BY_NUMPY):
         columns = COLUMNS.get(name, ("label", "cluster"))
-        got = getattr(namespace, name)(*columns, partition_by="run")
+        got = getattr(namespace, name)(*columns, partition_by="part")
         assert type(got) is type(frame), name
-        wanted = getattr(ce, name)(FRAME, *columns, partition_by="run")
+        wanted = getattr(ce, name)(FRAME, *columns, partition_by="part")
         assert_frame_equal(got.lazy().collect(), wanted)
 
 

@@ -17,8 +17,9 @@ import polars_clustereval as ce
 from tests.test_both_sides import COLUMNS
 
 ROWS = 60
-OF_VECTORS = [table for table, columns in COLUMNS.items() if columns[0] == "vector"]
-OF_LABELS = [table for table, columns in COLUMNS.items() if columns[0] == "label"]
+OF_VECTORS = [table for table, (first, *_) in COLUMNS.items() if first == "vector"]
+OF_LABELS = [table for table, (first, *_) in COLUMNS.items() if first == "label"]
+OF_RUNS = [table for table, (first, *_) in COLUMNS.items() if first == "id"]
 
 SLOW_IF_LONG = ("determinant_report", "neighbor_report")
 
@@ -27,7 +28,8 @@ def rows(vector: pl.Series) -> pl.DataFrame:
     cluster = pl.Series("cluster", np.arange(ROWS) % 3)
     label = pl.Series("label", np.arange(ROWS) % 4)
     weight, k = (cluster * 7 + 1).alias("weight"), (cluster + 1).alias("k")
-    return pl.DataFrame([vector, cluster, label, weight, k])
+    run, number = pl.Series("run", np.arange(ROWS) // 20), (label.cum_count() % 20).alias("id")
+    return pl.DataFrame([vector, cluster, label, weight, k, run, number])
 
 
 def vectors(dtype: type[pl.Array | pl.List], dims: int = 2) -> pl.Series:
@@ -90,7 +92,7 @@ def test_nothing_is_read_of_long_vectors_at_the_call(table: str) -> None:
     check(table, rows(vectors(pl.Array, dims=40)))
 
 
-@pytest.mark.parametrize("table", OF_LABELS)
+@pytest.mark.parametrize("table", [*OF_LABELS, *OF_RUNS])
 def test_labels_are_read_once(table: str) -> None:
     """One pass over the rows, whatever the table."""
     assert check(table, rows(vectors(pl.Array))) == 1

@@ -270,6 +270,12 @@ ARGUMENTS = {
     "vector": "[x, y]",
     "columns": "[l]",
     "vec": "'1 2'",
+    "id": "x",
+    "run": "y",
+    "reference": "1",
+    "cluster_1": "l",
+    "cluster_2": "c",
+    "resample": "y",
 }
 FIVE = (
     "CREATE TEMP TABLE five AS SELECT * FROM (VALUES "

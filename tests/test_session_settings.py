@@ -103,6 +103,26 @@ def list_calls() -> list[str]:
         f"FROM clustereval.{table}(points, [x, y, z], cluster, {options})"
         for table, options in vectors
     ]
+    calls += [
+        f"FROM clustereval.{table}(points, label, cluster, {options})"
+        for table, options in (
+            ("prediction_strength", "weight := weight, partition_by := run"),
+            ("prediction_strength", NOISE),
+            ("bootstrap_instability", "run, weight := weight"),
+        )
+    ]
+    runs = (
+        "WITH runs AS (SELECT id // 3 AS object, * FROM points WHERE id < 80 AND run IS NOT NULL)"
+    )
+    calls += [
+        f"{runs} FROM clustereval.{table}(runs, object, run, cluster, {options})"
+        for table, options in (
+            ("run_agreement", "metric := 'v_measure_score', partition_by := label"),
+            ("run_agreement", NOISE),
+            ("run_consensus", "metric := 'mirkin_metric'"),
+            ("cluster_stability", f"'r', {NOISE}"),
+        )
+    ]
     encoded = "clustereval.vdm_encode(points, ['label', 'weight'], cluster, partition_by := run)"
     texts = ("'$5$3:1.5 0:2 1:-1'", "'1, 2, 3'", "'2:1 0:3', size := 4")
     calls += [f"SELECT clustereval.parse_vector({text})" for text in texts]

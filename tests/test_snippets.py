@@ -70,6 +70,10 @@ def con(
     registered.execute(
         "CREATE TABLE gaps AS FROM clustereval.gap_statistic(observed, reference, partition_key)"
     )
+    registered.execute(
+        "CREATE TABLE runs AS SELECT seed AS run, id, cluster "
+        "FROM 'examples/digits_runs.parquet' WHERE k = 10"
+    )
     yield registered
     registered.rollback()
 
@@ -110,7 +114,13 @@ def test_there_are_printed_numbers() -> None:
         )
         for page in PAGES
     }
-    pages = {"README.md": 5, "docs/choosing_k.md": 2, "docs/duckdb.md": 1, "docs/silhouette.md": 1}
+    pages = {
+        "README.md": 5,
+        "docs/choosing_k.md": 2,
+        "docs/duckdb.md": 1,
+        "docs/silhouette.md": 1,
+        "docs/stability.md": 2,
+    }
     assert {page: n for page, n in found.items() if n} == pages
 
 

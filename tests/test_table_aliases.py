@@ -27,6 +27,7 @@ EXTERNAL = (
     "external_label_report",
     "external_report",
     "external_summary",
+    "prediction_strength",
 )
 INTERNAL = (
     "centroids",
@@ -41,11 +42,19 @@ INTERNAL = (
     "dunn_index",
     "pairwise_report",
 )
+# With the columns that stand before the options.
+RELATIVE = {
+    "run_agreement": ("id", "run", "cluster"),
+    "run_consensus": ("id", "run", "cluster"),
+    "cluster_stability": ("id", "run", "cluster"),
+    "bootstrap_instability": ("label", "cluster", "run"),
+}
 ROWS = {
     "label": [0, 0, 0, 1, 1, 1, 2, 2],
     "cluster": [5, 5, 6, 6, 6, 7, 7, 5],
     "run": [1, 1, 1, 1, 2, 2, 2, 2],
     "weight": [1, 2, 1, 1, 3, 1, 1, 1],
+    "id": [1, 2, 3, 4, 1, 2, 3, 5],
     "vector": [
         *([0.0, 1.0], [1.0, 1.5], [4.0, 4.0], [5.0, 4.5]),
         *([4.0, 5.5], [9.0, 1.0], [8.0, 0.5], [1.0, 0.0]),
@@ -106,9 +115,13 @@ def answers(
     columns = ", ".join(f'unnest(${name}) AS "{names.get(name, name)}"' for name in ROWS)
     con.execute(f'CREATE OR REPLACE TEMP TABLE "{view}" AS SELECT {columns}', ROWS)
     first = "label" if table in EXTERNAL else "vector"
-    given = ", ".join(f'"{names.get(name, name)}"' for name in (first, "cluster"))
+    columns_given = RELATIVE.get(table, (first, "cluster"))
+    given = ", ".join(f'"{names.get(name, name)}"' for name in columns_given)
     run = names.get("run", "run")
-    call = f'clustereval.{table}("{view}", {given}, partition_by := "{run}")'
+    if table == "cluster_stability":
+        given += ", 1"
+    by = "" if table in RELATIVE else f', partition_by := "{run}"'
+    call = f'clustereval.{table}("{view}", {given}{by})'
     rows = con.execute(f"FROM {call}").fetchall()
     con.execute(f'DROP TABLE "{view}"')
     return rows
@@ -134,17 +147,18 @@ def check(con: duckdb.DuckDBPyConnection, table: str, step: int) -> None:
         if len(set(given)) < 4:
             given = [*dict.fromkeys(given), "spare_1", "spare_2", "spare_3"][:4]
         *columns, view = given
-        sides = ("label" if table in EXTERNAL else "vector", "cluster", "run")
+        first = "label" if table in EXTERNAL else "vector"
+        sides = RELATIVE.get(table, (first, "cluster", "run"))
         names = dict(zip(sides, columns, strict=True))
         assert_near(answers(con, table, names, view), expected, names)
 
 
-@pytest.mark.parametrize("table", [*EXTERNAL, *INTERNAL])
+@pytest.mark.parametrize("table", [*EXTERNAL, *INTERNAL, *RELATIVE])
 def test_columns_named_like_aliases(con: duckdb.DuckDBPyConnection, table: str) -> None:
     check(con, table, step=max(4, len(closure_aliases(table)) // 2))
 
 
 @pytest.mark.wide
-@pytest.mark.parametrize("table", [*EXTERNAL, *INTERNAL])
+@pytest.mark.parametrize("table", [*EXTERNAL, *INTERNAL, *RELATIVE])
 def test_each_alias_in_each_place(con: duckdb.DuckDBPyConnection, table: str) -> None:
     check(con, table, step=1)

@@ -347,9 +347,18 @@ def check_noise_value(noise: object, dtype: pl.DataType) -> pl.Expr:
 
     Raise an error unless the value can be converted to that type without a change.
     """
-    got = type(noise).__name__
+    return check_value_of("noise", noise, "cluster", dtype)
+
+
+def check_value_of(parameter: str, value: object, column: str, dtype: pl.DataType) -> pl.Expr:
+    """Return a value of a column as a literal of type `dtype`, the type of that column.
+
+    `value` is the user's argument of `parameter`, `column` the parameter that names the column.
+    Raise an error unless the value can be converted to that type without a change.
+    """
+    got = type(value).__name__
     try:
-        given = pl.Series([noise])
+        given = pl.Series([value])
         got = str(given.dtype)
         cast = given.cast(dtype)
         if _is_alike(given.dtype, dtype) and _is_unchanged(given, cast):
@@ -358,8 +367,8 @@ def check_noise_value(noise: object, dtype: pl.DataType) -> pl.Expr:
     except (pl.exceptions.PolarsError, TypeError, OverflowError):
         pass
     raise ClusterEvalError(
-        f"noise: expected a value of the type of cluster ({dtype}), "
-        f"got '{show_value(noise)}' ({got})"
+        f"{parameter}: expected a value of the type of {column} ({dtype}), "
+        f"got '{show_value(value)}' ({got})"
     )
 
 
@@ -540,19 +549,26 @@ def required_parameters(function: Callable[..., Any]) -> list[str]:
     return [parameter.name for parameter in parameters if parameter.default is parameter.empty]
 
 
+#: Required parameters of table functions that take a value, not a column.
+_VALUES = ("reference",)
+
+
 def _new_frame(columns: Sequence[str]) -> str:
-    """Return the code of a frame of one or two columns, from variables named as in scikit-learn."""
-    variables = {1: columns, 2: ("y_true", "y_pred") if columns[0] == "label" else ("X", "y")}
-    named = zip(columns, variables[len(columns)], strict=True)
+    """Return the code of a frame of columns, from variables; those of two as in scikit-learn."""
+    pair = ("y_true", "y_pred") if columns[0] == "label" else ("X", "y")
+    variables = pair if len(columns) == 2 else columns
+    named = zip(columns, variables, strict=True)
     pairs = ", ".join(f'"{name}": {variable}' for name, variable in named)
     return f"pl.DataFrame({{{pairs}}})"
 
 
 def _call_on_data(function: Callable[..., Any]) -> str:
     """Return the code of a call of a table function on a frame that is made of data."""
-    first, *others = required_parameters(function)[1:]
-    names = [f'"{first}"' if first == "label" else f'["{first}"]', *(f'"{x}"' for x in others)]
-    return f"ce.{function.__name__}({_new_frame([first, *others])}, {', '.join(names)})"
+    required = required_parameters(function)[1:]
+    columns = [name for name in required if name not in _VALUES]
+    names = [f'["{x}"]' if x in ("vector", "columns") else f'"{x}"' for x in columns]
+    names += [f"{name}={name}" for name in required if name in _VALUES]
+    return f"ce.{function.__name__}({_new_frame(columns)}, {', '.join(names)})"
 
 
 def _call_on_points(function: Callable[..., Any], conversion: str) -> str:

@@ -52,6 +52,24 @@ CREATE OR REPLACE MACRO clustereval._metric_meanings() AS TABLE
     (44, 'exact_match_f_score', '1', 'harmonic mean of exact match precision, recall')
   ) AS meanings (__ce_place, __ce_metric, __ce_best, __ce_meaning);
 
+-- List of the names of the metrics of external_report, in its order, those of _metric_meanings: for
+-- checks of options, which are made before a query runs and so read no table.
+CREATE OR REPLACE MACRO clustereval._metric_names() AS [
+    'rand_score', 'adjusted_rand_score', 'fowlkes_mallows_score', 'pair_precision', 'pair_recall',
+    'pair_f_score', 'jaccard_index', 'mirkin_metric', 'hubert_index', 'kulczynski_index',
+    'mcnemar_index', 'phi_index', 'rogers_tanimoto_index', 'russell_rao_index',
+    'sokal_sneath_1_index', 'sokal_sneath_2_index', 'southwood_index',
+    'adjusted_fowlkes_mallows_score', 'multinomial_adjusted_rand_score', 'label_entropy',
+    'cluster_entropy', 'joint_entropy', 'label_entropy_given_cluster',
+    'cluster_entropy_given_label', 'mutual_info_score', 'normalized_mutual_info_score',
+    'adjusted_mutual_info_score', 'expected_mutual_info', 'homogeneity_score',
+    'completeness_score', 'v_measure_score', 'variation_of_information',
+    'normalized_variation_of_information', 'normalized_information_distance', 'purity',
+    'inverse_purity', 'class_f_measure', 'split_join_distance', 'bcubed_precision',
+    'bcubed_recall', 'bcubed_f_score', 'exact_match_precision', 'exact_match_recall',
+    'exact_match_f_score'
+  ];
+
 -- One row per partition and metric of external_report: __ce_partition, __ce_value, its value, and
 -- the columns of _metric_meanings. __ce_report is the name of a CTE of the rows of
 -- _external_report. Without adjusted, the two metrics are left out that need the expected mutual

@@ -39,6 +39,8 @@ def required(name: str) -> list[str]:
 
 
 TABLES = [name for name in FUNCTIONS if required(name)[0] == "frame"]
+#: Those that are called with the data of one clustering; the others are of several.
+SINGLE = [name for name in TABLES if required(name)[1] in ("label", "vector", "columns")]
 POINTS = [name for name in TABLES if "vector" in required(name)]
 LABELS = [name for name in TABLES if "label" in required(name)]
 EXPRESSIONS = [name for name in FUNCTIONS if name not in TABLES]
@@ -70,7 +72,8 @@ def run(code: str, **variables: Any) -> Any:
 
 
 def test_every_function_is_of_one_kind() -> None:
-    assert len(TABLES) == 22
+    assert len(TABLES) == 22 + 5
+    assert len(SINGLE) == 20
     assert len(POINTS) == 11
     assert {required(name)[0] for name in EXPRESSIONS} == {"label", "vec"}
 
@@ -98,7 +101,7 @@ def test_texts_in_parse_vector(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", DATA)
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", SINGLE)
 def test_two_data_in_a_table(name: str, kind: str) -> None:
     """The call of scikit-learn: (y_true, y_pred), or (X, y) where X has two dimensions."""
     first, *others = required(name)[1:]
@@ -124,7 +127,7 @@ def test_points_of_one_coordinate(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", FRAMES)
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", SINGLE)
 def test_a_frame_of_another_library(name: str, kind: str) -> None:
     columns: dict[str, Any] = {"label": TRUE, "columns": TRUE, "cluster": FOUND, "vector": MATRIX}
     own = pl.DataFrame({column: columns[column] for column in required(name)[1:]})
@@ -187,7 +190,7 @@ def test_data_in_place_of_vectors_and_keys(kind: str) -> None:
 
 
 @pytest.mark.parametrize("given", ["points.csv", None, 3])
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", SINGLE)
 def test_what_is_neither_frame_nor_data(name: str, given: Any) -> None:
     words = f"frame: expected a Polars DataFrame .*, got {type(given).__name__}$"
     with pytest.raises(ce.ClusterEvalError, match=words):
@@ -209,3 +212,15 @@ def test_the_accessor_shows_the_call_too() -> None:
     x = pl.DataFrame({"x": [0.0, 1.0, 5.0]})
     with pytest.raises(ce.ClusterEvalError, match=r"write ce\.silhouette_score\(X\.with_col"):
         x.clustereval.silhouette_score(pl.Series([0, 0, 1]))  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", sorted({*TABLES} - {*SINGLE}))
+def test_data_in_a_table_of_several_clusterings(name: str) -> None:
+    values = {"reference": 0}
+    data = {other: values.get(other, [0, 1, 2]) for other in required(name)[1:]}
+    with pytest.raises(ce.ClusterEvalError, match="frame: expected a Polars DataFrame") as raised:
+        FUNCTIONS[name](*data.values())
+    columns = {other: value for other, value in data.items() if other not in values}
+    named = {other: value for other, value in data.items() if other in values}
+    wanted = FUNCTIONS[name](pl.DataFrame(columns), *columns, **named)
+    assert run(shown_code(raised), **data).equals(wanted)

@@ -1,0 +1,296 @@
+"""Whether another sample of the data gives the same clusters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_clustereval.base.checks import (
+    Column,
+    Frame,
+    Keys,
+    NoiseAs,
+    check_column,
+    check_frame,
+    check_groupable,
+    check_partition_keys,
+    key_columns,
+    table_function,
+)
+from polars_clustereval.base.exact import count_ordered_pairs, ratio, widen
+from polars_clustereval.base.frames import (
+    aggregate_by,
+    join_partitions,
+    join_small,
+    sum_by,
+    to_user_frame,
+)
+from polars_clustereval.external.contingency import (
+    ROW_COUNTS,
+    ContingencyTable,
+    LabelOptions,
+    cell_pair_terms,
+    cluster_pair_terms,
+    label_pair_terms,
+    read_contingency_table,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# ----------------------------------------------------------------------------------------------
+# Statistics
+# ----------------------------------------------------------------------------------------------
+
+
+def _pair_shares(table: ContingencyTable) -> pl.LazyFrame:
+    """Return one row per label with two rows or more: the partition columns, label and share.
+
+    share is the share of the pairs of its rows that are in one cluster.
+    """
+    by = [*table.keys, "label"]
+    labels = table.label_sizes.filter(pl.col("label_size") > 1).select(*by, "label_size")
+    together = sum_by(table.cells, by, cell_pair_terms(pl.col))
+    all_pairs = count_ordered_pairs(pl.col("label_size"))
+    shares = join_small(labels, by, together)
+    return shares.select(*by, share=ratio(pl.col("cell_pairs"), all_pairs)).cache()
+
+
+def _weakest_labels(table: ContingencyTable) -> pl.LazyFrame:
+    """Return one row per partition: prediction_strength and weakest_label, NULL without a pair.
+
+    They are the least share of _pair_shares and the label that has it, the lowest of equals.
+    """
+    keys = list(table.keys)
+    shares = _pair_shares(table)
+    least = aggregate_by(shares, keys, {"prediction_strength": pl.col("share").min()})
+    weakest = join_partitions(shares, keys, least).filter(
+        pl.col("share") == pl.col("prediction_strength")
+    )
+    first = pl.col("label").sort(nulls_last=True).first()
+    labels = aggregate_by(weakest, keys, {"weakest_label": first})
+    return join_partitions(least, keys, labels, how="left")
+
+
+def _clustering_distances(table: ContingencyTable) -> pl.LazyFrame:
+    """Return one row per resample, that is, per partition of `table`: total and distance.
+
+    distance is the share of the ordered pairs of its `total` rows, a row with itself included, that
+    are together in one clustering and apart in the other.
+    """
+    totals = table.join_partitions(
+        table.row_counts,
+        table.sum_by_partition(table.cells, cell_pair_terms(pl.col)),
+        table.sum_by_partition(table.label_sizes, label_pair_terms(pl.col)),
+        table.sum_by_partition(table.cluster_sizes, cluster_pair_terms(pl.col)),
+    )
+    total = widen(pl.col("total"))
+    apart = pl.col("label_pairs") + pl.col("cluster_pairs") - 2 * pl.col("cell_pairs")
+    return totals.select(*table.keys, "total", distance=ratio(apart, total * total))
+
+
+def _read_resamples(
+    frame: pl.DataFrame | pl.LazyFrame,
+    columns: dict[str, Column],
+    weight: Column | None,
+    partition_by: Keys,
+    results: Sequence[str],
+) -> tuple[ContingencyTable, dict[str, str]]:
+    """Check the user's arguments; return a contingency table per resample, and the partition keys.
+
+    `columns` are the arguments resample, cluster_1 and cluster_2 by name. The keys of the table are
+    the user's, and the resample last. `results` are the names of the other columns of the final
+    result, which no partition column may have.
+    """
+    lazy = check_frame(frame)
+    keys = check_partition_keys(lazy, partition_by, results)
+    values = [check_groupable(lazy, column, name) for name, column in columns.items()]
+    weights = [] if weight is None else [check_column(lazy, weight, "weight")]
+    rows = lazy.select(*key_columns(keys), *values, *weights)
+    options = LabelOptions(weight="weight" if weights else None, partition_by=[*keys, "resample"])
+    return read_contingency_table(rows, "cluster_1", "cluster_2", options, ()), keys
+
+
+# ----------------------------------------------------------------------------------------------
+# Tables
+# ----------------------------------------------------------------------------------------------
+
+
+@table_function
+def prediction_strength(
+    frame: Frame,
+    label: Column,
+    cluster: Column,
+    *,
+    weight: Column | None = None,
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+) -> Frame:
+    """Prediction strength: the least share of a test cluster's pairs that training confirms.
+
+    For each cluster of the test data (label), the share of the pairs of its rows that the
+    clustering learned from the training data (cluster) also puts together; the least of these. From
+    0 to 1, best 1; the number of clusters is the largest with 0.8 or more.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The rows of the test data. A LazyFrame is read when the result is collected, and streams.
+    label, cluster : str or Expr
+        The cluster of the test data's own clustering, and that of the nearest centroid of the
+        training data, of any groupable type. Rows with a NULL are left out.
+    weight : str or Expr, optional
+        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
+        LazyFrame too.
+    partition_by : str, Expr or sequence of these, optional
+        Columns whose groups are evaluated separately. NULL is a group too.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        Same kind as `frame`, one row per partition, sorted: the partition columns, n, n_dropped,
+        n_noise, n_labels, n_clusters, prediction_strength, and weakest_label, the label where the
+        share is least (the lowest of equals). Labels of one row have no pairs and are passed over;
+        if no label has two rows, both are NULL. Without rows n is 0, or with partition_by the
+        result is empty.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
+        has no equal in the type of cluster, or an option is unknown.
+
+    Notes
+    -----
+    R's fpc::prediction.strength counts a label of one row as 1, which is the same unless all are.
+    In SQL: ``FROM clustereval.prediction_strength(tbl, label, cluster)``.
+
+    References
+    ----------
+    Tibshirani and Walther (2005), Cluster validation by prediction strength,
+    doi:10.1198/106186005X59243.
+
+    Examples
+    --------
+    Of the three pairs of label b, training confirms one:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 0]})
+    >>> strength = ce.prediction_strength(five, "label", "cluster")
+    >>> strength.select("n", "prediction_strength", "weakest_label").row(0)
+    (5, 0.3333333333333333, 'b')
+    """
+    options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
+    results = (*ROW_COUNTS, "prediction_strength", "weakest_label")
+    table = read_contingency_table(frame, label, cluster, options, results).cache_groups()
+    copies = pl.col("copies")
+    totals = table.join_partitions(
+        table.row_counts,
+        table.sum_by_partition(table.label_sizes, {"n_labels": copies}),
+        table.sum_by_partition(table.cluster_sizes, {"n_clusters": copies}),
+    )
+    strength = join_partitions(totals, list(table.keys), _weakest_labels(table), how="left")
+    rows = strength.select(*table.keys, pl.col("total").alias("n"), *results[1:])
+    return table.to_user_frame(frame, table.sort_by_partition(rows))
+
+
+@table_function
+def bootstrap_instability(
+    frame: Frame,
+    cluster_1: Column,
+    cluster_2: Column,
+    resample: Column,
+    *,
+    weight: Column | None = None,
+    partition_by: Keys = None,
+) -> Frame:
+    """Bootstrap instability: the mean distance of two clusterings from two bootstrap samples.
+
+    The distance is the share of the n^2 ordered pairs of rows that are together in one clustering
+    and apart in the other. From 0 to 1, best 0; the number of clusters with the least is chosen.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        One row per resample and row of the data. A LazyFrame is read when the result is collected,
+        and streams.
+    cluster_1, cluster_2 : str or Expr
+        The cluster of the row in each of the two clusterings, of any groupable type. Each is
+        learned from a bootstrap sample of its own and applied to all rows. Rows with a NULL are
+        left out.
+    resample : str or Expr
+        What identifies the resample, that is, the pair of bootstrap samples.
+    weight : str or Expr, optional
+        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
+        LazyFrame too.
+    partition_by : str, Expr or sequence of these, optional
+        Columns whose groups are evaluated separately, such as the number of clusters. NULL is a
+        group too.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        Same kind as `frame`, one row per partition, sorted: the partition columns, n rows that
+        count, of all resamples, n_dropped rows with a NULL cluster, n_resamples, instability and
+        std_error of this mean, NULL for one resample. Without rows n is 0 and instability NULL, or
+        with partition_by the result is empty.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist or cannot be grouped, or a weight is not a whole number >= 0.
+
+    Notes
+    -----
+    R's fpc::nselectboot counts only the pairs that are together in the first clustering and apart
+    in the second, half of the distance on average.
+    In SQL: ``FROM clustereval.bootstrap_instability(tbl, cluster_1, cluster_2, resample)``.
+
+    References
+    ----------
+    Fang and Wang (2012), Selection of the number of clusters via the bootstrap method,
+    doi:10.1016/j.csda.2011.09.003.
+
+    Examples
+    --------
+    The clusterings of resample 2 differ by the second row: 2 of 9 ordered pairs each way.
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> resamples = pl.DataFrame(
+    ...     {
+    ...         "resample": [1, 1, 1, 2, 2, 2],
+    ...         "cluster_1": ["a", "a", "b", "a", "a", "b"],
+    ...         "cluster_2": [0, 0, 1, 0, 1, 1],
+    ...     }
+    ... )
+    >>> found = ce.bootstrap_instability(resamples, "cluster_1", "cluster_2", "resample")
+    >>> found.select("n_resamples", "instability").row(0)
+    (2, 0.2222222222222222)
+    """
+    columns = {"resample": resample, "cluster_1": cluster_1, "cluster_2": cluster_2}
+    results = ("n", "n_dropped", "n_resamples", "instability", "std_error")
+    table, keys = _read_resamples(frame, columns, weight, partition_by, results)
+    table, by = table.cache_groups(), [f"key_{i}" for i in range(len(keys))]
+    distance, n = pl.col("distance"), pl.col("distance").count()
+    spread = pl.when(distance.min() < distance.max()).then(distance.std()).otherwise(0.0)
+    means = aggregate_by(
+        _clustering_distances(table),
+        by,
+        {
+            "n": pl.col("total").sum(),
+            "n_resamples": n.cast(pl.Int64),
+            "instability": distance.mean(),
+            "std_error": pl.when(n > 1).then(spread / n.sqrt()),
+        },
+    )
+    dropped = sum_by(table.groups, by, {"n_dropped": pl.col("n_dropped")})
+    found = join_partitions(means, by, dropped).select(*by, *results)
+    return to_user_frame(frame, found.sort(by, nulls_last=True) if by else found, keys)

@@ -1,0 +1,700 @@
+"""Many clusterings of the same rows, the runs, compared with each other.
+
+A run is one clustering; the input has one row per run and id, with the id's cluster in it. A row
+without a cluster, and noise that is dropped, count as if the id were not in the run. A pair is two
+runs of one partition, the lower one first. Its rows are the ids in both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_clustereval.base.checks import (
+    Column,
+    Frame,
+    Keys,
+    NoiseAs,
+    check_choice,
+    check_frame,
+    check_groupable,
+    check_noise_as,
+    check_partition_keys,
+    check_value_of,
+    key_columns,
+    raise_on_collect,
+    show_value,
+    table_function,
+)
+from polars_clustereval.base.exact import ratio
+from polars_clustereval.base.frames import join_partitions, join_small, to_user_frame
+from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.external.contingency import ContingencyTable, LabelOptions, is_noise
+from polars_clustereval.external.report import external_scores, score_partitions
+from polars_clustereval.external.summary import METRIC_MEANINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from polars_clustereval.base.frames import Terms
+    from polars_clustereval.external.information import NormalizedMethod
+
+# ----------------------------------------------------------------------------------------------
+# Runs
+# ----------------------------------------------------------------------------------------------
+
+# A code identifies a cluster of a run. Those of run r are from r * _CODES_OF_RUN on; singletons
+# come after _SINGLETONS.
+_CODES_OF_RUN = 2**36
+_SINGLETONS = 2**35
+# A pair of runs is identified by one number, too.
+_PAIRS_OF_RUN = 2**31
+_CELLS = {"code_1": pl.Int64, "code_2": pl.Int64, "n": pl.Int64}
+
+
+@dataclass(frozen=True)
+class _RunTable:
+    """The runs of a user's frame, with whole numbers in place of its values.
+
+    `rows` has one row per row with a cluster: the partition columns, run, id and cluster. `keys`
+    maps the inner names of the partition columns (key_0, ...) to the user's. `options` say what
+    marks noise, and how it is counted. `reference` is the run that others are compared with, if
+    there is one.
+    """
+
+    rows: pl.LazyFrame
+    keys: dict[str, str]
+    options: LabelOptions
+    reference: object = None
+
+    @cached_property
+    def clusters(self) -> pl.LazyFrame:
+        """One row per cluster of a run: the partition columns, run, cluster, n and is_singleton.
+
+        n is its number of rows; is_singleton marks noise that counts as singletons. Dropped noise
+        is left out. A NULL run or id is an error on collection.
+        """
+        groups = self.rows.group_by(*self.keys, "run", "cluster").agg(n=pl.len().cast(pl.Int64))
+        counts = self.rows.select(pl.col("run", "id").null_count())
+        groups = raise_on_collect(groups, counts, _check_missing)
+        noisy, noise_as = is_noise(self.rows, self.options.noise), self.options.noise_as
+        if noise_as == "drop":
+            groups = groups.filter(~noisy)
+        is_singleton = noisy if noise_as == "singletons" else pl.lit(False)
+        return groups.with_columns(is_singleton=is_singleton).cache()
+
+    @cached_property
+    def runs(self) -> pl.LazyFrame:
+        """One row per run, sorted: the partition columns, run, n, run_no, rank and is_reference.
+
+        n is its number of rows, run_no numbers the runs of all partitions, rank those of one.
+        """
+        sizes = self.clusters.group_by(*self.keys, "run").agg(pl.col("n").sum())
+        runs = sizes.sort(*self.keys, "run", nulls_last=True).with_row_index("run_no")
+        run_no = pl.col("run_no").cast(pl.Int64)
+        first = run_no.min().over(*self.keys) if self.keys else pl.lit(0, pl.Int64)
+        runs = runs.with_columns(run_no, rank=run_no - first, is_reference=pl.lit(False))
+        if self.reference is not None:
+            runs = _mark_reference(runs, self.reference)
+        return runs.cache()
+
+    @cached_property
+    def coded_clusters(self) -> pl.LazyFrame:
+        """The rows of `clusters` with run_no, rank, is_reference and code, sorted by code."""
+        runs = self.runs.drop("n")
+        clusters = self.clusters.join(runs, on=[*self.keys, "run"], nulls_equal=True)
+        clusters = clusters.sort("run_no", "cluster", nulls_last=True).with_row_index("cluster_no")
+        code = pl.col("run_no") * _CODES_OF_RUN + pl.col("cluster_no").cast(pl.Int64)
+        return clusters.with_columns(code=code).cache()
+
+    @cached_property
+    def coded_rows(self) -> pl.LazyFrame:
+        """One row per row that counts: rank and is_reference of the run, id_no and code.
+
+        id_no is the number of the id over all partitions. A singleton has a code of its own.
+        """
+        of_id, of_cluster = [*self.keys, "id"], [*self.keys, "run", "cluster"]
+        ids = self.rows.group_by(of_id).agg().with_row_index("id_no")
+        clusters = self.coded_clusters.drop("n", "cluster_no")
+        rows = join_small(join_small(self.rows, of_cluster, clusters), of_id, ids)
+        id_no = pl.col("id_no").cast(pl.Int64)
+        singleton = pl.col("run_no") * _CODES_OF_RUN + _SINGLETONS + id_no
+        code = pl.when("is_singleton").then(singleton).otherwise("code")
+        return rows.select("rank", "is_reference", "id_no", code=code)
+
+    def count_cells(self, pair_runs: Callable[[pl.DataFrame], list[pl.LazyFrame]]) -> pl.LazyFrame:
+        """Return the cells of contingency tables of two runs: code_1, code_2 and n common ids.
+
+        `pair_runs` gets the coded rows, sorted by rank and id, and returns frames of code_1 and
+        code_2, one row per id in both runs. It is called on collection, when the number of runs is
+        known; an id that is twice in a run is an error then.
+        """
+
+        def count(coded: pl.DataFrame) -> pl.DataFrame:
+            """Return the cells of all frames of `pair_runs`."""
+            coded = coded.sort("rank", "id_no")
+            self._check_ids_differ(coded)
+            cells = [
+                frame.group_by("code_1", "code_2").agg(n=pl.len().cast(pl.Int64))
+                for frame in pair_runs(coded)
+            ]
+            nothing = pl.LazyFrame(schema=_CELLS)
+            return pl.concat([nothing, *cells]).collect(engine="streaming")
+
+        return self.coded_rows.map_batches(
+            count,
+            predicate_pushdown=False,
+            projection_pushdown=False,
+            slice_pushdown=False,
+            schema=pl.Schema(_CELLS),
+        )
+
+    def _check_ids_differ(self, coded: pl.DataFrame) -> None:
+        """Raise an error if an id has two rows in a run; `coded` is sorted by rank and id_no."""
+        same = [pl.col(name) == pl.col(name).shift() for name in ("rank", "id_no")]
+        if not coded.select(pl.all_horizontal(same).any()).item():
+            return
+        by = [*self.keys, "run", "id"]
+        kept = join_small(self.rows, [*self.keys, "run", "cluster"], self.clusters.drop("n"))
+        times = kept.group_by(by).agg(times=pl.len()).filter(pl.col("times") > 1)
+        first = times.sort(by, nulls_last=True).head(1).collect(engine="streaming")
+        run, identifier, n = first.select("run", "id", "times").row(0)
+        raise ClusterEvalError(
+            f"id: expected one row per id in a run, got {n} rows of id {show_value(identifier)} "
+            f"in run {show_value(run)}"
+        )
+
+
+def _check_missing(counts: pl.DataFrame) -> None:
+    """Raise an error if a run or an id is NULL; `counts` has one row, the numbers of NULLs."""
+    for parameter in ("run", "id"):
+        n = counts.get_column(parameter).item()
+        if n:
+            raise ClusterEvalError(
+                f"{parameter}: expected a value in every row, got NULL in {n} rows"
+            )
+
+
+def _read_runs(
+    frame: pl.DataFrame | pl.LazyFrame,
+    columns: dict[str, Column],
+    options: LabelOptions,
+    results: Sequence[str],
+) -> _RunTable:
+    """Check the user's arguments; return the runs of `frame`.
+
+    `columns` are the arguments run, id and cluster by name. `results` are the names of the other
+    columns of the final result, which no partition column may have.
+    """
+    lazy = check_frame(frame)
+    check_noise_as(options.noise, options.noise_as)
+    keys = check_partition_keys(lazy, options.partition_by, results)
+    values = [check_groupable(lazy, column, name) for name, column in columns.items()]
+    rows = lazy.select(*key_columns(keys), *values).filter(pl.col("cluster").is_not_null())
+    return _RunTable(rows.cache(), keys, options)
+
+
+# ----------------------------------------------------------------------------------------------
+# Pairs of runs
+# ----------------------------------------------------------------------------------------------
+
+# Metrics of the expected mutual information, which take long.
+_EXPECTED = ("adjusted_mutual_info_score", "expected_mutual_info")
+
+
+def _score_of(metric: str, average_method: str, beta: float) -> pl.Expr:
+    """Return the metric of external_report as an expression of external_statistics' columns.
+
+    Raise an error if an argument, an option of run_agreement, is invalid.
+    """
+    check_choice("metric", metric, list(METRIC_MEANINGS))
+    return external_scores(average_method, beta, adjusted=metric in _EXPECTED)[metric]
+
+
+def _pair_all_runs(coded: pl.DataFrame) -> list[pl.LazyFrame]:
+    """Return one frame per rank: the pairs of the runs of this rank with all higher runs.
+
+    `coded` is sorted by rank. One join for all pairs would match each row of an id with each other
+    row of it, twice as many, and take ten times as long.
+    """
+    pairs, start = [], 0
+    for n in coded.group_by("rank", maintain_order=True).len().get_column("len"):
+        lower = coded.lazy().slice(start, n).select("id_no", code_1="code")
+        higher = coded.lazy().slice(start + n).select("id_no", code_2="code")
+        pairs.append(join_small(higher, ["id_no"], lower).select("code_1", "code_2"))
+        start += n
+    return pairs
+
+
+def _score_pairs(table: _RunTable, metric: str, score: pl.Expr) -> pl.LazyFrame:
+    """Return one row per pair of runs with common ids: pair, total common ids, and score."""
+    one, zero = pl.lit(1, pl.Int64), pl.lit(0, pl.Int64)
+    run_no_1, run_no_2 = (pl.col(code) // _CODES_OF_RUN for code in ("code_1", "code_2"))
+    groups = table.count_cells(_pair_all_runs).select(
+        "n",
+        pair=run_no_1 * _PAIRS_OF_RUN + run_no_2,
+        label="code_1",
+        cluster="code_2",
+        copies=one,
+        n_dropped=zero,
+        n_noise=zero,
+    )
+    cells = ContingencyTable(groups, {"pair": "pair"}).cache_groups()
+    scores: Terms = {"score": score}
+    scored = score_partitions(cells, scores, adjusted=metric in _EXPECTED)
+    return scored.select("pair", "total", "score")
+
+
+def _list_pairs(table: _RunTable, scored: pl.LazyFrame) -> pl.LazyFrame:
+    """Return one row per pair of runs: the partition columns, run_1, run_2, counts and score.
+
+    The counts are n, n_only_1 and n_only_2; run_no_1 and run_no_2 are the numbers of the runs.
+    `scored` is the result of _score_pairs.
+    """
+    sides = (
+        table.runs.select(*table.keys, **{f"{name}_{i}": name for name in ("run", "run_no", "n")})
+        for i in (1, 2)
+    )
+    pairs = _join_within_partitions(table, *sides).filter(pl.col("run_no_1") < pl.col("run_no_2"))
+    pair = pl.col("run_no_1") * _PAIRS_OF_RUN + pl.col("run_no_2")
+    joined = pairs.with_columns(pair=pair).join(scored, on="pair", how="left")
+    n = pl.col("total").fill_null(0)
+    return joined.select(
+        *table.keys,
+        *("run_no_1", "run_no_2", "run_1", "run_2"),
+        n=n,
+        n_only_1=pl.col("n_1") - n,
+        n_only_2=pl.col("n_2") - n,
+        score="score",
+    ).cache()
+
+
+def _join_within_partitions(
+    table: _RunTable, frame: pl.LazyFrame, other: pl.LazyFrame
+) -> pl.LazyFrame:
+    """Return each row of `frame` with each row of `other` that is of the same partition."""
+    return join_partitions(frame, list(table.keys), other)
+
+
+def _check_same_ids(first: pl.DataFrame) -> None:
+    """Raise an error if there is a row: `first` is a pair of runs that have different ids."""
+    for pair in first.iter_rows(named=True):
+        run_1, run_2 = show_value(pair["run_1"]), show_value(pair["run_2"])
+        raise ClusterEvalError(
+            "require_same_ids: expected the same ids in every run, got "
+            f"{pair['n_only_1']} only in run {run_1} and {pair['n_only_2']} only in run {run_2}, "
+            f"of {pair['n']} in both"
+        )
+
+
+def _agree(
+    table: _RunTable, metric: str, score: pl.Expr, *, require_same_ids: bool
+) -> pl.LazyFrame:
+    """Return the rows of _list_pairs, sorted; raise an error on collection if ids must be the same.
+
+    `metric` and `require_same_ids` are options of run_agreement, `score` is that of _score_of.
+    """
+    pairs = _list_pairs(table, _score_pairs(table, metric, score))
+    pairs = pairs.sort("run_no_1", "run_no_2")
+    if not require_same_ids:
+        return pairs
+    differ = pairs.filter(pl.col("n_only_1") + pl.col("n_only_2") > 0).head(1)
+    return raise_on_collect(pairs, differ, _check_same_ids)
+
+
+def _rank_runs(table: _RunTable, pairs: pl.LazyFrame, *, is_low_best: bool) -> pl.LazyFrame:
+    """Return the rows of run_consensus: the runs, the most central of a partition first.
+
+    `pairs` is the result of _agree. Means that are equal to 12 decimals are ties.
+    """
+    sides = (pairs.select("score", run_no=f"run_no_{i}") for i in (1, 2))
+    means = (
+        pl.concat(sides)
+        .group_by("run_no")
+        .agg(
+            n_runs=pl.col("score").count().cast(pl.Int64),
+            mean_score=pl.col("score").mean(),
+            min_score=pl.col("score").min(),
+            max_score=pl.col("score").max(),
+        )
+    )
+    runs = table.runs.select(*table.keys, "run", "run_no").join(means, on="run_no", how="left")
+    rounded = pl.col("mean_score").round(12)
+    worst_last = rounded if is_low_best else -rounded
+    runs = runs.sort(*table.keys, worst_last, "run_no", nulls_last=True)
+    place = pl.col("run_no").cum_count()
+    place = (place.over(*table.keys) if table.keys else place).cast(pl.Int64)
+    return runs.select(
+        *table.keys,
+        "run",
+        pl.col("n_runs").fill_null(0),
+        *("mean_score", "min_score", "max_score"),
+        pl.when(pl.col("mean_score").is_not_null()).then(place).alias("rank"),
+    )
+
+
+# ----------------------------------------------------------------------------------------------
+# A reference run
+# ----------------------------------------------------------------------------------------------
+
+
+def _check_reference(reference: object, dtype: pl.DataType) -> pl.Expr:
+    """Return the reference run as a literal of type `dtype`, the type of the column run.
+
+    Raise an error unless the value can be converted to that type without a change.
+    """
+    if reference is None:
+        raise ClusterEvalError(
+            f"reference: expected a value of the type of run ({dtype}), got NULL"
+        )
+    return check_value_of("reference", reference, "run", dtype)
+
+
+def _mark_reference(runs: pl.LazyFrame, reference: object) -> pl.LazyFrame:
+    """Return `runs`, one row per run, with is_reference, whether the run is `reference`.
+
+    Raise an error if it is no value of the type of run; and on collection, if there are runs, but
+    none of them is `reference`.
+    """
+    value = _check_reference(reference, runs.collect_schema()["run"])
+    run = pl.col("run")
+    facts = runs.select(
+        n_runs=pl.len(),
+        n_found=(run == value).sum(),
+        below=run.filter(run < value).max(),
+        above=run.filter(run > value).min(),
+    )
+
+    def check(facts: pl.DataFrame) -> None:
+        """Raise an error if there are runs, but none of them is the reference."""
+        n_runs, n_found, *others = facts.row(0)
+        if n_found or not n_runs:
+            return
+        near = [show_value(other) for other in others if other is not None]
+        nearest = f"runs are {' and '.join(near)}" if len(near) > 1 else f"run is {near[0]}"
+        raise ClusterEvalError(
+            f"reference: run {show_value(reference)} not found; the nearest {nearest}"
+        )
+
+    return raise_on_collect(runs, facts, check).with_columns(is_reference=run == value)
+
+
+def _pair_with_reference(coded: pl.DataFrame) -> list[pl.LazyFrame]:
+    """Return one frame: the pairs of each partition's reference run with its other runs."""
+    reference = coded.lazy().filter("is_reference").select("id_no", code_1="code")
+    others = coded.lazy().filter(~pl.col("is_reference")).select("id_no", code_2="code")
+    return [join_small(others, ["id_no"], reference).select("code_1", "code_2")]
+
+
+def _best_jaccard(cells: pl.LazyFrame) -> pl.LazyFrame:
+    """Return one row per cluster of a reference run and other run: code, other_run_no and jaccard.
+
+    jaccard is the cluster's best Jaccard index there. `cells` has code_1, a cluster of the
+    reference, code_2, a cluster of another run, and n, the ids in both. Sizes are sums of cells, so
+    they count the ids that are in both runs.
+    """
+    cells = cells.select(
+        "n", code="code_1", other_code="code_2", other_run_no=pl.col("code_2") // _CODES_OF_RUN
+    ).cache()
+    sizes = cells.group_by("code", "other_run_no").agg(size=pl.col("n").sum())
+    other_sizes = cells.group_by("other_code").agg(other_size=pl.col("n").sum())
+    sized = cells.join(sizes, on=["code", "other_run_no"]).join(other_sizes, on="other_code")
+    jaccard = ratio(pl.col("n"), pl.col("size") + pl.col("other_size") - pl.col("n"))
+    return sized.group_by("code", "other_run_no").agg(jaccard=jaccard.max())
+
+
+# ----------------------------------------------------------------------------------------------
+# Tables
+# ----------------------------------------------------------------------------------------------
+
+_AGREEMENT = ("run_1", "run_2", "n", "n_only_1", "n_only_2", "score")
+_CONSENSUS = ("run", "n_runs", "mean_score", "min_score", "max_score", "rank")
+_STABILITY = (
+    *("cluster", "n", "n_runs", "mean_jaccard", "min_jaccard"),
+    *("recovered", "dissolved"),
+)
+
+
+@table_function
+def run_agreement(
+    frame: Frame,
+    id: Column,  # noqa: A002 -- the name in SQL
+    run: Column,
+    cluster: Column,
+    *,
+    metric: str = "adjusted_rand_score",
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+    average_method: NormalizedMethod = "arithmetic",
+    beta: float = 1.0,
+    require_same_ids: bool = False,
+) -> Frame:
+    """Agreement of every pair of runs: a metric of external_report, on the ids in both.
+
+    run_1 < run_2 is the label and run_2 the cluster: a metric that is not symmetric, such as
+    homogeneity_score, depends on the order.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        One row per run and id. A LazyFrame is read when the result is collected.
+    id, run, cluster : str or Expr
+        What identifies the clustered object, the clustering, and the object's cluster in it, of any
+        groupable type. Rows with a NULL cluster count as if they were not there.
+    metric : str
+        The name of a metric of external_report.
+    partition_by : str, Expr or sequence of these, optional
+        Columns whose groups are evaluated separately. NULL is a group too.
+    noise : object, optional
+        The value of cluster that marks noise, in every run.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Count noise as an ordinary cluster, as not in the run, or each row as a cluster.
+    average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
+        Mean of the entropies in the normalized and adjusted mutual information.
+    beta : float
+        Weight in pair_f_score, v_measure_score and bcubed_f_score, at least 0.
+    require_same_ids : bool
+        True makes it an error if two runs have different ids.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        Same kind as `frame`, one row per pair of runs, sorted: the partition columns, run_1, run_2,
+        n ids in both, n_only_1 and n_only_2 in one of them only, and score. Without common ids n is
+        0 and score NULL. One run alone has no row.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist or cannot be grouped, a run or id is NULL, an id is twice in a
+        run, ids differ that must not, noise has no equal in the type of cluster, or an option is
+        unknown.
+
+    Notes
+    -----
+    In SQL: ``FROM clustereval.run_agreement(tbl, id, run, cluster)``.
+
+    References
+    ----------
+    Hubert and Arabie (1985), Comparing partitions, doi:10.1007/BF01908075.
+
+    Examples
+    --------
+    Runs 1 and 2 are the same clustering under other names:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> runs = pl.DataFrame(
+    ...     {
+    ...         "run": [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3],
+    ...         "id": [1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3],
+    ...         "cluster": [0, 0, 1, 1, 7, 7, 5, 5, 0, 1, 1],
+    ...     }
+    ... )
+    >>> ce.run_agreement(runs, "id", "run", "cluster").rows()
+    [(1, 2, 4, 0, 0, 1.0), (1, 3, 3, 1, 0, -0.5), (2, 3, 3, 1, 0, -0.5)]
+    """
+    expression = _score_of(metric, average_method, beta)
+    options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
+    columns = {"run": run, "id": id, "cluster": cluster}
+    table = _read_runs(frame, columns, options, _AGREEMENT)
+    pairs = _agree(table, metric, expression, require_same_ids=require_same_ids)
+    return to_user_frame(frame, pairs.select(*table.keys, *_AGREEMENT), table.keys)
+
+
+@table_function
+def run_consensus(
+    frame: Frame,
+    id: Column,  # noqa: A002 -- the name in SQL
+    run: Column,
+    cluster: Column,
+    *,
+    metric: str = "adjusted_rand_score",
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+    average_method: NormalizedMethod = "arithmetic",
+    beta: float = 1.0,
+    require_same_ids: bool = False,
+) -> Frame:
+    """Mean agreement of each run with the other runs, the most central run first.
+
+    The most central run has the highest mean, or the lowest where low values of the metric are
+    best. Means that are equal to 12 decimals rank by run.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        One row per run and id. A LazyFrame is read when the result is collected.
+    id, run, cluster : str or Expr
+        What identifies the clustered object, the clustering, and the object's cluster in it, of any
+        groupable type. Rows with a NULL cluster count as if they were not there.
+    metric : str
+        The name of a metric of external_report that has a best value. In a pair of runs the lower
+        one is the label.
+    partition_by : str, Expr or sequence of these, optional
+        Columns whose groups are evaluated separately. NULL is a group too.
+    noise : object, optional
+        The value of cluster that marks noise, in every run.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Count noise as an ordinary cluster, as not in the run, or each row as a cluster.
+    average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
+        Mean of the entropies in the normalized and adjusted mutual information.
+    beta : float
+        Weight in pair_f_score, v_measure_score and bcubed_f_score, at least 0.
+    require_same_ids : bool
+        True makes it an error if two runs have different ids.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        Same kind as `frame`, one row per run, sorted by partition and rank: the partition columns,
+        run, n_runs others with a score, mean_score, min_score and max_score over these, and rank,
+        1 for the most central run. Without a comparison the scores and rank are NULL.
+
+    Raises
+    ------
+    ClusterEvalError
+        As run_agreement, and for a metric without a best value, such as joint_entropy.
+
+    Notes
+    -----
+    In SQL: ``FROM clustereval.run_consensus(tbl, id, run, cluster)``.
+
+    References
+    ----------
+    Strehl and Ghosh (2002), Cluster ensembles, JMLR 3:583-617.
+
+    Examples
+    --------
+    Run 1 is the lower of the two that agree:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> runs = pl.DataFrame(
+    ...     {
+    ...         "run": [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3],
+    ...         "id": [1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4],
+    ...         "cluster": [0, 0, 1, 1, 7, 7, 5, 5, 0, 1, 1, 1],
+    ...     }
+    ... )
+    >>> ce.run_consensus(runs, "id", "run", "cluster").select("run", "mean_score", "rank").rows()
+    [(1, 0.5, 1), (2, 0.5, 2), (3, 0.0, 3)]
+    """
+    expression = _score_of(metric, average_method, beta)
+    best = METRIC_MEANINGS[metric][0]
+    if best is None:
+        raise ClusterEvalError(
+            f"metric '{metric}' has no best value, so that no run is the most central: "
+            "use another metric"
+        )
+    options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
+    columns = {"run": run, "id": id, "cluster": cluster}
+    table = _read_runs(frame, columns, options, _CONSENSUS)
+    pairs = _agree(table, metric, expression, require_same_ids=require_same_ids)
+    ranks = _rank_runs(table, pairs, is_low_best=best in ("0", "low"))
+    return to_user_frame(frame, ranks, table.keys)
+
+
+@table_function
+def cluster_stability(
+    frame: Frame,
+    id: Column,  # noqa: A002 -- the name in SQL
+    run: Column,
+    cluster: Column,
+    reference: Any,
+    *,
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+) -> Frame:
+    """Stability of each cluster of a reference run: its best Jaccard index in every other run.
+
+    The Jaccard index of two clusters, the ids in both over the ids in either, counts only ids that
+    are in both runs.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        One row per run and id. A LazyFrame is read when the result is collected.
+    id, run, cluster : str or Expr
+        What identifies the clustered object, the clustering, and the object's cluster in it, of any
+        groupable type. Rows with a NULL cluster count as if they were not there.
+    reference : object
+        The value of run whose clusters are evaluated.
+    partition_by : str, Expr or sequence of these, optional
+        Columns whose groups are evaluated separately. NULL is a group too.
+    noise : object, optional
+        The value of cluster that marks noise, in every run.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Count noise as an ordinary cluster, as not in the run, or each row as a cluster.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        Same kind as `frame`, one row per cluster of the reference run, sorted by partition and
+        cluster: the partition columns, cluster, n rows, n_runs other runs that have ids of it,
+        mean_jaccard and min_jaccard over these, and the shares of them where the cluster is
+        recovered (more than 0.75) and dissolved (less than 0.5). All NULL if n_runs is 0.
+        Singletons of noise have no row, nor has a partition without the reference run.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist or cannot be grouped, a run or id is NULL, an id is twice in a
+        run, reference is no run, noise has no equal in the type of cluster, or noise_as is unknown.
+
+    Notes
+    -----
+    In SQL: ``FROM clustereval.cluster_stability(tbl, id, run, cluster, reference)``.
+
+    References
+    ----------
+    Hennig (2007), Cluster-wise assessment of cluster stability, doi:10.1016/j.csda.2006.11.025.
+
+    Examples
+    --------
+    Cluster 0 is half of run 2's cluster 5; id 4 is not in that run:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> runs = pl.DataFrame(
+    ...     {
+    ...         "run": [1, 1, 1, 1, 2, 2, 2],
+    ...         "id": [1, 2, 3, 4, 1, 2, 3],
+    ...         "cluster": [0, 1, 1, 2, 5, 5, 6],
+    ...     }
+    ... )
+    >>> stability = ce.cluster_stability(runs, "id", "run", "cluster", reference=1)
+    >>> stability.select("cluster", "n", "n_runs", "mean_jaccard").rows()
+    [(0, 1, 1, 0.5), (1, 2, 1, 0.5), (2, 1, 0, None)]
+    """
+    options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
+    columns = {"run": run, "id": id, "cluster": cluster}
+    table = _read_runs(frame, columns, options, _STABILITY)
+    _check_reference(reference, table.rows.collect_schema()["run"])
+    table = replace(table, reference=reference)
+    jaccard = pl.col("jaccard")
+    found = (
+        _best_jaccard(table.count_cells(_pair_with_reference))
+        .group_by("code")
+        .agg(
+            n_runs=pl.len().cast(pl.Int64),
+            mean_jaccard=jaccard.mean(),
+            min_jaccard=jaccard.min(),
+            recovered=(jaccard > _RECOVERED).mean(),
+            dissolved=(jaccard < _DISSOLVED).mean(),
+        )
+    )
+    clusters = table.coded_clusters.filter(pl.col("is_reference") & ~pl.col("is_singleton"))
+    stability = clusters.join(found, on="code", how="left").sort("code")
+    stability = stability.with_columns(pl.col("n_runs").fill_null(0))
+    return to_user_frame(frame, stability.select(*table.keys, *_STABILITY), table.keys)
+
+
+# A cluster whose best Jaccard index is above or below these is recovered or dissolved.
+_RECOVERED, _DISSOLVED = 0.75, 0.5

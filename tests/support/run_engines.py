@@ -1,0 +1,51 @@
+"""One way to call the tables of runs and resamples on every engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars_clustereval as ce
+from tests.support.engines import COLUMN_ARGUMENTS, DuckDB, Engine, Row, literal, quoted, with_keys
+from tests.support.point_engines import keys_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+REQUIRED = {
+    "run_agreement": ("id", "run", "cluster"),
+    "run_consensus": ("id", "run", "cluster"),
+    "cluster_stability": ("id", "run", "cluster"),
+    "prediction_strength": ("label", "cluster"),
+    "bootstrap_instability": ("cluster_1", "cluster_2", "resample"),
+}
+RUN_TABLES = ("run_agreement", "run_consensus", "cluster_stability")
+
+
+def call(engine: Engine, function: str, frame: pl.DataFrame, **arguments: Any) -> list[Row]:
+    """The rows of a table macro or frame function; required columns go by the parameter's name."""
+    columns = {name: arguments.pop(name, name) for name in REQUIRED[function]}
+    if function == "cluster_stability":
+        arguments.setdefault("reference", 1)
+    if isinstance(engine, DuckDB):
+        keys = keys_of(arguments)
+        query = f"FROM {call_sql(function, columns, arguments, keys)}"
+        return [with_keys(row, keys) for row in engine.rows(query, frame)]
+    ask = getattr(ce, function)
+    if engine.name == "polars":
+        return list(ask(frame, **columns, **arguments).iter_rows(named=True))
+    lazy = ask(frame.lazy(), **columns, **arguments)
+    return list(lazy.collect(engine="streaming").iter_rows(named=True))
+
+
+def call_sql(
+    function: str, columns: dict[str, str], arguments: dict[str, Any], keys: list[str]
+) -> str:
+    parts = ["assignments", *map(quoted, columns.values())]
+    for name, value in arguments.items():
+        if name != "partition_by":
+            shown = quoted(value) if name in COLUMN_ARGUMENTS and value else literal(value)
+            parts.append(f"{name} := {shown}")
+        elif keys:
+            fields = ", ".join(f"{quoted(key)}: {quoted(key)}" for key in keys)
+            parts.append(f"{name} := {quoted(keys[0]) if len(keys) == 1 else f'{{{fields}}}'}")
+    return f"clustereval.{function}({', '.join(parts)})"
