@@ -4,6 +4,8 @@ iris.parquet         150 flowers, their species, and the four clusterings of iri
 digits.parquet       1,797 handwritten digits, their pixels, and one K-means clustering
 digits_runs.parquet  the same digits clustered 20 times: five values of k, four seeds each
 cars.parquet         392 cars of 1970 to 1982, two nominal columns among them, in three clusters
+digits_sweep.parquet the digits clustered by K-means with 1 to 20 clusters, ten starts each
+cars_sweep.parquet   the cars by their five numbers, with 1 to 10 clusters, ten starts each
 
 The cars are from the ASA Data Exposition of 1983, in the copy of vega_datasets. The files are
 committed because K-means may end in a different local optimum with a different BLAS.
@@ -98,6 +100,19 @@ def make_cars() -> pl.DataFrame:
     )
 
 
+def sweep(points: np.ndarray, largest: int) -> pl.DataFrame:
+    """Return K-means clusterings with 1 to `largest` clusters: one row per k and point.
+
+    The columns are k, id (the place of the point, from 0) and cluster.
+    """
+    return pl.concat(
+        pl.DataFrame({"cluster": fit_kmeans(points, k, seed=0, n_init=10)})
+        .with_row_index("id")
+        .select(pl.lit(k, dtype=pl.Int64).alias("k"), pl.col("id").cast(pl.Int64), "cluster")
+        for k in range(1, largest + 1)
+    )
+
+
 def main() -> None:
     """Write each data set to a Parquet file next to this script."""
     makers = {
@@ -105,6 +120,8 @@ def main() -> None:
         "digits": make_digits,
         "digits_runs": make_digits_runs,
         "cars": make_cars,
+        "digits_sweep": lambda: sweep(load_digits().data, 20),
+        "cars_sweep": lambda: sweep(make_cars().select(CAR_NUMBERS).to_numpy(), 10),
     }
     for name, make in makers.items():
         path = HERE / f"{name}.parquet"

@@ -82,7 +82,10 @@ from .internal.scatter import neighbor_report
 from .internal.silhouette import silhouette_clusters, silhouette_samples, silhouette_score
 from .internal.vectors import parse_vector, vdm_encode
 from .macros import bundle, register
+from .relative.assignment import assign_nearest
 from .relative.choosing_k import choose_k, elbow
+from .relative.column_removal import column_stability
+from .relative.cross_validation import cross_validation
 from .relative.gap import gap_statistic, uniform_reference
 from .relative.intervals import external_intervals
 from .relative.replication import bootstrap_instability, prediction_strength
@@ -99,6 +102,7 @@ __all__ = [
     "adjusted_fowlkes_mallows_score",
     "adjusted_mutual_info_score",
     "adjusted_rand_score",
+    "assign_nearest",
     "bcubed_f_score",
     "bcubed_precision",
     "bcubed_recall",
@@ -113,8 +117,10 @@ __all__ = [
     "cluster_entropy",
     "cluster_entropy_given_label",
     "cluster_stability",
+    "column_stability",
     "completeness_score",
     "contingency_matrix",
+    "cross_validation",
     "determinant_report",
     "dunn_index",
     "elbow",

@@ -15,7 +15,17 @@ from .external import contingency, set_matching, summary
 from .external import report as external
 from .internal import centroids, determinants, dunn, pairwise, scatter, silhouette, vectors
 from .internal import report as internal
-from .relative import choosing_k, gap, intervals, replication, resampling, stability
+from .relative import (
+    assignment,
+    choosing_k,
+    column_removal,
+    cross_validation,
+    gap,
+    intervals,
+    replication,
+    resampling,
+    stability,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,6 +79,8 @@ class ClusterEval:
     cluster_diameters = _method(dunn.cluster_diameters)
     dunn_index = _method(dunn.dunn_index)
     pairwise_report = _method(pairwise.pairwise_report)
+    assign_nearest = _method(assignment.assign_nearest)
+    column_stability = _method(column_removal.column_stability)
     uniform_reference = _method(gap.uniform_reference)
     gap_statistic = _method(gap.gap_statistic)
     elbow = _method(choosing_k.elbow)
@@ -81,6 +93,7 @@ class ClusterEval:
     cluster_stability = _method(stability.cluster_stability)
     prediction_strength = _method(replication.prediction_strength)
     bootstrap_instability = _method(replication.bootstrap_instability)
+    cross_validation = _method(cross_validation.cross_validation)
 
 
 pl.api.register_dataframe_namespace("clustereval")(ClusterEval)

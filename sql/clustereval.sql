@@ -21,8 +21,11 @@
 .read internal/dunn.sql
 .read internal/pairwise.sql
 .read internal/report.sql
+.read relative/assignment.sql
+.read relative/column_removal.sql
 .read relative/gap.sql
 .read relative/choosing_k.sql
 .read relative/intervals.sql
 .read relative/stability.sql
 .read relative/replication.sql
+.read relative/cross_validation.sql

@@ -28,6 +28,7 @@ FRAME = pl.DataFrame(
         "run": [0, 0, 1, 0],
         "k": [2, 2, 2, 2],
         "part": [0, 0, 1, 0],
+        "place": [1, 1, 2, 1],
         "vector": [[0.0, 1.0], [2.0, 0.0], [1.0, 1.0], [5.0, 5.0]],
     }
 )
@@ -63,6 +64,7 @@ CALLS = {
     ("id", "run", "cluster"): ("run_agreement", "run_consensus"),
     ("id", "run", "cluster", 0): ("cluster_stability",),
     ("label", "cluster", "run"): ("bootstrap_instability",),
+    ("vector", "cluster", "place", "label"): ("column_stability",),
 }
 # Called on tables of elbow: tests/relative.
 OF_SWEEPS = {"choose_k", "gap_statistic"}

@@ -185,7 +185,7 @@ def test_dunn_page(con: duckdb.DuckDBPyConnection) -> None:
 def test_example_files_have_the_rows_that_are_printed() -> None:
     text = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
     printed = re.findall(r"^\| `(\S+)` \| ([\d,]+) \|", text, re.MULTILINE)
-    assert len(printed) == 5
+    assert len(printed) == 7
     for name, rows in printed:
         [found] = duckdb.execute(f"SELECT count(*) FROM '{ROOT / 'examples' / name}'").fetchone()
         assert f"{found:,}" == rows, name

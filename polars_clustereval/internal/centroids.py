@@ -474,6 +474,7 @@ def read_points(
     row_id: pl.Expr | Literal["number"] | None = None,
     inner_key: pl.Expr | None = None,
     needs_wide: bool = False,
+    needs_origins: bool = True,
     is_eager: bool = False,
 ) -> Points:
     """Return the rows of a user's frame as points, after a check of all arguments.
@@ -482,8 +483,10 @@ def read_points(
     is an error. `row_id` becomes the column id of `Points.rows`: an expression that is already
     checked, or "number" for the number of the row in the frame, from 0. `inner_key`, an expression
     that is already checked, is one more partition column, after the user's; it keeps its own name.
-    If `needs_wide`, each coordinate has a column of its own, however many there are. If `is_eager`,
-    the rows of a LazyFrame too are read once now, to find the origins of its partitions.
+    If `needs_wide`, each coordinate has a column of its own, however many there are. Without
+    `needs_origins` the points are not moved: means and squares lose digits far from 0, distances
+    alone do not. If `is_eager`, the rows of a LazyFrame too are read once now, to find the origins
+    of its partitions.
     """
     lazy = check_frame(frame)
     keys = check_partition_keys(lazy, options.partition_by, results)
@@ -492,6 +495,7 @@ def read_points(
     counts = label.is_not_null() & (~noisy if options.noise_as == "drop" else True)
     coordinates = check_vector(lazy, vector, counts)
     form = _choose_form(coordinates, options, needs_wide=needs_wide)
+    form = replace(form, is_moved=form.is_moved and needs_origins)
     columns = key_columns(keys)
     if inner_key is not None:
         columns.append(inner_key.alias(f"key_{len(keys)}"))

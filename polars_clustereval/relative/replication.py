@@ -57,7 +57,7 @@ def _pair_shares(table: ContingencyTable) -> pl.LazyFrame:
     return shares.select(*by, share=ratio(pl.col("cell_pairs"), all_pairs)).cache()
 
 
-def _weakest_labels(table: ContingencyTable) -> pl.LazyFrame:
+def weakest_labels(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per partition: prediction_strength and weakest_label, NULL without a pair.
 
     They are the least share of _pair_shares and the label that has it, the lowest of equals.
@@ -196,7 +196,7 @@ def prediction_strength(
         table.sum_by_partition(table.label_sizes, {"n_labels": copies}),
         table.sum_by_partition(table.cluster_sizes, {"n_clusters": copies}),
     )
-    strength = join_partitions(totals, list(table.keys), _weakest_labels(table), how="left")
+    strength = join_partitions(totals, list(table.keys), weakest_labels(table), how="left")
     rows = strength.select(*table.keys, pl.col("total").alias("n"), *results[1:])
     return table.to_user_frame(frame, table.sort_by_partition(rows))
 

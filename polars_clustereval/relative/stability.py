@@ -201,17 +201,19 @@ def _read_runs(
 # Pairs of runs
 # ----------------------------------------------------------------------------------------------
 
-# Metrics of the expected mutual information, which take long.
-_EXPECTED = ("adjusted_mutual_info_score", "expected_mutual_info")
+
+def needs_expectation(metric: str) -> bool:
+    """Return whether a metric needs the expected mutual information, which takes long."""
+    return metric in ("adjusted_mutual_info_score", "expected_mutual_info")
 
 
-def _score_of(metric: str, average_method: str, beta: float) -> pl.Expr:
+def score_of_metric(metric: str, average_method: str, beta: float) -> pl.Expr:
     """Return the metric of external_report as an expression of external_statistics' columns.
 
     Raise an error if an argument, an option of run_agreement, is invalid.
     """
     check_choice("metric", metric, list(METRIC_MEANINGS))
-    return external_scores(average_method, beta, adjusted=metric in _EXPECTED)[metric]
+    return external_scores(average_method, beta, adjusted=needs_expectation(metric))[metric]
 
 
 def _pair_all_runs(coded: pl.DataFrame) -> list[pl.LazyFrame]:
@@ -244,7 +246,7 @@ def _score_pairs(table: _RunTable, metric: str, score: pl.Expr) -> pl.LazyFrame:
     )
     cells = ContingencyTable(groups, {"pair": "pair"}).cache_groups()
     scores: Terms = {"score": score}
-    scored = score_partitions(cells, scores, adjusted=metric in _EXPECTED)
+    scored = score_partitions(cells, scores, adjusted=needs_expectation(metric))
     return scored.select("pair", "total", "score")
 
 
@@ -254,11 +256,12 @@ def _list_pairs(table: _RunTable, scored: pl.LazyFrame) -> pl.LazyFrame:
     The counts are n, n_only_1 and n_only_2; run_no_1 and run_no_2 are the numbers of the runs.
     `scored` is the result of _score_pairs.
     """
-    sides = (
+    lower, higher = (
         table.runs.select(*table.keys, **{f"{name}_{i}": name for name in ("run", "run_no", "n")})
         for i in (1, 2)
     )
-    pairs = _join_within_partitions(table, *sides).filter(pl.col("run_no_1") < pl.col("run_no_2"))
+    pairs = join_partitions(lower, list(table.keys), higher)
+    pairs = pairs.filter(pl.col("run_no_1") < pl.col("run_no_2"))
     pair = pl.col("run_no_1") * _PAIRS_OF_RUN + pl.col("run_no_2")
     joined = pairs.with_columns(pair=pair).join(scored, on="pair", how="left")
     n = pl.col("total").fill_null(0)
@@ -270,13 +273,6 @@ def _list_pairs(table: _RunTable, scored: pl.LazyFrame) -> pl.LazyFrame:
         n_only_2=pl.col("n_2") - n,
         score="score",
     ).cache()
-
-
-def _join_within_partitions(
-    table: _RunTable, frame: pl.LazyFrame, other: pl.LazyFrame
-) -> pl.LazyFrame:
-    """Return each row of `frame` with each row of `other` that is of the same partition."""
-    return join_partitions(frame, list(table.keys), other)
 
 
 def _check_same_ids(first: pl.DataFrame) -> None:
@@ -295,7 +291,8 @@ def _agree(
 ) -> pl.LazyFrame:
     """Return the rows of _list_pairs, sorted; raise an error on collection if ids must be the same.
 
-    `metric` and `require_same_ids` are options of run_agreement, `score` is that of _score_of.
+    `metric` and `require_same_ids` are options of run_agreement; `score` comes from
+    score_of_metric.
     """
     pairs = _list_pairs(table, _score_pairs(table, metric, score))
     pairs = pairs.sort("run_no_1", "run_no_2")
@@ -498,7 +495,7 @@ def run_agreement(
     >>> ce.run_agreement(runs, "id", "run", "cluster").rows()
     [(1, 2, 4, 0, 0, 1.0), (1, 3, 3, 1, 0, -0.5), (2, 3, 3, 1, 0, -0.5)]
     """
-    expression = _score_of(metric, average_method, beta)
+    expression = score_of_metric(metric, average_method, beta)
     options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
     columns = {"run": run, "id": id, "cluster": cluster}
     table = _read_runs(frame, columns, options, _AGREEMENT)
@@ -585,7 +582,7 @@ def run_consensus(
     >>> ce.run_consensus(runs, "id", "run", "cluster").select("run", "mean_score", "rank").rows()
     [(1, 0.5, 1), (2, 0.5, 2), (3, 0.0, 3)]
     """
-    expression = _score_of(metric, average_method, beta)
+    expression = score_of_metric(metric, average_method, beta)
     best = METRIC_MEANINGS[metric][0]
     if best is None:
         raise ClusterEvalError(

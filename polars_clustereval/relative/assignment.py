@@ -1,0 +1,331 @@
+"""assignment: points assigned to the nearest of given centers, such as those of other points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from polars_clustereval.base.checks import (
+    Column,
+    Frame,
+    Keys,
+    check_column,
+    check_column_names,
+    check_frame,
+    key_columns,
+    show_value,
+    table_function,
+    type_name,
+)
+from polars_clustereval.base.frames import join_small, to_user_frame
+from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.internal.centroids import Points, check_point_options, read_points
+from polars_clustereval.internal.kernels.distance_blocks import (
+    DISTANCES_PER_BLOCK,
+    direct_distance_matrix,
+    distance_matrix,
+)
+from polars_clustereval.internal.kernels.small_partitions import pair_distances
+from polars_clustereval.internal.kernels.streams import map_stream, split_batch
+from polars_clustereval.internal.vectors import Vector, check_vector
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from polars_clustereval.internal.distances import Distance, DistanceName
+    from polars_clustereval.internal.kernels.arrays import Floats, Integers
+
+# ----------------------------------------------------------------------------------------------
+# Centers
+# ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class GivenCenters:
+    """The k centers that points are assigned to, sorted by partition and cluster."""
+
+    #: The partition columns (inner names) and cluster of each center.
+    table: pl.DataFrame
+    #: (k, d): the centers as distances take them: with the factors of weights, for cosine of
+    #: length 1.
+    vectors: Floats
+    #: The partition columns of each partition that has centers, and `place`, its number from 0.
+    places: pl.DataFrame
+    #: The number of the first center of each partition.
+    starts: list[int]
+    #: What is wrong with the centers; an error only if there are points.
+    fault: ClusterEvalError | None
+
+    def vectors_of(self, place: int) -> Floats:
+        """Return the centers (k, d) of the partition of this number."""
+        stop = [*self.starts, len(self.vectors)][place + 1]
+        return self.vectors[self.starts[place] : stop]
+
+
+def read_centers(centroids: pl.DataFrame | pl.LazyFrame, points: Points) -> GivenCenters:
+    """Return the rows of the user's frame `centroids` as centers for the points.
+
+    The frame has the columns cluster, centroid (lists or arrays of numbers) and the partition
+    columns of the points. It is collected now. Rows without a cluster or a centroid are left out.
+    """
+    lazy = _check_centroids(centroids, points)
+    keys, form = points.partition_keys, points.form
+    present = lazy.filter(pl.col("cluster").is_not_null() & pl.col("centroid").is_not_null())
+    rows = present.select(*key_columns(points.keys), "cluster", "centroid").collect()
+    rows = rows.sort(*keys, "cluster", nulls_last=True)
+    places = rows.select(keys).unique(maintain_order=True).with_row_index("place")
+    places = places.with_columns(pl.col("place").cast(pl.Int64))
+    starts = rows.with_row_index("start").group_by(keys, maintain_order=True) if keys else None
+    firsts = [0] if starts is None else starts.agg(pl.col("start").first())["start"].to_list()
+    table = rows.drop("centroid")
+    fault = _center_fault(rows["centroid"], form.dims)
+    if fault is not None or not rows.height:
+        return GivenCenters(table, np.zeros((0, form.dims)), places, firsts, fault)
+    coordinates = check_vector(rows.lazy(), "centroid", pl.lit(True))
+    scaled = form.add_points(rows.lazy().select(form.raw_columns(coordinates))).collect()
+    return GivenCenters(table, form.to_matrix(scaled, "x"), places, firsts, None)
+
+
+def check_is_frame(frame: object, parameter: str) -> pl.LazyFrame:
+    """Return the argument of `parameter`, a second frame of a function, as a LazyFrame.
+
+    Raises an error if it is none.
+    """
+    if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
+        raise ClusterEvalError(
+            f"{parameter}: expected a Polars DataFrame or LazyFrame, got {type_name(frame)}"
+        )
+    return frame.lazy()
+
+
+def _check_centroids(centroids: pl.DataFrame | pl.LazyFrame, points: Points) -> pl.LazyFrame:
+    """Return the user's frame `centroids`, or raise an error if a column is missing or no vector.
+
+    It needs the columns cluster, centroid and the partition columns of `points`.
+    """
+    lazy = check_is_frame(centroids, "centroids")
+    schema = lazy.collect_schema()
+    check_column_names(["cluster", "centroid", *points.keys.values()], "centroids", schema.names())
+    dtype = schema["centroid"]
+    inner = dtype.inner if isinstance(dtype, pl.List | pl.Array) else None
+    if not (isinstance(inner, pl.DataType) and inner.is_numeric()):
+        raise ClusterEvalError(
+            f"centroids: expected lists of numbers in the column centroid, got {dtype}"
+        )
+    return lazy
+
+
+def _center_fault(vectors: pl.Series, dims: int) -> ClusterEvalError | None:
+    """Return the error of centers that cannot be compared with points of `dims` coordinates.
+
+    `vectors` are lists or arrays of numbers. None if nothing is wrong.
+    """
+    lists = vectors.cast(pl.List(pl.Float64))
+    lengths = lists.list.len().filter(lists.list.len() != dims)
+    if lengths.len():
+        return ClusterEvalError(
+            f"centroids: expected vectors of {dims} coordinates, as the points have, "
+            f"got {show_value(lengths.min())}"
+        )
+    for i in range(dims):
+        x = lists.list.get(i)
+        wrong = x.filter(~x.is_finite().fill_null(False))
+        if wrong.len():
+            return ClusterEvalError(
+                f"centroids: expected finite numbers, got {show_value(wrong[0])} "
+                f"in coordinate {i + 1}"
+            )
+    return None
+
+
+# ----------------------------------------------------------------------------------------------
+# Assignment
+# ----------------------------------------------------------------------------------------------
+
+
+#: Relative difference within which two distances from a product of matrices may be one.
+_TIE = 1e-9
+
+
+def nearest_centers(x: Floats, centers: Floats, distance: Distance) -> tuple[Integers, Floats]:
+    """Return the index (m,) of the center (k, d) nearest to each point x (m, d), and the distance.
+
+    The lowest of equally near centers is chosen. Where a product of matrices leaves it open which
+    is nearer, the distances are computed again from differences of coordinates, as DuckDB does.
+    """
+    d = distance_matrix(x, centers, distance)
+    nearest = d.argmin(axis=1)
+    least = d[np.arange(len(x)), nearest]
+    close = np.count_nonzero(d <= least[:, None] * (1 + _TIE) + np.finfo(float).tiny, axis=1)
+    tied = np.flatnonzero(close > 1)
+    exact = direct_distance_matrix(x[tied], np.asfortranarray(centers), distance)
+    nearest[tied] = exact.argmin(axis=1)
+    return nearest, pair_distances(x, np.arange(len(x)), centers, nearest, distance)
+
+
+def assigned_points(points: Points, centers: GivenCenters, columns: Sequence[str]) -> pl.LazyFrame:
+    """Return one row per kept point: partition columns, `columns` of it, nearest and distance.
+
+    `nearest` is the cluster of the nearest center of the point's partition, the lowest of equally
+    near ones, and distance that to it. The points stream.
+    """
+    keys = points.partition_keys
+    rows = points.kept_rows.select(*keys, *columns, *points.vector_columns("x"))
+    if keys:
+        rows = join_small(rows, keys, centers.places.lazy(), "left")
+    clusters = centers.table["cluster"]
+
+    def assign(batch: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows of the result for a batch of points."""
+        numbers, distances = _assign_batch(batch, points, centers)
+        return batch.select(
+            *keys,
+            *columns,
+            nearest=clusters.gather(numbers),
+            distance=pl.Series(distances, dtype=pl.Float64),
+        )
+
+    schema = rows.select(*keys, *columns).collect_schema()
+    results = {"nearest": clusters.dtype, "distance": pl.Float64()}
+    return map_stream(rows, assign, pl.Schema({**schema, **results}))
+
+
+def _assign_batch(
+    batch: pl.DataFrame, points: Points, centers: GivenCenters
+) -> tuple[Integers, Floats]:
+    """Return for each point of a batch the number (m,) of its nearest center, and the distance.
+
+    The batch has the vectors x and, with partition columns, `place`. Raises an error if a point's
+    partition has no center, or if a distance is not finite.
+    """
+    numbers, distances = np.zeros(batch.height, np.int64), np.zeros(batch.height)
+    if not batch.height:
+        return numbers, distances
+    _check_places(batch, points, centers)
+    x = points.form.to_matrix(batch, "x")
+    if not np.isfinite(x).all():
+        raise points.fault_error()
+    if centers.fault is not None:
+        raise centers.fault
+    places = batch["place"].to_numpy() if points.keys else numbers
+    n_centers = np.diff([*centers.starts, len(centers.vectors)])
+    steps = [max(1, DISTANCES_PER_BLOCK // int(k)) for k in n_centers]
+    with np.errstate(all="ignore"):
+        for rows, place in split_batch(places, range(len(steps)), steps):
+            nearest, distances[rows] = nearest_centers(
+                x[rows], centers.vectors_of(place), points.distance
+            )
+            numbers[rows] = centers.starts[place] + nearest
+    if not np.isfinite(distances).all():
+        raise points.fault_error()
+    return numbers, distances
+
+
+def _check_places(batch: pl.DataFrame, points: Points, centers: GivenCenters) -> None:
+    """Raise an error if the partition of a point of the batch has no center."""
+    lacking = batch.filter(pl.col("place").is_null()) if points.keys else batch
+    if not lacking.height or (not points.keys and centers.table.height):
+        return
+    shown = [show_value(lacking[key][0]) for key in points.keys] or ["NULL"]
+    raise ClusterEvalError(
+        "centroids: expected a row for each partition of the points, got none for "
+        f"{', '.join(shown)}; give the same partition_by to both tables"
+    )
+
+
+# ----------------------------------------------------------------------------------------------
+# Tables
+# ----------------------------------------------------------------------------------------------
+
+
+@table_function
+def assign_nearest(
+    frame: Frame,
+    vector: Vector,
+    centroids: pl.DataFrame | pl.LazyFrame,
+    id: Column | None = None,  # noqa: A002 -- the name in SQL
+    *,
+    distance: DistanceName = "euclidean",
+    p: float = 2,
+    partition_by: Keys = None,
+    weights: Sequence[float] | None = None,
+) -> Frame:
+    """Nearest of given centers for each point, as a k-means model predicts.
+
+    With the centers of a clustering of some points, this assigns other points to its clusters.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The points to assign, one per row. A LazyFrame is read when the result is collected, and
+        streams; the greatest length of a List column is looked up at once.
+    vector : str, Expr, selector or sequence of str and Expr
+        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
+        where it is NULL (for several columns: where all are) are left out.
+    centroids : DataFrame or LazyFrame
+        The centers: columns cluster, centroid (lists of numbers) and the columns of partition_by,
+        such as the function `centroids` returns them. Rows without a cluster or a centroid are left
+        out. It is collected at the call.
+    id : str or Expr, optional
+        Identifies a point; by default its row number in the frame, from 0.
+    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
+        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
+    p : float
+        Order of the minkowski distance, at least 1.
+    partition_by : str, Expr or sequence of these, optional
+        Columns of both frames: a point is assigned to a center of its own partition. NULL is a
+        partition too.
+    weights : sequence of float, optional
+        A number > 0 for each dimension, as in scipy; not for chebyshev.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The same kind as frame, one row per point, sorted by partition and id: the partition
+        columns, id, cluster (that of the nearest center, the lowest of equally near ones) and
+        distance, from 0, to that center.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist, vector or centroid holds no numbers, or an option is unknown;
+        when the result is collected, if a partition has no center, centers and points differ in
+        their number of coordinates, or a coordinate is NULL, NaN or infinite.
+
+    Notes
+    -----
+    In SQL: ``FROM clustereval.assign_nearest(tbl, [x, y], centroids)``.
+
+    References
+    ----------
+    Lloyd (1982), Least squares quantization in PCM, doi:10.1109/TIT.1982.1056489.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> centers = pl.DataFrame({"cluster": ["a", "b"], "centroid": [[0.0, 0.0], [4.0, 0.0]]})
+    >>> points = pl.DataFrame({"x": [1, 3, 2], "y": [0, 0, 0]})
+    >>> ce.assign_nearest(points, ["x", "y"], centers).rows()
+    [(0, 'a', 1.0), (1, 'b', 1.0), (2, 'a', 2.0)]
+    """
+    options = check_point_options(
+        distance=distance, p=p, weights=weights, partition_by=partition_by
+    )
+    row_id: Any = "number" if id is None else check_column(check_frame(frame), id, "id").alias("id")
+    points = read_points(
+        frame,
+        vector,
+        pl.lit(0),
+        options,
+        results=("id", "cluster", "distance"),
+        row_id=row_id,
+        needs_origins=False,
+    )
+    rows = assigned_points(points, read_centers(centroids, points), ["id"])
+    rows = rows.rename({"nearest": "cluster"}).sort(*points.keys, "id", nulls_last=True)
+    return to_user_frame(frame, rows, points.keys)

@@ -1,0 +1,298 @@
+"""column_removal: how a clustering changes if one coordinate of the points is left out.
+
+The whole clustering is of all coordinates; a reduced clustering, one per coordinate, is without
+that coordinate. A cell is the points of one cluster of each.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from polars_clustereval.base.checks import (
+    Column,
+    Frame,
+    Keys,
+    check_column,
+    check_frame,
+    check_groupable,
+    show_value,
+    table_function,
+)
+from polars_clustereval.base.frames import to_user_frame
+from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.internal.centroids import Points, check_point_options, read_points
+from polars_clustereval.internal.kernels.distance_blocks import TargetPoints
+from polars_clustereval.internal.kernels.partitions import Partition, map_partitions
+from polars_clustereval.internal.kernels.small_partitions import pair_distances
+from polars_clustereval.internal.vectors import Vector, check_vector
+
+if TYPE_CHECKING:
+    from polars_clustereval.internal.distances import Distance, DistanceName
+    from polars_clustereval.internal.kernels.arrays import Floats, Integers
+
+# ----------------------------------------------------------------------------------------------
+# Statistics
+# ----------------------------------------------------------------------------------------------
+
+
+_SCHEMA = pl.Schema(
+    {
+        "n": pl.Int64(),
+        "n_clusters": pl.Int64(),
+        "average_proportion_non_overlap": pl.Float64(),
+        "average_distance": pl.Float64(),
+        "average_distance_between_means": pl.Float64(),
+        "figure_of_merit": pl.Float64(),
+    }
+)
+
+
+class _SharedPoints(NamedTuple):
+    """The q cells of two clusterings of m points, each a cluster of either with common points."""
+
+    #: (q,): number of the cluster of the whole clustering.
+    whole: Integers
+    #: (q,): number of the cluster of the reduced clustering.
+    reduced: Integers
+    #: (q,): number of points.
+    sizes: Integers
+
+
+def _find_cells(whole: Integers, reduced: Integers) -> _SharedPoints:
+    """Return the cells of m points in the clusters of numbers `whole` and `reduced`, each (m,)."""
+    width = int(reduced.max()) + 1
+    codes, sizes = np.unique(whole * width + reduced, return_counts=True)
+    return _SharedPoints(codes // width, codes % width, sizes)
+
+
+def _mean_by_cluster(x: Floats, numbers: Integers, distance: Distance) -> Floats:
+    """Return the centers (k, d) of the clusters of points x (m, d), whose numbers are (m,).
+
+    Centers are means, for cosine their directions. A mean lies between the least and the greatest
+    of its numbers, which rounding could leave if all are equal.
+    """
+    order = np.argsort(numbers, kind="stable")
+    starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
+    y, sizes = x[order], np.diff(np.append(starts, len(x)))
+    low, high = np.minimum.reduceat(y, starts), np.maximum.reduceat(y, starts)
+    means = np.clip(np.add.reduceat(y, starts) / sizes[:, None], low, high)
+    if distance.name != "cosine":
+        return np.asarray(means)
+    lengths = np.sqrt(np.einsum("ij,ij->i", means, means))
+    lengths[lengths == 0] = np.inf
+    lengths[np.abs(lengths - 1) < 1e-14] = 1
+    return np.asarray(means / lengths[:, None])
+
+
+def _mean_distances_of_cells(part: Partition, reduced: Integers, distance: Distance) -> Floats:
+    """Return for each cell of a partition the mean distance (q,) of the points of its two clusters.
+
+    `reduced` (m,) are the numbers of the points' clusters in the reduced clustering; the partition
+    has those of the whole one. The cells are in the order of _find_cells.
+    """
+    cells = _find_cells(part.numbers, reduced)
+    sizes = np.bincount(reduced)
+    ends = np.cumsum(sizes)[:-1]
+    members = np.split(part.x[np.argsort(reduced, kind="stable")], ends)
+    sums = np.zeros(len(cells.sizes))
+    for number, points in enumerate(members):
+        targets = TargetPoints(points, distance)
+        for cell in np.flatnonzero(cells.reduced == number):
+            sums[cell] = targets.sums(part.points_of_cluster(cells.whole[cell])).sum()
+    if distance.name == "cosine":
+        # A zero vector is at 1 from all points but itself.
+        zeros = ~part.x.any(axis=1)
+        codes = cells.whole * len(sizes) + cells.reduced
+        places = np.searchsorted(codes, part.numbers[zeros] * len(sizes) + reduced[zeros])
+        sums = sums - np.bincount(places, minlength=len(sums))
+    means: Floats = sums / (part.sizes[cells.whole] * sizes[cells.reduced])
+    return means
+
+
+def _squares_by_cluster(x: Floats, numbers: Integers) -> Floats:
+    """Return for each cluster the sum (k,) of squared deviations of its x (m,) from their mean.
+
+    `numbers` (m,) are the numbers of the clusters, from 0, all of which occur.
+    """
+    sizes = np.bincount(numbers)
+    # Relative to a number of the cluster, equal ones have no deviations.
+    first = x[np.unique(numbers, return_index=True)[1]][numbers]
+    means = np.bincount(numbers, weights=x - first) / sizes
+    deviations = x - first - means[numbers]
+    return np.asarray(np.bincount(numbers, weights=deviations * deviations), float)
+
+
+def _column_stability(part: Partition, points: Points, removed_key: str) -> pl.DataFrame:
+    """Return one row for a partition, the points of one left out coordinate: columns of _SCHEMA.
+
+    The rows of the partition have the structs `id` of the reduced cluster and the left out value;
+    removed_key is the column with the place of the coordinate.
+    """
+    _check_place(part.rows[removed_key][0], points.form.dims)
+    left_out = part.rows["id"].struct.field("left_out").to_numpy()
+    clusters = part.rows["id"].struct.field("reduced")
+    reduced = clusters.rank("dense").cast(pl.Int64).to_numpy() - 1
+    n, n_clusters, distance = len(part.x), int(reduced.max()) + 1, points.distance
+    cells = _find_cells(part.numbers, reduced)
+    outside = part.sizes[cells.whole] - cells.sizes
+    between_means = pair_distances(
+        _mean_by_cluster(part.x, part.numbers, distance),
+        cells.whole,
+        _mean_by_cluster(part.x, reduced, distance),
+        cells.reduced,
+        distance,
+    )
+    mean_distances = _mean_distances_of_cells(part, reduced, distance)
+    squares = _squares_by_cluster(left_out, reduced).sum()
+    values = {
+        "n": n,
+        "n_clusters": n_clusters,
+        "average_proportion_non_overlap": (cells.sizes * outside / part.sizes[cells.whole]).sum()
+        / n,
+        "average_distance": (cells.sizes * mean_distances).sum() / n,
+        "average_distance_between_means": (cells.sizes * between_means).sum() / n,
+        "figure_of_merit": np.sqrt(squares / (n - n_clusters)) if n_clusters < n else None,
+    }
+    return pl.DataFrame([values], schema=_SCHEMA)
+
+
+def _check_place(place: int | None, dims: int) -> None:
+    """Raise an error unless `place` is that of one of `dims` coordinates, counted from 1."""
+    if place is None or not 1 <= place <= dims:
+        raise ClusterEvalError(
+            f"removed: expected the place of a coordinate, from 1 to {dims}, "
+            f"got {show_value(place)}"
+        )
+
+
+# ----------------------------------------------------------------------------------------------
+# Tables
+# ----------------------------------------------------------------------------------------------
+
+
+@table_function
+def column_stability(
+    frame: Frame,
+    vector: Vector,
+    cluster: Column,
+    removed: Column,
+    reduced_cluster: Column,
+    *,
+    distance: DistanceName = "euclidean",
+    p: float = 2,
+    partition_by: Keys = None,
+) -> Frame:
+    """Stability of a clustering when single coordinates are left out.
+
+    Points are clustered with all coordinates, and again without each of them. The means of the four
+    indices over the left out coordinates are those of Datta and Datta.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        One row per point and left out coordinate. A LazyFrame is read when the result is collected;
+        the points are then in memory.
+    vector : str, Expr, selector or sequence of str and Expr
+        All coordinates: an Array or List column of numbers, or the numeric columns. Rows where it
+        is NULL (for several columns: where all are) are left out.
+    cluster : str or Expr
+        Cluster of the point in the clustering of all coordinates. Rows where it is NULL are left
+        out.
+    removed : str or Expr
+        Place of the left out coordinate, from 1.
+    reduced_cluster : str or Expr
+        Cluster of the point in the clustering without that coordinate. Rows where it is NULL are
+        left out.
+    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
+        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
+    p : float
+        Order of the minkowski distance, at least 1.
+    partition_by : str, Expr or sequence of these, optional
+        Columns whose groups are evaluated separately, such as the number of clusters. NULL is a
+        group of its own.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The same kind as frame, one row per partition and left out coordinate, sorted by these: the
+        partition columns, removed, n points, n_clusters of the reduced clustering, and
+
+        * average_proportion_non_overlap, the mean over points of the share of its cluster that the
+          reduced clustering puts elsewhere (range [0, 1), best 0);
+        * average_distance, the mean over points of the mean distance between the points of its
+          cluster and those of its reduced cluster (range [0, inf), best low);
+        * average_distance_between_means, the mean over points of the distance between the means of
+          these two clusters (range [0, inf), best 0);
+        * figure_of_merit, the root mean square deviation of the left out coordinate from its mean
+          in the reduced cluster, times sqrt(n / (n - n_clusters)) (range [0, inf), best low), NULL
+          if every point is a cluster.
+
+        No rows: no row.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist, vector holds no numbers, or an option is unknown; when the
+        result is collected, if removed is no place of a coordinate, a coordinate is NULL, NaN or
+        infinite, or vectors differ in length.
+
+    Notes
+    -----
+    average_distance needs the distances of all pairs of points of two clusters with a common point.
+    In SQL: ``FROM clustereval.column_stability(tbl, [x, y], cluster, removed, reduced_cluster)``.
+
+    References
+    ----------
+    Datta and Datta (2003), Comparisons and validation of statistical clustering techniques for
+    microarray gene expression data, doi:10.1093/bioinformatics/btg025. Yeung, Haynor and Ruzzo
+    (2001), Validating clustering for gene expression data, doi:10.1093/bioinformatics/17.4.309, for
+    the figure of merit.
+
+    Examples
+    --------
+    Without x the second point changes sides; without y nothing does:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> four = pl.DataFrame({"x": [0, 0, 9, 9], "y": [0, 5, 4, 6], "cluster": [1, 1, 2, 2]})
+    >>> without_x = four.with_columns(removed=1, reduced=pl.Series([1, 2, 2, 2]))
+    >>> without_y = four.with_columns(removed=2, reduced=pl.col("cluster"))
+    >>> runs = pl.concat([without_x, without_y], how="vertical_relaxed")
+    >>> stability = ce.column_stability(runs, ["x", "y"], "cluster", "removed", "reduced")
+    >>> stability.select("removed", "average_proportion_non_overlap").rows()
+    [(1, 0.25), (2, 0.0)]
+    """
+    lazy = check_frame(frame)
+    place = _whole_numbers(lazy, removed)
+    whole = check_groupable(lazy, cluster, "cluster")
+    reduced = check_groupable(lazy, reduced_cluster, "reduced_cluster")
+    both = whole.is_not_null() & reduced.is_not_null()
+    coordinates = check_vector(lazy, vector, both).exprs
+    left_out = pl.concat_list(coordinates).list.get(place - 1, null_on_oob=True)
+    points = read_points(
+        frame,
+        vector,
+        pl.when(both).then(whole),
+        check_point_options(distance=distance, p=p, partition_by=partition_by),
+        results=("removed", *_SCHEMA),
+        row_id=pl.struct(reduced=reduced, left_out=left_out).alias("id"),
+        inner_key=place.alias("removed"),
+    )
+    removed_key = points.partition_keys[-1]
+
+    def evaluate(part: Partition) -> pl.DataFrame:
+        """Return the row of a partition."""
+        return _column_stability(part, points, removed_key)
+
+    table = map_partitions(points, evaluate, _SCHEMA, ["id"])
+    table = points.with_fault_check(table).sort(points.partition_keys, nulls_last=True)
+    return to_user_frame(frame, table, points.keys)
+
+
+def _whole_numbers(lazy: pl.LazyFrame, column: Column) -> pl.Expr:
+    """Return the user's column `removed` of `lazy` as Int64, NULL where it is no whole number."""
+    number = check_column(lazy, column, "removed").cast(pl.Float64, strict=False)
+    return pl.when(number == number.floor()).then(number.cast(pl.Int64, strict=False))

@@ -1,0 +1,197 @@
+"""cross_validation: whether a clustering of some points fits others that it has not seen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from polars_clustereval.base.checks import (
+    Column,
+    Frame,
+    Keys,
+    check_column_names,
+    check_frame,
+    check_groupable,
+    table_function,
+)
+from polars_clustereval.base.frames import join_partitions, to_user_frame
+from polars_clustereval.external.contingency import (
+    ContingencyTable,
+    LabelOptions,
+    read_contingency_table,
+)
+from polars_clustereval.external.report import score_partitions
+from polars_clustereval.internal.centroids import Points, check_point_options, read_points
+
+from .assignment import assigned_points, check_is_frame, read_centers
+from .replication import weakest_labels
+from .stability import needs_expectation, score_of_metric
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polars_clustereval.external.information import NormalizedMethod
+    from polars_clustereval.internal.centroids import PointOptions
+    from polars_clustereval.internal.distances import DistanceName
+    from polars_clustereval.internal.vectors import Vector
+
+_RESULTS = (
+    *("fold", "n", "n_labels", "n_clusters"),
+    *("score", "prediction_strength", "mean_score", "std_score"),
+)
+
+
+def _read_folds(
+    frame: pl.DataFrame | pl.LazyFrame,
+    vector: Vector,
+    cluster: Column,
+    fold: Column,
+    options: PointOptions,
+) -> Points:
+    """Return the user's rows as points whose partitions are the folds of each partition.
+
+    The fold is the last of the partition columns, with the name "fold".
+    """
+    return read_points(
+        frame,
+        vector,
+        cluster,
+        options,
+        results=_RESULTS,
+        inner_key=check_groupable(check_frame(frame), fold, "fold"),
+        needs_origins=False,
+    )
+
+
+def _contingency_of_folds(assigned: pl.LazyFrame, points: Points) -> ContingencyTable:
+    """Return the contingency table of each fold: own cluster against that of the nearest center.
+
+    `assigned` is the result of assigned_points with the column cluster.
+    """
+    options = LabelOptions(partition_by=points.partition_keys)
+    return read_contingency_table(assigned, "cluster", "nearest", options, ()).cache_groups()
+
+
+@table_function
+def cross_validation(
+    frame: Frame,
+    vector: Vector,
+    cluster: Column,
+    fold: Column,
+    centroids: pl.DataFrame | pl.LazyFrame,
+    *,
+    metric: str = "adjusted_rand_score",
+    distance: DistanceName = "euclidean",
+    p: float = 2,
+    partition_by: Keys = None,
+    weights: Sequence[float] | None = None,
+    average_method: NormalizedMethod = "arithmetic",
+    beta: float = 1.0,
+) -> Frame:
+    """Cross-validation of a clustering: agreement on points that its model has not seen.
+
+    For each fold a model is fitted to the other folds. The points of the fold are assigned to the
+    nearest of its centers, and compared with their own clusters, which were found without it, for
+    instance by clustering the fold alone.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The held out points, one per row. A LazyFrame is read when the result is collected, and
+        streams; the greatest length of a List column is looked up at once.
+    vector : str, Expr, selector or sequence of str and Expr
+        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
+        where it is NULL (for several columns: where all are) are left out.
+    cluster : str or Expr
+        Cluster of each point, found without the model of its fold, or its true class. Rows where it
+        is NULL are left out.
+    fold : str or Expr
+        Fold that the point is held out in.
+    centroids : DataFrame or LazyFrame
+        The centers of the models: columns fold, cluster, centroid (lists of numbers) and the
+        columns of partition_by. It is collected at the call.
+    metric : str
+        Metric of external_report that compares the two clusterings; the points' own clusters are
+        the label.
+    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
+        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
+    p : float
+        Order of the minkowski distance, at least 1.
+    partition_by : str, Expr or sequence of these, optional
+        Columns of both frames whose groups are evaluated separately, such as the number of
+        clusters. NULL is a group of its own.
+    weights : sequence of float, optional
+        A number > 0 for each dimension, as in scipy; not for chebyshev.
+    average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
+        Mean of entropies in the normalized and the adjusted mutual information.
+    beta : float
+        Weight of recall in F measures, and of completeness in the V measure.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The same kind as frame, one row per partition and fold, sorted by these: the partition
+        columns, fold, n points, n_labels (own clusters), n_clusters (assigned ones), score (the
+        range and best value are those of the metric), prediction_strength (range [0, 1], best 1,
+        see the function of that name), and over all folds of the partition mean_score and
+        std_score, the sample standard deviation, NULL for one fold. No rows: no row.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist, vector or centroid holds no numbers, or an option is unknown;
+        when the result is collected, if a fold has no center, centers and points differ in their
+        number of coordinates, or a coordinate is NULL, NaN or infinite.
+
+    Notes
+    -----
+    In SQL: ``FROM clustereval.cross_validation(tbl, [x, y], cluster, fold, centroids)``.
+
+    References
+    ----------
+    Tibshirani and Walther (2005), Cluster validation by prediction strength,
+    doi:10.1198/106186005X59243.
+
+    Examples
+    --------
+    The second fold has a point that its own clustering puts elsewhere than the model:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> models = pl.DataFrame(
+    ...     {
+    ...         "fold": [0, 0, 1, 1],
+    ...         "cluster": [7, 8, 7, 8],
+    ...         "centroid": [[0.0], [9.0], [1.0], [8.0]],
+    ...     }
+    ... )
+    >>> points = pl.DataFrame(
+    ...     {"x": [1, 8, 9, 0, 2, 9], "fold": [0, 0, 0, 1, 1, 1], "cluster": [1, 2, 2, 1, 2, 2]}
+    ... )
+    >>> folds = ce.cross_validation(points, ["x"], "cluster", "fold", models, metric="rand_score")
+    >>> folds.select(pl.col("fold", "score", "prediction_strength", "mean_score").round(3)).rows()
+    [(0, 1.0, 1.0, 0.667), (1, 0.333, 0.0, 0.667)]
+    """
+    options = check_point_options(
+        distance=distance, p=p, weights=weights, partition_by=partition_by
+    )
+    score = score_of_metric(metric, average_method, beta)
+    points = _read_folds(frame, vector, cluster, fold, options)
+    given = check_is_frame(centroids, "centroids")
+    check_column_names(["fold"], "centroids", given.collect_schema().names())
+    centers = read_centers(given, points)
+    table = _contingency_of_folds(assigned_points(points, centers, ["cluster"]), points)
+    scored = score_partitions(table, {"score": score}, adjusted=needs_expectation(metric))
+    keys = points.partition_keys
+    rows = join_partitions(scored, keys, weakest_labels(table), how="left")
+    mean, std = pl.col("score").mean(), pl.col("score").std()
+    outer = keys[:-1]
+    rows = rows.select(
+        *keys,
+        pl.col("total").alias("n"),
+        *("n_labels", "n_clusters", "score", "prediction_strength"),
+        mean_score=mean.over(outer) if outer else mean,
+        std_score=std.over(outer) if outer else std,
+    )
+    return to_user_frame(frame, rows.sort(keys, nulls_last=True), points.keys)

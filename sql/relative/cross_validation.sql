@@ -1,0 +1,132 @@
+-- cross_validation: whether a clustering of some points fits others that it has not seen.
+
+---------------------------------------------------------------------------------------------------
+-- Statistics
+---------------------------------------------------------------------------------------------------
+
+-- Contingency cells of held out points: one row per fold, own cluster (__ce_label) and assigned
+-- cluster (__ce_cluster) with __ce_n points and __ce_copies, 1. A fold is a __ce_partition.
+-- __ce_assigned: rows of _assigned_points.
+CREATE OR REPLACE MACRO clustereval._assigned_cells(__ce_assigned) AS TABLE
+  SELECT
+    __ce_partition,
+    __ce_cluster AS __ce_label,
+    __ce_nearest AS __ce_cluster,
+    CAST(COUNT(*) AS BIGINT) AS __ce_n,
+    1 AS __ce_copies
+  FROM query_table(__ce_assigned)
+  GROUP BY __ce_partition, __ce_cluster, __ce_nearest;
+
+-- One row per fold: __ce_partition, __ce_n points, __ce_n_labels, __ce_n_clusters, and __ce_score,
+-- that of the metric of this name. __ce_cells: rows of _assigned_cells; the rest are options of
+-- cross_validation.
+CREATE OR REPLACE MACRO clustereval._fold_scores(
+  __ce_cells, metric, average_method, beta
+) AS TABLE
+  SELECT
+    partition_key AS __ce_partition,
+    n AS __ce_n,
+    n_labels AS __ce_n_labels,
+    n_clusters AS __ce_n_clusters,
+    COLUMNS(lambda __ce_column: __ce_column = clustereval._known_metric(metric)) AS __ce_score
+  FROM clustereval._external_report(
+    __ce_cells, __ce_label, __ce_cluster, __ce_n, __ce_partition, NULL, 'cluster',
+    average_method, beta, clustereval._needs_expectation(metric)
+  );
+
+---------------------------------------------------------------------------------------------------
+-- Tables
+---------------------------------------------------------------------------------------------------
+
+-- Cross-validation of a clustering: one row per partition and fold with partition_key, fold, n (its
+-- points), n_labels (clusters of these points), n_clusters (clusters of the model that they are
+-- assigned to), score (agreement of the two by `metric`), prediction_strength, and mean_score and
+-- std_score, the mean and the standard deviation of the scores of all folds. tbl is a table of held
+-- out points: vector, cluster (found without the model, such as by clustering the fold alone) and
+-- fold. centroids is a table of the models' centers, fitted without the points of the fold, with
+-- the columns fold, cluster, centroid and, with partition_by, partition_key.
+-- Examples:
+--   WITH models AS (
+--     SELECT unnest([FALSE, TRUE]) AS fold, cluster, centroid
+--     FROM clustereval.centroids(points, [x, y, z], cluster)
+--   )
+--   FROM clustereval.cross_validation(points, [x, y, z], cluster, x > 0, models);
+CREATE OR REPLACE MACRO clustereval.cross_validation(
+  tbl, vector, cluster, fold, centroids, metric := 'adjusted_rand_score',
+  distance := 'euclidean', p := 2, partition_by := NULL, weights := NULL,
+  average_method := 'arithmetic', beta := 1.0
+) AS TABLE
+  WITH __ce_columns_check AS (
+    SELECT
+      clustereval._check_column(
+        clustereval._check_column(TRUE, 'fold', fold), 'partition_by', partition_by
+      ) AS __ce_valid
+    FROM query_table(tbl)
+    WHERE FALSE
+  ),
+  __ce_points AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._points(
+      tbl, vector, cluster, distance, p, weights, {'key': partition_by, 'fold': fold}, NULL,
+      'cluster'
+    )
+  ),
+  __ce_keyed_centroids AS (
+    SELECT * FROM (SELECT NULL AS partition_key WHERE FALSE)
+    UNION ALL BY NAME
+    SELECT * FROM query_table(centroids)
+  ),
+  __ce_centroids AS (
+    SELECT
+      {'key': partition_key, 'fold': centroid_row.fold} AS __ce_partition,
+      centroid_row.cluster AS __ce_cluster,
+      centroid_row.centroid AS __ce_centroid
+    FROM __ce_keyed_centroids AS centroid_row
+  ),
+  __ce_centers AS MATERIALIZED (
+    SELECT * FROM clustereval._given_centers(__ce_centroids, distance, p, weights)
+  ),
+  __ce_blocks AS MATERIALIZED (SELECT * FROM clustereval._center_blocks(__ce_centers)),
+  __ce_checked AS (
+    SELECT *
+    FROM clustereval._check_assignment(__ce_points, __ce_centers, distance, p, weights)
+  ),
+  __ce_assigned AS NOT MATERIALIZED (
+    SELECT *
+    FROM clustereval._assigned_points(__ce_points, __ce_blocks, __ce_checked, distance, p)
+  ),
+  __ce_cells AS MATERIALIZED (SELECT * FROM clustereval._assigned_cells(__ce_assigned)),
+  __ce_scores AS (
+    SELECT * FROM clustereval._fold_scores(__ce_cells, metric, average_method, beta)
+  ),
+  __ce_label_sizes AS (SELECT * FROM clustereval._label_sizes(__ce_cells)),
+  __ce_pair_shares AS (SELECT * FROM clustereval._pair_shares(__ce_cells, __ce_label_sizes)),
+  __ce_weakest_labels AS (SELECT * FROM clustereval._weakest_labels(__ce_pair_shares))
+  SELECT
+    scores.__ce_partition['key'] AS partition_key,
+    scores.__ce_partition['fold'] AS fold,
+    scores.__ce_n AS n,
+    scores.__ce_n_labels AS n_labels,
+    scores.__ce_n_clusters AS n_clusters,
+    scores.__ce_score AS score,
+    weakest.__ce_least AS prediction_strength,
+    AVG(scores.__ce_score) OVER (PARTITION BY scores.__ce_partition['key']) AS mean_score,
+    STDDEV_SAMP(scores.__ce_score) OVER (PARTITION BY scores.__ce_partition['key']) AS std_score
+  FROM __ce_scores AS scores
+  LEFT JOIN __ce_weakest_labels AS weakest
+    ON weakest.__ce_partition IS NOT DISTINCT FROM scores.__ce_partition
+  WHERE clustereval._check_options(
+      clustereval._valid_point_options(distance, p, 'mean', weights, NULL, 'cluster')
+    )
+    AND clustereval._check_options(
+      clustereval._valid_agreement_options(NULL, 'cluster', metric, average_method, beta)
+    )
+    AND (SELECT __ce_valid FROM __ce_columns_check)
+  ORDER BY scores.__ce_partition ASC NULLS LAST;
+COMMENT ON MACRO TABLE clustereval.cross_validation IS
+'Cross-validation of a clustering, one row per fold: n held out points, n_labels clusters of them '
+'found without the model, n_clusters of the model that they are assigned to by the nearest center, '
+'score, the agreement of the two by a metric of external_report (with the held out clusters as '
+'the label), prediction_strength, and mean_score and std_score over all folds. centroids has the '
+'columns fold, cluster and centroid (and partition_key with partition_by): the centers of a model '
+'fitted without the points of the fold. Source: Tibshirani and Walther (2005), Cluster validation '
+'by prediction strength, doi:10.1198/106186005X59243.';
