@@ -302,7 +302,14 @@ def bind_single_macro(name: str) -> None:
     con = duckdb.connect()
     con.execute(FIVE)
     macros.register_macro(con, name)
-    call = f"clustereval_{name}({', '.join(ARGUMENTS[name] for name in REQUIRED[name])})"
+    arguments = ARGUMENTS | {"k": "1", "reference": "swept"}
+    if name in ("choose_k", "gap_statistic"):
+        macros.register_macro(con, "elbow")
+        con.execute("CREATE TABLE swept AS FROM clustereval_elbow(five, [0.5], 1, 1)")
+        arguments["frame"] = "swept"
+        # A macro's default cannot be a column, as the function's is.
+        arguments["reference"] = "swept, k" if name == "gap_statistic" else "swept"
+    call = f"clustereval_{name}({', '.join(arguments[name] for name in REQUIRED[name])})"
     assert con.sql(f"FROM {call}" if name in TABLES else f"SELECT {call} FROM five").columns
 
 

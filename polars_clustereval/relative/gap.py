@@ -405,7 +405,7 @@ def uniform_reference(
     >>> points = pl.DataFrame({"x": [0, 1, 8], "y": [5, 5, 5]})
     >>> reference = ce.uniform_reference(points, ["x", "y"], n_sets=1)
     >>> reference.select("id", pl.col("point").list.eval(pl.element().round(3))).rows()
-    []
+    [(0, [1.491, 5.0]), (1, [0.634, 5.0]), (2, [5.642, 5.0])]
     """
     _check_reference_options(n_sets, method, random_state)
     points = _read_vectors(frame, vector, partition_by)

@@ -302,7 +302,8 @@ CREATE OR REPLACE MACRO clustereval._sweep_knees(__ce_curve) AS TABLE
   __ce_found AS (
     SELECT
       *,
-      MIN(CASE WHEN __ce_difference_after < __ce_threshold THEN __ce_last_maximum END) OVER (PARTITION BY __ce_partition) AS __ce_knee
+      MIN(CASE WHEN __ce_difference_after < __ce_threshold THEN __ce_last_maximum END)
+        OVER (PARTITION BY __ce_partition) AS __ce_knee
     FROM __ce_thresholds
   )
   SELECT *, __ce_place = __ce_knee AS __ce_is_knee FROM __ce_found;
