@@ -16,7 +16,7 @@ from sklearn.metrics import adjusted_rand_score, v_measure_score
 import polars_clustereval as ce
 from tests.support.engines import fails, frame_of
 from tests.support.influence import SINGLE, expanded, std_errors
-from tests.support.oracle import METRICS
+from tests.support.oracle import METRICS, PAIR_COUNTING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,7 +101,9 @@ def test_noise_counted_as_singletons(every_engine: list[Engine]) -> None:
         expected.pop(name, None)
     for engine in every_engine:
         found = intervals(engine, SINGLES, noise=-1, noise_as="singletons")
-        assert_near(found, expected, 1e-4)
+        # Counts of pairs of n - 1 rows have other factors than those of n.
+        assert_near(found, expected, 2e-3)
+        assert_near(found, {k: x for k, x in expected.items() if k not in PAIR_COUNTING}, 1e-4)
         rows = engine.table("external_report", frame_of_rows(expanded(SINGLES)), weight="n")
         for name, row in found.items():
             assert row["value"] == pytest.approx(rows[0][name], rel=1e-12)
