@@ -31,12 +31,12 @@ GROUPS: dict[str, Callable[[], list[Case]]] = {
     "intervals": cases.list_interval_cases,
     "internal": cases.list_internal_cases,
     "sweep": cases.list_sweep_cases,
+    "agreement": cases.list_agreement_cases,
     "scan": cases.list_scan_cases,
     "silhouette": cases.list_silhouette_cases,
     "bounds": cases.list_bounds_cases,
     "dunn": cases.list_dunn_cases,
     "small": cases.list_small_cases,
-    "agreement": cases.list_agreement_cases,
 }
 CASES = [case for list_cases in GROUPS.values() for case in list_cases()]
 #: Libraries that the tests do not install.

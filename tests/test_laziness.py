@@ -29,7 +29,8 @@ def rows(vector: pl.Series) -> pl.DataFrame:
     label = pl.Series("label", np.arange(ROWS) % 4)
     weight, k = (cluster * 7 + 1).alias("weight"), (cluster + 1).alias("k")
     run, number = pl.Series("run", np.arange(ROWS) // 20), (label.cum_count() % 20).alias("id")
-    return pl.DataFrame([vector, cluster, label, weight, k, run, number])
+    place = (cluster * 0 + 1).alias("place")
+    return pl.DataFrame([vector, cluster, label, weight, k, run, number, place])
 
 
 def vectors(dtype: type[pl.Array | pl.List], dims: int = 2) -> pl.Series:

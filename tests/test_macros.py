@@ -276,6 +276,10 @@ ARGUMENTS = {
     "cluster_1": "l",
     "cluster_2": "c",
     "resample": "y",
+    "removed": "1",
+    "reduced_cluster": "l",
+    "fold": "l",
+    "centroids": "centers",
 }
 FIVE = (
     "CREATE TEMP TABLE five AS SELECT * FROM (VALUES "
@@ -301,8 +305,11 @@ SCALARS = [name for name in REQUIRED if name not in TABLES]
 def bind_single_macro(name: str) -> None:
     con = duckdb.connect()
     con.execute(FIVE)
+    con.execute(
+        "CREATE TABLE centers AS SELECT l AS fold, c AS cluster, [x, y] AS centroid FROM five"
+    )
     macros.register_macro(con, name)
-    arguments = ARGUMENTS | {"k": "1", "reference": "swept"}
+    arguments = ARGUMENTS | {"k": "1"}
     if name in ("choose_k", "gap_statistic"):
         macros.register_macro(con, "elbow")
         con.execute("CREATE TABLE swept AS FROM clustereval_elbow(five, [0.5], 1, 1)")

@@ -137,6 +137,17 @@ def list_calls() -> list[str]:
         "FROM clustereval.choose_k(observed)",
         "FROM clustereval.choose_k(observed, partition_by := partition_key)",
     ]
+    calls += [
+        "FROM clustereval.assign_nearest(points, [x, y, z], centers, partition_by := run)",
+        (
+            "FROM clustereval.cross_validation(points, [x, y, z], cluster, run, models, "
+            "distance := 'cosine')"
+        ),
+        (
+            "FROM clustereval.column_stability(points, [x, y, z], cluster, 1 + weight % 3, label, "
+            "partition_by := run)"
+        ),
+    ]
     calls += ["SELECT clustereval.version()"]
     return calls
 
@@ -158,6 +169,14 @@ def connect(before: str = "", after: str = "") -> duckdb.DuckDBPyConnection:
     con.execute(
         "CREATE TABLE sweep AS SELECT * REPLACE (CASE WHEN cluster < 0 THEN cluster ELSE cluster % "
         "k END AS cluster) FROM points, range(1, 5) AS numbers (k)"
+    )
+    con.execute(
+        "CREATE TABLE centers AS SELECT run AS partition_key, found.cluster, found.centroid "
+        "FROM (SELECT DISTINCT run FROM points) AS runs, "
+        "clustereval.centroids(points, [x, y, z], cluster) AS found"
+    )
+    con.execute(
+        "CREATE TABLE models AS SELECT partition_key AS fold, cluster, centroid FROM centers"
     )
     for table, key in (("observed", "NULL"), ("reference", "{r: weight}")):
         con.execute(

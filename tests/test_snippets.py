@@ -118,6 +118,7 @@ def test_there_are_printed_numbers() -> None:
         "README.md": 5,
         "docs/choosing_k.md": 2,
         "docs/duckdb.md": 1,
+        "docs/held_out.md": 1,
         "docs/silhouette.md": 1,
         "docs/stability.md": 2,
     }

@@ -6,6 +6,7 @@ that coordinate. A cell is the points of one cluster of each.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -24,14 +25,15 @@ from polars_clustereval.base.checks import (
 from polars_clustereval.base.frames import to_user_frame
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.internal.centroids import Points, check_point_options, read_points
+from polars_clustereval.internal.distances import LongVectors
 from polars_clustereval.internal.kernels.distance_blocks import TargetPoints
 from polars_clustereval.internal.kernels.partitions import Partition, map_partitions
 from polars_clustereval.internal.kernels.small_partitions import pair_distances
-from polars_clustereval.internal.vectors import Vector, check_vector
 
 if TYPE_CHECKING:
     from polars_clustereval.internal.distances import Distance, DistanceName
     from polars_clustereval.internal.kernels.arrays import Floats, Integers
+    from polars_clustereval.internal.vectors import Vector
 
 # ----------------------------------------------------------------------------------------------
 # Statistics
@@ -128,13 +130,12 @@ def _squares_by_cluster(x: Floats, numbers: Integers) -> Floats:
 def _column_stability(part: Partition, points: Points, removed_key: str) -> pl.DataFrame:
     """Return one row for a partition, the points of one left out coordinate: columns of _SCHEMA.
 
-    The rows of the partition have the structs `id` of the reduced cluster and the left out value;
-    removed_key is the column with the place of the coordinate.
+    The rows of the partition have the reduced cluster as `id`, and the left out coordinate as
+    left_out; removed_key is the column with its place.
     """
     _check_place(part.rows[removed_key][0], points.form.dims)
-    left_out = part.rows["id"].struct.field("left_out").to_numpy()
-    clusters = part.rows["id"].struct.field("reduced")
-    reduced = clusters.rank("dense").cast(pl.Int64).to_numpy() - 1
+    left_out = part.rows["left_out"].to_numpy()
+    reduced = part.rows["id"].rank("dense").cast(pl.Int64).to_numpy() - 1
     n, n_clusters, distance = len(part.x), int(reduced.max()) + 1, points.distance
     cells = _find_cells(part.numbers, reduced)
     outside = part.sizes[cells.whole] - cells.sizes
@@ -270,26 +271,33 @@ def column_stability(
     whole = check_groupable(lazy, cluster, "cluster")
     reduced = check_groupable(lazy, reduced_cluster, "reduced_cluster")
     both = whole.is_not_null() & reduced.is_not_null()
-    coordinates = check_vector(lazy, vector, both).exprs
-    left_out = pl.concat_list(coordinates).list.get(place - 1, null_on_oob=True)
     points = read_points(
         frame,
         vector,
         pl.when(both).then(whole),
         check_point_options(distance=distance, p=p, partition_by=partition_by),
         results=("removed", *_SCHEMA),
-        row_id=pl.struct(reduced=reduced, left_out=left_out).alias("id"),
+        row_id=reduced.alias("id"),
         inner_key=place.alias("removed"),
     )
     removed_key = points.partition_keys[-1]
+    points = _with_left_out(points, pl.col(removed_key))
 
     def evaluate(part: Partition) -> pl.DataFrame:
         """Return the row of a partition."""
         return _column_stability(part, points, removed_key)
 
-    table = map_partitions(points, evaluate, _SCHEMA, ["id"])
+    table = map_partitions(points, evaluate, _SCHEMA, ["id", "left_out"])
     table = points.with_fault_check(table).sort(points.partition_keys, nulls_last=True)
     return to_user_frame(frame, table, points.keys)
+
+
+def _with_left_out(points: Points, place: pl.Expr) -> Points:
+    """Return the points with the column left_out: the user's coordinate at `place`, from 1."""
+    form = points.form
+    raw = form.split("raw_x") if isinstance(form, LongVectors) else form.coordinates("raw_x")
+    left_out = pl.concat_list(raw).list.get(place - 1, null_on_oob=True)
+    return replace(points, rows=points.rows.with_columns(left_out=left_out))
 
 
 def _whole_numbers(lazy: pl.LazyFrame, column: Column) -> pl.Expr:

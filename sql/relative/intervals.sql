@@ -305,7 +305,8 @@ CREATE OR REPLACE MACRO clustereval._linear_gradients(__ce_parts) AS TABLE
   CROSS JOIN LATERAL (VALUES
     ('pairs', 'rand_score', 0e0, -1e0, -1e0),
     ('pairs', 'mirkin_metric', 0e0,
-      part.__ce_total * (part.__ce_total - 1), part.__ce_total * (part.__ce_total - 1)),
+      CAST(part.__ce_total AS DOUBLE) * (part.__ce_total - 1),
+      CAST(part.__ce_total AS DOUBLE) * (part.__ce_total - 1)),
     ('pairs', 'hubert_index', 0e0, -2e0, -2e0),
     ('pairs', 'russell_rao_index', 1e0, 0e0, 0e0),
     ('information', 'label_entropy', 1e0, 0e0, 1e0),
@@ -506,7 +507,7 @@ CREATE OR REPLACE MACRO clustereval._least_value(metric) AS
 CREATE OR REPLACE MACRO clustereval._greatest_value(metric, n) AS
   CASE
     WHEN metric IN ('mcnemar_index', 'southwood_index') THEN NULL
-    WHEN metric = 'mirkin_metric' THEN n * (n - 1)
+    WHEN metric = 'mirkin_metric' THEN CAST(n AS DOUBLE) * (n - 1)
     WHEN metric = 'split_join_distance' THEN 2 * n
     WHEN metric IN (
       'label_entropy', 'cluster_entropy', 'joint_entropy', 'label_entropy_given_cluster',

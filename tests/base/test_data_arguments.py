@@ -38,11 +38,20 @@ def required(name: str) -> list[str]:
     return [parameter.name for parameter in parameters if parameter.default is parameter.empty]
 
 
+FIRST = ("label", "vector", "columns")
 TABLES = [name for name in FUNCTIONS if required(name)[0] == "frame"]
-#: Those that are called with the data of one clustering; the others are of several.
-SINGLE = [name for name in TABLES if required(name)[1] in ("label", "vector", "columns")]
-POINTS = [name for name in TABLES if "vector" in required(name)]
-LABELS = [name for name in TABLES if "label" in required(name)]
+#: Those that are called with the data of one clustering: two arguments besides the frame.
+SINGLE = [
+    name
+    for name in TABLES
+    if len(required(name)) == 3 and {*required(name)} <= {"frame", *FIRST, "cluster"}
+]
+#: Those that are called with several clusterings of the same rows, in columns.
+SEVERAL = [
+    name for name in TABLES if {"run", "resample"} & {*required(name)} and name not in SINGLE
+]
+POINTS = [name for name in SINGLE if "vector" in required(name)]
+LABELS = [name for name in SINGLE if "label" in required(name)]
 EXPRESSIONS = [name for name in FUNCTIONS if name not in TABLES]
 
 DATA: dict[str, Callable[[list[Any]], Any]] = {
@@ -72,8 +81,9 @@ def run(code: str, **variables: Any) -> Any:
 
 
 def test_every_function_is_of_one_kind() -> None:
-    assert len(TABLES) == 22 + 5
-    assert len(SINGLE) == 20
+    assert len(TABLES) == 34
+    assert len(SINGLE) == 23
+    assert len(SEVERAL) == 4
     assert len(POINTS) == 11
     assert {required(name)[0] for name in EXPRESSIONS} == {"label", "vec"}
 
@@ -214,7 +224,7 @@ def test_the_accessor_shows_the_call_too() -> None:
         x.clustereval.silhouette_score(pl.Series([0, 0, 1]))  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("name", sorted({*TABLES} - {*SINGLE}))
+@pytest.mark.parametrize("name", SEVERAL)
 def test_data_in_a_table_of_several_clusterings(name: str) -> None:
     values = {"reference": 0}
     data = {other: values.get(other, [0, 1, 2]) for other in required(name)[1:]}
