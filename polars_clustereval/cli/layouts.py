@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CLUSTERS",
+    "CONSENSUS",
     "DUNN",
     "EXTERNAL",
     "INTERNAL",
@@ -20,6 +21,7 @@ __all__ = [
     "PAIRWISE",
     "SAMPLES",
     "SILHOUETTE",
+    "STABILITY",
     "Layout",
     "adapt_to_method",
 ]
@@ -40,6 +42,13 @@ class Layout(NamedTuple):
     any_magnitude: bool = False
     #: In a report of many rows per clustering: the column that puts the worst rows first.
     worst_first: str | None = None
+    #: Whether a report of many rows per clustering is shown in its own order.
+    keeps_order: bool = False
+
+    @property
+    def is_listing(self) -> bool:
+        """Whether the report has many rows per clustering."""
+        return self.keeps_order or self.worst_first is not None
 
 
 EXTERNAL = Layout(
@@ -134,6 +143,20 @@ LABELS = Layout(
     meanings=meanings.LABELS,
     titles={},
     worst_first="split_pairs",
+)
+
+CONSENSUS = Layout(
+    heading=(("id", "run", "cluster", "metric"),),
+    meanings=meanings.CONSENSUS,
+    titles={},
+    keeps_order=True,
+)
+
+STABILITY = Layout(
+    heading=(("id", "run", "cluster", "reference"),),
+    meanings=meanings.STABILITY,
+    titles={},
+    worst_first="mean_jaccard",
 )
 
 SAMPLES = Layout(

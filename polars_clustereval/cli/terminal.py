@@ -37,7 +37,7 @@ def render_table(result: pl.DataFrame, options: argparse.Namespace) -> bytes:
     layout = options.report.choose_layout(options)
     n_keys = next(i for i, name in enumerate(result.columns) if name in layout.meanings)
     keys = result.columns[:n_keys]
-    if layout.worst_first is not None:
+    if layout.is_listing:
         text = _render_listing(result, keys, layout)
     elif not keys:
         text = _render_one(result, layout)
@@ -238,7 +238,10 @@ def _render_listing(result: pl.DataFrame, keys: list[str], layout: Layout) -> st
 
 
 # Columns with values of the user's columns, of any type.
-_USERS_COLUMNS = {"id", "label", "cluster", "neighbor", "majority_label", "majority_cluster"}
+_USERS_COLUMNS = {
+    *("id", "label", "cluster", "run", "neighbor"),
+    *("majority_label", "majority_cluster"),
+}
 
 
 def _format_listed_column(values: pl.Series, layout: Layout) -> list[str]:
