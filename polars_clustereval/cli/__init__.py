@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parser = make_parser()
     options = parser.parse_args(arguments)
-    if options.run is None:
+    if options.call is None:
         parser.print_help(sys.stderr)
         return 2
     try:
@@ -64,7 +64,7 @@ def _run(options: Namespace) -> None:
     # Left when Ctrl-C ends the main thread's wait for the worker, so that no file stays behind.
     with TemporaryDirectory(prefix="clustereval-", ignore_cleanup_errors=True) as scratch:
         options.scratch = Path(scratch)
-        outcome: Outcome = run_in_worker(lambda: options.run(options))
+        outcome: Outcome = run_in_worker(lambda: options.call(options))
     write_output(options.output, outcome.content)
     for note in outcome.notes:
         sys.stderr.write(f"clustereval: {escape_controls(note)}\n")

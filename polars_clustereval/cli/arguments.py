@@ -9,11 +9,11 @@ from typing import Any, NoReturn
 
 from polars_clustereval import __version__
 
-from .commands import run_report, run_sql
+from .commands import run_report, run_sql, run_stability
 from .engines import ENGINES
 from .messages import escape_controls
 from .output import FORMATS
-from .reports import REPORTS
+from .reports import REPORTS, STABILITY, Report
 
 __all__ = ["OPTIONS", "make_parser"]
 
@@ -29,7 +29,7 @@ class _Parser(argparse.ArgumentParser):
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line.
 
-    The result of its parse_args has `run`, a function that takes that result and returns an
+    The result of its parse_args has `call`, a function that takes that result and returns an
     Outcome; None without a command.
     """
     parser = _Parser(
@@ -38,10 +38,11 @@ def make_parser() -> argparse.ArgumentParser:
         epilog="clustereval COMMAND --help lists the options of a command.",
     )
     parser.add_argument("--version", action="version", version=f"clustereval {__version__}")
-    parser.set_defaults(run=None)
+    parser.set_defaults(call=None)
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
     for name in REPORTS:
-        _add_report(commands, name)
+        _add_report(commands, name, REPORTS[name])
+    _add_stability(commands)
     _add_sql(commands)
     return parser
 
@@ -56,13 +57,24 @@ _FILES = (
 _INTERVAL_HELP = "show the interval of each metric with this confidence, such as 0.95"
 
 
-def _add_report(commands: Any, name: str) -> None:
-    """Add the command `name` of a report, with an option for each parameter of its function.
+def _add_stability(commands: Any) -> None:
+    """Add the command ``stability``, whose report depends on the option --reference.
 
     `commands` is what add_subparsers of argparse returned.
     """
-    report = REPORTS[name]
-    command = commands.add_parser(
+    command = _add_report(commands, "stability", STABILITY[False])
+    command.add_argument(
+        "--reference", metavar="RUN", type=_parse_value, help="evaluate the clusters of this run"
+    )
+    command.set_defaults(call=run_stability)
+
+
+def _add_report(commands: Any, name: str, report: Report) -> argparse.ArgumentParser:
+    """Add the command `name` of a report, with an option for each parameter of its function.
+
+    `commands` is what add_subparsers of argparse returned. The result is the command's parser.
+    """
+    command: argparse.ArgumentParser = commands.add_parser(
         name, help=report.description, description=f"Compute {report.description}."
     )
     add = command.add_argument
@@ -79,7 +91,8 @@ def _add_report(commands: Any, name: str) -> None:
     add("--engine", choices=ENGINES, help=f"duckdb, polars; default here: {report.engine}")
     add("--format", choices=FORMATS, help="table, json, csv, parquet; default: by --output")
     _add_output(command)
-    command.set_defaults(run=run_report, report=report)
+    command.set_defaults(call=run_report, report=report)
+    return command
 
 
 def _add_sql(commands: Any) -> None:
@@ -94,7 +107,7 @@ def _add_sql(commands: Any) -> None:
     add("--database", metavar="NAME", help="attached database; default: the current one")
     add("--temporary", action="store_true", help="temporary macros, named SCHEMA_MACRO")
     _add_output(command)
-    command.set_defaults(run=run_sql)
+    command.set_defaults(call=run_sql)
 
 
 def _add_output(command: argparse.ArgumentParser) -> None:
@@ -148,6 +161,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "label": {"metavar": "COLUMN", "help": "the true classes"},
     "cluster": {"metavar": "COLUMN", "help": "the assigned clusters"},
     "k": {"metavar": "COLUMN", "help": "the number of clusters that was asked for"},
+    "run": {"metavar": "COLUMN", "help": "identifies the clustering, one row per run and id"},
+    "metric": {"metavar": "NAME", "help": "metric of external; default adjusted_rand_score"},
+    "require_same_ids": {
+        "flag": "--require-same-ids",
+        "action": "store_true",
+        "help": "fail if an id is not in every run",
+    },
     "id": {"metavar": "COLUMN", "help": "identifies the points; a sample depends on its order"},
     "partition_by": {
         "metavar": "COLUMNS",

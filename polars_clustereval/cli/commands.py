@@ -13,6 +13,7 @@ from polars_clustereval.macros import bundle
 from .engines import ENGINES
 from .messages import USER_ERRORS, summarize_error
 from .output import ENCODERS, check_output, infer_format
+from .reports import STABILITY
 from .sources import find_source
 from .terminal import render_table
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from .sources import Source
 
-__all__ = ["Outcome", "run_report", "run_sql"]
+__all__ = ["Outcome", "run_report", "run_sql", "run_stability"]
 
 
 class Outcome(NamedTuple):
@@ -53,6 +54,17 @@ def run_report(options: argparse.Namespace) -> Outcome:
     if format_name in ENCODERS:
         return Outcome(ENCODERS[format_name](result), notes)
     return Outcome(render_table(result, options), notes)
+
+
+def run_stability(options: argparse.Namespace) -> Outcome:
+    """Return the consensus of the runs, or with --reference the stability of its clusters."""
+    if options.reference is not None:
+        consensus, options.report = options.report, STABILITY[True]
+        for name in consensus.defaults.keys() - options.report.defaults.keys():
+            if getattr(options, name) != consensus.defaults[name]:
+                flag = name.replace("_", "-")
+                raise ClusterEvalError(f"--{flag} is for agreement, not for --reference: drop one")
+    return run_report(options)
 
 
 def _check_sample_size(options: argparse.Namespace) -> None:
@@ -87,7 +99,9 @@ def _describe_missing_rows(
         missing = "no rows below the header" if source.kind == "csv" else "no rows"
     else:
         n_rows = result["value"].count() if "std_error" in result.columns else result.height
-        needed = next(name for name in ("vector", "label") if name in options.report.required)
+        needed = next(
+            name for name in ("vector", "run", "label") if name in options.report.required
+        )
         missing = f"no rows with a {needed} and a cluster"
     return [] if n_rows else [f"{source.name}: {missing}"]
 

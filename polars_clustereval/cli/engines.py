@@ -31,14 +31,14 @@ __all__ = ["ENGINES"]
 # ----------------------------------------------------------------------------------------------
 
 # Parameters that take one column and several columns; all others take a value.
-_SINGLE_COLUMN = ("label", "cluster", "weight", "id", "k")
+_SINGLE_COLUMN = ("label", "cluster", "weight", "id", "run", "k")
 _MULTIPLE_COLUMNS = ("vector", "partition_by")
 
 # Parameters whose columns contain numbers; all other columns identify something by their values.
 _NUMBER_COLUMNS = ("vector", "weight", "k")
 
 # Values that the functions check against the data: the type of `cluster`, the number of dimensions.
-_DATA_DEPENDENT = ("noise", "noise_as", "weights")
+_DATA_DEPENDENT = ("noise", "noise_as", "weights", "reference")
 
 
 def _read_arguments(options: argparse.Namespace, columns: Sequence[str]) -> dict[str, Any]:
@@ -85,6 +85,8 @@ def _read_checked_arguments(options: argparse.Namespace, columns: Sequence[str])
     arguments = _read_arguments(options, columns)
     empty = pl.LazyFrame(schema=dict.fromkeys(columns, pl.Int64()))
     checked = {name: value for name, value in arguments.items() if name not in _DATA_DEPENDENT}
+    if "reference" in arguments:
+        checked["reference"] = 0
     options.report.function(empty, **checked)
     return arguments
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CLUSTERS",
+    "CONSENSUS",
     "DUNN",
     "ELBOW",
     "EXTERNAL",
@@ -22,6 +23,7 @@ __all__ = [
     "PAIRWISE",
     "SAMPLES",
     "SILHOUETTE",
+    "STABILITY",
     "Layout",
     "adapt_to_method",
 ]
@@ -42,10 +44,15 @@ class Layout(NamedTuple):
     any_magnitude: bool = False
     #: In a report of many rows per clustering: the column that puts the worst rows first.
     worst_first: str | None = None
-    #: Whether a report of many rows per clustering is listed in its own order.
-    is_listed: bool = False
+    #: Whether a report of many rows per clustering is shown in its own order.
+    keeps_order: bool = False
     #: Whether the report has a row per metric, with the limits of an interval.
     has_intervals: bool = False
+
+    @property
+    def is_listing(self) -> bool:
+        """Whether the report has many rows per clustering."""
+        return self.keeps_order or self.worst_first is not None
 
 
 EXTERNAL = Layout(
@@ -139,7 +146,7 @@ ELBOW = Layout(
     meanings=meanings.ELBOW,
     titles={},
     any_magnitude=True,
-    is_listed=True,
+    keeps_order=True,
 )
 
 CLUSTERS = Layout(
@@ -154,6 +161,20 @@ LABELS = Layout(
     meanings=meanings.LABELS,
     titles={},
     worst_first="split_pairs",
+)
+
+CONSENSUS = Layout(
+    heading=(("id", "run", "cluster", "metric"),),
+    meanings=meanings.CONSENSUS,
+    titles={},
+    keeps_order=True,
+)
+
+STABILITY = Layout(
+    heading=(("id", "run", "cluster", "reference"),),
+    meanings=meanings.STABILITY,
+    titles={},
+    worst_first="mean_jaccard",
 )
 
 SAMPLES = Layout(

@@ -11,6 +11,7 @@ from polars_clustereval.external.summary import METRIC_MEANINGS
 
 __all__ = [
     "CLUSTERS",
+    "CONSENSUS",
     "DUNN",
     "ELBOW",
     "EXTERNAL",
@@ -20,6 +21,7 @@ __all__ = [
     "PAIRWISE",
     "SAMPLES",
     "SILHOUETTE",
+    "STABILITY",
     "Meaning",
 ]
 
@@ -180,6 +182,29 @@ LABELS = _explain(
         "recall": ("1", "share of rows in that cluster"),
         "entropy": ("0", "information of the clusters of it, in nats"),
         "split_pairs": ("0", "pairs of the label in two clusters"),
+    }
+)
+
+CONSENSUS = _explain(
+    {
+        "run": ("", "the clustering, the most central one first"),
+        "n_runs": ("", "others that it is compared with"),
+        "mean_score": ("", "mean agreement with the others"),
+        "min_score": ("", "least agreement with one of them"),
+        "max_score": ("", "greatest agreement with one of them"),
+        "rank": ("", "1 for the most central run"),
+    }
+)
+
+STABILITY = _explain(
+    {
+        "cluster": ("", "of the reference run, the least stable first"),
+        "n": ("", "rows in the cluster"),
+        "n_runs": ("", "other runs that have some of them"),
+        "mean_jaccard": ("1", "mean over the runs of the best Jaccard index there"),
+        "min_jaccard": ("1", "the least of these"),
+        "recovered": ("1", "share of the runs with more than 0.75"),
+        "dissolved": ("0", "share of the runs with less than 0.5"),
     }
 )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polars_clustereval import (
     choose_k,
+    cluster_stability,
     dunn_index,
     elbow,
     external_cluster_report,
@@ -15,6 +16,7 @@ from polars_clustereval import (
     external_report,
     internal_report,
     pairwise_report,
+    run_consensus,
     silhouette_samples,
     silhouette_score,
 )
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     from .layouts import Layout
 
-__all__ = ["REPORTS", "Report"]
+__all__ = ["REPORTS", "STABILITY", "Report"]
 
 
 class Report(NamedTuple):
@@ -120,5 +122,21 @@ REPORTS = {
         "the C-index, gamma and others, from all pairs of points",
         layouts.PAIRWISE,
         "polars",
+    ),
+}
+
+#: The reports of the command stability, without and with the option --reference.
+STABILITY = {
+    False: Report(
+        run_consensus,
+        "the most central of many clusterings, or how stable the clusters of one are",
+        layouts.CONSENSUS,
+        "duckdb",
+    ),
+    True: Report(
+        cluster_stability,
+        "the stability of the clusters of one run",
+        layouts.STABILITY,
+        "duckdb",
     ),
 }

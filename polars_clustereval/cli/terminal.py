@@ -37,7 +37,7 @@ def render_table(result: pl.DataFrame, options: argparse.Namespace) -> bytes:
     layout = options.report.choose_layout(options)
     n_keys = next(i for i, name in enumerate(result.columns) if name in layout.meanings)
     keys = result.columns[:n_keys]
-    if layout.worst_first is not None or layout.is_listed:
+    if layout.is_listing:
         text = _render_listing(result, keys, layout)
     elif layout.has_intervals:
         text = _render_intervals(result, keys, layout)
@@ -290,7 +290,10 @@ def _render_choices(choices: pl.DataFrame, keys: list[str], layout: Layout) -> s
 
 
 # Columns with values of the user's columns, of any type.
-_USERS_COLUMNS = {"id", "label", "cluster", "neighbor", "majority_label", "majority_cluster"}
+_USERS_COLUMNS = {
+    *("id", "label", "cluster", "run", "neighbor"),
+    *("majority_label", "majority_cluster"),
+}
 
 
 def _format_listed_column(values: pl.Series, layout: Layout) -> list[str]:
