@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 GROUPS = (
-    *("report", "many", "ami", "intervals", "internal", "sweep", "agreement"),
+    *("report", "many", "ami", "intervals", "internal", "sweep", "agreement", "assign"),
     *("scan", "silhouette", "bounds", "dunn", "small"),
 )
 
@@ -88,6 +88,7 @@ def _list_cases(options: argparse.Namespace) -> list[cases.Case]:
         "dunn": cases.list_dunn_cases,
         "small": cases.list_small_cases,
         "agreement": cases.list_agreement_cases,
+        "assign": cases.list_assign_cases,
     }
     return [case for name in GROUPS if name in options.only for case in groups[name]()]
 

@@ -18,6 +18,7 @@ FOUR = "CP, DB, CH, SSW of internal_report"
 INTERNAL = "internal_report"
 SUMS = "bare GROUP BY: sums of the columns, twice"
 CH_DB = "CH and DB"
+ASSIGN = "assign_nearest"
 ELBOW = "elbow"
 SILHOUETTE = "silhouette_score"
 BOUNDS = "silhouette_score(method='bounds')"
@@ -191,6 +192,22 @@ def list_sweep_cases() -> list[Case]:
                 Job("DuckDB", ELBOW, "duckdb sweep"),
                 Job("Polars", ELBOW, "polars sweep"),
                 Job(SKLEARN, f"{CH_DB}, inertia, in a loop", "sklearn sweep"),
+            ),
+            tolerance=1e-9,
+        )
+    ]
+
+
+def list_assign_cases() -> list[Case]:
+    """Return the case of assign_nearest: many points, and the centers of their clusters."""
+    return [
+        Case(
+            "Nearest of 50 centers, 1,000,000 × 16 Float64 columns in memory",
+            Gaussian(1_000_000, 16, 50, 0.5),
+            (
+                Job("DuckDB", ASSIGN, "duckdb assign"),
+                Job("Polars", ASSIGN, "polars assign"),
+                Job(SKLEARN, "pairwise_distances_argmin_min", "sklearn assign"),
             ),
             tolerance=1e-9,
         )

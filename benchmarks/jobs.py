@@ -331,6 +331,61 @@ def _prepare_sklearn_sweep(path: str) -> Run:
     return run
 
 
+def _prepare_duckdb_assign(path: str) -> Run:
+    """Return a function that runs assign_nearest in DuckDB on points that are read before."""
+    con = duckdb.connect()
+    register(con)
+    con.execute(f"CREATE TABLE points AS FROM '{path}'")
+    vector = f"[{', '.join(_list_coordinates(path))}]"
+    con.execute(f"CREATE TABLE centers AS FROM clustereval.centroids(points, {vector}, cluster)")
+    query = f"""
+        SELECT cluster, count(*) AS points, sum(distance) AS distances
+        FROM clustereval.assign_nearest(points, {vector}, centers)
+        GROUP BY cluster ORDER BY cluster
+    """
+    return lambda: con.sql(query).pl().drop("cluster").to_dict(as_series=False)
+
+
+def _prepare_polars_assign(path: str) -> Run:
+    """Return a function that runs assign_nearest in Polars on points that are read before."""
+    rows = pl.read_parquet(path).rechunk()
+    columns = _list_coordinates(path)
+    centers = ce.centroids(rows, columns, "cluster")
+    totals = {"points": pl.len().cast(pl.Int64), "distances": pl.col("distance").sum()}
+
+    def run() -> Answers:
+        """Return the points and the sum of their distances by cluster."""
+        assigned = ce.assign_nearest(rows, columns, centers)
+        return (
+            assigned.group_by("cluster")
+            .agg(**totals)
+            .sort("cluster")
+            .drop("cluster")
+            .to_dict(as_series=False)
+        )
+
+    return run
+
+
+def _prepare_sklearn_assign(path: str) -> Run:
+    """Return a function that finds the nearest centers by scikit-learn."""
+    import numpy as np
+    from sklearn.metrics import pairwise_distances_argmin_min
+
+    rows, columns = pl.read_parquet(path), _list_coordinates(path)
+    points = rows.select(columns).to_numpy(order="c")
+    centers = np.array(ce.centroids(rows, columns, "cluster")["centroid"].to_list())
+
+    def run() -> Answers:
+        """Return the points and the sum of their distances by cluster."""
+        nearest, distances = pairwise_distances_argmin_min(points, centers)
+        counts = np.bincount(nearest, minlength=len(centers))
+        sums = np.bincount(nearest, weights=distances, minlength=len(centers))
+        return {"points": counts.tolist(), "distances": sums.tolist()}
+
+    return run
+
+
 def _get_matrix(rows: pl.DataFrame) -> Any:
     """Return the points of the rows as a numpy matrix, one point per row."""
     if "vector" in rows.columns:
@@ -662,6 +717,9 @@ JOBS: dict[str, Callable[[str], Run]] = {
     "duckdb sweep": _prepare_duckdb_sweep,
     "polars sweep": _prepare_polars_sweep,
     "sklearn sweep": _prepare_sklearn_sweep,
+    "duckdb assign": _prepare_duckdb_assign,
+    "polars assign": _prepare_polars_assign,
+    "sklearn assign": _prepare_sklearn_assign,
     "duckdb agreement": partial(_prepare_duckdb, AGREEMENT),
     "polars agreement": partial(_prepare_polars, _build_agreement),
     "sklearn agreement": _prepare_sklearn_agreement,

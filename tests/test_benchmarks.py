@@ -32,6 +32,7 @@ GROUPS: dict[str, Callable[[], list[Case]]] = {
     "internal": cases.list_internal_cases,
     "sweep": cases.list_sweep_cases,
     "agreement": cases.list_agreement_cases,
+    "assign": cases.list_assign_cases,
     "scan": cases.list_scan_cases,
     "silhouette": cases.list_silhouette_cases,
     "bounds": cases.list_bounds_cases,

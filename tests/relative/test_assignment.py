@@ -115,6 +115,24 @@ def test_the_lowest_of_equally_near_centers(engine: Engine) -> None:
     assert {row["cluster"] for row in got} == {"a", "b", "c", "d", "e"}
 
 
+def test_ties_that_a_product_of_matrices_breaks(engine: Engine) -> None:
+    """The mean of the centers is no finite binary fraction, so products of it are rounded."""
+    y = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 7.0], [1.0, 7.0], [31.0, 5.0], [0.0, 40.0]])
+    x = np.array([[0.5, i / 8] for i in range(-100, 200)])
+    got = assign(engine, frame_of(x), centers_of(y))
+    d = np.array([[np.hypot(*(a - b)) for b in y] for a in x])
+    assert [row["cluster"] for row in got] == d.argmin(axis=1).tolist()
+    assert {row["cluster"] for row in got} == {0, 2, 5}
+
+
+def test_ties_of_centers_far_apart_in_the_table(engine: Engine) -> None:
+    """Of 1,200 centers, 600 different ones."""
+    r = np.random.default_rng(17)
+    y = r.permutation(np.repeat(r.normal(size=(600, 2)), 2, axis=0))
+    x = r.normal(size=(80, 2))
+    assert_points(assign(engine, frame_of(x), centers_of(y)), brute(x, y, "euclidean"))
+
+
 def test_zero_vectors_under_cosine(engine: Engine) -> None:
     x = np.array([[0.0, 0.0], [2.0, 2.0], [-1.0, 0.0]])
     y = np.array([[0.0, 0.0], [1.0, 1.0]])
