@@ -33,6 +33,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=engines.ENGINES,
         help="run on this engine only; may be given again",
     )
+    parser.addoption(
+        "--share-of-wide",
+        type=float,
+        default=1.0,
+        help="share of the wide tests to run, drawn by --hypothesis-seed",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -42,6 +48,20 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure() -> None:
     """Keep the closing line last: DuckDB's binding lists at exit what Python has not freed."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the wide tests that are not drawn."""
+    share = config.getoption("--share-of-wide")
+    left_out = [
+        item
+        for item in items
+        if item.get_closest_marker("wide") and not seeds.is_drawn(item.nodeid, share)
+    ]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        dropped = {id(item) for item in left_out}
+        items[:] = [item for item in items if id(item) not in dropped]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

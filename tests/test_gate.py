@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import seeds
+
 ROOT = Path(__file__).parent.parent
 STEPS = ("lint", "test", "test-wide", "test-install")
 MAKE = """#!/bin/sh
@@ -53,3 +55,19 @@ def test_the_steps_are_targets_of_make() -> None:
     assert "pytest -m slow tests/test_install.py" in text
     options = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert '"-ra"' in options  # the summaries name the skipped tests
+
+
+def test_the_gate_draws_half_of_the_wide_tests_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "--hypothesis-seed=$seed --share-of-wide=0.5" in (ROOT / ".ci" / "run").read_text(
+        "utf-8"
+    )
+    names = [f"tests/test_a.py::test_b[{i}]" for i in range(2000)]
+    drawn = []
+    for seed in range(12):
+        monkeypatch.setattr(seeds, "first", seed)
+        assert all(seeds.is_drawn(name, 1.0) for name in names)
+        assert not any(seeds.is_drawn(name, 0.0) for name in names)
+        drawn.append({name for name in names if seeds.is_drawn(name, 0.5)})
+        assert drawn[-1] == {name for name in names if seeds.is_drawn(name, 0.5)}
+    assert all(900 < len(some) < 1100 for some in drawn)
+    assert len(set.union(*drawn)) > 1990

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import TYPE_CHECKING
 
 import hypothesis
@@ -22,6 +23,11 @@ def set_first(given: str | None) -> None:
     global first
     if given is not None and given.isdecimal():
         first = int(given) % 2**32
+
+
+def is_drawn(name: str, share: float) -> bool:
+    """Whether a test of this name is among the given share of tests that the first seed draws."""
+    return zlib.crc32(f"{first} {name}".encode()) < share * 2**32
 
 
 def seeds() -> SearchStrategy[int]:
