@@ -549,8 +549,8 @@ def required_parameters(function: Callable[..., Any]) -> list[str]:
     return [parameter.name for parameter in parameters if parameter.default is parameter.empty]
 
 
-#: Required parameters of table functions that take a value, not a column.
-_VALUES = ("reference",)
+#: Required parameters of table functions that take a value or another frame, not a column.
+_VALUES = ("reference", "centroids")
 
 
 def _new_frame(columns: Sequence[str]) -> str:

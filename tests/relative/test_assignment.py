@@ -347,6 +347,16 @@ def test_centroids_that_are_no_frame() -> None:
         ce.assign_nearest(TWO, "vector", CENTERS.drop("cluster"))
 
 
+def test_data_in_place_of_the_frame() -> None:
+    """The error shows a call with the centers as they are, and it runs."""
+    vector = np.array([[0.0, 1.0], [2.0, 3.0]])
+    with pytest.raises(ce.ClusterEvalError, match="frame: expected a Polars DataFrame") as raised:
+        ce.assign_nearest(vector, CENTERS)  # type: ignore[type-var, call-arg]
+    _, code = str(raised.value).split("; write ")
+    shown = eval(code, {"pl": pl, "ce": ce, "vector": vector, "centroids": CENTERS})
+    assert shown.equals(ce.assign_nearest(TWO, "vector", CENTERS))
+
+
 def test_the_check_of_the_rows_can_fail() -> None:
     """A negative control of the comparison: another cluster, and a distance off by 1e-9."""
     wanted = brute(np.array([[0.0, 1.0]]), np.array([[0.0, 0.0], [5.0, 5.0]]), "euclidean")
