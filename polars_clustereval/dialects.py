@@ -1,13 +1,14 @@
 """The table macros as standalone queries for other SQL engines.
 
 A query is made from the macro in ``sql/``, as DuckDB returns its body: the macros that it calls are
-expanded, the parameters replaced by arguments, and the result translated by sqlglot. Functions that
-are not known to mean the same in every dialect are refused.
+expanded, the parameters replaced by arguments, lists of coordinates split into columns, and the
+result translated by sqlglot. Functions that are not known to mean the same in every dialect are
+refused.
 """
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -20,18 +21,20 @@ except ImportError as error:
 from sqlglot import exp
 from sqlglot.dialects import Dialect
 
+from .columns import name_outputs, prune
+from .coordinates import split_lists
 from .errors import ClusterEvalError
-from .macros import register
-from .portable import drop_parentheses, make_portable, refuse_unportable, rewrite_tree
+from .expansion import Expansion, macro_definitions, open_cursor
+from .functions import write_functions
+from .portable import drop_parentheses, make_portable, refuse_unportable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from .base.checks import NoiseAs
     from .external.information import NormalizedMethod
+    from .internal.distances import Center, DistanceName
 
-# Table macro -> the columns that order its rows.
-_ROW_ORDER = {
+# Table macro of labels and clusters -> the columns that order its rows.
+_LABEL_TABLES = {
     "contingency_matrix": ("partition_key", "label", "cluster"),
     "pair_counts": ("partition_key",),
     "external_cluster_report": ("partition_key", "cluster"),
@@ -39,14 +42,51 @@ _ROW_ORDER = {
     "bcubed_samples": ("partition_key", "id"),
     "external_report": ("partition_key",),
 }
+# Table macro of points and clusters -> the columns that order its rows.
+_POINT_TABLES = {
+    "centroids": ("partition_key", "cluster"),
+    "internal_report": ("partition_key",),
+    "internal_cluster_report": ("partition_key", "cluster"),
+    "neighbor_report": ("partition_key",),
+    "silhouette_score": ("partition_key",),
+    "silhouette_clusters": ("partition_key", "cluster"),
+    "silhouette_samples": ("partition_key", "id"),
+}
+_ROW_ORDER = _LABEL_TABLES | _POINT_TABLES
 _ADJUSTED_COLUMNS = ("adjusted_mutual_info_score", "expected_mutual_info")
+
+# Distances whose silhouettes follow from sums over clusters; the others need pairs of points.
+_SUMMED_DISTANCES = ("sqeuclidean", "cosine")
 
 # Dialects without a name in sqlglot, by the one whose SQL they read.
 _DIALECT_ALIASES = {"datafusion": "postgres"}
 
-# Text after a query. By default ClickHouse fills outer joins with zeros, and an output column hides
-# an input column of the same name.
-_QUERY_SUFFIXES = {"clickhouse": " SETTINGS join_use_nulls = 1, prefer_column_name_to_alias = 1"}
+# Text after a query. By default ClickHouse fills outer joins with zeros, an output column hides an
+# input column of the same name, and a plan of many steps is an error.
+_QUERY_SUFFIXES = {
+    "clickhouse": " SETTINGS join_use_nulls = 1, prefer_column_name_to_alias = 1, "
+    "query_plan_max_optimizations_to_apply = 1000000, enable_materialized_cte = 1"
+}
+
+# Dialects that compute a CTE again for every place that reads it, unless it is MATERIALIZED.
+_INLINING_DIALECTS = ("clickhouse",)
+
+# Default of each option; those of a table's macro are among its parameters.
+_DEFAULTS: dict[str, Any] = {
+    "weight": None,
+    "id": None,
+    "vector": None,
+    "label": None,
+    "size": None,
+    "average_method": "arithmetic",
+    "beta": 1.0,
+    "adjusted": True,
+    "distance": "euclidean",
+    "p": 2,
+    "center": "mean",
+    "weights": None,
+    "method": "exact",
+}
 
 
 def to_sql(
@@ -54,8 +94,10 @@ def to_sql(
     *,
     dialect: str,
     tbl: str,
-    label: str,
     cluster: str,
+    label: str | None = None,
+    vector: str | Sequence[str] | None = None,
+    size: int | None = None,
     weight: str | None = None,
     id: str | None = None,  # noqa: A002 - the parameter's name everywhere
     partition_by: str | None = None,
@@ -64,32 +106,49 @@ def to_sql(
     average_method: NormalizedMethod = "arithmetic",
     beta: float = 1.0,
     adjusted: bool = True,
+    distance: DistanceName = "euclidean",
+    p: float = 2,
+    center: Center = "mean",
+    weights: Sequence[float] | None = None,
+    method: str = "exact",
 ) -> str:
     """Standalone query in another SQL dialect that returns the rows of a table macro.
 
     Parameters
     ----------
     name : str
-        Table macro: ``external_report``, ``contingency_matrix``, ``pair_counts``,
-        ``external_cluster_report``, ``external_label_report`` or ``bcubed_samples``.
+        Table macro of labels: ``external_report``, ``contingency_matrix``, ``pair_counts``,
+        ``external_cluster_report``, ``external_label_report`` or ``bcubed_samples``; or of points:
+        ``internal_report``, ``internal_cluster_report``, ``neighbor_report``, ``centroids``,
+        ``silhouette_score``, ``silhouette_clusters`` or ``silhouette_samples``.
     dialect : str
-        ``datafusion``, ``clickhouse``, ``postgres`` or ``spark``, on which every table has been
-        executed, or another dialect of sqlglot (``snowflake``, ``bigquery``, ...), where none has.
+        ``duckdb``, ``datafusion``, ``clickhouse``, ``postgres`` or ``spark``, on which every table
+        has been executed, or another dialect of sqlglot (``snowflake``, ``bigquery``, ...), where
+        none has.
     tbl : str
         Table, as ``table``, ``schema.table`` or ``database.schema.table``; a name that contains a
         dot is quoted (``"my.table"``).
-    label, cluster, weight, id, partition_by : str
-        Names of columns. ``id`` is only for ``bcubed_samples``, which has no ``weight``; without
-        it rows are numbered in the order in which the engine reads them. Without ``partition_by``
-        the column ``partition_key`` is a NULL string.
-    noise, noise_as, average_method, beta, adjusted
-        As in the macro; the last three are only for ``external_report``.
+    cluster, label, weight, id, partition_by : str
+        Names of columns. Tables of labels need ``label``. ``weight`` and ``id`` are for the tables
+        whose macro takes them; without ``id`` rows are numbered in the order in which the engine
+        reads them, for which some engines sort on one node. Without ``partition_by`` the column
+        ``partition_key`` is a NULL string.
+    vector : str or sequence of str
+        For tables of points: the columns with the coordinates, or one column of arrays, with
+        `size`.
+    size : int
+        Number of coordinates of a column of arrays. The query has an expression for each, so that
+        it needs no list functions: it grows with `size`.
+    noise, noise_as, average_method, beta, adjusted, distance, p, center, weights, method
+        As in the macro, for the tables whose macro takes them. Silhouettes are for the distances
+        ``sqeuclidean`` and ``cosine``, and ``silhouette_score`` with method ``simplified`` for
+        every distance: those of other distances need pairs of points.
 
     Returns
     -------
     str
-        The query. It does not check the data: with a negative weight its numbers are wrong, where
-        the macro raises an error.
+        The query. It does not check the data: with a negative weight or a NaN coordinate its
+        numbers are wrong, where the macro raises an error.
 
     Raises
     ------
@@ -106,6 +165,11 @@ def to_sql(
     ... )
     >>> query.startswith("WITH"), "`species`" in query
     (True, True)
+    >>> query = ce.to_sql(
+    ...     "internal_report", dialect="postgres", tbl="points", vector=["x", "y"], cluster="kmeans"
+    ... )
+    >>> '"x"' in query, "ARRAY" in query
+    (True, False)
     """
     if name not in _ROW_ORDER:
         raise ClusterEvalError(_unknown_choice_text("name", name, _ROW_ORDER))
@@ -116,42 +180,128 @@ def to_sql(
         "average_method": average_method,
         "beta": beta,
         "adjusted": adjusted,
+        "distance": distance,
+        "p": p,
+        "center": center,
+        "weights": None if weights is None else [float(number) for number in weights],
+        "method": method,
     }
+    given = {**options, "label": label, "vector": vector, "size": size, "weight": weight, "id": id}
+    _refuse_unknown_parameters(name, given)
     _check_macro_options(name, options)
-    _refuse_unknown_parameters(
-        name,
-        weight=weight is not None,
-        id=id is not None,
-        average_method=average_method != "arithmetic",
-        beta=beta != 1.0,
-        adjusted=not adjusted,
-    )
     arguments: dict[str, exp.Expr] = {
         "tbl": _parse_table(tbl),
-        "label": exp.column(label, quoted=True),
         "cluster": exp.column(cluster, quoted=True),
         "weight": _quote_column_or(exp.Literal.number(1), weight),
         "id": _quote_column_or(exp.null(), id),
         "partition_by": _quote_column_or(exp.null(), partition_by),
         **{option: exp.convert(value) for option, value in options.items()},
+        **dict.fromkeys(("tolerance", "sample_size"), exp.null()),
+        "confidence": exp.Literal.number("0.95"),
+        "random_state": exp.Literal.number(0),
     }
+    if name in _LABEL_TABLES:
+        arguments["label"] = _require_label(name, label)
+    else:
+        arguments["vector"] = _coordinates(name, vector, size, weights)
+        _check_silhouette(name, str(distance).lower(), method)
     for table in arguments["tbl"].find_all(exp.Identifier):
         table.set("quoted", True)
-    query = _Expansion(named=id is not None).query(
-        f"_{name}" if f"_{name}" in _macro_definitions() else name, arguments
+    query = Expansion(row_id=arguments["id"] if id is not None else None).query(
+        f"_{name}" if f"_{name}" in macro_definitions() else name, arguments
     )
     if not adjusted:
         query.set("expressions", [e for e in query.expressions if e.alias not in _ADJUSTED_COLUMNS])
-    query.set("order", None)
-    query = query.order_by(
-        *(exp.Ordered(this=exp.column(key), nulls_first=False) for key in _ROW_ORDER[name])
-    )
+    if name in _LABEL_TABLES or not query.args.get("order"):
+        query.set("order", None)
+        query = query.order_by(
+            *(exp.Ordered(this=exp.column(key), nulls_first=False) for key in _ROW_ORDER[name])
+        )
+    name_outputs(query)
+    prune(query)
+    split_lists(query)
+    prune(query)
+    write_functions(query, dialect.lower(), target)
     make_portable(query)
     drop_parentheses(query)
+    _mark_materialized(query, dialect.lower())
     refuse_unportable(query, dialect)
-    # ClickHouse knows some functions (atanh) only in lower case.
-    text: str = query.sql(dialect=target, normalize_functions="lower")
+    text: str = query.sql(dialect=target, normalize_functions=False)
     return text + _QUERY_SUFFIXES.get(dialect.lower(), "")
+
+
+def _mark_materialized(query: exp.Select, dialect: str) -> None:
+    """Mark the CTEs that a dialect shall compute once, in place; take the other marks away.
+
+    These are CTEs that are read more than once, unless they are to stream in DuckDB too.
+    """
+    names = [table.name for table in query.find_all(exp.Table)]
+    for cte in query.ctes:
+        streams = cte.args.get("materialized") is False
+        is_kept = names.count(cte.alias) > 1 and not streams and dialect in _INLINING_DIALECTS
+        cte.set("materialized", True if is_kept else None)
+
+
+def _require_label(name: str, label: str | None) -> exp.Expr:
+    """Return the column `label`, which the table macro `name` needs; raise an error without it."""
+    if label is None:
+        raise ClusterEvalError(f"label: {name} needs the column of true classes, got None")
+    return exp.column(label, quoted=True)
+
+
+def _coordinates(
+    name: str,
+    vector: str | Sequence[str] | None,
+    size: int | None,
+    weights: Sequence[float] | None,
+) -> exp.Array:
+    """Return the coordinates of a point, as expressions of the user's columns.
+
+    They are the columns `vector`, or the `size` elements of the one column `vector`. Raises an error
+    for a vector without coordinates or of unknown length, and for other numbers of weights.
+    """
+    if isinstance(vector, str):
+        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+            raise ClusterEvalError(
+                f"size: expected the number of coordinates of {vector!r}, a whole number >= 1, "
+                f"got {size!r}; or give the columns of the coordinates as a list"
+            )
+        column = exp.column(vector, quoted=True)
+        places = [exp.Literal.number(i) for i in range(size)]
+        coordinates: list[exp.Expr] = [
+            exp.Bracket(this=column.copy(), expressions=[place]) for place in places
+        ]
+    else:
+        names = list(vector or ())
+        if not names or not all(isinstance(column, str) for column in names):
+            raise ClusterEvalError(
+                f"vector: {name} needs names of columns, such as ['x', 'y'], or one column of "
+                f"arrays with size, got {vector!r}"
+            )
+        if size not in (None, len(names)):
+            raise ClusterEvalError(f"size: expected {len(names)}, as many as columns, got {size!r}")
+        coordinates = [exp.column(column, quoted=True) for column in names]
+    if weights is not None and len(weights) != len(coordinates):
+        raise ClusterEvalError(
+            f"weights: expected one for each of {len(coordinates)} dimensions, got {len(weights)}"
+        )
+    return exp.Array(expressions=coordinates)
+
+
+def _check_silhouette(name: str, distance: str, method: str) -> None:
+    """Raise an error if the silhouettes of a distance need pairs of points."""
+    if not name.startswith("silhouette_") or method == "simplified":
+        return
+    if method != "exact":
+        raise ClusterEvalError(
+            f"method: expected 'exact' or 'simplified' in other dialects, got {method!r}"
+        )
+    if distance not in _SUMMED_DISTANCES:
+        way_out = "; silhouette_score has method='simplified' for every distance"
+        raise ClusterEvalError(
+            f"distance: {name} in other dialects is for {' and '.join(_SUMMED_DISTANCES)}, whose "
+            f"silhouettes need no pairs of points, got {distance!r}{way_out}"
+        )
 
 
 def _parse_table(name: str) -> exp.Table:
@@ -165,17 +315,16 @@ def _parse_table(name: str) -> exp.Table:
         ) from error
 
 
-def _refuse_unknown_parameters(name: str, **given: bool) -> None:
+def _refuse_unknown_parameters(name: str, given: Mapping[str, Any]) -> None:
     """Raise an error if an argument was given that is no parameter of the macro `name`.
 
-    `given` says for each parameter of to_sql whether its argument differs from the default.
+    `given` are arguments of to_sql; those that are equal to the default do not count.
     """
-    parameters, _ = _macro_definitions()[name]
-    for parameter in given:
-        if given[parameter] and parameter not in parameters:
-            raise ClusterEvalError(
-                f"{parameter}: {name} does not take it, but {', '.join(parameters)}"
-            )
+    parameters, _ = macro_definitions()[name]
+    known = [*parameters, "size"] if "vector" in parameters else parameters
+    for parameter, default in _DEFAULTS.items():
+        if given[parameter] != default and parameter not in known:
+            raise ClusterEvalError(f"{parameter}: {name} does not take it, but {', '.join(known)}")
 
 
 def _quote_column_or(default: exp.Expr, name: str | None) -> exp.Expr:
@@ -208,247 +357,12 @@ def _check_macro_options(name: str, options: Mapping[str, Any]) -> None:
     """
     if name == "external_report":
         call = "_valid_external_options($noise, $noise_as, $average_method, $beta, $adjusted)"
+    elif name in _POINT_TABLES:
+        call = "_valid_point_options($distance, $p, $center, $weights, $noise, $noise_as)"
     else:
         call = "_valid_noise($noise, $noise_as)"
-        options = {key: options[key] for key in ("noise", "noise_as")}
+    options = {key: value for key, value in options.items() if f"${key}" in call}
     try:
-        _open_cursor().execute(f"SELECT clustereval.{call}", dict(options)).fetchall()
+        open_cursor().execute(f"SELECT clustereval.{call}", options).fetchall()
     except duckdb.InvalidInputException as error:
         raise ClusterEvalError(str(error).removeprefix("Invalid Input Error: ")) from error
-
-
-@functools.cache
-def _registered_connection() -> duckdb.DuckDBPyConnection:
-    """Return a DuckDB connection in which the macros are registered, the same one for all calls."""
-    con = duckdb.connect()
-    register(con)
-    return con
-
-
-def _open_cursor() -> duckdb.DuckDBPyConnection:
-    """Return a cursor of its own for each call: threads cannot share one."""
-    return _registered_connection().cursor()
-
-
-@functools.cache
-def _macro_definitions() -> dict[str, tuple[list[str], str]]:
-    """Return the names of the parameters and the text of the body of each macro, by its name."""
-    rows = _open_cursor().execute(
-        "SELECT function_name, parameters, replace(macro_definition, '\"system\".main.', '') "
-        "FROM duckdb_functions() WHERE schema_name = 'clustereval'"
-    )
-    return {name: (parameters, body) for name, parameters, body in rows.fetchall()}
-
-
-@functools.cache
-def _parse_body(name: str) -> exp.Expr:
-    """Return the syntax tree of the body of the macro `name`, prepared for other engines.
-
-    Nested joins are flat (_flatten_joins), and qualified output columns have aliases
-    (_name_columns).
-    """
-    body = sqlglot.parse_one(_macro_definitions()[name][1], dialect="duckdb")
-    for select in list(body.find_all(exp.Select)):
-        _flatten_joins(select)
-        _name_columns(select)
-    return body
-
-
-def _name_columns(select: exp.Select) -> None:
-    """Add an alias to each output column of a SELECT that is written with its table, as t.x AS x.
-
-    Without an alias, engines differ in the name of such a column.
-    """
-    for column in select.expressions:
-        if isinstance(column, exp.Column) and column.table and column.name != "*":
-            column.replace(exp.alias_(column.copy(), column.name))
-
-
-def _flatten_joins(select: exp.Select) -> None:
-    """Remove the parentheses that DuckDB writes around the joins of a SELECT: ((a JOIN b) JOIN c).
-
-    Some engines do not read them. The tree is changed in place.
-    """
-    source = select.args.get("from_")
-    joins: list[exp.Expr] = []
-    while source is not None and isinstance(source.this, exp.Subquery | exp.Table):
-        joins = [*(source.this.args.get("joins") or ()), *joins]
-        source.this.set("joins", None)
-        inner = source.this.this
-        if not isinstance(inner, exp.Subquery | exp.Table):
-            break
-        source.set("this", inner)
-    if source is not None and joins:
-        select.set("joins", [*joins, *(select.args.get("joins") or ())])
-
-
-class _Expansion:
-    """Expansion of all macro calls of one query, with the CTEs of all macros in one list.
-
-    Some engines do not read WITH inside FROM. Two macros may have different CTEs of the same name,
-    so that each CTE gets the number of its call.
-    """
-
-    def __init__(self, *, named: bool) -> None:
-        """Begin with an empty list of CTEs; `named` says whether to_sql got a column for `id`."""
-        self._named = named
-        self._calls = 0
-        self._ctes: list[exp.CTE] = []
-
-    def query(self, name: str, arguments: Mapping[str, exp.Expr]) -> exp.Select:
-        """Return the query of the table macro `name`: a WITH list and a SELECT without macro calls.
-
-        `arguments` are syntax trees by parameter.
-        """
-        body = _unwrap_star(self._expand_table(name, arguments))
-        for cte in self._ctes:
-            body = body.with_(cte.alias, as_=cte.this, copy=False)
-        return body
-
-    def _expand_table(self, name: str, arguments: Mapping[str, exp.Expr]) -> exp.Select:
-        """Return the final SELECT of the table macro `name` without macro calls and CTEs.
-
-        Its CTEs are expanded too, and added to the list of the whole query. `arguments` are syntax
-        trees by parameter.
-        """
-        self._calls += 1
-        body = _parse_body(name).copy()
-        if not isinstance(body, exp.Select):
-            raise ClusterEvalError(f"{name}: expected a table macro that is one SELECT")
-        _number_ctes(body, self._calls)
-        ctes = body.ctes
-        body.set("with_", None)
-        for cte in ctes:
-            cte.set("this", self._expand(cte.this, arguments))
-            self._ctes.append(cte)
-        self._expand(body, arguments)
-        return body
-
-    def _expand(self, body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
-        """Return a macro's body with arguments in place of parameters and macro calls expanded.
-
-        `arguments` are syntax trees by parameter.
-        """
-        return rewrite_tree(_replace_parameters(body, arguments), self._replacement_of)
-
-    def _replacement_of(self, node: exp.Expr) -> exp.Expr | None:
-        """Return the tree that replaces `node`, or None if it stays as it is.
-
-        Calls of macros and of query_table are expanded; DuckDB's forms of COUNT(*) become the
-        common one.
-        """
-        if isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous):
-            return self._expand_source(node)
-        if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Anonymous):
-            return self._expand_scalar(node.expression)
-        if self._named and isinstance(node, exp.Window) and isinstance(node.this, exp.RowNumber):
-            return exp.Literal.number(1)  # not read: rows have ids
-        if isinstance(node, exp.Anonymous) and node.name.lower() == "count_star":
-            return exp.Count(this=exp.Star())
-        if isinstance(node, exp.Count) and node.this is None:
-            return exp.Count(this=exp.Star())
-        return None
-
-    def _expand_source(self, node: exp.Table) -> exp.Expr:
-        """Return the tree that replaces a table function in FROM, with the same alias.
-
-        For query_table it is the table that the argument names, for a table macro its query in
-        parentheses.
-        """
-        call = node.this
-        new: exp.Expr
-        if call.name == "query_table":
-            (source,) = call.expressions
-            new = source.copy() if isinstance(source, exp.Table) else exp.to_table(source.name)
-        else:
-            new = exp.Subquery(this=self._expand_table(call.name, self._arguments_of(call)))
-        if node.args.get("alias"):
-            new.set("alias", node.args["alias"])
-        return new
-
-    def _expand_scalar(self, call: exp.Anonymous) -> exp.Expr:
-        """Return the tree that replaces the call of a scalar macro: mostly its expanded body.
-
-        Macros that test whether an argument is the default become TRUE or FALSE. Macros that check
-        the data become their first argument, which they would return, and _check_options becomes
-        TRUE. Two that only DuckDB can run become plain SQL.
-        """
-        if call.name == "_check_options":
-            return exp.true()
-        if call.name == "_is_absent":
-            return exp.convert(isinstance(call.expressions[0], exp.Null))
-        if call.name == "_is_left_out":
-            return exp.convert(isinstance(call.expressions[0], exp.Literal | exp.Null))
-        if call.name == "_compensated_sum":
-            return exp.Sum(this=rewrite_tree(call.expressions[0].copy(), self._replacement_of))
-        if call.name == "_is_noise":
-            cluster, noise = call.expressions
-            if isinstance(noise, exp.Null):
-                return exp.false()
-            same = exp.EQ(this=cluster.copy(), expression=noise.copy())
-            return exp.Coalesce(this=same, expressions=[exp.false()])
-        if call.name == "_is_default_id":
-            return exp.convert(not self._named)
-        if call.name == "_row_id":
-            row_id: exp.Expr = call.expressions[0 if self._named else 1]
-            return row_id.copy()
-        if call.name.startswith("_check_"):
-            return rewrite_tree(call.expressions[0].copy(), self._replacement_of)
-        return exp.paren(self._expand(_parse_body(call.name).copy(), self._arguments_of(call)))
-
-    def _arguments_of(self, call: exp.Anonymous) -> dict[str, exp.Expr]:
-        """Return the arguments of a macro call, syntax trees, by the parameters of the macro."""
-        parameters, _ = _macro_definitions()[call.name]
-        return dict(zip(parameters, call.expressions, strict=True))
-
-
-def _unwrap_star(body: exp.Select) -> exp.Select:
-    """Return the inner query of SELECT * FROM (inner query), and any other query as it is.
-
-    Such a query hands on a macro's columns without naming them.
-    """
-    clauses = {key for key, value in body.args.items() if value}
-    source = body.args["from_"].this
-    is_plain = body.is_star and clauses == {"expressions", "from_"}
-    if is_plain and isinstance(source, exp.Subquery) and isinstance(source.this, exp.Select):
-        return source.this
-    return body
-
-
-def _number_ctes(body: exp.Select, number: int) -> None:
-    """Append _`number` to the names of the CTEs of a macro's body, in place, wherever they stand.
-
-    They are defined in WITH, read as tables, and passed as arguments to table macros.
-    """
-    names = {cte.alias: f"{cte.alias}_{number}" for cte in body.ctes}
-    for node in list(body.walk()):
-        if isinstance(node, exp.TableAlias) and isinstance(node.parent, exp.CTE):
-            node.set("this", exp.to_identifier(names[node.name]))
-        elif isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous):
-            for argument in node.this.expressions:
-                if isinstance(argument, exp.Column) and argument.name in names:
-                    argument.set("this", exp.to_identifier(names[argument.name]))
-        elif isinstance(node, exp.Table) and node.name in names:
-            if not node.alias:  # columns may be qualified by the old name
-                node.set("alias", exp.TableAlias(this=exp.to_identifier(node.name)))
-            node.set("this", exp.to_identifier(names[node.name]))
-
-
-def _replace_parameters(body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
-    """Return a macro's body with arguments in place of the columns named like parameters.
-
-    `arguments` are syntax trees by parameter.
-    """
-
-    def fill(node: exp.Expr) -> exp.Expr | None:
-        """Return the argument for a column named like a parameter, None for other nodes.
-
-        Parentheses keep an argument that is an expression together.
-        """
-        if isinstance(node, exp.Column) and not node.table and node.name in arguments:
-            value = arguments[node.name]
-            plain = isinstance(value, exp.Column | exp.Literal | exp.Table | exp.Boolean | exp.Null)
-            return value.copy() if plain else exp.paren(value.copy())
-        return None
-
-    return rewrite_tree(body, fill)

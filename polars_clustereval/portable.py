@@ -7,21 +7,19 @@ write a query so that none of this matters.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any
 
 from sqlglot import exp
 
 from .errors import ClusterEvalError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 # sqlglot's names of the functions that all engines share. LOG is not among them: its base differs.
 _PORTABLE_FUNCTIONS = frozenset(
     (
         *("And", "Case", "Cast", "Coalesce", "Greatest", "If", "Least", "Nullif", "Or"),
-        *("Abs", "Atanh", "Exp", "Floor", "Ln", "Sqrt"),
-        *("Count", "Max", "Min", "RowNumber", "Sum"),
+        *("Abs", "Array", "Atanh", "Exp", "Floor", "Ln", "Pow", "Sqrt"),
+        *("Count", "Max", "Min", "RowNumber", "Sum", "VariancePop"),
     )
 )
 
@@ -44,7 +42,7 @@ def rewrite_tree(root: exp.Expr, replacement: Callable[[exp.Expr], exp.Expr | No
 
 def make_portable(query: exp.Select) -> None:
     """Rewrite a query in place so that all engines read it alike."""
-    _fold_conditions(query)
+    fold_conditions(query)
     _drop_empty_branches(query)
     _type_nulls(query)
     _guard_divisions(query)
@@ -55,6 +53,17 @@ def make_portable(query: exp.Select) -> None:
     sources = [node for node in query.find_all(exp.Subquery) if _is_source(node)]
     for number, source in enumerate(node for node in sources if not node.alias):
         source.set("alias", exp.TableAlias(this=exp.to_identifier(f"__ce_source_{number}")))
+    _quote_aliases(query)
+
+
+def _quote_aliases(query: exp.Expr) -> None:
+    """Quote the aliases of tables: some, such as cluster, are words of an engine's grammar."""
+    for alias in query.find_all(exp.TableAlias):
+        if not isinstance(alias.parent, exp.CTE):
+            alias.this.set("quoted", True)
+    for column in query.find_all(exp.Column):
+        if column.table:
+            column.args["table"].set("quoted", True)
 
 
 def drop_parentheses(query: exp.Expr) -> None:
@@ -69,11 +78,13 @@ def drop_parentheses(query: exp.Expr) -> None:
 def refuse_unportable(query: exp.Expr, dialect: str) -> None:
     """Raise an error if a query has a function that may differ in meaning between dialects.
 
-    Only the functions in _PORTABLE_FUNCTIONS are accepted. `dialect` is the user's name of the
+    Only the functions in _PORTABLE_FUNCTIONS are accepted, and those that functions.write_functions
+    has written for the dialect. `dialect` is the user's name of the
     target, for the error.
     """
     for node in query.walk():
-        if isinstance(node, exp.Func) and type(node).__name__ not in _PORTABLE_FUNCTIONS:
+        known = type(node).__name__ in _PORTABLE_FUNCTIONS or node.meta.get("native")
+        if isinstance(node, exp.Func) and not known:
             what = node.name if isinstance(node, exp.Anonymous) else node.sql_name()
             raise ClusterEvalError(
                 f"{what}: not known to mean the same in {dialect}, so the query is refused"
@@ -85,22 +96,98 @@ def _is_source(node: exp.Expr) -> bool:
     return isinstance(node.parent, exp.From | exp.Join)
 
 
-def _fold_conditions(node: exp.Expr) -> exp.Expr:
-    """Return the tree with conditions on literals replaced by their values, from the bottom up."""
+def fold_conditions(node: exp.Expr) -> exp.Expr:
+    """Return the tree with conditions on literals replaced by their values, from the bottom up.
+
+    So are functions of text literals, and NULL in a cast or a list function is NULL.
+    """
     for child in list(node.iter_expressions()):
-        folded = _fold_conditions(child)
+        folded = fold_conditions(child)
         if folded is not child:
             child.replace(folded)
-    if isinstance(node, exp.Paren) and isinstance(node.this, exp.Boolean):
-        return node.this
-    if isinstance(node, exp.Not) and isinstance(node.this, exp.Boolean):
-        return exp.convert(not node.this.this)
-    if isinstance(node, exp.And | exp.Or):
-        return _fold_connector(node)
-    if isinstance(node, exp.EQ) and node.left.is_string and node.right.is_string:
-        return exp.convert(node.left.name == node.right.name)
-    if isinstance(node, exp.Case) and not node.this:
-        return _fold_case(node)
+    fold = _FOLDS.get(type(node))
+    return node if fold is None else fold(node)
+
+
+def _fold_paren(node: exp.Paren) -> exp.Expr:
+    """Return a literal without its parentheses."""
+    return node.this if isinstance(node.this, exp.Boolean | exp.Literal | exp.Null) else node
+
+
+def _fold_not(node: exp.Not) -> exp.Expr:
+    """Return the value of NOT TRUE and NOT FALSE."""
+    return exp.convert(not node.this.this) if isinstance(node.this, exp.Boolean) else node
+
+
+def _fold_comparison(node: exp.EQ | exp.NEQ) -> exp.Expr:
+    """Return the value of = or <> between two texts or two numbers."""
+    sides = (node.left, node.right)
+    if all(isinstance(side, exp.Literal) and side.is_string for side in sides):
+        same = node.left.name == node.right.name
+    elif all(isinstance(side, exp.Literal) and side.is_number for side in sides):
+        same = float(node.left.name) == float(node.right.name)
+    else:
+        return node
+    return exp.convert(same is isinstance(node, exp.EQ))
+
+
+def _fold_in(node: exp.In) -> exp.Expr:
+    """Return the value of IN for a text among texts."""
+    values = [node.this, *node.expressions]
+    if all(isinstance(value, exp.Literal) and value.is_string for value in values):
+        return exp.convert(node.this.name in {value.name for value in node.expressions})
+    return node
+
+
+def _fold_is(node: exp.Is) -> exp.Expr:
+    """Return the value of IS NULL for a literal, a list of expressions or NULL."""
+    if isinstance(node.expression, exp.Null):
+        if isinstance(node.this, exp.Null):
+            return exp.true()
+        if isinstance(node.this, exp.Literal | exp.Boolean | exp.Array):
+            return exp.false()
+    return node
+
+
+def _fold_lower(node: exp.Lower) -> exp.Expr:
+    """Return the value of lower() for a text."""
+    text = node.this
+    return exp.Literal.string(text.name.lower()) if text.is_string else node
+
+
+def _fold_concat(node: exp.Concat) -> exp.Expr:
+    """Return the value of concat() for texts."""
+    parts = [part.this if isinstance(part, exp.Coalesce) else part for part in node.expressions]
+    if all(part.is_string for part in parts):
+        return exp.Literal.string("".join(part.name for part in parts))
+    return node
+
+
+def _fold_null(node: exp.Expr) -> exp.Expr:
+    """Return NULL for the cast, list function or element of NULL, or the node as it is."""
+    return exp.null() if isinstance(node.this, exp.Null) else node
+
+
+def _fold_list_element(node: exp.Anonymous) -> exp.Expr:
+    """Return NULL for the element of NULL, and other calls as they are."""
+    of_null = node.name == "list_element" and isinstance(node.expressions[0], exp.Null)
+    return exp.null() if of_null else node
+
+
+def _fold_list_cast(node: exp.Cast) -> exp.Expr:
+    """Return NULL for NULL that is cast to a list: no list is left in the end."""
+    return _fold_null(node) if node.to.is_type(exp.DType.ARRAY) else node
+
+
+def _fold_coalesce(node: exp.Coalesce) -> exp.Expr:
+    """Return COALESCE without NULLs, and its first argument if that is a literal or the only one."""
+    values = [value for value in (node.this, *node.expressions) if not isinstance(value, exp.Null)]
+    if not values:
+        return exp.null()
+    if len(values) == 1 or isinstance(values[0], exp.Literal | exp.Boolean):
+        return values[0]
+    node.set("this", values[0])
+    node.set("expressions", values[1:])
     return node
 
 
@@ -114,6 +201,8 @@ def _fold_connector(node: exp.And | exp.Or) -> exp.Expr:
 
 def _fold_case(node: exp.Case) -> exp.Expr:
     """Return CASE without branches whose condition is FALSE, or after one that is TRUE."""
+    if node.this:
+        return node
     kept, default = [], node.args.get("default")
     for branch in node.args["ifs"]:
         if isinstance(branch.this, exp.Boolean):
@@ -129,8 +218,28 @@ def _fold_case(node: exp.Case) -> exp.Expr:
     return node
 
 
+# Type of node -> the function that returns its value, where that is known without any row.
+_FOLDS: dict[type[exp.Expr], Callable[[Any], exp.Expr]] = {
+    exp.Paren: _fold_paren,
+    exp.Not: _fold_not,
+    exp.And: _fold_connector,
+    exp.Or: _fold_connector,
+    exp.EQ: _fold_comparison,
+    exp.NEQ: _fold_comparison,
+    exp.In: _fold_in,
+    exp.Is: _fold_is,
+    exp.Lower: _fold_lower,
+    exp.Concat: _fold_concat,
+    exp.Cast: _fold_list_cast,
+    exp.Transform: _fold_null,
+    exp.Anonymous: _fold_list_element,
+    exp.Coalesce: _fold_coalesce,
+    exp.Case: _fold_case,
+}
+
+
 def _drop_empty_branches(query: exp.Expr) -> None:
-    """Drop the branches of UNION ALL without rows, and WHERE and HAVING that are TRUE."""
+    """Drop the branches of UNION ALL without rows, and WHERE, HAVING and FILTER that are TRUE."""
     for first, *others in _find_unions(query):
         for branch in others:  # whichever is left names the columns
             for column, name in zip(list(branch.expressions), first.named_selects, strict=True):
@@ -142,7 +251,8 @@ def _drop_empty_branches(query: exp.Expr) -> None:
                 break
     for clause in list(query.find_all(exp.Where, exp.Having)):
         if clause.this == exp.true():
-            clause.pop()
+            is_filter = isinstance(clause.parent, exp.Filter)
+            clause.parent.replace(clause.parent.this) if is_filter else clause.pop()
 
 
 def _is_empty(branch: exp.Expr) -> bool:

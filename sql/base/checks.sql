@@ -89,6 +89,11 @@ CREATE OR REPLACE MACRO clustereval._is_default_id(id) AS
 CREATE OR REPLACE MACRO clustereval._row_id(id, number, unnamed) AS
   CASE WHEN unnamed THEN try(cast_to_type(CAST(number AS VARCHAR), id)) ELSE id END;
 
+-- Window: the number of a row from 1, which tells the rows of a table apart. Where other engines
+-- have to sort for such numbers, id, the user's column of row identifiers, is the key in its place,
+-- unless noise_as is 'singletons', which need numbers.
+CREATE OR REPLACE MACRO clustereval._row_key(id, noise_as) AS row_number() OVER ();
+
 ---------------------------------------------------------------------------------------------------
 -- Weights and noise
 ---------------------------------------------------------------------------------------------------

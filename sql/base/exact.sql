@@ -32,6 +32,14 @@ CREATE OR REPLACE MACRO clustereval._compensated_sum(x) AS fsum(x);
 -- be off by 1e-11.
 CREATE OR REPLACE MACRO clustereval._compensated_list_sum(x) AS list_aggregate(x, 'fsum');
 
+-- Aggregate over the rows that meet `condition`: `value` in the row with the least `key`, the lowest
+-- value in a tie; NULL if there is no row. No row has a NULL.
+CREATE OR REPLACE MACRO clustereval._value_at_least_key(value, key, condition) AS
+  (MIN({'key': key, 'value': value}) FILTER (WHERE condition))['value'];
+
+-- x, a mean of numbers from low to high, clamped to these: equal numbers are their own mean.
+CREATE OR REPLACE MACRO clustereval._clamp(x, low, high) AS LEAST(GREATEST(x, low), high);
+
 -- x / y as DOUBLE, NULL if y is 0.
 CREATE OR REPLACE MACRO clustereval._ratio(x, y) AS
   CAST(x AS DOUBLE) / NULLIF(CAST(y AS DOUBLE), 0.0);

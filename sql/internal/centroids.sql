@@ -77,7 +77,7 @@ CREATE OR REPLACE MACRO clustereval._points(
       TRY_CAST(vector AS DOUBLE[]) AS __ce_vector,
       clustereval._coordinate_factors(weights, distance, p) AS __ce_factors,
       clustereval._is_noise(cluster, noise) AS __ce_noisy,
-      row_number() OVER () AS __ce_row,
+      clustereval._row_key(id, noise_as) AS __ce_row,
       id AS __ce_id,
       clustereval._is_default_id(id) AS __ce_has_default_id,
       FALSE AS __ce_is_check_row,
@@ -85,7 +85,7 @@ CREATE OR REPLACE MACRO clustereval._points(
     FROM query_table(tbl)
     UNION ALL
     SELECT
-      NULL, any_value(cluster), NULL, NULL, FALSE, 0, NULL, FALSE, TRUE,
+      NULL, any_value(cluster), NULL, NULL, FALSE, NULL, NULL, FALSE, TRUE,
       clustereval._is_absent(partition_by)
     FROM query_table(tbl)
     WHERE FALSE
@@ -275,9 +275,6 @@ CREATE OR REPLACE MACRO clustereval._coordinate_blocks(__ce_points, center) AS T
   FROM __ce_later_points
   GROUP BY __ce_partition, __ce_cluster, __ce_singleton_no, __ce_block_offset;
 
--- The mean x of numbers from low to high, clamped to these: equal numbers are their own mean.
-CREATE OR REPLACE MACRO clustereval._clamped_center(x, low, high) AS LEAST(GREATEST(x, low), high);
-
 -- One row per cluster and coordinate (__ce_i, from 1): the cluster's key (__ce_partition,
 -- __ce_cluster, __ce_singleton_no), its number of points __ce_n, and of the coordinate, without
 -- weights, the mean or median by the option center (__ce_center), the population variance
@@ -289,7 +286,7 @@ CREATE OR REPLACE MACRO clustereval._coordinate_moments(__ce_points, center) AS 
     SELECT
       __ce_partition, __ce_cluster, __ce_singleton_no, __ce_block_offset, __ce_n, __ce_dims,
       __ce_sums_or_medians, __ce_variances, __ce_minima, __ce_maxima,
-      unnest(range(1, 17)) AS __ce_place_in_block
+      unnest(range(1, len(__ce_minima) + 1)) AS __ce_place_in_block
     FROM clustereval._coordinate_blocks(__ce_points, center)
   ),
   __ce_coordinates AS (
@@ -306,7 +303,7 @@ CREATE OR REPLACE MACRO clustereval._coordinate_moments(__ce_points, center) AS 
   )
   SELECT
     __ce_partition, __ce_cluster, __ce_singleton_no, __ce_i, __ce_n,
-    clustereval._clamped_center(
+    clustereval._clamp(
       CASE center WHEN 'median' THEN __ce_sum_or_median ELSE __ce_sum_or_median / __ce_n END,
       __ce_low, __ce_high
     ) AS __ce_center,
@@ -389,21 +386,41 @@ CREATE OR REPLACE MACRO clustereval._scale_moments(__ce_moments, distance, p, we
     __ce_high * __ce_factor AS __ce_high
   FROM __ce_factors;
 
+-- As _coordinate_moments, for few points: it does without blocks, and so with a shorter plan.
+CREATE OR REPLACE MACRO clustereval._unnested_moments(__ce_points, center) AS TABLE
+  WITH __ce_values AS NOT MATERIALIZED (
+    SELECT
+      __ce_partition, __ce_cluster, __ce_singleton_no,
+      unnest(range(1, len(__ce_unweighted) + 1)) AS __ce_i,
+      unnest(__ce_unweighted) AS __ce_x
+    FROM query_table(__ce_points)
+    WHERE __ce_kept
+  )
+  SELECT
+    __ce_partition, __ce_cluster, __ce_singleton_no, __ce_i,
+    CAST(COUNT(*) AS DOUBLE) AS __ce_n,
+    clustereval._clamp(
+      CASE center WHEN 'median' THEN median(__ce_x) ELSE fsum(__ce_x) / COUNT(*) END,
+      MIN(__ce_x), MAX(__ce_x)
+    ) AS __ce_center,
+    CASE WHEN MIN(__ce_x) = MAX(__ce_x) THEN 0.0 ELSE clustereval._variance(__ce_x) END
+      AS __ce_variance,
+    MIN(__ce_x) AS __ce_low,
+    MAX(__ce_x) AS __ce_high
+  FROM __ce_values
+  GROUP BY __ce_partition, __ce_cluster, __ce_singleton_no, __ce_i;
+
 -- One row per cluster and coordinate: _scale_moments of __ce_points, the rows of _move_points.
 -- __ce_moments, the rows of _coordinate_moments of the points before they were moved, serve for the
 -- partitions that are not in __ce_origins (_partition_origins); the others' points are read again.
 CREATE OR REPLACE MACRO clustereval._moved_moments(
   __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
 ) AS TABLE
-  WITH __ce_moved_values AS NOT MATERIALIZED (
-    SELECT
-      point.__ce_partition, point.__ce_cluster, point.__ce_singleton_no,
-      unnest(range(1, len(point.__ce_unweighted) + 1)) AS __ce_i,
-      unnest(point.__ce_unweighted) AS __ce_x
+  WITH __ce_moved_points AS NOT MATERIALIZED (
+    SELECT point.*
     FROM query_table(__ce_points) AS point
     JOIN query_table(__ce_origins) AS origin
       ON origin.__ce_partition IS NOT DISTINCT FROM point.__ce_partition
-    WHERE point.__ce_kept
   ),
   __ce_all_moments AS (
     SELECT own.*
@@ -412,17 +429,7 @@ CREATE OR REPLACE MACRO clustereval._moved_moments(
       ON origin.__ce_partition IS NOT DISTINCT FROM own.__ce_partition
     WHERE origin.__ce_origin IS NULL
     UNION ALL
-    SELECT
-      __ce_partition, __ce_cluster, __ce_singleton_no, __ce_i,
-      CAST(COUNT(*) AS DOUBLE),
-      clustereval._clamped_center(
-        CASE center WHEN 'median' THEN median(__ce_x) ELSE fsum(__ce_x) / COUNT(*) END,
-        MIN(__ce_x), MAX(__ce_x)
-      ),
-      CASE WHEN MIN(__ce_x) = MAX(__ce_x) THEN 0.0 ELSE clustereval._variance(__ce_x) END,
-      MIN(__ce_x), MAX(__ce_x)
-    FROM __ce_moved_values
-    GROUP BY __ce_partition, __ce_cluster, __ce_singleton_no, __ce_i
+    SELECT * FROM clustereval._unnested_moments(__ce_moved_points, center)
   )
   SELECT * FROM clustereval._scale_moments(__ce_all_moments, distance, p, weights);
 
@@ -461,7 +468,7 @@ CREATE OR REPLACE MACRO clustereval._all_centers(
       MAX(own.__ce_high) AS __ce_high,
       COALESCE(
         MAX(medians.__ce_median),
-        clustereval._clamped_center(
+        clustereval._clamp(
           fsum(own.__ce_n * own.__ce_center) / fsum(own.__ce_n),
           MIN(own.__ce_center), MAX(own.__ce_center)
         )
@@ -566,7 +573,11 @@ CREATE OR REPLACE MACRO clustereval._measured_clusters(__ce_centers, __ce_spread
     cluster.__ce_partition, cluster.__ce_cluster, cluster.__ce_singleton_no,
     cluster.__ce_dims, cluster.__ce_center, cluster.__ce_overall_center,
     cluster.__ce_within_squares,
-    row_number() OVER () AS __ce_number,
+    row_number() OVER (
+      ORDER BY
+        cluster.__ce_partition ASC NULLS LAST, cluster.__ce_cluster ASC NULLS LAST,
+        cluster.__ce_singleton_no ASC NULLS LAST
+    ) AS __ce_number,
     spread.__ce_n, spread.__ce_distances, spread.__ce_ssw, spread.__ce_radius,
     spread.__ce_overall_distances,
     spread.__ce_distances / spread.__ce_n AS __ce_mean_distance

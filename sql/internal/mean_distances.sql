@@ -120,10 +120,21 @@ CREATE OR REPLACE MACRO clustereval._exclude_self(mean_distance, n) AS
 
 -- One row for each queried point and each cluster of its partition, its own included: the columns
 -- of both tables, with the cluster's number as __ce_target. Tables: __ce_queries, points whose
--- silhouettes are computed; __ce_clusters, one row per cluster (of _cluster_moments). Clusters of a
--- single partition are attached by a cross join: an equi-join would copy the lists of a cluster for
--- every row.
+-- silhouettes are computed; __ce_clusters, one row per cluster (of _cluster_moments).
+CREATE OR REPLACE MACRO clustereval._join_with_clusters(__ce_queries, __ce_clusters) AS TABLE
+  SELECT
+    query.*, cluster.__ce_number AS __ce_target,
+    cluster.* EXCLUDE (__ce_number, __ce_partition_no)
+  FROM query_table(__ce_queries) AS query
+  JOIN query_table(__ce_clusters) AS cluster
+    ON cluster.__ce_partition_no = query.__ce_partition_no;
+
+-- The rows of _join_with_clusters. Clusters of a single partition are attached by a cross join: an
+-- equi-join would copy the lists of a cluster for every row.
 CREATE OR REPLACE MACRO clustereval._cross_with_clusters(__ce_queries, __ce_clusters) AS TABLE
+  WITH __ce_clusters_of_many AS (
+    SELECT * FROM query_table(__ce_clusters) WHERE __ce_n_clusters < __ce_n_all_clusters
+  )
   SELECT
     query.*, cluster.__ce_number AS __ce_target,
     cluster.* EXCLUDE (__ce_number, __ce_partition_no)
@@ -132,13 +143,7 @@ CREATE OR REPLACE MACRO clustereval._cross_with_clusters(__ce_queries, __ce_clus
     SELECT * FROM query_table(__ce_clusters) WHERE __ce_n_clusters = __ce_n_all_clusters
   ) AS cluster
   UNION ALL
-  SELECT
-    query.*, cluster.__ce_number,
-    cluster.* EXCLUDE (__ce_number, __ce_partition_no)
-  FROM query_table(__ce_queries) AS query
-  JOIN (
-    SELECT * FROM query_table(__ce_clusters) WHERE __ce_n_clusters < __ce_n_all_clusters
-  ) AS cluster ON cluster.__ce_partition_no = query.__ce_partition_no;
+  SELECT * FROM clustereval._join_with_clusters(__ce_queries, __ce_clusters_of_many);
 
 -- One row per queried point (__ce_row): its exact mean distances to the other points of its own
 -- cluster (__ce_a_lower and __ce_a_upper, equal) and to the nearest other cluster (__ce_b_lower and
@@ -148,16 +153,15 @@ CREATE OR REPLACE MACRO clustereval._cross_with_clusters(__ce_queries, __ce_clus
 CREATE OR REPLACE MACRO clustereval._own_and_nearest_means(__ce_distances) AS TABLE
   WITH __ce_grouped AS (
     SELECT
-      __ce_row,
-      any_value(__ce_number) AS __ce_number,
+      __ce_row, __ce_number,
       -- FILTER computes the distance once, CASE would do so twice
       MAX(__ce_distance) FILTER (WHERE __ce_target = __ce_number) AS __ce_a,
       MIN(__ce_distance) FILTER (WHERE __ce_target <> __ce_number) AS __ce_b,
       -- the lowest of equally near clusters; much slower than the minimum that a score needs
-      MIN({'distance': __ce_distance, 'number': __ce_target})
-        FILTER (WHERE __ce_target <> __ce_number) AS __ce_neighbor
+      clustereval._value_at_least_key(__ce_target, __ce_distance, __ce_target <> __ce_number)
+        AS __ce_neighbor
     FROM query_table(__ce_distances)
-    GROUP BY __ce_row
+    GROUP BY __ce_row, __ce_number
   )
   SELECT
     __ce_row, __ce_number,
@@ -166,15 +170,36 @@ CREATE OR REPLACE MACRO clustereval._own_and_nearest_means(__ce_distances) AS TA
     __ce_a AS __ce_a_upper,
     __ce_b AS __ce_b_lower,
     __ce_b AS __ce_b_upper,
-    __ce_neighbor['number'] AS __ce_neighbor
+    __ce_neighbor
   FROM __ce_grouped;
 
 -- One row per queried point (__ce_row): its mean squared distances to all points of its own cluster
--- (__ce_a) and of the nearest other one (__ce_b), whose number is __ce_neighbor. Such a mean is the
--- squared distance to the cluster's mean plus the cluster's total variance. __ce_queries is a table
--- of the queried points, with __ce_is_zero (a zero vector for cosine), which is passed on;
--- __ce_clusters has one row per cluster. With one partition of few clusters each point holds all
--- means in a list, and the points stream; otherwise rows of point and cluster are grouped by point.
+-- (__ce_a), __ce_number, and of the nearest other one (__ce_b), whose number is __ce_neighbor. Such
+-- a mean is the squared distance to the cluster's mean plus the cluster's total variance.
+-- __ce_queries is a table of the queried points, with __ce_is_zero (a zero vector for cosine), which
+-- is passed on; __ce_clusters has one row per cluster. Rows of point and cluster are grouped by
+-- point.
+CREATE OR REPLACE MACRO clustereval._grouped_squares(__ce_queries, __ce_clusters) AS TABLE
+  WITH __ce_squares AS NOT MATERIALIZED (
+    SELECT
+      __ce_row, __ce_number, __ce_is_zero, __ce_target,
+      -- list_distance is computed once; pow takes longer than the distance
+      list_distance(__ce_point, __ce_mean) * list_distance(__ce_point, __ce_mean)
+        + __ce_total_variance AS __ce_square
+    FROM clustereval._cross_with_clusters(__ce_queries, __ce_clusters)
+  )
+  SELECT
+    __ce_row, __ce_number, __ce_is_zero,
+    -- as in _own_and_nearest_means
+    MAX(__ce_square) FILTER (WHERE __ce_target = __ce_number) AS __ce_a,
+    MIN(__ce_square) FILTER (WHERE __ce_target <> __ce_number) AS __ce_b,
+    clustereval._value_at_least_key(__ce_target, __ce_square, __ce_target <> __ce_number)
+      AS __ce_neighbor
+  FROM __ce_squares
+  GROUP BY __ce_row, __ce_number, __ce_is_zero;
+
+-- The rows of _grouped_squares. With one partition of few clusters each point holds all means in a
+-- list, and the points stream.
 CREATE OR REPLACE MACRO clustereval._own_and_nearest_squares(__ce_queries, __ce_clusters) AS TABLE
   WITH __ce_mean_lists AS (
     -- The root of the variance as one more coordinate, 0 in the query, makes the sum one distance.
@@ -213,27 +238,6 @@ CREATE OR REPLACE MACRO clustereval._own_and_nearest_squares(__ce_queries, __ce_
   -- once, here in the one thread of the row numbers.
   __ce_held_queries AS MATERIALIZED (
     SELECT * FROM query_table(__ce_queries) WHERE NOT __ce_use_lists
-  ),
-  __ce_squares AS NOT MATERIALIZED (
-    SELECT
-      __ce_row, __ce_number, __ce_is_zero, __ce_target,
-      -- list_distance is computed once; pow takes longer than the distance
-      list_distance(__ce_point, __ce_mean) * list_distance(__ce_point, __ce_mean)
-        + __ce_total_variance AS __ce_square
-    FROM clustereval._cross_with_clusters(__ce_held_queries, __ce_clusters)
-  ),
-  __ce_grouped AS (
-    SELECT
-      __ce_row,
-      any_value(__ce_number) AS __ce_number,
-      any_value(__ce_is_zero) AS __ce_is_zero,
-      -- as in _own_and_nearest_means
-      MAX(__ce_square) FILTER (WHERE __ce_target = __ce_number) AS __ce_a,
-      MIN(__ce_square) FILTER (WHERE __ce_target <> __ce_number) AS __ce_b,
-      MIN({'square': __ce_square, 'number': __ce_target})
-        FILTER (WHERE __ce_target <> __ce_number) AS __ce_neighbor
-    FROM __ce_squares
-    GROUP BY __ce_row
   )
   SELECT
     __ce_row, __ce_number, __ce_is_zero,
@@ -248,8 +252,7 @@ CREATE OR REPLACE MACRO clustereval._own_and_nearest_squares(__ce_queries, __ce_
     END AS __ce_neighbor
   FROM __ce_split_roots
   UNION ALL
-  SELECT __ce_row, __ce_number, __ce_is_zero, __ce_a, __ce_b, __ce_neighbor['number']
-  FROM __ce_grouped;
+  SELECT * FROM clustereval._grouped_squares(__ce_held_queries, __ce_clusters);
 
 -- The mean distance for a mean squared euclidean distance d: d for sqeuclidean; d / 2 for cosine, 0
 -- if that is the rounding error of parallel vectors.

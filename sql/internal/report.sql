@@ -193,8 +193,8 @@ CREATE OR REPLACE MACRO clustereval.internal_cluster_report(
     own.__ce_ssw AS ssw,
     own.__ce_mean_distance AS mean_distance,
     own.__ce_radius AS max_distance,
-    gap.__ce_nearest['cluster'] AS nearest_cluster,
-    gap.__ce_nearest['distance'] AS nearest_distance
+    gap.__ce_nearest AS nearest_cluster,
+    gap.__ce_least AS nearest_distance
   FROM __ce_clusters AS own
   LEFT JOIN __ce_gaps AS gap ON gap.__ce_number = own.__ce_number
   LEFT JOIN __ce_origins AS origin

@@ -7,8 +7,7 @@
 
 -- One row per cluster (__ce_partition, __ce_number) of a partition with several: the smallest and
 -- largest distance of its center to the other centers (__ce_least, __ce_most_gap), the sum of all
--- (__ce_gap_sum), the nearest cluster (__ce_nearest, a struct {distance, cluster}; the lowest in a
--- tie), and __ce_overlap of Davies and Bouldin: the largest (sum of both clusters' mean distances
+-- (__ce_gap_sum), the nearest cluster (__ce_nearest; the lowest in a tie), and __ce_overlap of Davies and Bouldin: the largest (sum of both clusters' mean distances
 -- to their centers) / distance of the centers. Centers that coincide do not count in it, as in
 -- scikit-learn. __ce_clusters: rows of _measured_clusters.
 CREATE OR REPLACE MACRO clustereval._centroid_gaps(__ce_clusters, distance, p) AS TABLE
@@ -24,7 +23,7 @@ CREATE OR REPLACE MACRO clustereval._centroid_gaps(__ce_clusters, distance, p) A
   )
   SELECT
     __ce_partition, __ce_number,
-    MIN({'distance': __ce_gap, 'cluster': __ce_cluster}) AS __ce_nearest,
+    clustereval._value_at_least_key(__ce_cluster, __ce_gap, TRUE) AS __ce_nearest,
     MIN(__ce_gap) AS __ce_least,
     MAX(__ce_gap) AS __ce_most_gap,
     clustereval._compensated_sum(__ce_gap) AS __ce_gap_sum,
@@ -117,7 +116,8 @@ CREATE OR REPLACE MACRO clustereval._variance_totals(__ce_clusters) AS TABLE
           __ce_between_squares / NULLIF(__ce_within_squares + __ce_between_squares, 0)
         ) / COUNT(*)
       END AS __ce_mean_between_share,
-      list(__ce_within_squares + __ce_between_squares) AS __ce_total_squares
+      list(__ce_within_squares + __ce_between_squares ORDER BY __ce_i ASC NULLS LAST)
+        AS __ce_total_squares
     FROM __ce_coordinate_squares
     GROUP BY __ce_partition
   )

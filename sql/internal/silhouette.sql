@@ -364,7 +364,8 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples(
     scored.__ce_b_lower AS b,
     scored.__ce_lower AS silhouette
   FROM __ce_members AS member
-  JOIN __ce_silhouettes AS scored ON scored.__ce_row = member.__ce_row
+  JOIN __ce_silhouettes AS scored
+    ON scored.__ce_row = member.__ce_row AND scored.__ce_number = member.__ce_number
   JOIN __ce_clusters AS own ON own.__ce_number = member.__ce_number
   LEFT JOIN __ce_clusters AS nearest ON nearest.__ce_number = scored.__ce_neighbor
   WHERE clustereval._check_options(

@@ -122,13 +122,19 @@ def _query_postgres(folder: str, query: str) -> Rows:
 def _copy_text(name: str, table: pl.DataFrame) -> str:
     """The commands that create and fill a table."""
     columns = ", ".join(
-        f'"{column}" {"text" if dtype == pl.String else "bigint"}'
-        for column, dtype in table.schema.items()
+        f'"{column}" {_postgres_type(dtype)}' for column, dtype in table.schema.items()
     )
     rows = table.write_csv(include_header=False, quote_style="non_numeric")
     return (
         f'CREATE TABLE "{name}" ({columns});\nCOPY "{name}" FROM STDIN (FORMAT csv);\n{rows}\\.\n'
     )
+
+
+def _postgres_type(dtype: pl.DataType) -> str:
+    """The type of a column in Postgres."""
+    if dtype.is_float():
+        return "double precision"
+    return "text" if dtype == pl.String else "bigint"
 
 
 def _psql(folder: str, commands: str) -> str:
