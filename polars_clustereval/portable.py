@@ -46,6 +46,7 @@ def make_portable(query: exp.Select) -> None:
     _drop_empty_branches(query)
     _type_nulls(query)
     _guard_divisions(query)
+    _number_conditions(query)
     _type_fractions(query)
     _order_row_numbers(query)
     for group in query.find_all(exp.Group):
@@ -71,6 +72,8 @@ def drop_parentheses(query: exp.Expr) -> None:
     for paren in list(query.find_all(exp.Paren)):
         inner, outer = paren.this, paren.parent
         operator = isinstance(inner, exp.Binary | exp.Unary | exp.Predicate)
+        if isinstance(outer, exp.Bracket):
+            continue
         if not operator or not isinstance(outer, exp.Binary | exp.Unary | exp.Predicate):
             paren.replace(inner)
 
@@ -164,7 +167,7 @@ def _fold_concat(node: exp.Concat) -> exp.Expr:
 
 
 def _fold_null(node: exp.Expr) -> exp.Expr:
-    """Return NULL for the cast, list function or element of NULL, or the node as it is."""
+    """Return NULL for a function of NULL alone, and other calls as they are."""
     return exp.null() if isinstance(node.this, exp.Null) else node
 
 
@@ -231,7 +234,7 @@ _FOLDS: dict[type[exp.Expr], Callable[[Any], exp.Expr]] = {
     exp.Lower: _fold_lower,
     exp.Concat: _fold_concat,
     exp.Cast: _fold_list_cast,
-    exp.Transform: _fold_null,
+    **dict.fromkeys((exp.Transform, exp.Max, exp.Min, exp.Sum), _fold_null),
     exp.Anonymous: _fold_list_element,
     exp.Coalesce: _fold_coalesce,
     exp.Case: _fold_case,
@@ -312,6 +315,13 @@ def _guard_divisions(query: exp.Expr) -> None:
         guarded = isinstance(divisor.unnest(), exp.Literal | exp.Nullif) or divisor.find(exp.Div)
         if not guarded and isinstance(division.find_ancestor(exp.Case, exp.Select), exp.Case):
             division.set("expression", exp.Nullif(this=divisor, expression=exp.Literal.number(0)))
+
+
+def _number_conditions(query: exp.Expr) -> None:
+    """Write the cast of a condition to DOUBLE as CASE: Postgres knows no such cast."""
+    for cast in list(query.find_all(exp.Cast)):
+        if isinstance(cast.this.unnest(), exp.Predicate) and cast.to.is_type(exp.DType.DOUBLE):
+            cast.replace(exp.Case().when(cast.this, "1.0").else_("0.0"))
 
 
 def _type_fractions(query: exp.Expr) -> None:
