@@ -136,8 +136,8 @@ def to_sql(
         "beta": beta,
         "adjusted": adjusted,
     }
-    _check_macro_options(name, options)
-    _check_kept_cells(name, label, cluster, weight, partition_by, noise)
+    check_macro_options(name, options)
+    check_kept_cells(name, label, cluster, weight, partition_by, noise)
     _refuse_unknown_parameters(
         name,
         weight=weight is not None,
@@ -164,7 +164,7 @@ def to_sql(
     return text + _QUERY_SUFFIXES.get(dialect.lower(), "")
 
 
-def _check_kept_cells(
+def check_kept_cells(
     name: str, label: str | None, cluster: str | None, *others: str | float | bool | None
 ) -> None:
     """Raise an error if only one of `label` and `cluster` is given, or neither and one of `others`.
@@ -290,7 +290,7 @@ def _unknown_choice_text(parameter: str, value: str, known: Mapping[str, Any]) -
     return f"{parameter}: expected one of {', '.join(sorted(known))}, got {value!r}{hint}"
 
 
-def _check_macro_options(name: str, options: Mapping[str, Any]) -> None:
+def check_macro_options(name: str, options: Mapping[str, Any]) -> None:
     """Raise the macro's own error if one of its `options`, values by parameter, is invalid.
 
     DuckDB runs the macro that checks the options of the macro `name`; no table is needed.
