@@ -47,6 +47,8 @@ def _name_outputs(query: exp.Expr, known: dict[str, list[str]]) -> list[str]:
         names = _name_outputs(query.left, known)
         _name_outputs(query.right, known)
         return names
+    if not isinstance(query, exp.Select):
+        return []
     sources = {}
     for source in sources_of(query):
         if isinstance(source, exp.Subquery):
@@ -153,7 +155,7 @@ def _is_inside(node: exp.Expr, tree: exp.Expr) -> bool:
     return False
 
 
-def _keep_columns(query: exp.Expr, names: set[str]) -> None:
+def _keep_columns(query: exp.Query, names: set[str]) -> None:
     """Leave out the output columns of a query that are not among `names`; keep one at least."""
     places = [i for i, name in enumerate(query.named_selects) if name in names] or [0]
     _keep_places(query, places)

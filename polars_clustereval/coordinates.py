@@ -1,8 +1,8 @@
 """Lists of coordinates as one column per coordinate: rewriting of syntax trees for ``to_sql``.
 
-The macros for points hold a vector in a list. Engines differ in what they can do with lists, but not
-in what they can do with numbers. Where the number of coordinates is known, a list column x becomes
-the columns x_1, x_2, …, and a list function one expression per coordinate. No list is left.
+The macros for points hold a vector in a list. Engines differ in what they can do with lists, but
+not in what they can do with numbers. Where the number of coordinates is known, a list column x
+becomes the columns x_1, x_2, …, and a list function one expression per coordinate.
 """
 
 from __future__ import annotations
@@ -89,41 +89,49 @@ class _Splitter:
     ) -> Lengths:
         """Replace the lists of one SELECT in place; see split."""
         for source in sources_of(select):
+            lengths = self._known.get(source.name, {})
             if isinstance(source, exp.Subquery):
                 lengths = _Splitter(self._known).split(source.this)
-            else:
-                lengths = self._known.get(source.name, {})
             self._sources[source_name(source)] = lengths
         for nested in nested_queries(select):
             _Splitter(self._known).split(nested)
-        rows = self._unnest(select)
-        returned: Lengths = {}
-        columns: list[exp.Expr] = []
-        for number, column in enumerate(select.expressions):
-            value = column.unalias()
-            length = self.length(value) or (like[number] if like else None) or None
-            if length is None:
-                columns.append(self._alias(column, self.scalar(value)))
-                is_column = isinstance(value, exp.Column)
-                if isinstance(value, exp.Null) or (is_column and self._is_null(value)):
-                    returned[column.alias_or_name] = 0
-            elif is_result:
-                elements = [self.element(value, i + 1) for i in range(length)]
-                columns.append(self._alias(column, exp.Array(expressions=elements)))
-            else:
-                name = column.alias_or_name
-                returned[name] = length
-                for i in range(1, length + 1):
-                    columns.append(exp.alias_(self.element(value, i), coordinate_name(name, i)))
-        select.set("expressions", columns)
+        places = self._unnest(select)
+        returned = self._split_columns(select, is_result=is_result, like=like)
         for clause in ("where", "having", "group", "order"):
             if select.args.get(clause):
                 select.set(clause, self.scalar(select.args[clause]))
         for join in select.args.get("joins") or ():
             if join.args.get("on"):
                 join.set("on", self.scalar(join.args["on"]))
-        if rows:
-            select.join(self._positions(rows), join_type="cross", copy=False)
+        if places:
+            select.join(self._positions(places), join_type="cross", copy=False)
+        return returned
+
+    def _split_columns(
+        self, select: exp.Select, *, is_result: bool, like: list[int | None] | None
+    ) -> Lengths:
+        """Replace the output columns of a SELECT that are lists, in place; see split."""
+        returned: Lengths = {}
+        columns: list[exp.Expr] = []
+        for number, column in enumerate(select.expressions):
+            value, name = column.unalias(), column.alias_or_name
+            length = self.length(value) or (like[number] if like else None) or None
+            if length is None:
+                columns.append(self._alias(column, self.scalar(value)))
+                is_column = isinstance(value, exp.Column)
+                if isinstance(value, exp.Null) or (is_column and self._is_null(value)):
+                    returned[name] = 0
+                continue
+            elements = [self.element(value, i) for i in range(1, length + 1)]
+            if is_result:
+                columns.append(self._alias(column, exp.Array(expressions=elements)))
+            else:
+                returned[name] = length
+                columns.extend(
+                    exp.alias_(element, coordinate_name(name, i))
+                    for i, element in enumerate(elements, 1)
+                )
+        select.set("expressions", columns)
         return returned
 
     @staticmethod
@@ -140,9 +148,6 @@ class _Splitter:
             return self._column_length(node)
         if isinstance(node, exp.Array):
             return len(node.expressions)
-        if isinstance(node, exp.ArrayAppend):
-            length = self.length(node.this)
-            return None if length is None else length + 1
         if isinstance(node, exp.ArrayAgg):
             return self._collected_length(node)
         if (named := _named_value(node)) is not None:
@@ -186,31 +191,29 @@ class _Splitter:
 
     def element(self, node: exp.Expr, place: int) -> exp.Expr:
         """Return the number at `place`, from 1, of an expression that is a list or NULL."""
-        if isinstance(node, exp.Null):
-            return exp.null()
-        if isinstance(node, exp.Column):
-            return self._column_element(node, place)
-        if isinstance(node, exp.Array):
-            within = place <= len(node.expressions)
-            return self.scalar(node.expressions[place - 1]) if within else exp.null()
-        if isinstance(node, exp.Paren):
-            return exp.paren(self.element(node.this, place))
-        if isinstance(node, exp.Cast):
-            return exp.cast(self.element(node.this, place), "DOUBLE")
-        if isinstance(node, exp.Transform):
-            return self._bind(self._values_of(node, place), node, self.scalar)
         if (named := _named_value(node)) is not None:
             values = self._values_of(named, 1)
             return self._bind(values, named, lambda body: self.element(body, place))
-        if isinstance(node, exp.ArrayAppend):
-            last = self.length(node.this) == place - 1
-            return self.scalar(node.expression) if last else self.element(node.this, place)
-        if isinstance(node, exp.ArrayAgg):
-            value, key = node.this.this, node.this.expressions[0].this
-            is_place = exp.EQ(this=self.scalar(key), expression=exp.Literal.number(place))
-            return exp.Max(this=exp.Case().when(is_place, self.scalar(value)))
-        if isinstance(node, exp.Case | exp.Coalesce | exp.If | exp.Window | exp.FirstValue | exp.Max):
-            return self._distributed(node, place)
+        match node:
+            case exp.Null():
+                return exp.null()
+            case exp.Column():
+                return self._column_element(node, place)
+            case exp.Array():
+                within = place <= len(node.expressions)
+                return self.scalar(node.expressions[place - 1]) if within else exp.null()
+            case exp.Paren():
+                return exp.paren(self.element(node.this, place))
+            case exp.Cast():
+                return exp.cast(self.element(node.this, place), "DOUBLE")
+            case exp.Transform():
+                return self._bind(self._values_of(node, place), node, self.scalar)
+            case exp.ArrayAgg():
+                value, key = node.this.this, node.this.expressions[0].this
+                is_place = exp.EQ(this=self.scalar(key), expression=exp.Literal.number(place))
+                return exp.Max(this=exp.Case().when(is_place, self.scalar(value)))
+            case exp.Case() | exp.Coalesce() | exp.Max():
+                return self._distributed(node, place)
         raise ClusterEvalError(f"{node.sql('duckdb')}: not known as a list of coordinates")
 
     def _column_element(self, column: exp.Column, place: int) -> exp.Expr:
@@ -223,7 +226,7 @@ class _Splitter:
         return exp.column(coordinate_name(column.name, place), table=column.args.get("table"))
 
     def _values_of(self, node: exp.Transform, place: int) -> dict[str | None, exp.Expr]:
-        """Return what the parameters of list_transform's lambda stand for at `place` of its list."""
+        """Return what the parameters of a lambda stand for at `place` of list_transform's list."""
         value, number = [*(name.name for name in node.expression.expressions), None][:2]
         items = node.this.expressions
         is_list = isinstance(node.this, exp.Array) and self.length(items[0]) is not None
@@ -241,8 +244,8 @@ class _Splitter:
         Lists stay bound by name, since only their elements can be written; numbers are put in.
         """
         body = node.expression.this.copy()
-        numbers = {}
-        lists = {}
+        numbers: dict[str, exp.Expr] = {}
+        lists: dict[str, exp.Expr] = {}
         for name, value in values.items():
             if name is not None:
                 (lists if self.length(value) is not None else numbers)[name] = value
@@ -263,7 +266,7 @@ class _Splitter:
             self._bound = outer
 
     def _distributed(self, node: exp.Expr, place: int) -> exp.Expr:
-        """Return CASE, COALESCE or a window function of lists for one coordinate of each."""
+        """Return CASE, COALESCE or MAX of lists for one coordinate of each."""
         if isinstance(node, exp.Case):
             new = exp.Case()
             for branch in node.args["ifs"]:
@@ -274,9 +277,7 @@ class _Splitter:
         if isinstance(node, exp.Coalesce):
             first, *others = (self.element(e, place) for e in (node.this, *node.expressions))
             return fold_conditions(exp.Coalesce(this=first, expressions=others))
-        new_node = node.copy()
-        new_node.set("this", self.element(node.this, place))
-        return new_node
+        return exp.Max(this=self.element(node.this, place))
 
     # Numbers
 
@@ -383,13 +384,11 @@ class _Splitter:
 
 
 # Nodes around a list that are a list of the same length.
-_WRAPPERS = (
-    *(exp.Paren, exp.Cast, exp.Transform, exp.Window, exp.FirstValue, exp.If, exp.Max),
-)
+_WRAPPERS = (exp.Paren, exp.Cast, exp.Transform, exp.Max)
 
 
 def _named_value(node: exp.Expr) -> exp.Transform | None:
-    """Return the list_transform of list_transform([x], lambda y: …)[1], which names x; else None."""
+    """Return the list_transform in list_transform([x], lambda y: …)[1], which names x; or None."""
     if isinstance(node, exp.Anonymous) and node.name == "list_element":
         named = node.expressions[0]
         if isinstance(named, exp.Transform) and isinstance(named.this, exp.Array):

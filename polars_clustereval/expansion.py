@@ -59,9 +59,14 @@ class Expansion:
     so that each CTE gets the number of its call. CTEs that are not read are left out.
     """
 
-    def __init__(self, *, row_id: exp.Expr | None) -> None:
-        """Begin with an empty list of CTEs; `row_id` is the column that to_sql got for `id`."""
+    def __init__(self, *, row_id: exp.Expr | None, kept: bool) -> None:
+        """Begin with an empty list of CTEs.
+
+        `row_id` is the column that to_sql got for `id`, and `kept` says whether its table holds
+        kept cells, from which _groups_of_cells makes the rows that _row_groups makes from rows.
+        """
         self._row_id = row_id
+        self._kept = kept
         self._calls = 0
         self._ctes: list[exp.CTE] = []
 
@@ -79,7 +84,7 @@ class Expansion:
             body = body.with_(cte.alias, as_=cte.this, materialized=materialized, copy=False)
         return body
 
-    def _expand_table(self, name: str, arguments: Mapping[str, exp.Expr]) -> exp.Query:
+    def _expand_table(self, name: str, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
         """Return the final query of the table macro `name` without macro calls and CTEs.
 
         Those of its CTEs that it reads are expanded too, the last one first, and added to the list
@@ -93,9 +98,9 @@ class Expansion:
         ctes = body.ctes
         body.set("with_", None)
         outer, self._ctes = self._ctes, []
-        body = self._expand(body, arguments)
+        final = self._expand(body, arguments)
         own = self._ctes
-        read = _tables_of(body, *own)
+        read = _tables_of(final, *own)
         for cte in reversed(ctes):
             if cte.alias not in read:
                 continue
@@ -105,7 +110,7 @@ class Expansion:
             read |= _tables_of(*added)
             own = [*added, *own]
         self._ctes = [*outer, *own]
-        return body
+        return final
 
     def _expand(self, body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
         """Return a macro's body with arguments in place of parameters and macro calls expanded.
@@ -135,9 +140,8 @@ class Expansion:
             return exp.Sum(this=rewrite_tree(node.expressions[0], self._replacement_of))
         if isinstance(node, exp.IgnoreNulls) and isinstance(node.this, exp.AnyValue):
             return exp.Max(this=rewrite_tree(node.this.this, self._replacement_of))
-        if isinstance(node, exp.Coalesce) and isinstance(node.this, exp.Subquery):
-            if any(column.name == "__ce_valid" for column in node.this.find_all(exp.Column)):
-                return exp.true()
+        if isinstance(node, exp.Coalesce) and _is_check(node.this):
+            return exp.true()
         if isinstance(node, exp.Coalesce) and isinstance(node.this, exp.Try):
             return rewrite_tree(node.this.this, self._replacement_of)
         return None
@@ -153,6 +157,9 @@ class Expansion:
         if call.name == "query_table":
             (source,) = call.expressions
             new = source.copy() if isinstance(source, exp.Table) else exp.to_table(source.name)
+        elif self._kept and call.name == "_row_groups":
+            tbl = {"tbl": call.expressions[0]}
+            new = exp.Subquery(this=self._expand_table("_groups_of_cells", tbl))
         elif call.name == "query":
             new = self._named_cte(node)
         else:
@@ -173,39 +180,46 @@ class Expansion:
     def _expand_scalar(self, call: exp.Anonymous) -> exp.Expr:
         """Return the tree that replaces the call of a scalar macro: mostly its expanded body.
 
-        Macros that test whether an argument is the default become TRUE or FALSE. Macros that check
-        the data become their first argument, which they would return, and _check_options becomes
-        TRUE. Two that only DuckDB can run become plain SQL.
+        Macros that check the data become their first argument, which they would return.
+        """
+        if (plain := self._plain_scalar(call)) is not None:
+            return plain
+        if call.name.startswith("_check_"):
+            return self._expand_argument(call, 0)
+        return exp.paren(self._expand(parse_body(call.name).copy(), self._arguments_of(call)))
+
+    def _expand_argument(self, call: exp.Anonymous, place: int) -> exp.Expr:
+        """Return an argument of a macro call with the macro calls in it expanded."""
+        return rewrite_tree(call.expressions[place].copy(), self._replacement_of)
+
+    def _plain_scalar(self, call: exp.Anonymous) -> exp.Expr | None:
+        """Return what replaces a macro that only DuckDB can run; None for the others.
+
+        Macros that test whether an argument is the default become TRUE or FALSE, and _check_options
+        becomes TRUE.
         """
         named = self._row_id is not None
-        if call.name == "_check_options":
-            return exp.true()
-        if call.name == "_is_absent":
-            return exp.convert(isinstance(call.expressions[0], exp.Null))
-        if call.name == "_is_left_out":
-            return exp.convert(isinstance(call.expressions[0], exp.Literal | exp.Null))
-        if call.name == "_compensated_sum":
-            return exp.Sum(this=rewrite_tree(call.expressions[0].copy(), self._replacement_of))
-        if call.name == "_is_noise":
-            cluster, noise = call.expressions
-            if isinstance(noise, exp.Null):
-                return exp.false()
-            same = exp.EQ(this=cluster.copy(), expression=noise.copy())
-            return exp.Coalesce(this=same, expressions=[exp.false()])
-        if call.name == "_value_at_least_key":  # each engine has its own form
-            values = [rewrite_tree(e.copy(), self._replacement_of) for e in call.expressions]
-            return exp.Anonymous(this="value_at_least_key", expressions=values)
-        if call.name == "_is_default_id":
-            return exp.convert(not named)
-        if call.name == "_row_id":
-            row_id: exp.Expr = call.expressions[0 if named else 1]
-            return row_id.copy()
-        if call.name == "_row_key" and self._row_id is not None:
-            if call.expressions[1].name != "singletons":
-                return self._row_id.copy()
-        if call.name.startswith("_check_"):
-            return rewrite_tree(call.expressions[0].copy(), self._replacement_of)
-        return exp.paren(self._expand(parse_body(call.name).copy(), self._arguments_of(call)))
+        match call.name:
+            case "_check_options":
+                return exp.true()
+            case "_is_absent":
+                return exp.convert(isinstance(call.expressions[0], exp.Null))
+            case "_is_left_out":
+                return exp.convert(isinstance(call.expressions[0], exp.Literal | exp.Null))
+            case "_is_default_id":
+                return exp.convert(not named)
+            case "_row_id":
+                return self._expand_argument(call, 0 if named else 1)
+            case "_row_key" if call.expressions[1].name != "singletons":
+                return None if self._row_id is None else self._row_id.copy()
+            case "_compensated_sum":
+                return exp.Sum(this=self._expand_argument(call, 0))
+            case "_is_noise":
+                return _is_noise(*call.expressions)
+            case "_value_at_least_key":  # each engine has its own form
+                values = [self._expand_argument(call, i) for i in range(len(call.expressions))]
+                return exp.Anonymous(this="value_at_least_key", expressions=values)
+        return None
 
     def _arguments_of(self, call: exp.Anonymous) -> dict[str, exp.Expr]:
         """Return the arguments of a macro call, syntax trees, by the parameters of the macro.
@@ -214,7 +228,9 @@ class Expansion:
         """
         parameters, _ = macro_definitions()[call.name]
         values = [self._decide(value) for value in call.expressions]
-        values += [exp.null()] * (len(parameters) - len(values))  # the default of all that is left out
+        values += [exp.null()] * (
+            len(parameters) - len(values)
+        )  # the default of all that is left out
         return dict(zip(parameters, values, strict=True))
 
     def _decide(self, argument: exp.Expr) -> exp.Expr:
@@ -222,6 +238,14 @@ class Expansion:
         if argument.find(exp.Column) or not argument.find(exp.Dot):
             return argument
         return fold_conditions(rewrite_tree(argument.copy(), self._replacement_of))
+
+
+def _is_noise(cluster: exp.Expr, noise: exp.Expr) -> exp.Expr:
+    """Return the condition that a cluster is the value that marks noise."""
+    if isinstance(noise, exp.Null):
+        return exp.false()
+    same = exp.EQ(this=cluster.copy(), expression=noise.copy())
+    return exp.Coalesce(this=same, expressions=[exp.false()])
 
 
 @functools.cache
@@ -341,9 +365,15 @@ def _unwrap_star(body: exp.Select) -> exp.Select:
     is_plain = body.is_star and clauses <= {"expressions", "from_", "where", "order"}
     passes = body.args.get("where") is None or body.args["where"].this == exp.true()
     if is_plain and passes and isinstance(source, exp.Subquery):
-        if isinstance(source.this, exp.Select):
-            return source.this
+        inner = source.this
+        return inner if isinstance(inner, exp.Select) else body
     return body
+
+
+def _is_check(node: exp.Expr) -> bool:
+    """Return whether a node is a subquery that reads __ce_valid, the result of a check."""
+    columns = node.find_all(exp.Column) if isinstance(node, exp.Subquery) else ()
+    return any(column.name == "__ce_valid" for column in columns)
 
 
 def _tables_of(*trees: exp.Expr) -> set[str]:
@@ -351,7 +381,7 @@ def _tables_of(*trees: exp.Expr) -> set[str]:
     return {table.name for tree in trees for table in tree.find_all(exp.Table)}
 
 
-def _number_ctes(body: exp.Expr, number: int) -> None:
+def _number_ctes(body: exp.Query, number: int) -> None:
     """Append _`number` to the names of the CTEs of a macro's body, in place, wherever they stand.
 
     They are defined in WITH, read as tables, and passed as arguments to table macros. A call of

@@ -34,12 +34,15 @@ _FORMS = {
     "atanh": {"clickhouse": "atanh({0})"},
 }
 
+# Functions that have one name in all dialects but those with a form.
+_SHARED = ("var_pop", "atanh")
+
 
 def write_functions(query: exp.Expr, dialect: str, parser: str) -> None:
     """Write the functions of `query` that differ between engines as `dialect` has them, in place.
 
-    `parser` is sqlglot's name of the dialect. Raises an error for a dialect whose form of a function
-    is not known.
+    `parser` is sqlglot's name of the dialect. Raises an error for a dialect whose form of a
+    function is not known.
     """
 
     def write(node: exp.Expr) -> exp.Expr | None:
@@ -55,15 +58,15 @@ def write_functions(query: exp.Expr, dialect: str, parser: str) -> None:
     rewrite_tree(query, write)
 
 
-# Functions that have one name in all dialects but those with a form.
-_SHARED = ("var_pop", "atanh")
-
-
 def _name_and_arguments(node: exp.Expr) -> tuple[str, list[exp.Expr]]:
     """Return the name in _FORMS of a function, and its arguments; an empty name for other nodes."""
     if isinstance(node, exp.Anonymous):
         return node.name, node.expressions
-    names = {exp.Median: "median", exp.VariancePop: "var_pop", exp.Atanh: "atanh"}
+    names: dict[type[exp.Expr], str] = {
+        exp.Median: "median",
+        exp.VariancePop: "var_pop",
+        exp.Atanh: "atanh",
+    }
     return names.get(type(node), ""), [node.this]
 
 
@@ -78,7 +81,7 @@ def _form(function: str, arguments: list[exp.Expr], dialect: str, parser: str) -
     names = [f"__ce_argument_{i}" for i in range(len(arguments))]
     form = sqlglot.parse_one(forms[dialect].format(*names), dialect=parser)
     if isinstance(form, exp.Atanh):  # ClickHouse knows the name in lower case alone
-        form = exp.Anonymous(this=function, expressions=form.this)
+        form = exp.Anonymous(this=function, expressions=[form.this])
     for node in form.walk():
         node.meta["native"] = True  # see portable.refuse_unportable
     values = dict(zip(names, arguments, strict=True))

@@ -7,12 +7,14 @@ write a query so that none of this matters.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
 from .errors import ClusterEvalError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # sqlglot's names of the functions that all engines share. LOG is not among them: its base differs.
 _PORTABLE_FUNCTIONS = frozenset(
@@ -82,8 +84,7 @@ def refuse_unportable(query: exp.Expr, dialect: str) -> None:
     """Raise an error if a query has a function that may differ in meaning between dialects.
 
     Only the functions in _PORTABLE_FUNCTIONS are accepted, and those that functions.write_functions
-    has written for the dialect. `dialect` is the user's name of the
-    target, for the error.
+    has written for the dialect. `dialect` is the user's name of the target, for the error.
     """
     for node in query.walk():
         known = type(node).__name__ in _PORTABLE_FUNCTIONS or node.meta.get("native")
@@ -183,8 +184,10 @@ def _fold_list_cast(node: exp.Cast) -> exp.Expr:
 
 
 def _fold_coalesce(node: exp.Coalesce) -> exp.Expr:
-    """Return COALESCE without NULLs, and its first argument if that is a literal or the only one."""
-    values = [value for value in (node.this, *node.expressions) if not isinstance(value, exp.Null)]
+    """Return COALESCE without NULLs; its first argument, if that is a literal or the only one."""
+    values: list[exp.Expr] = [
+        value for value in (node.this, *node.expressions) if not isinstance(value, exp.Null)
+    ]
     if not values:
         return exp.null()
     if len(values) == 1 or isinstance(values[0], exp.Literal | exp.Boolean):
@@ -254,8 +257,11 @@ def _drop_empty_branches(query: exp.Expr) -> None:
                 break
     for clause in list(query.find_all(exp.Where, exp.Having)):
         if clause.this == exp.true():
-            is_filter = isinstance(clause.parent, exp.Filter)
-            clause.parent.replace(clause.parent.this) if is_filter else clause.pop()
+            outer = clause.parent
+            if isinstance(outer, exp.Filter):
+                outer.replace(outer.this)
+            else:
+                clause.pop()
 
 
 def _is_empty(branch: exp.Expr) -> bool:

@@ -94,6 +94,43 @@ CREATE OR REPLACE MACRO clustereval._row_groups(
     __ce_only
   FROM __ce_group_flags;
 
+-- The rows of _row_groups, made of kept cells instead of rows: tbl has the columns of
+-- contingency_matrix. Rows of the same partition, label and cluster are one cell, so that tables of
+-- several days or shards may be united. __ce_n_dropped and __ce_n_noise are NULL, since cells do not
+-- tell how many rows were left out. If there are no cells, one row with __ce_only TRUE. to_sql puts
+-- this macro in place of _row_groups.
+CREATE OR REPLACE MACRO clustereval._groups_of_cells(tbl) AS TABLE
+  WITH __ce_merged_cells AS (
+    SELECT
+      cell.partition_key AS __ce_partition,
+      cell.label AS __ce_label,
+      cell."cluster" AS __ce_cluster,
+      CAST(SUM(cell.n * cell.copies) AS BIGINT) AS __ce_rows
+    FROM query_table(tbl) AS cell
+    GROUP BY cell.partition_key, cell.label, cell."cluster"
+    HAVING SUM(cell.n * cell.copies) > 0
+  ),
+  __ce_kept_groups AS (
+    SELECT
+      __ce_partition,
+      __ce_label,
+      __ce_cluster,
+      CASE WHEN __ce_cluster IS NULL THEN 1 ELSE __ce_rows END AS __ce_n,
+      CASE WHEN __ce_cluster IS NULL THEN __ce_rows ELSE 1 END AS __ce_copies,
+      CAST(NULL AS BIGINT) AS __ce_n_dropped,
+      CAST(NULL AS BIGINT) AS __ce_n_noise,
+      FALSE AS __ce_only
+    FROM __ce_merged_cells
+    UNION ALL
+    -- The counts are 0; DataFusion would take a literal 0 in a later filter for one of the rows.
+    SELECT
+      NULL, NULL, NULL, CAST(COUNT(*) AS BIGINT), CAST(COUNT(*) AS BIGINT),
+      CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), COUNT(*) = 0
+    FROM __ce_merged_cells
+    HAVING COUNT(*) = 0
+  )
+  SELECT * FROM __ce_kept_groups;
+
 -- One row per __ce_partition (value of partition_by): __ce_total, the number of rows that count,
 -- __ce_n_dropped, rows that lack a label or a cluster, and __ce_n_noise, rows that are noise. A
 -- partition with __ce_total 0 is left out, unless it is the only one because there is no

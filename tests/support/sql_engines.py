@@ -103,7 +103,7 @@ def on_postgres(tables: Tables, _: Path) -> Iterator[Run]:
         if _postgres_user():
             shutil.chown(folder, _postgres_user())
         _run_postgres("initdb", "-D", f"{folder}/data", "-U", "tester", "-A", "trust", "-E", "UTF8")
-        options = f"-k {folder} -c listen_addresses= -c jit=off -c fsync=off"
+        options = f"-k {folder} -c listen_addresses= -c fsync=off"
         server = ("pg_ctl", "-D", f"{folder}/data", "-l", f"{folder}/log", "-o", options, "-w")
         _run_postgres(*server, "start")
         try:

@@ -1,0 +1,128 @@
+"""A query with CTEs as steps, of which each is evaluated once and then read by the later ones.
+
+Spark plans and evaluates a CTE again wherever it is read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlglot import exp
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+# What moves or combines rows. A CTE without it costs as much to read again as to keep.
+_COSTLY = (exp.Group, exp.Distinct, exp.Join, exp.Window)
+
+
+class Step(NamedTuple):
+    """A query of Spark SQL and the names of the tables and steps that it reads.
+
+    Each of them is a placeholder in the text, {name}, as the method ``sql`` of a session takes it.
+    """
+
+    name: str
+    text: str
+    reads: list[str]
+
+
+class QuerySteps:
+    """Steps of a query: those of its CTEs that are worth keeping, and the query itself.
+
+    `tables` are the names of the tables that the query reads besides its CTEs. A CTE is worth
+    keeping if it depends on them, moves rows, and is read more than once; others are written into
+    the steps that read them.
+    """
+
+    def __init__(self, query: exp.Select, tables: Collection[str]) -> None:
+        self._bodies: dict[str, exp.Expr] = {cte.alias: cte.this for cte in query.ctes}
+        self._final = query.copy()
+        self._final.set("with_", None)
+        self._tables = set(tables)
+        self._kept = self._find_kept()
+
+    def kept_steps(self) -> list[Step]:
+        """Return the steps to evaluate before the final one, in their order."""
+        return [self._write_step(name, self._bodies[name]) for name in self._kept]
+
+    def final_step(self) -> Step:
+        """Return the step that has the rows of the query; it reads the kept steps."""
+        return self._write_step("", self._final)
+
+    def whole_query(self) -> Step:
+        """Return the query as a single step, for engines that keep nothing."""
+        kept, self._kept = self._kept, []
+        step = self.final_step()
+        self._kept = kept
+        return step
+
+    def cte_step(self, prefix: str) -> Step:
+        """Return the step of the first CTE whose name begins with `prefix`, kept or not."""
+        name = next(name for name in self._bodies if name.startswith(prefix))
+        return self._write_step(name, self._bodies[name])
+
+    def _write_step(self, name: str, body: exp.Expr) -> Step:
+        """Return the query `body` as a step of this name, with the CTEs that it needs."""
+        query = body.copy()
+        select = query if isinstance(query, exp.Select) else _select_all(query)
+        for needed in self._find_inlined(body):
+            select = select.with_(needed, as_=self._bodies[needed].copy(), copy=False)
+        for token in select.find_all(exp.Literal, exp.Identifier):
+            token.set("this", token.name.replace("{", "{{").replace("}", "}}"))
+        reads = set()
+        for table in select.find_all(exp.Table):
+            if table.name in self._tables or table.name in self._kept:
+                reads.add(table.name)
+                _write_placeholder(table)
+        return Step(name, select.sql(dialect="spark"), sorted(reads))
+
+    def _find_inlined(self, body: exp.Expr) -> list[str]:
+        """Return the CTEs that the query of a step contains, in their order."""
+        needed: set[str] = set()
+        waiting = [body]
+        while waiting:
+            new = set(self._reads_of(waiting.pop())) - needed - set(self._kept)
+            needed |= new
+            waiting += [self._bodies[name] for name in new]
+        return [name for name in self._bodies if name in needed]
+
+    def _reads_of(self, body: exp.Expr) -> list[str]:
+        """Return the names of the CTEs that a query reads, each as often as it reads it."""
+        return [table.name for table in body.find_all(exp.Table) if table.name in self._bodies]
+
+    def _find_kept(self) -> list[str]:
+        """Return the names of the CTEs that are worth keeping, in their order."""
+        dependent = self._find_dependent()
+        uses = dict.fromkeys(self._bodies, 0)
+        for name in self._reads_of(self._final):
+            uses[name] += 1
+        kept: list[str] = []
+        for name, body in reversed(self._bodies.items()):  # readers come before what they read
+            is_kept = uses[name] > 1 and name in dependent and body.find(*_COSTLY) is not None
+            if is_kept:
+                kept.insert(0, name)
+            for read in self._reads_of(body):
+                uses[read] += 1 if is_kept else uses[name]
+        return kept
+
+    def _find_dependent(self) -> set[str]:
+        """Return the names of the CTEs that read one of the tables, by way of other CTEs or not."""
+        dependent: set[str] = set()
+        for name, body in self._bodies.items():
+            if {table.name for table in body.find_all(exp.Table)} & (self._tables | dependent):
+                dependent.add(name)
+        return dependent
+
+
+def _select_all(query: exp.Expr) -> exp.Select:
+    """Return SELECT * FROM (query), for a query that is a UNION."""
+    alias = exp.TableAlias(this=exp.to_identifier("__ce_step"))
+    return exp.select("*").from_(exp.Subquery(this=query, alias=alias))
+
+
+def _write_placeholder(table: exp.Table) -> None:
+    """Replace the name of a table by a placeholder, in place; its columns keep their qualifier."""
+    if not table.alias:
+        table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name)))
+    table.set("this", exp.Var(this=f"{{{table.name}}}"))

@@ -1,0 +1,278 @@
+"""polars_clustereval.spark on a cluster of two executor processes: DuckDB's numbers, the errors."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+import polars_clustereval as ce
+from benchmarks.event_log import read_stages
+
+from .support import sql_engines
+from .test_dialects import TABLES, assert_near, from_macro, without
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.wide
+
+ORDER = {
+    "contingency_matrix": ("partition_key", "label", "cluster"),
+    "external_cluster_report": ("partition_key", "cluster"),
+    "external_label_report": ("partition_key", "label"),
+    "bcubed_samples": ("partition_key", "id"),
+}
+SINGLETONS: dict[str, Any] = {"weight": "times", "noise": 1, "noise_as": "singletons"}
+NAMES = (*ORDER, "pair_counts", "external_report")
+
+
+@pytest.fixture(scope="module")
+def log_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("event_log")
+
+
+@pytest.fixture(scope="module")
+def session(log_folder: Path) -> Iterator[SparkSession]:
+    reason = sql_engines.reason_to_skip("spark")
+    if reason:
+        pytest.skip(reason)
+    from pyspark.sql import SparkSession
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(os.environ, "SPARK_LOCAL_IP", "127.0.0.1")
+        session = (
+            SparkSession.builder.master("local-cluster[2,1,1024]")
+            .config("spark.driver.host", "127.0.0.1")
+            .config("spark.driver.bindAddress", "127.0.0.1")
+            .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
+            .config("spark.eventLog.enabled", "true")
+            .config("spark.eventLog.dir", log_folder.as_uri())
+            .config("spark.sql.warehouse.dir", str(log_folder / "warehouse"))
+            # Few rows need little time; most of it goes into tasks and generated code.
+            .config("spark.sql.shuffle.partitions", "2")
+            .config("spark.sql.codegen.wholeStage", "false")
+            .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+            .getOrCreate()
+        )
+        session.sparkContext.setLogLevel("OFF")
+        yield session
+        session.stop()
+
+
+@pytest.fixture(scope="module")
+def frames(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, DataFrame]:
+    folder = tmp_path_factory.mktemp("tables")
+    paths = sql_engines.write_parquet(TABLES, folder)
+    return {name: session.read.parquet(str(path)) for name, path in paths.items()}
+
+
+def rows_in_order(name: str, answer: DataFrame) -> sql_engines.Rows:
+    keys = ORDER.get(name, ("partition_key",))
+    rows = [row.asDict() for row in answer.collect()]
+    return sorted(rows, key=lambda row: [(row[key] is None, row[key] or 0) for key in keys])
+
+
+def compute(name: str, *arguments: Any, **options: Any) -> sql_engines.Rows:
+    from polars_clustereval import spark
+
+    return rows_in_order(name, getattr(spark, name)(*arguments, **options))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_degenerate_partitions(name: str, frames: dict[str, DataFrame]) -> None:
+    options = {"partition_by": "run"} | SINGLETONS
+    if name == "bcubed_samples":
+        options = without(options, "weight") | {"id": "flower"}
+    actual = compute(name, frames["degenerate runs"], "species", "kmeans", **options)
+    assert_near(actual, from_macro(name, "degenerate runs", **options))
+
+
+@pytest.mark.parametrize("tbl", ["the rows", "no row"])
+@pytest.mark.parametrize("name", ["pair_counts", "external_report"])
+def test_a_single_partition(name: str, tbl: str, frames: dict[str, DataFrame]) -> None:
+    options: dict[str, Any] = {"weight": "times", "noise": 1, "noise_as": "drop"}
+    if name == "external_report":
+        options |= {"average_method": "max", "beta": 0.5}
+    actual = compute(name, frames[tbl], "species", "kmeans", **options)
+    assert_near(actual, from_macro(name, tbl, **options))
+
+
+def test_counts_beyond_bigint_are_exact(frames: dict[str, DataFrame]) -> None:
+    (counts,) = compute("pair_counts", frames["many rows"], "species", "kmeans", weight="times")
+    assert counts["tn"] == counts["fp"] == 2 * 3_000_000_001**2
+
+
+def test_reports_of_kept_cells_read_no_rows(session: SparkSession, tmp_path: Path) -> None:
+    """The rows are deleted once the cells are kept."""
+    from polars_clustereval import spark
+
+    path = tmp_path / "rows.parquet"
+    TABLES["degenerate runs"].write_parquet(path)
+    rows = session.read.parquet(str(path))
+    cells = spark.contingency_matrix(rows, "species", "kmeans", partition_by="run", **SINGLETONS)
+    path.unlink()
+    cells.createOrReplaceTempView("kept cells".replace(" ", "_"))
+    for name in without(dict.fromkeys(NAMES), "bcubed_samples"):
+        unknown = {"n_dropped": None, "n_noise": None} if name == "external_report" else {}
+        expected = from_macro(name, "degenerate runs", partition_by="run", **SINGLETONS)
+        assert_near(compute(name, "kept_cells"), [row | unknown for row in expected], name)
+
+
+def test_days_of_kept_cells_are_united(frames: dict[str, DataFrame]) -> None:
+    from polars_clustereval import spark
+
+    rows = frames["the rows"]
+    days = [
+        spark.contingency_matrix(rows.filter(f"run = {day}"), "species", "kmeans", **SINGLETONS)
+        for day in range(2)
+    ]
+    both = rows.filter("run < 2")
+    expected = compute("contingency_matrix", both, "species", "kmeans", **SINGLETONS)
+    assert compute("contingency_matrix", days[0].union(days[1])) == expected
+
+
+def test_no_cells(session: SparkSession) -> None:
+    cells = session.createDataFrame(
+        [], "partition_key string, label string, cluster int, n bigint, copies bigint"
+    )
+    (report,) = compute("external_report", cells)
+    assert (report["n"], report["n_labels"], report["rand_score"]) == (0, 0, None)
+
+
+def test_two_executors_shuffle_cells_not_rows(session: SparkSession, log_folder: Path) -> None:
+    """Ten times as many rows of the same 400 cells: the same shuffle, within a tenth."""
+    from pyspark.sql import functions
+
+    from polars_clustereval import spark
+
+    for n in (100_000, 1_000_000):
+        rows = session.range(0, n, 1, 4).select(
+            (functions.col("id") % 20).alias("label"),
+            (functions.floor(functions.col("id") / 20) % 20).alias("cluster"),
+        )
+        session.sparkContext.setJobGroup(str(n), "external_report")
+        (report,) = spark.external_report(rows, "label", "cluster").collect()
+        assert (report.n, report.n_labels, report.n_clusters) == (n, 20, 20)
+    stages = read_stages(log_folder)
+    few, many = (
+        sum(stage.shuffled_bytes for stage in stages if stage.job_group == str(n))
+        for n in (100_000, 1_000_000)
+    )
+    assert 0 < many < 1.1 * few
+    tasks = Counter(executor for stage in stages for executor in stage.executors)
+    assert set(tasks) == {"0", "1"}
+
+
+def test_column_names_and_keys(session: SparkSession) -> None:
+    rows = [("a", 1, 1, "x"), ("a", 1, 2, "x"), ("b", 2, 1, "x")]
+    frame = session.createDataFrame(
+        rows, "`my.label` string, `clus``ter{x}` int, k int, run string"
+    )
+    cells = compute(
+        "contingency_matrix", frame, "MY.label", "clus`ter{x}", partition_by=["k", "run"]
+    )
+    found = [(tuple(cell["partition_key"]), cell["label"], cell["n"]) for cell in cells]
+    assert found == [((1, "x"), "a", 1), ((1, "x"), "b", 1), ((2, "x"), "a", 1)]
+
+
+@pytest.mark.parametrize("noise", ["{", "it's", "\\"])
+def test_noise_is_a_literal(noise: str, session: SparkSession) -> None:
+    frame = session.createDataFrame([("a", noise), ("b", "x")], "label string, cluster string")
+    cells = compute("contingency_matrix", frame, "label", "cluster", noise=noise, noise_as="drop")
+    assert [cell["label"] for cell in cells] == ["b"]
+
+
+def test_numbers_and_text_of_noise(session: SparkSession) -> None:
+    from pyspark.sql import functions
+
+    rows = session.createDataFrame([("a", -1), ("b", 2)], "label string, cluster int")
+    for dtype in ("int", "string", "double", "decimal(5,0)"):
+        frame = rows.withColumn("cluster", functions.col("cluster").cast(dtype))
+        noise = "-1" if dtype != "double" else "-1.0"
+        for value in (-1, noise) if dtype != "string" else (noise,):
+            (cell,) = compute(
+                "contingency_matrix", frame, "label", "cluster", noise=value, noise_as="drop"
+            )
+            assert cell["label"] == "b", (dtype, value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"weight": "negative"}, "weight: expected whole numbers >= 0, got -1; a weight is how"),
+        ({"weight": "fractional"}, "weight: expected whole numbers >= 0, got 0.5; a weight is"),
+        ({"weight": "missing"}, "weight: expected whole numbers >= 0, got NULL; a weight is"),
+        ({"weight": "huge"}, "weight: expected a sum of at most 1000000000000, got 2000000000000"),
+        ({"noise": "x"}, r"noise: expected a value of the type of cluster \(int\), got 'x' \(str"),
+        ({"noise": 1.5}, r"noise: expected a value of the type of cluster \(int\), got '1.5' \(fl"),
+        ({"noise_as": "drop"}, "noise_as 'drop' needs noise"),
+        ({"label": "lable"}, "label: column 'lable' not found; did you mean 'label'.*columns: "),
+        ({"partition_by": ["label", "r"]}, "partition_by: column 'r' not found"),
+        ({"cluster": 3}, "cluster: expected a column name or a Column of Spark, got int"),
+        ({"label": "pairs"}, "label: a column of type map<string,int> cannot be grouped"),
+        ({"cluster": None}, "cluster: expected a column beside label"),
+        ({"tbl": "rows_of_tset"}, "tbl: no table or view 'rows_of_tset' .*mean 'rows_of_test'"),
+        ({"tbl": 3}, "tbl: expected a DataFrame of Spark or the name of a table, got int"),
+    ],
+)
+def test_bad_input(arguments: dict[str, Any], words: str, session: SparkSession) -> None:
+    from polars_clustereval import spark
+
+    frame = session.sql(
+        "SELECT 'a' AS label, 1 AS cluster, -1 AS negative, 0.5 AS fractional, "
+        "CAST(NULL AS INT) AS missing, 2000000000000 AS huge, map('a', 1) AS pairs"
+    )
+    frame.createOrReplaceTempView("rows_of_test")
+    with pytest.raises(ce.ClusterEvalError, match=words):
+        spark.pair_counts(**({"tbl": frame, "label": "label", "cluster": "cluster"} | arguments))
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ("label, cluster, n", "kept cells.*partition_key, .* got label, cluster, n; give label"),
+        (
+            "partition_key, label, cluster, n * 1.0 AS n, copies",
+            r"bigint in n, got decimal.*another version",
+        ),
+        ("partition_key, label, cluster, n, copies - 1 AS copies", "got a row with n, .* 1, 0"),
+        ("partition_key, label, cluster, 2 AS n, 2 AS copies", "got a row with n, .* 2, 2"),
+        ("partition_key, '' || NULL AS label, cluster, n, copies", "cells with a label.* 1, 1"),
+    ],
+)
+def test_no_kept_cells(columns: str, words: str, session: SparkSession) -> None:
+    from polars_clustereval import spark
+
+    cell = "SELECT '' AS partition_key, 'a' AS label, 1 AS cluster, 1 AS n, 1 AS copies"
+    with pytest.raises(ce.ClusterEvalError, match=words):
+        spark.external_label_report(session.sql(f"SELECT {columns} FROM ({cell})"))
+
+
+def test_the_columns_are_those_of_duckdb(frames: dict[str, DataFrame]) -> None:
+    from polars_clustereval import spark
+
+    assert set(spark.__all__) == set(NAMES)
+
+
+def test_the_frame_of_another_library(session: SparkSession) -> None:
+    from polars_clustereval import spark
+
+    assert session.version
+    with pytest.raises(ce.ClusterEvalError, match="tbl: expected a DataFrame of Spark.*DataFrame"):
+        spark.pair_counts(pl.DataFrame({"label": ["a"], "cluster": [1]}), "label", "cluster")
+
+
+def test_settings_of_the_session_stay(session: SparkSession, frames: dict[str, DataFrame]) -> None:
+    tables = session.catalog.listTables()
+    settings = dict(session.conf.getAll)
+    compute("pair_counts", frames["one row"], "species", "kmeans")
+    assert dict(session.conf.getAll) == settings
+    assert session.catalog.listTables() == tables
