@@ -77,6 +77,13 @@ def _star_columns(star: exp.Expr, sources: dict[str, list[str]]) -> list[exp.Exp
     ]
 
 
+def keep_first_branch(query: exp.Select, prefix: str) -> None:
+    """Leave out all but the first branch of the UNION ALL in the CTE whose name begins so."""
+    for cte in query.ctes:
+        if cte.alias.startswith(prefix) and isinstance(cte.this, exp.Union):
+            cte.set("this", cte.this.left.unnest())
+
+
 def prune(query: exp.Select) -> None:
     """Leave out what a query computes and does not read, in place.
 

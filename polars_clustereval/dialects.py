@@ -21,7 +21,7 @@ except ImportError as error:
 from sqlglot import exp
 from sqlglot.dialects import Dialect
 
-from .columns import name_outputs, prune
+from .columns import keep_first_branch, name_outputs, prune
 from .coordinates import split_lists
 from .errors import ClusterEvalError
 from .expansion import Expansion, macro_definitions, open_cursor
@@ -90,13 +90,10 @@ _CONSTANTS: dict[str, exp.Expr] = {
     "random_state": exp.Literal.number(0),
 }
 
-# Default of each option; those of a table's macro are among its parameters.
-_DEFAULTS: dict[str, Any] = {
-    "weight": None,
-    "id": None,
-    "vector": None,
-    "label": None,
-    "size": None,
+# Default of each option of the table macros.
+OPTIONS: dict[str, Any] = {
+    "noise": None,
+    "noise_as": "cluster",
     "average_method": "arithmetic",
     "beta": 1.0,
     "adjusted": True,
@@ -278,18 +275,22 @@ def build_query(
     options: Mapping[str, Any],
     dialect: str,
     coordinates: Sequence[exp.Expr] | None = None,
+    *,
+    numbered: bool = False,
 ) -> exp.Select:
     """Return the query of the table macro `name` as a syntax tree that all engines read alike.
 
     `columns` are names of columns of the table `tbl` by parameter, None for the default, and
     `options` the values of the other parameters. `coordinates` are those of a point, for tables of
-    points; a table of labels without a label reads kept cells, the rows of contingency_matrix.
+    points, and `numbered` says that the id is a number that tells all rows apart; a table of labels
+    without a label reads kept cells, the rows of contingency_matrix.
     `dialect` is the user's name of it.
     """
     kept = name in _LABEL_TABLES and columns["label"] is None
     if coordinates is not None:
         check_silhouette(name, options)
-    query = Expansion(row_id=_column_or_none(columns["id"]), kept=kept).query(
+    row_id = _column_or_none(columns["id"])
+    query = Expansion(row_id=row_id, numbered=numbered, kept=kept).query(
         f"_{name}" if f"_{name}" in macro_definitions() else name,
         {
             "tbl": tbl,
@@ -304,6 +305,9 @@ def build_query(
         query.set("expressions", [e for e in query.expressions if e.alias not in _ADJUSTED_COLUMNS])
     if name in _LABEL_TABLES:
         query.set("order", None)
+    if coordinates is not None and columns["partition_by"] is not None:
+        # The row that shows the one partition of a table without points.
+        keep_first_branch(query, "__ce_table_rows_")
     drop_row_count_checks(query)
     # Spark needs less time then; Postgres overestimates the rows of such a join.
     if dialect.lower() == "spark" and columns["partition_by"] is None and not kept:
@@ -364,11 +368,16 @@ def _read_coordinates(
         if size not in (None, len(names)):
             raise ClusterEvalError(f"size: expected {len(names)}, as many as columns, got {size!r}")
         coordinates = [exp.column(column, quoted=True) for column in names]
-    if weights is not None and len(weights) != len(coordinates):
-        raise ClusterEvalError(
-            f"weights: expected one for each of {len(coordinates)} dimensions, got {len(weights)}"
-        )
+    check_weights(weights, len(coordinates))
     return coordinates
+
+
+def check_weights(weights: Sequence[float] | None, n_dims: int) -> None:
+    """Raise an error if there is not one weight for each of `n_dims` dimensions."""
+    if weights is not None and len(weights) != n_dims:
+        raise ClusterEvalError(
+            f"weights: expected one for each of {n_dims} dimensions, got {len(weights)}"
+        )
 
 
 def check_silhouette(name: str, options: Mapping[str, Any]) -> None:
@@ -412,8 +421,8 @@ def _refuse_unknown_parameters(name: str, given: Mapping[str, Any]) -> None:
     """
     parameters, _ = macro_definitions()[name]
     known = [*parameters, "size"] if "vector" in parameters else parameters
-    for parameter, default in _DEFAULTS.items():
-        if given[parameter] != default and parameter not in known:
+    for parameter, value in given.items():
+        if value != OPTIONS.get(parameter) and parameter not in known:
             raise ClusterEvalError(f"{parameter}: {name} does not take it, but {', '.join(known)}")
 
 

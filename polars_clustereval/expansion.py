@@ -59,12 +59,14 @@ class Expansion:
     so that each CTE gets the number of its call. CTEs that are not read are left out.
     """
 
-    def __init__(self, *, row_id: exp.Expr | None, kept: bool) -> None:
+    def __init__(self, *, row_id: exp.Expr | None, numbered: bool, kept: bool) -> None:
         """Begin with an empty list of CTEs.
 
-        `row_id` is the column that to_sql got for `id`, and `kept` says whether its table holds
-        kept cells, from which _groups_of_cells makes the rows that _row_groups makes from rows.
+        `row_id` is the column that to_sql got for `id`, which `numbered` says is the number of a
+        row. `kept` says whether the table holds kept cells, from which _groups_of_cells makes the
+        rows that _row_groups makes from rows.
         """
+        self._numbered = numbered
         self._row_id = row_id
         self._kept = kept
         self._calls = 0
@@ -210,7 +212,7 @@ class Expansion:
                 return exp.convert(not named)
             case "_row_id":
                 return self._expand_argument(call, 0 if named else 1)
-            case "_row_key" if call.expressions[1].name != "singletons":
+            case "_row_key" if self._numbered or call.expressions[1].name != "singletons":
                 return None if self._row_id is None else self._row_id.copy()
             case "_compensated_sum":
                 return exp.Sum(this=self._expand_argument(call, 0))

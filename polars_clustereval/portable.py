@@ -255,13 +255,37 @@ def _drop_empty_branches(query: exp.Expr) -> None:
             if _is_empty(branch):
                 union.replace(other.unnest())
                 break
+    for select in query.find_all(exp.Select):
+        _write_constant_row(select)
     for clause in list(query.find_all(exp.Where, exp.Having)):
         if clause.this == exp.true():
-            outer = clause.parent
-            if isinstance(outer, exp.Filter):
-                outer.replace(outer.this)
-            else:
-                clause.pop()
+            _drop_clause(clause)
+
+
+def _drop_clause(clause: exp.Expr) -> None:
+    """Drop WHERE or HAVING, or the FILTER that a WHERE is in, in place."""
+    outer = clause.parent
+    if isinstance(outer, exp.Filter):
+        outer.replace(outer.this)
+    else:
+        clause.pop()
+
+
+def _write_constant_row(select: exp.Select) -> None:
+    """Write a SELECT of aggregates over no rows, in place, without the table: it has one row.
+
+    Aggregates of no rows are NULL, and counts 0.
+    """
+    where, having = select.args.get("where"), select.args.get("having")
+    if where is None or where.this != exp.false() or select.args.get("group"):
+        return
+    if having is None and select.find(exp.AggFunc) is None:
+        return
+    for aggregate in list(select.find_all(exp.AggFunc)):
+        is_count = isinstance(aggregate, exp.Count)
+        aggregate.replace(exp.Literal.number(0) if is_count else exp.null())
+    for clause in ("from_", "joins", "where"):
+        select.set(clause, None)
 
 
 def _is_empty(branch: exp.Expr) -> bool:

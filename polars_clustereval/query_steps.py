@@ -31,12 +31,13 @@ class QuerySteps:
     """Steps of a query: those of its CTEs that are worth keeping, and the query itself.
 
     `tables` are the names of the tables that the query reads besides its CTEs. A CTE is worth
-    keeping if it depends on them, moves rows, and is read more than once; others are written into
-    the steps that read them.
+    keeping if it depends on them, moves rows, and is read more than once, unless the macro says NOT
+    MATERIALIZED: points stream. Others are written into the steps that read them.
     """
 
     def __init__(self, query: exp.Select, tables: Collection[str]) -> None:
         self._bodies: dict[str, exp.Expr] = {cte.alias: cte.this for cte in query.ctes}
+        self._streamed = {cte.alias for cte in query.ctes if cte.args.get("materialized") is False}
         self._final = query.copy()
         self._final.set("with_", None)
         self._tables = set(tables)
@@ -99,7 +100,8 @@ class QuerySteps:
             uses[name] += 1
         kept: list[str] = []
         for name, body in reversed(self._bodies.items()):  # readers come before what they read
-            is_kept = uses[name] > 1 and name in dependent and body.find(*_COSTLY) is not None
+            is_costly = name in dependent and body.find(*_COSTLY) is not None
+            is_kept = uses[name] > 1 and is_costly and name not in self._streamed
             if is_kept:
                 kept.insert(0, name)
             for read in self._reads_of(body):

@@ -1,9 +1,12 @@
-"""The external tables on Spark, Databricks and other engines that speak Spark Connect.
+"""The tables of labels and of points on Spark, Databricks and others that speak Spark Connect.
 
 The functions have the parameters and the columns of the table macros, and read a DataFrame of
 Spark (classic or Connect) or a table of the active session. The queries are those of ``to_sql``.
 Results are computed when a function is called, and kept in the executors as a local checkpoint:
 reading one again costs nothing. Rows come in no order.
+
+Tables of points have one expression per coordinate in their queries, which plans of some hundreds
+of coordinates take long for.
 
 ``contingency_matrix`` reads the rows once. Its result can be kept, as a DataFrame, a view or a
 table, and the other functions read it in place of the rows if ``label`` and ``cluster`` are left
@@ -13,13 +16,14 @@ out.
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if not find_spec("pyspark"):
     raise ImportError(
         "polars_clustereval.spark needs pyspark: pip install 'polars_clustereval[spark]'"
     )
 
+from .spark_points import compute_points
 from .spark_tables import compute_table
 
 if TYPE_CHECKING:
@@ -29,17 +33,26 @@ if TYPE_CHECKING:
 
     from .base.checks import NoiseAs
     from .external.information import NormalizedMethod
+    from .internal.distances import Center, DistanceName
 
     Keys = str | Column | Sequence[str | Column]
     Noise = str | float | bool
+    Vector = str | Column | Sequence[str | Column]
 
 __all__ = [
     "bcubed_samples",
+    "centroids",
     "contingency_matrix",
     "external_cluster_report",
     "external_label_report",
     "external_report",
+    "internal_cluster_report",
+    "internal_report",
+    "neighbor_report",
     "pair_counts",
+    "silhouette_clusters",
+    "silhouette_samples",
+    "silhouette_score",
 ]
 
 
@@ -311,3 +324,353 @@ def bcubed_samples(
     }
     options = {"noise": noise, "noise_as": noise_as}
     return compute_table("bcubed_samples", tbl, columns, options, lazy=True)
+
+
+def internal_report(
+    tbl: DataFrame | str,
+    vector: Vector,
+    cluster: str | Column,
+    *,
+    distance: DistanceName = "euclidean",
+    p: float = 2,
+    center: Center = "mean",
+    partition_by: Keys | None = None,
+    noise: Noise | None = None,
+    noise_as: NoiseAs = "cluster",
+    weights: Sequence[float] | None = None,
+) -> DataFrame:
+    """Internal indices from the centers of clusters: one row per partition.
+
+    The points are read twice. What is shuffled grows with the numbers of clusters and coordinates,
+    not of points.
+
+    Parameters
+    ----------
+    tbl : DataFrame or str
+        DataFrame of Spark, or the name of a table or view of the active session, as
+        ``session.table`` takes it.
+    vector : str or Column, or a sequence of them
+        Columns of the coordinates, or one column of arrays or of vectors of ``pyspark.ml``, of
+        which one row is read for their length.
+    cluster : str or Column
+        Assigned cluster.
+    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
+        Distance between two points, by scipy's name.
+    p : float
+        Order of the distance ``minkowski``, >= 1.
+    center : {'mean', 'median'}
+        Center of a cluster, coordinate by coordinate.
+    partition_by : str, Column or a sequence of them, optional
+        Key of the partitions, of which each has its row; several columns become a struct.
+    noise : str, int, float or bool, optional
+        Value of `cluster` that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        What noise counts as.
+    weights : sequence of float, optional
+        Weight > 0 of each coordinate, as in scipy.
+
+    Returns
+    -------
+    DataFrame
+        ``partition_key`` (a NULL string without `partition_by`), ``n``, ``n_dropped``, ``n_noise``,
+        ``n_dims``, ``n_clusters``, ``n_singletons``, and the indices, NULL where one is undefined.
+        No rows: one row with n = 0; with `partition_by` none.
+
+    Raises
+    ------
+    ClusterEvalError
+        For a table or column that does not exist, an invalid option, a noise value of another type
+        than `cluster`, and coordinates that are NULL, NaN or infinite in a row that counts.
+
+    See Also
+    --------
+    polars_clustereval.internal_report : the same of a Polars frame.
+
+    Examples
+    --------
+    >>> from polars_clustereval import spark
+    >>> report = spark.internal_report(df, ["x", "y"], "cluster")  # doctest: +SKIP
+    >>> report.select("calinski_harabasz_score").show()  # doctest: +SKIP
+    """
+    columns = {"cluster": cluster, "partition_by": partition_by}
+    options = {
+        "distance": distance,
+        "p": p,
+        "center": center,
+        "weights": weights,
+        "noise": noise,
+        "noise_as": noise_as,
+    }
+    return compute_points("internal_report", tbl, vector, columns, options)
+
+
+def internal_cluster_report(
+    tbl: DataFrame | str,
+    vector: Vector,
+    cluster: str | Column,
+    *,
+    distance: DistanceName = "euclidean",
+    p: float = 2,
+    center: Center = "mean",
+    partition_by: Keys | None = None,
+    noise: Noise | None = None,
+    noise_as: NoiseAs = "cluster",
+    weights: Sequence[float] | None = None,
+) -> DataFrame:
+    """Size, centroid, spread and nearest cluster of each cluster: one row per cluster.
+
+    The parameters and errors are those of `internal_report`.
+
+    Returns
+    -------
+    DataFrame
+        ``partition_key``, ``cluster``, ``n``, ``centroid``, ``ssw``, ``mean_distance``,
+        ``max_distance``, ``nearest_cluster`` and ``nearest_distance`` (NULL if there is one
+        cluster). Noise as singletons has a row for each point, with cluster NULL.
+
+    Examples
+    --------
+    >>> from polars_clustereval import spark
+    >>> spark.internal_cluster_report(df, ["x", "y"], "cluster").show()  # doctest: +SKIP
+    """
+    columns = {"cluster": cluster, "partition_by": partition_by}
+    options = {
+        "distance": distance,
+        "p": p,
+        "center": center,
+        "weights": weights,
+        "noise": noise,
+        "noise_as": noise_as,
+    }
+    return compute_points("internal_cluster_report", tbl, vector, columns, options)
+
+
+def centroids(
+    tbl: DataFrame | str,
+    vector: Vector,
+    cluster: str | Column,
+    *,
+    distance: DistanceName = "euclidean",
+    p: float = 2,
+    center: Center = "mean",
+    partition_by: Keys | None = None,
+    noise: Noise | None = None,
+    noise_as: NoiseAs = "cluster",
+    weights: Sequence[float] | None = None,
+) -> DataFrame:
+    """Centroid of each cluster: one row per partition and cluster.
+
+    The parameters and errors are those of `internal_report`.
+
+    Returns
+    -------
+    DataFrame
+        ``partition_key``, ``cluster``, ``n`` and ``centroid``, an array of DOUBLE.
+
+    Examples
+    --------
+    >>> from polars_clustereval import spark
+    >>> spark.centroids(df, ["x", "y"], "cluster").show()  # doctest: +SKIP
+    """
+    columns = {"cluster": cluster, "partition_by": partition_by}
+    options = {
+        "distance": distance,
+        "p": p,
+        "center": center,
+        "weights": weights,
+        "noise": noise,
+        "noise_as": noise_as,
+    }
+    return compute_points("centroids", tbl, vector, columns, options)
+
+
+def neighbor_report(
+    tbl: DataFrame | str,
+    vector: Vector,
+    cluster: str | Column,
+    *,
+    distance: DistanceName = "euclidean",
+    p: float = 2,
+    center: Center = "mean",
+    partition_by: Keys | None = None,
+    noise: Noise | None = None,
+    noise_as: NoiseAs = "cluster",
+    weights: Sequence[float] | None = None,
+) -> DataFrame:
+    """Indices that need the distance of every point to every center: one row per partition.
+
+    The parameters and errors are those of `internal_report`. Each point is joined to all clusters
+    of its partition: the time grows with points times clusters.
+
+    Returns
+    -------
+    DataFrame
+        ``partition_key``, ``n``, ``n_dropped``, ``n_noise``, ``n_dims``, ``n_clusters``,
+        ``wemmert_gancarski_index`` and ``s_dbw_index``.
+
+    Examples
+    --------
+    >>> from polars_clustereval import spark
+    >>> spark.neighbor_report(df, ["x", "y"], "cluster").show()  # doctest: +SKIP
+    """
+    columns = {"cluster": cluster, "partition_by": partition_by}
+    options = {
+        "distance": distance,
+        "p": p,
+        "center": center,
+        "weights": weights,
+        "noise": noise,
+        "noise_as": noise_as,
+    }
+    return compute_points("neighbor_report", tbl, vector, columns, options)
+
+
+def silhouette_score(
+    tbl: DataFrame | str,
+    vector: Vector,
+    cluster: str | Column,
+    *,
+    distance: DistanceName = "euclidean",
+    p: float = 2,
+    partition_by: Keys | None = None,
+    noise: Noise | None = None,
+    noise_as: NoiseAs = "cluster",
+    weights: Sequence[float] | None = None,
+    method: Literal["exact", "simplified"] = "exact",
+) -> DataFrame:
+    """Mean silhouette of all points: one row per partition.
+
+    Parameters
+    ----------
+    tbl, vector, cluster, p, partition_by, noise, noise_as, weights
+        As in `internal_report`.
+    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
+        With method 'exact' ``sqeuclidean`` or ``cosine``, whose silhouettes follow from sums over
+        clusters; those of the other distances need pairs of points, and are an error.
+    method : {'exact', 'simplified'}
+        'simplified' takes distances to centroids in place of mean distances to points.
+
+    Returns
+    -------
+    DataFrame
+        ``partition_key``, ``n``, ``n_dropped``, ``n_noise``, ``n_clusters``, ``n_singletons``,
+        ``n_evaluated``, ``silhouette``, ``silhouette_macro``, ``silhouette_max``,
+        ``silhouette_lower`` and ``silhouette_upper``, in [-1, 1], best 1; NULL with fewer than two
+        clusters or if every point is a cluster.
+
+    Raises
+    ------
+    ClusterEvalError
+        As `internal_report`, and for a distance that needs pairs of points.
+
+    See Also
+    --------
+    polars_clustereval.silhouette_score : the same of a Polars frame, for every distance.
+
+    Examples
+    --------
+    >>> from polars_clustereval import spark
+    >>> score = spark.silhouette_score(
+    ...     df, "features", "cluster", distance="cosine"
+    ... )  # doctest: +SKIP
+    """
+    columns = {"cluster": cluster, "partition_by": partition_by}
+    options = {
+        "distance": distance,
+        "p": p,
+        "weights": weights,
+        "noise": noise,
+        "noise_as": noise_as,
+        "method": method,
+    }
+    return compute_points("silhouette_score", tbl, vector, columns, options)
+
+
+def silhouette_clusters(
+    tbl: DataFrame | str,
+    vector: Vector,
+    cluster: str | Column,
+    *,
+    distance: DistanceName = "euclidean",
+    p: float = 2,
+    partition_by: Keys | None = None,
+    noise: Noise | None = None,
+    noise_as: NoiseAs = "cluster",
+    weights: Sequence[float] | None = None,
+) -> DataFrame:
+    """Mean silhouette of each cluster: one row per partition and cluster.
+
+    The parameters and errors are those of `silhouette_score`, whose distances ``sqeuclidean`` and
+    ``cosine`` are known here.
+
+    Returns
+    -------
+    DataFrame
+        ``partition_key``, ``cluster``, ``n``, and the means ``a``, ``b`` and ``silhouette``.
+
+    Examples
+    --------
+    >>> from polars_clustereval import spark
+    >>> means = spark.silhouette_clusters(
+    ...     df, "features", "cluster", distance="cosine"
+    ... )  # doctest: +SKIP
+    """
+    columns = {"cluster": cluster, "partition_by": partition_by}
+    options = {
+        "distance": distance,
+        "p": p,
+        "weights": weights,
+        "noise": noise,
+        "noise_as": noise_as,
+    }
+    return compute_points("silhouette_clusters", tbl, vector, columns, options)
+
+
+def silhouette_samples(
+    tbl: DataFrame | str,
+    vector: Vector,
+    cluster: str | Column,
+    *,
+    id: str | Column | None = None,  # noqa: A002 - the parameter's name everywhere
+    distance: DistanceName = "euclidean",
+    p: float = 2,
+    partition_by: Keys | None = None,
+    noise: Noise | None = None,
+    noise_as: NoiseAs = "cluster",
+    weights: Sequence[float] | None = None,
+) -> DataFrame:
+    """Silhouette of each point.
+
+    The rows are not computed before they are read, since there are as many as in `tbl`; what they
+    need of the clusters is computed here.
+
+    Parameters
+    ----------
+    tbl, vector, cluster, distance, p, partition_by, noise, noise_as, weights
+        As in `silhouette_clusters`.
+    id : str or Column, optional
+        Identifier of a point, one row for each id of a partition. By default Spark numbers the
+        points (``monotonically_increasing_id``): the numbers differ from one another, but have
+        gaps.
+
+    Returns
+    -------
+    DataFrame
+        ``partition_key``, ``id``, ``cluster``, ``neighbor``, ``a``, ``b`` and ``silhouette``.
+
+    Examples
+    --------
+    >>> from polars_clustereval import spark
+    >>> points = spark.silhouette_samples(
+    ...     df, "features", "cluster", id="customer", distance="cosine"
+    ... )  # doctest: +SKIP
+    """
+    columns = {"cluster": cluster, "partition_by": partition_by, "id": id}
+    options = {
+        "distance": distance,
+        "p": p,
+        "weights": weights,
+        "noise": noise,
+        "noise_as": noise_as,
+    }
+    return compute_points("silhouette_samples", tbl, vector, columns, options, keep=False)

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from .base.checks import check_column_names, type_name
-from .dialects import build_query, check_kept_cells, check_macro_options
+from .dialects import OPTIONS, build_query, check_kept_cells, check_macro_options
 from .errors import ClusterEvalError
 from .query_steps import QuerySteps, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import DataType
 
-_ROWS = "__ce_tbl"  # the table that a query reads
+ROWS = "__ce_tbl"  # the table that a query reads
 _CELL_COLUMNS = ("partition_key", "label", "cluster", "n", "copies")
 
 # A result of at most this many rows is sent whole to every executor that joins it.
@@ -33,7 +33,9 @@ _SMALL = 50_000
 _MAX_TOTAL_WEIGHT = 10**12  # as in sql/base/checks.sql
 
 # Texts of checks that Spark evaluates with the rows.
-_OWN_ERROR = re.compile(r"((?:weight|tbl): expected [^\n]*?)(?: SQLSTATE: \w+|$)", re.MULTILINE)
+_OWN_ERROR = re.compile(
+    r"((?:weight|tbl|vector): expected [^\n]*?)(?: SQLSTATE: \w+|$)", re.MULTILINE
+)
 
 _NO_SESSION = (
     "tbl: expected a DataFrame, or the name of a table of the active Spark session; there is no "
@@ -56,8 +58,8 @@ def compute_table(
     values of the other parameters. The result is computed here, unless `lazy` is TRUE or the
     session cannot keep it.
     """
-    frame = _open_table(tbl)
-    options = {"average_method": "arithmetic", "beta": 1.0, "adjusted": True, **options}
+    frame = open_table(tbl)
+    options = {**OPTIONS, **options}
     check_macro_options(name, options)
     given = {key: columns.get(key) for key in ("label", "cluster", "weight", "id", "partition_by")}
     others = (given["weight"], given["partition_by"], options["noise"])
@@ -65,16 +67,16 @@ def compute_table(
     if given["label"] is None:
         rows = _read_cells(frame)
     else:
-        rows = _read_rows(frame, given)
-        options["noise"] = _cast_noise(frame.sparkSession, options["noise"], rows.schema["cluster"])
+        rows = read_rows(frame, given)
+        options["noise"] = cast_noise(frame.sparkSession, options["noise"], rows.schema["cluster"])
     names = {key: None if value is None else key for key, value in given.items()}
-    query = build_query(name, exp.to_table(_ROWS), names, options, "spark")
-    steps = QuerySteps(query, [_ROWS])
-    with _own_errors():
-        return _run_steps(steps, rows, weighted=given["weight"] is not None, lazy=lazy)
+    query = build_query(name, exp.to_table(ROWS), names, options, "spark")
+    steps = QuerySteps(query, [ROWS])
+    with own_errors():
+        return run_steps(steps, rows, weighted=given["weight"] is not None, lazy=lazy)
 
 
-def _open_table(tbl: DataFrame | str) -> DataFrame:
+def open_table(tbl: DataFrame | str) -> DataFrame:
     """Return the DataFrame `tbl`, or the table of this name in the active session."""
     from pyspark.errors import PySparkException
     from pyspark.sql import DataFrame, SparkSession
@@ -98,13 +100,16 @@ def _open_table(tbl: DataFrame | str) -> DataFrame:
     return frame
 
 
-def _read_rows(frame: DataFrame, given: Mapping[str, Any]) -> DataFrame:
-    """Return the columns that the arguments name, each under the name of its parameter.
+def read_rows(
+    frame: DataFrame, given: Mapping[str, Any], others: Collection[Column] = ()
+) -> DataFrame:
+    """Return the columns that the arguments name, each under the name of its parameter, and others.
 
     The weight is checked where Spark reads it.
     """
     selected = frame.select(
-        *(_find_column(frame, key, x).alias(key) for key, x in given.items() if x is not None)
+        *(find_column(frame, key, x).alias(key) for key, x in given.items() if x is not None),
+        *others,
     )
     for field in selected.schema.fields:
         if re.search(r"\b(map<|variant\b)", field.dataType.simpleString()):
@@ -113,20 +118,20 @@ def _read_rows(frame: DataFrame, given: Mapping[str, Any]) -> DataFrame:
             )
         if field.dataType.typeName() == "void":
             selected = selected.withColumn(field.name, selected[field.name].cast("string"))
-    if given["weight"] is not None:
+    if given.get("weight") is not None:
         weight = _check_weight(selected["weight"], selected.schema["weight"].dataType)
         selected = selected.withColumn("weight", weight)
     return selected
 
 
-def _find_column(frame: DataFrame, parameter: str, given: Any) -> Column:
+def find_column(frame: DataFrame, parameter: str, given: Any) -> Column:
     """Return the column that an argument names; several for partition_by become a struct."""
     from pyspark.sql import Column, functions
 
     if isinstance(given, Column):
         return given
     if parameter == "partition_by" and isinstance(given, list | tuple):
-        return functions.struct(*(_find_column(frame, parameter, column) for column in given))
+        return functions.struct(*(find_column(frame, parameter, column) for column in given))
     if not isinstance(given, str):
         raise ClusterEvalError(
             f"{parameter}: expected a column name or a Column of Spark, got {type_name(given)}"
@@ -161,7 +166,7 @@ def _check_weight(weight: Column, dtype: DataType) -> Column:
     return functions.when(valid, whole.cast("bigint")).otherwise(functions.raise_error(fault))
 
 
-def _cast_noise(session: SparkSession, noise: Any, field: Any) -> exp.Expr:
+def cast_noise(session: SparkSession, noise: Any, field: Any) -> exp.Expr:
     """Return the value that marks noise as a literal of the type of the column cluster.
 
     Raise the error of the macro _check_noise if it changes in that type. `field` is the column.
@@ -231,12 +236,20 @@ def _check_cell(cells: DataFrame) -> Column:
     return functions.when(valid, n.cast("bigint")).otherwise(functions.raise_error(fault))
 
 
-def _run_steps(steps: QuerySteps, rows: DataFrame, *, weighted: bool, lazy: bool) -> DataFrame:
+def run_steps(
+    steps: QuerySteps,
+    rows: DataFrame,
+    *,
+    weighted: bool = False,
+    lazy: bool = False,
+    keep: bool = True,
+) -> DataFrame:
     """Return the rows of a query that reads `rows`, whose steps are evaluated one after the other.
 
-    If `weighted` is TRUE the sum of the weights of each partition is checked.
+    If `weighted` is TRUE the sum of the weights of each partition is checked. If `lazy` is TRUE
+    nothing is evaluated here, and if `keep` is FALSE all but the last step.
     """
-    frames = {_ROWS: rows}
+    frames = {ROWS: rows}
     if lazy or not _can_checkpoint(rows.sparkSession):
         if weighted:
             _check_total_weight(_run(steps.cte_step("__ce_group_counts"), frames))
@@ -245,13 +258,15 @@ def _run_steps(steps: QuerySteps, rows: DataFrame, *, weighted: bool, lazy: bool
         frames[step.name] = _keep(_run(step, frames))
     if weighted:
         _check_total_weight(_run(steps.cte_step("__ce_group_counts"), frames))
-    return _run(steps.final_step(), frames).localCheckpoint()
+    answer = _run(steps.final_step(), frames)
+    return answer.localCheckpoint() if keep else answer
 
 
 def _run(step: Step, frames: Mapping[str, DataFrame]) -> DataFrame:
     """Return the rows of a step, which reads DataFrames by name."""
-    session = frames[_ROWS].sparkSession
-    return session.sql(step.text, **{name: frames[name] for name in step.reads})
+    session = frames[ROWS].sparkSession
+    tables: dict[str, Any] = {name: frames[name] for name in step.reads}
+    return session.sql(step.text, **tables)
 
 
 def _keep(frame: DataFrame) -> DataFrame:
@@ -259,8 +274,10 @@ def _keep(frame: DataFrame) -> DataFrame:
     from pyspark.sql import functions
 
     kept = frame.localCheckpoint()
-    is_small = kept.count() <= _SMALL
-    return functions.broadcast(kept.coalesce(1)) if is_small else kept
+    n = kept.count()
+    if n == 0:  # a table that is known to be empty drops out of the plans that read it
+        return kept.sparkSession.createDataFrame([], kept.schema)
+    return functions.broadcast(kept.coalesce(1)) if n <= _SMALL else kept
 
 
 def _can_checkpoint(session: SparkSession) -> bool:
@@ -288,7 +305,7 @@ def _check_total_weight(groups: DataFrame) -> None:
 
 
 @contextmanager
-def _own_errors() -> Iterator[None]:
+def own_errors() -> Iterator[None]:
     """Raise the errors of checks that Spark evaluates as ClusterEvalError."""
     from pyspark.errors import PySparkException
 
