@@ -96,9 +96,9 @@ def bundle(
     if temporary and database is not None:
         msg = "temporary macros belong to no database: leave out database, or temporary"
         raise ClusterEvalError(msg)
-    _check_name("schema", schema)
+    check_name("schema", schema)
     if database is not None:
-        _check_name("database", database)
+        check_name("database", database)
     text = _read_macros()
     if temporary:
         text = _to_temporary(text, schema)
@@ -310,7 +310,7 @@ def _create_statements() -> dict[str, str]:
     return {match[1]: match[0] for match in _CREATE_MACRO.finditer(_read_macros())}
 
 
-def _check_name(parameter: str, name: object) -> None:
+def check_name(parameter: str, name: object) -> None:
     """Raise an error unless `name` is a text that can name a schema or a database.
 
     `parameter` is the parameter of `register` that has this value, for the error text.
