@@ -231,7 +231,7 @@ PAGE_FILES = {
 # The tables of the cases: iris with runs, noise, missing labels, weights; degenerate ones.
 FLOWERS = (
     "select id as flower, species, id % 2 as run, "
-    "case when id % 10 = 0 then -1 else kmeans end as cluster, id % 3 as times, "
+    "case when id % 25 = 0 then -1 else kmeans end as cluster, id % 3 as times, "
     'case when id % 7 = 0 then null else species end as known, kmeans as "odd ""name""" '
     f"from '{ROOT / 'examples' / 'iris.parquet'}'"
 )
