@@ -10,7 +10,6 @@ The generic tests are in the dbt package ``clustereval``, the folder that `packa
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 try:
@@ -21,18 +20,17 @@ except ImportError as error:
     ) from error
 
 from .macro_database import attach_macros
+from .macros import find_folder
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import duckdb
 
 __all__ = ["Plugin", "package_folder"]
 
-_PACKAGE = Path(__file__).resolve().parent
-# A wheel has the dbt package inside the Python package, a checkout beside it.
-_FOLDERS = (_PACKAGE / "dbt_package", _PACKAGE.parent / "dbt_package")
 
-
-class Plugin(BasePlugin):  # type: ignore[misc] # dbt has no types to check
+class Plugin(BasePlugin):
     """Plugin of dbt-duckdb that attaches the macros as the database ``clustereval``.
 
     Models, tests, hooks and snapshots call ``clustereval.external_report`` and the other macros,
@@ -47,4 +45,4 @@ class Plugin(BasePlugin):  # type: ignore[misc] # dbt has no types to check
 
 def package_folder() -> Path:
     """Return the folder of the dbt package ``clustereval``, for ``local:`` in ``packages.yml``."""
-    return next(folder for folder in _FOLDERS if (folder / "dbt_project.yml").is_file())
+    return find_folder("dbt_package", "dbt_project.yml")

@@ -24,7 +24,7 @@ _NAME = "clustereval"
 
 # The oldest DuckDB that reads the files. In such a file, newer ones leave out the MATERIALIZED of
 # CTEs, and decide by how often a CTE is used: the results are the same, and the times were.
-_STORAGE_VERSION = "v1.4.0"
+_OLDEST_READER = "v1.4.0"
 
 # Names that a DuckDB connection gives to databases and schemas of its own.
 _RESERVED_NAMES = ("information_schema", "main", "memory", "pg_catalog", "system", "temp")
@@ -78,7 +78,7 @@ def write_database(path: str | PathLike[str], name: str = _NAME) -> None:
     if name.lower() in _RESERVED_NAMES:
         msg = f"name: DuckDB has a database or schema {name!r} of its own: give another name"
         raise ClusterEvalError(msg)
-    write_macros(bundle("main", name), path, name, _STORAGE_VERSION)
+    write_macros(bundle("main", name), path, name, _OLDEST_READER)
 
 
 def check_new_file(path: Path) -> None:

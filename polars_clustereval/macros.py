@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _PACKAGE = Path(__file__).resolve().parent
-# A wheel has the SQL inside the package, a checkout beside the package.
-_FOLDERS = (_PACKAGE / "sql", _PACKAGE.parent / "sql")
 
 # The file that lists the others in their load order.
 _LOAD_ORDER = "clustereval.sql"
@@ -166,7 +164,16 @@ def _qualify_function(match: re.Match[str]) -> str:
 
 def sql_folder() -> Path:
     """Return the folder with the SQL files: in an installed package, or beside it in a checkout."""
-    return next(folder for folder in _FOLDERS if (folder / _LOAD_ORDER).is_file())
+    return find_folder("sql", _LOAD_ORDER)
+
+
+def find_folder(name: str, file: str) -> Path:
+    """Return the folder `name` of this project that has the file `file`.
+
+    A wheel has it inside the Python package, a checkout beside the package.
+    """
+    folders = (_PACKAGE / name, _PACKAGE.parent / name)
+    return next(folder for folder in folders if (folder / file).is_file())
 
 
 def sql_files() -> list[str]:
