@@ -14,8 +14,8 @@ import duckdb
 
 from .errors import ClusterEvalError
 from .macro_cache import attach_cached, cached_database, write_macros
-from .macros import bundle, check_name
-from .quoting import quote_identifier
+from .macros import bundle, check_name, macros_version
+from .quoting import quote_identifier, quote_literal
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -94,8 +94,11 @@ def attach_macros(con: duckdb.DuckDBPyConnection) -> None:
     """Attach the macros to a connection and all its cursors, as the database ``clustereval``.
 
     It is a file in the user's cache folder. Where that cannot be written or read, the macros are
-    created in a database in memory, which takes 0.4 s. Raise an error if the name is taken.
+    created in a database in memory, which takes 0.4 s. A connection that has them stays as it is.
+    Raise an error if the name is taken.
     """
+    if _has_macros(con):
+        return
     _refuse_taken_name(con)
     text = bundle("main", _NAME)
     try:
@@ -104,6 +107,19 @@ def attach_macros(con: duckdb.DuckDBPyConnection) -> None:
         # READ_WRITE is not the default beside a read-only database.
         con.execute(f"ATTACH ':memory:' AS {_NAME} (READ_WRITE)")
         con.execute(text)
+
+
+def _has_macros(con: duckdb.DuckDBPyConnection) -> bool:
+    """Return whether the macros of this version are attached to a connection.
+
+    So they are to a second connection to the same database in one process.
+    """
+    query = (
+        "SELECT count(*) FROM duckdb_functions() WHERE lower(database_name) = $name "
+        "AND schema_name = 'main' AND function_name = 'version' AND macro_definition = $version"
+    )
+    version = quote_literal(macros_version())
+    return con.execute(query, {"name": _NAME, "version": version}).fetchone() == (1,)
 
 
 def _refuse_taken_name(con: duckdb.DuckDBPyConnection) -> None:

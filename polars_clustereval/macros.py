@@ -113,7 +113,7 @@ def _format_head(schema: str, database: str | None, temporary: bool) -> str:
         """Return the name of a macro as a user types it."""
         return _quote_if_needed(f"{schema}_{macro}") if temporary else ".".join([*homes, macro])
 
-    [version] = _VERSION.findall(_read_macros())
+    version = macros_version()
     lifetime = "which end with the connection" if temporary else "once for a database"
     attach = "" if database is None else f"--   ATTACH 'FILE' AS {homes[0]};\n"
     return f"""\
@@ -129,6 +129,12 @@ def _format_head(schema: str, database: str | None, temporary: bool) -> str:
 --   WHERE {_format_listing_condition(schema, temporary)};
 
 """
+
+
+def macros_version() -> str:
+    """Return what the macro version() returns."""
+    [version] = _VERSION.findall(_read_macros())
+    return str(version)
 
 
 def _format_listing_condition(schema: str, temporary: bool) -> str:

@@ -249,9 +249,24 @@ def test_attached_from_the_cache_or_created(
     assert con.cursor().execute(query).fetchone() == (pytest.approx(2 / 3, rel=1e-15),)
 
 
+def test_attached_twice(tmp_path: Path) -> None:
+    """As by dbt's runner, which opens the database again while its first connection is open."""
+    first = duckdb.connect(tmp_path / "mine.duckdb")
+    macro_database.attach_macros(first)
+    again = duckdb.connect(tmp_path / "mine.duckdb")
+    macro_database.attach_macros(again)
+    assert again.execute("SELECT clustereval.version()").fetchone() == (ce.__version__,)
+    first.close()
+    again.close()
+
+
+OLD = "ATTACH ':memory:' AS clustereval; CREATE MACRO clustereval.main.version() AS '0.0.1'"
+
+
 @pytest.mark.parametrize(
     ("statement", "kind"),
     [
+        (OLD, "database"),
         ("CREATE SCHEMA ClusterEval", "schema"),
         ("ATTACH ':memory:' AS clustereval", "database"),
     ],
