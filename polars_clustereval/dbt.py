@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING
 
 try:
     from dbt.adapters.duckdb.plugins import BasePlugin
+    from dbt_common.exceptions import DbtRuntimeError
 except ImportError as error:
     raise ImportError(
         "the dbt plugin needs dbt-duckdb: pip install 'polars_clustereval[dbt]'"
     ) from error
 
+from .errors import ClusterEvalError
 from .macro_database import attach_macros
 from .macros import find_folder
 
@@ -40,7 +42,11 @@ class Plugin(BasePlugin):
 
     def configure_connection(self, conn: duckdb.DuckDBPyConnection) -> None:
         """Attach the macros to the connection whose cursors execute the models."""
-        attach_macros(conn)
+        try:
+            attach_macros(conn)
+        except ClusterEvalError as error:
+            # dbt prints the text of its own errors, and a traceback of others.
+            raise DbtRuntimeError(f"clustereval: {error}") from error
 
 
 def package_folder() -> Path:

@@ -132,6 +132,6 @@ def _refuse_taken_name(con: duckdb.DuckDBPyConnection) -> None:
     for (kind,) in con.execute(query, {"name": _NAME}).fetchall():
         msg = (
             f"the connection has a {kind} {quote_identifier(_NAME)}, "
-            "so that the names of the macros are ambiguous: give it another name"
+            "so that the names of the macros are ambiguous: drop it, or give it another name"
         )
         raise ClusterEvalError(msg)

@@ -204,6 +204,18 @@ def test_the_plugin_serves_every_cursor() -> None:
     assert package_folder() == ROOT / "dbt_package"
 
 
+@needs_dbt
+def test_the_plugin_refuses_a_taken_name() -> None:
+    from dbt_common.exceptions import DbtRuntimeError
+
+    from polars_clustereval.dbt import Plugin
+
+    con = duckdb.connect()
+    con.execute("CREATE SCHEMA clustereval")
+    with pytest.raises(DbtRuntimeError, match=r'has a schema "clustereval".*: drop it, or give it'):
+        Plugin("clustereval", {}).configure_connection(con)
+
+
 def test_the_package_has_the_version_of_the_macros() -> None:
     text = (ROOT / "dbt_package" / "dbt_project.yml").read_text("utf-8")
     assert f"version: {ce.__version__}\n" in text
