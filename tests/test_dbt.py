@@ -193,6 +193,7 @@ def test_the_plugin_without_dbt() -> None:
     )
 
 
+@wide
 @needs_dbt
 def test_the_plugin_serves_every_cursor() -> None:
     from polars_clustereval.dbt import Plugin, package_folder
@@ -204,6 +205,7 @@ def test_the_plugin_serves_every_cursor() -> None:
     assert package_folder() == ROOT / "dbt_package"
 
 
+@wide
 @needs_dbt
 def test_the_plugin_refuses_a_taken_name() -> None:
     from dbt_common.exceptions import DbtRuntimeError

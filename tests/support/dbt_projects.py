@@ -14,9 +14,16 @@ import pytest
 
 ROOT = Path(__file__).parent.parent.parent
 
+
+def is_dbt_installed() -> bool:
+    try:
+        return find_spec("dbt.adapters.duckdb") is not None and find_spec("dbt.cli") is not None
+    except ModuleNotFoundError:
+        return False
+
+
 needs_dbt = pytest.mark.skipif(
-    find_spec("dbt") is None or find_spec("dbt.adapters.duckdb") is None,
-    reason="no dbt-duckdb: pip install 'polars_clustereval[dbt]'",
+    not is_dbt_installed(), reason="no dbt-duckdb: pip install 'polars_clustereval[dbt]'"
 )
 
 
