@@ -6,6 +6,7 @@ digits_runs.parquet  the same digits clustered 20 times: five values of k, four 
 cars.parquet         392 cars of 1970 to 1982, two nominal columns among them, in three clusters
 digits_sweep.parquet the digits clustered by K-means with 1 to 20 clusters, ten starts each
 cars_sweep.parquet   the cars by their five numbers, with 1 to 10 clusters, ten starts each
+dbt_project/nights/  four of the clusterings of the digits, as one file a night
 
 The cars are from the ASA Data Exposition of 1983, in the copy of vega_datasets. The files are
 committed because K-means may end in a different local optimum with a different BLAS.
@@ -113,6 +114,14 @@ def sweep(points: np.ndarray, largest: int) -> pl.DataFrame:
     )
 
 
+def make_nights(runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Return the clusterings of `runs` with ten clusters, by day: id, digit and cluster each."""
+    return {
+        f"2026-03-{seed + 1:02}": runs.filter(k=10, seed=seed).select("id", "digit", "cluster")
+        for seed in SEEDS
+    }
+
+
 def main() -> None:
     """Write each data set to a Parquet file next to this script."""
     makers = {
@@ -123,9 +132,11 @@ def main() -> None:
         "digits_sweep": lambda: sweep(load_digits().data, 20),
         "cars_sweep": lambda: sweep(make_cars().select(CAR_NUMBERS).to_numpy(), 10),
     }
-    for name, make in makers.items():
+    frames = {name: make() for name, make in makers.items()}
+    nights = make_nights(frames["digits_runs"])
+    frames |= {f"dbt_project/nights/{day}": frame for day, frame in nights.items()}
+    for name, frame in frames.items():
         path = HERE / f"{name}.parquet"
-        frame = make()
         frame.write_parquet(path, compression_level=19)
         print(f"{path.name}: {frame.height} rows, {path.stat().st_size // 1024} kB")
 

@@ -5,8 +5,8 @@ The same metrics with the same numbers as SQL macros for DuckDB and as Polars fu
 * expressions such as ``adjusted_rand_score(label, cluster)``, for select, group_by().agg and over;
 * frame functions such as ``external_report(frame, label, cluster)``, also as methods of the
   namespace ``clustereval`` of every DataFrame and LazyFrame;
-* ``register(connection)`` for the macros, ``bundle()`` for their text, ``to_sql()`` for other
-  engines.
+* ``register(connection)`` for the macros, ``bundle()`` for their text, ``write_database(path)`` for
+  a database of them, ``to_sql()`` for other engines.
 """
 
 from __future__ import annotations
@@ -81,6 +81,7 @@ from .internal.report import internal_cluster_report, internal_report
 from .internal.scatter import neighbor_report
 from .internal.silhouette import silhouette_clusters, silhouette_samples, silhouette_score
 from .internal.vectors import parse_vector, vdm_encode
+from .macro_database import write_database
 from .macros import bundle, register
 from .relative.assignment import assign_nearest
 from .relative.choosing_k import choose_k, elbow
@@ -181,6 +182,7 @@ __all__ = [
     "v_measure_score",
     "variation_of_information",
     "vdm_encode",
+    "write_database",
 ]
 
 __version__ = "0.1.0"

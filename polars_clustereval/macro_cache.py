@@ -2,7 +2,8 @@
 
 DuckDB parses the SQL of the macros in 0.3 s, and copies them from another database in 0.03 s. The
 first `register` writes that database to the user's cache folder, and later ones copy from it. Where
-it cannot be written or read, the macros are parsed.
+it cannot be written or read, the macros are parsed. `macro_database` writes its files in the same
+way.
 """
 
 from __future__ import annotations
@@ -18,6 +19,13 @@ import duckdb
 
 from .quoting import quote_identifier, quote_literal
 
+# DuckDB 1.5 and newer leave out the MATERIALIZED of CTEs in files that older ones can read, which
+# are the default of 1.5.
+_STORAGE_VERSION = "latest"
+
+# The name of a cached database while it is written, other than that of the schema inside.
+_NAME_IN_CACHE = "macros"
+
 
 def copy_macros(con: duckdb.DuckDBPyConnection, text: str) -> bool:
     """Copy the macros to the current database, and return whether that was possible.
@@ -26,13 +34,7 @@ def copy_macros(con: duckdb.DuckDBPyConnection, text: str) -> bool:
     yet.
     """
     try:
-        path = _cached_database(text)
-        try:
-            _copy_schemas(con, path)
-        except duckdb.IOException:
-            # No database any more: the next call writes it again.
-            path.unlink()
-            return False
+        _copy_schemas(con, cached_database(text, _NAME_IN_CACHE))
     except (OSError, RuntimeError, duckdb.Error):
         # No home or no space, a connection without access to files, a read-only database, ...
         return False
@@ -43,7 +45,7 @@ def _copy_schemas(con: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Copy the schema and the macros of the database file at `path` to the current database."""
     # Cursors of one connection may copy at the same time.
     name = f"__ce_macros_{uuid4().hex}"
-    con.execute(f"ATTACH {quote_literal(str(path))} AS {name} (READ_ONLY)")
+    attach_cached(con, path, name)
     try:
         (target,) = con.execute("SELECT current_database()").fetchall()[0]
         con.execute(f"COPY FROM DATABASE {name} TO {quote_identifier(target)} (SCHEMA)")
@@ -51,26 +53,49 @@ def _copy_schemas(con: duckdb.DuckDBPyConnection, path: Path) -> None:
         con.execute(f"DETACH {name}")
 
 
-def _cached_database(text: str) -> Path:
+def attach_cached(con: duckdb.DuckDBPyConnection, path: Path, name: str) -> None:
+    """Attach the database file at `path`, of the cache, to a connection as `name`."""
+    try:
+        con.execute(f"ATTACH {quote_literal(str(path))} AS {name} (READ_ONLY)")
+    except duckdb.IOException:
+        # No database any more: the next call writes it again.
+        path.unlink(missing_ok=True)
+        raise
+
+
+def cached_database(text: str, name: str) -> Path:
     """Return the path of a database with the macros of `text`, made now if there is none.
 
-    A file is of one text and one version of DuckDB: there is nothing to keep up to date.
+    `name` is the database's name in `text`, if that has one. A file is of one text and one version
+    of DuckDB: there is nothing to keep up to date.
     """
     digest = sha256(text.encode()).hexdigest()[:16]
     path = _cache_folder() / f"{digest}-{duckdb.__version__}.duckdb"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        # In place only when it is complete: another process may look for it.
-        with TemporaryDirectory(dir=path.parent) as folder:
-            unfinished = Path(folder) / path.name
-            _write_database(text, unfinished)
-            unfinished.replace(path)
+        write_macros(text, path, name, _STORAGE_VERSION)
     return path
 
 
-def _write_database(text: str, path: Path) -> None:
-    """Write a database with the macros of `text`; raise an error if the file is not complete."""
-    with duckdb.connect(path) as con:
+def write_macros(text: str, path: Path, name: str, storage_version: str) -> None:
+    """Write a database file with the macros of `text`, whole or not at all.
+
+    `name` is the database's name in `text`, if that has one, and `storage_version` the oldest
+    version of DuckDB that is to read the file, such as v1.4.0, or ``latest``.
+    """
+    # In place only when it is complete: another process may look for it.
+    with TemporaryDirectory(dir=path.parent) as folder:
+        draft = Path(folder) / "macros.duckdb"
+        _write_draft(text, draft, name, storage_version)
+        draft.replace(path)
+
+
+def _write_draft(text: str, path: Path, name: str, storage_version: str) -> None:
+    """Write what `write_macros` does; raise an error if the file is not complete."""
+    file, database = quote_literal(str(path)), quote_identifier(name)
+    with duckdb.connect() as con:
+        con.execute(f"ATTACH {file} AS {database} (STORAGE_VERSION '{storage_version}')")
+        con.execute(f"USE {database}")
         con.execute(text)
         # Closing writes the file too, but hides the error of a full disk.
         con.execute("CHECKPOINT")

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _PACKAGE = Path(__file__).resolve().parent
-# A wheel has the SQL inside the package, a checkout beside the package.
-_FOLDERS = (_PACKAGE / "sql", _PACKAGE.parent / "sql")
 
 # The file that lists the others in their load order.
 _LOAD_ORDER = "clustereval.sql"
@@ -96,9 +94,9 @@ def bundle(
     if temporary and database is not None:
         msg = "temporary macros belong to no database: leave out database, or temporary"
         raise ClusterEvalError(msg)
-    _check_name("schema", schema)
+    check_name("schema", schema)
     if database is not None:
-        _check_name("database", database)
+        check_name("database", database)
     text = _read_macros()
     if temporary:
         text = _to_temporary(text, schema)
@@ -115,7 +113,7 @@ def _format_head(schema: str, database: str | None, temporary: bool) -> str:
         """Return the name of a macro as a user types it."""
         return _quote_if_needed(f"{schema}_{macro}") if temporary else ".".join([*homes, macro])
 
-    [version] = _VERSION.findall(_read_macros())
+    version = macros_version()
     lifetime = "which end with the connection" if temporary else "once for a database"
     attach = "" if database is None else f"--   ATTACH 'FILE' AS {homes[0]};\n"
     return f"""\
@@ -131,6 +129,12 @@ def _format_head(schema: str, database: str | None, temporary: bool) -> str:
 --   WHERE {_format_listing_condition(schema, temporary)};
 
 """
+
+
+def macros_version() -> str:
+    """Return what the macro version() returns."""
+    [version] = _VERSION.findall(_read_macros())
+    return str(version)
 
 
 def _format_listing_condition(schema: str, temporary: bool) -> str:
@@ -166,7 +170,16 @@ def _qualify_function(match: re.Match[str]) -> str:
 
 def sql_folder() -> Path:
     """Return the folder with the SQL files: in an installed package, or beside it in a checkout."""
-    return next(folder for folder in _FOLDERS if (folder / _LOAD_ORDER).is_file())
+    return find_folder("sql", _LOAD_ORDER)
+
+
+def find_folder(name: str, file: str) -> Path:
+    """Return the folder `name` of this project that has the file `file`.
+
+    A wheel has it inside the Python package, a checkout beside the package.
+    """
+    folders = (_PACKAGE / name, _PACKAGE.parent / name)
+    return next(folder for folder in folders if (folder / file).is_file())
 
 
 def sql_files() -> list[str]:
@@ -310,7 +323,7 @@ def _create_statements() -> dict[str, str]:
     return {match[1]: match[0] for match in _CREATE_MACRO.finditer(_read_macros())}
 
 
-def _check_name(parameter: str, name: object) -> None:
+def check_name(parameter: str, name: object) -> None:
     """Raise an error unless `name` is a text that can name a schema or a database.
 
     `parameter` is the parameter of `register` that has this value, for the error text.

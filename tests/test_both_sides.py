@@ -17,7 +17,8 @@ from polars_clustereval.macros import sql_files
 ROOT = Path(__file__).parent.parent
 #: Frame functions without a macro, because numpy draws what they score.
 DRAWN_BY_NUMPY = {"bootstrap_intervals", "permutation_test"}
-PYTHON_ONLY = {"ClusterEvalError", "__version__", "bundle", "register", "to_sql", *DRAWN_BY_NUMPY}
+WRITERS_OF_SQL = {"bundle", "register", "to_sql", "write_database"}
+PYTHON_ONLY = {"ClusterEvalError", "__version__", *WRITERS_OF_SQL, *DRAWN_BY_NUMPY}
 SQL_ONLY = {"version"}
 NO_METRICS = {"version", "parse_vector"}  # among the macros that give one value
 FRAME = pl.DataFrame(

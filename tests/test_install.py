@@ -77,7 +77,12 @@ def test_what_the_packages_carry(packages: dict[str, Path]) -> None:
     sql_files = {
         Path("polars_clustereval") / path.relative_to(ROOT) for path in ROOT.glob("sql/**/*.sql")
     }
-    assert {str(path) for path in modules | sql_files} <= carried
+    dbt_files = {
+        Path("polars_clustereval") / path.relative_to(ROOT)
+        for path in (ROOT / "dbt_package").rglob("*.*")
+    }
+    assert len(dbt_files) > 4
+    assert {str(path) for path in modules | sql_files | dbt_files} <= carried
     assert {name.partition("/")[0] for name in carried} == {
         "polars_clustereval",
         "polars_clustereval-0.1.0.dist-info",
@@ -85,6 +90,7 @@ def test_what_the_packages_carry(packages: dict[str, Path]) -> None:
     with tarfile.open(packages["sdist"]) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
     assert {"LICENSE", "README.md", "sql/base/checks.sql", "tests/test_install.py"} <= names
+    assert {"dbt_package/dbt_project.yml", "examples/dbt_project/dbt_project.yml"} <= names
 
 
 @pytest.mark.parametrize("kind", ["wheel", "sdist"])

@@ -117,7 +117,7 @@ def test_there_are_printed_numbers() -> None:
     pages = {
         "README.md": 5,
         "docs/choosing_k.md": 2,
-        "docs/duckdb.md": 1,
+        "docs/duckdb.md": 2,
         "docs/held_out.md": 1,
         "docs/silhouette.md": 1,
         "docs/stability.md": 2,

@@ -54,6 +54,11 @@ _FILES = (
 )
 
 
+_DATABASE_HELP = (
+    "attached database; default: the current one. FILE.duckdb: write the macros to this new "
+    "database, for ATTACH 'FILE.duckdb' AS SCHEMA (READ_ONLY)"
+)
+
 _INTERVAL_HELP = "show the interval of each metric with this confidence, such as 0.95"
 
 
@@ -96,7 +101,7 @@ def _add_report(commands: Any, name: str, report: Report) -> argparse.ArgumentPa
 
 
 def _add_sql(commands: Any) -> None:
-    """Add the command ``sql``, which prints all SQL macros.
+    """Add the command ``sql``, which prints all SQL macros, or writes a database of them.
 
     `commands` is what add_subparsers of argparse returned.
     """
@@ -104,7 +109,7 @@ def _add_sql(commands: Any) -> None:
     command = commands.add_parser("sql", help=description, description=f"Print {description}.")
     add = command.add_argument
     add("--schema", metavar="NAME", default="clustereval", help="schema; default clustereval")
-    add("--database", metavar="NAME", help="attached database; default: the current one")
+    add("--database", metavar="NAME", help=_DATABASE_HELP)
     add("--temporary", action="store_true", help="temporary macros, named SCHEMA_MACRO")
     _add_output(command)
     command.set_defaults(call=run_sql)

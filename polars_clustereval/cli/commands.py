@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
 from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.macro_database import check_new_file, write_database
 from polars_clustereval.macros import bundle
 
 from .engines import ENGINES
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
     from .sources import Source
 
 __all__ = ["Outcome", "run_report", "run_sql", "run_stability"]
+
+
+# Endings of a --database that is a file to write, where others are the name of an attached one.
+_DATABASE_ENDINGS = (".duckdb", ".db", ".ddb")
 
 
 class Outcome(NamedTuple):
@@ -120,5 +126,29 @@ def _sort_rows(result: pl.DataFrame, options: argparse.Namespace) -> pl.DataFram
 
 
 def run_sql(options: argparse.Namespace) -> Outcome:
-    """Return all SQL macros as one file, in the schema that the arguments name."""
-    return Outcome(bundle(options.schema, options.database, options.temporary).encode())
+    """Return all SQL macros as one file, in the schema that the arguments name.
+
+    If they name a file of a database, that file is the output, and the result its content.
+    """
+    database = options.database
+    if database is not None and Path(database).suffix.lower() in _DATABASE_ENDINGS:
+        return _make_database(options)
+    return Outcome(bundle(options.schema, database, options.temporary).encode())
+
+
+def _make_database(options: argparse.Namespace) -> Outcome:
+    """Return the content of a database of the macros, and make the file that it is for the output.
+
+    `options` are the parsed arguments, with the file as `database`.
+    """
+    for option in ("temporary", "output"):
+        if getattr(options, option):
+            raise ClusterEvalError(
+                f"--{option} does not go with --database {options.database}, which is a file to "
+                "write: drop one"
+            )
+    options.output = Path(options.database)
+    check_new_file(options.output)
+    draft = options.scratch / "macros.duckdb"
+    write_database(draft, options.schema)
+    return Outcome(draft.read_bytes())

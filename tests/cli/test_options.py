@@ -190,6 +190,41 @@ def test_sql_of_another_place(
         assert n > 60
 
 
+@pytest.mark.parametrize(
+    ("file", "options", "name"),
+    [("macros.duckdb", (), "clustereval"), ("macros.DB", ("--schema", "My s"), '"My s"')],
+)
+def test_sql_as_a_database(
+    run: Run, tmp_path: Path, file: str, options: tuple[str, ...], name: str
+) -> None:
+    path = tmp_path / file
+    assert run("sql", "--database", path, *options) == ""
+    assert [found.name for found in tmp_path.iterdir()] == [file]
+    with duckdb.connect() as connection:
+        connection.execute(f"ATTACH '{path}' AS {name} (READ_ONLY)")
+        query = f"SELECT {name}.version(), {name}.rand_score(species, kmeans) FROM '{IRIS}'"
+        version, score = connection.execute(query).fetchall()[0]
+        assert (version, round(score, 6)) == (ce.__version__, 0.879732)
+
+
+def test_sql_overwrites_no_database(fail: Fail, tmp_path: Path) -> None:
+    path = tmp_path / "mine.duckdb"
+    path.write_text("mine")
+    words = "the file exists and is not overwritten: delete it, or give another name"
+    assert fail("sql", "--database", path) == f"{path}: {words}"
+    assert path.read_text() == "mine"
+    away = tmp_path / "missing" / "a.duckdb"
+    assert fail("sql", "--database", away) == f"{away.parent}: no such directory"
+    new = tmp_path / "new.duckdb"
+    for option, given in (("--temporary", ()), ("--output", ("a.sql",))):
+        expected = f"{option} does not go with --database {new}, which is a file to write: drop one"
+        assert fail("sql", "--database", new, option, *given) == expected
+    assert fail("sql", "--database", new, "--schema", "main") == (
+        "name: DuckDB has a database or schema 'main' of its own: give another name"
+    )
+    assert not new.exists()
+
+
 def test_mistakes_with_sql(fail: Fail) -> None:
     expected = "temporary macros belong to no database: leave out database, or temporary"
     assert fail("sql", "--temporary", "--database", "db") == expected

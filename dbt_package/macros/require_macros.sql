@@ -1,0 +1,20 @@
+{# Stops a run whose connection has no macros, with the way to get them. The package calls it when
+   a run starts. #}
+{% macro require_macros() -%}
+  {%- if execute and target.type != 'duckdb' -%}
+    {{ exceptions.raise_compiler_error(
+      "the tests of clustereval need a target of type duckdb, got " ~ target.type
+    ) }}
+  {%- elif execute -%}
+    {%- set found = run_query(
+      "select count(*) from duckdb_functions() where function_name = 'version' and "
+      ~ "'clustereval' in (lower(database_name), lower(schema_name)) and not internal"
+    ) -%}
+    {%- if found.rows[0][0] == 0 -%}
+      {{ exceptions.raise_compiler_error(
+        "the connection has no clustereval macros: pip install 'polars_clustereval[dbt]', then "
+        ~ "in profiles.yml add to the output: plugins: [{module: polars_clustereval.dbt}]"
+      ) }}
+    {%- endif -%}
+  {%- endif -%}
+{%- endmacro %}

@@ -1,0 +1,6 @@
+select id, cluster
+from {{ ref('assignments') }}
+where day = (
+  select max(day) from {{ ref('cells') }}
+  where day < (select max(day) from {{ ref('cells') }})
+)

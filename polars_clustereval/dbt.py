@@ -1,0 +1,54 @@
+"""dbt: a plugin of dbt-duckdb that gives every model and test the macros under their usual names.
+
+In ``profiles.yml``, below the output of type duckdb::
+
+    plugins:
+      - module: polars_clustereval.dbt
+
+The generic tests are in the dbt package ``clustereval``, the folder that `package_folder` returns.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+try:
+    from dbt.adapters.duckdb.plugins import BasePlugin
+    from dbt_common.exceptions import DbtRuntimeError
+except ImportError as error:
+    raise ImportError(
+        "the dbt plugin needs dbt-duckdb: pip install 'polars_clustereval[dbt]'"
+    ) from error
+
+from .errors import ClusterEvalError
+from .macro_database import attach_macros
+from .macros import find_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import duckdb
+
+__all__ = ["Plugin", "package_folder"]
+
+
+class Plugin(BasePlugin):
+    """Plugin of dbt-duckdb that attaches the macros as the database ``clustereval``.
+
+    Models, tests, hooks and snapshots call ``clustereval.external_report`` and the other macros,
+    on all threads. Nothing is written to the database of the project. Its only requirement is that
+    neither that database nor a schema in it has the name ``clustereval``, which is an error.
+    """
+
+    def configure_connection(self, conn: duckdb.DuckDBPyConnection) -> None:
+        """Attach the macros to the connection whose cursors execute the models."""
+        try:
+            attach_macros(conn)
+        except ClusterEvalError as error:
+            # dbt prints the text of its own errors, and a traceback of others.
+            raise DbtRuntimeError(f"clustereval: {error}") from error
+
+
+def package_folder() -> Path:
+    """Return the folder of the dbt package ``clustereval``, for ``local:`` in ``packages.yml``."""
+    return find_folder("dbt_package", "dbt_project.yml")
