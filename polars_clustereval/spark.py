@@ -12,26 +12,21 @@ out.
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
-
-if not find_spec("pyspark"):
-    raise ImportError(
-        "polars_clustereval.spark needs pyspark: pip install 'polars_clustereval[spark]'"
-    )
 
 from .spark_tables import compute_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TypeAlias
 
     from pyspark.sql import Column, DataFrame
 
     from .base.checks import NoiseAs
     from .external.information import NormalizedMethod
 
-    Keys = str | Column | Sequence[str | Column]
-    Noise = str | float | bool
+    Keys: TypeAlias = str | Column | Sequence[str | Column]
+    Noise: TypeAlias = str | float | bool
 
 __all__ = [
     "bcubed_samples",
@@ -86,6 +81,8 @@ def contingency_matrix(
         For a table or column that does not exist, an invalid option, a noise value of another type
         than `cluster`, weights that are negative, fractional or NULL, and a table that holds no
         kept cells where these are expected.
+    ImportError
+        Without pyspark: ``pip install 'polars_clustereval[spark]'``.
 
     See Also
     --------
@@ -301,13 +298,6 @@ def bcubed_samples(
     >>> from polars_clustereval import spark
     >>> spark.bcubed_samples(df, "species", "cluster", id="flower").show()  # doctest: +SKIP
     """
-    from pyspark.sql import functions
-
-    columns = {
-        "label": label,
-        "cluster": cluster,
-        "id": functions.monotonically_increasing_id() if id is None else id,
-        "partition_by": partition_by,
-    }
+    columns = {"label": label, "cluster": cluster, "id": id, "partition_by": partition_by}
     options = {"noise": noise, "noise_as": noise_as}
     return compute_table("bcubed_samples", tbl, columns, options, lazy=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from contextlib import contextmanager
 from difflib import get_close_matches
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -29,6 +30,9 @@ _CELL_COLUMNS = ("partition_key", "label", "cluster", "n", "copies")
 
 # A result of at most this many rows is sent whole to every executor that joins it.
 _SMALL = 50_000
+
+# How the name of the CTE begins that has the sums of weights.
+_WEIGHTED = "__ce_group_counts"
 
 _MAX_TOTAL_WEIGHT = 10**12  # as in sql/base/checks.sql
 
@@ -65,17 +69,26 @@ def compute_table(
     if given["label"] is None:
         rows = _read_cells(frame)
     else:
+        if name == "bcubed_samples" and given["id"] is None:
+            given["id"] = _number_rows()
         rows = _read_rows(frame, given)
         options["noise"] = _cast_noise(frame.sparkSession, options["noise"], rows.schema["cluster"])
     names = {key: None if value is None else key for key, value in given.items()}
     query = build_query(name, exp.to_table(_ROWS), names, options, "spark")
-    steps = QuerySteps(query, [_ROWS])
+    weighted = given["weight"] is not None
     with _own_errors():
-        return _run_steps(steps, rows, weighted=given["weight"] is not None, lazy=lazy)
+        if lazy or not _can_checkpoint(rows.sparkSession):
+            _check_division(name, rows.sparkSession)
+            return _run_whole(query, rows, weighted=weighted)
+        return _run_steps(query, rows, weighted=weighted)
 
 
 def _open_table(tbl: DataFrame | str) -> DataFrame:
     """Return the DataFrame `tbl`, or the table of this name in the active session."""
+    if not find_spec("pyspark"):
+        raise ImportError(
+            "polars_clustereval.spark needs pyspark: pip install 'polars_clustereval[spark]'"
+        )
     from pyspark.errors import PySparkException
     from pyspark.sql import DataFrame, SparkSession
 
@@ -92,7 +105,8 @@ def _open_table(tbl: DataFrame | str) -> DataFrame:
         frame = session.table(tbl)
         frame.columns  # noqa: B018 - Spark Connect looks for the table only now
     except PySparkException as error:
-        twins = get_close_matches(tbl, [table.name for table in session.catalog.listTables()], n=1)
+        names = [row["tableName"] for row in session.sql("SHOW TABLES").collect()]
+        twins = get_close_matches(tbl, names, n=1)
         hint = f"; did you mean {twins[0]!r}?" if twins else ""
         raise ClusterEvalError(f"tbl: no table or view {tbl!r} in the session{hint}") from error
     return frame
@@ -117,6 +131,13 @@ def _read_rows(frame: DataFrame, given: Mapping[str, Any]) -> DataFrame:
         weight = _check_weight(selected["weight"], selected.schema["weight"].dataType)
         selected = selected.withColumn("weight", weight)
     return selected
+
+
+def _number_rows() -> Column:
+    """Return a column of numbers that differ from row to row, without a sort of all rows."""
+    from pyspark.sql import functions
+
+    return functions.monotonically_increasing_id()
 
 
 def _find_column(frame: DataFrame, parameter: str, given: Any) -> Column:
@@ -231,21 +252,30 @@ def _check_cell(cells: DataFrame) -> Column:
     return functions.when(valid, n.cast("bigint")).otherwise(functions.raise_error(fault))
 
 
-def _run_steps(steps: QuerySteps, rows: DataFrame, *, weighted: bool, lazy: bool) -> DataFrame:
-    """Return the rows of a query that reads `rows`, whose steps are evaluated one after the other.
+def _run_steps(query: exp.Select, rows: DataFrame, *, weighted: bool) -> DataFrame:
+    """Return the rows of a query that reads `rows`, its steps evaluated one after the other.
 
     If `weighted` is TRUE the sum of the weights of each partition is checked.
     """
+    steps = QuerySteps(query, [_ROWS])
     frames = {_ROWS: rows}
-    if lazy or not _can_checkpoint(rows.sparkSession):
-        if weighted:
-            _check_total_weight(_run(steps.cte_step("__ce_group_counts"), frames))
-        return _run(steps.whole_query(), frames)
     for step in steps.kept_steps():
         frames[step.name] = _keep(_run(step, frames))
     if weighted:
-        _check_total_weight(_run(steps.cte_step("__ce_group_counts"), frames))
+        _check_total_weight(_run(steps.cte_step(_WEIGHTED), frames))
     return _run(steps.final_step(), frames).localCheckpoint()
+
+
+def _run_whole(query: exp.Select, rows: DataFrame, *, weighted: bool) -> DataFrame:
+    """Return the rows of a query that reads `rows`, evaluated when they are read.
+
+    If `weighted` is TRUE the sum of the weights of each partition is checked.
+    """
+    steps = QuerySteps(query, [_ROWS])
+    frames = {_ROWS: rows}
+    if weighted:
+        _check_total_weight(_run(steps.cte_step(_WEIGHTED), frames))
+    return _run(steps.whole_query(), frames)
 
 
 def _run(step: Step, frames: Mapping[str, DataFrame]) -> DataFrame:
@@ -274,6 +304,19 @@ def _can_checkpoint(session: SparkSession) -> bool:
     except PySparkException:
         return False
     return True
+
+
+def _check_division(name: str, session: SparkSession) -> None:
+    """Raise an error if an engine without checkpoints would divide by zero in external_report.
+
+    Sail raises an error for a division by zero in a branch of CASE that is not taken.
+    """
+    if name == "external_report" and session.conf.get("spark.sql.ansi.enabled", "true") != "false":
+        raise ClusterEvalError(
+            "external_report: expected spark.sql.ansi.enabled = false on an engine that cannot "
+            "keep results, such as Sail, which divides by zero otherwise; "
+            "session.conf.set('spark.sql.ansi.enabled', 'false')"
+        )
 
 
 def _check_total_weight(groups: DataFrame) -> None:

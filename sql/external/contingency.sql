@@ -122,7 +122,7 @@ CREATE OR REPLACE MACRO clustereval._groups_of_cells(tbl) AS TABLE
       FALSE AS __ce_only
     FROM __ce_merged_cells
     UNION ALL
-    -- The counts are 0; DataFusion would take a literal 0 in a later filter for one of the rows.
+    -- Counts that are 0: DataFusion evaluates a later filter on a literal 0 below HAVING.
     SELECT
       NULL, NULL, NULL, CAST(COUNT(*) AS BIGINT), CAST(COUNT(*) AS BIGINT),
       CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), COUNT(*) = 0
