@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from .base.checks import check_column_names, type_name
+from .base.checks import MAX_TOTAL_WEIGHT, check_column_names, type_name
 from .dialects import build_query, check_kept_cells, check_macro_options
 from .errors import ClusterEvalError
 from .query_steps import QuerySteps, Step
@@ -33,8 +33,6 @@ _SMALL = 50_000
 
 # How the name of the CTE begins that has the sums of weights.
 _WEIGHTED = "__ce_group_counts"
-
-_MAX_TOTAL_WEIGHT = 10**12  # as in sql/base/checks.sql
 
 # Texts of checks that Spark evaluates with the rows.
 _OWN_ERROR = re.compile(r"((?:weight|tbl): expected [^\n]*?)(?: SQLSTATE: \w+|$)", re.MULTILINE)
@@ -70,8 +68,8 @@ def compute_table(
         rows = _read_cells(frame)
     else:
         if name == "bcubed_samples" and given["id"] is None:
-            given["id"] = _number_rows()
-        rows = _read_rows(frame, given)
+            given["id"] = _row_numbers()
+        rows = _select_rows(frame, given)
         options["noise"] = _cast_noise(frame.sparkSession, options["noise"], rows.schema["cluster"])
     names = {key: None if value is None else key for key, value in given.items()}
     query = build_query(name, exp.to_table(_ROWS), names, options, "spark")
@@ -79,8 +77,8 @@ def compute_table(
     with _own_errors():
         if lazy or not _can_checkpoint(rows.sparkSession):
             _check_division(name, rows.sparkSession)
-            return _run_whole(query, rows, weighted=weighted)
-        return _run_steps(query, rows, weighted=weighted)
+            return _evaluate_whole(query, rows, weighted=weighted)
+        return _evaluate_steps(query, rows, weighted=weighted)
 
 
 def _open_table(tbl: DataFrame | str) -> DataFrame:
@@ -112,7 +110,7 @@ def _open_table(tbl: DataFrame | str) -> DataFrame:
     return frame
 
 
-def _read_rows(frame: DataFrame, given: Mapping[str, Any]) -> DataFrame:
+def _select_rows(frame: DataFrame, given: Mapping[str, Any]) -> DataFrame:
     """Return the columns that the arguments name, each under the name of its parameter.
 
     The weight is checked where Spark reads it.
@@ -133,7 +131,7 @@ def _read_rows(frame: DataFrame, given: Mapping[str, Any]) -> DataFrame:
     return selected
 
 
-def _number_rows() -> Column:
+def _row_numbers() -> Column:
     """Return a column of numbers that differ from row to row, without a sort of all rows."""
     from pyspark.sql import functions
 
@@ -152,12 +150,14 @@ def _find_column(frame: DataFrame, parameter: str, given: Any) -> Column:
         raise ClusterEvalError(
             f"{parameter}: expected a column name or a Column of Spark, got {type_name(given)}"
         )
-    if _fold_case(frame, given) not in [_fold_case(frame, column) for column in frame.columns]:
+    if _comparable_name(frame, given) not in [
+        _comparable_name(frame, column) for column in frame.columns
+    ]:
         check_column_names([given], parameter, frame.columns)
     return functions.col("`" + given.replace("`", "``") + "`")
 
 
-def _fold_case(frame: DataFrame, name: str) -> str:
+def _comparable_name(frame: DataFrame, name: str) -> str:
     """Return a column's name as the session of `frame` compares it."""
     sensitive = frame.sparkSession.conf.get("spark.sql.caseSensitive", "false")
     return name if sensitive == "true" else name.lower()
@@ -252,7 +252,7 @@ def _check_cell(cells: DataFrame) -> Column:
     return functions.when(valid, n.cast("bigint")).otherwise(functions.raise_error(fault))
 
 
-def _run_steps(query: exp.Select, rows: DataFrame, *, weighted: bool) -> DataFrame:
+def _evaluate_steps(query: exp.Select, rows: DataFrame, *, weighted: bool) -> DataFrame:
     """Return the rows of a query that reads `rows`, its steps evaluated one after the other.
 
     If `weighted` is TRUE the sum of the weights of each partition is checked.
@@ -260,13 +260,13 @@ def _run_steps(query: exp.Select, rows: DataFrame, *, weighted: bool) -> DataFra
     steps = QuerySteps(query, [_ROWS])
     frames = {_ROWS: rows}
     for step in steps.kept_steps():
-        frames[step.name] = _keep(_run(step, frames))
+        frames[step.name] = _keep(_select_step(step, frames))
     if weighted:
-        _check_total_weight(_run(steps.cte_step(_WEIGHTED), frames))
-    return _run(steps.final_step(), frames).localCheckpoint()
+        _check_total_weight(_select_step(steps.cte_step(_WEIGHTED), frames))
+    return _select_step(steps.final_step(), frames).localCheckpoint()
 
 
-def _run_whole(query: exp.Select, rows: DataFrame, *, weighted: bool) -> DataFrame:
+def _evaluate_whole(query: exp.Select, rows: DataFrame, *, weighted: bool) -> DataFrame:
     """Return the rows of a query that reads `rows`, evaluated when they are read.
 
     If `weighted` is TRUE the sum of the weights of each partition is checked.
@@ -274,11 +274,11 @@ def _run_whole(query: exp.Select, rows: DataFrame, *, weighted: bool) -> DataFra
     steps = QuerySteps(query, [_ROWS])
     frames = {_ROWS: rows}
     if weighted:
-        _check_total_weight(_run(steps.cte_step(_WEIGHTED), frames))
-    return _run(steps.whole_query(), frames)
+        _check_total_weight(_select_step(steps.cte_step(_WEIGHTED), frames))
+    return _select_step(steps.whole_query(), frames)
 
 
-def _run(step: Step, frames: Mapping[str, DataFrame]) -> DataFrame:
+def _select_step(step: Step, frames: Mapping[str, DataFrame]) -> DataFrame:
     """Return the rows of a step, which reads DataFrames by name."""
     session = frames[_ROWS].sparkSession
     return session.sql(step.text, **{name: frames[name] for name in step.reads})
@@ -323,9 +323,9 @@ def _check_total_weight(groups: DataFrame) -> None:
     """Raise the error of the macro _check_total_weight for the counts of groups of rows."""
     totals = groups.groupBy("__ce_partition").sum("__ce_n").toDF("partition", "total")
     (largest,) = totals.agg({"total": "max"}).collect()
-    if largest[0] is not None and largest[0] > _MAX_TOTAL_WEIGHT:
+    if largest[0] is not None and largest[0] > MAX_TOTAL_WEIGHT:
         raise ClusterEvalError(
-            f"weight: expected a sum of at most {_MAX_TOTAL_WEIGHT}, got {largest[0]}; divide the "
+            f"weight: expected a sum of at most {MAX_TOTAL_WEIGHT}, got {largest[0]}; divide the "
             "weights by a common factor"
         )
 

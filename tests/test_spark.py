@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -17,12 +19,12 @@ from .test_dialects import TABLES, assert_near, from_macro, without
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.wide
 
+ROOT = Path(__file__).parent.parent
 ORDER = {
     "contingency_matrix": ("partition_key", "label", "cluster"),
     "external_cluster_report": ("partition_key", "cluster"),
@@ -269,3 +271,15 @@ def test_settings_of_the_session_stay(session: SparkSession, frames: dict[str, D
     compute("pair_counts", frames["one row"], "species", "kmeans")
     assert dict(session.conf.getAll) == settings
     assert session.sql("SHOW TABLES").collect() == tables
+
+
+def test_python_of_the_page(session: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    printed: list[str] = []
+    names = {"session": session, "print": lambda value: printed.append(str(value))}
+    page = (ROOT / "docs" / "spark.md").read_text(encoding="utf-8")
+    python = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    for block in python:
+        exec(block, names)
+    assert printed == re.findall(r"^print\(.*\)  # (.*)$", "".join(python), re.MULTILINE)
+    assert len(printed) == 2
