@@ -15,19 +15,14 @@ out.
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
-
-if not find_spec("pyspark"):
-    raise ImportError(
-        "polars_clustereval.spark needs pyspark: pip install 'polars_clustereval[spark]'"
-    )
 
 from .spark_points import compute_points
 from .spark_tables import compute_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TypeAlias
 
     from pyspark.sql import Column, DataFrame
 
@@ -35,9 +30,9 @@ if TYPE_CHECKING:
     from .external.information import NormalizedMethod
     from .internal.distances import Center, DistanceName
 
-    Keys = str | Column | Sequence[str | Column]
-    Noise = str | float | bool
-    Vector = str | Column | Sequence[str | Column]
+    Keys: TypeAlias = str | Column | Sequence[str | Column]
+    Noise: TypeAlias = str | float | bool
+    Vector: TypeAlias = str | Column | Sequence[str | Column]
 
 __all__ = [
     "bcubed_samples",
@@ -99,6 +94,8 @@ def contingency_matrix(
         For a table or column that does not exist, an invalid option, a noise value of another type
         than `cluster`, weights that are negative, fractional or NULL, and a table that holds no
         kept cells where these are expected.
+    ImportError
+        Without pyspark: ``pip install 'polars_clustereval[spark]'``.
 
     See Also
     --------
@@ -314,14 +311,7 @@ def bcubed_samples(
     >>> from polars_clustereval import spark
     >>> spark.bcubed_samples(df, "species", "cluster", id="flower").show()  # doctest: +SKIP
     """
-    from pyspark.sql import functions
-
-    columns = {
-        "label": label,
-        "cluster": cluster,
-        "id": functions.monotonically_increasing_id() if id is None else id,
-        "partition_by": partition_by,
-    }
+    columns = {"label": label, "cluster": cluster, "id": id, "partition_by": partition_by}
     options = {"noise": noise, "noise_as": noise_as}
     return compute_table("bcubed_samples", tbl, columns, options, lazy=True)
 

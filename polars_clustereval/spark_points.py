@@ -8,15 +8,17 @@ from sqlglot import exp
 
 from .dialects import OPTIONS, build_query, check_macro_options, check_silhouette, check_weights
 from .errors import ClusterEvalError
-from .query_steps import QuerySteps
 from .spark_tables import (
     ROWS,
+    can_checkpoint,
     cast_noise,
+    evaluate_steps,
+    evaluate_whole,
     find_column,
     open_table,
     own_errors,
-    read_rows,
-    run_steps,
+    row_numbers,
+    select_rows,
 )
 
 if TYPE_CHECKING:
@@ -50,9 +52,9 @@ def compute_points(
     check_macro_options(name, options)
     check_silhouette(name, options)
     numbered = columns.get("id") is None
-    row_id = functions.monotonically_increasing_id() if numbered else columns["id"]
+    row_id = row_numbers() if numbered else columns["id"]
     given = {"cluster": columns["cluster"], "partition_by": columns["partition_by"], "id": row_id}
-    keys = read_rows(frame, given)
+    keys = select_rows(frame, given)
     noise = cast_noise(frame.sparkSession, options["noise"], keys.schema["cluster"])
     cluster = find_column(frame, "cluster", columns["cluster"])
     left_out = cluster.isNull()
@@ -62,7 +64,7 @@ def compute_points(
         )
     coordinates = _read_coordinates(frame, vector, left_out)
     check_weights(options["weights"], len(coordinates))
-    rows = read_rows(frame, given, coordinates)
+    rows = select_rows(frame, given, coordinates)
     query = build_query(
         name,
         exp.to_table(ROWS),
@@ -79,7 +81,9 @@ def compute_points(
         numbered=numbered,
     )
     with own_errors():
-        return run_steps(QuerySteps(query, [ROWS]), rows, keep=keep)
+        if not can_checkpoint(rows.sparkSession):
+            return evaluate_whole(query, rows)
+        return evaluate_steps(query, rows, keep=keep)
 
 
 def _coordinate_name(place: int) -> str:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from contextlib import contextmanager
 from difflib import get_close_matches
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from .base.checks import check_column_names, type_name
+from .base.checks import MAX_TOTAL_WEIGHT, check_column_names, type_name
 from .dialects import OPTIONS, build_query, check_kept_cells, check_macro_options
 from .errors import ClusterEvalError
 from .query_steps import QuerySteps, Step
@@ -30,7 +31,8 @@ _CELL_COLUMNS = ("partition_key", "label", "cluster", "n", "copies")
 # A result of at most this many rows is sent whole to every executor that joins it.
 _SMALL = 50_000
 
-_MAX_TOTAL_WEIGHT = 10**12  # as in sql/base/checks.sql
+# How the name of the CTE begins that has the sums of weights.
+_WEIGHTED = "__ce_group_counts"
 
 # Texts of checks that Spark evaluates with the rows.
 _OWN_ERROR = re.compile(
@@ -67,17 +69,26 @@ def compute_table(
     if given["label"] is None:
         rows = _read_cells(frame)
     else:
-        rows = read_rows(frame, given)
+        if name == "bcubed_samples" and given["id"] is None:
+            given["id"] = row_numbers()
+        rows = select_rows(frame, given)
         options["noise"] = cast_noise(frame.sparkSession, options["noise"], rows.schema["cluster"])
     names = {key: None if value is None else key for key, value in given.items()}
     query = build_query(name, exp.to_table(ROWS), names, options, "spark")
-    steps = QuerySteps(query, [ROWS])
+    weighted = given["weight"] is not None
     with own_errors():
-        return run_steps(steps, rows, weighted=given["weight"] is not None, lazy=lazy)
+        if lazy or not can_checkpoint(rows.sparkSession):
+            _check_division(name, rows.sparkSession)
+            return evaluate_whole(query, rows, weighted=weighted)
+        return evaluate_steps(query, rows, weighted=weighted)
 
 
 def open_table(tbl: DataFrame | str) -> DataFrame:
     """Return the DataFrame `tbl`, or the table of this name in the active session."""
+    if not find_spec("pyspark"):
+        raise ImportError(
+            "polars_clustereval.spark needs pyspark: pip install 'polars_clustereval[spark]'"
+        )
     from pyspark.errors import PySparkException
     from pyspark.sql import DataFrame, SparkSession
 
@@ -94,13 +105,14 @@ def open_table(tbl: DataFrame | str) -> DataFrame:
         frame = session.table(tbl)
         frame.columns  # noqa: B018 - Spark Connect looks for the table only now
     except PySparkException as error:
-        twins = get_close_matches(tbl, [table.name for table in session.catalog.listTables()], n=1)
+        names = [row["tableName"] for row in session.sql("SHOW TABLES").collect()]
+        twins = get_close_matches(tbl, names, n=1)
         hint = f"; did you mean {twins[0]!r}?" if twins else ""
         raise ClusterEvalError(f"tbl: no table or view {tbl!r} in the session{hint}") from error
     return frame
 
 
-def read_rows(
+def select_rows(
     frame: DataFrame, given: Mapping[str, Any], others: Collection[Column] = ()
 ) -> DataFrame:
     """Return the columns that the arguments name, each under the name of its parameter, and others.
@@ -124,6 +136,13 @@ def read_rows(
     return selected
 
 
+def row_numbers() -> Column:
+    """Return a column of numbers that differ from row to row, without a sort of all rows."""
+    from pyspark.sql import functions
+
+    return functions.monotonically_increasing_id()
+
+
 def find_column(frame: DataFrame, parameter: str, given: Any) -> Column:
     """Return the column that an argument names; several for partition_by become a struct."""
     from pyspark.sql import Column, functions
@@ -136,12 +155,14 @@ def find_column(frame: DataFrame, parameter: str, given: Any) -> Column:
         raise ClusterEvalError(
             f"{parameter}: expected a column name or a Column of Spark, got {type_name(given)}"
         )
-    if _fold_case(frame, given) not in [_fold_case(frame, column) for column in frame.columns]:
+    if _comparable_name(frame, given) not in [
+        _comparable_name(frame, column) for column in frame.columns
+    ]:
         check_column_names([given], parameter, frame.columns)
     return functions.col("`" + given.replace("`", "``") + "`")
 
 
-def _fold_case(frame: DataFrame, name: str) -> str:
+def _comparable_name(frame: DataFrame, name: str) -> str:
     """Return a column's name as the session of `frame` compares it."""
     sensitive = frame.sparkSession.conf.get("spark.sql.caseSensitive", "false")
     return name if sensitive == "true" else name.lower()
@@ -236,33 +257,37 @@ def _check_cell(cells: DataFrame) -> Column:
     return functions.when(valid, n.cast("bigint")).otherwise(functions.raise_error(fault))
 
 
-def run_steps(
-    steps: QuerySteps,
-    rows: DataFrame,
-    *,
-    weighted: bool = False,
-    lazy: bool = False,
-    keep: bool = True,
+def evaluate_steps(
+    query: exp.Select, rows: DataFrame, *, weighted: bool = False, keep: bool = True
 ) -> DataFrame:
-    """Return the rows of a query that reads `rows`, whose steps are evaluated one after the other.
+    """Return the rows of a query that reads `rows`, its steps evaluated one after the other.
 
-    If `weighted` is TRUE the sum of the weights of each partition is checked. If `lazy` is TRUE
-    nothing is evaluated here, and if `keep` is FALSE all but the last step.
+    If `weighted` is TRUE the sum of the weights of each partition is checked, and if `keep` is
+    FALSE the last step is evaluated when it is read.
     """
+    steps = QuerySteps(query, [ROWS])
     frames = {ROWS: rows}
-    if lazy or not _can_checkpoint(rows.sparkSession):
-        if weighted:
-            _check_total_weight(_run(steps.cte_step("__ce_group_counts"), frames))
-        return _run(steps.whole_query(), frames)
     for step in steps.kept_steps():
-        frames[step.name] = _keep(_run(step, frames))
+        frames[step.name] = _keep(_select_step(step, frames))
     if weighted:
-        _check_total_weight(_run(steps.cte_step("__ce_group_counts"), frames))
-    answer = _run(steps.final_step(), frames)
+        _check_total_weight(_select_step(steps.cte_step(_WEIGHTED), frames))
+    answer = _select_step(steps.final_step(), frames)
     return answer.localCheckpoint() if keep else answer
 
 
-def _run(step: Step, frames: Mapping[str, DataFrame]) -> DataFrame:
+def evaluate_whole(query: exp.Select, rows: DataFrame, *, weighted: bool = False) -> DataFrame:
+    """Return the rows of a query that reads `rows`, evaluated when they are read.
+
+    If `weighted` is TRUE the sum of the weights of each partition is checked.
+    """
+    steps = QuerySteps(query, [ROWS])
+    frames = {ROWS: rows}
+    if weighted:
+        _check_total_weight(_select_step(steps.cte_step(_WEIGHTED), frames))
+    return _select_step(steps.whole_query(), frames)
+
+
+def _select_step(step: Step, frames: Mapping[str, DataFrame]) -> DataFrame:
     """Return the rows of a step, which reads DataFrames by name."""
     session = frames[ROWS].sparkSession
     tables: dict[str, Any] = {name: frames[name] for name in step.reads}
@@ -280,7 +305,7 @@ def _keep(frame: DataFrame) -> DataFrame:
     return functions.broadcast(kept.coalesce(1)) if n <= _SMALL else kept
 
 
-def _can_checkpoint(session: SparkSession) -> bool:
+def can_checkpoint(session: SparkSession) -> bool:
     """Return whether a session can keep a result without its plan: Sail needs a folder for it."""
     from pyspark.errors import PySparkException
 
@@ -293,13 +318,26 @@ def _can_checkpoint(session: SparkSession) -> bool:
     return True
 
 
+def _check_division(name: str, session: SparkSession) -> None:
+    """Raise an error if an engine without checkpoints would divide by zero in external_report.
+
+    Sail raises an error for a division by zero in a branch of CASE that is not taken.
+    """
+    if name == "external_report" and session.conf.get("spark.sql.ansi.enabled", "true") != "false":
+        raise ClusterEvalError(
+            "external_report: expected spark.sql.ansi.enabled = false on an engine that cannot "
+            "keep results, such as Sail, which divides by zero otherwise; "
+            "session.conf.set('spark.sql.ansi.enabled', 'false')"
+        )
+
+
 def _check_total_weight(groups: DataFrame) -> None:
     """Raise the error of the macro _check_total_weight for the counts of groups of rows."""
     totals = groups.groupBy("__ce_partition").sum("__ce_n").toDF("partition", "total")
     (largest,) = totals.agg({"total": "max"}).collect()
-    if largest[0] is not None and largest[0] > _MAX_TOTAL_WEIGHT:
+    if largest[0] is not None and largest[0] > MAX_TOTAL_WEIGHT:
         raise ClusterEvalError(
-            f"weight: expected a sum of at most {_MAX_TOTAL_WEIGHT}, got {largest[0]}; divide the "
+            f"weight: expected a sum of at most {MAX_TOTAL_WEIGHT}, got {largest[0]}; divide the "
             "weights by a common factor"
         )
 

@@ -207,7 +207,7 @@ def check_groupable(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Ex
 
 
 # Up to here products of three counts of a partition, and sums in fixed point, fit into Int128.
-_MAX_TOTAL_WEIGHT = 10**12
+MAX_TOTAL_WEIGHT = 10**12
 
 
 def check_weight(lazy: pl.LazyFrame, weight: Column | None, keys: Mapping[str, str]) -> pl.Expr:
@@ -233,7 +233,7 @@ def check_weight(lazy: pl.LazyFrame, weight: Column | None, keys: Mapping[str, s
     value, any_bad, total_weight = facts.collect(engine="streaming").row(0)
     if any_bad:
         raise _weight_error("NULL" if value is None else str(value))
-    if total_weight > _MAX_TOTAL_WEIGHT:
+    if total_weight > MAX_TOTAL_WEIGHT:
         _check_partition_totals(lazy, total, keys)
     return expr.cast(pl.Int64)
 
@@ -246,9 +246,9 @@ def _check_partition_totals(lazy: pl.LazyFrame, total: pl.Expr, keys: Mapping[st
     by = key_columns(keys)
     totals = lazy.group_by(by).agg(total) if by else lazy.select(total)
     largest = totals.select(pl.col("total").max()).collect(engine="streaming").item()
-    if largest > _MAX_TOTAL_WEIGHT:
+    if largest > MAX_TOTAL_WEIGHT:
         raise ClusterEvalError(
-            f"weight: expected a sum of at most {_MAX_TOTAL_WEIGHT}, got {largest}; "
+            f"weight: expected a sum of at most {MAX_TOTAL_WEIGHT}, got {largest}; "
             "divide the weights by a common factor"
         )
 

@@ -101,18 +101,38 @@ def _add_report(commands: Any, name: str, report: Report) -> argparse.ArgumentPa
 
 
 def _add_sql(commands: Any) -> None:
-    """Add the command ``sql``, which prints all SQL macros, or writes a database of them.
+    """Add the command ``sql``: all SQL macros, a database of them, or a table as a query.
 
     `commands` is what add_subparsers of argparse returned.
     """
     description = "all SQL macros as one file for the DuckDB shell"
-    command = commands.add_parser("sql", help=description, description=f"Print {description}.")
+    command = commands.add_parser(
+        "sql",
+        help=description,
+        description=f"Print {description}, or the query of one table for another engine.",
+    )
     add = command.add_argument
     add("--schema", metavar="NAME", default="clustereval", help="schema; default clustereval")
     add("--database", metavar="NAME", help=_DATABASE_HELP)
     add("--temporary", action="store_true", help="temporary macros, named SCHEMA_MACRO")
     _add_output(command)
     command.set_defaults(call=run_sql)
+    _add_query_options(command)
+
+
+def _add_query_options(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of to_sql to the parser of the command ``sql``."""
+    group = command.add_argument_group(
+        "the query of one table", "clustereval sql external_report --dialect spark --tbl t ..."
+    )
+    add = group.add_argument
+    add("name", metavar="TABLE", nargs="?", help="table macro, such as external_report")
+    add("--dialect", metavar="NAME", help="spark, postgres, clickhouse, datafusion, duckdb, ...")
+    add("--tbl", metavar="NAME", help="table that the query reads; without --label, kept cells")
+    for option in ("label", "cluster", "weight", "id", "partition-by"):
+        add(f"--{option}", metavar="COLUMN")
+    for option in ("noise", "noise_as", "average_method", "beta"):
+        add(f"--{option.replace('_', '-')}", **OPTIONS[option])
 
 
 def _add_output(command: argparse.ArgumentParser) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -126,10 +127,12 @@ def _sort_rows(result: pl.DataFrame, options: argparse.Namespace) -> pl.DataFram
 
 
 def run_sql(options: argparse.Namespace) -> Outcome:
-    """Return all SQL macros as one file, in the schema that the arguments name.
+    """Return all SQL macros as one file, in the schema that the arguments name, or one query.
 
     If they name a file of a database, that file is the output, and the result its content.
     """
+    if options.name is not None or options.dialect is not None:
+        return _translate_table(options)
     database = options.database
     if database is not None and Path(database).suffix.lower() in _DATABASE_ENDINGS:
         return _make_database(options)
@@ -152,3 +155,29 @@ def _make_database(options: argparse.Namespace) -> Outcome:
     draft = options.scratch / "macros.duckdb"
     write_database(draft, options.schema)
     return Outcome(draft.read_bytes())
+
+
+_QUERY_OPTIONS = (
+    *("label", "cluster", "weight", "id", "partition_by"),
+    *("noise", "noise_as", "average_method", "beta"),
+)
+
+
+def _translate_table(options: argparse.Namespace) -> Outcome:
+    """Return the query of one table in another dialect."""
+    for name in ("name", "dialect", "tbl"):
+        if getattr(options, name) is None:
+            raise ClusterEvalError(
+                "sql: a query needs a table macro, --dialect and --tbl, such as: clustereval sql "
+                "external_report --dialect spark --tbl t --label a --cluster b"
+            )
+    try:
+        from polars_clustereval.dialects import to_sql
+    except ImportError as error:
+        raise ClusterEvalError(str(error)) from error
+    given = {key: getattr(options, key) for key in _QUERY_OPTIONS}
+    arguments = {key: value for key, value in given.items() if value is not None}
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always")
+        query = to_sql(options.name, dialect=options.dialect, tbl=options.tbl, **arguments)
+    return Outcome(f"{query};\n".encode(), tuple(str(note.message) for note in notes))

@@ -95,10 +95,10 @@ CREATE OR REPLACE MACRO clustereval._row_groups(
   FROM __ce_group_flags;
 
 -- The rows of _row_groups, made of kept cells instead of rows: tbl has the columns of
--- contingency_matrix. Rows of the same partition, label and cluster are one cell, so that tables of
--- several days or shards may be united. __ce_n_dropped and __ce_n_noise are NULL, since cells do not
--- tell how many rows were left out. If there are no cells, one row with __ce_only TRUE. to_sql puts
--- this macro in place of _row_groups.
+-- contingency_matrix. Rows of the same partition, label and cluster are one cell, so that tables
+-- of several days or shards may be united. __ce_n_dropped and __ce_n_noise are NULL, since cells
+-- do not tell how many rows were left out. If there are no cells, one row with __ce_only TRUE.
+-- to_sql puts this macro in place of _row_groups.
 CREATE OR REPLACE MACRO clustereval._groups_of_cells(tbl) AS TABLE
   WITH __ce_merged_cells AS (
     SELECT
@@ -122,7 +122,7 @@ CREATE OR REPLACE MACRO clustereval._groups_of_cells(tbl) AS TABLE
       FALSE AS __ce_only
     FROM __ce_merged_cells
     UNION ALL
-    -- The counts are 0; DataFusion would take a literal 0 in a later filter for one of the rows.
+    -- Counts that are 0: DataFusion evaluates a later filter on a literal 0 below HAVING.
     SELECT
       NULL, NULL, NULL, CAST(COUNT(*) AS BIGINT), CAST(COUNT(*) AS BIGINT),
       CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), COUNT(*) = 0

@@ -1,0 +1,70 @@
+"""`clustereval sql TABLE --dialect ...`: the query of one table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import duckdb
+import pytest
+
+import polars_clustereval as ce
+
+if TYPE_CHECKING:
+    from tests.support.command_line import Fail, Noted, Run
+
+CALL = ("sql", "external_report", "--tbl", "t", "--label", "a", "--cluster", "b")
+
+
+def test_the_query_is_that_of_to_sql(run: Run) -> None:
+    query = ce.to_sql("external_report", dialect="spark", tbl="t", label="a", cluster="b")
+    assert run(*CALL, "--dialect", "spark") == f"{query};\n"
+
+
+def test_options(run: Run) -> None:
+    options = ("--noise", "-1", "--noise-as", "drop", "--beta", "0.5", "--average-method", "max")
+    text = run(*CALL, "--dialect", "duckdb", "--weight", "w", "--partition-by", "p", *options)
+    columns = {"label": "a", "cluster": "b", "weight": "w", "partition_by": "p"}
+    query = ce.to_sql(
+        "external_report",
+        dialect="duckdb",
+        tbl="t",
+        noise=-1,
+        noise_as="drop",
+        beta=0.5,
+        average_method="max",
+        **columns,
+    )
+    assert text == f"{query};\n"
+
+
+def test_the_query_runs(run: Run) -> None:
+    text = run(*CALL, "--dialect", "duckdb")
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t AS SELECT * FROM (VALUES ('x', 1), ('y', 2)) AS t(a, b)")
+        report = connection.sql(text).pl()
+    assert report.select("n", "rand_score").rows() == [(2, 1.0)]
+
+
+def test_kept_cells(run: Run) -> None:
+    text = run("sql", "pair_counts", "--dialect", "postgres", "--tbl", "cells")
+    assert text == ce.to_sql("pair_counts", dialect="postgres", tbl="cells") + ";\n"
+
+
+def test_a_dialect_without_a_test_is_noted(noted: Noted) -> None:
+    out, err = noted(*CALL, "--dialect", "snowflake")
+    assert out.startswith("WITH")
+    assert "dialect 'snowflake': its queries have never been executed" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("sql", "external_report"), "sql: a query needs a table macro, --dialect and --tbl"),
+        (("sql", "--dialect", "spark"), "sql: a query needs a table macro, --dialect and --tbl"),
+        ((*CALL, "--dialect", "sparc"), "did you mean 'spark'?"),
+        (("sql", "purity", *CALL[2:], "--dialect", "spark"), "name: expected one of bcubed_s"),
+        ((*CALL, "--dialect", "spark", "--id", "i"), "id: external_report does not take it"),
+    ],
+)
+def test_mistakes(fail: Fail, arguments: tuple[str, ...], words: str) -> None:
+    assert words in fail(*arguments)
