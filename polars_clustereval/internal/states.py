@@ -123,12 +123,12 @@ def _read_states(
 
 def _check_type(name: str, dtype: pl.DataType) -> None:
     """Raise an error unless a column of states has numbers, or lists of numbers, by its name."""
-    expected, kind = "whole numbers >= 0", dtype
+    expected, fits = "whole numbers >= 0", dtype.is_numeric()
     if name in _LISTS:
+        inner = dtype.inner if isinstance(dtype, pl.List | pl.Array) else None
         expected = "lists of numbers"
-        kind = dtype.inner if isinstance(dtype, pl.List | pl.Array) else pl.String()  # type: ignore[assignment]
-    optional = name in _OPTIONAL and dtype == pl.Null
-    if not (optional or kind.is_numeric() or (name in _LISTS and kind == pl.Null)):
+        fits = isinstance(inner, pl.DataType) and (inner.is_numeric() or inner == pl.Null)
+    if not (fits or (name in _OPTIONAL and dtype == pl.Null)):
         raise ClusterEvalError(
             f"states: expected {expected} in the column {name}, got a column of type {dtype}"
         )

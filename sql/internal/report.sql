@@ -4,8 +4,8 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition (group of partition_by): all columns of internal_report. __ce_clusters: rows
--- of _measured_clusters; __ce_spreads: rows of _cluster_spreads; the rest are options.
+-- One row per partition (group of partition_by): all columns of internal_report. __ce_clusters:
+-- rows of _measured_clusters; __ce_spreads: rows of _cluster_spreads; the rest are options.
 CREATE OR REPLACE MACRO clustereval._report_of_clusters(
   __ce_clusters, __ce_spreads, distance, p, center
 ) AS TABLE

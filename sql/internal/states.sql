@@ -175,9 +175,9 @@ CREATE OR REPLACE MACRO clustereval._state_rows(tbl, partition_by) AS TABLE
   SELECT
     partition_by AS __ce_partition,
     cluster AS __ce_cluster,
-    CAST(TRY_CAST(n AS DOUBLE) AS BIGINT) AS __ce_n,
-    CAST(TRY_CAST(COALESCE(n_dropped, 0) AS DOUBLE) AS BIGINT) AS __ce_n_dropped,
-    CAST(TRY_CAST(COALESCE(n_noise, 0) AS DOUBLE) AS BIGINT) AS __ce_n_noise,
+    TRY_CAST(n AS BIGINT) AS __ce_n,
+    TRY_CAST(COALESCE(n_dropped, 0) AS BIGINT) AS __ce_n_dropped,
+    TRY_CAST(COALESCE(n_noise, 0) AS BIGINT) AS __ce_n_noise,
     COALESCE(
       clustereval._state_count_fault(n, 'n'),
       clustereval._state_count_fault(COALESCE(n_dropped, 0), 'n_dropped'),
