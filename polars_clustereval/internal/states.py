@@ -27,7 +27,8 @@ from polars_clustereval.base.frames import Terms, join_partitions, join_small, t
 from polars_clustereval.errors import ClusterEvalError
 
 from .centroids import Points, check_point_options, non_finite_as_text, read_points
-from .distances import Distance, WideVectors, check_weights, weight_factors
+from .distances import Distance, LongVectors, WideVectors, check_weights, weight_factors
+from .kernels import long_vectors
 from .report import internal_report_columns, report_of_clusters
 from .scatter import internal_scores
 
@@ -207,6 +208,88 @@ def _explode_states(rows: pl.LazyFrame) -> pl.LazyFrame:
     """Return one row per state of points and coordinate; its number from 0 is i."""
     places = pl.int_ranges(0, pl.col("mean").list.len()).alias("i")
     return rows.filter(pl.col("n") > 0).with_columns(places).explode("i", *_LISTS)
+
+
+# ----------------------------------------------------------------------------------------------
+# States of points
+# ----------------------------------------------------------------------------------------------
+
+
+def _point_moments(points: Points) -> pl.LazyFrame:
+    """Return one row per cluster with points: its key columns and the columns of _LISTS.
+
+    The points are read twice: for the means, and for their deviations from these.
+    """
+    keys = points.cluster_keys
+    is_long = isinstance(points.form, LongVectors)
+    lists = _long_deviations(points) if is_long else _wide_deviations(points)
+    names = ["reference", "shift", "m2", "minimum", "maximum"]
+    if points.origins is not None:
+        origins = points.origins.select(*points.partition_keys, origin=_origin_list(points))
+        lists = join_partitions(lists, points.partition_keys, origins)
+        names.append("origin")
+    places = pl.int_ranges(0, pl.col("reference").list.len()).alias("i")
+    values = lists.with_columns(places).explode("i", *names)
+    if points.origins is not None:
+        # The mean is origin + reference + shift: the first sum goes on as two numbers.
+        origin, reference = pl.col("origin"), pl.col("reference")
+        values = values.with_columns(
+            reference=origin + reference, shift=pl.col("shift") + _sum_error(origin, reference)
+        )
+    mean, correction = _mean_terms("reference", "shift", "minimum", "maximum")
+    values = values.with_columns(mean=mean, mean_correction=correction)
+    return values.group_by(keys).agg(pl.col(_LISTS).sort_by("i"))
+
+
+def _origin_list(points: Points) -> pl.Expr:
+    """Return the origin of a partition as a list, zeros if its points are not moved."""
+    form = points.form
+    if isinstance(form, LongVectors):
+        return pl.col("origin").fill_null(pl.lit([0.0] * form.dims))
+    return pl.concat_list(form.columns("origin"))
+
+
+def _wide_deviations(points: Points) -> pl.LazyFrame:
+    """Return one row per cluster with points, with five lists of one number per coordinate.
+
+    Besides the key columns these are reference, the mean of x but for rounding; shift, the mean
+    deviation from it; m2, and minimum and maximum as the user gave them.
+    """
+    form, keys = points.form, points.cluster_keys
+    means = points.centers.select(*keys, *form.columns("m"))
+    rows = points.kept_rows.select(*keys, *form.columns("x"), *form.columns("raw_x"))
+    terms: Terms = {}
+    for i in range(form.dims):
+        x, raw = pl.col(f"x_{i}") - pl.col(f"m_{i}"), pl.col(f"raw_x_{i}")
+        m2 = pl.when(x.min() < x.max()).then(x.var(ddof=0) * pl.len()).otherwise(0.0)
+        terms |= {f"shift_{i}": clamped_mean(x), f"m2_{i}": m2}
+        terms |= {f"low_{i}": raw.min(), f"high_{i}": raw.max()}
+    sums = join_small(rows, keys, means).group_by(keys).agg(**terms)
+    names = {"reference": "m", "shift": "shift", "m2": "m2", "minimum": "low", "maximum": "high"}
+    return means.join(sums, on=keys, nulls_equal=True).select(
+        *keys, **{name: pl.concat_list(form.columns(short)) for name, short in names.items()}
+    )
+
+
+def _long_deviations(points: Points) -> pl.LazyFrame:
+    """Return the result of _wide_deviations for LongVectors, computed by numpy."""
+    form, keys = points.form, points.cluster_keys
+    means = points.centers.select(*keys, reference=pl.col("m").arr.to_list())
+    rows = join_small(points.kept_rows.select(*keys, "x"), keys, means)
+    deviation = long_vectors.subtract_origin(pl.col("x"), pl.col("reference"), form.dims)
+    moments = long_vectors.compute_centers(
+        rows.select(*keys, x=deviation), keys, points.partition_keys, form.dims, unit=False
+    )
+    extremes = long_vectors.find_extremes(points.kept_rows, keys, form.dims)
+    # v are variances; the product is exact where they are 0.
+    sums = moments.select(
+        *keys, shift=pl.col("m").arr.to_list(), m2=(pl.col("v") * pl.col("size")).arr.to_list()
+    )
+    limits = extremes.select(
+        *keys, minimum=pl.col("low").arr.to_list(), maximum=pl.col("high").arr.to_list()
+    )
+    joined = means.join(sums, on=keys, nulls_equal=True)
+    return joined.join(limits, on=keys, nulls_equal=True)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -391,46 +474,12 @@ def cluster_states(
             "noise_as: expected one of 'cluster', 'drop', got 'singletons'; a state is of a cluster"
         )
     options = check_point_options(partition_by=partition_by, noise=noise, noise_as=noise_as)
-    points = read_points(frame, vector, cluster, options, results=_STATE_COLUMNS, needs_wide=True)
+    points = read_points(frame, vector, cluster, options, results=_STATE_COLUMNS)
     keys = points.cluster_keys
     counts = points.spreads.select(*keys, *_COUNTS)
     states = counts.join(_point_moments(points), on=keys, how="left", nulls_equal=True)
     states = states.filter(pl.sum_horizontal(_COUNTS) > 0)
     return points.to_result(frame, states.select(*keys, *_COUNTS, *_LISTS), ["cluster"])
-
-
-def _point_moments(points: Points) -> pl.LazyFrame:
-    """Return one row per cluster with points: its key columns and the columns of _LISTS.
-
-    The points are read twice: for the means, and for their deviations from these.
-    """
-    form, keys, dims = points.form, points.cluster_keys, range(points.form.dims)
-    means = points.centers.select(*keys, *form.columns("m"))
-    rows = points.kept_rows.select(*keys, *form.columns("x"), *form.columns("raw_x"))
-    terms: Terms = {}
-    for i in dims:
-        x, raw = pl.col(f"x_{i}") - pl.col(f"m_{i}"), pl.col(f"raw_x_{i}")
-        m2 = pl.when(x.min() < x.max()).then(x.var(ddof=0) * pl.len()).otherwise(0.0)
-        terms |= {f"shift_{i}": clamped_mean(x), f"m2_{i}": m2}
-        terms |= {f"low_{i}": raw.min(), f"high_{i}": raw.max()}
-    sums = join_small(rows, keys, means).group_by(keys).agg(**terms)
-    clusters = means.join(sums, on=keys, nulls_equal=True)
-    if points.origins is not None:
-        clusters = join_partitions(clusters, points.partition_keys, points.origins)
-        # The mean is origin + m + shift: the first sum and its error go on as two numbers.
-        for i in dims:
-            origin, m = pl.col(f"origin_{i}"), pl.col(f"m_{i}")
-            shift = pl.col(f"shift_{i}") + _sum_error(origin, m)
-            clusters = clusters.with_columns(**{f"m_{i}": origin + m, f"shift_{i}": shift})
-    pairs = [_mean_terms(f"m_{i}", f"shift_{i}", f"low_{i}", f"high_{i}") for i in dims]
-    return clusters.select(
-        *keys,
-        mean=pl.concat_list([mean for mean, _ in pairs]),
-        mean_correction=pl.concat_list([correction for _, correction in pairs]),
-        m2=pl.concat_list(form.columns("m2")),
-        minimum=pl.concat_list(form.columns("low")),
-        maximum=pl.concat_list(form.columns("high")),
-    )
 
 
 @table_function

@@ -250,32 +250,44 @@ def exact_state(numbers: list[float]) -> tuple[Fraction, Fraction]:
 
 
 @pytest.mark.parametrize(
-    ("offset", "parts"),
+    ("offset", "parts", "dims"),
     [
-        *((0.0, 3), (1e8, 40), (-1e8, 300)),
+        *((0.0, 3, 1), (1e8, 40, 1), (-1e8, 300, 1), (1e8, 3, 40)),
         *(
-            pytest.param(offset, parts, marks=pytest.mark.wide)
+            pytest.param(offset, parts, dims, marks=pytest.mark.wide)
             for offset in (0.0, 1e8, 1e12)
             for parts in (1, 3, 300)
+            for dims in (2, 40)
         ),
     ],
 )
-def test_merged_states_in_exact_arithmetic(engine: Engine, offset: float, parts: int) -> None:
+def test_merged_states_in_exact_arithmetic(
+    engine: Engine, offset: float, parts: int, dims: int
+) -> None:
     """A narrow cluster far from another that lies around 0: no origin serves both."""
     drawn = np.random.default_rng(parts)
     x = drawn.normal(size=300).tolist()
     far = [offset + value for value in drawn.normal(size=300)]
+    # All coordinates are alike; from some number on, vectors stay arrays in Polars.
     frame = pl.DataFrame(
-        {"x": x + far, "cluster": [0] * 300 + [1] * 300, "part": [i % parts for i in range(600)]}
+        {
+            "vector": pl.Series([[value] * dims for value in x + far], dtype=pl.List(pl.Float64)),
+            "cluster": [0] * 300 + [1] * 300,
+            "part": [i % parts for i in range(600)],
+        }
     )
-    states = states_of(engine, frame, ["x"], partition_by="part").drop("part")
-    for row, numbers in zip(merged(engine, states).iter_rows(named=True), (x, far), strict=True):
+    states = states_of(engine, frame, partition_by="part").drop("part")
+    whole = merged(engine, states)
+    assert whole["mean"].list.len().to_list() == [dims, dims]
+    rows = whole.explode(LISTS).iter_rows(named=True)
+    expected = [x] * dims + [far] * dims
+    for row, numbers in zip(rows, expected, strict=True):
         mean, m2 = exact_state(numbers)
-        [given], [more], [squares] = row["mean"], row["mean_correction"], row["m2"]
-        assert abs(given - mean) <= math.ulp(float(mean)) + 1e-15
-        assert abs(Fraction(given) + Fraction(more) - mean) < 1e-15 * 4
-        assert float(abs(Fraction(squares) / m2 - 1)) < 1e-13
-        assert (row["minimum"], row["maximum"]) == ([min(numbers)], [max(numbers)])
+        assert abs(row["mean"] - mean) <= math.ulp(float(mean)) + 1e-15
+        error = Fraction(row["mean"]) + Fraction(row["mean_correction"]) - mean
+        assert abs(error) < 4e-15
+        assert float(abs(Fraction(row["m2"]) / m2 - 1)) < 1e-13
+        assert (row["minimum"], row["maximum"]) == (min(numbers), max(numbers))
 
 
 @pytest.mark.parametrize("number", [0.1, 1e8 + 0.1, -7.3e-9])
@@ -320,10 +332,12 @@ def test_partitions_are_merged_separately(engine: Engine) -> None:
     assert_points(together.to_dicts(), states_of(engine, frame).to_dicts(), floor=1e-14)
 
 
-def test_many_coordinates(engine: Engine) -> None:
-    """Vectors that are long enough for numpy elsewhere."""
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_many_coordinates(engine: Engine, offset: float) -> None:
+    """Vectors that are long enough for numpy, one part of them around 0 and not moved."""
     drawn = np.random.default_rng(8)
-    x = drawn.normal(size=(60, 70)) + 1e6
+    x = drawn.normal(size=(60, 40)) + offset
+    x[::4] -= offset
     frame = pl.DataFrame(
         {
             "vector": pl.Series(x.tolist(), dtype=pl.List(pl.Float64)),
@@ -335,6 +349,8 @@ def test_many_coordinates(engine: Engine) -> None:
     wanted = without_distances(engine, frame, distance="sqeuclidean")
     found = reports_of(engine, states, distance="sqeuclidean")
     assert_points(found, wanted, tolerance=1e-9)
+    with_missing = pl.concat([frame, frame.clear(4).with_columns(cluster=pl.lit(7, pl.Int64))])
+    assert states_of(engine, with_missing)["n_dropped"].to_list() == [0, 0, 0, 4]
 
 
 # Tables of states from elsewhere
