@@ -307,9 +307,9 @@ def _merge_states(states: _States) -> pl.LazyFrame:
 
 
 def _merge_coordinates(values: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return one row per group of `by`, a cluster and coordinate: its n and _LISTS, merged.
+    """Return one row per group of `by`, a cluster and coordinate: the columns of _LISTS, merged.
 
-    `values` has the same columns, one row per part. The formula is Chan, Golub and LeVeque's for
+    `values` has these and n, one row per part. The formula is Chan, Golub and LeVeque's for
     any number of parts: m2 = sum of m2_i + sum of n_i (mean_i - mean)^2. The means are centered by
     `reference`, their mean but for rounding, before anything is squared.
     """
