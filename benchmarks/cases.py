@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from benchmarks.data import Gaussian, GeneratedFile, Labelings, Points, Runs, Sweep
+from benchmarks.data import (
+    Gaussian,
+    GeneratedFile,
+    Labelings,
+    Points,
+    RepeatedLabelings,
+    Runs,
+    Sweep,
+    WeightedLabelings,
+)
 
 BARE = "bare GROUP BY"
 SKLEARN = "scikit-learn"
@@ -28,6 +37,9 @@ GENIECLUST = "genieclust"
 SPARK = "Spark"
 #: Points on which scikit-learn computes silhouettes where all of them would take hours.
 SCALED_ROWS = 20_000
+
+#: Memory of DuckDB for the jobs on a billion rows.
+MEMORY_LIMIT = "1GB"
 
 POINT_RUNS = 1000
 POINT_RUN_ROWS = 10_000
@@ -110,6 +122,22 @@ def list_report_cases(rows: int) -> list[Case]:
     jobs = (*_list_report_jobs(), Job(SKLEARN, "adjusted_rand_score", "sklearn ari"))
     title = f"One clustering, {rows:,} rows, 1,000 × 1,000 clusters"
     return [Case(title, Labelings(rows, 1000, rows), jobs)]
+
+
+def make_weighted_case(rows: int, weight: int) -> Case:
+    """Return the case of external_report in little memory, for `rows` * `weight` rows.
+
+    They are `rows` different rows, `weight` times each: the report of weighted rows is the same.
+    """
+    jobs = (
+        Job("DuckDB", BARE, "duckdb bare limited"),
+        Job("DuckDB", UNADJUSTED, "duckdb plain limited"),
+        Job("DuckDB", FULL, "duckdb full limited"),
+        Job("DuckDB", f"{FULL}(weight), {rows:,} rows", "duckdb weighted"),
+    )
+    title = f"{rows * weight:,} rows, 1,000 × 1,000 clusters, memory_limit = {MEMORY_LIMIT}"
+    data = RepeatedLabelings(WeightedLabelings(rows, 1000, weight))
+    return Case(title, data, jobs, tolerance=1e-12)
 
 
 def list_many_cases() -> list[Case]:

@@ -25,6 +25,21 @@ LABELINGS_QUERY = """
 """
 
 
+# The multiplier is a prime, so that each row of the base comes `weight` times, and in mixed order.
+BASE_ROWS_QUERY = """
+    COPY (
+        SELECT
+            CAST(hash(3 * base) % {clusters} AS INTEGER) AS label,
+            CASE
+                WHEN hash(3 * base + 1) % 10 < 3 THEN label
+                ELSE CAST(hash(3 * base + 2) % {clusters} AS INTEGER)
+            END AS cluster
+            {columns}
+        FROM (SELECT row * 2147483647 % {rows} // {weight} AS base FROM range({rows}) AS r(row))
+    ) TO '{path}' (FORMAT parquet)
+"""
+
+
 # Every run has the cluster of the id, the same in all runs, for seven rows in ten, and any other.
 RUNS_QUERY = """
     COPY (
@@ -119,6 +134,68 @@ class Labelings(GeneratedFile):
     def query(self) -> str:
         """COPY statement that writes the file, with the placeholder {path}."""
         return LABELINGS_QUERY.format(**vars(self), path="{path}")
+
+
+@dataclass(frozen=True)
+class WeightedLabelings(GeneratedFile):
+    """Rows of (label, cluster, n), Int32: n is `weight`, the number of times that a row counts."""
+
+    rows: int
+    clusters: int
+    weight: int
+
+    @property
+    def name(self) -> str:
+        """Name of the file without its ending."""
+        return f"{self.rows}_rows_{self.clusters}_clusters_of_weight_{self.weight}"
+
+    @property
+    def query(self) -> str:
+        """COPY statement that writes the file, with the placeholder {path}."""
+        weight = f", CAST({self.weight} AS INTEGER) AS n"
+        return BASE_ROWS_QUERY.format(
+            rows=self.rows, clusters=self.clusters, weight=1, columns=weight, path="{path}"
+        )
+
+
+@dataclass(frozen=True)
+class RepeatedLabelings(GeneratedFile):
+    """Rows of (label, cluster), Int32: each row of `base` as many times as its weight, in no order.
+
+    The file of `base` lies beside this one; base_path tells its path.
+    """
+
+    base: WeightedLabelings
+
+    @property
+    def name(self) -> str:
+        """Name of the file without its ending."""
+        return f"{self.base.name}{_REPEATED}"
+
+    @property
+    def query(self) -> str:
+        """COPY statement that writes the file, with the placeholder {path}."""
+        base = self.base
+        return BASE_ROWS_QUERY.format(
+            rows=base.rows * base.weight,
+            clusters=base.clusters,
+            weight=base.weight,
+            columns="",
+            path="{path}",
+        )
+
+    def prepare(self, folder: Path) -> Path:
+        """Return the path of the file in this folder; it and that of `base` are generated."""
+        self.base.prepare(folder)
+        return super().prepare(folder)
+
+
+_REPEATED = "_repeated"
+
+
+def base_path(path: str) -> str:
+    """Return the path of the file of weighted rows beside a file of RepeatedLabelings."""
+    return path.replace(f"{_REPEATED}.parquet", ".parquet")
 
 
 @dataclass(frozen=True)

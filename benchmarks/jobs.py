@@ -20,6 +20,7 @@ import polars as pl
 import polars_clustereval as ce
 from benchmarks.cases import (
     CLUSTER_TABLES,
+    MEMORY_LIMIT,
     PARTITION_TABLES,
     POINT_RUN_ROWS,
     RUN_ROWS,
@@ -28,6 +29,7 @@ from benchmarks.cases import (
     SKLEARN_POINT_RUNS,
     SKLEARN_RUNS,
 )
+from benchmarks.data import base_path
 from polars_clustereval.internal.kernels import measured_pairs
 from polars_clustereval.macros import register
 
@@ -42,10 +44,16 @@ MIN_SECONDS = 1.0
 MIN_CALLS, MAX_SECONDS = 3, 10.0
 
 
-def _prepare_duckdb(query: str, path: str) -> Run:
-    """Return a function that runs the query in DuckDB, where `assignments` is the Parquet file."""
+def _prepare_duckdb(query: str, path: str, memory_limit: str | None = None) -> Run:
+    """Return a function that runs the query in DuckDB, where `assignments` is the Parquet file.
+
+    Beyond the memory limit, such as '1GB', DuckDB writes to a folder beside the file.
+    """
     con = duckdb.connect()
     register(con)
+    if memory_limit is not None:
+        con.execute(f"SET memory_limit = '{memory_limit}'")
+        con.execute(f"SET temp_directory = '{path}.spilled'")
     con.read_parquet(path).create_view("assignments")
 
     def run() -> Answers:
@@ -57,11 +65,11 @@ def _prepare_duckdb(query: str, path: str) -> Run:
     return run
 
 
-def _prepare_duckdb_bare(keys: str, path: str) -> Run:
+def _prepare_duckdb_bare(keys: str, path: str, memory_limit: str | None = None) -> Run:
     """Return a function that runs DuckDB's bare GROUP BY on a Parquet file.
 
-    `keys` are the columns, separated by commas. The answers are the numbers of rows and of joined
-    pairs: ordered pairs of rows with the same keys.
+    `keys` are the columns, separated by commas; the memory limit is as in _prepare_duckdb. The
+    answers are the numbers of rows and of joined pairs: ordered pairs of rows with the same keys.
     """
     # Groups are summed, not returned: the cheapest use of a GROUP BY.
     return _prepare_duckdb(
@@ -70,7 +78,16 @@ def _prepare_duckdb_bare(keys: str, path: str) -> Run:
         FROM (SELECT count(*) AS n FROM assignments GROUP BY {keys})
         """,
         path,
+        memory_limit,
     )
+
+
+def _prepare_duckdb_weighted(path: str) -> Run:
+    """Return a function that runs external_report in DuckDB on rows with weights.
+
+    They lie beside the Parquet file at `path`, which has each of them as often as its weight says.
+    """
+    return _prepare_duckdb(REPORT.format(options=", weight := n"), base_path(path), MEMORY_LIMIT)
 
 
 def _prepare_polars(frame: Callable[[pl.LazyFrame], pl.LazyFrame], path: str) -> Run:
@@ -687,6 +704,16 @@ JOBS: dict[str, Callable[[str], Run]] = {
     "duckdb bare": partial(_prepare_duckdb_bare, "label, cluster"),
     "duckdb plain": partial(_prepare_duckdb, REPORT.format(options=", adjusted := false")),
     "duckdb full": partial(_prepare_duckdb, REPORT.format(options="")),
+    "duckdb bare limited": partial(
+        _prepare_duckdb_bare, "label, cluster", memory_limit=MEMORY_LIMIT
+    ),
+    **{
+        f"duckdb {kind} limited": partial(
+            _prepare_duckdb, REPORT.format(options=options), memory_limit=MEMORY_LIMIT
+        )
+        for kind, options in (("plain", ", adjusted := false"), ("full", ""))
+    },
+    "duckdb weighted": _prepare_duckdb_weighted,
     "duckdb report ami": partial(
         _prepare_duckdb, f"SELECT adjusted_mutual_info_score {REPORT.format(options='')}"
     ),

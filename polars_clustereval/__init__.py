@@ -80,6 +80,7 @@ from .internal.pairwise import pairwise_report
 from .internal.report import internal_cluster_report, internal_report
 from .internal.scatter import neighbor_report
 from .internal.silhouette import silhouette_clusters, silhouette_samples, silhouette_score
+from .internal.states import cluster_states, internal_report_from_states, merge_cluster_states
 from .internal.vectors import parse_vector, vdm_encode
 from .macro_database import write_database
 from .macros import bundle, register
@@ -118,6 +119,7 @@ __all__ = [
     "cluster_entropy",
     "cluster_entropy_given_label",
     "cluster_stability",
+    "cluster_states",
     "column_stability",
     "completeness_score",
     "contingency_matrix",
@@ -140,6 +142,7 @@ __all__ = [
     "hubert_index",
     "internal_cluster_report",
     "internal_report",
+    "internal_report_from_states",
     "inverse_purity",
     "jaccard_index",
     "joint_entropy",
@@ -147,6 +150,7 @@ __all__ = [
     "label_entropy",
     "label_entropy_given_cluster",
     "mcnemar_index",
+    "merge_cluster_states",
     "mirkin_metric",
     "multinomial_adjusted_rand_score",
     "mutual_info_score",

@@ -13,7 +13,7 @@ import polars as pl
 
 from .external import contingency, set_matching, summary
 from .external import report as external
-from .internal import centroids, determinants, dunn, pairwise, scatter, silhouette, vectors
+from .internal import centroids, determinants, dunn, pairwise, scatter, silhouette, states, vectors
 from .internal import report as internal
 from .relative import (
     assignment,
@@ -71,6 +71,9 @@ class ClusterEval:
     centroids = _method(centroids.centroids)
     internal_report = _method(internal.internal_report)
     internal_cluster_report = _method(internal.internal_cluster_report)
+    cluster_states = _method(states.cluster_states)
+    merge_cluster_states = _method(states.merge_cluster_states)
+    internal_report_from_states = _method(states.internal_report_from_states)
     neighbor_report = _method(scatter.neighbor_report)
     determinant_report = _method(determinants.determinant_report)
     silhouette_samples = _method(silhouette.silhouette_samples)

@@ -21,6 +21,7 @@
 .read internal/dunn.sql
 .read internal/pairwise.sql
 .read internal/report.sql
+.read internal/states.sql
 .read relative/assignment.sql
 .read relative/column_removal.sql
 .read relative/gap.sql

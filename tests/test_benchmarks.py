@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,18 @@ import duckdb
 import pytest
 
 from benchmarks import __main__ as program
-from benchmarks import cases, jobs, runner, table
+from benchmarks import billion_rows, cases, jobs, runner, table
 from benchmarks.cases import Case, Job
-from benchmarks.data import Gaussian, GeneratedFile, Labelings, Points, Runs, Sweep
+from benchmarks.data import (
+    Gaussian,
+    GeneratedFile,
+    Labelings,
+    Points,
+    RepeatedLabelings,
+    Runs,
+    Sweep,
+    WeightedLabelings,
+)
 from benchmarks.runner import AnswersDifferError, Measurement, Result
 from tests.support.oracle import COUNTS, METRICS
 
@@ -298,6 +308,51 @@ def test_the_program_prints_a_table(tmp_path: Path) -> None:
     assert "## One clustering, 2,000 rows, 1,000 × 1,000 clusters" in text
     assert text.count("\n| DuckDB ") == text.count("\n| Polars ") == 3
     assert text.count("\n| scikit-learn ") == 1
+
+
+# A billion rows --------------------------------------------------------------------------------
+
+
+def test_weighted_rows_are_repeated_as_often_as_their_weight(tmp_path: Path) -> None:
+    base = WeightedLabelings(70, 5, 4)
+    path = RepeatedLabelings(base).prepare(tmp_path)
+    weighted = duckdb.read_parquet(jobs.base_path(str(path)))
+    repeated = duckdb.read_parquet(str(path)).aggregate("label, cluster, count(*) AS n")
+    sums = weighted.aggregate("label, cluster, CAST(sum(n) AS BIGINT) AS n")
+    assert len(weighted) == 70
+    assert sorted(repeated.fetchall()) == sorted(sums.fetchall())
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("most", [0.0, 1e9])
+def test_a_billion_rows_end_in_a_verdict(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, most: float
+) -> None:
+    monkeypatch.setattr(billion_rows, "MOST_TIMES_BARE", most)
+    output = tmp_path / "results" / "billion.md"
+    command = ["--rows", "500", "--weight", "3", "--repeats", "1", "--data", str(tmp_path)]
+    slow = pytest.raises(SystemExit, match=r"external_report took [\d.]+ times as long as the bare")
+    with nullcontext() if most else slow:
+        billion_rows.main([*command, "--output", str(output)])
+    text = output.read_text(encoding="utf-8")
+    assert "## 1,500 rows, 1,000 × 1,000 clusters, memory_limit = 1GB" in text
+    assert text.count("\n| DuckDB ") == 4
+
+
+def test_another_report_of_the_billion_rows_is_refused(tmp_path: Path) -> None:
+    case = cases.make_weighted_case(200, 3)
+    path = case.data.prepare(tmp_path)
+    answers = {
+        job: json.loads(json.dumps(jobs._select_comparable(jobs.JOBS[job.name](str(path))())))
+        for job in case.jobs
+    }
+    compare(answers, case.tolerance)
+    for job, values in answers.items():
+        for name, found in values.items():
+            if found != [None]:
+                wrong = answers | {job: values | {name: slipped(found, case.tolerance)}}
+                with pytest.raises(AnswersDifferError, match=f"{name}: "):
+                    compare(wrong, case.tolerance)
 
 
 # Tables ----------------------------------------------------------------------------------------

@@ -49,6 +49,7 @@ CALLS = {
     ("vector", "cluster"): (
         "centroids",
         "cluster_diameters",
+        "cluster_states",
         "determinant_report",
         "dunn_index",
         "internal_cluster_report",
@@ -69,6 +70,8 @@ CALLS = {
 }
 # Called on tables of elbow, or with a table of centers: tests/relative.
 OF_TWO_TABLES = {"assign_nearest", "choose_k", "cross_validation", "gap_statistic"}
+# Called on tables of cluster_states.
+OF_STATES = {"internal_report_from_states", "merge_cluster_states"}
 COLUMNS = {table: columns for columns, tables in CALLS.items() for table in tables}
 
 
@@ -167,7 +170,7 @@ def table_macros(con: duckdb.DuckDBPyConnection) -> set[str]:
 
 
 def test_every_table_is_called(con: duckdb.DuckDBPyConnection) -> None:
-    assert table_macros(con) == set(COLUMNS) | OF_TWO_TABLES
+    assert table_macros(con) == set(COLUMNS) | OF_TWO_TABLES | OF_STATES
 
 
 @pytest.mark.parametrize("table", COLUMNS)
@@ -179,12 +182,24 @@ def test_every_table_has_the_same_columns(con: duckdb.DuckDBPyConnection, table:
     assert columns == (ours if table == "vdm_encode" else ["partition_key", *ours])
 
 
+@pytest.mark.parametrize("table", sorted(OF_STATES))
+def test_every_table_of_states_has_the_same_columns(
+    con: duckdb.DuckDBPyConnection, table: str
+) -> None:
+    states = "WITH states AS (FROM clustereval.cluster_states(frame, vector, cluster))"
+    result = con.execute(f"{states} FROM clustereval.{table}(states)")
+    ours = getattr(ce, table)(ce.cluster_states(FRAME, "vector", "cluster")).columns
+    assert [column[0] for column in result.description] == ["partition_key", *ours]
+
+
 POINT_PARAMETERS = [
     *("vector", "cluster", "id", "distance", "p", "center"),
     *("partition_by", "noise", "noise_as", "weights"),
 ]
 
 WITHOUT: dict[str, tuple[str, ...]] = {
+    # States are of coordinates; distance and weights are options of their report.
+    "cluster_states": ("id", "distance", "p", "center", "weights"),
     # Determinants are of the euclidean scatter: no distance to choose, and weights cancel.
     "determinant_report": ("id", "distance", "p", "center", "weights"),
     # Pairs have no center.

@@ -316,6 +316,10 @@ def bind_single_macro(name: str) -> None:
         arguments["frame"] = "swept"
         # A macro's default cannot be a column, as the function's is.
         arguments["reference"] = "swept, k" if name == "gap_statistic" else "swept"
+    if name in ("merge_cluster_states", "internal_report_from_states"):
+        macros.register_macro(con, "cluster_states")
+        con.execute("CREATE TABLE states AS FROM clustereval_cluster_states(five, [x, y], c)")
+        arguments["frame"] = "states"
     call = f"clustereval_{name}({', '.join(arguments[name] for name in REQUIRED[name])})"
     assert con.sql(f"FROM {call}" if name in TABLES else f"SELECT {call} FROM five").columns
 

@@ -148,6 +148,15 @@ def list_calls() -> list[str]:
             "partition_by := run)"
         ),
     ]
+    calls += [
+        (
+            "FROM clustereval.cluster_states(points, [x, y, z], cluster, partition_by := run, "
+            "noise := -1, noise_as := 'drop')"
+        ),
+        "FROM clustereval.merge_cluster_states(states, partition_by := partition_key.w)",
+        "FROM clustereval.internal_report_from_states(states, partition_by := partition_key.w)",
+        "FROM clustereval.internal_report_from_states(states, distance := 'sqeuclidean')",
+    ]
     calls += ["SELECT clustereval.version()"]
     return calls
 
@@ -177,6 +186,10 @@ def connect(before: str = "", after: str = "") -> duckdb.DuckDBPyConnection:
     )
     con.execute(
         "CREATE TABLE models AS SELECT partition_key AS fold, cluster, centroid FROM centers"
+    )
+    con.execute(
+        "CREATE TABLE states AS FROM clustereval.cluster_states(points, [x, y, z], cluster, "
+        "partition_by := {r: run, w: weight})"
     )
     for table, key in (("observed", "NULL"), ("reference", "{r: weight}")):
         con.execute(

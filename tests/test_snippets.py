@@ -124,6 +124,7 @@ def test_there_are_printed_numbers() -> None:
         "docs/held_out.md": 1,
         "docs/silhouette.md": 1,
         "docs/stability.md": 2,
+        "docs/states.md": 2,
     }
     assert {page: n for page, n in found.items() if n} == pages
 

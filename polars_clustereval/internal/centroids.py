@@ -294,23 +294,25 @@ class Points:
         if isinstance(self.form, LongVectors):
             # Together, the engine would hold all points: it reads them once for two plans.
             centers = self.all_centers.collect(engine="streaming")
-            spreads = self._with_frames(all_centers=centers).spreads.collect(engine="streaming")
+            spreads = self.with_frames(all_centers=centers.lazy()).spreads.collect(
+                engine="streaming"
+            )
         else:
             plans = [self.all_centers, self.spreads]
             centers, spreads = pl.collect_all(plans, engine="streaming")
         if spreads["n_invalid"].sum():
             raise self.fault_error()
-        return self._with_frames(all_centers=centers, spreads=spreads)
+        return self.with_frames(all_centers=centers.lazy(), spreads=spreads.lazy())
 
-    def _with_frames(self, **frames: pl.DataFrame) -> Points:
-        """Return the same points with cached properties of these names computed already.
+    def with_frames(self, **frames: pl.LazyFrame) -> Points:
+        """Return the same points with these frames as the cached properties of their names.
 
         The spreads of `without_distances` are kept.
         """
         points = replace(self)
         kept = {name: vars(self)[name] for name in ("spreads",) if name in vars(self)}
         # A cached property stores its value here.
-        vars(points).update(kept | {name: frame.lazy() for name, frame in frames.items()})
+        vars(points).update(kept | frames)
         return points
 
     def without_distances(self) -> Points:
@@ -417,7 +419,7 @@ def point_fault_error(rows: pl.LazyFrame, raw: list[pl.Expr]) -> ClusterEvalErro
     dims = len(raw)
     is_bad = [~x.is_finite().fill_null(False) for x in raw]
     faulty = rows.filter(pl.any_horizontal(*is_bad, pl.col("length") != dims))
-    first = [_non_finite_as_text(x).filter(bad).min() for x, bad in zip(raw, is_bad, strict=True)]
+    first = [non_finite_as_text(x).filter(bad).min() for x, bad in zip(raw, is_bad, strict=True)]
     facts = faulty.select(
         pl.len().alias("rows"),
         pl.col("length").min(),
@@ -453,7 +455,7 @@ def _point_fault_text(facts: dict[str, Any], dims: int) -> str:
     )
 
 
-def _non_finite_as_text(x: pl.Expr) -> pl.Expr:
+def non_finite_as_text(x: pl.Expr) -> pl.Expr:
     """Return a coordinate x that is not finite as DuckDB writes it: NULL, nan, inf or -inf."""
     text = pl.when(x.is_null()).then(pl.lit("NULL")).when(x.is_nan()).then(pl.lit("nan"))
     return text.when(x > 0).then(pl.lit("inf")).otherwise(pl.lit("-inf"))

@@ -355,6 +355,16 @@ class WideVectors(VectorForm):
         for i, x in enumerate(self.coordinates("raw_x")):
             extremes |= {f"low_{i}": x.min(), f"high_{i}": x.max()}
         clusters = rows.group_by(cluster_keys).agg(**extremes)
+        return self.origins_of_clusters(clusters, partition_keys)
+
+    def origins_of_clusters(
+        self, clusters: pl.LazyFrame, partition_keys: list[str]
+    ) -> pl.LazyFrame:
+        """Return the result of find_origins from the extremes of the clusters of all partitions.
+
+        A row of `clusters` has `partition_keys`, the number of points as `size`, and the least and
+        greatest value of each coordinate, low_0, high_0, ...
+        """
         totals: Terms = {"size": pl.col("size").sum()}
         for i, (a, b) in enumerate(
             zip(self.coordinates("low"), self.coordinates("high"), strict=True)

@@ -16,11 +16,38 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
+    from polars_clustereval.base.frames import Terms
 
+    from .centroids import Points
     from .distances import Center, DistanceName
     from .vectors import Vector
 
 _COUNT_COLUMNS = ("n", "n_dropped", "n_noise", "n_dims", "n_clusters", "n_singletons")
+
+# ----------------------------------------------------------------------------------------------
+# Statistics
+# ----------------------------------------------------------------------------------------------
+
+
+def report_of_clusters(points: Points, scores: Terms) -> pl.LazyFrame:
+    """Return one row per partition: its partition columns, counts, and the `scores` by name.
+
+    The scores are expressions of the columns of internal_statistics. They are NULL where they are
+    not finite, and without points.
+    """
+    return internal_statistics(points).select(
+        *points.keys,
+        *_COUNT_COLUMNS,
+        *(
+            pl.when(pl.col("n") > 0).then(finite_or_null(score)).alias(name)
+            for name, score in scores.items()
+        ),
+    )
+
+
+def internal_report_columns() -> tuple[str, ...]:
+    """Return the names of the columns of internal_report after the partition columns."""
+    return (*_COUNT_COLUMNS, *internal_scores(pl.col, squares_add_up=True))
 
 
 # ----------------------------------------------------------------------------------------------
@@ -114,24 +141,9 @@ def internal_report(
         noise=noise,
         noise_as=noise_as,
     )
-    points = read_points(
-        frame, vector, cluster, options, results=(*_COUNT_COLUMNS, *_index_names())
-    )
+    points = read_points(frame, vector, cluster, options, results=internal_report_columns())
     scores = internal_scores(pl.col, squares_add_up=points.squares_add_up)
-    report = internal_statistics(points).select(
-        *points.keys,
-        *_COUNT_COLUMNS,
-        *(
-            pl.when(pl.col("n") > 0).then(finite_or_null(score)).alias(name)
-            for name, score in scores.items()
-        ),
-    )
-    return points.to_result(frame, report)
-
-
-def _index_names() -> list[str]:
-    """Return the names of the index columns of internal_report, those after the counts."""
-    return list(internal_scores(pl.col, squares_add_up=True))
+    return points.to_result(frame, report_of_clusters(points, scores))
 
 
 @table_function

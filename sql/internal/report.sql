@@ -4,47 +4,18 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition (group of partition_by): all columns of internal_report, which has the same
--- parameters and adds a check of the options and the order of the rows.
-CREATE OR REPLACE MACRO clustereval._internal_report(
-  tbl, vector, cluster, distance, p, center, weights, partition_by, noise, noise_as
+-- One row per partition (group of partition_by): all columns of internal_report. __ce_clusters:
+-- rows of _measured_clusters; __ce_spreads: rows of _cluster_spreads; the rest are options.
+CREATE OR REPLACE MACRO clustereval._report_of_clusters(
+  __ce_clusters, __ce_spreads, distance, p, center
 ) AS TABLE
-  WITH __ce_rows AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._points(
-      tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as
-    )
-  ),
-  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
-  __ce_origins AS MATERIALIZED (
-    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
-  ),
-  __ce_points AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
-  ),
-  __ce_coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(
-      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
-    )
-  ),
-  __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, center)
-  ),
-  __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
-  ),
-  __ce_clusters AS MATERIALIZED (
-    SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
-  ),
-  __ce_gaps AS (SELECT * FROM clustereval._centroid_gaps(__ce_clusters, distance, p)),
+  WITH __ce_gaps AS (SELECT * FROM clustereval._centroid_gaps(__ce_clusters, distance, p)),
   __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
   __ce_spread_totals AS (
     SELECT * FROM clustereval._spread_totals(__ce_clusters, distance, p)
   ),
   __ce_gap_totals AS (SELECT * FROM clustereval._gap_totals(__ce_gaps, distance)),
   __ce_variance_totals AS (SELECT * FROM clustereval._variance_totals(__ce_clusters)),
-  __ce_checked AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
-  ),
   __ce_statistics AS (
     SELECT
       counts.__ce_partition, counts.__ce_total, counts.__ce_n_dropped, counts.__ce_n_noise,
@@ -64,7 +35,6 @@ CREATE OR REPLACE MACRO clustereval._internal_report(
       ON gaps.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
     LEFT JOIN __ce_variance_totals AS variances
       ON variances.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
-    WHERE COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
   )
   SELECT
     __ce_partition AS partition_key,
@@ -113,6 +83,44 @@ CREATE OR REPLACE MACRO clustereval._internal_report(
       clustereval._ratio(__ce_most_gap, __ce_least_gap) * __ce_inverse_gap_sum
     ) AS sd_separation
   FROM __ce_statistics;
+
+-- One row per partition (group of partition_by): all columns of internal_report, which has the same
+-- parameters and adds a check of the options and the order of the rows.
+CREATE OR REPLACE MACRO clustereval._internal_report(
+  tbl, vector, cluster, distance, p, center, weights, partition_by, noise, noise_as
+) AS TABLE
+  WITH __ce_rows AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._points(
+      tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as
+    )
+  ),
+  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
+  __ce_origins AS MATERIALIZED (
+    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
+  ),
+  __ce_points AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
+  ),
+  __ce_coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._moved_moments(
+      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
+    )
+  ),
+  __ce_centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, center)
+  ),
+  __ce_spreads AS (
+    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
+  ),
+  __ce_clusters AS MATERIALIZED (
+    SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
+  ),
+  __ce_checked AS (
+    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
+  )
+  SELECT *
+  FROM clustereval._report_of_clusters(__ce_clusters, __ce_spreads, distance, p, center)
+  WHERE COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE);
 
 ---------------------------------------------------------------------------------------------------
 -- Tables

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.support import engines
 from tests.support.compare import assert_metrics, assert_rows, assert_same
-from tests.support.engines import Engine, Row, frame_of, report, reports, stacked
+from tests.support.engines import TABLES, Engine, Row, frame_of, report, reports, stacked
 from tests.support.oracle import COUNTS, METRICS, UNBOUNDED, exact
 from tests.support.others import SKLEARN
 from tests.support.stated_ranges import assert_kept, range_of_metric
@@ -240,11 +240,13 @@ def test_a_contingency_table_stands_for_its_rows(
     assert_reports(rows, reports(engine, several, **arguments), several)
 
 
+@pytest.mark.parametrize("function", [*TABLES, "prediction_strength"])
 @batched
 @given(several=batches(labelings()), cut=st.integers(0, 40))
 def test_merged_contingency_tables_are_the_whole(
-    engine: Engine, several: list[Rows], cut: int
+    engine: Engine, function: str, several: list[Rows], cut: int
 ) -> None:
+    """Every table that takes weights reads kept cells of any parts, a cell in several rows."""
     merged = [
         (row["label"], row["cluster"], row["n"], row["run"])
         for part in (slice(None, cut), slice(cut, None))
@@ -252,8 +254,8 @@ def test_merged_contingency_tables_are_the_whole(
             "contingency_matrix", stacked([rows[part] for rows in several]), partition_by="run"
         )
     ]
-    rows = report(engine, frame_of(merged, "n", "run"), weight="n", partition_by="run")
-    assert_rows(rows, report(engine, stacked(several), partition_by="run"))
+    rows = engine.table(function, frame_of(merged, "n", "run"), weight="n", partition_by="run")
+    assert_rows(rows, engine.table(function, stacked(several), partition_by="run"))
 
 
 @pytest.mark.parametrize(

@@ -191,6 +191,41 @@ def find_origins(
     return batches.map_batches(merge, **whole, schema=schema)
 
 
+def find_extremes(rows: pl.LazyFrame, by: list[str], dims: int) -> pl.LazyFrame:
+    """Return one row per cluster of rows with raw_x: `by`, its size, and arrays low and high.
+
+    These are the least and the greatest value of each of `dims` coordinates.
+    """
+    array = pl.Array(pl.Float64, dims)
+    types = dict(rows.select(by).collect_schema()) | {"size": pl.Int64()}
+    schema = pl.Schema(types | {"low": array, "high": array})
+    whole = {"predicate_pushdown": False, "projection_pushdown": False, "slice_pushdown": False}
+    batches = rows.select(*by, "raw_x").map_batches(
+        partial(_batch_extremes, by=by, schema=schema), **whole, streamable=True, schema=schema
+    )
+
+    def merge(batches: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows of all batches of _batch_extremes, merged by cluster."""
+        if batches.is_empty():
+            return batches
+        clusters, numbers = _number_groups(batches, by)
+        return _append_columns(clusters, by, _cluster_extremes(batches, numbers), schema)
+
+    return batches.map_batches(merge, **whole, schema=schema)
+
+
+def _cluster_extremes(batches: pl.DataFrame, numbers: Integers) -> tuple[Integers, Floats, Floats]:
+    """Return of k clusters the sizes (k,), least and greatest values (k, d) of the coordinates.
+
+    `batches` are m rows of all batches of _batch_extremes, `numbers` (m,) those of their clusters.
+    """
+    return (
+        _sum_by_number(batches["size"].to_numpy(), numbers),
+        _reduce_by_number(np.minimum, to_matrix(batches["low"]), numbers),
+        _reduce_by_number(np.maximum, to_matrix(batches["high"]), numbers),
+    )
+
+
 def _batch_extremes(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataFrame:
     """Return one row per cluster of a batch: size, least and greatest value of each coordinate.
 
@@ -223,9 +258,7 @@ def _merge_extremes(
     the rows of all batches of _batch_extremes; `by` identify a cluster, `keys` its partition.
     """
     clusters, numbers = _number_groups(batches, by)
-    low = _reduce_by_number(np.minimum, to_matrix(batches["low"]), numbers)
-    high = _reduce_by_number(np.maximum, to_matrix(batches["high"]), numbers)
-    sizes = _sum_by_number(batches["size"].to_numpy(), numbers)
+    sizes, low, high = _cluster_extremes(batches, numbers)
     partitions, numbers = _number_groups(clusters, keys)
     spread = np.where(low < high, high - low, np.inf)
     return (

@@ -1,0 +1,611 @@
+"""states: what is kept of a cluster's points so that internal_report of many nights needs none.
+
+A state is the number, mean and sums of squared deviations of some points of a cluster. The states
+of any number of parts merge to that of all their points. A mean is kept as the sum of two numbers,
+mean and mean_correction: points far from 0 would otherwise lose the digits that tell the means of
+two parts apart.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+
+import polars as pl
+
+from polars_clustereval.base.checks import (
+    check_choice,
+    check_column_names,
+    check_frame,
+    check_groupable,
+    check_partition_keys,
+    key_columns,
+    raise_on_collect,
+    table_function,
+)
+from polars_clustereval.base.exact import clamped_mean, to_double
+from polars_clustereval.base.frames import Terms, join_partitions, join_small, to_user_frame
+from polars_clustereval.errors import ClusterEvalError
+
+from .centroids import Points, check_point_options, non_finite_as_text, read_points
+from .distances import Distance, LongVectors, WideVectors, check_weights, weight_factors
+from .kernels import long_vectors
+from .report import internal_report_columns, report_of_clusters
+from .scatter import internal_scores
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polars_clustereval.base.checks import Column, Frame, Keys
+
+    from .vectors import Vector
+
+StateNoise = Literal["cluster", "drop"]
+StateDistance = Literal["euclidean", "sqeuclidean"]
+_DISTANCES = get_args(StateDistance)
+
+_COUNTS = ("n", "n_dropped", "n_noise")
+_LISTS = ("mean", "mean_correction", "m2", "minimum", "maximum")
+_OPTIONAL = ("n_dropped", "n_noise", "mean_correction")
+_STATE_COLUMNS = ("cluster", *_COUNTS, *_LISTS)
+#: Scores of internal_report that need the mean distances of points to centers.
+_NEED_MEAN_DISTANCES = ("compactness", "davies_bouldin_score", "pbm_index")
+
+# ----------------------------------------------------------------------------------------------
+# Means of two numbers
+# ----------------------------------------------------------------------------------------------
+
+
+def _sum_error(x: pl.Expr, y: pl.Expr) -> pl.Expr:
+    """Return x + y - (the Float64 nearest to x + y), exactly: Knuth's TwoSum."""
+    total = x + y
+    part = total - x
+    return (x - (total - part)) + (y - part)
+
+
+def _mean_terms(reference: str, shift: str, low: str, high: str) -> tuple[pl.Expr, pl.Expr]:
+    """Return the mean `reference` + `shift` as two numbers, mean and mean_correction.
+
+    The arguments are names of columns. `low` and `high` are the least and greatest number that it
+    is the mean of: the mean lies between them, with the correction 0 where rounding left them.
+    """
+    a, b = pl.col(reference), pl.col(shift)
+    is_inside = (a + b).is_between(pl.col(low), pl.col(high))
+    correction = pl.when(is_inside).then(_sum_error(a, b)).otherwise(0.0)
+    return (a + b).clip(pl.col(low), pl.col(high)), correction
+
+
+# ----------------------------------------------------------------------------------------------
+# Reading
+# ----------------------------------------------------------------------------------------------
+
+
+class _States(NamedTuple):
+    """Rows of a user's table of states, checked."""
+
+    #: The partition columns (inner names), cluster, and the columns of _COUNTS and _LISTS.
+    rows: pl.LazyFrame
+    #: Inner names of the partition columns, and the user's.
+    keys: dict[str, str]
+    #: Number of coordinates, 0 if there are no points.
+    dims: int
+
+
+def _read_states(
+    frame: pl.DataFrame | pl.LazyFrame, partition_by: Keys, results: Sequence[str]
+) -> _States:
+    """Return the rows of a table of states; they are read and checked at once.
+
+    `results` are the names of the columns of the caller's result: a partition column of such a name
+    is an error.
+    """
+    lazy = check_frame(frame)
+    keys = check_partition_keys(lazy, partition_by, results)
+    schema = lazy.collect_schema()
+    required = [name for name in _STATE_COLUMNS if name not in _OPTIONAL]
+    check_column_names(required, "states", schema.names())
+    given = [name for name in _STATE_COLUMNS if name in schema]
+    for name in given[1:]:
+        _check_type(name, schema[name])
+    rows = lazy.select(
+        *key_columns(keys),
+        check_groupable(lazy, "cluster", "cluster"),
+        *(pl.col(name) if name in given else pl.lit(0).alias(name) for name in _COUNTS),
+        *(pl.col(name).cast(pl.List(pl.Float64)) for name in _LISTS if name in given),
+    )
+    zeros = pl.col("mean").list.eval(0.0 * pl.element().fill_nan(0.0).fill_null(0.0))
+    correction = pl.col("mean_correction") if "mean_correction" in given else pl.lit(None)
+    rows = rows.with_columns(
+        pl.col("n_dropped", "n_noise").fill_null(0), mean_correction=pl.coalesce(correction, zeros)
+    )
+    dims = _check_lengths(rows)
+    _check_values(rows)
+    return _States(rows.with_columns(pl.col(_COUNTS).cast(pl.Int64)), keys, dims)
+
+
+def _check_type(name: str, dtype: pl.DataType) -> None:
+    """Raise an error unless a column of states has numbers, or lists of numbers, by its name."""
+    expected, fits = "whole numbers >= 0", dtype.is_numeric()
+    if name in _LISTS:
+        inner = dtype.inner if isinstance(dtype, pl.List | pl.Array) else None
+        expected = "lists of numbers"
+        fits = isinstance(inner, pl.DataType) and (inner.is_numeric() or inner == pl.Null)
+    if not (fits or (name in _OPTIONAL and dtype == pl.Null)):
+        raise ClusterEvalError(
+            f"states: expected {expected} in the column {name}, got a column of type {dtype}"
+        )
+
+
+def _raise_fault(fault: str | None) -> None:
+    """Raise the error of a table of states, unless `fault`, what was expected and got, is None."""
+    if fault is not None:
+        raise ClusterEvalError(f"states: expected {fault}")
+
+
+def _check_lengths(rows: pl.LazyFrame) -> int:
+    """Return the number of coordinates of states, 0 without points.
+
+    Raise an error if a count is no whole number >= 0, or if a state of points has no cluster or a
+    list of another length.
+    """
+    has_points = pl.col("n") > 0
+    dims = pl.col("mean").list.len().filter(has_points).max()
+    expected = pl.max_horizontal(dims, 1)
+    of_points = [
+        pl.when(pl.col("cluster").is_null()).then(
+            pl.lit("a cluster for each state of points, got NULL")
+        ),
+        *(_length_fault(name, expected) for name in _LISTS),
+    ]
+    faults = [
+        *(_count_fault(name) for name in _COUNTS),
+        *(pl.when(has_points).then(fault) for fault in of_points),
+    ]
+    facts = rows.select(dims=dims, fault=pl.coalesce(faults).min())
+    known, fault = facts.collect(engine="streaming").row(0)
+    _raise_fault(fault)
+    return known or 0
+
+
+def _count_fault(name: str) -> pl.Expr:
+    """Return what is wrong with a number of rows in the column `name`, as text; else NULL."""
+    x = to_double(pl.col(name))
+    is_count = (x >= 0) & (x < 1e15) & (x == x.floor())
+    given = pl.col(name).cast(pl.String).str.to_lowercase().fill_null("NULL")
+    fault = pl.format(f"whole numbers >= 0 in the column {name}, got {{}}", given)
+    return pl.when(~is_count.fill_null(False)).then(fault)
+
+
+def _length_fault(name: str, dims: pl.Expr) -> pl.Expr:
+    """Return what is wrong with the length of a list of `dims` numbers, as text; else NULL."""
+    length = pl.col(name).list.len()
+    missing = pl.lit(f"a list for each state of points in the column {name}, got NULL")
+    other = pl.format(f"lists of length {{}} in the column {name}, got length {{}}", dims, length)
+    return pl.when(length.is_null()).then(missing).when(length != dims).then(other)
+
+
+def _check_values(rows: pl.LazyFrame) -> None:
+    """Raise an error if a number in a list of a state of points is not possible."""
+    low, mean, high = pl.col("minimum"), pl.col("mean"), pl.col("maximum")
+    order = pl.format("minimum <= mean <= maximum, got {} <= {} <= {}", low, mean, high)
+    negative = pl.format("numbers >= 0 in the column m2, got {}", "m2")
+    faults = [
+        *map(_finite_fault, _LISTS),
+        pl.when(pl.col("m2") < 0).then(negative),
+        pl.when(~((low <= mean) & (mean <= high))).then(order),
+    ]
+    values = _explode_states(rows).select(fault=pl.coalesce(faults).min())
+    _raise_fault(values.collect(engine="streaming").item())
+
+
+def _finite_fault(name: str) -> pl.Expr:
+    """Return what is wrong with a number in the column `name`, if it is not finite; else NULL."""
+    x = pl.col(name)
+    fault = pl.format(f"finite numbers in the column {name}, got {{}}", non_finite_as_text(x))
+    return pl.when(~x.is_finite().fill_null(False)).then(fault)
+
+
+def _explode_states(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Return one row per state of points and coordinate; its number from 0 is i."""
+    places = pl.int_ranges(0, pl.col("mean").list.len()).alias("i")
+    return rows.filter(pl.col("n") > 0).with_columns(places).explode("i", *_LISTS)
+
+
+# ----------------------------------------------------------------------------------------------
+# States of points
+# ----------------------------------------------------------------------------------------------
+
+
+def _point_moments(points: Points) -> pl.LazyFrame:
+    """Return one row per cluster with points: its key columns and the columns of _LISTS.
+
+    The points are read twice: for the means, and for their deviations from these.
+    """
+    keys = points.cluster_keys
+    is_long = isinstance(points.form, LongVectors)
+    lists = _long_deviations(points) if is_long else _wide_deviations(points)
+    names = ["reference", "shift", "m2", "minimum", "maximum"]
+    if points.origins is not None:
+        origins = points.origins.select(*points.partition_keys, origin=_origin_list(points))
+        lists = join_partitions(lists, points.partition_keys, origins)
+        names.append("origin")
+    places = pl.int_ranges(0, pl.col("reference").list.len()).alias("i")
+    values = lists.with_columns(places).explode("i", *names)
+    if points.origins is not None:
+        # The mean is origin + reference + shift: the first sum goes on as two numbers.
+        origin, reference = pl.col("origin"), pl.col("reference")
+        values = values.with_columns(
+            reference=origin + reference, shift=pl.col("shift") + _sum_error(origin, reference)
+        )
+    mean, correction = _mean_terms("reference", "shift", "minimum", "maximum")
+    values = values.with_columns(mean=mean, mean_correction=correction)
+    return values.group_by(keys).agg(pl.col(_LISTS).sort_by("i"))
+
+
+def _origin_list(points: Points) -> pl.Expr:
+    """Return the origin of a partition as a list, zeros if its points are not moved."""
+    form = points.form
+    if isinstance(form, LongVectors):
+        return pl.col("origin").fill_null(pl.lit([0.0] * form.dims))
+    return pl.concat_list(form.columns("origin"))
+
+
+def _wide_deviations(points: Points) -> pl.LazyFrame:
+    """Return one row per cluster with points, with five lists of one number per coordinate.
+
+    Besides the key columns these are reference, the mean of x but for rounding; shift, the mean
+    deviation from it; m2, and minimum and maximum as the user gave them.
+    """
+    form, keys = points.form, points.cluster_keys
+    means = points.centers.select(*keys, *form.columns("m"))
+    rows = points.kept_rows.select(*keys, *form.columns("x"), *form.columns("raw_x"))
+    terms: Terms = {}
+    for i in range(form.dims):
+        x, raw = pl.col(f"x_{i}") - pl.col(f"m_{i}"), pl.col(f"raw_x_{i}")
+        m2 = pl.when(x.min() < x.max()).then(x.var(ddof=0) * pl.len()).otherwise(0.0)
+        terms |= {f"shift_{i}": clamped_mean(x), f"m2_{i}": m2}
+        terms |= {f"low_{i}": raw.min(), f"high_{i}": raw.max()}
+    sums = join_small(rows, keys, means).group_by(keys).agg(**terms)
+    names = {"reference": "m", "shift": "shift", "m2": "m2", "minimum": "low", "maximum": "high"}
+    return means.join(sums, on=keys, nulls_equal=True).select(
+        *keys, **{name: pl.concat_list(form.columns(short)) for name, short in names.items()}
+    )
+
+
+def _long_deviations(points: Points) -> pl.LazyFrame:
+    """Return the result of _wide_deviations for LongVectors, computed by numpy."""
+    form, keys = points.form, points.cluster_keys
+    means = points.centers.select(*keys, reference=pl.col("m").arr.to_list())
+    rows = join_small(points.kept_rows.select(*keys, "x"), keys, means)
+    deviation = long_vectors.subtract_origin(pl.col("x"), pl.col("reference"), form.dims)
+    moments = long_vectors.compute_centers(
+        rows.select(*keys, x=deviation), keys, points.partition_keys, form.dims, unit=False
+    )
+    extremes = long_vectors.find_extremes(points.kept_rows, keys, form.dims)
+    # v are variances; the product is exact where they are 0.
+    sums = moments.select(
+        *keys, shift=pl.col("m").arr.to_list(), m2=(pl.col("v") * pl.col("size")).arr.to_list()
+    )
+    limits = extremes.select(
+        *keys, minimum=pl.col("low").arr.to_list(), maximum=pl.col("high").arr.to_list()
+    )
+    joined = means.join(sums, on=keys, nulls_equal=True)
+    return joined.join(limits, on=keys, nulls_equal=True)
+
+
+# ----------------------------------------------------------------------------------------------
+# Merging
+# ----------------------------------------------------------------------------------------------
+
+
+def _merge_states(states: _States) -> pl.LazyFrame:
+    """Return one row per cluster: the columns of `states`, from all states of the cluster."""
+    by = [*states.keys, "cluster"]
+    counts = states.rows.group_by(by).agg(pl.col(_COUNTS).sum())
+    coordinates = _merge_coordinates(_explode_states(states.rows), [*by, "i"])
+    lists = coordinates.group_by(by).agg(pl.col(_LISTS).sort_by("i"))
+    return counts.join(lists, on=by, how="left", nulls_equal=True).select(*by, *_COUNTS, *_LISTS)
+
+
+def _merge_coordinates(values: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
+    """Return one row per group of `by`, a cluster and coordinate: the columns of _LISTS, merged.
+
+    `values` has these and n, one row per part. The formula is Chan, Golub and LeVeque's for
+    any number of parts: m2 = sum of m2_i + sum of n_i (mean_i - mean)^2. The means are centered by
+    `reference`, their mean but for rounding, before anything is squared.
+    """
+    n, mean, deviation = to_double(pl.col("n")), pl.col("mean"), pl.col("deviation")
+    # Both uses need the same references: another evaluation may add them up in another order.
+    references = values.group_by(by).agg(reference=_weighted_mean(n, mean)).cache()
+    centered = join_small(values, by, references).with_columns(
+        deviation=(mean - pl.col("reference")) + pl.col("mean_correction")
+    )
+    shifts = centered.group_by(by).agg(shift=_weighted_mean(n, deviation))
+    sums = join_small(centered, by, shifts).group_by(by)
+    merged = sums.agg(
+        pl.col("reference", "shift").first(),
+        m2=pl.col("m2").sum() + (n * (deviation - pl.col("shift")).pow(2)).sum(),
+        minimum=pl.col("minimum").min(),
+        maximum=pl.col("maximum").max(),
+    )
+    mean, correction = _mean_terms("reference", "shift", "minimum", "maximum")
+    varies = pl.col("minimum") < pl.col("maximum")
+    return merged.with_columns(
+        mean=mean, mean_correction=correction, m2=pl.when(varies).then("m2").otherwise(0.0)
+    )
+
+
+def _weighted_mean(n: pl.Expr, x: pl.Expr) -> pl.Expr:
+    """Return the mean of x weighted by n, an aggregate; equal numbers are their own mean."""
+    return ((n * x).sum() / n.sum()).clip(x.min(), x.max())
+
+
+# ----------------------------------------------------------------------------------------------
+# States as points
+# ----------------------------------------------------------------------------------------------
+
+
+def _points_of_states(states: _States, distance: Distance, factors: list[float]) -> Points:
+    """Return the clusters of `states` as Points with centers and spreads, but without rows.
+
+    The sums of distances are those of sqeuclidean, whatever the distance is: the sum of squared
+    distances to any center is that to the mean, plus n times the squared distance of the mean.
+    """
+    form = WideVectors(len(factors), distance, factors, is_moved=True)
+    merged = _merge_states(states).cache()
+    by, keys = [*states.keys, "cluster"], list(states.keys)
+    centers = _state_centers(merged.filter(pl.col("n") > 0), form, by, keys)
+    centers = form.add_partition_centers(centers, centers, keys, "mean").cache()
+    size = to_double(pl.col("size"))
+    ssw = size * pl.sum_horizontal(form.coordinates("v"))
+    gap = distance.squared(form.distance_between("c", "g"))
+    sums = centers.select(*by, distances=ssw, ssw=ssw, overall_distances=ssw + size * gap)
+    spreads = merged.select(
+        *by, *_COUNTS, n_invalid=pl.lit(0, pl.Int64), radius=pl.lit(None, pl.Float64)
+    )
+    spreads = spreads.join(sums, on=by, how="left", nulls_equal=True).cache()
+    points = Points(merged, states.keys, form, "mean", has_singletons=False)
+    return points.with_frames(all_centers=centers, spreads=spreads)
+
+
+def _state_centers(
+    merged: pl.LazyFrame, form: WideVectors, by: list[str], keys: list[str]
+) -> pl.LazyFrame:
+    """Return one row per cluster: columns `by`, size, and the vectors m, v and c of `form`.
+
+    `merged` has one state per cluster, with points. As points are, they are moved by the origin of
+    their partition, of the columns `keys`, and multiplied by the factors of the weights.
+    """
+    names = {"mean": "mean", "mean_correction": "rest", "m2": "m2", "minimum": "low"}
+    columns: Terms = {"size": pl.col("n")}
+    for name, short in (names | {"maximum": "high"}).items():
+        numbers = pl.col(name).list
+        columns |= {column: numbers.get(i) for i, column in enumerate(form.columns(short))}
+    wide = merged.select(*by, **columns)
+    rows = join_partitions(wide, keys, form.origins_of_clusters(wide, keys))
+    terms: Terms = {}
+    for i, factor in enumerate(form.factors):
+        mean, rest, m2, low, high, origin = (
+            pl.col(f"{name}_{i}") for name in ("mean", "rest", "m2", "low", "high", "origin")
+        )
+        moved = ((mean - origin) + rest).clip(low - origin, high - origin)
+        terms |= {f"m_{i}": moved * factor, f"v_{i}": m2 / pl.col("size") * factor**2}
+    return form.add_directions(rows.select(*by, "size", **terms), "m", "c")
+
+
+def _raise_overflow(overflows: pl.DataFrame) -> None:
+    """Raise an error if `overflows`, a frame of one flag, is true."""
+    if overflows.item():
+        raise ClusterEvalError("states: distances overflow; scale the coordinates down")
+
+
+# ----------------------------------------------------------------------------------------------
+# Tables
+# ----------------------------------------------------------------------------------------------
+
+
+@table_function
+def cluster_states(
+    frame: Frame,
+    vector: Vector,
+    cluster: Column,
+    *,
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: StateNoise = "cluster",
+) -> Frame:
+    """What to keep of the points of a night, so that later reports need only this.
+
+    States of the same cluster merge: internal_report_from_states of the states of any parts is the
+    internal_report of all their points.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The points, one per row. A LazyFrame is read when the result is collected, and streams; the
+        greatest length of a List column is looked up at once.
+    vector : str, Expr, selector or sequence of str and Expr
+        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
+        where it is NULL (for several columns: where all are) are left out.
+    cluster : str or Expr
+        Cluster assigned to each point. Rows where it is NULL are left out.
+    partition_by : str, Expr or sequence of these, optional
+        Columns whose groups are evaluated separately. NULL is a group of its own.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop'}
+        Whether noise is an ordinary cluster or is left out.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The same kind as frame, one row per cluster, sorted by partition and cluster: the partition
+        columns, cluster, n points, n_dropped rows without a vector or cluster, n_noise, and lists
+        of one number per coordinate: mean, mean_correction, m2 (the sum of squared deviations from
+        the mean), minimum and maximum. mean + mean_correction is the mean with more digits than one
+        number has. A cluster of rows that are all left out has n = 0 and no lists. No rows: no row.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist, vector holds no numbers, noise has no value in the type of
+        cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
+        or infinite, or vectors differ in length.
+
+    Notes
+    -----
+    What merges and what does not: see docs/states.md.
+    In SQL: ``FROM clustereval.cluster_states(tbl, [x, y], cluster)``.
+
+    References
+    ----------
+    Chan, Golub and LeVeque (1983), Algorithms for computing the sample variance,
+    doi:10.1080/00031305.1983.10483115.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> four = pl.DataFrame({"x": [0, 2, 9, 9], "y": [0, 0, 0, 4], "cluster": ["a", "a", "b", "b"]})
+    >>> ce.cluster_states(four, ["x", "y"], "cluster").select("cluster", "n", "mean", "m2").rows()
+    [('a', 2, [1.0, 0.0], [2.0, 0.0]), ('b', 2, [9.0, 2.0], [0.0, 8.0])]
+    """
+    if noise_as == "singletons":
+        raise ClusterEvalError(
+            "noise_as: expected one of 'cluster', 'drop', got 'singletons'; a state is of a cluster"
+        )
+    options = check_point_options(partition_by=partition_by, noise=noise, noise_as=noise_as)
+    points = read_points(frame, vector, cluster, options, results=_STATE_COLUMNS)
+    keys = points.cluster_keys
+    counts = points.spreads.select(*keys, *_COUNTS)
+    states = counts.join(_point_moments(points), on=keys, how="left", nulls_equal=True)
+    states = states.filter(pl.sum_horizontal(_COUNTS) > 0)
+    return points.to_result(frame, states.select(*keys, *_COUNTS, *_LISTS), ["cluster"])
+
+
+@table_function
+def merge_cluster_states(frame: Frame, *, partition_by: Keys = None) -> Frame:
+    """States of the same cluster, such as those of a week, merged into one.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        One or several tables of cluster_states below each other. n_dropped, n_noise and
+        mean_correction may be missing or NULL, which is 0. It is checked at once, of a LazyFrame
+        too; a LazyFrame is merged when the result is collected, and streams.
+    partition_by : str, Expr or sequence of these, optional
+        Columns whose groups are merged separately. NULL is a group of its own.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The same kind as frame, one row per cluster, sorted by partition and cluster, with the
+        columns of cluster_states. No rows: no row.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist or holds no numbers, a count is not a whole number >= 0, lists
+        differ in length, a number in them is NULL, NaN or infinite, an m2 is negative, or a mean is
+        not between minimum and maximum.
+
+    Notes
+    -----
+    In SQL: ``FROM clustereval.merge_cluster_states(tbl)``.
+
+    References
+    ----------
+    Chan, Golub and LeVeque (1983), Algorithms for computing the sample variance,
+    doi:10.1080/00031305.1983.10483115.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> points = pl.DataFrame({"day": [1, 1, 2], "x": [0.0, 2.0, 7.0], "cluster": ["a", "a", "a"]})
+    >>> states = ce.cluster_states(points, ["x"], "cluster", partition_by="day")
+    >>> ce.merge_cluster_states(states).select("cluster", "n", "mean", "m2").rows()
+    [('a', 3, [3.0], [26.0])]
+    """
+    states: _States = _read_states(frame, partition_by, _STATE_COLUMNS)
+    by = [*states.keys, "cluster"]
+    merged = _merge_states(states).filter(pl.sum_horizontal(_COUNTS) > 0)
+    return to_user_frame(frame, merged.sort(by, nulls_last=True), states.keys)
+
+
+@table_function
+def internal_report_from_states(
+    frame: Frame,
+    *,
+    distance: StateDistance = "euclidean",
+    partition_by: Keys = None,
+    weights: Sequence[float] | None = None,
+) -> Frame:
+    """internal_report without the points, from the states of any number of parts of each cluster.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        One or several tables of cluster_states below each other; states of the same cluster are
+        merged. n_dropped, n_noise and mean_correction may be missing or NULL, which is 0. It is
+        checked at once, of a LazyFrame too.
+    distance : {'euclidean', 'sqeuclidean'}
+        Distance of the points, in any letter case. Sums of other distances do not merge.
+    partition_by : str, Expr or sequence of these, optional
+        Columns whose groups are evaluated separately. NULL is a group of its own.
+    weights : sequence of float, optional
+        A number > 0 for each dimension, as in scipy.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The same kind as frame, with the rows and columns of internal_report of all points of the
+        states. compactness, davies_bouldin_score and pbm_index need mean distances, which do not
+        merge: they are NULL for euclidean. The mean of squared distances does: for sqeuclidean they
+        have values.
+
+    Raises
+    ------
+    ClusterEvalError
+        If an option is unknown, a column does not exist or holds no numbers, a count is not a whole
+        number >= 0, lists differ in length, a number in them is NULL, NaN or infinite, an m2 is
+        negative, or a mean is not between minimum and maximum; when the result is collected, if
+        distances overflow.
+
+    Notes
+    -----
+    In SQL: ``FROM clustereval.internal_report_from_states(tbl)``.
+
+    References
+    ----------
+    Chan, Golub and LeVeque (1983), Algorithms for computing the sample variance,
+    doi:10.1080/00031305.1983.10483115.
+
+    Examples
+    --------
+    Two nights, each with some points of both clusters:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> first = pl.DataFrame({"x": [0, 9], "y": [0, 0], "cluster": ["a", "b"]})
+    >>> second = pl.DataFrame({"x": [2, 9], "y": [0, 4], "cluster": ["a", "b"]})
+    >>> kept = [ce.cluster_states(night, ["x", "y"], "cluster") for night in (first, second)]
+    >>> report = ce.internal_report_from_states(pl.concat(kept))
+    >>> report.select("n_clusters", "ssw", "ssb", "calinski_harabasz_score").rows()
+    [(2, 10.0, 68.0, 13.6)]
+    """
+    name = distance.lower() if isinstance(distance, str) else distance
+    if name not in _DISTANCES:
+        hint = "; sums of other distances do not merge"
+        check_choice("distance", distance, _DISTANCES, hint)
+    measure = Distance(name, 2.0)
+    numbers = check_weights(weights, measure)
+    states = _read_states(frame, partition_by, internal_report_columns())
+    # Without points there is one coordinate of NULLs, which no weight belongs to.
+    factors = weight_factors(numbers if states.dims else None, measure, max(states.dims, 1))
+    points = _points_of_states(states, measure, factors)
+    scores = internal_scores(pl.col, squares_add_up=True)
+    if name == "euclidean":
+        scores |= dict.fromkeys(_NEED_MEAN_DISTANCES, pl.lit(None, pl.Float64))
+    report = report_of_clusters(points, scores)
+    overflows = points.all_centers.select(pl.col("m_0").is_null().any())
+    return points.to_result(frame, raise_on_collect(report, overflows, _raise_overflow))

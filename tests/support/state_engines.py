@@ -1,0 +1,55 @@
+"""One way to call the tables of states on every engine, from frames to frames."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+import polars_clustereval as ce
+from tests.support.engines import DuckDB, Engine, Row, with_keys
+from tests.support.point_engines import call, call_sql, keys_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+COUNTS = ("n", "n_dropped", "n_noise")
+LISTS = ("mean", "mean_correction", "m2", "minimum", "maximum")
+#: The scores that internal_report_from_states does not have for the euclidean distance.
+WITHOUT_EUCLIDEAN = ("compactness", "davies_bouldin_score", "pbm_index")
+
+
+def to_frame(rows: Sequence[Mapping[str, Any]], *keys: str) -> pl.DataFrame:
+    """States as a frame; the partition columns `keys` and the clusters are whole numbers."""
+    names = dict.fromkeys((*keys, "cluster", *COUNTS), pl.Int64())
+    schema = pl.Schema(names | dict.fromkeys(LISTS, pl.List(pl.Float64)))
+    return pl.DataFrame([tuple(row.values()) for row in rows], schema=schema, orient="row")
+
+
+def states_of(engine: Engine, frame: pl.DataFrame, *given: Any, **arguments: Any) -> pl.DataFrame:
+    rows = call(engine, "cluster_states", frame, *given, **arguments)
+    return to_frame(rows, *keys_of(arguments))
+
+
+def merged(engine: Engine, states: pl.DataFrame, **arguments: Any) -> pl.DataFrame:
+    rows = call_states(engine, "merge_cluster_states", states, **arguments)
+    return to_frame(rows, *keys_of(arguments))
+
+
+def reports_of(engine: Engine, states: pl.DataFrame, **arguments: Any) -> list[Row]:
+    return call_states(engine, "internal_report_from_states", states, **arguments)
+
+
+def call_states(engine: Engine, function: str, states: pl.DataFrame, **arguments: Any) -> list[Row]:
+    """The rows of a table macro or frame function of states."""
+    if isinstance(engine, DuckDB):
+        keys = keys_of(arguments)
+        # call_sql has a vector and a cluster for the points, which states have not.
+        query = call_sql(function, "assignments", "", "", **arguments)
+        query = query.replace('assignments, "", ""', "assignments", 1)
+        return [with_keys(row, keys) for row in engine.rows(f"FROM {query}", states)]
+    ask = getattr(ce, function)
+    if engine.name == "polars":
+        return list(ask(states, **arguments).iter_rows(named=True))
+    lazy = ask(states.lazy(), **arguments)
+    return list(lazy.collect(engine="streaming").iter_rows(named=True))
