@@ -184,7 +184,7 @@ def _drop_empty_sources(query: exp.Select) -> None:
     empty: set[str] = set()
     for cte in query.ctes:
         cte.set("this", _without_empty(cte.this, empty))
-        if _is_empty(cte.this, empty):
+        if _has_no_rows(cte.this, empty):
             empty.add(cte.alias)
     for select in _selects_of(query):
         _drop_empty_joins(select, empty)
@@ -194,7 +194,7 @@ def _without_empty(query: exp.Expr, empty: set[str]) -> exp.Expr:
     """Return a query without joins and branches that the CTEs named in `empty` make empty."""
     if isinstance(query, exp.Union):
         branches = [_without_empty(branch, empty) for branch in (query.left, query.right)]
-        filled = [branch for branch in branches if not _is_empty(branch, empty)]
+        filled = [branch for branch in branches if not _has_no_rows(branch, empty)]
         if len(filled) == 1:
             names = query.named_selects
             branch = filled[0].unnest()
@@ -229,11 +229,11 @@ def _drop_empty_joins(select: exp.Select, empty: set[str]) -> None:
             select.set(clause, fold_conditions(select.args[clause]))
 
 
-def _is_empty(query: exp.Expr, empty: set[str]) -> bool:
+def _has_no_rows(query: exp.Expr, empty: set[str]) -> bool:
     """Return whether a query is known to have no rows."""
     query = query.unnest()
     if isinstance(query, exp.Union):
-        return _is_empty(query.left, empty) and _is_empty(query.right, empty)
+        return _has_no_rows(query.left, empty) and _has_no_rows(query.right, empty)
     if not isinstance(query, exp.Select):
         return False
     where, having = query.args.get("where"), query.args.get("having")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import duckdb
 
@@ -126,7 +126,7 @@ def to_sql(
     p: float = 2,
     center: Center = "mean",
     weights: Sequence[float] | None = None,
-    method: str = "exact",
+    method: Literal["exact", "simplified"] = "exact",
 ) -> str:
     """Standalone query in another SQL dialect that returns the rows of a table macro.
 
@@ -222,7 +222,7 @@ def to_sql(
     if name in _LABEL_TABLES:
         check_kept_cells(name, label, cluster, weight, partition_by, noise)
     else:
-        coordinates = _read_coordinates(name, vector, size, weights)
+        coordinates = _name_coordinates(name, vector, size, weights)
         if cluster is None:
             raise ClusterEvalError(f"cluster: {name} needs the column of clusters, got None")
     _refuse_unknown_parameters(name, {**options, **columns, "vector": vector, "size": size})
@@ -336,7 +336,7 @@ def _mark_materialized(query: exp.Select, dialect: str) -> None:
         cte.set("materialized", True if is_kept else None)
 
 
-def _read_coordinates(
+def _name_coordinates(
     name: str,
     vector: str | Sequence[str] | None,
     size: int | None,

@@ -124,6 +124,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
 FEWER_CHOICES = {
     ("cluster_states", "noise_as"): ("cluster", "drop"),
     ("internal_report_from_states", "distance"): ("euclidean", "sqeuclidean"),
+    ("to_sql", "method"): ("exact", "simplified"),
 }
 AVERAGES = ("arithmetic", "geometric", "min", "max")
 

@@ -587,23 +587,6 @@ CREATE OR REPLACE MACRO clustereval._measured_clusters(__ce_centers, __ce_spread
     AND spread.__ce_cluster IS NOT DISTINCT FROM cluster.__ce_cluster
     AND spread.__ce_singleton_no = cluster.__ce_singleton_no;
 
--- One row per partition (group of partition_by): its numbers of rows that count (__ce_total), that
--- were dropped (__ce_n_dropped), and that are noise (__ce_n_noise); of clusters (__ce_n_clusters),
--- and of clusters of one point (__ce_n_singletons). Partitions that keep no row are left out,
--- except the single partition of a call without partition_by. __ce_spreads: rows of
--- _cluster_spreads.
-CREATE OR REPLACE MACRO clustereval._point_row_counts(__ce_spreads) AS TABLE
-  SELECT
-    __ce_partition,
-    CAST(SUM(__ce_n) AS BIGINT) AS __ce_total,
-    CAST(SUM(__ce_n_dropped) AS BIGINT) AS __ce_n_dropped,
-    CAST(SUM(__ce_n_noise) AS BIGINT) AS __ce_n_noise,
-    CAST(COUNT(CASE WHEN __ce_n > 0 THEN 1 END) AS BIGINT) AS __ce_n_clusters,
-    CAST(COUNT(CASE WHEN __ce_n = 1 THEN 1 END) AS BIGINT) AS __ce_n_singletons
-  FROM query_table(__ce_spreads)
-  GROUP BY __ce_partition
-  HAVING SUM(__ce_n) > 0 OR SUM(__ce_n_unpartitioned) > 0;
-
 -- No rows. Raises an error for vectors that have no finite distances, and if weights has another
 -- length than the vectors. The points are read only if a cluster has such vectors
 -- (__ce_is_invalid), clusters differ in their dimensions, or distances may overflow. Parameters:

@@ -176,9 +176,9 @@ CREATE OR REPLACE MACRO clustereval._own_and_nearest_means(__ce_distances) AS TA
 -- One row per queried point (__ce_row): its mean squared distances to all points of its own cluster
 -- (__ce_a), __ce_number, and of the nearest other one (__ce_b), whose number is __ce_neighbor. Such
 -- a mean is the squared distance to the cluster's mean plus the cluster's total variance.
--- __ce_queries is a table of the queried points, with __ce_is_zero (a zero vector for cosine), which
--- is passed on; __ce_clusters has one row per cluster. Rows of point and cluster are grouped by
--- point.
+-- __ce_queries is a table of the queried points, with __ce_is_zero (a zero vector for cosine),
+-- which is passed on; __ce_clusters has one row per cluster. Rows of point and cluster are grouped
+-- by point.
 CREATE OR REPLACE MACRO clustereval._grouped_squares(__ce_queries, __ce_clusters) AS TABLE
   WITH __ce_squares AS NOT MATERIALIZED (
     SELECT

@@ -5,11 +5,29 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
+-- One row per partition (group of partition_by): its numbers of rows that count (__ce_total), that
+-- were dropped (__ce_n_dropped), and that are noise (__ce_n_noise); of clusters (__ce_n_clusters),
+-- and of clusters of one point (__ce_n_singletons). Partitions that keep no row are left out,
+-- except the single partition of a call without partition_by. __ce_spreads: rows of
+-- _cluster_spreads.
+CREATE OR REPLACE MACRO clustereval._point_row_counts(__ce_spreads) AS TABLE
+  SELECT
+    __ce_partition,
+    CAST(SUM(__ce_n) AS BIGINT) AS __ce_total,
+    CAST(SUM(__ce_n_dropped) AS BIGINT) AS __ce_n_dropped,
+    CAST(SUM(__ce_n_noise) AS BIGINT) AS __ce_n_noise,
+    CAST(COUNT(CASE WHEN __ce_n > 0 THEN 1 END) AS BIGINT) AS __ce_n_clusters,
+    CAST(COUNT(CASE WHEN __ce_n = 1 THEN 1 END) AS BIGINT) AS __ce_n_singletons
+  FROM query_table(__ce_spreads)
+  GROUP BY __ce_partition
+  HAVING SUM(__ce_n) > 0 OR SUM(__ce_n_unpartitioned) > 0;
+
 -- One row per cluster (__ce_partition, __ce_number) of a partition with several: the smallest and
 -- largest distance of its center to the other centers (__ce_least, __ce_most_gap), the sum of all
--- (__ce_gap_sum), the nearest cluster (__ce_nearest; the lowest in a tie), and __ce_overlap of Davies and Bouldin: the largest (sum of both clusters' mean distances
--- to their centers) / distance of the centers. Centers that coincide do not count in it, as in
--- scikit-learn. __ce_clusters: rows of _measured_clusters.
+-- (__ce_gap_sum), the nearest cluster (__ce_nearest; the lowest in a tie), and __ce_overlap of
+-- Davies and Bouldin: the largest (sum of both clusters' mean distances to their centers) /
+-- distance of the centers. Centers that coincide do not count in it, as in scikit-learn.
+-- __ce_clusters: rows of _measured_clusters.
 CREATE OR REPLACE MACRO clustereval._centroid_gaps(__ce_clusters, distance, p) AS TABLE
   WITH __ce_cluster_pairs AS (
     SELECT
