@@ -28,6 +28,7 @@ from .expansion import Expansion, macro_definitions, open_cursor
 from .functions import write_functions
 from .join_conditions import (
     drop_partition_conditions,
+    drop_partition_order,
     drop_row_count_checks,
     equate_clusters,
     hash_comparisons,
@@ -309,6 +310,8 @@ def build_query(
         # The row that shows the one partition of a table without points.
         keep_first_branch(query, "__ce_table_rows_")
     drop_row_count_checks(query)
+    if columns["partition_by"] is None and not kept:
+        drop_partition_order(query)
     # Spark needs less time then; Postgres overestimates the rows of such a join.
     if dialect.lower() == "spark" and columns["partition_by"] is None and not kept:
         drop_partition_conditions(query)

@@ -17,6 +17,17 @@ def drop_partition_conditions(query: exp.Expr) -> None:
         node.replace(exp.true())
 
 
+def drop_partition_order(query: exp.Expr) -> None:
+    """Leave partition keys out of each ORDER BY with other keys, in place.
+
+    It is for queries without partition_by, where all keys are NULL. DataFusion 55 refuses some
+    plans that sort by a constant.
+    """
+    for order in query.find_all(exp.Order):
+        others = [key for key in order.expressions if key.this.name != "__ce_partition"]
+        order.set("expressions", others or order.expressions)
+
+
 def equate_clusters(query: exp.Expr) -> None:
     """Compare clusters by = in place of IS NOT DISTINCT FROM, in place.
 

@@ -141,7 +141,7 @@ def test_silhouettes_that_need_pairs(session: SparkSession) -> None:  # noqa: F8
 
     frame = session.sql("SELECT 1 AS x, 1 AS cluster")
     with pytest.raises(
-        ce.ClusterEvalError, match="distance: silhouette_clusters .*got 'euclidean'"
+        ce.ClusterEvalError, match=r"distance: silhouette_clusters .*got 'euclidean'"
     ):
         spark.silhouette_clusters(frame, "x", "cluster")
 
