@@ -265,6 +265,14 @@ def test_the_frame_of_another_library(session: SparkSession) -> None:
         spark.pair_counts(pl.DataFrame({"label": ["a"], "cluster": [1]}), "label", "cluster")
 
 
+def test_without_a_session(session: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    from polars_clustereval import spark
+
+    monkeypatch.setattr(type(session), "getActiveSession", lambda: None)
+    with pytest.raises(ce.ClusterEvalError, match=r"no session.*apt-get install openjdk-17"):
+        spark.pair_counts("t", "label", "cluster")
+
+
 def test_settings_of_the_session_stay(session: SparkSession, frames: dict[str, DataFrame]) -> None:
     tables = session.sql("SHOW TABLES").collect()
     settings = dict(session.conf.getAll)
