@@ -27,12 +27,16 @@ _Result = TypeVar("_Result")
 _DIGITS = "__ce_digits"
 
 
-def split_lists(query: exp.Select) -> None:
+def split_lists(query: exp.Select, *, checked: bool = False) -> None:
     """Replace the lists of a query by one column per coordinate, in place.
 
     The query has no star: see columns.name_outputs. The lists of the result itself, such as a
-    centroid, are arrays of these columns.
+    centroid, are arrays of these columns. If `checked` is TRUE, checked_length raises an error in
+    Spark where a coordinate is not finite.
     """
+    for length in query.find_all(exp.Anonymous):
+        if length.name == "checked_length" and checked:
+            length.set("this", "raise_error")
     known: dict[str, Lengths] = {}
     for cte in query.ctes:
         known[cte.alias] = _Splitter(known).split(cte.this)
@@ -321,6 +325,10 @@ class _Splitter:
             return exp.paren(_sum(exp.paren(one) * exp.paren(other) for one, other in pairs))
         if name == "list_element":
             return self._element_at(*values)
+        if name in ("checked_length", "raise_error"):
+            elements = self._elements(values[0])
+            length = exp.Literal.number(len(elements))
+            return length if name == "checked_length" else _length_or_error(length, elements)
         return None
 
     def _element_at(self, node: exp.Expr, place: exp.Expr) -> exp.Expr | None:
@@ -385,6 +393,26 @@ class _Splitter:
 
 # Nodes around a list that are a list of the same length.
 _WRAPPERS = (exp.Paren, exp.Cast, exp.Transform, exp.Max)
+
+
+def _length_or_error(length: exp.Expr, elements: list[exp.Expr]) -> exp.Expr:
+    """Return the length of a list, an error of Spark for its first element that is not finite."""
+    choice = exp.Case()
+    for place, element in enumerate(elements, 1):
+        shown = exp.Coalesce(
+            this=exp.cast(element.copy(), "TEXT"), expressions=[exp.Literal.string("NULL")]
+        )
+        parts = [
+            exp.Literal.string("vector: expected finite numbers, got "),
+            shown,
+            exp.Literal.string(f" in coordinate {place}; mend such rows or leave them out"),
+        ]
+        text = exp.Concat(expressions=parts)
+        error = exp.cast(exp.Anonymous(this="RAISE_ERROR", expressions=[text]), "INT")
+        finite = exp.Anonymous(this="isfinite", expressions=[element.copy()])
+        is_fault = exp.Coalesce(this=exp.Not(this=finite), expressions=[exp.true()])
+        choice = choice.when(is_fault, error, copy=False)
+    return choice.else_(length, copy=False)
 
 
 def _named_value(node: exp.Expr) -> exp.Transform | None:

@@ -167,7 +167,8 @@ def to_sql(
     -------
     str
         The query. It does not check the data: with a negative weight or a NaN coordinate its
-        numbers are wrong, where the macro raises an error.
+        numbers are wrong, where the macro raises an error. In Spark a point counts as missing if
+        its first coordinate is NULL.
 
     Raises
     ------
@@ -278,20 +279,23 @@ def build_query(
     coordinates: Sequence[exp.Expr] | None = None,
     *,
     numbered: bool = False,
+    checked: bool = False,
 ) -> exp.Select:
     """Return the query of the table macro `name` as a syntax tree that all engines read alike.
 
     `columns` are names of columns of the table `tbl` by parameter, None for the default, and
     `options` the values of the other parameters. `coordinates` are those of a point, for tables of
-    points, and `numbered` says that the id is a number that tells all rows apart; a table of labels
-    without a label reads kept cells, the rows of contingency_matrix.
+    points; `numbered` says that the id is a number that tells all rows apart, and `checked` that
+    coordinates that are not finite are an error, of Spark. A table of labels without a label reads
+    kept cells, the rows of contingency_matrix.
     `dialect` is the user's name of it.
     """
     kept = name in _LABEL_TABLES and columns["label"] is None
     if coordinates is not None:
         check_silhouette(name, options)
     row_id = _column_or_none(columns["id"])
-    query = Expansion(row_id=row_id, numbered=numbered, kept=kept).query(
+    expansion = Expansion(dialect.lower(), row_id=row_id, numbered=numbered, kept=kept)
+    query = expansion.query(
         f"_{name}" if f"_{name}" in macro_definitions() else name,
         {
             "tbl": tbl,
@@ -319,7 +323,7 @@ def build_query(
         equate_clusters(query)
     name_outputs(query)
     prune(query)
-    split_lists(query)
+    split_lists(query, checked=checked)
     prune(query)
     write_functions(query, dialect.lower(), _find_sqlglot_dialect(dialect))
     make_portable(query)

@@ -30,14 +30,15 @@ _PLAIN_FORMS = {
 
 # Table macros that have another body in other engines. In _coordinate_blocks one block takes the
 # place of those of 16 coordinates: list_transform with an aggregate stands for one aggregate a
-# coordinate, which DuckDB cannot write for vectors of any length.
+# coordinate, which DuckDB cannot write for vectors of any length, and checked_length for the
+# length, or an error where a coordinate is not finite.
 _PLAIN_BODIES = {
     "_coordinate_blocks": """
         SELECT
           __ce_partition, __ce_cluster, __ce_singleton_no,
           0 AS __ce_block_offset,
           COUNT(*) AS __ce_n,
-          MAX(len(__ce_unweighted)) AS __ce_dims,
+          MAX(checked_length(__ce_vector)) AS __ce_dims,
           list_transform(
             __ce_unweighted,
             lambda __ce_x: CASE WHEN center = 'median' THEN median(__ce_x) ELSE SUM(__ce_x) END
@@ -59,13 +60,16 @@ class Expansion:
     so that each CTE gets the number of its call. CTEs that are not read are left out.
     """
 
-    def __init__(self, *, row_id: exp.Expr | None, numbered: bool, kept: bool) -> None:
+    def __init__(
+        self, dialect: str, *, row_id: exp.Expr | None, numbered: bool, kept: bool
+    ) -> None:
         """Begin with an empty list of CTEs.
 
         `row_id` is the column that to_sql got for `id`, which `numbered` says is the number of a
         row. `kept` says whether the table holds kept cells, from which _groups_of_cells makes the
         rows that _row_groups makes from rows.
         """
+        self._dialect = dialect
         self._numbered = numbered
         self._row_id = row_id
         self._kept = kept
@@ -204,16 +208,18 @@ class Expansion:
         match call.name:
             case "_check_options":
                 return exp.true()
-            case "_is_absent":
-                return exp.convert(isinstance(call.expressions[0], exp.Null))
-            case "_is_left_out":
-                return exp.convert(isinstance(call.expressions[0], exp.Literal | exp.Null))
+            case "_is_absent" | "_is_left_out":
+                absent = (exp.Null,) if call.name == "_is_absent" else (exp.Null, exp.Literal)
+                return exp.convert(isinstance(call.expressions[0], absent))
             case "_is_default_id":
                 return exp.convert(not named)
             case "_row_id":
                 return self._expand_argument(call, 0 if named else 1)
             case "_row_key" if self._numbered or call.expressions[1].name != "singletons":
                 return None if self._row_id is None else self._row_id.copy()
+            case "_has_coordinates" if self._dialect == "spark":
+                # Spark takes 2^d steps to plan a filter on d columns that others are copies of.
+                return exp.false()
             case "_compensated_sum":
                 return exp.Sum(this=self._expand_argument(call, 0))
             case "_is_noise":

@@ -15,6 +15,7 @@ from .spark_tables import (
     evaluate_steps,
     evaluate_whole,
     find_column,
+    no_constraints,
     open_table,
     own_errors,
     row_numbers,
@@ -45,8 +46,6 @@ def compute_points(
     Spark numbers the rows. `options` are the values of the other parameters. The result is computed
     here, unless `keep` is FALSE or the session cannot keep it.
     """
-    from pyspark.sql import functions
-
     frame = open_table(tbl)
     options = {**OPTIONS, **options}
     check_macro_options(name, options)
@@ -56,13 +55,7 @@ def compute_points(
     given = {"cluster": columns["cluster"], "partition_by": columns["partition_by"], "id": row_id}
     keys = select_rows(frame, given)
     noise = cast_noise(frame.sparkSession, options["noise"], keys.schema["cluster"])
-    cluster = find_column(frame, "cluster", columns["cluster"])
-    left_out = cluster.isNull()
-    if options["noise_as"] == "drop":
-        left_out |= functions.coalesce(
-            cluster == functions.expr(noise.sql("spark")), functions.lit(False)
-        )
-    coordinates = _read_coordinates(frame, vector, left_out)
+    coordinates = _read_coordinates(frame, vector)
     check_weights(options["weights"], len(coordinates))
     rows = select_rows(frame, given, coordinates)
     query = build_query(
@@ -79,8 +72,9 @@ def compute_points(
         "spark",
         [exp.column(_coordinate_name(i), quoted=True) for i in range(len(coordinates))],
         numbered=numbered,
+        checked=True,
     )
-    with own_errors():
+    with own_errors(), no_constraints(rows.sparkSession):
         if not can_checkpoint(rows.sparkSession):
             return evaluate_whole(query, rows)
         return evaluate_steps(query, rows, keep=keep)
@@ -91,11 +85,11 @@ def _coordinate_name(place: int) -> str:
     return f"__ce_coordinate_{place}"
 
 
-def _read_coordinates(frame: DataFrame, vector: Any, left_out: Column) -> list[Column]:
+def _read_coordinates(frame: DataFrame, vector: Any) -> list[Column]:
     """Return the coordinates of the points as columns of DOUBLE.
 
-    They are an error where Spark reads a row that counts and one of them is not finite. `left_out`
-    is TRUE for rows that do not count; those without any coordinate do not count either.
+    The query counts a point as missing if its first coordinate is NULL. Here that is so only for
+    points without any coordinate; the first one of others is NaN then, which is an error.
     """
     from pyspark.sql import functions
 
@@ -105,7 +99,7 @@ def _read_coordinates(frame: DataFrame, vector: Any, left_out: Column) -> list[C
     columns = [find_column(frame, "vector", column) for column in given]
     types = [frame.select(column).schema.fields[0].dataType for column in columns]
     if len(columns) == 1 and types[0].typeName() in ("array", "vectorudt"):
-        columns, fault = _split_arrays(frame, columns[0], types[0].typeName())
+        columns = _split_arrays(frame, columns[0], types[0].typeName())
     else:
         for column, dtype in zip(given, types, strict=True):
             if dtype.simpleString().split("(")[0] not in _NUMBERS:
@@ -113,17 +107,15 @@ def _read_coordinates(frame: DataFrame, vector: Any, left_out: Column) -> list[C
                     f"vector: expected columns of numbers, or one of arrays, got "
                     f"{dtype.simpleString()} in {column if isinstance(column, str) else 'a Column'}"
                 )
-        fault = functions.lit(None).cast("string")
-    numbers = [column.cast("double") for column in columns]
-    missing = functions.coalesce(*numbers).isNull() & fault.isNull()
-    return [
-        _check_coordinate(number, i, left_out | missing, fault).alias(_coordinate_name(i))
-        for i, number in enumerate(numbers)
-    ]
+    first, *others = (column.cast("double") for column in columns)
+    if others:
+        is_incomplete = first.isNull() & functions.coalesce(*others).isNotNull()
+        first = functions.when(is_incomplete, float("nan")).otherwise(first)
+    return [number.alias(_coordinate_name(i)) for i, number in enumerate((first, *others))]
 
 
-def _split_arrays(frame: DataFrame, arrays: Column, kind: str) -> tuple[list[Column], Column]:
-    """Return the elements of a column of arrays, and the text of an error where there are others.
+def _split_arrays(frame: DataFrame, arrays: Column, kind: str) -> list[Column]:
+    """Return the elements of a column of arrays, an error where there are others.
 
     One row is read for their number.
     """
@@ -134,29 +126,16 @@ def _split_arrays(frame: DataFrame, arrays: Column, kind: str) -> tuple[list[Col
 
         arrays = vector_to_array(arrays)
     length = functions.size(arrays)
-    first = frame.where(arrays.isNotNull()).select(length).first()
-    size = 1 if first is None else max(first[0], 1)
-    expected = "at least one coordinate" if first and not first[0] else None
+    found = frame.where(arrays.isNotNull()).select(length).first()
+    size = 1 if found is None else max(found[0], 1)
+    expected = f"vectors of one length ({size})"
+    if found is not None and not found[0]:
+        expected = "at least one coordinate"
     fault = functions.concat(
-        functions.lit(f"vector: expected {expected or f'vectors of one length ({size})'}, got "),
+        functions.lit(f"vector: expected {expected}, got "),
         length.cast("string"),
         functions.lit(" coordinates; mend such rows or leave them out"),
     )
+    first, *others = (functions.get(arrays, i) for i in range(size))
     is_wrong = arrays.isNotNull() & (length != size)
-    return [functions.get(arrays, i) for i in range(size)], functions.when(is_wrong, fault)
-
-
-def _check_coordinate(number: Column, place: int, left_out: Column, fault: Column) -> Column:
-    """Return a coordinate, an error where it is not finite or the vector has another length."""
-    from pyspark.sql import functions
-
-    greatest = 1.7976931348623157e308
-    finite = functions.abs(number) <= greatest  # NaN is above every number
-    text = functions.concat(
-        functions.lit("vector: expected finite numbers, got "),
-        functions.coalesce(number.cast("string"), functions.lit("NULL")),
-        functions.lit(f" in coordinate {place + 1}; mend such rows or leave them out"),
-    )
-    valid = left_out | (finite & fault.isNull())
-    error = functions.raise_error(functions.coalesce(fault, text))
-    return functions.when(functions.coalesce(valid, functions.lit(False)), number).otherwise(error)
+    return [functions.when(is_wrong, functions.raise_error(fault)).otherwise(first), *others]

@@ -301,8 +301,26 @@ def _keep(frame: DataFrame) -> DataFrame:
     kept = frame.localCheckpoint()
     n = kept.count()
     if n == 0:  # a table that is known to be empty drops out of the plans that read it
-        return kept.sparkSession.createDataFrame([], kept.schema)
+        return kept.limit(0)
     return functions.broadcast(kept.coalesce(1)) if n <= _SMALL else kept
+
+
+@contextmanager
+def no_constraints(session: SparkSession) -> Iterator[None]:
+    """Keep Spark from inferring conditions while it plans: 2^d of them for d copies of columns.
+
+    The setting changes no result, and is restored.
+    """
+    setting = "spark.sql.constraintPropagation.enabled"
+    before = session.conf.get(setting, None)
+    session.conf.set(setting, "false")
+    try:
+        yield
+    finally:
+        if before is None:
+            session.conf.unset(setting)
+        else:
+            session.conf.set(setting, before)
 
 
 def can_checkpoint(session: SparkSession) -> bool:

@@ -103,7 +103,7 @@ def test_a_column_of_arrays(frames: dict[str, DataFrame]) -> None:
             "CAST(NULL AS INT) AS x, 1 AS y",
             ["x", "y"],
             {},
-            "vector: expected finite numbers, got NULL in coordinate 1",
+            "vector: expected finite numbers, got NaN in coordinate 1",
         ),
         ("'a' AS x", ["x"], {}, "vector: expected columns of numbers, .* got string in x"),
         ("1 AS x", [], {}, r"vector: expected columns of coordinates, got \[\]"),

@@ -110,8 +110,7 @@ CREATE OR REPLACE MACRO clustereval._points(
       CASE
         WHEN __ce_vector[1] IS NOT NULL THEN __ce_cluster IS NOT NULL
         WHEN __ce_is_check_row THEN NOT clustereval._check_noise(TRUE, noise, __ce_cluster)
-        ELSE __ce_cluster IS NOT NULL
-          AND coalesce(list_count(__ce_vector) > 0 OR len(__ce_vector) = 0, FALSE)
+        ELSE __ce_cluster IS NOT NULL AND clustereval._has_coordinates(__ce_vector)
       END AS __ce_complete,
       clustereval._scale_vector(__ce_vector, weights, __ce_factors) AS __ce_scaled
     FROM __ce_table_rows

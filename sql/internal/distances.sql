@@ -110,6 +110,10 @@ CREATE OR REPLACE MACRO clustereval._user_center(x, origin, weights, distance, p
     )
   END;
 
+-- TRUE unless the vector x, a list whose first coordinate is NULL, lacks all coordinates.
+CREATE OR REPLACE MACRO clustereval._has_coordinates(x) AS
+  coalesce(list_count(x) > 0 OR len(x) = 0, FALSE);
+
 -- A copy of the vector x with NaN for NULL. DuckDB's functions of two lists raise an error for a
 -- NULL even in a row that is filtered out, and sometimes without any NULL (in a column of a Parquet
 -- file). When they do, they are called again with a copy.
