@@ -57,7 +57,7 @@ def test_the_steps_are_targets_of_make() -> None:
     assert '"-ra"' in options  # the summaries name the skipped tests
 
 
-def test_the_gate_draws_half_of_the_wide_tests_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_gate_draws_a_share_of_the_wide_tests_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "--hypothesis-seed=$seed --share-of-wide=0.25" in (ROOT / ".ci" / "run").read_text(
         "utf-8"
     )

@@ -50,6 +50,11 @@ def test_clusters_and_noise(frames: dict[str, DataFrame]) -> None:
     check(frames["the points"], "internal_cluster_report", "the points", **options)
 
 
+def test_silhouettes_of_clusters_and_neighbors(frames: dict[str, DataFrame]) -> None:
+    check(frames["the points"], "silhouette_clusters", "the points", distance="cosine")
+    check(frames["the points"], "neighbor_report", "the points")
+
+
 def test_no_point(frames: dict[str, DataFrame]) -> None:
     check(frames["no row"], "silhouette_score", "no row", distance="sqeuclidean")
 
