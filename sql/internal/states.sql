@@ -13,7 +13,7 @@
 CREATE OR REPLACE MACRO clustereval._sum_error(x, y) AS
   (x - ((x + y) - ((x + y) - x))) + (y - ((x + y) - x));
 
--- What mean_correction adds to the mean `reference` + `shift`, which _clamped_center keeps between
+-- What mean_correction adds to the mean `reference` + `shift`, which _clamp keeps between
 -- low and high, the least and greatest number that it is the mean of.
 CREATE OR REPLACE MACRO clustereval._mean_correction(reference, shift, low, high) AS
   CASE
@@ -259,7 +259,7 @@ CREATE OR REPLACE MACRO clustereval._merged_states(__ce_states) AS TABLE
   __ce_references AS MATERIALIZED (
     SELECT
       __ce_partition, __ce_cluster, __ce_i,
-      clustereval._clamped_center(
+      clustereval._clamp(
         fsum(__ce_n * __ce_mean) / fsum(__ce_n), MIN(__ce_mean), MAX(__ce_mean)
       ) AS __ce_reference
     FROM __ce_values
@@ -279,7 +279,7 @@ CREATE OR REPLACE MACRO clustereval._merged_states(__ce_states) AS TABLE
   __ce_shifts AS (
     SELECT
       __ce_partition, __ce_cluster, __ce_i,
-      clustereval._clamped_center(
+      clustereval._clamp(
         fsum(__ce_n * __ce_deviation) / fsum(__ce_n), MIN(__ce_deviation), MAX(__ce_deviation)
       ) AS __ce_shift
     FROM __ce_deviations
@@ -304,7 +304,7 @@ CREATE OR REPLACE MACRO clustereval._merged_states(__ce_states) AS TABLE
   )
   SELECT
     __ce_partition, __ce_cluster, __ce_i, __ce_n,
-    clustereval._clamped_center(__ce_reference + __ce_shift, __ce_low, __ce_high) AS __ce_mean,
+    clustereval._clamp(__ce_reference + __ce_shift, __ce_low, __ce_high) AS __ce_mean,
     clustereval._mean_correction(__ce_reference, __ce_shift, __ce_low, __ce_high)
       AS __ce_correction,
     CASE WHEN __ce_low = __ce_high THEN 0.0 ELSE __ce_m2 END AS __ce_m2,
@@ -363,7 +363,7 @@ CREATE OR REPLACE MACRO clustereval._state_moments(
       __ce_partition, __ce_cluster,
       CAST(0 AS BIGINT) AS __ce_singleton_no,
       __ce_i, __ce_n,
-      clustereval._clamped_center(
+      clustereval._clamp(
         (__ce_mean - __ce_offset) + __ce_correction,
         __ce_low - __ce_offset, __ce_high - __ce_offset
       ) AS __ce_center,
@@ -468,7 +468,7 @@ CREATE OR REPLACE MACRO clustereval.cluster_states(
   __ce_coordinates AS (
     SELECT
       own.__ce_partition, own.__ce_cluster, own.__ce_i,
-      clustereval._clamped_center(
+      clustereval._clamp(
         own.__ce_center + deviation.__ce_center, own.__ce_low, own.__ce_high
       ) AS __ce_mean,
       clustereval._mean_correction(

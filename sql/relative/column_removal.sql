@@ -17,7 +17,7 @@ CREATE OR REPLACE MACRO clustereval._cells_with_centers(__ce_coordinates, distan
     SELECT
       __ce_partition, __ce_cluster['whole'] AS __ce_whole, __ce_i,
       SUM(__ce_n) AS __ce_n,
-      clustereval._clamped_center(
+      clustereval._clamp(
         fsum(__ce_n * __ce_center) / fsum(__ce_n), MIN(__ce_center), MAX(__ce_center)
       ) AS __ce_center
     FROM query_table(__ce_coordinates)
@@ -27,7 +27,7 @@ CREATE OR REPLACE MACRO clustereval._cells_with_centers(__ce_coordinates, distan
     SELECT
       __ce_partition, __ce_cluster['reduced'] AS __ce_reduced, __ce_i,
       SUM(__ce_n) AS __ce_n,
-      clustereval._clamped_center(
+      clustereval._clamp(
         fsum(__ce_n * __ce_center) / fsum(__ce_n), MIN(__ce_center), MAX(__ce_center)
       ) AS __ce_center
     FROM query_table(__ce_coordinates)

@@ -155,7 +155,7 @@ CREATE OR REPLACE MACRO clustereval.uniform_reference(
     __ce_id AS id,
     list_transform(
       __ce_uniform,
-      lambda __ce_u, __ce_i: clustereval._clamped_center(
+      lambda __ce_u, __ce_i: clustereval._clamp(
         __ce_low[__ce_i] + (__ce_high[__ce_i] - __ce_low[__ce_i]) * __ce_u,
         __ce_low[__ce_i], __ce_high[__ce_i]
       )
