@@ -191,9 +191,9 @@ def to_sql(
     >>> query.startswith("WITH"), "`species`" in query
     (True, True)
     >>> query = ce.to_sql(
-    ...     "internal_report", dialect="postgres", tbl="points", vector=["x", "y"], cluster="kmeans"
+    ...     "internal_report", dialect="spark", tbl="points", vector=["x", "y"], cluster="kmeans"
     ... )
-    >>> '"x"' in query, "ARRAY" in query
+    >>> "`x`" in query, "ARRAY" in query
     (True, False)
     """
     if name not in _ROW_ORDER:
