@@ -36,7 +36,7 @@ def split_lists(query: exp.Select, *, checked: bool = False) -> None:
     """
     for length in query.find_all(exp.Anonymous):
         if length.name == "checked_length" and checked:
-            length.set("this", "raise_error")
+            length.set("this", "length_or_error")
     known: dict[str, Lengths] = {}
     for cte in query.ctes:
         known[cte.alias] = _Splitter(known).split(cte.this)
@@ -325,7 +325,7 @@ class _Splitter:
             return exp.paren(_sum(exp.paren(one) * exp.paren(other) for one, other in pairs))
         if name == "list_element":
             return self._element_at(*values)
-        if name in ("checked_length", "raise_error"):
+        if name in ("checked_length", "length_or_error"):
             elements = self._elements(values[0])
             length = exp.Literal.number(len(elements))
             return length if name == "checked_length" else _length_or_error(length, elements)

@@ -236,9 +236,8 @@ class Expansion:
         """
         parameters, _ = macro_definitions()[call.name]
         values = [self._decide(value) for value in call.expressions]
-        values += [exp.null()] * (
-            len(parameters) - len(values)
-        )  # the default of all that is left out
+        # NULL is the default of every parameter that a call leaves out.
+        values += [exp.null() for _ in parameters[len(values) :]]
         return dict(zip(parameters, values, strict=True))
 
     def _decide(self, argument: exp.Expr) -> exp.Expr:
