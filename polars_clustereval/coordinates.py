@@ -302,8 +302,9 @@ class _Splitter:
             first, *others = self._elements(node.this)
             return combine(this=first, expressions=others) if others else first
         if isinstance(node, exp.EuclideanDistance):
-            pairs = zip(self._elements(node.this), self._elements(node.expression), strict=True)
-            return exp.Sqrt(this=_sum(_square(exp.paren(one - other)) for one, other in pairs))
+            return exp.Sqrt(this=self._squared_distance(node))
+        if isinstance(node, exp.Mul) and isinstance(node.this, exp.EuclideanDistance):
+            return self._squared_distance(node.this) if node.this == node.expression else None
         if isinstance(node, exp.Is) and self.length(node.this) is not None:
             return exp.Is(this=self.element(node.this, 1), expression=node.expression)
         return None
@@ -330,6 +331,11 @@ class _Splitter:
             length = exp.Literal.number(len(elements))
             return length if name == "checked_length" else _length_or_error(length, elements)
         return None
+
+    def _squared_distance(self, node: exp.EuclideanDistance) -> exp.Expr:
+        """Return the squared distance of the two lists whose distance a node is."""
+        pairs = zip(self._elements(node.this), self._elements(node.expression), strict=True)
+        return exp.paren(_sum(_square(exp.paren(one - other)) for one, other in pairs))
 
     def _element_at(self, node: exp.Expr, place: exp.Expr) -> exp.Expr | None:
         """Return the element of a list at a place that may be a column; None for no list."""
@@ -397,22 +403,16 @@ _WRAPPERS = (exp.Paren, exp.Cast, exp.Transform, exp.Max)
 
 def _length_or_error(length: exp.Expr, elements: list[exp.Expr]) -> exp.Expr:
     """Return the length of a list, an error of Spark for its first element that is not finite."""
-    choice = exp.Case()
-    for place, element in enumerate(elements, 1):
-        shown = exp.Coalesce(
-            this=exp.cast(element.copy(), "TEXT"), expressions=[exp.Literal.string("NULL")]
-        )
-        parts = [
-            exp.Literal.string("vector: expected finite numbers, got "),
-            shown,
-            exp.Literal.string(f" in coordinate {place}; mend such rows or leave them out"),
-        ]
-        text = exp.Concat(expressions=parts)
-        error = exp.cast(exp.Anonymous(this="RAISE_ERROR", expressions=[text]), "INT")
-        finite = exp.Anonymous(this="isfinite", expressions=[element.copy()])
-        is_fault = exp.Coalesce(this=exp.Not(this=finite), expressions=[exp.true()])
-        choice = choice.when(is_fault, error, copy=False)
-    return choice.else_(length, copy=False)
+    finite = [exp.Anonymous(this="isfinite", expressions=[element]) for element in elements]
+    place = exp.Case()
+    for number, is_finite in enumerate(finite, 1):
+        is_fault = exp.Coalesce(this=exp.Not(this=is_finite.copy()), expressions=[exp.true()])
+        place = place.when(is_fault, exp.Literal.number(number), copy=False)
+    error = exp.Anonymous(
+        this="not_finite_error", expressions=[exp.Array(expressions=elements), place]
+    )
+    # One test of all elements: Java does not compile what is too long.
+    return exp.Case().when(_combine(exp.And, finite), length).else_(error, copy=False)
 
 
 def _named_value(node: exp.Expr) -> exp.Transform | None:
@@ -430,10 +430,19 @@ def _square(node: exp.Expr) -> exp.Expr:
 
 
 def _sum(terms: Iterable[exp.Expr]) -> exp.Expr:
-    """Return the sum of some terms, in pairs of pairs: parsers limit the depth of nesting."""
+    """Return the sum of some terms."""
+    known = list(terms)
+    return _combine(exp.Add, known) if known else exp.Literal.number(0)
+
+
+def _combine(kind: type[exp.Binary], terms: Iterable[exp.Expr]) -> exp.Expr:
+    """Return at least one term, combined by an operator.
+
+    They are combined in pairs of pairs: parsers limit the depth of nesting.
+    """
     parts = list(terms)
     while len(parts) > 1:
         pairs = zip(parts[::2], parts[1::2], strict=False)
         last = parts[-1:] if len(parts) % 2 else []
-        parts = [exp.paren(one + other) for one, other in pairs] + last
-    return parts[0].unnest() if parts else exp.Literal.number(0)
+        parts = [exp.paren(kind(this=one, expression=other)) for one, other in pairs] + last
+    return parts[0].unnest()

@@ -30,6 +30,12 @@ _FORMS = {
         "datafusion": "percentile_cont(0.5) WITHIN GROUP (ORDER BY {0})",
         "clickhouse": "quantileExactInclusive(0.5)({0})",
     },
+    # An error for the vector {0}, whose coordinate at the place {1} is the first wrong one.
+    "not_finite_error": {
+        "spark": "CAST(raise_error(concat('vector: expected finite numbers, got ', "
+        "coalesce(CAST(element_at({0}, {1}) AS STRING), 'NULL'), ' in coordinate ', "
+        "CAST({1} AS STRING), '; mend such rows or leave them out')) AS INT)",
+    },
     "var_pop": {"clickhouse": "varPopStable({0})"},
     "atanh": {"clickhouse": "atanh({0})"},
 }

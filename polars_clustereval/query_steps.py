@@ -5,6 +5,7 @@ Spark plans and evaluates a CTE again wherever it is read.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from sqlglot import exp
@@ -67,8 +68,14 @@ class QuerySteps:
         """Return the query `body` as a step of this name, with the CTEs that it needs."""
         query = body.copy()
         select = query if isinstance(query, exp.Select) else _select_all(query)
-        for needed in self._find_inlined(body):
-            select = select.with_(needed, as_=self._bodies[needed].copy(), copy=False)
+        needed = self._find_inlined(body)
+        uses = Counter(self._reads_of(select))
+        for cte in needed:
+            uses.update(self._reads_of(self._bodies[cte]))
+        defined = [cte for cte in needed if uses[cte] > 1]
+        for cte in defined:
+            select = select.with_(cte, as_=self._bodies[cte].copy(), copy=False)
+        self._write_subqueries(select, {*needed}.difference(defined))
         for token in select.find_all(exp.Literal, exp.Identifier):
             token.set("this", token.name.replace("{", "{{").replace("}", "}}"))
         reads = set()
@@ -77,6 +84,18 @@ class QuerySteps:
                 reads.add(table.name)
                 _write_placeholder(table)
         return Step(name, select.sql(dialect="spark"), sorted(reads))
+
+    def _write_subqueries(self, query: exp.Expr, names: Collection[str]) -> None:
+        """Replace the names of CTEs in a query by their queries, in place.
+
+        Spark forgets which tables are to be broadcast where they are read through a CTE.
+        """
+        for table in list(query.find_all(exp.Table)):
+            if table.name in names:
+                alias = exp.TableAlias(this=exp.to_identifier(table.alias_or_name))
+                subquery = exp.Subquery(this=self._bodies[table.name].copy(), alias=alias)
+                self._write_subqueries(subquery, names)
+                table.replace(subquery)
 
     def _find_inlined(self, body: exp.Expr) -> list[str]:
         """Return the CTEs that the query of a step contains, in their order."""

@@ -15,11 +15,11 @@ from .spark_tables import (
     evaluate_steps,
     evaluate_whole,
     find_column,
-    no_constraints,
     open_table,
     own_errors,
     row_numbers,
     select_rows,
+    settings_for_points,
 )
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def compute_points(
         numbered=numbered,
         checked=True,
     )
-    with own_errors(), no_constraints(rows.sparkSession):
+    with own_errors(), settings_for_points(rows.sparkSession):
         if not can_checkpoint(rows.sparkSession):
             return evaluate_whole(query, rows)
         return evaluate_steps(query, rows, keep=keep)

@@ -31,6 +31,12 @@ _CELL_COLUMNS = ("partition_key", "label", "cluster", "n", "copies")
 # A result of at most this many rows is sent whole to every executor that joins it.
 _SMALL = 50_000
 
+# Spark infers 2^d conditions for d copied columns, and compiles no step of more than 100 columns.
+_SETTINGS_FOR_POINTS = {
+    "spark.sql.constraintPropagation.enabled": "false",
+    "spark.sql.codegen.maxFields": "1000",
+}
+
 # How the name of the CTE begins that has the sums of weights.
 _WEIGHTED = "__ce_group_counts"
 
@@ -306,21 +312,22 @@ def _keep(frame: DataFrame) -> DataFrame:
 
 
 @contextmanager
-def no_constraints(session: SparkSession) -> Iterator[None]:
-    """Keep Spark from inferring conditions while it plans: 2^d of them for d copies of columns.
+def settings_for_points(session: SparkSession) -> Iterator[None]:
+    """Change the settings of a session that make queries with many coordinates slow.
 
-    The setting changes no result, and is restored.
+    No setting changes a result, and all are restored.
     """
-    setting = "spark.sql.constraintPropagation.enabled"
-    before = session.conf.get(setting, None)
-    session.conf.set(setting, "false")
+    before = {name: session.conf.get(name, None) for name in _SETTINGS_FOR_POINTS}
+    for name, value in _SETTINGS_FOR_POINTS.items():
+        session.conf.set(name, value)
     try:
         yield
     finally:
-        if before is None:
-            session.conf.unset(setting)
-        else:
-            session.conf.set(setting, before)
+        for name, old in before.items():
+            if old is None:
+                session.conf.unset(name)
+            else:
+                session.conf.set(name, old)
 
 
 def can_checkpoint(session: SparkSession) -> bool:

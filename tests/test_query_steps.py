@@ -56,6 +56,12 @@ def test_steps_have_the_rows_of_the_query(con: duckdb.DuckDBPyConnection) -> Non
     assert sorted(con.execute(steps.whole_query().text.format(t="t")).fetchall()) == ROWS
 
 
+def test_what_is_read_once_is_a_subquery() -> None:
+    """Through a CTE, Spark does not see which tables are to be broadcast."""
+    final = sqlglot.parse_one(steps_of(QUERY).final_step().text.format(sums="s", t="t"))
+    assert [cte.alias for cte in final.find_all(exp.CTE)] == ["digits", "numbers", "doubles"]
+
+
 def test_a_step_that_is_a_union(con: duckdb.DuckDBPyConnection) -> None:
     query = """
     WITH both AS (SELECT k FROM t GROUP BY k UNION ALL SELECT v FROM t)

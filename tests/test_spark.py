@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,6 +97,39 @@ def test_degenerate_partitions(name: str, frames: dict[str, DataFrame]) -> None:
         options = without(options, "weight") | {"id": "flower"}
     actual = compute(name, frames["degenerate runs"], "species", "kmeans", **options)
     assert_near(actual, from_macro(name, "degenerate runs", **options))
+
+
+@pytest.mark.usefixtures("session")  # which skips the test without Java
+def test_the_query_of_the_command_line_in_spark_sql(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the command prints is pasted into Spark's own program, which has not our package."""
+    import pyspark
+
+    from polars_clustereval.cli import main
+
+    names = ("--tbl", "t", "--label", "a", "--cluster", "b")
+    main(["sql", "external_report", "--dialect", "spark", *names])
+    query = capsys.readouterr().out
+    rows = "SELECT 1 AS a, 1 AS b UNION ALL SELECT 1, 2 UNION ALL SELECT 2, 2 UNION ALL SELECT 2, 2"
+    script = tmp_path / "pasted.sql"
+    script.write_text(f"CREATE TEMPORARY VIEW t AS {rows};\n{query}", encoding="utf-8")
+    home = Path(pyspark.__file__).parent
+    settings = ("spark.sql.catalogImplementation=in-memory", "spark.ui.enabled=false")
+    program = [home / "bin" / "spark-sql", "--master", "local[1]"]
+    options = [part for setting in settings for part in ("--conf", setting)]
+    done = subprocess.run(
+        [*program, *options, "--conf", "spark.sql.cli.print.header=true", "-f", script],
+        capture_output=True, text=True, timeout=300, cwd=tmp_path, check=False,
+        env={**os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"},
+    )  # fmt: skip
+    header, values = done.stdout.splitlines()[-2:]
+    report = dict(zip(header.split("\t"), values.split("\t"), strict=True))
+    frame = pl.DataFrame({"a": [1, 1, 2, 2], "b": [1, 2, 2, 2]})
+    (expected,) = frame.clustereval.external_report("a", "b").to_dicts()
+    assert int(report["n"]) == 4
+    for name in ("rand_score", "adjusted_rand_score", "normalized_mutual_info_score"):
+        assert float(report[name]) == pytest.approx(expected[name], abs=1e-12)
 
 
 @pytest.mark.parametrize("tbl", ["the rows", "no row"])

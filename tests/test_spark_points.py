@@ -55,6 +55,40 @@ def test_silhouettes_of_clusters_and_neighbors(frames: dict[str, DataFrame]) -> 
     check(frames["the points"], "neighbor_report", "the points")
 
 
+def test_points_are_joined_where_they_are(
+    frames: dict[str, DataFrame], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clusters are sent to the points: neither are sorted, as a join of two large tables is."""
+    from polars_clustereval import spark, spark_tables
+
+    plans: list[str] = []
+    select_step = spark_tables._select_step
+
+    def noted(*arguments: Any) -> DataFrame:
+        frame = select_step(*arguments)
+        plans.append(frame._jdf.queryExecution().executedPlan().toString())
+        return frame
+
+    monkeypatch.setattr(spark_tables, "_select_step", noted)
+    spark.silhouette_score(frames["the points"], COLUMNS, "kind", distance="sqeuclidean")
+    assert sum("BroadcastHashJoin" in plan for plan in plans) >= 2
+    assert not any("SortMergeJoin" in plan for plan in plans)
+
+
+def test_settings_of_the_session_are_as_before(
+    session: SparkSession,  # noqa: F811 - the fixture
+    frames: dict[str, DataFrame],
+) -> None:
+    from polars_clustereval import spark, spark_tables
+
+    known = {name: session.conf.get(name, None) for name in spark_tables._SETTINGS_FOR_POINTS}
+    spark.centroids(frames["the points"], COLUMNS, "kind")
+    assert {name: session.conf.get(name, None) for name in known} == known
+    with pytest.raises(ce.ClusterEvalError, match="vector: "):
+        spark.centroids(frames["the points"].selectExpr("kind", "float('nan') x"), ["x"], "kind")
+    assert {name: session.conf.get(name, None) for name in known} == known
+
+
 def test_no_point(frames: dict[str, DataFrame]) -> None:
     check(frames["no row"], "silhouette_score", "no row", distance="sqeuclidean")
 

@@ -516,9 +516,10 @@ CREATE OR REPLACE MACRO clustereval._all_centers(
 -- One row per cluster: its key (__ce_partition, __ce_cluster, __ce_singleton_no); its numbers of
 -- rows that are kept (__ce_n), dropped (__ce_n_dropped) and noise (__ce_n_noise); sums of the
 -- distances of its points to its center (__ce_distances, squared __ce_ssw, largest __ce_radius) and
--- to the center of the partition (__ce_overall_distances); and whether a distance or their sum is
--- not finite (__ce_is_invalid). Rows that are left out are counted with their cluster, without
--- distances. Parameters: rows of _move_points and _all_centers, and options.
+-- to the center of the partition (__ce_overall_distances); for cosine its number of zero vectors
+-- (__ce_n_zero_vectors); and whether a distance or their sum is not finite (__ce_is_invalid). Rows
+-- that are left out are counted with their cluster, without distances. Parameters: rows of
+-- _move_points and _all_centers, and options.
 CREATE OR REPLACE MACRO clustereval._cluster_spreads(
   __ce_points, __ce_centers, distance, p
 ) AS TABLE
@@ -533,7 +534,9 @@ CREATE OR REPLACE MACRO clustereval._cluster_spreads(
       CASE
         WHEN point.__ce_kept
         THEN clustereval._distance(point.__ce_point, target.__ce_overall_center, distance, p)
-      END AS __ce_overall_distance
+      END AS __ce_overall_distance,
+      lower(distance) = 'cosine' AND point.__ce_kept AND clustereval._norm(point.__ce_point) = 0
+        AS __ce_is_zero_vector
     FROM query_table(__ce_points) AS point
     LEFT JOIN query_table(__ce_centers) AS target
       ON target.__ce_partition IS NOT DISTINCT FROM point.__ce_partition
@@ -547,6 +550,7 @@ CREATE OR REPLACE MACRO clustereval._cluster_spreads(
       CAST(COUNT(CASE WHEN __ce_dropped THEN 1 END) AS BIGINT) AS __ce_n_dropped,
       CAST(COUNT(CASE WHEN __ce_noisy THEN 1 END) AS BIGINT) AS __ce_n_noise,
       COUNT(CASE WHEN __ce_unpartitioned THEN 1 END) AS __ce_n_unpartitioned,
+      COUNT(CASE WHEN __ce_is_zero_vector THEN 1 END) AS __ce_n_zero_vectors,
       COUNT(__ce_own_distance) AS __ce_n_measured,
       clustereval._compensated_sum(__ce_own_distance) AS __ce_distances,
       clustereval._compensated_sum(

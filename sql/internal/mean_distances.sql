@@ -13,7 +13,7 @@
 ---------------------------------------------------------------------------------------------------
 
 -- One row per cluster that has points: its key, number (__ce_number), size (__ce_n) and moments,
--- from the rows of _points, _coordinate_moments and _cluster_spreads.
+-- from the rows of _coordinate_moments and _cluster_spreads.
 --   __ce_mean            mean of each coordinate
 --   __ce_center          __ce_mean, for cosine scaled to length 1
 --   __ce_variances       variance of each coordinate; their sum is __ce_total_variance
@@ -25,36 +25,21 @@
 --   __ce_few_clusters    TRUE if there is one partition, of few clusters: their distances to the
 --                        2,048 points that DuckDB takes at a time have at most 16 MB
 CREATE OR REPLACE MACRO clustereval._cluster_moments(
-  __ce_points, __ce_coordinates, __ce_spreads, distance
+  __ce_coordinates, __ce_spreads, distance
 ) AS TABLE
-  WITH __ce_occupied AS (
+  WITH __ce_means AS (
     SELECT
       __ce_partition, __ce_cluster, __ce_singleton_no,
-      COUNT(
-        CASE WHEN lower(distance) = 'cosine' AND clustereval._norm(__ce_point) = 0 THEN 1 END
-      ) AS __ce_n_zero_vectors
-    FROM query_table(__ce_points)
-    WHERE __ce_kept
+      clustereval._compensated_sum(__ce_variance) AS __ce_total_variance,
+      list(__ce_variance ORDER BY __ce_i ASC NULLS LAST) AS __ce_variances,
+      list(__ce_center ORDER BY __ce_i ASC NULLS LAST) AS __ce_mean
+    FROM query_table(__ce_coordinates)
     GROUP BY __ce_partition, __ce_cluster, __ce_singleton_no
-  ),
-  __ce_means AS (
-    SELECT
-      coordinate.__ce_partition, coordinate.__ce_cluster, coordinate.__ce_singleton_no,
-      MAX(occupied.__ce_n_zero_vectors) AS __ce_n_zero_vectors,
-      clustereval._compensated_sum(coordinate.__ce_variance) AS __ce_total_variance,
-      list(coordinate.__ce_variance ORDER BY coordinate.__ce_i ASC NULLS LAST) AS __ce_variances,
-      list(coordinate.__ce_center ORDER BY coordinate.__ce_i ASC NULLS LAST) AS __ce_mean
-    FROM query_table(__ce_coordinates) AS coordinate
-    JOIN __ce_occupied AS occupied
-      ON occupied.__ce_partition IS NOT DISTINCT FROM coordinate.__ce_partition
-      AND occupied.__ce_cluster IS NOT DISTINCT FROM coordinate.__ce_cluster
-      AND occupied.__ce_singleton_no = coordinate.__ce_singleton_no
-    GROUP BY coordinate.__ce_partition, coordinate.__ce_cluster, coordinate.__ce_singleton_no
   ),
   __ce_numbered AS (
     SELECT
       means.*,
-      spread.__ce_n,
+      spread.__ce_n, spread.__ce_n_zero_vectors,
       CASE
         WHEN means.__ce_total_variance = 0 THEN 0.0 ELSE spread.__ce_distances / spread.__ce_n
       END AS __ce_mean_distance,

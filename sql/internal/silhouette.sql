@@ -339,9 +339,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples(
     SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
   ),
   __ce_clusters AS MATERIALIZED (
-    SELECT * FROM clustereval._cluster_moments(
-      __ce_points, __ce_coordinates, __ce_spreads, distance
-    )
+    SELECT * FROM clustereval._cluster_moments(__ce_coordinates, __ce_spreads, distance)
   ),
   __ce_members AS MATERIALIZED (
     SELECT * FROM clustereval._cluster_members(__ce_points, __ce_clusters, __ce_points_check)
@@ -421,9 +419,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
     SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
   ),
   __ce_clusters AS MATERIALIZED (
-    SELECT * FROM clustereval._cluster_moments(
-      __ce_points, __ce_coordinates, __ce_spreads, distance
-    )
+    SELECT * FROM clustereval._cluster_moments(__ce_coordinates, __ce_spreads, distance)
   ),
   __ce_streamed_members AS NOT MATERIALIZED (
     SELECT * FROM clustereval._cluster_members(__ce_points, __ce_clusters, __ce_points_check)
@@ -546,9 +542,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
     SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
   ),
   __ce_clusters AS MATERIALIZED (
-    SELECT * FROM clustereval._cluster_moments(
-      __ce_points, __ce_coordinates, __ce_spreads, distance
-    )
+    SELECT * FROM clustereval._cluster_moments(__ce_coordinates, __ce_spreads, distance)
   ),
   __ce_streamed_members AS NOT MATERIALIZED (
     SELECT * FROM clustereval._cluster_members(__ce_points, __ce_clusters, __ce_points_check)

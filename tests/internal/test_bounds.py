@@ -141,7 +141,7 @@ CHAIN = """
         FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, NULL)
     ),
     __ce_clusters AS MATERIALIZED (
-        FROM clustereval._cluster_moments(__ce_points, __ce_coordinates, __ce_spreads, '{d}')
+        FROM clustereval._cluster_moments(__ce_coordinates, __ce_spreads, '{d}')
     ),
     __ce_members AS MATERIALIZED (
         FROM clustereval._cluster_members(__ce_points, __ce_clusters, __ce_check)
