@@ -1,7 +1,7 @@
 """Bytes that external_report shuffles on Spark: ``python -m benchmarks.spark_shuffle``.
 
 A cluster of two executor processes on this machine; the bytes are those of its event log. The same
-cells of ten times as many rows, and of a hundred times as many cells.
+cells of ten and a hundred times as many rows, and a hundredth of the cells.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.event_log import read_stages
 
-CASES = ((1_000_000, 300), (10_000_000, 300), (10_000_000, 30))
+CASES = ((1_000_000, 300), (10_000_000, 300), (100_000_000, 300), (100_000_000, 30))
 
 
 def main() -> None:

@@ -194,6 +194,16 @@ def test_same_numbers_in_clickhouse(run: Run, dialect: str) -> None:
         check(run, dialect, name, "the points", **options)
 
 
+@WIDE
+@pytest.mark.parametrize("call", [name for name in CALLS if name not in QUICK_ON_CLICKHOUSE])
+@pytest.mark.parametrize(
+    ("run", "dialect"), [("clickhouse", "clickhouse")], indirect=["run"], scope="module"
+)
+def test_long_queries_in_clickhouse(run: Run, dialect: str, call: str) -> None:
+    name, options = CALLS[call]
+    check(run, dialect, name, "the points", **options)
+
+
 DEGENERATE = {
     "internal_report": {},
     "internal_cluster_report": {},

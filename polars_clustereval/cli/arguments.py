@@ -131,8 +131,13 @@ def _add_query_options(command: argparse.ArgumentParser) -> None:
     add("--tbl", metavar="NAME", help="table that the query reads; without --label, kept cells")
     for option in ("label", "cluster", "weight", "id", "partition-by"):
         add(f"--{option}", metavar="COLUMN")
-    for option in ("noise", "noise_as", "average_method", "beta"):
-        add(f"--{option.replace('_', '-')}", **OPTIONS[option])
+    add("--size", metavar="N", type=int, help="coordinates of a point, if one column has arrays")
+    labels = ("noise", "noise_as", "average_method", "beta", "adjusted")
+    for option in (*labels, "vector", "distance", "p", "center", "weights", "method"):
+        keywords = OPTIONS[option]
+        flag = keywords.get("flag", f"--{option.replace('_', '-')}")
+        others = {key: value for key, value in keywords.items() if key != "flag"}
+        add(flag, dest=option, default=None, **others)
 
 
 def _add_output(command: argparse.ArgumentParser) -> None:

@@ -159,7 +159,8 @@ def _make_database(options: argparse.Namespace) -> Outcome:
 
 _QUERY_OPTIONS = (
     *("label", "cluster", "weight", "id", "partition_by"),
-    *("noise", "noise_as", "average_method", "beta"),
+    *("noise", "noise_as", "average_method", "beta", "adjusted"),
+    *("vector", "size", "distance", "p", "center", "weights", "method"),
 )
 
 
@@ -177,6 +178,8 @@ def _translate_table(options: argparse.Namespace) -> Outcome:
         raise ClusterEvalError(str(error)) from error
     given = {key: getattr(options, key) for key in _QUERY_OPTIONS}
     arguments = {key: value for key, value in given.items() if value is not None}
+    if options.vector is not None and options.size is None:
+        arguments["vector"] = [name.strip() for name in options.vector.split(",")]
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always")
         query = to_sql(options.name, dialect=options.dialect, tbl=options.tbl, **arguments)

@@ -50,6 +50,47 @@ def test_kept_cells(run: Run) -> None:
     assert text == ce.to_sql("pair_counts", dialect="postgres", tbl="cells") + ";\n"
 
 
+POINTS = ("sql", "centroids", "--dialect", "duckdb", "--tbl", "t", "--cluster", "c")
+
+
+def test_columns_of_points(run: Run) -> None:
+    options = ("--distance", "minkowski", "--p", "3", "--weights", "1,0.5", "--center", "median")
+    text = run(*POINTS, "--vector", "x, y", *options)
+    query = ce.to_sql(
+        "centroids",
+        dialect="duckdb",
+        tbl="t",
+        vector=["x", "y"],
+        cluster="c",
+        distance="minkowski",
+        p=3,
+        weights=[1, 0.5],
+        center="median",
+    )
+    assert text == f"{query};\n"
+
+
+def test_a_column_of_arrays(run: Run) -> None:
+    text = run(*POINTS, "--vector", "v", "--size", "2")
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t AS SELECT [1.0, 3.0] AS v, 'a' AS c")
+        assert connection.sql(text).fetchall() == [(None, "a", 1, [1.0, 3.0])]
+
+
+def test_a_silhouette_and_a_report_without_adjusted_scores(run: Run) -> None:
+    columns = ("--vector", "x", "--cluster", "c", "--method", "simplified")
+    text = run("sql", "silhouette_score", "--dialect", "duckdb", "--tbl", "t", *columns)
+    with duckdb.connect() as connection:
+        connection.execute(
+            "CREATE TABLE t AS SELECT * FROM (VALUES (0, 1), (2, 1), (6, 2)) t(x, c)"
+        )
+        (row,) = connection.sql(text).pl().to_dicts()
+    # Centers 1 and 6; a, b: 1, 6 and 1, 4 of cluster 1; a single point scores 0.
+    assert row["silhouette"] == pytest.approx((5 / 6 + 3 / 4 + 0) / 3)
+    short = run(*CALL, "--dialect", "duckdb", "--no-adjusted")
+    assert "adjusted_mutual_info_score" not in short
+
+
 def test_a_dialect_without_a_test_is_noted(noted: Noted) -> None:
     out, err = noted(*CALL, "--dialect", "snowflake")
     assert out.startswith("WITH")
