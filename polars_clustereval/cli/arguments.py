@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from polars_clustereval import __version__
 
-from .commands import run_report, run_sql, run_stability
+from .commands import run_page, run_report, run_sql, run_stability
 from .engines import ENGINES
 from .messages import escape_controls
 from .output import FORMATS
@@ -43,6 +43,7 @@ def make_parser() -> argparse.ArgumentParser:
     for name in REPORTS:
         _add_report(commands, name, REPORTS[name])
     _add_stability(commands)
+    _add_page(commands)
     _add_sql(commands)
     return parser
 
@@ -98,6 +99,29 @@ def _add_report(commands: Any, name: str, report: Report) -> argparse.ArgumentPa
     _add_output(command)
     command.set_defaults(call=run_report, report=report)
     return command
+
+
+def _add_page(commands: Any) -> None:
+    """Add the command ``report``: a page about one clustering.
+
+    `commands` is what add_subparsers of argparse returned.
+    """
+    description = "a page about one clustering, with scores, pictures and a table of clusters"
+    command = commands.add_parser(
+        "report", help=description, description=f"Write {description}, as HTML or Markdown."
+    )
+    add = command.add_argument
+    add("files", metavar="FILE", nargs="+", help=_FILES)
+    add("--cluster", required=True, **OPTIONS["cluster"])
+    for name in ("label", "vector", "weight", "distance", "p", "weights", "noise", "noise_as"):
+        add(f"--{name.replace('_', '-')}", **OPTIONS[name])
+    for name in ("method", "tolerance", "sample_size", "random_state"):
+        help_text = f"of the silhouette: {OPTIONS[name]['help']}"
+        add(f"--{name.replace('_', '-')}", **OPTIONS[name] | {"help": help_text})
+    add("--html", metavar="FILE", type=Path, help="write one HTML page with pictures to this file")
+    add("--format", choices=("markdown", "html"), help="default: markdown, or html with --html")
+    _add_output(command)
+    command.set_defaults(call=run_page)
 
 
 def _add_sql(commands: Any) -> None:

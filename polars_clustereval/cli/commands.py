@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from .sources import Source
 
-__all__ = ["Outcome", "run_report", "run_sql", "run_stability"]
+__all__ = ["Outcome", "run_page", "run_report", "run_sql", "run_stability"]
 
 
 # Endings of a --database that is a file to write, where others are the name of an attached one.
@@ -72,6 +72,30 @@ def run_stability(options: argparse.Namespace) -> Outcome:
                 flag = name.replace("_", "-")
                 raise ClusterEvalError(f"--{flag} is for agreement, not for --reference: drop one")
     return run_report(options)
+
+
+def run_page(options: argparse.Namespace) -> Outcome:
+    """Return a page about the clustering that the parsed arguments name, as HTML or Markdown."""
+    from .findings import make_findings
+    from .pages import write_html, write_markdown
+    from .pictures import draw_pictures
+
+    if options.html is not None and (options.output is not None or options.format is not None):
+        other = "output" if options.output is not None else "format"
+        raise ClusterEvalError(f"--{other} does not go with --html, which is a file: drop one")
+    _check_sample_size(options)
+    source = find_source(options.files, options.scratch)
+    if options.html is not None:
+        options.output = options.html
+    is_html = options.html is not None or options.format == "html"
+    check_output(options.output, source.paths)
+    try:
+        findings = make_findings(source, options)
+        if not is_html:
+            return Outcome(write_markdown(findings))
+        return Outcome(write_html(findings, draw_pictures(source, options, findings)))
+    except USER_ERRORS as error:
+        raise ClusterEvalError(source.rename_paths(summarize_error(error))) from error
 
 
 def _check_sample_size(options: argparse.Namespace) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .reports import Report
     from .sources import Source
 
-__all__ = ["ENGINES"]
+__all__ = ["ENGINES", "read_rows", "write_queries"]
 
 # ----------------------------------------------------------------------------------------------
 # Arguments
@@ -233,6 +233,44 @@ def _format_vector(columns: list[str], relation: duckdb.DuckDBPyRelation) -> str
     return f"[{', '.join(map(quote_identifier, non_numeric[:1] or columns))}]"
 
 
+def write_queries(source: Source, calls: Iterable[argparse.Namespace]) -> list[str]:
+    """Return SQL for any DuckDB client that has the macros: the input, then the table of each call.
+
+    A call is the parsed arguments of one report, as for an engine.
+    """
+    queries: list[str] = []
+    for options in calls:
+        with _open_rows(source, options) as (connection, rows, arguments):
+            relation = connection.sql(f"FROM {rows}")
+            texts = {
+                name: _format_literal(value)
+                if _is_value(name)
+                else _format_argument(name, value, relation)
+                for name, value in arguments.items()
+                if value != options.report.defaults[name]
+            }
+            required = [texts.pop(name) for name in options.report.required]
+            optional = [f"{name} := {text}" for name, text in texts.items()]
+            call = ", ".join(["clustereval_input", *required, *optional])
+            input_rows = rows.replace("clustereval_parse_vector(", "clustereval.parse_vector(")
+        view = f"CREATE OR REPLACE TEMP VIEW clustereval_input AS\nFROM {input_rows};"
+        if view not in queries:
+            queries.append(view)
+        queries.append(f"FROM clustereval.{options.report.function.__name__}({call});")
+    return queries
+
+
+def _format_literal(value: Any) -> str:
+    """Return a value of an option as an SQL literal."""
+    if isinstance(value, str):
+        return quote_literal(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_format_literal, value))}]"
+    return (
+        "NULL" if value is None else str(value).lower() if isinstance(value, bool) else repr(value)
+    )
+
+
 _NUMERIC_TYPES = {
     *("tinyint", "smallint", "integer", "bigint", "hugeint"),
     *("utinyint", "usmallint", "uinteger", "ubigint", "uhugeint"),
@@ -250,20 +288,29 @@ def _run_in_polars(source: Source, options: argparse.Namespace) -> pl.DataFrame:
 
     `options` are the parsed arguments; `options.report` is the report.
     """
-    rows = scan_files(source)
-    if rows is None:
-        rows = _read_rows(source, options)
-    schema = rows.collect_schema()
-    arguments = _read_arguments(options, schema.names())
-    vector: list[str] = arguments.get("vector") or []
-    if [schema.get(column) for column in vector] == [pl.String]:
-        rows = rows.with_columns(parse_vector(vector[0]))
+    rows, arguments = read_rows(source, options)
     with show_progress():
         result: pl.LazyFrame = options.report.function(rows, **arguments)
         return result.collect(engine="streaming")
 
 
-def _read_rows(source: Source, options: argparse.Namespace) -> pl.LazyFrame:
+def read_rows(source: Source, options: argparse.Namespace) -> tuple[pl.LazyFrame, dict[str, Any]]:
+    """Return the rows of a source for the Polars function of a report, and its arguments by name.
+
+    `options` are the parsed arguments; `options.report` is the report.
+    """
+    rows = scan_files(source)
+    if rows is None:
+        rows = _copy_rows(source, options)
+    schema = rows.collect_schema()
+    arguments = _read_arguments(options, schema.names())
+    vector: list[str] = arguments.get("vector") or []
+    if [schema.get(column) for column in vector] == [pl.String]:
+        rows = rows.with_columns(parse_vector(vector[0]))
+    return rows, arguments
+
+
+def _copy_rows(source: Source, options: argparse.Namespace) -> pl.LazyFrame:
     """Return the columns that a report uses, of files that Polars does not read or a DuckDB table.
 
     `options` are the parsed arguments, which name these columns. DuckDB reads text files for both

@@ -1,0 +1,237 @@
+"""Pages: the findings of the command ``report`` as one HTML page, or as Markdown."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from html import escape
+from importlib.resources import files
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+from polars_clustereval import __version__
+
+from .findings import MAX_CLUSTERS
+from .messages import escape_controls
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import polars as pl
+
+    from .findings import Findings, Score
+    from .meanings import Meaning
+
+__all__ = ["write_html", "write_markdown"]
+
+
+def write_html(findings: Findings, pictures: Mapping[str, str]) -> bytes:
+    """Return one page that needs no other file; `pictures` are texts of SVG by their titles."""
+    page = Template((files(__package__) / "page.html").read_text(encoding="utf-8"))
+    values = {
+        "title": _text(_title(findings)),
+        "version": _text(__version__),
+        "facts": " ".join(
+            f"<span>{_text(name)} <b>{_text(value)}</b></span>" for name, value in findings.facts
+        ),
+        "warnings": _list_items(findings.warnings),
+        "cards": "\n".join(map(_write_card, findings.headlines)),
+        "pictures": "\n".join(
+            f"<h2>{_text(title)}</h2>\n{_embed(title, svg)}" for title, svg in pictures.items()
+        ),
+        "clusters": _write_clusters(findings),
+        "groups": "\n".join(
+            _write_group(title, scores) for title, scores in findings.groups.items()
+        ),
+        "queries": _text("\n\n".join(findings.queries), keep="\n"),
+        "versions": "<br>".join(
+            f"{_text(name)}: {_text(value)}" for name, value in findings.versions
+        ),
+    }
+    return page.substitute(values).encode()
+
+
+def _embed(title: str, svg: str) -> str:
+    """Return a picture as an image that is part of the page.
+
+    As an image it has names of its own, of which two pictures may have the same, and no scripts.
+    """
+    data = b64encode(svg.encode()).decode()
+    return f'<figure><img alt="{_text(title)}" src="data:image/svg+xml;base64,{data}"></figure>'
+
+
+def _title(findings: Findings) -> str:
+    """Return the title of a page."""
+    return f"Clustering of {dict(findings.facts)['data']}"
+
+
+def _text(text: object, keep: str = "") -> str:
+    """Return a text for HTML; control characters but those in `keep` are written as escapes."""
+    return escape("".join(x if x in keep else escape_controls(x) for x in str(text)))
+
+
+def _list_items(texts: list[str]) -> str:
+    """Return sentences as a list of HTML, nothing if there are none."""
+    items = "".join(f"<li>{_text(text)}</li>" for text in texts)
+    return f'<ul class="warnings">{items}</ul>' if texts else ""
+
+
+def _write_card(score: Score) -> str:
+    """Return a headline score as a box of HTML."""
+    more = [score.meaning.text, _describe_best(score.meaning), _describe_limits(score)]
+    lines = "".join(f'<div class="more">{_text(line)}</div>' for line in more if line)
+    return (
+        f'<div class="card"><div class="name">{_text(score.name)}</div>'
+        f'<div class="value">{_show_number(score.value)}</div>{lines}</div>'
+    )
+
+
+def _describe_best(meaning: Meaning) -> str:
+    """Return which values are good, in words."""
+    known = {"high": "↑ higher is better", "low": "↓ lower is better", "": ""}
+    return known.get(meaning.best, f"best {meaning.best}")
+
+
+def _describe_limits(score: Score) -> str:
+    """Return the limits of a score in words, nothing if they are not known."""
+    if score.lower is None or score.upper is None:
+        return ""
+    return f"{score.limits}: {_show_number(score.lower)} to {_show_number(score.upper)}"
+
+
+def _show_number(value: Any) -> str:
+    """Return a number with four significant digits, whole ones in full; – for none."""
+    if value is None:
+        return "–"
+    if isinstance(value, int) or abs(value) >= 1e4:
+        return f"{value:,.0f}" if abs(value) < 1e15 else f"{value:.3e}"
+    return f"{value:.4g}" if abs(value) >= 1e-3 or value == 0 else f"{value:.3e}"
+
+
+def _write_group(title: str, scores: list[Score]) -> str:
+    """Return the scores of a group as a table of HTML."""
+    rows = "".join(
+        f"<tr><td>{_text(score.name)}</td><td class='number'>{_show_number(score.value)}</td>"
+        f"<td>{_text(_describe_limits(score))}</td><td>{_text(_describe_best(score.meaning))}</td>"
+        f"<td>{_text(score.meaning.text)}</td></tr>"
+        for score in scores
+    )
+    return (
+        f"<details><summary>{_text(title)} ({len(scores)})</summary><div class='scroll'><table>"
+        f"<tbody>{rows}</tbody></table></div></details>"
+    )
+
+
+def _write_clusters(findings: Findings) -> str:
+    """Return the table by cluster, whose columns a click sorts."""
+    frame = findings.clusters
+    numeric = {name for name, dtype in frame.schema.items() if dtype.is_numeric()}
+    head = "".join(
+        f"<th{' class=number' if name in numeric else ''} "
+        f"title='{_text(findings.cluster_meanings[name].text)}'>"
+        f"<button>{_text(name.replace('_', ' '))}</button></th>"
+        for name in frame.columns
+    )
+    rows = "".join(f"<tr>{_write_cells(row, numeric)}</tr>" for row in frame.iter_rows(named=True))
+    return (
+        f"<div class='scroll'><table class='sortable'><thead><tr>{head}</tr></thead>"
+        f"<tbody>{rows}</tbody></table></div>{_note_of_more(findings, '<p>{}</p>')}"
+    )
+
+
+def _write_cells(row: Mapping[str, Any], numeric: set[str]) -> str:
+    """Return the cells of a row of the table by cluster; an empty one for NULL."""
+    cells = []
+    for name, value in row.items():
+        if name not in numeric:
+            cells.append(f"<td>{_text('' if value is None else value)}</td>")
+            continue
+        key = "" if value is None else repr(value)
+        shown = str(value) if name in _NAMES else _show_number(value)
+        cells.append(f'<td class="number" data-value="{key}">{shown}</td>')
+    return "".join(cells)
+
+
+# Columns that name a cluster or a label, and may be numbers.
+_NAMES = ("cluster", "majority_label", "nearest_cluster")
+
+
+def _note_of_more(findings: Findings, form: str) -> str:
+    """Return a sentence on clusters that have no row, in the form of a paragraph."""
+    if not findings.n_more_clusters:
+        return ""
+    total = findings.n_more_clusters + findings.clusters.height
+    return form.format(f"The {MAX_CLUSTERS:,} largest of {total:,} clusters.")
+
+
+# ----------------------------------------------------------------------------------------------
+# Markdown
+# ----------------------------------------------------------------------------------------------
+
+
+def write_markdown(findings: Findings) -> bytes:
+    """Return the findings as Markdown, for a pull request or a chat, without pictures."""
+    facts = ", ".join(f"{_cell(name)} **{_cell(value)}**" for name, value in findings.facts)
+    parts = [f"# {_cell(_title(findings))}", facts]
+    if findings.warnings:
+        parts.append("\n".join(f"- ⚠ {_cell(warning)}" for warning in findings.warnings))
+    parts.append(
+        _table(
+            ("score", "value", "interval", "best", "meaning"),
+            (
+                (
+                    f"`{score.name}`",
+                    _show_number(score.value),
+                    _describe_limits(score),
+                    _describe_best(score.meaning),
+                    score.meaning.text,
+                )
+                for score in findings.headlines
+            ),
+        )
+    )
+    parts += ["## Clusters", _table_of(findings.clusters.head(_MARKDOWN_ROWS))]
+    total = findings.n_more_clusters + findings.clusters.height
+    if total > _MARKDOWN_ROWS:
+        parts.append(f"The {_MARKDOWN_ROWS} largest of {total:,} clusters.")
+    queries = "\n\n".join(_escape_lines(query) for query in findings.queries)
+    parts += ["## SQL", f"````sql\n{queries}\n````"]
+    versions = "; ".join(f"{_cell(name)} {_cell(value)}" for name, value in findings.versions)
+    return ("\n\n".join([*parts, versions]) + "\n").encode()
+
+
+_MARKDOWN_ROWS = 50
+
+
+def _escape_lines(text: str) -> str:
+    """Return a text of several lines with its other control characters as escapes."""
+    return "\n".join(map(escape_controls, text.split("\n")))
+
+
+def _table_of(frame: pl.DataFrame) -> str:
+    """Return the table by cluster as Markdown."""
+    rows = (
+        [
+            ("–" if value is None else str(value)) if name in _NAMES else _show_number(value)
+            for name, value in row.items()
+        ]
+        for row in frame.iter_rows(named=True)
+    )
+    return _table([name.replace("_", " ") for name in frame.columns], rows)
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a table as Markdown."""
+    names = list(head)
+    lines = [names, ["---"] * len(names), *([_cell(value) for value in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    """Return a text as part of a line of Markdown: its marks are escaped, code stays code."""
+    text = escape_controls(text)
+    if text.startswith("`") and text.endswith("`") and text.count("`") == 2:
+        return text
+    return "".join(f"\\{x}" if x in _MARKS else x for x in text).replace("<", "&lt;")
+
+
+_MARKS = "\\`*_[]|#"

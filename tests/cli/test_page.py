@@ -1,0 +1,333 @@
+"""`clustereval report`: the page about one clustering, as Markdown, as HTML, and in a browser."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from html import unescape
+from typing import TYPE_CHECKING
+
+import duckdb
+import polars as pl
+import pytest
+
+import polars_clustereval as ce
+from tests.support.command_line import DIGITS, FLOWERS, IRIS, KMEANS, WIDE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.command_line import Fail, Run
+
+BOTH = (IRIS, *KMEANS, "--vector", WIDE)
+NUMBER = r"(-?[\d,.]+(?:e[-+]\d+)?|–)"
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+
+
+def headlines(markdown: str) -> dict[str, tuple[str, str]]:
+    """Value and limits of each score at the top of the page in Markdown."""
+    rows = re.findall(rf"^\| `(\w+)` \| {NUMBER} \| (.*?) \|", markdown, re.MULTILINE)
+    return {name: (value, limits) for name, value, limits in rows}
+
+
+def listed(markdown: str) -> list[dict[str, str]]:
+    """The rows of the table by cluster."""
+    lines = markdown.split("## Clusters\n\n")[1].split("\n\n")[0].splitlines()
+    head, _, *rows = ([cell.strip() for cell in line.strip("| ").split(" | ")] for line in lines)
+    return [dict(zip(head, row, strict=True)) for row in rows]
+
+
+def sql_of(markdown: str) -> str:
+    (query,) = re.findall(r"````sql\n(.*?)\n````", markdown, re.DOTALL)
+    return str(query)
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> object:
+    """Write rows to a Parquet file, whose path is returned."""
+
+    def call(**columns: object) -> Path:
+        path = tmp_path / "rows.parquet"
+        pl.DataFrame(columns).write_parquet(path)
+        return path
+
+    return call
+
+
+# ----------------------------------------------------------------------------------------------
+# Numbers
+# ----------------------------------------------------------------------------------------------
+
+
+def test_headlines_are_the_scores_of_the_reports(run: Run) -> None:
+    found = headlines(run("report", *BOTH))
+    iris = pl.read_parquet(IRIS)
+    (labels,) = iris.clustereval.external_report("species", "kmeans").to_dicts()
+    (points,) = iris.clustereval.internal_report(WIDE.split(","), "kmeans").to_dicts()
+    (silhouette,) = iris.clustereval.silhouette_score(WIDE.split(","), "kmeans").to_dicts()
+    expected = labels | points | silhouette
+    assert list(found) == [
+        *("adjusted_rand_score", "adjusted_mutual_info_score", "v_measure_score"),
+        *("bcubed_f_score", "silhouette", "explained_variance", "davies_bouldin_score"),
+        "calinski_harabasz_score",
+    ]
+    for name, (value, _) in found.items():
+        assert float(value) == pytest.approx(expected[name], rel=5e-4), name
+    (interval,) = (
+        iris.clustereval.external_intervals("species", "kmeans")
+        .filter(metric="adjusted_rand_score")
+        .to_dicts()
+    )
+    limits = found["adjusted_rand_score"][1].removeprefix("95 % interval: ").split(" to ")
+    assert [float(x) for x in limits] == pytest.approx(
+        [interval["lower"], interval["upper"]], rel=5e-4
+    )
+
+
+def test_a_row_for_each_cluster_the_largest_first(run: Run) -> None:
+    rows = listed(run("report", *BOTH))
+    assert [(row["cluster"], row["n"], row["majority label"]) for row in rows] == [
+        ("0", "62", "versicolor"),
+        ("1", "50", "setosa"),
+        ("2", "38", "virginica"),
+    ]
+    assert [row["purity"] for row in rows] == ["0.7742", "1", "0.9474"]  # 48 / 62 and 36 / 38
+    assert [row["share"] for row in rows] == ["0.4133", "0.3333", "0.2533"]
+
+
+def test_labels_alone_and_points_alone(run: Run) -> None:
+    labels, points = run("report", IRIS, *KMEANS), run("report", IRIS, *FLOWERS)
+    assert (
+        headlines(labels).keys() | headlines(points).keys()
+        == headlines(run("report", *BOTH)).keys()
+    )
+    assert "silhouette" not in labels
+    assert "adjusted_rand_score" not in points
+
+
+def test_the_sql_gives_the_numbers(run: Run) -> None:
+    markdown = run("report", *BOTH, "--distance", "cosine", "--noise", "2", "--noise-as", "drop")
+    found = headlines(markdown)
+    with duckdb.connect() as connection:
+        ce.register(connection)
+        results: dict[str, object] = {}
+        for statement in duckdb.extract_statements(sql_of(markdown)):
+            relation = connection.sql(statement.query)
+            if relation is not None and len(rows := relation.pl()) == 1:
+                results |= rows.to_dicts()[0]
+    assert set(found) <= results.keys()
+    for name, (value, _) in found.items():
+        if value != "–":
+            assert float(value) == pytest.approx(results[name], rel=5e-4), name
+    assert "distance := 'cosine'" in sql_of(markdown)
+    assert "noise := 2, noise_as := 'drop'" in sql_of(markdown)
+
+
+def test_sql_of_vectors_in_text(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "points.csv").write_text("v;c\n[0 1];a\n[0 2];a\n[5 5];b\n[6 5];b\n")
+    markdown = run("report", tmp_path / "points.csv", "--vector", "v", "--cluster", "c")
+    with duckdb.connect() as connection:
+        ce.register(connection)
+        *_, last = (connection.sql(x.query) for x in duckdb.extract_statements(sql_of(markdown)))
+        assert last.fetchall()[0][1:3] == ("a", 2)
+
+
+def test_options_of_the_silhouette(run: Run) -> None:
+    markdown = run("report", *BOTH, "--method", "sample", "--sample-size", "20")
+    value, limits = headlines(markdown)["silhouette"]
+    assert limits.startswith("limits: ")
+    assert "silhouette" not in listed(markdown)[0]
+    iris = pl.read_parquet(IRIS)
+    sample = iris.clustereval.silhouette_score(
+        WIDE.split(","), "kmeans", method="sample", sample_size=20
+    )
+    assert float(value) == pytest.approx(sample["silhouette"].item(), rel=5e-4)
+
+
+def test_weights_of_rows(run: Run, write: object) -> None:
+    path = write(label=["a", "a", "b"], cluster=[1, 2, 2], n=[3, 1, 4])  # type: ignore[operator]
+    columns = ("--label", "label", "--cluster", "cluster", "--weight", "n")
+    assert "rows **8**" in run("report", path, *columns)
+
+
+# ----------------------------------------------------------------------------------------------
+# Warnings
+# ----------------------------------------------------------------------------------------------
+
+
+def warned(run: Run, path: object, *options: str) -> list[str]:
+    """The warnings of a page about rows with the columns x, label and cluster."""
+    columns = ("--label", "label", "--vector", "x", "--cluster", "cluster")
+    markdown = run("report", path, *columns, *options)
+    return re.findall(r"^- ⚠ (.*)$", markdown, re.MULTILINE)
+
+
+def test_nothing_to_warn_of(run: Run, write: object) -> None:
+    path = write(x=[0.0, 1, 5, 6], label=list("aabb"), cluster=[0, 0, 1, 1])  # type: ignore[operator]
+    assert warned(run, path) == []
+
+
+def test_dropped_rows_and_singletons(run: Run, write: object) -> None:
+    path = write(  # type: ignore[operator]
+        x=[0.0, 1, 5, None], label=[None, "a", "b", "b"], cluster=[0, 0, 1, 1]
+    )
+    assert warned(run, path) == [
+        "1 rows (25 %) have no label or no cluster, and are left out.",
+        "1 rows (25 %) have no vector or no cluster, and are left out.",
+        "1 of 2 clusters have one point, whose silhouette is 0 by definition.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ((), "Cluster -1 is counted as a cluster. If it is noise, give --noise -1 and"),
+        (("--noise", "-1"), "2 rows (20 %) are noise, counted as a cluster."),
+        (("--noise", "-1", "--noise-as", "drop"), "2 rows (20 %) are noise, left out."),
+        (
+            ("--noise", "-1", "--noise-as", "singletons"),
+            "2 rows (20 %) are noise, each counted as a cluster of its own.",
+        ),
+    ],
+)
+def test_noise(run: Run, write: object, options: tuple[str, ...], words: str) -> None:
+    clusters = [0] * 4 + [1] * 4 + [-1] * 2
+    path = write(x=list(range(10)), label=list("aaaabbbbcc"), cluster=clusters)  # type: ignore[operator]
+    assert any(text.replace("\\", "").startswith(words) for text in warned(run, path, *options))
+
+
+def test_one_cluster_and_a_giant_one(run: Run, write: object) -> None:
+    one = write(x=[0.0, 1, 5], label=list("abc"), cluster=[7] * 3)  # type: ignore[operator]
+    assert warned(run, one) == [
+        "There is one cluster: scores that compare clusters are not defined."
+    ]
+    rows = {"x": list(range(20)), "label": ["a"] * 20, "cluster": ["giant"] * 18 + ["b"] * 2}
+    giant = write(**rows)  # type: ignore[operator]
+    assert warned(run, giant) == [
+        "Cluster giant has 90 % of the rows: scores by row or by pair say little of the others."
+    ]
+
+
+def test_zero_vectors(run: Run, write: object) -> None:
+    path = write(  # type: ignore[operator]
+        x=[[0.0, 0.0], [1.0, 2.0], [3.0, 0.0], [0.0, 0.0]], label=list("aabb"), cluster=[0, 0, 1, 1]
+    )
+    words = "2 vectors are zero: their cosine distance to every other one is 1."
+    assert warned(run, path, "--distance", "cosine") == [words]
+    assert warned(run, path) == []
+
+
+def test_no_rows(run: Run, write: object) -> None:
+    path = write(  # type: ignore[operator]
+        x=pl.Series([None, None], dtype=pl.Float64), label=["a", "b"], cluster=[0, 1]
+    )
+    columns = ("--vector", "x", "--cluster", "cluster")
+    markdown = run("report", path, *columns)
+    assert "No row is left: no score is defined." in markdown
+    assert headlines(markdown)["silhouette"][0] == "–"
+
+
+# ----------------------------------------------------------------------------------------------
+# The file
+# ----------------------------------------------------------------------------------------------
+
+
+def test_names_are_only_names(run: Run, write: object, tmp_path: Path) -> None:
+    odd = ["<script>alert(1)</script>", "a|b`c*", "\x1b[31mred\x1b[0m", "q\"uote's & co"]
+    path = write(label=odd * 2, cluster=odd * 2)  # type: ignore[operator]
+    columns = ("--label", "label", "--cluster", "cluster")
+    markdown = run("report", path, *columns)
+    assert "\x1b" not in markdown
+    assert "<script>" not in markdown.split("## SQL")[0]
+    assert "a\\|b\\`c\\*" in markdown
+    run("report", path, *columns, "--html", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "\x1b" not in page
+    assert page.count("<script>") == 1, "that of the page itself"
+    cells = {unescape(cell) for cell in re.findall(r"<td>(.*?)</td>", page)}
+    assert {odd[0], odd[1], odd[3], "\\x1b[31mred\\x1b[0m"} <= cells
+
+
+def test_more_clusters_than_the_table_has_rows(run: Run, write: object, tmp_path: Path) -> None:
+    path = write(label=[0, 1] * 600, cluster=list(range(1200)))  # type: ignore[operator]
+    columns = ("--label", "label", "--cluster", "cluster")
+    assert "The 50 largest of 1,200 clusters." in run("report", path, *columns)
+    run("report", path, *columns, "--html", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "The 500 largest of 1,200 clusters." in page
+    assert page.count('<tr><td class="number"') == 500
+
+
+def test_html_to_standard_output_is_the_file(run: Run, tmp_path: Path) -> None:
+    text = run("report", IRIS, *KMEANS, "--format", "html")
+    run("report", IRIS, *KMEANS, "--html", tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == text
+    assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", text), "the page works offline"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((IRIS, "--cluster", "kmeans"), "report: expected --label, the true classes, or --vector"),
+        ((*BOTH, "--weight", "id"), "report: --weight is for labels alone; leave out --vector"),
+        ((*BOTH, "--html", "p.html", "--output", "o"), "--output does not go with --html"),
+        ((*BOTH, "--html", "p.html", "--format", "html"), "--format does not go with --html"),
+        ((*BOTH, "--html", "no/such/folder/p.html"), "no/such/folder: no such directory"),
+        ((*BOTH, "--method", "sample"), "--method sample needs --sample-size"),
+        ((IRIS, "--label", "specie", "--cluster", "kmeans"), "did you mean 'species'?"),
+    ],
+)
+def test_mistakes(fail: Fail, arguments: tuple[str, ...], words: str) -> None:
+    assert words in fail("report", *arguments)
+
+
+def test_nothing_is_left_of_a_page_that_cannot_be_written(fail: Fail, tmp_path: Path) -> None:
+    old = tmp_path / "page.html"
+    old.write_text("old", encoding="utf-8")
+    wrong = ("--label", "species", "--cluster", "kmeans", "--noise", "x")
+    fail("report", IRIS, *wrong, "--html", old)
+    assert old.read_text(encoding="utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [old]
+
+
+# ----------------------------------------------------------------------------------------------
+# In a browser
+# ----------------------------------------------------------------------------------------------
+
+
+def browse(page: Path, script: str = "") -> str:
+    """The document of a page after its scripts and one more, in a browser without a window."""
+    if BROWSER is None:
+        pytest.skip("needs chromium (Debian: apt-get install chromium)")
+    changed = page.with_name("changed.html")
+    text = page.read_text(encoding="utf-8")
+    changed.write_text(text.replace("</body>", f"<script>{script}</script></body>"), "utf-8")
+    options = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
+    done = subprocess.run(
+        [BROWSER, *options, "--enable-logging=stderr", "--dump-dom", changed.as_uri()],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    assert not re.findall(r"CONSOLE.*", done.stderr)
+    return done.stdout
+
+
+def first_column(document: str) -> list[str]:
+    body = document.split('<table class="sortable">')[1].split("</table>")[0]
+    return re.findall(r'<tr><td class="number" data-value="\d+">(\d+)</td>', body)
+
+
+def test_a_click_sorts_the_clusters(run: Run, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    run("report", DIGITS, "--label", "digit", "--cluster", "kmeans", "--html", page)
+    assert first_column(browse(page)) == ["8", "1", "2", "5", "0", "4", "9", "6", "7", "3"]
+    click = "document.querySelectorAll('table.sortable th button')[0].click();"
+    assert first_column(browse(page, click)) == list("9876543210")
+    assert first_column(browse(page, click + click)) == list("0123456789")
+
+
+def test_an_error_of_the_page_would_be_seen(run: Run, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    run("report", IRIS, *KMEANS, "--html", page)
+    with pytest.raises(AssertionError, match="CONSOLE"):
+        browse(page, "no_such_function()")
