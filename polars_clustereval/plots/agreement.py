@@ -13,12 +13,14 @@ from .charts import (
     SEQUENTIAL,
     are_given,
     check_limit,
+    count,
     inline_data,
     label_angle,
     make_title,
     name_values,
     read_rows,
     require_altair,
+    show_name,
     to_lazy,
 )
 
@@ -156,7 +158,7 @@ def _draw_pairs(pairs: pl.DataFrame, metric: str, limit: int) -> alt.LayerChart:
         text = alt.Text("score:Q", format=".2f" if high <= 1 else ",.3~g")
         layers.append(defined.mark_text(fontSize=11).encode(text=text, color=ink))
     note = f"the first {n_shown} runs only" if n_shown < len(runs) else ""
-    title = make_title(f"Agreement of {len(runs):,} runs", metric, note)
+    title = make_title(f"Agreement of {count(len(runs), 'run')}", show_name(metric, 60), note)
     chart = alt.LayerChart(layer=layers, title=title)
     return chart.properties(width=alt.Step(step), height=alt.Step(step))
 

@@ -16,6 +16,7 @@ from .charts import (
     BLUE,
     GRAY,
     check_limit,
+    count,
     inline_data,
     make_title,
     name_values,
@@ -242,7 +243,7 @@ def _draw_map(
     )
     layers = [lines, *_draw_circles(clusters, positions.coordinates, x, y)]
     title = make_title(
-        f"Centroids of {n_clusters:,} clusters",
+        f"Centroids of {count(n_clusters, 'cluster')}",
         f"{options.distance.name} distance; the map shows {positions.share:.0%} of the squared "
         "distances".replace("%", " %"),
         "lines lead to the nearest cluster, at the distance below the circle"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import duckdb
 import polars as pl
 
-from polars_clustereval.base.checks import check_frame, is_whole_number, show_value
+from polars_clustereval.base.checks import is_whole_number, show_value, type_name
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.quoting import escape_controls
 
@@ -54,13 +54,18 @@ def require_altair() -> None:
 
 
 def to_lazy(frame: Any) -> pl.LazyFrame:
-    """Return a DataFrame, LazyFrame or DuckDB relation as LazyFrame, anything else unchanged.
+    """Return a DataFrame, LazyFrame or DuckDB relation as LazyFrame; raise an error for others.
 
-    The functions that compute reject what is not a frame. A relation is read here, once.
+    A relation is read here, once.
     """
     if isinstance(frame, duckdb.DuckDBPyRelation):
         frame = frame.pl()
-    return frame.lazy() if isinstance(frame, pl.DataFrame) else frame
+    if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
+        raise ClusterEvalError(
+            "frame: expected a Polars DataFrame or LazyFrame or a relation of DuckDB, "
+            f"got {type_name(frame)}; pl.DataFrame(...) makes a frame of columns or of a table"
+        )
+    return frame.lazy()
 
 
 def are_given(table: str, **columns: object) -> bool:
@@ -85,7 +90,7 @@ def read_rows(
     One row per value of `keys` is expected: rows of several partitions are an error. `arguments`
     are those that a frame of other rows needs.
     """
-    lazy = check_frame(to_lazy(frame))
+    lazy = to_lazy(frame)
     present = lazy.collect_schema().names()
     missing = [name for name in columns if name not in present]
     if missing:
@@ -118,8 +123,8 @@ def check_limit(parameter: str, value: Any, most: int) -> int:
 # ----------------------------------------------------------------------------------------------
 
 
-def show_name(value: object) -> str:
-    r"""Return a user's value as a text that every format of a chart can hold, not too long.
+def show_name(value: object, longest: int = _LONGEST_NAME) -> str:
+    r"""Return a user's value as a text of `longest` characters that a chart can hold in any format.
 
     Control characters become escapes such as ``\x1b``: the renderer of PNG aborts the process at
     characters that XML forbids. Altair writes data into HTML pages unchanged, so ``</script>`` gets
@@ -133,11 +138,11 @@ def show_name(value: object) -> str:
         return _NO_VALUE
     text = _HTML_MARKS.sub(r"<\\", escape_controls(str(value)))
     text = _NON_CHARACTERS.sub(lambda match: ascii(match[0])[1:-1], text)
-    half = _LONGEST_NAME // 2
-    return text if len(text) <= _LONGEST_NAME else f"{text[:half]}…{text[1 - half :]}"
+    half = longest // 2
+    return text if len(text) <= longest else f"{text[:half]}…{text[1 - half :]}"
 
 
-def name_values(values: pl.Series) -> list[str]:
+def name_values(values: pl.Series, longest: int = _LONGEST_NAME) -> list[str]:
     """Return the texts of different values, which are different as well.
 
     >>> name_values(pl.Series(["(none)", None, "b"]))
@@ -145,10 +150,11 @@ def name_values(values: pl.Series) -> list[str]:
     """
     names: dict[str, None] = {}
     for value in values.to_list():
-        name, number = show_name(value), 1
+        text = show_name(value, longest)
+        name, number = text, 1
         while name in names:
             number += 1
-            name = f"{show_name(value)} ({number})"
+            name = f"{text} ({number})"
         names[name] = None
     return list(names)
 
@@ -210,6 +216,15 @@ def make_title(text: str, *notes: str) -> alt.TitleParams:
 
     lines = [note for note in notes if note]
     return alt.TitleParams(text, subtitle=lines, anchor="start", subtitleColor="#444444")
+
+
+def count(n: int, noun: str) -> str:
+    """Return a number of things in words.
+
+    >>> count(1, "cluster"), count(1797, "point")
+    ('1 cluster', '1,797 points')
+    """
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def label_angle(names: Sequence[str]) -> int:

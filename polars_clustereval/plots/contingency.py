@@ -12,6 +12,7 @@ from polars_clustereval.external.contingency import contingency_matrix
 from .charts import (
     SEQUENTIAL,
     check_limit,
+    count,
     fold_groups,
     inline_data,
     label_angle,
@@ -168,12 +169,12 @@ def _draw_cells(cells: pl.DataFrame, labels: Groups, clusters: Groups) -> alt.La
 
 def _title_of(n: int, labels: Groups, clusters: Groups) -> alt.TitleParams:
     """Return the title of the heat map of n rows, which says what is folded."""
-    sides = {"labels": labels, "clusters": clusters}
-    counts = [f"{len(groups.places):,} {name}" for name, groups in sides.items()]
+    sides = {"label": labels, "cluster": clusters}
+    counts = [count(len(groups.places), name) for name, groups in sides.items()]
     folded = [
-        f"the {len(groups.places) - groups.n_folded} largest {name}, "
+        f"the {len(groups.places) - groups.n_folded} largest {name}s, "
         f"{groups.n_folded:,} others as one"
         for name, groups in sides.items()
         if groups.n_folded
     ]
-    return make_title(f"{n:,} rows by {counts[0]} and {counts[1]}", *folded)
+    return make_title(f"{count(n, 'row')} by {counts[0]} and {counts[1]}", *folded)

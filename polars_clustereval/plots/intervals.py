@@ -13,11 +13,12 @@ from polars_clustereval.relative.intervals import external_intervals
 from .charts import (
     BLUE,
     are_given,
+    count,
     inline_data,
     make_title,
+    name_values,
     read_rows,
     require_altair,
-    show_name,
     to_lazy,
 )
 
@@ -134,14 +135,14 @@ def _left_out(rows: pl.DataFrame, chosen: pl.DataFrame, metrics: Sequence[str] |
     """Return how many metrics are left out, and why; empty if the user has chosen or none is."""
     n = len(rows) - len(chosen)
     reason = "undefined, or beyond the range from -1 to 1"
-    return f"{n} metrics are left out: {reason}" if n and metrics is None else ""
+    return f"without {count(n, 'metric')}: {reason}" if n and metrics is None else ""
 
 
 def _draw_intervals(rows: pl.DataFrame, level: str, left_out: str) -> alt.LayerChart:
     """Return the chart of rows of external_intervals."""
     import altair as alt
 
-    names = pl.Series("metric", [show_name(name) for name in rows["metric"]])
+    names = pl.Series("metric", name_values(rows["metric"], 60))
     numbered = rows.with_columns(names).with_row_index("row")
     base = alt.Chart(inline_data(numbered)).encode(
         y=alt.Y(

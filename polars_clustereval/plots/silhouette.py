@@ -15,6 +15,7 @@ from .charts import (
     COLORS,
     GRAY,
     check_limit,
+    count,
     fold_groups,
     inline_data,
     make_title,
@@ -41,7 +42,7 @@ _LEAST_BARS = 5
 _NAME_HEIGHT = 14
 _HEIGHT_PER_CLUSTER = 20
 _LEAST_HEIGHT = 320
-_GAP = 3
+_SPACE = 3
 
 
 def silhouette_plot(
@@ -165,8 +166,8 @@ def _place_clusters(bars: pl.DataFrame, groups: Groups) -> pl.DataFrame:
     n = len(sizes)
     total = max(_LEAST_HEIGHT, _HEIGHT_PER_CLUSTER * n)
     shares = sizes["points"].to_numpy() / sizes["points"].sum()
-    heights = _NAME_HEIGHT + shares * (total - (_NAME_HEIGHT + _GAP) * n)
-    tops = np.cumsum(heights + _GAP) - heights - _GAP
+    heights = _NAME_HEIGHT + shares * (total - (_NAME_HEIGHT + _SPACE) * n)
+    tops = np.cumsum(heights + _SPACE) - heights - _SPACE
     colors = [COLORS[place % len(COLORS)] for place in range(n)]
     if groups.n_folded:
         colors[-1] = GRAY
@@ -254,7 +255,7 @@ def _draw(
     n_clusters = len(groups.places)
     shown = n_clusters - groups.n_folded
     title = make_title(
-        f"Silhouettes of {n:,} points in {n_clusters:,} clusters"
+        f"Silhouettes of {count(n, 'point')} in {count(n_clusters, 'cluster')}"
         + (f", the {shown} largest and the others as one" if groups.n_folded else ""),
         f"{distance.lower()} distance, mean {mean:.3f} (dashed line)",
         "" if len(bars) == n else "each bar is the mean of a quantile of the points of its cluster",
