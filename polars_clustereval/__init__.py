@@ -6,7 +6,8 @@ The same metrics with the same numbers as SQL macros for DuckDB and as Polars fu
 * frame functions such as ``external_report(frame, label, cluster)``, also as methods of the
   namespace ``clustereval`` of every DataFrame and LazyFrame;
 * ``register(connection)`` for the macros, ``bundle()`` for their text, ``write_database(path)`` for
-  a database of them, ``to_sql()`` for other engines.
+  a database of them, ``to_sql()`` for other engines;
+* ``plots`` for pictures, which are methods of the namespace too (extra ``plot``).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from inspect import isfunction
 from typing import TYPE_CHECKING, Any
 
 from . import namespaces as namespaces
+from . import plots as plots
 from .errors import ClusterEvalError
 from .external.association import (
     hubert_index,
@@ -201,9 +203,9 @@ def __getattr__(name: str) -> Any:
         from .dialects import to_sql
 
         return to_sql
-    hint = ""
+    hint = f"; it is plots.{name}: from {__name__} import plots" if name in plots.__all__ else ""
     # A module that is not loaded yet is looked up here before it is imported.
-    if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
+    if not hint and not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
         functions = [value for value in map(globals().get, __all__) if isfunction(value)]
         hint = describe_unknown_name(name, __all__, functions)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'{hint}")

@@ -15,6 +15,14 @@ from .external import contingency, set_matching, summary
 from .external import report as external
 from .internal import centroids, determinants, dunn, pairwise, scatter, silhouette, states, vectors
 from .internal import report as internal
+from .plots import (
+    agreement_plot,
+    centroid_plot,
+    contingency_plot,
+    elbow_plot,
+    interval_plot,
+    silhouette_plot,
+)
 from .relative import (
     assignment,
     choosing_k,
@@ -49,6 +57,9 @@ def _method(
 
 class ClusterEval:
     """The frame functions as methods of a DataFrame or LazyFrame, which return the same kind.
+
+    The functions of polars_clustereval.plots are methods too, which return a chart of Altair, such
+    as ``frame.clustereval.silhouette_plot(["x", "y"], "cluster")``; they need the extra ``plot``.
 
     Parameters
     ----------
@@ -97,6 +108,12 @@ class ClusterEval:
     prediction_strength = _method(replication.prediction_strength)
     bootstrap_instability = _method(replication.bootstrap_instability)
     cross_validation = _method(cross_validation.cross_validation)
+    silhouette_plot = _method(silhouette_plot)
+    elbow_plot = _method(elbow_plot)
+    contingency_plot = _method(contingency_plot)
+    centroid_plot = _method(centroid_plot)
+    agreement_plot = _method(agreement_plot)
+    interval_plot = _method(interval_plot)
 
 
 pl.api.register_dataframe_namespace("clustereval")(ClusterEval)

@@ -12,6 +12,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_clustereval as ce
+from polars_clustereval import plots
 from polars_clustereval.macros import sql_files
 
 ROOT = Path(__file__).parent.parent
@@ -294,7 +295,7 @@ def test_namespaces_have_every_frame_function(
     """A method returns the table of the function of its name, and hands on all arguments."""
     namespace = frame.clustereval  # type: ignore[union-attr]
     tables = table_macros(con) | DRAWN_BY_NUMPY
-    assert tables == {name for name in dir(namespace) if not name.startswith("_")}
+    assert tables | {*plots.__all__} == {name for name in dir(namespace) if name[0] != "_"}
     for name in tables & ({*COLUMNS} | DRAWN_BY_NUMPY):
         columns = COLUMNS.get(name, ("label", "cluster"))
         got = getattr(namespace, name)(*columns, partition_by="part")

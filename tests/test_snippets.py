@@ -122,6 +122,7 @@ def test_there_are_printed_numbers() -> None:
         "docs/choosing_k.md": 2,
         "docs/duckdb.md": 2,
         "docs/held_out.md": 1,
+        "docs/plots.md": 6,
         "docs/silhouette.md": 1,
         "docs/stability.md": 2,
         "docs/states.md": 2,

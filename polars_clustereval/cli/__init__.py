@@ -15,9 +15,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from polars_clustereval.quoting import escape_controls
+
 from .arguments import make_parser
 from .interruption import is_work_left, run_in_worker
-from .messages import USER_ERRORS, escape_controls, summarize_error
+from .messages import USER_ERRORS, summarize_error
 from .output import write_output
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from polars_clustereval import __version__
+from polars_clustereval.quoting import escape_controls
 
 from .commands import run_page, run_report, run_sql, run_stability
 from .engines import ENGINES
-from .messages import escape_controls
 from .output import FORMATS
 from .reports import REPORTS, STABILITY, Report
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from .messages import escape_controls
+from polars_clustereval.quoting import escape_controls
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from unicodedata import category
 
 import duckdb
 import polars as pl
 
 from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.quoting import escape_controls
 
-__all__ = ["USER_ERRORS", "escape_controls", "summarize_error"]
+__all__ = ["USER_ERRORS", "summarize_error"]
 
 #: Errors caused by the input or its size; any other is a bug and keeps its traceback.
 USER_ERRORS = (ClusterEvalError, duckdb.Error, pl.exceptions.PolarsError, OSError, MemoryError)
@@ -36,17 +36,6 @@ _NO_TABLE = (
 )
 
 _NUMBER_WITH_COMMA = re.compile(r"Could not convert string \"[^\"]*,[^\"]*\" to 'DOUBLE'$")
-
-# Unicode categories of characters that a terminal obeys (escape sequences, text direction, line
-# breaks) or that cannot be encoded (bytes of a path that are not UTF-8).
-_CONTROL_CATEGORIES = ("Cc", "Cf", "Zl", "Zp", "Cs")
-
-
-def escape_controls(text: str) -> str:
-    """Return the text with its control characters as escapes such as x1b after a backslash."""
-    return "".join(
-        ascii(char)[1:-1] if category(char) in _CONTROL_CATEGORIES else char for char in text
-    )
 
 
 def summarize_error(error: Exception) -> str:

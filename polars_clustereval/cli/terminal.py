@@ -5,8 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from polars_clustereval.quoting import escape_controls
+
 from .grid import align_columns, cut_end, cut_start, fits_terminal, get_width, wrap_last_column
-from .messages import escape_controls
 
 if TYPE_CHECKING:
     import argparse

@@ -1,0 +1,30 @@
+"""Pictures of the reports, as charts of Altair; they need the extra ``plot``.
+
+Every function takes a DataFrame or LazyFrame of Polars or a relation of DuckDB, computes with the
+functions of this package, and draws a few hundred aggregated rows, whatever the number of points.
+The functions are also methods of the namespace: ``frame.clustereval.silhouette_plot(...)``.
+
+>>> import polars as pl
+>>> from polars_clustereval import plots
+>>> points = pl.DataFrame({"x": [0, 1, 5, 9, 8], "cluster": ["a", "a", "a", "b", "b"]})
+>>> chart = plots.silhouette_plot(points, ["x"], "cluster")
+>>> chart.save("silhouettes.png")  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from .agreement import agreement_plot
+from .centroids import centroid_plot
+from .contingency import contingency_plot
+from .elbow import elbow_plot
+from .intervals import interval_plot
+from .silhouette import silhouette_plot
+
+__all__ = [
+    "agreement_plot",
+    "centroid_plot",
+    "contingency_plot",
+    "elbow_plot",
+    "interval_plot",
+    "silhouette_plot",
+]

@@ -1,0 +1,293 @@
+"""centroid_plot: a map of the centroids, on which near clusters are near each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.internal.centroids import check_point_options
+from polars_clustereval.internal.kernels.distance_blocks import direct_distance_matrix
+from polars_clustereval.internal.report import internal_cluster_report
+
+from .charts import (
+    BLUE,
+    GRAY,
+    check_limit,
+    count,
+    inline_data,
+    make_title,
+    name_values,
+    require_altair,
+    to_lazy,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import altair as alt
+    import duckdb
+
+    from polars_clustereval.base.checks import Column, NoiseAs
+    from polars_clustereval.internal.centroids import PointOptions
+    from polars_clustereval.internal.distances import Center, DistanceName
+    from polars_clustereval.internal.kernels.arrays import Floats
+    from polars_clustereval.internal.vectors import Vector
+
+# Up to this many clusters, there is room for distances.
+_MOST_WITH_DISTANCES = 12
+
+
+class _Map(NamedTuple):
+    """Coordinates (k, 2) of centroids, their domain on both axes, and the share that they show."""
+
+    coordinates: Floats
+    domains: list[list[float]]
+    share: float
+
+
+def centroid_plot(
+    frame: pl.DataFrame | pl.LazyFrame | duckdb.DuckDBPyRelation,
+    vector: Vector,
+    cluster: Column,
+    *,
+    distance: DistanceName = "euclidean",
+    p: float = 2,
+    center: Center = "mean",
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+    weights: Sequence[float] | None = None,
+    max_clusters: int = 30,
+) -> alt.LayerChart:
+    """Map of the centroids by classical multidimensional scaling of their distances.
+
+    For euclidean distances this is the principal component analysis of the centroids. The area of a
+    circle is the size of its cluster, and a line leads to the nearest cluster.
+
+    Parameters
+    ----------
+    frame : DataFrame, LazyFrame or DuckDBPyRelation
+        One point per row.
+    vector, cluster, distance, p, center, noise, noise_as, weights
+        As in internal_cluster_report, which computes centroids and nearest clusters.
+    max_clusters : int
+        The largest clusters, from 1 to 100, that are drawn; the others are left out.
+
+    Returns
+    -------
+    altair.LayerChart
+        Both axes have the same scale. The subtitle says which share of the squared distances is
+        that on the map. Noise points counted as singletons are gray circles of their own.
+
+    Raises
+    ------
+    ClusterEvalError
+        As internal_cluster_report; if no points are left, or max_clusters is out of its range.
+    ImportError
+        If altair is not installed.
+
+    Notes
+    -----
+    Multidimensional scaling takes sqeuclidean and cosine distances for squared lengths, which they
+    are up to a factor of 2 for cosine and unit vectors.
+
+    References
+    ----------
+    Torgerson (1952), Multidimensional scaling: I. Theory and method, doi:10.1007/BF02288916.
+
+    Examples
+    --------
+    Three centroids on a line, which one dimension shows:
+
+    >>> import polars as pl
+    >>> from polars_clustereval import plots
+    >>> points = pl.DataFrame({"x": [0, 2, 9, 9, 20], "cluster": ["a", "a", "b", "b", "c"]})
+    >>> chart = plots.centroid_plot(points, ["x"], "cluster")
+    >>> chart.to_dict()["title"]["subtitle"][0]
+    'euclidean distance; the map shows 100 % of the squared distances'
+    """
+    require_altair()
+    limit = check_limit("max_clusters", max_clusters, 100)
+    options = check_point_options(distance=distance, p=p, center=center, weights=weights)
+    report = internal_cluster_report(
+        to_lazy(frame),
+        vector,
+        cluster,
+        distance=distance,
+        p=p,
+        center=center,
+        noise=noise,
+        noise_as=noise_as,
+        weights=weights,
+    )
+    columns = ("cluster", "n", "centroid", "mean_distance", "nearest_cluster", "nearest_distance")
+    clusters = report.select(columns).collect()
+    if clusters.is_empty():
+        raise ClusterEvalError("frame: expected points with a vector and a cluster, got none")
+    order = pl.col("n").rank("ordinal", descending=True)
+    shown = clusters.filter(order <= limit)
+    return _draw_map(_name_clusters(shown), _map_centroids(shown, options), len(clusters), options)
+
+
+# ----------------------------------------------------------------------------------------------
+# Positions
+# ----------------------------------------------------------------------------------------------
+
+
+def _map_centroids(clusters: pl.DataFrame, options: PointOptions) -> _Map:
+    """Return the positions of centroids on the map."""
+    x = clusters["centroid"].list.to_array(len(clusters["centroid"][0])).to_numpy()
+    name = options.distance.name
+    # Differences keep their digits, and squares do not overflow.
+    x = x if name == "cosine" else x - x.mean(axis=0)
+    unit = np.abs(x).max() or 1.0
+    x = x / unit
+    if options.weights is not None:
+        x = x * np.array(options.distance.factors(options.weights))
+    if name == "cosine":
+        lengths = np.linalg.norm(x, axis=1, keepdims=True)
+        x, unit = np.divide(x, lengths, out=np.zeros_like(x), where=lengths > 0), 1.0
+    d = direct_distance_matrix(x, np.asfortranarray(x), options.distance)
+    np.fill_diagonal(d, 0.0)
+    squares = {"sqeuclidean": d, "cosine": 2 * d}.get(name, d * d)
+    coordinates, share = scale_distances(squares)
+    coordinates *= unit
+    return _Map(coordinates, _equal_domains(coordinates), share)
+
+
+def scale_distances(squares: Floats) -> tuple[Floats, float]:
+    """Return the two coordinates (k, 2) of classical scaling of squared distances (k, k).
+
+    The second result is the share of the first two eigenvalues in the sum of the positive ones, 1
+    if there is none. The coordinate that is farthest from 0 is positive in both dimensions.
+
+    >>> import numpy as np
+    >>> coordinates, share = scale_distances(np.array([[0.0, 9.0], [9.0, 0.0]]))
+    >>> coordinates.round(6).tolist(), round(share, 6)
+    ([[1.5, 0.0], [-1.5, 0.0]], 1.0)
+    """
+    k = len(squares)
+    centering = np.eye(k) - 1 / k
+    values, vectors = np.linalg.eigh(-0.5 * centering @ squares @ centering)
+    values = np.where(values > values[-1] * 1e-12, values, 0.0)
+    coordinates = np.zeros((k, 2))
+    for column in range(min(2, k)):
+        axis = vectors[:, -1 - column] * np.sqrt(values[-1 - column])
+        # Of sizes that are equal but for rounding error, the first one has the sign.
+        largest = int(np.argmax(np.abs(axis) >= np.abs(axis).max() * (1 - 1e-9)))
+        coordinates[:, column] = axis if axis[largest] >= 0 else -axis
+    total = values.sum()
+    return coordinates, float(values[-2:].sum() / total) if total > 0 else 1.0
+
+
+def _equal_domains(coordinates: Floats) -> list[list[float]]:
+    """Return the domain of each axis, of equal lengths, with a margin for the circles."""
+    low, high = coordinates.min(axis=0), coordinates.max(axis=0)
+    half = 0.6 * (high - low).max() or 1.0
+    middle = (low + high) / 2
+    return np.stack([middle - half, middle + half], axis=1).tolist()  # type: ignore[no-any-return]
+
+
+def _name_clusters(clusters: pl.DataFrame) -> pl.DataFrame:
+    """Return the clusters with the columns name, nearest_name, is_named and nearest_place.
+
+    nearest_place is the row number of the nearest cluster, NULL if it is not drawn.
+    """
+    both = pl.concat([clusters["cluster"], clusters["nearest_cluster"].rename("cluster")])
+    values = both.unique().sort(nulls_last=True)
+    names = pl.DataFrame({"value": values, "name": name_values(values)})
+    places = clusters.select(value="cluster").with_row_index("nearest_place").drop_nulls()
+    nearest = names.join(places, on="value", how="left")
+    tables = {
+        "cluster": names.rename({"value": "cluster"}),
+        "nearest_cluster": nearest.rename({"value": "nearest_cluster", "name": "nearest_name"}),
+    }
+    named = clusters.with_columns(is_named=pl.col("cluster").is_not_null())
+    for column, table in tables.items():
+        named = named.join(table, on=column, how="left", nulls_equal=True, maintain_order="left")
+    has_nearest = pl.col("nearest_distance").is_not_null()
+    return named.with_columns(pl.when(has_nearest).then("nearest_name"))
+
+
+# ----------------------------------------------------------------------------------------------
+# Chart
+# ----------------------------------------------------------------------------------------------
+
+
+def _make_lines(clusters: pl.DataFrame, coordinates: Floats) -> pl.DataFrame:
+    """Return one line per cluster and its nearest that are drawn: both ends, and the distance."""
+    ends = clusters.select("nearest_place", distance="nearest_distance").with_row_index("place")
+    ends = ends.filter(pl.col("nearest_place").is_not_null())
+    start = coordinates[ends["place"].to_numpy()]
+    stop = coordinates[ends["nearest_place"].to_numpy()]
+    values = dict(zip(("x", "y", "x2", "y2"), (*start.T, *stop.T), strict=True))
+    return pl.DataFrame({**values, "distance": ends["distance"]})
+
+
+def _draw_map(
+    clusters: pl.DataFrame, positions: _Map, n_clusters: int, options: PointOptions
+) -> alt.LayerChart:
+    """Return the map of the clusters."""
+    import altair as alt
+
+    xs, ys = (alt.Scale(domain=domain, nice=False) for domain in positions.domains)
+    x = alt.X("x:Q", title="first dimension", scale=xs)
+    y = alt.Y("y:Q", title="second dimension", scale=ys)
+    tooltip = alt.Tooltip("distance:Q", title="distance", format=",.4~g")
+    lines = (
+        alt.Chart(inline_data(_make_lines(clusters, positions.coordinates)))
+        .mark_rule(color=GRAY, strokeWidth=1.5)
+        .encode(x=x, y=y, x2="x2:Q", y2="y2:Q", tooltip=tooltip)
+    )
+    layers = [lines, *_draw_circles(clusters, positions.coordinates, x, y)]
+    title = make_title(
+        f"Centroids of {count(n_clusters, 'cluster')}",
+        f"{options.distance.name} distance; the map shows {positions.share:.0%} of the squared "
+        "distances".replace("%", " %"),
+        "lines lead to the nearest cluster, at the distance below the circle"
+        if len(clusters) <= _MOST_WITH_DISTANCES
+        else "lines lead to the nearest cluster",
+        f"only the {len(clusters)} largest clusters" if len(clusters) < n_clusters else "",
+    )
+    chart = alt.LayerChart(layer=layers, title=title)
+    return chart.properties(width=420, height=420)
+
+
+def _draw_circles(
+    clusters: pl.DataFrame, coordinates: Floats, x: alt.X, y: alt.Y
+) -> list[alt.Chart]:
+    """Return the circles of the clusters, their names and the distances of the nearest ones."""
+    import altair as alt
+
+    rows = clusters.select(
+        "n", "mean_distance", "is_named", "nearest_distance", cluster="name", nearest="nearest_name"
+    ).with_columns(x=coordinates[:, 0], y=coordinates[:, 1])
+    base = alt.Chart(inline_data(rows)).encode(
+        x=x,
+        y=y,
+        tooltip=[
+            alt.Tooltip("cluster:N", title="cluster"),
+            alt.Tooltip("n:Q", title="points", format=","),
+            alt.Tooltip("mean_distance:Q", title="mean distance to the centroid", format=",.4~g"),
+            alt.Tooltip("nearest:N", title="nearest cluster"),
+            alt.Tooltip("nearest_distance:Q", title="distance to it", format=",.4~g"),
+        ],
+    )
+    most = int(rows["n"].max())  # type: ignore[arg-type]
+    size = alt.Size(
+        "n:Q",
+        title="points",
+        scale=alt.Scale(domain=[0, most], range=[0, 1200]),
+        legend=alt.Legend(format="~s", tickCount=4, symbolFillColor=BLUE, symbolStrokeWidth=0),
+    )
+    color = alt.condition("datum.is_named", alt.value(BLUE), alt.value(GRAY))
+    circles = base.mark_circle(opacity=0.45).encode(size=size, color=color)
+    named = base.transform_filter("datum.is_named")
+    layers = [circles, named.mark_text(fontWeight="bold", limit=90).encode(text="cluster:N")]
+    if len(clusters) <= _MOST_WITH_DISTANCES:
+        # Below the circles, since lines cross.
+        numbers = named.mark_text(color="#444444", fontSize=10, dy=25)
+        layers.append(numbers.encode(text=alt.Text("nearest_distance:Q", format=",.3~g")))
+    return layers

@@ -1,0 +1,232 @@
+"""What all pictures share: frames, names of groups, folding of small groups, data and titles.
+
+Fields of a chart have fixed names, and values of users are data only: Vega-Lite reads dots and
+brackets in field names, and some of its texts as expressions.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import duckdb
+import polars as pl
+
+from polars_clustereval.base.checks import is_whole_number, show_value, type_name
+from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.quoting import escape_controls
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import altair as alt
+
+#: The palette of Okabe and Ito, which color-blind readers can tell apart, but for its yellow, which
+#: is too light on white.
+COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+BLUE, ORANGE, VERMILION = COLORS[0], COLORS[1], COLORS[5]
+GRAY = "#999999"
+#: A sequential color scheme that color-blind readers can read.
+SEQUENTIAL: Literal["cividis"] = "cividis"
+
+_LONGEST_NAME = 28
+_NO_VALUE = "(none)"
+
+# Texts that end or comment out the script element in which HTML pages embed a chart's data.
+_HTML_MARKS = re.compile(r"<(?=[/!])")
+# Neither XML nor, therefore, SVG may contain these.
+_NON_CHARACTERS = re.compile("[\ufffe\uffff]")
+
+
+# ----------------------------------------------------------------------------------------------
+# Arguments
+# ----------------------------------------------------------------------------------------------
+
+
+def require_altair() -> None:
+    """Raise an error that says how to install altair if it is missing."""
+    try:
+        import altair as alt  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "polars_clustereval.plots needs altair: pip install 'polars_clustereval[plot]'"
+        ) from error
+
+
+def to_lazy(frame: Any) -> pl.LazyFrame:
+    """Return a DataFrame, LazyFrame or DuckDB relation as LazyFrame; raise an error for others.
+
+    A relation is read here, once.
+    """
+    if isinstance(frame, duckdb.DuckDBPyRelation):
+        frame = frame.pl()
+    if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
+        raise ClusterEvalError(
+            "frame: expected a Polars DataFrame or LazyFrame or a relation of DuckDB, "
+            f"got {type_name(frame)}; pl.DataFrame(...) makes a frame of columns or of a table"
+        )
+    return frame.lazy()
+
+
+def are_given(table: str, **columns: object) -> bool:
+    """Return whether the columns that `table` reads are given, or none, for a frame of its rows.
+
+    `columns` are arguments by their names. Some without the others are an error.
+    """
+    missing = [name for name, value in columns.items() if value is None]
+    if 0 < len(missing) < len(columns):
+        raise ClusterEvalError(
+            f"{', '.join(columns)}: expected all of them, or none for a frame with rows of {table};"
+            f" got no {' and no '.join(missing)}"
+        )
+    return not missing
+
+
+def read_rows(
+    frame: Any, table: str, columns: Sequence[str], keys: Sequence[str], arguments: str
+) -> pl.DataFrame:
+    """Return the columns of a frame of rows of `table`, or raise an error if it is none.
+
+    One row per value of `keys` is expected: rows of several partitions are an error. `arguments`
+    are those that a frame of other rows needs.
+    """
+    lazy = to_lazy(frame)
+    present = lazy.collect_schema().names()
+    missing = [name for name in columns if name not in present]
+    if missing:
+        raise ClusterEvalError(
+            f"frame: expected rows of {table} with the columns {', '.join(columns)}, "
+            f"got none named {', '.join(missing)}; for other rows, give {arguments}"
+        )
+    rows = lazy.select(columns).collect()
+    repeated = rows.filter(pl.struct(keys).is_duplicated())
+    if len(repeated):
+        values = ", ".join(f"{key} {show_value(repeated[key][0])}" for key in keys)
+        raise ClusterEvalError(
+            f"frame: expected one row of {table} per {' and '.join(keys)}, got several with "
+            f"{values}; filter one partition"
+        )
+    return rows
+
+
+def check_limit(parameter: str, value: Any, most: int) -> int:
+    """Return a limit of what is drawn, a whole number from 1 to `most`, or raise its error."""
+    if not is_whole_number(value, 1) or value > most:
+        raise ClusterEvalError(
+            f"{parameter}: expected a whole number from 1 to {most}, got {show_value(value)}"
+        )
+    return int(value)
+
+
+# ----------------------------------------------------------------------------------------------
+# Names
+# ----------------------------------------------------------------------------------------------
+
+
+def show_name(value: object, longest: int = _LONGEST_NAME) -> str:
+    r"""Return a user's value as a text of `longest` characters that a chart can hold in any format.
+
+    Control characters become escapes such as ``\x1b``: the renderer of PNG aborts the process at
+    characters that XML forbids. Altair writes data into HTML pages unchanged, so ``</script>`` gets
+    a backslash, as it would in JavaScript. Long texts lose their middle: names of one user often
+    begin alike.
+
+    >>> show_name("</script>\n"), show_name(None)
+    ('<\\/script>\\n', '(none)')
+    """
+    if value is None:
+        return _NO_VALUE
+    text = _HTML_MARKS.sub(r"<\\", escape_controls(str(value)))
+    text = _NON_CHARACTERS.sub(lambda match: ascii(match[0])[1:-1], text)
+    half = longest // 2
+    return text if len(text) <= longest else f"{text[:half]}…{text[1 - half :]}"
+
+
+def name_values(values: pl.Series, longest: int = _LONGEST_NAME) -> list[str]:
+    """Return the texts of different values, which are different as well.
+
+    >>> name_values(pl.Series(["(none)", None, "b"]))
+    ['(none)', '(none) (2)', 'b']
+    """
+    names: dict[str, None] = {}
+    for value in values.to_list():
+        text = show_name(value, longest)
+        name, number = text, 1
+        while name in names:
+            number += 1
+            name = f"{text} ({number})"
+        names[name] = None
+    return list(names)
+
+
+# ----------------------------------------------------------------------------------------------
+# Groups
+# ----------------------------------------------------------------------------------------------
+
+
+class Groups(NamedTuple):
+    """The values that a chart shows, one group each, and one group of all others.
+
+    places has a row for every value: value and place, the number of its group from 0. names are
+    those of the groups, and n_folded is how many values the last one has if it is that of others.
+    """
+
+    places: pl.DataFrame
+    names: list[str]
+    n_folded: int
+
+    def number(self, rows: pl.DataFrame, column: str, place: str) -> pl.DataFrame:
+        """Return the rows with a column `place`, the group of each value in `column`."""
+        places = self.places.select(pl.col("value").alias(column), pl.col("place").alias(place))
+        return rows.join(places, on=column, how="left", nulls_equal=True, maintain_order="left")
+
+
+def fold_groups(rows: pl.DataFrame, column: str, size: pl.Expr, limit: int) -> Groups:
+    """Return the groups of the `limit` largest values of a column, in their order, and of the rest.
+
+    `size` is an aggregate of a value's rows. Of equally large values the lowest are kept.
+    """
+    sizes = rows.group_by(value=column).agg(size=size)
+    sizes = sizes.sort("size", "value", descending=[True, False], nulls_last=True)
+    n_folded = max(0, len(sizes) - limit)
+    kept = sizes.head(limit).select("value").sort("value", nulls_last=True)
+    names = name_values(kept["value"])
+    places = pl.concat([kept, sizes.select("value").tail(n_folded)]).with_row_index("place")
+    places = places.with_columns(pl.col("place").cast(pl.Int64).clip(upper_bound=limit))
+    if n_folded:
+        names.append(f"other ({n_folded:,})")
+    return Groups(places, names, n_folded)
+
+
+# ----------------------------------------------------------------------------------------------
+# Parts of charts
+# ----------------------------------------------------------------------------------------------
+
+
+def inline_data(rows: pl.DataFrame) -> alt.InlineData:
+    """Return the rows as data of a chart, written into its specification."""
+    import altair as alt
+
+    return alt.InlineData(values=rows.to_dicts())
+
+
+def make_title(text: str, *notes: str) -> alt.TitleParams:
+    """Return a title with the notes that are not empty below it, a line each."""
+    import altair as alt
+
+    lines = [note for note in notes if note]
+    return alt.TitleParams(text, subtitle=lines, anchor="start", subtitleColor="#444444")
+
+
+def count(n: int, noun: str) -> str:
+    """Return a number of things in words.
+
+    >>> count(1, "cluster"), count(1797, "point")
+    ('1 cluster', '1,797 points')
+    """
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def label_angle(names: Sequence[str]) -> int:
+    """Return the angle of the names on a horizontal axis: slanted if they need more room."""
+    return 0 if max(map(len, names), default=0) <= 3 else -45

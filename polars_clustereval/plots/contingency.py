@@ -1,0 +1,180 @@
+"""contingency_plot: how many rows of each label are in each cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.external.contingency import contingency_matrix
+
+from .charts import (
+    SEQUENTIAL,
+    check_limit,
+    count,
+    fold_groups,
+    inline_data,
+    label_angle,
+    make_title,
+    require_altair,
+    to_lazy,
+)
+
+if TYPE_CHECKING:
+    import altair as alt
+    import duckdb
+
+    from polars_clustereval.base.checks import Column, NoiseAs
+
+    from .charts import Groups
+
+# Up to this many rows and columns, cells have room for their counts.
+_MOST_WITH_COUNTS = 12
+
+
+def contingency_plot(
+    frame: pl.DataFrame | pl.LazyFrame | duckdb.DuckDBPyRelation,
+    label: Column,
+    cluster: Column,
+    *,
+    weight: Column | None = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+    max_labels: int = 30,
+    max_clusters: int = 30,
+) -> alt.LayerChart:
+    """Heat map of the contingency matrix: the rows of each label in each cluster.
+
+    Parameters
+    ----------
+    frame : DataFrame, LazyFrame or DuckDBPyRelation
+        The rows to evaluate, or contingency cells with their counts as weight.
+    label, cluster, weight, noise, noise_as
+        As in contingency_matrix, which counts the cells.
+    max_labels, max_clusters : int
+        The largest labels and clusters, from 1 to 50, that are drawn; the others are one row or
+        column named other.
+
+    Returns
+    -------
+    altair.LayerChart
+        Labels from top to bottom in their order. Clusters from left to right in the order of the
+        label that most of their rows have, so that agreement is on the diagonal. Noise counted as
+        singletons is one column, (none). The color scale is that of square roots.
+
+    Raises
+    ------
+    ClusterEvalError
+        As contingency_matrix; if no rows are left, or a limit is out of its range.
+    ImportError
+        If altair is not installed.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polars_clustereval import plots
+    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
+    >>> chart = plots.contingency_plot(six, "label", "cluster")
+    >>> chart.to_dict()["title"]["text"]
+    '6 rows by 2 labels and 3 clusters'
+    """
+    require_altair()
+    most_labels = check_limit("max_labels", max_labels, 50)
+    most_clusters = check_limit("max_clusters", max_clusters, 50)
+    matrix = contingency_matrix(
+        to_lazy(frame), label, cluster, weight=weight, noise=noise, noise_as=noise_as
+    )
+    cells = matrix.select("label", "cluster", n=pl.col("n") * pl.col("copies")).collect()
+    if cells.is_empty():
+        raise ClusterEvalError("frame: expected rows with a label and a cluster, got none")
+    labels = fold_groups(cells, "label", pl.col("n").sum(), most_labels)
+    clusters = fold_groups(cells, "cluster", pl.col("n").sum(), most_clusters)
+    rows = clusters.number(labels.number(cells, "label", "row"), "cluster", "column")
+    return _draw_cells(
+        _order_clusters(_count_groups(rows, labels, clusters), clusters), labels, clusters
+    )
+
+
+def _count_groups(cells: pl.DataFrame, labels: Groups, clusters: Groups) -> pl.DataFrame:
+    """Return one row per group of labels and group of clusters that share rows.
+
+    Columns: row and column (their numbers), label and cluster (their names), n rows, and its shares
+    of all rows of the label and of the cluster.
+    """
+    counts = cells.group_by("row", "column").agg(pl.col("n").sum()).sort("row", "column")
+    n = pl.col("n")
+    return counts.with_columns(
+        pl.Series("label", [labels.names[place] for place in counts["row"]]),
+        pl.Series("cluster", [clusters.names[place] for place in counts["column"]]),
+        label_share=n / n.sum().over("row"),
+        cluster_share=n / n.sum().over("column"),
+    )
+
+
+def _order_clusters(cells: pl.DataFrame, clusters: Groups) -> pl.DataFrame:
+    """Return the cells with the columns renumbered by the row that most of their rows are in.
+
+    The column of all other clusters stays the last one.
+    """
+    largest = cells.sort("n", "row", descending=[True, False]).group_by("column").first()
+    is_other = (pl.col("column") == len(clusters.names) - 1) & (clusters.n_folded > 0)
+    order = largest.sort(is_other, "row", "column").select("column").with_row_index("order")
+    return (
+        cells.join(order, on="column")
+        .sort("row", "order")
+        .drop("column")
+        .rename({"order": "column"})
+    )
+
+
+def _draw_cells(cells: pl.DataFrame, labels: Groups, clusters: Groups) -> alt.LayerChart:
+    """Return the heat map of the cells, with their counts if there is room."""
+    import altair as alt
+
+    step = max(12, min(44, 400 // max(len(labels.names), len(clusters.names))))
+    base = alt.Chart(inline_data(cells)).encode(
+        x=alt.X(
+            "cluster:N",
+            title="cluster",
+            sort=alt.EncodingSortField("column", op="min"),
+            axis=alt.Axis(labelAngle=label_angle(clusters.names), labelLimit=150, orient="bottom"),
+        ),
+        y=alt.Y(
+            "label:N",
+            title="label",
+            sort=alt.EncodingSortField("row", op="min"),
+            axis=alt.Axis(labelLimit=150),
+        ),
+        tooltip=[
+            alt.Tooltip("label:N", title="label"),
+            alt.Tooltip("cluster:N", title="cluster"),
+            alt.Tooltip("n:Q", title="rows", format=","),
+            alt.Tooltip("label_share:Q", title="share of the label", format=".2%"),
+            alt.Tooltip("cluster_share:Q", title="share of the cluster", format=".2%"),
+        ],
+    )
+    most = int(cells["n"].max())  # type: ignore[arg-type]
+    scale = alt.Scale(type="sqrt", scheme=SEQUENTIAL, reverse=True, domain=[0, most])
+    legend = alt.Legend(title="rows", format="~s", tickCount=5)
+    layers = [base.mark_rect().encode(alt.Color("n:Q", scale=scale, legend=legend))]
+    if max(len(labels.names), len(clusters.names)) <= _MOST_WITH_COUNTS:
+        ink = alt.condition(f"datum.n > {most / 4}", alt.value("white"), alt.value("black"))
+        text = alt.Text("n:Q", format="," if most < 10_000 else ".2~s")
+        layers.append(base.mark_text(fontSize=11).encode(text=text, color=ink))
+    title = _title_of(int(cells["n"].sum()), labels, clusters)
+    chart = alt.LayerChart(layer=layers, title=title)
+    return chart.properties(width=alt.Step(step), height=alt.Step(step))
+
+
+def _title_of(n: int, labels: Groups, clusters: Groups) -> alt.TitleParams:
+    """Return the title of the heat map of n rows, which says what is folded."""
+    sides = {"label": labels, "cluster": clusters}
+    counts = [count(len(groups.places), name) for name, groups in sides.items()]
+    folded = [
+        f"the {len(groups.places) - groups.n_folded} largest {name}s, "
+        f"{groups.n_folded:,} others as one"
+        for name, groups in sides.items()
+        if groups.n_folded
+    ]
+    return make_title(f"{count(n, 'row')} by {counts[0]} and {counts[1]}", *folded)

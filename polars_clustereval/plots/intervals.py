@@ -1,0 +1,168 @@
+"""interval_plot: scores with their confidence intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_clustereval.base.checks import show_value
+from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.relative.intervals import external_intervals
+
+from .charts import (
+    BLUE,
+    are_given,
+    count,
+    inline_data,
+    make_title,
+    name_values,
+    read_rows,
+    require_altair,
+    to_lazy,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import altair as alt
+    import duckdb
+
+    from polars_clustereval.base.checks import Column, NoiseAs
+    from polars_clustereval.external.information import NormalizedMethod
+
+_INTERVALS = ("metric", "value", "lower", "upper")
+
+
+def interval_plot(
+    frame: pl.DataFrame | pl.LazyFrame | duckdb.DuckDBPyRelation,
+    label: Column | None = None,
+    cluster: Column | None = None,
+    *,
+    weight: Column | None = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+    average_method: NormalizedMethod = "arithmetic",
+    beta: float = 1.0,
+    adjusted: bool = True,
+    confidence: float = 0.95,
+    metrics: Sequence[str] | None = None,
+) -> alt.LayerChart:
+    """Scores as points, with their confidence intervals as lines.
+
+    Parameters
+    ----------
+    frame : DataFrame, LazyFrame or DuckDBPyRelation
+        The rows to evaluate; or, without label and cluster, rows of external_intervals or
+        bootstrap_intervals.
+    label, cluster, weight, noise, noise_as, average_method, beta, adjusted, confidence
+        As in external_intervals, which computes the intervals.
+    metrics : sequence of str, optional
+        Names of the metrics to draw, in this order. By default all whose value and interval are
+        between -1 and 1, in the order of the rows.
+
+    Returns
+    -------
+    altair.LayerChart
+        One row per metric. A score without an interval is a point; one without a value is left out.
+        The subtitle says how many are left out.
+
+    Raises
+    ------
+    ClusterEvalError
+        As external_intervals; if only one of label and cluster is given, a frame of intervals lacks
+        a column or has several partitions, metrics has an unknown name, or no score is left.
+    ImportError
+        If altair is not installed.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polars_clustereval import plots
+    >>> cells = pl.DataFrame(
+    ...     {"label": ["a", "b", "a", "b"], "cluster": [0, 0, 1, 1], "n": [45, 15, 5, 35]}
+    ... )
+    >>> chart = plots.interval_plot(cells, "label", "cluster", weight="n", metrics=["purity"])
+    >>> chart.to_dict()["title"]["subtitle"]
+    ['95 % confidence']
+    """
+    require_altair()
+    is_computed = are_given("external_intervals", label=label, cluster=cluster)
+    if is_computed:
+        table = external_intervals(
+            to_lazy(frame),
+            label,  # type: ignore[arg-type]
+            cluster,  # type: ignore[arg-type]
+            weight=weight,
+            noise=noise,
+            noise_as=noise_as,
+            average_method=average_method,
+            beta=beta,
+            adjusted=adjusted,
+            confidence=confidence,
+        )
+        rows = table.select(_INTERVALS).collect()
+    else:
+        rows = read_rows(frame, "external_intervals", _INTERVALS, ["metric"], "label and cluster")
+    chosen = _choose_metrics(rows, metrics)
+    level = f"{100 * confidence:g} % confidence" if is_computed else ""
+    return _draw_intervals(chosen, level, _left_out(rows, chosen, metrics))
+
+
+def _choose_metrics(rows: pl.DataFrame, metrics: Sequence[str] | None) -> pl.DataFrame:
+    """Return the rows of the metrics to draw, in their order, that have a value."""
+    if metrics is None:
+        numbers = pl.col("value", "lower", "upper")
+        chosen = rows.filter(pl.all_horizontal(numbers.is_between(-1, 1) | numbers.is_null()))
+    else:
+        names = [metrics] if isinstance(metrics, str) else list(metrics)
+        known = rows["metric"].to_list()
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise ClusterEvalError(
+                f"metrics: expected names of {', '.join(map(str, known))}, "
+                f"got {show_value(unknown[0])}"
+            )
+        order = pl.DataFrame({"metric": names}, schema={"metric": rows.schema["metric"]})
+        chosen = order.unique(maintain_order=True).join(rows, on="metric", maintain_order="left")
+    chosen = chosen.filter(pl.col("value").is_not_null())
+    if chosen.is_empty():
+        raise ClusterEvalError("frame: expected at least one score with a value, got none")
+    return chosen
+
+
+def _left_out(rows: pl.DataFrame, chosen: pl.DataFrame, metrics: Sequence[str] | None) -> str:
+    """Return how many metrics are left out, and why; empty if the user has chosen or none is."""
+    n = len(rows) - len(chosen)
+    reason = "undefined, or beyond the range from -1 to 1"
+    return f"without {count(n, 'metric')}: {reason}" if n and metrics is None else ""
+
+
+def _draw_intervals(rows: pl.DataFrame, level: str, left_out: str) -> alt.LayerChart:
+    """Return the chart of rows of external_intervals."""
+    import altair as alt
+
+    names = pl.Series("metric", name_values(rows["metric"], 60))
+    numbered = rows.with_columns(names).with_row_index("row")
+    base = alt.Chart(inline_data(numbered)).encode(
+        y=alt.Y(
+            "metric:N",
+            title=None,
+            sort=alt.EncodingSortField("row", op="min"),
+            axis=alt.Axis(labelLimit=240, grid=True),
+        ),
+        tooltip=[
+            alt.Tooltip("metric:N", title="metric"),
+            alt.Tooltip("value:Q", title="value", format=",.4~g"),
+            alt.Tooltip("lower:Q", title="lower limit", format=",.4~g"),
+            alt.Tooltip("upper:Q", title="upper limit", format=",.4~g"),
+        ],
+    )
+    axis_title = "score, and its interval"
+    x = alt.X("value:Q", title=axis_title)
+    bars = base.transform_filter("isValid(datum.lower)").mark_rule(color=BLUE, strokeWidth=2)
+    points = base.mark_point(color=BLUE, filled=True, opacity=1, size=45)
+    lines = bars.encode(x=alt.X("lower:Q", title=axis_title), x2="upper:Q")
+    title = make_title("Scores with intervals", level, left_out)
+    chart = alt.LayerChart(layer=[lines, points.encode(x=x)], title=title)
+    return chart.properties(width=360, height=alt.Step(17))

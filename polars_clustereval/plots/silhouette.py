@@ -1,0 +1,264 @@
+"""silhouette_plot: the silhouettes of all points, sorted within their clusters."""
+
+from __future__ import annotations
+
+from math import floor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.internal.silhouette import silhouette_samples
+
+from .charts import (
+    COLORS,
+    GRAY,
+    check_limit,
+    count,
+    fold_groups,
+    inline_data,
+    make_title,
+    require_altair,
+    to_lazy,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import altair as alt
+    import duckdb
+
+    from polars_clustereval.base.checks import Column, NoiseAs
+    from polars_clustereval.internal.distances import DistanceName
+    from polars_clustereval.internal.vectors import Vector
+
+    from .charts import Groups
+
+# Bars of the whole chart, about one a pixel, and of a cluster if it has as many points.
+_MOST_BARS = 600
+_LEAST_BARS = 5
+# Heights in pixels: a cluster has room for its name, and the rest is shared by size.
+_NAME_HEIGHT = 14
+_HEIGHT_PER_CLUSTER = 20
+_LEAST_HEIGHT = 320
+_SPACE = 3
+
+
+def silhouette_plot(
+    frame: pl.DataFrame | pl.LazyFrame | duckdb.DuckDBPyRelation,
+    vector: Vector,
+    cluster: Column,
+    *,
+    distance: DistanceName = "euclidean",
+    p: float = 2,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+    weights: Sequence[float] | None = None,
+    max_clusters: int = 30,
+) -> alt.LayerChart:
+    """Silhouettes of all points, sorted within their clusters, and their mean as a dashed line.
+
+    A bar is a point, or the mean of a quantile of the points of its cluster: there are at most 600
+    bars, shared among the clusters by size, at least 5 for each that has as many points.
+
+    Parameters
+    ----------
+    frame : DataFrame, LazyFrame or DuckDBPyRelation
+        One point per row.
+    vector, cluster, distance, p, noise, noise_as, weights
+        As in silhouette_samples, which computes the silhouettes.
+    max_clusters : int
+        The largest clusters, from 1 to 100, that are drawn; the others are one group named other.
+
+    Returns
+    -------
+    altair.LayerChart
+        Clusters from top to bottom in their order, those without a name, such as noise counted as
+        singletons, as (none). The height of a cluster grows with its size.
+
+    Raises
+    ------
+    ClusterEvalError
+        As silhouette_samples; if there is no silhouette, since there are fewer than 2 clusters or
+        every point is one; or if max_clusters is out of its range.
+    ImportError
+        If altair is not installed.
+
+    References
+    ----------
+    Rousseeuw (1987), Silhouettes: a graphical aid to the interpretation and validation of cluster
+    analysis, doi:10.1016/0377-0427(87)90125-7.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polars_clustereval import plots
+    >>> points = pl.DataFrame({"x": [0, 1, 5, 9, 8], "cluster": ["a", "a", "a", "b", "b"]})
+    >>> chart = plots.silhouette_plot(points, ["x"], "cluster")
+    >>> chart.to_dict()["title"]["text"]
+    'Silhouettes of 5 points in 2 clusters'
+    """
+    require_altair()
+    limit = check_limit("max_clusters", max_clusters, 100)
+    samples = silhouette_samples(
+        to_lazy(frame),
+        vector,
+        cluster,
+        distance=distance,
+        p=p,
+        noise=noise,
+        noise_as=noise_as,
+        weights=weights,
+    )
+    points = samples.select("cluster", "silhouette").collect()
+    _check_silhouettes(points)
+    groups = fold_groups(points, "cluster", pl.len(), limit)
+    bars = _make_bars(groups.number(points, "cluster", "place"), len(groups.names))
+    places = _place_clusters(bars, groups)
+    return _draw(_place_bars(bars, places), places, groups, distance)
+
+
+def _check_silhouettes(points: pl.DataFrame) -> None:
+    """Raise an error unless the points have silhouettes."""
+    if points["silhouette"].count() == 0:
+        raise ClusterEvalError(
+            "cluster: expected at least 2 clusters and fewer than points, got "
+            f"{points['cluster'].n_unique()} of {len(points)} points; there is no silhouette"
+        )
+
+
+# ----------------------------------------------------------------------------------------------
+# Bars
+# ----------------------------------------------------------------------------------------------
+
+
+def _make_bars(points: pl.DataFrame, n_groups: int) -> pl.DataFrame:
+    """Return the bars of points, which have place (the number of their group) and silhouette.
+
+    Columns: place; bar (from 0) and n_bars of the group; points, the mean silhouette, and the least
+    and greatest one of the bar.
+    """
+    least = min(_LEAST_BARS, _MOST_BARS // n_groups)
+    spare = _MOST_BARS - least * n_groups
+    size = pl.len().cast(pl.Int64).over("place")
+    rank = pl.col("silhouette").rank("ordinal", descending=True).over("place").cast(pl.Int64) - 1
+    n_bars = pl.min_horizontal(size, least + size * spare // len(points))
+    ranked = points.select("place", "silhouette", rank=rank, size=size, n_bars=n_bars)
+    numbered = ranked.with_columns(bar=pl.col("rank") * pl.col("n_bars") // pl.col("size"))
+    silhouette = pl.col("silhouette")
+    bars = numbered.group_by("place", "bar", "n_bars").agg(
+        points=pl.len().cast(pl.Int64),
+        mean=silhouette.mean(),
+        least=silhouette.min(),
+        greatest=silhouette.max(),
+    )
+    return bars.sort("place", "bar")
+
+
+def _place_clusters(bars: pl.DataFrame, groups: Groups) -> pl.DataFrame:
+    """Return one row per group: place, cluster (its name), color, points, mean, top and height.
+
+    top and height are in pixels.
+    """
+    weighted = (pl.col("mean") * pl.col("points")).sum() / pl.col("points").sum()
+    sizes = bars.group_by("place").agg(mean=weighted, points=pl.col("points").sum()).sort("place")
+    n = len(sizes)
+    total = max(_LEAST_HEIGHT, _HEIGHT_PER_CLUSTER * n)
+    shares = sizes["points"].to_numpy() / sizes["points"].sum()
+    heights = _NAME_HEIGHT + shares * (total - (_NAME_HEIGHT + _SPACE) * n)
+    tops = np.cumsum(heights + _SPACE) - heights - _SPACE
+    colors = [COLORS[place % len(COLORS)] for place in range(n)]
+    if groups.n_folded:
+        colors[-1] = GRAY
+    return sizes.with_columns(
+        pl.Series("cluster", groups.names),
+        pl.Series("color", colors),
+        pl.Series("top", tops),
+        pl.Series("height", heights),
+    )
+
+
+def _place_bars(bars: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
+    """Return the bars with the name and the color of their cluster, and top and bottom in pixels.
+
+    Bars of a cluster are of equal thickness.
+    """
+    joined = bars.join(places.select("place", "cluster", "color", "top", "height"), on="place")
+    step = pl.col("height") / pl.col("n_bars")
+    return joined.sort("place", "bar").select(
+        *("cluster", "color", "points", "mean", "least", "greatest"),
+        top=(pl.col("top") + step * pl.col("bar")).round(2),
+        bottom=(pl.col("top") + step * (pl.col("bar") + 1)).round(2),
+    )
+
+
+# ----------------------------------------------------------------------------------------------
+# Chart
+# ----------------------------------------------------------------------------------------------
+
+
+def _draw(
+    bars: pl.DataFrame, places: pl.DataFrame, groups: Groups, distance: str
+) -> alt.LayerChart:
+    """Return the chart of bars, of the names of their clusters and of the mean silhouette."""
+    import altair as alt
+
+    n = int(places["points"].sum())
+    mean = float(places.select((pl.col("mean") * pl.col("points")).sum()).item() / n)
+    height = float((places["top"] + places["height"]).max())  # type: ignore[arg-type]
+    low = min(0.0, floor(bars.select(pl.col("least").min()).item() * 10) / 10)
+    x = alt.X("mean:Q", title="silhouette of a point", scale=alt.Scale(domain=[low, 1]))
+    pixels = alt.Scale(domain=[height, 0], nice=False, zero=False)
+    y = alt.Y("top:Q", axis=None, scale=pixels)
+    color = alt.Color("color:N", scale=None, legend=None)
+    rectangles = (
+        alt.Chart(inline_data(bars))
+        .mark_rect(opacity=1, strokeWidth=0.5)
+        .encode(
+            x=x,
+            x2=alt.X2Datum(0),
+            y=y,
+            y2="bottom:Q",
+            color=color,
+            stroke=alt.Stroke("color:N", scale=None, legend=None),
+            tooltip=[
+                alt.Tooltip("cluster:N", title="cluster"),
+                alt.Tooltip("points:Q", title="points in the bar", format=","),
+                alt.Tooltip("mean:Q", title="silhouette (mean)", format=".4f"),
+                alt.Tooltip("least:Q", title="least", format=".4f"),
+                alt.Tooltip("greatest:Q", title="greatest", format=".4f"),
+            ],
+        )
+    )
+    middle = pl.col("top") + pl.col("height") / 2
+    labels = places.select("cluster", "points", "mean", middle=middle.round(2))
+    names = (
+        alt.Chart(inline_data(labels))
+        .mark_text(align="right", baseline="middle", limit=130)
+        .encode(
+            x=alt.value(-6),
+            y=alt.Y("middle:Q", axis=None, scale=pixels),
+            text="cluster:N",
+            tooltip=[
+                alt.Tooltip("cluster:N", title="cluster"),
+                alt.Tooltip("points:Q", title="points", format=","),
+                alt.Tooltip("mean:Q", title="mean silhouette", format=".4f"),
+            ],
+        )
+    )
+    rule = (
+        alt.Chart(inline_data(pl.DataFrame({"mean": [mean]})))
+        .mark_rule(strokeDash=[6, 4], strokeWidth=1.5)
+        .encode(x=x, tooltip=alt.Tooltip("mean:Q", title="mean of all points", format=".4f"))
+    )
+    n_clusters = len(groups.places)
+    shown = n_clusters - groups.n_folded
+    title = make_title(
+        f"Silhouettes of {count(n, 'point')} in {count(n_clusters, 'cluster')}"
+        + (f", the {shown} largest and the others as one" if groups.n_folded else ""),
+        f"{distance.lower()} distance, mean {mean:.3f} (dashed line)",
+        "" if len(bars) == n else "each bar is the mean of a quantile of the points of its cluster",
+    )
+    chart = alt.LayerChart(layer=[rectangles, names, rule], title=title)
+    return chart.properties(width=460, height=height)
