@@ -6,7 +6,8 @@ The same metrics with the same numbers as SQL macros for DuckDB and as Polars fu
 * frame functions such as ``external_report(frame, label, cluster)``, also as methods of the
   namespace ``clustereval`` of every DataFrame and LazyFrame;
 * ``register(connection)`` for the macros, ``bundle()`` for their text, ``write_database(path)`` for
-  a database of them, ``to_sql()`` for other engines.
+  a database of them, ``to_sql()`` for other engines;
+* ``describe(name)`` for what a score is.
 """
 
 from __future__ import annotations
@@ -96,6 +97,7 @@ from .relative.stability import cluster_stability, run_agreement, run_consensus
 from .unknown_names import describe_unknown_name
 
 if TYPE_CHECKING:
+    from .catalogue import describe
     from .dialects import to_sql
 
 __all__ = [
@@ -124,6 +126,7 @@ __all__ = [
     "completeness_score",
     "contingency_matrix",
     "cross_validation",
+    "describe",
     "determinant_report",
     "dunn_index",
     "elbow",
@@ -193,7 +196,7 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Return to_sql, imported on first access because it needs the extra ``dialects``.
+    """Return to_sql, which needs the extra ``dialects``, or describe, imported on first access.
 
     Raise an error for any other name; it says what the name is or may have meant.
     """
@@ -201,6 +204,10 @@ def __getattr__(name: str) -> Any:
         from .dialects import to_sql
 
         return to_sql
+    if name == "describe":
+        from .catalogue import describe
+
+        return describe
     hint = ""
     # A module that is not loaded yet is looked up here before it is imported.
     if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
