@@ -11,8 +11,17 @@ package imports this folder, and reads the docstrings, when a score is described
 from __future__ import annotations
 
 from .centers import CENTERS
-from .describe import describe, entries, reading
+from .describe import describe, entries, reading, show_elsewhere, show_scale
 from .distances import DISTANCES
 from .entry import Entry
 
-__all__ = ["CENTERS", "DISTANCES", "Entry", "describe", "entries", "reading"]
+__all__ = [
+    "CENTERS",
+    "DISTANCES",
+    "Entry",
+    "describe",
+    "entries",
+    "reading",
+    "show_elsewhere",
+    "show_scale",
+]

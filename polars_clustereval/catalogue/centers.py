@@ -12,7 +12,6 @@ _NO_TOTAL = (
     "distances and centers for which ssw + ssb is not the total, all but euclidean and sqeuclidean "
     "with the mean"
 )
-_TWO_TO_N = "k = 1, k = n"
 
 # ----------------------------------------------------------------------------------------------
 # Centers
@@ -117,7 +116,7 @@ _INTERNAL_REPORT = (
         range="[0, ∞)",
         best="high",
         meaning="variance between / within",
-        special_cases=_TWO_TO_N,
+        special_cases="k = 1, k = n",
         source="Calinski and Harabasz (1974), A dendrite method for cluster analysis, "
         "doi:10.1080/03610927408827101.",
         elsewhere={
@@ -136,7 +135,7 @@ _INTERNAL_REPORT = (
         range="[0, ∞)",
         best="low",
         meaning="widths / gap of worst pairs",
-        special_cases=_TWO_TO_N,
+        special_cases="k = 1, k = n",
         source="Davies and Bouldin (1979), A cluster separation measure, "
         "doi:10.1109/TPAMI.1979.4766909.",
         elsewhere={

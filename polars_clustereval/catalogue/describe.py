@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from .entry import Entry, Scale
 
-__all__ = ["describe", "entries", "reading"]
+__all__ = ["describe", "entries", "reading", "show_elsewhere", "show_scale"]
 
 _WIDTH = 80
 
@@ -148,12 +148,12 @@ def _similar_name(name: str, names: Collection[str]) -> str | None:
 # ----------------------------------------------------------------------------------------------
 
 
-def show_range(entry: Entry) -> str:
+def _show_range(entry: Entry) -> str:
     """Return the range of a score and its best value, such as '[0, 1], best 1'."""
     return f"{entry.range}, {_BEST.get(entry.best, f'best {entry.best}')}"
 
 
-def show_cases(entry: Entry) -> str:
+def _show_cases(entry: Entry) -> str:
     """Return when a score is NULL, or has a value by convention."""
     if entry.kind == "internal":
         cases = f", and for: {entry.special_cases}" if entry.special_cases else ""
@@ -166,7 +166,7 @@ def show_elsewhere(entry: Entry) -> str:
     return "; ".join(f"{library}: {name}" for library, name in entry.elsewhere.items())
 
 
-def _show_scale(scale: Scale | None) -> str:
+def show_scale(scale: Scale | None) -> str:
     """Return the words of a scale with their bounds, and its source."""
     if scale is None:
         return ""
@@ -179,9 +179,9 @@ def _describe(entry: Entry) -> str:
     facts = {
         "Family": f"{entry.family} ({entry.kind})",
         "Notation": _NOTATION[entry.family],
-        "Range": show_range(entry),
-        "Cases": show_cases(entry),
-        "Reading": _show_scale(entry.scale),
+        "Range": _show_range(entry),
+        "Cases": _show_cases(entry),
+        "Reading": show_scale(entry.scale),
         "Source": entry.source,
         "Cost": entry.cost,
         "Elsewhere": show_elsewhere(entry),

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 __all__ = ["list_external_entries"]
 
-_CELLS = (
+_PASS_AND_CELLS = (
     "One pass over the rows to count the cells of label and cluster, then over the cells that have "
     "rows."
 )
 _EXPECTATION = (
-    f"{_CELLS} The expected mutual information needs a sum for each pair of different sizes of a "
-    "label and a cluster, by far the slowest part."
+    f"{_PASS_AND_CELLS} The expectation needs a sum for each pair of different sizes of a label and "
+    "a cluster, by far the slowest part."
 )
 
 _STEINLEY = Scale(
@@ -50,7 +50,7 @@ class _Facts(NamedTuple):
     title: str
     elsewhere: Mapping[str, str] = MappingProxyType({})
     differs: str = ""
-    cost: str = _CELLS
+    cost: str = _PASS_AND_CELLS
     scale: Scale | None = None
 
 
