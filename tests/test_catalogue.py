@@ -270,14 +270,17 @@ def test_entropies_of_scipy(values: dict[str, float]) -> None:
 
 
 #: getCriteriaNames(TRUE) and getCriteriaNames(FALSE) of clusterCrit 1.3.0, from its manual.
-CRITERIA = (
-    "Ball_Hall Banfeld_Raftery C_index Calinski_Harabasz Davies_Bouldin Det_Ratio Dunn Gamma G_plus "
-    "GDI11 GDI12 GDI13 GDI21 GDI22 GDI23 GDI31 GDI32 GDI33 GDI41 GDI42 GDI43 GDI51 GDI52 GDI53 "
-    "Ksq_DetW Log_Det_Ratio Log_SS_Ratio McClain_Rao PBM Point_Biserial Ray_Turi Ratkowsky_Lance "
-    "Scott_Symons SD_Scat SD_Dis S_Dbw Silhouette Tau Trace_W Trace_WiB Wemmert_Gancarski Xie_Beni "
-    "Czekanowski_Dice Folkes_Mallows Hubert Jaccard Kulczynski McNemar Phi Precision Rand Recall "
-    "Rogers_Tanimoto Russel_Rao Sokal_Sneath1 Sokal_Sneath2"
-).split()
+CRITERIA = re.findall(
+    r"\w+",
+    """
+    Ball_Hall Banfeld_Raftery C_index Calinski_Harabasz Davies_Bouldin Det_Ratio Dunn Gamma
+    G_plus GDI11 GDI12 GDI13 GDI21 GDI22 GDI23 GDI31 GDI32 GDI33 GDI41 GDI42 GDI43 GDI51
+    GDI52 GDI53 Ksq_DetW Log_Det_Ratio Log_SS_Ratio McClain_Rao PBM Point_Biserial Ray_Turi
+    Ratkowsky_Lance Scott_Symons SD_Scat SD_Dis S_Dbw Silhouette Tau Trace_W Trace_WiB
+    Wemmert_Gancarski Xie_Beni Czekanowski_Dice Folkes_Mallows Hubert Jaccard Kulczynski
+    McNemar Phi Precision Rand Recall Rogers_Tanimoto Russel_Rao Sokal_Sneath1 Sokal_Sneath2
+    """,
+)
 #: Those that are other numbers than the scores of a similar name.
 OTHER_NUMBERS = {"Phi", "Xie_Beni", "GDI51", "GDI53", *(f"GDI{i}2" for i in range(1, 6))}
 

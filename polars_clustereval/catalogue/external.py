@@ -32,8 +32,8 @@ _PASS_AND_CELLS = (
     "rows."
 )
 _EXPECTATION = (
-    f"{_PASS_AND_CELLS} The expectation needs a sum for each pair of different sizes of a label and "
-    "a cluster, by far the slowest part."
+    f"{_PASS_AND_CELLS} The expectation needs a sum for each pair of different sizes of a label "
+    "and a cluster, by far the slowest part."
 )
 
 _STEINLEY = Scale(
