@@ -7,7 +7,8 @@ The same metrics with the same numbers as SQL macros for DuckDB and as Polars fu
   namespace ``clustereval`` of every DataFrame and LazyFrame;
 * ``register(connection)`` for the macros, ``bundle()`` for their text, ``write_database(path)`` for
   a database of them, ``to_sql()`` for other engines;
-* ``plots`` for pictures, which are methods of the namespace too (extra ``plot``).
+* ``plots`` for pictures, which are methods of the namespace too (extra ``plot``);
+* ``describe(name)`` for what a score is.
 """
 
 from __future__ import annotations
@@ -98,6 +99,7 @@ from .relative.stability import cluster_stability, run_agreement, run_consensus
 from .unknown_names import describe_unknown_name
 
 if TYPE_CHECKING:
+    from .catalogue import describe
     from .dialects import to_sql
 
 __all__ = [
@@ -126,6 +128,7 @@ __all__ = [
     "completeness_score",
     "contingency_matrix",
     "cross_validation",
+    "describe",
     "determinant_report",
     "dunn_index",
     "elbow",
@@ -195,7 +198,7 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Return to_sql, imported on first access because it needs the extra ``dialects``.
+    """Return to_sql, which needs the extra ``dialects``, or describe, imported on first access.
 
     Raise an error for any other name; it says what the name is or may have meant.
     """
@@ -203,6 +206,10 @@ def __getattr__(name: str) -> Any:
         from .dialects import to_sql
 
         return to_sql
+    if name == "describe":
+        from .catalogue import describe
+
+        return describe
     hint = f"; it is plots.{name}: from {__name__} import plots" if name in plots.__all__ else ""
     # A module that is not loaded yet is looked up here before it is imported.
     if not hint and not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
 #: Names elsewhere of what has another name here.
-_OTHER_NAMES = {
+OTHER_NAMES = {
     "ami": "adjusted_mutual_info_score",
     "ari": "adjusted_rand_score",
     "fmi": "fowlkes_mallows_score",
@@ -60,7 +60,7 @@ def _twin_of(name: str, public: Collection[str], columns: Collection[str]) -> st
 
     Few letters make a column, so a column has to be more similar than a public name.
     """
-    other = _OTHER_NAMES.get(name.removesuffix("_score"))
+    other = OTHER_NAMES.get(name.removesuffix("_score"))
     similar = get_close_matches(name, columns, n=1, cutoff=0.8)
     similar += get_close_matches(name, public, n=1, cutoff=0.65)
     return other or next(iter(similar), None)

@@ -19,7 +19,9 @@ ROOT = Path(__file__).parent.parent
 #: Frame functions without a macro, because numpy draws what they score.
 DRAWN_BY_NUMPY = {"bootstrap_intervals", "permutation_test"}
 WRITERS_OF_SQL = {"bundle", "register", "to_sql", "write_database"}
-PYTHON_ONLY = {"ClusterEvalError", "__version__", *WRITERS_OF_SQL, *DRAWN_BY_NUMPY}
+#: Texts about the metrics: COMMENT ON MACRO is what the SQL side has.
+TEXTS = {"describe"}
+PYTHON_ONLY = {"ClusterEvalError", "__version__", *WRITERS_OF_SQL, *DRAWN_BY_NUMPY, *TEXTS}
 SQL_ONLY = {"version"}
 NO_METRICS = {"version", "parse_vector"}  # among the macros that give one value
 FRAME = pl.DataFrame(

@@ -48,6 +48,8 @@ class Layout(NamedTuple):
     keeps_order: bool = False
     #: Whether the report has a row per metric, with the limits of an interval.
     has_intervals: bool = False
+    #: Columns whose value is put into words below the table of one clustering.
+    readings: tuple[str, ...] = ()
 
     @property
     def is_listing(self) -> bool:
@@ -73,6 +75,7 @@ EXTERNAL = Layout(
         "homogeneity_score",
         "completeness_score",
     ),
+    readings=("adjusted_rand_score",),
 )
 
 EXTERNAL_INTERVALS = EXTERNAL._replace(
@@ -113,6 +116,7 @@ SILHOUETTE = Layout(
     meanings=meanings.SILHOUETTE,
     titles={"n": "counts", "silhouette": "from -1 to 1"},
     comparison=("n", "n_clusters", "n_evaluated", *_SILHOUETTES),
+    readings=("silhouette",),
 )
 
 DUNN = Layout(
@@ -207,7 +211,10 @@ def adapt_to_method(layout: Layout, options: Namespace) -> Layout:
         sample = ("sample_size", "confidence", "random_state")
         heading = (("cluster", "distance", "method"), sample, ("vector",))
     changed = {name: layout.meanings[name]._replace(text=text) for name, text in texts.items()}
-    return layout._replace(heading=heading, meanings=layout.meanings | changed)
+    # The words are for distances: squared ones and those to centers make silhouettes larger.
+    is_larger = options.method == "simplified" or options.distance.lower() == "sqeuclidean"
+    readings = () if is_larger else layout.readings
+    return layout._replace(heading=heading, meanings=layout.meanings | changed, readings=readings)
 
 
 _TEXTS_OF_METHODS = {

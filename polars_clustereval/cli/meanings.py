@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from polars_clustereval.catalogue import CENTERS, DISTANCES
 from polars_clustereval.external.summary import METRIC_MEANINGS
 
 __all__ = [
@@ -43,6 +44,12 @@ def _explain(meanings: dict[str, tuple[str, str]]) -> dict[str, Meaning]:
     return {name: Meaning(*pair) for name, pair in meanings.items()}
 
 
+def _look_up(table: str) -> dict[str, Meaning]:
+    """Return the meanings of the indices of a report of points, as the catalogue has them."""
+    entries = (*CENTERS, *DISTANCES)
+    return {x.name: Meaning(x.best, x.meaning) for x in entries if x.table == table}
+
+
 _POINT_COUNTS = _explain(
     {
         "n": ("", "points that are scored"),
@@ -67,76 +74,25 @@ EXTERNAL = _explain(
 #: The metrics, and the column that names them.
 EXTERNAL_INTERVALS = EXTERNAL | _explain({"metric": ("", "name of the metric")})
 
-INTERNAL = _POINT_COUNTS | _explain(
-    {
-        "ssw": ("low", "within: points to their own centroid"),
-        "ssb": ("high", "between: centroids to overall centroid"),
-        "sst": ("", "total: within + between"),
-        "explained_variance": ("1", "between / total"),
-        "compactness": ("low", "mean distance to own centroid"),
-        "separation": ("high", "mean gap between centroids"),
-        "calinski_harabasz_score": ("high", "variance between / within"),
-        "davies_bouldin_score": ("low", "widths / gap of worst pairs"),
-        "ball_hall_index": ("low", "mean square within a cluster"),
-        "banfield_raftery_index": ("low", "sum of n ln(mean square)"),
-        "log_ss_ratio": ("high", "ln(between / within)"),
-        "pbm_index": ("high", "largest gap / width, squared"),
-        "ratkowsky_lance_index": ("high", "explained in each coordinate"),
-        "ray_turi_index": ("low", "mean square / squared gap"),
-        "xie_beni_index": ("low", "same as ray_turi_index"),
-        "sd_scattering": ("low", "variance within / overall"),
-        "sd_separation": ("low", "unevenness of centroid gaps"),
-    }
+INTERNAL = _POINT_COUNTS | _look_up("internal_report")
+
+SILHOUETTE = (
+    _POINT_COUNTS
+    | _explain({"n_evaluated": ("", "points whose own silhouette is computed")})
+    | _look_up("silhouette_score")
 )
 
-SILHOUETTE = _POINT_COUNTS | _explain(
-    {
-        "n_evaluated": ("", "points whose own silhouette is computed"),
-        "silhouette": ("1", "mean over the points"),
-        "silhouette_macro": ("1", "unweighted mean over the clusters"),
-        "silhouette_max": ("1", "mean of the best cluster"),
-        "silhouette_lower": ("1", "the same as silhouette: it is exact"),
-        "silhouette_upper": ("1", "the same as silhouette: it is exact"),
-    }
-)
+DUNN = _POINT_COUNTS | _look_up("dunn_index")
 
-# The generalized indices are a separation of clusters over a diameter, by their two digits.
-_SEPARATIONS = {
-    1: "nearest points",
-    2: "farthest points",
-    3: "mean distance",
-    4: "centroids",
-    5: "points to other centroid",
-    6: "Hausdorff",
-}
-_DIAMETERS = {1: "farthest pair", 2: "mean pair", 3: "mean to center, doubled"}
-
-DUNN = _POINT_COUNTS | _explain(
-    {
-        "dunn_index": ("high", "min_separation / max_diameter"),
-        "centroid_dunn_index": ("high", "least gap of centroids / max_diameter"),
-        "max_diameter": ("low", "farthest two points of one cluster"),
-        "min_separation": ("high", "nearest two points of two clusters"),
-        **{
-            f"gdi_{i}{j}": ("high", f"{separation} / {diameter}")
-            for i, separation in _SEPARATIONS.items()
-            for j, diameter in _DIAMETERS.items()
-        },
-    }
-)
-
-PAIRWISE = _POINT_COUNTS | _explain(
-    {
-        "n_within_pairs": ("", "pairs of points in one cluster"),
-        "n_between_pairs": ("", "pairs of points in two clusters"),
-        "c_index": ("0", "distances within, between least and most possible"),
-        "gamma": ("1", "within nearer than between, less the contrary"),
-        "g_plus": ("0", "share of comparisons that are the wrong way"),
-        "tau": ("high", "rank correlation of distance and separation"),
-        "mcclain_rao": ("low", "mean distance within / between"),
-        "point_biserial": ("low", "mean within - between, weighted"),
-        "connectivity": ("0", "nearest neighbors in other clusters"),
-    }
+PAIRWISE = (
+    _POINT_COUNTS
+    | _explain(
+        {
+            "n_within_pairs": ("", "pairs of points in one cluster"),
+            "n_between_pairs": ("", "pairs of points in two clusters"),
+        }
+    )
+    | _look_up("pairwise_report")
 )
 
 ELBOW = _explain(

@@ -9,9 +9,9 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from polars_clustereval import __version__
+from polars_clustereval.quoting import escape_controls
 
 from .findings import MAX_CLUSTERS
-from .messages import escape_controls
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from polars_clustereval.catalogue import reading
 from polars_clustereval.quoting import escape_controls
 
 from .grid import align_columns, cut_end, cut_start, fits_terminal, get_width, wrap_last_column
@@ -90,9 +92,22 @@ def _render_one(result: pl.DataFrame, layout: Layout) -> str:
         lines.append([f"  {metric}", value, best, text])
     used = sum(max(map(len, column)) + 2 for column in list(zip(*lines, strict=True))[:3])
     if get_width() - used >= _MIN_MEANING_WIDTH:
-        return align_columns(wrap_last_column(lines), right=range(1, 3))
-    grid = align_columns([line[:3] for line in lines], right=range(1, 3))
-    return grid + _render_legend(result.columns, layout)
+        text = align_columns(wrap_last_column(lines), right=range(1, 3))
+    else:
+        grid = align_columns([line[:3] for line in lines], right=range(1, 3))
+        text = grid + _render_legend(result.columns, layout)
+    return text + _render_readings(result, layout)
+
+
+def _render_readings(result: pl.DataFrame, layout: Layout) -> str:
+    """Return the lines of what the literature calls the values of one clustering; may be empty."""
+    lines: list[str] = []
+    for name in layout.readings:
+        value = result[name].item()
+        words = reading(name, value)
+        if words is not None:
+            lines += wrap(f"{name} {_format_number(value, layout)}: {words}", get_width())
+    return "\n\n" + "\n".join(lines) if lines else ""
 
 
 def _render_intervals(result: pl.DataFrame, keys: list[str], layout: Layout) -> str:

@@ -292,6 +292,57 @@ def test_a_table_fits_the_screen(
         assert list(values(table)) == list(row)
 
 
+@pytest.mark.parametrize("columns", [60, 72, 80, 100, 120, 200])
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("external", "adjusted_rand_score 0.730238: moderate (Steinley 2004)"),
+        (
+            "silhouette",
+            "silhouette 0.552819: reasonable structure (Kaufman and Rousseeuw 1990)",
+        ),
+    ],
+)
+def test_the_headline_is_put_into_words(
+    run: Run, monkeypatch: pytest.MonkeyPatch, columns: int, command: str, words: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    table = run(command, *CALLS[command], *QUICK)
+    last = table.removesuffix("\n").split("\n\n")[-1]
+    assert " ".join(last.split()) == words
+    assert last.count("\n") == (len(words) > columns)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--distance", "sqeuclidean"),
+        ("--distance", "SqEuclidean"),
+        ("--method", "simplified"),
+        ("--method", "bounds"),
+        ("--partition-by", "species"),
+    ],
+)
+def test_no_words_for_other_silhouettes(run: Run, options: tuple[str, ...]) -> None:
+    """Those that are larger by definition, not computed, or of several clusterings."""
+    table = run("silhouette", *CALLS["silhouette"], *options, *QUICK)
+    assert "structure" not in table
+
+
+def test_no_words_for_no_value(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "one.csv"
+    POINTS.head(4).select("x", "y", cluster=1).write_csv(path)
+    table = run("silhouette", path, "--vector", "x,y", "--cluster", "cluster", *QUICK)
+    assert values(table)["silhouette"][0] == "NULL"
+    assert "structure" not in table
+
+
+def test_words_for_silhouettes_of_other_distances(run: Run) -> None:
+    for options in (("--distance", "cityblock"), ("--tolerance", "0.05")):
+        table = run("silhouette", *CALLS["silhouette"], *options, *QUICK)
+        assert table.endswith("(Kaufman and Rousseeuw 1990)\n")
+
+
 def test_values_of_any_length_are_cut(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

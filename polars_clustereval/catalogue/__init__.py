@@ -1,0 +1,27 @@
+"""Catalogue: what is known of every score, each fact in one place.
+
+The facts of an external metric are read from the docstring of its expression and from
+METRIC_MEANINGS, which a macro repeats; only names in other libraries and the like are written here.
+Reports of points have many columns and one docstring, so the facts of an internal index are written
+here, one entry below the other; tests compare docs/internal.md, dunn.md and pairwise.md with them.
+Entries are plain tuples: no file to load, no schema, and type checkers know their fields. The
+package imports this folder, and reads the docstrings, when a score is described.
+"""
+
+from __future__ import annotations
+
+from .centers import CENTERS
+from .describe import describe, entries, reading, show_elsewhere, show_scale
+from .distances import DISTANCES
+from .entry import Entry
+
+__all__ = [
+    "CENTERS",
+    "DISTANCES",
+    "Entry",
+    "describe",
+    "entries",
+    "reading",
+    "show_elsewhere",
+    "show_scale",
+]

@@ -1,0 +1,379 @@
+"""centers: the facts of the indices of the centers and scatter matrices of clusters."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from .entry import Entry
+
+__all__ = ["CENTERS"]
+
+_NO_TOTAL = (
+    "distances and centers for which ssw + ssb is not the total, all but euclidean and sqeuclidean "
+    "with the mean"
+)
+
+# ----------------------------------------------------------------------------------------------
+# Centers
+# ----------------------------------------------------------------------------------------------
+
+_TWO_PASSES = (
+    "Two passes over the points, or three to find where they lie; grows with the number of "
+    "coordinates."
+)
+_SQUARES = (
+    "Edwards and Cavalli-Sforza (1965), A method for cluster analysis, Biometrics 21:362-375."
+)
+_ALINK = "Alink, EvalClusterBatchOp, https://github.com/alibaba/Alink."
+_HALKIDI_2000 = (
+    "Halkidi, Vazirgiannis and Batistakis (2000), Quality scheme assessment in the clustering "
+    "process, doi:10.1007/3-540-45372-5_26."
+)
+
+_sum_of_squares = partial(
+    Entry,
+    kind="internal",
+    family="sums of squares",
+    table="internal_report",
+    cost=_TWO_PASSES,
+    source=_SQUARES,
+)
+_index_of_centers = partial(
+    Entry, kind="internal", family="centers", table="internal_report", cost=_TWO_PASSES
+)
+
+_INTERNAL_REPORT = (
+    _sum_of_squares(
+        name="ssw",
+        title="Sum of squares within clusters",
+        definition="Σ_x d(x, μ_C)²: within clusters; also called inertia or distortion",
+        range="[0, ∞)",
+        best="low",
+        meaning="within: points to their own centroid",
+        special_cases="",
+        elsewhere={
+            "scikit-learn": "KMeans.inertia_",
+            "clusterCrit": "Trace_W",
+            "fpc": "within.cluster.ss",
+            "Alink": "getSsw",
+        },
+        differs="genieclust returns -ssw.",
+    ),
+    _sum_of_squares(
+        name="ssb",
+        title="Sum of squares between clusters",
+        definition="Σ_C n_C d(μ_C, μ)²: between clusters",
+        range="[0, ∞)",
+        best="high",
+        meaning="between: centroids to overall centroid",
+        special_cases="",
+        elsewhere={"Alink": "getSsb"},
+    ),
+    _sum_of_squares(
+        name="sst",
+        title="Total sum of squares",
+        definition="ssw + ssb",
+        range="[0, ∞)",
+        best="",
+        meaning="total: within + between",
+        special_cases=_NO_TOTAL,
+    ),
+    _sum_of_squares(
+        name="explained_variance",
+        title="Explained variance",
+        definition="ssb / sst",
+        range="[0, 1]",
+        best="1",
+        meaning="between / total",
+        special_cases=f"{_NO_TOTAL}; all points equal",
+    ),
+    _index_of_centers(
+        name="compactness",
+        title="Compactness (CP)",
+        definition="mean of r_C over clusters (CP)",
+        range="[0, ∞)",
+        best="low",
+        meaning="mean distance to own centroid",
+        special_cases="",
+        source=_ALINK,
+        elsewhere={"Alink": "getCp"},
+    ),
+    _index_of_centers(
+        name="separation",
+        title="Separation (SP)",
+        definition="mean of Δ_CD over pairs of clusters (SP)",
+        range="[0, ∞)",
+        best="high",
+        meaning="mean gap between centroids",
+        special_cases="k = 1",
+        source=_ALINK,
+        elsewhere={"Alink": "getSp"},
+    ),
+    _index_of_centers(
+        name="calinski_harabasz_score",
+        title="Calinski-Harabasz score, variance ratio criterion",
+        definition="(ssb / (k − 1)) / (ssw / (n − k)); 1 where ssw = 0",
+        range="[0, ∞)",
+        best="high",
+        meaning="variance between / within",
+        special_cases="k = 1, k = n",
+        source="Calinski and Harabasz (1974), A dendrite method for cluster analysis, "
+        "doi:10.1080/03610927408827101.",
+        elsewhere={
+            "scikit-learn": "calinski_harabasz_score",
+            "clusterCrit": "Calinski_Harabasz",
+            "fpc": "ch",
+            "Alink": "getVrc",
+        },
+        differs="clusterCrit and genieclust return infinity where ssw = 0.",
+    ),
+    _index_of_centers(
+        name="davies_bouldin_score",
+        title="Davies-Bouldin score",
+        definition="mean over C of the greatest (r_C + r_D) / Δ_CD; pairs of equal centers are "
+        "skipped",
+        range="[0, ∞)",
+        best="low",
+        meaning="widths / gap of worst pairs",
+        special_cases="k = 1, k = n",
+        source="Davies and Bouldin (1979), A cluster separation measure, "
+        "doi:10.1109/TPAMI.1979.4766909.",
+        elsewhere={
+            "scikit-learn": "davies_bouldin_score",
+            "clusterCrit": "Davies_Bouldin",
+            "Alink": "getDb",
+        },
+        differs="NbClust takes root mean square distances for r_C; genieclust returns the negative "
+        "value; clusterCrit, genieclust and Clustering.jl return infinity for equal centers.",
+    ),
+    _index_of_centers(
+        name="ball_hall_index",
+        title="Ball-Hall index",
+        definition="mean of ssw_C / n_C over clusters",
+        range="[0, ∞)",
+        best="low",
+        meaning="mean square within a cluster",
+        special_cases="",
+        source="Ball and Hall (1965), ISODATA, a novel method of data analysis and pattern "
+        "classification, Stanford Research Institute.",
+        elsewhere={"clusterCrit": "Ball_Hall"},
+        differs="NbClust and permetrics compute ssw / k, genieclust the sum with a minus sign.",
+    ),
+    _index_of_centers(
+        name="banfield_raftery_index",
+        title="Banfield-Raftery index",
+        definition="Σ_C n_C ln(ssw_C / n_C)",
+        range="unbounded",
+        best="low",
+        meaning="sum of n ln(mean square)",
+        special_cases="ssw_C = 0 for a cluster",
+        source="Banfield and Raftery (1993), Model-based Gaussian and non-Gaussian clustering, "
+        "doi:10.2307/2532201.",
+        elsewhere={"clusterCrit": "Banfeld_Raftery"},
+    ),
+    _index_of_centers(
+        name="log_ss_ratio",
+        title="Logarithm of the ratio of the sums of squares",
+        definition="ln(ssb / ssw)",
+        range="unbounded",
+        best="high",
+        meaning="ln(between / within)",
+        special_cases="ssw or ssb = 0",
+        source="Hartigan (1975), Clustering algorithms, Wiley.",
+        elsewhere={"clusterCrit": "Log_SS_Ratio"},
+    ),
+    _index_of_centers(
+        name="pbm_index",
+        title="Pakhira-Bandyopadhyay-Maulik index (PBM, I index)",
+        definition="((Σ_x d(x, μ) / Σ_x d(x, μ_C)) · max Δ / k)²",
+        range="[0, ∞)",
+        best="high",
+        meaning="largest gap / width, squared",
+        special_cases="k = 1; ssw = 0",
+        source="Pakhira, Bandyopadhyay and Maulik (2004), Validity index for crisp and fuzzy "
+        "clusters, doi:10.1016/j.patcog.2003.06.005.",
+        elsewhere={"clusterCrit": "PBM"},
+    ),
+    _index_of_centers(
+        name="ratkowsky_lance_index",
+        title="Ratkowsky-Lance index",
+        definition="√(mean over coordinates of between / total sum of squares, / k)",
+        range="[0, 1/√k]",
+        best="high",
+        meaning="explained in each coordinate",
+        special_cases=f"{_NO_TOTAL}; a constant coordinate",
+        source="Ratkowsky and Lance (1978), A criterion for determining the number of groups in a "
+        "classification, Australian Computer Journal 10:115-117.",
+        elsewhere={"clusterCrit": "Ratkowsky_Lance"},
+        differs="NbClust takes the mean of the roots.",
+    ),
+    _index_of_centers(
+        name="ray_turi_index",
+        title="Ray-Turi index",
+        definition="(ssw / n) / min Δ²",
+        range="[0, ∞)",
+        best="low",
+        meaning="mean square / squared gap",
+        special_cases="k = 1; equal centers",
+        source="Ray and Turi (1999), Determination of number of clusters in k-means clustering and "
+        "application in colour image segmentation, ICAPRDT.",
+        elsewhere={"clusterCrit": "Ray_Turi"},
+    ),
+    _index_of_centers(
+        name="xie_beni_index",
+        title="Xie-Beni index",
+        definition="equals ray_turi_index, because every point is in one cluster",
+        range="[0, ∞)",
+        best="low",
+        meaning="same as ray_turi_index",
+        special_cases="k = 1; equal centers",
+        source="Xie and Beni (1991), A validity measure for fuzzy clustering, "
+        "doi:10.1109/34.85677.",
+        differs="clusterCrit's Xie_Beni divides by the least squared distance of two points of "
+        "different clusters.",
+    ),
+    _index_of_centers(
+        name="sd_scattering",
+        title="Scattering of the SD index",
+        definition="mean over C of ‖Var_C‖ / ‖Var‖",
+        range="[0, ∞)",
+        best="low",
+        meaning="variance within / overall",
+        special_cases=f"{_NO_TOTAL}; all points equal",
+        source=_HALKIDI_2000,
+        elsewhere={"clusterCrit": "SD_Scat"},
+    ),
+    _index_of_centers(
+        name="sd_separation",
+        title="Separation of the SD index",
+        definition="(max Δ / min Δ) · Σ_C 1 / Σ_D Δ_CD",
+        range="(0, ∞)",
+        best="low",
+        meaning="unevenness of centroid gaps",
+        special_cases="k = 1; equal centers",
+        source=_HALKIDI_2000,
+        elsewhere={"clusterCrit": "SD_Dis"},
+    ),
+)
+
+_index_of_neighbors = partial(
+    Entry,
+    kind="internal",
+    family="centers",
+    table="neighbor_report",
+    cost="The distance of every point to every center: grows with points times clusters.",
+)
+
+_NEIGHBOR_REPORT = (
+    _index_of_neighbors(
+        name="wemmert_gancarski_index",
+        title="Wemmert-Gancarski index",
+        definition="(1/n) Σ_C max(0, Σ_x (1 − d(x, μ_C) / min_D d(x, μ_D)))",
+        range="[0, 1]",
+        best="1",
+        meaning="nearness to own centroid against the next",
+        special_cases="k = 1; a point equal to two centers",
+        source="Wemmert, Gancarski and Korczak (2000), A collaborative approach to combine "
+        "multiple learning methods, doi:10.1142/S0218213000000069.",
+        elsewhere={"clusterCrit": "Wemmert_Gancarski"},
+    ),
+    _index_of_neighbors(
+        name="s_dbw_index",
+        title="S_Dbw index",
+        definition="sd_scattering + mean over pairs of clusters of m / max(m_C, m_D), where m, m_C "
+        "and m_D count the points of C and D within σ of (μ_C + μ_D) / 2, of μ_C and of μ_D; "
+        "σ = √(Σ_C ‖Var_C‖) / k",
+        range="[0, ∞)",
+        best="0",
+        meaning="variance within, and density between clusters",
+        special_cases=f"{_NO_TOTAL}; k = 1; m_C = m_D = 0 for a pair",
+        source="Halkidi and Vazirgiannis (2001), Clustering validity assessment: finding the "
+        "optimal partitioning of a data set, doi:10.1109/ICDM.2001.989517.",
+        elsewhere={"clusterCrit": "S_Dbw"},
+        differs="The code of clusterCrit adds the densities up over the pairs of clusters, without "
+        "the factor 2 / (k (k − 1)) of its documentation.",
+    ),
+)
+
+# ----------------------------------------------------------------------------------------------
+# Scatter matrices
+# ----------------------------------------------------------------------------------------------
+
+_index_of_matrices = partial(
+    Entry,
+    kind="internal",
+    family="scatter matrices",
+    table="determinant_report",
+    cost="Grows with points times squared coordinates; about three times as long for nearly "
+    "collinear columns.",
+)
+_SCOTT = (
+    "Scott and Symons (1971), Clustering methods based on likelihood ratio criteria, "
+    "doi:10.2307/2529003."
+)
+_FRIEDMAN = (
+    "Friedman and Rubin (1967), On some invariant criteria for grouping data, "
+    "doi:10.1080/01621459.1967.10500923."
+)
+
+_DETERMINANT_REPORT = (
+    _index_of_matrices(
+        name="det_ratio",
+        title="Ratio of determinants",
+        definition="|T| / |W|",
+        range="[1, ∞)",
+        best="high",
+        meaning="generalized variance overall / within",
+        special_cases="W singular",
+        source=_FRIEDMAN,
+        elsewhere={"clusterCrit": "Det_Ratio"},
+    ),
+    _index_of_matrices(
+        name="log_det_ratio",
+        title="Logarithm of the ratio of determinants",
+        definition="n ln(|T| / |W|)",
+        range="[0, ∞)",
+        best="high",
+        meaning="n times the logarithm of det_ratio",
+        special_cases="W singular",
+        source=_SCOTT,
+        elsewhere={"clusterCrit": "Log_Det_Ratio"},
+    ),
+    _index_of_matrices(
+        name="ksq_detw_index",
+        title="Marriott's index",
+        definition="k² |W|",
+        range="(0, ∞)",
+        best="low",
+        meaning="generalized variance within, times squared k",
+        special_cases="W singular",
+        source="Marriott (1971), Practical problems in a method of cluster analysis, "
+        "doi:10.2307/2528592.",
+        elsewhere={"clusterCrit": "Ksq_DetW"},
+    ),
+    _index_of_matrices(
+        name="scott_symons_index",
+        title="Scott-Symons index",
+        definition="Σ_C n_C ln |W_C / n_C|",
+        range="unbounded",
+        best="low",
+        meaning="sum of n ln(generalized variance)",
+        special_cases="some W_C singular, as with n_C ≤ dimensions",
+        source=_SCOTT,
+        elsewhere={"clusterCrit": "Scott_Symons"},
+    ),
+    _index_of_matrices(
+        name="trace_wib",
+        title="Trace of W⁻¹ B",
+        definition="trace(W⁻¹ B)",
+        range="[0, ∞)",
+        best="high",
+        meaning="between / within, in all directions",
+        special_cases="W singular",
+        source=_FRIEDMAN,
+        elsewhere={"clusterCrit": "Trace_WiB"},
+    ),
+)
+
+#: One entry for each index of these, in the order of the reports.
+CENTERS: tuple[Entry, ...] = (*_INTERNAL_REPORT, *_NEIGHBOR_REPORT, *_DETERMINANT_REPORT)

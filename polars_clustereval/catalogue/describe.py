@@ -1,0 +1,211 @@
+"""describe: what a score is, as text."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from functools import cache
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from polars_clustereval.base.checks import show_value
+from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.unknown_names import OTHER_NAMES
+
+from .centers import CENTERS
+from .distances import DISTANCES
+from .external import list_external_entries
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from .entry import Entry, Scale
+
+__all__ = ["describe", "entries", "reading", "show_elsewhere", "show_scale"]
+
+_WIDTH = 80
+
+#: The letters in the definitions of a family.
+_NOTATION = {
+    "pair counting": "Pairs of rows: tp have one label and one cluster, fp one cluster only, fn "
+    "one label only, tn neither.",
+    "information": "n rows; entropies are in nats.",
+    "set matching": "n rows.",
+    "sums of squares": "n_C points x in cluster C with the center μ_C; μ is the center of all "
+    "points, d the distance.",
+    "centers": "n points x in k clusters; cluster C has n_C points, the center μ_C and the "
+    "variances Var_C of its coordinates; μ and Var are those of all points; d is the distance, r_C "
+    "the mean of d(x, μ_C) in C, Δ_CD = d(μ_C, μ_D).",
+    "scatter matrices": "n points in k clusters; T is the scatter matrix of all points, W_C that "
+    "of cluster C with n_C points, W the sum of all W_C, and B = T − W.",
+    "silhouettes": "n points in k clusters.",
+    "Dunn": "n points in k clusters; d is the distance, μ_C the center of cluster C with n_C "
+    "points; δ is a separation of two clusters, Δ a diameter of a cluster.",
+    "pairs of points": "n points in k clusters; S and N are the sum and the number of distances "
+    "within clusters (W), between clusters (B) and of all (T); of the comparisons of a distance "
+    "within with one between, s⁺ have the smaller one within, s⁻ the larger one.",
+}
+
+_BEST = {"high": "best high", "low": "best low", "": "no value is best"}
+
+
+@cache
+def entries() -> Mapping[str, Entry]:
+    """Return the catalogue: the entries by name, in the order of the reports."""
+    return {entry.name: entry for entry in (*list_external_entries(), *CENTERS, *DISTANCES)}
+
+
+def reading(name: str, value: float | None) -> str | None:
+    """Return the word of the literature for a value of a score, with its source.
+
+    None if there is no value, or no scale for the score.
+
+    Examples
+    --------
+    >>> reading("adjusted_rand_score", 0.73)
+    'moderate (Steinley 2004)'
+    """
+    entry = entries().get(name)
+    if value is None or entry is None or entry.scale is None:
+        return None
+    return f"{entry.scale.read(value)} ({entry.scale.authors})"
+
+
+class _Text(str):
+    """Text that Python shows as it is, without quotes, where it is the result of a line."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def describe(name: str | None = None) -> str:
+    """What a score is: definition, range and best value, special cases, source, cost and calls.
+
+    Parameters
+    ----------
+    name : str, optional
+        A column of external_report, internal_report, neighbor_report, determinant_report,
+        silhouette_score, dunn_index or pairwise_report, such as 'davies_bouldin_score'. Without
+        one, the result is the list of all scores by family.
+
+    Returns
+    -------
+    str
+        Several lines, which notebooks and the Python prompt show as they are.
+
+    Raises
+    ------
+    ClusterEvalError
+        If there is no score of this name.
+
+    Examples
+    --------
+    >>> import polars_clustereval as ce
+    >>> ce.describe("pair_precision")
+    Pair precision
+    <BLANKLINE>
+    Share of the pairs in one cluster that have one label. tp / (tp + fp), Wallace's
+    index of the clusters.
+    <BLANKLINE>
+    Family     pair counting (external)
+    Notation   Pairs of rows: tp have one label and one cluster, fp one cluster
+               only, fn one label only, tn neither.
+    Range      [0, 1], best 1
+    Cases      NULL where every cluster has one row only. NULL without rows.
+    Source     Wallace (1983), comment on A method for comparing two hierarchical
+               clusterings, doi:10.1080/01621459.1983.10478009.
+    Cost       One pass over the rows to count the cells of label and cluster, then
+               over the cells that have rows.
+    Elsewhere  clusterCrit: Precision
+    SQL        SELECT clustereval.pair_precision(label, cluster) FROM tbl
+    Polars     frame.select(ce.pair_precision("label", "cluster"))
+    """
+    return _Text(_list_families(entries().values()) if name is None else _describe(_find(name)))
+
+
+def _find(name: object) -> Entry:
+    """Return the entry of this name; raise an error that suggests a similar one otherwise."""
+    found = entries()
+    if isinstance(name, str) and name in found:
+        return found[name]
+    twin = _similar_name(name.lower(), found) if isinstance(name, str) else None
+    hint = f"did you mean '{twin}'?" if twin else "describe() lists them"
+    shown = f"'{name}'" if isinstance(name, str) else show_value(name)
+    raise ClusterEvalError(f"name: expected the name of a score, got {shown}; {hint}")
+
+
+def _similar_name(name: str, names: Collection[str]) -> str | None:
+    """Return the one of `names` that `name` may have meant; None if none is near."""
+    other = OTHER_NAMES.get(name.removesuffix("_score"))
+    if other in names:
+        return other
+    return next(iter(get_close_matches(name, names, n=1)), None)
+
+
+# ----------------------------------------------------------------------------------------------
+# Texts
+# ----------------------------------------------------------------------------------------------
+
+
+def _show_range(entry: Entry) -> str:
+    """Return the range of a score and its best value, such as '[0, 1], best 1'."""
+    return f"{entry.range}, {_BEST.get(entry.best, f'best {entry.best}')}"
+
+
+def _show_cases(entry: Entry) -> str:
+    """Return when a score is NULL, or has a value by convention."""
+    if entry.kind == "internal":
+        cases = f", and for: {entry.special_cases}" if entry.special_cases else ""
+        return f"NULL without points{cases}."
+    return entry.special_cases
+
+
+def show_elsewhere(entry: Entry) -> str:
+    """Return the names of a score in other libraries."""
+    return "; ".join(f"{library}: {name}" for library, name in entry.elsewhere.items())
+
+
+def show_scale(scale: Scale | None) -> str:
+    """Return the words of a scale with their bounds, and its source."""
+    if scale is None:
+        return ""
+    words = ", ".join(f"{word} above {bound:.2f}" for bound, word in scale.words)
+    return f"{words}, otherwise {scale.otherwise}: {scale.authors}, {scale.title}."
+
+
+def _describe(entry: Entry) -> str:
+    """Return the facts of a score, a paragraph for its definition and a line for each other."""
+    facts = {
+        "Family": f"{entry.family} ({entry.kind})",
+        "Notation": _NOTATION[entry.family],
+        "Range": _show_range(entry),
+        "Cases": _show_cases(entry),
+        "Reading": show_scale(entry.scale),
+        "Source": entry.source,
+        "Cost": entry.cost,
+        "Elsewhere": show_elsewhere(entry),
+        "Differs": entry.differs,
+    }
+    width = max(map(len, facts)) + 2
+    lines = [entry.title, "", *wrap(entry.definition, _WIDTH), ""]
+    for fact, text in facts.items():
+        # A DOI has hyphens, and calls are not to be broken at all.
+        wrapped = wrap(text, _WIDTH - width, break_on_hyphens=False, break_long_words=False)
+        heads = [fact, *[""] * len(wrapped)]
+        lines += [f"{head:{width}}{line}" for head, line in zip(heads, wrapped, strict=False)]
+    calls = {"SQL": entry.sql, "Polars": entry.polars}
+    return "\n".join(lines + [f"{head:{width}}{call}" for head, call in calls.items()])
+
+
+def _list_families(scores: Collection[Entry]) -> str:
+    """Return the names and titles of the scores, below the name of their family."""
+    width = max(len(entry.name) for entry in scores) + 2
+    lines: list[str] = []
+    family = ""
+    for entry in scores:
+        if entry.family != family:
+            family = entry.family
+            lines += ["", f"{family} ({entry.kind})"]
+        lines.append(f"  {entry.name:{width}}{entry.title}")
+    return "\n".join(lines[1:])

@@ -1,0 +1,324 @@
+"""distances: the facts of the indices of the distances between points."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from .entry import Entry, Scale
+
+__all__ = ["DISTANCES"]
+
+_TWO_TO_N = "k = 1, k = n"
+
+# ----------------------------------------------------------------------------------------------
+# Silhouettes
+# ----------------------------------------------------------------------------------------------
+
+_ROUSSEEUW = (
+    "Rousseeuw (1987), Silhouettes: a graphical aid to the interpretation and validation of "
+    "cluster analysis, doi:10.1016/0377-0427(87)90125-7."
+)
+_HOEFFDING = (
+    "Hoeffding (1963), Probability inequalities for sums of bounded random variables, "
+    "doi:10.1080/01621459.1963.10500830."
+)
+#: The book has two decimals: 0.71-1.00, 0.51-0.70, 0.26-0.50 and up to 0.25.
+_KAUFMAN = Scale(
+    ((0.70, "strong structure"), (0.50, "reasonable structure"), (0.25, "weak structure")),
+    "no substantial structure",
+    "Kaufman and Rousseeuw 1990",
+    "Finding groups in data, doi:10.1002/9780470316801",
+)
+
+_silhouette = partial(
+    Entry,
+    kind="internal",
+    family="silhouettes",
+    table="silhouette_score",
+    range="[-1, 1]",
+    best="1",
+    cost="Points times clusters for sqeuclidean and cosine; n log n per coordinate for cityblock; "
+    "otherwise the distances of pairs that certified bounds do not exclude. method 'bounds' and "
+    "'simplified' need no distances of pairs.",
+)
+
+_SILHOUETTE_SCORE = (
+    _silhouette(
+        name="silhouette",
+        title="Mean silhouette",
+        definition="mean over the points of (b − a) / max(a, b), where a is the mean distance to "
+        "the other points of the own cluster, and b the least mean distance to the points of "
+        "another cluster",
+        meaning="mean over the points",
+        special_cases=f"{_TWO_TO_N}; method 'bounds'. Points alone in their cluster, and those "
+        "with a = b = 0, count as 0",
+        source=_ROUSSEEUW,
+        elsewhere={
+            "scikit-learn": "silhouette_score",
+            "fpc": "avg.silwidth",
+            "Spark": "ClusteringEvaluator (squared distances)",
+            "Alink": "getSilhouetteCoefficient (squared distances)",
+        },
+        differs="A point alone in its cluster has silhouette 1 in Alink and MATLAB. scikit-learn's "
+        "sample_size compares the sampled points with each other only.",
+        scale=_KAUFMAN,
+    ),
+    _silhouette(
+        name="silhouette_macro",
+        title="Mean silhouette of the clusters",
+        definition="mean over the clusters of the mean silhouette of their points",
+        meaning="unweighted mean over the clusters",
+        special_cases=f"{_TWO_TO_N}; method 'bounds'; a sample that misses a cluster",
+        source="Pavlopoulos and others (2024), Revisiting silhouette aggregation, "
+        "arXiv:2401.05831.",
+        elsewhere={"clusterCrit": "Silhouette"},
+    ),
+    _silhouette(
+        name="silhouette_max",
+        title="Silhouette of the best cluster",
+        definition="largest mean silhouette of the points of a cluster",
+        meaning="mean of the best cluster",
+        special_cases=f"{_TWO_TO_N}; method 'bounds'; a sample that misses a cluster",
+        source=_ROUSSEEUW,
+    ),
+    _silhouette(
+        name="silhouette_lower",
+        title="Lower bound of the mean silhouette",
+        definition="the exact mean silhouette is no less: equal to silhouette for method 'exact', "
+        "certified for 'bounds' and tolerance, with probability confidence for 'sample'",
+        meaning="the same as silhouette: it is exact",
+        special_cases=f"{_TWO_TO_N}; method 'simplified'",
+        source=_HOEFFDING,
+    ),
+    _silhouette(
+        name="silhouette_upper",
+        title="Upper bound of the mean silhouette",
+        definition="the exact mean silhouette is no more: equal to silhouette for method 'exact', "
+        "certified for 'bounds' and tolerance, with probability confidence for 'sample'",
+        meaning="the same as silhouette: it is exact",
+        special_cases=f"{_TWO_TO_N}; method 'simplified'",
+        source=_HOEFFDING,
+    ),
+)
+
+# ----------------------------------------------------------------------------------------------
+# Dunn
+# ----------------------------------------------------------------------------------------------
+
+_DUNN_1973 = (
+    "Dunn (1973), A fuzzy relative of the ISODATA process and its use in detecting compact "
+    "well-separated clusters, doi:10.1080/01969727308546046."
+)
+_BEZDEK = "Bezdek and Pal (1998), Some new indexes of cluster validity, doi:10.1109/3477.678624."
+_NO_DIAMETER = f"{_TWO_TO_N}; max_diameter = 0"
+
+_dunn = partial(
+    Entry,
+    kind="internal",
+    family="Dunn",
+    table="dunn_index",
+    range="[0, ∞)",
+    cost="Pairs of points that bounds do not exclude: few in up to about ten coordinates, nearly "
+    "all in a hundred. Exact.",
+)
+
+#: Separations and diameters by number: for the terminal, and as a formula.
+_SEPARATIONS = {
+    1: ("nearest points", "least d(x, y), single linkage"),
+    2: ("farthest points", "largest d(x, y), complete linkage"),
+    3: ("mean distance", "mean d(x, y), average linkage"),
+    4: ("centroids", "d(μ_C, μ_D)"),
+    5: ("points to other centroid", "(Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C + n_D)"),
+    6: ("Hausdorff", "largest distance of a point to the other cluster's nearest (Hausdorff)"),
+}
+_DIAMETERS = {
+    1: ("farthest pair", "largest d(x, y), the diameter"),
+    2: ("mean pair", "mean d(x, y) of two different points; 0 for a single point"),
+    3: ("mean to center, doubled", "2 · mean d(x, μ_C)"),
+}
+
+
+def _generalize(i: int, j: int) -> Entry:
+    """Return the entry of gdi_ij, the generalized index of separation i and diameter j."""
+    differs = []
+    if j == 2:
+        differs.append(f"The code of clusterCrit halves Δ2, so that its GDI{i}{j} is twice this.")
+    if i == 5:
+        differs.append("clusterCrit and genieclust take δ5 from each cluster's own center.")
+    elsewhere = {"clusterCrit": f"GDI{i}{j}"} if i < 6 and not differs else {}
+    return _dunn(
+        name=f"gdi_{i}{j}",
+        title=f"Generalized Dunn index {i}{j}",
+        definition=f"min δ{i} over pairs of clusters / max Δ{j} over clusters; "
+        f"δ{i}: {_SEPARATIONS[i][1]}; Δ{j}: {_DIAMETERS[j][1]}",
+        best="high",
+        meaning=f"{_SEPARATIONS[i][0]} / {_DIAMETERS[j][0]}",
+        special_cases=f"{_NO_DIAMETER}; generalized false",
+        source=_BEZDEK,
+        cost="Distances of all pairs of points, n (n − 1) / 2.",
+        elsewhere=elsewhere | ({"fpc": "dunn2"} if (i, j) == (3, 2) else {}),
+        differs=" ".join(differs),
+    )
+
+
+_DUNN_INDEX = (
+    _dunn(
+        name="dunn_index",
+        title="Dunn's index",
+        definition="least distance of two points of different clusters / largest diameter",
+        best="high",
+        meaning="min_separation / max_diameter",
+        special_cases=_NO_DIAMETER,
+        source=_DUNN_1973,
+        elsewhere={"clusterCrit": "Dunn", "fpc": "dunn"},
+        differs="torchmetrics divides the least distance of two centroids by the largest radius, "
+        "permetrics the least distance of a point to another centroid by the diameter.",
+    ),
+    _dunn(
+        name="centroid_dunn_index",
+        title="Dunn's index of centroids",
+        definition="least distance of two centroids / largest diameter",
+        best="high",
+        meaning="least gap of centroids / max_diameter",
+        special_cases=_NO_DIAMETER,
+        source=_BEZDEK,
+        elsewhere={"clusterCrit": "GDI41"},
+    ),
+    _dunn(
+        name="max_diameter",
+        title="Largest diameter",
+        definition="largest distance of two points of one cluster",
+        best="low",
+        meaning="farthest two points of one cluster",
+        special_cases="",
+        source=_DUNN_1973,
+        elsewhere={"fpc": "max.diameter"},
+    ),
+    _dunn(
+        name="min_separation",
+        title="Least separation",
+        definition="least distance of two points of different clusters",
+        best="high",
+        meaning="nearest two points of two clusters",
+        special_cases="k = 1",
+        source=_DUNN_1973,
+        elsewhere={"fpc": "min.separation"},
+    ),
+    *(_generalize(i, j) for i in _SEPARATIONS for j in _DIAMETERS),
+)
+
+# ----------------------------------------------------------------------------------------------
+# Pairs of points
+# ----------------------------------------------------------------------------------------------
+
+_MILLIGAN = (
+    "Milligan (1981), A Monte Carlo study of thirty internal criterion measures for cluster "
+    "analysis, doi:10.1007/BF02293899."
+)
+_TIES = "The code of clusterCrit counts equal distances in s⁺."
+
+_index_of_pairs = partial(
+    Entry,
+    kind="internal",
+    family="pairs of points",
+    table="pairwise_report",
+    cost="Distances of all pairs of points, n (n − 1) / 2, sorted; an error above max_points.",
+)
+
+_PAIRWISE_REPORT = (
+    _index_of_pairs(
+        name="c_index",
+        title="C-index",
+        definition="(S_W − S_min) / (S_max − S_min); S_min, S_max: sums of the N_W smallest and "
+        "largest distances",
+        range="[0, 1]",
+        best="0",
+        meaning="distances within, between least and most possible",
+        special_cases=f"{_TWO_TO_N}; all distances equal",
+        source="Hubert and Levin (1976), A general statistical framework for assessing categorical "
+        "clustering in free recall, doi:10.1037/0033-2909.83.6.1072.",
+        elsewhere={"clusterCrit": "C_index"},
+        differs="NbClust takes N_W times the least and the greatest distance within clusters for "
+        "S_min and S_max.",
+    ),
+    _index_of_pairs(
+        name="gamma",
+        title="Baker and Hubert's gamma",
+        definition="(s⁺ − s⁻) / (s⁺ + s⁻)",
+        range="[-1, 1]",
+        best="1",
+        meaning="within nearer than between, less the contrary",
+        special_cases=f"{_TWO_TO_N}; s⁺ = s⁻ = 0",
+        source="Baker and Hubert (1975), Measuring the power of hierarchical cluster analysis, "
+        "doi:10.1080/01621459.1975.10480256.",
+        elsewhere={"clusterCrit": "Gamma", "fpc": "g2"},
+        differs=_TIES,
+    ),
+    _index_of_pairs(
+        name="g_plus",
+        title="G+ index",
+        definition="2 s⁻ / (N_T (N_T − 1))",
+        range="[0, 2/3]",
+        best="0",
+        meaning="share of comparisons that are the wrong way",
+        special_cases=_TWO_TO_N,
+        source="Rohlf (1974), Methods of comparing classifications, "
+        "doi:10.1146/annurev.es.05.110174.000533.",
+        elsewhere={"clusterCrit": "G_plus"},
+        differs="NbClust divides by n (n − 1).",
+    ),
+    _index_of_pairs(
+        name="tau",
+        title="Tau index",
+        definition="(s⁺ − s⁻) / √(N_W N_B N_T (N_T − 1) / 2)",
+        range="[-m, m]",
+        best="high",
+        meaning="rank correlation of distance and separation",
+        special_cases=f"{_TWO_TO_N}. m = √(2 N_W N_B / (N_T (N_T − 1))), which s⁻ = 0 reaches",
+        source=_MILLIGAN,
+        elsewhere={"clusterCrit": "Tau"},
+        differs=_TIES,
+    ),
+    _index_of_pairs(
+        name="mcclain_rao",
+        title="McClain-Rao index",
+        definition="(S_W / N_W) / (S_B / N_B)",
+        range="[0, ∞)",
+        best="low",
+        meaning="mean distance within / between",
+        special_cases=f"{_TWO_TO_N}; S_B = 0",
+        source="McClain and Rao (1975), CLUSTISZ: a program to test for the quality of clustering "
+        "of a set of objects, Journal of Marketing Research 12:456-460.",
+        elsewhere={"clusterCrit": "McClain_Rao"},
+        differs="NbClust divides by the counts twice.",
+    ),
+    _index_of_pairs(
+        name="point_biserial",
+        title="Point-biserial index",
+        definition="(S_W / N_W − S_B / N_B) √(N_W N_B) / N_T",
+        range="unbounded",
+        best="low",
+        meaning="mean within - between, weighted",
+        special_cases=_TWO_TO_N,
+        source=_MILLIGAN,
+        elsewhere={"clusterCrit": "Point_Biserial"},
+        differs="scipy's pointbiserialr and fpc's pearsongamma have the opposite sign and are "
+        "divided by the standard deviation of all distances.",
+    ),
+    _index_of_pairs(
+        name="connectivity",
+        title="Connectivity",
+        definition="Σ over points and j ≤ n_neighbors of 1 / j, where the j-th nearest neighbor is "
+        "in another cluster",
+        range="[0, ∞)",
+        best="0",
+        meaning="nearest neighbors in other clusters",
+        special_cases="n < 2",
+        source="Handl, Knowles and Kell (2005), Computational cluster validation in post-genomic "
+        "data analysis, doi:10.1093/bioinformatics/bti517.",
+        elsewhere={"clValid": "connectivity"},
+    ),
+)
+
+#: One entry for each index of these, in the order of the reports.
+DISTANCES: tuple[Entry, ...] = (*_SILHOUETTE_SCORE, *_DUNN_INDEX, *_PAIRWISE_REPORT)

@@ -1,0 +1,72 @@
+"""entry: the facts that the catalogue has of one score."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Scale(NamedTuple):
+    """Words from the literature for the values of a score."""
+
+    #: Pairs of a bound and the word for values above it, the greatest bound first.
+    words: tuple[tuple[float, str], ...]
+    #: The word for values that exceed no bound.
+    otherwise: str
+    #: Authors and year, as a text cites them.
+    authors: str
+    #: Title, and DOI or publisher.
+    title: str
+
+    def read(self, value: float) -> str:
+        """Return the word for a value."""
+        words = (word for bound, word in self.words if value > bound)
+        return next(words, self.otherwise)
+
+
+class Entry(NamedTuple):
+    """One score: a column of a report. Texts that do not apply, or are not known, are empty."""
+
+    name: str
+    title: str
+    #: 'external' for labels against clusters, 'internal' for points against clusters.
+    kind: str
+    family: str
+    #: The table function whose column it is.
+    table: str
+    #: A formula or a sentence or two, in the notation of the family.
+    definition: str
+    #: An interval such as [0, 1], 'up to 1' or 'unbounded'.
+    range: str
+    #: The best value: a number, 'high', 'low', or '' if none is best.
+    best: str
+    #: A few words for the terminal.
+    meaning: str
+    #: When it is NULL, or has a value by convention.
+    special_cases: str
+    #: Authors, year, title, and DOI or publisher.
+    source: str
+    #: What is read, and what the time grows with.
+    cost: str
+    #: Names in other libraries, by library.
+    elsewhere: Mapping[str, str] = MappingProxyType({})
+    #: What other libraries compute under this name.
+    differs: str = ""
+    scale: Scale | None = None
+
+    @property
+    def sql(self) -> str:
+        """The query for DuckDB."""
+        if self.kind == "external":
+            return f"SELECT clustereval.{self.name}(label, cluster) FROM tbl"
+        return f"SELECT {self.name} FROM clustereval.{self.table}(tbl, [x, y], cluster)"
+
+    @property
+    def polars(self) -> str:
+        """The expression of Python for a DataFrame."""
+        if self.kind == "external":
+            return f'frame.select(ce.{self.name}("label", "cluster"))'
+        return f'ce.{self.table}(frame, ["x", "y"], "cluster")["{self.name}"]'

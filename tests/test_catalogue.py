@@ -1,0 +1,431 @@
+"""The catalogue: complete, the same as docstrings, comments and pages, and with calls that run."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+import sklearn.metrics
+from scipy import stats
+
+import polars_clustereval as ce
+from polars_clustereval.catalogue import entries, reading
+from tests.support import metrics_page
+from tests.support.stated_ranges import (
+    Stated,
+    after_name,
+    bound_of,
+    comments,
+    from_comment,
+    from_docstring,
+    from_page,
+)
+
+if TYPE_CHECKING:
+    from polars_clustereval.catalogue import Entry
+
+ROOT = Path(__file__).parent.parent
+NAMES = list(entries())
+POINT_TABLES = (
+    *("internal_report", "neighbor_report", "determinant_report"),
+    *("silhouette_score", "dunn_index", "pairwise_report"),
+)
+IRIS = pl.read_parquet(ROOT / "examples" / "iris.parquet").select(
+    "id",
+    label="species",
+    cluster="kmeans",
+    x="petal_length",
+    y="petal_width",
+)
+
+
+def is_score(column: str) -> bool:
+    return not re.fullmatch(r"n|n_\w+", column)
+
+
+@pytest.fixture(scope="module")
+def columns() -> dict[str, list[str]]:
+    """The scores of each report, in their order."""
+    points = {name: getattr(ce, name)(IRIS, ["x", "y"], "cluster") for name in POINT_TABLES}
+    tables = {"external_report": ce.external_report(IRIS, "label", "cluster"), **points}
+    return {name: list(filter(is_score, table.columns)) for name, table in tables.items()}
+
+
+def test_every_score_has_an_entry_and_every_entry_a_score(columns: dict[str, list[str]]) -> None:
+    expected = [(table, name) for table, names in columns.items() for name in names]
+    assert [(entry.table, entry.name) for entry in entries().values()] == expected
+    assert [entry.name for entry in entries().values()] == NAMES
+    for entry in entries().values():
+        assert entry.kind == ("external" if entry.table == "external_report" else "internal")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_entry_leaves_out_what_every_score_has(name: str) -> None:
+    entry = entries()[name]
+    texts = (entry.title, entry.family, entry.definition, entry.range, entry.meaning)
+    assert all(texts)
+    assert entry.cost.endswith(".")
+    assert not entry.differs or entry.differs.endswith(".")
+    assert len(entry.meaning) <= 50
+    assert entry.best in ("", "0", "1", "high", "low")
+    if entry.kind == "external":
+        assert "NULL" in entry.special_cases
+        assert entry.special_cases.endswith(".")
+    else:
+        assert not entry.special_cases.endswith(".")
+
+
+def test_titles_and_meanings_tell_scores_apart() -> None:
+    for texts in (
+        [x.title for x in entries().values()],
+        [x.definition for x in entries().values()],
+    ):
+        assert len(set(texts)) == len(texts)
+
+
+# Ranges and definitions ----------------------------------------------------------------------
+
+
+def statement(entry: Entry) -> Stated:
+    found = from_comment(f"range {entry.range}{f', best {entry.best}' if entry.best else ''}")
+    assert found, entry.range
+    return found
+
+
+def statements_elsewhere(entry: Entry) -> list[Stated | None]:
+    """What the comment of the macro, the docstring and the page state of a score."""
+    if entry.kind == "external":
+        text = inspect.getdoc(getattr(ce, entry.name)) or ""
+        return [from_comment(comments()[entry.name]), from_docstring(text)]
+    text = inspect.getdoc(getattr(ce, entry.table)) or ""
+    if entry.table in ("silhouette_score", "dunn_index"):
+        return [from_comment(comments()[entry.table]), from_comment(text)]
+    of_page = from_page(rows_of_pages()[entry.name][1])
+    if entry.table == "internal_report":
+        return [of_page]
+    return [of_page, after_name(comments()[entry.table], entry.name), after_name(text, entry.name)]
+
+
+def rows_of_pages() -> dict[str, list[str]]:
+    """The cells behind the name, in the tables of the pages of indices of points."""
+    text = "".join(
+        (ROOT / f"docs/{page}.md").read_text("utf-8") for page in ("internal", "pairwise")
+    )
+    rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", text, re.MULTILINE)
+    return {name: re.split(r" (?<!\\)\| ", rest) for name, rest in rows}
+
+
+#: Quantities in the table of an index, which are best small or are no index.
+NOT_HIGH = {"max_diameter": "low"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_range_is_that_of_docstring_comment_and_page(name: str) -> None:
+    entry = entries()[name]
+    own = statement(entry)
+    for other in statements_elsewhere(entry):
+        assert other is not None
+        assert (own.low, own.high) == (other.low, other.high)
+        if name in NOT_HIGH:
+            assert own.best == NOT_HIGH[name]
+        else:
+            assert own.means(other), (own, other)
+    if entry.kind == "external":
+        assert own.is_open == from_comment(comments()[name]).is_open  # type: ignore[union-attr]
+
+
+def plain(text: str) -> str:
+    return text.replace("\\|", "|").replace("`", "").strip()
+
+
+FOOTNOTE = (
+    "unless total = within + between, which holds for euclidean and sqeuclidean with the mean"
+)
+NO_TOTAL = (
+    "distances and centers for which ssw + ssb is not the total, all but euclidean and sqeuclidean "
+    "with the mean"
+)
+
+
+def test_the_pages_define_the_same_indices_alike() -> None:
+    rows = rows_of_pages()
+    assert FOOTNOTE in " ".join((ROOT / "docs/internal.md").read_text("utf-8").split())
+    tables = ("internal_report", "neighbor_report", "determinant_report", "pairwise_report")
+    assert set(rows) == {x.name for x in entries().values() if x.table in tables}
+    above = ""
+    for name, (definition, _, cases) in rows.items():
+        entry = entries()[name]
+        assert plain(definition) == entry.definition
+        above = above if cases == "as above" else plain(cases)
+        own = entry.special_cases
+        if entry.table == "pairwise_report" and name != "connectivity":
+            # The footnote of the table; tau's own one has its greatest value.
+            assert own.startswith("k = 1, k = n")
+            own = own.removeprefix("k = 1, k = n").partition(".")[0].removeprefix("; ")
+        assert above.replace("¹", NO_TOTAL).replace("–", "") == own, name
+
+
+def test_the_page_of_dunn_has_the_same_distances() -> None:
+    text = (ROOT / "docs/dunn.md").read_text("utf-8")
+    rows = re.findall(
+        r"^\| (\d) \| (.*?) \| (\d?) \| (.*) \|$|^\| (\d) \| (.*?) \| \| \|$", text, re.M
+    )
+    assert len(rows) == 6
+    for i, delta, j, diameter, only, other in rows:
+        separation = other if only else delta
+        assert f"δ{only or i}: {separation}; " in entries()[f"gdi_{only or i}1"].definition
+        if j:
+            assert entries()[f"gdi_1{j}"].definition.endswith(f"Δ{j}: {diameter}")
+    for name in ("dunn_index", "centroid_dunn_index"):
+        assert f"| `{name}` | {entries()[name].definition} |" in text
+
+
+# Calls ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def con() -> duckdb.DuckDBPyConnection:
+    con = duckdb.connect()
+    ce.register(con)
+    con.register("tbl", IRIS)
+    return con
+
+
+@pytest.fixture(scope="module")
+def values() -> dict[str, float]:
+    """Every score of iris, from the reports."""
+    rows = [
+        getattr(ce, name)(IRIS, ["x", "y"], "cluster").row(0, named=True) for name in POINT_TABLES
+    ]
+    row = ce.external_report(IRIS, "label", "cluster").row(0, named=True)
+    return {
+        name: value for found in (row, *rows) for name, value in found.items() if is_score(name)
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_both_calls_give_the_same_number(
+    con: duckdb.DuckDBPyConnection, values: dict[str, float], name: str
+) -> None:
+    entry = entries()[name]
+    [(in_sql,)] = con.execute(entry.sql).fetchall()
+    in_polars = eval(entry.polars, {"ce": ce, "frame": IRIS}).item()
+    assert values[name] is not None
+    assert in_sql == pytest.approx(values[name], rel=1e-9)
+    assert in_polars == pytest.approx(values[name], rel=1e-9)
+
+
+# Other libraries -----------------------------------------------------------------------------
+
+
+def names_in(library: str) -> dict[str, str]:
+    found = {name: entry.elsewhere.get(library) for name, entry in entries().items()}
+    return {name: other for name, other in found.items() if other}
+
+
+@pytest.mark.parametrize("name", [k for k, v in names_in("scikit-learn").items() if "." not in v])
+def test_scikit_learn_has_the_same_number(values: dict[str, float], name: str) -> None:
+    function = getattr(sklearn.metrics, names_in("scikit-learn")[name])
+    label, cluster = IRIS["label"].to_list(), IRIS["cluster"].to_list()
+    is_external = entries()[name].kind == "external"
+    points: Any = label if is_external else IRIS.select("x", "y").to_numpy()
+    assert function(points, cluster) == pytest.approx(values[name], rel=1e-9)
+
+
+def test_other_names_of_scikit_learn(values: dict[str, float]) -> None:
+    dotted = {name: other for name, other in names_in("scikit-learn").items() if "." in other}
+    assert dotted == {
+        "ssw": "KMeans.inertia_",
+        "expected_mutual_info": "cluster.expected_mutual_information",
+    }
+    cells = sklearn.metrics.cluster.contingency_matrix(IRIS["label"], IRIS["cluster"], sparse=True)
+    found = sklearn.metrics.cluster.expected_mutual_information(cells, IRIS.height)
+    assert found == pytest.approx(values["expected_mutual_info"], rel=1e-9)
+    model = sklearn.cluster.KMeans(3, n_init=10, random_state=0).fit(
+        IRIS.select("x", "y").to_numpy()
+    )
+    clusters = IRIS.with_columns(cluster=pl.Series(model.labels_))
+    ssw = ce.internal_report(clusters, ["x", "y"], "cluster")["ssw"].item()
+    assert ssw == pytest.approx(model.inertia_, rel=1e-9)
+
+
+def test_entropies_of_scipy(values: dict[str, float]) -> None:
+    keys = {
+        "label_entropy": ["label"],
+        "cluster_entropy": ["cluster"],
+        "joint_entropy": ["label", "cluster"],
+    }
+    assert names_in("scipy").keys() == keys.keys()
+    for name, by in keys.items():
+        sizes = IRIS.group_by(by).len()["len"].to_numpy().astype(np.float64)
+        assert stats.entropy(sizes) == pytest.approx(values[name], rel=1e-12)
+
+
+#: getCriteriaNames(TRUE) and getCriteriaNames(FALSE) of clusterCrit 1.3.0, from its manual.
+CRITERIA = re.findall(
+    r"\w+",
+    """
+    Ball_Hall Banfeld_Raftery C_index Calinski_Harabasz Davies_Bouldin Det_Ratio Dunn Gamma
+    G_plus GDI11 GDI12 GDI13 GDI21 GDI22 GDI23 GDI31 GDI32 GDI33 GDI41 GDI42 GDI43 GDI51
+    GDI52 GDI53 Ksq_DetW Log_Det_Ratio Log_SS_Ratio McClain_Rao PBM Point_Biserial Ray_Turi
+    Ratkowsky_Lance Scott_Symons SD_Scat SD_Dis S_Dbw Silhouette Tau Trace_W Trace_WiB
+    Wemmert_Gancarski Xie_Beni Czekanowski_Dice Folkes_Mallows Hubert Jaccard Kulczynski
+    McNemar Phi Precision Rand Recall Rogers_Tanimoto Russel_Rao Sokal_Sneath1 Sokal_Sneath2
+    """,
+)
+#: Those that are other numbers than the scores of a similar name.
+OTHER_NUMBERS = {"Phi", "Xie_Beni", "GDI51", "GDI53", *(f"GDI{i}2" for i in range(1, 6))}
+
+
+def test_every_criterion_of_cluster_crit_is_named() -> None:
+    assert len(CRITERIA) == 42 + 14
+    assert set(names_in("clusterCrit").values()) == set(CRITERIA) - OTHER_NUMBERS
+    for name in ("phi_index", "xie_beni_index", "gdi_51", "gdi_53", "gdi_12", "gdi_42"):
+        assert "clusterCrit" in entries()[name].differs
+
+
+# Sources and scales --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_source_has_a_year_and_dois_have_their_form(name: str) -> None:
+    source, scale = entries()[name].source, entries()[name].scale
+    assert source.endswith(".")
+    assert re.search(r"\((1[89]|20)\d\d\)", source) or "https://" in source
+    text = f"{source} {scale.title if scale else ''}"
+    assert len(re.findall(r"doi:", text)) == len(re.findall(r"doi:10\.\d{4,5}/[^\s;,]*\w", text))
+    assert "doi.org" not in text
+
+
+SCALED = [name for name in NAMES if entries()[name].scale]
+
+
+def test_scales_are_those_of_the_two_headlines() -> None:
+    assert SCALED == ["adjusted_rand_score", "silhouette"]
+
+
+@pytest.mark.parametrize("name", SCALED)
+def test_scales_are_ordered_and_cover_their_range(name: str) -> None:
+    entry = entries()[name]
+    assert entry.scale is not None
+    own = statement(entry)
+    low, high = (bound_of(text, {}) for text in (own.low, own.high))
+    bounds = [bound for bound, _ in entry.scale.words]
+    assert bounds == sorted(set(bounds), reverse=True)
+    assert all(low < bound < high for bound in bounds)
+    words = [word for _, word in entry.scale.words] + [entry.scale.otherwise]
+    assert len(set(words)) == len(words)
+    inside = [high, *bounds]
+    assert [entry.scale.read(value) for value in inside] == words
+    assert entry.scale.read(low) == words[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        # Steinley (2004): greater than .90, .80 and .65.
+        ("adjusted_rand_score", 1.0, "excellent (Steinley 2004)"),
+        ("adjusted_rand_score", 0.91, "excellent (Steinley 2004)"),
+        ("adjusted_rand_score", 0.85, "good (Steinley 2004)"),
+        ("adjusted_rand_score", 0.73, "moderate (Steinley 2004)"),
+        ("adjusted_rand_score", 0.65, "poor (Steinley 2004)"),
+        ("adjusted_rand_score", -0.5, "poor (Steinley 2004)"),
+        # Kaufman and Rousseeuw (1990): 0.71-1.00, 0.51-0.70, 0.26-0.50, up to 0.25.
+        ("silhouette", 0.71, "strong structure (Kaufman and Rousseeuw 1990)"),
+        ("silhouette", 0.70, "reasonable structure (Kaufman and Rousseeuw 1990)"),
+        ("silhouette", 0.51, "reasonable structure (Kaufman and Rousseeuw 1990)"),
+        ("silhouette", 0.26, "weak structure (Kaufman and Rousseeuw 1990)"),
+        ("silhouette", 0.25, "no substantial structure (Kaufman and Rousseeuw 1990)"),
+        ("silhouette", None, None),
+        ("purity", 0.9, None),
+        ("n", 3, None),
+    ],
+)
+def test_words_for_values(name: str, value: float | None, words: str | None) -> None:
+    assert reading(name, value) == words
+
+
+# describe ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_describe_says_all(name: str) -> None:
+    entry = entries()[name]
+    text = ce.describe(name)
+    assert text.startswith(f"{entry.title}\n\n")
+    flat = " ".join(text.split())
+    best = {"": "no value is best"}.get(entry.best, f"best {entry.best}")
+    for part in (
+        *(entry.definition, f"Range {entry.range}, {best}", f"Source {entry.source}"),
+        *(entry.special_cases, entry.cost, entry.differs, *entry.elsewhere.values()),
+        *(f"SQL {entry.sql}", f"Polars {entry.polars}"),
+    ):
+        assert part in flat
+    *lines, sql, polars = text.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert max(len(sql), len(polars)) <= 100
+    assert ("Reading " in text) == (entry.scale is not None)
+
+
+def test_describe_lists_every_score_in_its_family() -> None:
+    blocks = ce.describe().split("\n\n")
+    found = {}
+    for block in blocks:
+        family, *lines = block.splitlines()
+        found |= {line.split()[0]: family for line in lines}
+        assert all(line.startswith("  ") and len(line) <= 100 for line in lines)
+    expected = {name: f"{entry.family} ({entry.kind})" for name, entry in entries().items()}
+    assert found == expected
+    assert len(blocks) == len(set(expected.values()))
+
+
+def test_prompts_show_the_text_as_it_is() -> None:
+    text = ce.describe("purity")
+    assert isinstance(text, str)
+    assert repr(text) == str(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("davies_bouldin", "got 'davies_bouldin'; did you mean 'davies_bouldin_score'?"),
+        ("Purity", "got 'Purity'; did you mean 'purity'?"),
+        ("ari", "got 'ari'; did you mean 'adjusted_rand_score'?"),
+        ("NMI", "got 'NMI'; did you mean 'normalized_mutual_info_score'?"),
+        ("zzz", "got 'zzz'; describe() lists them"),
+        (3, "got 3; describe() lists them"),
+        (True, "got true; describe() lists them"),
+    ],
+)
+def test_an_unknown_name(name: Any, words: str) -> None:
+    expected = re.escape(f"name: expected the name of a score, {words}")
+    with pytest.raises(ce.ClusterEvalError, match=f"^{expected}$"):
+        ce.describe(name)
+
+
+def test_the_catalogue_is_not_imported_before_it_is_asked_for() -> None:
+    code = "import sys, polars_clustereval as ce; name = 'polars_clustereval.catalogue'; "
+    code += "print(name in sys.modules); ce.describe('purity'); print(name in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True"]
+
+
+def test_describe_without_docstrings() -> None:
+    """Python leaves them out with -OO: the other facts are still there."""
+    code = "import polars_clustereval as ce; print(ce.describe('purity'))"
+    command = [sys.executable, "-OO", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "SELECT clustereval.purity(label, cluster) FROM tbl" in done.stdout
+
+
+def test_the_page_is_that_of_the_catalogue() -> None:
+    page = (ROOT / "docs" / "metrics.md").read_text("utf-8")
+    assert page == metrics_page.page(), "python -m tests.support.metrics_page > docs/metrics.md"
