@@ -20,6 +20,7 @@ from polars_clustereval import (
     silhouette_clusters,
     silhouette_score,
 )
+from polars_clustereval.catalogue import entries, reading
 from polars_clustereval.errors import ClusterEvalError
 
 from . import layouts, meanings
@@ -28,6 +29,8 @@ from .reports import Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+
+    from polars_clustereval.catalogue import Entry
 
     from .meanings import Meaning
     from .sources import Source
@@ -65,6 +68,16 @@ class Score(NamedTuple):
     lower: float | None = None
     upper: float | None = None
     limits: str = ""
+
+    @property
+    def entry(self) -> Entry | None:
+        """What the catalogue knows of the score; it has no entries for limits of a silhouette."""
+        return entries().get(self.name)
+
+    @property
+    def reading(self) -> str:
+        """The word that the literature has for the value; empty if it has none."""
+        return (reading(self.name, self.value) or "") if self.value is not None else ""
 
 
 class Findings(NamedTuple):

@@ -35,6 +35,7 @@ def write_html(findings: Findings, pictures: Mapping[str, str]) -> bytes:
         ),
         "warnings": _list_items(findings.warnings),
         "cards": "\n".join(map(_write_card, findings.headlines)),
+        "definitions": "\n".join(map(_write_definition, findings.headlines)),
         "pictures": "\n".join(
             f"<h2>{_text(title)}</h2>\n{_embed(title, svg)}" for title, svg in pictures.items()
         ),
@@ -77,11 +78,31 @@ def _list_items(texts: list[str]) -> str:
 
 def _write_card(score: Score) -> str:
     """Return a headline score as a box of HTML."""
-    more = [score.meaning.text, _describe_best(score.meaning), _describe_limits(score)]
+    title = score.name if score.entry is None else score.entry.title
+    more = [score.meaning.text, _describe_range(score), _describe_limits(score), score.reading]
     lines = "".join(f'<div class="more">{_text(line)}</div>' for line in more if line)
     return (
-        f'<div class="card"><div class="name">{_text(score.name)}</div>'
-        f'<div class="value">{_show_number(score.value)}</div>{lines}</div>'
+        f'<div class="card"><div class="name">{_text(title)}<br><code>{_text(score.name)}</code>'
+        f'</div><div class="value">{_show_number(score.value)}</div>{lines}</div>'
+    )
+
+
+def _describe_range(score: Score) -> str:
+    """Return the range of a score and its best values, in words."""
+    best = _describe_best(score.meaning)
+    bounds = "" if score.entry is None else score.entry.range
+    bounds = f"range {bounds}" if bounds[:1] in ("[", "(") else bounds
+    return ", ".join(part for part in (bounds, best) if part)
+
+
+def _write_definition(score: Score) -> str:
+    """Return what a headline score is and where it comes from, as HTML; nothing if not known."""
+    if score.entry is None:
+        return ""
+    cases = f"<br>{_text(score.entry.special_cases)}" if score.entry.special_cases else ""
+    return (
+        f"<dt>{_text(score.entry.title)}</dt><dd>{_text(score.entry.definition)}{cases}"
+        f"<br><cite>{_text(score.entry.source)}</cite></dd>"
     )
 
 
@@ -176,13 +197,14 @@ def write_markdown(findings: Findings) -> bytes:
         parts.append("\n".join(f"- ⚠ {_cell(warning)}" for warning in findings.warnings))
     parts.append(
         _table(
-            ("score", "value", "interval", "best", "meaning"),
+            ("score", "value", "interval", "range", "reading", "meaning"),
             (
                 (
                     f"`{score.name}`",
                     _show_number(score.value),
                     _describe_limits(score),
-                    _describe_best(score.meaning),
+                    _describe_range(score),
+                    score.reading,
                     score.meaning.text,
                 )
                 for score in findings.headlines
