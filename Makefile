@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # pip of the outside: where a distribution has taken ensurepip out, `venv` can bring none.
 INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet
 
-.PHONY: demo test test-wide test-install lint bench clean
+.PHONY: browser demo test test-wide test-install lint bench clean
 
 demo: $(VENV)/core.stamp
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -20,6 +20,10 @@ test-wide: $(VENV)/wide.stamp
 
 test-install: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -m slow tests/test_install.py tests/test_macro_database.py
+
+# The browser of the tests of HTML pages, on Debian and where that is allowed.
+browser:
+	command -v chromium >/dev/null || (apt-get update && apt-get install --yes --no-install-recommends chromium) >/dev/null
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check

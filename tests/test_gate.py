@@ -38,10 +38,17 @@ def test_the_gate_runs_everything_and_reports_skipped_tests(tmp_path: Path) -> N
     process = run_gate(tmp_path, "")
     assert process.returncode == 0
     lines = process.stdout.splitlines()
-    assert [line for line in lines if line.startswith("make ")] == [f"make {x}" for x in STEPS]
+    called = [f"make {x}" for x in ("browser", *STEPS)]
+    assert [line for line in lines if line.startswith("make ")] == called
     skipped = [f"SKIPPED [1] tests/test_spark.py:1: {x} found no Java" for x in STEPS[1:]]
     closing = [f"=========== 12 passed, 1 skipped in 3.45s ({x}) ===========" for x in STEPS[1:]]
     assert lines[-6:] == sorted(skipped) + closing
+
+
+def test_a_machine_without_the_browser_is_told(tmp_path: Path) -> None:
+    process = run_gate(tmp_path, "browser")
+    assert process.returncode == 0
+    assert "chromium: not installed" in process.stdout
 
 
 @pytest.mark.parametrize("step", STEPS)
