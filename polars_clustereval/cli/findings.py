@@ -68,16 +68,13 @@ class Score(NamedTuple):
     lower: float | None = None
     upper: float | None = None
     limits: str = ""
+    #: The word that the literature has for the value; empty if it has none.
+    reading: str = ""
 
     @property
     def entry(self) -> Entry | None:
         """What the catalogue knows of the score; it has no entries for limits of a silhouette."""
         return entries().get(self.name)
-
-    @property
-    def reading(self) -> str:
-        """The word that the literature has for the value; empty if it has none."""
-        return (reading(self.name, self.value) or "") if self.value is not None else ""
 
 
 class Findings(NamedTuple):
@@ -132,6 +129,14 @@ def make_findings(source: Source, options: Namespace) -> Findings:
         by_cluster={name: frame for name, frame in found.items() if "cluster" in frame.columns},
     )
     groups = _list_groups(tables)
+    if (options.distance or "").lower() == "sqeuclidean":
+        # The scale is for distances; squared ones make every silhouette larger.
+        groups = {
+            title: [
+                score._replace(reading="") if title == "silhouette" else score for score in group
+            ]
+            for title, group in groups.items()
+        }
     scores = {score.name: score for group in groups.values() for score in group}
     clusters = _join_cluster_tables(tables)
     return Findings(
@@ -181,7 +186,8 @@ def _list_calls(options: Namespace) -> list[Namespace]:
 
 def has_silhouettes_of_points(options: Namespace) -> bool:
     """Return whether the silhouette of every point is asked for, not a mean or bounds of it."""
-    return options.vector is not None and options.method in (None, "exact")
+    is_exact = (options.method or "exact").lower() == "exact" and options.tolerance is None
+    return options.vector is not None and is_exact
 
 
 def call_report(
@@ -232,7 +238,8 @@ _NOT_SCORES = (
 def _make_score(name: str, value: Any, layout: layouts.Layout, tables: _Tables) -> Score:
     """Return one score of a report, with its interval if there is one."""
     number = None if value is None else float(value)
-    score = Score(name, number, layout.meanings.get(name, meanings.Meaning("", "")))
+    meaning = layout.meanings.get(name, meanings.Meaning("", ""))
+    score = Score(name, number, meaning, reading=reading(name, number) or "")
     if name == "silhouette" and tables.silhouette is not None:
         lower, upper = (tables.silhouette[f"silhouette_{side}"] for side in ("lower", "upper"))
         is_exact = lower == upper

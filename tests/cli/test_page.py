@@ -105,6 +105,9 @@ def test_words_of_the_literature(run: Run, tmp_path: Path) -> None:
     page = unescape((tmp_path / "page.html").read_text(encoding="utf-8"))
     assert "no substantial structure (Kaufman and Rousseeuw 1990)" in page  # silhouette 0.18
     assert "<cite>Hubert and Arabie (1985)" in page
+    squared = run("report", DIGITS, *columns, "--distance", "sqeuclidean")
+    assert "Kaufman" not in squared, "its scale is for distances, not for their squares"
+    assert "Steinley" in squared
 
 
 def test_labels_alone_and_points_alone(run: Run) -> None:
