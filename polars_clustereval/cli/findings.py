@@ -128,15 +128,7 @@ def make_findings(source: Source, options: Namespace) -> Findings:
         silhouette=_first_row(found, "silhouette_score"),
         by_cluster={name: frame for name, frame in found.items() if "cluster" in frame.columns},
     )
-    groups = _list_groups(tables)
-    if (options.distance or "").lower() == "sqeuclidean":
-        # The scale is for distances; squared ones make every silhouette larger.
-        groups = {
-            title: [
-                score._replace(reading="") if title == "silhouette" else score for score in group
-            ]
-            for title, group in groups.items()
-        }
+    groups = _list_groups(tables, options)
     scores = {score.name: score for group in groups.values() for score in group}
     clusters = _join_cluster_tables(tables)
     return Findings(
@@ -212,12 +204,14 @@ def call_report(
 # ----------------------------------------------------------------------------------------------
 
 
-def _list_groups(tables: _Tables) -> dict[str, list[Score]]:
+def _list_groups(tables: _Tables, options: Namespace) -> dict[str, list[Score]]:
     """Return all scores by the title of their group, which is that of the terminal's tables."""
     groups: dict[str, list[Score]] = {}
+    call = call_report(silhouette_score, layouts.SILHOUETTE, options)
+    silhouettes = layouts.adapt_to_method(layouts.SILHOUETTE, call)
     for row, layout in (
         (tables.external, layouts.EXTERNAL),
-        (tables.silhouette, layouts.SILHOUETTE._replace(titles={"silhouette": "silhouette"})),
+        (tables.silhouette, silhouettes._replace(titles={"silhouette": "silhouette"})),
         (tables.internal, layouts.INTERNAL),
     ):
         title = "counts"
@@ -239,7 +233,8 @@ def _make_score(name: str, value: Any, layout: layouts.Layout, tables: _Tables) 
     """Return one score of a report, with its interval if there is one."""
     number = None if value is None else float(value)
     meaning = layout.meanings.get(name, meanings.Meaning("", ""))
-    score = Score(name, number, meaning, reading=reading(name, number) or "")
+    words = reading(name, number) if name in layout.readings else None
+    score = Score(name, number, meaning, reading=words or "")
     if name == "silhouette" and tables.silhouette is not None:
         lower, upper = (tables.silhouette[f"silhouette_{side}"] for side in ("lower", "upper"))
         is_exact = lower == upper
