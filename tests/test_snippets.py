@@ -118,11 +118,12 @@ def test_there_are_printed_numbers() -> None:
         for page in PAGES
     }
     pages = {
-        "README.md": 5,
+        "README.md": 3,
         "docs/choosing_k.md": 2,
         "docs/duckdb.md": 2,
         "docs/held_out.md": 1,
         "docs/plots.md": 6,
+        "docs/reference.md": 2,
         "docs/silhouette.md": 1,
         "docs/stability.md": 2,
         "docs/states.md": 2,
@@ -204,9 +205,13 @@ def _last(con: duckdb.DuckDBPyConnection, block: str) -> dict[str, object]:
     return dict(zip(names, result.fetchone() or (), strict=True))
 
 
-def test_readme_console(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+def test_calls_of_the_command_line(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(ROOT)
-    lines = [line for block in blocks("console") for line in block.splitlines()]
+    lines = [
+        line for block in blocks("console", "docs/command_line.md") for line in block.splitlines()
+    ]
     calls = [line.removeprefix("$ clustereval ") for line in lines if line.startswith("$ ")]
     assert calls
     for call in calls:

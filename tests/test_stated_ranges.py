@@ -76,8 +76,8 @@ def of_index(table: str, name: str) -> Stated:
 def test_a_metric_has_one_range(name: str) -> None:
     stated = range_of_metric(name)
     assert stated.means(from_docstring(inspect.getdoc(getattr(ce, name)) or "")), "docstring"
-    what, best, _ = cells("README.md")[name]
-    assert stated.means(from_readme(what, best)), "README"
+    what, best, _ = cells("docs/reference.md")[name]
+    assert stated.means(from_readme(what, best)), "reference"
 
 
 @pytest.mark.parametrize("table", ["neighbor_report", "determinant_report", "pairwise_report"])

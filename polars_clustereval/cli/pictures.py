@@ -39,15 +39,15 @@ def draw_pictures(source: Source, options: Namespace, findings: Findings) -> dic
     if options.label is not None:
         call = call_report(external_intervals, layouts.EXTERNAL_INTERVALS, options)
         rows, given = read_rows(source, call)
-        charts["Labels in the clusters"] = _draw(plots.contingency_plot, rows, given)
-        charts["Scores with their intervals"] = _draw(plots.interval_plot, rows, given)
+        charts["Labels in the clusters"] = _call_plot(plots.contingency_plot, rows, given)
+        charts["Scores with their intervals"] = _call_plot(plots.interval_plot, rows, given)
     if options.vector is not None and findings.clusters.height > 1:
         call = call_report(silhouette_samples, layouts.SAMPLES, options)
         rows, given = read_rows(source, call)
         scores = {score.name: score.value for score in findings.headlines}
         if has_silhouettes_of_points(options) and scores["silhouette"] is not None:
-            charts["Silhouettes of the points"] = _draw(plots.silhouette_plot, rows, given)
-        charts["Centroids and their distances"] = _draw(plots.centroid_plot, rows, given)
+            charts["Silhouettes of the points"] = _call_plot(plots.silhouette_plot, rows, given)
+        charts["Centroids and their distances"] = _call_plot(plots.centroid_plot, rows, given)
     return {
         title: vl_convert.vegalite_to_svg(vl_spec=chart.to_json())
         for title, chart in charts.items()
@@ -60,7 +60,7 @@ _MISSING = (
 )
 
 
-def _draw(plot: Callable[..., Any], rows: Any, given: dict[str, Any]) -> Any:
+def _call_plot(plot: Callable[..., Any], rows: Any, given: dict[str, Any]) -> Any:
     """Return the chart that a function of plots draws, with those arguments that it has."""
     known = plot.__code__.co_varnames[: plot.__code__.co_argcount + plot.__code__.co_kwonlyargcount]
     return plot(rows, **{name: value for name, value in given.items() if name in known})
