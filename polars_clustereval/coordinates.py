@@ -152,7 +152,7 @@ class _Splitter:
             return self._column_length(node)
         if isinstance(node, exp.Array):
             return len(node.expressions)
-        if isinstance(node, exp.ArrayAgg):
+        if isinstance(node, exp.ArrayAgg) and isinstance(node.this, exp.Order):
             return self._vector_length(node)
         if (named := _named_value(node)) is not None:
             return self._bind(self._values_of(named, 1), named, self.length)
