@@ -327,7 +327,7 @@ class _Splitter:
             return exp.paren(_sum(flag.else_(exp.Literal.number(0)) for flag in flags))
         if name == "list_inner_product":
             pairs = zip(self._elements(values[0]), self._elements(values[1]), strict=True)
-            return exp.paren(_sum(exp.paren(one) * exp.paren(other) for one, other in pairs))
+            return exp.paren(_sum(one * other for one, other in pairs))
         if name == "list_element":
             return self._element_at(*values)
         if name in ("checked_length", "length_or_error"):
@@ -339,7 +339,7 @@ class _Splitter:
     def _squared_distance(self, node: exp.EuclideanDistance) -> exp.Expr:
         """Return the squared distance of the two lists whose distance a node is."""
         pairs = zip(self._elements(node.this), self._elements(node.expression), strict=True)
-        return exp.paren(_sum(_square(exp.paren(one - other)) for one, other in pairs))
+        return exp.paren(_sum(_square(one - other) for one, other in pairs))
 
     def _element_at(self, node: exp.Expr, place: exp.Expr) -> exp.Expr | None:
         """Return the element of a list at a place that may be a column; None for no list."""

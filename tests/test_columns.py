@@ -83,6 +83,7 @@ READERS: dict[str, bool] = {
     "SELECT a.x FROM a JOIN e ON e.x = a.x": False,
     "SELECT a.x FROM a LEFT JOIN e ON e.x = a.x": True,
     "SELECT x FROM e GROUP BY x": False,
+    "SELECT MAX(x) AS x FROM e GROUP BY y": False,
     "SELECT MAX(x) AS x FROM e": True,
     "SELECT MAX(x) AS x FROM a HAVING FALSE": False,
     "SELECT x FROM a WHERE FALSE": False,

@@ -67,6 +67,7 @@ TABLES = {"the points": FLOWERS, "runs": RUNS, **FEW}
 CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "report by run": ("internal_report", {"partition_by": "run"}),
     "cosine report": ("internal_report", {"distance": "cosine"}),
+    "report of medians": ("internal_report", {"center": "median", "partition_by": "run"}),
     "minkowski report with weights": (
         "internal_report",
         {"distance": "minkowski", "p": 3, "weights": [1.0, 2.5, 0.5], "center": "median"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 import polars as pl
@@ -13,6 +13,9 @@ from sqlglot import exp
 from polars_clustereval import functions
 
 from .support import sql_engines
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 WIDE = pytest.mark.wide
 DIALECTS = ["duckdb", "datafusion", "clickhouse", pytest.param("postgres", marks=WIDE)]
@@ -42,8 +45,8 @@ SELECT
   atanh((MAX(s) - 1) / 10) AS angle
 FROM t GROUP BY k ORDER BY k
 """
-# k, median, population variance of 9, 8, 2 and of 7, 6, 1, and atanh(x) = ln((1 + x) / (1 - x)) / 2 of
-# 0.2, 0.3 and 0.1.
+# k, median, population variance of 9, 8, 2 and of 7, 6, 1, and ln((1 + x) / (1 - x)) / 2 of 0.2,
+# 0.3 and 0.1.
 EXPECTED = [
     (1, 9.0, 86 / 9, 0.2027325540540822),
     (2, 7.0, 62 / 9, 0.3095196042031117),
@@ -82,7 +85,7 @@ def is_finite(number: str) -> bool:
     query = sqlglot.parse_one(f"SELECT isfinite({number}) AS is_finite", dialect="duckdb")
     functions.write_functions(query, "spark", "spark")
     assert not query.find(exp.Anonymous)
-    (answer,) = duckdb.sql(query.sql("duckdb")).fetchall()
+    (answer,) = duckdb.execute(query.sql("duckdb")).fetchall()
     return bool(answer[0])
 
 
