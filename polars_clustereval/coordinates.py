@@ -152,8 +152,8 @@ class _Splitter:
             return self._column_length(node)
         if isinstance(node, exp.Array):
             return len(node.expressions)
-        if isinstance(node, exp.ArrayAgg):
-            return self._collected_length(node)
+        if isinstance(node, exp.ArrayAgg) and isinstance(node.this, exp.Order):
+            return self._vector_length(node)
         if (named := _named_value(node)) is not None:
             return self._bind(self._values_of(named, 1), named, self.length)
         if isinstance(node, exp.Case):
@@ -183,15 +183,19 @@ class _Splitter:
         ]
         return 0 in known and not any(known)
 
-    def _collected_length(self, node: exp.ArrayAgg) -> int:
-        """Return the length of the list that list(x ORDER BY i) collects: that of any vector.
+    def _vector_length(self, node: exp.Expr) -> int:
+        """Return the number of coordinates of any vector, for a node without lists of its own.
 
-        It collects one number for each coordinate, from a table with one row for each.
+        list(x ORDER BY i) collects one number for each coordinate, and unnest(range(1, n + 1)) has
+        one row for each. All lists of the macros have this length: vectors, centers and what is
+        computed for each of their coordinates. A query with others is refused.
         """
-        lengths = {n for lists in self._known.values() for n in lists.values()}
-        if not lengths or not isinstance(node.this, exp.Order):
-            raise ClusterEvalError(f"{node.sql('duckdb')}: expected ORDER BY a coordinate's number")
-        return max(lengths)
+        lengths = sorted({n for lists in self._known.values() for n in lists.values() if n})
+        if len(lengths) != 1:
+            raise ClusterEvalError(
+                f"{node.sql('duckdb')}: expected lists of one length before it, got {lengths}"
+            )
+        return lengths[0]
 
     def element(self, node: exp.Expr, place: int) -> exp.Expr:
         """Return the number at `place`, from 1, of an expression that is a list or NULL."""
@@ -323,7 +327,7 @@ class _Splitter:
             return exp.paren(_sum(flag.else_(exp.Literal.number(0)) for flag in flags))
         if name == "list_inner_product":
             pairs = zip(self._elements(values[0]), self._elements(values[1]), strict=True)
-            return exp.paren(_sum(exp.paren(one) * exp.paren(other) for one, other in pairs))
+            return exp.paren(_sum(one * other for one, other in pairs))
         if name == "list_element":
             return self._element_at(*values)
         if name in ("checked_length", "length_or_error"):
@@ -335,7 +339,7 @@ class _Splitter:
     def _squared_distance(self, node: exp.EuclideanDistance) -> exp.Expr:
         """Return the squared distance of the two lists whose distance a node is."""
         pairs = zip(self._elements(node.this), self._elements(node.expression), strict=True)
-        return exp.paren(_sum(_square(exp.paren(one - other)) for one, other in pairs))
+        return exp.paren(_sum(_square(one - other) for one, other in pairs))
 
     def _element_at(self, node: exp.Expr, place: exp.Expr) -> exp.Expr | None:
         """Return the element of a list at a place that may be a column; None for no list."""
@@ -367,15 +371,13 @@ class _Splitter:
         unnested = list(select.find_all(exp.Explode))
         if not unnested:
             return None
-        lists = [node.this for node in unnested if not isinstance(node.this, exp.GenerateSeries)]
-        lists += [length.this for node in unnested for length in node.find_all(exp.Length)]
-        lengths = {self.length(node) for node in lists}
+        length = self._vector_length(unnested[0])
         place = exp.column("__ce_place", table="__ce_places")
         for node in unnested:
             is_place = isinstance(node.this, exp.GenerateSeries)
             element = exp.Anonymous(this="list_element", expressions=[node.this, place.copy()])
             node.replace(place.copy() if is_place else element)
-        return max(length for length in lengths if length is not None)
+        return length
 
     @staticmethod
     def _positions(n: int) -> exp.Subquery:

@@ -67,6 +67,7 @@ TABLES = {"the points": FLOWERS, "runs": RUNS, **FEW}
 CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "report by run": ("internal_report", {"partition_by": "run"}),
     "cosine report": ("internal_report", {"distance": "cosine"}),
+    "report of medians": ("internal_report", {"center": "median", "partition_by": "run"}),
     "minkowski report with weights": (
         "internal_report",
         {"distance": "minkowski", "p": 3, "weights": [1.0, 2.5, 0.5], "center": "median"},
@@ -93,6 +94,7 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "silhouettes by number": ("silhouette_samples", {"distance": "cosine"}),
     "neighbors": ("neighbor_report", {}),
+    "neighbors by cosine": ("neighbor_report", {"distance": "cosine"}),
 }
 # ClickHouse evaluates a CTE again wherever it is read: seconds for few CTEs, a minute for many.
 QUICK_ON_CLICKHOUSE = ("cosine centroids less noise", "medians")
@@ -242,6 +244,24 @@ def test_a_column_of_arrays() -> None:
         assert_near(
             rows_of(connection.execute(query)), from_macro("internal_report", "the points", ())
         )
+
+
+def test_more_coordinates_than_digits() -> None:
+    """The coordinates are counted in decimal digits where there is one row for each."""
+    coordinates = [(pl.col("x") * i + pl.col("y") % (i + 1)).alias(f"c{i}") for i in range(1, 13)]
+    names = [f"c{i}" for i in range(1, 13)]
+    options: dict[str, Any] = {"center": "median", "distance": "cityblock"}
+    query = ce.to_sql(
+        "centroids", dialect="duckdb", tbl="many", vector=names, cluster="kind", **options
+    )
+    with duckdb.connect() as connection:
+        connection.register("many", FLOWERS.select("kind", *coordinates))
+        actual = rows_of(connection.execute(query))
+        ce.register(connection)
+        macro = f"FROM clustereval.centroids(many, [{', '.join(names)}], kind, center := 'median'"
+        expected = rows_of(connection.execute(f"{macro}, distance := 'cityblock')"))
+    assert {len(row["centroid"]) for row in actual} == {12}
+    assert_near(actual, expected)
 
 
 def test_the_comparison_can_fail() -> None:

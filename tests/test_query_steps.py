@@ -71,9 +71,47 @@ def test_a_step_that_is_a_union(con: duckdb.DuckDBPyConnection) -> None:
     assert len(con.execute(step.text.format(t="t")).fetchall()) == 5
 
 
-def test_a_cte_by_the_begin_of_its_name() -> None:
-    step = steps_of(QUERY).cte_step("cou")
-    assert (step.name, step.reads) == ("counts", ["t"])
+@pytest.mark.parametrize(
+    ("body", "kept"),
+    [
+        ("(SELECT k FROM t GROUP BY k)", ["c"]),
+        ("(SELECT DISTINCT k FROM t)", ["c"]),
+        ("(SELECT t.k FROM t JOIN t AS u ON u.k = t.k)", ["c"]),
+        ("(SELECT ROW_NUMBER() OVER (ORDER BY v) AS k FROM t)", ["c"]),
+        ("(SELECT k FROM t WHERE v > 1)", []),
+        ("NOT MATERIALIZED (SELECT k FROM t GROUP BY k)", []),
+    ],
+)
+def test_what_moves_rows(body: str, kept: list[str]) -> None:
+    steps = steps_of(f"WITH c AS {body} SELECT a.k FROM c AS a JOIN c AS b ON a.k = b.k")
+    assert [step.name for step in steps.kept_steps()] == kept
+
+
+def test_steps_that_read_steps(con: duckdb.DuckDBPyConnection) -> None:
+    """`larger` reads no table itself, and `doubles` is written into `odd`; both are read once."""
+    query = """
+    WITH sums AS (SELECT k, SUM(v) AS s FROM t GROUP BY k),
+    larger AS (SELECT sums.k, MAX(u.s) AS s FROM sums JOIN sums AS u ON u.s >= sums.s
+    GROUP BY sums.k),
+    doubles AS (SELECT k, 2 * s AS s FROM larger),
+    odd AS (SELECT k, s + 1 AS s FROM doubles)
+    SELECT larger.k, larger.s, odd.s FROM larger JOIN odd ON odd.k = larger.k
+    """
+    steps = steps_of(query)
+    kept = steps.kept_steps()
+    assert [(step.name, step.reads) for step in kept] == [("sums", ["t"]), ("larger", ["sums"])]
+    assert steps.final_step().reads == ["larger"]
+    for step in kept:
+        text = step.text.format(t="t", sums="kept_sums")
+        con.execute(f"CREATE TABLE kept_{step.name} AS {text}")
+    final = con.execute(steps.final_step().text.format(larger="kept_larger"))
+    assert sorted(final.fetchall()) == [(1, 5, 11), (2, 5, 11)]
+
+
+@pytest.mark.parametrize(("prefix", "name"), [("cou", "counts"), ("s", "sums")])
+def test_a_cte_by_the_begin_of_its_name(prefix: str, name: str) -> None:
+    step = steps_of(QUERY).cte_step(prefix)
+    assert (step.name, step.reads) == (name, ["t"])
 
 
 def test_without_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
