@@ -400,9 +400,15 @@ def test_prompts_show_the_text_as_it_is() -> None:
         ("Purity", "got 'Purity'; did you mean 'purity'?"),
         ("ari", "got 'ari'; did you mean 'adjusted_rand_score'?"),
         ("NMI", "got 'NMI'; did you mean 'normalized_mutual_info_score'?"),
-        ("zzz", "got 'zzz'; describe() lists them"),
-        (3, "got 3; describe() lists them"),
-        (True, "got true; describe() lists them"),
+        ("NVI", "got 'NVI'; did you mean 'normalized_variation_of_information'?"),
+        ("pbm", "got 'pbm'; did you mean 'pbm_index'?"),
+        ("Trace_W", "got 'Trace_W'; did you mean 'ssw'?"),
+        ("corrected.rand", "got 'corrected.rand'; did you mean 'adjusted_rand_score'?"),
+        ("silhouette_score", "got 'silhouette_score'; did you mean 'silhouette'?"),
+        ("Silhouette", "got 'Silhouette'; did you mean 'silhouette'?"),
+        ("zzz", "got 'zzz'; describe() lists all"),
+        (3, "got 3; describe() lists all"),
+        (True, "got true; describe() lists all"),
     ],
 )
 def test_an_unknown_name(name: Any, words: str) -> None:

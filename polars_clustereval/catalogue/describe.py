@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 from functools import cache
 from textwrap import wrap
@@ -27,9 +28,9 @@ _WIDTH = 80
 #: The letters in the definitions of a family.
 _NOTATION = {
     "pair counting": "Pairs of rows: tp have one label and one cluster, fp one cluster only, fn "
-    "one label only, tn neither.",
-    "information": "n rows; entropies are in nats.",
-    "set matching": "n rows.",
+    "one label only, tn neither; P and R are pair_precision and pair_recall.",
+    "information": "n rows; entropies are in nats; h and c are homogeneity and completeness.",
+    "set matching": "n rows; P and R are bcubed_precision and bcubed_recall.",
     "sums of squares": "n_C points x in cluster C with the center μ_C; μ is the center of all "
     "points, d the distance.",
     "centers": "n points x in k clusters; cluster C has n_C points, the center μ_C and the "
@@ -110,7 +111,8 @@ def describe(name: str | None = None) -> str:
     <BLANKLINE>
     Family     pair counting (external)
     Notation   Pairs of rows: tp have one label and one cluster, fp one cluster
-               only, fn one label only, tn neither.
+               only, fn one label only, tn neither; P and R are pair_precision and
+               pair_recall.
     Range      [0, 1], best 1
     Cases      NULL where every cluster has one row only. NULL without rows.
     Source     Wallace (1983), comment on A method for comparing two hierarchical
@@ -130,17 +132,25 @@ def _find(name: object) -> Entry:
     if isinstance(name, str) and name in found:
         return found[name]
     twin = _similar_name(name.lower(), found) if isinstance(name, str) else None
-    hint = f"did you mean '{twin}'?" if twin else "describe() lists them"
+    hint = f"did you mean '{twin}'?" if twin else "describe() lists all"
     shown = f"'{name}'" if isinstance(name, str) else show_value(name)
     raise ClusterEvalError(f"name: expected the name of a score, got {shown}; {hint}")
 
 
-def _similar_name(name: str, names: Collection[str]) -> str | None:
-    """Return the one of `names` that `name` may have meant; None if none is near."""
-    other = OTHER_NAMES.get(name.removesuffix("_score"))
-    if other in names:
-        return other
-    return next(iter(get_close_matches(name, names, n=1)), None)
+def _similar_name(name: str, found: Mapping[str, Entry]) -> str | None:
+    """Return the score that `name`, in lower case, may have meant; None if none is near.
+
+    It may be a name of another library, or an abbreviation.
+    """
+    others = {
+        other.lower(): entry.name
+        for entry in found.values()
+        for other in (*entry.elsewhere.values(), *re.findall(r"\b[A-Z]{2,}\b", entry.title))
+    }
+    for known in (name, OTHER_NAMES.get(name.removesuffix("_score")), others.get(name)):
+        if known in found:
+            return known
+    return next(iter(get_close_matches(name, found, n=1)), None)
 
 
 # ----------------------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ _SILHOUETTE_SCORE = (
         definition="largest mean silhouette of the points of a cluster",
         meaning="mean of the best cluster",
         special_cases=f"{_TWO_TO_N}; method 'bounds'; a sample that misses a cluster",
-        source=_ROUSSEEUW,
+        source="Reyes-Figueroa (2024), Métricas para evaluar algoritmos de agrupamiento.",
     ),
     _silhouette(
         name="silhouette_lower",

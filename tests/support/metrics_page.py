@@ -20,6 +20,20 @@ same facts, with the definition, the degenerate cases, the cost and the calls in
 `ce.describe()` lists all names. Definitions are also in [reference.md](reference.md) (external metrics),
 [internal.md](internal.md), [silhouette.md](silhouette.md), [dunn.md](dunn.md) and
 [pairwise.md](pairwise.md).
+
+```python
+import polars_clustereval as ce
+
+print(ce.describe("davies_bouldin_score"))
+```
+
+In SQL, the comment of a macro says what it computes; indices of points are in that of their table:
+
+```sql
+SELECT function_name, comment
+FROM duckdb_functions()
+WHERE schema_name = 'clustereval' AND function_name IN ('purity', 'pairwise_report');
+```
 """
 SCALES = """
 ## Words for values
