@@ -21,6 +21,7 @@ from .charts import (
     make_title,
     name_values,
     require_altair,
+    round_limit,
     to_lazy,
 )
 
@@ -187,7 +188,7 @@ def _equal_domains(coordinates: Floats) -> list[list[float]]:
     low, high = coordinates.min(axis=0), coordinates.max(axis=0)
     half = 0.6 * (high - low).max() or 1.0
     middle = (low + high) / 2
-    return np.stack([middle - half, middle + half], axis=1).tolist()  # type: ignore[no-any-return]
+    return [[round_limit(x - half), round_limit(x + half)] for x in middle.tolist()]
 
 
 def _name_clusters(clusters: pl.DataFrame) -> pl.DataFrame:

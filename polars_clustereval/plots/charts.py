@@ -31,6 +31,7 @@ SEQUENTIAL: Literal["cividis"] = "cividis"
 
 _LONGEST_NAME = 28
 _NO_VALUE = "(none)"
+_DIGITS = 12
 
 # Texts that end or comment out the script element in which HTML pages embed a chart's data.
 _HTML_MARKS = re.compile(r"<(?=[/!])")
@@ -109,11 +110,11 @@ def read_rows(
     return rows
 
 
-def check_limit(parameter: str, value: Any, most: int) -> int:
-    """Return a limit of what is drawn, a whole number from 1 to `most`, or raise its error."""
-    if not is_whole_number(value, 1) or value > most:
+def check_limit(parameter: str, value: Any, most: int, least: int = 1) -> int:
+    """Return a limit of what is drawn, a number from `least` to `most`, or raise its error."""
+    if not is_whole_number(value, least) or value > most:
         raise ClusterEvalError(
-            f"{parameter}: expected a whole number from 1 to {most}, got {show_value(value)}"
+            f"{parameter}: expected a whole number from {least} to {most}, got {show_value(value)}"
         )
     return int(value)
 
@@ -204,10 +205,19 @@ def fold_groups(rows: pl.DataFrame, column: str, size: pl.Expr, limit: int) -> G
 
 
 def inline_data(rows: pl.DataFrame) -> alt.InlineData:
-    """Return the rows as data of a chart, written into its specification."""
+    """Return the rows as data of a chart, written into its specification.
+
+    Numbers have 12 digits: the order of sums, and so the last digits, may differ between two calls.
+    """
     import altair as alt
 
-    return alt.InlineData(values=rows.to_dicts())
+    rounded = rows.with_columns(pl.col(pl.Float64).round_sig_figs(_DIGITS))
+    return alt.InlineData(values=rounded.to_dicts())
+
+
+def round_limit(x: float) -> float:
+    """Return a limit of an axis or a color scale with as many digits as the data have."""
+    return float(f"{x:.{_DIGITS}g}")
 
 
 def make_title(text: str, *notes: str) -> alt.TitleParams:
