@@ -381,7 +381,7 @@ def test_size_of_a_chart_of_many_points() -> None:
     assert names[-1]["cluster"] == "other (10)"
     assert "40 clusters, the 30 largest and the others as one" in title_of(chart)[0]
     per_cluster = pl.DataFrame(bars).group_by("cluster").agg(pl.len(), pl.col("points").sum())
-    assert per_cluster["len"].min() >= 5  # type: ignore[operator]
+    assert per_cluster["len"].min() >= 8  # type: ignore[operator]
     largest = per_cluster.sort("points")["len"].to_list()
     assert largest == sorted(largest)
 

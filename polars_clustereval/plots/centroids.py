@@ -15,6 +15,7 @@ from polars_clustereval.internal.report import internal_cluster_report
 from .charts import (
     BLUE,
     GRAY,
+    axis_format,
     check_limit,
     count,
     inline_data,
@@ -281,7 +282,13 @@ def _draw_circles(
         "n:Q",
         title="points",
         scale=alt.Scale(domain=[0, most], range=[0, 1200]),
-        legend=alt.Legend(format="~s", tickCount=4, symbolFillColor=BLUE, symbolStrokeWidth=0),
+        legend=alt.Legend(
+            format=axis_format(most),
+            tickCount=4,
+            tickMinStep=1,
+            symbolFillColor=BLUE,
+            symbolStrokeWidth=0,
+        ),
     )
     color = alt.condition("datum.is_named", alt.value(BLUE), alt.value(GRAY))
     circles = base.mark_circle(opacity=0.45).encode(size=size, color=color)

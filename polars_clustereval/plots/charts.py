@@ -31,6 +31,7 @@ SEQUENTIAL: Literal["cividis"] = "cividis"
 
 _LONGEST_NAME = 28
 _NO_VALUE = "(none)"
+_EMPTY = "(empty)"
 _DIGITS = 12
 
 # Texts that end or comment out the script element in which HTML pages embed a chart's data.
@@ -137,7 +138,7 @@ def show_name(value: object, longest: int = _LONGEST_NAME) -> str:
     """
     if value is None:
         return _NO_VALUE
-    text = _HTML_MARKS.sub(r"<\\", escape_controls(str(value)))
+    text = _HTML_MARKS.sub(r"<\\", escape_controls(str(value))) or _EMPTY
     text = _NON_CHARACTERS.sub(lambda match: ascii(match[0])[1:-1], text)
     half = longest // 2
     return text if len(text) <= longest else f"{text[:half]}…{text[1 - half :]}"
@@ -235,6 +236,12 @@ def count(n: int, noun: str) -> str:
     ('1 cluster', '1,797 points')
     """
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def axis_format(largest: float) -> str:
+    """Return the format of numbers up to `largest` on an axis: with suffixes such as k and M."""
+    # Small numbers would get suffixes too: 20m for 0.02.
+    return "~s" if largest >= 10_000 else ""
 
 
 def label_angle(names: Sequence[str]) -> int:
