@@ -114,12 +114,12 @@ def test_silhouettes() -> None:
 
 
 def test_options_of_silhouettes() -> None:
-    chart = draw("silhouette_plot", distance="minkowski", p=3, weights=[2.0])
-    wanted = LINE.clustereval.silhouette_samples(
-        ["x"], "cluster", distance="minkowski", p=3, weights=[2.0]
-    )
-    wanted = wanted.sort("cluster", -pl.col("silhouette"))["silhouette"]
-    assert [row["mean"] for row in rows_of(chart, 0)] == pytest.approx(wanted.to_list())
+    points = LINE.with_columns(y=pl.Series([3, 0, 2, 1, 5]))
+    options: dict[str, Any] = {"distance": "minkowski", "p": 3, "weights": [2.0, 0.5]}
+    chart = plots.silhouette_plot(points, ["x", "y"], "cluster", **options)
+    wanted = ce.silhouette_samples(points, ["x", "y"], "cluster", **options)
+    wanted = wanted.sort("cluster", -pl.col("silhouette"))
+    assert [row["mean"] for row in rows_of(chart, 0)] == pytest.approx([*wanted["silhouette"]])
 
 
 def test_bars_do_not_overlap() -> None:
@@ -250,7 +250,7 @@ def test_three_centroids_are_at_their_distances(
 
 def test_far_away_centroids_keep_their_digits() -> None:
     near = pl.DataFrame({"x": [0.0, 1, 5], "y": [0.0, 3, 1], "cluster": [0, 1, 2]})
-    far = near.with_columns(pl.col("x", "y") + 2.0**40)
+    far = near.with_columns(pl.col("x", "y") + 1e12)
     found = [
         frame_of(plots.centroid_plot(points, ["x", "y"], "cluster"), "x", "y", layer=1).to_numpy()
         for points in (near, far)
@@ -384,6 +384,8 @@ def test_size_of_a_chart_of_many_points() -> None:
     assert per_cluster["len"].min() >= 8  # type: ignore[operator]
     largest = per_cluster.sort("points")["len"].to_list()
     assert largest == sorted(largest)
+    # It has 29 % of the points: (1 / 40) to the power 1 / 3.
+    assert 100 <= largest[-1] <= 120
 
 
 def test_bars_are_quantiles() -> None:
@@ -433,13 +435,15 @@ def test_the_folded_clusters_are_the_last_column() -> None:
 
 
 def test_clusters_that_are_not_drawn() -> None:
-    points = pl.DataFrame({"x": [0, 1, 2, 10, 11, 20], "cluster": [0, 0, 0, 1, 1, 2]})
+    """Centroids 20, 1 and 10.5; the nearest cluster of the last one is the first at 9.5."""
+    points = pl.DataFrame({"x": [20, 0, 1, 2, 10, 11], "cluster": [0, 1, 1, 1, 2, 2]})
     chart = draw("centroid_plot", points, max_clusters=2)
-    assert frame_of(chart, "cluster", layer=1).rows() == [("0",), ("1",)]
-    assert "only the 2 largest clusters" in title_of(chart)
+    found = frame_of(chart, "cluster", "nearest", "nearest_distance", layer=1)
+    assert found.rows() == [("1", "2", 9.5), ("2", "0", 9.5)]
     assert title_of(chart)[0] == "Centroids of 3 clusters"
-    # The nearest cluster of 1 is 0 at 9.5; without it, it would be 2 at the same distance.
-    assert len(rows_of(chart, 0)) == 2
+    assert title_of(chart)[-1] == "only the 2 largest clusters"
+    # The second line would lead to a cluster that is not on the map.
+    assert [row["distance"] for row in rows_of(chart, 0)] == [9.5]
 
 
 def test_runs_that_are_not_drawn() -> None:
