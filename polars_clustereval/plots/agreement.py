@@ -20,6 +20,7 @@ from .charts import (
     name_values,
     read_rows,
     require_altair,
+    round_limit,
     show_name,
     to_lazy,
 )
@@ -94,7 +95,7 @@ def agreement_plot(
     'Agreement of 3 runs'
     """
     require_altair()
-    limit = check_limit("max_runs", max_runs, 60)
+    limit = check_limit("max_runs", max_runs, 60, least=2)
     if are_given("run_agreement", id=id, run=run, cluster=cluster):
         table = run_agreement(
             to_lazy(frame),
@@ -177,4 +178,4 @@ def _domain_of(scores: pl.Series) -> tuple[float, float]:
     """Return the domain of the colors: to 1, and from 0 or the least score, if none exceeds 1."""
     finite = scores.drop_nulls().cast(pl.Float64)
     low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
-    return min(0.0, float(low)), max(1.0, float(high))  # type: ignore[arg-type]
+    return min(0.0, round_limit(low)), max(1.0, round_limit(high))  # type: ignore[arg-type]

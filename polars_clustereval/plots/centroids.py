@@ -15,12 +15,14 @@ from polars_clustereval.internal.report import internal_cluster_report
 from .charts import (
     BLUE,
     GRAY,
+    axis_format,
     check_limit,
     count,
     inline_data,
     make_title,
     name_values,
     require_altair,
+    round_limit,
     to_lazy,
 )
 
@@ -187,7 +189,7 @@ def _equal_domains(coordinates: Floats) -> list[list[float]]:
     low, high = coordinates.min(axis=0), coordinates.max(axis=0)
     half = 0.6 * (high - low).max() or 1.0
     middle = (low + high) / 2
-    return np.stack([middle - half, middle + half], axis=1).tolist()  # type: ignore[no-any-return]
+    return [[round_limit(x - half), round_limit(x + half)] for x in middle.tolist()]
 
 
 def _name_clusters(clusters: pl.DataFrame) -> pl.DataFrame:
@@ -280,7 +282,13 @@ def _draw_circles(
         "n:Q",
         title="points",
         scale=alt.Scale(domain=[0, most], range=[0, 1200]),
-        legend=alt.Legend(format="~s", tickCount=4, symbolFillColor=BLUE, symbolStrokeWidth=0),
+        legend=alt.Legend(
+            format=axis_format(most),
+            tickCount=4,
+            tickMinStep=1,
+            symbolFillColor=BLUE,
+            symbolStrokeWidth=0,
+        ),
     )
     color = alt.condition("datum.is_named", alt.value(BLUE), alt.value(GRAY))
     circles = base.mark_circle(opacity=0.45).encode(size=size, color=color)

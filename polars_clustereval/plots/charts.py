@@ -31,6 +31,8 @@ SEQUENTIAL: Literal["cividis"] = "cividis"
 
 _LONGEST_NAME = 28
 _NO_VALUE = "(none)"
+_EMPTY = "(empty)"
+_DIGITS = 12
 
 # Texts that end or comment out the script element in which HTML pages embed a chart's data.
 _HTML_MARKS = re.compile(r"<(?=[/!])")
@@ -109,11 +111,11 @@ def read_rows(
     return rows
 
 
-def check_limit(parameter: str, value: Any, most: int) -> int:
-    """Return a limit of what is drawn, a whole number from 1 to `most`, or raise its error."""
-    if not is_whole_number(value, 1) or value > most:
+def check_limit(parameter: str, value: Any, most: int, least: int = 1) -> int:
+    """Return a limit of what is drawn, a number from `least` to `most`, or raise its error."""
+    if not is_whole_number(value, least) or value > most:
         raise ClusterEvalError(
-            f"{parameter}: expected a whole number from 1 to {most}, got {show_value(value)}"
+            f"{parameter}: expected a whole number from {least} to {most}, got {show_value(value)}"
         )
     return int(value)
 
@@ -136,7 +138,7 @@ def show_name(value: object, longest: int = _LONGEST_NAME) -> str:
     """
     if value is None:
         return _NO_VALUE
-    text = _HTML_MARKS.sub(r"<\\", escape_controls(str(value)))
+    text = _HTML_MARKS.sub(r"<\\", escape_controls(str(value))) or _EMPTY
     text = _NON_CHARACTERS.sub(lambda match: ascii(match[0])[1:-1], text)
     half = longest // 2
     return text if len(text) <= longest else f"{text[:half]}…{text[1 - half :]}"
@@ -204,10 +206,19 @@ def fold_groups(rows: pl.DataFrame, column: str, size: pl.Expr, limit: int) -> G
 
 
 def inline_data(rows: pl.DataFrame) -> alt.InlineData:
-    """Return the rows as data of a chart, written into its specification."""
+    """Return the rows as data of a chart, written into its specification.
+
+    Numbers have 12 digits: the order of sums, and so the last digits, may differ between two calls.
+    """
     import altair as alt
 
-    return alt.InlineData(values=rows.to_dicts())
+    rounded = rows.with_columns(pl.col(pl.Float64).round_sig_figs(_DIGITS))
+    return alt.InlineData(values=rounded.to_dicts())
+
+
+def round_limit(x: float) -> float:
+    """Return a limit of an axis or a color scale with as many digits as the data have."""
+    return float(f"{x:.{_DIGITS}g}")
 
 
 def make_title(text: str, *notes: str) -> alt.TitleParams:
@@ -225,6 +236,12 @@ def count(n: int, noun: str) -> str:
     ('1 cluster', '1,797 points')
     """
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def axis_format(largest: float) -> str:
+    """Return the format of numbers up to `largest` on an axis: with suffixes such as k and M."""
+    # Small numbers would get suffixes too: 20m for 0.02.
+    return "~s" if largest >= 10_000 else ""
 
 
 def label_angle(names: Sequence[str]) -> int:

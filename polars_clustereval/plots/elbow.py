@@ -13,6 +13,7 @@ from .charts import (
     BLUE,
     VERMILION,
     are_given,
+    axis_format,
     inline_data,
     make_title,
     read_rows,
@@ -110,9 +111,11 @@ def _draw_curves(rows: pl.DataFrame) -> alt.HConcatChart:
     """Return the panels of the curves, from rows of elbow."""
     import altair as alt
 
-    panels = [_draw_curve("ssw", "within-cluster sum of squares (ssw)")]
+    largest = float(rows["ssw"].max() or 0)  # type: ignore[arg-type]
+    title = "within-cluster sum of squares (ssw)"
+    panels = [_draw_curve("ssw", title, axis_format(largest))]
     if rows["explained_variance"].count():
-        panels.append(_draw_curve("explained_variance", "explained variance, a share of 1"))
+        panels.append(_draw_curve("explained_variance", "explained variance, a share of 1", ""))
     knees = rows.filter("is_knee")["k"].to_list()
     note = f"knee at k = {knees[0]} by Kneedle (diamond)" if knees else "no knee by Kneedle"
     chart: alt.HConcatChart = alt.hconcat(
@@ -121,8 +124,8 @@ def _draw_curves(rows: pl.DataFrame) -> alt.HConcatChart:
     return chart
 
 
-def _draw_curve(field: str, title: str) -> alt.LayerChart:
-    """Return the curve of a field by k, with the knee marked."""
+def _draw_curve(field: str, title: str, number_format: str) -> alt.LayerChart:
+    """Return the curve of a field by k, with the knee marked; the format is of its axis."""
     import altair as alt
 
     x = alt.X(
@@ -131,7 +134,7 @@ def _draw_curve(field: str, title: str) -> alt.LayerChart:
         axis=alt.Axis(tickMinStep=1, format=",d", grid=False),
         scale=alt.Scale(zero=False, nice=False, padding=10),
     )
-    y = alt.Y(f"{field}:Q", title=title, axis=alt.Axis(format="~s" if field == "ssw" else ""))
+    y = alt.Y(f"{field}:Q", title=title, axis=alt.Axis(format=number_format))
     base = alt.Chart().encode(
         x=x,
         y=y,

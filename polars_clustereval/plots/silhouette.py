@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 # Bars of the whole chart, about one a pixel, and of a cluster if it has as many points.
 _MOST_BARS = 600
-_LEAST_BARS = 5
+_LEAST_BARS = 8
 # Heights in pixels: a cluster has room for its name, and the rest is shared by size.
 _NAME_HEIGHT = 14
 _HEIGHT_PER_CLUSTER = 20
@@ -235,7 +235,7 @@ def _draw(
     labels = places.select("cluster", "points", "mean", middle=middle.round(2))
     names = (
         alt.Chart(inline_data(labels))
-        .mark_text(align="right", baseline="middle", limit=130)
+        .mark_text(align="right", baseline="middle", limit=170)
         .encode(
             x=alt.value(-6),
             y=alt.Y("middle:Q", axis=None, scale=pixels),
@@ -261,4 +261,4 @@ def _draw(
         "" if len(bars) == n else "each bar is the mean of a quantile of the points of its cluster",
     )
     chart = alt.LayerChart(layer=[rectangles, names, rule], title=title)
-    return chart.properties(width=460, height=height)
+    return chart.properties(width=420, height=height)
