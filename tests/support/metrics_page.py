@@ -17,8 +17,8 @@ HEAD = """# Catalogue of the scores
 Every score that a report returns, by family: where it comes from, what other libraries call it, and
 where they compute something else under the same name. `ce.describe("davies_bouldin_score")` has the
 same facts, with the definition, the degenerate cases, the cost and the calls in SQL and Polars;
-`ce.describe()` lists all names. Definitions are also in [reference.md](reference.md) (external metrics),
-[internal.md](internal.md), [silhouette.md](silhouette.md), [dunn.md](dunn.md) and
+`ce.describe()` lists all names. Definitions are also in [reference.md](reference.md) (of external
+metrics), [internal.md](internal.md), [silhouette.md](silhouette.md), [dunn.md](dunn.md) and
 [pairwise.md](pairwise.md).
 
 ```python
