@@ -32,7 +32,7 @@ SEQUENTIAL: Literal["cividis"] = "cividis"
 _LONGEST_NAME = 28
 _NO_VALUE = "(none)"
 _EMPTY = "(empty)"
-_DIGITS = 12
+_DATA_DIGITS = 12
 
 # Texts that end or comment out the script element in which HTML pages embed a chart's data.
 _HTML_MARKS = re.compile(r"<(?=[/!])")
@@ -212,13 +212,13 @@ def inline_data(rows: pl.DataFrame) -> alt.InlineData:
     """
     import altair as alt
 
-    rounded = rows.with_columns(pl.col(pl.Float64).round_sig_figs(_DIGITS))
+    rounded = rows.with_columns(pl.col(pl.Float64).round_sig_figs(_DATA_DIGITS))
     return alt.InlineData(values=rounded.to_dicts())
 
 
 def round_limit(x: float) -> float:
     """Return a limit of an axis or a color scale with as many digits as the data have."""
-    return float(f"{x:.{_DIGITS}g}")
+    return float(f"{x:.{_DATA_DIGITS}g}")
 
 
 def make_title(text: str, *notes: str) -> alt.TitleParams:

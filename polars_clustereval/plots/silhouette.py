@@ -116,7 +116,7 @@ def silhouette_plot(
     groups = fold_groups(points, "cluster", pl.len(), limit)
     bars = _make_bars(groups.number(points, "cluster", "place"), len(groups.names))
     places = _place_clusters(bars, groups)
-    return _draw(_place_bars(bars, places), places, groups, distance)
+    return _draw_silhouettes(_place_bars(bars, places), places, groups, distance)
 
 
 def _check_silhouettes(points: pl.DataFrame) -> None:
@@ -198,7 +198,7 @@ def _place_bars(bars: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
 # ----------------------------------------------------------------------------------------------
 
 
-def _draw(
+def _draw_silhouettes(
     bars: pl.DataFrame, places: pl.DataFrame, groups: Groups, distance: str
 ) -> alt.LayerChart:
     """Return the chart of bars, of the names of their clusters and of the mean silhouette."""
