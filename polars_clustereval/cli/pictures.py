@@ -63,4 +63,6 @@ _MISSING = (
 def _call_plot(plot: Callable[..., Any], rows: Any, given: dict[str, Any]) -> Any:
     """Return the chart that a function of plots draws, with those arguments that it has."""
     known = plot.__code__.co_varnames[: plot.__code__.co_argcount + plot.__code__.co_kwonlyargcount]
-    return plot(rows, **{name: value for name, value in given.items() if name in known})
+    chart = plot(rows, **{name: value for name, value in given.items() if name in known})
+    # A reader's font may be wider than the one that the names were measured in.
+    return chart.properties(padding={"left": 30, "right": 20, "top": 5, "bottom": 5})

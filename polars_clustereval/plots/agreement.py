@@ -138,7 +138,7 @@ def _draw_pairs(pairs: pl.DataFrame, metric: str, limit: int) -> alt.LayerChart:
             "run_1:N",
             title="first run",
             sort=alt.EncodingSortField("row", op="min"),
-            axis=alt.Axis(labelLimit=150),
+            axis=alt.Axis(labelLimit=150, titlePadding=16),
         ),
         tooltip=[
             alt.Tooltip("run_1:N", title="first run"),

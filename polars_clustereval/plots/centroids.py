@@ -283,7 +283,7 @@ def _draw_circles(
         title="points",
         scale=alt.Scale(domain=[0, most], range=[0, 1200]),
         legend=alt.Legend(
-            format=axis_format(most),
+            format=axis_format(most) or ",d",
             tickCount=4,
             tickMinStep=1,
             symbolFillColor=BLUE,

@@ -133,7 +133,7 @@ def _draw_cells(cells: pl.DataFrame, labels: Groups, clusters: Groups) -> alt.La
     """Return the heat map of the cells, with their counts if there is room."""
     import altair as alt
 
-    step = max(12, min(44, 400 // max(len(labels.names), len(clusters.names))))
+    step = max(12, min(80, 400 // max(len(labels.names), len(clusters.names))))
     base = alt.Chart(inline_data(cells)).encode(
         x=alt.X(
             "cluster:N",
@@ -145,7 +145,7 @@ def _draw_cells(cells: pl.DataFrame, labels: Groups, clusters: Groups) -> alt.La
             "label:N",
             title="label",
             sort=alt.EncodingSortField("row", op="min"),
-            axis=alt.Axis(labelLimit=150),
+            axis=alt.Axis(labelLimit=150, titlePadding=16),
         ),
         tooltip=[
             alt.Tooltip("label:N", title="label"),
@@ -157,7 +157,7 @@ def _draw_cells(cells: pl.DataFrame, labels: Groups, clusters: Groups) -> alt.La
     )
     most = int(cells["n"].max())  # type: ignore[arg-type]
     scale = alt.Scale(type="sqrt", scheme=SEQUENTIAL, reverse=True, domain=[0, most])
-    legend = alt.Legend(title="rows", format=axis_format(most), tickCount=5, tickMinStep=1)
+    legend = alt.Legend(title="rows", format=axis_format(most) or ",d", tickCount=5, tickMinStep=1)
     layers = [base.mark_rect().encode(alt.Color("n:Q", scale=scale, legend=legend))]
     if max(len(labels.names), len(clusters.names)) <= _MOST_WITH_COUNTS:
         ink = alt.condition(f"datum.n > {most / 4}", alt.value("white"), alt.value("black"))
