@@ -564,6 +564,25 @@ def test_charts_are_written(name: str, tmp_path: Path) -> None:
     assert float(width[1]) <= 620
 
 
+@pytest.mark.parametrize("scale", [1e-3, 1, 40, 1e6])
+def test_numbers_on_axes_are_written_out(scale: float, tmp_path: Path) -> None:
+    """Neither 4e+1 for 40 nor 20m for 0.02, but k and M for large ones."""
+    n = max(1, int(scale))
+    cells = SIX.with_columns(n=n * pl.int_range(1, 7))
+    charts = [
+        plots.contingency_plot(cells, "label", "cluster", weight="n"),
+        draw("elbow_plot", SWEEP.with_columns(pl.col("x") * scale)),
+    ]
+    if n < 1000:
+        points = pl.concat([LINE] * n)
+        charts.append(draw("centroid_plot", points))
+    for chart in charts:
+        chart.save(tmp_path / "chart.svg")
+        texts = re.findall(r">([^<>]*)</text>", (tmp_path / "chart.svg").read_text())
+        assert [text for text in texts if re.fullmatch(r"[\d.,]+[kMGT]?", text)]
+        assert not [text for text in texts if re.fullmatch(r"[\d.,]+(e[+-]?\d+|m|µ)", text)]
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_axes_are_titled_in_words(name: str) -> None:
     titles = re.findall(r'"title": "([^"]*)"', json.dumps(draw(name).to_dict()))

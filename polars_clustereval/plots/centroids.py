@@ -15,9 +15,9 @@ from polars_clustereval.internal.report import internal_cluster_report
 from .charts import (
     BLUE,
     GRAY,
-    axis_format,
     check_limit,
     count,
+    count_format,
     inline_data,
     make_title,
     name_values,
@@ -283,7 +283,7 @@ def _draw_circles(
         title="points",
         scale=alt.Scale(domain=[0, most], range=[0, 1200]),
         legend=alt.Legend(
-            format=axis_format(most) or ",d",
+            format=count_format(most),
             tickCount=4,
             tickMinStep=1,
             symbolFillColor=BLUE,

@@ -238,10 +238,9 @@ def count(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
-def axis_format(largest: float) -> str:
-    """Return the format of numbers up to `largest` on an axis: with suffixes such as k and M."""
-    # Small numbers would get suffixes too: 20m for 0.02.
-    return "~s" if largest >= 10_000 else ""
+def count_format(largest: float) -> str:
+    """Return the format of counts up to `largest`: large ones with suffixes such as k and M."""
+    return "~s" if largest >= 10_000 else ",d"
 
 
 def label_angle(names: Sequence[str]) -> int:

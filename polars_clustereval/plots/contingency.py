@@ -11,9 +11,9 @@ from polars_clustereval.external.contingency import contingency_matrix
 
 from .charts import (
     SEQUENTIAL,
-    axis_format,
     check_limit,
     count,
+    count_format,
     fold_groups,
     inline_data,
     label_angle,
@@ -157,7 +157,7 @@ def _draw_cells(cells: pl.DataFrame, labels: Groups, clusters: Groups) -> alt.La
     )
     most = int(cells["n"].max())  # type: ignore[arg-type]
     scale = alt.Scale(type="sqrt", scheme=SEQUENTIAL, reverse=True, domain=[0, most])
-    legend = alt.Legend(title="rows", format=axis_format(most) or ",d", tickCount=5, tickMinStep=1)
+    legend = alt.Legend(title="rows", format=count_format(most), tickCount=5, tickMinStep=1)
     layers = [base.mark_rect().encode(alt.Color("n:Q", scale=scale, legend=legend))]
     if max(len(labels.names), len(clusters.names)) <= _MOST_WITH_COUNTS:
         ink = alt.condition(f"datum.n > {most / 4}", alt.value("white"), alt.value("black"))

@@ -13,7 +13,6 @@ from .charts import (
     BLUE,
     VERMILION,
     are_given,
-    axis_format,
     inline_data,
     make_title,
     read_rows,
@@ -113,9 +112,13 @@ def _draw_curves(rows: pl.DataFrame) -> alt.HConcatChart:
 
     largest = float(rows["ssw"].max() or 0)  # type: ignore[arg-type]
     title = "within-cluster sum of squares (ssw)"
-    panels = [_draw_curve("ssw", title, axis_format(largest))]
+    # Suffixes such as k and M for large numbers; for small ones they would be unusual.
+    axis = alt.Axis(format="~s") if largest >= 10_000 else alt.Axis()
+    panels = [_draw_curve("ssw", title, axis)]
     if rows["explained_variance"].count():
-        panels.append(_draw_curve("explained_variance", "explained variance, a share of 1", ""))
+        panels.append(
+            _draw_curve("explained_variance", "explained variance, a share of 1", alt.Axis())
+        )
     knees = rows.filter("is_knee")["k"].to_list()
     note = f"knee at k = {knees[0]} by Kneedle (diamond)" if knees else "no knee by Kneedle"
     chart: alt.HConcatChart = alt.hconcat(
@@ -124,8 +127,8 @@ def _draw_curves(rows: pl.DataFrame) -> alt.HConcatChart:
     return chart
 
 
-def _draw_curve(field: str, title: str, number_format: str) -> alt.LayerChart:
-    """Return the curve of a field by k, with the knee marked; the format is of its axis."""
+def _draw_curve(field: str, title: str, axis: alt.Axis) -> alt.LayerChart:
+    """Return the curve of a field by k, with the knee marked; `axis` is that of the field."""
     import altair as alt
 
     x = alt.X(
@@ -134,7 +137,7 @@ def _draw_curve(field: str, title: str, number_format: str) -> alt.LayerChart:
         axis=alt.Axis(tickMinStep=1, format=",d", grid=False),
         scale=alt.Scale(zero=False, nice=False, padding=10),
     )
-    y = alt.Y(f"{field}:Q", title=title, axis=alt.Axis(format=number_format))
+    y = alt.Y(f"{field}:Q", title=title, axis=axis)
     base = alt.Chart().encode(
         x=x,
         y=y,
