@@ -39,7 +39,7 @@ def row(*cells: str) -> str:
 def row_of(entry: Entry) -> str:
     best = BEST.get(entry.best, entry.best)
     cells = (entry.title, entry.range, best, entry.source, show_elsewhere(entry), entry.differs)
-    return row(f"`{entry.name}`", *cells)
+    return row(f'<a id="{entry.name}"></a>`{entry.name}`', *cells)
 
 
 def section(family: str, scores: Iterable[Entry]) -> str:
