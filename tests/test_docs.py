@@ -78,7 +78,7 @@ def test_every_page_is_in_the_navigation_once() -> None:
 def test_the_site_loads_no_fonts_and_no_repository() -> None:
     config = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     assert "  font: false" in config
-    for option in ("analytics", "extra_javascript", "extra_css", "repo_url", "http"):
+    for option in ("analytics", "extra_javascript", "repo_url", "http"):
         assert option not in config
 
 

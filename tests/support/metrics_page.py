@@ -18,8 +18,8 @@ Every score that a report returns, by family: its definition, where it comes fro
 libraries call it, and where they compute something else under the same name. Which one to take:
 [by question](which_metric.md). `ce.describe("davies_bouldin_score")` has the same facts, with the
 degenerate cases, the cost and the calls in SQL and Polars; `ce.describe()` lists all names. The
-tables that return them: [external.md](external.md), [internal.md](internal.md),
-[silhouette.md](silhouette.md), [dunn.md](dunn.md) and [pairwise.md](pairwise.md).
+tables that return them: [external](external.md), [internal](internal.md),
+[silhouettes](silhouette.md), [Dunn](dunn.md) and [pairs of points](pairwise.md).
 """
 SCALES = """
 ## Words for values
