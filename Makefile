@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # pip of the outside: where a distribution has taken ensurepip out, `venv` can bring none.
 INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet
 
-.PHONY: browser demo test test-wide test-install lint bench clean
+.PHONY: browser demo test test-wide test-install lint docs bench clean
 
 demo: $(VENV)/core.stamp
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -30,11 +30,15 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
+# The site of the documentation, in site/; a broken link or a page outside of the navigation is an error.
+docs: $(VENV)/docs.stamp
+	$(BIN)/mkdocs build --strict
+
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -50,9 +54,13 @@ $(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
 	$(INSTALL) pip --editable '.[dev]'
 	touch $@ $(VENV)/core.stamp
 
+$(VENV)/docs.stamp: pyproject.toml | $(BIN)/python
+	$(INSTALL) --editable '.[docs]'
+	touch $@ $(VENV)/core.stamp
+
 # PySpark is half a gigabyte, and of no use without Java. As an sdist, the parser of dbt downloads more
 # while it is built.
 $(VENV)/wide.stamp: $(VENV)/dev.stamp
-	$(INSTALL) --only-binary dbt-core-experimental-parser --editable '.[dev,dbt]'
+	$(INSTALL) --only-binary dbt-core-experimental-parser --editable '.[dev,dbt,docs]'
 	! command -v java >/dev/null || $(INSTALL) --editable '.[wide]'
 	touch $@

@@ -11,13 +11,14 @@ package imports this folder, and reads the docstrings, when a score is described
 from __future__ import annotations
 
 from .centers import CENTERS
-from .describe import describe, entries, reading, show_elsewhere, show_scale
+from .describe import NOTATION, describe, entries, reading, show_elsewhere, show_scale
 from .distances import DISTANCES
 from .entry import Entry
 
 __all__ = [
     "CENTERS",
     "DISTANCES",
+    "NOTATION",
     "Entry",
     "describe",
     "entries",

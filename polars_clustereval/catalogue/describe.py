@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
     from .entry import Entry, Scale
 
-__all__ = ["describe", "entries", "reading", "show_elsewhere", "show_scale"]
+__all__ = ["NOTATION", "describe", "entries", "reading", "show_elsewhere", "show_scale"]
 
 _WIDTH = 80
 
 #: The letters in the definitions of a family.
-_NOTATION = {
+NOTATION = {
     "pair counting": "Pairs of rows: tp have one label and one cluster, fp one cluster only, fn "
     "one label only, tn neither; P and R are pair_precision and pair_recall.",
     "information": "n rows; entropies are in nats; h and c are homogeneity and completeness.",
@@ -188,7 +188,7 @@ def _describe(entry: Entry) -> str:
     """Return the facts of a score, a paragraph for its definition and a line for each other."""
     facts = {
         "Family": f"{entry.family} ({entry.kind})",
-        "Notation": _NOTATION[entry.family],
+        "Notation": NOTATION[entry.family],
         "Range": _show_range(entry),
         "Cases": _show_cases(entry),
         "Reading": show_scale(entry.scale),

@@ -29,7 +29,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     name: function
     for name in ce.__all__
     if inspect.isfunction(function := getattr(ce, name))
-    and name not in ("bundle", "register", "to_sql", "write_database")
+    and name not in ("bundle", "describe", "register", "to_sql", "write_database")
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from polars_clustereval.catalogue import entries, show_elsewhere, show_scale
+from polars_clustereval.catalogue import NOTATION, entries, show_elsewhere, show_scale
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 HEAD = """# Catalogue of the scores
 
-Every score that a report returns, by family: where it comes from, what other libraries call it, and
-where they compute something else under the same name. `ce.describe("davies_bouldin_score")` has the
-same facts, with the definition, the degenerate cases, the cost and the calls in SQL and Polars;
-`ce.describe()` lists all names. Definitions are also in [reference.md](reference.md) (of external
-metrics), [internal.md](internal.md), [silhouette.md](silhouette.md), [dunn.md](dunn.md) and
-[pairwise.md](pairwise.md).
+Every score that a report returns, by family: its definition, where it comes from, what other
+libraries call it, and where they compute something else under the same name. Which one to take:
+[by question](which_metric.md). `ce.describe("davies_bouldin_score")` has the same facts, with the
+degenerate cases, the cost and the calls in SQL and Polars; `ce.describe()` lists all names. The
+tables that return them: [external](external.md), [internal](internal.md),
+[silhouettes](silhouette.md), [Dunn](dunn.md) and [pairs of points](pairwise.md).
 
 ```python
 import polars_clustereval as ce
@@ -52,19 +52,22 @@ def row(*cells: str) -> str:
 
 def row_of(entry: Entry) -> str:
     best = BEST.get(entry.best, entry.best)
-    cells = (entry.title, entry.range, best, entry.source, show_elsewhere(entry), entry.differs)
-    return row(f"`{entry.name}`", *cells)
+    facts = (entry.title, entry.definition, entry.range, best, entry.source)
+    name = f'<a id="{entry.name}"></a>`{entry.name}`'
+    return row(name, *facts, show_elsewhere(entry), entry.differs)
 
 
-def section(family: str, scores: Iterable[Entry]) -> str:
+def section(family: str, kind: str, scores: Iterable[Entry]) -> str:
     rows = [row_of(entry) for entry in scores]
-    heads = ("name", "title", "range", "best", "source", "elsewhere", "defined differently")
-    return "\n".join([f"\n## {family}\n", row(*heads), "|---" * len(heads) + "|", *rows, ""])
+    facts = ("name", "title", "definition", "range", "best", "source")
+    heads = (*facts, "elsewhere", "defined differently")
+    table = (row(*heads), "|---" * len(heads) + "|", *rows, "")
+    return "\n".join([f"\n## {family} ({kind})\n", f"{NOTATION[family]}\n", *table])
 
 
 def page() -> str:
     families = groupby(entries().values(), key=lambda entry: (entry.family, entry.kind))
-    sections = [section(f"{family} ({kind})", list(scores)) for (family, kind), scores in families]
+    sections = [section(*key, list(scores)) for key, scores in families]
     scales = [f"- `{x.name}`: {show_scale(x.scale)}\n" for x in entries().values() if x.scale]
     return "".join([HEAD, *sections, SCALES, *scales])
 

@@ -1,0 +1,232 @@
+"""The pages of docs/ as a site: navigation, links, the guides and the build."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+import sklearn.metrics.cluster
+
+import polars_clustereval as ce
+from polars_clustereval.catalogue import entries
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted(path.name for path in DOCS.glob("*.md"))
+FENCE = re.compile(r"^```(\w*)\n.*?^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^(#+) (.*)$", re.MULTILINE)
+
+
+def read(page: str) -> str:
+    return (DOCS / page).read_text(encoding="utf-8")
+
+
+def prose(page: str) -> str:
+    return FENCE.sub("", read(page))
+
+
+def slug(heading: str) -> str:
+    """The anchor of a heading, where the site and a repository's viewer agree."""
+    return re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-")
+
+
+def anchors(page: str) -> set[str]:
+    text = prose(page)
+    return {slug(heading) for _, heading in HEADING.findall(text)} | set(
+        re.findall(r'<a id="(\w+)">', text)
+    )
+
+
+def relative_links(page: str) -> list[str]:
+    return [link for link in LINK.findall(prose(page)) if not link.startswith("https://")]
+
+
+def sections(page: str, level: str) -> dict[str, str]:
+    """The text below each heading of a level, up to the next heading of that level or above."""
+    text = read(page)
+    found = {}
+    for match in re.finditer(rf"^{level} (.*)$", text, re.MULTILINE):
+        rest = text[match.end() :]
+        following = re.search(rf"^#{{1,{len(level)}}} ", rest, re.MULTILINE)
+        found[match[1]] = rest[: following.start()] if following else rest
+    return found
+
+
+def rows(text: str) -> list[list[str]]:
+    lines = re.findall(r"^\| (.*) \|$", text, re.MULTILINE)
+    return [line.split(" | ") for line in lines]
+
+
+def code(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+# Navigation and links ------------------------------------------------------------------------
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    config = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    nav = config.partition("\nnav:\n")[2]
+    assert sorted(re.findall(r": ([\w/]+\.md)$", nav, re.MULTILINE)) == PAGES
+
+
+def test_the_site_loads_no_fonts_and_no_repository() -> None:
+    config = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert "  font: false" in config
+    for option in ("analytics", "extra_javascript", "repo_url", "http"):
+        assert option not in config
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_between_pages_resolve(page: str) -> None:
+    for link in relative_links(page):
+        path, _, anchor = link.partition("#")
+        target = path or page
+        assert (DOCS / target).is_file(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_has_one_title_and_no_heading_twice(page: str) -> None:
+    found = HEADING.findall(prose(page))
+    assert [level for level, _ in found].count("#") == 1
+    slugs = [slug(heading) for _, heading in found]
+    assert len(slugs) == len(set(slugs))
+
+
+def test_the_readme_leads_to_the_guides() -> None:
+    links = LINK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    base = "https://github.com/polars-clustereval/polars_clustereval/blob/main/docs/"
+    assert {f"{base}which_metric.md", f"{base}migration.md"} <= set(links)
+
+
+# The guide by question -----------------------------------------------------------------------
+
+METRIC = re.compile(r"\[`(\w+)`\]\(metrics\.md#(\w+)\)")
+QUESTIONS = sections("which_metric.md", "###")
+
+
+def test_every_score_has_its_row_to_link_to() -> None:
+    found = re.findall(r'^\| <a id="(\w+)"></a>`(\w+)` \|', read("metrics.md"), re.MULTILINE)
+    assert found == [(name, name) for name in entries()]
+
+
+def test_links_to_rows_name_the_row() -> None:
+    links = [link for page in PAGES for link in METRIC.findall(prose(page))]
+    assert len(links) > 80
+    assert all(text == anchor for text, anchor in links)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_every_question_has_an_index_a_trap_and_a_query(question: str) -> None:
+    text = QUESTIONS[question]
+    assert METRIC.search(text) or relative_links_of(text)
+    assert text.count("**Trap.**") == 1
+    assert {"sql", "python"} & set(FENCE.findall(text))
+
+
+def relative_links_of(text: str) -> list[str]:
+    return [link for link in LINK.findall(text) if ".md" in link and not link.startswith("http")]
+
+
+def test_the_first_table_lists_the_questions_in_order() -> None:
+    head = read("which_metric.md").partition("\n## ")[0]
+    listed = [row[0] for row in rows(head)[1:]]
+    found = [LINK.search(cell) for cell in listed]
+    assert [match[1] for match in found if match] == [f"#{slug(name)}" for name in QUESTIONS]
+
+
+def test_every_question_is_one_click_from_the_first_page() -> None:
+    links = {link.partition("#")[2] for link in relative_links("index.md") if "which" in link}
+    direct = {slug(name) for name in QUESTIONS} & links
+    assert len(direct) >= 8
+    assert "" in links
+
+
+def test_works_that_are_cited_are_in_the_sources() -> None:
+    text, _, sources = " ".join(prose("which_metric.md").split()).partition("## Sources")
+    cited = re.findall(r"(\w[\w-]+)(?: and others)? \(?((?:19|20)\d\d)\)?", text)
+    assert len(set(cited)) > 15
+    for name, year in cited:
+        assert re.search(rf"{name}[^·]*\({year}\)", sources), (name, year)
+
+
+# The page of names elsewhere -----------------------------------------------------------------
+
+TABLES = {
+    name.partition(" (")[0]: rows(text)[1:] for name, text in sections("migration.md", "##").items()
+}
+
+
+def pairs(library: str) -> set[tuple[str, str]]:
+    """Names there and here, by their places in rows with as many names on both sides."""
+    both = [(code(there), code(here)) for there, here, _ in TABLES[library]]
+    return {
+        (other.removeprefix("cluster."), own)
+        for theirs, ours in both
+        if len(theirs) == len(ours)
+        for other, own in zip(theirs, ours, strict=True)
+    }
+
+
+@pytest.mark.parametrize("library", ["scikit-learn", "clusterCrit", "fpc"])
+def test_names_elsewhere_are_those_of_the_catalogue(library: str) -> None:
+    known = {
+        (entry.elsewhere[library].removeprefix("cluster."), name)
+        for name, entry in entries().items()
+        if library in entry.elsewhere
+    }
+    # centroid_dunn_index is gdi_41 by another name.
+    known -= {("GDI41", "centroid_dunn_index")}
+    # The table of scikit-learn names its functions, of which the score is a column.
+    own = {("silhouette_score", "silhouette"): ("silhouette_score", "silhouette_score")}
+    assert {own.get(pair, pair) if library == "scikit-learn" else pair for pair in known} <= pairs(
+        library
+    )
+
+
+def test_all_of_scikit_learn_is_there() -> None:
+    named = {
+        name.removeprefix("cluster.") for row in TABLES["scikit-learn"] for name in code(row[0])
+    }
+    assert set(sklearn.metrics.cluster.__all__) <= named
+
+
+@pytest.mark.parametrize("library", TABLES)
+def test_every_name_on_this_side_exists(library: str) -> None:
+    assert TABLES[library]
+    arguments = {"vector", "cluster"}
+    for _, here, _ in TABLES[library]:
+        for name in code(here):
+            known = hasattr(ce, name) or name in entries() or name in arguments
+            assert known or re.fullmatch(r'distance="(sqeuclidean|cosine)"', name), name
+
+
+def test_b_cubed_of_er_evaluation() -> None:
+    """The values in the docstrings of er-evaluation, for its own example."""
+    con = duckdb.connect()
+    ce.register(con)
+    *_, block = re.findall(r"^```sql\n(.*?)^```", read("migration.md"), re.MULTILINE | re.DOTALL)
+    found = con.execute(block).fetchone()
+    assert found == pytest.approx((0.6458333333333333, 0.7638888888888888), rel=1e-12)
+
+
+# The build -----------------------------------------------------------------------------------
+
+
+@pytest.mark.wide
+def test_the_site_is_built_without_warnings(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocs", reason="mkdocs: not installed; make docs installs it")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert {path.stem for path in tmp_path.glob("*.html")} >= {Path(page).stem for page in PAGES}
+    for path in tmp_path.glob("*.html"):
+        html = path.read_text(encoding="utf-8")
+        assert not re.findall(r'<(?:script|img|iframe)[^>]* src="?(?:https?:)?//', html), path.name
+        assert not re.findall(r'<link[^>]* href="?(?:https?:)?//', html), path.name
