@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import duckdb
+import polars as pl
 import pytest
 import sklearn.metrics.cluster
 
@@ -154,6 +155,42 @@ def test_works_that_are_cited_are_in_the_sources() -> None:
     assert len(set(cited)) > 15
     for name, year in cited:
         assert re.search(rf"{name}[^·]*\({year}\)", sources), (name, year)
+
+
+@pytest.fixture(scope="module")
+def random_clusters() -> pl.DataFrame:
+    """Scores of clusters that ignore the digits: one, more and more, and single rows."""
+    digits = pl.read_parquet(ROOT / "examples" / "digits.parquet")
+    drawn = pl.concat(
+        digits.select("digit", k=pl.lit(k), cluster=pl.col("id") * 7919 % k)
+        for k in (1, 2, 10, 100, 600, digits.height)
+    )
+    return ce.external_report(drawn, "digit", "cluster", partition_by="k")
+
+
+@pytest.mark.parametrize("name", ["purity", "normalized_mutual_info_score", "v_measure_score"])
+def test_scores_that_rise_with_the_number_of_clusters(
+    random_clusters: pl.DataFrame, name: str
+) -> None:
+    assert random_clusters[name].is_sorted()
+    assert random_clusters[name][-2] > random_clusters[name][0] + 0.3
+
+
+def test_adjusted_scores_of_random_clusters(random_clusters: pl.DataFrame) -> None:
+    for name in ("adjusted_mutual_info_score", "adjusted_rand_score"):
+        assert random_clusters[name].abs().max() < 0.03
+    for name in ("fowlkes_mallows_score", "jaccard_index"):
+        assert random_clusters[name].is_sorted(descending=True)
+        assert random_clusters[name][1] > 0.05
+
+
+def test_scores_that_are_best_for_one_cluster_or_for_single_rows(
+    random_clusters: pl.DataFrame,
+) -> None:
+    one, *_, single = random_clusters.rows(named=True)
+    assert one["completeness_score"] == one["inverse_purity"] == 1
+    assert single["homogeneity_score"] == single["purity"] == 1
+    assert one["homogeneity_score"] == 0
 
 
 # The page of names elsewhere -----------------------------------------------------------------
