@@ -129,6 +129,8 @@ def test_there_are_printed_numbers() -> None:
         "docs/silhouette.md": 1,
         "docs/stability.md": 2,
         "docs/states.md": 2,
+        "docs/tutorial_entity_resolution.md": 1,
+        "docs/tutorial_polars.md": 6,
         "docs/which_metric.md": 6,
     }
     assert {page: n for page, n in found.items() if n} == pages
