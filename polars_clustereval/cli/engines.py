@@ -239,6 +239,7 @@ def write_queries(source: Source, calls: Iterable[argparse.Namespace]) -> list[s
     A call is the parsed arguments of one report, as for an engine.
     """
     queries: list[str] = []
+    view = ""
     for options in calls:
         with _open_rows(source, options) as (connection, rows, arguments):
             relation = connection.sql(f"FROM {rows}")
@@ -253,8 +254,11 @@ def write_queries(source: Source, calls: Iterable[argparse.Namespace]) -> list[s
             optional = [f"{name} := {text}" for name, text in texts.items()]
             call = ", ".join(["clustereval_input", *required, *optional])
             input_rows = rows.replace("clustereval_parse_vector(", "clustereval.parse_vector(")
-        view = f"CREATE OR REPLACE TEMP VIEW clustereval_input AS\nFROM {input_rows};"
-        if view not in queries:
+        previous, view = (
+            view,
+            f"CREATE OR REPLACE TEMP VIEW clustereval_input AS\nFROM {input_rows};",
+        )
+        if view != previous:  # columns of a CSV file are numbers for points only
             queries.append(view)
         queries.append(f"FROM clustereval.{options.report.function.__name__}({call});")
     return queries

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import shutil
 import subprocess
@@ -147,6 +148,26 @@ def test_sql_of_vectors_in_text(run: Run, tmp_path: Path) -> None:
         assert last.fetchall()[0][1:3] == ("a", 2)
 
 
+def test_sql_of_a_csv_file_whose_columns_are_text_and_numbers(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "points.csv"
+    path.write_text("x,label,cluster\n0,a,1\n1,a,1\n5,b,2\n7,a,2\n", encoding="utf-8")
+    columns = ("--vector", "x", "--label", "label", "--cluster", "cluster")
+    queries = sql_of(run("report", path, *columns))
+    assert queries.count("CREATE OR REPLACE TEMP VIEW") == 2
+    with duckdb.connect() as connection:
+        ce.register(connection)
+        for statement in duckdb.extract_statements(queries):
+            connection.execute(statement.query)
+
+
+def test_sql_of_standard_input(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = io.TextIOWrapper(io.BytesIO(b"a,b\nx,1\ny,2\n"))
+    monkeypatch.setattr(sys, "stdin", given)
+    markdown = run("report", "-", "--label", "a", "--cluster", "b")
+    assert "read_csv(['standard input']" in sql_of(markdown)
+    assert "SHA-256 of standard input" in markdown
+
+
 def test_options_of_the_silhouette(run: Run) -> None:
     markdown = run("report", *BOTH, "--method", "sample", "--sample-size", "20")
     value, limits = headlines(markdown)["silhouette"]
@@ -206,7 +227,9 @@ def test_dropped_rows_and_singletons(run: Run, write: Callable[..., Path]) -> No
 def test_noise(run: Run, write: Callable[..., Path], options: tuple[str, ...], words: str) -> None:
     clusters = [0] * 4 + [1] * 4 + [-1] * 2
     path = write(x=list(range(10)), label=list("aaaabbbbcc"), cluster=clusters)
-    assert any(text.replace("\\", "").startswith(words) for text in warned(run, path, *options))
+    found = [text.replace("\\", "") for text in warned(run, path, *options)]
+    assert found[0].startswith(words)
+    assert not options or not any("give --noise" in text for text in found)
 
 
 def test_one_cluster_and_a_giant_one(run: Run, write: Callable[..., Path]) -> None:
@@ -269,6 +292,16 @@ def test_more_clusters_than_the_table_has_rows(
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "The 500 largest of 1,200 clusters." in page
     assert page.count('<tr><td class="number"') == 500
+
+
+def test_columns_are_sorted_by_their_numbers_not_by_what_is_shown(
+    run: Run, write: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = write(label=[0] * 1234 + [1], cluster=[0] * 1234 + [1])
+    run("report", path, "--label", "label", "--cluster", "cluster", "--html", tmp_path / "p.html")
+    page = (tmp_path / "p.html").read_text(encoding="utf-8")
+    assert 'data-value="1234">1,234<' in page
+    assert f'data-value="{1234 / 1235!r}">0.9992<' in page
 
 
 def test_html_to_standard_output_is_the_file(run: Run, tmp_path: Path) -> None:
