@@ -413,7 +413,7 @@ def _length_or_error(length: exp.Expr, elements: list[exp.Expr]) -> exp.Expr:
     error = exp.Anonymous(
         this="not_finite_error", expressions=[exp.Array(expressions=elements), place]
     )
-    # One test of all elements: Java does not compile what is too long.
+    # The text of the error is written once, not for every element.
     return exp.Case().when(_combine(exp.And, finite), length).else_(error, copy=False)
 
 

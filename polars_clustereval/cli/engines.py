@@ -17,7 +17,7 @@ from .progress import show_progress
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import duckdb
 
@@ -193,15 +193,23 @@ def _format_query(
         for name, value in arguments.items()
         if value is not None or _is_value(name)
     }
-    required = [texts.pop(name) for name in report.required]
-    optional = [f"{name} := {text}" for name, text in texts.items()]
-    call = ", ".join(["clustereval_input", *required, *optional])
     columns = [
         f"partition_key[{quote_literal(key)}] AS {quote_identifier(key)}"
         for key in arguments["partition_by"] or ()
     ]
     columns.append("* EXCLUDE (partition_key)")
-    return f"SELECT {', '.join(columns)} FROM clustereval_{report.function.__name__}({call})"
+    return f"SELECT {', '.join(columns)} FROM clustereval_{_format_call(report, texts)}"
+
+
+def _format_call(report: Report, texts: Mapping[str, str]) -> str:
+    """Return the call of a report's macro on the view clustereval_input, without its schema.
+
+    `texts` are the arguments as SQL, by parameter.
+    """
+    required = [texts[name] for name in report.required]
+    optional = [f"{name} := {text}" for name, text in texts.items() if name not in report.required]
+    arguments = ", ".join(["clustereval_input", *required, *optional])
+    return f"{report.function.__name__}({arguments})"
 
 
 def _format_argument(parameter: str, value: Any, relation: duckdb.DuckDBPyRelation) -> str:
@@ -250,9 +258,6 @@ def write_queries(source: Source, calls: Iterable[argparse.Namespace]) -> list[s
                 for name, value in arguments.items()
                 if value != options.report.defaults[name]
             }
-            required = [texts.pop(name) for name in options.report.required]
-            optional = [f"{name} := {text}" for name, text in texts.items()]
-            call = ", ".join(["clustereval_input", *required, *optional])
             input_rows = rows.replace("clustereval_parse_vector(", "clustereval.parse_vector(")
         previous, view = (
             view,
@@ -260,7 +265,7 @@ def write_queries(source: Source, calls: Iterable[argparse.Namespace]) -> list[s
         )
         if view != previous:  # columns of a CSV file are numbers for points only
             queries.append(view)
-        queries.append(f"FROM clustereval.{options.report.function.__name__}({call});")
+        queries.append(f"FROM clustereval.{_format_call(options.report, texts)};")
     return queries
 
 

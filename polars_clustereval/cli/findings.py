@@ -39,8 +39,8 @@ __all__ = [
     "MAX_CLUSTERS",
     "Findings",
     "Score",
-    "call_report",
     "has_silhouettes_of_points",
+    "make_call",
     "make_findings",
 ]
 
@@ -161,18 +161,16 @@ def _list_calls(options: Namespace) -> list[Namespace]:
     """Return the arguments of each report of the library that the page needs."""
     calls = []
     if options.label is not None:
-        calls += [call_report(external_report, layouts.EXTERNAL, options)]
-        calls += [call_report(external_intervals, layouts.EXTERNAL_INTERVALS, options)]
+        calls += [make_call(external_report, layouts.EXTERNAL, options)]
+        calls += [make_call(external_intervals, layouts.EXTERNAL_INTERVALS, options)]
         calls[-1].confidence = _CONFIDENCE
-        calls += [call_report(external_cluster_report, layouts.CLUSTERS, options)]
+        calls += [make_call(external_cluster_report, layouts.CLUSTERS, options)]
     if options.vector is not None:
-        calls += [call_report(internal_report, layouts.INTERNAL, options)]
-        calls += [call_report(internal_cluster_report, layouts.INTERNAL, options)]
-        calls += [call_report(silhouette_score, layouts.SILHOUETTE, options, engine="polars")]
+        calls += [make_call(internal_report, layouts.INTERNAL, options)]
+        calls += [make_call(internal_cluster_report, layouts.INTERNAL, options)]
+        calls += [make_call(silhouette_score, layouts.SILHOUETTE, options, engine="polars")]
         if has_silhouettes_of_points(options):
-            calls += [
-                call_report(silhouette_clusters, layouts.SILHOUETTE, options, engine="polars")
-            ]
+            calls += [make_call(silhouette_clusters, layouts.SILHOUETTE, options, engine="polars")]
     return calls
 
 
@@ -182,7 +180,7 @@ def has_silhouettes_of_points(options: Namespace) -> bool:
     return options.vector is not None and is_exact
 
 
-def call_report(
+def make_call(
     function: Callable[..., pl.LazyFrame],
     layout: layouts.Layout,
     options: Namespace,
@@ -207,7 +205,7 @@ def call_report(
 def _list_groups(tables: _Tables, options: Namespace) -> dict[str, list[Score]]:
     """Return all scores by the title of their group, which is that of the terminal's tables."""
     groups: dict[str, list[Score]] = {}
-    call = call_report(silhouette_score, layouts.SILHOUETTE, options)
+    call = make_call(silhouette_score, layouts.SILHOUETTE, options)
     silhouettes = layouts.adapt_to_method(layouts.SILHOUETTE, call)
     for row, layout in (
         (tables.external, layouts.EXTERNAL),
@@ -282,8 +280,8 @@ def _join_cluster_tables(tables: _Tables) -> pl.DataFrame:
             frame = frame.select("cluster", *(column for column in kept if column != "cluster"))
             joined = frame if joined is None else joined.join(frame, on="cluster", how="left")
     assert joined is not None
-    share = pl.col("n") / pl.col("n").sum()
-    joined = joined.with_columns(share=share)
+    row: dict[str, Any] = tables.external or tables.internal or {}
+    joined = joined.with_columns(share=pl.col("n") / row["n"])
     order = [name for name in _CLUSTER_MEANINGS if name in joined.columns]
     return joined.select(order).sort("n", descending=True, maintain_order=True)
 

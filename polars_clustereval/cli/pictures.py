@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from polars_clustereval import external_intervals, silhouette_samples
@@ -9,7 +10,7 @@ from polars_clustereval.errors import ClusterEvalError
 
 from . import layouts
 from .engines import read_rows
-from .findings import call_report, has_silhouettes_of_points
+from .findings import has_silhouettes_of_points, make_call
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -37,12 +38,12 @@ def draw_pictures(source: Source, options: Namespace, findings: Findings) -> dic
         return {}
     charts: dict[str, Any] = {}
     if options.label is not None:
-        call = call_report(external_intervals, layouts.EXTERNAL_INTERVALS, options)
+        call = make_call(external_intervals, layouts.EXTERNAL_INTERVALS, options)
         rows, given = read_rows(source, call)
         charts["Labels in the clusters"] = _call_plot(plots.contingency_plot, rows, given)
         charts["Scores with their intervals"] = _call_plot(plots.interval_plot, rows, given)
     if options.vector is not None and findings.clusters.height > 1:
-        call = call_report(silhouette_samples, layouts.SAMPLES, options)
+        call = make_call(silhouette_samples, layouts.SAMPLES, options)
         rows, given = read_rows(source, call)
         scores = {score.name: score.value for score in findings.headlines}
         if has_silhouettes_of_points(options) and scores["silhouette"] is not None:
@@ -62,7 +63,7 @@ _MISSING = (
 
 def _call_plot(plot: Callable[..., Any], rows: Any, given: dict[str, Any]) -> Any:
     """Return the chart that a function of plots draws, with those arguments that it has."""
-    known = plot.__code__.co_varnames[: plot.__code__.co_argcount + plot.__code__.co_kwonlyargcount]
-    chart = plot(rows, **{name: value for name, value in given.items() if name in known})
+    known = given.keys() & signature(plot).parameters.keys()
+    chart = plot(rows, **{name: given[name] for name in known})
     # A reader's font may be wider than the one that the names were measured in.
     return chart.properties(padding={"left": 30, "right": 20, "top": 5, "bottom": 5})

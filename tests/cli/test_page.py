@@ -232,6 +232,13 @@ def test_noise(run: Run, write: Callable[..., Path], options: tuple[str, ...], w
     assert not options or not any("give --noise" in text for text in found)
 
 
+def test_shares_are_of_all_rows_singletons_too(run: Run, write: Callable[..., Path]) -> None:
+    path = write(label=list("aaaabbbbcc"), cluster=[0] * 4 + [1] * 4 + [-1] * 2)
+    columns = ("--label", "label", "--cluster", "cluster")
+    markdown = run("report", path, *columns, "--noise", "-1", "--noise-as", "singletons")
+    assert [row["share"] for row in listed(markdown)] == ["0.4", "0.4"]
+
+
 def test_one_cluster_and_a_giant_one(run: Run, write: Callable[..., Path]) -> None:
     one = write(x=[0.0, 1, 5], label=list("abc"), cluster=[7] * 3)
     assert warned(run, one) == [
