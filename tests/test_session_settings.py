@@ -175,9 +175,10 @@ def connect(before: str = "", after: str = "") -> duckdb.DuckDBPyConnection:
     con.execute(before)
     ce.register(con)
     con.execute(after)
+    # Each k is a clustering of its own: equal ones would tie, and rounding would pick the best k.
     con.execute(
-        "CREATE TABLE sweep AS SELECT * REPLACE (CASE WHEN cluster < 0 THEN cluster ELSE cluster % "
-        "k END AS cluster) FROM points, range(1, 5) AS numbers (k)"
+        "CREATE TABLE sweep AS SELECT * REPLACE (CASE WHEN cluster < 0 THEN cluster "
+        "ELSE (cluster + weight) % k END AS cluster) FROM points, range(1, 5) AS numbers (k)"
     )
     con.execute(
         "CREATE TABLE centers AS SELECT run AS partition_key, found.cluster, found.centroid "
