@@ -432,6 +432,19 @@ def test_describe_without_docstrings() -> None:
     assert "SELECT clustereval.purity(label, cluster) FROM tbl" in done.stdout
 
 
-def test_the_page_is_that_of_the_catalogue() -> None:
-    page = (ROOT / "docs" / "metrics.md").read_text("utf-8")
-    assert page == metrics_page.page(), "python -m tests.support.metrics_page > docs/metrics.md"
+def test_the_pages_are_those_of_the_catalogue() -> None:
+    found = {path.name: path.read_text("utf-8") for path in (ROOT / "docs").glob("metrics*.md")}
+    assert found == metrics_page.pages(), "python -m tests.support.metrics_page"
+
+
+def test_every_score_has_a_section_with_both_calls_and_every_section_a_score() -> None:
+    sections = {
+        name: text
+        for path in (ROOT / "docs").glob("metrics_*.md")
+        for name, text in re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", path.read_text(), re.M | re.S)
+    }
+    assert sections.keys() == entries().keys()
+    for name, text in sections.items():
+        entry = entries()[name]
+        for fact in (entry.title, entry.range, entry.source, entry.sql, entry.polars):
+            assert fact in text, name

@@ -11,7 +11,16 @@ package imports this folder, and reads the docstrings, when a score is described
 from __future__ import annotations
 
 from .centers import CENTERS
-from .describe import NOTATION, describe, entries, reading, show_elsewhere, show_scale
+from .describe import (
+    NOTATION,
+    describe,
+    entries,
+    reading,
+    show_cases,
+    show_elsewhere,
+    show_range,
+    show_scale,
+)
 from .distances import DISTANCES
 from .entry import Entry
 
@@ -23,6 +32,8 @@ __all__ = [
     "describe",
     "entries",
     "reading",
+    "show_cases",
     "show_elsewhere",
+    "show_range",
     "show_scale",
 ]

@@ -21,7 +21,16 @@ if TYPE_CHECKING:
 
     from .entry import Entry, Scale
 
-__all__ = ["NOTATION", "describe", "entries", "reading", "show_elsewhere", "show_scale"]
+__all__ = [
+    "NOTATION",
+    "describe",
+    "entries",
+    "reading",
+    "show_cases",
+    "show_elsewhere",
+    "show_range",
+    "show_scale",
+]
 
 _WIDTH = 80
 
@@ -158,12 +167,12 @@ def _similar_name(name: str, found: Mapping[str, Entry]) -> str | None:
 # ----------------------------------------------------------------------------------------------
 
 
-def _show_range(entry: Entry) -> str:
+def show_range(entry: Entry) -> str:
     """Return the range of a score and its best value, such as '[0, 1], best 1'."""
     return f"{entry.range}, {_BEST.get(entry.best, f'best {entry.best}')}"
 
 
-def _show_cases(entry: Entry) -> str:
+def show_cases(entry: Entry) -> str:
     """Return when a score is NULL, or has a value by convention."""
     if entry.kind == "internal":
         cases = f", and for: {entry.special_cases}" if entry.special_cases else ""
@@ -189,8 +198,8 @@ def _describe(entry: Entry) -> str:
     facts = {
         "Family": f"{entry.family} ({entry.kind})",
         "Notation": NOTATION[entry.family],
-        "Range": _show_range(entry),
-        "Cases": _show_cases(entry),
+        "Range": show_range(entry),
+        "Cases": show_cases(entry),
         "Reading": show_scale(entry.scale),
         "Source": entry.source,
         "Cost": entry.cost,

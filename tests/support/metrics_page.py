@@ -1,25 +1,35 @@
-"""The page of the catalogue: ``python -m tests.support.metrics_page > docs/metrics.md``."""
+"""The pages of the catalogue: ``python -m tests.support.metrics_page`` writes them into docs/."""
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import groupby
+from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING
 
-from polars_clustereval.catalogue import NOTATION, entries, show_elsewhere, show_scale
+from polars_clustereval.catalogue import (
+    NOTATION,
+    entries,
+    show_cases,
+    show_elsewhere,
+    show_range,
+    show_scale,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from polars_clustereval.catalogue import Entry
 
+DOCS = Path(__file__).parent.parent.parent / "docs"
+
 HEAD = """# Catalogue of the scores
 
-Every score that a report returns, by family: its definition, where it comes from, what other
-libraries call it, and where they compute something else under the same name. Which one to take:
-[by question](which_metric.md). `ce.describe("davies_bouldin_score")` has the same facts, with the
-degenerate cases, the cost and the calls in SQL and Polars; `ce.describe()` lists all names. The
-tables that return them: [external](external.md), [internal](internal.md),
-[silhouettes](silhouette.md), [Dunn](dunn.md) and [pairs of points](pairwise.md).
+Every score that a report returns, by family. A name leads to its definition, range, special cases,
+source, cost, names in other libraries, and its call in SQL and in Polars. Which one to take:
+[by question](which_metric.md). `ce.describe("davies_bouldin_score")` says the same at the Python
+prompt and in notebooks; `ce.describe()` lists all names.
 
 ```python
 import polars_clustereval as ce
@@ -45,32 +55,149 @@ clustering. Silhouettes of squared distances and of distances to centers are lar
 """
 BEST = {"": "–", "high": "high", "low": "low"}
 
+#: The page that explains the tables and options of a table function.
+GUIDES = {
+    "external_report": ("external indices", "external.md"),
+    "internal_report": ("indices of points", "internal.md"),
+    "neighbor_report": ("indices of points", "internal.md"),
+    "determinant_report": ("indices of points", "internal.md"),
+    "silhouette_score": ("silhouettes", "silhouette.md"),
+    "dunn_index": ("Dunn's index", "dunn.md"),
+    "pairwise_report": ("pairs of points", "pairwise.md"),
+}
+POINTS = ("petal_length", "petal_width")
+
 
 def row(*cells: str) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") or "–" for cell in cells) + " |"
 
 
-def row_of(entry: Entry) -> str:
-    best = BEST.get(entry.best, entry.best)
-    facts = (entry.title, entry.definition, entry.range, best, entry.source)
-    name = f'<a id="{entry.name}"></a>`{entry.name}`'
-    return row(name, *facts, show_elsewhere(entry), entry.differs)
+def upper_first(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
-def section(family: str, kind: str, scores: Iterable[Entry]) -> str:
-    rows = [row_of(entry) for entry in scores]
-    facts = ("name", "title", "definition", "range", "best", "source")
-    heads = (*facts, "elsewhere", "defined differently")
-    table = (row(*heads), "|---" * len(heads) + "|", *rows, "")
-    return "\n".join([f"\n## {family} ({kind})\n", f"{NOTATION[family]}\n", *table])
+def file_of(family: str) -> str:
+    return f"metrics_{family.lower().replace(' ', '_')}.md"
 
 
-def page() -> str:
-    families = groupby(entries().values(), key=lambda entry: (entry.family, entry.kind))
-    sections = [section(*key, list(scores)) for key, scores in families]
+def families() -> dict[str, list[Entry]]:
+    """The entries by family, in the order of the catalogue."""
+    groups = groupby(entries().values(), key=lambda entry: entry.family)
+    return {family: list(scores) for family, scores in groups}
+
+
+# The catalogue -------------------------------------------------------------------------------
+
+
+def catalogue() -> str:
+    """The page of all scores, a row for each."""
+    tables = [table(family, scores) for family, scores in families().items()]
     scales = [f"- `{x.name}`: {show_scale(x.scale)}\n" for x in entries().values() if x.scale]
-    return "".join([HEAD, *sections, SCALES, *scales])
+    return "".join([HEAD, *tables, SCALES, *scales])
+
+
+def table(family: str, scores: Sequence[Entry]) -> str:
+    heads = ("name", "title", "range", "best")
+    rows = [
+        row(
+            f"[`{entry.name}`]({file_of(family)}#{entry.name})",
+            entry.title,
+            entry.range,
+            BEST.get(entry.best, entry.best),
+        )
+        for entry in scores
+    ]
+    title = f"\n## [{upper_first(family)}]({file_of(family)})\n"
+    return "\n".join([title, row(*heads), "|---" * len(heads) + "|", *rows, ""])
+
+
+# A family ------------------------------------------------------------------------------------
+
+
+def family_page(family: str, scores: Sequence[Entry]) -> str:
+    """The page of a family: its notation and cost, a query of all, and a section for each score."""
+    cost = Counter(entry.cost for entry in scores).most_common(1)[0][0]
+    tables = dict.fromkeys(entry.table for entry in scores)
+    guides = dict.fromkeys("[{}]({})".format(*GUIDES[table]) for table in tables)
+    related = [
+        f"Tables and options: {', '.join(guides)}",
+        "which score to take: [by question](which_metric.md)",
+        "all families: [catalogue](metrics.md)",
+    ]
+    head = [
+        f"# {upper_first(family)}",
+        f"{upper_first(scores[0].kind)} indices. {NOTATION[family]} {'; '.join(related)}.",
+        f"**Cost.** {cost}",
+        sql_of_all(tables, scores),
+        python_of_all(tables, scores),
+    ]
+    sections = [section(entry, cost) for entry in scores]
+    return "\n\n".join([*head, *sections]) + "\n"
+
+
+def names_of(table: str, scores: Sequence[Entry]) -> list[str]:
+    return [entry.name for entry in scores if entry.table == table]
+
+
+def indented(names: str) -> str:
+    return fill(names, 88, initial_indent="    ", subsequent_indent="    ")
+
+
+def sql_of_all(tables: Iterable[str], scores: Sequence[Entry]) -> str:
+    """A query for each table that has scores of the family."""
+    points = f"[{', '.join(POINTS)}]"
+    queries = []
+    for name in tables:
+        arguments = "species, kmeans" if name == "external_report" else f"{points}, kmeans"
+        columns = indented(", ".join(names_of(name, scores)))
+        queries.append(f"SELECT\n{columns}\nFROM clustereval.{name}(iris, {arguments});")
+    view = "CREATE OR REPLACE TEMP VIEW iris AS FROM 'examples/iris.parquet';"
+    return "\n".join(["```sql", view, "", *queries, "```"])
+
+
+def python_of_all(tables: Iterable[str], scores: Sequence[Entry]) -> str:
+    """The same in Python."""
+    lines = [
+        "import polars as pl",
+        "import polars_clustereval as ce",
+        "",
+        'iris = pl.read_parquet("examples/iris.parquet")',
+    ]
+    points = "[" + ", ".join(f'"{name}"' for name in POINTS) + "]"
+    for name in tables:
+        arguments = '"species"' if name == "external_report" else points
+        columns = "".join(f'    "{column}",\n' for column in names_of(name, scores))
+        lines += [
+            f'report = ce.{name}(iris, {arguments}, "kmeans")',
+            f"scores = report.select(\n{columns})",
+        ]
+    return "\n".join(["```python", *lines, "```"])
+
+
+def section(entry: Entry, cost: str) -> str:
+    """The facts of one score, and its calls side by side."""
+    facts = {
+        "Range": show_range(entry),
+        "Special cases": show_cases(entry),
+        "Words": show_scale(entry.scale),
+        "Source": entry.source,
+        "Cost": entry.cost if entry.cost != cost else "",
+        "Elsewhere": show_elsewhere(entry),
+        "Defined differently": entry.differs,
+    }
+    listed = [f"- **{fact}:** {text}" for fact, text in facts.items() if text]
+    calls = [row("SQL", "Polars"), "|---|---|", row(f"`{entry.sql}`", f"`{entry.polars}`")]
+    title = f"**{entry.title}**"
+    texts = [f"## {entry.name}", title, entry.definition, "\n".join(listed), "\n".join(calls)]
+    return "\n\n".join(texts)
+
+
+def pages() -> dict[str, str]:
+    """The text of each page by the name of its file in docs/."""
+    by_family = {file_of(name): family_page(name, scores) for name, scores in families().items()}
+    return {"metrics.md": catalogue(), **by_family}
 
 
 if __name__ == "__main__":
-    print(page(), end="")
+    for name, text in pages().items():
+        (DOCS / name).write_text(text, encoding="utf-8")
