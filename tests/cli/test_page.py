@@ -206,10 +206,32 @@ def test_nothing_to_warn_of(run: Run, write: Callable[..., Path]) -> None:
 def test_dropped_rows_and_singletons(run: Run, write: Callable[..., Path]) -> None:
     path = write(x=[0.0, 1, 5, None], label=[None, "a", "b", "b"], cluster=[0, 0, 1, 1])
     assert warned(run, path) == [
-        "1 rows (25 %) have no label or no cluster, and are left out.",
-        "1 rows (25 %) have no vector or no cluster, and are left out.",
-        "1 of 2 clusters have one point, whose silhouette is 0 by definition.",
+        "1 row (25 %) has no label or no cluster, and is left out.",
+        "1 row (25 %) has no vector or no cluster, and is left out.",
+        "1 of 2 clusters has one point, whose silhouette is 0 by definition.",
     ]
+
+
+def test_several_dropped_rows_and_singletons(run: Run, write: Callable[..., Path]) -> None:
+    path = write(x=[0.0, 5, None, None], label=[None, None, "b", "b"], cluster=[0, 1, 1, 1])
+    assert warned(run, path) == [
+        "2 rows (50 %) have no label or no cluster, and are left out.",
+        "2 rows (50 %) have no vector or no cluster, and are left out.",
+        "2 of 2 clusters have one point, whose silhouette is 0 by definition.",
+    ]
+
+
+def test_one_row_of_noise(run: Run, write: Callable[..., Path]) -> None:
+    path = write(x=list(range(4)), label=list("aabb"), cluster=[0, 0, 0, -1])
+    for way, words in (("cluster", "counted as a cluster"), ("drop", "left out")):
+        found = warned(run, path, "--noise", "-1", "--noise-as", way)[0]
+        assert found == f"1 row (25 %) is noise, {words}."
+
+
+def test_one_zero_vector(run: Run, write: Callable[..., Path]) -> None:
+    path = write(x=[[0.0, 0.0], [1.0, 2.0], [3.0, 0.0]], label=list("abb"), cluster=[0, 0, 0])
+    words = "1 vector is zero: its cosine distance to every other one is 1."
+    assert words in warned(run, path, "--distance", "cosine")
 
 
 @pytest.mark.parametrize(
