@@ -137,9 +137,7 @@ def _add_schema(commands: Any) -> None:
         description=f"Print {description}; without REPORT, the list of the reports.",
     )
     names = list_variants()
-    command.add_argument(
-        "name", metavar="REPORT", nargs="?", choices=names, help=", ".join(names)
-    )
+    command.add_argument("name", metavar="REPORT", nargs="?", choices=names, help=", ".join(names))
     _add_output(command)
     command.set_defaults(call=run_schema)
 

@@ -30,7 +30,7 @@ RULES = (
     "its columns, or with one of another type, the schema has another version."
 )
 OTHER_COLUMNS = "A column of --partition-by, or of a later release."
-#: Arguments of the reports on an empty frame; columns of labels and the like may have any type.
+#: Arguments of the reports; columns of labels and the like may have any type.
 COLUMNS = {"vector": ["vector"], "k": "k", "reference": None} | {
     name: name for name in ("label", "cluster", "id", "run")
 }
@@ -38,22 +38,25 @@ JSON_TYPES = {pl.Int64: "integer", pl.Float64: "number", pl.Boolean: "boolean", 
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
-def empty_result(report: Report, dtype: pl.DataType, **options: bool) -> pl.DataFrame:
-    """The report of no rows, whose labels, clusters, ids and runs would have this type."""
-    columns = dict.fromkeys(("label", "cluster", "id", "run"), dtype)
-    frame = pl.LazyFrame(schema={**columns, "vector": pl.Float64, "k": pl.Int64})
+def degenerate_result(report: Report, key: str | int, **options: bool) -> pl.DataFrame:
+    """The report of one row, whose label, cluster, id and run are `key`: what can be NULL, is."""
+    columns = dict.fromkeys(("label", "cluster", "id", "run"), key)
+    frame = pl.LazyFrame([{**columns, "vector": 0.5, "k": 1}])
     arguments = {name: COLUMNS[name] for name in report.defaults if name in COLUMNS}
     if "reference" in arguments:
-        arguments["reference"] = "a" if dtype == pl.String else 1
+        arguments["reference"] = key
     return report.function(frame, **arguments, **options).collect()
 
 
 def optional_columns(report: Report) -> set[str]:
     """The columns that a switch such as --no-adjusted leaves out."""
-    names = set(empty_result(report, pl.String()).columns)
+    names = set(degenerate_result(report, "a").columns)
     switches = [name for name, default in report.defaults.items() if default is True]
-    kept = (empty_result(report, pl.String(), **{name: False}).columns for name in switches)
-    return names.difference(*kept) if switches else set()
+    return {
+        column
+        for name in switches
+        for column in names.difference(degenerate_result(report, "a", **{name: False}).columns)
+    }
 
 
 def limits(name: str) -> Schema:
@@ -72,7 +75,7 @@ def describe(meaning: Meaning) -> str:
 
 
 def column_schema(values: pl.Series, meaning: Meaning, *, is_users: bool) -> Schema:
-    """What is known of a column, of which `values` has the type and, if it has any, a NULL."""
+    """What is known of a column, of which `values` has the type and, if there are any, NULLs."""
     described = {"description": describe(meaning)}
     if is_users:  # labels, clusters, ids and runs are what they are in the input
         return described
@@ -82,7 +85,7 @@ def column_schema(values: pl.Series, meaning: Meaning, *, is_users: bool) -> Sch
         described["minimum"] = 0
     is_nullable = json_type in ("number", "boolean") or values.null_count() > 0
     return {
-        **{"type": [json_type, "null"] if is_nullable else json_type},
+        "type": [json_type, "null"] if is_nullable else json_type,
         **described,
         **limits(str(values.name)),
     }
@@ -90,7 +93,7 @@ def column_schema(values: pl.Series, meaning: Meaning, *, is_users: bool) -> Sch
 
 def report_schema(name: str, report: Report) -> Schema:
     """The JSON Schema of a report, by its name in `list_variants`."""
-    texts, numbers = empty_result(report, pl.String()), empty_result(report, pl.Int64())
+    texts, numbers = degenerate_result(report, "a"), degenerate_result(report, 1)
     optional = optional_columns(report)
     meanings = report.layout.meanings
     properties = {
