@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .grid import align_columns
+from .grid import align_columns, wrap_last_column
 from .reports import list_variants
 
 __all__ = ["SCHEMA_VERSION", "list_schemas", "read_schema", "schema_file"]
@@ -32,4 +32,4 @@ def read_schema(name: str) -> str:
 def list_schemas() -> str:
     """Return a line for each report that has a JSON Schema: its name and what it is."""
     lines = [[name, report.description] for name, report in list_variants().items()]
-    return align_columns(lines) + "\n"
+    return align_columns(wrap_last_column(lines)) + "\n"
