@@ -143,7 +143,7 @@ def make_findings(source: Source, options: Namespace) -> Findings:
         clusters=clusters.head(MAX_CLUSTERS),
         cluster_meanings=_CLUSTER_MEANINGS,
         n_more_clusters=max(clusters.height - MAX_CLUSTERS, 0),
-        queries=[source.rename_paths(text) for text in write_queries(source, calls.values())],
+        queries=[source.rename_paths(text) for text in write_queries(source, [*calls.values()])],
         versions=_list_versions(source),
     )
 

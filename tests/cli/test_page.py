@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import polars_clustereval as ce
+from polars_clustereval.cli import main
 from tests.support.command_line import DIGITS, FLOWERS, IRIS, KMEANS, WIDE
 
 if TYPE_CHECKING:
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
 
     from tests.support.command_line import Fail, Run
 
+    Page = Callable[..., Path]
+
 BOTH = (IRIS, *KMEANS, "--vector", WIDE)
+DIGITS_BOTH = (DIGITS, "--label", "digit", "--cluster", "kmeans", "--vector", "pixels")
 NUMBER = r"(-?[\d,.]+(?:e[-+]\d+)?|–)"
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 
@@ -46,6 +50,22 @@ def sql_of(markdown: str) -> str:
     return str(query)
 
 
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """The file of a page about an example, by its ending Markdown or HTML, written once for all."""
+    written: dict[tuple[str, ...], Path] = {}
+
+    def call(*arguments: str, ending: str = "md") -> Path:
+        if (ending, *arguments) not in written:
+            path = tmp_path_factory.mktemp("pages") / f"page.{ending}"
+            option = "--html" if ending == "html" else "--output"
+            assert main(["report", *arguments, option, str(path)]) == 0
+            written[(ending, *arguments)] = path
+        return written[(ending, *arguments)]
+
+    return call
+
+
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[..., Path]:
     """Write rows to a Parquet file, whose path is returned."""
@@ -63,8 +83,8 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 # ----------------------------------------------------------------------------------------------
 
 
-def test_headlines_are_the_scores_of_the_reports(run: Run) -> None:
-    found = headlines(run("report", *BOTH))
+def test_headlines_are_the_scores_of_the_reports(page: Page) -> None:
+    found = headlines(page(*BOTH).read_text(encoding="utf-8"))
     iris = pl.read_parquet(IRIS)
     (labels,) = iris.clustereval.external_report("species", "kmeans").to_dicts()
     (points,) = iris.clustereval.internal_report(WIDE.split(","), "kmeans").to_dicts()
@@ -88,8 +108,8 @@ def test_headlines_are_the_scores_of_the_reports(run: Run) -> None:
     )
 
 
-def test_a_row_for_each_cluster_the_largest_first(run: Run) -> None:
-    rows = listed(run("report", *BOTH))
+def test_a_row_for_each_cluster_the_largest_first(page: Page) -> None:
+    rows = listed(page(*BOTH).read_text(encoding="utf-8"))
     assert [(row["cluster"], row["n"], row["majority label"]) for row in rows] == [
         ("0", "62", "versicolor"),
         ("1", "50", "setosa"),
@@ -99,24 +119,23 @@ def test_a_row_for_each_cluster_the_largest_first(run: Run) -> None:
     assert [row["share"] for row in rows] == ["0.4133", "0.3333", "0.2533"]
 
 
-def test_words_of_the_literature(run: Run, tmp_path: Path) -> None:
-    columns = ("--label", "digit", "--cluster", "kmeans", "--vector", "pixels")
-    assert "| moderate (Steinley 2004) |" in run("report", DIGITS, *columns)  # ARI 0.666
-    run("report", DIGITS, *columns, "--html", tmp_path / "page.html")
-    page = unescape((tmp_path / "page.html").read_text(encoding="utf-8"))
-    assert "no substantial structure (Kaufman and Rousseeuw 1990)" in page  # silhouette 0.18
-    assert "<cite>Hubert and Arabie (1985)" in page
-    squared = run("report", DIGITS, *columns, "--distance", "sqeuclidean")
+def test_words_of_the_literature(run: Run, page: Page) -> None:
+    markdown = page(*DIGITS_BOTH).read_text(encoding="utf-8")
+    assert "| moderate (Steinley 2004) |" in markdown  # ARI 0.666
+    html = unescape(page(*DIGITS_BOTH, ending="html").read_text(encoding="utf-8"))
+    assert "no substantial structure (Kaufman and Rousseeuw 1990)" in html  # silhouette 0.18
+    assert "<cite>Hubert and Arabie (1985)" in html
+    squared = run("report", *DIGITS_BOTH, "--distance", "sqeuclidean")
     assert "Kaufman" not in squared, "its scale is for distances, not for their squares"
     assert "Steinley" in squared
 
 
-def test_labels_alone_and_points_alone(run: Run) -> None:
-    labels, points = run("report", IRIS, *KMEANS), run("report", IRIS, *FLOWERS)
-    assert (
-        headlines(labels).keys() | headlines(points).keys()
-        == headlines(run("report", *BOTH)).keys()
+def test_labels_alone_and_points_alone(page: Page) -> None:
+    labels, points, both = (
+        page(*arguments).read_text(encoding="utf-8")
+        for arguments in ((IRIS, *KMEANS), (IRIS, *FLOWERS), BOTH)
     )
+    assert headlines(labels).keys() | headlines(points).keys() == headlines(both).keys()
     assert "silhouette" not in labels
     assert "adjusted_rand_score" not in points
 
@@ -334,11 +353,10 @@ def test_columns_are_sorted_by_their_numbers_not_by_what_is_shown(
     assert float(share) == pytest.approx(1234 / 1235, rel=1e-15)
 
 
-def test_html_to_standard_output_is_the_file(run: Run, tmp_path: Path) -> None:
+def test_html_to_standard_output_is_the_file(run: Run, page: Page) -> None:
     text = run("report", IRIS, *KMEANS, "--format", "html")
-    run("report", IRIS, *KMEANS, "--html", tmp_path / "page.html")
     images = re.compile('src="data:.*?"')  # which number their gradients on and on
-    written = (tmp_path / "page.html").read_text(encoding="utf-8")
+    written = page(IRIS, *KMEANS, ending="html").read_text(encoding="utf-8")
     assert images.sub("", written) == images.sub("", text)
     assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", text), "the page works offline"
 
@@ -409,11 +427,14 @@ def test_nothing_is_left_of_a_page_that_cannot_be_written(fail: Fail, tmp_path: 
 # ----------------------------------------------------------------------------------------------
 
 
-def browse(page: Path, script: str = "") -> str:
-    """The document of a page after its scripts and one more, in a browser without a window."""
+def browse(page: Path, folder: Path, script: str = "") -> str:
+    """The document of a page after its scripts and one more, in a browser without a window.
+
+    The page with the script is written to a folder.
+    """
     if BROWSER is None:
         pytest.skip("needs chromium (Debian: apt-get install chromium)")
-    changed = page.with_name("changed.html")
+    changed = folder / "changed.html"
     text = page.read_text(encoding="utf-8")
     changed.write_text(text.replace("</body>", f"<script>{script}</script></body>"), "utf-8")
     options = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
@@ -425,16 +446,10 @@ def browse(page: Path, script: str = "") -> str:
     return done.stdout
 
 
-def first_column(document: str) -> list[str]:
-    body = document.split('<table class="sortable">')[1].split("</table>")[0]
-    return re.findall(r'<tr><td class="number" data-value="\d+">(\d+)</td>', body)
-
-
-def test_pictures_are_drawn(run: Run, tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    run("report", *BOTH, "--html", page)
-    assert page.stat().st_size < 1_000_000
-    titles = re.findall(r'<img alt="(.*?)"', page.read_text(encoding="utf-8"))
+def test_pictures_are_drawn(page: Page, tmp_path: Path) -> None:
+    html = page(*BOTH, ending="html")
+    assert html.stat().st_size < 1_000_000
+    titles = re.findall(r'<img alt="(.*?)"', html.read_text(encoding="utf-8"))
     assert titles == [
         "Labels in the clusters",
         "Scores with their intervals",
@@ -445,27 +460,37 @@ def test_pictures_are_drawn(run: Run, tmp_path: Path) -> None:
         "addEventListener('load', () => { document.body.dataset.widths = "
         "[...document.images].map((image) => image.naturalWidth) })"
     )
-    (widths,) = re.findall(r'data-widths="([\d,]+)"', browse(page, script))
+    (widths,) = re.findall(r'data-widths="([\d,]+)"', browse(html, tmp_path, script))
     assert [int(width) > 200 for width in widths.split(",")] == [True] * 4, widths
 
 
-def test_pictures_of_points_without_labels(run: Run, tmp_path: Path) -> None:
-    run("report", IRIS, *FLOWERS, "--html", tmp_path / "page.html")
-    titles = re.findall(r'<img alt="(.*?)"', (tmp_path / "page.html").read_text(encoding="utf-8"))
+def test_pictures_of_points_without_labels(page: Page) -> None:
+    html = page(IRIS, *FLOWERS, ending="html").read_text(encoding="utf-8")
+    titles = re.findall(r'<img alt="(.*?)"', html)
     assert titles == ["Silhouettes of the points", "Centroids and their distances"]
 
 
-def test_a_click_sorts_the_clusters(run: Run, tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    run("report", DIGITS, "--label", "digit", "--cluster", "kmeans", "--html", page)
-    assert first_column(browse(page)) == ["8", "1", "2", "5", "0", "4", "9", "6", "7", "3"]
-    click = "document.querySelectorAll('table.sortable th button')[0].click();"
-    assert first_column(browse(page, click)) == list("9876543210")
-    assert first_column(browse(page, click + click)) == list("0123456789")
+def test_a_click_sorts_the_clusters(page: Page, tmp_path: Path) -> None:
+    """The first column as the page is loaded, after a click on its head, and after another one."""
+    script = """
+        const orders = [];
+        const note = () => orders.push([...document.querySelectorAll(
+            'table.sortable tbody tr td:first-child')].map((cell) => cell.textContent).join(''));
+        note();
+        for (const _ of [1, 2]) {
+            document.querySelectorAll('table.sortable th button')[0].click();
+            note();
+        }
+        document.body.dataset.orders = orders;
+    """
+    document = browse(page(*DIGITS_BOTH, ending="html"), tmp_path, script)
+    (orders,) = re.findall(r'data-orders="([\d,]+)"', document)
+    assert orders.split(",") == ["8125049673", "9876543210", "0123456789"]
+    body = document.split('<table class="sortable">')[1].split("</table>")[0]
+    shown = re.findall(r'<tr><td class="number" data-value="\d+">(\d+)</td>', body)
+    assert shown == list("0123456789")
 
 
-def test_an_error_of_the_page_would_be_seen(run: Run, tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    run("report", IRIS, *KMEANS, "--html", page)
+def test_an_error_of_the_page_would_be_seen(page: Page, tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="CONSOLE"):
-        browse(page, "no_such_function()")
+        browse(page(IRIS, *KMEANS, ending="html"), tmp_path, "no_such_function()")
