@@ -119,6 +119,7 @@ def _add_page(commands: Any) -> None:
     for name in ("method", "tolerance", "sample_size", "random_state"):
         help_text = f"of the silhouette: {OPTIONS[name]['help']}"
         add(f"--{name.replace('_', '-')}", **OPTIONS[name] | {"help": help_text})
+    add("--engine", choices=ENGINES, help="duckdb, polars; default: the faster one for each table")
     add("--html", metavar="FILE", type=Path, help="write one HTML page with pictures to this file")
     add("--format", choices=("markdown", "html"), help="default: markdown, or html with --html")
     _add_output(command)

@@ -121,7 +121,10 @@ def make_findings(source: Source, options: Namespace) -> Findings:
     if options.weight is not None and options.vector is not None:
         raise ClusterEvalError("report: --weight is for labels alone; leave out --vector")
     calls = {call.report.function.__name__: call for call in _list_calls(options)}
-    found = {name: ENGINES[call.report.engine](source, call) for name, call in calls.items()}
+    found = {
+        name: ENGINES[options.engine or call.report.engine](source, call)
+        for name, call in calls.items()
+    }
     tables = _Tables(
         external=_first_row(found, "external_report"),
         intervals=found.get("external_intervals"),

@@ -16,7 +16,7 @@ import pytest
 
 import polars_clustereval as ce
 from polars_clustereval.cli import main
-from tests.support.command_line import DIGITS, FLOWERS, IRIS, KMEANS, WIDE
+from tests.support.command_line import DIGITS, FLOWERS, IRIS, KMEANS, QUICK, WIDE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,8 +83,9 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 # ----------------------------------------------------------------------------------------------
 
 
-def test_headlines_are_the_scores_of_the_reports(page: Page) -> None:
-    found = headlines(page(*BOTH).read_text(encoding="utf-8"))
+@pytest.mark.parametrize("options", [(), ("--engine", "duckdb"), QUICK])
+def test_headlines_are_the_scores_of_the_reports(page: Page, options: tuple[str, ...]) -> None:
+    found = headlines(page(*BOTH, *options).read_text(encoding="utf-8"))
     iris = pl.read_parquet(IRIS)
     (labels,) = iris.clustereval.external_report("species", "kmeans").to_dicts()
     (points,) = iris.clustereval.internal_report(WIDE.split(","), "kmeans").to_dicts()
@@ -108,8 +109,9 @@ def test_headlines_are_the_scores_of_the_reports(page: Page) -> None:
     )
 
 
-def test_a_row_for_each_cluster_the_largest_first(page: Page) -> None:
-    rows = listed(page(*BOTH).read_text(encoding="utf-8"))
+@pytest.mark.parametrize("options", [(), QUICK])
+def test_a_row_for_each_cluster_the_largest_first(page: Page, options: tuple[str, ...]) -> None:
+    rows = listed(page(*BOTH, *options).read_text(encoding="utf-8"))
     assert [(row["cluster"], row["n"], row["majority label"]) for row in rows] == [
         ("0", "62", "versicolor"),
         ("1", "50", "setosa"),
@@ -125,7 +127,7 @@ def test_words_of_the_literature(run: Run, page: Page) -> None:
     html = unescape(page(*DIGITS_BOTH, ending="html").read_text(encoding="utf-8"))
     assert "no substantial structure (Kaufman and Rousseeuw 1990)" in html  # silhouette 0.18
     assert "<cite>Hubert and Arabie (1985)" in html
-    squared = run("report", *DIGITS_BOTH, "--distance", "sqeuclidean")
+    squared = run("report", *DIGITS_BOTH, *QUICK, "--distance", "sqeuclidean")
     assert "Kaufman" not in squared, "its scale is for distances, not for their squares"
     assert "Steinley" in squared
 
@@ -160,7 +162,7 @@ def test_the_sql_gives_the_numbers(run: Run) -> None:
 
 def test_sql_of_vectors_in_text(run: Run, tmp_path: Path) -> None:
     (tmp_path / "points.csv").write_text("v;c\n[0 1];a\n[0 2];a\n[5 5];b\n[6 5];b\n")
-    markdown = run("report", tmp_path / "points.csv", "--vector", "v", "--cluster", "c")
+    markdown = run("report", tmp_path / "points.csv", "--vector", "v", "--cluster", "c", *QUICK)
     with duckdb.connect() as connection:
         ce.register(connection)
         *_, last = (connection.sql(x.query) for x in duckdb.extract_statements(sql_of(markdown)))
@@ -171,7 +173,7 @@ def test_sql_of_a_csv_file_whose_columns_are_text_and_numbers(run: Run, tmp_path
     path = tmp_path / "points.csv"
     path.write_text("x,label,cluster\n0,a,1\n1,a,1\n5,b,2\n7,a,2\n", encoding="utf-8")
     columns = ("--vector", "x", "--label", "label", "--cluster", "cluster")
-    queries = sql_of(run("report", path, *columns))
+    queries = sql_of(run("report", path, *columns, *QUICK))
     assert queries.count("CREATE OR REPLACE TEMP VIEW") == 2
     with duckdb.connect() as connection:
         ce.register(connection)
@@ -188,7 +190,7 @@ def test_sql_of_standard_input(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_options_of_the_silhouette(run: Run) -> None:
-    markdown = run("report", *BOTH, "--method", "sample", "--sample-size", "20")
+    markdown = run("report", *BOTH, *QUICK, "--method", "sample", "--sample-size", "20")
     value, limits = headlines(markdown)["silhouette"]
     assert limits.startswith("limits: ")
     assert "silhouette" not in listed(markdown)[0]
@@ -213,7 +215,7 @@ def test_weights_of_rows(run: Run, write: Callable[..., Path]) -> None:
 def warned(run: Run, path: object, *options: str) -> list[str]:
     """The warnings of a page about rows with the columns x, label and cluster."""
     columns = ("--label", "label", "--vector", "x", "--cluster", "cluster")
-    markdown = run("report", path, *columns, *options)
+    markdown = run("report", path, *columns, *QUICK, *options)  # the last --engine is taken
     return re.findall(r"^- ⚠ (.*)$", markdown, re.MULTILINE)
 
 
@@ -222,9 +224,11 @@ def test_nothing_to_warn_of(run: Run, write: Callable[..., Path]) -> None:
     assert warned(run, path) == []
 
 
-def test_dropped_rows_and_singletons(run: Run, write: Callable[..., Path]) -> None:
+def test_dropped_rows_and_singletons(
+    run: Run, write: Callable[..., Path], engine_name: str
+) -> None:
     path = write(x=[0.0, 1, 5, None], label=[None, "a", "b", "b"], cluster=[0, 0, 1, 1])
-    assert warned(run, path) == [
+    assert warned(run, path, "--engine", engine_name) == [
         "1 row (25 %) has no label or no cluster, and is left out.",
         "1 row (25 %) has no vector or no cluster, and is left out.",
         "1 of 2 clusters has one point, whose silhouette is 0 by definition.",
@@ -318,11 +322,11 @@ def test_names_are_only_names(run: Run, write: Callable[..., Path], tmp_path: Pa
     odd = ["<script>alert(1)</script>", "a|b`c*", "\x1b[31mred\x1b[0m", "q\"uote's & co"]
     path = write(label=odd * 2, cluster=odd * 2)
     columns = ("--label", "label", "--cluster", "cluster")
-    markdown = run("report", path, *columns)
+    markdown = run("report", path, *columns, *QUICK)
     assert "\x1b" not in markdown
     assert "<script>" not in markdown.split("## SQL")[0]
     assert "a\\|b\\`c\\*" in markdown
-    run("report", path, *columns, "--html", tmp_path / "page.html")
+    run("report", path, *columns, *QUICK, "--html", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "\x1b" not in page
     assert page.count("<script>") == 1, "that of the page itself"
@@ -335,8 +339,8 @@ def test_more_clusters_than_the_table_has_rows(
 ) -> None:
     path = write(label=[0, 1] * 600, cluster=list(range(1200)))
     columns = ("--label", "label", "--cluster", "cluster")
-    assert "The 50 largest of 1,200 clusters." in run("report", path, *columns)
-    run("report", path, *columns, "--html", tmp_path / "page.html")
+    assert "The 50 largest of 1,200 clusters." in run("report", path, *columns, *QUICK)
+    run("report", path, *columns, *QUICK, "--html", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "The 500 largest of 1,200 clusters." in page
     assert page.count('<tr><td class="number"') == 500
@@ -346,7 +350,8 @@ def test_columns_are_sorted_by_their_numbers_not_by_what_is_shown(
     run: Run, write: Callable[..., Path], tmp_path: Path
 ) -> None:
     path = write(label=[0] * 1234 + [1], cluster=[0] * 1234 + [1])
-    run("report", path, "--label", "label", "--cluster", "cluster", "--html", tmp_path / "p.html")
+    columns = ("--label", "label", "--cluster", "cluster")
+    run("report", path, *columns, *QUICK, "--html", tmp_path / "p.html")
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
     assert 'data-value="1234">1,234<' in page
     (share,) = re.findall(r'data-value="([\d.]+)">0\.9992<', page)
@@ -390,9 +395,9 @@ def test_without_the_extra_for_pictures(
 ) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     words = "--html needs the packages for pictures: pip install 'polars_clustereval[plot]'"
-    assert words in fail("report", IRIS, *KMEANS, "--html", tmp_path / "page.html")
+    assert words in fail("report", IRIS, *KMEANS, *QUICK, "--html", tmp_path / "page.html")
     assert list(tmp_path.iterdir()) == []
-    assert headlines(run("report", IRIS, *KMEANS))
+    assert headlines(run("report", IRIS, *KMEANS, *QUICK))
 
 
 def test_a_chart_that_has_nothing_to_show_is_left_out(
@@ -401,15 +406,15 @@ def test_a_chart_that_has_nothing_to_show_is_left_out(
     page = tmp_path / "page.html"
     columns = ("--label", "label", "--vector", "x", "--cluster", "cluster")
     every_point = write(x=[0.0, 1, 5], label=list("aab"), cluster=[0, 1, 2])
-    run("report", every_point, *columns, "--html", page)
+    run("report", every_point, *columns, *QUICK, "--html", page)
     text = page.read_text(encoding="utf-8")
     assert "Centroids and their distances" in text
     assert "Silhouettes of the points" not in text
     one_cluster = write(x=[0.0, 1, 5], label=list("aab"), cluster=[0, 0, 0])
-    run("report", one_cluster, *columns, "--html", page)
+    run("report", one_cluster, *columns, *QUICK, "--html", page)
     assert "Centroids and their distances" not in page.read_text(encoding="utf-8")
     nothing = write(x=pl.Series([None, None], dtype=pl.Float64), label=[None, None], cluster=[0, 1])
-    run("report", nothing, *columns, "--html", page)
+    run("report", nothing, *columns, *QUICK, "--html", page)
     assert "<img" not in page.read_text(encoding="utf-8")
 
 
