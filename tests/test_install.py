@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email
+import json
 import re
 import shutil
 import subprocess
@@ -82,7 +83,10 @@ def test_what_the_packages_carry(packages: dict[str, Path]) -> None:
         for path in (ROOT / "dbt_package").rglob("*.*")
     }
     assert len(dbt_files) > 4
-    assert {str(path) for path in modules | sql_files | dbt_files} <= carried
+    cli = ROOT / "polars_clustereval" / "cli"
+    texts = {path.relative_to(ROOT) for path in (cli / "page.html", *cli.glob("json_schemas/*/*"))}
+    assert len(texts) > 10
+    assert {str(path) for path in modules | sql_files | dbt_files | texts} <= carried
     assert {name.partition("/")[0] for name in carried} == {
         "polars_clustereval",
         "polars_clustereval-0.1.0.dist-info",
@@ -137,6 +141,8 @@ def test_use_from_the_command_line(binaries: Path, tmp_path: Path, engine_name: 
     assert call(program, "sql", folder=tmp_path).count("CREATE OR REPLACE MACRO") == len(
         re.findall("CREATE OR REPLACE MACRO", SQL)
     )
+    schema = json.loads(call(program, "schema", "external", folder=tmp_path))
+    assert schema["$id"] == "urn:clustereval:schema:v1:external"
     columns = ("--label", "species", "--cluster", "kmeans", "--engine", engine_name)
     table = call(program, "external", IRIS, *columns, folder=tmp_path)
     for value in ("0.879732", "0.730238", "0.755119", "0.820808"):

@@ -3,8 +3,9 @@
 ``arguments`` defines the options and ``commands`` runs them. ``reports`` lists the reports,
 ``sources`` finds the input and ``files`` opens it, ``engines`` computes a report, ``terminal``
 renders it by means of ``grid``, with the texts of ``layouts`` and ``meanings``, ``output`` encodes
-and writes it, ``messages`` turns an error into one line, and ``interruption`` handles Ctrl-C.
-The command ``report`` is made by ``findings`` (what is said), ``pictures`` and ``pages``.
+and writes it, ``schemas`` has the JSON Schemas, ``messages`` turns an error into one line, and
+``interruption`` handles Ctrl-C. The command ``report`` is made by ``findings`` (what is said),
+``pictures`` and ``pages``.
 """
 
 from __future__ import annotations

@@ -10,10 +10,10 @@ from typing import Any, NoReturn
 from polars_clustereval import __version__
 from polars_clustereval.quoting import escape_controls
 
-from .commands import run_page, run_report, run_sql, run_stability
+from .commands import run_page, run_report, run_schema, run_sql, run_stability
 from .engines import ENGINES
 from .output import FORMATS
-from .reports import REPORTS, STABILITY, Report
+from .reports import REPORTS, STABILITY, Report, list_variants
 
 __all__ = ["OPTIONS", "make_parser"]
 
@@ -44,6 +44,7 @@ def make_parser() -> argparse.ArgumentParser:
         _add_report(commands, name, REPORTS[name])
     _add_stability(commands)
     _add_page(commands)
+    _add_schema(commands)
     _add_sql(commands)
     return parser
 
@@ -118,10 +119,28 @@ def _add_page(commands: Any) -> None:
     for name in ("method", "tolerance", "sample_size", "random_state"):
         help_text = f"of the silhouette: {OPTIONS[name]['help']}"
         add(f"--{name.replace('_', '-')}", **OPTIONS[name] | {"help": help_text})
+    add("--engine", choices=ENGINES, help="duckdb, polars; default: the faster one for each table")
     add("--html", metavar="FILE", type=Path, help="write one HTML page with pictures to this file")
     add("--format", choices=("markdown", "html"), help="default: markdown, or html with --html")
     _add_output(command)
     command.set_defaults(call=run_page)
+
+
+def _add_schema(commands: Any) -> None:
+    """Add the command ``schema``: the JSON Schema of what --format json writes.
+
+    `commands` is what add_subparsers of argparse returned.
+    """
+    description = "the JSON Schema of what a command writes with --format json"
+    command = commands.add_parser(
+        "schema",
+        help=description,
+        description=f"Print {description}; without REPORT, the list of the reports.",
+    )
+    names = list_variants()
+    command.add_argument("name", metavar="REPORT", nargs="?", choices=names, help=", ".join(names))
+    _add_output(command)
+    command.set_defaults(call=run_schema)
 
 
 def _add_sql(commands: Any) -> None:

@@ -17,6 +17,7 @@ from .engines import ENGINES
 from .messages import USER_ERRORS, summarize_error
 from .output import ENCODERS, check_output, infer_format
 from .reports import STABILITY
+from .schemas import list_schemas, read_schema
 from .sources import find_source
 from .terminal import render_table
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from .sources import Source
 
-__all__ = ["Outcome", "run_page", "run_report", "run_sql", "run_stability"]
+__all__ = ["Outcome", "run_page", "run_report", "run_schema", "run_sql", "run_stability"]
 
 
 # Endings of a --database that is a file to write, where others are the name of an attached one.
@@ -148,6 +149,12 @@ def _sort_rows(result: pl.DataFrame, options: argparse.Namespace) -> pl.DataFram
         return result
     is_high_worst = not layout.meanings[column].is_high_best
     return result.sort(column, descending=is_high_worst, nulls_last=True, maintain_order=True)
+
+
+def run_schema(options: argparse.Namespace) -> Outcome:
+    """Return the JSON Schema of the report that the parsed arguments name, or a list of all."""
+    name = options.name
+    return Outcome((list_schemas() if name is None else read_schema(name)).encode())
 
 
 def run_sql(options: argparse.Namespace) -> Outcome:

@@ -101,19 +101,30 @@ def _open_rows(
     of a column of text are parsed. The connection is closed at the end of the ``with`` block.
     """
     with open_source(source, options.scratch) as (connection, rows):
+        columns = connection.sql(f"FROM {rows}").columns
+        arguments = _read_checked_arguments(options, columns)
+        yield connection, _format_input(connection, rows, source, arguments), arguments
+
+
+def _format_input(
+    connection: duckdb.DuckDBPyConnection, rows: str, source: Source, arguments: dict[str, Any]
+) -> str:
+    """Return the SQL that stands after FROM to read the rows of a source for one report.
+
+    `rows` is that SQL for any report, and `arguments` are the report's, by parameter.
+    """
+    relation = connection.sql(f"FROM {rows}")
+    numbers = _list_columns(arguments, _NUMBER_COLUMNS)
+    if source.kind == "json":
+        rows = format_rows(connection, source, numbers)
         relation = connection.sql(f"FROM {rows}")
-        arguments = _read_checked_arguments(options, relation.columns)
-        numbers = _list_columns(arguments, _NUMBER_COLUMNS)
-        if source.kind == "json":
-            rows = format_rows(connection, source, numbers)
-            relation = connection.sql(f"FROM {rows}")
-        text_vector = _find_text_vector(source, arguments, relation)
-        if source.kind == "csv":
-            numbers = [column for column in numbers if column != text_vector]
-            rows = format_rows(connection, source, numbers)
-        if text_vector is not None:
-            rows = _parse_vectors(connection, rows, text_vector)
-        yield connection, rows, arguments
+    text_vector = _find_text_vector(source, arguments, relation)
+    if source.kind == "csv":
+        numbers = [column for column in numbers if column != text_vector]
+        rows = format_rows(connection, source, numbers)
+    if text_vector is not None:
+        rows = _parse_vectors(connection, rows, text_vector)
+    return rows
 
 
 def _find_text_vector(
@@ -241,32 +252,45 @@ def _format_vector(columns: list[str], relation: duckdb.DuckDBPyRelation) -> str
     return f"[{', '.join(map(quote_identifier, non_numeric[:1] or columns))}]"
 
 
-def write_queries(source: Source, calls: Iterable[argparse.Namespace]) -> list[str]:
+def write_queries(source: Source, calls: Sequence[argparse.Namespace]) -> list[str]:
     """Return SQL for any DuckDB client that has the macros: the input, then the table of each call.
 
-    A call is the parsed arguments of one report, as for an engine.
+    A call is the parsed arguments of one report, as for an engine, which has checked them.
     """
     queries: list[str] = []
     view = ""
-    for options in calls:
-        with _open_rows(source, options) as (connection, rows, arguments):
-            relation = connection.sql(f"FROM {rows}")
-            texts = {
-                name: _format_literal(value)
-                if _is_value(name)
-                else _format_argument(name, value, relation)
-                for name, value in arguments.items()
-                if value != options.report.defaults[name]
-            }
+    with open_source(source, calls[0].scratch) as (connection, any_rows):
+        columns = connection.sql(f"FROM {any_rows}").columns
+        for options in calls:
+            arguments = _read_arguments(options, columns)
+            rows = _format_input(connection, any_rows, source, arguments)
             input_rows = rows.replace("clustereval_parse_vector(", "clustereval.parse_vector(")
-        previous, view = (
-            view,
-            f"CREATE OR REPLACE TEMP VIEW clustereval_input AS\nFROM {input_rows};",
-        )
-        if view != previous:  # columns of a CSV file are numbers for points only
-            queries.append(view)
-        queries.append(f"FROM clustereval.{_format_call(options.report, texts)};")
+            previous, view = (
+                view,
+                f"CREATE OR REPLACE TEMP VIEW clustereval_input AS\nFROM {input_rows};",
+            )
+            if view != previous:  # columns of a CSV file are numbers for points only
+                queries.append(view)
+            relation = connection.sql(f"FROM {rows}")
+            queries.append(
+                f"FROM clustereval.{_format_written_call(options, arguments, relation)};"
+            )
     return queries
+
+
+def _format_written_call(
+    options: argparse.Namespace, arguments: dict[str, Any], relation: duckdb.DuckDBPyRelation
+) -> str:
+    """Return the call of a report's macro with its arguments as literals, defaults left out.
+
+    `arguments` are the report's by parameter, and `relation` is the input.
+    """
+    texts = {
+        name: _format_literal(value) if _is_value(name) else _format_argument(name, value, relation)
+        for name, value in arguments.items()
+        if value != options.report.defaults[name]
+    }
+    return _format_call(options.report, texts)
 
 
 def _format_literal(value: Any) -> str:

@@ -22,6 +22,7 @@ from polars_clustereval import (
 )
 from polars_clustereval.catalogue import entries, reading
 from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.plots.charts import count
 
 from . import layouts, meanings
 from .engines import ENGINES, read_rows, write_queries
@@ -120,7 +121,10 @@ def make_findings(source: Source, options: Namespace) -> Findings:
     if options.weight is not None and options.vector is not None:
         raise ClusterEvalError("report: --weight is for labels alone; leave out --vector")
     calls = {call.report.function.__name__: call for call in _list_calls(options)}
-    found = {name: ENGINES[call.report.engine](source, call) for name, call in calls.items()}
+    found = {
+        name: ENGINES[options.engine or call.report.engine](source, call)
+        for name, call in calls.items()
+    }
     tables = _Tables(
         external=_first_row(found, "external_report"),
         intervals=found.get("external_intervals"),
@@ -142,7 +146,7 @@ def make_findings(source: Source, options: Namespace) -> Findings:
         clusters=clusters.head(MAX_CLUSTERS),
         cluster_meanings=_CLUSTER_MEANINGS,
         n_more_clusters=max(clusters.height - MAX_CLUSTERS, 0),
-        queries=[source.rename_paths(text) for text in write_queries(source, calls.values())],
+        queries=[source.rename_paths(text) for text in write_queries(source, [*calls.values()])],
         versions=_list_versions(source),
     )
 
@@ -322,9 +326,10 @@ def _list_warnings(options: Namespace, tables: _Tables, clusters: pl.DataFrame) 
     for table, missing in ((tables.external, "label"), (tables.internal, "vector")):
         if table is not None and table["n_dropped"]:
             share = _percent(table["n_dropped"], table["n"] + table["n_dropped"])
+            has, is_left = ("has", "is") if table["n_dropped"] == 1 else ("have", "are")
             warnings.append(
-                f"{table['n_dropped']:,} rows ({share}) have no {missing} or no cluster, "
-                "and are left out."
+                f"{count(table['n_dropped'], 'row')} ({share}) {has} no {missing} or no cluster, "
+                f"and {is_left} left out."
             )
     if n == 0:
         return [*warnings, "No row is left: no score is defined."]
@@ -334,7 +339,8 @@ def _list_warnings(options: Namespace, tables: _Tables, clusters: pl.DataFrame) 
         treated = treatment.get(kind, "each counted as a cluster of its own")
         total = n + row["n_noise"] * (kind == "drop")
         warnings.append(
-            f"{row['n_noise']:,} rows ({_percent(row['n_noise'], total)}) are noise, {treated}."
+            f"{count(row['n_noise'], 'row')} ({_percent(row['n_noise'], total)}) "
+            f"{'is' if row['n_noise'] == 1 else 'are'} noise, {treated}."
         )
     if options.noise is None and clusters["cluster"].cast(pl.String).eq("-1").any():
         warnings.append(
@@ -344,8 +350,9 @@ def _list_warnings(options: Namespace, tables: _Tables, clusters: pl.DataFrame) 
         warnings.append("There is one cluster: scores that compare clusters are not defined.")
     if row.get("n_singletons"):
         warnings.append(
-            f"{row['n_singletons']:,} of {row['n_clusters']:,} clusters have one point, whose "
-            "silhouette is 0 by definition."
+            f"{row['n_singletons']:,} of {count(row['n_clusters'], 'cluster')} "
+            f"{'has' if row['n_singletons'] == 1 else 'have'} one point, whose silhouette is 0 by "
+            "definition."
         )
     largest = clusters.row(0, named=True) if clusters.height > 1 else None
     if largest is not None and largest["share"] > _GIANT_SHARE:
@@ -371,7 +378,8 @@ def _warn_of_zero_vectors(source: Source, call: Namespace | None) -> list[str]:
     n = rows.select(is_zero.sum()).collect(engine="streaming").item()
     if not n:
         return []
-    return [f"{n:,} vectors are zero: their cosine distance to every other one is 1."]
+    subject = "1 vector is zero: its" if n == 1 else f"{n:,} vectors are zero: their"
+    return [f"{subject} cosine distance to every other one is 1."]
 
 
 def _percent(part: float, whole: float) -> str:

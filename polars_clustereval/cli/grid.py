@@ -1,64 +1,152 @@
-"""Grid: lines of cells as text with aligned columns, within the width of the terminal."""
+"""Grid: lines of cells as text with aligned columns, within the width of the terminal.
+
+A width is a number of cells of the terminal: a letter of Chinese or Japanese takes two of them, and
+a combining accent none.
+"""
 
 from __future__ import annotations
 
 import shutil
-from textwrap import dedent, wrap
+from textwrap import wrap
 from typing import TYPE_CHECKING
-
-import polars as pl
+from unicodedata import category, east_asian_width
 
 from polars_clustereval.quoting import escape_controls
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable, Sequence
 
 __all__ = [
     "align_columns",
+    "columns_width",
+    "cut_column",
     "cut_end",
     "cut_start",
     "fits_terminal",
     "get_width",
+    "share_width",
+    "wrap_first_column",
     "wrap_last_column",
 ]
 
-# Characters between two columns.
+# Blanks between two columns.
 _GAP = 2
+
+_ELLIPSIS = "…"
+
+
+# ----------------------------------------------------------------------------------------------
+# Widths
+# ----------------------------------------------------------------------------------------------
 
 
 def get_width() -> int:
-    """Return the width of the terminal in characters."""
+    """Return the width of the terminal."""
     # The default is for output that is not a terminal.
     return shutil.get_terminal_size((100, 24)).columns
 
 
 def fits_terminal(text: str) -> bool:
     """Return whether no line of the text is wider than the terminal."""
-    return all(len(line) <= get_width() for line in text.splitlines())
+    return all(_text_width(line) <= get_width() for line in text.splitlines())
+
+
+def columns_width(columns: Iterable[Sequence[str]]) -> int:
+    """Return the width of columns of cells, each with the gap behind it."""
+    return sum(max(map(_text_width, column)) + _GAP for column in columns)
+
+
+def share_width(widths: Sequence[int], total: int) -> list[int]:
+    """Return the widths of columns that fit into `total`, gaps behind them included.
+
+    The widest columns become narrower. Columns at the end for which no more than a few letters
+    would be left are dropped.
+    """
+    fewest = 4
+    kept = [min(width, total) for width in widths[: max(1, total // (fewest + _GAP))]]
+    while len(kept) * _GAP + sum(kept) > total and max(kept) > 1:
+        kept[kept.index(max(kept))] -= 1
+    return kept
+
+
+def _text_width(text: str) -> int:
+    """Return the width of a text."""
+    return len(text) if text.isascii() else sum(map(_letter_width, text))
+
+
+def _letter_width(letter: str) -> int:
+    """Return the width of a letter: 0 for accents that are written over the one before."""
+    if category(letter) in ("Mn", "Me"):
+        return 0
+    return 2 if east_asian_width(letter) in "WF" else 1
+
+
+# ----------------------------------------------------------------------------------------------
+# Cells
+# ----------------------------------------------------------------------------------------------
 
 
 def cut_end(text: str, width: int) -> str:
-    """Return the text; if it has more than `width` characters, its end becomes an ellipsis."""
-    return text if len(text) <= width else text[: width - 1] + "…"
+    """Return the text; if it is wider than `width`, its end becomes an ellipsis."""
+    if _text_width(text) <= width:
+        return text
+    return _take(text, width - 1) + _ELLIPSIS
 
 
 def cut_start(text: str, width: int) -> str:
-    """Return the text; if it has more than `width` characters, its start becomes an ellipsis."""
-    return text if len(text) <= width else "…" + text[1 - width :]
+    """Return the text; if it is wider than `width`, its start becomes an ellipsis."""
+    if _text_width(text) <= width:
+        return text
+    return _ELLIPSIS + _take(text[::-1], width - 1)[::-1]
+
+
+def _take(text: str, width: int) -> str:
+    """Return as much of the start of a text as has room."""
+    used = 0
+    for i, letter in enumerate(text):
+        used += _letter_width(letter)
+        if used > width:
+            return text[:i]
+    return text
+
+
+def cut_column(cells: Iterable[str], width: int) -> list[str]:
+    """Return cells of a user's names, their control characters escaped, each cut to the width."""
+    return [cut_end(escape_controls(cell), width) for cell in cells]
+
+
+# ----------------------------------------------------------------------------------------------
+# Lines
+# ----------------------------------------------------------------------------------------------
 
 
 def wrap_last_column(lines: list[list[str]]) -> list[list[str]]:
     """Return the lines with the text of the last column wrapped to the width of the terminal.
 
-    A line is a list of cells; wrapping adds lines whose other cells are empty. Polars' own wrapping
-    would break names as well.
+    A line is a list of cells; wrapping adds lines whose other cells are empty.
     """
-    used = sum(max(map(len, column)) + _GAP for column in list(zip(*lines, strict=True))[:-1])
-    width = max(12, get_width() - used)
+    width = max(12, get_width() - columns_width(list(zip(*lines, strict=True))[:-1]))
     wrapped = []
     for *cells, text in lines:
         first, *rest = wrap(text, width) or [""]
         wrapped += [[*cells, first], *([*[""] * len(cells), line] for line in rest)]
+    return wrapped
+
+
+def wrap_first_column(lines: list[list[str]]) -> list[list[str]]:
+    """Return the lines with long names in the first column broken after an underscore.
+
+    What the other columns leave of the terminal is the width of the names; the rest of a name
+    stands below its start, indented.
+    """
+    width = max(12, get_width() - columns_width(list(zip(*lines, strict=True))[1:]))
+    wrapped = []
+    for name, *cells in lines:
+        rest, others = name, cells
+        while len(rest) > width and (cut := rest.rfind("_", 0, width) + 1):
+            wrapped.append([rest[:cut], *others])
+            rest, others = f"    {rest[cut:]}", [""] * len(cells)
+        wrapped.append([rest, *others])
     return wrapped
 
 
@@ -69,19 +157,11 @@ def align_columns(lines: list[list[str]], right: Collection[int] = ()) -> str:
     right-aligned columns.
     """
     columns = [list(map(escape_controls, column)) for column in zip(*lines, strict=True)]
-    for i in right:
-        width = max(map(len, columns[i]))
-        columns[i] = [cell.rjust(width) for cell in columns[i]]
-    cells = pl.DataFrame(columns, orient="col")
-    unlimited = 65535
-    with pl.Config(
-        tbl_formatting="NOTHING",
-        tbl_hide_column_names=True,
-        tbl_hide_column_data_types=True,
-        tbl_hide_dataframe_shape=True,
-        tbl_rows=-1,
-        tbl_cols=-1,
-        tbl_width_chars=unlimited,
-        fmt_str_lengths=unlimited,
-    ):
-        return dedent("\n".join(line.rstrip() for line in str(cells).splitlines()))
+    for i, column in enumerate(columns):
+        width = max(map(_text_width, column))
+        blanks = [" " * (width - _text_width(cell)) for cell in column]
+        columns[i] = [
+            blank + cell if i in right else cell + blank
+            for cell, blank in zip(column, blanks, strict=True)
+        ]
+    return "\n".join((" " * _GAP).join(line).rstrip() for line in zip(*columns, strict=True))

@@ -50,6 +50,8 @@ class Layout(NamedTuple):
     has_intervals: bool = False
     #: Columns whose value is put into words below the table of one clustering.
     readings: tuple[str, ...] = ()
+    #: Whether an arrow stands before the best value of a score, and beside its name in a head.
+    has_arrows: bool = True
 
     @property
     def is_listing(self) -> bool:

@@ -71,8 +71,16 @@ EXTERNAL = _explain(
     }
 ) | {name: Meaning(best or "", text) for name, (best, text) in METRIC_MEANINGS.items()}
 
-#: The metrics, and the column that names them.
-EXTERNAL_INTERVALS = EXTERNAL | _explain({"metric": ("", "name of the metric")})
+#: The metrics, and the columns of the report with a row for each.
+EXTERNAL_INTERVALS = EXTERNAL | _explain(
+    {
+        "metric": ("", "name of the metric"),
+        "value": ("", "value of the metric"),
+        "std_error": ("", "standard error of the value"),
+        "lower": ("", "lower limit of the interval"),
+        "upper": ("", "upper limit of the interval"),
+    }
+)
 
 INTERNAL = _POINT_COUNTS | _look_up("internal_report")
 
@@ -117,7 +125,7 @@ ELBOW = _explain(
 
 CLUSTERS = _explain(
     {
-        "cluster": ("", "most joined pairs first"),
+        "cluster": ("", "the cluster, most joined pairs first"),
         "n": ("", "rows in the cluster"),
         "n_labels": ("", "different labels in it"),
         "majority_label": ("", "its most frequent label"),
@@ -130,7 +138,7 @@ CLUSTERS = _explain(
 
 LABELS = _explain(
     {
-        "label": ("", "most split pairs first"),
+        "label": ("", "the label, most split pairs first"),
         "n": ("", "rows with the label"),
         "n_clusters": ("", "different clusters of it"),
         "majority_cluster": ("", "its most frequent cluster"),

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from .layouts import Layout
 
-__all__ = ["REPORTS", "STABILITY", "Report"]
+__all__ = ["REPORTS", "STABILITY", "Report", "list_variants"]
 
 
 class Report(NamedTuple):
@@ -140,3 +140,16 @@ STABILITY = {
         "duckdb",
     ),
 }
+
+
+def list_variants() -> dict[str, Report]:
+    """Return every table that a command can write, by the command and the option that changes it.
+
+    The option is the part after a hyphen, as in ``external-confidence``.
+    """
+    variants: dict[str, Report] = {}
+    for name, report in REPORTS.items():
+        variants[name] = report
+        if report.intervals is not None:
+            variants[f"{name}-confidence"] = report.intervals
+    return variants | {"stability": STABILITY[False], "stability-reference": STABILITY[True]}

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+import sys
 from decimal import Decimal
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from polars_clustereval.catalogue import reading
+from polars_clustereval.plots.charts import count
 from polars_clustereval.quoting import escape_controls
 
-from .grid import align_columns, cut_end, cut_start, fits_terminal, get_width, wrap_last_column
+from .grid import (
+    align_columns,
+    columns_width,
+    cut_column,
+    cut_end,
+    cut_start,
+    fits_terminal,
+    get_width,
+    share_width,
+    wrap_first_column,
+    wrap_last_column,
+)
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     import polars as pl
 
     from .layouts import Layout
+    from .meanings import Meaning
 
 __all__ = ["render_table"]
 
@@ -30,6 +45,9 @@ _MAX_LISTED = 20
 # Width of the meanings beside a table; where less is left, they go below it.
 _MIN_MEANING_WIDTH = 24
 
+# The good direction of a score: higher or lower.
+_HIGHER, _LOWER = "↑", "↓"
+
 
 def render_table(result: pl.DataFrame, options: argparse.Namespace) -> bytes:
     """Return a report as the bytes of a text for the terminal: heading, table and legend.
@@ -38,6 +56,8 @@ def render_table(result: pl.DataFrame, options: argparse.Namespace) -> bytes:
     explain are the partition columns, which come first.
     """
     layout = options.report.choose_layout(options)
+    is_plain = not _can_show(_HIGHER + _LOWER, getattr(options, "output", None))
+    layout = layout._replace(has_arrows=not is_plain)
     n_keys = next(i for i, name in enumerate(result.columns) if name in layout.meanings)
     keys = result.columns[:n_keys]
     if layout.is_listing:
@@ -50,7 +70,19 @@ def render_table(result: pl.DataFrame, options: argparse.Namespace) -> bytes:
         text = _render_several(result, keys, layout)
     if options.report.recommend is not None and result.height:
         text += _render_choices(options.report.recommend(result, keys), keys, layout)
-    return f"{_render_heading(options, layout)}\n\n{text}\n".encode()
+    text = f"{_render_heading(options, layout)}\n\n{text}\n"
+    return (text.replace("…", "~") if is_plain else text).encode()
+
+
+def _can_show(signs: str, output: Path | None) -> bool:
+    """Return whether signs can be written to the file `output`, or to standard output if None."""
+    if output is not None:
+        return True  # as UTF-8
+    try:
+        signs.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _render_heading(options: argparse.Namespace, layout: Layout) -> str:
@@ -67,7 +99,7 @@ def _render_heading(options: argparse.Namespace, layout: Layout) -> str:
     line = f"{files} {first}"
     # A long path gets a line of its own, which shows its end.
     width = get_width()
-    lines = [line] if len(line) <= width else [cut_start(files, width), cut_end(first, width)]
+    lines = [line] if fits_terminal(line) else [cut_start(files, width), cut_end(first, width)]
     return "\n".join(lines + [cut_end(line, width) for line in more])
 
 
@@ -88,13 +120,13 @@ def _render_one(result: pl.DataFrame, layout: Layout) -> str:
     for metric in result.columns:
         lines += _list_title_lines(metric, layout, width=4)
         value = _format_number(result[metric].item(), layout)
-        best, text = layout.meanings[metric]
-        lines.append([f"  {metric}", value, best, text])
-    used = sum(max(map(len, column)) + 2 for column in list(zip(*lines, strict=True))[:3])
+        meaning = layout.meanings[metric]
+        lines.append([f"  {metric}", value, _show_best(meaning, layout), meaning.text])
+    used = columns_width(list(zip(*lines, strict=True))[:3])
     if get_width() - used >= _MIN_MEANING_WIDTH:
         text = align_columns(wrap_last_column(lines), right=range(1, 3))
     else:
-        grid = align_columns([line[:3] for line in lines], right=range(1, 3))
+        grid = align_columns(wrap_first_column([line[:3] for line in lines]), right=range(1, 3))
         text = grid + _render_legend(result.columns, layout)
     return text + _render_readings(result, layout)
 
@@ -117,22 +149,40 @@ def _render_intervals(result: pl.DataFrame, keys: list[str], layout: Layout) -> 
     the tables, and so is the number of clusterings that are left out, if there are too many.
     """
     parts = result.partition_by(keys, maintain_order=True) if keys else [result]
-    texts = [_render_limits(part, keys, layout) for part in parts[:_MAX_SIDE_BY_SIDE]]
+    shown = parts[:_MAX_SIDE_BY_SIDE]
+    texts = [_render_limits(part, keys, layout) for part in shown]
+    if not all(map(fits_terminal, texts)):
+        texts = [_render_limits(part, keys, layout, is_short=True) for part in shown]
     metrics = result["metric"].unique(maintain_order=True).to_list()
     n_more = len(parts) - len(texts)
-    hint = f"\n\n{n_more} more clusterings: --format csv" if n_more else ""
+    hint = f"\n\n{count(n_more, 'more clustering')}: --format csv" if n_more else ""
     return "\n\n".join(texts) + _render_legend(metrics, layout) + hint
 
 
-def _render_limits(part: pl.DataFrame, keys: list[str], layout: Layout) -> str:
-    """Return the table of the intervals of one clustering, whose rows are those of `part`."""
+def _render_limits(
+    part: pl.DataFrame, keys: list[str], layout: Layout, *, is_short: bool = False
+) -> str:
+    """Return the table of the intervals of one clustering, whose rows are those of `part`.
+
+    If `is_short`, large numbers have five digits, so that the table fits the narrowest terminal.
+    """
+    write = _shorten_number if is_short else _format_number
     names = ("value", "lower", "upper")
-    lines = [[key, _format_value(part[key][0]), "", ""] for key in keys]
-    lines.append(["metric", *names])
+    lines = [["metric", *names]]
     for row in part.iter_rows(named=True):
         lines += _list_title_lines(row["metric"], layout, width=4)
-        lines.append([f"  {row['metric']}", *(_format_number(row[name], layout) for name in names)])
-    return align_columns(lines, right=range(1, 4))
+        lines.append([f"  {row['metric']}", *(write(row[name], layout) for name in names)])
+    return _name_clustering(part, keys) + align_columns(wrap_first_column(lines), right=range(1, 4))
+
+
+def _name_clustering(part: pl.DataFrame, keys: list[str]) -> str:
+    """Return a line for each partition column and its value in `part`, where it has only one."""
+    if not keys:
+        return ""
+    names = cut_column(keys, get_width() // 2)
+    room = get_width() - columns_width([names])
+    values = cut_column((_format_value(part[key][0]) for key in keys), room)
+    return align_columns([list(pair) for pair in zip(names, values, strict=True)]) + "\n"
 
 
 def _render_several(result: pl.DataFrame, keys: list[str], layout: Layout) -> str:
@@ -174,9 +224,24 @@ def _list_title_lines(metric: str, layout: Layout, width: int) -> list[list[str]
 
 def _render_legend(metrics: Sequence[str], layout: Layout) -> str:
     """Return a line for each of the metrics: its name, its best value and its meaning."""
-    lines = [[metric, *layout.meanings[metric]] for metric in metrics]
-    heads = [["", "best", "meaning"], *lines]
-    return "\n\n" + align_columns(wrap_last_column(heads), right=range(1, 2))
+    lines = [["", "best", "meaning"]]
+    for metric in metrics:
+        meaning = layout.meanings[metric]
+        lines.append([metric, _show_best(meaning, layout), meaning.text])
+    return "\n\n" + align_columns(wrap_last_column(lines), right=range(1, 2))
+
+
+def _show_best(meaning: Meaning, layout: Layout) -> str:
+    """Return the best value of a score, such as high or 1, after the arrow of its direction."""
+    arrow = _show_direction(meaning, layout)
+    return f"{arrow} {meaning.best:>4}" if arrow else meaning.best
+
+
+def _show_direction(meaning: Meaning, layout: Layout) -> str:
+    """Return the arrow of the good direction; nothing without one, or where it cannot be shown."""
+    if not meaning.best or not layout.has_arrows:
+        return ""
+    return _HIGHER if meaning.is_high_best else _LOWER
 
 
 # ----------------------------------------------------------------------------------------------
@@ -192,19 +257,17 @@ def _render_row_by_row(result: pl.DataFrame, keys: list[str], layout: Layout) ->
     """
     metrics = [metric for metric in layout.comparison if metric in result.columns]
     result = _sort_best_first(result, metrics, layout)
-    columns = [_cut_keys([key, *map(_format_value, result[key])], len(keys)) for key in keys]
-    used = sum(max(map(len, column)) + 2 for column in columns)
+    columns = _format_key_columns(result, keys, get_width() // 2)
+    n_keys = len(columns)
     shown: list[str] = []
     for metric in metrics:
         cells = _format_metric_column(result[metric], metric, layout)
-        used += max(map(len, cells)) + 2
-        if used - 2 > get_width() and shown:
+        if columns_width([*columns, cells]) - 2 > get_width() and shown:
             break
         shown.append(metric)
         columns.append(cells)
-    lines = _level_columns(columns)
-    grid = align_columns(lines, right=range(len(keys), len(columns)))
-    total = f"all {result.width - len(keys)} columns: --format csv"
+    grid = align_columns(_level_columns(columns), right=range(n_keys, len(columns)))
+    total = f"all {result.width - n_keys} columns: --format csv"
     return f"{grid}{_render_legend(shown, layout)}\n\n* best of its column; {total}"
 
 
@@ -235,16 +298,19 @@ def _format_metric_column(values: pl.Series, metric: str, layout: Layout) -> lis
     numbers = [_format_number(value, layout) for value in values]
     cells = [number + mark for number, mark in zip(numbers, marks, strict=True)]
     # One word per line, so that long names fit on the screen.
-    return [*(f"{word} " for word in metric.split("_")), *cells]
+    *words, last = metric.split("_")
+    direction = _show_direction(meaning, layout) or " "
+    return [*(f"{word} " for word in words), last + direction, *cells]
 
 
-def _cut_keys(cells: list[str], n_keys: int) -> list[str]:
-    """Return the cells of a partition column, cut so that all take half the terminal at most.
+def _format_key_columns(result: pl.DataFrame, keys: list[str], room: int) -> list[list[str]]:
+    """Return the columns of cells of the partition columns, cut so that they have room together.
 
-    `n_keys` is the number of partition columns.
+    Where there are very many, the last ones are left out.
     """
-    width = max(3, get_width() // 2 // n_keys - 2)
-    return [cut_end(escape_controls(cell), width) for cell in cells]
+    columns = [cut_column([key, *map(_format_value, result[key])], get_width()) for key in keys]
+    widths = share_width([columns_width([column]) - 2 for column in columns], room) if keys else []
+    return [cut_column(cells, width) for cells, width in zip(columns, widths, strict=False)]
 
 
 def _level_columns(columns: list[list[str]]) -> list[list[str]]:
@@ -266,17 +332,17 @@ def _render_listing(result: pl.DataFrame, keys: list[str], layout: Layout) -> st
     those before the last one, by which the rows are sorted, are left out.
     """
     head = result.head(_MAX_LISTED)
-    key_columns = [_cut_keys([key, *map(_format_value, head[key])], len(keys)) for key in keys]
     names = result.columns[len(keys) :]
-    while True:
-        columns = key_columns + [_format_listed_column(head[name], layout) for name in names]
-        numbers = [len(keys) + i for i, name in enumerate(names) if name not in _USERS_COLUMNS]
-        grid = align_columns(_level_columns(columns), right=numbers)
-        if fits_terminal(grid) or len(names) <= 2:
-            break
-        del names[-2]
-    n_columns, n_more = result.width - len(keys), result.height - head.height
-    rest = [f"{n_more} more rows"] if n_more else []
+    columns = [_format_listed_column(head[name], layout) for name in names]
+    key_columns = _format_key_columns(head, keys, get_width() // 2)
+    while columns_width(key_columns + columns) - 2 > get_width() and len(names) > 2:
+        del names[-2], columns[-2]
+    key_columns = _format_key_columns(head, keys, get_width() - columns_width(columns))
+    n_keys = len(key_columns)
+    numbers = [n_keys + i for i, name in enumerate(names) if name not in _USERS_COLUMNS]
+    grid = align_columns(_level_columns(key_columns + columns), right=numbers)
+    n_columns, n_more = result.width - n_keys, result.height - head.height
+    rest = [count(n_more, "more row")] if n_more else []
     rest += [f"all {n_columns} columns"] if len(names) < n_columns else []
     hint = f"\n\n{' and '.join(rest)}: --format csv" if rest else ""
     return grid + _render_legend(names, layout) + hint
@@ -289,20 +355,20 @@ def _render_choices(choices: pl.DataFrame, keys: list[str], layout: Layout) -> s
     out; of many clusterings the first ones are shown.
     """
     head = choices.head(_MAX_LISTED)
-    key_columns = [_cut_keys([key, *map(_format_value, head[key])], len(keys)) for key in keys]
     names = ["criterion", "k", "runner_up", "value", "rule"]
-    while True:
-        columns = [
-            [name, *(x if isinstance(x, str) else _format_number(x, layout) for x in head[name])]
-            for name in names
-        ]
-        right = [len(keys) + i for i, name in enumerate(names) if name not in ("criterion", "rule")]
-        grid = align_columns(_level_columns(key_columns + columns), right=right)
-        if fits_terminal(grid) or len(names) <= 2:
-            break
-        del names[-1]
+    columns = [
+        [name, *(x if isinstance(x, str) else _format_number(x, layout) for x in head[name])]
+        for name in names
+    ]
+    key_columns = _format_key_columns(head, keys, get_width() // 2)
+    while columns_width(key_columns + columns) - 2 > get_width() and len(names) > 2:
+        del names[-1], columns[-1]
+    key_columns = _format_key_columns(head, keys, get_width() - columns_width(columns))
+    n_keys = len(key_columns)
+    right = [n_keys + i for i, name in enumerate(names) if name not in ("criterion", "rule")]
+    grid = align_columns(_level_columns(key_columns + columns), right=right)
     n_more = choices.height - head.height
-    return f"\n\n{grid}" + (f"\n{n_more} more rows" if n_more else "")
+    return f"\n\n{grid}" + (f"\n{count(n_more, 'more row')}" if n_more else "")
 
 
 # Columns with values of the user's columns, of any type.
@@ -317,14 +383,18 @@ def _format_listed_column(values: pl.Series, layout: Layout) -> list[str]:
     if values.name not in _USERS_COLUMNS:
         texts = [_format_number(value, layout) for value in values]
     else:
-        width = max(8, get_width() // 6)
-        texts = [cut_end(escape_controls(_format_value(value)), width) for value in values]
-    return [*values.name.split("_"), *texts]
+        texts = cut_column(map(_format_value, values), max(8, get_width() // 6))
+    *words, last = values.name.split("_")
+    return [*words, last + _show_direction(layout.meanings[values.name], layout), *texts]
 
 
 # ----------------------------------------------------------------------------------------------
 # Cells
 # ----------------------------------------------------------------------------------------------
+
+
+# Larger floats of counts are not exact, and their last digits say nothing.
+_MOST_EXACT = 1e15
 
 
 def _format_value(value: object) -> str:
@@ -345,5 +415,13 @@ def _format_number(value: float | Decimal | None, layout: Layout) -> str:
         return str(value)
     if layout.any_magnitude:
         return f"{value:z.6f}" if value == 0 or 1e-3 <= abs(value) < 1e5 else f"{value:.7g}"
+    if abs(value) >= _MOST_EXACT:
+        return f"{value:.7g}"
     is_count = value.is_integer() and abs(value) > 1
     return f"{value:.0f}" if is_count else f"{value:z.6f}"
+
+
+def _shorten_number(value: float | None, layout: Layout) -> str:
+    """Return a metric as `_format_number` does, but large ones with five digits."""
+    is_large = value is not None and abs(value) >= 1e3
+    return f"{value:.5g}" if is_large else _format_number(value, layout)

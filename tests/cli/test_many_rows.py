@@ -69,7 +69,7 @@ def test_many_partitions_are_sorted_and_the_best_is_marked(run: Run, engine_name
     # One value in each column of scores.
     assert table.split("best  meaning")[0].count("*") == 5
     meaning = "Rand index corrected for chance: 0 if random"
-    assert re.search(rf"^adjusted_rand_score +1  {meaning}$", table, re.MULTILINE)
+    assert re.search(rf"^adjusted_rand_score +↑ +1  {meaning}$", table, re.MULTILINE)
     assert f"all {len(rows[0].keys() - {'k', 'seed'})} columns: --format csv" in table
 
 
@@ -105,10 +105,10 @@ def test_most_joined_and_most_split_pairs_come_first(run: Run, engine_name: str)
     assert found == [("virginica", 504), ("versicolor", 96), ("setosa", 0)]
     table = run("clusters", *CALLS["clusters"], *engine)
     assert re.search(r"^0 +62 +2 +versicolor +48 +0\.774194 +0\.534159 +672$", table, re.M)
-    assert re.search(r"^joined_pairs +0  pairs of different labels in it$", table, re.M)
-    assert re.search(r"^cluster +most joined pairs first$", table, re.M)
+    assert re.search(r"^joined_pairs +↓ +0  pairs of different labels in it$", table, re.M)
+    assert re.search(r"^cluster +the cluster, most joined pairs first$", table, re.M)
     table = run("labels", *CALLS["labels"], *engine)
-    assert re.search(r"^label +most split pairs first$", table, re.M)
+    assert re.search(r"^label +the label, most split pairs first$", table, re.M)
 
 
 def test_the_help_tells_the_order(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,6 +18,9 @@ from tests.support.command_line import (
     values,
 )
 
+#: Before the best value: whether higher or lower values are better.
+ARROWS = {"": "", "high": "↑", "1": "↑", "low": "↓", "0": "↓"}
+
 
 @pytest.mark.parametrize(
     ("command", "titles"),
@@ -38,7 +41,7 @@ def test_every_metric_stands_in_its_group(run: Run, command: str, titles: list[s
     assert [line for line in outer if line.split()[0] not in row] == titles
     for metric, (best, text) in REPORTS[command].layout.meanings.items():
         if metric in row:
-            line = rf"^  {metric} +[-\d.]+ +{best} +{re.escape(text)}$"
+            line = rf"^  {metric} +[-\d.]+ +{ARROWS[best]} *{best} +{re.escape(text)}$"
             assert re.search(line, table, re.MULTILINE)
 
 
@@ -110,7 +113,7 @@ def test_a_silhouette_says_how_it_was_computed(
 ) -> None:
     table = run("silhouette", *CALLS["silhouette"], *options, *QUICK)
     assert table.startswith(f"{IRIS}: cluster kmeans, distance euclidean, {heading}\n")
-    line = re.search(r"^  silhouette_lower +\S+ +1  (.*)$", table, re.MULTILINE)
+    line = re.search(r"^  silhouette_lower +\S+ +↑ +1  (.*)$", table, re.MULTILINE)
     assert line is not None
     assert line[1].removeprefix("confidence limit: ") == lower
     if heading == "tolerance 0.05":

@@ -15,7 +15,8 @@ import polars as pl
 import pytest
 
 import polars_clustereval as ce
-from tests.support.command_line import DIGITS, FLOWERS, IRIS, KMEANS, WIDE
+from polars_clustereval.cli import main
+from tests.support.command_line import DIGITS, FLOWERS, IRIS, KMEANS, QUICK, WIDE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
 
     from tests.support.command_line import Fail, Run
 
+    Page = Callable[..., Path]
+
 BOTH = (IRIS, *KMEANS, "--vector", WIDE)
+DIGITS_BOTH = (DIGITS, "--label", "digit", "--cluster", "kmeans", "--vector", "pixels")
 NUMBER = r"(-?[\d,.]+(?:e[-+]\d+)?|–)"
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 
@@ -46,6 +50,22 @@ def sql_of(markdown: str) -> str:
     return str(query)
 
 
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """The file of a page about an example, by its ending Markdown or HTML, written once for all."""
+    written: dict[tuple[str, ...], Path] = {}
+
+    def call(*arguments: str, ending: str = "md") -> Path:
+        if (ending, *arguments) not in written:
+            path = tmp_path_factory.mktemp("pages") / f"page.{ending}"
+            option = "--html" if ending == "html" else "--output"
+            assert main(["report", *arguments, option, str(path)]) == 0
+            written[(ending, *arguments)] = path
+        return written[(ending, *arguments)]
+
+    return call
+
+
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[..., Path]:
     """Write rows to a Parquet file, whose path is returned."""
@@ -63,8 +83,9 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 # ----------------------------------------------------------------------------------------------
 
 
-def test_headlines_are_the_scores_of_the_reports(run: Run) -> None:
-    found = headlines(run("report", *BOTH))
+@pytest.mark.parametrize("options", [(), ("--engine", "duckdb"), QUICK])
+def test_headlines_are_the_scores_of_the_reports(page: Page, options: tuple[str, ...]) -> None:
+    found = headlines(page(*BOTH, *options).read_text(encoding="utf-8"))
     iris = pl.read_parquet(IRIS)
     (labels,) = iris.clustereval.external_report("species", "kmeans").to_dicts()
     (points,) = iris.clustereval.internal_report(WIDE.split(","), "kmeans").to_dicts()
@@ -88,8 +109,9 @@ def test_headlines_are_the_scores_of_the_reports(run: Run) -> None:
     )
 
 
-def test_a_row_for_each_cluster_the_largest_first(run: Run) -> None:
-    rows = listed(run("report", *BOTH))
+@pytest.mark.parametrize("options", [(), QUICK])
+def test_a_row_for_each_cluster_the_largest_first(page: Page, options: tuple[str, ...]) -> None:
+    rows = listed(page(*BOTH, *options).read_text(encoding="utf-8"))
     assert [(row["cluster"], row["n"], row["majority label"]) for row in rows] == [
         ("0", "62", "versicolor"),
         ("1", "50", "setosa"),
@@ -99,24 +121,23 @@ def test_a_row_for_each_cluster_the_largest_first(run: Run) -> None:
     assert [row["share"] for row in rows] == ["0.4133", "0.3333", "0.2533"]
 
 
-def test_words_of_the_literature(run: Run, tmp_path: Path) -> None:
-    columns = ("--label", "digit", "--cluster", "kmeans", "--vector", "pixels")
-    assert "| moderate (Steinley 2004) |" in run("report", DIGITS, *columns)  # ARI 0.666
-    run("report", DIGITS, *columns, "--html", tmp_path / "page.html")
-    page = unescape((tmp_path / "page.html").read_text(encoding="utf-8"))
-    assert "no substantial structure (Kaufman and Rousseeuw 1990)" in page  # silhouette 0.18
-    assert "<cite>Hubert and Arabie (1985)" in page
-    squared = run("report", DIGITS, *columns, "--distance", "sqeuclidean")
+def test_words_of_the_literature(run: Run, page: Page) -> None:
+    markdown = page(*DIGITS_BOTH).read_text(encoding="utf-8")
+    assert "| moderate (Steinley 2004) |" in markdown  # ARI 0.666
+    html = unescape(page(*DIGITS_BOTH, ending="html").read_text(encoding="utf-8"))
+    assert "no substantial structure (Kaufman and Rousseeuw 1990)" in html  # silhouette 0.18
+    assert "<cite>Hubert and Arabie (1985)" in html
+    squared = run("report", *DIGITS_BOTH, *QUICK, "--distance", "sqeuclidean")
     assert "Kaufman" not in squared, "its scale is for distances, not for their squares"
     assert "Steinley" in squared
 
 
-def test_labels_alone_and_points_alone(run: Run) -> None:
-    labels, points = run("report", IRIS, *KMEANS), run("report", IRIS, *FLOWERS)
-    assert (
-        headlines(labels).keys() | headlines(points).keys()
-        == headlines(run("report", *BOTH)).keys()
+def test_labels_alone_and_points_alone(page: Page) -> None:
+    labels, points, both = (
+        page(*arguments).read_text(encoding="utf-8")
+        for arguments in ((IRIS, *KMEANS), (IRIS, *FLOWERS), BOTH)
     )
+    assert headlines(labels).keys() | headlines(points).keys() == headlines(both).keys()
     assert "silhouette" not in labels
     assert "adjusted_rand_score" not in points
 
@@ -141,7 +162,7 @@ def test_the_sql_gives_the_numbers(run: Run) -> None:
 
 def test_sql_of_vectors_in_text(run: Run, tmp_path: Path) -> None:
     (tmp_path / "points.csv").write_text("v;c\n[0 1];a\n[0 2];a\n[5 5];b\n[6 5];b\n")
-    markdown = run("report", tmp_path / "points.csv", "--vector", "v", "--cluster", "c")
+    markdown = run("report", tmp_path / "points.csv", "--vector", "v", "--cluster", "c", *QUICK)
     with duckdb.connect() as connection:
         ce.register(connection)
         *_, last = (connection.sql(x.query) for x in duckdb.extract_statements(sql_of(markdown)))
@@ -152,7 +173,7 @@ def test_sql_of_a_csv_file_whose_columns_are_text_and_numbers(run: Run, tmp_path
     path = tmp_path / "points.csv"
     path.write_text("x,label,cluster\n0,a,1\n1,a,1\n5,b,2\n7,a,2\n", encoding="utf-8")
     columns = ("--vector", "x", "--label", "label", "--cluster", "cluster")
-    queries = sql_of(run("report", path, *columns))
+    queries = sql_of(run("report", path, *columns, *QUICK))
     assert queries.count("CREATE OR REPLACE TEMP VIEW") == 2
     with duckdb.connect() as connection:
         ce.register(connection)
@@ -169,7 +190,7 @@ def test_sql_of_standard_input(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_options_of_the_silhouette(run: Run) -> None:
-    markdown = run("report", *BOTH, "--method", "sample", "--sample-size", "20")
+    markdown = run("report", *BOTH, *QUICK, "--method", "sample", "--sample-size", "20")
     value, limits = headlines(markdown)["silhouette"]
     assert limits.startswith("limits: ")
     assert "silhouette" not in listed(markdown)[0]
@@ -194,7 +215,7 @@ def test_weights_of_rows(run: Run, write: Callable[..., Path]) -> None:
 def warned(run: Run, path: object, *options: str) -> list[str]:
     """The warnings of a page about rows with the columns x, label and cluster."""
     columns = ("--label", "label", "--vector", "x", "--cluster", "cluster")
-    markdown = run("report", path, *columns, *options)
+    markdown = run("report", path, *columns, *QUICK, *options)  # the last --engine is taken
     return re.findall(r"^- ⚠ (.*)$", markdown, re.MULTILINE)
 
 
@@ -203,13 +224,37 @@ def test_nothing_to_warn_of(run: Run, write: Callable[..., Path]) -> None:
     assert warned(run, path) == []
 
 
-def test_dropped_rows_and_singletons(run: Run, write: Callable[..., Path]) -> None:
+def test_dropped_rows_and_singletons(
+    run: Run, write: Callable[..., Path], engine_name: str
+) -> None:
     path = write(x=[0.0, 1, 5, None], label=[None, "a", "b", "b"], cluster=[0, 0, 1, 1])
-    assert warned(run, path) == [
-        "1 rows (25 %) have no label or no cluster, and are left out.",
-        "1 rows (25 %) have no vector or no cluster, and are left out.",
-        "1 of 2 clusters have one point, whose silhouette is 0 by definition.",
+    assert warned(run, path, "--engine", engine_name) == [
+        "1 row (25 %) has no label or no cluster, and is left out.",
+        "1 row (25 %) has no vector or no cluster, and is left out.",
+        "1 of 2 clusters has one point, whose silhouette is 0 by definition.",
     ]
+
+
+def test_several_dropped_rows_and_singletons(run: Run, write: Callable[..., Path]) -> None:
+    path = write(x=[0.0, 5, None, None], label=[None, None, "b", "b"], cluster=[0, 1, 1, 1])
+    assert warned(run, path) == [
+        "2 rows (50 %) have no label or no cluster, and are left out.",
+        "2 rows (50 %) have no vector or no cluster, and are left out.",
+        "2 of 2 clusters have one point, whose silhouette is 0 by definition.",
+    ]
+
+
+def test_one_row_of_noise(run: Run, write: Callable[..., Path]) -> None:
+    path = write(x=list(range(4)), label=list("aabb"), cluster=[0, 0, 0, -1])
+    for way, words in (("cluster", "counted as a cluster"), ("drop", "left out")):
+        found = warned(run, path, "--noise", "-1", "--noise-as", way)[0]
+        assert found == f"1 row (25 %) is noise, {words}."
+
+
+def test_one_zero_vector(run: Run, write: Callable[..., Path]) -> None:
+    path = write(x=[[0.0, 0.0], [1.0, 2.0], [3.0, 0.0]], label=list("abb"), cluster=[0, 0, 0])
+    words = "1 vector is zero: its cosine distance to every other one is 1."
+    assert words in warned(run, path, "--distance", "cosine")
 
 
 @pytest.mark.parametrize(
@@ -277,11 +322,11 @@ def test_names_are_only_names(run: Run, write: Callable[..., Path], tmp_path: Pa
     odd = ["<script>alert(1)</script>", "a|b`c*", "\x1b[31mred\x1b[0m", "q\"uote's & co"]
     path = write(label=odd * 2, cluster=odd * 2)
     columns = ("--label", "label", "--cluster", "cluster")
-    markdown = run("report", path, *columns)
+    markdown = run("report", path, *columns, *QUICK)
     assert "\x1b" not in markdown
     assert "<script>" not in markdown.split("## SQL")[0]
     assert "a\\|b\\`c\\*" in markdown
-    run("report", path, *columns, "--html", tmp_path / "page.html")
+    run("report", path, *columns, *QUICK, "--html", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "\x1b" not in page
     assert page.count("<script>") == 1, "that of the page itself"
@@ -294,8 +339,8 @@ def test_more_clusters_than_the_table_has_rows(
 ) -> None:
     path = write(label=[0, 1] * 600, cluster=list(range(1200)))
     columns = ("--label", "label", "--cluster", "cluster")
-    assert "The 50 largest of 1,200 clusters." in run("report", path, *columns)
-    run("report", path, *columns, "--html", tmp_path / "page.html")
+    assert "The 50 largest of 1,200 clusters." in run("report", path, *columns, *QUICK)
+    run("report", path, *columns, *QUICK, "--html", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "The 500 largest of 1,200 clusters." in page
     assert page.count('<tr><td class="number"') == 500
@@ -305,18 +350,18 @@ def test_columns_are_sorted_by_their_numbers_not_by_what_is_shown(
     run: Run, write: Callable[..., Path], tmp_path: Path
 ) -> None:
     path = write(label=[0] * 1234 + [1], cluster=[0] * 1234 + [1])
-    run("report", path, "--label", "label", "--cluster", "cluster", "--html", tmp_path / "p.html")
+    columns = ("--label", "label", "--cluster", "cluster")
+    run("report", path, *columns, *QUICK, "--html", tmp_path / "p.html")
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
     assert 'data-value="1234">1,234<' in page
     (share,) = re.findall(r'data-value="([\d.]+)">0\.9992<', page)
     assert float(share) == pytest.approx(1234 / 1235, rel=1e-15)
 
 
-def test_html_to_standard_output_is_the_file(run: Run, tmp_path: Path) -> None:
+def test_html_to_standard_output_is_the_file(run: Run, page: Page) -> None:
     text = run("report", IRIS, *KMEANS, "--format", "html")
-    run("report", IRIS, *KMEANS, "--html", tmp_path / "page.html")
     images = re.compile('src="data:.*?"')  # which number their gradients on and on
-    written = (tmp_path / "page.html").read_text(encoding="utf-8")
+    written = page(IRIS, *KMEANS, ending="html").read_text(encoding="utf-8")
     assert images.sub("", written) == images.sub("", text)
     assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", text), "the page works offline"
 
@@ -350,9 +395,9 @@ def test_without_the_extra_for_pictures(
 ) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     words = "--html needs the packages for pictures: pip install 'polars_clustereval[plot]'"
-    assert words in fail("report", IRIS, *KMEANS, "--html", tmp_path / "page.html")
+    assert words in fail("report", IRIS, *KMEANS, *QUICK, "--html", tmp_path / "page.html")
     assert list(tmp_path.iterdir()) == []
-    assert headlines(run("report", IRIS, *KMEANS))
+    assert headlines(run("report", IRIS, *KMEANS, *QUICK))
 
 
 def test_a_chart_that_has_nothing_to_show_is_left_out(
@@ -361,15 +406,15 @@ def test_a_chart_that_has_nothing_to_show_is_left_out(
     page = tmp_path / "page.html"
     columns = ("--label", "label", "--vector", "x", "--cluster", "cluster")
     every_point = write(x=[0.0, 1, 5], label=list("aab"), cluster=[0, 1, 2])
-    run("report", every_point, *columns, "--html", page)
+    run("report", every_point, *columns, *QUICK, "--html", page)
     text = page.read_text(encoding="utf-8")
     assert "Centroids and their distances" in text
     assert "Silhouettes of the points" not in text
     one_cluster = write(x=[0.0, 1, 5], label=list("aab"), cluster=[0, 0, 0])
-    run("report", one_cluster, *columns, "--html", page)
+    run("report", one_cluster, *columns, *QUICK, "--html", page)
     assert "Centroids and their distances" not in page.read_text(encoding="utf-8")
     nothing = write(x=pl.Series([None, None], dtype=pl.Float64), label=[None, None], cluster=[0, 1])
-    run("report", nothing, *columns, "--html", page)
+    run("report", nothing, *columns, *QUICK, "--html", page)
     assert "<img" not in page.read_text(encoding="utf-8")
 
 
@@ -387,11 +432,14 @@ def test_nothing_is_left_of_a_page_that_cannot_be_written(fail: Fail, tmp_path: 
 # ----------------------------------------------------------------------------------------------
 
 
-def browse(page: Path, script: str = "") -> str:
-    """The document of a page after its scripts and one more, in a browser without a window."""
+def browse(page: Path, folder: Path, script: str = "") -> str:
+    """The document of a page after its scripts and one more, in a browser without a window.
+
+    The page with the script is written to a folder.
+    """
     if BROWSER is None:
         pytest.skip("needs chromium (Debian: apt-get install chromium)")
-    changed = page.with_name("changed.html")
+    changed = folder / "changed.html"
     text = page.read_text(encoding="utf-8")
     changed.write_text(text.replace("</body>", f"<script>{script}</script></body>"), "utf-8")
     options = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
@@ -403,16 +451,10 @@ def browse(page: Path, script: str = "") -> str:
     return done.stdout
 
 
-def first_column(document: str) -> list[str]:
-    body = document.split('<table class="sortable">')[1].split("</table>")[0]
-    return re.findall(r'<tr><td class="number" data-value="\d+">(\d+)</td>', body)
-
-
-def test_pictures_are_drawn(run: Run, tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    run("report", *BOTH, "--html", page)
-    assert page.stat().st_size < 1_000_000
-    titles = re.findall(r'<img alt="(.*?)"', page.read_text(encoding="utf-8"))
+def test_pictures_are_drawn(page: Page, tmp_path: Path) -> None:
+    html = page(*BOTH, ending="html")
+    assert html.stat().st_size < 1_000_000
+    titles = re.findall(r'<img alt="(.*?)"', html.read_text(encoding="utf-8"))
     assert titles == [
         "Labels in the clusters",
         "Scores with their intervals",
@@ -423,27 +465,37 @@ def test_pictures_are_drawn(run: Run, tmp_path: Path) -> None:
         "addEventListener('load', () => { document.body.dataset.widths = "
         "[...document.images].map((image) => image.naturalWidth) })"
     )
-    (widths,) = re.findall(r'data-widths="([\d,]+)"', browse(page, script))
+    (widths,) = re.findall(r'data-widths="([\d,]+)"', browse(html, tmp_path, script))
     assert [int(width) > 200 for width in widths.split(",")] == [True] * 4, widths
 
 
-def test_pictures_of_points_without_labels(run: Run, tmp_path: Path) -> None:
-    run("report", IRIS, *FLOWERS, "--html", tmp_path / "page.html")
-    titles = re.findall(r'<img alt="(.*?)"', (tmp_path / "page.html").read_text(encoding="utf-8"))
+def test_pictures_of_points_without_labels(page: Page) -> None:
+    html = page(IRIS, *FLOWERS, ending="html").read_text(encoding="utf-8")
+    titles = re.findall(r'<img alt="(.*?)"', html)
     assert titles == ["Silhouettes of the points", "Centroids and their distances"]
 
 
-def test_a_click_sorts_the_clusters(run: Run, tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    run("report", DIGITS, "--label", "digit", "--cluster", "kmeans", "--html", page)
-    assert first_column(browse(page)) == ["8", "1", "2", "5", "0", "4", "9", "6", "7", "3"]
-    click = "document.querySelectorAll('table.sortable th button')[0].click();"
-    assert first_column(browse(page, click)) == list("9876543210")
-    assert first_column(browse(page, click + click)) == list("0123456789")
+def test_a_click_sorts_the_clusters(page: Page, tmp_path: Path) -> None:
+    """The first column as the page is loaded, after a click on its head, and after another one."""
+    script = """
+        const orders = [];
+        const note = () => orders.push([...document.querySelectorAll(
+            'table.sortable tbody tr td:first-child')].map((cell) => cell.textContent).join(''));
+        note();
+        for (const _ of [1, 2]) {
+            document.querySelectorAll('table.sortable th button')[0].click();
+            note();
+        }
+        document.body.dataset.orders = orders;
+    """
+    document = browse(page(*DIGITS_BOTH, ending="html"), tmp_path, script)
+    (orders,) = re.findall(r'data-orders="([\d,]+)"', document)
+    assert orders.split(",") == ["8125049673", "9876543210", "0123456789"]
+    body = document.split('<table class="sortable">')[1].split("</table>")[0]
+    shown = re.findall(r'<tr><td class="number" data-value="\d+">(\d+)</td>', body)
+    assert shown == list("0123456789")
 
 
-def test_an_error_of_the_page_would_be_seen(run: Run, tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    run("report", IRIS, *KMEANS, "--html", page)
+def test_an_error_of_the_page_would_be_seen(page: Page, tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="CONSOLE"):
-        browse(page, "no_such_function()")
+        browse(page(IRIS, *KMEANS, ending="html"), tmp_path, "no_such_function()")

@@ -1,0 +1,284 @@
+"""JSON Schemas: what --format json writes is what they say, and no other thing."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+from jsonschema import Draft202012Validator
+
+from polars_clustereval.cli.reports import REPORTS, STABILITY, list_variants
+from polars_clustereval.cli.schemas import SCHEMA_VERSION, read_schema, schema_file
+from tests.support.command_line import CALLS, QUICK, RUNS, Fail, Noted, Run
+from tests.support.json_schemas import (
+    Schema,
+    check_compatible,
+    limits,
+    main,
+    report_schema,
+    text_of,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VARIANTS = list_variants()
+KEYS = ("--id", "id", "--run", "run", "--cluster", "cluster")
+#: A call of each report on an example, by the name of its schema.
+EXAMPLES = {
+    **CALLS,
+    "external-confidence": (*CALLS["external"], "--confidence", "0.9"),
+    "stability": (RUNS, *KEYS),
+    "stability-reference": (RUNS, *KEYS, "--reference", "k05-seed0"),
+}
+SMALL = pl.DataFrame(
+    {
+        "label": ["a", "a", "b", "b"],
+        "cluster": [0, 0, 1, 1],
+        "x": [0.0, 1.0, 5.0, 6.0],
+        "id": [0, 1, 0, 1],
+        "k": [2] * 4,
+        "run": ["r", "r", "s", "s"],
+        "day": ["Monday", None] * 2,
+    }
+)
+NO_FLOATS = pl.lit(None, pl.Float64)
+DEGENERATE = {
+    "no rows": SMALL.clear(),
+    "all dropped": SMALL.with_columns(cluster=pl.lit(None, pl.Int64), x=NO_FLOATS),
+    "one cluster": SMALL.with_columns(cluster=0),
+    "singletons": SMALL.with_columns(cluster=pl.int_range(pl.len())),
+    "one row": SMALL.head(1),
+    "equal points": SMALL.with_columns(x=0.0),
+    "clusters that are no numbers of JSON": SMALL.with_columns(
+        cluster=pl.Series([0.0, float("nan"), float("inf"), 0.0])
+    ),
+    "clusters that are lists": SMALL.with_columns(cluster=pl.concat_list("cluster", "k")),
+}
+
+
+def arguments(name: str, file: Path) -> tuple[str | Path, ...]:
+    """Options of a report of a file with the columns of SMALL."""
+    report = VARIANTS[name]
+    columns = {"vector": "x", "reference": "r"} | {x: x for x in ("label", "cluster", "k", "run")}
+    columns |= {"id": "id"} if "id" in report.required else {}
+    given = [f"--{key}={value}" for key, value in columns.items() if key in report.defaults]
+    return (name.split("-")[0], file, *given, *options_of(name))
+
+
+def options_of(name: str) -> tuple[str, ...]:
+    return ("--confidence", "0.9") if name.endswith("-confidence") else ()
+
+
+@cache
+def validator(name: str) -> Draft202012Validator:
+    return Draft202012Validator(json.loads(read_schema(name)))
+
+
+def assert_valid(name: str, text: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = json.loads(text)
+    assert [error.message for error in validator(name).iter_errors(rows)] == []
+    return rows
+
+
+# Real output ------------------------------------------------------------------------------------
+
+
+def test_every_report_has_a_schema() -> None:
+    reports = [*REPORTS.values(), *STABILITY.values()]
+    reports += [report.intervals for report in REPORTS.values() if report.intervals is not None]
+    assert sorted(map(repr, VARIANTS.values())) == sorted(map(repr, reports))
+    files = [file.stem for file in schema_file("external").parent.iterdir()]
+    assert sorted(files) == sorted(VARIANTS) == sorted(EXAMPLES)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_examples(run: Run, engine_name: str, name: str) -> None:
+    command = name.split("-")[0]
+    call = (command, *EXAMPLES[name], "--engine", engine_name, "--format", "json")
+    rows = assert_valid(name, run(*call))
+    assert rows
+    assert rows[0].keys() == json.loads(read_schema(name))["items"]["properties"].keys()
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_degenerate_input(noted: Noted, engine_name: str, tmp_path: Path, name: str) -> None:
+    path = tmp_path / "rows.parquet"
+    n_nulls = 0
+    for frame in DEGENERATE.values():
+        frame.write_parquet(path)
+        call = (*arguments(name, path), "--engine", engine_name, "--format", "json")
+        rows = assert_valid(name, noted(*call)[0])
+        n_nulls += sum(value is None for row in rows for value in row.values())
+    assert n_nulls or name in ("clusters", "labels", "stability-reference")
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_partition_columns_of_any_name(
+    noted: Noted, engine_name: str, tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / "rows.parquet"
+    keys = ["day", "$id", "type", "größe, \n\"'"]
+    frame = SMALL.with_columns(
+        pl.lit(1.5).alias(keys[1]), pl.lit([1, 2]).alias(keys[2]), pl.lit(True).alias(keys[3])
+    )
+    frame.write_parquet(path)
+    parts = [text for key in keys for text in ("--partition-by", key)]
+    call = (*arguments(name, path), *parts, "--engine", engine_name, "--format", "json")
+    rows = assert_valid(name, noted(*call)[0])
+    assert list(rows[0])[: len(keys)] == keys
+    assert {row["day"] for row in rows} == {"Monday", None}
+    assert [rows[0][key] for key in keys[1:]] == [1.5, [1, 2], True]
+
+
+def test_partitions_without_rows(noted: Noted, engine_name: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    SMALL.clear().write_parquet(path)
+    call = (*arguments("external", path), "--partition-by", "day", "--format", "json")
+    assert assert_valid("external", noted(*call, "--engine", engine_name)[0]) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "column"),
+    [
+        ("external", "--no-adjusted", "adjusted_mutual_info_score"),
+        ("external-confidence", "--no-adjusted", None),
+        ("dunn", "--no-generalized", None),
+    ],
+)
+def test_columns_that_an_option_leaves_out(
+    run: Run, engine_name: str, name: str, option: str, column: str | None
+) -> None:
+    call = (name.split("-")[0], *EXAMPLES[name], option, "--engine", engine_name)
+    rows = assert_valid(name, run(*call, "--format", "json"))
+    items = json.loads(read_schema(name))["items"]
+    missing = set(items["properties"]) - set(rows[0])
+    assert missing == set(items["properties"]) - set(items["required"])
+    assert missing if column else not missing
+    assert column is None or column in missing
+
+
+# Wrong output -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_wrong_row_is_not_valid(run: Run, name: str) -> None:
+    """Each column in turn left out, of another type, beyond its limits, or NULL where it never is.
+
+    Columns of the user may have any value, and some columns are optional.
+    """
+    call = (name.split("-")[0], *EXAMPLES[name], *QUICK, "--format", "json")
+    row = assert_valid(name, run(*call))[0]
+    items = json.loads(read_schema(name))["items"]
+    seen = 0
+    for column, schema in items["properties"].items():
+        wrong = [{key: value for key, value in row.items() if key != column}]
+        wrong = wrong if column in items["required"] else []
+        if "type" in schema:
+            types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+            values: list[object] = [[], {}, 7 if types == ["string"] else "7"]
+            values += [] if "null" in types else [None]
+            values += [1.5] if types[0] == "integer" else []
+            values += [schema["minimum"] - 1e-9] if "minimum" in schema else []
+            values += [schema["maximum"] + 1e-9] if "maximum" in schema else []
+            wrong += [row | {column: value} for value in values]
+        for changed in wrong:
+            assert not validator(name).is_valid([row, changed]), (column, changed.get(column))
+            seen += 1
+    assert seen >= 17
+    assert not validator(name).is_valid(row), "an object in place of the array"
+    assert not validator(name).is_valid([[*row.values()]])
+
+
+def test_a_report_is_not_valid_as_another_one(run: Run) -> None:
+    texts = {
+        name: run(name.split("-")[0], *EXAMPLES[name], *QUICK, "--format", "json")
+        for name in VARIANTS
+    }
+    for name in VARIANTS:
+        valid = [other for other in texts if validator(name).is_valid(json.loads(texts[other]))]
+        assert valid == [name]
+
+
+# The files --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_file_is_up_to_date(run: Run, name: str) -> None:
+    text = read_schema(name)
+    assert text == text_of(report_schema(name, VARIANTS[name])), (
+        "python -m tests.support.json_schemas"
+    )
+    schema = json.loads(text)
+    Draft202012Validator.check_schema(schema)
+    assert schema["$id"] == f"urn:clustereval:schema:v{SCHEMA_VERSION}:{name}"
+    assert f"version {SCHEMA_VERSION};" in schema["description"]
+    assert "--partition-by" in schema["items"]["additionalProperties"]["description"]
+    assert all(column["description"] for column in schema["items"]["properties"].values())
+    assert run("schema", name) == text
+
+
+def test_the_list_of_the_reports(run: Run, fail: Fail, tmp_path: Path) -> None:
+    lines = run("schema").splitlines()
+    assert [re.split("  +", line) for line in lines] == [
+        [name, report.description] for name, report in VARIANTS.items()
+    ]
+    error = fail("schema", "silhouettes")
+    assert error.startswith("argument REPORT: invalid choice: 'silhouettes' (choose from ")
+    run("schema", "dunn", "--output", tmp_path / "dunn.json")
+    assert (tmp_path / "dunn.json").read_text(encoding="utf-8") == read_schema("dunn")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("adjusted_rand_score", {"minimum": -0.5, "maximum": 1}),
+        ("purity", {"minimum": 0, "maximum": 1}),
+        ("gamma", {"minimum": -1, "maximum": 1}),
+        ("mirkin_metric", {"minimum": 0}),
+        ("adjusted_mutual_info_score", {"maximum": 1}),
+        ("tau", {}),
+        ("log_ss_ratio", {}),
+        ("n_dims", {}),
+    ],
+)
+def test_limits(name: str, expected: dict[str, float]) -> None:
+    """Bounds such as ln n are not constant, and an open end may be reached by rounding."""
+    assert limits(name) == expected
+
+
+def changed_schema(**changes: object) -> tuple[Schema, Schema]:
+    """The schema of the Dunn indices, and with other facts of its columns; None removes one."""
+    old = json.loads(read_schema("dunn"))
+    new = copy.deepcopy(old)
+    for name, change in changes.items():
+        if change is None:
+            del new["items"]["properties"][name]
+        else:
+            new["items"]["properties"][name] = change
+    return old, new
+
+
+def test_a_version_keeps_its_promises() -> None:
+    check_compatible(*changed_schema(more={"type": "number"}))
+    removed = changed_schema(gdi_11=None)
+    with pytest.raises(ValueError, match="v1:dunn: column gdi_11 is missing: raise SCHEMA_VERSION"):
+        check_compatible(*removed)
+    retyped = changed_schema(n={"type": ["integer", "null"]})
+    with pytest.raises(ValueError, match="column n has another type: raise SCHEMA_VERSION"):
+        check_compatible(*retyped)
+    old, optional = changed_schema()
+    optional["items"]["required"].remove("dunn_index")
+    with pytest.raises(ValueError, match="column dunn_index is optional now"):
+        check_compatible(old, optional)
+
+
+def test_the_files_are_written_as_they_are() -> None:
+    before = {name: read_schema(name) for name in VARIANTS}
+    main()
+    assert {name: read_schema(name) for name in VARIANTS} == before
