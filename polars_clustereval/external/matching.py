@@ -26,9 +26,6 @@ from .set_matching import f_score
 if TYPE_CHECKING:
     from polars_clustereval.base.frames import Row, Terms
 
-# Filters and selections of the result must not be applied to the cells.
-_NO_PUSHDOWN = {"predicate_pushdown": False, "projection_pushdown": False, "slice_pushdown": False}
-
 # ----------------------------------------------------------------------------------------------
 # Statistics
 # ----------------------------------------------------------------------------------------------
@@ -78,7 +75,10 @@ def _matched_totals(table: ContingencyTable) -> pl.LazyFrame:
     totals = numbered.map_batches(
         _sum_matched_weights,
         schema={"partition_no": pl.Int64(), **dict.fromkeys(_WEIGHTS, pl.Float64())},
-        **_NO_PUSHDOWN,
+        # Filters and selections of the result must not be applied to the cells.
+        predicate_pushdown=False,
+        projection_pushdown=False,
+        slice_pushdown=False,
     )
     numbered_partitions = partitions.with_columns(pl.col("partition_no").cast(pl.Int64))
     return numbered_partitions.join(totals, on="partition_no", how="left").drop("partition_no")

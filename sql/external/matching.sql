@@ -3,11 +3,11 @@
 --   * A matching pairs each label with at most one cluster and each cluster with at most one label.
 --     The best one has the greatest sum of the weights of its cells; a label and a cluster that
 --     share no row have weight 0. There are several weights, each with a best matching of its own.
---   * A problem is one weight in one partition. Most cells of it are decided at once: a cell is in a
---     best matching if its weight is at least that of the best other cell of its label plus that of
---     the best other cell of its cluster, since no other match of the two gains more. The cells that
---     are left fall into parts that share no label and no cluster, and each part is solved exactly
---     by successive shortest paths, the Hungarian method.
+--   * A problem is one weight in one partition. Most cells of it are decided at once: a cell is in
+--     a best matching if its weight is at least that of the best other cell of its label plus that
+--     of the best other cell of its cluster, since no other match of the two gains more. The cells
+--     that are left fall into parts that share no label and no cluster, and each part is solved
+--     exactly by successive shortest paths, the Hungarian method.
 --   * Noise that counts as singletons: each singleton has one cell, and its label matches one of
 --     them at most. So the singletons of a label are one column, which no other label has.
 
@@ -33,10 +33,10 @@ CREATE OR REPLACE MACRO clustereval._pair_sets_index(matched, expected, size) AS
 ---------------------------------------------------------------------------------------------------
 
 -- One row per contingency cell and weight: __ce_partition; __ce_problem, a number of the partition
--- and the weight; __ce_weighting, the number of the weight: 0 rows, 1 share of the label, 2 share of
--- the larger set, 3 F1 score; __ce_row and __ce_column, numbers of the label and the cluster; and
--- __ce_weight. The parameters are names of CTEs: the results of _label_sizes, _cluster_sizes and
--- _sized_cells.
+-- and the weight; __ce_weighting, the number of the weight: 0 rows, 1 share of the label, 2 share
+-- of the larger set, 3 F1 score; __ce_row and __ce_column, numbers of the label and the cluster;
+-- and __ce_weight. The parameters are names of CTEs: the results of _label_sizes, _cluster_sizes
+-- and _sized_cells.
 CREATE OR REPLACE MACRO clustereval._matching_weights(
   __ce_label_sizes, __ce_cluster_sizes, __ce_sized_cells
 ) AS TABLE
@@ -221,10 +221,10 @@ CREATE OR REPLACE MACRO clustereval._check_part_size(n_rows, n_columns) AS
     ELSE n_rows * n_columns
   END;
 
--- The tables of weights of the parts, one row per part and line: __ce_problem, __ce_part, __ce_line,
--- the number of the line from 1, and __ce_weights, the list of its weights, 0 where no rows are
--- shared. The lines are labels and the places in them clusters, or the other way round if there are
--- more labels. __ce_left_cells is the name of a CTE of the cells that are left.
+-- The tables of weights of the parts, one row per part and line: __ce_problem, __ce_part,
+-- __ce_line, the number of the line from 1, and __ce_weights, the list of its weights, 0 where no
+-- rows are shared. The lines are labels and the places in them clusters, or the other way round if
+-- there are more labels. __ce_left_cells is the name of a CTE of the cells that are left.
 CREATE OR REPLACE MACRO clustereval._part_weights(__ce_left_cells) AS TABLE
   WITH __ce_nodes AS MATERIALIZED (
     SELECT * FROM clustereval._find_parts(__ce_left_cells)
@@ -268,7 +268,8 @@ CREATE OR REPLACE MACRO clustereval._part_weights(__ce_left_cells) AS TABLE
       ON place.__ce_problem = line.__ce_problem AND place.__ce_part = line.__ce_part
     LEFT JOIN query_table(__ce_left_cells) AS cell
       ON cell.__ce_problem = line.__ce_problem
-      AND cell.__ce_row = CASE WHEN line.__ce_rows_first THEN line.__ce_node ELSE place.__ce_node END
+      AND cell.__ce_row
+        = CASE WHEN line.__ce_rows_first THEN line.__ce_node ELSE place.__ce_node END
       AND cell.__ce_column
         = CASE WHEN line.__ce_rows_first THEN place.__ce_node ELSE line.__ce_node END
     WHERE line.__ce_is_line AND NOT place.__ce_is_line
@@ -286,15 +287,15 @@ CREATE OR REPLACE MACRO clustereval._part_weights(__ce_left_cells) AS TABLE
 -- n copies of x, as a list.
 CREATE OR REPLACE MACRO clustereval._repeat(x, n) AS list_transform(range(n), lambda __ce_i: x);
 
--- One row per part: __ce_problem, __ce_part and __ce_places, the list of the place that each line is
--- matched with in a best matching. __ce_part_weights is the name of a CTE of the rows of
+-- One row per part: __ce_problem, __ce_part and __ce_places, the list of the place that each line
+-- is matched with in a best matching. __ce_part_weights is the name of a CTE of the rows of
 -- _part_weights.
--- The Hungarian method: a line and a place have prices whose sum is at least their weight, and equal
--- to it where they are matched; the price of a free place is 0. One line after the other starts a
--- search for the nearest free place, over edges to other lines whose length is the price of a line
--- plus that of a place less the weight. Each step of a search reaches one place. If it is matched,
--- the search goes on from its line; if it is free, the prices are adapted, and the places on the way
--- to it are handed over, one per step.
+-- The Hungarian method: a line and a place have prices whose sum is at least their weight, and
+-- equal to it where they are matched; the price of a free place is 0. One line after the other
+-- starts a search for the nearest free place. A line and a place are apart by the sum of their
+-- prices less their weight; the way from a matched place to its line has length 0. Each step of a
+-- search reaches one place. If it is matched, the search goes on from its line; if it is free, the
+-- prices are adapted, and the places on the way to it are handed over, one per step.
 CREATE OR REPLACE MACRO clustereval._solve_parts(__ce_part_weights) AS TABLE
   WITH RECURSIVE __ce_parts AS (
     SELECT
@@ -542,13 +543,12 @@ CREATE OR REPLACE MACRO clustereval._ranked_sizes(__ce_label_sizes, __ce_cluster
 
 -- One row per partition (group of partition_by): counts, and the indices of the best one-to-one
 -- matching of labels and clusters. label and cluster are the columns of the true class and the
--- assigned cluster, and weight is the multiplicity of a row, a whole number >= 0. noise is the value
--- of cluster that marks noise, which noise_as ('cluster', 'drop' or 'singletons') keeps as a
+-- assigned cluster, and weight is the multiplicity of a row, a whole number >= 0. noise is the
+-- value of cluster that marks noise, which noise_as ('cluster', 'drop' or 'singletons') keeps as a
 -- cluster, leaves out, or counts as one cluster per row. beta weighs recall in ceaf_f_score. Rows
 -- with a NULL label or cluster are left out.
 -- Examples:
 --   FROM clustereval.matching_report(assignments, species, cluster);
---   FROM clustereval.matching_report(assignments, species, cluster, partition_by := run);
 CREATE OR REPLACE MACRO clustereval.matching_report(
   tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := 'cluster',
   beta := 1.0
@@ -634,3 +634,20 @@ COMMENT ON MACRO TABLE clustereval.matching_report IS
 'Rezaei and Franti (2016), Set matching measures for external cluster validity, '
 'doi:10.1109/TKDE.2016.2551240; Gagolewski (2025), Normalised clustering accuracy, '
 'doi:10.1007/s00357-024-09482-2.';
+
+---------------------------------------------------------------------------------------------------
+-- Columns of matching_report, asked for as if they were macros
+---------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO clustereval.clustering_accuracy(label, cluster) AS
+  clustereval._raise_column_of_labels('clustering_accuracy', 'matching_report');
+CREATE OR REPLACE MACRO clustereval.normalized_clustering_accuracy(label, cluster) AS
+  clustereval._raise_column_of_labels('normalized_clustering_accuracy', 'matching_report');
+CREATE OR REPLACE MACRO clustereval.pair_sets_index(label, cluster) AS
+  clustereval._raise_column_of_labels('pair_sets_index', 'matching_report');
+CREATE OR REPLACE MACRO clustereval.ceaf_precision(label, cluster) AS
+  clustereval._raise_column_of_labels('ceaf_precision', 'matching_report');
+CREATE OR REPLACE MACRO clustereval.ceaf_recall(label, cluster) AS
+  clustereval._raise_column_of_labels('ceaf_recall', 'matching_report');
+CREATE OR REPLACE MACRO clustereval.ceaf_f_score(label, cluster) AS
+  clustereval._raise_column_of_labels('ceaf_f_score', 'matching_report');
