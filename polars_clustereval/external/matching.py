@@ -204,15 +204,16 @@ def matching_report(
         Same kind as `frame`, one row per partition, sorted: the partition columns, n rows that
         count, n_dropped rows with a NULL label or cluster, n_noise, n_labels, n_clusters, and:
 
-        - clustering_accuracy: the share of rows that are matched, [0, 1], best 1. It is the
+        - clustering_accuracy (range [0, 1], best 1), the share of rows that are matched. It is the
           mention-based CEAF as well.
-        - normalized_clustering_accuracy: (s - 1) / (k - 1), where s is the sum over labels of the
-          matched share of their rows and k the greater of the numbers of labels and clusters,
-          [-0.5, 1], best 1.
-        - pair_sets_index: (s - E) / (k - E), at least 0, where s is the sum of n / max(sizes) of
-          matched sets and E its expectation for random sets of these sizes, [0, 1], best 1.
-        - ceaf_precision, ceaf_recall, ceaf_f_score: the sum of the F1 scores of matched sets over
-          n_clusters, over n_labels, and their harmonic mean, [0, 1], best 1.
+        - normalized_clustering_accuracy (range [-0.5, 1], best 1), (s - 1) / (k - 1), where s is
+          the sum over labels of the matched share of their rows and k the greater of the numbers of
+          labels and clusters.
+        - pair_sets_index (range [0, 1], best 1), (s - E) / (k - E), at least 0, where s is the sum
+          of n / max(sizes) of matched sets and E its expectation for random sets of these sizes.
+        - ceaf_precision (range [0, 1], best 1), ceaf_recall (range [0, 1], best 1), the sum of the
+          F1 scores of matched sets over n_clusters and over n_labels, and ceaf_f_score (range
+          [0, 1], best 1), their harmonic mean.
 
         With one label and one cluster all are 1. Without rows n is 0 and every index NULL, or with
         partition_by the result is empty.
