@@ -375,7 +375,7 @@ def test_describe_says_all(name: str) -> None:
         assert part in flat
     *lines, sql, polars = text.splitlines()
     assert max(map(len, lines)) <= 80
-    assert max(len(sql), len(polars)) <= 100
+    assert max(len(sql), len(polars)) <= 105
     assert ("Reading " in text) == (entry.scale is not None)
 
 
