@@ -49,6 +49,7 @@ from .external.information import (
     v_measure_score,
     variation_of_information,
 )
+from .external.matching import matching_report
 from .external.pair_counting import (
     adjusted_fowlkes_mallows_score,
     adjusted_rand_score,
@@ -154,6 +155,7 @@ __all__ = [
     "kulczynski_index",
     "label_entropy",
     "label_entropy_given_cluster",
+    "matching_report",
     "mcnemar_index",
     "merge_cluster_states",
     "mirkin_metric",

@@ -8,6 +8,7 @@
 .read external/expected_information.sql
 .read external/information.sql
 .read external/set_matching.sql
+.read external/matching.sql
 .read external/report.sql
 .read external/summary.sql
 .read internal/vectors.sql

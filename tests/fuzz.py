@@ -55,6 +55,7 @@ LABEL_TABLES = (
     "external_summary",
     "external_cluster_report",
     "external_label_report",
+    "matching_report",
     "contingency_matrix",
     "pair_counts",
     "bcubed_samples",

@@ -46,6 +46,7 @@ CALLS = {
         "external_label_report",
         "external_report",
         "external_summary",
+        "matching_report",
         "pair_counts",
         "prediction_strength",
     ),
@@ -97,23 +98,27 @@ def macros(con: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, list[str], st
 
 
 # Columns that are numbers of rows or clusters, and no indices.
-COUNTS = ("n", "n_dropped", "n_noise", "n_dims", "n_clusters", "n_singletons", "n_evaluated")
+COUNTS = (
+    *("n", "n_dropped", "n_noise", "n_dims", "n_labels", "n_clusters"),
+    *("n_singletons", "n_evaluated"),
+)
 
 
 def columns_with_a_macro() -> dict[str, str]:
-    """The indices that are columns of tables of points, and the table of each.
+    """The indices that are columns of tables without expressions, and the call of each.
 
     dunn_index is a column of a table of its own name.
     """
-    tables = [
-        *("internal_report", "neighbor_report", "determinant_report"),
-        *("silhouette_score", "dunn_index", "pairwise_report"),
-    ]
+    tables = {
+        **dict.fromkeys(("internal_report", "neighbor_report", "determinant_report"), "vector"),
+        **dict.fromkeys(("silhouette_score", "dunn_index", "pairwise_report"), "vector"),
+        "matching_report": "label",
+    }
     bounds = ("silhouette_lower", "silhouette_upper", "n_within_pairs", "n_between_pairs")
     return {
-        column: table
-        for table in tables
-        for column in getattr(ce, table)(FRAME, "vector", "cluster").columns
+        column: f"{table}(tbl, {first}, cluster)"
+        for table, first in tables.items()
+        for column in getattr(ce, table)(FRAME, first, "cluster").columns
         if column not in (*COUNTS, *bounds, "dunn_index")
     }
 
@@ -126,8 +131,8 @@ def test_a_column_called_as_a_macro_says_where_it_is(con: duckdb.DuckDBPyConnect
     named = {name for (name,) in con.execute(query).fetchall()}
     columns = columns_with_a_macro()
     assert named == set(columns)
-    for name, table in columns.items():
-        words = f"{name} is a column of a table: SELECT {name} FROM {table}(tbl, vector, cluster)"
+    for name, call in columns.items():
+        words = f"{name} is a column of a table: SELECT {name} FROM {call}"
         with pytest.raises(duckdb.Error, match=re.escape(words)):
             con.execute(f"SELECT clustereval.{name}(vector, cluster) FROM frame").fetchall()
 

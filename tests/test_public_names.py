@@ -53,6 +53,7 @@ COLUMNS = {
     "majority_label": "external_cluster_report",
     "split_pairs": "external_label_report",
     "tp": "pair_counts",
+    "pair_sets_index": "matching_report",
 }
 
 

@@ -48,6 +48,7 @@ EXTERNAL = (
     "pair_counts",
     "external_cluster_report",
     "external_label_report",
+    "matching_report",
 )
 CENTERS = ("centroids", "internal_report", "internal_cluster_report", "neighbor_report")
 SAMPLES = ("silhouette_samples", "silhouette_clusters")

@@ -123,6 +123,7 @@ def test_there_are_printed_numbers() -> None:
         "docs/duckdb.md": 2,
         "docs/held_out.md": 1,
         "docs/index.md": 2,
+        "docs/matching.md": 1,
         "docs/migration.md": 2,
         "docs/plots.md": 6,
         "docs/reference.md": 2,

@@ -27,6 +27,7 @@ EXTERNAL = (
     "external_label_report",
     "external_report",
     "external_summary",
+    "matching_report",
     "prediction_strength",
 )
 INTERNAL = (

@@ -2,7 +2,7 @@
 
 The facts of an external metric are read from the docstring of its expression and from
 METRIC_MEANINGS, which a macro repeats; only names in other libraries and the like are written here.
-Reports of points have many columns and one docstring, so the facts of an internal index are written
+Other reports have many columns and one docstring, so the facts of their scores are written
 here, one entry below the other; tests compare docs/internal.md, dunn.md and pairwise.md with them.
 Entries are plain tuples: no file to load, no schema, and type checkers know their fields. The
 package imports this folder, and reads the docstrings, when a score is described.
@@ -23,10 +23,12 @@ from .describe import (
 )
 from .distances import DISTANCES
 from .entry import Entry
+from .matching import MATCHING
 
 __all__ = [
     "CENTERS",
     "DISTANCES",
+    "MATCHING",
     "NOTATION",
     "Entry",
     "describe",

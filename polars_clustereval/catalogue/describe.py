@@ -15,6 +15,7 @@ from polars_clustereval.unknown_names import OTHER_NAMES
 from .centers import CENTERS
 from .distances import DISTANCES
 from .external import list_external_entries
+from .matching import MATCHING
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -40,6 +41,9 @@ NOTATION = {
     "one label only, tn neither; P and R are pair_precision and pair_recall.",
     "information": "n rows; entropies are in nats; h and c are homogeneity and completeness.",
     "set matching": "n rows; P and R are bcubed_precision and bcubed_recall.",
+    "one-to-one matching": "n_ij rows have label i and cluster j, a_i have label i, b_j are in "
+    "cluster j, n are all; a matching pairs each label with at most one cluster, and each cluster "
+    "with at most one label.",
     "sums of squares": "n_C points x in cluster C with the center μ_C; μ is the center of all "
     "points, d the distance.",
     "centers": "n points x in k clusters; cluster C has n_C points, the center μ_C and the "
@@ -61,7 +65,8 @@ _BEST = {"high": "best high", "low": "best low", "": "no value is best"}
 @cache
 def entries() -> Mapping[str, Entry]:
     """Return the catalogue: the entries by name, in the order of the reports."""
-    return {entry.name: entry for entry in (*list_external_entries(), *CENTERS, *DISTANCES)}
+    all_entries = (*list_external_entries(), *MATCHING, *CENTERS, *DISTANCES)
+    return {entry.name: entry for entry in all_entries}
 
 
 def reading(name: str, value: float | None) -> str | None:
@@ -95,9 +100,9 @@ def describe(name: str | None = None) -> str:
     Parameters
     ----------
     name : str, optional
-        A column of external_report, internal_report, neighbor_report, determinant_report,
-        silhouette_score, dunn_index or pairwise_report, such as 'davies_bouldin_score'. Without
-        one, the result is the list of all scores by family.
+        A column of external_report, matching_report, internal_report, neighbor_report,
+        determinant_report, silhouette_score, dunn_index or pairwise_report, such as
+        'davies_bouldin_score'. Without one, the result is the list of all scores by family.
 
     Returns
     -------

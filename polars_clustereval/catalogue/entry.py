@@ -60,13 +60,16 @@ class Entry(NamedTuple):
     @property
     def sql(self) -> str:
         """The query for DuckDB."""
-        if self.kind == "external":
+        if self.table == "external_report":
             return f"SELECT clustereval.{self.name}(label, cluster) FROM tbl"
+        if self.kind == "external":
+            return f"SELECT {self.name} FROM clustereval.{self.table}(tbl, label, cluster)"
         return f"SELECT {self.name} FROM clustereval.{self.table}(tbl, [x, y], cluster)"
 
     @property
     def polars(self) -> str:
         """The expression of Python for a DataFrame."""
-        if self.kind == "external":
+        if self.table == "external_report":
             return f'frame.select(ce.{self.name}("label", "cluster"))'
-        return f'ce.{self.table}(frame, ["x", "y"], "cluster")["{self.name}"]'
+        first = '"label"' if self.kind == "external" else '["x", "y"]'
+        return f'ce.{self.table}(frame, {first}, "cluster")["{self.name}"]'

@@ -147,7 +147,7 @@ def _majority_terms(row: Row) -> Terms:
 # ----------------------------------------------------------------------------------------------
 
 
-def _f_score(precision: pl.Expr, recall: pl.Expr, beta: float) -> pl.Expr:
+def f_score(precision: pl.Expr, recall: pl.Expr, beta: float) -> pl.Expr:
     """Return the F score of precision and recall, 0 if both are 0; beta > 1 weighs recall more."""
     square = beta * beta
     score = ratio((1 + square) * precision * recall, square * precision + recall)
@@ -175,7 +175,7 @@ def matching_scores(row: Row, beta: float = 1.0) -> Terms:
         "split_join_distance": to_double(2 * row("total") - in_majorities),
         "bcubed_precision": precision,
         "bcubed_recall": recall,
-        "bcubed_f_score": _f_score(precision, recall, beta),
+        "bcubed_f_score": f_score(precision, recall, beta),
         "exact_match_precision": to_double(exact) / to_double(clusters),
         "exact_match_recall": to_double(exact) / to_double(labels),
         "exact_match_f_score": to_double(2 * exact) / to_double(labels + clusters),

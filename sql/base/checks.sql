@@ -37,6 +37,12 @@ CREATE OR REPLACE MACRO clustereval._raise_column(column_name, report) AS
     column_name, ' is a column of a table: SELECT ', column_name, ' FROM ', report,
     '(tbl, vector, cluster), in this schema'
   ));
+-- The same for a table macro of labels and clusters.
+CREATE OR REPLACE MACRO clustereval._raise_column_of_labels(column_name, report) AS
+  clustereval._raise(concat(
+    column_name, ' is a column of a table: SELECT ', column_name, ' FROM ', report,
+    '(tbl, label, cluster), in this schema'
+  ));
 
 ---------------------------------------------------------------------------------------------------
 -- Columns

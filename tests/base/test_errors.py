@@ -307,6 +307,7 @@ COLUMNS_OF_RESULTS = {
     "pair_counts": ("tp", "tn"),
     "external_cluster_report": ("cluster", "purity", "joined_pairs"),
     "external_label_report": ("label", "majority_cluster", "split_pairs"),
+    "matching_report": ("n", "clustering_accuracy", "ceaf_f_score"),
 }
 
 

@@ -31,6 +31,7 @@ TABLES = (
     "pair_counts",
     "external_cluster_report",
     "external_label_report",
+    "matching_report",
 )
 
 # The parameters of the metrics that have any.

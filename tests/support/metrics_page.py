@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import groupby
 from pathlib import Path
@@ -58,6 +59,7 @@ BEST = {"": "–", "high": "high", "low": "low"}
 #: The page that explains the tables and options of a table function.
 GUIDES = {
     "external_report": ("external indices", "external.md"),
+    "matching_report": ("one-to-one matching", "matching.md"),
     "internal_report": ("indices of points", "internal.md"),
     "neighbor_report": ("indices of points", "internal.md"),
     "determinant_report": ("indices of points", "internal.md"),
@@ -77,7 +79,8 @@ def upper_first(text: str) -> str:
 
 
 def file_of(family: str) -> str:
-    return f"metrics_{family.lower().replace(' ', '_')}.md"
+    words = re.findall(r"\w+", family.lower())
+    return f"metrics_{'_'.join(words)}.md"
 
 
 def families() -> dict[str, list[Entry]]:
@@ -148,7 +151,7 @@ def sql_of_all(tables: Iterable[str], scores: Sequence[Entry]) -> str:
     points = f"[{', '.join(POINTS)}]"
     queries = []
     for name in tables:
-        arguments = "species, kmeans" if name == "external_report" else f"{points}, kmeans"
+        arguments = "species, kmeans" if scores[0].kind == "external" else f"{points}, kmeans"
         columns = indented(", ".join(names_of(name, scores)))
         queries.append(f"SELECT\n{columns}\nFROM clustereval.{name}(iris, {arguments});")
     view = "CREATE OR REPLACE TEMP VIEW iris AS FROM 'examples/iris.parquet';"
@@ -165,7 +168,7 @@ def python_of_all(tables: Iterable[str], scores: Sequence[Entry]) -> str:
     ]
     points = "[" + ", ".join(f'"{name}"' for name in POINTS) + "]"
     for name in tables:
-        arguments = '"species"' if name == "external_report" else points
+        arguments = '"species"' if scores[0].kind == "external" else points
         columns = "".join(f'    "{column}",\n' for column in names_of(name, scores))
         lines += [
             f'report = ce.{name}(iris, {arguments}, "kmeans")',

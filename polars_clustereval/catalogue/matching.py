@@ -1,0 +1,84 @@
+"""matching: the facts of the scores of the best one-to-one matching of labels and clusters."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from .entry import Entry
+
+__all__ = ["MATCHING"]
+
+_score_of_matching = partial(
+    Entry,
+    kind="external",
+    family="one-to-one matching",
+    table="matching_report",
+    best="1",
+    special_cases="1 for one label and one cluster. NULL without rows.",
+    cost="One pass over the rows to count the cells of label and cluster, then over the cells that "
+    "have rows. Labels and clusters whose best match is not evident take the third power of their "
+    "number in the worst case.",
+)
+_LUO = "Luo (2005), On coreference resolution performance metrics, HLT/EMNLP, H05-1004."
+
+MATCHING = (
+    _score_of_matching(
+        name="clustering_accuracy",
+        title="Clustering accuracy (ACC)",
+        definition="(1/n) max Σ n_ij over matchings; also the mention-based CEAF",
+        range="[0, 1]",
+        meaning="share of rows that are matched",
+        source="Meila and Heckerman (2001), An experimental comparison of model-based clustering "
+        "methods, doi:10.1023/A:1007648401407.",
+        elsewhere={"ELKI": "MaximumMatchingAccuracy"},
+    ),
+    _score_of_matching(
+        name="normalized_clustering_accuracy",
+        title="Normalized clustering accuracy (NCA)",
+        definition="(s − 1) / (k − 1), where s = max Σ n_ij / a_i over matchings, and k is the "
+        "greater of the numbers of labels and clusters",
+        range="[-0.5, 1]",
+        meaning="mean matched share of a label, above chance",
+        source="Gagolewski (2025), Normalised clustering accuracy: an asymmetric external cluster "
+        "validity measure, doi:10.1007/s00357-024-09482-2.",
+        elsewhere={"genieclust": "normalized_clustering_accuracy"},
+        differs="genieclust wants as many clusters as labels; with rows or columns of 0 added it "
+        "has the same values.",
+    ),
+    _score_of_matching(
+        name="pair_sets_index",
+        title="Pair sets index (PSI)",
+        definition="max(0, (s − E) / (k − E)), where s = max Σ n_ij / max(a_i, b_j) over "
+        "matchings, k is the greater of the numbers of labels and clusters, and E = (1/n) Σ "
+        "min(a_i, b_i) over the sizes in descending order",
+        range="[0, 1]",
+        meaning="share of matched sets, above chance",
+        source="Rezaei and Franti (2016), Set matching measures for external cluster validity, "
+        "doi:10.1109/TKDE.2016.2551240.",
+        elsewhere={"genieclust": "pair_sets_index", "ELKI": "PairSetsIndex"},
+    ),
+    _score_of_matching(
+        name="ceaf_precision",
+        title="CEAF precision, by entities",
+        definition="Φ / number of clusters, where Φ = max Σ 2 n_ij / (a_i + b_j) over matchings",
+        range="[0, 1]",
+        meaning="mean F1 of a cluster and its match",
+        source=_LUO,
+    ),
+    _score_of_matching(
+        name="ceaf_recall",
+        title="CEAF recall, by entities",
+        definition="Φ / number of labels, where Φ = max Σ 2 n_ij / (a_i + b_j) over matchings",
+        range="[0, 1]",
+        meaning="mean F1 of a label and its match",
+        source=_LUO,
+    ),
+    _score_of_matching(
+        name="ceaf_f_score",
+        title="CEAF F score, by entities",
+        definition="weighted harmonic mean of ceaf_precision and ceaf_recall",
+        range="[0, 1]",
+        meaning="harmonic mean of the two",
+        source=_LUO,
+    ),
+)

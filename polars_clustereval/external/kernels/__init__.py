@@ -1,0 +1,1 @@
+"""kernels: computations in numpy, on contingency cells."""

@@ -1,0 +1,272 @@
+"""Indices of the best one-to-one matching of labels and clusters.
+
+A matching pairs each label with at most one cluster and each cluster with at most one label. The
+best one has the greatest sum of the weights of its cells. There are several weights, each with a
+best matching of its own. Polars counts the cells, and numpy finds the matchings.
+
+A noise row that is counted as a cluster of its own shares rows with one label, which is matched
+with one of them at most: all singletons of a label are one column, which no other label has.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs, check_beta, table_function
+from polars_clustereval.base.exact import ratio, to_double
+from polars_clustereval.base.frames import join_partitions
+
+from .contingency import ROW_COUNTS, ContingencyTable, LabelOptions, read_contingency_table
+from .kernels.linear_assignment import Cells, matched_weights
+from .set_matching import f_score
+
+if TYPE_CHECKING:
+    from polars_clustereval.base.frames import Row, Terms
+
+# ----------------------------------------------------------------------------------------------
+# Statistics
+# ----------------------------------------------------------------------------------------------
+
+
+def _weight_terms(row: Row) -> Terms:
+    """Return the weights of a cell by the name of the sum of those that are matched.
+
+    `row(name)` is a column of the contingency cells: n rows, label_size and cluster_size.
+    """
+    n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
+    return {
+        "matched_rows": to_double(n),
+        "matched_label_shares": ratio(n, label_size),
+        "matched_set_shares": ratio(n, pl.max_horizontal(label_size, cluster_size)),
+        "matched_f_scores": ratio(2 * n, label_size + cluster_size),
+    }
+
+
+_WEIGHTS = tuple(_weight_terms(pl.col))
+
+
+def _matched_totals(table: ContingencyTable) -> pl.LazyFrame:
+    """Return one row per partition: the sum of the weights of each best matching.
+
+    Columns: the partition columns and the names of _weight_terms. Partitions without cells are
+    left out; without partition columns there is always one row.
+    """
+    keys = list(table.keys)
+    rows = table.label_sizes.select(*keys, "label").with_row_index("row")
+    columns = table.cluster_sizes.select(*keys, "cluster").with_row_index("column")
+    partitions = table.row_counts.with_row_index("partition_no").select(*keys, "partition_no")
+    # Int64 holds the numbers of singletons, which are negative.
+    numbers = pl.col("row", "column", "partition_no").cast(pl.Int64)
+    cells = (
+        table.sized_cells.join(rows, on=[*keys, "label"], nulls_equal=True)
+        .join(columns, on=[*keys, "cluster"], nulls_equal=True)
+        .pipe(join_partitions, keys, partitions)
+        .select("cluster", **_weight_terms(pl.col), numbers=pl.struct(numbers))
+        .unnest("numbers")
+    )
+    n_columns = pl.col("column").max() + 1
+    column = (
+        pl.when(pl.col("cluster").is_null()).then(n_columns + pl.col("row")).otherwise("column")
+    )
+    numbered = cells.select("partition_no", "row", column.alias("column"), *_WEIGHTS)
+    totals = numbered.map_batches(
+        _sum_matched_weights,
+        schema={"partition_no": pl.Int64(), **dict.fromkeys(_WEIGHTS, pl.Float64())},
+        # Filters and selections of the result must not be applied to the cells.
+        predicate_pushdown=False,
+        projection_pushdown=False,
+        slice_pushdown=False,
+    )
+    numbered_partitions = partitions.with_columns(pl.col("partition_no").cast(pl.Int64))
+    return numbered_partitions.join(totals, on="partition_no", how="left").drop("partition_no")
+
+
+def _sum_matched_weights(cells: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per partition_no: the sum of the weights of each best matching.
+
+    `cells` has partition_no, row and column, numbers from 0, and the columns of _weight_terms.
+    """
+    problems, rows, columns = (cells[name].to_numpy() for name in ("partition_no", "row", "column"))
+    n_problems = int(problems.max()) + 1 if problems.size else 0
+    sums = {
+        name: matched_weights(Cells(problems, rows, columns, cells[name].to_numpy()), n_problems)
+        for name in _WEIGHTS
+    }
+    return pl.DataFrame({"partition_no": np.arange(n_problems), **sums})
+
+
+def _ranked_rows(table: ContingencyTable) -> pl.LazyFrame:
+    """Return one row per partition with expected_rows, for the pair sets index.
+
+    It is the sum over ranks of the lesser of the sizes of the label and of the cluster of that rank
+    by size. Noise rows that are counted as singletons have the last ranks.
+    """
+    keys = list(table.keys)
+    labels = _rank_by_size(table.label_sizes, keys, "label_size")
+    named = table.cluster_sizes.filter(pl.col("cluster").is_not_null())
+    clusters = _rank_by_size(named, keys, "cluster_size")
+    singletons = table.cluster_sizes.filter(pl.col("cluster").is_null())
+    lesser = pl.min_horizontal("label_size", "cluster_size")
+    both = labels.join(clusters, on=[*keys, "rank"], how="left", nulls_equal=True)
+    sums = table.sum_by_partition(
+        both,
+        {
+            "rows": pl.when(pl.col("cluster_size").is_not_null()).then(lesser),
+            "n_labels_left": pl.col("cluster_size").is_null().cast(pl.Int64),
+        },
+    )
+    counts = table.sum_by_partition(singletons, {"n_singletons": pl.col("copies")})
+    last_ranks = pl.min_horizontal("n_labels_left", pl.col("n_singletons").fill_null(0))
+    joined = join_partitions(sums, keys, counts, how="left")
+    return joined.select(*keys, expected_rows=pl.col("rows").fill_null(0) + last_ranks)
+
+
+def _rank_by_size(sizes: pl.LazyFrame, keys: list[str], size: str) -> pl.LazyFrame:
+    """Return the partition columns `keys`, the column `size` and rank, 1 for the largest of each.
+
+    Equal sizes have different ranks.
+    """
+    rank = pl.col(size).rank("ordinal", descending=True)
+    ranks = rank.over(keys) if keys else rank
+    return sizes.select(*keys, size, rank=ranks)
+
+
+def _matching_scores(row: Row, beta: float) -> Terms:
+    """Return the scores of matching_report by name, as expressions.
+
+    `row(name)` is a statistic of a partition: total, n_labels, n_clusters, expected_rows, and the
+    names of _weight_terms.
+    """
+    size = pl.max_horizontal(row("n_labels"), row("n_clusters"))
+    shares, sets = row("matched_label_shares"), row("matched_set_shares")
+    expected = ratio(row("expected_rows"), row("total"))
+    pair_sets = pl.max_horizontal(0.0, ratio(sets - expected, size - expected))
+    precision = ratio(row("matched_f_scores"), row("n_clusters"))
+    recall = ratio(row("matched_f_scores"), row("n_labels"))
+    return {
+        "clustering_accuracy": ratio(row("matched_rows"), row("total")),
+        "normalized_clustering_accuracy": pl.when(size == 1)
+        .then(1.0)
+        .otherwise(ratio(shares - 1, size - 1)),
+        "pair_sets_index": pl.when(size == 1).then(1.0).otherwise(pair_sets),
+        "ceaf_precision": precision,
+        "ceaf_recall": recall,
+        "ceaf_f_score": f_score(precision, recall, beta),
+    }
+
+
+# ----------------------------------------------------------------------------------------------
+# Tables
+# ----------------------------------------------------------------------------------------------
+
+
+@table_function
+def matching_report(
+    frame: Frame,
+    label: Column,
+    cluster: Column,
+    *,
+    weight: Column | None = None,
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+    beta: float = 1.0,
+) -> Frame:
+    """Indices of the best one-to-one matching of labels and clusters.
+
+    A matching pairs each label with at most one cluster and each cluster with at most one label.
+    Each index has the matching that is best for it, found exactly.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The rows to evaluate. A LazyFrame is read when the result is collected, and streams.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+    weight : str or Expr, optional
+        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
+        LazyFrame too.
+    partition_by : str, Expr or sequence of these, optional
+        Columns whose groups are evaluated separately. NULL is a group too.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
+    beta : float
+        Weight of recall in ceaf_f_score, at least 0.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        Same kind as `frame`, one row per partition, sorted: the partition columns, n rows that
+        count, n_dropped rows with a NULL label or cluster, n_noise, n_labels, n_clusters, and:
+
+        - clustering_accuracy (range [0, 1], best 1), the share of rows that are matched. It is the
+          mention-based CEAF as well.
+        - normalized_clustering_accuracy (range [-0.5, 1], best 1), (s - 1) / (k - 1), where s is
+          the sum over labels of the matched share of their rows and k the greater of the numbers of
+          labels and clusters.
+        - pair_sets_index (range [0, 1], best 1), (s - E) / (k - E), at least 0, where s is the sum
+          of n / max(sizes) of matched sets and E its expectation for random sets of these sizes.
+        - ceaf_precision (range [0, 1], best 1), ceaf_recall (range [0, 1], best 1), the sum of the
+          F1 scores of matched sets over n_clusters and over n_labels, and ceaf_f_score (range
+          [0, 1], best 1), their harmonic mean.
+
+        With one label and one cluster all are 1. Without rows n is 0 and every index NULL, or with
+        partition_by the result is empty.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
+        has no equal in the type of cluster, or an option is unknown. On collection, if more than
+        4,000,000 pairs of a label and a cluster depend on each other.
+
+    Notes
+    -----
+    Most labels and clusters are matched at once: where the cell of the two has at least the weight
+    of the best other cell of its label plus that of the best other cell of its cluster. Parts of
+    the rest that share nothing are solved by the Hungarian method, in time that grows with the
+    third power of the number of labels of a part in the worst case.
+
+    In SQL: ``FROM clustereval.matching_report(tbl, label, cluster)``.
+
+    References
+    ----------
+    Kuhn (1955), The Hungarian method for the assignment problem, doi:10.1002/nav.3800020109.
+    Luo (2005), On coreference resolution performance metrics, H05-1004. Rezaei and Franti (2016),
+    Set matching measures for external cluster validity, doi:10.1109/TKDE.2016.2551240. Gagolewski
+    (2025), Normalised clustering accuracy: an asymmetric external cluster validity measure,
+    doi:10.1007/s00357-024-09482-2.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
+    >>> report = ce.matching_report(six, "label", "cluster")
+    >>> report.select(pl.col("clustering_accuracy", "pair_sets_index").round(4)).row(0)
+    (0.6667, 0.25)
+    """
+    scores: Terms = _matching_scores(pl.col, check_beta(beta))
+    options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
+    results = (*ROW_COUNTS, *scores)
+    table = read_contingency_table(frame, label, cluster, options, results).cache_groups()
+    totals = table.join_partitions(
+        table.row_counts,
+        table.sum_by_partition(table.label_sizes, {"n_labels": pl.col("copies")}),
+        table.sum_by_partition(table.cluster_sizes, {"n_clusters": pl.col("copies")}),
+        _ranked_rows(table),
+        _matched_totals(table),
+    )
+    has_rows = pl.col("total") > 0
+    report = totals.select(
+        *table.keys,
+        pl.col("total").alias("n"),
+        *ROW_COUNTS[1:],
+        **{name: pl.when(has_rows).then(score) for name, score in scores.items()},
+    )
+    return table.to_user_frame(frame, table.sort_by_partition(report))

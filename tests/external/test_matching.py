@@ -1,0 +1,321 @@
+"""matching_report: every matching by brute force, another library's numbers, and hard tables."""
+
+from __future__ import annotations
+
+import random
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
+
+import polars_clustereval as ce
+from polars_clustereval.external.kernels.linear_assignment import Cells, matched_weights
+from tests.support.compare import assert_rows
+from tests.support.engines import Engine, frame_of, stacked
+
+INDICES = (
+    "clustering_accuracy",
+    "normalized_clustering_accuracy",
+    "pair_sets_index",
+    "ceaf_precision",
+    "ceaf_recall",
+    "ceaf_f_score",
+)
+Table = list[list[int]]
+Rows = list[tuple[int, int]]
+
+
+def rows_of(table: Table) -> Rows:
+    """Rows of label and cluster that have this contingency table."""
+    return [(i, j) for i, row in enumerate(table) for j, n in enumerate(row) for _ in range(n)]
+
+
+def table_of(rows: Rows) -> Table:
+    labels, clusters = (sorted(set(values)) for values in zip(*rows, strict=True))
+    return [[rows.count((u, v)) for v in clusters] for u in labels]
+
+
+def best_by_trial(weights: list[list[float]]) -> float:
+    """The greatest sum of weights over all ways to match the shorter side."""
+    wide = weights if len(weights) <= len(weights[0]) else list(zip(*weights, strict=True))
+    return max(
+        sum(row[j] for row, j in zip(wide, order, strict=True))
+        for order in permutations(range(len(wide[0])), len(wide))
+    )
+
+
+def best_by_scipy(weights: list[list[float]]) -> float:
+    values = np.array(weights, np.float64)
+    return float(values[linear_sum_assignment(values, maximize=True)].sum())
+
+
+def expected(table: Table, best: Any = best_by_scipy, beta: float = 1.0) -> dict[str, Any]:
+    """The definitions of the papers, on a table without empty rows and columns."""
+    a, b = [sum(row) for row in table], [sum(column) for column in zip(*table, strict=True)]
+    n, k = sum(a), max(len(a), len(b))
+
+    def matched(weight: Any) -> float:
+        cells = enumerate(table)
+        return float(best([[weight(x, a[i], b[j]) for j, x in enumerate(row)] for i, row in cells]))
+
+    sets = matched(lambda x, u, v: x / max(u, v))
+    ranked = zip(sorted(a, reverse=True), sorted(b, reverse=True), strict=False)
+    chance = sum(u * v / n / max(u, v) for u, v in ranked)
+    f = matched(lambda x, u, v: 2 * x / (u + v))
+    precision, recall = f / len(b), f / len(a)
+    return {
+        "n": n,
+        "n_dropped": 0,
+        "n_noise": 0,
+        "n_labels": len(a),
+        "n_clusters": len(b),
+        "clustering_accuracy": matched(lambda x, *_: float(x)) / n,
+        "normalized_clustering_accuracy": (matched(lambda x, u, _: x / u) - 1) / (k - 1)
+        if k > 1
+        else 1.0,
+        "pair_sets_index": max(0.0, (sets - chance) / (k - chance)) if k > 1 else 1.0,
+        "ceaf_precision": precision,
+        "ceaf_recall": recall,
+        "ceaf_f_score": (1 + beta**2) * precision * recall / (beta**2 * precision + recall),
+    }
+
+
+def reports(engine: Engine, labelings: list[Rows], **options: Any) -> list[dict[str, Any]]:
+    frame = stacked(labelings)
+    rows = engine.table("matching_report", frame, partition_by="run", **options)
+    assert [row.pop("run") for row in rows] == list(range(len(labelings)))
+    return rows
+
+
+# Degenerate tables ---------------------------------------------------------------------------
+
+ONE = dict.fromkeys(INDICES, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("rows", "values"),
+    [
+        ([(0, 0)], ONE),
+        ([(0, 0), (0, 0)], ONE),
+        ([(0, 0), (1, 1)], ONE),
+        ([(0, 1), (1, 0), (2, 2)], ONE),
+        # One label in n clusters: one row in n is matched.
+        ([(0, 0), (0, 1)], dict(zip(INDICES, (0.5, -0.5, 0.0, 1 / 3, 2 / 3, 4 / 9), strict=True))),
+        ([(0, 0), (1, 0)], dict(zip(INDICES, (0.5, 0.0, 0.0, 2 / 3, 1 / 3, 4 / 9), strict=True))),
+    ],
+)
+def test_few_rows(engine: Engine, rows: Rows, values: dict[str, float]) -> None:
+    [row] = engine.table("matching_report", frame_of(rows))
+    assert {name: row[name] for name in INDICES} == pytest.approx(values, abs=1e-15)
+
+
+def test_no_rows(engine: Engine) -> None:
+    counts = ("n", "n_dropped", "n_noise", "n_labels", "n_clusters")
+    nothing = dict.fromkeys(counts, 0) | dict.fromkeys(INDICES)
+    assert engine.table("matching_report", frame_of([])) == [nothing]
+    assert engine.table("matching_report", stacked([]), partition_by="run") == []
+    only_dropped = pl.DataFrame({"label": [None, 1], "cluster": [1, None]}, schema_overrides=INTS)
+    assert engine.table("matching_report", only_dropped) == [nothing | {"n_dropped": 2}]
+
+
+INTS = {"label": pl.Int64, "cluster": pl.Int64}
+
+# Other authors -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("table", "accuracy", "normalized", "pair_sets"),
+    [
+        ([[5, 1, 0], [0, 4, 2], [1, 0, 7]], 0.8, 0.6875, 0.6476964769647697),
+        ([[3, 0, 2], [1, 4, 0]], 0.7, 0.2, 0.27272727272727265),
+        ([[2, 2], [3, 0], [0, 4]], 7 / 11, 0.5, 0.2373333333333333),
+        ([[10, 9], [9, 0]], 9 / 14, 0.4736842105263157, 0.0),
+        ([[1, 1, 1], [1, 1, 1], [1, 1, 1]], 1 / 3, 0.0, 0.0),
+        ([[50, 0, 0], [0, 48, 2], [0, 14, 36]], 0.8933333333333333, 0.84, 0.7568238213399504),
+    ],
+)
+def test_values_of_genieclust(
+    engine: Engine, table: Table, accuracy: float, normalized: float, pair_sets: float
+) -> None:
+    """genieclust 1.3.0, on tables with rows or columns of 0 where they are not square."""
+    [row] = engine.table("matching_report", frame_of(rows_of(table)))
+    assert row["clustering_accuracy"] == pytest.approx(accuracy, abs=1e-15)
+    assert row["normalized_clustering_accuracy"] == pytest.approx(normalized, abs=1e-15)
+    assert row["pair_sets_index"] == pytest.approx(pair_sets, abs=1e-15)
+
+
+def test_ceaf_of_luo(engine: Engine) -> None:
+    """Luo (2005), table 1: the truth {1..5}, {6, 7}, {8..C} and four responses."""
+    truth = [1] * 5 + [2] * 2 + [3] * 5
+    responses = {
+        "a": [1] * 5 + [2] * 7,
+        "b": [1] * 5 + [2] * 2 + [1] * 5,
+        "c": [1] * 12,
+        "d": list(range(12)),
+    }
+    # CEAF by mentions and F of CEAF by entities, as the paper has them: to three digits.
+    published = {"a": (0.833, 0.733), "b": (0.583, 0.667), "c": (0.417, 0.294), "d": (0.250, 0.178)}
+    for name, response in responses.items():
+        [row] = engine.table("matching_report", frame_of(zip(truth, response, strict=True)))
+        by_mentions, by_entities = published[name]
+        assert row["clustering_accuracy"] == pytest.approx(by_mentions, abs=5e-4)
+        assert row["ceaf_f_score"] == pytest.approx(by_entities, abs=5e-4)
+
+
+# Brute force ---------------------------------------------------------------------------------
+
+SMALL = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=25)
+
+
+@given(st.lists(SMALL, min_size=1, max_size=8))
+def test_every_matching_is_tried(engine: Engine, labelings: list[Rows]) -> None:
+    wanted = [expected(table_of(rows), best_by_trial) for rows in labelings]
+    assert_rows(reports(engine, labelings), wanted)
+
+
+def random_rows(draw: random.Random) -> Rows:
+    """Rows of up to 14 labels and clusters that agree more or less."""
+    n_labels, n_clusters, agreement = draw.randint(1, 14), draw.randint(1, 14), draw.random()
+    labels = [draw.randrange(n_labels) for _ in range(draw.randint(1, 120))]
+    return [
+        (u, u % n_clusters if draw.random() < agreement else draw.randrange(n_clusters))
+        for u in labels
+    ]
+
+
+def test_random_tables(engine: Engine) -> None:
+    draw = random.Random(5)
+    labelings = [random_rows(draw) for _ in range(200)]
+    wanted = [expected(table_of(rows), beta=2.0) for rows in labelings]
+    assert sum(row["n_labels"] > row["n_clusters"] for row in wanted) > 50
+    assert sum(row["n_labels"] < row["n_clusters"] for row in wanted) > 50
+    assert_rows(reports(engine, labelings, beta=2.0), wanted)
+
+
+def test_singletons_are_clusters_of_their_own(engine: Engine) -> None:
+    draw = random.Random(6)
+    labelings = [random_rows(draw) for _ in range(100)]
+    apart = [[(u, v if v else 1000 + i) for i, (u, v) in enumerate(rows)] for rows in labelings]
+    found = reports(engine, labelings, noise=0, noise_as="singletons")
+    assert sum(row.pop("n_noise") for row in found) > 500
+    wanted = [expected(table_of(rows)) for rows in apart]
+    for row in wanted:
+        del row["n_noise"]
+    assert_rows(found, wanted)
+
+
+# Hard tables ---------------------------------------------------------------------------------
+
+
+def ring(n: int) -> Table:
+    """Two equal cells for each label and each cluster: no cell is decided."""
+    return [[int(j in (i, (i + 1) % n)) for j in range(n)] for i in range(n)]
+
+
+def chain(n: int) -> Table:
+    """Labels and clusters in a row, by cells that weigh 5 and 9 in turn."""
+    return [[5 if j == i else 9 if j == i + 1 else 0 for j in range(n)] for i in range(n)]
+
+
+def uniform(n: int, m: int) -> Table:
+    draw = random.Random(n)
+    return [[draw.randint(0, 5) for _ in range(m)] for _ in range(n)]
+
+
+HARD = [ring(12), chain(15), uniform(25, 25), uniform(12, 30), uniform(30, 12), [[1] * 7] * 9]
+
+
+def test_hard_tables(engine: Engine) -> None:
+    tables = [table_of(rows_of(table)) for table in HARD]
+    assert_rows(reports(engine, [rows_of(table) for table in HARD]), [*map(expected, tables)])
+
+
+def test_many_parts_in_one_table(engine: Engine) -> None:
+    """Each part is solved by itself: the sums are those of the parts."""
+    parts = [ring(4), [[10, 9], [9, 0]], uniform(6, 5), ring(3)] * 5
+    rows = [(100 * k + i, 100 * k + j) for k, part in enumerate(parts) for i, j in rows_of(part)]
+    [row] = engine.table("matching_report", frame_of(rows))
+    matched = sum(best_by_scipy(part) for part in parts)  # type: ignore[arg-type]
+    assert row["clustering_accuracy"] == matched / len(rows)
+
+
+def test_large_weights_are_exact(engine: Engine) -> None:
+    """Differences of 1 in 1e9 decide."""
+    billion = 10**9
+    cells = [(0, 0, billion), (0, 1, billion - 1), (1, 0, billion - 1), (1, 1, billion - 3)]
+    [row] = engine.table("matching_report", frame_of(cells, "weight"), weight="weight")
+    total = sum(n for *_, n in cells)
+    assert row["clustering_accuracy"] == (2 * billion - 2) / total
+
+
+# What must not matter ------------------------------------------------------------------------
+
+
+@given(SMALL, st.randoms(use_true_random=False))
+def test_names_and_order_do_not_matter(engine: Engine, rows: Rows, draw: random.Random) -> None:
+    names = [draw.sample(range(100), 5) for _ in range(2)]
+    renamed = [(names[0][u], names[1][v]) for u, v in rows]
+    draw.shuffle(renamed)
+    first, second = reports(engine, [rows, renamed])
+    assert first == pytest.approx(second, abs=1e-14)
+
+
+def test_sides_exchange_precision_and_recall(engine: Engine) -> None:
+    draw = random.Random(7)
+    labelings = [random_rows(draw) for _ in range(20)]
+    there = reports(engine, labelings)
+    back = reports(engine, [[(v, u) for u, v in rows] for rows in labelings])
+    for row, other in zip(there, back, strict=True):
+        assert row["ceaf_precision"] == pytest.approx(other["ceaf_recall"], abs=1e-14)
+        for name in ("clustering_accuracy", "pair_sets_index", "ceaf_f_score"):
+            assert row[name] == pytest.approx(other[name], abs=1e-14)
+
+
+# Bounds of the solver ------------------------------------------------------------------------
+
+
+def test_a_part_that_is_too_large(side: Engine) -> None:
+    n = 2001
+    rows = [(i, (i + step) % n) for i in range(n) for step in (0, 1, 45)]
+    words = f"matching: expected at most 4000000 pairs .* got {n} labels x {n} clusters"
+    with pytest.raises(Exception, match=words):
+        side.table("matching_report", frame_of(rows))
+
+
+def test_a_thousand_labels_by_another_thousand(side: Engine) -> None:
+    """A million pairs are no part of that size: most cells are decided at once."""
+    draw = np.random.default_rng(3)
+    label = draw.integers(0, 1000, 20_000)
+    cluster = np.where(draw.random(20_000) < 0.7, label, draw.integers(0, 1000, 20_000))
+    frame = pl.DataFrame({"label": label, "cluster": cluster})
+    [row] = side.table("matching_report", frame)
+    counts = np.zeros((1000, 1000))
+    np.add.at(counts, (label, cluster), 1)
+    assert row["clustering_accuracy"] == best_by_scipy(counts.tolist()) / 20_000
+
+
+@given(st.integers(1, 9), st.integers(1, 9), st.integers(1, 3), st.integers(0, 10**6))
+def test_the_kernel(n_rows: int, n_columns: int, largest: int, seed: int) -> None:
+    """Real weights and ties alike, for several problems at once."""
+    draw = np.random.default_rng(seed)
+    tables = [np.round(draw.random((n_rows, n_columns)) * largest, digits) for digits in (0, 1, 16)]
+    parts = []
+    for number, table in enumerate(tables):
+        rows, columns = np.nonzero(table)
+        problems = np.full(rows.size, number)
+        shift = number * 10
+        parts.append((problems, rows + shift, columns + shift, table[rows, columns]))
+    cells = Cells(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+    wanted = [best_by_scipy(table.tolist()) for table in tables]
+    assert matched_weights(cells, 3) == pytest.approx(wanted, rel=1e-14)
+
+
+def test_beta_is_checked() -> None:
+    frame = frame_of([(0, 0)])
+    with pytest.raises(ce.ClusterEvalError, match="beta: expected a number >= 0, got -1"):
+        ce.matching_report(frame, "label", "cluster", beta=-1)
