@@ -31,3 +31,5 @@
 .read relative/stability.sql
 .read relative/replication.sql
 .read relative/cross_validation.sql
+.read relative/transitions.sql
+.read relative/drift.sql
