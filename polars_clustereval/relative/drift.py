@@ -67,7 +67,7 @@ def _transition_counts(pair: RunPair) -> pl.LazyFrame:
 
 
 def _score_agreement(pair: RunPair) -> pl.LazyFrame:
-    """Return one row per partition with common ids: the scores of _AGREEMENT.
+    """Return one row per partition with common ids: the scores of _SCORES.
 
     The run before is the label. Without partition columns there is always one row.
     """
@@ -84,8 +84,8 @@ def _score_agreement(pair: RunPair) -> pl.LazyFrame:
     groups = common.select(*pair.keys, "n", **values, copies=one, n_dropped=zero, n_noise=zero)
     table = ContingencyTable(groups, pair.keys).cache_groups()
     scores = external_scores("arithmetic", 1.0, adjusted=True)
-    named = {name: scores[name] for name in _AGREEMENT}
-    return score_partitions(table, named, adjusted=True).select(*pair.keys, *_AGREEMENT)
+    named = {name: scores[name] for name in _SCORES}
+    return score_partitions(table, named, adjusted=True).select(*pair.keys, *_SCORES)
 
 
 def _stability_term(half_rows: dict[str, pl.Expr], totals: dict[str, pl.Expr]) -> pl.Expr:
@@ -133,7 +133,7 @@ def _size_stability(pair: RunPair, counts: pl.LazyFrame) -> pl.LazyFrame:
 # Tables
 # ----------------------------------------------------------------------------------------------
 
-_AGREEMENT = ("adjusted_rand_score", "adjusted_mutual_info_score", "variation_of_information")
+_SCORES = ("adjusted_rand_score", "adjusted_mutual_info_score", "variation_of_information")
 _COUNTS_OF_CLUSTERS = (
     *("n_clusters_before", "n_clusters_after"),
     *(f"n_{word}" for word in _COUNTED),
@@ -143,7 +143,7 @@ _DRIFT = (
     *("n_before", "n_after", "n_common", "n_moved", "n_left", "n_joined"),
     *("moved_rate", "left_rate", "joined_rate", "churn"),
     *_COUNTS_OF_CLUSTERS,
-    *_AGREEMENT,
+    *_SCORES,
     "population_stability_index",
 )
 

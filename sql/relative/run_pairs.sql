@@ -166,8 +166,8 @@ CREATE OR REPLACE MACRO clustereval._check_paired_ids(__ce_counts) AS TABLE
         'id: expected one row per id in a run, got several rows of id ',
         CASE
           WHEN __ce_twice_before IS NOT NULL
-          THEN concat(__ce_twice_before, ' in the run before')
-          ELSE concat(__ce_twice_after, ' in the run after')
+          THEN concat(clustereval._show_value(__ce_twice_before), ' in the run before')
+          ELSE concat(clustereval._show_value(__ce_twice_after), ' in the run after')
         END
       ))
       ELSE 0
