@@ -88,7 +88,7 @@ def _copy_database(source: Source, folder: Path, options: argparse.Namespace) ->
     return source._replace(kind="parquet", paths=(str(path),), path_names=(source.name,))
 
 
-def _read_arguments(
+def _read_pair_arguments(
     connection: duckdb.DuckDBPyConnection, views: tuple[str, ...], options: argparse.Namespace
 ) -> dict[str, Any]:
     """Return the arguments of the report, checked against the columns of both views."""
@@ -106,7 +106,7 @@ def _read_arguments(
     return arguments
 
 
-def _run_in_duckdb(pair: Pair, options: argparse.Namespace) -> pl.DataFrame:
+def _report_in_duckdb(pair: Pair, options: argparse.Namespace) -> pl.DataFrame:
     """Return a report as a DataFrame, computed in DuckDB by the SQL macro."""
     report, folders = options.report, _make_folders(options)
     before, after = (
@@ -117,7 +117,7 @@ def _run_in_duckdb(pair: Pair, options: argparse.Namespace) -> pl.DataFrame:
         inputs = (rows, format_source(connection, after, folders[1]))
         for view, text in zip(report.views, inputs, strict=True):
             connection.execute(f"CREATE TEMPORARY VIEW {view} AS FROM {text}")
-        arguments = _read_arguments(connection, report.views, options)
+        arguments = _read_pair_arguments(connection, report.views, options)
         register_macro(connection, report.function.__name__)
         values = {name: value for name, value in arguments.items() if is_value(name)}
         query = format_query(report, arguments, connection.sql(f"FROM {report.views[0]}"))
@@ -126,7 +126,7 @@ def _run_in_duckdb(pair: Pair, options: argparse.Namespace) -> pl.DataFrame:
         return convert_to_polars(connection.sql("FROM clustereval_report"))
 
 
-def _run_in_polars(pair: Pair, options: argparse.Namespace) -> pl.DataFrame:
+def _report_in_polars(pair: Pair, options: argparse.Namespace) -> pl.DataFrame:
     """Return a report as a DataFrame, computed by the Polars function."""
     (before, arguments), (after, _) = (read_rows(source, options) for source in pair)
     with show_progress():
@@ -135,6 +135,6 @@ def _run_in_polars(pair: Pair, options: argparse.Namespace) -> pl.DataFrame:
 
 
 _ENGINES: dict[str, Callable[[Pair, argparse.Namespace], pl.DataFrame]] = {
-    "duckdb": _run_in_duckdb,
-    "polars": _run_in_polars,
+    "duckdb": _report_in_duckdb,
+    "polars": _report_in_polars,
 }

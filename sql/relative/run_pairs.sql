@@ -204,13 +204,10 @@ CREATE OR REPLACE MACRO clustereval._paired_cells(__ce_ids, noise, noise_as) AS 
   __ce_flags AS (
     SELECT
       *,
-      clustereval._check_noise(
-        clustereval._is_noise(__ce_before, noise), noise, __ce_before
-      ) AS __ce_noisy_before,
-      clustereval._check_noise(
-        clustereval._is_noise(__ce_after, noise), noise, __ce_after
-      ) AS __ce_noisy_after
+      clustereval._is_noise(__ce_before, noise) AS __ce_noisy_before,
+      clustereval._is_noise(__ce_after, noise) AS __ce_noisy_after
     FROM __ce_counts
+    WHERE clustereval._check_noise(TRUE, noise, __ce_before)
   )
   SELECT
     __ce_partition, __ce_before, __ce_after, __ce_singleton_id, __ce_n,
