@@ -103,18 +103,16 @@ def _clusters_without_match(
 def _split_clusters(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
     """Return the rows of old clusters that have several links (kind split) or none (gone)."""
     names = {"sums": _IDS_AFTER, "other": "new", "n_other": "n_new", "n_own": "n_old"}
-    names |= {"most": "n_sources_counted", "several": "split", "none": "gone"}
-    counted = pl.when("counts_after").then("n_sources").otherwise(0)
-    linked = links.filter("counts_before").with_columns(n_sources_counted=counted)
+    names |= {"most": "n_sources", "several": "split", "none": "gone"}
+    linked = links.filter("counts_before")
     return _clusters_without_match(pair.old_clusters, [*pair.keys, "old"], linked, names)
 
 
 def _merged_clusters(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
     """Return the rows of new clusters that have several links (kind merged) or none (new)."""
     names = {"sums": _IDS_BEFORE, "other": "old", "n_other": "n_old", "n_own": "n_new"}
-    names |= {"most": "n_parts_counted", "several": "merged", "none": "new"}
-    counted = pl.when("counts_before").then("n_parts").otherwise(0)
-    linked = links.filter("counts_after").with_columns(n_parts_counted=counted)
+    names |= {"most": "n_parts", "several": "merged", "none": "new"}
+    linked = links.filter("counts_after")
     return _clusters_without_match(pair.new_clusters, [*pair.keys, "new"], linked, names)
 
 

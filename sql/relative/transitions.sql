@@ -90,7 +90,7 @@ CREATE OR REPLACE MACRO clustereval._split_clusters(__ce_old_clusters, __ce_link
       SUM(__ce_n_after) AS __ce_n_after,
       SUM(__ce_n_joined) AS __ce_n_joined,
       SUM(__ce_stayed_after) AS __ce_stayed_after,
-      MAX(CASE WHEN __ce_counts_after THEN __ce_n_sources ELSE 0 END) AS __ce_most_sources
+      MAX(__ce_n_sources) AS __ce_most_sources
     FROM query_table(__ce_links)
     WHERE __ce_counts_before
     GROUP BY __ce_partition, __ce_old
@@ -129,7 +129,7 @@ CREATE OR REPLACE MACRO clustereval._merged_clusters(__ce_new_clusters, __ce_lin
       SUM(__ce_n_before) AS __ce_n_before,
       SUM(__ce_n_left) AS __ce_n_left,
       SUM(__ce_stayed_before) AS __ce_stayed_before,
-      MAX(CASE WHEN __ce_counts_before THEN __ce_n_parts ELSE 0 END) AS __ce_most_parts
+      MAX(__ce_n_parts) AS __ce_most_parts
     FROM query_table(__ce_links)
     WHERE __ce_counts_after
     GROUP BY __ce_partition, __ce_new
