@@ -1,4 +1,4 @@
-"""What became of clusters, from sets of ids and fractions, and runs whose changes are planted."""
+"""What became of clusters, from sets of ids and fractions, and runs to ask it of."""
 
 from __future__ import annotations
 
@@ -6,9 +6,16 @@ import itertools
 import math
 import random
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import polars as pl
+import pytest
+from sklearn import metrics as sk
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tests.support.engines import Row
 
 #: A run: the cluster of each of its ids.
@@ -145,6 +152,54 @@ def stability_index_of(before: Run, after: Run) -> float | None:
     return math.fsum(terms)
 
 
+def drift_of(before: Run, after: Run) -> Row:
+    rows = transitions_of(before, after)
+    common, either = {*before} & {*after}, {*before, *after}
+    moved = sum(None not in row.values() for row in moved_ids_of(before, after))
+    left, joined = len(before) - len(common), len(after) - len(common)
+    pairs = [(before[i], after[i]) for i in sorted(common)]
+    label, cluster = zip(*pairs, strict=True) if pairs else ((), ())
+    homogeneity = sk.mutual_info_score(label, cluster) if pairs else 0.0
+    entropies = [sk.mutual_info_score(x, x) for x in (label, cluster)] if pairs else []
+    whole = [
+        row
+        for row in rows
+        if row["transition"] not in ("split", "merged")
+        or None in (row["cluster_before"], row["cluster_after"])
+    ]
+    count = [row["transition"] for row in whole].count
+    words = ("kept", "grown", "shrunk", "split", "merged", "gone", "new")
+    return {
+        "n_before": len(before),
+        "n_after": len(after),
+        "n_common": len(common),
+        "n_moved": moved,
+        "n_left": left,
+        "n_joined": joined,
+        "moved_rate": moved / len(common) if common else None,
+        "left_rate": left / len(before) if before else None,
+        "joined_rate": joined / len(after) if after else None,
+        "churn": (moved + left + joined) / len(either) if either else None,
+        "n_clusters_before": len({*before.values()}),
+        "n_clusters_after": len({*after.values()}),
+        **{f"n_{word}": count(word) for word in words},
+        "n_ambiguous": sum(row["ambiguity"] is not None for row in rows),
+        "adjusted_rand_score": float(sk.adjusted_rand_score(label, cluster)) if pairs else None,
+        "adjusted_mutual_info_score": (
+            float(sk.adjusted_mutual_info_score(label, cluster)) if pairs else None
+        ),
+        "variation_of_information": float(sum(entropies) - 2 * homogeneity) if pairs else None,
+        "population_stability_index": stability_index_of(before, after),
+    }
+
+
+def assert_drift(row: Row, wanted: Row, what: object = "") -> None:
+    assert list(row) == list(wanted)
+    for name, value in wanted.items():
+        near = pytest.approx(value, rel=1e-9, abs=1e-12) if isinstance(value, float) else value
+        assert row[name] == near, (name, what)
+
+
 # Plantings ----------------------------------------------------------------------------------------
 
 
@@ -208,3 +263,47 @@ def plant(seed: int, n_changes: int = 8) -> Planting:
             for source in sources:
                 found.add((put(before, source), new, "merged"))
     return Planting(before, after, found)
+
+
+# Random runs --------------------------------------------------------------------------------------
+
+
+SCHEMA = {"part": pl.Int64, "id": pl.Int64, "cluster": pl.Int64}
+N_CASES = 200
+
+
+def frame_of(run: Run) -> pl.DataFrame:
+    return stack([run]).select("id", "cluster")
+
+
+def stack(runs: Iterable[Run]) -> pl.DataFrame:
+    """The runs of many cases below each other, numbered by `part`."""
+    rows = [(part, i, run[i]) for part, run in enumerate(runs) for i in run]
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def by_part(rows: list[Row]) -> dict[int, list[Row]]:
+    found: dict[int, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.pop("part"), []).append(row)
+    return found
+
+
+@cache
+def random_pair(seed: int) -> tuple[Run, Run]:
+    """A run and a noisy copy of it, each of a share of the ids, with clusters of all sizes."""
+    draw = random.Random(seed)
+    n, k = draw.randrange(1, 40), draw.randrange(1, 7)
+    flips, keep = draw.choice([0.1, 0.3, 0.6, 1.0]), draw.choice([0.5, 0.9, 1.0])
+    base = [draw.choice([draw.randrange(k), 0]) for _ in range(n)]
+    before = {i: base[i] for i in range(n) if draw.random() < keep}
+    after = {
+        i: draw.randrange(2 * k) if draw.random() < flips else base[i]
+        for i in range(n)
+        if draw.random() < keep
+    }
+    return before, after
+
+
+PAIRS = [random_pair(seed) for seed in range(N_CASES)]
+BEFORE, AFTER = (stack(runs) for runs in zip(*PAIRS, strict=True))
