@@ -23,7 +23,7 @@ def test_drift_by_sets_and_scikit_learn(engine: Engine) -> None:
 
 
 def test_the_stability_index_of_three_names(side: Engine) -> None:
-    """By hand: a and b have two rows of four, then one; c has none, which counts as a half, then two."""
+    """By hand: a and b have two rows of four, then one; c has none, counted as a half, then two."""
     before, after = (
         pl.DataFrame({"id": range(4), "cluster": list(letters)}) for letters in ("aabb", "abcc")
     )
