@@ -98,7 +98,7 @@ CREATE OR REPLACE MACRO clustereval._check_run_columns(
 -- its clusters, NULL if it is not in the run, and __ce_times_before and __ce_times_after, its rows.
 -- A NULL id has a row, too. The parameters are the user's arguments. Both runs are grouped together
 -- by id instead of joined, so that ids that are twice in a run show. Raises the errors of
--- _check_run_columns.
+-- _check_run_columns, before values of the two types are united.
 CREATE OR REPLACE MACRO clustereval._paired_ids(
   tbl_before, tbl_after, id, cluster, partition_by
 ) AS TABLE
@@ -110,11 +110,11 @@ CREATE OR REPLACE MACRO clustereval._paired_ids(
     SELECT
       partition_by AS __ce_partition, id AS __ce_id, cluster AS __ce_before, NULL AS __ce_after
     FROM query_table(tbl_before)
-    WHERE cluster IS NOT NULL
+    WHERE cluster IS NOT NULL AND (SELECT __ce_valid FROM __ce_checked)
     UNION ALL
     SELECT partition_by, id, NULL, cluster
     FROM query_table(tbl_after)
-    WHERE cluster IS NOT NULL
+    WHERE cluster IS NOT NULL AND (SELECT __ce_valid FROM __ce_checked)
   )
   SELECT
     __ce_partition,
@@ -124,8 +124,7 @@ CREATE OR REPLACE MACRO clustereval._paired_ids(
     COUNT(__ce_before) AS __ce_times_before,
     COUNT(__ce_after) AS __ce_times_after
   FROM __ce_stacked
-  GROUP BY __ce_partition, __ce_id
-  HAVING (SELECT __ce_valid FROM __ce_checked);
+  GROUP BY __ce_partition, __ce_id;
 
 -- The id of a row of _paired_ids if that is noise that counts as singletons in one of the runs,
 -- otherwise NULL. noise and noise_as are the user's options.
