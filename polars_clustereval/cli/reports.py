@@ -177,6 +177,7 @@ TRANSITIONS = {
     ),
 }
 
+
 def list_variants() -> dict[str, Report]:
     """Return every table that a command can write, by the command and the option that changes it.
 

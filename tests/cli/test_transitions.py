@@ -11,12 +11,11 @@ import pytest
 
 import polars_clustereval as ce
 from polars_clustereval.cli.reports import TRANSITIONS
-from tests.support.command_line import EXAMPLES, Fail, Noted, Run
+from tests.support.command_line import NIGHTS, Fail, Noted, Run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-NIGHTS = [str(EXAMPLES / "dbt_project" / "nights" / f"2026-03-0{day}.parquet") for day in (1, 2)]
 FRAMES = [pl.read_parquet(night) for night in NIGHTS]
 COLUMNS = ("--id", "id", "--cluster", "cluster")
 CALL = ("transitions", *NIGHTS, *COLUMNS)
