@@ -204,7 +204,7 @@ def test_a_wrong_row_is_not_valid(run: Run, name: str) -> None:
         wrong = wrong if column in items["required"] else []
         if "type" in schema:
             types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-            values: list[object] = [[], {}, 7 if types == ["string"] else "7"]
+            values: list[object] = [[], {}, 7 if types[0] == "string" else "7"]
             values += [] if "null" in types else [None]
             values += [1.5] if types[0] == "integer" else []
             values += [schema["minimum"] - 1e-9] if "minimum" in schema else []
