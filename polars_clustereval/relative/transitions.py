@@ -174,13 +174,13 @@ _TRANSITIONS = {
     **_CLUSTERS,
     "transition": "transition",
     "ambiguity": "ambiguity",
-    "n_clusters_before": "n_old",
-    "n_clusters_after": "n_new",
     "n_before": "n_before",
     "n_after": "n_after",
     "n_common": "n",
     "n_left": "n_left",
     "n_joined": "n_joined",
+    "n_clusters_before": "n_old",
+    "n_clusters_after": "n_new",
     "share_before": "share_before",
     "share_after": "share_after",
 }
@@ -246,10 +246,10 @@ def run_transitions(
         row's new clusters), 'gathered' (the reverse) or NULL. A cluster that lives on has one row
         for both runs. A split cluster has a row with cluster_after NULL, and each part one with
         both clusters; a merged cluster has a row with cluster_before NULL, and each source one with
-        both. Of the clusters on both sides of the row: their numbers n_clusters_before and
-        n_clusters_after, their ids n_before and n_after, n_common in linked clusters, n_left and
-        n_joined in one run only, and share_before and share_after, n_common as a share of the ids
-        that are in both runs (NULL if none are).
+        both. Of the clusters on both sides of the row: their ids n_before and n_after, n_common in
+        linked clusters, n_left and n_joined in one run only, their numbers n_clusters_before and
+        n_clusters_after, and share_before and share_after, n_common as a share of the ids that are
+        in both runs (NULL if none are).
 
     Raises
     ------

@@ -207,10 +207,10 @@ CREATE OR REPLACE MACRO clustereval._transition_sides(
 
 -- What became of the clusters from the run before to the run after: one row per cluster of either
 -- run, where a cluster that lives on has one row for both. Columns: partition_key, cluster_before,
--- cluster_after, transition, ambiguity, and of the clusters on both sides of the row their numbers
--- n_clusters_before and n_clusters_after, their ids n_before and n_after, n_common, the ids in
--- linked clusters, n_left and n_joined, the ids in one run only, and share_before and share_after,
--- n_common as a share of the others. tbl_before and tbl_after are tables with one row per id, and
+-- cluster_after, transition, ambiguity, and of the clusters on both sides of the row their ids
+-- n_before and n_after, n_common, the ids in linked clusters, n_left and n_joined, the ids in one
+-- run only, their numbers n_clusters_before and n_clusters_after, and share_before and share_after,
+-- n_common as a share of the ids in both runs. tbl_before and tbl_after are tables with one row per id, and
 -- id and cluster columns of both. Two clusters are linked if their common ids are a share of
 -- `threshold` or more of one of them, of its ids that are in both runs; a link counts for a cluster
 -- if they are a share of min_share or more of it. noise is the value of cluster that marks noise in
@@ -247,13 +247,13 @@ CREATE OR REPLACE MACRO clustereval.run_transitions(
     __ce_new AS cluster_after,
     __ce_transition AS transition,
     __ce_ambiguity AS ambiguity,
-    __ce_n_old AS n_clusters_before,
-    __ce_n_new AS n_clusters_after,
     CAST(__ce_n_before AS BIGINT) AS n_before,
     CAST(__ce_n_after AS BIGINT) AS n_after,
     CAST(__ce_n AS BIGINT) AS n_common,
     CAST(__ce_n_left AS BIGINT) AS n_left,
     CAST(__ce_n_joined AS BIGINT) AS n_joined,
+    __ce_n_old AS n_clusters_before,
+    __ce_n_new AS n_clusters_after,
     __ce_share_before AS share_before,
     __ce_share_after AS share_after
   FROM __ce_sides

@@ -99,7 +99,7 @@ def test_the_formats(run: Run, tmp_path: Path) -> None:
     paths = [write(tmp_path, frame, f"{frame.height}.parquet") for frame in (BEFORE, AFTER)]
     lines = run("transitions", *paths, *COLUMNS, "--format", "csv").splitlines()
     assert lines[0].startswith("cluster_before,cluster_after,transition,ambiguity,")
-    assert lines[2] == "b,,split,,1,2,2,2,2,0,0,1.0,1.0"
+    assert lines[2] == "b,,split,,2,2,2,0,0,1,2,1.0,1.0"
     output = tmp_path / "out.parquet"
     assert run("transitions", *paths, *COLUMNS, "--output", output) == ""
     wanted = ce.run_transitions(BEFORE, AFTER, "id", "cluster")
