@@ -92,11 +92,13 @@ from .relative.assignment import assign_nearest
 from .relative.choosing_k import choose_k, elbow
 from .relative.column_removal import column_stability
 from .relative.cross_validation import cross_validation
+from .relative.drift import run_drift
 from .relative.gap import gap_statistic, uniform_reference
 from .relative.intervals import external_intervals
 from .relative.replication import bootstrap_instability, prediction_strength
 from .relative.resampling import bootstrap_intervals, permutation_test
 from .relative.stability import cluster_stability, run_agreement, run_consensus
+from .relative.transitions import moved_ids, run_transitions, transition_overlaps
 from .unknown_names import describe_unknown_name
 
 if TYPE_CHECKING:
@@ -159,6 +161,7 @@ __all__ = [
     "mcnemar_index",
     "merge_cluster_states",
     "mirkin_metric",
+    "moved_ids",
     "multinomial_adjusted_rand_score",
     "mutual_info_score",
     "neighbor_report",
@@ -180,6 +183,8 @@ __all__ = [
     "rogers_tanimoto_index",
     "run_agreement",
     "run_consensus",
+    "run_drift",
+    "run_transitions",
     "russell_rao_index",
     "silhouette_clusters",
     "silhouette_samples",
@@ -189,6 +194,7 @@ __all__ = [
     "southwood_index",
     "split_join_distance",
     "to_sql",
+    "transition_overlaps",
     "uniform_reference",
     "v_measure_score",
     "variation_of_information",

@@ -28,11 +28,13 @@ from .relative import (
     choosing_k,
     column_removal,
     cross_validation,
+    drift,
     gap,
     intervals,
     replication,
     resampling,
     stability,
+    transitions,
 )
 
 if TYPE_CHECKING:
@@ -109,6 +111,10 @@ class ClusterEval:
     prediction_strength = _method(replication.prediction_strength)
     bootstrap_instability = _method(replication.bootstrap_instability)
     cross_validation = _method(cross_validation.cross_validation)
+    run_transitions = _method(transitions.run_transitions)
+    transition_overlaps = _method(transitions.transition_overlaps)
+    moved_ids = _method(transitions.moved_ids)
+    run_drift = _method(drift.run_drift)
     silhouette_plot = _method(silhouette_plot)
     elbow_plot = _method(elbow_plot)
     contingency_plot = _method(contingency_plot)

@@ -31,3 +31,6 @@
 .read relative/stability.sql
 .read relative/replication.sql
 .read relative/cross_validation.sql
+.read relative/run_pairs.sql
+.read relative/transitions.sql
+.read relative/drift.sql

@@ -36,6 +36,8 @@ FRAME = pl.DataFrame(
         "vector": [[0.0, 1.0], [2.0, 0.0], [1.0, 1.0], [5.0, 5.0]],
     }
 )
+# The same rows with an id that no two of them share.
+ROWS = FRAME.with_row_index("row")
 # Every table macro by what it is called with; a new one has to be in here.
 CALLS = {
     ("label", "cluster"): (
@@ -74,6 +76,8 @@ CALLS = {
 }
 # Called on tables of elbow, or with a table of centers: tests/relative.
 OF_TWO_TABLES = {"assign_nearest", "choose_k", "cross_validation", "gap_statistic"}
+# Called with two runs, each a table.
+OF_TWO_RUNS = ("moved_ids", "run_drift", "run_transitions", "transition_overlaps")
 # Called on tables of cluster_states.
 OF_STATES = {"internal_report_from_states", "merge_cluster_states"}
 COLUMNS = {table: columns for columns, tables in CALLS.items() for table in tables}
@@ -84,6 +88,7 @@ def con() -> duckdb.DuckDBPyConnection:
     con = duckdb.connect()
     ce.register(con)
     con.register("frame", FRAME)
+    con.register("rows", ROWS)
     return con
 
 
@@ -168,8 +173,11 @@ def test_every_parameter_is_on_both_sides(con: duckdb.DuckDBPyConnection) -> Non
             continue
         ours = list(inspect.signature(functions()[name]).parameters)
         if kind == "table_macro":
-            assert (parameters[0], ours[0]) == ("tbl", "frame"), name
-            parameters, ours = parameters[1:], ours[1:]
+            ends = ("_before", "_after") if name in OF_TWO_RUNS else ("",)
+            n = len(ends)
+            assert parameters[:n] == [f"tbl{end}" for end in ends], name
+            assert ours[:n] == [f"frame{end}" for end in ends], name
+            parameters, ours = parameters[n:], ours[n:]
         assert parameters == ours, name
 
 
@@ -178,7 +186,7 @@ def table_macros(con: duckdb.DuckDBPyConnection) -> set[str]:
 
 
 def test_every_table_is_called(con: duckdb.DuckDBPyConnection) -> None:
-    assert table_macros(con) == set(COLUMNS) | OF_TWO_TABLES | OF_STATES
+    assert table_macros(con) == {*COLUMNS, *OF_TWO_TABLES, *OF_TWO_RUNS, *OF_STATES}
 
 
 @pytest.mark.parametrize("table", COLUMNS)
@@ -188,6 +196,18 @@ def test_every_table_has_the_same_columns(con: duckdb.DuckDBPyConnection, table:
     columns = [column[0] for column in result.description]
     ours = getattr(ce, table)(FRAME, *COLUMNS[table]).columns
     assert columns == (ours if table == "vdm_encode" else ["partition_key", *ours])
+
+
+@pytest.mark.parametrize("table", OF_TWO_RUNS)
+def test_every_table_of_two_runs_has_the_same_columns(
+    con: duckdb.DuckDBPyConnection, table: str
+) -> None:
+    result = con.execute(f"FROM clustereval.{table}(rows, rows, row, cluster)")
+    columns = [column[0] for column in result.description]
+    ours = getattr(ce, table)(ROWS, ROWS, "row", "cluster").columns
+    assert columns == ["partition_key", *ours]
+    method = getattr(ROWS.clustereval, table)  # type: ignore[attr-defined]
+    assert method(ROWS, "row", "cluster").columns == ours
 
 
 @pytest.mark.parametrize("table", sorted(OF_STATES))

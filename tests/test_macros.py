@@ -265,6 +265,8 @@ def test_all_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 # What a parameter of a function is called with in SQL.
 ARGUMENTS = {
     "frame": "five",
+    "frame_before": "five",
+    "frame_after": "five",
     "label": "l",
     "cluster": "c",
     "vector": "[x, y]",
@@ -298,7 +300,7 @@ REQUIRED = {
     for name in ce.__all__
     if name not in PYTHON_ONLY
 }
-TABLES = [name for name, required in REQUIRED.items() if "frame" in required]
+TABLES = [name for name, required in REQUIRED.items() if required[0].startswith("frame")]
 SCALARS = [name for name in REQUIRED if name not in TABLES]
 
 

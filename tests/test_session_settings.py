@@ -158,6 +158,12 @@ def list_calls() -> list[str]:
         "FROM clustereval.internal_report_from_states(states, partition_by := partition_key.w)",
         "FROM clustereval.internal_report_from_states(states, distance := 'sqeuclidean')",
     ]
+    nights = "WITH one AS (FROM points WHERE id % 4 > 0), two AS (FROM moved WHERE id % 5 > 0)"
+    calls += [
+        f"{nights} FROM clustereval.{table}(one, two, id, cluster, {options})"
+        for table in ("run_transitions", "transition_overlaps", "moved_ids", "run_drift")
+        for options in (f"partition_by := run, {NOISE}", "threshold := 0.3")
+    ]
     calls += ["SELECT clustereval.version()"]
     return calls
 
@@ -188,6 +194,10 @@ def connect(before: str = "", after: str = "") -> duckdb.DuckDBPyConnection:
     )
     con.execute(
         "CREATE TABLE models AS SELECT partition_key AS fold, cluster, centroid FROM centers"
+    )
+    con.execute(
+        "CREATE TABLE moved AS SELECT * REPLACE "
+        "(CASE WHEN id % 7 = 0 THEN 2 - cluster ELSE cluster END AS cluster) FROM points"
     )
     con.execute(
         "CREATE TABLE states AS FROM clustereval.cluster_states(points, [x, y, z], cluster, "
@@ -226,7 +236,7 @@ def calls_that_differ(found: Answers, expected: Answers) -> list[str]:
 
 
 def test_every_public_macro_is_called() -> None:
-    tables = [name for name in ce.__all__ if "frame" in parameters_of(name)]
+    tables = [name for name in ce.__all__ if {"frame", "frame_before"} & {*parameters_of(name)}]
     assert len(tables) > 15
     for name in [*set(tables) - DRAWN_BY_NUMPY, *METRICS, "parse_vector"]:
         assert any(f"clustereval.{name}(" in call for call in CALLS), name

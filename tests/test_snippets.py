@@ -77,6 +77,10 @@ def con(
         "CREATE TABLE runs AS SELECT seed AS run, id, cluster "
         "FROM 'examples/digits_runs.parquet' WHERE k = 10"
     )
+    for day in (1, 2):
+        registered.execute(
+            f"CREATE TABLE night_{day} AS FROM 'examples/dbt_project/nights/2026-03-0{day}.parquet'"
+        )
     yield registered
     registered.rollback()
 
@@ -130,6 +134,7 @@ def test_there_are_printed_numbers() -> None:
         "docs/silhouette.md": 1,
         "docs/stability.md": 2,
         "docs/states.md": 2,
+        "docs/transitions.md": 2,
         "docs/tutorial_entity_resolution.md": 1,
         "docs/tutorial_polars.md": 6,
         "docs/which_metric.md": 6,

@@ -10,10 +10,17 @@ from typing import Any, NoReturn
 from polars_clustereval import __version__
 from polars_clustereval.quoting import escape_controls
 
-from .commands import run_page, run_report, run_schema, run_sql, run_stability
+from .commands import (
+    run_page,
+    run_report,
+    run_schema,
+    run_sql,
+    run_stability,
+    run_transitions,
+)
 from .engines import ENGINES
 from .output import FORMATS
-from .reports import REPORTS, STABILITY, Report, list_variants
+from .reports import REPORTS, STABILITY, TRANSITIONS, Report, list_variants
 
 __all__ = ["OPTIONS", "make_parser"]
 
@@ -43,6 +50,7 @@ def make_parser() -> argparse.ArgumentParser:
     for name in REPORTS:
         _add_report(commands, name, REPORTS[name])
     _add_stability(commands)
+    _add_transitions(commands)
     _add_page(commands)
     _add_schema(commands)
     _add_sql(commands)
@@ -76,6 +84,17 @@ def _add_stability(commands: Any) -> None:
     command.set_defaults(call=run_stability)
 
 
+def _add_transitions(commands: Any) -> None:
+    """Add the command ``transitions``, whose report depends on the option --show.
+
+    `commands` is what add_subparsers of argparse returned.
+    """
+    command = _add_report(commands, "transitions", TRANSITIONS["clusters"])
+    texts = (f"{name}, {report.description}" for name, report in TRANSITIONS.items())
+    command.add_argument("--show", choices=TRANSITIONS, default="clusters", help="; ".join(texts))
+    command.set_defaults(call=run_transitions)
+
+
 def _add_report(commands: Any, name: str, report: Report) -> argparse.ArgumentParser:
     """Add the command `name` of a report, with an option for each parameter of its function.
 
@@ -85,7 +104,11 @@ def _add_report(commands: Any, name: str, report: Report) -> argparse.ArgumentPa
         name, help=report.description, description=f"Compute {report.description}."
     )
     add = command.add_argument
-    add("files", metavar="FILE", nargs="+", help=_FILES)
+    if report.n_frames == 1:
+        add("files", metavar="FILE", nargs="+", help=_FILES)
+    else:
+        add("before", metavar="BEFORE", help=f"the run before: {_FILES}")
+        add("after", metavar="AFTER", help="the run after, likewise")
     for parameter, option in OPTIONS.items():
         if parameter in report.defaults:
             settings = {"flag": "--" + parameter.replace("_", "-"), **option}
@@ -265,6 +288,16 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "help": "value of the cluster column that marks noise, written as in the file",
     },
     "noise_as": {"metavar": "NAME", "help": "treat noise as: cluster (default), drop, singletons"},
+    "threshold": {
+        "metavar": "NUMBER",
+        "type": _parse_number,
+        "help": "share of a cluster's ids that links it to one of the other run; default 0.5",
+    },
+    "min_share": {
+        "metavar": "NUMBER",
+        "type": _parse_number,
+        "help": "smallest share of a cluster that is a part or a source of it; default 0",
+    },
     "silhouette": {"metavar": "NAME", "help": "none (default), simplified, exact"},
     "method": {"metavar": "NAME", "help": "exact (default), simplified, bounds, sample"},
     "tolerance": {

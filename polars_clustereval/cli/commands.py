@@ -16,7 +16,8 @@ from polars_clustereval.macros import bundle
 from .engines import ENGINES
 from .messages import USER_ERRORS, summarize_error
 from .output import ENCODERS, check_output, infer_format
-from .reports import STABILITY
+from .reports import STABILITY, TRANSITIONS
+from .run_pairs import find_run_pair, report_run_pair
 from .schemas import list_schemas, read_schema
 from .sources import find_source
 from .terminal import render_table
@@ -26,7 +27,15 @@ if TYPE_CHECKING:
 
     from .sources import Source
 
-__all__ = ["Outcome", "run_page", "run_report", "run_schema", "run_sql", "run_stability"]
+__all__ = [
+    "Outcome",
+    "run_page",
+    "run_report",
+    "run_schema",
+    "run_sql",
+    "run_stability",
+    "run_transitions",
+]
 
 
 # Endings of a --database that is a file to write, where others are the name of an attached one.
@@ -44,8 +53,7 @@ class Outcome(NamedTuple):
 
 def run_report(options: argparse.Namespace) -> Outcome:
     """Return the report that the parsed arguments ask for, with notes on its engine and rows."""
-    if options.format == "parquet" and options.output is None:
-        raise ClusterEvalError("--format parquet needs --output: it is no text for a screen")
+    _check_format(options)
     _check_sample_size(options)
     if options.report.intervals is not None and options.confidence is not None:
         options.report = options.report.intervals
@@ -58,10 +66,36 @@ def run_report(options: argparse.Namespace) -> Outcome:
         summary = source.rename_paths(summarize_error(error))
         raise ClusterEvalError(f"{source.name}: {summary}") from error
     notes = (*_describe_engine(options), *_describe_missing_rows(result, source, options))
-    result = _sort_rows(result, options)
-    if format_name in ENCODERS:
-        return Outcome(ENCODERS[format_name](result), notes)
-    return Outcome(render_table(result, options), notes)
+    return Outcome(_write_result(_sort_rows(result, options), format_name, options), notes)
+
+
+def _check_format(options: argparse.Namespace) -> None:
+    """Raise an error if the arguments ask for Parquet on the screen."""
+    if options.format == "parquet" and options.output is None:
+        raise ClusterEvalError("--format parquet needs --output: it is no text for a screen")
+
+
+def _write_result(result: pl.DataFrame, format_name: str, options: argparse.Namespace) -> bytes:
+    """Return a report in the format of this name, which is a table for the terminal or another."""
+    encode = ENCODERS.get(format_name)
+    return render_table(result, options) if encode is None else encode(result)
+
+
+def run_transitions(options: argparse.Namespace) -> Outcome:
+    """Return what became of the clusters of one run in the next, or another table of both runs."""
+    _check_format(options)
+    transitions, options.report = options.report, TRANSITIONS[options.show]
+    for name in transitions.defaults.keys() - options.report.defaults.keys():
+        if getattr(options, name) != transitions.defaults[name]:
+            flag = name.replace("_", "-")
+            raise ClusterEvalError(f"--{flag} does not go with --show {options.show}: drop one")
+    options.files = [options.before, options.after]
+    pair = find_run_pair(options)
+    check_output(options.output, [path for source in pair for path in source.paths])
+    format_name = options.format or infer_format(options.output)
+    result = report_run_pair(pair, options)
+    notes = () if _has_rows(result) else (f"{pair[0].name}: no rows with an id and a cluster",)
+    return Outcome(_write_result(result, format_name, options), notes)
 
 
 def run_stability(options: argparse.Namespace) -> Outcome:
@@ -136,6 +170,17 @@ def _describe_missing_rows(
         )
         missing = f"no rows with a {needed} and a cluster"
     return [] if n_rows else [f"{source.name}: {missing}"]
+
+
+def _has_rows(result: pl.DataFrame) -> bool:
+    """Return whether a report of two runs was computed from rows; False only if it tells so."""
+    if "transition" in result.columns:
+        return result.height > 0
+    if "n_moved" in result.columns:
+        return bool(
+            result.select(pl.sum_horizontal(pl.col("n_before", "n_after").sum()) > 0).item()
+        )
+    return True
 
 
 def _sort_rows(result: pl.DataFrame, options: argparse.Namespace) -> pl.DataFrame:

@@ -24,7 +24,15 @@ if TYPE_CHECKING:
     from .reports import Report
     from .sources import Source
 
-__all__ = ["ENGINES", "read_rows", "write_queries"]
+__all__ = [
+    "ENGINES",
+    "convert_to_polars",
+    "format_query",
+    "is_value",
+    "read_checked_arguments",
+    "read_rows",
+    "write_queries",
+]
 
 # ----------------------------------------------------------------------------------------------
 # Arguments
@@ -76,7 +84,7 @@ def _list_columns(arguments: dict[str, Any], parameters: Iterable[str]) -> list[
     return list(columns)
 
 
-def _read_checked_arguments(options: argparse.Namespace, columns: Sequence[str]) -> dict[str, Any]:
+def read_checked_arguments(options: argparse.Namespace, columns: Sequence[str]) -> dict[str, Any]:
     """Return the arguments of a report by parameter, or raise the Polars function's error.
 
     The function checks them on an empty frame with the columns of the input, so that there is one
@@ -87,7 +95,7 @@ def _read_checked_arguments(options: argparse.Namespace, columns: Sequence[str])
     checked = {name: value for name, value in arguments.items() if name not in _DATA_DEPENDENT}
     if "reference" in arguments:
         checked["reference"] = 0
-    options.report.function(empty, **checked)
+    options.report.function(*[empty] * options.report.n_frames, **checked)
     return arguments
 
 
@@ -102,7 +110,7 @@ def _open_rows(
     """
     with open_source(source, options.scratch) as (connection, rows):
         columns = connection.sql(f"FROM {rows}").columns
-        arguments = _read_checked_arguments(options, columns)
+        arguments = read_checked_arguments(options, columns)
         yield connection, _format_input(connection, rows, source, arguments), arguments
 
 
@@ -178,22 +186,22 @@ def _run_in_duckdb(source: Source, options: argparse.Namespace) -> pl.DataFrame:
         relation = connection.sql(f"FROM {rows}")
         register_macro(connection, options.report.function.__name__)
         connection.execute(f"CREATE TEMPORARY VIEW clustereval_input AS FROM {rows}")
-        values = {name: value for name, value in arguments.items() if _is_value(name)}
-        query = _format_query(options.report, arguments, relation)
+        values = {name: value for name, value in arguments.items() if is_value(name)}
+        query = format_query(options.report, arguments, relation)
         # Run before Polars reads the result, so that an error is DuckDB's own.
         connection.execute(f"CREATE TEMPORARY TABLE clustereval_report AS {query}", values)
-        return _convert_to_polars(connection.sql("FROM clustereval_report"))
+        return convert_to_polars(connection.sql("FROM clustereval_report"))
 
 
-def _is_value(parameter: str) -> bool:
+def is_value(parameter: str) -> bool:
     """Return whether a parameter of a report takes a value, such as beta, rather than columns."""
     return parameter not in (*_SINGLE_COLUMN, *_MULTIPLE_COLUMNS)
 
 
-def _format_query(
+def format_query(
     report: Report, arguments: dict[str, Any], relation: duckdb.DuckDBPyRelation
 ) -> str:
-    """Return the SQL query that calls the macro of a report on the view clustereval_input.
+    """Return the SQL query that calls the macro of a report on its views (see Report.views).
 
     `arguments` are the report's arguments by parameter, `relation` is the input. Values are
     parameters of the query. The struct partition_key is split into one column for each column of
@@ -202,7 +210,7 @@ def _format_query(
     texts = {
         name: _format_argument(name, value, relation)
         for name, value in arguments.items()
-        if value is not None or _is_value(name)
+        if value is not None or is_value(name)
     }
     columns = [
         f"partition_key[{quote_literal(key)}] AS {quote_identifier(key)}"
@@ -213,13 +221,13 @@ def _format_query(
 
 
 def _format_call(report: Report, texts: Mapping[str, str]) -> str:
-    """Return the call of a report's macro on the view clustereval_input, without its schema.
+    """Return the call of a report's macro on its views, without its schema.
 
     `texts` are the arguments as SQL, by parameter.
     """
     required = [texts[name] for name in report.required]
     optional = [f"{name} := {text}" for name, text in texts.items() if name not in report.required]
-    arguments = ", ".join(["clustereval_input", *required, *optional])
+    arguments = ", ".join([*report.views, *required, *optional])
     return f"{report.function.__name__}({arguments})"
 
 
@@ -228,7 +236,7 @@ def _format_argument(parameter: str, value: Any, relation: duckdb.DuckDBPyRelati
 
     `relation` is the input, whose types decide how the columns of a vector are written.
     """
-    if _is_value(parameter):
+    if is_value(parameter):
         return f"${parameter}"
     if parameter in _SINGLE_COLUMN:
         return quote_identifier(value)
@@ -286,7 +294,7 @@ def _format_written_call(
     `arguments` are the report's by parameter, and `relation` is the input.
     """
     texts = {
-        name: _format_literal(value) if _is_value(name) else _format_argument(name, value, relation)
+        name: _format_literal(value) if is_value(name) else _format_argument(name, value, relation)
         for name, value in arguments.items()
         if value != options.report.defaults[name]
     }
@@ -352,7 +360,7 @@ def _copy_rows(source: Source, options: argparse.Namespace) -> pl.LazyFrame:
     with _open_rows(source, options) as (connection, rows, arguments):
         used = _list_columns(arguments, (*_SINGLE_COLUMN, *_MULTIPLE_COLUMNS))
         relation = connection.sql(f"FROM {rows}").select(*map(quote_identifier, used))
-        return _convert_to_polars(relation).lazy()
+        return convert_to_polars(relation).lazy()
 
 
 class _ArrowStream:
@@ -371,7 +379,7 @@ class _ArrowStream:
         return self.relation.__arrow_c_stream__(requested_schema)
 
 
-def _convert_to_polars(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
+def convert_to_polars(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
     """Return the rows of a DuckDB relation as a DataFrame, by way of an Arrow stream."""
     return pl.DataFrame(_ArrowStream(relation))
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "format_rows",
+    "format_source",
     "open_source",
     "scan_files",
 ]
@@ -105,7 +106,15 @@ def open_source(source: Source, scratch: Path) -> Iterator[tuple[duckdb.DuckDBPy
     ):
         # DuckDB draws its bar on standard output, after some seconds.
         connection.execute(f"SET enable_progress_bar = {sys.stdout.isatty()}")
-        yield connection, format_rows(connection, _prepare_for_duckdb(source, scratch))
+        yield connection, format_source(connection, source, scratch)
+
+
+def format_source(connection: duckdb.DuckDBPyConnection, source: Source, scratch: Path) -> str:
+    """Return the SQL that stands after FROM to read the rows of a source, as open_source does.
+
+    Arrow files are converted to a Parquet file in the folder `scratch`.
+    """
+    return format_rows(connection, _prepare_for_duckdb(source, scratch))
 
 
 def _prepare_for_duckdb(source: Source, scratch: Path) -> Source:

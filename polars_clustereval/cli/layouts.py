@@ -14,16 +14,20 @@ if TYPE_CHECKING:
 __all__ = [
     "CLUSTERS",
     "CONSENSUS",
+    "DRIFT",
     "DUNN",
     "ELBOW",
     "EXTERNAL",
     "EXTERNAL_INTERVALS",
     "INTERNAL",
     "LABELS",
+    "MOVES",
+    "OVERLAPS",
     "PAIRWISE",
     "SAMPLES",
     "SILHOUETTE",
     "STABILITY",
+    "TRANSITIONS",
     "Layout",
     "adapt_to_method",
 ]
@@ -181,6 +185,43 @@ STABILITY = Layout(
     meanings=meanings.STABILITY,
     titles={},
     worst_first="mean_jaccard",
+)
+
+TRANSITIONS = Layout(
+    heading=(("id", "cluster", "threshold", "min_share"),),
+    meanings=meanings.TRANSITIONS,
+    titles={},
+    keeps_order=True,
+)
+
+OVERLAPS = Layout(
+    heading=(("id", "cluster", "threshold"),),
+    meanings=meanings.OVERLAPS,
+    titles={},
+    keeps_order=True,
+)
+
+MOVES = Layout(
+    heading=(("id", "cluster", "threshold"),),
+    meanings=meanings.MOVES,
+    titles={},
+    keeps_order=True,
+)
+
+DRIFT = Layout(
+    heading=(("id", "cluster", "threshold", "min_share"),),
+    meanings=meanings.DRIFT,
+    titles={
+        "n_before": "ids",
+        "n_clusters_before": "clusters",
+        "adjusted_rand_score": "agreement",
+        "population_stability_index": "sizes",
+    },
+    comparison=(
+        *("churn", "n_before", "n_after", "n_common", "n_moved"),
+        *("adjusted_rand_score", "population_stability_index"),
+    ),
+    readings=("adjusted_rand_score",),
 )
 
 SAMPLES = Layout(

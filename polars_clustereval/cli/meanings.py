@@ -13,16 +13,20 @@ from polars_clustereval.external.summary import METRIC_MEANINGS
 __all__ = [
     "CLUSTERS",
     "CONSENSUS",
+    "DRIFT",
     "DUNN",
     "ELBOW",
     "EXTERNAL",
     "EXTERNAL_INTERVALS",
     "INTERNAL",
     "LABELS",
+    "MOVES",
+    "OVERLAPS",
     "PAIRWISE",
     "SAMPLES",
     "SILHOUETTE",
     "STABILITY",
+    "TRANSITIONS",
     "Meaning",
 ]
 
@@ -171,6 +175,79 @@ STABILITY = _explain(
         "dissolved": ("0", "share of the runs with less than 0.5"),
     }
 )
+
+_PAIR_OF_CLUSTERS = {
+    "cluster_before": ("", "cluster of the run before"),
+    "cluster_after": ("", "cluster of the run after"),
+    "n_before": ("", "ids before"),
+    "n_after": ("", "ids after"),
+    "n_common": ("", "ids in both clusters"),
+    "share_before": ("", "n_common, of the ids before that are in both runs"),
+    "share_after": ("", "n_common, of the ids after that are in both runs"),
+}
+
+TRANSITIONS = _explain(
+    _PAIR_OF_CLUSTERS
+    | {
+        "cluster_before": ("", "cluster of the run before; NULL for none, and for several"),
+        "cluster_after": ("", "cluster of the run after; NULL for none, and for several"),
+        "transition": ("", "kept, grown, shrunk, split, merged, gone or new"),
+        "ambiguity": ("", "why that is doubtful; NULL if it is not"),
+        "n_clusters_before": ("", "clusters before in this row: the sources of a merged one"),
+        "n_clusters_after": ("", "clusters after in this row: the parts of a split one"),
+        "n_common": ("", "ids in linked clusters of the row"),
+        "n_left": ("", "ids before that are not in the run after"),
+        "n_joined": ("", "ids after that are not in the run before"),
+    }
+)
+
+OVERLAPS = _explain(
+    _PAIR_OF_CLUSTERS
+    | {
+        "jaccard": ("1", "ids in both clusters / in either, of those in both runs"),
+        "is_link": ("", "whether a share reaches the threshold"),
+    }
+)
+
+MOVES = _explain(
+    {
+        "id": ("", "an id that has moved, left or joined"),
+        "cluster_before": ("", "its cluster before; NULL if it has joined"),
+        "cluster_after": ("", "its cluster after; NULL if it has left"),
+    }
+)
+
+DRIFT = _explain(
+    {
+        "n_before": ("", "ids of the run before"),
+        "n_after": ("", "ids of the run after"),
+        "n_common": ("", "ids in both runs"),
+        "n_moved": ("0", "ids whose clusters are not linked"),
+        "n_left": ("", "ids of the run before only"),
+        "n_joined": ("", "ids of the run after only"),
+        "moved_rate": ("0", "moved ids, of those in both runs"),
+        "left_rate": ("", "ids that have left, of those before"),
+        "joined_rate": ("", "ids that have joined, of those after"),
+        "churn": ("0", "moved, left and joined ids, of all"),
+        "n_clusters_before": ("", "clusters of the run before"),
+        "n_clusters_after": ("", "clusters of the run after"),
+        "n_kept": ("", "clusters that live on with as many ids"),
+        "n_grown": ("", "clusters that live on with more ids"),
+        "n_shrunk": ("", "clusters that live on with fewer ids"),
+        "n_split": ("", "clusters before that are several after"),
+        "n_merged": ("", "clusters after that were several before"),
+        "n_gone": ("", "clusters before without a link"),
+        "n_new": ("", "clusters after without a link"),
+        "n_ambiguous": ("", "doubtful rows: without --show drift"),
+        "population_stability_index": ("0", "change of the sizes by name; 0.25 is a major one"),
+    }
+) | {
+    name: EXTERNAL[name]
+    for name in (
+        *("adjusted_rand_score", "adjusted_mutual_info_score"),
+        "variation_of_information",
+    )
+}
 
 SAMPLES = _explain(
     {

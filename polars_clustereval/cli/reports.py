@@ -15,10 +15,14 @@ from polars_clustereval import (
     external_label_report,
     external_report,
     internal_report,
+    moved_ids,
     pairwise_report,
     run_consensus,
+    run_drift,
+    run_transitions,
     silhouette_samples,
     silhouette_score,
+    transition_overlaps,
 )
 
 from . import layouts
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
 
     from .layouts import Layout
 
-__all__ = ["REPORTS", "STABILITY", "Report", "list_variants"]
+__all__ = ["REPORTS", "STABILITY", "TRANSITIONS", "Report", "list_variants"]
 
 
 class Report(NamedTuple):
@@ -48,17 +52,25 @@ class Report(NamedTuple):
     recommend: Callable[[pl.DataFrame, list[str]], pl.DataFrame] | None = None
     #: The report that --confidence asks for in place of this one.
     intervals: Report | None = None
+    #: How many frames the function takes, and the macro tables.
+    n_frames: int = 1
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """Default of each parameter but the frame; ``Parameter.empty`` for a required one."""
-        _, *parameters = signature(self.function).parameters.values()
+        """Default of each parameter but the frames; ``Parameter.empty`` for a required one."""
+        parameters = [*signature(self.function).parameters.values()][self.n_frames :]
         return {parameter.name: parameter.default for parameter in parameters}
 
     @property
     def required(self) -> list[str]:
-        """Names of the parameters without a default, the frame left out."""
+        """Names of the parameters without a default, the frames left out."""
         return [name for name, default in self.defaults.items() if default is Parameter.empty]
+
+    @property
+    def views(self) -> tuple[str, ...]:
+        """Names of the views of the input, which the macro is called on."""
+        one, two = ("clustereval_input",), ("clustereval_before", "clustereval_after")
+        return one if self.n_frames == 1 else two
 
     def choose_layout(self, options: Namespace) -> Layout:
         """Return the layout of the table that the parsed arguments ask for."""
@@ -141,6 +153,30 @@ STABILITY = {
     ),
 }
 
+#: The reports of the command transitions, by the option --show. The first one has all options.
+TRANSITIONS = {
+    "clusters": Report(
+        run_transitions,
+        "what became of the clusters from one run to the next",
+        layouts.TRANSITIONS,
+        "duckdb",
+        n_frames=2,
+    ),
+    "overlaps": Report(
+        transition_overlaps,
+        "the pairs of clusters that have common ids",
+        layouts.OVERLAPS,
+        "duckdb",
+        n_frames=2,
+    ),
+    "ids": Report(
+        moved_ids, "the ids that have moved, left or joined", layouts.MOVES, "duckdb", n_frames=2
+    ),
+    "drift": Report(
+        run_drift, "how much has changed, in one row", layouts.DRIFT, "duckdb", n_frames=2
+    ),
+}
+
 
 def list_variants() -> dict[str, Report]:
     """Return every table that a command can write, by the command and the option that changes it.
@@ -152,4 +188,7 @@ def list_variants() -> dict[str, Report]:
         variants[name] = report
         if report.intervals is not None:
             variants[f"{name}-confidence"] = report.intervals
-    return variants | {"stability": STABILITY[False], "stability-reference": STABILITY[True]}
+    variants |= {"stability": STABILITY[False], "stability-reference": STABILITY[True]}
+    first = next(iter(TRANSITIONS))
+    shown = {f"transitions-{name}": report for name, report in TRANSITIONS.items()}
+    return variants | {"transitions": shown.pop(f"transitions-{first}")} | shown

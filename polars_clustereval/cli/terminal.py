@@ -371,10 +371,11 @@ def _render_choices(choices: pl.DataFrame, keys: list[str], layout: Layout) -> s
     return f"\n\n{grid}" + (f"\n{count(n_more, 'more row')}" if n_more else "")
 
 
-# Columns with values of the user's columns, of any type.
+# Columns with texts, or with values of the user's columns, of any type.
 _USERS_COLUMNS = {
     *("id", "label", "cluster", "run", "neighbor"),
     *("majority_label", "majority_cluster"),
+    *("cluster_before", "cluster_after", "transition", "ambiguity"),
 }
 
 

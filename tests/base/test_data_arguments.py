@@ -52,7 +52,9 @@ SEVERAL = [
 ]
 POINTS = [name for name in SINGLE if "vector" in required(name)]
 LABELS = [name for name in SINGLE if "label" in required(name)]
-EXPRESSIONS = [name for name in FUNCTIONS if name not in TABLES]
+#: Those that are called with two frames, one per clustering.
+TWO_RUNS = [name for name in FUNCTIONS if required(name)[0] == "frame_before"]
+EXPRESSIONS = [name for name in FUNCTIONS if name not in {*TABLES, *TWO_RUNS}]
 
 DATA: dict[str, Callable[[list[Any]], Any]] = {
     "list": list,
@@ -84,6 +86,7 @@ def test_every_function_is_of_one_kind() -> None:
     assert len(TABLES) == 38
     assert len(SINGLE) == 25
     assert len(SEVERAL) == 4
+    assert len(TWO_RUNS) == 4
     assert len(POINTS) == 12
     assert {required(name)[0] for name in EXPRESSIONS} == {"label", "vec"}
 
@@ -234,3 +237,12 @@ def test_data_in_a_table_of_several_clusterings(name: str) -> None:
     named = {other: value for other, value in data.items() if other in values}
     wanted = FUNCTIONS[name](pl.DataFrame(columns), *columns, **named)
     assert run(shown_code(raised), **data).equals(wanted)
+
+
+@pytest.mark.parametrize("name", TWO_RUNS)
+def test_data_in_place_of_a_run(name: str) -> None:
+    frame = pl.DataFrame({"id": [0, 1], "cluster": [0, 1]})
+    for given, parameter in (((FOUND, frame), "frame_before"), ((frame, None), "frame_after")):
+        words = f"{parameter}: expected a Polars DataFrame or LazyFrame, got (list|NoneType)"
+        with pytest.raises(ce.ClusterEvalError, match=words):
+            FUNCTIONS[name](*given, "id", "cluster")

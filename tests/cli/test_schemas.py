@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
 
-from polars_clustereval.cli.reports import REPORTS, STABILITY, list_variants
+from polars_clustereval.cli.reports import REPORTS, STABILITY, TRANSITIONS, list_variants
 from polars_clustereval.cli.schemas import SCHEMA_VERSION, read_schema, schema_file
-from tests.support.command_line import CALLS, QUICK, RUNS, Fail, Noted, Run
+from tests.support.command_line import CALLS, NIGHTS, QUICK, RUNS, Fail, Noted, Run
 from tests.support.json_schemas import (
     Schema,
     check_compatible,
@@ -29,12 +29,18 @@ if TYPE_CHECKING:
 
 VARIANTS = list_variants()
 KEYS = ("--id", "id", "--run", "run", "--cluster", "cluster")
+KEYS_OF_NIGHTS = ("--id", "id", "--cluster", "cluster")
 #: A call of each report on an example, by the name of its schema.
 EXAMPLES = {
     **CALLS,
     "external-confidence": (*CALLS["external"], "--confidence", "0.9"),
     "stability": (RUNS, *KEYS),
     "stability-reference": (RUNS, *KEYS, "--reference", "k05-seed0"),
+    "transitions": (*NIGHTS, *KEYS_OF_NIGHTS),
+    **{
+        f"transitions-{show}": (*NIGHTS, *KEYS_OF_NIGHTS, "--show", show)
+        for show in ("overlaps", "ids", "drift")
+    },
 }
 SMALL = pl.DataFrame(
     {
@@ -42,6 +48,7 @@ SMALL = pl.DataFrame(
         "cluster": [0, 0, 1, 1],
         "x": [0.0, 1.0, 5.0, 6.0],
         "id": [0, 1, 0, 1],
+        "row": [0, 1, 2, 3],
         "k": [2] * 4,
         "run": ["r", "r", "s", "s"],
         "day": ["Monday", None] * 2,
@@ -67,12 +74,27 @@ def arguments(name: str, file: Path) -> tuple[str | Path, ...]:
     report = VARIANTS[name]
     columns = {"vector": "x", "reference": "r"} | {x: x for x in ("label", "cluster", "k", "run")}
     columns |= {"id": "id"} if "id" in report.required else {}
+    files = [file]
+    if report.n_frames == 2:
+        columns["id"] = "row"
+        files.append(write_night_after(file))
     given = [f"--{key}={value}" for key, value in columns.items() if key in report.defaults]
-    return (name.split("-")[0], file, *given, *options_of(name))
+    return (name.split("-")[0], *files, *given, *options_of(name))
+
+
+def write_night_after(file: Path) -> Path:
+    """The rows of a file with the columns of SMALL, of which some have left and others joined."""
+    row, path = pl.col("row"), file.with_name("after.parquet")
+    frame = pl.read_parquet(file).with_columns(pl.when(row < 2).then(row).otherwise(row + 10))
+    frame.write_parquet(path)
+    return path
 
 
 def options_of(name: str) -> tuple[str, ...]:
-    return ("--confidence", "0.9") if name.endswith("-confidence") else ()
+    command, _, variant = name.partition("-")
+    if command == "transitions":
+        return ("--show", variant) if variant else ()
+    return ("--confidence", "0.9") if variant == "confidence" else ()
 
 
 @cache
@@ -90,7 +112,7 @@ def assert_valid(name: str, text: str) -> list[dict[str, Any]]:
 
 
 def test_every_report_has_a_schema() -> None:
-    reports = [*REPORTS.values(), *STABILITY.values()]
+    reports = [*REPORTS.values(), *STABILITY.values(), *TRANSITIONS.values()]
     reports += [report.intervals for report in REPORTS.values() if report.intervals is not None]
     assert sorted(map(repr, VARIANTS.values())) == sorted(map(repr, reports))
     files = [file.stem for file in schema_file("external").parent.iterdir()]
@@ -115,7 +137,8 @@ def test_degenerate_input(noted: Noted, engine_name: str, tmp_path: Path, name: 
         call = (*arguments(name, path), "--engine", engine_name, "--format", "json")
         rows = assert_valid(name, noted(*call)[0])
         n_nulls += sum(value is None for row in rows for value in row.values())
-    assert n_nulls or name in ("clusters", "labels", "stability-reference")
+    listings = ("clusters", "labels", "stability-reference", "transitions-overlaps")
+    assert n_nulls or name in listings
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -181,7 +204,7 @@ def test_a_wrong_row_is_not_valid(run: Run, name: str) -> None:
         wrong = wrong if column in items["required"] else []
         if "type" in schema:
             types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-            values: list[object] = [[], {}, 7 if types == ["string"] else "7"]
+            values: list[object] = [[], {}, 7 if types[0] == "string" else "7"]
             values += [] if "null" in types else [None]
             values += [1.5] if types[0] == "integer" else []
             values += [schema["minimum"] - 1e-9] if "minimum" in schema else []
@@ -190,7 +213,8 @@ def test_a_wrong_row_is_not_valid(run: Run, name: str) -> None:
         for changed in wrong:
             assert not validator(name).is_valid([row, changed]), (column, changed.get(column))
             seen += 1
-    assert seen >= 17
+    # The columns of this one are the ids and clusters of the input, which can only be left out.
+    assert seen >= (3 if name == "transitions-ids" else 17)
     assert not validator(name).is_valid(row), "an object in place of the array"
     assert not validator(name).is_valid([[*row.values()]])
 

@@ -23,6 +23,7 @@ EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 IRIS = str(EXAMPLES / "iris.parquet")
 DIGITS = str(EXAMPLES / "digits.parquet")
 RUNS = str(EXAMPLES / "digits_runs.parquet")
+NIGHTS = [str(EXAMPLES / "dbt_project" / "nights" / f"2026-03-0{day}.parquet") for day in (1, 2)]
 SWEEP = str(Path(__file__).parent / "data" / "iris_sweep.parquet")
 KMEANS = ("--label", "species", "--cluster", "kmeans")
 CLUSTER = ("--label", "digit", "--cluster", "cluster")

@@ -45,7 +45,7 @@ def degenerate_result(report: Report, key: str | int, **options: bool) -> pl.Dat
     arguments = {name: COLUMNS[name] for name in report.defaults if name in COLUMNS}
     if "reference" in arguments:
         arguments["reference"] = key
-    return report.function(frame, **arguments, **options).collect()
+    return report.function(*[frame] * report.n_frames, **arguments, **options).collect()
 
 
 def optional_columns(report: Report) -> set[str]:
@@ -91,6 +91,13 @@ def column_schema(values: pl.Series, meaning: Meaning, *, is_users: bool) -> Sch
     }
 
 
+def command_of(name: str) -> str:
+    """The command of a report and the option that changes it, by its name in `list_variants`."""
+    command, hyphen, variant = name.partition("-")
+    option = " --show " if command == "transitions" else " --"
+    return f"{command}{option}{variant}" if hyphen else command
+
+
 def report_schema(name: str, report: Report) -> Schema:
     """The JSON Schema of a report, by its name in `list_variants`."""
     texts, numbers = degenerate_result(report, "a"), degenerate_result(report, 1)
@@ -105,7 +112,7 @@ def report_schema(name: str, report: Report) -> Schema:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:clustereval:schema:v{SCHEMA_VERSION}:{name}",
-        "title": f"clustereval {name.replace('-', ' --')} --format json",
+        "title": f"clustereval {command_of(name)} --format json",
         "description": f"{report.description[0].upper()}{report.description[1:]}. {RULES}",
         "type": "array",
         "items": {

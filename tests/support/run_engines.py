@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import polars_clustereval as ce
-from tests.support.engines import COLUMN_ARGUMENTS, DuckDB, Engine, Row, literal, quoted, with_keys
+from tests.support.engines import (
+    COLUMN_ARGUMENTS,
+    DuckDB,
+    Engine,
+    Row,
+    fetched,
+    literal,
+    quoted,
+    with_keys,
+)
 from tests.support.point_engines import keys_of
 
 if TYPE_CHECKING:
@@ -49,3 +58,30 @@ def call_sql(
             fields = ", ".join(f"{quoted(key)}: {quoted(key)}" for key in keys)
             parts.append(f"{name} := {quoted(keys[0]) if len(keys) == 1 else f'{{{fields}}}'}")
     return f"clustereval.{function}({', '.join(parts)})"
+
+
+def call_pair(
+    engine: Engine,
+    function: str,
+    before: pl.DataFrame,
+    after: pl.DataFrame,
+    columns: tuple[str, str] = ("id", "cluster"),
+    **arguments: Any,
+) -> list[Row]:
+    """The rows of a table macro or frame function of two runs."""
+    if isinstance(engine, DuckDB):
+        keys = keys_of(arguments)
+        named = dict(zip(("id", "cluster"), columns, strict=True))
+        query = call_sql(function, named, arguments, keys).replace("assignments", "earlier, later")
+        engine.connection.register("earlier", before)
+        engine.connection.register("later", after)
+        try:
+            return [with_keys(row, keys) for row in fetched(engine.connection, f"FROM {query}")]
+        finally:
+            for name in ("earlier", "later"):
+                engine.connection.unregister(name)
+    ask = getattr(ce, function)
+    if engine.name == "polars":
+        return list(ask(before, after, *columns, **arguments).iter_rows(named=True))
+    lazy = ask(before.lazy(), after.lazy(), *columns, **arguments)
+    return list(lazy.collect(engine="streaming").iter_rows(named=True))

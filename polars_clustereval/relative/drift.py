@@ -1,0 +1,256 @@
+"""How much has changed from one run to the next, in one row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_clustereval.base.exact import (
+    PLACES_OF_SHARES,
+    from_fixed_point,
+    log_ratio,
+    ratio,
+    to_fixed_point,
+    widen,
+)
+from polars_clustereval.base.frames import aggregate_by, join_partitions, sum_by, to_user_frame
+from polars_clustereval.external.contingency import ContingencyTable, LabelOptions
+from polars_clustereval.external.report import external_scores, score_partitions
+
+from .run_pairs import LinkOptions, RunPair, read_run_pair
+from .transitions import transition_sides
+
+if TYPE_CHECKING:
+    from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
+
+# ----------------------------------------------------------------------------------------------
+# Statistics
+# ----------------------------------------------------------------------------------------------
+
+
+def _drift_counts(pair: RunPair) -> pl.LazyFrame:
+    """Return one row per partition: n_before and n_after ids, n_common in both, and n_moved.
+
+    Without partition columns there is always one row.
+    """
+    n, zero = pl.col("n"), pl.lit(0, pl.Int64)
+    rows = {
+        "n_before": pl.col("in_before"),
+        "n_after": pl.col("in_after"),
+        "n_common": pl.col("in_before") & pl.col("in_after"),
+        "n_moved": pl.col("is_moved"),
+    }
+    cells = pair.join_overlaps().filter(pl.col("in_before") | pl.col("in_after"))
+    terms = {name: pl.when(counts).then(n).otherwise(zero) for name, counts in rows.items()}
+    return sum_by(cells, list(pair.keys), terms).cache()
+
+
+_COUNTED = ("kept", "grown", "shrunk", "split", "merged", "gone", "new")
+
+
+def _transition_counts(pair: RunPair) -> pl.LazyFrame:
+    """Return one row per partition with the numbers of clusters of each run and transition.
+
+    A split cluster or a merged one counts once, and its parts or sources do not.
+    """
+    kind = pl.col("kind")
+    is_own_row = ~kind.is_in(["part", "source"])
+    counted = {
+        "n_clusters_before": kind.is_in(["match", "source", "split", "gone"]),
+        "n_clusters_after": kind.is_in(["match", "part", "merged", "new"]),
+        **{f"n_{word}": (pl.col("transition") == word) & is_own_row for word in _COUNTED},
+        "n_ambiguous": pl.col("ambiguity").is_not_null(),
+    }
+    terms = {name: rows.cast(pl.Int64) for name, rows in counted.items()}
+    return sum_by(transition_sides(pair), list(pair.keys), terms)
+
+
+def _score_agreement(pair: RunPair) -> pl.LazyFrame:
+    """Return one row per partition with common ids: the scores of _SCORES.
+
+    The run before is the label. Without partition columns there is always one row.
+    """
+    one, zero = pl.lit(1, pl.Int64), pl.lit(0, pl.Int64)
+    sides = {"label": ("before", "old"), "cluster": ("after", "new")}
+    if pair.options.noise_as == "singletons":
+        values = {
+            name: pl.struct(run, id=pl.when(pl.col(tracked).is_null()).then("singleton_id"))
+            for name, (run, tracked) in sides.items()
+        }
+    else:
+        values = {name: pl.col(run) for name, (run, _) in sides.items()}
+    common = pair.cells.filter(pl.col("in_before") & pl.col("in_after"))
+    groups = common.select(*pair.keys, "n", **values, copies=one, n_dropped=zero, n_noise=zero)
+    table = ContingencyTable(groups, pair.keys).cache_groups()
+    scores = external_scores("arithmetic", 1.0, adjusted=True)
+    named = {name: scores[name] for name in _SCORES}
+    return score_partitions(table, named, adjusted=True).select(*pair.keys, *_SCORES)
+
+
+def _stability_term(half_rows: dict[str, pl.Expr], totals: dict[str, pl.Expr]) -> pl.Expr:
+    """Return the term of a cluster in the population stability index: (p - q) ln(p / q).
+
+    p and q are its shares of the rows before and after. `half_rows` are twice its rows in each run,
+    where 1, half a row, stands for none, and `totals` all rows. The difference is computed from
+    integers.
+    """
+    x = widen(half_rows["before"]) * widen(totals["after"])
+    y = widen(half_rows["after"]) * widen(totals["before"])
+    scale = 2 * widen(totals["before"]) * widen(totals["after"])
+    return ratio(x - y, scale) * log_ratio(x, y)
+
+
+def _size_stability(pair: RunPair, counts: pl.LazyFrame) -> pl.LazyFrame:
+    """Return one row per partition: population_stability_index, NULL if a run is empty.
+
+    `counts` is the result of _drift_counts.
+    """
+    keys, zero = list(pair.keys), pl.lit(0, pl.Int64)
+    before = pair.cells.filter("in_before").select(
+        *keys, name="before", rows_before="n", rows_after=zero
+    )
+    after = pair.cells.filter("in_after").select(
+        *keys, name="after", rows_before=zero, rows_after="n"
+    )
+    names = pl.concat([before, after]).group_by(*keys, "name").agg(pl.col("^rows_.*$").sum())
+    names = join_partitions(names, keys, counts)
+    runs = ("before", "after")
+    half_rows = {run: pl.max_horizontal(2 * pl.col(f"rows_{run}"), pl.lit(1)) for run in runs}
+    totals = {run: pl.col(f"n_{run}") for run in runs}
+    is_defined = (totals["before"] > 0) & (totals["after"] > 0)
+    term = to_fixed_point(_stability_term(half_rows, totals), PLACES_OF_SHARES)
+    index = pl.when(is_defined).then(from_fixed_point(pl.col("term"), PLACES_OF_SHARES))
+    sums = aggregate_by(
+        names.select(*keys, "n_before", "n_after", term=term),
+        keys,
+        {"term": pl.col("term").sum(), **{x: pl.col(x).min() for x in ("n_before", "n_after")}},
+    )
+    return sums.select(*keys, population_stability_index=index)
+
+
+# ----------------------------------------------------------------------------------------------
+# Tables
+# ----------------------------------------------------------------------------------------------
+
+_SCORES = ("adjusted_rand_score", "adjusted_mutual_info_score", "variation_of_information")
+_COUNTS_OF_CLUSTERS = (
+    *("n_clusters_before", "n_clusters_after"),
+    *(f"n_{word}" for word in _COUNTED),
+    "n_ambiguous",
+)
+_DRIFT = (
+    *("n_before", "n_after", "n_common", "n_moved", "n_left", "n_joined"),
+    *("moved_rate", "left_rate", "joined_rate", "churn"),
+    *_COUNTS_OF_CLUSTERS,
+    *_SCORES,
+    "population_stability_index",
+)
+
+
+def _rates() -> dict[str, pl.Expr]:
+    """Return the numbers of ids that have left and joined, and the rates, by name."""
+    before, after, common, moved = map(pl.col, ("n_before", "n_after", "n_common", "n_moved"))
+    left, joined = before - common, after - common
+    return {
+        "n_left": left,
+        "n_joined": joined,
+        "moved_rate": ratio(moved, common),
+        "left_rate": ratio(left, before),
+        "joined_rate": ratio(joined, after),
+        "churn": ratio(left + joined + moved, before + joined),
+    }
+
+
+def run_drift(
+    frame_before: Frame,
+    frame_after: pl.DataFrame | pl.LazyFrame,
+    id: Column,  # noqa: A002 -- the name in SQL
+    cluster: Column,
+    *,
+    threshold: float = 0.5,
+    min_share: float = 0.0,
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+) -> Frame:
+    """How much has changed from one run to the next: ids, clusters, agreement and sizes.
+
+    Parameters
+    ----------
+    frame_before, frame_after : DataFrame or LazyFrame
+        The run before and the run after, one row per id. A LazyFrame is read when the result is
+        collected.
+    id, cluster : str or Expr
+        What identifies the clustered object, and its cluster, of any groupable type: columns of
+        both frames, of the same types. Rows with a NULL cluster count as if they were not there.
+    threshold : float
+        Two clusters are linked if their common ids are at least this share of one of them, of its
+        ids that are in both runs; above 0 and at most 1.
+    min_share : float
+        A link counts for a cluster if the common ids are at least this share of it: 0.1 leaves out
+        parts and sources below a tenth. From 0 to the threshold.
+    partition_by : str, Expr or sequence of these, optional
+        Columns of both frames whose groups are evaluated separately. NULL is a group too.
+    noise : object, optional
+        The value of cluster that marks noise, in both runs.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Count noise as an ordinary cluster, as not in the run, or each row as a cluster, which has
+        no row of its own.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        Same kind as `frame_before`, one row per partition, sorted: the partition columns; n_before
+        and n_after ids, n_common in both; n_moved, n_left and n_joined (see moved_ids); moved_rate,
+        n_moved / n_common, left_rate, n_left / n_before, joined_rate, n_joined / n_after, and
+        churn, the share of the ids of either run that have moved, left or joined; n_clusters_before
+        and n_clusters_after; n_kept, n_grown, n_shrunk, n_split, n_merged, n_gone and n_new
+        clusters, where a split or merged one counts once, and n_ambiguous rows of run_transitions;
+        adjusted_rand_score, adjusted_mutual_info_score and variation_of_information on the ids in
+        both; and population_stability_index, the sum of (p - q) ln(p / q) over the names of
+        clusters, p and q their shares of the rows of each run, at least 0, best 0. Half a row
+        stands for none in it. Rates, scores and the index are NULL if they would divide by 0.
+        Without rows the numbers are 0, or with partition_by the result is empty.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist, cannot be grouped or has two types, an id is NULL or twice in a
+        run, noise has no equal in the type of cluster, or an option is unknown.
+
+    Notes
+    -----
+    The population stability index compares clusters of the same name: it is of use if clusters keep
+    their names from run to run. Values below 0.1 are called stable, above 0.25 a major change.
+    In SQL: ``FROM clustereval.run_drift(tbl_before, tbl_after, id, cluster)``.
+
+    References
+    ----------
+    Yurdakul and Naranjo (2020), Statistical properties of the population stability index,
+    doi:10.21314/JRMV.2020.227.
+
+    Examples
+    --------
+    One of seven ids has joined, none has moved:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> before = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6], "cluster": ["a", "a", "b", "b", "b", "b"]})
+    >>> after = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6, 7], "cluster": [*"xxyyzz", "x"]})
+    >>> drift = ce.run_drift(before, after, "id", "cluster")
+    >>> drift.select("n_common", "n_moved", "n_joined", "churn", "n_grown", "n_split").rows()
+    [(6, 0, 1, 0.14285714285714285, 1, 1)]
+    """
+    options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
+    frames = (frame_before, frame_after)
+    links = LinkOptions(threshold=threshold, min_share=min_share)
+    pair: RunPair = read_run_pair(frames, {"id": id, "cluster": cluster}, options, links, _DRIFT)
+    keys = list(pair.keys)
+    counts = _drift_counts(pair)
+    parts = (_transition_counts(pair), _score_agreement(pair), _size_stability(pair, counts))
+    drift = join_partitions(counts, keys, *parts, how="left").with_columns(
+        pl.col(_COUNTS_OF_CLUSTERS).fill_null(0), **_rates()
+    )
+    drift = drift.sort(keys, nulls_last=True) if keys else drift
+    return to_user_frame(frame_before, drift.select(*keys, *_DRIFT), pair.keys)

@@ -1,0 +1,307 @@
+"""Two runs of the same ids, such as last night's and tonight's: ids, cells and linked clusters.
+
+The run before and the run after are two frames of the same columns, with one row per id. A row
+without a cluster, and noise that is dropped, count as if the id were not in the run. An id that is
+only in the run before has left, one that is only in the run after has joined. Noise that counts as
+singletons is in a cluster of its own per row, which is not tracked.
+
+Shares of a cluster are of its ids that are in both runs. Two clusters are linked if the ids in both
+are a share of at least `threshold` of the one or of the other. A link counts for a cluster if the
+ids in both are a share of at least `min_share` of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from polars_clustereval.base.checks import (
+    Column,
+    check_column_names,
+    check_groupable,
+    check_noise_as,
+    check_noise_value,
+    check_partition_keys,
+    is_number,
+    key_columns,
+    raise_on_collect,
+    show_value,
+)
+from polars_clustereval.base.exact import ratio
+from polars_clustereval.base.frames import join_small
+from polars_clustereval.errors import ClusterEvalError
+
+from .assignment import check_is_frame
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polars_clustereval.external.contingency import LabelOptions
+
+# ----------------------------------------------------------------------------------------------
+# Options
+# ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkOptions:
+    """Options that decide which clusters are linked, as the user passes them."""
+
+    threshold: float
+    min_share: float = 0.0
+
+
+def _check_link_options(options: LinkOptions) -> None:
+    """Raise an error unless 0 < threshold <= 1 and 0 <= min_share <= threshold."""
+    threshold, min_share = options.threshold, options.min_share
+    if not (is_number(threshold) and 0 < threshold <= 1):
+        raise ClusterEvalError(
+            f"threshold: expected a number above 0 and at most 1, got {show_value(threshold)}"
+        )
+    if not (is_number(min_share) and 0 <= min_share <= threshold):
+        raise ClusterEvalError(
+            f"min_share: expected a number from 0 to the threshold, got {show_value(min_share)}"
+        )
+
+
+def _read_run(
+    frame: pl.LazyFrame, parameter: str, columns: dict[str, Column], keys: dict[str, str]
+) -> pl.LazyFrame:
+    """Return the rows of a run that have a cluster: the partition columns, id and cluster.
+
+    `frame` is the argument of `parameter`, `columns` are the arguments id and cluster by name, and
+    `keys` maps the inner names of the partition columns to the user's. An error names the frame.
+    """
+    try:
+        check_column_names(list(keys.values()), "partition_by", frame.collect_schema().names())
+        values = [check_groupable(frame, column, name) for name, column in columns.items()]
+    except ClusterEvalError as error:
+        raise ClusterEvalError(f"{parameter}: {error}") from None
+    return frame.select(*key_columns(keys), *values).filter(pl.col("cluster").is_not_null())
+
+
+def _check_same_types(before: pl.LazyFrame, after: pl.LazyFrame, keys: dict[str, str]) -> None:
+    """Raise an error if a column of the rows of _read_run has another type in the run after."""
+    types, others = before.collect_schema(), after.collect_schema()
+    for name, dtype in types.items():
+        if others[name] != dtype:
+            parameter = "partition_by" if name in keys else name
+            raise ClusterEvalError(
+                f"{parameter}: expected the same type in both runs, got {dtype} before and "
+                f"{others[name]} after; cast one of them"
+            )
+
+
+# ----------------------------------------------------------------------------------------------
+# Ids and cells
+# ----------------------------------------------------------------------------------------------
+
+
+def _only_value(name: str, dtype: pl.DataType) -> pl.Expr:
+    """Return the aggregate of a column that has one value besides NULL: that value."""
+    column = pl.col(name)
+    return column.drop_nulls().first() if dtype.is_nested() or dtype == pl.Null else column.max()
+
+
+def _pair_ids(before: pl.LazyFrame, after: pl.LazyFrame, keys: dict[str, str]) -> pl.LazyFrame:
+    """Return one row per id of a partition in either run, given the rows of _read_run.
+
+    Its columns are the partition columns, id, before and after, its clusters, NULL if it is not in
+    the run, and times_before and times_after, its rows. Both runs are grouped together by id
+    instead of joined, so that ids that are twice in a run show.
+    """
+    dtype = before.collect_schema()["cluster"]
+    nothing = pl.lit(None, dtype)
+    stacked = pl.concat(
+        [
+            before.select(*keys, "id", before="cluster", after=nothing),
+            after.select(*keys, "id", before=nothing, after="cluster"),
+        ]
+    )
+    return stacked.group_by(*keys, "id").agg(
+        before=_only_value("before", dtype),
+        after=_only_value("after", dtype),
+        times_before=pl.col("before").count(),
+        times_after=pl.col("after").count(),
+    )
+
+
+def _fault_terms(dtype: pl.DataType) -> dict[str, pl.Expr]:
+    """Return the columns of rows of _pair_ids that tell of faults, as expressions by name.
+
+    They are null_before and null_after, the rows without an id, and twice_before and twice_after,
+    the id if it has several rows. `dtype` is the type of the ids.
+    """
+    terms = {}
+    for run in ("before", "after"):
+        times, missing = pl.col(f"times_{run}"), pl.col("id").is_null()
+        terms[f"null_{run}"] = pl.when(missing).then(times.cast(pl.Int64)).otherwise(0)
+        terms[f"twice_{run}"] = pl.when(times > 1).then("id").cast(dtype)
+    return terms
+
+
+def _summarize_faults(dtype: pl.DataType) -> dict[str, pl.Expr]:
+    """Return the aggregates of the columns of _fault_terms by name: sums, and the lowest id."""
+    lowest = {
+        name: pl.col(name).drop_nulls().first() if dtype.is_nested() else pl.col(name).min()
+        for name in ("twice_before", "twice_after")
+    }
+    return {name: pl.col(name).sum() for name in ("null_before", "null_after")} | lowest
+
+
+def _check_ids(facts: pl.DataFrame) -> None:
+    """Raise an error if an id is NULL or twice in a run; `facts` has one row of such columns."""
+    row = facts.row(0, named=True)
+    for run in ("before", "after"):
+        if row[f"null_{run}"]:
+            raise ClusterEvalError(
+                f"id: expected a value in every row, got NULL in {row[f'null_{run}']} rows "
+                f"of the run {run}"
+            )
+    for run in ("before", "after"):
+        if row[f"twice_{run}"] is not None:
+            raise ClusterEvalError(
+                "id: expected one row per id in a run, got several rows of id "
+                f"{show_value(row[f'twice_{run}'])} in the run {run}"
+            )
+
+
+@dataclass(frozen=True)
+class RunPair:
+    """Two runs of the same ids, and the frames that are made from them.
+
+    `ids` has one row per id, as _pair_ids returns them. `keys` maps the inner names of the
+    partition columns (key_0, ...) to the user's. `options` say what marks noise, and how it is
+    counted, and `links` which clusters are linked.
+    """
+
+    ids: pl.LazyFrame
+    keys: dict[str, str]
+    options: LabelOptions
+    links: LinkOptions
+
+    def _is_noise(self, run: str) -> pl.Expr:
+        """Return whether the cluster in the run, before or after, is the noise value."""
+        if self.options.noise is None:
+            return pl.lit(False)
+        dtype = self.ids.collect_schema()[run]
+        return (pl.col(run) == check_noise_value(self.options.noise, dtype)).fill_null(False)
+
+    @cached_property
+    def cells(self) -> pl.LazyFrame:
+        """Ids by their clusters in both runs.
+
+        The columns are the partition columns, before and after, the clusters as in the frames, NULL
+        if the ids are not in that run, and n, the number of ids. A row with a singleton has its id
+        as singleton_id. in_before and in_after tell whether the run has the ids, without dropped
+        noise; old and new are the clusters that are tracked. An id that is NULL or twice in a run
+        is an error on collection.
+        """
+        noise_as = self.options.noise_as
+        noisy = {run: self._is_noise(run) for run in ("before", "after")}
+        dtype = self.ids.collect_schema()["id"]
+        is_singleton = pl.lit(noise_as == "singletons") & (noisy["before"] | noisy["after"])
+        rows = self.ids.with_columns(
+            singleton_id=pl.when(is_singleton).then("id"), **_fault_terms(dtype)
+        )
+        by = [*self.keys, "before", "after"]
+        # A key that is NULL in all rows would be hashed for nothing.
+        by += ["singleton_id"] if noise_as == "singletons" else []
+        groups = rows.group_by(by).agg(n=pl.len().cast(pl.Int64), **_summarize_faults(dtype))
+        groups = groups.cache()
+        groups = raise_on_collect(groups, groups.select(**_summarize_faults(dtype)), _check_ids)
+        if noise_as != "singletons":
+            groups = groups.with_columns(singleton_id=pl.lit(None, dtype))
+        flags = {}
+        for run, tracked in (("before", "old"), ("after", "new")):
+            is_dropped = noisy[run] & (noise_as == "drop")
+            flags[f"in_{run}"] = pl.col(run).is_not_null() & ~is_dropped
+            flags[tracked] = pl.when(~(noisy[run] & (noise_as != "cluster"))).then(run)
+        columns = [*self.keys, "before", "after", "singleton_id", "n"]
+        return groups.select(*columns, **flags).cache()
+
+    @cached_property
+    def old_clusters(self) -> pl.LazyFrame:
+        """One row per cluster of the run before: the partition columns, old and numbers of ids.
+
+        These are n_before, n_left, those that have left, and stayed_before, the others.
+        """
+        return self._sum_clusters("old", "in_after", ("n_before", "n_left", "stayed_before"))
+
+    @cached_property
+    def new_clusters(self) -> pl.LazyFrame:
+        """One row per cluster of the run after: the partition columns, new and numbers of ids.
+
+        These are n_after, n_joined, those that have joined, and stayed_after, the others.
+        """
+        return self._sum_clusters("new", "in_before", ("n_after", "n_joined", "stayed_after"))
+
+    def _sum_clusters(self, cluster: str, in_other: str, names: Sequence[str]) -> pl.LazyFrame:
+        """Return one row per value of `cluster`: its ids, those of one run only, and the others.
+
+        `in_other` is the column of cells that tells whether the other run has the ids. `names` are
+        the names of the three numbers.
+        """
+        n, stayed = pl.col("n"), pl.col(in_other)
+        terms = (n, pl.when(stayed).then(0).otherwise(n), pl.when(stayed).then(n).otherwise(0))
+        sums = {name: term.sum() for name, term in zip(names, terms, strict=True)}
+        tracked = self.cells.filter(pl.col(cluster).is_not_null())
+        return tracked.group_by(*self.keys, cluster).agg(**sums).cache()
+
+    @cached_property
+    def overlaps(self) -> pl.LazyFrame:
+        """One row per pair of clusters that have common ids.
+
+        The columns are the partition columns, old, new, n, the number of these ids, those of
+        old_clusters and new_clusters, share_before, share_after and is_link.
+        """
+        pairs = self.cells.filter(pl.col("old").is_not_null() & pl.col("new").is_not_null())
+        pairs = pairs.select(*self.keys, "old", "new", "n")
+        pairs = join_small(pairs, [*self.keys, "old"], self.old_clusters)
+        pairs = join_small(pairs, [*self.keys, "new"], self.new_clusters)
+        shares = {run: ratio(pl.col("n"), pl.col(f"stayed_{run}")) for run in ("before", "after")}
+        pairs = pairs.with_columns(**{f"share_{run}": x for run, x in shares.items()})
+        greater = pl.max_horizontal("share_before", "share_after")
+        return pairs.with_columns(is_link=greater >= self.links.threshold).cache()
+
+    def join_overlaps(self) -> pl.LazyFrame:
+        """Return `cells` with is_moved, whether the ids are in both runs, in clusters not linked.
+
+        A singleton in both runs has not moved.
+        """
+        links = self.overlaps.select(*self.keys, "old", "new", "is_link")
+        cells = join_small(self.cells, [*self.keys, "old", "new"], links, how="left")
+        in_both = pl.col("in_before") & pl.col("in_after")
+        untracked = pl.col("old").is_null() & pl.col("new").is_null()
+        is_link = pl.col("is_link").fill_null(False)
+        return cells.with_columns(is_moved=in_both & ~is_link & ~untracked)
+
+
+def read_run_pair(
+    frames: tuple[object, object],
+    columns: dict[str, Column],
+    options: LabelOptions,
+    links: LinkOptions,
+    results: Sequence[str],
+) -> RunPair:
+    """Check the user's arguments; return the two runs.
+
+    `frames` are the arguments frame_before and frame_after, `columns` those of id and cluster by
+    name. `results` are the names of the other columns of the final result, which no partition
+    column may have.
+    """
+    _check_link_options(links)
+    check_noise_as(options.noise, options.noise_as)
+    parameters = ("frame_before", "frame_after")
+    lazy = [check_is_frame(frame, name) for frame, name in zip(frames, parameters, strict=True)]
+    keys = check_partition_keys(lazy[0], options.partition_by, results)
+    before, after = (
+        _read_run(run, name, columns, keys) for run, name in zip(lazy, parameters, strict=True)
+    )
+    _check_same_types(before, after, keys)
+    if options.noise is not None:
+        check_noise_value(options.noise, before.collect_schema()["cluster"])
+    return RunPair(_pair_ids(before, after, keys), keys, options, links)

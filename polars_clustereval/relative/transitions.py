@@ -1,0 +1,443 @@
+"""What became of the clusters from one run to the next, such as last night's.
+
+Clusters of both runs are linked as run_pairs has it. A cluster with one link whose other cluster
+has no other link lives on; one with several links is split or merged; one without is gone or new.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_clustereval.base.exact import ratio
+from polars_clustereval.base.frames import join_small, to_user_frame
+from polars_clustereval.external.contingency import LabelOptions
+
+from .run_pairs import LinkOptions, RunPair, read_run_pair
+
+if TYPE_CHECKING:
+    from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
+
+# ----------------------------------------------------------------------------------------------
+# Transitions
+# ----------------------------------------------------------------------------------------------
+
+# Columns of each row of a side: see transition_sides.
+_SIDES = (
+    *("old", "new", "kind", "n_old", "n_new", "n_before", "n_after", "n", "n_left", "n_joined"),
+    *("stayed_before", "stayed_after", "is_both"),
+)
+# Numbers of ids of the clusters of each run.
+_IDS_BEFORE = ("n_before", "n_left", "stayed_before")
+_IDS_AFTER = ("n_after", "n_joined", "stayed_after")
+
+
+def _count_links(pair: RunPair) -> pl.LazyFrame:
+    """Return the linked pairs of `pair.overlaps` with the links that count.
+
+    counts_before and counts_after tell whether the link counts for the cluster of that run, n_parts
+    and n_sources how many links count for the old and for the new cluster.
+    """
+    least = pair.links.min_share
+    links = pair.overlaps.filter("is_link").with_columns(
+        counts_before=pl.col("share_before") >= least, counts_after=pl.col("share_after") >= least
+    )
+    n_parts = pl.col("counts_before").sum().cast(pl.Int64)
+    n_sources = pl.col("counts_after").sum().cast(pl.Int64)
+    return links.with_columns(
+        n_parts=n_parts.over(*pair.keys, "old"), n_sources=n_sources.over(*pair.keys, "new")
+    ).cache()
+
+
+def _linked_pairs(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
+    """Return one row per linked pair that is the row of a cluster, as transition_sides has them.
+
+    A match is the row of both clusters, a part that of the new one, a source that of the old one.
+    `links` is the result of _count_links.
+    """
+    only_of_old = pl.col("counts_before") & (pl.col("n_parts") == 1)
+    only_of_new = pl.col("counts_after") & (pl.col("n_sources") == 1)
+    one = pl.lit(1, pl.Int64)
+    kind = (
+        pl.when(only_of_old & only_of_new)
+        .then(pl.lit("match"))
+        .when(only_of_new)
+        .then(pl.lit("part"))
+        .when(only_of_old)
+        .then(pl.lit("source"))
+    )
+    pairs = links.with_columns(kind=kind, n_old=one, n_new=one, is_both=pl.lit(False))
+    return pairs.filter(pl.col("kind").is_not_null()).select(*pair.keys, *_SIDES)
+
+
+def _clusters_without_match(
+    clusters: pl.LazyFrame, by: list[str], linked: pl.LazyFrame, names: dict[str, Any]
+) -> pl.LazyFrame:
+    """Return the rows of transition_sides of clusters that have not one link, but several or none.
+
+    `clusters` are those of one run, with the key `by`, and `linked` the links that count for them.
+    `names` are of the columns: `sums`, those to sum over the clusters of the other run, `other`,
+    the key of these, `n_other`, their number, `n_own`, and `most`, the number of links that count
+    for one of them; `several` and `none` are the kinds.
+    """
+    sums = linked.group_by(by).agg(
+        pl.col("n", *names["sums"]).sum(),
+        pl.len().cast(pl.Int64).alias(names["n_other"]),
+        is_both=(pl.col(names["most"]) > 1).any(),
+    )
+    joined = join_small(clusters, by, sums, how="left")
+    n_other = pl.col(names["n_other"]).fill_null(0)
+    kind = pl.when(n_other > 1).then(pl.lit(names["several"])).otherwise(pl.lit(names["none"]))
+    dtype = clusters.collect_schema()[by[-1]]
+    rows = joined.filter(n_other != 1).with_columns(
+        pl.col("n", *names["sums"], names["n_other"]).fill_null(0),
+        pl.col("is_both").fill_null(False),
+        pl.lit(1, pl.Int64).alias(names["n_own"]),
+        pl.lit(None, dtype).alias(names["other"]),
+        kind=kind,
+    )
+    return rows.select(*by[:-1], *_SIDES)
+
+
+def _split_clusters(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the rows of old clusters that have several links (kind split) or none (gone)."""
+    names = {"sums": _IDS_AFTER, "other": "new", "n_other": "n_new", "n_own": "n_old"}
+    names |= {"most": "n_sources", "several": "split", "none": "gone"}
+    linked = links.filter("counts_before")
+    return _clusters_without_match(pair.old_clusters, [*pair.keys, "old"], linked, names)
+
+
+def _merged_clusters(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the rows of new clusters that have several links (kind merged) or none (new)."""
+    names = {"sums": _IDS_BEFORE, "other": "old", "n_other": "n_old", "n_own": "n_new"}
+    names |= {"most": "n_parts", "several": "merged", "none": "new"}
+    linked = links.filter("counts_after")
+    return _clusters_without_match(pair.new_clusters, [*pair.keys, "new"], linked, names)
+
+
+def _transition_of_kind() -> pl.Expr:
+    """Return the word for the kind of a row, of which a match has three by the numbers of ids."""
+    kind, n_before, n_after = pl.col("kind"), pl.col("n_before"), pl.col("n_after")
+    return (
+        pl.when(kind == "part")
+        .then(pl.lit("split"))
+        .when(kind == "source")
+        .then(pl.lit("merged"))
+        .when(kind != "match")
+        .then(kind)
+        .when(n_after > n_before)
+        .then(pl.lit("grown"))
+        .when(n_after < n_before)
+        .then(pl.lit("shrunk"))
+        .otherwise(pl.lit("kept"))
+    )
+
+
+def transition_sides(pair: RunPair) -> pl.LazyFrame:
+    """Return the rows of run_transitions, unsorted.
+
+    Each row has old clusters on one side and new ones on the other: the partition columns, old and
+    new, the only cluster of a side, NULL for none or several, kind (match, part, source, split,
+    merged, gone or new), n_old and n_new, the numbers of clusters, sums of the columns of both
+    sides, n, the ids in linked pairs, and is_both, whether a part of a split cluster is itself
+    merged, or a source of a merged one split. transition is the word for the kind, ambiguity what
+    makes it doubtful.
+    """
+    links = _count_links(pair)
+    sides = pl.concat(
+        [_linked_pairs(pair, links), _split_clusters(pair, links), _merged_clusters(pair, links)]
+    ).with_columns(
+        share_before=ratio(pl.col("n"), pl.col("stayed_before")),
+        share_after=ratio(pl.col("n"), pl.col("stayed_after")),
+    )
+    threshold, kind = pair.links.threshold, pl.col("kind")
+    of_old = kind.is_in(["match", "source", "split", "gone"])
+    of_new = kind.is_in(["match", "part", "merged", "new"])
+    ambiguity = (
+        pl.when("is_both")
+        .then(pl.lit("split and merged"))
+        .when(of_old & (pl.col("share_before") < threshold))
+        .then(pl.lit("scattered"))
+        .when(of_new & (pl.col("share_after") < threshold))
+        .then(pl.lit("gathered"))
+    )
+    return sides.with_columns(transition=_transition_of_kind(), ambiguity=ambiguity)
+
+
+# ----------------------------------------------------------------------------------------------
+# Tables
+# ----------------------------------------------------------------------------------------------
+
+_CLUSTERS = {"cluster_before": "old", "cluster_after": "new"}
+_TRANSITIONS = {
+    **_CLUSTERS,
+    "transition": "transition",
+    "ambiguity": "ambiguity",
+    "n_before": "n_before",
+    "n_after": "n_after",
+    "n_common": "n",
+    "n_left": "n_left",
+    "n_joined": "n_joined",
+    "n_clusters_before": "n_old",
+    "n_clusters_after": "n_new",
+    "share_before": "share_before",
+    "share_after": "share_after",
+}
+_OVERLAPS = {
+    **_CLUSTERS,
+    "n_before": "n_before",
+    "n_after": "n_after",
+    "n_common": "n",
+    "share_before": "share_before",
+    "share_after": "share_after",
+    "jaccard": "jaccard",
+    "is_link": "is_link",
+}
+_MOVES = ("id", "cluster_before", "cluster_after")
+
+
+def run_transitions(
+    frame_before: Frame,
+    frame_after: pl.DataFrame | pl.LazyFrame,
+    id: Column,  # noqa: A002 -- the name in SQL
+    cluster: Column,
+    *,
+    threshold: float = 0.5,
+    min_share: float = 0.0,
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+) -> Frame:
+    """What became of the clusters from one run to the next: kept, split, merged, gone and others.
+
+    A cluster with one link whose other cluster has no other link lives on: it is kept, grown or
+    shrunk by its number of ids. One with several links is split into these, or merged from them;
+    without a link it is gone, or new.
+
+    Parameters
+    ----------
+    frame_before, frame_after : DataFrame or LazyFrame
+        The run before and the run after, one row per id. A LazyFrame is read when the result is
+        collected.
+    id, cluster : str or Expr
+        What identifies the clustered object, and its cluster, of any groupable type: columns of
+        both frames, of the same types. Rows with a NULL cluster count as if they were not there.
+    threshold : float
+        Two clusters are linked if their common ids are at least this share of one of them, of its
+        ids that are in both runs; above 0 and at most 1.
+    min_share : float
+        A link counts for a cluster if the common ids are at least this share of it: 0.1 leaves out
+        parts and sources below a tenth. From 0 to the threshold.
+    partition_by : str, Expr or sequence of these, optional
+        Columns of both frames whose groups are evaluated separately. NULL is a group too.
+    noise : object, optional
+        The value of cluster that marks noise, in both runs.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Count noise as an ordinary cluster, as not in the run, or each row as a cluster, which has
+        no row of its own.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        Same kind as `frame_before`, one row per cluster of either run, sorted: the partition
+        columns, cluster_before, cluster_after, transition, and ambiguity, what makes it doubtful:
+        'split and merged', 'scattered' (less than the threshold of the old cluster's ids are in the
+        row's new clusters), 'gathered' (the reverse) or NULL. A cluster that lives on has one row
+        for both runs. A split cluster has a row with cluster_after NULL, and each part one with
+        both clusters; a merged cluster has a row with cluster_before NULL, and each source one with
+        both. Of the clusters on both sides of the row: their ids n_before and n_after, n_common in
+        linked clusters, n_left and n_joined in one run only, their numbers n_clusters_before and
+        n_clusters_after, and share_before and share_after, n_common as a share of the ids that are
+        in both runs (NULL if none are).
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist, cannot be grouped or has two types, an id is NULL or twice in a
+        run, noise has no equal in the type of cluster, or an option is unknown.
+
+    Notes
+    -----
+    In SQL: ``FROM clustereval.run_transitions(tbl_before, tbl_after, id, cluster)``.
+
+    References
+    ----------
+    Spiliopoulou, Ntoutsi, Theodoridis and Schult (2006), MONIC: modeling and monitoring cluster
+    transitions, doi:10.1145/1150402.1150491.
+
+    Examples
+    --------
+    Cluster a has grown under another name, b is split:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> before = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6], "cluster": ["a", "a", "b", "b", "b", "b"]})
+    >>> after = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6, 7], "cluster": [*"xxyyzz", "x"]})
+    >>> transitions = ce.run_transitions(before, after, "id", "cluster")
+    >>> transitions.select("cluster_before", "cluster_after", "transition").rows()
+    [('a', 'x', 'grown'), ('b', None, 'split'), ('b', 'y', 'split'), ('b', 'z', 'split')]
+    """
+    options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
+    frames = (frame_before, frame_after)
+    links = LinkOptions(threshold=threshold, min_share=min_share)
+    pair: RunPair = read_run_pair(
+        frames, {"id": id, "cluster": cluster}, options, links, tuple(_TRANSITIONS)
+    )
+    sides = transition_sides(pair).sort(
+        *pair.keys, "old", "new", nulls_last=[*(True for _ in pair.keys), True, False]
+    )
+    return to_user_frame(frame_before, sides.select(*pair.keys, **_TRANSITIONS), pair.keys)
+
+
+def transition_overlaps(
+    frame_before: Frame,
+    frame_after: pl.DataFrame | pl.LazyFrame,
+    id: Column,  # noqa: A002 -- the name in SQL
+    cluster: Column,
+    *,
+    threshold: float = 0.5,
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+) -> Frame:
+    """Clusters of one run and of the next that have common ids, one row per pair.
+
+    Parameters
+    ----------
+    frame_before, frame_after : DataFrame or LazyFrame
+        The run before and the run after, one row per id. A LazyFrame is read when the result is
+        collected.
+    id, cluster : str or Expr
+        What identifies the clustered object, and its cluster, of any groupable type: columns of
+        both frames, of the same types. Rows with a NULL cluster count as if they were not there.
+    threshold : float
+        Two clusters are linked if their common ids are at least this share of one of them, of its
+        ids that are in both runs; above 0 and at most 1.
+    partition_by : str, Expr or sequence of these, optional
+        Columns of both frames whose groups are evaluated separately. NULL is a group too.
+    noise : object, optional
+        The value of cluster that marks noise, in both runs.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Count noise as an ordinary cluster, as not in the run, or each row as a cluster, which has
+        no row of its own.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        Same kind as `frame_before`, one row per pair of clusters with common ids, sorted: the
+        partition columns, cluster_before, cluster_after, n_before, n_after, n_common, share_before
+        and share_after, n_common as a share of each cluster's ids that are in both runs, jaccard,
+        their Jaccard index on these ids, and is_link, whether a share is at least the threshold.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist, cannot be grouped or has two types, an id is NULL or twice in a
+        run, noise has no equal in the type of cluster, or an option is unknown.
+
+    Notes
+    -----
+    In SQL: ``FROM clustereval.transition_overlaps(tbl_before, tbl_after, id, cluster)``.
+
+    Examples
+    --------
+    Both parts of cluster b have half of its ids:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> before = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6], "cluster": ["a", "a", "b", "b", "b", "b"]})
+    >>> after = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6, 7], "cluster": [*"xxyyzz", "x"]})
+    >>> overlaps = ce.transition_overlaps(before, after, "id", "cluster")
+    >>> overlaps.select("cluster_before", "cluster_after", "share_before", "share_after").rows()
+    [('a', 'x', 1.0, 1.0), ('b', 'y', 0.5, 1.0), ('b', 'z', 0.5, 1.0)]
+    """
+    options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
+    frames = (frame_before, frame_after)
+    links = LinkOptions(threshold=threshold)
+    pair: RunPair = read_run_pair(
+        frames, {"id": id, "cluster": cluster}, options, links, tuple(_OVERLAPS)
+    )
+    n_either = pl.col("stayed_before") + pl.col("stayed_after") - pl.col("n")
+    pairs = pair.overlaps.with_columns(jaccard=ratio(pl.col("n"), n_either))
+    pairs = pairs.sort(*pair.keys, "old", "new", nulls_last=True)
+    return to_user_frame(frame_before, pairs.select(*pair.keys, **_OVERLAPS), pair.keys)
+
+
+def moved_ids(
+    frame_before: Frame,
+    frame_after: pl.DataFrame | pl.LazyFrame,
+    id: Column,  # noqa: A002 -- the name in SQL
+    cluster: Column,
+    *,
+    threshold: float = 0.5,
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+) -> Frame:
+    """Ids that have moved, left or joined from one run to the next.
+
+    An id has moved if its new cluster is not linked to its old one, as run_transitions has it: the
+    ids of the parts of a split cluster have not.
+
+    Parameters
+    ----------
+    frame_before, frame_after : DataFrame or LazyFrame
+        The run before and the run after, one row per id. A LazyFrame is read when the result is
+        collected.
+    id, cluster : str or Expr
+        What identifies the clustered object, and its cluster, of any groupable type: columns of
+        both frames, of the same types. Rows with a NULL cluster count as if they were not there.
+    threshold : float
+        Two clusters are linked if their common ids are at least this share of one of them, of its
+        ids that are in both runs; above 0 and at most 1.
+    partition_by : str, Expr or sequence of these, optional
+        Columns of both frames whose groups are evaluated separately. NULL is a group too.
+    noise : object, optional
+        The value of cluster that marks noise, in both runs.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Count noise as an ordinary cluster, as not in the run, or each row as a cluster, which has
+        no row of its own.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        Same kind as `frame_before`, one row per id that has moved, left or joined, sorted: the
+        partition columns, id, cluster_before, NULL if it has joined, and cluster_after, NULL if it
+        has left.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist, cannot be grouped or has two types, an id is NULL or twice in a
+        run, noise has no equal in the type of cluster, or an option is unknown.
+
+    Notes
+    -----
+    In SQL: ``FROM clustereval.moved_ids(tbl_before, tbl_after, id, cluster)``.
+
+    Examples
+    --------
+    Id 3 has moved to the cluster that was a, id 6 has left:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> before = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6], "cluster": ["a", "a", "b", "b", "b", "b"]})
+    >>> after = pl.DataFrame({"id": [1, 2, 3, 4, 5], "cluster": ["x", "x", "x", "y", "y"]})
+    >>> ce.moved_ids(before, after, "id", "cluster").rows()
+    [(3, 'b', 'x'), (6, 'b', None)]
+    """
+    options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
+    frames = (frame_before, frame_after)
+    links = LinkOptions(threshold=threshold)
+    pair: RunPair = read_run_pair(frames, {"id": id, "cluster": cluster}, options, links, _MOVES)
+    cells = pair.join_overlaps()
+    is_one_sided = pl.col("in_before") != pl.col("in_after")
+    by = [*pair.keys, "before", "after"]
+    moves = cells.filter(pl.col("is_moved") | is_one_sided).select(
+        *by,
+        cluster_before=pl.when("in_before").then("before"),
+        cluster_after=pl.when("in_after").then("after"),
+    )
+    moved = join_small(pair.ids, by, moves.unique()).sort(*pair.keys, "id", nulls_last=True)
+    return to_user_frame(frame_before, moved.select(*pair.keys, *_MOVES), pair.keys)

@@ -1,0 +1,192 @@
+"""The command transitions: two runs, in files of any kind."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import polars as pl
+import pytest
+
+import polars_clustereval as ce
+from polars_clustereval.cli.reports import TRANSITIONS
+from tests.support.command_line import NIGHTS, Fail, Noted, Run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FRAMES = [pl.read_parquet(night) for night in NIGHTS]
+COLUMNS = ("--id", "id", "--cluster", "cluster")
+CALL = ("transitions", *NIGHTS, *COLUMNS)
+FUNCTIONS = {show: report.function for show, report in TRANSITIONS.items()}
+BEFORE = pl.DataFrame({"id": [1, 2, 3, 4], "cluster": ["a", "a", "b", "b"], "run": [1, 1, 2, 2]})
+AFTER = pl.DataFrame({"id": [1, 2, 3, 4, 5], "cluster": list("xxyzx"), "run": [1, 1, 2, 2, 1]})
+WANTED = [("a", "x", "grown"), ("b", None, "split"), ("b", "y", "split"), ("b", "z", "split")]
+
+
+def rows_of(run: Run, *call: str | Path) -> list[dict[str, Any]]:
+    rows = json.loads(run(*call, "--format", "json"))
+    assert isinstance(rows, list)
+    return rows
+
+
+def words(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    return [(row["cluster_before"], row["cluster_after"], row["transition"]) for row in rows]
+
+
+@pytest.mark.parametrize("show", TRANSITIONS)
+def test_the_rows_are_those_of_the_function(run: Run, engine_name: str, show: str) -> None:
+    rows = rows_of(run, *CALL, "--show", show, "--threshold", "0.4", "--engine", engine_name)
+    wanted = FUNCTIONS[show](*FRAMES, "id", "cluster", threshold=0.4).rows(named=True)
+    assert [list(row) for row in rows] == [list(row) for row in wanted]
+    for row, other in zip(rows, wanted, strict=True):
+        for name, value in other.items():
+            near = pytest.approx(value, rel=1e-12) if isinstance(value, float) else value
+            assert row[name] == near, name
+
+
+def test_options_reach_the_function(run: Run, engine_name: str) -> None:
+    options = ("--min-share", "0.35", "--noise", "5", "--noise-as", "drop")
+    rows = rows_of(run, *CALL, *options, "--engine", engine_name)
+    wanted = ce.run_transitions(*FRAMES, "id", "cluster", min_share=0.35, noise=5, noise_as="drop")
+    assert words(rows) == wanted.select("cluster_before", "cluster_after", "transition").rows()
+
+
+def write(folder: Path, frame: pl.DataFrame, name: str) -> str:
+    path = folder / name
+    if path.suffix == ".csv":
+        frame.write_csv(path)
+    elif path.suffix == ".json":
+        frame.with_columns(pl.col("id", "run").cast(pl.String)).write_json(path)
+    elif path.suffix == ".arrow":
+        frame.write_ipc(path)
+    elif path.suffix == ".parquet":
+        frame.write_parquet(path)
+    else:
+        with duckdb.connect(str(path)) as connection:
+            connection.register("frame", frame)
+            connection.execute("CREATE TABLE night AS FROM frame")
+        return f"{path}::night"
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        *(("csv", "csv"), ("arrow", "arrow"), ("duckdb", "duckdb"), ("csv", "json")),
+        *(("duckdb", "parquet"), ("parquet", "duckdb"), ("arrow", "parquet")),
+    ],
+    ids="-".join,
+)
+def test_two_kinds_of_files(
+    run: Run, engine_name: str, tmp_path: Path, kinds: tuple[str, str]
+) -> None:
+    paths = [
+        write(tmp_path, frame, f"{name}.{kind}")
+        for frame, name, kind in zip((BEFORE, AFTER), ("one", "two"), kinds, strict=True)
+    ]
+    rows = rows_of(run, "transitions", *paths, *COLUMNS, "--engine", engine_name)
+    assert words(rows) == WANTED
+    rows = rows_of(
+        run, "transitions", *paths, *COLUMNS, "--partition-by", "run", "--engine", engine_name
+    )
+    assert words(rows) == WANTED
+    assert [str(row["run"]) for row in rows] == ["1", "2", "2", "2"]
+
+
+def test_the_formats(run: Run, tmp_path: Path) -> None:
+    paths = [write(tmp_path, frame, f"{frame.height}.parquet") for frame in (BEFORE, AFTER)]
+    lines = run("transitions", *paths, *COLUMNS, "--format", "csv").splitlines()
+    assert lines[0].startswith("cluster_before,cluster_after,transition,ambiguity,")
+    assert lines[2] == "b,,split,,2,2,2,0,0,1,2,1.0,1.0"
+    output = tmp_path / "out.parquet"
+    assert run("transitions", *paths, *COLUMNS, "--output", output) == ""
+    wanted = ce.run_transitions(BEFORE, AFTER, "id", "cluster")
+    assert pl.read_parquet(output).equals(wanted)
+
+
+def test_the_tables(run: Run) -> None:
+    for show, report in TRANSITIONS.items():
+        table = run(*CALL, "--show", show)
+        assert table.startswith(f"{NIGHTS[0]}, {NIGHTS[1]}: id id, cluster cluster, threshold 0.5")
+        for name, (_, text) in report.layout.meanings.items():
+            assert name in table
+            assert text in table
+    assert "235" in run(*CALL, "--show", "drift")
+    assert "5        NULL     split" in run(*CALL)
+
+
+def test_several_partitions_of_drift(run: Run, tmp_path: Path) -> None:
+    paths = [write(tmp_path, frame, f"{frame.height}.parquet") for frame in (BEFORE, AFTER)]
+    table = run("transitions", *paths, *COLUMNS, "--show", "drift", "--partition-by", "run")
+    assert "population_stability_index" in table
+
+
+def test_standard_input(
+    run: Run, fail: Fail, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, BEFORE, "one.csv")
+    given = tmp_path / "given.csv"
+    AFTER.write_csv(given)
+    with given.open() as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        assert words(rows_of(run, "transitions", path, "-", *COLUMNS)) == WANTED
+    assert fail("transitions", "-", "-", *COLUMNS) == "standard input: given twice"
+
+
+def test_no_rows(noted: Noted, engine_name: str, tmp_path: Path) -> None:
+    path = write(tmp_path, BEFORE.clear(), "none.parquet")
+    for show in ("clusters", "drift"):
+        call = ("transitions", path, path, *COLUMNS, "--show", show, "--engine", engine_name)
+        assert noted(*call)[1] == f"clustereval: {path}: no rows with an id and a cluster\n"
+
+
+def test_nothing_has_moved(run: Run) -> None:
+    assert rows_of(run, "transitions", NIGHTS[0], NIGHTS[0], *COLUMNS, "--show", "ids") == []
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (("--threshold", "0"), "threshold: expected a number above 0 and at most 1, got 0"),
+        (("--min-share", "0.7"), "min_share: expected a number from 0 to the threshold, got 0.7"),
+        (("--id", "digit"), "id: expected one row per id in a run, got several rows of id 0 in"),
+        (("--noise", "x"), "noise: expected a value of the type of cluster"),
+    ],
+)
+def test_mistakes(fail: Fail, engine_name: str, options: tuple[str, ...], text: str) -> None:
+    error = fail(*CALL, *options, "--engine", engine_name)
+    assert error.startswith(f"{NIGHTS[0]}, {NIGHTS[1]}: ")
+    assert text in error
+
+
+def test_a_column_that_one_file_lacks(fail: Fail, engine_name: str, tmp_path: Path) -> None:
+    paths = [
+        write(tmp_path, frame, f"{frame.height}.parquet")
+        for frame in (BEFORE, AFTER.rename({"cluster": "groups"}))
+    ]
+    call = (*COLUMNS, "--engine", engine_name)
+    for order in (paths, paths[::-1]):
+        error = fail("transitions", *order, *call)
+        assert error.startswith(f"{paths[1]}: cluster: column 'cluster' not found")
+
+
+def test_ids_of_two_types(fail: Fail, engine_name: str, tmp_path: Path) -> None:
+    paths = [write(tmp_path, BEFORE, "one.parquet"), write(tmp_path, AFTER, "two.csv")]
+    error = fail("transitions", *paths, *COLUMNS, "--engine", engine_name)
+    assert error.startswith(f"{paths[0]}, {paths[1]}: id: expected the same type in both runs")
+
+
+def test_options_that_a_table_does_not_have(fail: Fail) -> None:
+    error = fail(*CALL, "--show", "ids", "--min-share", "0.2")
+    assert error == "--min-share does not go with --show ids: drop one"
+
+
+def test_outputs_that_cannot_be(fail: Fail, tmp_path: Path) -> None:
+    path = write(tmp_path, BEFORE, "one.parquet")
+    other = write(tmp_path, AFTER, "two.parquet")
+    error = fail("transitions", other, path, *COLUMNS, "--output", path)
+    assert error.startswith("--output: expected a file other than the input")
+    error = fail("transitions", other, path, *COLUMNS, "--format", "parquet")
+    assert error.startswith("--format parquet needs --output")
