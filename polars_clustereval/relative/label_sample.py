@@ -191,7 +191,7 @@ def _list_estimates(metrics: list[str]) -> pl.Expr:
 _SIZE = "average_label_size"
 
 
-def _limits(value: pl.Expr, margin: pl.Expr) -> Terms:
+def _cut_limits(value: pl.Expr, margin: pl.Expr) -> Terms:
     """Return lower and upper, value -+ margin within the range of the metric, by name."""
     is_size = pl.col("metric") == _SIZE
     least = pl.when(is_size).then(1.0).otherwise(0.0)
@@ -328,7 +328,7 @@ def entity_resolution_estimates(
         .select(*keys, _list_estimates(list(_metric_terms(pl.col, beta))))
         .explode("estimates")
         .unnest("estimates")
-        .with_columns(**_limits(pl.col("value"), z * pl.col("std_error")))
+        .with_columns(**_cut_limits(pl.col("value"), z * pl.col("std_error")))
         .sort(*keys, "place", nulls_last=True)
     )
     return labeled.to_user_frame(frame, estimates.select(*keys, *_ESTIMATE_COLUMNS))

