@@ -235,26 +235,29 @@ CREATE OR REPLACE MACRO clustereval._mean_quotients(__ce_terms) AS TABLE
 -- cluster are the columns of the true entity, NULL where it is not known, and of the assigned
 -- cluster; weight is the multiplicity of a row, a whole number >= 0. labels_are_sample tells how
 -- the labeled entities were drawn: 'uniform', each with the same probability, or 'by_record', those
--- of rows drawn at random. noise is the value of cluster that marks noise, which noise_as ('cluster',
--- 'drop' or 'singletons') keeps as a cluster, leaves out, or counts as one cluster per row. beta
--- weighs recall in the F scores, and confidence is the probability that an interval covers the
--- value of all entities. Rows with a NULL cluster are left out.
+-- of rows drawn at random. noise is the value of cluster that marks noise, which noise_as
+-- ('cluster', 'drop' or 'singletons') keeps as a cluster, leaves out, or counts as one cluster per
+-- row. beta weighs recall in the F scores, and confidence is the probability that an interval
+-- covers the value of all entities. Rows with a NULL cluster are left out.
 -- Examples:
 --   FROM clustereval.entity_resolution_estimates(assignments, species, cluster);
 CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
   tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := 'cluster',
   labels_are_sample := 'uniform', beta := 1.0, confidence := 0.95
 ) AS TABLE
-  WITH __ce_groups AS (
-    SELECT *
+  -- The clusters of all rows are those of the table with the cluster as label. Both are read here,
+  -- before there is another name that the user's table may have.
+  WITH __ce_both_groups AS (
+    SELECT TRUE AS __ce_labeled, labeled.*
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
-  ),
-  __ce_cells AS (SELECT * FROM __ce_groups WHERE __ce_copies > 0),
-  -- The clusters of all rows are those of the table with the cluster as label.
-  __ce_all_groups AS (
-    SELECT *
+      AS labeled
+    UNION ALL
+    SELECT FALSE, whole.* REPLACE (NULL AS __ce_label)
     FROM clustereval._row_groups(tbl, cluster, cluster, weight, partition_by, noise, noise_as)
+      AS whole
   ),
+  __ce_cells AS (SELECT * FROM __ce_both_groups WHERE __ce_labeled AND __ce_copies > 0),
+  __ce_all_groups AS (SELECT * FROM __ce_both_groups WHERE NOT __ce_labeled),
   __ce_all_cells AS (SELECT * FROM __ce_all_groups WHERE __ce_copies > 0),
   __ce_cluster_sizes AS MATERIALIZED (SELECT * FROM clustereval._cluster_sizes(__ce_all_cells)),
   __ce_all_totals AS (
