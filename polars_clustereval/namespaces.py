@@ -31,6 +31,7 @@ from .relative import (
     drift,
     gap,
     intervals,
+    label_sample,
     replication,
     resampling,
     stability,
@@ -103,6 +104,7 @@ class ClusterEval:
     elbow = _method(choosing_k.elbow)
     choose_k = _method(choosing_k.choose_k)
     external_intervals = _method(intervals.external_intervals)
+    entity_resolution_estimates = _method(label_sample.entity_resolution_estimates)
     bootstrap_intervals = _method(resampling.bootstrap_intervals)
     permutation_test = _method(resampling.permutation_test)
     run_agreement = _method(stability.run_agreement)

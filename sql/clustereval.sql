@@ -28,6 +28,7 @@
 .read relative/gap.sql
 .read relative/choosing_k.sql
 .read relative/intervals.sql
+.read relative/label_sample.sql
 .read relative/stability.sql
 .read relative/replication.sql
 .read relative/cross_validation.sql

@@ -43,6 +43,7 @@ CALLS = {
     ("label", "cluster"): (
         "bcubed_samples",
         "contingency_matrix",
+        "entity_resolution_estimates",
         "external_cluster_report",
         "external_intervals",
         "external_label_report",

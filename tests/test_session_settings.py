@@ -49,6 +49,7 @@ EXTERNAL = (
     "external_cluster_report",
     "external_label_report",
     "matching_report",
+    "entity_resolution_estimates",
 )
 CENTERS = ("centroids", "internal_report", "internal_cluster_report", "neighbor_report")
 SAMPLES = ("silhouette_samples", "silhouette_clusters")

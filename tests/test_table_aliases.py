@@ -28,6 +28,7 @@ EXTERNAL = (
     "external_report",
     "external_summary",
     "matching_report",
+    "entity_resolution_estimates",
     "prediction_strength",
 )
 INTERNAL = (

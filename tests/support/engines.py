@@ -32,6 +32,7 @@ TABLES = (
     "external_cluster_report",
     "external_label_report",
     "matching_report",
+    "entity_resolution_estimates",
 )
 
 # The parameters of the metrics that have any.

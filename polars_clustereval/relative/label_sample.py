@@ -1,0 +1,334 @@
+"""Estimates of external metrics from the true labels of a sample of the entities.
+
+Labels are known for some entities only, and for these completely. Every metric is the quotient of
+two totals over all entities, and its estimate the quotient of the weighted means of the two terms
+over the sample, where the weight of an entity is inverse to the probability that it was drawn. The
+size of a cluster is the number of its rows, with and without a label: a cluster that joins a
+sampled entity with others is wrong, whether these have labels or not.
+"""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
+
+from polars_clustereval.base.checks import (
+    check_beta,
+    check_choice,
+    check_confidence,
+    table_function,
+)
+from polars_clustereval.base.exact import count_ordered_pairs, ratio, to_double, widen
+from polars_clustereval.base.frames import aggregate_by, join_partitions, join_small
+from polars_clustereval.external.contingency import LabelOptions, read_contingency_table
+
+if TYPE_CHECKING:
+    from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
+    from polars_clustereval.base.frames import Row, Terms
+    from polars_clustereval.external.contingency import ContingencyTable
+
+#: How the labeled entities were drawn: each with the same probability, or those of random rows.
+SampleDesign = Literal["uniform", "by_record"]
+_DESIGNS = ("uniform", "by_record")
+
+# ----------------------------------------------------------------------------------------------
+# Terms of the entities
+# ----------------------------------------------------------------------------------------------
+
+
+def _entity_terms(labeled: ContingencyTable, clusters: pl.LazyFrame, design: str) -> pl.LazyFrame:
+    """Return one row per label: its partition columns, and what the metrics need.
+
+    size is its number of rows; linked counts the ordered pairs of its rows in one cluster, links
+    those of one of its rows with any other row of that row's cluster; precision and recall are
+    B-cubed precision and recall summed over its rows; exact is 1 if it is a cluster, otherwise 0;
+    weight is inverse to its probability under the `design`. `clusters` are the cluster_sizes of
+    all rows.
+    """
+    keys = list(labeled.keys)
+    sizes = clusters.select(*keys, "cluster", "cluster_size")
+    cells = join_small(labeled.cells, [*keys, "cluster"], sizes)
+    n, copies, cluster_size = pl.col("n"), pl.col("copies"), pl.col("cluster_size")
+    squares = to_double(n) * to_double(n) * to_double(copies)
+    labels = cells.group_by(*keys, "label").agg(
+        size=to_double((n * copies).sum()),
+        linked=to_double((count_ordered_pairs(n) * copies).sum()),
+        links=to_double((widen(n * copies) * widen(cluster_size - 1)).sum()),
+        precision=(squares / to_double(cluster_size)).sum(),
+        squares=squares.sum(),
+        whole_cluster=pl.when(n == cluster_size).then(n).otherwise(0).max(),
+    )
+    size = pl.col("size")
+    return labels.select(
+        *(*keys, "size", "linked", "links", "precision"),
+        recall=pl.col("squares") / size,
+        exact=(to_double(pl.col("whole_cluster")) == size).cast(pl.Float64),
+        weight=1 / size if design == "by_record" else pl.lit(1.0),
+    ).cache()
+
+
+def _bcubed_slopes(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.LazyFrame:
+    """Return one row per partition: precision_slope and recall_slope.
+
+    They are the derivatives of the B-cubed F score by precision and recall, at their estimates, 0
+    if both are 0. `entities` is the result of _entity_terms, `keys` are the partition columns.
+    """
+    weight = pl.col("weight")
+    sums = {name: (weight * pl.col(name)).sum() for name in ("precision", "recall", "size")}
+    totals = aggregate_by(entities, keys, sums)
+    p, r = (ratio(pl.col(name), pl.col("size")) for name in ("precision", "recall"))
+    scale = ratio(pl.lit(1 + beta**2), (beta**2 * p + r) ** 2)
+    return totals.select(
+        *keys,
+        precision_slope=(scale * r * r).fill_null(0),
+        recall_slope=(scale * beta**2 * p * p).fill_null(0),
+    )
+
+
+def _metric_terms(row: Row, beta: float) -> dict[str, tuple[pl.Expr, pl.Expr]]:
+    """Return by metric the two terms of an entity whose totals have the metric as their quotient.
+
+    `row(name)` is a column of _entity_terms or _bcubed_slopes, or rows_per_cluster, the mean number
+    of rows of a cluster.
+    """
+    size, linked, links, exact = row("size"), row("linked"), row("links"), row("exact")
+    precision, recall, per_cluster = row("precision"), row("recall"), row("rows_per_cluster")
+    pairs, one, square = size * (size - 1), pl.lit(1.0), beta**2
+    f_score = row("precision_slope") * precision + row("recall_slope") * recall
+    return {
+        "pair_precision": (linked, links),
+        "pair_recall": (linked, pairs),
+        "pair_f_score": ((1 + square) * linked, square * pairs + links),
+        "bcubed_precision": (precision, size),
+        "bcubed_recall": (recall, size),
+        "bcubed_f_score": (f_score, size),
+        "exact_match_precision": (per_cluster * exact, size),
+        "exact_match_recall": (exact, one),
+        "exact_match_f_score": ((1 + square) * per_cluster * exact, square * per_cluster + size),
+        "matching_rate": (pl.when(size > 1).then(size).otherwise(0.0), size),
+        "average_label_size": (size, one),
+    }
+
+
+# ----------------------------------------------------------------------------------------------
+# Quotients of means
+# ----------------------------------------------------------------------------------------------
+
+
+def _mean_quotients(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.LazyFrame:
+    """Return one row per partition: value_ and std_error_ of each metric.
+
+    value is the estimate of the quotient of the means of the metric's two terms, less its bias of
+    first order; std_error is its standard error by the delta method, NULL for less than 2 labels or
+    a mean of 0. `entities` has the columns that _metric_terms reads, and the partition columns
+    `keys`.
+    """
+    metrics = _metric_terms(pl.col, beta)
+    weighted = entities.select(
+        *keys,
+        *((pl.col("weight") * top).alias(f"top_{name}") for name, (top, _) in metrics.items()),
+        *((pl.col("weight") * low).alias(f"bottom_{name}") for name, (_, low) in metrics.items()),
+    )
+    means = {
+        f"mean_{part}_{name}": pl.col(f"{part}_{name}").mean()
+        for name in metrics
+        for part in ("top", "bottom")
+    }
+    # Cached, since a second evaluation may yield means that differ in the last digit.
+    totals = aggregate_by(weighted, keys, {"n_labels": pl.len().cast(pl.Float64), **means}).cache()
+    deviations = join_partitions(weighted, keys, totals)
+    sums = aggregate_by(deviations, keys, _deviation_sums(list(metrics)))
+    estimates = {key: term for name in metrics for key, term in _estimate_terms(name).items()}
+    return join_partitions(totals, keys, sums).select(*keys, **estimates)
+
+
+def _deviation_sums(metrics: list[str]) -> Terms:
+    """Return bias_ and squares_ of each metric, sums over the entities of a partition, by name.
+
+    A term in units of its mean is a share; a deviation is the share of the top term less that of
+    the bottom one. They are the sum of its products with the latter, and of its squares.
+    """
+    sums = {}
+    for name in metrics:
+        top, bottom = (
+            ratio(pl.col(f"{part}_{name}"), pl.col(f"mean_{part}_{name}"))
+            for part in ("top", "bottom")
+        )
+        sums[f"bias_{name}"] = (bottom * (top - bottom)).sum()
+        sums[f"squares_{name}"] = ((top - bottom) ** 2).sum()
+    return sums
+
+
+def _estimate_terms(name: str) -> Terms:
+    """Return value_ and std_error_ of one metric, from means and sums of _mean_quotients."""
+    top, bottom = pl.col(f"mean_top_{name}"), pl.col(f"mean_bottom_{name}")
+    n = pl.col("n_labels")
+    quotient = ratio(top, bottom)
+    bias = ratio(pl.col(f"bias_{name}"), n * (n - 1)).fill_null(0)
+    error = quotient * ratio(pl.col(f"squares_{name}"), n * (n - 1)).sqrt()
+    value = quotient * (1 + bias)
+    at_most_1 = value if name == _SIZE else pl.when(value > 1).then(1.0).otherwise(value)
+    return {f"value_{name}": at_most_1, f"std_error_{name}": pl.when(top != 0).then(error)}
+
+
+def _list_estimates(metrics: list[str]) -> pl.Expr:
+    """Return the list `estimates` of structs of place, metric, value and std_error."""
+    structs = [
+        pl.struct(
+            place=pl.lit(place),
+            metric=pl.lit(name),
+            value=pl.col(f"value_{name}"),
+            std_error=pl.col(f"std_error_{name}"),
+        )
+        for place, name in enumerate(metrics)
+    ]
+    return pl.concat_list(structs).alias("estimates")
+
+
+#: The metric that is no share.
+_SIZE = "average_label_size"
+
+
+def _cut_limits(value: pl.Expr, margin: pl.Expr) -> Terms:
+    """Return lower and upper, value -+ margin within the range of the metric, by name."""
+    is_size = pl.col("metric") == _SIZE
+    least = pl.when(is_size).then(1.0).otherwise(0.0)
+    lower, upper = value - margin, value + margin
+    return {
+        "lower": pl.when(lower < least).then(least).otherwise(lower),
+        "upper": pl.when(~is_size & (upper > 1)).then(1.0).otherwise(upper),
+    }
+
+
+# ----------------------------------------------------------------------------------------------
+# Tables
+# ----------------------------------------------------------------------------------------------
+
+_ESTIMATE_COLUMNS = ("metric", "value", "std_error", "lower", "upper")
+
+
+@table_function
+def entity_resolution_estimates(
+    frame: Frame,
+    label: Column,
+    cluster: Column,
+    *,
+    weight: Column | None = None,
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+    labels_are_sample: SampleDesign = "uniform",
+    beta: float = 1.0,
+    confidence: float = 0.95,
+) -> Frame:
+    """Estimates of external metrics for all entities, from the labels of a sample of them.
+
+    Scores of the labeled rows alone are too good: a cluster that joins a sampled entity with rows
+    that have no label looks pure. Here rows without a label belong to other entities, and count in
+    the sizes of their clusters.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        All rows, with and without a label. A LazyFrame is read when the result is collected, and
+        streams.
+    label : str or Expr
+        The true entity, of any groupable type; NULL where it is not known. A labeled entity has its
+        label in all of its rows.
+    cluster : str or Expr
+        The assigned cluster, of any groupable type. Rows with a NULL are left out.
+    weight : str or Expr, optional
+        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
+        LazyFrame too.
+    partition_by : str, Expr or sequence of these, optional
+        Columns whose groups are evaluated separately. NULL is a group too.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
+    labels_are_sample : {'uniform', 'by_record'}
+        How the labeled entities were drawn: each entity with the same probability, or the entities
+        of rows that were drawn at random, so that the probability grows with the size.
+    beta : float
+        Weight of recall in the F scores, at least 0.
+    confidence : float
+        Probability that an interval covers the value of all entities, between 0 and 1.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        Same kind as `frame`, one row per partition and metric, sorted by partition: the partition
+        columns, metric, value, std_error, lower and upper. The metrics are pair_precision,
+        pair_recall, pair_f_score, bcubed_precision, bcubed_recall, bcubed_f_score,
+        exact_match_precision, exact_match_recall and exact_match_f_score, as in external_report;
+        matching_rate, the share of rows whose entity has several; and average_label_size, the mean
+        number of rows of an entity. The interval is value -+ z std_error, where z is the normal
+        quantile of `confidence`, but not beyond the metric's range, [0, 1], best 1, except that
+        average_label_size is at least 1. value is NULL for 0 / 0 and without labels; std_error,
+        lower and upper are NULL for less than 2 labels, and where no labeled row is right.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
+        has no equal in the type of cluster, or an option is unknown or out of its range.
+
+    Notes
+    -----
+    Every metric is the quotient of two totals over all entities. The estimate is the quotient of
+    their weighted means over the sample, with weights 1 or 1 / size, less its bias of first order,
+    and the standard error is that of the delta method. The sample is taken for a small part of all
+    entities.
+
+    In SQL: ``FROM clustereval.entity_resolution_estimates(tbl, label, cluster)``.
+
+    References
+    ----------
+    Binette, York, Hickerson, Baek, Madhavan and Jones (2022), Estimating the performance of entity
+    resolution algorithms: lessons learned through PatentsView.org,
+    doi:10.1080/00031305.2023.2191664. Binette, Baek, Engineer, Jones, Dasylva and Reiter (2024),
+    How to evaluate entity resolution systems: an entity-centric framework, arXiv:2404.05622.
+
+    Examples
+    --------
+    Three entities have labels. The cluster 2 has a row of another one, so that not all links of
+    the second entity are right:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> records = pl.DataFrame(
+    ...     {
+    ...         "entity": ["a", "a", "b", "b", None, "c", None, None],
+    ...         "cluster": [1, 1, 2, 2, 2, 3, 4, 4],
+    ...     }
+    ... )
+    >>> estimates = ce.entity_resolution_estimates(records, "entity", "cluster")
+    >>> estimates.select("metric", pl.col("value", "std_error").round(3)).row(0)
+    ('pair_precision', 0.667, 0.222)
+    """
+    check_choice("labels_are_sample", labels_are_sample, _DESIGNS)
+    beta = check_beta(beta)
+    z = -NormalDist().inv_cdf((1 - check_confidence(confidence)) / 2)
+    options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
+    labeled = read_contingency_table(frame, label, cluster, options, _ESTIMATE_COLUMNS)
+    # The clusters of all rows are those of the table with the cluster as label.
+    whole = read_contingency_table(frame, cluster, cluster, options, ()).cache_groups()
+    keys = list(labeled.keys)
+    entities = _entity_terms(labeled, whole.cluster_sizes, labels_are_sample)
+    n_clusters = whole.sum_by_partition(whole.cluster_sizes, {"n_clusters": pl.col("copies")})
+    partitions = whole.join_partitions(whole.row_counts, n_clusters).select(
+        *keys, rows_per_cluster=ratio(pl.col("total"), pl.col("n_clusters"))
+    )
+    slopes = _bcubed_slopes(entities, keys, beta)
+    quotients = _mean_quotients(join_partitions(entities, keys, slopes, partitions), keys, beta)
+    estimates = (
+        join_partitions(partitions, keys, quotients, how="left")
+        .select(*keys, _list_estimates(list(_metric_terms(pl.col, beta))))
+        .explode("estimates")
+        .unnest("estimates")
+        .with_columns(**_cut_limits(pl.col("value"), z * pl.col("std_error")))
+        .sort(*keys, "place", nulls_last=True)
+    )
+    return labeled.to_user_frame(frame, estimates.select(*keys, *_ESTIMATE_COLUMNS))
