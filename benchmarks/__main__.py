@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 GROUPS = (
-    *("report", "many", "ami", "intervals", "internal", "sweep", "agreement", "assign"),
-    *("scan", "silhouette", "bounds", "dunn", "small"),
+    *("report", "many", "ami", "intervals", "resolution", "internal", "sweep", "agreement"),
+    *("assign", "scan", "silhouette", "bounds", "dunn", "small"),
 )
 
 
@@ -80,6 +80,7 @@ def _list_cases(options: argparse.Namespace) -> list[cases.Case]:
         "many": cases.list_many_cases,
         "ami": cases.list_ami_cases,
         "intervals": cases.list_interval_cases,
+        "resolution": cases.list_resolution_cases,
         "internal": cases.list_internal_cases,
         "sweep": cases.list_sweep_cases,
         "scan": cases.list_scan_cases,

@@ -21,6 +21,7 @@ UNADJUSTED = "external_report(adjusted=False)"
 FULL = "external_report"
 AMI = "adjusted_mutual_info_score"
 REPORT_AMI = "adjusted_mutual_info_score of external_report"
+RESOLUTION = "entity_resolution_report"
 INTERVALS = "external_intervals(adjusted=False)"
 BOOTSTRAP = "bootstrap_intervals(adjusted=False), 1,000 samples"
 FOUR = "CP, DB, CH, SSW of internal_report"
@@ -174,6 +175,19 @@ def list_interval_cases() -> list[Case]:
         Case(f"Intervals, {rows:,} rows, {k} × {k} clusters", Labelings(rows, k, rows), jobs)
         for k in (10, 30)
     ]
+
+
+def list_resolution_cases() -> list[Case]:
+    """Return the case of entity_resolution_report, many small clusters, beside external_report."""
+    jobs = (
+        Job("DuckDB", UNADJUSTED, "duckdb plain"),
+        Job("DuckDB", RESOLUTION, "duckdb resolution"),
+        Job("Polars", UNADJUSTED, "polars plain"),
+        Job("Polars", RESOLUTION, "polars resolution"),
+    )
+    rows, clusters = 10_000_000, 3_000_000
+    title = f"Entity resolution, {rows:,} records, {clusters:,} × {clusters:,} clusters"
+    return [Case(title, Labelings(rows, clusters, rows), jobs)]
 
 
 def list_internal_cases() -> list[Case]:

@@ -115,6 +115,11 @@ def _build_report(rows: pl.LazyFrame, **options: Any) -> pl.LazyFrame:
     return ce.external_report(rows, "label", "cluster", **options)
 
 
+def _build_resolution(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Return entity_resolution_report of the columns label and cluster."""
+    return ce.entity_resolution_report(rows, "label", "cluster")
+
+
 def _build_report_ami(rows: pl.LazyFrame) -> pl.LazyFrame:
     """Return external_report with its column of adjusted mutual information alone."""
     return _build_report(rows).select("adjusted_mutual_info_score")
@@ -688,6 +693,7 @@ def _read_arrays(path: str) -> list[Any]:
 
 
 REPORT = "FROM clustereval.external_report(assignments, label, cluster{options})"
+RESOLUTION = "FROM clustereval.entity_resolution_report(assignments, label, cluster)"
 AGREEMENT = "SELECT n, score FROM clustereval.run_agreement(assignments, id, run, cluster)"
 AMI = "SELECT clustereval.adjusted_mutual_info_score(label, cluster) AS adjusted_mutual_info_score"
 # The name of the run's column differs between the engines; the order of the runs is the same.
@@ -735,6 +741,8 @@ JOBS: dict[str, Callable[[str], Run]] = {
         _prepare_polars, partial(_build_report, partition_by="run", adjusted=False)
     ),
     "polars full runs": partial(_prepare_polars, partial(_build_report, partition_by="run")),
+    "duckdb resolution": partial(_prepare_duckdb, RESOLUTION),
+    "polars resolution": partial(_prepare_polars, _build_resolution),
     "duckdb intervals": _prepare_duckdb_intervals,
     "polars intervals": _prepare_polars_intervals,
     "polars bootstrap": _prepare_polars_bootstrap,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 import polars as pl
 
-from .external import contingency, matching, set_matching, summary
+from .external import contingency, entity_resolution, matching, summary
 from .external import report as external
 from .internal import centroids, determinants, dunn, pairwise, scatter, silhouette, states, vectors
 from .internal import report as internal
@@ -78,10 +78,11 @@ class ClusterEval:
     pair_counts = _method(contingency.pair_counts)
     external_cluster_report = _method(external.external_cluster_report)
     external_label_report = _method(external.external_label_report)
-    bcubed_samples = _method(set_matching.bcubed_samples)
+    bcubed_samples = _method(external.bcubed_samples)
     external_report = _method(external.external_report)
     external_summary = _method(summary.external_summary)
     matching_report = _method(matching.matching_report)
+    entity_resolution_report = _method(entity_resolution.entity_resolution_report)
     vdm_encode = _method(vectors.vdm_encode)
     centroids = _method(centroids.centroids)
     internal_report = _method(internal.internal_report)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _PORTABLE_FUNCTIONS = frozenset(
     (
         *("And", "Case", "Cast", "Coalesce", "Greatest", "If", "Least", "Nullif", "Or"),
-        *("Abs", "Array", "Atanh", "Exp", "Floor", "Ln", "Pow", "Sqrt"),
+        *("Abs", "Array", "Atan2", "Atanh", "Exp", "Floor", "Ln", "Pow", "Sqrt"),
         *("Count", "Max", "Min", "RowNumber", "Sum", "VariancePop"),
     )
 )

@@ -19,6 +19,7 @@ OTHER_NAMES = {
     "ari": "adjusted_rand_score",
     "fmi": "fowlkes_mallows_score",
     "homogeneity_completeness_v_measure": "external_report",
+    "v_measure": "v_measure_score",
     "entropy": "label_entropy",
     "nmi": "normalized_mutual_info_score",
     "pair_confusion_matrix": "pair_counts",

@@ -9,8 +9,12 @@
 .read external/information.sql
 .read external/set_matching.sql
 .read external/matching.sql
+.read external/coreference.sql
+.read external/entity_matching.sql
+.read external/reduced_information.sql
 .read external/report.sql
 .read external/summary.sql
+.read external/entity_resolution.sql
 .read internal/vectors.sql
 .read internal/distances.sql
 .read internal/centroids.sql

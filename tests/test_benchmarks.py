@@ -39,6 +39,7 @@ GROUPS: dict[str, Callable[[], list[Case]]] = {
     "many": cases.list_many_cases,
     "ami": cases.list_ami_cases,
     "intervals": cases.list_interval_cases,
+    "resolution": cases.list_resolution_cases,
     "internal": cases.list_internal_cases,
     "sweep": cases.list_sweep_cases,
     "agreement": cases.list_agreement_cases,

@@ -44,6 +44,7 @@ CALLS = {
         "bcubed_samples",
         "contingency_matrix",
         "entity_resolution_estimates",
+        "entity_resolution_report",
         "external_cluster_report",
         "external_intervals",
         "external_label_report",
@@ -149,7 +150,7 @@ def test_a_column_called_as_a_macro_says_where_it_is(con: duckdb.DuckDBPyConnect
         ("davies_bouldin", "davies_bouldin_score"),
         ("calinski_harabasz", "calinski_harabasz_score"),
         ("adjusted_rand_index", "adjusted_rand_score"),
-        ("v_measure", "v_measure_score"),
+        ("vmeasure_score", "v_measure_score"),
         ("puritiy", "purity"),
     ],
 )
@@ -260,10 +261,13 @@ def test_every_report_column_is_a_metric_and_the_other_way_round(
     con: duckdb.DuckDBPyConnection,
 ) -> None:
     counts = ["n", "n_dropped", "n_noise", "n_labels", "n_clusters"]
-    columns = ce.external_report(FRAME, "label", "cluster").columns
-    assert columns[:5] == counts
+    reports = [
+        table(FRAME, "label", "cluster").columns
+        for table in (ce.external_report, ce.entity_resolution_report)
+    ]
+    assert all(columns[:5] == counts for columns in reports)
     metrics = {name for name, (kind, _, _) in macros(con).items() if kind == "macro"} - NO_METRICS
-    assert set(columns[5:]) == metrics
+    assert {name for columns in reports for name in columns[5:]} == metrics
 
 
 def public_macros(file: str) -> list[str]:

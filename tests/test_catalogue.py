@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 NAMES = list(entries())
-LABEL_TABLES = ("external_report", "matching_report")
+LABEL_TABLES = ("external_report", "entity_resolution_report", "matching_report")
 POINT_TABLES = (
     *("internal_report", "neighbor_report", "determinant_report"),
     *("silhouette_score", "dunn_index", "pairwise_report"),
@@ -57,6 +57,11 @@ def columns() -> dict[str, list[str]]:
     """The scores of each report, in their order."""
     points = {name: getattr(ce, name)(IRIS, ["x", "y"], "cluster") for name in POINT_TABLES}
     labels = {name: getattr(ce, name)(IRIS, "label", "cluster") for name in LABEL_TABLES}
+    # A score of both reports is in the catalogue as one of external_report.
+    shared = set(labels["external_report"].columns)
+    labels["entity_resolution_report"] = labels["entity_resolution_report"].drop(
+        shared, strict=False
+    )
     tables = {**labels, **points}
     return {name: list(filter(is_score, table.columns)) for name, table in tables.items()}
 
@@ -104,7 +109,7 @@ def statement(entry: Entry) -> Stated:
 
 def statements_elsewhere(entry: Entry) -> list[Stated | None]:
     """What the comment of the macro, the docstring and the page state of a score."""
-    if entry.table == "external_report":
+    if entry.table in ("external_report", "entity_resolution_report"):
         text = inspect.getdoc(getattr(ce, entry.name)) or ""
         return [from_comment(comments()[entry.name]), from_docstring(text)]
     text = inspect.getdoc(getattr(ce, entry.table)) or ""
@@ -142,7 +147,7 @@ def test_the_range_is_that_of_docstring_comment_and_page(name: str) -> None:
             assert own.best == NOT_HIGH[name]
         else:
             assert own.means(other), (own, other)
-    if entry.table == "external_report":
+    if entry.table in ("external_report", "entity_resolution_report"):
         assert own.is_open == from_comment(comments()[name]).is_open  # type: ignore[union-attr]
 
 

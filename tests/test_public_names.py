@@ -15,7 +15,7 @@ import pytest
 
 import polars_clustereval as ce
 from polars_clustereval.base import checks
-from polars_clustereval.external import information
+from polars_clustereval.external import entity_matching, information
 from polars_clustereval.internal import distances
 
 ROOT = Path(__file__).parent.parent
@@ -77,6 +77,7 @@ TWINS = {
     "pair_confusion_matrix": "pair_counts",
     "homogeneity_completeness_v_measure": "external_report",
     "ARI": "adjusted_rand_score",
+    "v_measure": "v_measure_score",
     "nmi_score": "normalized_mutual_info_score",
     "entropy": "label_entropy",
     "nmi": "normalized_mutual_info_score",
@@ -120,6 +121,8 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "center": ("mean", "median"),
     "noise_as": ("cluster", "drop", "singletons"),
     "method": ("exact", "simplified", "bounds", "sample"),
+    "split_cost": ("unit", "product", "entropy"),
+    "merge_cost": ("unit", "product", "entropy"),
 }
 #: Tables that have some of the choices of a parameter.
 FEWER_CHOICES = {
@@ -133,7 +136,13 @@ AVERAGES = ("arithmetic", "geometric", "min", "max")
 def literal_of(function: FunctionType, parameter: str) -> tuple[Any, ...]:
     """The choices of a parameter's type, whose name may be imported for type checkers only."""
     function = inspect.unwrap(function)
-    names = vars(checks) | vars(distances) | vars(information) | function.__globals__
+    names = (
+        vars(checks)
+        | vars(distances)
+        | vars(information)
+        | vars(entity_matching)
+        | function.__globals__
+    )
     hint = eval(function.__annotations__[parameter], names)
     assert get_origin(hint) is Literal, (function.__name__, parameter, hint)
     return get_args(hint)

@@ -50,6 +50,7 @@ EXTERNAL = (
     "external_label_report",
     "matching_report",
     "entity_resolution_estimates",
+    "entity_resolution_report",
 )
 CENTERS = ("centroids", "internal_report", "internal_cluster_report", "neighbor_report")
 SAMPLES = ("silhouette_samples", "silhouette_clusters")

@@ -22,6 +22,7 @@ QUALIFIER = re.compile(r"(?<![\w.\])])([a-z]\w*)\.(?:__ce_\w|\*)")
 CALLED = re.compile(r"\bclustereval\.(\w+)")
 EXTERNAL = (
     "contingency_matrix",
+    "entity_resolution_report",
     "pair_counts",
     "external_cluster_report",
     "external_label_report",

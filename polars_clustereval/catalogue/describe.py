@@ -44,6 +44,12 @@ NOTATION = {
     "one-to-one matching": "n_ij rows have label i and cluster j, a_i have label i, b_j are in "
     "cluster j, n are all; a matching pairs each label with at most one cluster, and each cluster "
     "with at most one label.",
+    "entity resolution": "n rows; a cell is a label and a cluster that share rows; P and R are "
+    "closest_cluster_precision and closest_cluster_recall.",
+    "coreference": "n rows; a cell is a label and a cluster that share rows; P and R are the "
+    "precision and recall of the same measure; tp, fp, fn and tn count pairs of rows.",
+    "reduced information": "n rows, of which n_ij have label i and cluster j, a_i label i and b_j "
+    "cluster j; information is in nats.",
     "sums of squares": "n_C points x in cluster C with the center μ_C; μ is the center of all "
     "points, d the distance.",
     "centers": "n points x in k clusters; cluster C has n_C points, the center μ_C and the "
@@ -100,9 +106,9 @@ def describe(name: str | None = None) -> str:
     Parameters
     ----------
     name : str, optional
-        A column of external_report, matching_report, internal_report, neighbor_report,
-        determinant_report, silhouette_score, dunn_index or pairwise_report, such as
-        'davies_bouldin_score'. Without one, the result is the list of all scores by family.
+        A column of external_report, entity_resolution_report, matching_report, internal_report,
+        neighbor_report, determinant_report, silhouette_score, dunn_index or pairwise_report, such
+        as 'davies_bouldin_score'. Without one, the result is the list of all scores by family.
 
     Returns
     -------

@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+#: Tables whose scores are expressions and aggregate macros too.
+_TABLES_OF_EXPRESSIONS = ("external_report", "entity_resolution_report")
+
+
 class Scale(NamedTuple):
     """Words from the literature for the values of a score."""
 
@@ -60,7 +64,7 @@ class Entry(NamedTuple):
     @property
     def sql(self) -> str:
         """The query for DuckDB."""
-        if self.table == "external_report":
+        if self.table in _TABLES_OF_EXPRESSIONS:
             return f"SELECT clustereval.{self.name}(label, cluster) FROM tbl"
         if self.kind == "external":
             return f"SELECT {self.name} FROM clustereval.{self.table}(tbl, label, cluster)"
@@ -69,7 +73,7 @@ class Entry(NamedTuple):
     @property
     def polars(self) -> str:
         """The expression of Python for a DataFrame."""
-        if self.table == "external_report":
+        if self.table in _TABLES_OF_EXPRESSIONS:
             return f'frame.select(ce.{self.name}("label", "cluster"))'
         first = '"label"' if self.kind == "external" else '["x", "y"]'
         return f'ce.{self.table}(frame, {first}, "cluster")["{self.name}"]'

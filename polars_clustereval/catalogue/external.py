@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polars_clustereval.external import (
     association,
+    coreference,
+    entity_matching,
     expected_information,
     information,
     pair_counting,
+    reduced_information,
     set_matching,
 )
 from polars_clustereval.external.summary import METRIC_MEANINGS
@@ -91,6 +94,7 @@ _FACTS = {
         {"clusterCrit": "Hubert"},
         differs="The Phi of clusterCrit and CluSim lacks the square root in the denominator.",
     ),
+    "correlation_distance": _Facts("Correlation distance"),
     "rogers_tanimoto_index": _Facts("Rogers-Tanimoto index", {"clusterCrit": "Rogers_Tanimoto"}),
     "russell_rao_index": _Facts("Russell-Rao index", {"clusterCrit": "Russel_Rao"}),
     "sokal_sneath_1_index": _Facts("First Sokal-Sneath index", {"clusterCrit": "Sokal_Sneath1"}),
@@ -153,9 +157,65 @@ _FACTS = {
         "B-cubed recall", differs="er-evaluation takes the mean over labels instead of rows."
     ),
     "bcubed_f_score": _Facts("B-cubed F score"),
+    "element_centric_similarity": _Facts("Element-centric similarity", {"CluSim": "element_sim"}),
     "exact_match_precision": _Facts("Precision of exact matches"),
     "exact_match_recall": _Facts("Recall of exact matches"),
     "exact_match_f_score": _Facts("F score of exact matches"),
+    "k_measure": _Facts("K measure"),
+    "closest_cluster_precision": _Facts("Closest-cluster precision"),
+    "closest_cluster_recall": _Facts("Closest-cluster recall"),
+    "closest_cluster_f_score": _Facts("Closest-cluster F score"),
+    "talburt_wang_index": _Facts("Talburt-Wang index (TWI)"),
+    "basic_merge_distance": _Facts("Basic merge distance (BMD)"),
+    "generalized_merge_distance": _Facts(
+        "Generalized merge distance (GMD)",
+        differs="The slice algorithm of Menestrina and others allows any cost function; the result "
+        "depends on the order of the splits and merges unless the cost is one of these.",
+    ),
+    "muc_precision": _Facts("MUC precision"),
+    "muc_recall": _Facts("MUC recall"),
+    "muc_f_score": _Facts("MUC F score", differs="coval returns 0 where this is NULL."),
+    "lea_precision": _Facts("LEA precision"),
+    "lea_recall": _Facts("LEA recall"),
+    "lea_f_score": _Facts("LEA F score"),
+    "blanc_precision": _Facts("BLANC precision"),
+    "blanc_recall": _Facts("BLANC recall"),
+    "blanc_f_score": _Facts(
+        "BLANC F score",
+        differs="It is no mean of blanc_precision and blanc_recall, but of two F scores.",
+    ),
+    "reduced_mutual_info_score": _Facts(
+        "Reduced mutual information (RMI)",
+        differs="clustering-mi's reduced_flat is in bits, not divided by n, and always has the "
+        "clusters as rows of the table; its default estimates the table with a fitted parameter.",
+    ),
+    "normalized_reduced_mutual_info_score": _Facts(
+        "Normalized reduced mutual information, asymmetric",
+        differs="clustering-mi returns 0 where this is NULL.",
+    ),
+}
+
+#: The measures of entity_resolution_report that external_report does not have, in its order: the
+#: best value as text, as in METRIC_MEANINGS, and what they measure, in a few words.
+_RESOLUTION_MEANINGS: dict[str, tuple[str | None, str]] = {
+    "k_measure": ("1", "geometric mean of B-cubed precision, recall"),
+    "closest_cluster_precision": ("1", "best Jaccard index of a cluster, on average"),
+    "closest_cluster_recall": ("1", "best Jaccard index of a label, on average"),
+    "closest_cluster_f_score": ("1", "harmonic mean of closest-cluster scores"),
+    "talburt_wang_index": ("1", "labels and clusters per overlap of them"),
+    "basic_merge_distance": ("0", "splits and merges that make the labels"),
+    "generalized_merge_distance": ("0", "cost of the splits and merges"),
+    "muc_precision": ("1", "right links that hold clusters together"),
+    "muc_recall": ("1", "found links that hold labels together"),
+    "muc_f_score": ("1", "harmonic mean of MUC precision, recall"),
+    "lea_precision": ("1", "right links of clusters, weighted by size"),
+    "lea_recall": ("1", "found links of labels, weighted by size"),
+    "lea_f_score": ("1", "harmonic mean of LEA precision, recall"),
+    "blanc_precision": ("1", "right pairs together and apart, mean of both"),
+    "blanc_recall": ("1", "found pairs together and apart, mean of both"),
+    "blanc_f_score": ("1", "F scores of pairs together and apart, mean"),
+    "reduced_mutual_info_score": (None, "mutual information beyond the table's"),
+    "normalized_reduced_mutual_info_score": ("1", "reduced information, of what labels have"),
 }
 
 _FAMILIES = {
@@ -164,6 +224,9 @@ _FAMILIES = {
     information: "information",
     expected_information: "information",
     set_matching: "set matching",
+    entity_matching: "entity resolution",
+    coreference: "coreference",
+    reduced_information: "reduced information",
 }
 
 # ----------------------------------------------------------------------------------------------
@@ -207,14 +270,15 @@ def _read_range(text: str) -> str:
 def _build_entry(name: str, function: Callable[..., Any], family: str) -> Entry:
     """Return the entry of a metric, `function` being its expression."""
     text, facts = _read_docstring(function), _FACTS[name]
-    best, meaning = METRIC_MEANINGS[name]
+    is_in_report = name in METRIC_MEANINGS
+    best, meaning = METRIC_MEANINGS[name] if is_in_report else _RESOLUTION_MEANINGS[name]
     cases = text.get("Returns", "").partition(_TYPE)[2]
     return Entry(
         name=name,
         title=facts.title,
         kind="external",
         family=family,
-        table="external_report",
+        table="external_report" if is_in_report else "entity_resolution_report",
         definition=_RANGE_SENTENCE.sub("", text[""]),
         range=_read_range(text[""]),
         best=best or "",
@@ -229,11 +293,15 @@ def _build_entry(name: str, function: Callable[..., Any], family: str) -> Entry:
 
 
 def list_external_entries() -> list[Entry]:
-    """Return one entry for each metric of external_report, in its order."""
+    """Return one entry for each metric of external_report and entity_resolution_report, in order.
+
+    A metric of both is in the first.
+    """
+    names = [*METRIC_MEANINGS, *_RESOLUTION_MEANINGS]
     functions = {
         name: (function, family)
         for module, family in _FAMILIES.items()
         for name, function in vars(module).items()
-        if name in METRIC_MEANINGS
+        if name in names and function.__module__ == module.__name__
     }
-    return [_build_entry(name, *functions[name]) for name in METRIC_MEANINGS]
+    return [_build_entry(name, *functions[name]) for name in names]

@@ -5,6 +5,7 @@ They are computed from the four counts of pairs of rows; see pair_counting.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -33,12 +34,30 @@ def _phi_index(row: Row) -> pl.Expr:
     return ratio(tp * tn - fn * fp, together * apart)
 
 
+def _correlation_distance(row: Row) -> pl.Expr:
+    """Return arccos(phi) / pi, where phi is the correlation of _phi_index; 0 for equal partitions.
+
+    The arc cosine of a number near 1 would lose half of the digits. With counts as shares of all
+    pairs, tan(angle) = sqrt(1 - phi^2) / phi has the numerator sqrt(tp tn (fp + fn) + fp fn (tp +
+    tn)), a sum of products. `row(name)` is a field of pair_statistics. NULL if one of two different
+    partitions is trivial.
+    """
+    tp, fp, fn, tn = pair_shares(row)
+    opposite, adjacent = tp * tn * (fp + fn) + fp * fn * (tp + tn), tp * tn - fn * fp
+    angle = pl.arctan2(opposite.sqrt(), adjacent) / math.pi
+    has_both = (row("tp") + row("fn") > 0) & (row("tp") + row("fp") > 0)
+    has_both &= (row("fn") + row("tn") > 0) & (row("fp") + row("tn") > 0)
+    defined = pl.when(has_both).then(angle)
+    return pl.when(row("fp") + row("fn") == 0).then(0.0).otherwise(defined)
+
+
 def association_scores(row: Row) -> Terms:
     """Return the coefficients of association between "same label" and "same cluster" by name.
 
-    They are hubert_index, kulczynski_index, mcnemar_index, phi_index, rogers_tanimoto_index,
-    russell_rao_index, sokal_sneath_1_index, sokal_sneath_2_index and southwood_index. `row(name)`
-    is a field of pair_statistics: the number of rows, a pair count, or its share of all pairs.
+    They are hubert_index, kulczynski_index, mcnemar_index, phi_index, correlation_distance,
+    rogers_tanimoto_index, russell_rao_index, sokal_sneath_1_index, sokal_sneath_2_index and
+    southwood_index. `row(name)` is a field of pair_statistics: the number of rows, a pair count, or
+    its share of all pairs.
     """
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     agreements, disagreements, pairs = tp + tn, fp + fn, tp + fp + fn + tn
@@ -48,6 +67,7 @@ def association_scores(row: Row) -> Terms:
         "mcnemar_index": ratio(fn - fp, to_double(disagreements).sqrt()),
         # The shares are undefined for a single row.
         "phi_index": pl.when(row("total") > 1).then(_phi_index(row)),
+        "correlation_distance": _correlation_distance(row),
         "rogers_tanimoto_index": ratio(agreements, agreements + 2 * disagreements),
         "russell_rao_index": ratio(tp, pairs),
         "sokal_sneath_1_index": ratio(tp, tp + 2 * disagreements),
@@ -215,6 +235,44 @@ def phi_index(label: Column, cluster: Column) -> pl.Expr:
     1.0
     """
     return pair_expression(label, cluster, "phi_index", association_scores)
+
+
+def correlation_distance(label: Column, cluster: Column) -> pl.Expr:
+    """Angle between the two partitions, arccos(phi_index) / pi.
+
+    A metric of partitions with an expectation near 1/2 for random labelings. From 0 to 1, best 0.
+
+    Parameters
+    ----------
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value per group. 0 for equal partitions, trivial ones too. Otherwise NULL if
+        one partition is trivial: a single group, or singletons only. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.correlation_distance(label, cluster)``.
+
+    References
+    ----------
+    Gösgens, Tikhonov and Prokhorenkova (2021), Systematic analysis of cluster similarity indices:
+    how to validate validation measures, https://proceedings.mlr.press/v139/gosgens21a.html.
+
+    Examples
+    --------
+    Independent labelings of four rows have the correlation -1/2, an angle of 120 degrees:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> four = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 0, 1]})
+    >>> four.select(ce.correlation_distance("label", "cluster")).item()
+    0.6666...
+    """
+    return pair_expression(label, cluster, "correlation_distance", association_scores)
 
 
 def rogers_tanimoto_index(label: Column, cluster: Column) -> pl.Expr:

@@ -146,7 +146,7 @@ _STIELTJES_TERMS = (
 )
 
 
-def _stirling_error(x: pl.Expr) -> pl.Expr:
+def stirling_error(x: pl.Expr) -> pl.Expr:
     """Return ln(x!) - [(x + 1/2) ln x - x + ln(2 pi) / 2] for whole x > 0, and 0 for x = 0.
 
     This is the error of Stirling's formula for ln(x!).
@@ -160,7 +160,7 @@ def _stirling_error(x: pl.Expr) -> pl.Expr:
     return pl.when(x >= 7).then(_STIELTJES_TERMS[0] / fraction).otherwise(error)
 
 
-def _stirling_scale(x: pl.Expr) -> pl.Expr:
+def stirling_scale(x: pl.Expr) -> pl.Expr:
     """Return 2 pi x for whole x > 0, and 1 for x = 0.
 
     This is the number under the root in Stirling's formula sqrt(2 pi x) (x / e)^x for x!.
@@ -243,10 +243,10 @@ def _probability_factors(row: Row) -> Terms:
     n, a, b, multiplicity and stride by name.
     """
     n, a, b = row("n"), row("a"), row("b")
-    scale = _stirling_scale(a) * _stirling_scale(n - a) * _stirling_scale(b)
-    errors = sum(map(_stirling_error, (a, n - a, b, n - b)), -_stirling_error(n))
+    scale = stirling_scale(a) * stirling_scale(n - a) * stirling_scale(b)
+    errors = sum(map(stirling_error, (a, n - a, b, n - b)), -stirling_error(n))
     return {
-        "scale": (scale / _stirling_scale(n) * _stirling_scale(n - b)).sqrt(),
+        "scale": (scale / stirling_scale(n) * stirling_scale(n - b)).sqrt(),
         "errors": errors,
         "node_share": row("multiplicity") * row("stride") / n,
     }
@@ -321,12 +321,12 @@ def _node_weights(row: Row) -> Terms:
     the cells x1 .. x4 of the 2 x 2 table, their deviances d1 .. d4, and scale, errors and
     node_share of _probability_factors.
     """
-    scale = _stirling_scale(row("x1"))
+    scale = stirling_scale(row("x1"))
     for i in _TABLE_CELLS[1:]:
-        scale *= _stirling_scale(row(f"x{i}"))
+        scale *= stirling_scale(row(f"x{i}"))
     exponent = row("errors")
     for i in _TABLE_CELLS:
-        exponent -= row(f"d{i}") + _stirling_error(row(f"x{i}"))
+        exponent -= row(f"d{i}") + stirling_error(row(f"x{i}"))
     return {"weight": row("node_share") * row("scale") / scale.sqrt() * exponent.exp()}
 
 

@@ -1,4 +1,4 @@
-"""All external metrics at once, and the reports by cluster and by label."""
+"""All external metrics at once, and the reports by cluster, by label and by row."""
 
 from __future__ import annotations
 
@@ -13,10 +13,16 @@ from polars_clustereval.base.checks import (
     NoiseAs,
     check_beta,
     check_choice,
+    check_column,
+    check_frame,
+    check_groupable,
+    check_noise_as,
+    check_partition_keys,
+    key_columns,
     table_function,
 )
 from polars_clustereval.base.exact import count_pairs, log_ratio, ratio
-from polars_clustereval.base.frames import Terms, add_stages, join_small
+from polars_clustereval.base.frames import Terms, add_stages, join_small, to_user_frame
 from polars_clustereval.errors import ClusterEvalError
 
 from .association import association_scores
@@ -26,6 +32,7 @@ from .contingency import (
     LabelOptions,
     cell_pair_terms,
     cluster_pair_terms,
+    is_noise,
     label_pair_terms,
     pair_count_terms,
     read_contingency_table,
@@ -463,3 +470,125 @@ def _describe_side(
         "entropy",
         divided_pairs.cast(pl.Decimal(38, 0)).alias("divided_pairs"),
     )
+
+
+@table_function
+def bcubed_samples(
+    frame: Frame,
+    label: Column,
+    cluster: Column,
+    id: Column | None = None,  # noqa: A002 -- the name in SQL
+    *,
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+) -> Frame:
+    """B-cubed precision and recall of each row.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The rows to evaluate. A LazyFrame is read when the result is collected, and streams.
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+    id : str or Expr, optional
+        Identifier of each row; by default its number in the frame, from 0.
+    partition_by : str, Expr or sequence of these, optional
+        Columns whose groups are evaluated separately. NULL is a group too.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        Same kind as `frame`, sorted by partition and id: the partition columns, id, label,
+        cluster, bcubed_precision, the share of its cluster that has its label, and
+        bcubed_recall, the share of its label that is in its cluster. Their means are the scores
+        of the same names. A noise row counted as a singleton has cluster NULL.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist or cannot be grouped, noise has no equal in the type of
+        cluster, or an option is unknown.
+
+    Notes
+    -----
+    In SQL: ``FROM clustereval.bcubed_samples(tbl, label, cluster, id)``.
+
+    References
+    ----------
+    Bagga and Baldwin (1998), Algorithms for scoring coreference chains.
+
+    Examples
+    --------
+    The rows that share their cluster with another label:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
+    >>> samples = ce.bcubed_samples(six, "label", "cluster")
+    >>> samples.filter(pl.col("bcubed_precision") < 1).select("id", "label", "cluster").rows()
+    [(2, 'a', 1), (3, 'b', 1)]
+    """
+    options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
+    keys: dict[str, str]
+    rows, keys = _read_records(frame, label, cluster, id, options)
+    noisy = is_noise(rows, noise)
+    rows = rows.drop_nulls(["label", "cluster"])
+    if noise_as == "drop":
+        rows = rows.filter(~noisy)
+    singleton = noisy if noise_as == "singletons" else pl.lit(False)
+    return to_user_frame(frame, _score_records(rows, [*keys], singleton), keys)
+
+
+def _read_records(
+    frame: pl.DataFrame | pl.LazyFrame,
+    label: Column,
+    cluster: Column,
+    record: Column | None,
+    options: LabelOptions,
+) -> tuple[pl.LazyFrame, dict[str, str]]:
+    """Check the arguments of bcubed_samples; return (rows, keys), its rows and partition columns.
+
+    The rows have the partition columns, label, cluster and id, which is the user's column `record`,
+    or by default the row number from 0. keys maps inner names of the partition columns to the
+    user's.
+    """
+    lazy = check_frame(frame)
+    check_noise_as(options.noise, options.noise_as)
+    results = ("id", "label", "cluster", "bcubed_precision", "bcubed_recall")
+    keys: dict[str, str] = check_partition_keys(lazy, options.partition_by, results)
+    columns = [
+        *key_columns(keys),
+        check_groupable(lazy, label, "label"),
+        check_groupable(lazy, cluster, "cluster"),
+    ]
+    if record is not None:
+        return lazy.select(*columns, check_column(lazy, record, "id")), keys
+    return lazy.select(columns).with_row_index("id").cast({"id": pl.Int64}), keys
+
+
+def _score_records(rows: pl.LazyFrame, keys: list[str], singleton: pl.Expr) -> pl.LazyFrame:
+    """Return bcubed_precision and bcubed_recall of each row, sorted by partition and id.
+
+    `rows` has the partition columns `keys`, id, label and cluster, which the result has too. Where
+    the expression `singleton` is True, the row is a cluster of its own, and cluster becomes NULL.
+    """
+    n, label_size, cluster_size = (
+        pl.col("one").sum().over(*keys, *names)
+        for names in (("label", "cluster"), ("label",), ("cluster",))
+    )
+    one_if_singleton = pl.when(singleton).then(1)
+    n, cluster_size = one_if_singleton.otherwise(n), one_if_singleton.otherwise(cluster_size)
+    samples = rows.with_columns(one=pl.lit(1, pl.Int64)).select(
+        *keys,
+        "id",
+        "label",
+        pl.when(~singleton).then("cluster").alias("cluster"),
+        ratio(n, cluster_size).alias("bcubed_precision"),
+        ratio(n, label_size).alias("bcubed_recall"),
+    )
+    return samples.sort(*keys, "id", nulls_last=True)

@@ -8,27 +8,18 @@ contingency for n, copies and the sizes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polars_clustereval.base.checks import (
-    check_beta,
-    check_column,
-    check_frame,
-    check_groupable,
-    check_noise_as,
-    check_partition_keys,
-    key_columns,
-    table_function,
-)
+from polars_clustereval.base.checks import check_beta
 from polars_clustereval.base.exact import from_fixed_point, ratio, to_double, to_fixed_point
-from polars_clustereval.base.frames import Row, StructLists, Terms, element_field, to_user_frame
+from polars_clustereval.base.frames import Row, StructLists, Terms, element_field
 
-from .contingency import LabelOptions, cells_as_list, cluster_field, is_noise, label_field
+from .contingency import cells_as_list, cluster_field, label_field
 
 if TYPE_CHECKING:
-    from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
+    from polars_clustereval.base.checks import Column
 
 # ----------------------------------------------------------------------------------------------
 # Statistics
@@ -46,19 +37,21 @@ def label_match_rows(row: Row) -> pl.Expr:
 
 
 def cell_matching_terms(row: Row) -> Terms:
-    """Return fixed_precision_rows, fixed_recall_rows and exact_matches of a cell, by name.
+    """Return fixed_precision_rows, fixed_recall_rows, fixed_similar_rows and exact_matches by name.
 
-    They are B-cubed precision and B-cubed recall summed over the rows of the contingency cell, in
-    fixed point, and the number of its copies if label and cluster have the same rows, otherwise 0.
-    Callers sum them over cells. `row(name)` is a column of the cells: n rows, copies (how many
-    equal cells it stands for), label_size and cluster_size.
+    They are B-cubed precision, B-cubed recall and element-centric similarity summed over the rows
+    of the contingency cell, in fixed point, and the number of its copies if label and cluster have
+    the same rows, otherwise 0. Callers sum them over cells. `row(name)` is a column of the cells: n
+    rows, copies (how many equal cells it stands for), label_size and cluster_size.
     """
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
+    larger = pl.max_horizontal(label_size, cluster_size)
     rows = to_double(row("copies")) * to_double(n)
     is_exact = (n == label_size) & (n == cluster_size)
     return {
         "fixed_precision_rows": to_fixed_point(rows * (to_double(n) / to_double(cluster_size))),
         "fixed_recall_rows": to_fixed_point(rows * (to_double(n) / to_double(label_size))),
+        "fixed_similar_rows": to_fixed_point(rows * (to_double(n) / to_double(larger))),
         "exact_matches": pl.when(is_exact).then(row("copies")).otherwise(0),
     }
 
@@ -91,13 +84,13 @@ def cluster_matching_terms(row: Row) -> Terms:
 
 
 def matching_terms(row: Row) -> Terms:
-    """Return matched_rows, precision_rows and recall_rows as Float64 expressions by name.
+    """Return matched_rows, precision_rows, recall_rows and similar_rows as Float64 by name.
 
     `row(name)` is one of their fixed-point sums over a partition, such as fixed_matched_rows.
     """
     return {
         name: from_fixed_point(row(f"fixed_{name}"))
-        for name in ("matched_rows", "precision_rows", "recall_rows")
+        for name in ("matched_rows", "precision_rows", "recall_rows", "similar_rows")
     }
 
 
@@ -115,8 +108,8 @@ def matching_statistics(label: Column, cluster: Column) -> StructLists:
     """Return the statistics of two columns for matching_scores, one struct per group of rows.
 
     The struct is the only element of a list. Its fields are total, n_labels, n_clusters,
-    matched_rows, in_majority_labels, in_majority_clusters, exact_matches, precision_rows and
-    recall_rows.
+    matched_rows, in_majority_labels, in_majority_clusters, exact_matches, precision_rows,
+    recall_rows and similar_rows.
     """
     terms = {
         **cell_matching_terms(element_field),
@@ -160,9 +153,10 @@ def matching_scores(row: Row, beta: float = 1.0) -> Terms:
     `row(name)` is a statistic of a partition. total, n_labels and n_clusters are numbers of rows,
     labels and clusters; in_majority_labels counts the rows with the majority label of their
     cluster, in_majority_clusters those in the majority cluster of their label, and exact_matches
-    the clusters with the same rows as a label. precision_rows, recall_rows and matched_rows are
-    sums over rows of B-cubed precision, of B-cubed recall, and of the best F1 score of the row's
-    label with any cluster. beta is the weight of recall in bcubed_f_score.
+    the clusters with the same rows as a label. precision_rows, recall_rows, similar_rows and
+    matched_rows are sums over rows of B-cubed precision, of B-cubed recall, of element-centric
+    similarity, and of the best F1 score of the row's label with any cluster. beta is the weight of
+    recall in bcubed_f_score.
     """
     labels, clusters, exact = row("n_labels"), row("n_clusters"), row("exact_matches")
     in_majorities = row("in_majority_labels") + row("in_majority_clusters")
@@ -176,137 +170,11 @@ def matching_scores(row: Row, beta: float = 1.0) -> Terms:
         "bcubed_precision": precision,
         "bcubed_recall": recall,
         "bcubed_f_score": f_score(precision, recall, beta),
+        "element_centric_similarity": row("similar_rows") / rows,
         "exact_match_precision": to_double(exact) / to_double(clusters),
         "exact_match_recall": to_double(exact) / to_double(labels),
         "exact_match_f_score": to_double(2 * exact) / to_double(labels + clusters),
     }
-
-
-# ----------------------------------------------------------------------------------------------
-# Tables
-# ----------------------------------------------------------------------------------------------
-
-
-@table_function
-def bcubed_samples(
-    frame: Frame,
-    label: Column,
-    cluster: Column,
-    id: Column | None = None,  # noqa: A002 -- the name in SQL
-    *,
-    partition_by: Keys = None,
-    noise: Any = None,
-    noise_as: NoiseAs = "cluster",
-) -> Frame:
-    """B-cubed precision and recall of each row.
-
-    Parameters
-    ----------
-    frame : DataFrame or LazyFrame
-        The rows to evaluate. A LazyFrame is read when the result is collected, and streams.
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-    id : str or Expr, optional
-        Identifier of each row; by default its number in the frame, from 0.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
-        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
-
-    Returns
-    -------
-    DataFrame or LazyFrame
-        Same kind as `frame`, sorted by partition and id: the partition columns, id, label,
-        cluster, bcubed_precision, the share of its cluster that has its label, and
-        bcubed_recall, the share of its label that is in its cluster. Their means are the scores
-        of the same names. A noise row counted as a singleton has cluster NULL.
-
-    Raises
-    ------
-    ClusterEvalError
-        If a column does not exist or cannot be grouped, noise has no equal in the type of
-        cluster, or an option is unknown.
-
-    Notes
-    -----
-    In SQL: ``FROM clustereval.bcubed_samples(tbl, label, cluster, id)``.
-
-    References
-    ----------
-    Bagga and Baldwin (1998), Algorithms for scoring coreference chains.
-
-    Examples
-    --------
-    The rows that share their cluster with another label:
-
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
-    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
-    >>> samples = ce.bcubed_samples(six, "label", "cluster")
-    >>> samples.filter(pl.col("bcubed_precision") < 1).select("id", "label", "cluster").rows()
-    [(2, 'a', 1), (3, 'b', 1)]
-    """
-    options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
-    keys: dict[str, str]
-    rows, keys = _read_records(frame, label, cluster, id, options)
-    noisy = is_noise(rows, noise)
-    rows = rows.drop_nulls(["label", "cluster"])
-    if noise_as == "drop":
-        rows = rows.filter(~noisy)
-    singleton = noisy if noise_as == "singletons" else pl.lit(False)
-    return to_user_frame(frame, _score_records(rows, [*keys], singleton), keys)
-
-
-def _read_records(
-    frame: pl.DataFrame | pl.LazyFrame,
-    label: Column,
-    cluster: Column,
-    record: Column | None,
-    options: LabelOptions,
-) -> tuple[pl.LazyFrame, dict[str, str]]:
-    """Check the arguments of bcubed_samples; return (rows, keys), its rows and partition columns.
-
-    The rows have the partition columns, label, cluster and id, which is the user's column `record`,
-    or by default the row number from 0. keys maps inner names of the partition columns to the
-    user's.
-    """
-    lazy = check_frame(frame)
-    check_noise_as(options.noise, options.noise_as)
-    results = ("id", "label", "cluster", "bcubed_precision", "bcubed_recall")
-    keys: dict[str, str] = check_partition_keys(lazy, options.partition_by, results)
-    columns = [
-        *key_columns(keys),
-        check_groupable(lazy, label, "label"),
-        check_groupable(lazy, cluster, "cluster"),
-    ]
-    if record is not None:
-        return lazy.select(*columns, check_column(lazy, record, "id")), keys
-    return lazy.select(columns).with_row_index("id").cast({"id": pl.Int64}), keys
-
-
-def _score_records(rows: pl.LazyFrame, keys: list[str], singleton: pl.Expr) -> pl.LazyFrame:
-    """Return bcubed_precision and bcubed_recall of each row, sorted by partition and id.
-
-    `rows` has the partition columns `keys`, id, label and cluster, which the result has too. Where
-    the expression `singleton` is True, the row is a cluster of its own, and cluster becomes NULL.
-    """
-    n, label_size, cluster_size = (
-        pl.col("one").sum().over(*keys, *names)
-        for names in (("label", "cluster"), ("label",), ("cluster",))
-    )
-    one_if_singleton = pl.when(singleton).then(1)
-    n, cluster_size = one_if_singleton.otherwise(n), one_if_singleton.otherwise(cluster_size)
-    samples = rows.with_columns(one=pl.lit(1, pl.Int64)).select(
-        *keys,
-        "id",
-        "label",
-        pl.when(~singleton).then("cluster").alias("cluster"),
-        ratio(n, cluster_size).alias("bcubed_precision"),
-        ratio(n, label_size).alias("bcubed_recall"),
-    )
-    return samples.sort(*keys, "id", nulls_last=True)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -585,6 +453,45 @@ def bcubed_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.E
     0.5952...
     """
     return _matching_expression(label, cluster, "bcubed_f_score", beta=check_beta(beta))
+
+
+def element_centric_similarity(label: Column, cluster: Column) -> pl.Expr:
+    """Mean over rows of the overlap of their label and cluster as a share of the larger of these.
+
+    (1/n) sum of n_ij^2 / max(a_i, b_j) over the cells of n_ij rows, whose label has a_i rows and
+    whose cluster b_j: the element-centric similarity of partitions, whatever its parameter alpha.
+    Greater than 0, up to 1, best 1.
+
+    Parameters
+    ----------
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value per group. 1 for equal partitions only. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.element_centric_similarity(label, cluster)``.
+
+    References
+    ----------
+    Gates, Wood, Hetrick and Ahn (2019), Element-centric clustering comparison unifies overlaps and
+    hierarchy, doi:10.1038/s41598-019-44892-y.
+
+    Examples
+    --------
+    2/3 for four rows, and 1/3 for the two in the mixed cluster:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
+    >>> six.select(ce.element_centric_similarity("label", "cluster")).item()
+    0.5555...
+    """
+    return _matching_expression(label, cluster, "element_centric_similarity")
 
 
 def exact_match_precision(label: Column, cluster: Column) -> pl.Expr:

@@ -21,6 +21,7 @@ that all their influences are exactly 0 for equal labelings.
 
 from __future__ import annotations
 
+import math
 from itertools import combinations, combinations_with_replacement
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -233,6 +234,19 @@ def _root_slopes(b: pl.Expr, c: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
     return 0.5 * ratio(c, b).sqrt(), 0.5 * ratio(b, c).sqrt()
 
 
+def _angle_of(phi: _Quotient, row: Row) -> _Quotient:
+    """Return a quotient with the slopes of arccos(phi) / pi, given that of the correlation phi.
+
+    It is phi times the derivative of the arc cosine, taken as a constant; see correlation_distance
+    for its sine. `row(name)` is a statistic of a partition.
+    """
+    tp, fp, fn, tn = (row(f"{name}_share") for name in ("tp", "fp", "fn", "tn"))
+    sine = (tp * tn * (fp + fn) + fp * fn * (tp + tn)).sqrt()
+    factor = -ratio(_as_expression(phi.bottom), math.pi * sine)
+    first, second, third = (factor * slope for slope in phi.top_slopes)
+    return phi._replace(top=factor * phi.top, top_slopes=(first, second, third))
+
+
 def _linear_metrics(row: Row) -> dict[str, _Quotient]:
     """Return the metrics that are linear functions of their statistics, by name.
 
@@ -285,6 +299,13 @@ def _pair_quotients(row: Row, beta: float) -> dict[str, _Quotient]:
     spread_b, spread_c = b * (1 - b), c * (1 - c)
     spread_root_b, spread_root_c = _root_slopes(spread_b, spread_c)
     phi_b, phi_c = (1 - 2 * b) * spread_root_b, (1 - 2 * c) * spread_root_c
+    phi = _Quotient(
+        _PAIRS,
+        above_chance[0],
+        spread_b.sqrt() * spread_c.sqrt(),
+        above_chance[1],
+        (phi_b + phi_c, phi_c, phi_b),
+    )
     shared, agree = (1.0, 0.0, 0.0), (0.0, -1.0, -1.0)
     return {
         "adjusted_rand_score": adjusted_rand,
@@ -311,13 +332,8 @@ def _pair_quotients(row: Row, beta: float) -> dict[str, _Quotient]:
         "mcnemar_index": _Quotient(
             _PAIRS, (y - x) * all_root, differ_root, (0.0, -all_root, all_root), (0.0, half, half)
         ),
-        "phi_index": _Quotient(
-            _PAIRS,
-            above_chance[0],
-            spread_b.sqrt() * spread_c.sqrt(),
-            above_chance[1],
-            (phi_b + phi_c, phi_c, phi_b),
-        ),
+        "phi_index": phi,
+        "correlation_distance": _angle_of(phi, row),
         "rogers_tanimoto_index": _Quotient(_PAIRS, 1 - differ, 1 + differ, agree, (0.0, 1.0, 1.0)),
         "sokal_sneath_1_index": _Quotient(_PAIRS, s, s + 2 * differ, shared, (1.0, 2.0, 2.0)),
         "sokal_sneath_2_index": _Quotient(

@@ -32,6 +32,20 @@ CREATE OR REPLACE MACRO clustereval._mcnemar_index(tp, fp, fn, tn, fn_minus_fp) 
 CREATE OR REPLACE MACRO clustereval._phi_index(tp, fp, fn, tn) AS
   (tp * tn - fn * fp) / NULLIF(sqrt((tp + fn) * (tp + fp)) * sqrt((fn + tn) * (fp + tn)), 0);
 
+-- Angle between the partitions as a share of a half turn, arccos(phi) / pi with phi = _phi_index; 0
+-- for equal partitions, otherwise NULL where phi is. tp, fp, fn and tn count pairs of rows: same
+-- label and cluster, same cluster only, same label only, neither. The arc cosine of a number near 1
+-- would lose half of the digits; tan(angle) = sqrt(1 - phi^2) / phi has the numerator
+-- sqrt(all (tp tn (fp + fn) + fp fn (tp + tn))), a sum of products, where all = tp + fp + fn + tn.
+CREATE OR REPLACE MACRO clustereval._correlation_distance(tp, fp, fn, tn) AS
+  CASE
+    WHEN fp + fn = 0 THEN 0.0
+    WHEN (tp + fn) * (fn + tn) > 0 AND (tp + fp) * (fp + tn) > 0
+    THEN atan2(
+      sqrt(tp + fp + fn + tn) * sqrt(tp * tn * (fp + fn) + fp * fn * (tp + tn)), tp * tn - fn * fp
+    ) / 3.141592653589793
+  END;
+
 -- (tp + tn) / (tp + tn + 2 (fp + fn)): the share of pairs on which label and cluster agree, where
 -- pairs that disagree count twice; NULL for 0 / 0. tp, fp, fn and tn count pairs of rows: same
 -- label and cluster, same cluster only, same label only, neither.
@@ -127,6 +141,23 @@ COMMENT ON MACRO clustereval.phi_index IS
 'Pearson correlation of the two indicators of a pair being together; equal to Hubert''s '
 'normalized gamma. Range [-1, 1], best 1. A trivial partition: NULL. Source: Yule (1912), '
 'doi:10.2307/2340126.';
+
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): angle between the two
+-- partitions, arccos(phi_index) / pi; 0 for equal partitions, otherwise NULL if either partition is
+-- trivial. Rows with a NULL in either column are left out.
+-- Examples: SELECT clustereval.correlation_distance(species, cluster) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.correlation_distance(label, cluster) AS
+  list_transform(
+    [clustereval._pair_statistics(label, cluster)],
+    lambda __ce_pairs: clustereval._correlation_distance(
+      __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
+    )
+  )[1];
+COMMENT ON MACRO clustereval.correlation_distance IS
+'Angle between the partitions, arccos(phi_index) / pi; a metric of partitions, 1/2 expected for '
+'random labelings. Range [0, 1], best 0. Equal partitions: 0; otherwise NULL if one is trivial. '
+'Source: Gosgens, Tikhonov and Prokhorenkova (2021), Systematic analysis of cluster similarity '
+'indices, https://proceedings.mlr.press/v139/gosgens21a.html.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): share of pairs of
 -- rows on which they agree, where pairs that disagree count twice; NULL for a single row. Rows with

@@ -478,10 +478,11 @@ CREATE OR REPLACE MACRO clustereval._cells_by_cluster(cells_by_label, label_coun
     }
   ), 'ASC', 'NULLS LAST');
 
--- List of the contingency cells as {label, n, label_size, cluster_size, is_label_majority,
--- is_cluster_majority}. cells_by_cluster is the list of _cells_by_cluster, and cluster_counts a map
--- from {key: cluster} to cluster_size, its number of rows. is_cluster_majority is TRUE for one
--- largest cell of each cluster, is_label_majority for one of each label.
+-- List of the contingency cells as {label, cluster, n, label_size, cluster_size,
+-- is_label_majority, is_cluster_majority}. cells_by_cluster is the list of _cells_by_cluster, and
+-- cluster_counts a map from {key: cluster} to cluster_size, its number of rows.
+-- is_cluster_majority is TRUE for one largest cell of each cluster, is_label_majority for one of
+-- each label.
 CREATE OR REPLACE MACRO clustereval._cells_with_sizes(cells_by_cluster, cluster_counts) AS
   list_transform(
     list_zip(
@@ -492,6 +493,7 @@ CREATE OR REPLACE MACRO clustereval._cells_with_sizes(cells_by_cluster, cluster_
     ),
     lambda __ce_pair: {
       'label': __ce_pair[1].other_key,
+      'cluster': __ce_pair[1].key,
       'n': -__ce_pair[1].minus_n,
       'label_size': __ce_pair[1].label_size,
       'cluster_size': __ce_pair[2].size,
@@ -502,7 +504,7 @@ CREATE OR REPLACE MACRO clustereval._cells_with_sizes(cells_by_cluster, cluster_
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): {total, cells,
 -- labels, clusters}. total is the number of rows without a NULL in either column. cells is a list
--- of the contingency cells, {label, n, label_size, cluster_size, is_label_majority,
+-- of the contingency cells, {label, cluster, n, label_size, cluster_size, is_label_majority,
 -- is_cluster_majority}, where n and the sizes are numbers of rows and the flags mark one largest
 -- cell of each label and of each cluster. labels and clusters are maps from {key: label} and {key:
 -- cluster} to the number of rows.

@@ -1,4 +1,4 @@
--- report: every external metric at once, and the reports by cluster and by label.
+-- report: every external metric at once, and the reports by cluster, by label and by row.
 
 ---------------------------------------------------------------------------------------------------
 -- Statistics
@@ -29,15 +29,16 @@ CREATE OR REPLACE MACRO clustereval._valid_external_options(
 
 -- One row per partition: __ce_partition and sums over its cells (label, cluster), in which a cell
 -- counts __ce_copies times (the number of equal cells that it stands for: noise rows counted as
--- singletons). __ce_cell_pairs: ordered pairs of rows in one cell. __ce_size_products: label size x
--- cluster size. __ce_links: triples of a row, another row of its label and another row of its
+-- singletons). __ce_cell_pairs: ordered pairs of rows in one cell. __ce_size_products: label size
+-- x cluster size. __ce_links: triples of a row, another row of its label and another row of its
 -- cluster. __ce_deviance: n ln(n / m) + m - n, where n is the rows of a cell and m their expected
 -- number if label and cluster were independent; the difference n - m is computed from integers.
 -- __ce_hl and __ce_hc: entropy of the label given the cluster, and of the cluster given the label.
--- __ce_precision_rows and __ce_recall_rows: B-cubed precision and recall, summed over rows.
--- __ce_exact_matches: labels that have the same rows as a cluster. __ce_row_counts names a table
--- with one row per partition (__ce_total, its number of rows), __ce_sized_cells one with one row
--- per cell (__ce_n rows, __ce_copies, __ce_label_size, __ce_cluster_size).
+-- __ce_precision_rows, __ce_recall_rows and __ce_similar_rows: B-cubed precision, B-cubed recall
+-- and element-centric similarity, summed over rows. __ce_exact_matches: labels that have the same
+-- rows as a cluster. __ce_row_counts names a table with one row per partition (__ce_total, its
+-- number of rows), __ce_sized_cells one with one row per cell (__ce_n rows, __ce_copies,
+-- __ce_label_size, __ce_cluster_size).
 CREATE OR REPLACE MACRO clustereval._cell_totals(__ce_row_counts, __ce_sized_cells) AS TABLE
   WITH __ce_products AS (
     SELECT
@@ -81,7 +82,9 @@ CREATE OR REPLACE MACRO clustereval._cell_totals(__ce_row_counts, __ce_sized_cel
       __ce_rows / __ce_total * clustereval._log_ratio(__ce_cluster_size, __ce_n) AS __ce_hl,
       __ce_rows / __ce_total * clustereval._log_ratio(__ce_label_size, __ce_n) AS __ce_hc,
       __ce_rows * clustereval._ratio(__ce_n, __ce_cluster_size) AS __ce_precision_rows,
-      __ce_rows * clustereval._ratio(__ce_n, __ce_label_size) AS __ce_recall_rows
+      __ce_rows * clustereval._ratio(__ce_n, __ce_label_size) AS __ce_recall_rows,
+      __ce_rows * clustereval._element_similarity(__ce_n, __ce_label_size, __ce_cluster_size)
+        AS __ce_similar_rows
     FROM __ce_relative_differences
   )
   SELECT
@@ -95,6 +98,7 @@ CREATE OR REPLACE MACRO clustereval._cell_totals(__ce_row_counts, __ce_sized_cel
     clustereval._compensated_sum(__ce_hc * __ce_copies) AS __ce_hc,
     clustereval._compensated_sum(__ce_precision_rows * __ce_copies) AS __ce_precision_rows,
     clustereval._compensated_sum(__ce_recall_rows * __ce_copies) AS __ce_recall_rows,
+    clustereval._compensated_sum(__ce_similar_rows * __ce_copies) AS __ce_similar_rows,
     SUM(
       CASE
         WHEN __ce_n = __ce_label_size AND __ce_n = __ce_cluster_size THEN __ce_copies
@@ -108,14 +112,15 @@ CREATE OR REPLACE MACRO clustereval._cell_totals(__ce_row_counts, __ce_sized_cel
 -- computed from. Rows: __ce_total (those evaluated: neither dropped nor left out as noise),
 -- __ce_n_dropped (label or cluster NULL) and __ce_n_noise (all noise). Labels and clusters:
 -- __ce_n_labels, __ce_n_clusters. Pairs of rows: __ce_tp, __ce_fp, __ce_fn, __ce_tn and
--- __ce_fn_minus_fp, unordered, as DOUBLE, and __ce_links (see _cell_totals). Information in
--- nats: __ce_mi (mutual information), __ce_hl (entropy of the label given the cluster), __ce_hc (of
--- the cluster given the label), and their expectations for random labelings, __ce_emi, __ce_ehl and
+-- __ce_fn_minus_fp, unordered, as DOUBLE, and __ce_links (see _cell_totals). Information in nats:
+-- __ce_mi (mutual information), __ce_hl (entropy of the label given the cluster), __ce_hc (of the
+-- cluster given the label), and their expectations for random labelings, __ce_emi, __ce_ehl and
 -- __ce_ehc, NULL if adjusted is FALSE. Matching: __ce_in_majority_labels (rows with the majority
--- label of their cluster), __ce_in_majority_clusters (rows in the majority cluster of their label),
--- __ce_matched_rows (sum over labels of size x best F1 score with a cluster), __ce_precision_rows
--- and __ce_recall_rows (sums of B-cubed precision and recall over rows), and __ce_exact_matches
--- (clusters that equal a label). __ce_groups is the name of a CTE of the rows of _row_groups.
+-- label of their cluster), __ce_in_majority_clusters (rows in the majority cluster of their
+-- label), __ce_matched_rows (sum over labels of size x best F1 score with a cluster),
+-- __ce_precision_rows, __ce_recall_rows and __ce_similar_rows (sums over rows of B-cubed
+-- precision, B-cubed recall and element-centric similarity), and __ce_exact_matches (clusters that
+-- equal a label). __ce_groups is the name of a CTE of the rows of _row_groups.
 CREATE OR REPLACE MACRO clustereval._statistics_of_groups(__ce_groups, adjusted) AS TABLE
   WITH __ce_row_counts AS (SELECT * FROM clustereval._row_counts(__ce_groups)),
   __ce_cells AS (SELECT * FROM query_table(__ce_groups) WHERE __ce_copies > 0),
@@ -141,7 +146,7 @@ CREATE OR REPLACE MACRO clustereval._statistics_of_groups(__ce_groups, adjusted)
       clusters.__ce_n_clusters, clusters.__ce_cluster_pairs, clusters.__ce_in_majority_labels,
       cells.__ce_cell_pairs, cells.__ce_links, cells.__ce_deviance, cells.__ce_size_products,
       cells.__ce_hl, cells.__ce_hc, cells.__ce_exact_matches,
-      cells.__ce_precision_rows, cells.__ce_recall_rows,
+      cells.__ce_precision_rows, cells.__ce_recall_rows, cells.__ce_similar_rows,
       matches.__ce_matched_rows,
       expected.__ce_emi, expected.__ce_ehl, expected.__ce_ehc
     FROM __ce_row_counts AS counts
@@ -175,7 +180,7 @@ CREATE OR REPLACE MACRO clustereval._statistics_of_groups(__ce_groups, adjusted)
     clustereval._mutual_information(__ce_total, __ce_deviance, __ce_size_products) AS __ce_mi,
     __ce_hl, __ce_hc, __ce_emi, __ce_ehl, __ce_ehc,
     __ce_in_majority_labels, __ce_in_majority_clusters, __ce_matched_rows,
-    __ce_precision_rows, __ce_recall_rows, __ce_exact_matches
+    __ce_precision_rows, __ce_recall_rows, __ce_similar_rows, __ce_exact_matches
   FROM __ce_totals;
 
 -- One row per partition: the columns of _statistics_of_groups, for the parameters of
@@ -216,6 +221,7 @@ CREATE OR REPLACE MACRO clustereval._scores_of_statistics(
     clustereval._mcnemar_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn, __ce_fn_minus_fp)
       AS mcnemar_index,
     clustereval._phi_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS phi_index,
+    clustereval._correlation_distance(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS correlation_distance,
     clustereval._rogers_tanimoto_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS rogers_tanimoto_index,
     clustereval._russell_rao_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS russell_rao_index,
     clustereval._sokal_sneath_1_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS sokal_sneath_1_index,
@@ -259,6 +265,7 @@ CREATE OR REPLACE MACRO clustereval._scores_of_statistics(
       clustereval._ratio(__ce_recall_rows, __ce_total),
       beta
     ) AS bcubed_f_score,
+    clustereval._ratio(__ce_similar_rows, __ce_total) AS element_centric_similarity,
     clustereval._ratio(__ce_exact_matches, __ce_n_clusters) AS exact_match_precision,
     clustereval._ratio(__ce_exact_matches, __ce_n_labels) AS exact_match_recall,
     clustereval._ratio(2 * __ce_exact_matches, __ce_n_labels + __ce_n_clusters)
@@ -418,3 +425,77 @@ COMMENT ON MACRO TABLE clustereval.external_label_report IS
 'One row per label: n rows, n_clusters it lies in, its majority_cluster (the lowest of equals) '
 'with majority_n rows, recall = majority_n / n, entropy of its clusters in nats, split_pairs = '
 'pairs of its rows that lie in different clusters.';
+
+-- One row per row of the table tbl: partition_key (the value of partition_by), id, label, cluster,
+-- bcubed_precision, the share of its cluster that has its label, and bcubed_recall, the share of
+-- its label that is in its cluster. label and cluster are the columns of the true class and the
+-- assigned cluster, and id a column of row identifiers, by default the row number from 0. noise is
+-- the value of cluster that marks noise, which noise_as ('cluster', 'drop' or 'singletons') keeps
+-- as a cluster, leaves out, or counts as one cluster per row, with cluster NULL. Rows with a NULL
+-- label or cluster are left out.
+-- Examples:
+--   FROM clustereval.bcubed_samples(assignments, species, cluster, flower);
+CREATE OR REPLACE MACRO clustereval.bcubed_samples(
+  tbl, label, cluster, id := CAST(NULL AS BIGINT), partition_by := NULL, noise := NULL,
+  noise_as := 'cluster'
+) AS TABLE
+  WITH __ce_rows AS (
+    SELECT
+      partition_by AS __ce_partition,
+      label AS __ce_label,
+      cluster AS __ce_cluster,
+      id AS __ce_id,
+      clustereval._is_default_id(id) AS __ce_has_default_id,
+      CAST(ROW_NUMBER() OVER () - 1 AS BIGINT) AS __ce_number
+    FROM query_table(tbl)
+    UNION ALL
+    SELECT NULL, NULL, NULL, NULL, NULL, CAST(COUNT(*) AS BIGINT)
+    FROM query_table(tbl)
+    WHERE FALSE
+    HAVING clustereval._check_column(
+      clustereval._check_column(
+        clustereval._check_columns(clustereval._is_absent(label), label, cluster), 'id', id
+      ),
+      'partition_by', partition_by
+    )
+  ),
+  __ce_complete_rows AS (
+    SELECT
+      *,
+      clustereval._check_noise(
+        clustereval._is_noise(__ce_cluster, noise), noise, __ce_cluster
+      ) AS __ce_noisy
+    FROM __ce_rows
+    WHERE __ce_label IS NOT NULL AND __ce_cluster IS NOT NULL
+  ),
+  __ce_counted_rows AS (
+    SELECT *, __ce_noisy AND noise_as = 'singletons' AS __ce_is_singleton
+    FROM __ce_complete_rows
+    WHERE NOT (__ce_noisy AND noise_as = 'drop')
+  ),
+  __ce_row_sizes AS (
+    SELECT
+      *,
+      COUNT(*) OVER (PARTITION BY __ce_partition, __ce_label) AS __ce_label_size,
+      COUNT(*) OVER (PARTITION BY __ce_partition, __ce_cluster) AS __ce_cluster_size,
+      COUNT(*) OVER (PARTITION BY __ce_partition, __ce_label, __ce_cluster) AS __ce_n
+    FROM __ce_counted_rows
+  )
+  SELECT
+    __ce_partition AS partition_key,
+    clustereval._row_id(__ce_id, __ce_number, __ce_has_default_id) AS id,
+    __ce_label AS label,
+    CASE WHEN __ce_is_singleton THEN NULL ELSE __ce_cluster END AS cluster,
+    CASE WHEN __ce_is_singleton THEN 1.0 ELSE clustereval._ratio(__ce_n, __ce_cluster_size) END
+      AS bcubed_precision,
+    clustereval._ratio(CASE WHEN __ce_is_singleton THEN 1 ELSE __ce_n END, __ce_label_size)
+      AS bcubed_recall
+  FROM __ce_row_sizes
+  WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
+  ORDER BY partition_key ASC NULLS LAST, 2 ASC NULLS LAST;
+COMMENT ON MACRO TABLE clustereval.bcubed_samples IS
+'One row per record: bcubed_precision, the share of its cluster that has its label, and '
+'bcubed_recall, the share of its label that is in its cluster. id is the row number from 0 if '
+'none is given. Their means are bcubed_precision and bcubed_recall. A noise row counted as a '
+'singleton has cluster NULL. Source: Bagga and Baldwin (1998), Algorithms for scoring coreference '
+'chains.';

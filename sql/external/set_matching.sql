@@ -27,6 +27,11 @@ CREATE OR REPLACE MACRO clustereval._split_join_distance(
 ) AS
   CAST(2 * total - in_majority_clusters - in_majority_labels AS DOUBLE);
 
+-- Element-centric similarity of one row of a contingency cell: n / max(label_size, cluster_size) as
+-- DOUBLE, where n rows have the label, of label_size rows, and the cluster, of cluster_size rows.
+CREATE OR REPLACE MACRO clustereval._element_similarity(n, label_size, cluster_size) AS
+  clustereval._ratio(n, GREATEST(label_size, cluster_size));
+
 -- One row per __ce_partition: __ce_matched_rows, the sum over its labels of label_size times the
 -- best F1 score of the label with any cluster, for class_f_measure. __ce_sized_cells is the name of
 -- a CTE of the rows of _sized_cells: contingency cells with __ce_n, __ce_label_size and
@@ -44,84 +49,6 @@ CREATE OR REPLACE MACRO clustereval._match_totals(__ce_sized_cells) AS TABLE
   SELECT __ce_partition, clustereval._compensated_sum(__ce_matched_rows) AS __ce_matched_rows
   FROM __ce_best_matches
   GROUP BY __ce_partition;
-
----------------------------------------------------------------------------------------------------
--- Tables
----------------------------------------------------------------------------------------------------
-
--- One row per row of the table tbl: partition_key (the value of partition_by), id, label, cluster,
--- bcubed_precision, the share of its cluster that has its label, and bcubed_recall, the share of
--- its label that is in its cluster. label and cluster are the columns of the true class and the
--- assigned cluster, and id a column of row identifiers, by default the row number from 0. noise is
--- the value of cluster that marks noise, which noise_as ('cluster', 'drop' or 'singletons') keeps
--- as a cluster, leaves out, or counts as one cluster per row, with cluster NULL. Rows with a NULL
--- label or cluster are left out.
--- Examples:
---   FROM clustereval.bcubed_samples(assignments, species, cluster, flower);
-CREATE OR REPLACE MACRO clustereval.bcubed_samples(
-  tbl, label, cluster, id := CAST(NULL AS BIGINT), partition_by := NULL, noise := NULL,
-  noise_as := 'cluster'
-) AS TABLE
-  WITH __ce_rows AS (
-    SELECT
-      partition_by AS __ce_partition,
-      label AS __ce_label,
-      cluster AS __ce_cluster,
-      id AS __ce_id,
-      clustereval._is_default_id(id) AS __ce_has_default_id,
-      CAST(ROW_NUMBER() OVER () - 1 AS BIGINT) AS __ce_number
-    FROM query_table(tbl)
-    UNION ALL
-    SELECT NULL, NULL, NULL, NULL, NULL, CAST(COUNT(*) AS BIGINT)
-    FROM query_table(tbl)
-    WHERE FALSE
-    HAVING clustereval._check_column(
-      clustereval._check_column(
-        clustereval._check_columns(clustereval._is_absent(label), label, cluster), 'id', id
-      ),
-      'partition_by', partition_by
-    )
-  ),
-  __ce_complete_rows AS (
-    SELECT
-      *,
-      clustereval._check_noise(
-        clustereval._is_noise(__ce_cluster, noise), noise, __ce_cluster
-      ) AS __ce_noisy
-    FROM __ce_rows
-    WHERE __ce_label IS NOT NULL AND __ce_cluster IS NOT NULL
-  ),
-  __ce_counted_rows AS (
-    SELECT *, __ce_noisy AND noise_as = 'singletons' AS __ce_is_singleton
-    FROM __ce_complete_rows
-    WHERE NOT (__ce_noisy AND noise_as = 'drop')
-  ),
-  __ce_row_sizes AS (
-    SELECT
-      *,
-      COUNT(*) OVER (PARTITION BY __ce_partition, __ce_label) AS __ce_label_size,
-      COUNT(*) OVER (PARTITION BY __ce_partition, __ce_cluster) AS __ce_cluster_size,
-      COUNT(*) OVER (PARTITION BY __ce_partition, __ce_label, __ce_cluster) AS __ce_n
-    FROM __ce_counted_rows
-  )
-  SELECT
-    __ce_partition AS partition_key,
-    clustereval._row_id(__ce_id, __ce_number, __ce_has_default_id) AS id,
-    __ce_label AS label,
-    CASE WHEN __ce_is_singleton THEN NULL ELSE __ce_cluster END AS cluster,
-    CASE WHEN __ce_is_singleton THEN 1.0 ELSE clustereval._ratio(__ce_n, __ce_cluster_size) END
-      AS bcubed_precision,
-    clustereval._ratio(CASE WHEN __ce_is_singleton THEN 1 ELSE __ce_n END, __ce_label_size)
-      AS bcubed_recall
-  FROM __ce_row_sizes
-  WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
-  ORDER BY partition_key ASC NULLS LAST, 2 ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.bcubed_samples IS
-'One row per record: bcubed_precision, the share of its cluster that has its label, and '
-'bcubed_recall, the share of its label that is in its cluster. id is the row number from 0 if '
-'none is given. Their means are bcubed_precision and bcubed_recall. A noise row counted as a '
-'singleton has cluster NULL. Source: Bagga and Baldwin (1998), Algorithms for scoring coreference '
-'chains.';
 
 ---------------------------------------------------------------------------------------------------
 -- Aggregates
@@ -160,12 +87,13 @@ CREATE OR REPLACE MACRO clustereval._matched_rows(cells, label_counts) AS
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): {total, n_labels,
 -- n_clusters, in_majority_labels, in_majority_clusters, matched_rows, precision_rows, recall_rows,
--- exact_matches}, from which the macros of this file are computed. total is the number of rows
--- without a NULL in either column, in_majority_labels that of rows with the most frequent label of
--- their cluster, in_majority_clusters that of rows in the cluster with the most rows of their
--- label. matched_rows, precision_rows and recall_rows are sums over rows of the best F1 score of
--- the row's label with any cluster, of B-cubed precision, and of B-cubed recall. exact_matches is
--- the number of labels that have the same rows as a cluster.
+-- similar_rows, exact_matches}, from which the macros of this file are computed. total is the
+-- number of rows without a NULL in either column, in_majority_labels that of rows with the most
+-- frequent label of their cluster, in_majority_clusters that of rows in the cluster with the most
+-- rows of their label. matched_rows, precision_rows, recall_rows and similar_rows are sums over
+-- rows of the best F1 score of the row's label with any cluster, of B-cubed precision, of B-cubed
+-- recall, and of element-centric similarity. exact_matches is the number of labels that have the
+-- same rows as a cluster.
 CREATE OR REPLACE MACRO clustereval._matching_statistics(label, cluster) AS
   list_transform(
     [clustereval._cells_as_list(label, cluster)],
@@ -193,6 +121,12 @@ CREATE OR REPLACE MACRO clustereval._matching_statistics(label, cluster) AS
         __ce_sides['cells'],
         lambda __ce_cell: clustereval._ratio(__ce_cell['n'], __ce_cell['label_size'])
           * __ce_cell['n']
+      )),
+      'similar_rows': clustereval._compensated_list_sum(list_transform(
+        __ce_sides['cells'],
+        lambda __ce_cell: clustereval._element_similarity(
+          __ce_cell['n'], __ce_cell['label_size'], __ce_cell['cluster_size']
+        ) * __ce_cell['n']
       )),
       'exact_matches': list_sum(list_transform(
         __ce_sides['cells'],
@@ -303,6 +237,20 @@ CREATE OR REPLACE MACRO clustereval.bcubed_f_score(label, cluster, beta := 1.0) 
 COMMENT ON MACRO clustereval.bcubed_f_score IS
 'Weighted harmonic mean of B-cubed precision and recall; beta > 1 weighs recall more. Range (0, '
 '1], best 1. Source: Amigo, Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8.';
+
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): element-centric
+-- similarity, the mean over rows of the rows that share its label and its cluster, as a share of
+-- the larger of these. Rows with a NULL in either column are left out.
+-- Examples: SELECT clustereval.element_centric_similarity(species, cluster) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.element_centric_similarity(label, cluster) AS
+  list_transform(
+    [clustereval._matching_statistics(label, cluster)],
+    lambda __ce_sums: clustereval._ratio(__ce_sums['similar_rows'], __ce_sums['total'])
+  )[1];
+COMMENT ON MACRO clustereval.element_centric_similarity IS
+'Mean over records of the records that share its label and its cluster, as a share of the larger '
+'of these; the similarity of Gates and others for partitions, whatever their alpha. Range (0, 1], '
+'best 1. Source: Gates, Wood, Hetrick and Ahn (2019), doi:10.1038/s41598-019-44892-y.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): share of clusters
 -- that have the same rows as a label. Rows with a NULL in either column are left out.

@@ -18,56 +18,58 @@ CREATE OR REPLACE MACRO clustereval._metric_meanings() AS TABLE
     (10, 'kulczynski_index', '1', 'mean of pair precision and pair recall'),
     (11, 'mcnemar_index', CAST(NULL AS VARCHAR), 'split pairs minus joined pairs, scaled'),
     (12, 'phi_index', '1', 'correlation of being together in each'),
-    (13, 'rogers_tanimoto_index', '1', 'pairs that agree; differing ones double'),
-    (14, 'russell_rao_index', CAST(NULL AS VARCHAR), 'pairs together in both, of all'),
-    (15, 'sokal_sneath_1_index', '1', 'Jaccard index; differing pairs double'),
-    (16, 'sokal_sneath_2_index', '1', 'pairs that agree; differing ones half'),
-    (17, 'southwood_index', 'high', 'pairs together in both per pair in one only'),
-    (18, 'adjusted_fowlkes_mallows_score', '1', 'Fowlkes-Mallows score corrected for chance'),
-    (19, 'multinomial_adjusted_rand_score', '1', 'Rand index corrected where labels are a sample'),
-    (20, 'label_entropy', CAST(NULL AS VARCHAR), 'entropy of the labels, in nats'),
-    (21, 'cluster_entropy', CAST(NULL AS VARCHAR), 'entropy of the clusters, in nats'),
-    (22, 'joint_entropy', CAST(NULL AS VARCHAR), 'entropy of label and cluster, in nats'),
-    (23, 'label_entropy_given_cluster', '0', 'labels mixed in clusters, in nats'),
-    (24, 'cluster_entropy_given_label', '0', 'labels split over clusters, in nats'),
-    (25, 'mutual_info_score', CAST(NULL AS VARCHAR), 'information that both share, in nats'),
-    (26, 'normalized_mutual_info_score', '1', 'shared information over the mean entropy'),
-    (27, 'adjusted_mutual_info_score', '1', 'NMI corrected for chance: 0 if random'),
-    (28, 'expected_mutual_info', CAST(NULL AS VARCHAR), 'mutual information of random labelings'),
-    (29, 'homogeneity_score', '1', '1 if no cluster mixes labels'),
-    (30, 'completeness_score', '1', '1 if no label is split'),
-    (31, 'v_measure_score', '1', 'mean of homogeneity and completeness'),
-    (32, 'variation_of_information', '0', 'information that only one has, in nats'),
-    (33, 'normalized_variation_of_information', '0', 'variation of information over joint entropy'),
-    (34, 'normalized_information_distance', '0', '1 - shared information over greater entropy'),
-    (35, 'purity', '1', 'rows with the majority label of their cluster'),
-    (36, 'inverse_purity', '1', 'rows in the majority cluster of their label'),
-    (37, 'class_f_measure', '1', 'best F1 score of any cluster for each label'),
-    (38, 'split_join_distance', '0', 'rows to move to make one out of the other'),
-    (39, 'bcubed_precision', '1', 'of a row''s cluster, the share with its label'),
-    (40, 'bcubed_recall', '1', 'of a row''s label, the share in its cluster'),
-    (41, 'bcubed_f_score', '1', 'harmonic mean of B-cubed precision, recall'),
-    (42, 'exact_match_precision', '1', 'clusters that equal a label, row for row'),
-    (43, 'exact_match_recall', '1', 'labels that equal a cluster, row for row'),
-    (44, 'exact_match_f_score', '1', 'harmonic mean of exact match precision, recall')
+    (13, 'correlation_distance', '0', 'angle between the partitions, of a half turn'),
+    (14, 'rogers_tanimoto_index', '1', 'pairs that agree; differing ones double'),
+    (15, 'russell_rao_index', CAST(NULL AS VARCHAR), 'pairs together in both, of all'),
+    (16, 'sokal_sneath_1_index', '1', 'Jaccard index; differing pairs double'),
+    (17, 'sokal_sneath_2_index', '1', 'pairs that agree; differing ones half'),
+    (18, 'southwood_index', 'high', 'pairs together in both per pair in one only'),
+    (19, 'adjusted_fowlkes_mallows_score', '1', 'Fowlkes-Mallows score corrected for chance'),
+    (20, 'multinomial_adjusted_rand_score', '1', 'Rand index corrected where labels are a sample'),
+    (21, 'label_entropy', CAST(NULL AS VARCHAR), 'entropy of the labels, in nats'),
+    (22, 'cluster_entropy', CAST(NULL AS VARCHAR), 'entropy of the clusters, in nats'),
+    (23, 'joint_entropy', CAST(NULL AS VARCHAR), 'entropy of label and cluster, in nats'),
+    (24, 'label_entropy_given_cluster', '0', 'labels mixed in clusters, in nats'),
+    (25, 'cluster_entropy_given_label', '0', 'labels split over clusters, in nats'),
+    (26, 'mutual_info_score', CAST(NULL AS VARCHAR), 'information that both share, in nats'),
+    (27, 'normalized_mutual_info_score', '1', 'shared information over the mean entropy'),
+    (28, 'adjusted_mutual_info_score', '1', 'NMI corrected for chance: 0 if random'),
+    (29, 'expected_mutual_info', CAST(NULL AS VARCHAR), 'mutual information of random labelings'),
+    (30, 'homogeneity_score', '1', '1 if no cluster mixes labels'),
+    (31, 'completeness_score', '1', '1 if no label is split'),
+    (32, 'v_measure_score', '1', 'mean of homogeneity and completeness'),
+    (33, 'variation_of_information', '0', 'information that only one has, in nats'),
+    (34, 'normalized_variation_of_information', '0', 'variation of information over joint entropy'),
+    (35, 'normalized_information_distance', '0', '1 - shared information over greater entropy'),
+    (36, 'purity', '1', 'rows with the majority label of their cluster'),
+    (37, 'inverse_purity', '1', 'rows in the majority cluster of their label'),
+    (38, 'class_f_measure', '1', 'best F1 score of any cluster for each label'),
+    (39, 'split_join_distance', '0', 'rows to move to make one out of the other'),
+    (40, 'bcubed_precision', '1', 'of a row''s cluster, the share with its label'),
+    (41, 'bcubed_recall', '1', 'of a row''s label, the share in its cluster'),
+    (42, 'bcubed_f_score', '1', 'harmonic mean of B-cubed precision, recall'),
+    (43, 'element_centric_similarity', '1', 'overlap over the larger of label and cluster'),
+    (44, 'exact_match_precision', '1', 'clusters that equal a label, row for row'),
+    (45, 'exact_match_recall', '1', 'labels that equal a cluster, row for row'),
+    (46, 'exact_match_f_score', '1', 'harmonic mean of exact match precision, recall')
   ) AS meanings (__ce_place, __ce_metric, __ce_best, __ce_meaning);
 
 -- List of the names of the metrics of external_report, in its order, those of _metric_meanings: for
 -- checks of options, which are made before a query runs and so read no table.
 CREATE OR REPLACE MACRO clustereval._metric_names() AS [
-    'rand_score', 'adjusted_rand_score', 'fowlkes_mallows_score', 'pair_precision', 'pair_recall',
-    'pair_f_score', 'jaccard_index', 'mirkin_metric', 'hubert_index', 'kulczynski_index',
-    'mcnemar_index', 'phi_index', 'rogers_tanimoto_index', 'russell_rao_index',
-    'sokal_sneath_1_index', 'sokal_sneath_2_index', 'southwood_index',
-    'adjusted_fowlkes_mallows_score', 'multinomial_adjusted_rand_score', 'label_entropy',
-    'cluster_entropy', 'joint_entropy', 'label_entropy_given_cluster',
-    'cluster_entropy_given_label', 'mutual_info_score', 'normalized_mutual_info_score',
-    'adjusted_mutual_info_score', 'expected_mutual_info', 'homogeneity_score',
-    'completeness_score', 'v_measure_score', 'variation_of_information',
+    'rand_score', 'adjusted_rand_score', 'fowlkes_mallows_score', 'pair_precision',
+    'pair_recall', 'pair_f_score', 'jaccard_index', 'mirkin_metric', 'hubert_index',
+    'kulczynski_index', 'mcnemar_index', 'phi_index', 'correlation_distance',
+    'rogers_tanimoto_index', 'russell_rao_index', 'sokal_sneath_1_index',
+    'sokal_sneath_2_index', 'southwood_index', 'adjusted_fowlkes_mallows_score',
+    'multinomial_adjusted_rand_score', 'label_entropy', 'cluster_entropy', 'joint_entropy',
+    'label_entropy_given_cluster', 'cluster_entropy_given_label', 'mutual_info_score',
+    'normalized_mutual_info_score', 'adjusted_mutual_info_score', 'expected_mutual_info',
+    'homogeneity_score', 'completeness_score', 'v_measure_score', 'variation_of_information',
     'normalized_variation_of_information', 'normalized_information_distance', 'purity',
     'inverse_purity', 'class_f_measure', 'split_join_distance', 'bcubed_precision',
-    'bcubed_recall', 'bcubed_f_score', 'exact_match_precision', 'exact_match_recall',
-    'exact_match_f_score'
+    'bcubed_recall', 'bcubed_f_score', 'element_centric_similarity', 'exact_match_precision',
+    'exact_match_recall', 'exact_match_f_score'
   ];
 
 -- One row per partition and metric of external_report: __ce_partition, __ce_value, its value, and
@@ -92,6 +94,7 @@ CREATE OR REPLACE MACRO clustereval._metric_values(__ce_report, adjusted) AS TAB
       WHEN 'kulczynski_index' THEN report.kulczynski_index
       WHEN 'mcnemar_index' THEN report.mcnemar_index
       WHEN 'phi_index' THEN report.phi_index
+      WHEN 'correlation_distance' THEN report.correlation_distance
       WHEN 'rogers_tanimoto_index' THEN report.rogers_tanimoto_index
       WHEN 'russell_rao_index' THEN report.russell_rao_index
       WHEN 'sokal_sneath_1_index' THEN report.sokal_sneath_1_index
@@ -121,6 +124,7 @@ CREATE OR REPLACE MACRO clustereval._metric_values(__ce_report, adjusted) AS TAB
       WHEN 'bcubed_precision' THEN report.bcubed_precision
       WHEN 'bcubed_recall' THEN report.bcubed_recall
       WHEN 'bcubed_f_score' THEN report.bcubed_f_score
+      WHEN 'element_centric_similarity' THEN report.element_centric_similarity
       WHEN 'exact_match_precision' THEN report.exact_match_precision
       WHEN 'exact_match_recall' THEN report.exact_match_recall
       WHEN 'exact_match_f_score' THEN report.exact_match_f_score

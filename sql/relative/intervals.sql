@@ -324,6 +324,17 @@ CREATE OR REPLACE MACRO clustereval._linear_gradients(__ce_parts) AS TABLE
   ) AS metrics (__ce_family, __ce_metric, __ce_g1, __ce_g2, __ce_g3)
   WHERE metrics.__ce_family = part.__ce_family;
 
+-- Derivative of arccos(phi) / pi by phi, the correlation of phi_index, where s, x and y are the
+-- shares tp, fp and fn of all pairs, and r is the denominator of phi; NULL for equal partitions.
+-- See _correlation_distance for the sine of the angle. In _metric_quotients it is a constant
+-- factor.
+CREATE OR REPLACE MACRO clustereval._angle_slope(s, x, y, r) AS
+  -clustereval._ratio(
+    r,
+    3.141592653589793
+    * sqrt(GREATEST(s * (1.0 - s - x - y) * (x + y) + x * y * (1.0 - x - y), 0.0))
+  );
+
 -- One row per __ce_partition and metric that is a quotient of two functions of the statistics of
 -- its __ce_family: __ce_metric; __ce_top and __ce_bottom, the functions; __ce_t1, __ce_t2, __ce_t3
 -- and __ce_b1, __ce_b2, __ce_b3, their derivatives by the statistics. The multinomial adjusted Rand
@@ -363,6 +374,11 @@ CREATE OR REPLACE MACRO clustereval._metric_quotients(__ce_parts, average_method
       0e0, clustereval._ratio(0.5, sqrt(p.x + p.y)), clustereval._ratio(0.5, sqrt(p.x + p.y))),
     ('pairs', 'phi_index', NULL, p.s - p.b * p.c, p.r,
       (0.5 - p.b) + (0.5 - p.c), -p.b, -p.c, p.rb + p.rc, p.rc, p.rb),
+    ('pairs', 'correlation_distance', NULL,
+      clustereval._angle_slope(p.s, p.x, p.y, p.r) * (p.s - p.b * p.c), p.r,
+      clustereval._angle_slope(p.s, p.x, p.y, p.r) * ((0.5 - p.b) + (0.5 - p.c)),
+      clustereval._angle_slope(p.s, p.x, p.y, p.r) * -p.b,
+      clustereval._angle_slope(p.s, p.x, p.y, p.r) * -p.c, p.rb + p.rc, p.rc, p.rb),
     ('pairs', 'rogers_tanimoto_index', NULL, 1 - (p.x + p.y), 1 + (p.x + p.y),
       0e0, -1e0, -1e0, 0e0, 1e0, 1e0),
     ('pairs', 'sokal_sneath_1_index', NULL, p.s, p.s + 2 * (p.x + p.y),

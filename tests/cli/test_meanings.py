@@ -71,9 +71,11 @@ REFERENCE = (EXAMPLES.parent / "docs" / "reference.md").read_text(encoding="utf-
 
 def test_the_best_values_are_those_of_the_reference() -> None:
     rows = re.findall(r"^\| `(\w+)[`(][^|]* \| [^|]* \| (1|0|high|–) \| ", REFERENCE, re.MULTILINE)
-    assert len(rows) == 44
+    meanings = REPORTS["external"].layout.meanings
+    rows = [(metric, best) for metric, best in rows if metric in meanings]
+    assert len(rows) == 46
     for metric, best in rows:
-        assert REPORTS["external"].layout.meanings[metric].best == best.replace("–", "")
+        assert meanings[metric].best == best.replace("–", "")
 
 
 def test_the_best_values_are_those_of_the_pages() -> None:

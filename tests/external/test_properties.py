@@ -33,6 +33,7 @@ SYMMETRIC = {
     "hubert_index",
     "kulczynski_index",
     "phi_index",
+    "correlation_distance",
     "rogers_tanimoto_index",
     "russell_rao_index",
     "sokal_sneath_1_index",
@@ -51,6 +52,7 @@ SYMMETRIC = {
     "normalized_information_distance",
     "split_join_distance",
     "bcubed_f_score",
+    "element_centric_similarity",
     "exact_match_f_score",
 }
 MIRRORED = {
@@ -181,12 +183,16 @@ PERFECT = dict.fromkeys(
         "adjusted_rand_score",
         "purity",
         "class_f_measure",
+        "element_centric_similarity",
         "normalized_mutual_info_score",
         "adjusted_mutual_info_score",
         "v_measure_score",
     ),
     1.0,
-) | dict.fromkeys(("variation_of_information", "mirkin_metric", "split_join_distance"), 0.0)
+) | dict.fromkeys(
+    ("variation_of_information", "mirkin_metric", "split_join_distance", "correlation_distance"),
+    0.0,
+)
 
 
 @batched

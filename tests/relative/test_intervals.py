@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 #: Metrics without a standard error, whatever the table.
 NEVER = {
     "class_f_measure",
+    "element_centric_similarity",
     "expected_mutual_info",
     "exact_match_precision",
     "exact_match_recall",

@@ -77,6 +77,7 @@ def pair_counting(label: Labels, cluster: Labels, beta: float) -> dict[str, Valu
         "kulczynski_index": (precision + recall) / 2 if defined else None,
         "mcnemar_index": ratio(fn - fp, sqrt(fn + fp)),
         "phi_index": correlation_of_pairs(label, cluster),
+        "correlation_distance": angle_of_pairs(label, cluster),
         "rogers_tanimoto_index": ratio(tp + tn, tp + tn + 2 * (fp + fn)),
         "russell_rao_index": ratio(tp, pairs),
         "sokal_sneath_1_index": ratio(tp, tp + 2 * (fp + fn)),
@@ -116,6 +117,12 @@ def correlation_of_pairs(label: Labels, cluster: Labels) -> Value:
     y = [value - mean(y) for value in y]
     covariance = sum(u * v for u, v in zip(x, y, strict=True))
     return ratio(covariance, sqrt(sum(u * u for u in x) * sum(v * v for v in y)))
+
+
+def angle_of_pairs(label: Labels, cluster: Labels) -> Value:
+    """The angle of the two centered vectors of indicators of pairs, as a share of a half turn."""
+    phi = correlation_of_pairs(label, cluster)
+    return None if phi is None else mp.acos(phi) / mp.pi
 
 
 def entropy(keys: Labels) -> Value:
@@ -204,10 +211,29 @@ def set_matching(label: Labels, cluster: Labels, beta: float) -> dict[str, Value
         "bcubed_precision": mean(precisions),
         "bcubed_recall": mean(recalls),
         "bcubed_f_score": f_score(mean(precisions), mean(recalls), Fraction(beta)),
+        "element_centric_similarity": mean(
+            [similarity_of_affinities(label, cluster, i) for i in range(n)]
+        ),
         "exact_match_precision": exact_precision,
         "exact_match_recall": exact_recall,
         "exact_match_f_score": f_score(exact_precision, exact_recall, Fraction(1)),
     }
+
+
+def similarity_of_affinities(label: Labels, cluster: Labels, row: int, alpha: Value = 0.9) -> Value:
+    """1 minus half the distance of the row's personalized PageRank vectors over alpha.
+
+    In the graph of a partition the walk from a row moves to any row of its group, so that its
+    vector is 1 - alpha + alpha / size at the row itself and alpha / size at the rest of the group.
+    """
+    alpha, distance = Fraction(alpha), Fraction(0)
+    for other in range(len(label)):
+        shares = [
+            alpha * Fraction(keys[other] == keys[row], sum(key == keys[row] for key in keys))
+            for keys in (label, cluster)
+        ]
+        distance += abs(shares[0] - shares[1])
+    return 1 - distance / (2 * alpha)
 
 
 def overlap(left: frozenset[int], right: frozenset[int]) -> Fraction:

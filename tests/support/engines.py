@@ -33,6 +33,7 @@ TABLES = (
     "external_label_report",
     "matching_report",
     "entity_resolution_estimates",
+    "entity_resolution_report",
 )
 
 # The parameters of the metrics that have any.
@@ -40,6 +41,11 @@ PARAMETERS = {
     "pair_f_score": ("beta",),
     "v_measure_score": ("beta",),
     "bcubed_f_score": ("beta",),
+    "closest_cluster_f_score": ("beta",),
+    "muc_f_score": ("beta",),
+    "lea_f_score": ("beta",),
+    "blanc_f_score": ("beta",),
+    "generalized_merge_distance": ("split_cost", "merge_cost"),
     "normalized_mutual_info_score": ("average_method",),
     "adjusted_mutual_info_score": ("average_method",),
 }

@@ -59,6 +59,7 @@ BEST = {"": "–", "high": "high", "low": "low"}
 #: The page that explains the tables and options of a table function.
 GUIDES = {
     "external_report": ("external indices", "external.md"),
+    "entity_resolution_report": ("entity resolution", "entity_resolution.md"),
     "matching_report": ("one-to-one matching", "matching.md"),
     "internal_report": ("indices of points", "internal.md"),
     "neighbor_report": ("indices of points", "internal.md"),

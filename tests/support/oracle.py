@@ -37,6 +37,7 @@ PAIR_COUNTING = (
     "kulczynski_index",
     "mcnemar_index",
     "phi_index",
+    "correlation_distance",
     "rogers_tanimoto_index",
     "russell_rao_index",
     "sokal_sneath_1_index",
@@ -70,6 +71,7 @@ SET_MATCHING = (
     "bcubed_precision",
     "bcubed_recall",
     "bcubed_f_score",
+    "element_centric_similarity",
     "exact_match_precision",
     "exact_match_recall",
     "exact_match_f_score",
@@ -202,6 +204,7 @@ def pair_counting(table: Table, beta: Fraction) -> dict[str, Value]:
         "kulczynski_index": None if None in (precision, recall) else (precision + recall) / 2,
         "mcnemar_index": ratio(fn - fp, sqrt(wrong)),
         "phi_index": ratio(tp * tn - fp * fn, sqrt((tp + fn) * (tp + fp) * (fn + tn) * (fp + tn))),
+        "correlation_distance": correlation_distance(tp, fp, fn, tn),
         "rogers_tanimoto_index": ratio(agreement, agreement + 2 * wrong),
         "russell_rao_index": ratio(tp, pairs),
         "sokal_sneath_1_index": ratio(tp, tp + 2 * wrong),
@@ -210,6 +213,14 @@ def pair_counting(table: Table, beta: Fraction) -> dict[str, Value]:
         "adjusted_fowlkes_mallows_score": adjusted_fowlkes_mallows(tp, fp, fn, tn),
         "multinomial_adjusted_rand_score": multinomial_adjusted_rand(table),
     }
+
+
+def correlation_distance(tp: int, fp: int, fn: int, tn: int) -> Value:
+    """The angle whose cosine is phi, of a half turn."""
+    if fp == fn == 0:
+        return Fraction(0)
+    phi = ratio(tp * tn - fp * fn, sqrt((tp + fn) * (tp + fp) * (fn + tn) * (fp + tn)))
+    return None if phi is None else mp.acos(phi) / mp.pi
 
 
 def chance_corrected_rand(tp: int, fp: int, fn: int, tn: int) -> Fraction:
@@ -362,6 +373,10 @@ def set_matching(table: Table, beta: Fraction) -> dict[str, Value]:
         "bcubed_precision": precision,
         "bcubed_recall": recall,
         "bcubed_f_score": f_score(precision, recall, beta),
+        "element_centric_similarity": mp.fsum(
+            number(Fraction(k * m * m, max(a, b))) for (m, a, b), k in table.shapes.items()
+        )
+        / n,
         "exact_match_precision": exact_precision,
         "exact_match_recall": exact_recall,
         "exact_match_f_score": f_score(exact_precision, exact_recall, Fraction(1)),

@@ -27,6 +27,7 @@ CONVENTIONS = {
     ("normalized_mutual_info_score", 1.0),
     ("adjusted_mutual_info_score", 0.0),
     ("adjusted_mutual_info_score", 1.0),
+    ("correlation_distance", 0.0),
     ("homogeneity_score", 1.0),
     ("completeness_score", 1.0),
     ("v_measure_score", 0.0),

@@ -1,0 +1,513 @@
+"""Measures of coreference resolution, whose mentions are the rows: MUC, LEA and BLANC.
+
+A link is a pair of rows of one label or in one cluster. MUC counts the least number of links that
+hold each group together, one less than its rows; LEA all links of a group, weighted by its size;
+BLANC the links and, as well, the pairs of rows that are no links. See contingency for n, copies and
+the sizes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from polars_clustereval.base.checks import check_beta
+from polars_clustereval.base.exact import from_fixed_point, ratio, to_double, to_fixed_point
+from polars_clustereval.base.frames import Row, StructLists, Terms, element_field
+
+from .contingency import cells_as_list
+from .pair_counting import pair_expression
+from .set_matching import f_score
+
+if TYPE_CHECKING:
+    from polars_clustereval.base.checks import Column
+
+# ----------------------------------------------------------------------------------------------
+# Statistics
+# ----------------------------------------------------------------------------------------------
+
+
+def _lea_rows(n: pl.Expr, size: pl.Expr, other_size: pl.Expr) -> pl.Expr:
+    """Return the part of a cell of n rows in size times LEA resolution of a group of `size` rows.
+
+    It is n (n - 1) / (size - 1). A group of one row has a link to itself, which is found if the
+    other group of the row, of `other_size` rows, has no other row either.
+    """
+    links = to_double(n) * (to_double(n - 1) / to_double(size - 1))
+    own_link = to_double(other_size == 1)
+    return pl.when(size > 1).then(links).otherwise(own_link)
+
+
+def cell_lea_terms(row: Row) -> Terms:
+    """Return n_cells, fixed_lea_precision_rows and fixed_lea_recall_rows of a cell, by name.
+
+    They are copies, and its parts in size times LEA resolution of its cluster and of its label, in
+    fixed point. Callers sum them over cells. `row(name)` is a column of the contingency cells: n
+    rows, copies (how many equal cells it stands for), label_size and cluster_size.
+    """
+    n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
+    copies = to_double(row("copies"))
+    return {
+        "n_cells": row("copies"),
+        "fixed_lea_precision_rows": to_fixed_point(copies * _lea_rows(n, cluster_size, label_size)),
+        "fixed_lea_recall_rows": to_fixed_point(copies * _lea_rows(n, label_size, cluster_size)),
+    }
+
+
+def lea_terms(row: Row) -> Terms:
+    """Return lea_precision_rows and lea_recall_rows as Float64 expressions by name.
+
+    `row(name)` is one of their fixed-point sums over a partition.
+    """
+    names = ("lea_precision_rows", "lea_recall_rows")
+    return {name: from_fixed_point(row(f"fixed_{name}")) for name in names}
+
+
+def coreference_statistics(label: Column, cluster: Column) -> StructLists:
+    """Return the statistics of two columns for coreference_scores, one struct per group of rows.
+
+    The struct is the only element of a list. Its fields are total, n_labels, n_clusters, n_cells,
+    lea_precision_rows and lea_recall_rows.
+    """
+    terms = {
+        **cell_lea_terms(element_field),
+        "n_labels": element_field("is_first_of_label"),
+        "n_clusters": element_field("is_first_of_cluster"),
+    }
+    sums = cells_as_list(label, cluster).sum_terms(terms)
+    names = ("total", "n_labels", "n_clusters", "n_cells")
+    counts = {name: element_field(name).cast(pl.Int64) for name in names}
+    return sums.select(counts | lea_terms(element_field))
+
+
+# ----------------------------------------------------------------------------------------------
+# Formulas
+# ----------------------------------------------------------------------------------------------
+
+
+def coreference_scores(row: Row, beta: float = 1.0) -> Terms:
+    """Return the scores of MUC and LEA as expressions by name.
+
+    `row(name)` is a statistic of a partition. total, n_labels, n_clusters and n_cells are numbers
+    of rows, labels, clusters and contingency cells; lea_precision_rows and lea_recall_rows are sums
+    over clusters and labels of size times LEA resolution. beta is the weight of recall in F scores.
+    """
+    total, square = row("total"), beta * beta
+    found, of_clusters, of_labels = (
+        to_double(total - row(name)) for name in ("n_cells", "n_clusters", "n_labels")
+    )
+    precision = row("lea_precision_rows") / to_double(total)
+    recall = row("lea_recall_rows") / to_double(total)
+    return {
+        "muc_precision": ratio(found, of_clusters),
+        "muc_recall": ratio(found, of_labels),
+        "muc_f_score": ratio((1 + square) * found, square * of_labels + of_clusters),
+        "lea_precision": precision,
+        "lea_recall": recall,
+        "lea_f_score": f_score(precision, recall, beta),
+    }
+
+
+def _ratio_or_0(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
+    """Return part / whole, or 0 for 0 / 0."""
+    return ratio(part, whole).fill_null(0.0)
+
+
+def blanc_scores(row: Row, beta: float = 1.0) -> Terms:
+    """Return the scores of BLANC as expressions by name.
+
+    Each is the mean of a score of the pairs of rows together and of one of the pairs apart, where
+    0 / 0 counts as 0; they are 1 for equal partitions. `row(name)` is a count of pairs, tp, fp, fn
+    or tn, and beta the weight of recall in the F scores.
+    """
+    tp, fp, fn, tn = (to_double(row(name)) for name in ("tp", "fp", "fn", "tn"))
+    weight, square = 1 + beta * beta, beta * beta
+    together = _ratio_or_0(weight * tp, weight * tp + square * fn + fp)
+    apart = _ratio_or_0(weight * tn, weight * tn + square * fp + fn)
+    scores = {
+        "blanc_precision": _ratio_or_0(tp, tp + fp) + _ratio_or_0(tn, tn + fn),
+        "blanc_recall": _ratio_or_0(tp, tp + fn) + _ratio_or_0(tn, tn + fp),
+        "blanc_f_score": together + apart,
+    }
+    is_equal = fp + fn == 0
+    return {name: pl.when(is_equal).then(1.0).otherwise(x / 2) for name, x in scores.items()}
+
+
+# ----------------------------------------------------------------------------------------------
+# Expressions
+# ----------------------------------------------------------------------------------------------
+
+
+def _coreference_expression(
+    label: Column, cluster: Column, name: str, beta: float = 1.0
+) -> pl.Expr:
+    """Return the score `name` of coreference_scores as an expression of two columns."""
+    statistics = coreference_statistics(label, cluster)
+    return statistics.score(lambda row: coreference_scores(row, beta), name)
+
+
+def muc_precision(label: Column, cluster: Column) -> pl.Expr:
+    """MUC precision: right links among those that hold the clusters together.
+
+    (n - cells) / (n - clusters): a cluster of b rows takes b - 1 links, of which one is wrong for
+    each further label in it. From 0 to 1, best 1.
+
+    Parameters
+    ----------
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value per group. NULL if all clusters are singletons. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.muc_precision(label, cluster)``.
+
+    References
+    ----------
+    Vilain, Burger, Aberdeen, Connolly and Hirschman (1995), A model-theoretic coreference scoring
+    scheme, doi:10.3115/1072399.1072405.
+
+    Examples
+    --------
+    Two links hold the clusters together, and both are right:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
+    >>> five.select(ce.muc_precision("label", "cluster")).item()
+    1.0
+    """
+    return _coreference_expression(label, cluster, "muc_precision")
+
+
+def muc_recall(label: Column, cluster: Column) -> pl.Expr:
+    """MUC recall: found links among those that hold the labels together.
+
+    (n - cells) / (n - labels): a label of a rows takes a - 1 links, of which one is missing for
+    each further cluster of its rows. From 0 to 1, best 1.
+
+    Parameters
+    ----------
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value per group. NULL if all labels are singletons. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.muc_recall(label, cluster)``.
+
+    References
+    ----------
+    Vilain, Burger, Aberdeen, Connolly and Hirschman (1995), A model-theoretic coreference scoring
+    scheme, doi:10.3115/1072399.1072405.
+
+    Examples
+    --------
+    Three links hold the labels together, and one of them is missing:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
+    >>> five.select(ce.muc_recall("label", "cluster")).item()
+    0.6666...
+    """
+    return _coreference_expression(label, cluster, "muc_recall")
+
+
+def muc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
+    """Weighted harmonic mean of MUC precision and recall.
+
+    (1 + beta^2) P R / (beta^2 P + R). From 0 to 1, best 1.
+
+    Parameters
+    ----------
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+    beta : float
+        Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
+
+    Returns
+    -------
+    Expr
+        Float64, one value per group. NULL if all rows are singletons on both sides. NULL without
+        rows.
+
+    Raises
+    ------
+    ClusterEvalError
+        If beta is negative.
+
+    Notes
+    -----
+    In SQL: ``clustereval.muc_f_score(label, cluster, beta := 1.0)``.
+
+    References
+    ----------
+    Vilain, Burger, Aberdeen, Connolly and Hirschman (1995), A model-theoretic coreference scoring
+    scheme, doi:10.3115/1072399.1072405.
+
+    Examples
+    --------
+    The precision is 1 and the recall 2/3:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
+    >>> five.select(ce.muc_f_score("label", "cluster")).item()
+    0.8
+    """
+    return _coreference_expression(label, cluster, "muc_f_score", beta=check_beta(beta))
+
+
+def lea_precision(label: Column, cluster: Column) -> pl.Expr:
+    """LEA precision: right links of the clusters, which count by size.
+
+    The share of the links of each cluster that have one label, averaged with the sizes of the
+    clusters as weights. A singleton has one link, to itself, which is right if its label is a
+    singleton too. From 0 to 1, best 1.
+
+    Parameters
+    ----------
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value per group. 1 for equal partitions only. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.lea_precision(label, cluster)``.
+
+    References
+    ----------
+    Moosavi and Strube (2016), Which coreference evaluation metric do you trust? A proposal for a
+    link-based entity aware metric, doi:10.18653/v1/P16-1060.
+
+    Examples
+    --------
+    Two clusters of 2 rows have one right link each; the singleton has a label of 3 rows:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
+    >>> five.select(ce.lea_precision("label", "cluster")).item()
+    0.8
+    """
+    return _coreference_expression(label, cluster, "lea_precision")
+
+
+def lea_recall(label: Column, cluster: Column) -> pl.Expr:
+    """LEA recall: found links of the labels, which count by size.
+
+    The share of the links of each label that are in one cluster, averaged with the sizes of the
+    labels as weights. A singleton has one link, to itself, which is found if its cluster is a
+    singleton too. From 0 to 1, best 1.
+
+    Parameters
+    ----------
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value per group. 1 for equal partitions only. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.lea_recall(label, cluster)``.
+
+    References
+    ----------
+    Moosavi and Strube (2016), Which coreference evaluation metric do you trust? A proposal for a
+    link-based entity aware metric, doi:10.18653/v1/P16-1060.
+
+    Examples
+    --------
+    The label of 2 rows is found, and of the label of 3 rows one link of 3:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
+    >>> five.select(ce.lea_recall("label", "cluster")).item()
+    0.6
+    """
+    return _coreference_expression(label, cluster, "lea_recall")
+
+
+def lea_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
+    """Weighted harmonic mean of LEA precision and recall.
+
+    (1 + beta^2) P R / (beta^2 P + R). From 0 to 1, best 1.
+
+    Parameters
+    ----------
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+    beta : float
+        Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
+
+    Returns
+    -------
+    Expr
+        Float64, one value per group. 0 if both are 0. NULL without rows.
+
+    Raises
+    ------
+    ClusterEvalError
+        If beta is negative.
+
+    Notes
+    -----
+    In SQL: ``clustereval.lea_f_score(label, cluster, beta := 1.0)``.
+
+    References
+    ----------
+    Moosavi and Strube (2016), Which coreference evaluation metric do you trust? A proposal for a
+    link-based entity aware metric, doi:10.18653/v1/P16-1060.
+
+    Examples
+    --------
+    The precision is 4/5 and the recall 3/5:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
+    >>> five.select(ce.lea_f_score("label", "cluster")).item()
+    0.6857...
+    """
+    return _coreference_expression(label, cluster, "lea_f_score", beta=check_beta(beta))
+
+
+def blanc_precision(label: Column, cluster: Column) -> pl.Expr:
+    """BLANC precision: mean of the precision of the pairs together and of those apart.
+
+    (tp / (tp + fp) + tn / (tn + fn)) / 2. From 0 to 1, best 1.
+
+    Parameters
+    ----------
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value per group. 1 for equal partitions only. 0 / 0 of one kind of pairs counts
+        as 0. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.blanc_precision(label, cluster)``.
+
+    References
+    ----------
+    Luo, Pradhan, Recasens and Hovy (2014), An extension of BLANC to system mentions,
+    doi:10.3115/v1/P14-2005.
+
+    Examples
+    --------
+    Both pairs together are right, and six of the eight pairs apart:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
+    >>> five.select(ce.blanc_precision("label", "cluster")).item()
+    0.875
+    """
+    return pair_expression(label, cluster, "blanc_precision", blanc_scores)
+
+
+def blanc_recall(label: Column, cluster: Column) -> pl.Expr:
+    """BLANC recall: mean of the recall of the pairs together and of those apart.
+
+    (tp / (tp + fn) + tn / (tn + fp)) / 2. From 0 to 1, best 1.
+
+    Parameters
+    ----------
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value per group. 1 for equal partitions only. 0 / 0 of one kind of pairs counts
+        as 0. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.blanc_recall(label, cluster)``.
+
+    References
+    ----------
+    Luo, Pradhan, Recasens and Hovy (2014), An extension of BLANC to system mentions,
+    doi:10.3115/v1/P14-2005.
+
+    Examples
+    --------
+    Two of the four pairs of one label are found, and all six of two labels:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
+    >>> five.select(ce.blanc_recall("label", "cluster")).item()
+    0.75
+    """
+    return pair_expression(label, cluster, "blanc_recall", blanc_scores)
+
+
+def blanc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
+    """BLANC F score: mean of the F score of the pairs together and of those apart.
+
+    The F scores of tp / (tp + fp) and tp / (tp + fn), and of tn / (tn + fn) and tn / (tn + fp).
+    From 0 to 1, best 1.
+
+    Parameters
+    ----------
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+    beta : float
+        Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
+
+    Returns
+    -------
+    Expr
+        Float64, one value per group. 1 for equal partitions only. 0 / 0 of one kind of pairs counts
+        as 0. NULL without rows.
+
+    Raises
+    ------
+    ClusterEvalError
+        If beta is negative.
+
+    Notes
+    -----
+    In SQL: ``clustereval.blanc_f_score(label, cluster, beta := 1.0)``.
+
+    References
+    ----------
+    Luo, Pradhan, Recasens and Hovy (2014), An extension of BLANC to system mentions,
+    doi:10.3115/v1/P14-2005.
+
+    Examples
+    --------
+    The F scores are 2/3 and 6/7:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
+    >>> five.select(ce.blanc_f_score("label", "cluster")).item()
+    0.7619...
+    """
+    weight = check_beta(beta)
+    return pair_expression(label, cluster, "blanc_f_score", lambda row: blanc_scores(row, weight))

@@ -1,0 +1,515 @@
+"""Measures of entity resolution.
+
+Labels are the entities, clusters the sets of records that were resolved to one entity. The closest
+cluster of a label is the one with the highest Jaccard index, the rows that they share of those that
+either has. A merge distance is the cost of turning the clusters into the labels, by splits of the
+clusters into their contingency cells and merges of these. See contingency for n, copies and sizes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import polars as pl
+
+from polars_clustereval.base.checks import check_beta, check_choice
+from polars_clustereval.base.exact import from_fixed_point, ratio, to_double, to_fixed_point
+from polars_clustereval.base.frames import Row, StructLists, Terms, element_field
+
+from .contingency import (
+    cell_pair_terms,
+    cells_as_list,
+    cluster_field,
+    cluster_pair_terms,
+    label_field,
+    label_pair_terms,
+    pair_count_terms,
+)
+from .coreference import coreference_statistics
+from .information import cell_difference_terms, cell_information_terms, information_terms
+from .set_matching import f_score, matching_scores, matching_statistics
+
+if TYPE_CHECKING:
+    from polars_clustereval.base.checks import Column
+
+#: Names of the cost of a split or merge.
+EditCost = Literal["unit", "product", "entropy"]
+_EDIT_COSTS = ("unit", "product", "entropy")
+
+# ----------------------------------------------------------------------------------------------
+# Statistics
+# ----------------------------------------------------------------------------------------------
+
+
+def cell_jaccard(row: Row) -> pl.Expr:
+    """Return the Jaccard index n / (label_size + cluster_size - n) of a cell's label and cluster.
+
+    `row(name)` is a column of the contingency cells: n rows, label_size and cluster_size.
+    """
+    either = row("label_size") + row("cluster_size") - row("n")
+    return to_double(row("n")) / to_double(either)
+
+
+def closest_label_terms(row: Row) -> Terms:
+    """Return {fixed_closest_labels: the best Jaccard index of a label}, in fixed point.
+
+    `row(name)` is a column of a frame of one row per label, of which label_jaccard is used, the
+    maximum of cell_jaccard over its cells. Callers sum the result over labels.
+    """
+    return {"fixed_closest_labels": to_fixed_point(row("label_jaccard"))}
+
+
+def closest_cluster_terms(row: Row) -> Terms:
+    """Return {fixed_closest_clusters: the best Jaccard index of a cluster}, in fixed point.
+
+    `row(name)` is a column of a frame of one row per cluster, of which cluster_jaccard is used, the
+    maximum of cell_jaccard over its cells, or the sum over singletons that share one row. Callers
+    sum the result over clusters.
+    """
+    return {"fixed_closest_clusters": to_fixed_point(row("cluster_jaccard"))}
+
+
+def closest_terms(row: Row) -> Terms:
+    """Return closest_labels and closest_clusters as Float64 expressions by name.
+
+    `row(name)` is one of their fixed-point sums over a partition.
+    """
+    names = ("closest_labels", "closest_clusters")
+    return {name: from_fixed_point(row(f"fixed_{name}")) for name in names}
+
+
+def resolution_statistics(label: Column, cluster: Column) -> StructLists:
+    """Return the statistics of two columns for closest_scores, one struct per group of rows.
+
+    The struct is the only element of a list. Its fields are total, n_labels, n_clusters,
+    closest_labels and closest_clusters.
+    """
+    terms = {
+        "n_labels": element_field("is_first_of_label"),
+        "n_clusters": element_field("is_first_of_cluster"),
+        **closest_label_terms(label_field),
+        **closest_cluster_terms(cluster_field),
+    }
+    sums = cells_as_list(label, cluster).add_stages(_closest_jaccards).sum_terms(terms)
+    counts = {
+        name: element_field(name).cast(pl.Int64) for name in ("total", "n_labels", "n_clusters")
+    }
+    return sums.select(counts | closest_terms(element_field))
+
+
+def _closest_jaccards(row: Row) -> Terms:
+    """Return label_jaccard and cluster_jaccard of a cell, by name.
+
+    They are the maxima of cell_jaccard over the cells of its label and over those of its cluster.
+    `row(name)` is a field of cells_as_list.
+    """
+    jaccard = cell_jaccard(row)
+    return {
+        "label_jaccard": jaccard.max().over(row("label")),
+        "cluster_jaccard": jaccard.max().over(row("cluster")),
+    }
+
+
+def edit_statistics(label: Column, cluster: Column) -> StructLists:
+    """Return the statistics of two columns for merge_distance, one struct per group of rows.
+
+    The struct is the only element of a list. Its fields are total, n_labels, n_clusters, n_cells,
+    fp, fn, hl and hc: numbers of rows, groups and cells, of pairs of rows, and entropies in nats of
+    the label given the cluster and of the cluster given the label.
+    """
+    terms = {
+        "n_labels": element_field("is_first_of_label"),
+        "n_clusters": element_field("is_first_of_cluster"),
+        "n_cells": element_field("copies"),
+        **cell_pair_terms(element_field),
+        **label_pair_terms(label_field),
+        **cluster_pair_terms(cluster_field),
+        **cell_information_terms(element_field),
+    }
+    cells = cells_as_list(label, cluster).add_stages(cell_difference_terms)
+    counts = {
+        name: element_field(name).cast(pl.Int64)
+        for name in ("total", "n_labels", "n_clusters", "n_cells")
+    }
+    pairs, entropies = pair_count_terms(element_field), information_terms(element_field)
+    parts = {name: pairs[name] for name in ("fp", "fn")}
+    parts |= {name: entropies[name] for name in ("hl", "hc")}
+    return cells.sum_terms(terms).select(counts | parts)
+
+
+# ----------------------------------------------------------------------------------------------
+# Formulas
+# ----------------------------------------------------------------------------------------------
+
+
+def closest_scores(row: Row, beta: float = 1.0) -> Terms:
+    """Return closest_cluster_precision, closest_cluster_recall and closest_cluster_f_score by name.
+
+    `row(name)` is a statistic of a partition: n_labels and n_clusters, and closest_labels and
+    closest_clusters, the sums over these of their best Jaccard indices. beta is the weight of
+    recall in the F score.
+    """
+    precision = row("closest_clusters") / to_double(row("n_clusters"))
+    recall = row("closest_labels") / to_double(row("n_labels"))
+    return {
+        "closest_cluster_precision": precision,
+        "closest_cluster_recall": recall,
+        "closest_cluster_f_score": f_score(precision, recall, beta),
+    }
+
+
+def k_measure_terms(row: Row) -> Terms:
+    """Return {k_measure: the geometric mean of B-cubed precision and recall}.
+
+    `row(name)` is a statistic of matching_scores. Two roots, so that nothing underflows.
+    """
+    scores = matching_scores(row)
+    return {"k_measure": scores["bcubed_precision"].sqrt() * scores["bcubed_recall"].sqrt()}
+
+
+def overlap_scores(row: Row) -> Terms:
+    """Return talburt_wang_index and basic_merge_distance by name.
+
+    `row(name)` is a statistic of a partition: n_labels, n_clusters and n_cells.
+    """
+    labels, clusters, cells = row("n_labels"), row("n_clusters"), row("n_cells")
+    index = ratio((to_double(labels) * to_double(clusters)).sqrt(), cells)
+    return {
+        "talburt_wang_index": index,
+        "basic_merge_distance": to_double(2 * cells - labels - clusters),
+    }
+
+
+def _edit_cost(row: Row, cost: str, groups: str, pairs: str, entropy: str) -> pl.Expr:
+    """Return the cost of all splits of groups into cells, or of all merges of cells into groups.
+
+    `cost` is one of _EDIT_COSTS, all of the form h(x + y) - h(x) - h(y), so that the order of the
+    splits does not matter: their sum is h of the groups minus h of the cells. `groups`, `pairs` and
+    `entropy` name statistics of the partition, which `row` returns: the number of groups, the pairs
+    of rows of one group in different cells, and the entropy of the cell given the group.
+    """
+    costs = {
+        "unit": to_double(row("n_cells") - row(groups)),
+        "product": to_double(row(pairs)),
+        "entropy": row(entropy) * to_double(row("total")),
+    }
+    return costs[cost]
+
+
+def merge_distance(row: Row, split_cost: str, merge_cost: str) -> Terms:
+    """Return {generalized_merge_distance: the cost of all splits and merges}.
+
+    `row(name)` is a statistic of a partition, a field of edit_statistics; `split_cost` and
+    `merge_cost` are options of generalized_merge_distance. An invalid one is an error.
+    """
+    check_choice("split_cost", split_cost, _EDIT_COSTS)
+    check_choice("merge_cost", merge_cost, _EDIT_COSTS)
+    splits = _edit_cost(row, split_cost, "n_clusters", "fp", "hl")
+    merges = _edit_cost(row, merge_cost, "n_labels", "fn", "hc")
+    return {"generalized_merge_distance": splits + merges}
+
+
+# ----------------------------------------------------------------------------------------------
+# Expressions
+# ----------------------------------------------------------------------------------------------
+
+
+def k_measure(label: Column, cluster: Column) -> pl.Expr:
+    """Geometric mean of B-cubed precision and recall.
+
+    Average cluster purity and average entity purity are other names of these. Greater than 0, up to
+    1, best 1.
+
+    Parameters
+    ----------
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value per group. 1 for equal partitions only. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.k_measure(label, cluster)``.
+
+    References
+    ----------
+    Lapidot (2002), Self-organizing-maps with BIC for speaker clustering, IDIAP-RR 02-60.
+
+    Examples
+    --------
+    The precision is 1 and the recall (2 + 2 x 2/3 + 1/3) / 5 = 11/15:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
+    >>> five.select(ce.k_measure("label", "cluster")).item()
+    0.8563...
+    """
+    return matching_statistics(label, cluster).score(k_measure_terms, "k_measure")
+
+
+def _closest_expression(label: Column, cluster: Column, name: str, beta: float = 1.0) -> pl.Expr:
+    """Return the score `name` of closest_scores as an expression of two columns."""
+    statistics = resolution_statistics(label, cluster)
+    return statistics.score(lambda row: closest_scores(row, beta), name)
+
+
+def closest_cluster_precision(label: Column, cluster: Column) -> pl.Expr:
+    """Mean over clusters of the best Jaccard index with any label.
+
+    Each cluster counts the same, whatever its size. Greater than 0, up to 1, best 1.
+
+    Parameters
+    ----------
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value per group. 1 for equal partitions only. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.closest_cluster_precision(label, cluster)``.
+
+    References
+    ----------
+    Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), Swoosh: a generic approach to
+    entity resolution, doi:10.1007/s00778-008-0098-x.
+
+    Examples
+    --------
+    The Jaccard indices of the clusters are 1, 2/3 and 1/3:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
+    >>> five.select(ce.closest_cluster_precision("label", "cluster")).item()
+    0.6666...
+    """
+    return _closest_expression(label, cluster, "closest_cluster_precision")
+
+
+def closest_cluster_recall(label: Column, cluster: Column) -> pl.Expr:
+    """Mean over labels of the best Jaccard index with any cluster.
+
+    Each label counts the same, whatever its size. Greater than 0, up to 1, best 1.
+
+    Parameters
+    ----------
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value per group. 1 for equal partitions only. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.closest_cluster_recall(label, cluster)``.
+
+    References
+    ----------
+    Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), Swoosh: a generic approach to
+    entity resolution, doi:10.1007/s00778-008-0098-x.
+
+    Examples
+    --------
+    The Jaccard indices of the labels are 1 and 2/3:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
+    >>> five.select(ce.closest_cluster_recall("label", "cluster")).item()
+    0.8333...
+    """
+    return _closest_expression(label, cluster, "closest_cluster_recall")
+
+
+def closest_cluster_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
+    """Weighted harmonic mean of closest_cluster_precision and closest_cluster_recall.
+
+    (1 + beta^2) P R / (beta^2 P + R). Greater than 0, up to 1, best 1.
+
+    Parameters
+    ----------
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+    beta : float
+        Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
+
+    Returns
+    -------
+    Expr
+        Float64, one value per group. 1 for equal partitions only. NULL without rows.
+
+    Raises
+    ------
+    ClusterEvalError
+        If beta is negative.
+
+    Notes
+    -----
+    In SQL: ``clustereval.closest_cluster_f_score(label, cluster, beta := 1.0)``.
+
+    References
+    ----------
+    Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), Swoosh: a generic approach to
+    entity resolution, doi:10.1007/s00778-008-0098-x.
+
+    Examples
+    --------
+    The precision is 2/3 and the recall 5/6:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
+    >>> five.select(ce.closest_cluster_f_score("label", "cluster")).item()
+    0.7407...
+    """
+    return _closest_expression(label, cluster, "closest_cluster_f_score", check_beta(beta))
+
+
+def _overlap_expression(label: Column, cluster: Column, name: str) -> pl.Expr:
+    """Return the score `name` of overlap_scores as an expression of two columns."""
+    return coreference_statistics(label, cluster).score(overlap_scores, name)
+
+
+def talburt_wang_index(label: Column, cluster: Column) -> pl.Expr:
+    """Geometric mean of the numbers of labels and clusters, per contingency cell.
+
+    sqrt(labels x clusters) / cells, where a cell is a label and a cluster that share rows. Greater
+    than 0, up to 1, best 1.
+
+    Parameters
+    ----------
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value per group. 1 for equal partitions only. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.talburt_wang_index(label, cluster)``.
+
+    References
+    ----------
+    Talburt, Wang, Hess and Kuo (2007), An algebraic approach to data quality metrics for entity
+    resolution over large datasets, doi:10.4018/978-1-59904-024-0.ch001.
+
+    Examples
+    --------
+    Two labels and three clusters in three cells, sqrt(6) / 3:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
+    >>> five.select(ce.talburt_wang_index("label", "cluster")).item()
+    0.8164...
+    """
+    return _overlap_expression(label, cluster, "talburt_wang_index")
+
+
+def basic_merge_distance(label: Column, cluster: Column) -> pl.Expr:
+    """Number of splits and merges that turn the clusters into the labels.
+
+    2 cells - labels - clusters. All splits come first, so that no merge joins rows of two labels.
+    From 0 to less than 2 n, best 0.
+
+    Parameters
+    ----------
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value per group. 0 for equal partitions only. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.basic_merge_distance(label, cluster)``.
+
+    References
+    ----------
+    Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results,
+    doi:10.14778/1920841.1920871.
+
+    Examples
+    --------
+    One merge:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
+    >>> five.select(ce.basic_merge_distance("label", "cluster")).item()
+    1.0
+    """
+    return _overlap_expression(label, cluster, "basic_merge_distance")
+
+
+def generalized_merge_distance(
+    label: Column,
+    cluster: Column,
+    *,
+    split_cost: EditCost = "unit",
+    merge_cost: EditCost = "unit",
+) -> pl.Expr:
+    """Cost of the splits and merges that turn the clusters into the labels.
+
+    A split into x and y rows, and their merge, costs 1 ('unit'), x y ('product') or (x + y) ln(x +
+    y) - x ln x - y ln y ('entropy'). All splits come first, so that no merge joins rows of two
+    labels; then their order does not matter. With 'unit' for both it is basic_merge_distance, with
+    'product' fp + fn, half of mirkin_metric, with 'entropy' n times variation_of_information. From
+    0 to infinity, best 0.
+
+    Parameters
+    ----------
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+    split_cost, merge_cost : {'unit', 'product', 'entropy'}
+        Cost of a split of a cluster, and of a merge.
+
+    Returns
+    -------
+    Expr
+        Float64, one value per group. 0 for equal partitions only. NULL without rows.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a cost is unknown.
+
+    Notes
+    -----
+    In SQL: ``clustereval.generalized_merge_distance(label, cluster, split_cost := 'unit')``.
+
+    References
+    ----------
+    Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results,
+    doi:10.14778/1920841.1920871.
+
+    Examples
+    --------
+    A merge of 2 rows and 1 row:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
+    >>> five.select(ce.generalized_merge_distance("label", "cluster")).item()
+    1.0
+    >>> product = ce.generalized_merge_distance("label", "cluster", merge_cost="product")
+    >>> five.select(product).item()
+    2.0
+    """
+    return edit_statistics(label, cluster).score(
+        lambda row: merge_distance(row, split_cost, merge_cost), "generalized_merge_distance"
+    )

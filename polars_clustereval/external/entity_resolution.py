@@ -1,0 +1,279 @@
+"""The measures of entity resolution, of labels that are known for all records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_clustereval.base.checks import check_beta, table_function
+from polars_clustereval.base.exact import to_double
+from polars_clustereval.base.frames import Row, Terms, add_stages
+
+from .association import association_scores
+from .contingency import (
+    ROW_COUNTS,
+    ContingencyTable,
+    LabelOptions,
+    cell_pair_terms,
+    cluster_pair_terms,
+    label_pair_terms,
+    pair_count_terms,
+    read_contingency_table,
+)
+from .coreference import blanc_scores, cell_lea_terms, coreference_scores, lea_terms
+from .entity_matching import (
+    EditCost,
+    cell_jaccard,
+    closest_cluster_terms,
+    closest_label_terms,
+    closest_scores,
+    closest_terms,
+    k_measure_terms,
+    merge_distance,
+    overlap_scores,
+)
+from .information import cell_difference_terms, cell_information_terms, information_terms
+from .pair_counting import pair_scores, pair_share_terms
+from .reduced_information import (
+    cell_table_terms,
+    cluster_table_terms,
+    label_table_terms,
+    reduced_scores,
+    table_options,
+    table_terms,
+)
+from .set_matching import (
+    cell_matching_terms,
+    matching_scores,
+    matching_terms,
+)
+
+if TYPE_CHECKING:
+    from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
+
+#: The scores of pairs, of matching and of association that are measures of entity resolution too.
+_PAIR_SCORES = ("pair_precision", "pair_recall", "pair_f_score")
+_BCUBED_SCORES = ("bcubed_precision", "bcubed_recall", "bcubed_f_score")
+_EXACT_SCORES = ("exact_match_precision", "exact_match_recall", "exact_match_f_score")
+
+# ----------------------------------------------------------------------------------------------
+# Statistics
+# ----------------------------------------------------------------------------------------------
+
+
+def resolution_totals(table: ContingencyTable) -> pl.LazyFrame:
+    """Return one row per partition of `table`: all that the measures of the report need.
+
+    Columns: the partition columns; total, n_dropped and n_noise (rows); n_labels, n_clusters and
+    n_cells; tp, fp, fn and tn (pairs of rows) and their shares; mi, hl and hc (mutual information
+    and conditional entropies); and the statistics of B-cubed, exact matches, LEA, closest clusters
+    and the number of tables.
+    """
+    labels, clusters = _labels_with_jaccard(table), _clusters_with_jaccard(table)
+    counts = table.join_partitions(
+        table.row_counts,
+        table.sum_by_partition(labels, _label_sum_terms()),
+        table.sum_by_partition(clusters, _cluster_sum_terms()),
+    )
+    counts = add_stages(counts, table_options).cache()
+    label_sizes = _count_sizes(table, table.label_sizes, "label_size", counts)
+    cluster_sizes = _count_sizes(table, table.cluster_sizes, "cluster_size", counts)
+    totals = table.join_partitions(
+        counts,
+        table.sum_by_partition(
+            add_stages(table.sized_cells, cell_difference_terms), _cell_sum_terms()
+        ),
+        table.sum_by_partition(_count_cells_by_size(table), cell_table_terms(pl.col)),
+        table.sum_by_partition(label_sizes, label_table_terms(pl.col)),
+        table.sum_by_partition(cluster_sizes, cluster_table_terms(pl.col)),
+    )
+    stages = (pair_count_terms, _shares_of_pairs, information_terms, _row_sums, lea_terms)
+    return add_stages(totals, *stages, closest_terms, table_terms)
+
+
+def _labels_with_jaccard(table: ContingencyTable) -> pl.LazyFrame:
+    """Return one row per label: table.label_sizes and label_jaccard, the best with any cluster."""
+    by = [*table.keys, "label"]
+    jaccards = table.sized_cells.select(*by, jaccard=cell_jaccard(pl.col))
+    best = jaccards.group_by(by).agg(label_jaccard=pl.col("jaccard").max())
+    return table.label_sizes.join(best, on=by, nulls_equal=True)
+
+
+def _clusters_with_jaccard(table: ContingencyTable) -> pl.LazyFrame:
+    """Return one row per cluster: table.cluster_sizes and cluster_jaccard, the best with any label.
+
+    The row of all singletons of a partition, whose cluster is NULL, has the sum of theirs.
+    """
+    by = [*table.keys, "cluster"]
+    jaccards = table.sized_cells.select(*by, "copies", jaccard=cell_jaccard(pl.col))
+    best = jaccards.group_by(by).agg(
+        best=pl.col("jaccard").max(),
+        singletons=(pl.col("jaccard") * to_double(pl.col("copies"))).sum(),
+    )
+    cluster_jaccard = pl.when(pl.col("cluster").is_null()).then("singletons").otherwise("best")
+    best = best.select(*by, cluster_jaccard=cluster_jaccard)
+    return table.cluster_sizes.join(best, on=by, nulls_equal=True)
+
+
+def _count_sizes(
+    table: ContingencyTable, sizes: pl.LazyFrame, size: str, counts: pl.LazyFrame
+) -> pl.LazyFrame:
+    """Return one row per partition and size of a label or cluster, with the columns of `counts`.
+
+    `sizes` is table.label_sizes or table.cluster_sizes, and `size` its column of sizes; copies is
+    the number of labels or clusters of one size.
+    """
+    histogram = sizes.group_by(*table.keys, size).agg(pl.col("copies").sum())
+    return table.join_partitions(histogram, counts)
+
+
+def _count_cells_by_size(table: ContingencyTable) -> pl.LazyFrame:
+    """Return one row per partition and number n of rows of a cell: copies, the cells of n rows."""
+    return table.cells.group_by(*table.keys, "n").agg(pl.col("copies").sum())
+
+
+def _cell_sum_terms() -> Terms:
+    """Return the columns that are summed over the contingency cells of a partition, by name."""
+    return {
+        **cell_pair_terms(pl.col),
+        **cell_information_terms(pl.col),
+        **cell_matching_terms(pl.col),
+        **cell_lea_terms(pl.col),
+    }
+
+
+def _label_sum_terms() -> Terms:
+    """Return the columns that are summed over the labels of a partition, by name."""
+    labels = {"n_labels": pl.col("copies")}
+    return labels | label_pair_terms(pl.col) | closest_label_terms(pl.col)
+
+
+def _cluster_sum_terms() -> Terms:
+    """Return the columns that are summed over the clusters of a partition, by name."""
+    clusters = {"n_clusters": pl.col("copies")}
+    return clusters | cluster_pair_terms(pl.col) | closest_cluster_terms(pl.col)
+
+
+def _shares_of_pairs(row: Row) -> Terms:
+    """Return tp_share, fp_share, fn_share and tn_share of a partition, by name."""
+    shares = pair_share_terms(row)
+    return {name: shares[name] for name in ("tp_share", "fp_share", "fn_share", "tn_share")}
+
+
+def _row_sums(row: Row) -> Terms:
+    """Return precision_rows, recall_rows and similar_rows of a partition, by name."""
+    sums = matching_terms(row)
+    return {name: sums[name] for name in ("precision_rows", "recall_rows", "similar_rows")}
+
+
+def resolution_scores(split_cost: str, merge_cost: str, beta: float) -> Terms:
+    """Return all measures of the report by name, as expressions of resolution_totals' columns.
+
+    The parameters are options of entity_resolution_report; an invalid one is an error.
+    """
+    distance = merge_distance(pl.col, split_cost, merge_cost)
+    weight = check_beta(beta)
+    pairs, matches = pair_scores(pl.col, weight), matching_scores(pl.col, weight)
+    return {
+        **{name: pairs[name] for name in _PAIR_SCORES},
+        **{name: matches[name] for name in _BCUBED_SCORES},
+        **k_measure_terms(pl.col),
+        **{name: matches[name] for name in _EXACT_SCORES},
+        **closest_scores(pl.col, weight),
+        **overlap_scores(pl.col),
+        **distance,
+        **coreference_scores(pl.col, weight),
+        **blanc_scores(pl.col, weight),
+        "element_centric_similarity": matches["element_centric_similarity"],
+        "correlation_distance": association_scores(pl.col)["correlation_distance"],
+        **reduced_scores(pl.col),
+    }
+
+
+# ----------------------------------------------------------------------------------------------
+# Tables
+# ----------------------------------------------------------------------------------------------
+
+
+@table_function
+def entity_resolution_report(
+    frame: Frame,
+    label: Column,
+    cluster: Column,
+    *,
+    weight: Column | None = None,
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+    split_cost: EditCost = "unit",
+    merge_cost: EditCost = "unit",
+    beta: float = 1.0,
+) -> Frame:
+    """All measures of entity resolution of one or many resolutions, from one pass over the rows.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The records. A LazyFrame is read when the result is collected, and streams.
+    label, cluster : str or Expr
+        True entity and assigned entity, of any groupable type. Rows with a NULL are left out.
+    weight : str or Expr, optional
+        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
+        LazyFrame too.
+    partition_by : str, Expr or sequence of these, optional
+        Columns whose groups are evaluated separately. NULL is a group too.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
+    split_cost, merge_cost : {'unit', 'product', 'entropy'}
+        Cost of a split of a cluster, and of a merge, in generalized_merge_distance.
+    beta : float
+        Weight of recall in the F scores, at least 0; that of exact matches has none.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        Same kind as `frame`, one row per partition, sorted: the partition columns, n rows that
+        count, n_dropped rows with a NULL label or cluster, n_noise, n_labels, n_clusters, and one
+        column per measure, named as its expression, NULL if undefined. Without rows n is 0 and
+        every measure NULL, or with partition_by the result is empty.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
+        has no equal in the type of cluster, or an option is unknown.
+
+    Notes
+    -----
+    In SQL: ``FROM clustereval.entity_resolution_report(tbl, label, cluster)``.
+
+    Examples
+    --------
+    Two ways to be wrong, a person divided and two persons joined:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> runs = pl.DataFrame(
+    ...     {
+    ...         "run": [1, 1, 1, 1, 2, 2, 2, 2],
+    ...         "person": ["a", "a", "a", "b", "a", "a", "a", "b"],
+    ...         "cluster": [0, 0, 1, 2, 0, 0, 0, 0],
+    ...     }
+    ... )
+    >>> report = ce.entity_resolution_report(runs, "person", "cluster", partition_by="run")
+    >>> report.select("run", "pair_precision", "pair_recall", "basic_merge_distance").rows()
+    [(1, 1.0, 0.3333333333333333, 1.0), (2, 0.5, 1.0, 1.0)]
+    """
+    scores: Terms = resolution_scores(split_cost, merge_cost, beta)
+    results = (*ROW_COUNTS, *scores)
+    options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
+    table = read_contingency_table(frame, label, cluster, options, results).cache_groups()
+    has_rows = pl.col("total") > 0
+    measures = {name: pl.when(has_rows).then(score) for name, score in scores.items()}
+    report = resolution_totals(table).select(
+        *table.keys, pl.col("total").alias("n"), *ROW_COUNTS[1:], **measures
+    )
+    return table.to_user_frame(frame, table.sort_by_partition(report))

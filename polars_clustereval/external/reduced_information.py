@@ -1,0 +1,429 @@
+"""Mutual information without the information in the contingency table itself.
+
+The labels of n rows are sent by way of the clusters: first the contingency table, then which rows
+of a cluster have which label. The mutual information counts as if the table were known; the reduced
+one takes off ln(tables) / n, where tables is the number of contingency tables with the same sizes
+of labels and clusters. ln(tables) is estimated by a closed form, see _log_tables; it is exact where
+one side has a single group or singletons only.
+
+For whole numbers, ln(x!) = x ln x - x + r(x). Written with the remainders r, the terms x ln x of
+the microcanonical information ln(n! prod n_ij! / (prod a_i! prod b_j!)) are n times the mutual
+information, whose digits are not lost. Where most cells have few rows that form cancels, as
+ln(tables) is nearly as large. There all factorials of sizes cancel in the difference instead, which
+leaves sum ln(n_ij!) and the terms of _log_excess.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from polars_clustereval.base.exact import (
+    count_ordered_pairs,
+    deviance,
+    from_fixed_point,
+    ratio,
+    to_double,
+    to_fixed_point,
+)
+from polars_clustereval.base.frames import Row, StructLists, Terms, element_field
+
+from .contingency import (
+    cells_as_list,
+    cluster_field,
+    cluster_pair_terms,
+    label_field,
+    label_pair_terms,
+)
+from .expected_information import stirling_error, stirling_scale
+from .information import cell_difference_terms, cell_information_terms, information_terms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from polars_clustereval.base.checks import Column
+
+# ----------------------------------------------------------------------------------------------
+# Logarithms
+# ----------------------------------------------------------------------------------------------
+
+
+def factorial_remainder(x: pl.Expr) -> pl.Expr:
+    """Return r(x) = ln(x!) - x ln x + x of a whole number x > 0 as Float64; r(1) = 1."""
+    x = to_double(x)
+    return 0.5 * stirling_scale(x).log() + stirling_error(x)
+
+
+def log_factorial(x: pl.Expr) -> pl.Expr:
+    """Return ln(x!) of a whole number x > 0 as Float64; 0 for 1."""
+    x = to_double(x)
+    large = x * (x.log() - 1) + factorial_remainder(x)
+    return pl.when(x == 1).then(0.0).when(x == 2).then(math.log(2)).otherwise(large)
+
+
+def _product(factors: Iterable[pl.Expr]) -> pl.Expr:
+    """Return the product of the factors."""
+    return reduce(lambda left, right: left * right, factors)
+
+
+def _log_excess_large(z: pl.Expr, k: pl.Expr) -> pl.Expr:
+    """Return the sum of ln(1 + i / z) over i = 0 .. k - 1 for Float64 k, z >= 7, k whole.
+
+    Stirling's formula in a form that does not cancel for large z.
+    """
+    main = deviance(z + k, z, k) - 0.5 * (k / z).log1p()
+    return main + stirling_error(z + k) - stirling_error(z)
+
+
+def _log_excess(z: pl.Expr, k: pl.Expr) -> pl.Expr:
+    """Return ln(z (z + 1) .. (z + k - 1) / z^k), the sum of ln(1 + i / z) over i = 0 .. k - 1.
+
+    Both are Float64, k > 0 is whole, and z >= 1. Small k have a product, small z are shifted by 7.
+    """
+    product = _product(pl.when(k > i).then(1 + i / z).otherwise(1.0) for i in range(1, 6))
+    shift = _product((z + i) / (z + k + i) for i in range(7))
+    shifted = _log_excess_large(z + 7, k) + k * ((z + 7) / z).log() + shift.log()
+    large = _log_excess_large(z.clip(7.0), k)
+    return pl.when(k < 7).then(product.log()).when(z < 7).then(shifted).otherwise(large)
+
+
+def _log_choose_large(x: pl.Expr, y: pl.Expr) -> pl.Expr:
+    """Return ln of the binomial coefficient C(x + y, x) for Float64 x, y >= 7.
+
+    Stirling's formula in a form whose terms are all positive but the smallest.
+    """
+    main = x * (y / x).log1p() + y * (x / y).log1p()
+    root = 0.5 * ((1 + x / y) / stirling_scale(x)).log()
+    return main + root + stirling_error(x + y) - stirling_error(x) - stirling_error(y)
+
+
+def _log_choose(x: pl.Expr, y: pl.Expr) -> pl.Expr:
+    """Return ln of the binomial coefficient C(x + y, x), both as Float64.
+
+    x is a whole number > 0, and y >= 0 need not be whole. Small x have a product, small y are
+    shifted by 7.
+    """
+    product = _product(pl.when(x >= i).then(1 + y / i).otherwise(1.0) for i in range(1, 7))
+    shift = _product((y + i) / (x + y + i) for i in range(1, 8))
+    large = _log_choose_large(x, y.clip(7.0))
+    shifted = _log_choose_large(x, y + 7) + shift.log()
+    return pl.when(x < 7).then(product.log()).when(y < 7).then(shifted).otherwise(large)
+
+
+def _table_concentration(total: pl.Expr, n_rows: pl.Expr, column_pairs: pl.Expr) -> pl.Expr:
+    """Return the concentration minus 1 of a Dirichlet distribution of the shares of n_rows groups.
+
+    These are the rows of a contingency table of `total` rows of data; column sums with
+    `column_pairs` ordered pairs of rows of data lead to the same variance of the row sums over all
+    tables. NULL if each column has one row of data.
+    """
+    apart = ratio(count_ordered_pairs(total) - column_pairs, column_pairs)
+    return apart * to_double(n_rows + 1) / to_double(n_rows)
+
+
+def _log_tables(
+    total: pl.Expr, n_rows: pl.Expr, concentration: pl.Expr, group_logs: pl.Expr
+) -> pl.Expr:
+    """Return ln of the estimated number of contingency tables with given sums, Float64.
+
+    The table has `total` rows of data in `n_rows` rows. Each column is any way to divide its sum
+    among the rows; of these tables the share with the given row sums is that of a
+    Dirichlet-multinomial distribution with `concentration`, of _table_concentration. `group_logs`
+    is the sum of _log_choose(column sum, n_rows - 1) over the columns, and of _log_choose(row sum,
+    concentration) over the rows.
+    """
+    others = to_double(n_rows) * concentration + to_double(n_rows - 1)
+    return group_logs - _log_choose(to_double(total), others)
+
+
+def _table_excess(
+    total: pl.Expr, n_rows: pl.Expr, concentration: pl.Expr, group_excess: pl.Expr
+) -> pl.Expr:
+    """Return _log_excess of the total of a table less `group_excess`, those of rows and columns.
+
+    It is the reduced information of `total` rows less the sum of ln(n!) over the cells of n rows.
+    The other parameters are those of _log_tables.
+    """
+    return _log_excess(to_double(n_rows) * (concentration + 1), to_double(total)) - group_excess
+
+
+# ----------------------------------------------------------------------------------------------
+# Statistics
+# ----------------------------------------------------------------------------------------------
+
+
+def table_options(row: Row) -> Terms:
+    """Return label_y, cluster_y, of_rows, of_labels and n_table_rows of a partition, by name.
+
+    The rows of the contingency table are the side with more groups, n_table_rows of them, the
+    clusters of equals. of_rows is their result of _table_concentration, and of_labels that of the
+    table of the labels with themselves. label_y and cluster_y are the second arguments of
+    _log_choose for sizes of labels and of clusters. `row(name)` is a statistic of a partition:
+    total, n_labels and n_clusters, and label_pairs and cluster_pairs, ordered pairs of rows.
+    """
+    total, labels, clusters = row("total"), row("n_labels"), row("n_clusters")
+    label_pairs, cluster_pairs = row("label_pairs"), row("cluster_pairs")
+    has_label_rows = labels > clusters
+    of_label_rows = _table_concentration(total, labels, cluster_pairs)
+    of_cluster_rows = _table_concentration(total, clusters, label_pairs)
+    of_label_columns, of_cluster_columns = to_double(clusters - 1), to_double(labels - 1)
+    return {
+        "label_y": pl.when(has_label_rows).then(of_label_rows).otherwise(of_label_columns),
+        "cluster_y": pl.when(has_label_rows).then(of_cluster_columns).otherwise(of_cluster_rows),
+        "of_rows": pl.when(has_label_rows).then(of_label_rows).otherwise(of_cluster_rows),
+        "of_labels": _table_concentration(total, labels, label_pairs),
+        "n_table_rows": pl.max_horizontal(labels, clusters),
+    }
+
+
+def label_table_terms(row: Row) -> Terms:
+    """Return fixed_label_remainders and other terms of a label, all in fixed point, by name.
+
+    They are factorial_remainder and log_factorial of its size, its terms of group_logs of
+    _log_tables and of group_excess of _table_excess, and, as fixed_own_logs and fixed_own_excess,
+    those of the table of the labels with themselves. Callers sum them over labels. `row(name)` is a
+    column of a frame of labels: label_size, copies (how many labels have this size), n_labels and
+    the columns of table_options.
+    """
+    size, copies = to_double(row("label_size")), to_double(row("copies"))
+    of_columns = to_double(row("n_labels") - 1)
+    own = _log_choose(size, row("of_labels")) + _log_choose(size, of_columns)
+    own_excess = _log_excess(row("of_labels") + 1, size) + _log_excess(of_columns + 1, size)
+    return {
+        "fixed_label_factorials": to_fixed_point(copies * log_factorial(size)),
+        "fixed_label_excess": to_fixed_point(copies * _log_excess(row("label_y") + 1, size)),
+        "fixed_own_excess": to_fixed_point(copies * own_excess),
+        "fixed_label_remainders": to_fixed_point(copies * factorial_remainder(size)),
+        "fixed_label_logs": to_fixed_point(copies * _log_choose(size, row("label_y"))),
+        "fixed_own_logs": to_fixed_point(copies * own),
+    }
+
+
+def cluster_table_terms(row: Row) -> Terms:
+    """Return fixed_cluster_remainders, fixed_cluster_logs and fixed_cluster_excess by name.
+
+    They are, in fixed point, factorial_remainder of the size of a cluster, and its terms of
+    group_logs of _log_tables and of group_excess of _table_excess. Callers sum them over clusters.
+    `row(name)` is a column of a frame of clusters: cluster_size, copies (clusters of this
+    size), and the columns of table_options.
+    """
+    size, copies = to_double(row("cluster_size")), to_double(row("copies"))
+    return {
+        "fixed_cluster_remainders": to_fixed_point(copies * factorial_remainder(size)),
+        "fixed_cluster_excess": to_fixed_point(copies * _log_excess(row("cluster_y") + 1, size)),
+        "fixed_cluster_logs": to_fixed_point(copies * _log_choose(size, row("cluster_y"))),
+    }
+
+
+def cell_table_terms(row: Row) -> Terms:
+    """Return fixed_cell_remainders and fixed_cell_factorials of contingency cells, by name.
+
+    They are, in fixed point, factorial_remainder and log_factorial of n, times copies. `row(name)`
+    is a column of the contingency cells. Callers sum the result over cells.
+    """
+    n, copies = row("n"), to_double(row("copies"))
+    return {
+        "fixed_cell_remainders": to_fixed_point(copies * factorial_remainder(n)),
+        "fixed_cell_factorials": to_fixed_point(copies * log_factorial(n)),
+    }
+
+
+def table_terms(row: Row) -> Terms:
+    """Return log_tables, label_tables, table_excess, label_excess and sums, by name.
+
+    log_tables and label_tables are ln of the numbers of tables of labels and clusters, and of
+    labels and labels; table_excess and label_excess are the results of _table_excess for them. The
+    sums are those of remainders and logarithms of factorials, such as cell_remainders.
+    `row(name)` is a statistic of a partition: total, n_labels, a column of table_options, or a
+    fixed-point sum of the terms of labels, clusters and cells.
+    """
+    logs = {
+        name: from_fixed_point(row(f"fixed_{name}_logs")) for name in ("label", "cluster", "own")
+    }
+    total, labels = row("total"), row("n_labels")
+    excess = {
+        name: from_fixed_point(row(f"fixed_{name}_excess")) for name in ("label", "cluster", "own")
+    }
+    names = [f"{name}_remainders" for name in ("cell", "label", "cluster")]
+    names += ["cell_factorials", "label_factorials"]
+    return {
+        "table_excess": _table_excess(
+            total, row("n_table_rows"), row("of_rows"), excess["label"] + excess["cluster"]
+        ),
+        "label_excess": _table_excess(total, labels, row("of_labels"), excess["own"]),
+        "log_tables": _log_tables(
+            total, row("n_table_rows"), row("of_rows"), logs["label"] + logs["cluster"]
+        ),
+        "label_tables": _log_tables(total, labels, row("of_labels"), logs["own"]),
+        **{name: from_fixed_point(row(f"fixed_{name}")) for name in names},
+    }
+
+
+def reduced_statistics(label: Column, cluster: Column) -> StructLists:
+    """Return the statistics of two columns for reduced_scores, one struct per group of rows.
+
+    The struct is the only element of a list. Its fields are total, n_labels, n_clusters, mi, hl
+    and hc (mutual information and conditional entropies), and those of table_terms.
+    """
+    cells = cells_as_list(label, cluster).add_stages(
+        cell_difference_terms, _group_counts, table_options, label_table_terms, cluster_table_terms
+    )
+    carried = ("n_labels", "n_clusters", "of_rows", "of_labels", "n_table_rows")
+    sums = {
+        **cell_information_terms(element_field),
+        **cell_table_terms(element_field),
+        **{name: label_field(name) for name in label_table_terms(element_field)},
+        **{name: cluster_field(name) for name in cluster_table_terms(element_field)},
+    }
+    totals = {name: element_field(name).first() for name in ("total", *carried)}
+    totals |= {name: term.sum() for name, term in sums.items()}
+    fields = {name: element_field(name) for name in ("total", "n_labels", "n_clusters")}
+    fields |= information_terms(element_field) | table_terms(element_field)
+    return cells.select(totals).select(fields)
+
+
+def _group_counts(_: Row) -> Terms:
+    """Return n_labels, n_clusters, label_pairs and cluster_pairs, equal in all cells, by name."""
+    pairs = label_pair_terms(label_field) | cluster_pair_terms(cluster_field)
+    return {
+        "n_labels": element_field("is_first_of_label").sum().cast(pl.Int64),
+        "n_clusters": element_field("is_first_of_cluster").sum().cast(pl.Int64),
+        **{name: term.sum() for name, term in pairs.items()},
+    }
+
+
+# ----------------------------------------------------------------------------------------------
+# Formulas
+# ----------------------------------------------------------------------------------------------
+
+
+def _is_trivial(row: Row) -> pl.Expr:
+    """Return whether label or cluster is a single group, or singletons only.
+
+    Then the clusters tell nothing more than their table, and the reduced information is 0.
+    `row(name)` is a statistic of a partition: total, n_labels or n_clusters.
+    """
+    total, labels, clusters = row("total"), row("n_labels"), row("n_clusters")
+    return (labels == 1) | (clusters == 1) | (labels == total) | (clusters == total)
+
+
+def reduced_scores(row: Row) -> Terms:
+    """Return reduced_mutual_info_score and normalized_reduced_mutual_info_score by name.
+
+    `row(name)` is a field of reduced_statistics.
+    """
+    n, total_remainder = to_double(row("total")), factorial_remainder(row("total"))
+    remainders = total_remainder + row("cell_remainders") - row("label_remainders")
+    remainders = remainders - row("cluster_remainders") - row("log_tables")
+    of_small = (row("cell_factorials") + row("table_excess")) / n
+    is_small = row("cell_factorials") < n
+    reduced = pl.when(is_small).then(of_small).otherwise(row("mi") + remainders / n)
+    reduced = pl.when(_is_trivial(row)).then(0.0).otherwise(reduced)
+    own_remainders = total_remainder - row("label_remainders") - row("label_tables")
+    own_of_small = (row("label_factorials") + row("label_excess")) / n
+    own = row("mi") + row("hl") + own_remainders / n
+    own = pl.when(row("label_factorials") < n).then(own_of_small).otherwise(own)
+    normalized = pl.when(own > 0).then(reduced / own).clip(upper_bound=1.0)
+    is_equal = row("hl") + row("hc") == 0
+    has_own = (row("n_labels") > 1) & (row("n_labels") < row("total"))
+    normalized = pl.when(is_equal).then(1.0).otherwise(normalized)
+    return {
+        "reduced_mutual_info_score": reduced,
+        "normalized_reduced_mutual_info_score": pl.when(has_own).then(normalized),
+    }
+
+
+# ----------------------------------------------------------------------------------------------
+# Expressions
+# ----------------------------------------------------------------------------------------------
+
+
+def _reduced_expression(label: Column, cluster: Column, name: str) -> pl.Expr:
+    """Return the score `name` of reduced_scores as an expression of two columns."""
+    return reduced_statistics(label, cluster).score(reduced_scores, name)
+
+
+def reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
+    """Mutual information less that in the contingency table itself, in nats per row.
+
+    (1/n) ln(n! prod n_ij! / (prod a_i! prod b_j!)) - (1/n) ln(tables), where tables is the number
+    of contingency tables with the same sizes a_i of labels and b_j of clusters, by the estimate of
+    Jerdee, Kirkley and Newman for the side with more groups as rows. Negative if the clusters tell
+    less than the table takes. Unbounded.
+
+    Parameters
+    ----------
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value per group. 0 for a single label or cluster, and where one side has
+        singletons only, as the number of tables is known there. NULL without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.reduced_mutual_info_score(label, cluster)``.
+
+    References
+    ----------
+    Newman, Cantwell and Young (2020), Improved mutual information measure for clustering,
+    classification, and community detection, doi:10.1103/PhysRevE.101.042304. Jerdee, Kirkley and
+    Newman (2024), Improved estimates for the number of non-negative integer matrices with given row
+    and column sums, doi:10.1098/rspa.2023.0470.
+
+    Examples
+    --------
+    The mutual information is 0.673 nats, most of which is in the table:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
+    >>> five.select(ce.reduced_mutual_info_score("label", "cluster")).item()
+    0.1372...
+    """
+    return _reduced_expression(label, cluster, "reduced_mutual_info_score")
+
+
+def normalized_reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
+    """Reduced mutual information as a share of what there is to know about the labels.
+
+    reduced_mutual_info_score divided by that of the labels and themselves, so that clusters of high
+    entropy gain nothing. Not symmetric. Up to 1, best 1.
+
+    Parameters
+    ----------
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+
+    Returns
+    -------
+    Expr
+        Float64, one value per group. 1 for equal partitions. NULL for a single label and for labels
+        that are singletons, of which a table tells all, and where the divisor is not positive. NULL
+        without rows.
+
+    Notes
+    -----
+    In SQL: ``clustereval.normalized_reduced_mutual_info_score(label, cluster)``.
+
+    References
+    ----------
+    Jerdee, Kirkley and Newman (2023), Normalized mutual information is a biased measure for
+    classification and community detection, https://arxiv.org/abs/2307.01282.
+
+    Examples
+    --------
+    A label divided into two clusters costs more than in normalized_mutual_info_score:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
+    >>> five.select(ce.normalized_reduced_mutual_info_score("label", "cluster")).item()
+    0.5555...
+    """
+    return _reduced_expression(label, cluster, "normalized_reduced_mutual_info_score")

@@ -1,0 +1,278 @@
+-- coreference: measures of coreference resolution, whose mentions are the rows: MUC, LEA, BLANC.
+--
+-- A link is a pair of rows of one label or in one cluster. MUC counts the least number of links
+-- that hold each group together, one less than its rows; LEA all links of a group, weighted by its
+-- size; BLANC the links and, as well, the pairs of rows that are no links.
+
+---------------------------------------------------------------------------------------------------
+-- Formulas
+---------------------------------------------------------------------------------------------------
+
+-- MUC precision (total - n_cells) / (total - n_clusters), of the links that hold the clusters
+-- together the share that is right; NULL for 0 / 0. total is the number of rows, n_cells, n_labels
+-- (not used) and n_clusters are those of contingency cells, labels and clusters.
+CREATE OR REPLACE MACRO clustereval._muc_precision(total, n_cells, n_labels, n_clusters) AS
+  clustereval._ratio(total - n_cells, total - n_clusters);
+
+-- MUC recall (total - n_cells) / (total - n_labels), of the links that hold the labels together
+-- the share that is found; NULL for 0 / 0. total is the number of rows, n_cells, n_labels and
+-- n_clusters (not used) are those of contingency cells, labels and clusters.
+CREATE OR REPLACE MACRO clustereval._muc_recall(total, n_cells, n_labels, n_clusters) AS
+  clustereval._ratio(total - n_cells, total - n_labels);
+
+-- F score of MUC precision and recall; beta > 1 weighs recall more; NULL for 0 / 0. total is the
+-- number of rows, n_cells, n_labels and n_clusters are those of contingency cells, labels and
+-- clusters.
+CREATE OR REPLACE MACRO clustereval._muc_f_score(total, n_cells, n_labels, n_clusters, beta) AS
+  clustereval._ratio(
+    (1.0 + beta * beta) * (total - n_cells),
+    beta * beta * (total - n_labels) + (total - n_clusters)
+  );
+
+-- LEA resolution of one group of size rows, times its size, as far as it depends on one of its
+-- contingency cells, of n rows: n (n - 1) / (size - 1). A group of one row has a link to itself,
+-- which is found if the other group of the row, of other_size rows, has no other row either.
+CREATE OR REPLACE MACRO clustereval._lea_rows(n, size, other_size) AS
+  CASE
+    WHEN size > 1 THEN CAST(n AS DOUBLE) * clustereval._ratio(n - 1, size - 1)
+    WHEN other_size = 1 THEN 1.0
+    ELSE 0.0
+  END;
+
+-- BLANC precision, the mean of tp / (tp + fp) and tn / (tn + fn), where 0 / 0 counts as 0; 1 for
+-- equal partitions. tp, fp, fn and tn count pairs of rows: same label and cluster, same cluster
+-- only, same label only, neither.
+CREATE OR REPLACE MACRO clustereval._blanc_precision(tp, fp, fn, tn) AS
+  CASE
+    WHEN fp + fn = 0 THEN 1.0
+    ELSE (
+      clustereval._ratio_or(tp, tp + fp, 0.0) + clustereval._ratio_or(tn, tn + fn, 0.0)
+    ) / 2.0
+  END;
+
+-- BLANC recall, the mean of tp / (tp + fn) and tn / (tn + fp), where 0 / 0 counts as 0; 1 for
+-- equal partitions. tp, fp, fn and tn count pairs of rows: same label and cluster, same cluster
+-- only, same label only, neither.
+CREATE OR REPLACE MACRO clustereval._blanc_recall(tp, fp, fn, tn) AS
+  CASE
+    WHEN fp + fn = 0 THEN 1.0
+    ELSE (
+      clustereval._ratio_or(tp, tp + fn, 0.0) + clustereval._ratio_or(tn, tn + fp, 0.0)
+    ) / 2.0
+  END;
+
+-- BLANC F score, the mean of the F score of the pairs together, with precision tp / (tp + fp) and
+-- recall tp / (tp + fn), and that of the pairs apart, tn / (tn + fn) and tn / (tn + fp), where 0 /
+-- 0 counts as 0; 1 for equal partitions; beta > 1 weighs recall more. tp, fp, fn and tn count
+-- pairs of rows: same label and cluster, same cluster only, same label only, neither.
+CREATE OR REPLACE MACRO clustereval._blanc_f_score(tp, fp, fn, tn, beta) AS
+  CASE
+    WHEN fp + fn = 0 THEN 1.0
+    ELSE (
+      clustereval._ratio_or(
+        (1.0 + beta * beta) * tp, (1.0 + beta * beta) * tp + beta * beta * fn + fp, 0.0
+      )
+      + clustereval._ratio_or(
+        (1.0 + beta * beta) * tn, (1.0 + beta * beta) * tn + beta * beta * fp + fn, 0.0
+      )
+    ) / 2.0
+  END;
+
+-- One row per __ce_partition: __ce_lea_precision_rows and __ce_lea_recall_rows, the sums over
+-- clusters and over labels of size times LEA resolution, and __ce_n_cells, the number of
+-- contingency cells. __ce_sized_cells is the name of a CTE of the rows of _sized_cells.
+CREATE OR REPLACE MACRO clustereval._lea_totals(__ce_sized_cells) AS TABLE
+  SELECT
+    __ce_partition,
+    CAST(SUM(__ce_copies) AS BIGINT) AS __ce_n_cells,
+    clustereval._compensated_sum(
+      clustereval._lea_rows(__ce_n, __ce_cluster_size, __ce_label_size) * __ce_copies
+    ) AS __ce_lea_precision_rows,
+    clustereval._compensated_sum(
+      clustereval._lea_rows(__ce_n, __ce_label_size, __ce_cluster_size) * __ce_copies
+    ) AS __ce_lea_recall_rows
+  FROM query_table(__ce_sized_cells)
+  GROUP BY __ce_partition;
+
+---------------------------------------------------------------------------------------------------
+-- Aggregates
+---------------------------------------------------------------------------------------------------
+
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): {total, n_labels,
+-- n_clusters, n_cells, lea_precision_rows, lea_recall_rows}. total is the number of rows without a
+-- NULL in either column, n_cells that of contingency cells; the last two are the sums over
+-- clusters and over labels of size times LEA resolution.
+CREATE OR REPLACE MACRO clustereval._coreference_statistics(label, cluster) AS
+  list_transform(
+    [clustereval._cells_as_list(label, cluster)],
+    lambda __ce_sides: {
+      'total': __ce_sides['total'],
+      'n_labels': len(map_values(__ce_sides['labels'])),
+      'n_clusters': len(map_values(__ce_sides['clusters'])),
+      'n_cells': len(__ce_sides['cells']),
+      'lea_precision_rows': clustereval._compensated_list_sum(list_transform(
+        __ce_sides['cells'],
+        lambda __ce_cell: clustereval._lea_rows(
+          __ce_cell['n'], __ce_cell['cluster_size'], __ce_cell['label_size']
+        )
+      )),
+      'lea_recall_rows': clustereval._compensated_list_sum(list_transform(
+        __ce_sides['cells'],
+        lambda __ce_cell: clustereval._lea_rows(
+          __ce_cell['n'], __ce_cell['label_size'], __ce_cell['cluster_size']
+        )
+      ))
+    }
+  )[1];
+
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): MUC precision, of
+-- the links that hold the clusters together the share that is right; NULL for 0 / 0. Rows with a
+-- NULL in either column are left out.
+-- Examples: SELECT clustereval.muc_precision(species, cluster) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.muc_precision(label, cluster) AS
+  list_transform(
+    [clustereval._coreference_statistics(label, cluster)],
+    lambda __ce_sums: clustereval._muc_precision(
+      __ce_sums['total'], __ce_sums['n_cells'], __ce_sums['n_labels'],
+      __ce_sums['n_clusters']
+    )
+  )[1];
+COMMENT ON MACRO clustereval.muc_precision IS
+'Links that hold the clusters together, of which this share is right: (n - cells) / (n - '
+'clusters). Range [0, 1], best 1. All clusters singletons: NULL. Source: Vilain, Burger, '
+'Aberdeen, Connolly and Hirschman (1995), doi:10.3115/1072399.1072405.';
+
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): MUC recall, of the
+-- links that hold the labels together the share that is found; NULL for 0 / 0. Rows with a NULL in
+-- either column are left out.
+-- Examples: SELECT clustereval.muc_recall(species, cluster) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.muc_recall(label, cluster) AS
+  list_transform(
+    [clustereval._coreference_statistics(label, cluster)],
+    lambda __ce_sums: clustereval._muc_recall(
+      __ce_sums['total'], __ce_sums['n_cells'], __ce_sums['n_labels'],
+      __ce_sums['n_clusters']
+    )
+  )[1];
+COMMENT ON MACRO clustereval.muc_recall IS
+'Links that hold the labels together, of which this share is found: (n - cells) / (n - labels). '
+'Range [0, 1], best 1. All labels singletons: NULL. Source: Vilain, Burger, Aberdeen, Connolly '
+'and Hirschman (1995), doi:10.3115/1072399.1072405.';
+
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): weighted harmonic
+-- mean of MUC precision and recall; beta > 1 weighs recall more; NULL for 0 / 0. Rows with a NULL
+-- in either column are left out.
+-- Examples: SELECT clustereval.muc_f_score(species, cluster, beta := 0.5) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.muc_f_score(label, cluster, beta := 1.0) AS
+  list_transform(
+    [{
+      'sums': clustereval._coreference_statistics(label, cluster),
+      'beta': clustereval._check_beta(beta)
+    }],
+    lambda __ce_call: clustereval._muc_f_score(
+      __ce_call['sums']['total'], __ce_call['sums']['n_cells'], __ce_call['sums']['n_labels'],
+      __ce_call['sums']['n_clusters'], __ce_call['beta']
+    )
+  )[1];
+COMMENT ON MACRO clustereval.muc_f_score IS
+'Weighted harmonic mean of MUC precision and recall; beta > 1 weighs recall more. Range [0, 1], '
+'best 1. Singletons on both sides: NULL. Source: Vilain, Burger, Aberdeen, Connolly and '
+'Hirschman (1995), doi:10.3115/1072399.1072405.';
+
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): LEA precision, the
+-- share of the links of each cluster that are right, averaged over clusters with their sizes as
+-- weights. Rows with a NULL in either column are left out.
+-- Examples: SELECT clustereval.lea_precision(species, cluster) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.lea_precision(label, cluster) AS
+  list_transform(
+    [clustereval._coreference_statistics(label, cluster)],
+    lambda __ce_sums: clustereval._ratio(__ce_sums['lea_precision_rows'], __ce_sums['total'])
+  )[1];
+COMMENT ON MACRO clustereval.lea_precision IS
+'Share of the links of each cluster that are right, averaged by size; a singleton has a link to '
+'itself. Range [0, 1], best 1. Source: Moosavi and Strube (2016), doi:10.18653/v1/P16-1060.';
+
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): LEA recall, the
+-- share of the links of each label that are found, averaged over labels with their sizes as
+-- weights. Rows with a NULL in either column are left out.
+-- Examples: SELECT clustereval.lea_recall(species, cluster) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.lea_recall(label, cluster) AS
+  list_transform(
+    [clustereval._coreference_statistics(label, cluster)],
+    lambda __ce_sums: clustereval._ratio(__ce_sums['lea_recall_rows'], __ce_sums['total'])
+  )[1];
+COMMENT ON MACRO clustereval.lea_recall IS
+'Share of the links of each label that are found, averaged by size; a singleton has a link to '
+'itself. Range [0, 1], best 1. Source: Moosavi and Strube (2016), doi:10.18653/v1/P16-1060.';
+
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): weighted harmonic
+-- mean of LEA precision and recall, 0 if both are 0; beta > 1 weighs recall more. Rows with a NULL
+-- in either column are left out.
+-- Examples: SELECT clustereval.lea_f_score(species, cluster, beta := 0.5) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.lea_f_score(label, cluster, beta := 1.0) AS
+  list_transform(
+    [{
+      'sums': clustereval._coreference_statistics(label, cluster),
+      'beta': clustereval._check_beta(beta)
+    }],
+    lambda __ce_call: clustereval._f_score(
+      clustereval._ratio(__ce_call['sums']['lea_precision_rows'], __ce_call['sums']['total']),
+      clustereval._ratio(__ce_call['sums']['lea_recall_rows'], __ce_call['sums']['total']),
+      __ce_call['beta']
+    )
+  )[1];
+COMMENT ON MACRO clustereval.lea_f_score IS
+'Weighted harmonic mean of LEA precision and recall, 0 if both are 0; beta > 1 weighs recall '
+'more. Range [0, 1], best 1. Source: Moosavi and Strube (2016), doi:10.18653/v1/P16-1060.';
+
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): BLANC precision, the
+-- mean of the precision of the pairs of rows together and that of the pairs apart; 1 for equal
+-- partitions. Rows with a NULL in either column are left out.
+-- Examples: SELECT clustereval.blanc_precision(species, cluster) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.blanc_precision(label, cluster) AS
+  list_transform(
+    [clustereval._pair_statistics(label, cluster)],
+    lambda __ce_pairs: clustereval._blanc_precision(
+      __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
+    )
+  )[1];
+COMMENT ON MACRO clustereval.blanc_precision IS
+'Mean of the precision of the pairs together and that of the pairs apart. Range [0, 1], best 1. '
+'Equal partitions: 1; 0 / 0 of one kind of pairs counts as 0. Source: Luo, Pradhan, Recasens '
+'and Hovy (2014), doi:10.3115/v1/P14-2005.';
+
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): BLANC recall, the
+-- mean of the recall of the pairs of rows together and that of the pairs apart; 1 for equal
+-- partitions. Rows with a NULL in either column are left out.
+-- Examples: SELECT clustereval.blanc_recall(species, cluster) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.blanc_recall(label, cluster) AS
+  list_transform(
+    [clustereval._pair_statistics(label, cluster)],
+    lambda __ce_pairs: clustereval._blanc_recall(
+      __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
+    )
+  )[1];
+COMMENT ON MACRO clustereval.blanc_recall IS
+'Mean of the recall of the pairs together and that of the pairs apart. Range [0, 1], best 1. '
+'Equal partitions: 1; 0 / 0 of one kind of pairs counts as 0. Source: Luo, Pradhan, Recasens '
+'and Hovy (2014), doi:10.3115/v1/P14-2005.';
+
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): BLANC F score, the
+-- mean of the F score of the pairs of rows together and that of the pairs apart; 1 for equal
+-- partitions; beta > 1 weighs recall more. Rows with a NULL in either column are left out.
+-- Examples: SELECT clustereval.blanc_f_score(species, cluster, beta := 0.5) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.blanc_f_score(label, cluster, beta := 1.0) AS
+  list_transform(
+    [{
+      'pairs': clustereval._pair_statistics(label, cluster),
+      'beta': clustereval._check_beta(beta)
+    }],
+    lambda __ce_call: clustereval._blanc_f_score(
+      __ce_call['pairs']['tp'], __ce_call['pairs']['fp'], __ce_call['pairs']['fn'],
+      __ce_call['pairs']['tn'], __ce_call['beta']
+    )
+  )[1];
+COMMENT ON MACRO clustereval.blanc_f_score IS
+'Mean of the F score of the pairs together and that of the pairs apart; beta > 1 weighs recall '
+'more. Range [0, 1], best 1. Equal partitions: 1; 0 / 0 of one kind of pairs counts as 0. '
+'Source: Luo, Pradhan, Recasens and Hovy (2014), doi:10.3115/v1/P14-2005.';

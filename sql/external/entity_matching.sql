@@ -1,0 +1,308 @@
+-- entity_matching: measures of entity resolution. Labels are the entities, clusters the sets of
+-- records that were resolved to one entity.
+
+---------------------------------------------------------------------------------------------------
+-- Formulas
+---------------------------------------------------------------------------------------------------
+
+-- K measure sqrt(precision_ recall_), the geometric mean of B-cubed precision and recall; two
+-- roots, so that nothing underflows.
+CREATE OR REPLACE MACRO clustereval._k_measure(precision_, recall_) AS
+  sqrt(precision_) * sqrt(recall_);
+
+-- Jaccard index n / (size + other_size - n) of a label and a cluster that share n rows and have
+-- size and other_size rows, as DOUBLE.
+CREATE OR REPLACE MACRO clustereval._match_jaccard(n, size, other_size) AS
+  clustereval._ratio(n, size + other_size - n);
+
+-- Talburt-Wang index sqrt(n_labels n_clusters) / n_cells; n_labels, n_clusters and n_cells are
+-- numbers of labels, clusters and contingency cells.
+CREATE OR REPLACE MACRO clustereval._talburt_wang_index(n_labels, n_clusters, n_cells) AS
+  clustereval._ratio(
+    sqrt(CAST(n_labels AS DOUBLE) * CAST(n_clusters AS DOUBLE)), n_cells
+  );
+
+-- Number of splits of clusters and merges of the parts that turn the clusters into the labels, as
+-- DOUBLE: 2 n_cells - n_labels - n_clusters, where n_labels, n_clusters and n_cells are numbers of
+-- labels, clusters and contingency cells.
+CREATE OR REPLACE MACRO clustereval._basic_merge_distance(n_labels, n_clusters, n_cells) AS
+  CAST(2 * n_cells - n_labels - n_clusters AS DOUBLE);
+
+-- cost, the name of the cost of one split or merge of x and y rows: 'unit' (1), 'product' (x y) or
+-- 'entropy' (h(x + y) - h(x) - h(y) with h(x) = x ln x). Raises an error for any other; parameter
+-- is the name of the argument.
+CREATE OR REPLACE MACRO clustereval._check_edit_cost(cost, parameter) AS
+  CASE
+    WHEN coalesce(cost, '') IN ('unit', 'product', 'entropy') THEN cost
+    ELSE clustereval._raise(concat(
+      parameter, ': expected one of ''unit'', ''product'', ''entropy'', got ',
+      coalesce('''' || cost || '''', 'NULL')
+    ))
+  END;
+
+-- Cost of all splits, or of all merges, as DOUBLE. cost is 'unit', 'product' or 'entropy'. n_parts
+-- is the number of contingency cells and n_groups that of the clusters (or labels) that are split
+-- into them (or merged from them); pairs, the pairs of rows of one group in different cells;
+-- entropy, that of the cell given the group, in nats; total, the number of rows. With a cost h(x +
+-- y) - h(x) - h(y) the order of splits does not matter: the sum is h of the groups minus h of the
+-- cells.
+CREATE OR REPLACE MACRO clustereval._edit_cost(cost, n_parts, n_groups, pairs, entropy, total) AS
+  CASE
+    WHEN cost = 'unit' THEN CAST(n_parts - n_groups AS DOUBLE)
+    WHEN cost = 'product' THEN CAST(pairs AS DOUBLE)
+    WHEN cost = 'entropy' THEN entropy * total
+  END;
+
+-- One row per __ce_partition: __ce_closest_labels, the sum over its labels of the best Jaccard
+-- index of the label with any cluster. __ce_sized_cells is the name of a CTE of the rows of
+-- _sized_cells.
+CREATE OR REPLACE MACRO clustereval._closest_label_totals(__ce_sized_cells) AS TABLE
+  WITH __ce_closest AS (
+    SELECT
+      __ce_partition,
+      MAX(clustereval._match_jaccard(__ce_n, __ce_label_size, __ce_cluster_size)) AS __ce_jaccard
+    FROM query_table(__ce_sized_cells)
+    GROUP BY __ce_partition, __ce_label
+  )
+  SELECT __ce_partition, clustereval._compensated_sum(__ce_jaccard) AS __ce_closest_labels
+  FROM __ce_closest
+  GROUP BY __ce_partition;
+
+-- One row per __ce_partition: __ce_closest_clusters, the sum over its clusters of the best Jaccard
+-- index of the cluster with any label. The noise rows that are counted as singletons, with
+-- __ce_cluster NULL, are clusters with one label each. __ce_sized_cells is the name of a CTE of
+-- the rows of _sized_cells.
+CREATE OR REPLACE MACRO clustereval._closest_cluster_totals(__ce_sized_cells) AS TABLE
+  WITH __ce_closest AS (
+    SELECT
+      __ce_partition,
+      CASE
+        WHEN __ce_cluster IS NULL
+        THEN SUM(
+          clustereval._match_jaccard(__ce_n, __ce_label_size, __ce_cluster_size) * __ce_copies
+        )
+        ELSE MAX(clustereval._match_jaccard(__ce_n, __ce_label_size, __ce_cluster_size))
+      END AS __ce_jaccards
+    FROM query_table(__ce_sized_cells)
+    GROUP BY __ce_partition, __ce_cluster
+  )
+  SELECT __ce_partition, clustereval._compensated_sum(__ce_jaccards) AS __ce_closest_clusters
+  FROM __ce_closest
+  GROUP BY __ce_partition;
+
+---------------------------------------------------------------------------------------------------
+-- Aggregates
+---------------------------------------------------------------------------------------------------
+
+-- Sum over labels (or clusters) of the best Jaccard index with any cluster (or label). keys and
+-- jaccards have one element per contingency cell: its label (or cluster), and the Jaccard index of
+-- its label and cluster. counts is a map from {key} to the number of rows. Sorting makes the best
+-- match of a key its first cell.
+CREATE OR REPLACE MACRO clustereval._sum_closest(keys, jaccards, counts) AS
+  list_transform(
+    [list_sort(
+      list_transform(
+        list_zip(keys, jaccards),
+        lambda __ce_pair: {'key': __ce_pair[1], 'minus_jaccard': -__ce_pair[2]}
+      ),
+      'ASC', 'NULLS LAST'
+    )],
+    lambda __ce_matches: clustereval._compensated_list_sum(list_transform(
+      list_zip(
+        __ce_matches,
+        clustereval._key_sizes_of_cells(
+          list_transform(__ce_matches, lambda __ce_match: __ce_match['key']), counts
+        )
+      ),
+      lambda __ce_pair: CASE
+        WHEN __ce_pair[2].rank = 1 THEN -__ce_pair[1].minus_jaccard
+        ELSE 0.0
+      END
+    ))
+  )[1];
+
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): {total, n_labels,
+-- n_clusters, n_cells, closest_labels, closest_clusters}. total is the number of rows without a
+-- NULL in either column, n_cells that of contingency cells. closest_labels and closest_clusters
+-- are the sums over labels and over clusters of the best Jaccard index with one of the other side.
+CREATE OR REPLACE MACRO clustereval._resolution_statistics(label, cluster) AS
+  list_transform(
+    [clustereval._cells_as_list(label, cluster)],
+    lambda __ce_sides: {
+      'total': __ce_sides['total'],
+      'n_labels': len(map_values(__ce_sides['labels'])),
+      'n_clusters': len(map_values(__ce_sides['clusters'])),
+      'n_cells': len(__ce_sides['cells']),
+      'closest_labels': clustereval._sum_closest(
+        list_transform(__ce_sides['cells'], lambda __ce_cell: __ce_cell['label']),
+        list_transform(
+          __ce_sides['cells'],
+          lambda __ce_cell: clustereval._match_jaccard(
+            __ce_cell['n'], __ce_cell['label_size'], __ce_cell['cluster_size']
+          )
+        ),
+        __ce_sides['labels']
+      ),
+      'closest_clusters': clustereval._sum_closest(
+        list_transform(__ce_sides['cells'], lambda __ce_cell: __ce_cell['cluster']),
+        list_transform(
+          __ce_sides['cells'],
+          lambda __ce_cell: clustereval._match_jaccard(
+            __ce_cell['n'], __ce_cell['label_size'], __ce_cell['cluster_size']
+          )
+        ),
+        __ce_sides['clusters']
+      )
+    }
+  )[1];
+
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): {total, n_labels,
+-- n_clusters, n_cells, fp, fn, hl, hc}, for generalized_merge_distance: fp and fn are the pairs of
+-- rows in one cluster with two labels, and of one label in two clusters, hl is the entropy of the
+-- label given the cluster, in nats, hc that of the cluster given the label.
+CREATE OR REPLACE MACRO clustereval._edit_statistics(label, cluster) AS
+  list_transform(
+    [{
+      'cells': clustereval._cells_as_list(label, cluster),
+      'pairs': clustereval._pair_statistics(label, cluster),
+      'info': clustereval._information_statistics(label, cluster)
+    }],
+    lambda __ce_parts: {
+      'total': __ce_parts['pairs']['total'],
+      'n_labels': len(map_values(__ce_parts['cells']['labels'])),
+      'n_clusters': len(map_values(__ce_parts['cells']['clusters'])),
+      'n_cells': len(__ce_parts['cells']['cells']),
+      'fp': __ce_parts['pairs']['fp'],
+      'fn': __ce_parts['pairs']['fn'],
+      'hl': __ce_parts['info']['hl'],
+      'hc': __ce_parts['info']['hc']
+    }
+  )[1];
+
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): K measure, the
+-- geometric mean of B-cubed precision and recall. Rows with a NULL in either column are left out.
+-- Examples: SELECT clustereval.k_measure(species, cluster) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.k_measure(label, cluster) AS
+  list_transform(
+    [clustereval._matching_statistics(label, cluster)],
+    lambda __ce_sums: clustereval._k_measure(
+      clustereval._ratio(__ce_sums['precision_rows'], __ce_sums['total']),
+      clustereval._ratio(__ce_sums['recall_rows'], __ce_sums['total'])
+    )
+  )[1];
+COMMENT ON MACRO clustereval.k_measure IS
+'Geometric mean of average cluster purity and average entity purity, which are B-cubed '
+'precision and recall. Range (0, 1], best 1. Source: Lapidot (2002), Self-organizing-maps with '
+'BIC for speaker clustering, IDIAP-RR 02-60.';
+
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): mean over clusters
+-- of the best Jaccard index with any label. Rows with a NULL in either column are left out.
+-- Examples: SELECT clustereval.closest_cluster_precision(species, cluster) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.closest_cluster_precision(label, cluster) AS
+  list_transform(
+    [clustereval._resolution_statistics(label, cluster)],
+    lambda __ce_sums: clustereval._ratio(__ce_sums['closest_clusters'], __ce_sums['n_clusters'])
+  )[1];
+COMMENT ON MACRO clustereval.closest_cluster_precision IS
+'Mean over clusters of the best Jaccard index with any label. Range (0, 1], best 1. Source: '
+'Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), '
+'doi:10.1007/s00778-008-0098-x.';
+
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): mean over labels of
+-- the best Jaccard index with any cluster. Rows with a NULL in either column are left out.
+-- Examples: SELECT clustereval.closest_cluster_recall(species, cluster) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.closest_cluster_recall(label, cluster) AS
+  list_transform(
+    [clustereval._resolution_statistics(label, cluster)],
+    lambda __ce_sums: clustereval._ratio(__ce_sums['closest_labels'], __ce_sums['n_labels'])
+  )[1];
+COMMENT ON MACRO clustereval.closest_cluster_recall IS
+'Mean over labels of the best Jaccard index with any cluster. Range (0, 1], best 1. Source: '
+'Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), '
+'doi:10.1007/s00778-008-0098-x.';
+
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): weighted harmonic
+-- mean of closest_cluster_precision and closest_cluster_recall; beta > 1 weighs recall more. Rows
+-- with a NULL in either column are left out.
+-- Examples:
+--   SELECT clustereval.closest_cluster_f_score(species, cluster, beta := 0.5)
+--   FROM assignments;
+CREATE OR REPLACE MACRO clustereval.closest_cluster_f_score(label, cluster, beta := 1.0) AS
+  list_transform(
+    [{
+      'sums': clustereval._resolution_statistics(label, cluster),
+      'beta': clustereval._check_beta(beta)
+    }],
+    lambda __ce_call: clustereval._f_score(
+      clustereval._ratio(__ce_call['sums']['closest_clusters'], __ce_call['sums']['n_clusters']),
+      clustereval._ratio(__ce_call['sums']['closest_labels'], __ce_call['sums']['n_labels']),
+      __ce_call['beta']
+    )
+  )[1];
+COMMENT ON MACRO clustereval.closest_cluster_f_score IS
+'Weighted harmonic mean of closest_cluster_precision and closest_cluster_recall; beta > 1 '
+'weighs recall more. Range (0, 1], best 1. Source: Benjelloun, Garcia-Molina, Menestrina, Su, '
+'Whang and Widom (2009), doi:10.1007/s00778-008-0098-x.';
+
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): Talburt-Wang index,
+-- the geometric mean of the numbers of labels and clusters divided by the number of contingency
+-- cells. Rows with a NULL in either column are left out.
+-- Examples: SELECT clustereval.talburt_wang_index(species, cluster) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.talburt_wang_index(label, cluster) AS
+  list_transform(
+    [clustereval._coreference_statistics(label, cluster)],
+    lambda __ce_sums: clustereval._talburt_wang_index(
+      __ce_sums['n_labels'], __ce_sums['n_clusters'], __ce_sums['n_cells']
+    )
+  )[1];
+COMMENT ON MACRO clustereval.talburt_wang_index IS
+'sqrt(labels x clusters) / cells of label and cluster that have rows. Range (0, 1], best 1. '
+'Source: Talburt, Wang, Hess and Kuo (2007), An algebraic approach to data quality metrics for '
+'entity resolution over large datasets, doi:10.4018/978-1-59904-024-0.ch001.';
+
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): number of splits and
+-- merges that turn the clusters into the labels, if all splits come first. Rows with a NULL in
+-- either column are left out.
+-- Examples: SELECT clustereval.basic_merge_distance(species, cluster) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.basic_merge_distance(label, cluster) AS
+  list_transform(
+    [clustereval._coreference_statistics(label, cluster)],
+    lambda __ce_sums: clustereval._basic_merge_distance(
+      __ce_sums['n_labels'], __ce_sums['n_clusters'], __ce_sums['n_cells']
+    )
+  )[1];
+COMMENT ON MACRO clustereval.basic_merge_distance IS
+'Splits of clusters and merges of the parts that turn the clusters into the labels: 2 cells - '
+'labels - clusters. Range [0, 2 n), best 0. Source: Menestrina, Whang and Garcia-Molina (2010), '
+'doi:10.14778/1920841.1920871.';
+
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): cost of the splits
+-- and merges that turn the clusters into the labels. split_cost and merge_cost name the cost of
+-- dividing a cluster into x and y rows, and of merging them: 'unit' (1), 'product' (x y) or
+-- 'entropy' ((x + y) ln(x + y) - x ln x - y ln y). Rows with a NULL in either column are left out.
+-- Examples:
+--   SELECT clustereval.generalized_merge_distance(species, cluster, merge_cost := 'product')
+--   FROM assignments;
+CREATE OR REPLACE MACRO clustereval.generalized_merge_distance(
+  label, cluster, split_cost := 'unit', merge_cost := 'unit'
+) AS
+  list_transform(
+    [{
+      'sums': clustereval._edit_statistics(label, cluster),
+      'split_cost': clustereval._check_edit_cost(split_cost, 'split_cost'),
+      'merge_cost': clustereval._check_edit_cost(merge_cost, 'merge_cost')
+    }],
+    lambda __ce_call: clustereval._edit_cost(
+      __ce_call['split_cost'], __ce_call['sums']['n_cells'], __ce_call['sums']['n_clusters'],
+      __ce_call['sums']['fp'], __ce_call['sums']['hl'], __ce_call['sums']['total']
+    ) + clustereval._edit_cost(
+      __ce_call['merge_cost'], __ce_call['sums']['n_cells'], __ce_call['sums']['n_labels'],
+      __ce_call['sums']['fn'], __ce_call['sums']['hc'], __ce_call['sums']['total']
+    )
+  )[1];
+COMMENT ON MACRO clustereval.generalized_merge_distance IS
+'Cost of the splits and merges that turn the clusters into the labels. A split into x and y '
+'rows, and their merge, costs 1 (''unit''), x y (''product'') or (x + y) ln(x + y) - x ln x - y '
+'ln y (''entropy''): with ''unit'' basic_merge_distance, with ''product'' the wrong pairs fp + '
+'fn, with ''entropy'' n times variation_of_information. Range [0, inf), best 0. Source: '
+'Menestrina, Whang and Garcia-Molina (2010), doi:10.14778/1920841.1920871.';

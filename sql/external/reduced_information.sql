@@ -1,0 +1,468 @@
+-- reduced_information: mutual information without the information in the contingency table itself.
+--
+-- The labels of n rows are sent by way of the clusters: first the contingency table, then which
+-- rows of a cluster have which label. The mutual information counts as if the table were known; the
+-- reduced one takes off ln(tables) / n, where tables is the number of contingency tables with the
+-- same sizes of labels and clusters. ln(tables) is estimated by a closed form, see _table_terms; it
+-- is exact where one side has a single group or singletons only.
+--
+-- For whole numbers, ln(x!) = x ln x - x + r(x). Written with the remainders r, the terms x ln x of
+-- the microcanonical information ln(n! prod n_ij! / (prod a_i! prod b_j!)) are n times the mutual
+-- information, whose digits are not lost. Where most cells have few rows that form cancels, as
+-- ln(tables) is nearly as large. There all factorials of sizes cancel in the difference instead,
+-- which leaves sum ln(n_ij!) and the terms of _log_excess.
+
+---------------------------------------------------------------------------------------------------
+-- Formulas
+---------------------------------------------------------------------------------------------------
+
+-- Remainder r(x) = ln(x!) - x ln x + x of a whole number x > 0, as DOUBLE; r(1) = 1.
+CREATE OR REPLACE MACRO clustereval._factorial_remainder(x) AS
+  0.5 * ln(clustereval._stirling_scale(CAST(x AS DOUBLE)))
+  + clustereval._stirling_error(CAST(x AS DOUBLE));
+
+-- ln(x!) of a whole number x > 0, as DOUBLE; 0 for 1.
+CREATE OR REPLACE MACRO clustereval._log_factorial(x) AS
+  CASE
+    WHEN x = 1 THEN 0.0
+    WHEN x = 2 THEN ln(2.0)
+    ELSE CAST(x AS DOUBLE) * (ln(CAST(x AS DOUBLE)) - 1.0) + clustereval._factorial_remainder(x)
+  END;
+
+-- Sum of ln(1 + i / z) over i = 0 .. k - 1, for a whole number k >= 7 and a number z >= 7, as
+-- DOUBLE, by Stirling's formula in a form that does not cancel for large z.
+CREATE OR REPLACE MACRO clustereval._log_excess_large(z, k) AS
+  clustereval._deviance(z + k, z, k, k / (2.0 * z + k)) - 0.5 * clustereval._log1p(k / z)
+  + clustereval._stirling_error(z + k) - clustereval._stirling_error(z);
+
+-- Sum of ln(1 + i / z) over i = 0 .. k - 1, for a whole number k > 0 and a number z >= 1, both as
+-- DOUBLE: ln of z (z + 1) .. (z + k - 1) / z^k. Small k have a product, small z are shifted by 7.
+CREATE OR REPLACE MACRO clustereval._log_excess(z, k) AS
+  CASE
+    WHEN k < 7
+    THEN ln(
+      CASE WHEN k > 1 THEN 1.0 + 1.0 / z ELSE 1.0 END
+      * CASE WHEN k > 2 THEN 1.0 + 2.0 / z ELSE 1.0 END
+      * CASE WHEN k > 3 THEN 1.0 + 3.0 / z ELSE 1.0 END
+      * CASE WHEN k > 4 THEN 1.0 + 4.0 / z ELSE 1.0 END
+      * CASE WHEN k > 5 THEN 1.0 + 5.0 / z ELSE 1.0 END
+    )
+    WHEN z < 7
+    THEN clustereval._log_excess_large(z + 7.0, k) + k * ln((z + 7.0) / z) + ln(
+      z / (z + k) * ((z + 1.0) / (z + k + 1.0)) * ((z + 2.0) / (z + k + 2.0))
+      * ((z + 3.0) / (z + k + 3.0)) * ((z + 4.0) / (z + k + 4.0))
+      * ((z + 5.0) / (z + k + 5.0)) * ((z + 6.0) / (z + k + 6.0))
+    )
+    ELSE clustereval._log_excess_large(z, k)
+  END;
+
+-- ln of the binomial coefficient C(x + y, x) for DOUBLEs x, y >= 7, by Stirling's formula in a
+-- form whose terms are all positive but the smallest.
+CREATE OR REPLACE MACRO clustereval._log_choose_large(x, y) AS
+  x * clustereval._log1p(y / x) + y * clustereval._log1p(x / y)
+  + 0.5 * ln((1.0 + x / y) / clustereval._stirling_scale(x))
+  + clustereval._stirling_error(x + y) - clustereval._stirling_error(x)
+  - clustereval._stirling_error(y);
+
+-- ln of the binomial coefficient C(x + y, x) of a whole number x > 0 and a number y >= 0, which
+-- need not be whole, both as DOUBLE. Small x have a product, small y are shifted by 7.
+CREATE OR REPLACE MACRO clustereval._log_choose(x, y) AS
+  CASE
+    WHEN x < 7
+    THEN ln(
+      (1.0 + y)
+      * CASE WHEN x >= 2 THEN 1.0 + y / 2.0 ELSE 1.0 END
+      * CASE WHEN x >= 3 THEN 1.0 + y / 3.0 ELSE 1.0 END
+      * CASE WHEN x >= 4 THEN 1.0 + y / 4.0 ELSE 1.0 END
+      * CASE WHEN x >= 5 THEN 1.0 + y / 5.0 ELSE 1.0 END
+      * CASE WHEN x >= 6 THEN 1.0 + y / 6.0 ELSE 1.0 END
+    )
+    WHEN y < 7
+    THEN clustereval._log_choose_large(x, y + 7.0) + ln(
+      (y + 1.0) / (x + y + 1.0) * ((y + 2.0) / (x + y + 2.0)) * ((y + 3.0) / (x + y + 3.0))
+      * ((y + 4.0) / (x + y + 4.0)) * ((y + 5.0) / (x + y + 5.0))
+      * ((y + 6.0) / (x + y + 6.0)) * ((y + 7.0) / (x + y + 7.0))
+    )
+    ELSE clustereval._log_choose_large(x, y)
+  END;
+
+-- Concentration minus 1 of the Dirichlet distribution of the shares of n_rows groups, the rows of
+-- a contingency table of total rows of data, such that column sums with column_pairs ordered pairs
+-- of rows of data lead to the variance of the row sums over all tables. NULL if each column has
+-- one row of data.
+CREATE OR REPLACE MACRO clustereval._table_concentration(total, n_rows, column_pairs) AS
+  clustereval._ratio(clustereval._count_ordered_pairs(total) - column_pairs, column_pairs)
+  * clustereval._ratio(n_rows + 1, n_rows);
+
+-- Whether one of two partitions of total rows, of n_labels and n_clusters groups, is trivial: one
+-- group, or singletons only. Then the clusters tell nothing more than their table, and the reduced
+-- mutual information is 0.
+CREATE OR REPLACE MACRO clustereval._is_trivial_partition(total, n_labels, n_clusters) AS
+  n_labels = 1 OR n_clusters = 1 OR n_labels = total OR n_clusters = total;
+
+-- Reduced mutual information in nats per row of data. mi, the mutual information, is completed to
+-- the microcanonical one by the remainders (see _factorial_remainder) of total rows, and the sums
+-- of those of cells, labels and clusters; log_tables is ln of the number of tables. If most cells
+-- are small it is computed from cell_factorials, the sum of ln(n!) over the cells, and
+-- table_excess, table_excess of _table_totals.
+CREATE OR REPLACE MACRO clustereval._reduced_mutual_info_score(
+  total, n_labels, n_clusters, mi, cell_remainders, label_remainders, cluster_remainders,
+  log_tables, cell_factorials, table_excess
+) AS
+  CASE
+    WHEN clustereval._is_trivial_partition(total, n_labels, n_clusters) THEN 0.0
+    WHEN cell_factorials < total THEN (cell_factorials + table_excess) / total
+    ELSE mi + (
+      clustereval._factorial_remainder(total) + cell_remainders - label_remainders
+      - cluster_remainders - log_tables
+    ) / total
+  END;
+
+-- reduced, the reduced mutual information of label and cluster, divided by that of the labels and
+-- themselves, whose mutual information is label_entropy and whose tables have the logarithm
+-- label_tables; label_remainders is the sum of the remainders of the labels (see
+-- _factorial_remainder); or, of small labels, label_factorials is the sum of their ln(a!) and
+-- label_excess table_excess of _table_totals. NULL if the labels are trivial (one label, or
+-- singletons only) or the divisor is not positive; 1 for equal partitions.
+CREATE OR REPLACE MACRO clustereval._normalized_reduced_mutual_info_score(
+  reduced, total, n_labels, distance, label_entropy, label_remainders, label_tables,
+  label_factorials, label_excess
+) AS
+  CASE
+    WHEN n_labels = 1 OR n_labels = total THEN NULL
+    WHEN distance = 0 THEN 1.0
+    ELSE clustereval._at_most_1(clustereval._ratio(
+      reduced,
+      GREATEST(
+        CASE
+          WHEN label_factorials < total THEN (label_factorials + label_excess) / total
+          ELSE label_entropy + (
+            clustereval._factorial_remainder(total) - label_remainders - label_tables
+          ) / total
+        END,
+        0.0
+      )
+    ))
+  END;
+
+-- One row per __ce_partition, __ce_kind and size of a group, __ce_size rows, __ce_times of which
+-- there are, with __ce_y as DOUBLE: ln of the number of contingency tables is the sum of
+-- __ce_times x _log_choose(__ce_size, __ce_y). The kinds 'label', 'cluster' and 'total' are for
+-- tables of labels and clusters, 'own' is for tables of labels and labels. Each column of a table
+-- is any way to divide its sum among the rows, the side with more groups, the clusters of equals;
+-- of these tables the share with the given row sums is that of a Dirichlet-multinomial
+-- distribution (see _table_concentration), whose normalization is the total, counted -1 times. The
+-- sum of __ce_times x _log_excess(__ce_y + 1, __ce_size), counted negatively, is the reduced
+-- information of all rows less the sum of ln(n!) over the cells of n rows. __ce_totals is the
+-- parameter of _table_totals, the others are names of CTEs with __ce_size and __ce_times.
+CREATE OR REPLACE MACRO clustereval._table_terms(
+  __ce_totals, __ce_label_histogram, __ce_cluster_histogram
+) AS TABLE
+  WITH __ce_options AS (
+    SELECT
+      __ce_partition, __ce_total, __ce_n_labels, __ce_n_clusters,
+      __ce_n_labels > __ce_n_clusters AS __ce_has_label_rows,
+      clustereval._table_concentration(
+        __ce_total,
+        GREATEST(__ce_n_labels, __ce_n_clusters),
+        CASE
+          WHEN __ce_n_labels > __ce_n_clusters THEN __ce_cluster_pairs ELSE __ce_label_pairs
+        END
+      ) AS __ce_of_rows,
+      clustereval._table_concentration(__ce_total, __ce_n_labels, __ce_label_pairs)
+        AS __ce_of_labels
+    FROM query_table(__ce_totals)
+    WHERE __ce_n_labels > 0
+  ),
+  __ce_sizes AS (
+    SELECT 'label' AS __ce_kind, *
+    FROM query_table(__ce_label_histogram)
+    UNION ALL
+    SELECT 'cluster', *
+    FROM query_table(__ce_cluster_histogram)
+    UNION ALL
+    SELECT 'own row', *
+    FROM query_table(__ce_label_histogram)
+    UNION ALL
+    SELECT 'own column', *
+    FROM query_table(__ce_label_histogram)
+    UNION ALL
+    SELECT 'total', __ce_partition, __ce_total, -1
+    FROM __ce_options
+    UNION ALL
+    SELECT 'own total', __ce_partition, __ce_total, -1
+    FROM __ce_options
+  )
+  SELECT
+    sizes.__ce_partition,
+    CASE
+      WHEN sizes.__ce_kind IN ('label', 'cluster', 'total') THEN sizes.__ce_kind ELSE 'own'
+    END AS __ce_kind,
+    CAST(sizes.__ce_size AS DOUBLE) AS __ce_size,
+    CAST(sizes.__ce_times AS DOUBLE) AS __ce_times,
+    CASE
+      WHEN sizes.__ce_kind = 'own row' THEN options.__ce_of_labels
+      WHEN sizes.__ce_kind = 'own column' THEN CAST(options.__ce_n_labels - 1 AS DOUBLE)
+      WHEN sizes.__ce_kind = 'own total'
+      THEN options.__ce_n_labels * (options.__ce_of_labels + 1.0) - 1.0
+      WHEN sizes.__ce_kind = 'total'
+      THEN GREATEST(options.__ce_n_labels, options.__ce_n_clusters)
+        * (options.__ce_of_rows + 1.0) - 1.0
+      WHEN (sizes.__ce_kind = 'label') = options.__ce_has_label_rows THEN options.__ce_of_rows
+      ELSE CAST(GREATEST(options.__ce_n_labels, options.__ce_n_clusters) - 1 AS DOUBLE)
+    END AS __ce_y
+  FROM __ce_sizes AS sizes
+  JOIN __ce_options AS options
+    ON options.__ce_partition IS NOT DISTINCT FROM sizes.__ce_partition;
+
+-- One row per __ce_partition: __ce_label_remainders and __ce_cluster_remainders, the sums of the
+-- remainders of the sizes of labels and clusters; __ce_label_factorials, the sum of ln(a!) over
+-- labels of a rows; __ce_log_tables, ln of the number of tables with these sizes, and
+-- __ce_table_excess (see _table_terms); __ce_label_tables and __ce_label_excess, the same for the
+-- tables of the labels with themselves. __ce_label_sizes and __ce_cluster_sizes are names of CTEs
+-- of the rows of _label_sizes and _cluster_sizes, __ce_totals of one with a row per partition:
+-- __ce_total, __ce_n_labels, __ce_n_clusters, __ce_label_pairs and __ce_cluster_pairs, ordered
+-- pairs of rows. Equal sizes are summed once.
+CREATE OR REPLACE MACRO clustereval._table_totals(
+  __ce_label_sizes, __ce_cluster_sizes, __ce_totals
+) AS TABLE
+  WITH __ce_label_histogram AS (
+    SELECT __ce_partition, __ce_label_size AS __ce_size, COUNT(*) AS __ce_times
+    FROM query_table(__ce_label_sizes)
+    GROUP BY __ce_partition, __ce_label_size
+  ),
+  __ce_cluster_histogram AS (
+    SELECT
+      __ce_partition,
+      __ce_cluster_size AS __ce_size,
+      CAST(SUM(__ce_copies) AS BIGINT) AS __ce_times
+    FROM query_table(__ce_cluster_sizes)
+    GROUP BY __ce_partition, __ce_cluster_size
+  ),
+  __ce_terms AS (
+    SELECT *
+    FROM clustereval._table_terms(
+      __ce_totals, __ce_label_histogram, __ce_cluster_histogram
+    )
+  ),
+  -- Otherwise each of its long expressions would be planned several times.
+  __ce_values AS MATERIALIZED (
+    SELECT
+      __ce_partition,
+      __ce_kind,
+      __ce_kind = 'own' AS __ce_is_own,
+      __ce_times,
+      clustereval._factorial_remainder(__ce_size) AS __ce_remainder,
+      clustereval._log_factorial(__ce_size) AS __ce_factorial,
+      clustereval._log_choose(__ce_size, __ce_y) AS __ce_logs,
+      clustereval._log_excess(__ce_y + 1.0, __ce_size) AS __ce_excess
+    FROM __ce_terms
+  )
+  SELECT
+    __ce_partition,
+    clustereval._compensated_sum(
+      CASE WHEN __ce_kind = 'label' THEN __ce_times * __ce_remainder ELSE 0.0 END
+    ) AS __ce_label_remainders,
+    clustereval._compensated_sum(
+      CASE WHEN __ce_kind = 'cluster' THEN __ce_times * __ce_remainder ELSE 0.0 END
+    ) AS __ce_cluster_remainders,
+    clustereval._compensated_sum(
+      CASE WHEN __ce_kind = 'label' THEN __ce_times * __ce_factorial ELSE 0.0 END
+    ) AS __ce_label_factorials,
+    clustereval._compensated_sum(
+      CASE WHEN __ce_is_own THEN 0.0 ELSE __ce_times * __ce_logs END
+    ) AS __ce_log_tables,
+    clustereval._compensated_sum(
+      CASE WHEN __ce_is_own THEN 0.0 ELSE -__ce_times * __ce_excess END
+    ) AS __ce_table_excess,
+    clustereval._compensated_sum(
+      CASE WHEN __ce_is_own THEN __ce_times * __ce_logs ELSE 0.0 END
+    ) AS __ce_label_tables,
+    clustereval._compensated_sum(
+      CASE WHEN __ce_is_own THEN -__ce_times * __ce_excess ELSE 0.0 END
+    ) AS __ce_label_excess
+  FROM __ce_values
+  GROUP BY __ce_partition;
+
+---------------------------------------------------------------------------------------------------
+-- Aggregates
+---------------------------------------------------------------------------------------------------
+
+-- Sum of _factorial_remainder(size) over sizes, a list of whole numbers.
+CREATE OR REPLACE MACRO clustereval._sum_remainders(sizes) AS
+  clustereval._compensated_list_sum(list_transform(
+    sizes, lambda __ce_size: clustereval._factorial_remainder(__ce_size)
+  ));
+
+-- {logs, excess}: ln of the number of contingency tables whose rows sum to the whole numbers of
+-- the list row_sizes, and whose columns to those of column_sizes, and the reduced information of
+-- all rows less the sum of ln(n!) over the cells of n rows; see _table_terms. column_pairs is the
+-- number of ordered pairs of rows of data in one column, and total the sum of each list.
+CREATE OR REPLACE MACRO clustereval._tables_of_lists(
+  total, row_sizes, column_sizes, column_pairs
+) AS
+  list_transform(
+    list_transform(
+      [{
+        'n': len(row_sizes),
+        'y': clustereval._table_concentration(total, len(row_sizes), column_pairs)
+      }],
+      lambda __ce_table: list_transform(
+        list_concat(
+          list_transform(
+            row_sizes,
+            lambda __ce_size: {'size': __ce_size, 'times': 1.0, 'y': __ce_table['y']}
+          ),
+          list_transform(
+            column_sizes,
+            lambda __ce_size: {
+              'size': __ce_size, 'times': 1.0, 'y': CAST(__ce_table['n'] - 1 AS DOUBLE)
+            }
+          ),
+          [{
+            'size': total, 'times': -1.0, 'y': __ce_table['n'] * (__ce_table['y'] + 1.0) - 1.0
+          }]
+        ),
+        lambda __ce_term: {
+          'logs': __ce_term['times']
+            * clustereval._log_choose(CAST(__ce_term['size'] AS DOUBLE), __ce_term['y']),
+          'excess': -__ce_term['times']
+            * clustereval._log_excess(__ce_term['y'] + 1.0, CAST(__ce_term['size'] AS DOUBLE))
+        }
+      )
+    ),
+    lambda __ce_terms: {
+      'logs': clustereval._compensated_list_sum(
+        list_transform(__ce_terms, lambda __ce_term: __ce_term['logs'])
+      ),
+      'excess': clustereval._compensated_list_sum(
+        list_transform(__ce_terms, lambda __ce_term: __ce_term['excess'])
+      )
+    }
+  )[1];
+
+-- Sum of ln(size!) over sizes, a list of whole numbers.
+CREATE OR REPLACE MACRO clustereval._sum_log_factorials(sizes) AS
+  clustereval._compensated_list_sum(list_transform(
+    sizes, lambda __ce_size: clustereval._log_factorial(__ce_size)
+  ));
+
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): {total, n_labels,
+-- n_clusters, mi, hl, hc, cell_remainders, label_remainders, cluster_remainders, cell_factorials,
+-- label_factorials, log_tables, label_tables, table_excess, label_excess}. total is the number of
+-- rows without a NULL in either column; mi, hl and hc are the mutual information and the
+-- conditional entropies of label and cluster; the remainders and the logarithms of factorials are
+-- sums over the sizes; the tables are logarithms of the number of tables of labels and clusters,
+-- and of labels and labels, and the excesses as in _table_terms.
+CREATE OR REPLACE MACRO clustereval._reduced_statistics(label, cluster) AS
+  list_transform(
+    list_transform(
+      list_transform(
+        [{
+          'counts': clustereval._histograms(label, cluster),
+          'info': clustereval._information_statistics(label, cluster)
+        }],
+        lambda __ce_step: {
+          'info': __ce_step['info'],
+          'total': clustereval._histogram_total(__ce_step['counts']['cells']),
+          'cells': clustereval._histogram_sizes(__ce_step['counts']['cells']),
+          'labels': clustereval._histogram_sizes(__ce_step['counts']['labels']),
+          'clusters': clustereval._histogram_sizes(__ce_step['counts']['clusters']),
+          'label_pairs': clustereval._sum_ordered_pairs(__ce_step['counts']['labels']),
+          'cluster_pairs': clustereval._sum_ordered_pairs(__ce_step['counts']['clusters'])
+        }
+      ),
+      lambda __ce_step: {
+        'step': __ce_step,
+        'tables': list_transform(
+          [
+            CASE
+              WHEN len(__ce_step['labels']) > len(__ce_step['clusters'])
+              THEN {
+                'rows': __ce_step['labels'], 'columns': __ce_step['clusters'],
+                'pairs': __ce_step['cluster_pairs']
+              }
+              ELSE {
+                'rows': __ce_step['clusters'], 'columns': __ce_step['labels'],
+                'pairs': __ce_step['label_pairs']
+              }
+            END,
+            {
+              'rows': __ce_step['labels'], 'columns': __ce_step['labels'],
+              'pairs': __ce_step['label_pairs']
+            }
+          ],
+          lambda __ce_sides: clustereval._tables_of_lists(
+            __ce_step['total'], __ce_sides['rows'], __ce_sides['columns'], __ce_sides['pairs']
+          )
+        )
+      }
+    ),
+    lambda __ce_sums: {
+      'total': __ce_sums['step']['total'],
+      'n_labels': len(__ce_sums['step']['labels']),
+      'n_clusters': len(__ce_sums['step']['clusters']),
+      'mi': __ce_sums['step']['info']['mi'],
+      'hl': __ce_sums['step']['info']['hl'],
+      'hc': __ce_sums['step']['info']['hc'],
+      'cell_remainders': clustereval._sum_remainders(__ce_sums['step']['cells']),
+      'label_remainders': clustereval._sum_remainders(__ce_sums['step']['labels']),
+      'cluster_remainders': clustereval._sum_remainders(__ce_sums['step']['clusters']),
+      'cell_factorials': clustereval._sum_log_factorials(__ce_sums['step']['cells']),
+      'label_factorials': clustereval._sum_log_factorials(__ce_sums['step']['labels']),
+      'log_tables': __ce_sums['tables'][1]['logs'],
+      'label_tables': __ce_sums['tables'][2]['logs'],
+      'table_excess': __ce_sums['tables'][1]['excess'],
+      'label_excess': __ce_sums['tables'][2]['excess']
+    }
+  )[1];
+
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): reduced mutual
+-- information in nats per row, the mutual information without that in the contingency table. Rows
+-- with a NULL in either column are left out.
+-- Examples: SELECT clustereval.reduced_mutual_info_score(species, cluster) FROM assignments;
+CREATE OR REPLACE MACRO clustereval.reduced_mutual_info_score(label, cluster) AS
+  list_transform(
+    [clustereval._reduced_statistics(label, cluster)],
+    lambda __ce_sums: clustereval._reduced_mutual_info_score(
+      __ce_sums['total'], __ce_sums['n_labels'], __ce_sums['n_clusters'], __ce_sums['mi'],
+      __ce_sums['cell_remainders'], __ce_sums['label_remainders'],
+      __ce_sums['cluster_remainders'], __ce_sums['log_tables'], __ce_sums['cell_factorials'],
+      __ce_sums['table_excess']
+    )
+  )[1];
+COMMENT ON MACRO clustereval.reduced_mutual_info_score IS
+'Mutual information per row, in nats, less ln(number of contingency tables of these sizes) / n, '
+'which is what the table itself tells; negative if the clusters tell less. Range unbounded. One '
+'label, one cluster, or singletons only on one side: 0. Source: Newman, Cantwell and Young '
+'(2020), doi:10.1103/PhysRevE.101.042304; the estimate of the number of tables: Jerdee, Kirkley '
+'and Newman (2024), doi:10.1098/rspa.2023.0470.';
+
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): reduced mutual
+-- information divided by that of the labels and themselves, so that only the labels normalize it.
+-- Rows with a NULL in either column are left out.
+-- Examples:
+--   SELECT clustereval.normalized_reduced_mutual_info_score(species, cluster)
+--   FROM assignments;
+CREATE OR REPLACE MACRO clustereval.normalized_reduced_mutual_info_score(label, cluster) AS
+  list_transform(
+    [clustereval._reduced_statistics(label, cluster)],
+    lambda __ce_sums: clustereval._normalized_reduced_mutual_info_score(
+      clustereval._reduced_mutual_info_score(
+        __ce_sums['total'], __ce_sums['n_labels'], __ce_sums['n_clusters'], __ce_sums['mi'],
+        __ce_sums['cell_remainders'], __ce_sums['label_remainders'],
+        __ce_sums['cluster_remainders'], __ce_sums['log_tables'], __ce_sums['cell_factorials'],
+        __ce_sums['table_excess']
+      ),
+      __ce_sums['total'], __ce_sums['n_labels'],
+      __ce_sums['hl'] + __ce_sums['hc'], __ce_sums['mi'] + __ce_sums['hl'],
+      __ce_sums['label_remainders'], __ce_sums['label_tables'],
+      __ce_sums['label_factorials'], __ce_sums['label_excess']
+    )
+  )[1];
+COMMENT ON MACRO clustereval.normalized_reduced_mutual_info_score IS
+'Reduced mutual information divided by that of the labels and themselves: the share of what '
+'there is to know about the labels, whatever the entropy of the clusters. Range up to 1, best '
+'1. Equal partitions: 1. One label, or labels that are singletons: NULL. Source: Jerdee, '
+'Kirkley and Newman (2023), Normalized mutual information is a biased measure for '
+'classification and community detection, https://arxiv.org/abs/2307.01282.';
