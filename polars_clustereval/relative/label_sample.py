@@ -18,16 +18,21 @@ from polars_clustereval.base.checks import (
     check_beta,
     check_choice,
     check_confidence,
+    check_frame,
+    check_groupable,
     table_function,
 )
 from polars_clustereval.base.exact import count_ordered_pairs, ratio, to_double, widen
 from polars_clustereval.base.frames import aggregate_by, join_partitions, join_small
-from polars_clustereval.external.contingency import LabelOptions, read_contingency_table
+from polars_clustereval.external.contingency import (
+    ContingencyTable,
+    LabelOptions,
+    read_contingency_table,
+)
 
 if TYPE_CHECKING:
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
     from polars_clustereval.base.frames import Row, Terms
-    from polars_clustereval.external.contingency import ContingencyTable
 
 #: How the labeled entities were drawn: each with the same probability, or those of random rows.
 SampleDesign = Literal["uniform", "by_record"]
@@ -312,9 +317,12 @@ def entity_resolution_estimates(
     beta = check_beta(beta)
     z = -NormalDist().inv_cdf((1 - check_confidence(confidence)) / 2)
     options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
-    labeled = read_contingency_table(frame, label, cluster, options, _ESTIMATE_COLUMNS)
-    # The clusters of all rows are those of the table with the cluster as label.
-    whole = read_contingency_table(frame, cluster, cluster, options, ()).cache_groups()
+    # A struct is never NULL: rows without an entity are groups too, and the rows are read once.
+    entity = pl.struct(check_groupable(check_frame(frame), label, "label").alias("entity"))
+    whole = read_contingency_table(frame, entity, cluster, options, _ESTIMATE_COLUMNS)
+    whole = whole.cache_groups()
+    has_entity = pl.col("label").struct.field("entity").is_not_null()
+    labeled = ContingencyTable(whole.groups.filter(has_entity), whole.keys)
     keys = list(labeled.keys)
     entities = _entity_terms(labeled, whole.cluster_sizes, labels_are_sample)
     n_clusters = whole.sum_by_partition(whole.cluster_sizes, {"n_clusters": pl.col("copies")})
