@@ -55,6 +55,12 @@ from .external.entity_matching import (
 )
 from .external.entity_resolution import entity_resolution_report
 from .external.expected_information import expected_mutual_info
+from .external.graph import (
+    graph_cluster_report,
+    graph_edge_report,
+    graph_node_report,
+    graph_report,
+)
 from .external.information import (
     adjusted_mutual_info_score,
     cluster_entropy,
@@ -190,6 +196,10 @@ __all__ = [
     "fowlkes_mallows_score",
     "gap_statistic",
     "generalized_merge_distance",
+    "graph_cluster_report",
+    "graph_edge_report",
+    "graph_node_report",
+    "graph_report",
     "homogeneity_score",
     "hubert_index",
     "internal_cluster_report",

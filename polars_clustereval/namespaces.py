@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 import polars as pl
 
-from .external import contingency, entity_resolution, matching, summary
+from .external import contingency, entity_resolution, graph, matching, summary
 from .external import report as external
 from .internal import centroids, determinants, dunn, pairwise, scatter, silhouette, states, vectors
 from .internal import report as internal
@@ -83,6 +83,10 @@ class ClusterEval:
     external_summary = _method(summary.external_summary)
     matching_report = _method(matching.matching_report)
     entity_resolution_report = _method(entity_resolution.entity_resolution_report)
+    graph_report = _method(graph.graph_report)
+    graph_cluster_report = _method(graph.graph_cluster_report)
+    graph_node_report = _method(graph.graph_node_report)
+    graph_edge_report = _method(graph.graph_edge_report)
     vdm_encode = _method(vectors.vdm_encode)
     centroids = _method(centroids.centroids)
     internal_report = _method(internal.internal_report)

@@ -15,6 +15,9 @@
 .read external/report.sql
 .read external/summary.sql
 .read external/entity_resolution.sql
+.read external/graph_paths.sql
+.read external/graph_counts.sql
+.read external/graph.sql
 .read internal/vectors.sql
 .read internal/distances.sql
 .read internal/centroids.sql

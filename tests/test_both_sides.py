@@ -80,6 +80,8 @@ CALLS = {
 OF_TWO_TABLES = {"assign_nearest", "choose_k", "cross_validation", "gap_statistic"}
 # Called with two runs, each a table.
 OF_TWO_RUNS = ("moved_ids", "run_drift", "run_transitions", "transition_overlaps")
+# Called with a table of nodes and one of edges.
+OF_GRAPHS = ("graph_cluster_report", "graph_edge_report", "graph_node_report", "graph_report")
 # Called on tables of cluster_states.
 OF_STATES = {"internal_report_from_states", "merge_cluster_states"}
 COLUMNS = {table: columns for columns, tables in CALLS.items() for table in tables}
@@ -188,7 +190,8 @@ def table_macros(con: duckdb.DuckDBPyConnection) -> set[str]:
 
 
 def test_every_table_is_called(con: duckdb.DuckDBPyConnection) -> None:
-    assert table_macros(con) == {*COLUMNS, *OF_TWO_TABLES, *OF_TWO_RUNS, *OF_STATES}
+    called = {*COLUMNS, *OF_TWO_TABLES, *OF_TWO_RUNS, *OF_GRAPHS, *OF_STATES}
+    assert table_macros(con) == called
 
 
 @pytest.mark.parametrize("table", COLUMNS)
@@ -210,6 +213,22 @@ def test_every_table_of_two_runs_has_the_same_columns(
     assert columns == ["partition_key", *ours]
     method = getattr(ROWS.clustereval, table)  # type: ignore[attr-defined]
     assert method(ROWS, "row", "cluster").columns == ours
+
+
+@pytest.mark.parametrize("table", OF_GRAPHS)
+def test_every_table_of_graphs_has_the_same_columns(
+    con: duckdb.DuckDBPyConnection, table: str
+) -> None:
+    nodes = pl.DataFrame({"id": [1, 2], "cluster": [0, 0]})
+    people = "nodes AS (SELECT 1 AS id, 0 AS cluster)"
+    matches = "edges AS (SELECT 1 AS l, 2 AS r)"
+    call = f"clustereval.{table}(nodes, id, cluster, edges, l, r)"
+    columns = con.sql(f"WITH {people}, {matches} FROM {call}").columns
+    arguments = ("id", "cluster", pl.DataFrame({"l": [1], "r": [2]}), "l", "r")
+    ours = getattr(ce, table)(nodes, *arguments).columns
+    assert columns == ["partition_key", *ours]
+    method = getattr(nodes.clustereval, table)  # type: ignore[attr-defined]
+    assert method(*arguments).columns == ours
 
 
 @pytest.mark.parametrize("table", sorted(OF_STATES))

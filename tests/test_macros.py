@@ -282,6 +282,9 @@ ARGUMENTS = {
     "reduced_cluster": "l",
     "fold": "l",
     "centroids": "centers",
+    "edges": "pairs",
+    "left": "one",
+    "right": "two",
 }
 FIVE = (
     "CREATE TEMP TABLE five AS SELECT * FROM (VALUES "
@@ -310,6 +313,7 @@ def bind_single_macro(name: str) -> None:
     con.execute(
         "CREATE TABLE centers AS SELECT l AS fold, c AS cluster, [x, y] AS centroid FROM five"
     )
+    con.execute("CREATE TABLE pairs AS SELECT x AS one, y AS two FROM five WHERE FALSE")
     macros.register_macro(con, name)
     arguments = ARGUMENTS | {"k": "1"}
     if name in ("choose_k", "gap_statistic"):

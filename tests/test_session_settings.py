@@ -166,6 +166,16 @@ def list_calls() -> list[str]:
         for table in ("run_transitions", "transition_overlaps", "moved_ids", "run_drift")
         for options in (f"partition_by := run, {NOISE}", "threshold := 0.3")
     ]
+    calls += [
+        f"FROM clustereval.{table}(members, id, cluster, links, one, two, {options})"
+        for table in (
+            "graph_report",
+            "graph_cluster_report",
+            "graph_node_report",
+            "graph_edge_report",
+        )
+        for options in (f"weight := w, partition_by := run, {NOISE}", "weight := w")
+    ]
     calls += ["SELECT clustereval.version()"]
     return calls
 
@@ -196,6 +206,12 @@ def connect(before: str = "", after: str = "") -> duckdb.DuckDBPyConnection:
     )
     con.execute(
         "CREATE TABLE models AS SELECT partition_key AS fold, cluster, centroid FROM centers"
+    )
+    con.execute("CREATE TABLE members AS FROM points WHERE id IS NOT NULL")
+    con.execute(
+        "CREATE TABLE links AS SELECT a.id AS one, b.id AS two, a.run, a.id * b.id % 5 AS w "
+        "FROM points AS a JOIN points AS b ON a.run IS NOT DISTINCT FROM b.run "
+        "WHERE (a.id * 7 + b.id * 3) % 11 < 2"
     )
     con.execute(
         "CREATE TABLE moved AS SELECT * REPLACE "

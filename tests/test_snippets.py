@@ -81,6 +81,8 @@ def con(
         registered.execute(
             f"CREATE TABLE night_{day} AS FROM 'examples/dbt_project/nights/2026-03-0{day}.parquet'"
         )
+    registered.execute("CREATE TABLE people AS SELECT unnest([1, 2]) AS id, 1 AS cluster")
+    registered.execute("CREATE TABLE matches AS SELECT 1 AS id_l, 2 AS id_r, 0.9 AS score")
     yield registered
     registered.rollback()
 
@@ -125,6 +127,7 @@ def test_there_are_printed_numbers() -> None:
         "README.md": 3,
         "docs/choosing_k.md": 2,
         "docs/duckdb.md": 2,
+        "docs/graph.md": 2,
         "docs/held_out.md": 1,
         "docs/index.md": 2,
         "docs/label_sample.md": 1,

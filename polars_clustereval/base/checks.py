@@ -104,6 +104,18 @@ def check_frame(frame: object) -> pl.LazyFrame:
     raise _frame_error(type_name(frame))
 
 
+def check_is_frame(frame: object, parameter: str) -> pl.LazyFrame:
+    """Return the argument of `parameter`, a second frame of a function, as a LazyFrame.
+
+    Raises an error if it is none.
+    """
+    if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
+        raise ClusterEvalError(
+            f"{parameter}: expected a Polars DataFrame or LazyFrame, got {type_name(frame)}"
+        )
+    return frame.lazy()
+
+
 def check_column_names(names: Sequence[str], parameter: str, columns: Sequence[str]) -> None:
     """Raise an error for the first of `names` that is not among `columns`, the columns of a frame.
 
@@ -550,7 +562,7 @@ def required_parameters(function: Callable[..., Any]) -> list[str]:
 
 
 #: Required parameters of table functions that take a value or another frame, not a column.
-_VALUES = ("reference", "centroids")
+_VALUES = ("reference", "centroids", "edges")
 
 
 def _new_frame(columns: Sequence[str]) -> str:

@@ -15,10 +15,10 @@ from polars_clustereval.base.checks import (
     check_column,
     check_column_names,
     check_frame,
+    check_is_frame,
     key_columns,
     show_value,
     table_function,
-    type_name,
 )
 from polars_clustereval.base.frames import join_small, to_user_frame
 from polars_clustereval.errors import ClusterEvalError
@@ -88,18 +88,6 @@ def read_centers(centroids: pl.DataFrame | pl.LazyFrame, points: Points) -> Give
     coordinates = check_vector(rows.lazy(), "centroid", pl.lit(True))
     scaled = form.add_points(rows.lazy().select(form.raw_columns(coordinates))).collect()
     return GivenCenters(table, form.to_matrix(scaled, "x"), places, firsts, None)
-
-
-def check_is_frame(frame: object, parameter: str) -> pl.LazyFrame:
-    """Return the argument of `parameter`, a second frame of a function, as a LazyFrame.
-
-    Raises an error if it is none.
-    """
-    if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
-        raise ClusterEvalError(
-            f"{parameter}: expected a Polars DataFrame or LazyFrame, got {type_name(frame)}"
-        )
-    return frame.lazy()
 
 
 def _check_centroids(centroids: pl.DataFrame | pl.LazyFrame, points: Points) -> pl.LazyFrame:

@@ -13,6 +13,7 @@ from polars_clustereval.base.checks import (
     check_column_names,
     check_frame,
     check_groupable,
+    check_is_frame,
     table_function,
 )
 from polars_clustereval.base.frames import join_partitions, to_user_frame
@@ -24,7 +25,7 @@ from polars_clustereval.external.contingency import (
 from polars_clustereval.external.report import score_partitions
 from polars_clustereval.internal.centroids import Points, check_point_options, read_points
 
-from .assignment import assigned_points, check_is_frame, read_centers
+from .assignment import assigned_points, read_centers
 from .replication import weakest_labels
 from .stability import needs_expectation, score_of_metric
 

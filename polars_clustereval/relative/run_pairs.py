@@ -22,6 +22,7 @@ from polars_clustereval.base.checks import (
     Column,
     check_column_names,
     check_groupable,
+    check_is_frame,
     check_noise_as,
     check_noise_value,
     check_partition_keys,
@@ -33,8 +34,6 @@ from polars_clustereval.base.checks import (
 from polars_clustereval.base.exact import ratio
 from polars_clustereval.base.frames import join_small
 from polars_clustereval.errors import ClusterEvalError
-
-from .assignment import check_is_frame
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

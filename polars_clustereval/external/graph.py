@@ -1,0 +1,455 @@
+"""graph: tables of the clusters of a graph, such as records that entity resolution has linked."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs, table_function
+from polars_clustereval.base.exact import ratio
+from polars_clustereval.base.frames import join_partitions, join_small, to_user_frame
+
+from .contingency import LabelOptions
+from .graph_counts import (
+    GraphColumns,
+    centralization,
+    check_max_diameter_nodes,
+    check_resolution,
+    density,
+    read_graph,
+)
+
+_GRAPH_COUNTS = (
+    "n_nodes",
+    "n_dropped",
+    "n_noise",
+    "n_clusters",
+    "n_edges",
+    "n_self_loops",
+    "n_dropped_edges",
+    "n_duplicate_edges",
+)
+_GRAPH_SCORES = (
+    "modularity",
+    "coverage",
+    "performance",
+    "mean_conductance",
+    "worst_conductance",
+    "inter_cluster_edge_share",
+)
+_GRAPH_CLUSTER_COLUMNS = (
+    "cluster",
+    "n_nodes",
+    "n_edges",
+    "weight",
+    "n_cut_edges",
+    "cut_weight",
+    "density",
+    "centralization",
+    "conductance",
+    "n_components",
+    "n_bridges",
+    "diameter",
+)
+_GRAPH_NODE_COLUMNS = (
+    "id",
+    "cluster",
+    "degree",
+    "weighted_degree",
+    "node_degree",
+    "node_centrality",
+    "n_bridges",
+)
+_GRAPH_EDGE_COLUMNS = ("left", "right", "weight", "n_rows", "cluster", "is_bridge")
+
+
+@table_function
+def graph_report(
+    frame: Frame,
+    id: Column,  # noqa: A002 -- the name in SQL
+    cluster: Column,
+    edges: pl.DataFrame | pl.LazyFrame,
+    left: Column,
+    right: Column,
+    *,
+    weight: Column | None = None,
+    partition_by: Keys = None,
+    noise: object = None,
+    noise_as: NoiseAs = "cluster",
+    resolution: float = 1.0,
+) -> Frame:
+    """Scores of the clusters of a graph, one row per partition.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The nodes, one row per id. A row without a cluster is left out, and so is every edge to it.
+        A LazyFrame is read when the result is collected.
+    id, cluster : str or Expr
+        Columns of frame: the node, and its cluster. An id has one row with a cluster.
+    edges : DataFrame or LazyFrame
+        The edges, which are undirected. Rows of the same two ids, in either order, are one edge,
+        and their weights are added.
+    left, right : str or Expr
+        Columns of edges: the ids of its two ends, of the same type as id. Edges with an end that
+        has no cluster, or is NULL, are left out.
+    weight : str or Expr, optional
+        A column of edges: finite numbers >= 0. By default each row weighs 1.
+    partition_by : str, Expr or sequence of these, optional
+        Columns of both frames: an edge joins nodes of its own partition, and each partition is a
+        graph. NULL is a partition too.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Noise is a cluster like any other, its nodes are left out, or each is a cluster of its own.
+    resolution : float
+        Gamma of the modularity, at least 0: a greater one favors more clusters.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The same kind as frame: the partition columns, n_nodes, n_dropped rows without a cluster,
+        n_noise, n_clusters, n_edges, n_self_loops, n_dropped_edges and n_duplicate_edges (rows of
+        edges that are left out, and further rows of an edge); modularity; coverage, the share of
+        the weight of edges within clusters; performance, the share of pairs of nodes that are
+        joined in a cluster, or apart and not joined; mean_conductance and worst_conductance of the
+        clusters; and inter_cluster_edge_share, the share of edges between clusters. Without weights
+        above 0 they are NULL, but for performance and the last one.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist, ids and ends are of different types, or an option is unknown;
+        when the result is collected, if an id is NULL or has several rows with a cluster, or a
+        weight is negative, NULL or not finite.
+
+    Notes
+    -----
+    As in networkx, a self-loop adds two to the degree of its node, and one to the edges within its
+    cluster, so that performance can exceed 1 with many of them. In SQL:
+    ``FROM clustereval.graph_report(tbl, id, cluster, edges, "left", "right")``.
+
+    References
+    ----------
+    Newman (2004), Analysis of weighted networks, doi:10.1103/PhysRevE.70.056131. Reichardt and
+    Bornholdt (2006), Statistical mechanics of community detection, doi:10.1103/PhysRevE.74.016110.
+    Fortunato (2010), Community detection in graphs, doi:10.1016/j.physrep.2009.11.002.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> people = pl.DataFrame({"id": ["a", "b", "c", "d", "e"], "cluster": [1, 1, 1, 1, 2]})
+    >>> pairs = [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "e")]
+    >>> matches = pl.DataFrame(pairs, schema=["left", "right"], orient="row")
+    >>> report = ce.graph_report(people, "id", "cluster", matches, "left", "right")
+    >>> report.select("n_nodes", "n_edges", "modularity", "coverage", "performance").rows()
+    [(5, 5, 0.0, 0.8, 0.7)]
+    """
+    check_resolution(resolution)
+    columns = GraphColumns(id=id, cluster=cluster, left=left, right=right, weight=weight)
+    options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
+    graph = read_graph(frame, edges, columns, options, (*_GRAPH_COUNTS, *_GRAPH_SCORES))
+    keys = list(graph.keys)
+    sums = graph.sums(resolution)
+    rows = join_partitions(graph.row_counts(), keys, sums, how="left")
+    rows = rows.filter(pl.col("n_nodes") > 0) if keys else rows
+    rows = rows.select(*keys, *_GRAPH_COUNTS, *_GRAPH_SCORES)
+    return to_user_frame(frame, rows.sort(keys, nulls_last=True) if keys else rows, graph.keys)
+
+
+@table_function
+def graph_cluster_report(
+    frame: Frame,
+    id: Column,  # noqa: A002 -- the name in SQL
+    cluster: Column,
+    edges: pl.DataFrame | pl.LazyFrame,
+    left: Column,
+    right: Column,
+    *,
+    weight: Column | None = None,
+    partition_by: Keys = None,
+    noise: object = None,
+    noise_as: NoiseAs = "cluster",
+    max_diameter_nodes: int = 1000,
+) -> Frame:
+    """Edges, shape and weak points of each cluster of a graph.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The nodes, one row per id. A row without a cluster is left out, and so is every edge to it.
+        A LazyFrame is read when the result is collected.
+    id, cluster : str or Expr
+        Columns of frame: the node, and its cluster. An id has one row with a cluster.
+    edges : DataFrame or LazyFrame
+        The edges, which are undirected. Rows of the same two ids, in either order, are one edge,
+        and their weights are added.
+    left, right : str or Expr
+        Columns of edges: the ids of its two ends, of the same type as id. Edges with an end that
+        has no cluster, or is NULL, are left out.
+    weight : str or Expr, optional
+        A column of edges: finite numbers >= 0. By default each row weighs 1.
+    partition_by : str, Expr or sequence of these, optional
+        Columns of both frames: an edge joins nodes of its own partition, and each partition is a
+        graph. NULL is a partition too.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Noise is a cluster like any other, its nodes are left out, or each is a cluster of its own.
+    max_diameter_nodes : int
+        Clusters of more nodes have no diameter, which takes a search from each node; 0 turns the
+        diameter off.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The same kind as frame, one row per cluster, sorted by partition and cluster: the partition
+        columns, cluster, n_nodes, n_edges within the cluster, weight of these, n_cut_edges to other
+        clusters, cut_weight, density (edges divided by pairs of nodes), centralization (Freeman, 1
+        for a star), conductance, n_components (the cluster is not connected if there are several),
+        n_bridges, edges whose removal divides a component, and diameter, NULL if there are several
+        components. What would be 0/0 is NULL. Noise that counts as singletons has no rows.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist, ids and ends are of different types, or an option is unknown;
+        when the result is collected, if an id is NULL or has several rows with a cluster, or a
+        weight is negative, NULL or not finite.
+
+    Notes
+    -----
+    density and centralization are those of splink for clusters without self-loops. In SQL:
+    ``FROM clustereval.graph_cluster_report(tbl, id, cluster, edges, "left", "right")``.
+
+    References
+    ----------
+    Freeman (1978), Centrality in social networks, doi:10.1016/0378-8733(78)90021-7. Chartrand
+    (1966), A graph-theoretic approach to a communications problem, doi:10.1137/0114065.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> people = pl.DataFrame({"id": ["a", "b", "c", "d", "e"], "cluster": [1, 1, 1, 1, 2]})
+    >>> pairs = [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "e")]
+    >>> matches = pl.DataFrame(pairs, schema=["left", "right"], orient="row")
+    >>> report = ce.graph_cluster_report(people, "id", "cluster", matches, "left", "right")
+    >>> report.select("cluster", "n_nodes", "n_edges", "n_bridges", "diameter").rows()
+    [(1, 4, 4, 1, 2), (2, 1, 0, 0, 0)]
+    """
+    check_max_diameter_nodes(max_diameter_nodes)
+    columns = GraphColumns(id=id, cluster=cluster, left=left, right=right, weight=weight)
+    options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
+    graph = read_graph(frame, edges, columns, options, _GRAPH_CLUSTER_COLUMNS)
+    rows = graph.components.filter(pl.col("cluster").is_not_null())
+    diameters = graph.diameters(int(max_diameter_nodes))
+    rows = join_small(rows, ["cluster_no"], diameters, how="left").with_columns(
+        density=density(pl.col("n_nodes"), pl.col("n_edges")),
+        centralization=centralization(pl.col("n_nodes"), pl.col("max_degree"), pl.col("n_edges")),
+    )
+    rows = rows.select(*graph.keys, *_GRAPH_CLUSTER_COLUMNS)
+    return to_user_frame(frame, rows.sort(*graph.keys, "cluster", nulls_last=True), graph.keys)
+
+
+@table_function
+def graph_node_report(
+    frame: Frame,
+    id: Column,  # noqa: A002 -- the name in SQL
+    cluster: Column,
+    edges: pl.DataFrame | pl.LazyFrame,
+    left: Column,
+    right: Column,
+    *,
+    weight: Column | None = None,
+    partition_by: Keys = None,
+    noise: object = None,
+    noise_as: NoiseAs = "cluster",
+) -> Frame:
+    """Degrees of each node of a graph, in all and within its cluster.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The nodes, one row per id. A row without a cluster is left out, and so is every edge to it.
+        A LazyFrame is read when the result is collected.
+    id, cluster : str or Expr
+        Columns of frame: the node, and its cluster. An id has one row with a cluster.
+    edges : DataFrame or LazyFrame
+        The edges, which are undirected. Rows of the same two ids, in either order, are one edge,
+        and their weights are added.
+    left, right : str or Expr
+        Columns of edges: the ids of its two ends, of the same type as id. Edges with an end that
+        has no cluster, or is NULL, are left out.
+    weight : str or Expr, optional
+        A column of edges: finite numbers >= 0. By default each row weighs 1.
+    partition_by : str, Expr or sequence of these, optional
+        Columns of both frames: an edge joins nodes of its own partition, and each partition is a
+        graph. NULL is a partition too.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Noise is a cluster like any other, its nodes are left out, or each is a cluster of its own.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The same kind as frame, one row per node, sorted by partition and id: the partition columns,
+        id, cluster (NULL for noise that counts as singletons), degree, the number of its edges,
+        weighted_degree, the sum of their weights, node_degree, the number of edges within its
+        cluster, node_centrality, node_degree divided by the number of other nodes of the cluster,
+        NULL for a cluster of one node, and n_bridges, the bridges at the node.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist, ids and ends are of different types, or an option is unknown;
+        when the result is collected, if an id is NULL or has several rows with a cluster, or a
+        weight is negative, NULL or not finite.
+
+    Notes
+    -----
+    node_degree and node_centrality are splink's. A self-loop adds two to a degree. In SQL:
+    ``FROM clustereval.graph_node_report(tbl, id, cluster, edges, "left", "right")``.
+
+    References
+    ----------
+    Freeman (1978), Centrality in social networks, doi:10.1016/0378-8733(78)90021-7.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> people = pl.DataFrame({"id": ["a", "b", "c", "d", "e"], "cluster": [1, 1, 1, 1, 2]})
+    >>> pairs = [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "e")]
+    >>> matches = pl.DataFrame(pairs, schema=["left", "right"], orient="row")
+    >>> report = ce.graph_node_report(people, "id", "cluster", matches, "left", "right")
+    >>> report.filter(id="d").select("degree", "node_degree", "n_bridges").rows()
+    [(2, 1, 1)]
+    """
+    columns = GraphColumns(id=id, cluster=cluster, left=left, right=right, weight=weight)
+    options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
+    graph = read_graph(frame, edges, columns, options, _GRAPH_NODE_COLUMNS)
+    bridges = graph.tree_edges.filter("is_bridge")
+    ends = pl.concat([bridges.select(node="low"), bridges.select(node="high")])
+    counts = ends.group_by("node").agg(n_bridges=pl.len().cast(pl.Int64))
+    rows = join_small(
+        graph.nodes, ["cluster_no"], graph.clusters.select("cluster_no", "n_nodes"), how="left"
+    )
+    rows = join_small(rows, ["node"], graph.degrees.drop("cluster_no"), how="left")
+    rows = join_small(rows, ["node"], counts, how="left")
+    rows = rows.with_columns(
+        pl.col("inner_degree", "cut_degree", "n_bridges").fill_null(0),
+        pl.col("inner_weight", "cut_weight").fill_null(0.0),
+    ).with_columns(
+        pl.col("id").cast(graph.id_type),
+        degree=pl.col("inner_degree") + pl.col("cut_degree"),
+        weighted_degree=pl.col("inner_weight") + pl.col("cut_weight"),
+        node_degree="inner_degree",
+        node_centrality=ratio(pl.col("inner_degree"), pl.col("n_nodes") - 1),
+    )
+    rows = rows.select(*graph.keys, *_GRAPH_NODE_COLUMNS)
+    return to_user_frame(frame, rows.sort(*graph.keys, "id", nulls_last=True), graph.keys)
+
+
+@table_function
+def graph_edge_report(
+    frame: Frame,
+    id: Column,  # noqa: A002 -- the name in SQL
+    cluster: Column,
+    edges: pl.DataFrame | pl.LazyFrame,
+    left: Column,
+    right: Column,
+    *,
+    weight: Column | None = None,
+    partition_by: Keys = None,
+    noise: object = None,
+    noise_as: NoiseAs = "cluster",
+) -> Frame:
+    """Edges of a graph, and whether the clusters hang on them.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The nodes, one row per id. A row without a cluster is left out, and so is every edge to it.
+        A LazyFrame is read when the result is collected.
+    id, cluster : str or Expr
+        Columns of frame: the node, and its cluster. An id has one row with a cluster.
+    edges : DataFrame or LazyFrame
+        The edges, which are undirected. Rows of the same two ids, in either order, are one edge,
+        and their weights are added.
+    left, right : str or Expr
+        Columns of edges: the ids of its two ends, of the same type as id. Edges with an end that
+        has no cluster, or is NULL, are left out.
+    weight : str or Expr, optional
+        A column of edges: finite numbers >= 0. By default each row weighs 1.
+    partition_by : str, Expr or sequence of these, optional
+        Columns of both frames: an edge joins nodes of its own partition, and each partition is a
+        graph. NULL is a partition too.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Noise is a cluster like any other, its nodes are left out, or each is a cluster of its own.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The same kind as frame, one row per edge between two ids that have a cluster, sorted by
+        partition, left and right: the partition columns, left and right, the lower id first,
+        weight, the sum over the rows of the edge, n_rows, their number, cluster, NULL for an edge
+        between clusters, and is_bridge, whether its removal divides a component of the cluster,
+        NULL between clusters.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist, ids and ends are of different types, or an option is unknown;
+        when the result is collected, if an id is NULL or has several rows with a cluster, or a
+        weight is negative, NULL or not finite.
+
+    Notes
+    -----
+    Bridges are found by a breadth-first search with a step for each of its levels; in DuckDB, a
+    cluster that is a chain of many thousands of nodes takes long. In SQL:
+    ``FROM clustereval.graph_edge_report(tbl, id, cluster, edges, "left", "right")``.
+
+    References
+    ----------
+    Tarjan (1974), A note on finding the bridges of a graph, doi:10.1016/0020-0190(74)90003-9.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> people = pl.DataFrame({"id": ["a", "b", "c", "d", "e"], "cluster": [1, 1, 1, 1, 2]})
+    >>> pairs = [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "e")]
+    >>> matches = pl.DataFrame(pairs, schema=["left", "right"], orient="row")
+    >>> report = ce.graph_edge_report(people, "id", "cluster", matches, "left", "right")
+    >>> report.filter("is_bridge").select("left", "right", "cluster").rows()
+    [('c', 'd', 1)]
+    """
+    columns = GraphColumns(id=id, cluster=cluster, left=left, right=right, weight=weight)
+    options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
+    graph = read_graph(frame, edges, columns, options, _GRAPH_EDGE_COLUMNS)
+    rows = graph.edges
+    for end in ("low", "high"):
+        nodes = graph.nodes.select(
+            pl.col("node").alias(end),
+            pl.col("id").alias(f"{end}_id").cast(graph.id_type),
+            pl.col("cluster").alias(f"cluster_of_{end}"),
+        )
+        rows = join_small(rows, [end], nodes)
+    rows = join_small(rows, ["low", "high"], graph.tree_edges.drop("cluster_no"), how="left")
+    is_inner, is_ordered = pl.col("is_inner"), pl.col("low_id") <= pl.col("high_id")
+    rows = rows.select(
+        *graph.keys,
+        pl.when(is_ordered).then("low_id").otherwise("high_id").alias("left"),
+        pl.when(is_ordered).then("high_id").otherwise("low_id").alias("right"),
+        "weight",
+        "n_rows",
+        cluster=pl.when(is_inner).then("cluster_of_low"),
+        is_bridge=pl.when(is_inner).then(pl.col("is_bridge").fill_null(False)),
+    )
+    return to_user_frame(
+        frame, rows.sort(*graph.keys, "left", "right", nulls_last=True), graph.keys
+    )

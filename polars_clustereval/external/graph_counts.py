@@ -1,0 +1,528 @@
+"""The nodes, edges, degrees and clusters of a graph, and what is computed of them.
+
+The graph is a frame of edges, each between the ids `left` and `right`, in either order. Rows of the
+same two ids are one edge, and their weights are added. A self-loop is an edge from an id to itself;
+it adds two to the degree of its node, as in networkx. The nodes are the ids of a second frame that
+have a cluster. Edges with an end in no cluster are left out, and counted.
+
+Nodes and clusters have numbers, which are shorter than ids and cheaper to join and to group. The
+number of a cluster is that of one of its nodes. An inner edge joins two nodes of one cluster, a cut
+edge joins two clusters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from polars_clustereval.base.checks import (
+    Column,
+    check_column,
+    check_column_names,
+    check_frame,
+    check_groupable,
+    check_is_frame,
+    check_noise_as,
+    check_noise_value,
+    check_partition_keys,
+    is_number,
+    is_whole_number,
+    key_columns,
+    raise_on_collect,
+    show_value,
+)
+from polars_clustereval.base.exact import count_pairs, ratio, to_double, widen
+from polars_clustereval.base.frames import aggregate_by, join_partitions, join_small, sum_by
+from polars_clustereval.errors import ClusterEvalError
+
+from .graph_paths import LINK_COLUMNS, find_tree_edges, measure_diameters
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .contingency import LabelOptions
+
+# A pair of nodes is one number, which is quicker to group by: low * 2^32 + high.
+_NODES = 2**32
+
+
+# ----------------------------------------------------------------------------------------------
+# Options and columns
+# ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphColumns:
+    """Columns of the frame of nodes and of that of edges, as the user passes them."""
+
+    id: Column
+    cluster: Column
+    left: Column
+    right: Column
+    weight: Column | None
+
+
+def check_resolution(resolution: float) -> None:
+    """Raise an error unless `resolution`, an option of the modularity, is a number >= 0."""
+    if not (is_number(resolution) and isfinite(resolution) and resolution >= 0):
+        raise ClusterEvalError(f"resolution: expected a number >= 0, got {show_value(resolution)}")
+
+
+def check_max_diameter_nodes(number: object) -> None:
+    """Raise an error unless `number`, the option max_diameter_nodes, is a whole number >= 0."""
+    if not is_whole_number(number, 0):
+        raise ClusterEvalError(
+            f"max_diameter_nodes: expected a whole number >= 0, got {show_value(number)}"
+        )
+
+
+def _check_end_types(nodes: pl.LazyFrame, edges: pl.LazyFrame, keys: dict[str, str]) -> None:
+    """Raise an error if the ends of edges are not of the type of the ids, or the keys differ.
+
+    Whole numbers are of one kind.
+    """
+    types, others = nodes.collect_schema(), edges.collect_schema()
+    for end in ("left", "right"):
+        dtype, of_id = others[end], types["id"]
+        if dtype != of_id and not (dtype.is_integer() and of_id.is_integer()):
+            raise ClusterEvalError(
+                f"{end}: expected the type of id ({of_id}), got {dtype}; cast one of them"
+            )
+    for key in keys:
+        if types[key] != others[key]:
+            raise ClusterEvalError(
+                f"partition_by: expected the same type in both tables, got {types[key]} with the "
+                f"clusters and {others[key]} with the edges; cast one of them"
+            )
+
+
+def _read_edges(
+    frame: object, columns: GraphColumns, keys: dict[str, str]
+) -> tuple[pl.LazyFrame, pl.LazyFrame | None]:
+    """Return the rows of edges: the partition columns, left, right and weight; and bad weights.
+
+    `frame` is the user's argument edges, `keys` maps the inner names of the partition columns to
+    the user's. The second frame has the first weight that is no number >= 0, or is None without
+    weights.
+    """
+    lazy = check_is_frame(frame, "edges")
+    check_column_names(list(keys.values()), "edges: partition_by", lazy.collect_schema().names())
+    ends = [
+        check_groupable(lazy, columns.left, "left"),
+        check_groupable(lazy, columns.right, "right"),
+    ]
+    if columns.weight is None:
+        return lazy.select(*key_columns(keys), *ends, weight=pl.lit(1.0)), None
+    weight = check_column(lazy, columns.weight, "weight")
+    dtype = lazy.select(weight).collect_schema()["weight"]
+    if not (dtype.is_numeric() or dtype == pl.Null):
+        raise _edge_weight_error(f"a column of type {dtype}")
+    number = weight.cast(pl.Float64)
+    is_good = (number.is_finite() & (number >= 0)).fill_null(False)
+    facts = lazy.select(value=weight.filter(~is_good).first(), n=(~is_good).sum())
+    return lazy.select(*key_columns(keys), *ends, weight=number), facts
+
+
+def _edge_weight_error(got: str) -> ClusterEvalError:
+    """Return the error of an invalid weight; `got` is the value or type, as text."""
+    return ClusterEvalError(
+        f"weight: expected finite numbers >= 0, got {got}; leave out edges without a weight, or "
+        "give them one"
+    )
+
+
+def _check_edge_weights(facts: pl.DataFrame) -> None:
+    """Raise an error if there is a bad weight; `facts` has one row, the first one and how many."""
+    value, n = facts.row(0)
+    if n:
+        raise _edge_weight_error(show_value(value))
+
+
+def _check_node_ids(facts: pl.DataFrame) -> None:
+    """Raise an error if an id is NULL or has several rows; `facts` is a row that says so."""
+    n_null, twice, is_twice = facts.row(0)
+    if n_null:
+        raise ClusterEvalError(
+            f"id: expected a value in every row with a cluster, got NULL in {n_null} rows"
+        )
+    if is_twice:
+        raise ClusterEvalError(
+            "id: expected one row with a cluster per id, got several rows of id "
+            f"{show_value(twice)}"
+        )
+
+
+def read_graph(
+    frame: pl.DataFrame | pl.LazyFrame,
+    edges: object,
+    columns: GraphColumns,
+    options: LabelOptions,
+    results: Sequence[str],
+) -> Graph:
+    """Check the user's arguments; return the graph.
+
+    `frame` has the nodes and their clusters. `results` are the names of the other columns of the
+    final result, which no partition column may have.
+    """
+    lazy = check_frame(frame)
+    check_noise_as(options.noise, options.noise_as)
+    keys = check_partition_keys(lazy, options.partition_by, results)
+    values = [
+        check_groupable(lazy, columns.id, "id"),
+        check_groupable(lazy, columns.cluster, "cluster"),
+    ]
+    rows = lazy.select(*key_columns(keys), *values)
+    ends, bad_weights = _read_edges(edges, columns, keys)
+    _check_end_types(rows, ends, keys)
+    if options.noise is not None:
+        check_noise_value(options.noise, rows.collect_schema()["cluster"])
+    of_id = rows.collect_schema()["id"]
+    if of_id.is_integer():
+        types = {ends.collect_schema()[end] for end in ("left", "right")} | {of_id}
+        wide = of_id if len(types) == 1 else pl.Int128()
+        rows, ends = (
+            rows.with_columns(pl.col("id").cast(wide)),
+            ends.with_columns(pl.col("left", "right").cast(wide)),
+        )
+    if bad_weights is not None:
+        ends = raise_on_collect(ends, bad_weights, _check_edge_weights)
+    return Graph(rows, ends, keys, options, of_id)
+
+
+# ----------------------------------------------------------------------------------------------
+# The graph
+# ----------------------------------------------------------------------------------------------
+
+
+def is_dense(row_min_neighbors: pl.Expr, n_nodes: pl.Expr) -> pl.Expr:
+    """Return whether a cluster is connected so well that it is one part without a bridge.
+
+    Every node has at least two neighbors and is joined to half of the nodes (Chartrand 1966: then
+    no fewer edges than these neighbors divide it).
+    """
+    return (row_min_neighbors >= 2) & (row_min_neighbors >= n_nodes // 2)
+
+
+def _conductance(row_total: pl.Expr) -> pl.Expr:
+    """Return the conductance of a cluster, given the weight of all edges of the partition.
+
+    It is the weight of its cut edges divided by the volume of the cluster or of the rest of the
+    graph, whichever is less. The volume is the sum of the weighted degrees.
+    """
+    inner, cut = pl.col("weight"), pl.col("cut_weight")
+    rest = pl.max_horizontal(2 * (row_total - inner) - cut, cut)
+    return ratio(cut, pl.min_horizontal(2 * inner + cut, rest)).clip(upper_bound=1.0)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A graph with clusters, and the frames that are made from it.
+
+    `rows` has one row per row of the user's nodes: the partition columns, id and cluster. `ends`
+    has one row per row of the edges: the partition columns, left, right and weight. `keys` maps the
+    inner names of the partition columns (key_0, ...) to the user's. `options` say what marks noise,
+    and how it is counted; `id_type` is the type of the ids in the user's frame.
+    """
+
+    rows: pl.LazyFrame
+    ends: pl.LazyFrame
+    keys: dict[str, str]
+    options: LabelOptions
+    id_type: pl.DataType
+
+    @cached_property
+    def ids(self) -> pl.LazyFrame:
+        """One row per id: the partition columns, id, cluster, times, n_dropped, is_noise, node.
+
+        times is the number of its rows with a cluster, n_dropped that of the others.
+        """
+        schema = self.rows.collect_schema()
+        cluster = pl.col("cluster")
+        is_nested = schema["cluster"].is_nested() or schema["cluster"] == pl.Null
+        groups = self.rows.group_by(*self.keys, "id").agg(
+            cluster=cluster.drop_nulls().first() if is_nested else cluster.max(),
+            times=cluster.count().cast(pl.Int64),
+            n_dropped=cluster.null_count().cast(pl.Int64),
+        )
+        noise = pl.lit(False)
+        if self.options.noise is not None:
+            noise = (cluster == check_noise_value(self.options.noise, schema["cluster"])).fill_null(
+                False
+            )
+        groups = groups.with_columns(is_noise=noise).with_row_index("node")
+        return groups.with_columns(pl.col("node").cast(pl.Int64)).cache()
+
+    @cached_property
+    def nodes(self) -> pl.LazyFrame:
+        """One row per node: the partition columns, id, cluster, node and cluster_no, numbers.
+
+        cluster is NULL for noise that counts as singletons. An id that is NULL or twice is an error
+        on collection.
+        """
+        noise_as = self.options.noise_as
+        is_twice = pl.col("times") > 1
+        nested = self.rows.collect_schema()["id"].is_nested()
+        twice = pl.col("id").filter(is_twice)
+        facts = self.ids.select(
+            n_null=pl.col("times").filter(pl.col("id").is_null()).sum(),
+            twice=twice.drop_nulls().first() if nested else twice.min(),
+            is_twice=is_twice.any(),
+        )
+        ids = raise_on_collect(self.ids, facts, _check_node_ids).filter(pl.col("times") > 0)
+        if noise_as == "drop":
+            ids = ids.filter(~pl.col("is_noise"))
+        if noise_as == "singletons":
+            ids = ids.with_columns(cluster=pl.when(~pl.col("is_noise")).then("cluster"))
+        members = ids.select(*self.keys, "id", "cluster", "node").cache()
+        by = [*self.keys, "cluster"]
+        tracked = members.filter(pl.col("cluster").is_not_null())
+        numbers = tracked.group_by(by).agg(cluster_no=pl.col("node").min())
+        nodes = join_small(members, by, numbers, how="left")
+        return nodes.with_columns(pl.col("cluster_no").fill_null(pl.col("node"))).cache()
+
+    @cached_property
+    def joined_edges(self) -> pl.LazyFrame:
+        """One row per edge, with n_rows, the rows of the user's frame, and the sum of weight.
+
+        The other columns are the partition columns, low and high, its nodes, the lower first, and
+        low_cluster and high_cluster, numbers of clusters. The rows with an end in no cluster are
+        one row per partition, with low NULL.
+        """
+        rows = self.ends
+        for end, number, cluster in (("left", "one", "of_one"), ("right", "two", "of_two")):
+            nodes = self.nodes.select(*self.keys, "id", "node", "cluster_no")
+            nodes = nodes.rename({"id": end, "node": number, "cluster_no": cluster})
+            rows = join_small(rows, [*self.keys, end], nodes, how="left")
+        one, two = pl.col("one"), pl.col("two")
+        pair = pl.min_horizontal(one, two).cast(pl.UInt64) * _NODES + pl.max_horizontal(one, two)
+        is_first = one < two
+        rows = rows.select(
+            *self.keys,
+            "weight",
+            pair=pl.when(one.is_not_null() & two.is_not_null()).then(pair.cast(pl.UInt64)),
+            low_cluster=pl.when(is_first).then("of_one").otherwise("of_two"),
+            high_cluster=pl.when(is_first).then("of_two").otherwise("of_one"),
+        )
+        edges = rows.group_by(*self.keys, "pair").agg(
+            pl.col("low_cluster").first(),
+            pl.col("high_cluster").first(),
+            pl.col("weight").sum(),
+            n_rows=pl.len().cast(pl.Int64),
+        )
+        return edges.with_columns(
+            low=(pl.col("pair") // _NODES).cast(pl.Int64),
+            high=(pl.col("pair") % _NODES).cast(pl.Int64),
+        ).cache()
+
+    @cached_property
+    def edges(self) -> pl.LazyFrame:
+        """The rows of joined_edges with both ends in a cluster, and is_inner and is_loop."""
+        return self.joined_edges.filter(pl.col("pair").is_not_null()).with_columns(
+            is_inner=pl.col("low_cluster") == pl.col("high_cluster"),
+            is_loop=pl.col("low") == pl.col("high"),
+        )
+
+    @cached_property
+    def degrees(self) -> pl.LazyFrame:
+        """One row per node with an edge: node, cluster_no, and sums over its edges.
+
+        These are inner_degree and inner_weight, of its inner edges, self-loops twice, cut_degree
+        and cut_weight, of its cut edges, and n_neighbors, other nodes of its cluster that it has an
+        edge with.
+        """
+        columns = ("weight", "is_inner", "is_loop")
+        ends = pl.concat(
+            [
+                self.edges.select(*columns, node=f"{end}", cluster_no=f"{end}_cluster")
+                for end in ("low", "high")
+            ]
+        )
+        inner, weight, zero = pl.col("is_inner"), pl.col("weight"), pl.lit(0.0)
+        terms = ends.select(
+            "node",
+            "cluster_no",
+            inner_degree=inner,
+            inner_weight=pl.when(inner).then(weight).otherwise(zero),
+            cut_degree=~inner,
+            cut_weight=pl.when(inner).then(zero).otherwise(weight),
+            n_neighbors=inner & ~pl.col("is_loop"),
+        )
+        counts = ("inner_degree", "cut_degree", "n_neighbors")
+        return (
+            terms.group_by("node")
+            .agg(
+                pl.col("cluster_no").first(),
+                *(pl.col(name).sum().cast(pl.Int64) for name in counts),
+                pl.col("inner_weight", "cut_weight").sum(),
+            )
+            .cache()
+        )
+
+    @cached_property
+    def clusters(self) -> pl.LazyFrame:
+        """One row per cluster: the partition columns, cluster, cluster_no, n_nodes and sums.
+
+        These are n_edges and weight, number and weight of its inner edges; n_links, those that are
+        no self-loops; n_cut_edges and cut_weight; max_degree of its nodes in it; min_neighbors and
+        max_neighbors; total, the weight of all edges of the partition; and conductance.
+        """
+        by_number = self.nodes.group_by("cluster_no")
+        kept = (pl.col(name).first() for name in (*self.keys, "cluster"))
+        sizes = by_number.agg(*kept, n_nodes=pl.len().cast(pl.Int64))
+        sums = self.degrees.group_by("cluster_no").agg(
+            n_linked=(pl.col("n_neighbors") > 0).sum(),
+            n_edges=pl.col("inner_degree").sum() // 2,
+            n_links=pl.col("n_neighbors").sum() // 2,
+            weight=pl.col("inner_weight").sum() / 2,
+            n_cut_edges=pl.col("cut_degree").sum(),
+            cut_weight=pl.col("cut_weight").sum(),
+            max_degree=pl.col("inner_degree").max(),
+            min_neighbors=pl.col("n_neighbors").min(),
+            max_neighbors=pl.col("n_neighbors").max(),
+        )
+        counts = ("n_linked", "n_edges", "n_links", "n_cut_edges")
+        extremes = ("max_degree", "min_neighbors", "max_neighbors")
+        rows = join_small(sizes, ["cluster_no"], sums, how="left")
+        rows = rows.with_columns(
+            pl.col(*counts, *extremes).fill_null(0).cast(pl.Int64),
+            pl.col("weight", "cut_weight").fill_null(0.0),
+        )
+        linked = pl.col("n_linked") == pl.col("n_nodes")
+        rows = rows.with_columns(
+            min_neighbors=pl.when(linked).then("min_neighbors").otherwise(0)
+        ).cache()
+        totals = sum_by(
+            rows, list(self.keys), {"total": pl.col("weight") + pl.col("cut_weight") / 2}
+        )
+        rows = join_partitions(rows, list(self.keys), totals)
+        return rows.with_columns(conductance=_conductance(pl.col("total"))).cache()
+
+    def links_of(self, chosen: pl.LazyFrame) -> pl.LazyFrame:
+        """Return the links of some clusters, as graph_paths takes them.
+
+        They are the inner edges that are no self-loops. `chosen` is a frame of their cluster_no.
+        """
+        links = self.edges.filter(pl.col("is_inner") & ~pl.col("is_loop"))
+        links = links.select(pl.col("low_cluster").alias("cluster_no"), "low", "high")
+        return links.join(chosen.select("cluster_no"), on="cluster_no", how="semi")
+
+    @cached_property
+    def tree_edges(self) -> pl.LazyFrame:
+        """One row per edge of a spanning forest of the clusters: its link columns and is_bridge.
+
+        Clusters that is_dense tells enough about are left out. Those of two nodes need no search.
+        """
+        n_nodes = pl.col("n_nodes")
+        open_clusters = self.clusters.filter(
+            (n_nodes > 2) & (pl.col("n_links") > 0) & ~is_dense(pl.col("min_neighbors"), n_nodes)
+        )
+        searched = find_tree_edges(self.links_of(open_clusters))
+        pairs = self.links_of(self.clusters.filter(n_nodes == 2))
+        pairs = pairs.select(*LINK_COLUMNS, is_bridge=pl.lit(True))
+        return pl.concat([searched, pairs]).cache()
+
+    @cached_property
+    def components(self) -> pl.LazyFrame:
+        """The rows of clusters with n_bridges and n_components, the number of parts.
+
+        A forest has an edge less than nodes for each part.
+        """
+        counts = self.tree_edges.group_by("cluster_no").agg(
+            n_tree_edges=pl.len().cast(pl.Int64), n_bridges=pl.col("is_bridge").sum()
+        )
+        rows = join_small(self.clusters, ["cluster_no"], counts, how="left")
+        rows = rows.with_columns(pl.col("n_tree_edges", "n_bridges").fill_null(0).cast(pl.Int64))
+        n_components = (
+            pl.when(is_dense(pl.col("min_neighbors"), pl.col("n_nodes")))
+            .then(1)
+            .otherwise(pl.col("n_nodes") - pl.col("n_tree_edges"))
+        )
+        return rows.with_columns(n_components=n_components).cache()
+
+    def diameters(self, max_nodes: int) -> pl.LazyFrame:
+        """Return cluster_no and diameter of the connected clusters of at most max_nodes nodes.
+
+        A complete graph has diameter 1, another one with a node that is a neighbor of all others 2.
+        """
+        n, is_small = pl.col("n_nodes"), pl.col("n_nodes") <= max_nodes
+        known = self.components.filter(is_small & (pl.col("n_components") == 1)).select(
+            "cluster_no",
+            diameter=pl.when(n == 1)
+            .then(0)
+            .when(count_pairs(n) == widen(pl.col("n_links")))
+            .then(1)
+            .when(pl.col("max_neighbors") == n - 1)
+            .then(2)
+            .cast(pl.Int64),
+        )
+        chosen = known.filter(pl.col("diameter").is_null())
+        known = known.filter(pl.col("diameter").is_not_null())
+        return pl.concat([known, measure_diameters(self.links_of(chosen))])
+
+    def row_counts(self) -> pl.LazyFrame:
+        """Return one row per partition with the rows of both frames that are counted apart.
+
+        These are n_dropped, rows without a cluster, n_noise, n_dropped_edges, with an end in no
+        cluster, and n_duplicate_edges, further rows of the same edge.
+        """
+        by, rows = list(self.keys), pl.col("n_rows")
+        is_dropped = pl.col("pair").is_null()
+        of_nodes = {"n_dropped": pl.col("n_dropped"), "n_noise": pl.col("is_noise").cast(pl.Int64)}
+        of_edges = {
+            "n_dropped_edges": pl.when(is_dropped).then(rows).otherwise(0),
+            "n_duplicate_edges": pl.when(is_dropped).then(0).otherwise(rows - 1),
+        }
+        counts = sum_by(self.ids, by, of_nodes)
+        others = sum_by(self.joined_edges, by, of_edges)
+        counts = join_partitions(counts, by, others, how="left")
+        return counts.with_columns(pl.col(*of_edges).fill_null(0))
+
+    def sums(self, resolution: float) -> pl.LazyFrame:
+        """Return one row per partition: numbers, scores and sums of all its clusters.
+
+        The columns are n_clusters, n_nodes, n_edges, n_self_loops, modularity, coverage,
+        performance, mean_conductance, worst_conductance and inter_cluster_edge_share.
+        """
+        weight, total = pl.col("weight"), pl.col("total")
+        share = ratio(weight + pl.col("cut_weight") / 2, total)
+        terms = {
+            "n_clusters": pl.len().cast(pl.Int64),
+            "n_nodes": pl.col("n_nodes").sum(),
+            "n_inner": pl.col("n_edges").sum(),
+            "n_self_loops": (pl.col("n_edges") - pl.col("n_links")).sum(),
+            "n_cut": pl.col("n_cut_edges").sum() // 2,
+            "pairs": count_pairs(pl.col("n_nodes")).sum(),
+            "modularity": (ratio(weight, total) - float(resolution) * share**2).sum(),
+            "weight": weight.sum(),
+            "total": total.max(),
+            "mean_conductance": pl.col("conductance").mean(),
+            "worst_conductance": pl.col("conductance").max(),
+        }
+        sums = aggregate_by(self.clusters, list(self.keys), terms)
+        n_inner, n_cut, all_pairs = (
+            pl.col("n_inner"),
+            pl.col("n_cut"),
+            count_pairs(pl.col("n_nodes")),
+        )
+        return sums.with_columns(
+            n_edges=n_inner + n_cut,
+            modularity=pl.when(pl.col("total") > 0).then("modularity"),
+            coverage=ratio(weight, total).clip(upper_bound=1.0),
+            performance=ratio(all_pairs - pl.col("pairs") + n_inner - n_cut, all_pairs),
+            inter_cluster_edge_share=ratio(n_cut, n_inner + n_cut),
+        )
+
+
+def centralization(n_nodes: pl.Expr, max_degree: pl.Expr, n_edges: pl.Expr) -> pl.Expr:
+    """Return Freeman's centralization by the degree, NULL for fewer than three nodes."""
+    n, most = widen(n_nodes), widen(max_degree)
+    return ratio(n * most - 2 * widen(n_edges), (n - 1) * (n - 2))
+
+
+def density(n_nodes: pl.Expr, n_edges: pl.Expr) -> pl.Expr:
+    """Return the number of edges divided by that of pairs of nodes, NULL for one node."""
+    return ratio(to_double(n_edges), count_pairs(n_nodes))
