@@ -56,10 +56,9 @@ CREATE OR REPLACE MACRO clustereval._check_cover_columns(
   SELECT
     clustereval._check_cover_type(
       clustereval._check_cover_type(
-        one.__ce_valid AND two.__ce_valid,
-        'partition_by', one.__ce_partition_type, two.__ce_partition_type
+        one.__ce_valid AND two.__ce_valid, 'id', one.__ce_id_type, two.__ce_id_type
       ),
-      'id', one.__ce_id_type, two.__ce_id_type
+      'partition_by', one.__ce_partition_type, two.__ce_partition_type
     ) AS __ce_valid
   FROM __ce_types_1 AS one
   CROSS JOIN __ce_types_2 AS two;
