@@ -225,7 +225,14 @@ def _best_matches(pairs: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 # Table
 # ----------------------------------------------------------------------------------------------
 
-_COUNTS = ("n", "n_only_labels", "n_only_clusters", "n_dropped", "n_labels", "n_clusters")
+_NUMBERS_OF_REPORT = (
+    "n",
+    "n_only_labels",
+    "n_only_clusters",
+    "n_dropped",
+    "n_labels",
+    "n_clusters",
+)
 
 
 def _scores(beta: float) -> Terms:
@@ -255,7 +262,7 @@ def _scores(beta: float) -> Terms:
     }
 
 
-_RESULTS = (*_COUNTS, *_scores(1.0))
+_COLUMNS_OF_REPORT = (*_NUMBERS_OF_REPORT, *_scores(1.0))
 
 
 def overlapping_report(
@@ -355,7 +362,7 @@ def overlapping_report(
         id,
         {"label": label, "cluster": cluster},
         partition_by,
-        _RESULTS,
+        _COLUMNS_OF_REPORT,
     )
     keys = covers.by
     pairs = cover_pairs(covers)
@@ -372,8 +379,8 @@ def overlapping_report(
     has_ids = pl.col("n") > 0
     report = totals.select(
         *keys,
-        *_COUNTS[:4],
-        pl.col(_COUNTS[4:]).fill_null(0),
+        *_NUMBERS_OF_REPORT[:4],
+        pl.col(_NUMBERS_OF_REPORT[4:]).fill_null(0),
         **{name: pl.when(has_ids).then(score) for name, score in scores.items()},
     )
     report = report.sort(keys, nulls_last=True) if keys else report

@@ -118,8 +118,12 @@ CREATE OR REPLACE MACRO clustereval._cover_cells(__ce_groups) AS TABLE
   SELECT
     *,
     row_number() OVER () AS __ce_cell,
-    dense_rank() OVER (ORDER BY __ce_partition, __ce_label_set) AS __ce_label_profile,
-    dense_rank() OVER (ORDER BY __ce_partition, __ce_cluster_set) AS __ce_cluster_profile
+    dense_rank() OVER (
+      ORDER BY __ce_partition ASC NULLS LAST, __ce_label_set ASC NULLS LAST
+    ) AS __ce_label_profile,
+    dense_rank() OVER (
+      ORDER BY __ce_partition ASC NULLS LAST, __ce_cluster_set ASC NULLS LAST
+    ) AS __ce_cluster_profile
   FROM query_table(__ce_groups)
   WHERE __ce_label_set IS NOT NULL AND __ce_cluster_set IS NOT NULL;
 

@@ -1,7 +1,7 @@
 -- overlapping: scores of clusters against labels where an id may have several of both.
 --
---   * Scores of pairs of ids are sums over the pairs of profiles and cells of covers; scores of pairs
---     of a label and a cluster are sums over those of _cover_pairs.
+--   * Scores of pairs of ids are sums over the pairs of profiles and cells of covers; scores of
+--     pairs of a label and a cluster are sums over those of _cover_pairs.
 
 ---------------------------------------------------------------------------------------------------
 -- Pairs of ids
@@ -277,7 +277,8 @@ CREATE OR REPLACE MACRO clustereval._best_matches(__ce_pairs) AS TABLE
       *,
       row_number() OVER (
         PARTITION BY __ce_partition, __ce_cluster
-        ORDER BY __ce_shared DESC, __ce_label_size ASC, __ce_label ASC
+        ORDER BY
+          __ce_shared DESC NULLS LAST, __ce_label_size ASC NULLS LAST, __ce_label ASC NULLS LAST
       ) AS __ce_rank
     FROM query_table(__ce_pairs)
   )

@@ -74,7 +74,12 @@ def test_no_rows_by_partition(engine: Engine) -> None:
 
 
 def test_a_partition_in_one_table_only(engine: Engine) -> None:
-    cases = [([(1, "a")], []), ([], [(1, 5)]), ([(None, "a")], []), ([(1, "a")], [(1, 5)])]
+    cases: list[tuple[Rows, Rows]] = [
+        ([(1, "a")], []),
+        ([], [(1, 5)]),
+        ([(None, "a")], []),
+        ([(1, "a")], [(1, 5)]),
+    ]
     rows = call_covers(engine, *frames_of(cases), partition_by="part")
     found = [(row["part"], row["n"], row["n_dropped"], row["omega_index"]) for row in rows]
     assert found == [(0, 0, 0, None), (1, 0, 0, None), (2, 0, 1, None), (3, 1, 0, 1.0)]
@@ -212,8 +217,8 @@ def test_disjoint_sets_have_the_scores_of_external_report(engine: Engine) -> Non
     cases = []
     for _ in range(200):
         n, k, m = rng.randrange(1, 40), rng.randrange(1, 6), rng.randrange(1, 6)
-        labels = disjoint([rng.choice("abcdef"[:k]) for _ in range(n)])
-        cases.append((labels, disjoint([rng.randrange(m) for _ in range(n)])))
+        classes = disjoint([rng.choice("abcdef"[:k]) for _ in range(n)])
+        cases.append((classes, disjoint([rng.randrange(m) for _ in range(n)])))
     labels, clusters = frames_of(cases)
     rows = call_covers(engine, labels, clusters, partition_by="part")
     joined = labels.join(clusters, on=["part", "id"])
@@ -244,11 +249,11 @@ def test_many_disjoint_ids(engine: Engine) -> None:
 def test_order_names_and_types(engine: Engine) -> None:
     labels, clusters = frames_of(CASES)
     expected = call_covers(engine, labels, clusters, partition_by="part")
-    shuffled = [frame.sample(fraction=1, shuffle=True, seed=3) for frame in (labels, clusters)]
-    assert_rows(call_covers(engine, *shuffled, partition_by="part"), expected)
-    ids = [frame.with_columns(pl.col("id").cast(pl.String)) for frame in (labels, clusters)]
-    dated = ids[1].with_columns(pl.col("cluster").cast(pl.Date))
-    assert_rows(call_covers(engine, ids[0], dated, partition_by="part"), expected)
+    one, two = (frame.sample(fraction=1, shuffle=True, seed=3) for frame in (labels, clusters))
+    assert_rows(call_covers(engine, one, two, partition_by="part"), expected)
+    one, two = (frame.with_columns(pl.col("id").cast(pl.String)) for frame in (one, two))
+    dated = two.with_columns(pl.col("cluster").cast(pl.Int32).cast(pl.Date))
+    assert_rows(call_covers(engine, one, dated, partition_by="part"), expected)
 
 
 def test_labels_and_clusters_the_other_way_round(engine: Engine) -> None:
@@ -270,8 +275,8 @@ def test_labels_and_clusters_the_other_way_round(engine: Engine) -> None:
 def test_several_and_missing_partitions(engine: Engine) -> None:
     labels, clusters = frames_of(CASES[:20])
     halves = pl.when(pl.col("part") % 2 == 0).then(pl.col("part") // 4).alias("quarter")
-    frames = [frame.with_columns(halves) for frame in (labels, clusters)]
-    rows = call_covers(engine, *frames, partition_by=["quarter", "part"])
+    one, two = (frame.with_columns(halves) for frame in (labels, clusters))
+    rows = call_covers(engine, one, two, partition_by=["quarter", "part"])
     expected = call_covers(engine, labels, clusters, partition_by="part")
     assert {row["quarter"] for row in rows} == {0, 1, 2, 3, 4, None}
     rows.sort(key=lambda row: row["part"])

@@ -56,7 +56,7 @@ def extended_precision(clusters: Sets, labels: Sets, ids: list[Any]) -> Fraction
         for v in near:
             n = len(clusters[u] & clusters[v])
             terms.append(Fraction(min(n, len(labels[u] & labels[v])), n))
-        total += sum(terms) / len(near)
+        total += sum(terms, Fraction(0)) / len(near)
     return total / len(ids)
 
 
@@ -72,7 +72,7 @@ def is_informative(n11: int, n10: int, n01: int, n00: int) -> bool:
     """Equation B.14 of Lancichinetti and others (2009), in whole numbers."""
     n = n11 + n10 + n01 + n00
     alike, different = power(n11) * power(n00), power(n10) * power(n01)
-    return alike * n ** (n10 + n01) < different * n ** (n11 + n00)
+    return bool(alike * n ** (n10 + n01) < different * n ** (n11 + n00))
 
 
 def given_best(one: set[Any], others: Sets, n: int) -> float:
@@ -142,7 +142,7 @@ def report_of(label_rows: Rows, cluster_rows: Rows, beta: float = 1.0) -> dict[s
         *(precision, recall, f),
         *matches(label_sets, cluster_sets),
     )
-    return counts | dict(zip(SCORES, map(float, values), strict=True))
+    return counts | dict(zip(SCORES, [float(x) for x in values], strict=True))
 
 
 def random_rows(rng: random.Random, ids: list[int], members: list[Any], rate: float) -> Rows:
