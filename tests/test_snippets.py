@@ -133,6 +133,7 @@ def test_there_are_printed_numbers() -> None:
         "docs/label_sample.md": 1,
         "docs/matching.md": 1,
         "docs/migration.md": 2,
+        "docs/overlapping.md": 1,
         "docs/plots.md": 6,
         "docs/reference.md": 2,
         "docs/silhouette.md": 1,

@@ -123,6 +123,7 @@ def answers(
     con.execute(f'CREATE OR REPLACE TEMP TABLE "{view}" AS SELECT {columns}', ROWS)
     first = "label" if table in EXTERNAL else "vector"
     columns_given = RELATIVE.get(table, (first, "cluster"))
+    columns_given = ("id", "label", "cluster") if table in OF_COVERS else columns_given
     given = ", ".join(f'"{names.get(name, name)}"' for name in columns_given)
     run = names.get("run", "run")
     if table == "cluster_stability":

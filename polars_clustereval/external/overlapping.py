@@ -225,7 +225,7 @@ def _best_matches(pairs: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 # Table
 # ----------------------------------------------------------------------------------------------
 
-_NUMBERS_OF_REPORT = (
+_ID_COUNTS = (
     "n",
     "n_only_labels",
     "n_only_clusters",
@@ -262,7 +262,7 @@ def _scores(beta: float) -> Terms:
     }
 
 
-_COLUMNS_OF_REPORT = (*_NUMBERS_OF_REPORT, *_scores(1.0))
+_COLUMNS_OF_REPORT = (*_ID_COUNTS, *_scores(1.0))
 
 
 def overlapping_report(
@@ -379,8 +379,8 @@ def overlapping_report(
     has_ids = pl.col("n") > 0
     report = totals.select(
         *keys,
-        *_NUMBERS_OF_REPORT[:4],
-        pl.col(_NUMBERS_OF_REPORT[4:]).fill_null(0),
+        *_ID_COUNTS[:4],
+        pl.col(_ID_COUNTS[4:]).fill_null(0),
         **{name: pl.when(has_ids).then(score) for name, score in scores.items()},
     )
     report = report.sort(keys, nulls_last=True) if keys else report

@@ -185,8 +185,8 @@ CREATE OR REPLACE MACRO clustereval._is_informative(shared, size_1, size_2, n) A
 -- One row per partition: __ce_partition, __ce_entropy, the sum over labels or clusters of their
 -- entropy times n, __ce_left, that of what the best set of the other side leaves of it, __ce_share,
 -- the mean of left / entropy, and __ce_n_members. A set of all ids has no entropy: its share is 0
--- if the other side has the same set, otherwise 1. __ce_conditional names a CTE with a row per pair:
--- __ce_partition, __ce_member, __ce_is_same, whether the two sets are the same, __ce_own and
+-- if the other side has the same set, otherwise 1. __ce_conditional names a CTE with a row per
+-- pair: __ce_partition, __ce_member, __ce_is_same, whether the two sets are the same, __ce_own and
 -- __ce_left, NULL unless the pair is informative.
 CREATE OR REPLACE MACRO clustereval._sum_entropies(__ce_conditional) AS TABLE
   WITH __ce_best AS (
