@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 import polars as pl
 
-from .external import contingency, entity_resolution, graph, matching, summary
-from .external import contingency, entity_resolution, matching, overlapping, summary
+from .external import contingency, entity_resolution, graph, matching, overlapping, summary
 from .external import report as external
 from .internal import centroids, determinants, dunn, pairwise, scatter, silhouette, states, vectors
 from .internal import report as internal

@@ -175,6 +175,8 @@ def list_calls() -> list[str]:
             "graph_edge_report",
         )
         for options in (f"weight := w, partition_by := run, {NOISE}", "weight := w")
+    ]
+    calls += [
         f"{nights} FROM clustereval.overlapping_report(one, two, id, label, cluster, {options})"
         for options in ("partition_by := run", "beta := 0.5")
     ]
