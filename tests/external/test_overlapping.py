@@ -177,9 +177,9 @@ def test_cdlib(
 
 
 def test_a_large_set_tells_of_one_without_common_ids(engine: Engine) -> None:
-    """a has 31 of 50 ids; that it has none of cluster 1 tells of an id that it is not in 1."""
-    labels = [(key, "a" if key < 31 else "b") for key in range(50)] + [(49, "c")]
-    clusters = [(key, 0 if key % 2 else 2) for key in range(50)] + [(48, 1)]
+    """a has 124 of 200 ids; that it has none of cluster 1 tells of an id that it is not in a."""
+    labels = [(key, "a" if key < 124 else "b") for key in range(200)]
+    clusters = [(key, key % 2 * 2) for key in range(200)] + [(199, 1)]
     assert_rows([report(engine, labels, clusters)], [report_of(labels, clusters)])
     swapped = [(key, f"{name}") for key, name in clusters]
     others = [(key, ord(name)) for key, name in labels]
