@@ -78,6 +78,7 @@ from .external.information import (
     variation_of_information,
 )
 from .external.matching import matching_report
+from .external.overlapping import overlapping_report
 from .external.pair_counting import (
     adjusted_fowlkes_mallows_score,
     adjusted_rand_score,
@@ -230,6 +231,7 @@ __all__ = [
     "normalized_mutual_info_score",
     "normalized_reduced_mutual_info_score",
     "normalized_variation_of_information",
+    "overlapping_report",
     "pair_counts",
     "pair_f_score",
     "pair_precision",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 import polars as pl
 
-from .external import contingency, entity_resolution, graph, matching, summary
+from .external import contingency, entity_resolution, graph, matching, overlapping, summary
 from .external import report as external
 from .internal import centroids, determinants, dunn, pairwise, scatter, silhouette, states, vectors
 from .internal import report as internal
@@ -87,6 +87,7 @@ class ClusterEval:
     graph_cluster_report = _method(graph.graph_cluster_report)
     graph_node_report = _method(graph.graph_node_report)
     graph_edge_report = _method(graph.graph_edge_report)
+    overlapping_report = _method(overlapping.overlapping_report)
     vdm_encode = _method(vectors.vdm_encode)
     centroids = _method(centroids.centroids)
     internal_report = _method(internal.internal_report)

@@ -18,6 +18,8 @@
 .read external/graph_paths.sql
 .read external/graph_counts.sql
 .read external/graph.sql
+.read external/covers.sql
+.read external/overlapping.sql
 .read internal/vectors.sql
 .read internal/distances.sql
 .read internal/centroids.sql

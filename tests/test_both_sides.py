@@ -78,6 +78,8 @@ CALLS = {
 }
 # Called on tables of elbow, or with a table of centers: tests/relative.
 OF_TWO_TABLES = {"assign_nearest", "choose_k", "cross_validation", "gap_statistic"}
+# Called with a table of labels and one of clusters.
+OF_COVERS = ("overlapping_report",)
 # Called with two runs, each a table.
 OF_TWO_RUNS = ("moved_ids", "run_drift", "run_transitions", "transition_overlaps")
 # Called with a table of nodes and one of edges.
@@ -178,6 +180,7 @@ def test_every_parameter_is_on_both_sides(con: duckdb.DuckDBPyConnection) -> Non
         ours = list(inspect.signature(functions()[name]).parameters)
         if kind == "table_macro":
             ends = ("_before", "_after") if name in OF_TWO_RUNS else ("",)
+            ends = ("_labels", "_clusters") if name in OF_COVERS else ends
             n = len(ends)
             assert parameters[:n] == [f"tbl{end}" for end in ends], name
             assert ours[:n] == [f"frame{end}" for end in ends], name
@@ -190,7 +193,7 @@ def table_macros(con: duckdb.DuckDBPyConnection) -> set[str]:
 
 
 def test_every_table_is_called(con: duckdb.DuckDBPyConnection) -> None:
-    called = {*COLUMNS, *OF_TWO_TABLES, *OF_TWO_RUNS, *OF_GRAPHS, *OF_STATES}
+    called = {*COLUMNS, *OF_TWO_TABLES, *OF_TWO_RUNS, *OF_COVERS, *OF_GRAPHS, *OF_STATES}
     assert table_macros(con) == called
 
 
@@ -229,6 +232,18 @@ def test_every_table_of_graphs_has_the_same_columns(
     assert columns == ["partition_key", *ours]
     method = getattr(nodes.clustereval, table)  # type: ignore[attr-defined]
     assert method(*arguments).columns == ours
+
+
+@pytest.mark.parametrize("table", OF_COVERS)
+def test_every_table_of_covers_has_the_same_columns(
+    con: duckdb.DuckDBPyConnection, table: str
+) -> None:
+    result = con.execute(f"FROM clustereval.{table}(rows, rows, row, label, cluster)")
+    columns = [column[0] for column in result.description]
+    ours = getattr(ce, table)(ROWS, ROWS, "row", "label", "cluster").columns
+    assert columns == ["partition_key", *ours]
+    method = getattr(ROWS.clustereval, table)  # type: ignore[attr-defined]
+    assert method(ROWS, "row", "label", "cluster").columns == ours
 
 
 @pytest.mark.parametrize("table", sorted(OF_STATES))

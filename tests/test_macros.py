@@ -267,6 +267,8 @@ ARGUMENTS = {
     "frame": "five",
     "frame_before": "five",
     "frame_after": "five",
+    "frame_labels": "five",
+    "frame_clusters": "five",
     "label": "l",
     "cluster": "c",
     "vector": "[x, y]",

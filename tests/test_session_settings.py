@@ -176,6 +176,10 @@ def list_calls() -> list[str]:
         )
         for options in (f"weight := w, partition_by := run, {NOISE}", "weight := w")
     ]
+    calls += [
+        f"{nights} FROM clustereval.overlapping_report(one, two, id, label, cluster, {options})"
+        for options in ("partition_by := run", "beta := 0.5")
+    ]
     calls += ["SELECT clustereval.version()"]
     return calls
 
@@ -254,7 +258,11 @@ def calls_that_differ(found: Answers, expected: Answers) -> list[str]:
 
 
 def test_every_public_macro_is_called() -> None:
-    tables = [name for name in ce.__all__ if {"frame", "frame_before"} & {*parameters_of(name)}]
+    tables = [
+        name
+        for name in ce.__all__
+        if {"frame", "frame_before", "frame_labels"} & {*parameters_of(name)}
+    ]
     assert len(tables) > 15
     for name in [*set(tables) - DRAWN_BY_NUMPY, *METRICS, "parse_vector"]:
         assert any(f"clustereval.{name}(" in call for call in CALLS), name

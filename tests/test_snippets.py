@@ -83,6 +83,10 @@ def con(
         )
     registered.execute("CREATE TABLE people AS SELECT unnest([1, 2]) AS id, 1 AS cluster")
     registered.execute("CREATE TABLE matches AS SELECT 1 AS id_l, 2 AS id_r, 0.9 AS score")
+    for name, member in (("topics", "label"), ("communities", "cluster")):
+        registered.execute(
+            f"CREATE TABLE {name} (id, {member}) AS VALUES (1, 0), (2, 0), (2, 1), (3, 1), (4, 1)"
+        )
     yield registered
     registered.rollback()
 
@@ -133,6 +137,7 @@ def test_there_are_printed_numbers() -> None:
         "docs/label_sample.md": 1,
         "docs/matching.md": 1,
         "docs/migration.md": 2,
+        "docs/overlapping.md": 1,
         "docs/plots.md": 6,
         "docs/reference.md": 2,
         "docs/silhouette.md": 1,

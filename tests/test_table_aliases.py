@@ -54,6 +54,8 @@ RELATIVE = {
 }
 # Called with the same table for both runs.
 OF_TWO_RUNS = ("run_transitions", "transition_overlaps", "moved_ids", "run_drift")
+# Called with the same table for labels and clusters.
+OF_COVERS = ("overlapping_report",)
 ROWS = {
     "label": [0, 0, 0, 1, 1, 1, 2, 2],
     "cluster": [5, 5, 6, 6, 6, 7, 7, 5],
@@ -121,13 +123,14 @@ def answers(
     con.execute(f'CREATE OR REPLACE TEMP TABLE "{view}" AS SELECT {columns}', ROWS)
     first = "label" if table in EXTERNAL else "vector"
     columns_given = RELATIVE.get(table, (first, "cluster"))
+    columns_given = ("id", "label", "cluster") if table in OF_COVERS else columns_given
     given = ", ".join(f'"{names.get(name, name)}"' for name in columns_given)
     run = names.get("run", "run")
     if table == "cluster_stability":
         given += ", 1"
     by = "" if table in RELATIVE else f', partition_by := "{run}"'
     call = f'clustereval.{table}("{view}", {given}{by})'
-    if table in OF_TWO_RUNS:
+    if table in {*OF_TWO_RUNS, *OF_COVERS}:
         call = f'clustereval.{table}("{view}", "{view}", {given}{by})'
     rows = con.execute(f"FROM {call}").fetchall()
     con.execute(f'DROP TABLE "{view}"')
@@ -160,12 +163,12 @@ def check(con: duckdb.DuckDBPyConnection, table: str, step: int) -> None:
         assert_near(answers(con, table, names, view), expected, names)
 
 
-@pytest.mark.parametrize("table", [*EXTERNAL, *INTERNAL, *RELATIVE, *OF_TWO_RUNS])
+@pytest.mark.parametrize("table", [*EXTERNAL, *INTERNAL, *RELATIVE, *OF_TWO_RUNS, *OF_COVERS])
 def test_columns_named_like_aliases(con: duckdb.DuckDBPyConnection, table: str) -> None:
     check(con, table, step=max(4, len(closure_aliases(table)) // 2))
 
 
 @pytest.mark.wide
-@pytest.mark.parametrize("table", [*EXTERNAL, *INTERNAL, *RELATIVE, *OF_TWO_RUNS])
+@pytest.mark.parametrize("table", [*EXTERNAL, *INTERNAL, *RELATIVE, *OF_TWO_RUNS, *OF_COVERS])
 def test_each_alias_in_each_place(con: duckdb.DuckDBPyConnection, table: str) -> None:
     check(con, table, step=1)

@@ -54,7 +54,9 @@ POINTS = [name for name in SINGLE if "vector" in required(name)]
 LABELS = [name for name in SINGLE if "label" in required(name)]
 #: Those that are called with two frames, one per clustering.
 TWO_RUNS = [name for name in FUNCTIONS if required(name)[0] == "frame_before"]
-EXPRESSIONS = [name for name in FUNCTIONS if name not in {*TABLES, *TWO_RUNS}]
+#: Those that are called with a frame of labels and one of clusters.
+TWO_COVERS = [name for name in FUNCTIONS if required(name)[0] == "frame_labels"]
+EXPRESSIONS = [name for name in FUNCTIONS if name not in {*TABLES, *TWO_RUNS, *TWO_COVERS}]
 
 DATA: dict[str, Callable[[list[Any]], Any]] = {
     "list": list,
@@ -87,6 +89,7 @@ def test_every_function_is_of_one_kind() -> None:
     assert len(SINGLE) == 27
     assert len(SEVERAL) == 4
     assert len(TWO_RUNS) == 4
+    assert len(TWO_COVERS) == 1
     assert len(POINTS) == 12
     assert {required(name)[0] for name in EXPRESSIONS} == {"label", "vec"}
 
@@ -246,3 +249,12 @@ def test_data_in_place_of_a_run(name: str) -> None:
         words = f"{parameter}: expected a Polars DataFrame or LazyFrame, got (list|NoneType)"
         with pytest.raises(ce.ClusterEvalError, match=words):
             FUNCTIONS[name](*given, "id", "cluster")
+
+
+@pytest.mark.parametrize("name", TWO_COVERS)
+def test_data_in_place_of_labels_or_clusters(name: str) -> None:
+    frame = pl.DataFrame({"id": [0, 1], "label": [0, 1], "cluster": [0, 1]})
+    for given, parameter in (((FOUND, frame), "frame_labels"), ((frame, None), "frame_clusters")):
+        words = f"{parameter}: expected a Polars DataFrame or LazyFrame, got (list|NoneType)"
+        with pytest.raises(ce.ClusterEvalError, match=words):
+            FUNCTIONS[name](*given, "id", "label", "cluster")

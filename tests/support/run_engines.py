@@ -85,3 +85,30 @@ def call_pair(
         return list(ask(before, after, *columns, **arguments).iter_rows(named=True))
     lazy = ask(before.lazy(), after.lazy(), *columns, **arguments)
     return list(lazy.collect(engine="streaming").iter_rows(named=True))
+
+
+def call_covers(
+    engine: Engine,
+    labels: pl.DataFrame,
+    clusters: pl.DataFrame,
+    columns: tuple[str, str, str] = ("id", "label", "cluster"),
+    **arguments: Any,
+) -> list[Row]:
+    """The rows of overlapping_report."""
+    if isinstance(engine, DuckDB):
+        keys = keys_of(arguments)
+        named = dict(zip(("id", "label", "cluster"), columns, strict=True))
+        query = call_sql("overlapping_report", named, arguments, keys)
+        query = query.replace("assignments", "topics, communities")
+        engine.connection.register("topics", labels)
+        engine.connection.register("communities", clusters)
+        try:
+            return [with_keys(row, keys) for row in fetched(engine.connection, f"FROM {query}")]
+        finally:
+            for name in ("topics", "communities"):
+                engine.connection.unregister(name)
+    if engine.name == "polars":
+        report = ce.overlapping_report(labels, clusters, *columns, **arguments)
+        return list(report.iter_rows(named=True))
+    lazy = ce.overlapping_report(labels.lazy(), clusters.lazy(), *columns, **arguments)
+    return list(lazy.collect(engine="streaming").iter_rows(named=True))

@@ -1,0 +1,327 @@
+"""covers: labels and clusters of which an id may have several.
+
+The labels and the clusters are two frames of memberships, with one row per id and label, and one
+per id and cluster. A membership that is given twice counts once. Rows with a NULL are left out, and
+counted in n_dropped. Scores are of the ids that are in both frames.
+
+A label profile is the set of labels that an id has, a cluster profile the set of clusters. A cell
+is the ids of one label profile and one cluster profile. Pairs of ids are counted by cells, and only
+pairs with a common label or cluster are listed; the others are what is left of all pairs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from polars_clustereval.base.checks import (
+    Column,
+    Keys,
+    check_column_names,
+    check_groupable,
+    check_is_frame,
+    check_partition_keys,
+    key_columns,
+)
+from polars_clustereval.base.frames import join_partitions, sum_by
+from polars_clustereval.errors import ClusterEvalError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polars_clustereval.base.frames import Terms
+
+# ----------------------------------------------------------------------------------------------
+# Memberships
+# ----------------------------------------------------------------------------------------------
+
+
+def _read_memberships(
+    frame: pl.LazyFrame, parameter: str, columns: dict[str, Column], keys: dict[str, str]
+) -> pl.LazyFrame:
+    """Return one row per membership: the partition columns, `columns` and times, its rows.
+
+    `frame` is the argument of `parameter`, `columns` are the arguments id and label or cluster by
+    name, and `keys` maps the inner names of the partition columns to the user's. An error names the
+    frame.
+    """
+    try:
+        check_column_names(list(keys.values()), "partition_by", frame.collect_schema().names())
+        values = [check_groupable(frame, column, name) for name, column in columns.items()]
+    except ClusterEvalError as error:
+        raise ClusterEvalError(f"{parameter}: {error}") from None
+    rows = frame.select(*key_columns(keys), *values)
+    return rows.group_by(*keys, *columns).agg(times=pl.len().cast(pl.Int64)).cache()
+
+
+def _check_types(labels: pl.LazyFrame, clusters: pl.LazyFrame, keys: dict[str, str]) -> None:
+    """Raise an error if id or a partition column has another type in the frame of clusters."""
+    types, others = labels.collect_schema(), clusters.collect_schema()
+    for name in (*keys, "id"):
+        if others[name] != types[name]:
+            parameter = "partition_by" if name in keys else name
+            raise ClusterEvalError(
+                f"{parameter}: expected the same type in both tables, got {types[name]} with the "
+                f"labels and {others[name]} with the clusters; cast one of them"
+            )
+
+
+def _number_members(memberships: pl.LazyFrame, keys: list[str], member: str) -> pl.LazyFrame:
+    """Return the memberships without NULLs: the partition columns, id and `member` as a number.
+
+    The numbers of the labels or clusters are in their order, and no two partitions share one.
+    """
+    present = memberships.filter(pl.col("id").is_not_null() & pl.col(member).is_not_null())
+    names = present.select(*keys, member).unique().sort(*keys, member, nulls_last=True)
+    numbers = names.with_row_index("number").with_columns(pl.col("number").cast(pl.Int64))
+    numbered = present.join(numbers, on=[*keys, member], nulls_equal=True)
+    return numbered.select(*keys, "id", pl.col("number").alias(member))
+
+
+def _member_sets(memberships: pl.LazyFrame, keys: list[str], member: str) -> pl.LazyFrame:
+    """Return one row per id: the partition columns, id, and its set of `member` as a text.
+
+    The text lists the numbers of the labels or clusters in ascending order.
+    """
+    numbered = _number_members(memberships, keys, member)
+    numbers = pl.col(member).sort().cast(pl.String)
+    return numbered.group_by(*keys, "id").agg(numbers.str.join(",").alias(f"{member}_set"))
+
+
+@dataclass(frozen=True)
+class Covers:
+    """Labels and clusters of ids, and the frames that are made from them.
+
+    `labels` and `clusters` have one row per membership, as _read_memberships returns them. `keys`
+    maps the inner names of the partition columns (key_0, ...) to the user's.
+    """
+
+    labels: pl.LazyFrame
+    clusters: pl.LazyFrame
+    keys: dict[str, str]
+
+    @cached_property
+    def by(self) -> list[str]:
+        """The inner names of the partition columns."""
+        return list(self.keys)
+
+    @cached_property
+    def groups(self) -> pl.LazyFrame:
+        """Ids of the same labels and clusters.
+
+        The columns are the partition columns, label_set and cluster_set, texts, NULL for ids that
+        are not in that frame, and n, the number of ids.
+        """
+        nothing = pl.lit(None, pl.String)
+        labels = _member_sets(self.labels, self.by, "label")
+        clusters = _member_sets(self.clusters, self.by, "cluster")
+        ids = pl.concat(
+            [
+                labels.select(*self.by, "id", "label_set", cluster_set=nothing),
+                clusters.select(*self.by, "id", label_set=nothing, cluster_set="cluster_set"),
+            ]
+        )
+        sets = pl.col("label_set", "cluster_set")
+        ids = ids.group_by(*self.by, "id").agg(sets.max())
+        counted = ids.group_by(*self.by, "label_set", "cluster_set").agg(n=pl.len())
+        return counted.with_columns(pl.col("n").cast(pl.Int64)).cache()
+
+    @cached_property
+    def counts(self) -> pl.LazyFrame:
+        """One row per partition of either frame; without partition columns always one.
+
+        The columns are n, the ids in both frames, n_only_labels, n_only_clusters and n_dropped.
+        """
+        n = pl.col("n")
+        no_labels, no_clusters = (pl.col(f"{x}_set").is_null() for x in ("label", "cluster"))
+        terms = {
+            "n": pl.when(~(no_labels | no_clusters)).then(n).otherwise(0),
+            "n_only_labels": pl.when(no_clusters).then(n).otherwise(0),
+            "n_only_clusters": pl.when(no_labels).then(n).otherwise(0),
+            "n_dropped": pl.lit(0, pl.Int64),
+        }
+        parts = [self.groups.select(*self.by, **terms)]
+        zeros = {name: pl.lit(0, pl.Int64) for name in terms}
+        for rows, member in ((self.labels, "label"), (self.clusters, "cluster")):
+            missing = rows.filter(pl.col("id").is_null() | pl.col(member).is_null())
+            parts.append(missing.select(*self.by, **(zeros | {"n_dropped": pl.col("times")})))
+        sums: Terms = {name: pl.col(name) for name in terms}
+        return sum_by(pl.concat(parts), self.by, sums).cache()
+
+    def _profiles(self, member: str) -> pl.LazyFrame:
+        """Return one row per profile of the ids in both frames: keys, set, profile, its number, n.
+
+        `member` is label or cluster; the columns of set and number start with it.
+        """
+        present = pl.col("label_set").is_not_null() & pl.col("cluster_set").is_not_null()
+        groups = self.groups.filter(present).group_by(*self.by, f"{member}_set")
+        sums = groups.agg(pl.col("n").sum()).sort(f"{member}_set")
+        number = pl.col("profile").cast(pl.Int64).alias(f"{member}_profile")
+        return sums.with_row_index("profile").select(*self.by, f"{member}_set", number, "n").cache()
+
+    @cached_property
+    def label_profiles(self) -> pl.LazyFrame:
+        """One row per label profile: the partition columns, label_set, label_profile and n."""
+        return self._profiles("label")
+
+    @cached_property
+    def cluster_profiles(self) -> pl.LazyFrame:
+        """One row per cluster profile: the partition columns, cluster_set, cluster_profile, n."""
+        return self._profiles("cluster")
+
+    @cached_property
+    def cell_members(self) -> pl.LazyFrame:
+        """One row per cell, label and cluster of it.
+
+        The columns are the partition columns, label_profile and cluster_profile, which tell the
+        cell, n, its ids, label and cluster.
+        """
+        cells = self.groups.join(self.label_profiles.drop(*self.by, "n"), on="label_set")
+        cells = cells.join(self.cluster_profiles.drop(*self.by, "n"), on="cluster_set")
+        profiles = ("label_profile", "cluster_profile")
+        members = cells.select(*self.by, *profiles, "n", _numbers("label"), _numbers("cluster"))
+        return members.explode("label").explode("cluster").cache()
+
+    @cached_property
+    def label_members(self) -> pl.LazyFrame:
+        """One row per label profile and label: the partition columns, profile, member and n."""
+        return _profile_members(self.label_profiles, self.by, "label")
+
+    @cached_property
+    def cluster_members(self) -> pl.LazyFrame:
+        """One row per cluster profile and cluster: the partition columns, profile, member and n."""
+        return _profile_members(self.cluster_profiles, self.by, "cluster")
+
+    @cached_property
+    def label_pairs(self) -> pl.LazyFrame:
+        """Pairs of label profiles with a common label, as _profile_pairs returns them."""
+        return _profile_pairs(self.label_members, self.by)
+
+    @cached_property
+    def cluster_pairs(self) -> pl.LazyFrame:
+        """Pairs of cluster profiles with a common cluster, as _profile_pairs returns them."""
+        return _profile_pairs(self.cluster_members, self.by)
+
+    @cached_property
+    def cell_pairs(self) -> pl.LazyFrame:
+        """One row per ordered pair of cells that have a common label and a common cluster.
+
+        A cell and itself is such a pair. The columns are the partition columns, label_profile and
+        cluster_profile, their twins with _2, n and n_2, their ids, and shared_labels and
+        shared_clusters, the numbers of common ones. Cells are joined by pairs of a label and a
+        cluster, of which they have the product of the two numbers in common.
+        """
+        cells = ["label_profile", "cluster_profile", "n"]
+        others = self.cell_members.select(
+            "label", "cluster", *(pl.col(x).alias(f"{x}_2") for x in cells)
+        )
+        pairs = self.cell_members.join(others, on=["label", "cluster"])
+        products = pairs.group_by(*self.by, *cells, *(f"{x}_2" for x in cells)).agg(
+            product=pl.len().cast(pl.Int64)
+        )
+        shared = self.label_pairs.select(
+            label_profile="profile", label_profile_2="profile_2", shared_labels="shared"
+        )
+        joined = products.join(shared, on=["label_profile", "label_profile_2"])
+        n_clusters = pl.col("product") // pl.col("shared_labels")
+        return joined.with_columns(shared_clusters=n_clusters).cache()
+
+
+def _numbers(member: str) -> pl.Expr:
+    """Return the lists of numbers that the column of sets of `member` has as texts."""
+    numbers = pl.col(f"{member}_set").str.split(",").cast(pl.List(pl.Int64))
+    return numbers.alias(member)
+
+
+def _profile_members(profiles: pl.LazyFrame, keys: list[str], member: str) -> pl.LazyFrame:
+    """Return one row per profile and label or cluster of it: keys, profile, member and n."""
+    columns = {"profile": pl.col(f"{member}_profile"), "member": _numbers(member)}
+    return profiles.select(*keys, "n", **columns).explode("member").cache()
+
+
+def _profile_pairs(members: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
+    """Return one row per ordered pair of profiles that have a common member.
+
+    A profile and itself is such a pair. The columns are the partition columns, profile, profile_2,
+    n and n_2, their ids, and shared, the number of common members.
+    """
+    others = members.select("member", profile_2="profile", n_2="n")
+    pairs = members.join(others, on="member")
+    counted = pairs.group_by(*keys, "profile", "n", "profile_2", "n_2").agg(shared=pl.len())
+    return counted.with_columns(pl.col("shared").cast(pl.Int64)).cache()
+
+
+def read_covers(
+    frames: tuple[object, object],
+    id: Column,  # noqa: A002 -- the user's argument of this name
+    members: dict[str, Column],
+    partition_by: Keys,
+    results: Sequence[str],
+) -> Covers:
+    """Check the user's arguments; return the labels and clusters of ids.
+
+    `frames` are the arguments frame_labels and frame_clusters, `members` those of label and
+    cluster. `results` are the names of the other columns of the final result, which no partition
+    column may have.
+    """
+    parameters = ("frame_labels", "frame_clusters")
+    lazy = [check_is_frame(frame, name) for frame, name in zip(frames, parameters, strict=True)]
+    keys = check_partition_keys(lazy[0], partition_by, results)
+    labels, clusters = (
+        _read_memberships(frame, parameter, {"id": id, name: column}, keys)
+        for frame, parameter, (name, column) in zip(lazy, parameters, members.items(), strict=True)
+    )
+    _check_types(labels, clusters, keys)
+    return Covers(labels, clusters, keys)
+
+
+# ----------------------------------------------------------------------------------------------
+# Pairs of a label and a cluster
+# ----------------------------------------------------------------------------------------------
+
+
+def _cover_sizes(members: pl.LazyFrame, covers: Covers, member: str) -> pl.LazyFrame:
+    """Return one row per label or cluster: the partition columns, its number, size and total.
+
+    The columns are named by `member`: label and label_size. total is the number of ids of the
+    partition.
+    """
+    sizes = members.group_by(*covers.by, "member").agg(pl.col("n").sum().alias(f"{member}_size"))
+    total = covers.counts.select(*covers.by, total="n")
+    return join_partitions(sizes.rename({"member": member}), covers.by, total).cache()
+
+
+def cover_pairs(covers: Covers) -> pl.LazyFrame:
+    """Return pairs of a label and a cluster.
+
+    The columns are the partition columns, label, cluster, shared, their common ids, label_size,
+    cluster_size and total, the ids of the partition. Pairs without common ids are left out unless
+    one of the two has more than half of the ids: only then can one tell of the other that an id is
+    not in it better than nothing does. There are few such labels and clusters: fewer than twice the
+    mean number of them that an id has.
+    """
+    keys = covers.by
+    labels = _cover_sizes(covers.label_members, covers, "label")
+    clusters = _cover_sizes(covers.cluster_members, covers, "cluster")
+    shared = covers.cell_members.select(*keys, "label", "cluster", shared="n")
+    pair = [*keys, "label", "cluster"]
+    zero = pl.lit(0, pl.Int64).alias("shared")
+    large_labels = labels.filter(2 * pl.col("label_size") > pl.col("total"))
+    large_clusters = clusters.filter(2 * pl.col("cluster_size") > pl.col("total"))
+    with_large = [
+        _all_pairs(large_labels, clusters, keys).select(*pair, zero),
+        _all_pairs(labels, large_clusters, keys).select(*pair, zero),
+    ]
+    pairs = sum_by(pl.concat([shared, *with_large]), pair, {"shared": pl.col("shared")})
+    pairs = pairs.join(labels.drop(keys), on="label")
+    return pairs.join(clusters.drop(*keys, "total"), on="cluster").cache()
+
+
+def _all_pairs(labels: pl.LazyFrame, clusters: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
+    """Return all pairs of a label and a cluster of the same partition."""
+    if keys:
+        return labels.join(clusters, on=keys, nulls_equal=True)
+    return labels.join(clusters, how="cross")

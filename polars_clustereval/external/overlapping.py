@@ -1,0 +1,387 @@
+"""overlapping: scores of clusters against labels where an id may have several of both.
+
+Scores of pairs of ids are sums over the pairs of profiles and cells of Covers; scores of pairs of a
+label and a cluster are sums over those of cover_pairs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from polars_clustereval.base.checks import Column, Frame, Keys, check_beta
+from polars_clustereval.base.exact import (
+    count_ordered_pairs,
+    from_fixed_point,
+    log_ratio,
+    ratio,
+    to_fixed_point,
+    widen,
+)
+from polars_clustereval.base.frames import aggregate_by, join_partitions, sum_by, to_user_frame
+
+from .covers import Covers, cover_pairs, read_covers
+from .set_matching import f_score
+
+if TYPE_CHECKING:
+    from polars_clustereval.base.frames import Terms
+
+# ----------------------------------------------------------------------------------------------
+# Pairs of ids
+# ----------------------------------------------------------------------------------------------
+
+
+def _pairs_by_shared(profile_pairs: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
+    """Return one row per partition and number of shared members, which is above 0.
+
+    The columns are the partition columns, shared and pairs, the ordered pairs of different ids that
+    share so many. The argument has the rows of covers.
+    """
+    is_same = (pl.col("profile") == pl.col("profile_2")).cast(pl.Int64)
+    pairs = widen(pl.col("n")) * widen(pl.col("n_2") - is_same)
+    return sum_by(profile_pairs, [*keys, "shared"], {"pairs": pairs}).cache()
+
+
+def _omega_indices(covers: Covers) -> pl.LazyFrame:
+    """Return one row per partition: the partition columns and omega_index.
+
+    Pairs of ids agree if they share as many labels as clusters. The index is
+    1 - disagreement / expected disagreement; both are sums without cancellation.
+    """
+    keys = covers.by
+    by_labels = _pairs_by_shared(covers.label_pairs, keys)
+    by_clusters = _pairs_by_shared(covers.cluster_pairs, keys)
+    # Sums of no rows are cast, because they would be of another type.
+    pairs: Terms = {"pairs": widen(pl.col("pairs"))}
+    with_labels = sum_by(by_labels, keys, pairs).rename({"pairs": "with_labels"})
+    with_clusters = sum_by(by_clusters, keys, pairs).rename({"pairs": "with_clusters"})
+    is_same = pl.all_horizontal(
+        pl.col(f"{x}_profile") == pl.col(f"{x}_profile_2") for x in ("label", "cluster")
+    ).cast(pl.Int64)
+    weight = pl.when(pl.col("shared_labels") == pl.col("shared_clusters")).then(2).otherwise(1)
+    both = widen(pl.col("n")) * widen(pl.col("n_2") - is_same) * widen(weight)
+    with_both = sum_by(covers.cell_pairs, keys, {"with_both": both})
+    totals = join_partitions(
+        covers.counts.select(*keys, all=count_ordered_pairs(pl.col("n"))),
+        keys,
+        with_labels,
+        with_clusters,
+        with_both,
+    ).cache()
+    sums = pl.col("with_labels") + pl.col("with_clusters")
+    disagreement = ratio(sums - pl.col("with_both"), pl.col("all"))
+    expected = _expected_disagreements(totals, by_labels, by_clusters, keys)
+    joined = join_partitions(totals, keys, expected)
+    quotient = pl.when(pl.col("expected") > 0).then(disagreement / pl.col("expected"))
+    return joined.select(*keys, omega_index=1.0 - quotient.fill_null(0.0))
+
+
+def _expected_disagreements(
+    totals: pl.LazyFrame, by_labels: pl.LazyFrame, by_clusters: pl.LazyFrame, keys: list[str]
+) -> pl.LazyFrame:
+    """Return one row per partition: the partition columns and expected, a share of all pairs.
+
+    It is the sum over j of the share of pairs with j shared labels, times that of pairs without j
+    shared clusters. `totals` has all, with_labels and with_clusters, numbers of pairs, and the
+    others are the rows of _pairs_by_shared.
+    """
+    n = pl.col("all")
+    without_labels = ratio(n - pl.col("with_labels"), n)
+    none_shared = without_labels * ratio(pl.col("with_clusters"), n)
+    others = by_clusters.select(*keys, "shared", others="pairs")
+    shared = by_labels.join(others, on=[*keys, "shared"], how="left", nulls_equal=True)
+    shared = join_partitions(shared, keys, totals.select(*keys, "all"))
+    rest = n - pl.col("others").fill_null(0)
+    term = ratio(pl.col("pairs"), n) * ratio(rest, n)
+    terms = [totals.select(*keys, expected=none_shared), shared.select(*keys, expected=term)]
+    return sum_by(pl.concat(terms), keys, {"expected": pl.col("expected")})
+
+
+def _near_ids(profile_pairs: pl.LazyFrame, member: str) -> pl.LazyFrame:
+    """Return one row per profile: its number and the ids that share a member with it.
+
+    The columns are those of `member`, label or cluster: label_profile and near_labels.
+    """
+    sums = profile_pairs.group_by("profile").agg(pl.col("n_2").sum().alias(f"near_{member}s"))
+    return sums.rename({"profile": f"{member}_profile"})
+
+
+def _extended_bcubed(covers: Covers) -> pl.LazyFrame:
+    """Return one row per partition: the partition columns, precision_rows and recall_rows.
+
+    These are the sums over the ids of extended B-cubed precision and recall.
+    """
+    cell = [*covers.by, "label_profile", "cluster_profile", "n"]
+    shared = {x: pl.col(f"shared_{x}s") for x in ("label", "cluster")}
+    least = pl.min_horizontal(*shared.values())
+    rows = {x: to_fixed_point(pl.col("n_2") * ratio(least, count)) for x, count in shared.items()}
+    sums = sum_by(covers.cell_pairs, cell, rows)
+    sums = sums.join(_near_ids(covers.label_pairs, "label"), on="label_profile")
+    sums = sums.join(_near_ids(covers.cluster_pairs, "cluster"), on="cluster_profile")
+    means = {
+        name: to_fixed_point(pl.col("n") * ratio(from_fixed_point(pl.col(x)), pl.col(f"near_{x}s")))
+        for name, x in (("precision_rows", "cluster"), ("recall_rows", "label"))
+    }
+    totals = sum_by(sums, covers.by, means)
+    return totals.with_columns(from_fixed_point(pl.col(name)).alias(name) for name in means)
+
+
+# ----------------------------------------------------------------------------------------------
+# Pairs of a label and a cluster
+# ----------------------------------------------------------------------------------------------
+
+
+def _surprise(x: pl.Expr, whole: pl.Expr) -> pl.Expr:
+    """Return x ln(whole / x) of two counts x <= whole, 0 if x is 0."""
+    return x * log_ratio(whole.clip(1), x.clip(1))
+
+
+def _membership_entropy(size: pl.Expr, n: pl.Expr) -> pl.Expr:
+    """Return n times the entropy of whether an id is in a set of `size` of n ids."""
+    return _surprise(size, n) + _surprise(n - size, n)
+
+
+def _entropy_given(shared: pl.Expr, size: pl.Expr, given: pl.Expr, n: pl.Expr) -> pl.Expr:
+    """Return n times the entropy of whether an id is in a set, given whether it is in another.
+
+    The sets have `size` and `given` of n ids; `shared` ids are in both. All terms are >= 0.
+    """
+    return (
+        _surprise(shared, given)
+        + _surprise(given - shared, given)
+        + _surprise(size - shared, n - given)
+        + _surprise(n - size - given + shared, n - given)
+    )
+
+
+def _is_informative(shared: pl.Expr, size_1: pl.Expr, size_2: pl.Expr, n: pl.Expr) -> pl.Expr:
+    """Return whether two sets may tell of each other.
+
+    They do if the part of their joint entropy from ids in both or in none is greater than that from
+    ids in one of them. Without this condition of Lancichinetti and others a set would tell all of
+    its complement. The tolerance makes equal numbers equal after rounding.
+    """
+    alike = _surprise(shared, n) + _surprise(n - size_1 - size_2 + shared, n)
+    different = _surprise(size_1 - shared, n) + _surprise(size_2 - shared, n)
+    return alike > different * (1 + 1e-12)
+
+
+def _sum_entropies(pairs: pl.LazyFrame, keys: list[str], member: str) -> pl.LazyFrame:
+    """Return one row per partition: sums over the labels or clusters.
+
+    The columns start with `member`: label_entropy, the entropies, label_left, what the best set of
+    the other side leaves of them, label_shares, the ratios of left to entropy, and n_labels. A set
+    of all ids has no entropy: its ratio is 0 if the other side has the same set, otherwise 1.
+    `pairs` has the rows of cover_pairs.
+    """
+    size, given = pl.col("label_size"), pl.col("cluster_size")
+    if member == "cluster":
+        size, given = given, size
+    shared, n = pl.col("shared"), pl.col("total")
+    left = pl.when(_is_informative(shared, size, given, n)).then(
+        _entropy_given(shared, size, given, n)
+    )
+    is_same = (shared == size) & (shared == given)
+    terms = pairs.select(
+        *keys, member, "total", own=_membership_entropy(size, n), left=left, is_same=is_same
+    )
+    best = terms.group_by(*keys, member, "total").agg(
+        pl.col("own").first(), pl.col("left").min(), pl.col("is_same").any()
+    )
+    least = pl.min_horizontal(pl.col("left").fill_null(pl.col("own")), pl.col("own"))
+    otherwise = pl.when("is_same").then(0.0).otherwise(1.0)
+    sums = {
+        f"{member}_entropy": to_fixed_point(ratio(pl.col("own"), n)),
+        f"{member}_left": to_fixed_point(ratio(least, n)),
+        f"{member}_shares": to_fixed_point(ratio(least, pl.col("own")).fill_null(otherwise)),
+    }
+    totals = sum_by(best, keys, sums | {f"n_{member}s": pl.lit(1, pl.Int64)})
+    return totals.with_columns(from_fixed_point(pl.col(x)).alias(x) for x in sums)
+
+
+def _best_matches(pairs: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
+    """Return one row per partition: the partition columns, matched_f1 and n_matched.
+
+    A cluster is matched with the label that has most of its ids, of those with equally many the
+    smallest, of these the lowest. matched_f1 is the sum of the F1 scores, n_matched how many labels
+    are matched. `pairs` has the rows of cover_pairs.
+    """
+    order = ["shared", "label_size", "label"]
+    columns = pl.col("shared", "label_size", "label", "cluster_size")
+    best = pairs.group_by(*keys, "cluster").agg(
+        columns.sort_by(order, descending=[True, False, False]).first()
+    )
+    f1 = ratio(2 * pl.col("shared"), pl.col("label_size") + pl.col("cluster_size"))
+    sums = aggregate_by(
+        best.with_columns(f1=to_fixed_point(f1)),
+        keys,
+        {"f1": pl.col("f1").sum(), "n_matched": pl.col("label").n_unique().cast(pl.Int64)},
+    )
+    return sums.select(*keys, "n_matched", matched_f1=from_fixed_point(pl.col("f1")))
+
+
+# ----------------------------------------------------------------------------------------------
+# Table
+# ----------------------------------------------------------------------------------------------
+
+_ID_COUNTS = (
+    "n",
+    "n_only_labels",
+    "n_only_clusters",
+    "n_dropped",
+    "n_labels",
+    "n_clusters",
+)
+
+
+def _scores(beta: float) -> Terms:
+    """Return the scores of overlapping_report by name, as expressions of sums of a partition."""
+    n, n_labels, n_clusters = pl.col("n"), pl.col("n_labels"), pl.col("n_clusters")
+    shares = [ratio(pl.col(f"{x}_shares"), pl.col(f"n_{x}s")) for x in ("label", "cluster")]
+    own = [pl.col(f"{x}_entropy") for x in ("label", "cluster")]
+    known = [pl.col(f"{x}_entropy") - pl.col(f"{x}_left") for x in ("label", "cluster")]
+    greater = pl.max_horizontal(*own)
+    mgh = ratio(known[0] + known[1], 2 * greater).fill_null(1.0)
+    precision = ratio(pl.col("precision_rows"), n)
+    recall = ratio(pl.col("recall_rows"), n)
+    f1 = ratio(pl.col("matched_f1"), n_clusters)
+    coverage = ratio(pl.col("n_matched"), n_labels)
+    redundancy = ratio(n_clusters, pl.col("n_matched"))
+    return {
+        "omega_index": pl.col("omega_index"),
+        "overlapping_nmi_lfk": (1.0 - (shares[0] + shares[1]) / 2).clip(0.0, 1.0),
+        "overlapping_nmi_mgh": mgh.clip(0.0, 1.0),
+        "extended_bcubed_precision": precision.clip(upper_bound=1.0),
+        "extended_bcubed_recall": recall.clip(upper_bound=1.0),
+        "extended_bcubed_f_score": f_score(precision, recall, beta).clip(upper_bound=1.0),
+        "best_match_f1": f1,
+        "label_coverage": coverage,
+        "cluster_redundancy": redundancy,
+        "nf1": f1 * coverage / redundancy,
+    }
+
+
+_COLUMNS_OF_REPORT = (*_ID_COUNTS, *_scores(1.0))
+
+
+def overlapping_report(
+    frame_labels: Frame,
+    frame_clusters: pl.DataFrame | pl.LazyFrame,
+    id: Column,  # noqa: A002 -- the name in SQL
+    label: Column,
+    cluster: Column,
+    *,
+    partition_by: Keys = None,
+    beta: float = 1.0,
+) -> Frame:
+    """Scores of clusters against labels where an id may have several of both.
+
+    Parameters
+    ----------
+    frame_labels : DataFrame or LazyFrame
+        One row per id and label. A LazyFrame is read when the result is collected.
+    frame_clusters : DataFrame or LazyFrame
+        One row per id and cluster. Rows that are there twice count once.
+    id : str or Expr
+        What identifies the clustered object: a column of both frames, of the same type.
+    label, cluster : str or Expr
+        A true class of the id, in the first frame, and a cluster of it, in the second one, of any
+        groupable type. Rows with a NULL id, label or cluster are left out.
+    partition_by : str, Expr or sequence of these, optional
+        Columns of both frames whose groups are evaluated separately. NULL is a group too.
+    beta : float
+        Weight of recall in extended_bcubed_f_score, at least 0.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        Same kind as `frame_labels`, one row per partition of either frame, sorted: the partition
+        columns; n, the ids that are in both frames, which alone count in what follows;
+        n_only_labels and n_only_clusters, the ids in one; n_dropped rows with a NULL; n_labels and
+        n_clusters; and:
+
+        - omega_index (at most 1, best 1), the share of pairs of ids that share as many labels as
+          clusters, adjusted for chance: the adjusted Rand index if nothing overlaps.
+        - overlapping_nmi_lfk (range [0, 1], best 1), the normalized mutual information of
+          Lancichinetti and others, and overlapping_nmi_mgh (range [0, 1], best 1), that of McDaid
+          and others, divided by the greater entropy.
+        - extended_bcubed_precision (range [0, 1], best 1), extended_bcubed_recall (range [0, 1],
+          best 1) and extended_bcubed_f_score (range [0, 1], best 1), B-cubed if nothing overlaps.
+        - best_match_f1 (range [0, 1], best 1), the mean F1 of a cluster and the label that has most
+          of its ids; label_coverage (range [0, 1], best 1), the share of labels that are such a
+          label; cluster_redundancy (at least 1, best 1), clusters per such label; and nf1 (range
+          [0, 1], best 1), best_match_f1 * label_coverage / cluster_redundancy.
+
+        Labels and clusters that are the same sets of ids have 1 in every score; omega_index is 1,
+        too, if all pairs of ids share equally many of both. With n = 0 every score is NULL. Without
+        rows n is 0, or with partition_by the result is empty.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist or cannot be grouped, id or a partition column has two types, or
+        beta is not a number >= 0.
+
+    Notes
+    -----
+    Ids of the same labels and clusters are counted together. The cost is the rows, plus for each
+    label, and each cluster, the square of the number of different sets of labels, or clusters, that
+    have it, and for each pair of the two the square of the number of different pairs of sets that
+    have both. That is one for labels and clusters that do not overlap, and at worst, where no two
+    ids of a large cluster are alike, the pairs of ids in it.
+
+    In SQL: ``FROM clustereval.overlapping_report(tbl_labels, tbl_clusters, id, label, cluster)``.
+
+    References
+    ----------
+    Collins and Dent (1988), Omega: a general formulation of the Rand index of cluster recovery
+    suitable for non-disjoint solutions, doi:10.1207/s15327906mbr2302_6. Lancichinetti, Fortunato
+    and Kertesz (2009), Detecting the overlapping and hierarchical community structure in complex
+    networks, doi:10.1088/1367-2630/11/3/033015. McDaid, Greene and Hurley (2011), Normalized mutual
+    information to evaluate overlapping community finding algorithms, arXiv:1110.2515. Amigo,
+    Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8. Rossetti, Pappalardo and
+    Rinzivillo (2016), A novel approach to evaluate community detection algorithms on ground truth,
+    doi:10.1007/978-3-319-30569-1_10.
+
+    Examples
+    --------
+    Id 2 has both labels, but one cluster:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> labels = pl.DataFrame({"id": [1, 2, 2, 3, 4], "label": ["a", "a", "b", "b", "b"]})
+    >>> clusters = pl.DataFrame({"id": [1, 2, 3, 4], "cluster": [0, 0, 1, 1]})
+    >>> report = ce.overlapping_report(labels, clusters, "id", "label", "cluster")
+    >>> report.select(pl.col("omega_index", "extended_bcubed_recall").round(4)).row(0)
+    (0.4, 0.6771)
+    """
+    scores = _scores(check_beta(beta))
+    covers = read_covers(
+        (frame_labels, frame_clusters),
+        id,
+        {"label": label, "cluster": cluster},
+        partition_by,
+        _COLUMNS_OF_REPORT,
+    )
+    keys = covers.by
+    pairs = cover_pairs(covers)
+    totals = join_partitions(
+        covers.counts,
+        keys,
+        _omega_indices(covers),
+        _sum_entropies(pairs, keys, "label"),
+        _sum_entropies(pairs, keys, "cluster"),
+        _extended_bcubed(covers),
+        _best_matches(pairs, keys),
+        how="left",
+    )
+    has_ids = pl.col("n") > 0
+    report = totals.select(
+        *keys,
+        *_ID_COUNTS[:4],
+        pl.col(_ID_COUNTS[4:]).fill_null(0),
+        **{name: pl.when(has_ids).then(score) for name, score in scores.items()},
+    )
+    report = report.sort(keys, nulls_last=True) if keys else report
+    return to_user_frame(frame_labels, report, covers.keys)
