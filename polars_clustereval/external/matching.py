@@ -249,7 +249,7 @@ def matching_report(
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> report = ce.matching_report(six, "label", "cluster")
     >>> report.select(pl.col("clustering_accuracy", "pair_sets_index").round(4)).row(0)
-    (0.6667, 0.25)
+    (0.6667, 0.2857)
     """
     scores: Terms = _matching_scores(pl.col, check_beta(beta))
     options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)

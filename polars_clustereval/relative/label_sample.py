@@ -311,7 +311,7 @@ def entity_resolution_estimates(
     ... )
     >>> estimates = ce.entity_resolution_estimates(records, "entity", "cluster")
     >>> estimates.select("metric", pl.col("value", "std_error").round(3)).row(0)
-    ('pair_precision', 0.667, 0.222)
+    ('pair_precision', 0.611, 0.192)
     """
     check_choice("labels_are_sample", labels_are_sample, _DESIGNS)
     beta = check_beta(beta)

@@ -13,7 +13,17 @@ from hypothesis import strategies as st
 
 from polars_clustereval.cli import grid
 from polars_clustereval.cli.reports import list_variants
-from tests.support.command_line import CALLS, IRIS, KMEANS, QUICK, RUNS, Noted, Run, start
+from tests.support.command_line import (
+    CALLS,
+    IRIS,
+    KMEANS,
+    NIGHTS,
+    QUICK,
+    RUNS,
+    Noted,
+    Run,
+    start,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,12 +31,18 @@ if TYPE_CHECKING:
 
 WIDTHS = (60, 80, 100, 140, 200)
 KEYS = ("--id", "id", "--run", "run", "--cluster", "cluster")
+TRANSITIONS = (*NIGHTS, "--id", "id", "--cluster", "cluster")
 #: A call of each table that a command can write.
 EXAMPLES = {
     **CALLS,
     "external-confidence": (*CALLS["external"], "--confidence", "0.9"),
     "stability": (RUNS, *KEYS),
     "stability-reference": (RUNS, *KEYS, "--reference", "k05-seed0"),
+    "transitions": TRANSITIONS,
+    **{
+        f"transitions-{show}": (*TRANSITIONS, "--show", show)
+        for show in ("overlaps", "ids", "drift")
+    },
 }
 HOSTILE = "日本語の名前 größe \x1b[31m e\u0301 " * 3
 
@@ -71,7 +87,8 @@ def test_no_line_is_wider_than_the_terminal(
         frame.write_parquet(path)
         for columns in WIDTHS:
             monkeypatch.setenv("COLUMNS", str(columns))
-            call = (name.split("-")[0], path, *EXAMPLES[name][1:], *options, *QUICK)
+            files = [path] * (2 if name.startswith("transitions") else 1)
+            call = (name.split("-")[0], *files, *EXAMPLES[name][len(files) :], *options, *QUICK)
             table, _ = noted(*call)
             wide = [line for line in table.splitlines() if width_of(line) > columns]
             assert wide == [], (kind, columns)
