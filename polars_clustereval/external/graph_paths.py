@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+
+from .kernels.parts import Booleans, Integers, label_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-Integers = NDArray[np.int64]
-Booleans = NDArray[np.bool_]
 
 # The columns of the links of clusters.
 LINK_COLUMNS = ("cluster_no", "low", "high")
@@ -76,24 +74,6 @@ def _take_firsts(values: Integers, marks: Integers) -> Booleans:
 # ----------------------------------------------------------------------------------------------
 # Spanning forests
 # ----------------------------------------------------------------------------------------------
-
-
-def _label_parts(low: Integers, high: Integers, n: int) -> Integers:
-    """Return the lowest node (n,) of each node's part, given the ends (m,) of the links."""
-    part = np.arange(n)
-    while True:
-        ends = part[low], part[high]
-        differ = ends[0] != ends[1]
-        if not differ.any():
-            return part
-        low, high = low[differ], high[differ]
-        one, two = ends[0][differ], ends[1][differ]
-        np.minimum.at(part, np.maximum(one, two), np.minimum(one, two))
-        while True:
-            lower = part[part]
-            if np.array_equal(lower, part):
-                break
-            part = lower
 
 
 class _Forest(NamedTuple):
@@ -178,7 +158,7 @@ def _tree_edges_of(links: pl.DataFrame) -> pl.DataFrame:
     if not low.size:
         return links.with_columns(is_bridge=pl.lit(False))
     n = int(high.max()) + 1
-    parts = _label_parts(low, high, n)
+    parts = label_parts(low, high, n)
     # A root is the lowest node of its part, so it is the lower end of each of its links.
     is_root = np.zeros(n, np.bool_)
     is_root[low] = True

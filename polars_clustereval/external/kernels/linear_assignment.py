@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from polars_clustereval.errors import ClusterEvalError
 
+from .parts import Booleans, Integers, label_parts
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Booleans = NDArray[np.bool_]
 
 #: The greatest number of cells of the table of a part, which is held in memory, and solved in time
 #: that grows with the third power of its side in the worst case.
@@ -120,19 +120,10 @@ def _split_into_parts(cells: Cells) -> Iterator[Cells]:
 
 
 def _number_parts(cells: Cells) -> Integers:
-    """Return the number (m,) of each cell's part, which is that of one of its rows."""
+    """Return the number (m,) of each cell's part. The nodes are the rows, then the columns."""
     rows, columns = (np.unique(values, return_inverse=True)[1] for values in cells[1:3])
-    part_of_row = np.arange(rows.max() + 1)
-    while True:
-        part_of_column = np.full(columns.max() + 1, rows.max() + 1)
-        np.minimum.at(part_of_column, columns, part_of_row[rows])
-        lower = part_of_row.copy()
-        np.minimum.at(lower, rows, part_of_column[columns])
-        # The number of a part is a row, whose part may be lower yet.
-        lower = lower[lower]
-        if np.array_equal(lower, part_of_row):
-            return np.asarray(part_of_row[rows])
-        part_of_row = lower
+    n_rows, n_columns = rows.max() + 1, columns.max() + 1
+    return np.asarray(label_parts(rows, columns + n_rows, n_rows + n_columns)[rows])
 
 
 def _make_table(part: Cells) -> Floats:

@@ -1,0 +1,27 @@
+"""parts: which nodes of a graph are connected. Docstrings have n nodes, from 0, and m links."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
+
+
+def label_parts(low: Integers, high: Integers, n: int) -> Integers:
+    """Return the lowest node (n,) of each node's part, given the ends (m,) of the links."""
+    part = np.arange(n)
+    while True:
+        ends = part[low], part[high]
+        differ = ends[0] != ends[1]
+        if not differ.any():
+            return part
+        low, high = low[differ], high[differ]
+        one, two = ends[0][differ], ends[1][differ]
+        np.minimum.at(part, np.maximum(one, two), np.minimum(one, two))
+        while True:
+            lower = part[part]
+            if np.array_equal(lower, part):
+                break
+            part = lower
