@@ -139,9 +139,9 @@ CREATE OR REPLACE MACRO clustereval._graph_bridges(__ce_forest, __ce_ways) AS TA
   WHERE tree.__ce_parent IS NOT NULL;
 
 -- The starts of the searches of _graph_diameters. One row per node and block of 64 nodes of its
--- cluster: __ce_cluster_no, __ce_node, __ce_block, __ce_reached, the bit of the node if it is in the
--- block, and __ce_all, the bits of all nodes of the block. __ce_members names a CTE of nodes with
--- __ce_node and __ce_cluster_no.
+-- cluster: __ce_cluster_no, __ce_node, __ce_block, __ce_reached, the bit of the node if it is in
+-- the block, and __ce_all, the bits of all nodes of the block. __ce_members names a CTE of nodes
+-- with __ce_node and __ce_cluster_no.
 CREATE OR REPLACE MACRO clustereval._graph_blocks(__ce_members) AS TABLE
   WITH __ce_places AS (
     SELECT
