@@ -218,7 +218,7 @@ def read_contingency_table(
     ]
     rows = lazy.select(*key_columns(keys), *columns)
     noisy = is_noise(rows, options.noise)
-    return ContingencyTable(_flag_groups(_count_cells(rows, list(keys)), noisy, options), keys)
+    return ContingencyTable(flag_groups(_count_cells(rows, list(keys)), noisy, options), keys)
 
 
 # Types of whole numbers by the bits of their signed form. Two UInt64 do not fit into one Int128.
@@ -262,7 +262,7 @@ def is_noise(rows: pl.LazyFrame, noise: object) -> pl.Expr:
     return pl.col("cluster") == check_noise_value(noise, rows.collect_schema()["cluster"])
 
 
-def _flag_groups(groups: pl.LazyFrame, noisy: pl.Expr, options: LabelOptions) -> pl.LazyFrame:
+def flag_groups(groups: pl.LazyFrame, noisy: pl.Expr, options: LabelOptions) -> pl.LazyFrame:
     """Return `groups` with the columns copies, n_dropped and n_noise of ContingencyTable.groups.
 
     `groups` has one row per (partition, label, cluster) with n rows, and the expression `noisy`
