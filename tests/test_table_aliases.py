@@ -26,6 +26,8 @@ EXTERNAL = (
     "pair_counts",
     "external_cluster_report",
     "external_label_report",
+    "cluster_error_table",
+    "record_error_table",
     "external_report",
     "external_summary",
     "matching_report",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_clustereval.base.checks import table_function
+from polars_clustereval.base.checks import show_value, table_function
 from polars_clustereval.base.exact import (
     PLACES_OF_SHARES,
     from_fixed_point,
@@ -16,9 +16,10 @@ from polars_clustereval.base.exact import (
     to_fixed_point,
     widen,
 )
-from polars_clustereval.base.frames import to_user_frame
+from polars_clustereval.base.frames import join_small, to_user_frame
+from polars_clustereval.errors import ClusterEvalError
 
-from .contingency import LabelOptions, read_contingency_table
+from .contingency import ContingencyTable, LabelOptions, read_contingency_table
 from .report import size_records
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def record_error_table(
     partition_by: Keys = None,
     noise: Any = None,
     noise_as: NoiseAs = "cluster",
+    count_unlabeled: bool = False,
 ) -> Frame:
     """Rows that are extra in the cluster of each record, and rows that are missing from it.
 
@@ -62,6 +64,9 @@ def record_error_table(
         The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}
         Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
+    count_unlabeled : bool
+        Count rows with a cluster and a NULL label as extra rows of their cluster. It is for labels
+        of a sample of the true clusters, each of which has its label in all of its rows.
 
     Returns
     -------
@@ -76,7 +81,7 @@ def record_error_table(
     ------
     ClusterEvalError
         If a column does not exist or cannot be grouped, noise has no equal in the type of
-        cluster, or an option is unknown.
+        cluster, an option is unknown, or count_unlabeled is not True or False.
 
     Notes
     -----
@@ -99,9 +104,12 @@ def record_error_table(
     >>> errors.select("id", "label", "cluster", "extra", "missing").rows()[1:4]
     [(1, 'a', 0, 0, 1), (2, 'a', 1, 1, 2), (3, 'b', 1, 1, 2)]
     """
+    _check_count_unlabeled(count_unlabeled)
     results = ("id", "label", "cluster", "label_size", "cluster_size", *_record_terms())
     options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
-    rows, keys = size_records(frame, label, cluster, id, options, results)
+    rows, keys = size_records(
+        frame, label, cluster, id, options, results, count_unlabeled=count_unlabeled
+    )
     errors = rows.select(*keys, *results[:5], **_record_terms())
     return to_user_frame(frame, errors.sort(*keys, "id", nulls_last=True), keys)
 
@@ -128,6 +136,7 @@ def cluster_error_table(
     partition_by: Keys = None,
     noise: Any = None,
     noise_as: NoiseAs = "cluster",
+    count_unlabeled: bool = False,
 ) -> Frame:
     """Mean errors of the records of each true cluster, which is the rows of a label.
 
@@ -148,6 +157,9 @@ def cluster_error_table(
         The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}
         Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
+    count_unlabeled : bool
+        Count rows with a cluster and a NULL label as extra rows of their cluster. It is for labels
+        of a sample of the true clusters, each of which has its label in all of its rows.
 
     Returns
     -------
@@ -163,7 +175,8 @@ def cluster_error_table(
     ------
     ClusterEvalError
         If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
-        has no equal in the type of cluster, or an option is unknown.
+        has no equal in the type of cluster, an option is unknown, or count_unlabeled is not True or
+        False.
 
     Notes
     -----
@@ -186,14 +199,35 @@ def cluster_error_table(
     >>> errors.select("label", "expected_extra", "expected_missing", "splitting_entropy").rows()
     [('a', 1.0, 1.0, 2.0), ('b', 1.0, 0.0, 1.0)]
     """
+    _check_count_unlabeled(count_unlabeled)
     errors = _label_terms()
     results = ("label", "n", *errors)
     options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
     table = read_contingency_table(frame, label, cluster, options, results)
+    if count_unlabeled:
+        table = table.cache_groups()
+    cells = _count_unlabeled(table) if count_unlabeled else table.sized_cells
     by = [*table.keys, "label"]
-    sums = table.sized_cells.group_by(*by, "label_size").agg(**_cell_sums())
+    sums = cells.group_by(*by, "label_size").agg(**_cell_sums())
     labels = sums.select(*by, n="label_size", **errors)
     return table.to_user_frame(frame, labels.sort(by, nulls_last=True))
+
+
+def _check_count_unlabeled(count_unlabeled: object) -> None:
+    """Raise an error unless the option `count_unlabeled` is True or False."""
+    if not isinstance(count_unlabeled, bool):
+        raise ClusterEvalError(
+            f"count_unlabeled: expected TRUE or FALSE, got {show_value(count_unlabeled)}"
+        )
+
+
+def _count_unlabeled(table: ContingencyTable) -> pl.LazyFrame:
+    """Return table.sized_cells with the rows without a label counted in cluster_size."""
+    unlabeled = table.groups.filter(pl.col("label").is_null() & pl.col("cluster").is_not_null())
+    sizes = unlabeled.select(*table.keys, "cluster", n_unlabeled="n_dropped")
+    cells = join_small(table.sized_cells, [*table.keys, "cluster"], sizes, how="left")
+    cluster_size = pl.col("cluster_size") + pl.col("n_unlabeled").fill_null(0)
+    return cells.with_columns(cluster_size=cluster_size)
 
 
 def _cell_sums() -> Terms:

@@ -556,6 +556,8 @@ def size_records(
     record: Column | None,
     options: LabelOptions,
     results: Sequence[str],
+    *,
+    count_unlabeled: bool = False,
 ) -> tuple[pl.LazyFrame, dict[str, str]]:
     """Return (rows, keys), one row per row of `frame` that counts, with the sizes of its groups.
 
@@ -563,11 +565,11 @@ def size_records(
     its label and of its cluster) and n (rows with both). A noise row that is counted as a singleton
     has cluster NULL. `record` is the user's column of identifiers, None for row numbers, `results`
     the names of the other columns of the final result, and keys maps inner names of the partition
-    columns to the user's.
+    columns to the user's. With `count_unlabeled` rows without a label count in cluster_size.
     """
     rows, keys = _read_records(frame, label, cluster, record, options, results)
     noisy = is_noise(rows, options.noise)
-    rows = rows.drop_nulls(["label", "cluster"])
+    rows = rows.drop_nulls(["cluster"] if count_unlabeled else ["label", "cluster"])
     if options.noise_as == "drop":
         rows = rows.filter(~noisy)
     singleton = noisy if options.noise_as == "singletons" else pl.lit(False)
@@ -585,7 +587,7 @@ def size_records(
         one_if_singleton.otherwise(cluster_size).alias("cluster_size"),
         one_if_singleton.otherwise(n).alias("n"),
     )
-    return sized, keys
+    return sized.drop_nulls("label") if count_unlabeled else sized, keys
 
 
 def _read_records(

@@ -428,10 +428,11 @@ COMMENT ON MACRO TABLE clustereval.external_label_report IS
 
 -- One row per row of the table tbl that counts: __ce_partition, __ce_id, __ce_label, __ce_cluster
 -- (NULL for noise that is counted as singletons), __ce_label_size and __ce_cluster_size, the numbers
--- of rows of its label and of its cluster, and __ce_n, the rows that have both. The parameters are
--- those of bcubed_samples; noise and noise_as are not checked here.
+-- of rows of its label and of its cluster, and __ce_n, the rows that have both. If count_unlabeled
+-- is TRUE, rows without a label count in the size of their cluster. The other parameters are those
+-- of bcubed_samples; noise and noise_as are not checked here.
 CREATE OR REPLACE MACRO clustereval._record_sizes(
-  tbl, label, cluster, id, partition_by, noise, noise_as
+  tbl, label, cluster, id, partition_by, noise, noise_as, count_unlabeled
 ) AS TABLE
   WITH __ce_rows AS (
     SELECT
@@ -460,7 +461,7 @@ CREATE OR REPLACE MACRO clustereval._record_sizes(
         clustereval._is_noise(__ce_cluster, noise), noise, __ce_cluster
       ) AS __ce_noisy
     FROM __ce_rows
-    WHERE __ce_label IS NOT NULL AND __ce_cluster IS NOT NULL
+    WHERE (count_unlabeled OR __ce_label IS NOT NULL) AND __ce_cluster IS NOT NULL
   ),
   __ce_counted_rows AS (
     SELECT *, __ce_noisy AND noise_as = 'singletons' AS __ce_is_singleton
@@ -483,7 +484,8 @@ CREATE OR REPLACE MACRO clustereval._record_sizes(
     __ce_label_size,
     CASE WHEN __ce_is_singleton THEN 1 ELSE __ce_cluster_size END AS __ce_cluster_size,
     CASE WHEN __ce_is_singleton THEN 1 ELSE __ce_n END AS __ce_n
-  FROM __ce_row_sizes;
+  FROM __ce_row_sizes
+  WHERE __ce_label IS NOT NULL;
 
 -- One row per row of the table tbl: partition_key (the value of partition_by), id, label, cluster,
 -- bcubed_precision, the share of its cluster that has its label, and bcubed_recall, the share of
@@ -500,7 +502,7 @@ CREATE OR REPLACE MACRO clustereval.bcubed_samples(
 ) AS TABLE
   WITH __ce_records AS (
     SELECT *
-    FROM clustereval._record_sizes(tbl, label, cluster, id, partition_by, noise, noise_as)
+    FROM clustereval._record_sizes(tbl, label, cluster, id, partition_by, noise, noise_as, FALSE)
   )
   SELECT
     __ce_partition AS partition_key,
