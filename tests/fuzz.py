@@ -56,6 +56,7 @@ LABEL_TABLES = (
     "external_cluster_report",
     "external_label_report",
     "cluster_error_table",
+    "clustering_summary",
     "matching_report",
     "entity_resolution_report",
     "contingency_matrix",

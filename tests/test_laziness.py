@@ -18,7 +18,8 @@ from tests.test_both_sides import COLUMNS
 
 ROWS = 60
 OF_VECTORS = [table for table, (first, *_) in COLUMNS.items() if first == "vector"]
-OF_LABELS = [table for table, (first, *_) in COLUMNS.items() if first == "label"]
+OF_LABELS = [table for table, (first, *_) in COLUMNS.items() if first in ("label", "cluster")]
+OF_RECORDS = ("bcubed_samples", "record_error_table")
 OF_RUNS = [table for table, (first, *_) in COLUMNS.items() if first == "id"]
 
 SLOW_IF_LONG = ("determinant_report", "neighbor_report")
@@ -104,7 +105,7 @@ def test_lists_are_read_for_their_length(table: str) -> None:
     check(table, rows(vectors(pl.List)), at_call=1)
 
 
-@pytest.mark.parametrize("table", [table for table in OF_LABELS if table != "bcubed_samples"])
+@pytest.mark.parametrize("table", [table for table in OF_LABELS if table not in OF_RECORDS])
 def test_weights_are_read_to_be_checked(table: str) -> None:
     check(table, rows(vectors(pl.Array)), at_call=1, weight="weight")
 

@@ -27,6 +27,7 @@ EXTERNAL = (
     "external_cluster_report",
     "external_label_report",
     "cluster_error_table",
+    "clustering_summary",
     "record_error_table",
     "external_report",
     "external_summary",

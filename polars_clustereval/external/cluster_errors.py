@@ -200,13 +200,13 @@ def cluster_error_table(
     [('a', 1.0, 1.0, 2.0), ('b', 1.0, 0.0, 1.0)]
     """
     _check_count_unlabeled(count_unlabeled)
-    errors = _label_terms()
+    errors: Terms = _label_terms()
     results = ("label", "n", *errors)
     options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
-    table = read_contingency_table(frame, label, cluster, options, results)
-    if count_unlabeled:
-        table = table.cache_groups()
-    cells = _count_unlabeled(table) if count_unlabeled else table.sized_cells
+    table = read_contingency_table(
+        frame, label, cluster, options, results, keep_nulls=count_unlabeled
+    )
+    cells = _count_unlabeled(table.cache_groups()) if count_unlabeled else table.sized_cells
     by = [*table.keys, "label"]
     sums = cells.group_by(*by, "label_size").agg(**_cell_sums())
     labels = sums.select(*by, n="label_size", **errors)

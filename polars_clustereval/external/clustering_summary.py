@@ -108,7 +108,7 @@ def clustering_summary(
     >>> summary.select("matching_rate", "homonymy_rate", "name_variation_rate").row(0)
     (0.8, 0.6666666666666666, 0.3333333333333333)
     """
-    measures = {**_size_measures(), **_name_measures()}
+    measures: Terms = {**_size_measures(), **_name_measures()}
     results = ("n", "n_dropped", "n_noise", "n_clusters", *measures)
     options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
     table = _read_names(frame, cluster, name, options, results).cache_groups()

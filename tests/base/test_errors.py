@@ -547,7 +547,9 @@ def ctes_of(connection: duckdb.DuckDBPyConnection, function: str) -> list[str]:
     return sorted(set(re.findall(r'(\w+)"? AS (?:NOT )?(?:MATERIALIZED )?\(+\s*SELECT', bodies)))
 
 
-@pytest.mark.parametrize("function", [*TABLES, "bcubed_samples"])
+@pytest.mark.parametrize(
+    "function", [*TABLES, "bcubed_samples", "record_error_table", "clustering_summary"]
+)
 def test_tables_of_any_name(connection: duckdb.DuckDBPyConnection, function: str) -> None:
     frame = odd_frame("u", "v")
     ctes = ctes_of(connection, function)
