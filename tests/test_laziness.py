@@ -100,6 +100,15 @@ def test_labels_are_read_once(table: str) -> None:
     assert check(table, rows(vectors(pl.Array))) == 1
 
 
+@pytest.mark.parametrize("table", ["cluster_error_table", "record_error_table"])
+def test_unlabeled_rows_are_read_with_the_others(table: str) -> None:
+    assert check(table, rows(vectors(pl.Array)), count_unlabeled=True) == 1
+
+
+def test_names_are_read_once() -> None:
+    assert check("clustering_summary", rows(vectors(pl.Array)), name="label") == 1
+
+
 @pytest.mark.parametrize("table", OF_VECTORS)
 def test_lists_are_read_for_their_length(table: str) -> None:
     check(table, rows(vectors(pl.List)), at_call=1)

@@ -203,10 +203,10 @@ def cluster_error_table(
     errors: Terms = _label_terms()
     results = ("label", "n", *errors)
     options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
-    table = read_contingency_table(
+    table: ContingencyTable = read_contingency_table(
         frame, label, cluster, options, results, keep_nulls=count_unlabeled
-    )
-    cells = _count_unlabeled(table.cache_groups()) if count_unlabeled else table.sized_cells
+    ).cache_groups()
+    cells = _count_unlabeled(table) if count_unlabeled else table.sized_cells
     by = [*table.keys, "label"]
     sums = cells.group_by(*by, "label_size").agg(**_cell_sums())
     labels = sums.select(*by, n="label_size", **errors)

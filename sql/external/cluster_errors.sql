@@ -70,10 +70,10 @@ COMMENT ON MACRO TABLE clustereval.record_error_table IS
 -- error_indicator, 0 if its rows are exactly those of a cluster, else 1; and splitting_entropy, the
 -- exponential of the entropy of its clusters. Rows without a label or cluster are left out; with
 -- count_unlabeled := TRUE those without a label count as extra rows of their cluster, for labels of
--- a sample of the true clusters. tbl is a table; label (true class), cluster (assigned cluster), weight (a row's multiplicity, 1 if NULL)
--- and partition_by (NULL for one partition of all rows) are its columns; noise is the value of
--- cluster that marks noise, which noise_as counts as one 'cluster', leaves out ('drop') or counts
--- as 'singletons'.
+-- a sample of the true clusters. tbl is a table; label (true class), cluster (assigned cluster),
+-- weight (a row's multiplicity, 1 if NULL) and partition_by (NULL for one partition of all rows)
+-- are its columns; noise is the value of cluster that marks noise, which noise_as counts as one
+-- 'cluster', leaves out ('drop') or counts as 'singletons'.
 -- Examples:
 --   FROM clustereval.cluster_error_table(assignments, species, cluster);
 CREATE OR REPLACE MACRO clustereval.cluster_error_table(
@@ -112,7 +112,9 @@ CREATE OR REPLACE MACRO clustereval.cluster_error_table(
       __ce_label,
       __ce_label_size,
       CAST(SUM(__ce_copies) AS BIGINT) AS __ce_n_clusters,
-      SUM(clustereval._widen(__ce_n) * clustereval._widen(__ce_cluster_size - __ce_n)) AS __ce_extra,
+      SUM(
+        clustereval._widen(__ce_n) * clustereval._widen(__ce_cluster_size - __ce_n)
+      ) AS __ce_extra,
       SUM(
         clustereval._widen(__ce_n * __ce_copies) * clustereval._widen(__ce_label_size - __ce_n)
       ) AS __ce_missing,

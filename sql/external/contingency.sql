@@ -12,9 +12,9 @@
 -- Cells, labels, clusters
 ---------------------------------------------------------------------------------------------------
 
--- The rows of __ce_group_counts with the columns of _row_groups, whose parameters noise and noise_as
--- are. __ce_group_counts is the name of a CTE of one row per group: __ce_partition, __ce_label,
--- __ce_cluster, __ce_n rows, and __ce_only.
+-- The groups of __ce_group_counts with the columns of _row_groups, which has the parameters noise
+-- and noise_as, too. __ce_group_counts is the name of a CTE of one row per group: __ce_partition,
+-- __ce_label, __ce_cluster, __ce_n (its number of rows) and __ce_only.
 CREATE OR REPLACE MACRO clustereval._flag_groups(__ce_group_counts, noise, noise_as) AS TABLE
   WITH __ce_group_flags AS (
     SELECT

@@ -427,10 +427,10 @@ COMMENT ON MACRO TABLE clustereval.external_label_report IS
 'pairs of its rows that lie in different clusters.';
 
 -- One row per row of the table tbl that counts: __ce_partition, __ce_id, __ce_label, __ce_cluster
--- (NULL for noise that is counted as singletons), __ce_label_size and __ce_cluster_size, the numbers
--- of rows of its label and of its cluster, and __ce_n, the rows that have both. If count_unlabeled
--- is TRUE, rows without a label count in the size of their cluster. The other parameters are those
--- of bcubed_samples; noise and noise_as are not checked here.
+-- (NULL for noise that is counted as singletons), __ce_label_size and __ce_cluster_size, the
+-- numbers of rows of its label and of its cluster, and __ce_n, the rows that have both. If
+-- count_unlabeled is TRUE, rows without a label count in the size of their cluster. The other
+-- parameters are those of bcubed_samples; noise and noise_as are not checked here.
 CREATE OR REPLACE MACRO clustereval._record_sizes(
   tbl, label, cluster, id, partition_by, noise, noise_as, count_unlabeled
 ) AS TABLE
