@@ -32,6 +32,8 @@ from .external.association import (
     sokal_sneath_2_index,
     southwood_index,
 )
+from .external.cluster_errors import cluster_error_table, record_error_table
+from .external.clustering_summary import clustering_summary
 from .external.contingency import contingency_matrix, pair_counts
 from .external.coreference import (
     blanc_f_score,
@@ -171,8 +173,10 @@ __all__ = [
     "cluster_diameters",
     "cluster_entropy",
     "cluster_entropy_given_label",
+    "cluster_error_table",
     "cluster_stability",
     "cluster_states",
+    "clustering_summary",
     "column_stability",
     "completeness_score",
     "contingency_matrix",
@@ -243,6 +247,7 @@ __all__ = [
     "prediction_strength",
     "purity",
     "rand_score",
+    "record_error_table",
     "reduced_mutual_info_score",
     "register",
     "rogers_tanimoto_index",

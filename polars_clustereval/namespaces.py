@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 import polars as pl
 
-from .external import contingency, entity_resolution, graph, matching, overlapping, summary
+from .external import (
+    cluster_errors,
+    clustering_summary,
+    contingency,
+    entity_resolution,
+    graph,
+    matching,
+    overlapping,
+    summary,
+)
 from .external import report as external
 from .internal import centroids, determinants, dunn, pairwise, scatter, silhouette, states, vectors
 from .internal import report as internal
@@ -83,6 +92,9 @@ class ClusterEval:
     external_summary = _method(summary.external_summary)
     matching_report = _method(matching.matching_report)
     entity_resolution_report = _method(entity_resolution.entity_resolution_report)
+    record_error_table = _method(cluster_errors.record_error_table)
+    cluster_error_table = _method(cluster_errors.cluster_error_table)
+    clustering_summary = _method(clustering_summary.clustering_summary)
     graph_report = _method(graph.graph_report)
     graph_cluster_report = _method(graph.graph_cluster_report)
     graph_node_report = _method(graph.graph_node_report)

@@ -15,6 +15,8 @@
 .read external/report.sql
 .read external/summary.sql
 .read external/entity_resolution.sql
+.read external/cluster_errors.sql
+.read external/clustering_summary.sql
 .read external/graph_paths.sql
 .read external/graph_counts.sql
 .read external/graph.sql

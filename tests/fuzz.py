@@ -55,11 +55,14 @@ LABEL_TABLES = (
     "external_summary",
     "external_cluster_report",
     "external_label_report",
+    "cluster_error_table",
+    "clustering_summary",
     "matching_report",
     "entity_resolution_report",
     "contingency_matrix",
     "pair_counts",
     "bcubed_samples",
+    "record_error_table",
 )
 # Which of several equally near clusters is named depends on the last digit.
 NAMES_OF_TIES = {"neighbor", "nearest_cluster", "majority_label", "majority_cluster"}

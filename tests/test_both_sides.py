@@ -42,6 +42,7 @@ ROWS = FRAME.with_row_index("row")
 CALLS = {
     ("label", "cluster"): (
         "bcubed_samples",
+        "cluster_error_table",
         "contingency_matrix",
         "entity_resolution_estimates",
         "entity_resolution_report",
@@ -53,7 +54,9 @@ CALLS = {
         "matching_report",
         "pair_counts",
         "prediction_strength",
+        "record_error_table",
     ),
+    ("cluster",): ("clustering_summary",),
     ("vector", "cluster"): (
         "centroids",
         "cluster_diameters",

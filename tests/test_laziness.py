@@ -18,7 +18,8 @@ from tests.test_both_sides import COLUMNS
 
 ROWS = 60
 OF_VECTORS = [table for table, (first, *_) in COLUMNS.items() if first == "vector"]
-OF_LABELS = [table for table, (first, *_) in COLUMNS.items() if first == "label"]
+OF_LABELS = [table for table, (first, *_) in COLUMNS.items() if first in ("label", "cluster")]
+OF_RECORDS = ("bcubed_samples", "record_error_table")
 OF_RUNS = [table for table, (first, *_) in COLUMNS.items() if first == "id"]
 
 SLOW_IF_LONG = ("determinant_report", "neighbor_report")
@@ -99,12 +100,21 @@ def test_labels_are_read_once(table: str) -> None:
     assert check(table, rows(vectors(pl.Array))) == 1
 
 
+@pytest.mark.parametrize("table", ["cluster_error_table", "record_error_table"])
+def test_unlabeled_rows_are_read_with_the_others(table: str) -> None:
+    assert check(table, rows(vectors(pl.Array)), count_unlabeled=True) == 1
+
+
+def test_names_are_read_once() -> None:
+    assert check("clustering_summary", rows(vectors(pl.Array)), name="label") == 1
+
+
 @pytest.mark.parametrize("table", OF_VECTORS)
 def test_lists_are_read_for_their_length(table: str) -> None:
     check(table, rows(vectors(pl.List)), at_call=1)
 
 
-@pytest.mark.parametrize("table", [table for table in OF_LABELS if table != "bcubed_samples"])
+@pytest.mark.parametrize("table", [table for table in OF_LABELS if table not in OF_RECORDS])
 def test_weights_are_read_to_be_checked(table: str) -> None:
     check(table, rows(vectors(pl.Array)), at_call=1, weight="weight")
 

@@ -48,6 +48,7 @@ EXTERNAL = (
     "pair_counts",
     "external_cluster_report",
     "external_label_report",
+    "cluster_error_table",
     "matching_report",
     "entity_resolution_estimates",
     "entity_resolution_report",
@@ -86,8 +87,13 @@ def list_calls() -> list[str]:
     ]
     calls += ["FROM clustereval.external_report(points, label, cluster, adjusted := false)"]
     calls += [
-        f"FROM clustereval.bcubed_samples(points, label, cluster, {options})"
+        f"FROM clustereval.{table}(points, label, cluster, {options})"
+        for table in ("bcubed_samples", "record_error_table")
         for options in ("id", f"partition_by := {{r: run, w: weight}}, {NOISE}")
+    ]
+    calls += [
+        f"FROM clustereval.clustering_summary(points, cluster, {options})"
+        for options in ("label, weight := weight", f"name := label, partition_by := run, {NOISE}")
     ]
     vectors = [
         (table, f"distance := '{DISTANCES[(i + j) % 6]}', {options}")

@@ -130,6 +130,7 @@ def test_there_are_printed_numbers() -> None:
     pages = {
         "README.md": 3,
         "docs/choosing_k.md": 2,
+        "docs/cluster_errors.md": 4,
         "docs/duckdb.md": 2,
         "docs/graph.md": 2,
         "docs/held_out.md": 1,

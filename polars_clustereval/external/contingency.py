@@ -200,13 +200,16 @@ def read_contingency_table(
     cluster: Column,
     options: LabelOptions,
     results: Sequence[str],
+    *,
+    keep_nulls: bool = False,
 ) -> ContingencyTable:
     """Check the user's arguments; group the rows of `frame` into a ContingencyTable.
 
     `label` and `cluster` are columns of `frame`. `results` are the names of the other columns of
     the final result, which no partition column may have. The table functions and reports are
     computed from the ContingencyTable, so that the rows are read once (and once more to check a
-    weight).
+    weight). With `keep_nulls` the groups without a label have their cluster, and the other way
+    round; otherwise they may be one group.
     """
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)
@@ -218,7 +221,9 @@ def read_contingency_table(
     ]
     rows = lazy.select(*key_columns(keys), *columns)
     noisy = is_noise(rows, options.noise)
-    return ContingencyTable(_flag_groups(_count_cells(rows, list(keys)), noisy, options), keys)
+    return ContingencyTable(
+        flag_groups(_count_cells(rows, list(keys), keep_nulls=keep_nulls), noisy, options), keys
+    )
 
 
 # Types of whole numbers by the bits of their signed form. Two UInt64 do not fit into one Int128.
@@ -228,18 +233,18 @@ _SIGNED_BITS: dict[type[pl.DataType], int] = {
 }
 
 
-def _count_cells(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
+def _count_cells(rows: pl.LazyFrame, keys: list[str], *, keep_nulls: bool) -> pl.LazyFrame:
     """Return one row per (partition, label, cluster) with n, the sum of its multiplicities.
 
     `rows` has one row per row of the user: the partition columns `keys`, label, cluster, and its
-    multiplicity n. Without `keys`, two whole numbers are grouped as one number, because the engine
-    serializes several keys, which takes two to three times as long. All rows with a NULL label or
-    cluster are one group then; they do not count.
+    multiplicity n. Without `keys` and `keep_nulls`, two whole numbers are grouped as one number,
+    because the engine serializes several keys, which takes two to three times as long. All rows
+    with a NULL label or cluster are one group then; they do not count.
     """
     label, cluster, n = pl.col("label"), pl.col("cluster"), pl.col("n").sum()
     schema = rows.collect_schema()
     types = schema["label"], schema["cluster"]
-    if keys or not all(dtype.base_type() in _SIGNED_BITS for dtype in types):
+    if keys or keep_nulls or not all(dtype.base_type() in _SIGNED_BITS for dtype in types):
         return rows.group_by(*keys, "label", "cluster").agg(n)
     bits = max(_SIGNED_BITS[dtype.base_type()] for dtype in types)
     pair_type = pl.Int64 if bits == 32 else pl.Int128
@@ -262,7 +267,7 @@ def is_noise(rows: pl.LazyFrame, noise: object) -> pl.Expr:
     return pl.col("cluster") == check_noise_value(noise, rows.collect_schema()["cluster"])
 
 
-def _flag_groups(groups: pl.LazyFrame, noisy: pl.Expr, options: LabelOptions) -> pl.LazyFrame:
+def flag_groups(groups: pl.LazyFrame, noisy: pl.Expr, options: LabelOptions) -> pl.LazyFrame:
     """Return `groups` with the columns copies, n_dropped and n_noise of ContingencyTable.groups.
 
     `groups` has one row per (partition, label, cluster) with n rows, and the expression `noisy`

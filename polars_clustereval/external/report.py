@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -56,6 +56,9 @@ from .set_matching import (
     matching_scores,
     matching_terms,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # ----------------------------------------------------------------------------------------------
 # Statistics
@@ -534,14 +537,57 @@ def bcubed_samples(
     [(2, 'a', 1), (3, 'b', 1)]
     """
     options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
-    keys: dict[str, str]
-    rows, keys = _read_records(frame, label, cluster, id, options)
-    noisy = is_noise(rows, noise)
-    rows = rows.drop_nulls(["label", "cluster"])
-    if noise_as == "drop":
+    results = ("id", "label", "cluster", "bcubed_precision", "bcubed_recall")
+    rows, keys = size_records(frame, label, cluster, id, options, results)
+    n = pl.col("n")
+    samples = rows.select(
+        *keys,
+        *results[:3],
+        ratio(n, pl.col("cluster_size")).alias("bcubed_precision"),
+        ratio(n, pl.col("label_size")).alias("bcubed_recall"),
+    )
+    return to_user_frame(frame, samples.sort(*keys, "id", nulls_last=True), keys)
+
+
+def size_records(
+    frame: pl.DataFrame | pl.LazyFrame,
+    label: Column,
+    cluster: Column,
+    record: Column | None,
+    options: LabelOptions,
+    results: Sequence[str],
+    *,
+    count_unlabeled: bool = False,
+) -> tuple[pl.LazyFrame, dict[str, str]]:
+    """Return (rows, keys), one row per row of `frame` that counts, with the sizes of its groups.
+
+    Columns of rows: the partition columns, id, label, cluster, label_size and cluster_size (rows of
+    its label and of its cluster) and n (rows with both). A noise row that is counted as a singleton
+    has cluster NULL. `record` is the user's column of identifiers, None for row numbers, `results`
+    the names of the other columns of the final result, and keys maps inner names of the partition
+    columns to the user's. With `count_unlabeled` rows without a label count in cluster_size.
+    """
+    rows, keys = _read_records(frame, label, cluster, record, options, results)
+    noisy = is_noise(rows, options.noise)
+    rows = rows.drop_nulls(["cluster"] if count_unlabeled else ["label", "cluster"])
+    if options.noise_as == "drop":
         rows = rows.filter(~noisy)
-    singleton = noisy if noise_as == "singletons" else pl.lit(False)
-    return to_user_frame(frame, _score_records(rows, [*keys], singleton), keys)
+    singleton = noisy if options.noise_as == "singletons" else pl.lit(False)
+    n, label_size, cluster_size = (
+        pl.col("one").sum().over(*keys, *names)
+        for names in (("label", "cluster"), ("label",), ("cluster",))
+    )
+    one_if_singleton = pl.when(singleton).then(1)
+    sized = rows.with_columns(one=pl.lit(1, pl.Int64)).select(
+        *keys,
+        "id",
+        "label",
+        pl.when(~singleton).then("cluster").alias("cluster"),
+        label_size.alias("label_size"),
+        one_if_singleton.otherwise(cluster_size).alias("cluster_size"),
+        one_if_singleton.otherwise(n).alias("n"),
+    )
+    return sized.drop_nulls("label") if count_unlabeled else sized, keys
 
 
 def _read_records(
@@ -550,16 +596,15 @@ def _read_records(
     cluster: Column,
     record: Column | None,
     options: LabelOptions,
+    results: Sequence[str],
 ) -> tuple[pl.LazyFrame, dict[str, str]]:
-    """Check the arguments of bcubed_samples; return (rows, keys), its rows and partition columns.
+    """Check the arguments of size_records; return (rows, keys), its rows and partition columns.
 
     The rows have the partition columns, label, cluster and id, which is the user's column `record`,
-    or by default the row number from 0. keys maps inner names of the partition columns to the
-    user's.
+    or by default the row number from 0.
     """
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)
-    results = ("id", "label", "cluster", "bcubed_precision", "bcubed_recall")
     keys: dict[str, str] = check_partition_keys(lazy, options.partition_by, results)
     columns = [
         *key_columns(keys),
@@ -569,26 +614,3 @@ def _read_records(
     if record is not None:
         return lazy.select(*columns, check_column(lazy, record, "id")), keys
     return lazy.select(columns).with_row_index("id").cast({"id": pl.Int64}), keys
-
-
-def _score_records(rows: pl.LazyFrame, keys: list[str], singleton: pl.Expr) -> pl.LazyFrame:
-    """Return bcubed_precision and bcubed_recall of each row, sorted by partition and id.
-
-    `rows` has the partition columns `keys`, id, label and cluster, which the result has too. Where
-    the expression `singleton` is True, the row is a cluster of its own, and cluster becomes NULL.
-    """
-    n, label_size, cluster_size = (
-        pl.col("one").sum().over(*keys, *names)
-        for names in (("label", "cluster"), ("label",), ("cluster",))
-    )
-    one_if_singleton = pl.when(singleton).then(1)
-    n, cluster_size = one_if_singleton.otherwise(n), one_if_singleton.otherwise(cluster_size)
-    samples = rows.with_columns(one=pl.lit(1, pl.Int64)).select(
-        *keys,
-        "id",
-        "label",
-        pl.when(~singleton).then("cluster").alias("cluster"),
-        ratio(n, cluster_size).alias("bcubed_precision"),
-        ratio(n, label_size).alias("bcubed_recall"),
-    )
-    return samples.sort(*keys, "id", nulls_last=True)

@@ -12,6 +12,37 @@
 -- Cells, labels, clusters
 ---------------------------------------------------------------------------------------------------
 
+-- The groups of __ce_group_counts with the columns of _row_groups, which has the parameters noise
+-- and noise_as, too. __ce_group_counts is the name of a CTE of one row per group: __ce_partition,
+-- __ce_label, __ce_cluster, __ce_n (its number of rows) and __ce_only.
+CREATE OR REPLACE MACRO clustereval._flag_groups(__ce_group_counts, noise, noise_as) AS TABLE
+  WITH __ce_group_flags AS (
+    SELECT
+      __ce_partition, __ce_label, __ce_cluster, __ce_n, __ce_only,
+      __ce_label IS NOT NULL AND __ce_cluster IS NOT NULL AS __ce_complete,
+      clustereval._check_noise(
+        clustereval._is_noise(__ce_cluster, noise), noise, __ce_cluster
+      ) AS __ce_noisy
+    FROM query_table(__ce_group_counts)
+  )
+  SELECT
+    __ce_partition,
+    __ce_label,
+    CASE
+      WHEN __ce_noisy AND noise_as = 'singletons' THEN NULL
+      ELSE __ce_cluster
+    END AS __ce_cluster,
+    CASE WHEN __ce_noisy AND noise_as = 'singletons' THEN 1 ELSE __ce_n END AS __ce_n,
+    CASE
+      WHEN NOT __ce_complete OR __ce_n = 0 OR (__ce_noisy AND noise_as = 'drop') THEN 0
+      WHEN __ce_noisy AND noise_as = 'singletons' THEN __ce_n
+      ELSE 1
+    END AS __ce_copies,
+    CASE WHEN __ce_complete THEN 0 ELSE __ce_n END AS __ce_n_dropped,
+    CASE WHEN __ce_complete AND __ce_noisy THEN __ce_n ELSE 0 END AS __ce_n_noise,
+    __ce_only
+  FROM __ce_group_flags;
+
 -- One row per value of (partition_by, label, cluster) in the table named tbl, where all parameters
 -- from label to partition_by are columns, noise is the value of cluster that marks noise, and
 -- noise_as the user's option. Columns: __ce_partition, __ce_label and __ce_cluster; __ce_n, its
@@ -66,33 +97,8 @@ CREATE OR REPLACE MACRO clustereval._row_groups(
       ),
       'partition_by', partition_by
     )
-  ),
-  __ce_group_flags AS (
-    SELECT
-      __ce_partition, __ce_label, __ce_cluster, __ce_n, __ce_only,
-      __ce_label IS NOT NULL AND __ce_cluster IS NOT NULL AS __ce_complete,
-      clustereval._check_noise(
-        clustereval._is_noise(__ce_cluster, noise), noise, __ce_cluster
-      ) AS __ce_noisy
-    FROM __ce_group_counts
   )
-  SELECT
-    __ce_partition,
-    __ce_label,
-    CASE
-      WHEN __ce_noisy AND noise_as = 'singletons' THEN NULL
-      ELSE __ce_cluster
-    END AS __ce_cluster,
-    CASE WHEN __ce_noisy AND noise_as = 'singletons' THEN 1 ELSE __ce_n END AS __ce_n,
-    CASE
-      WHEN NOT __ce_complete OR __ce_n = 0 OR (__ce_noisy AND noise_as = 'drop') THEN 0
-      WHEN __ce_noisy AND noise_as = 'singletons' THEN __ce_n
-      ELSE 1
-    END AS __ce_copies,
-    CASE WHEN __ce_complete THEN 0 ELSE __ce_n END AS __ce_n_dropped,
-    CASE WHEN __ce_complete AND __ce_noisy THEN __ce_n ELSE 0 END AS __ce_n_noise,
-    __ce_only
-  FROM __ce_group_flags;
+  SELECT * FROM clustereval._flag_groups(__ce_group_counts, noise, noise_as);
 
 -- The rows of _row_groups, made of kept cells instead of rows: tbl has the columns of
 -- contingency_matrix. Rows of the same partition, label and cluster are one cell, so that tables

@@ -426,18 +426,13 @@ COMMENT ON MACRO TABLE clustereval.external_label_report IS
 'with majority_n rows, recall = majority_n / n, entropy of its clusters in nats, split_pairs = '
 'pairs of its rows that lie in different clusters.';
 
--- One row per row of the table tbl: partition_key (the value of partition_by), id, label, cluster,
--- bcubed_precision, the share of its cluster that has its label, and bcubed_recall, the share of
--- its label that is in its cluster. label and cluster are the columns of the true class and the
--- assigned cluster, and id a column of row identifiers, by default the row number from 0. noise is
--- the value of cluster that marks noise, which noise_as ('cluster', 'drop' or 'singletons') keeps
--- as a cluster, leaves out, or counts as one cluster per row, with cluster NULL. Rows with a NULL
--- label or cluster are left out.
--- Examples:
---   FROM clustereval.bcubed_samples(assignments, species, cluster, flower);
-CREATE OR REPLACE MACRO clustereval.bcubed_samples(
-  tbl, label, cluster, id := CAST(NULL AS BIGINT), partition_by := NULL, noise := NULL,
-  noise_as := 'cluster'
+-- One row per row of the table tbl that counts: __ce_partition, __ce_id, __ce_label, __ce_cluster
+-- (NULL for noise that is counted as singletons), __ce_label_size and __ce_cluster_size, the
+-- numbers of rows of its label and of its cluster, and __ce_n, the rows that have both. If
+-- count_unlabeled is TRUE, rows without a label count in the size of their cluster. The other
+-- parameters are those of bcubed_samples; noise and noise_as are not checked here.
+CREATE OR REPLACE MACRO clustereval._record_sizes(
+  tbl, label, cluster, id, partition_by, noise, noise_as, count_unlabeled
 ) AS TABLE
   WITH __ce_rows AS (
     SELECT
@@ -466,7 +461,7 @@ CREATE OR REPLACE MACRO clustereval.bcubed_samples(
         clustereval._is_noise(__ce_cluster, noise), noise, __ce_cluster
       ) AS __ce_noisy
     FROM __ce_rows
-    WHERE __ce_label IS NOT NULL AND __ce_cluster IS NOT NULL
+    WHERE (count_unlabeled OR __ce_label IS NOT NULL) AND __ce_cluster IS NOT NULL
   ),
   __ce_counted_rows AS (
     SELECT *, __ce_noisy AND noise_as = 'singletons' AS __ce_is_singleton
@@ -482,15 +477,41 @@ CREATE OR REPLACE MACRO clustereval.bcubed_samples(
     FROM __ce_counted_rows
   )
   SELECT
-    __ce_partition AS partition_key,
-    clustereval._row_id(__ce_id, __ce_number, __ce_has_default_id) AS id,
-    __ce_label AS label,
-    CASE WHEN __ce_is_singleton THEN NULL ELSE __ce_cluster END AS cluster,
-    CASE WHEN __ce_is_singleton THEN 1.0 ELSE clustereval._ratio(__ce_n, __ce_cluster_size) END
-      AS bcubed_precision,
-    clustereval._ratio(CASE WHEN __ce_is_singleton THEN 1 ELSE __ce_n END, __ce_label_size)
-      AS bcubed_recall
+    __ce_partition,
+    clustereval._row_id(__ce_id, __ce_number, __ce_has_default_id) AS __ce_id,
+    __ce_label,
+    CASE WHEN __ce_is_singleton THEN NULL ELSE __ce_cluster END AS __ce_cluster,
+    __ce_label_size,
+    CASE WHEN __ce_is_singleton THEN 1 ELSE __ce_cluster_size END AS __ce_cluster_size,
+    CASE WHEN __ce_is_singleton THEN 1 ELSE __ce_n END AS __ce_n
   FROM __ce_row_sizes
+  WHERE __ce_label IS NOT NULL;
+
+-- One row per row of the table tbl: partition_key (the value of partition_by), id, label, cluster,
+-- bcubed_precision, the share of its cluster that has its label, and bcubed_recall, the share of
+-- its label that is in its cluster. label and cluster are the columns of the true class and the
+-- assigned cluster, and id a column of row identifiers, by default the row number from 0. noise is
+-- the value of cluster that marks noise, which noise_as ('cluster', 'drop' or 'singletons') keeps
+-- as a cluster, leaves out, or counts as one cluster per row, with cluster NULL. Rows with a NULL
+-- label or cluster are left out.
+-- Examples:
+--   FROM clustereval.bcubed_samples(assignments, species, cluster, flower);
+CREATE OR REPLACE MACRO clustereval.bcubed_samples(
+  tbl, label, cluster, id := CAST(NULL AS BIGINT), partition_by := NULL, noise := NULL,
+  noise_as := 'cluster'
+) AS TABLE
+  WITH __ce_records AS (
+    SELECT *
+    FROM clustereval._record_sizes(tbl, label, cluster, id, partition_by, noise, noise_as, FALSE)
+  )
+  SELECT
+    __ce_partition AS partition_key,
+    __ce_id AS id,
+    __ce_label AS label,
+    __ce_cluster AS cluster,
+    clustereval._ratio(__ce_n, __ce_cluster_size) AS bcubed_precision,
+    clustereval._ratio(__ce_n, __ce_label_size) AS bcubed_recall
+  FROM __ce_records
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
   ORDER BY partition_key ASC NULLS LAST, 2 ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.bcubed_samples IS

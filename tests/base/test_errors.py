@@ -308,6 +308,7 @@ COLUMNS_OF_RESULTS = {
     "pair_counts": ("tp", "tn"),
     "external_cluster_report": ("cluster", "purity", "joined_pairs"),
     "external_label_report": ("label", "majority_cluster", "split_pairs"),
+    "cluster_error_table": ("label", "n", "expected_extra", "splitting_entropy"),
     "matching_report": ("n", "clustering_accuracy", "ceaf_f_score"),
     "entity_resolution_estimates": ("metric", "value", "std_error", "upper"),
 }
@@ -546,7 +547,9 @@ def ctes_of(connection: duckdb.DuckDBPyConnection, function: str) -> list[str]:
     return sorted(set(re.findall(r'(\w+)"? AS (?:NOT )?(?:MATERIALIZED )?\(+\s*SELECT', bodies)))
 
 
-@pytest.mark.parametrize("function", [*TABLES, "bcubed_samples"])
+@pytest.mark.parametrize(
+    "function", [*TABLES, "bcubed_samples", "record_error_table", "clustering_summary"]
+)
 def test_tables_of_any_name(connection: duckdb.DuckDBPyConnection, function: str) -> None:
     frame = odd_frame("u", "v")
     ctes = ctes_of(connection, function)

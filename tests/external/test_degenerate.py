@@ -143,7 +143,7 @@ def test_null_rows_are_dropped_whatever_else_they_are(engine: Engine) -> None:
             assert [row[name] for name in COUNTS[:3]] == [kept, dropped, noise], noise_as
 
 
-@pytest.mark.parametrize("function", [*TABLES, "bcubed_samples"])
+@pytest.mark.parametrize("function", [*TABLES, "bcubed_samples", "record_error_table"])
 def test_a_null_key_is_a_partition(engine: Engine, function: str) -> None:
     """The last one, with the rows that its labeling has alone."""
     first, last = [(0, 0), (0, 1), (1, 1)], [(0, 3), (0, 3), (1, 3), (1, 0)]
@@ -151,7 +151,7 @@ def test_a_null_key_is_a_partition(engine: Engine, function: str) -> None:
         (*row, i, run) for run, part in ((7, first), (None, last)) for i, row in enumerate(part)
     ]
     frame = frame_of_rows(rows, "id", "run")
-    more = {"id": "id"} if function == "bcubed_samples" else {}
+    more = {} if function in TABLES else {"id": "id"}
     wanted = [
         {"run": run} | row
         for run, part in ((7, frame.filter(run=7)), (None, frame.filter(pl.col("run").is_null())))

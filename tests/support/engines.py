@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-# The table macros of labels that take weights; bcubed_samples takes none.
+# The table macros of labels that take weights; bcubed_samples and record_error_table take none.
 TABLES = (
     "external_report",
     "external_summary",
@@ -31,6 +31,7 @@ TABLES = (
     "pair_counts",
     "external_cluster_report",
     "external_label_report",
+    "cluster_error_table",
     "matching_report",
     "entity_resolution_estimates",
     "entity_resolution_report",

@@ -1,0 +1,262 @@
+"""The errors of single records and of single true clusters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_clustereval.base.checks import show_value, table_function
+from polars_clustereval.base.exact import (
+    PLACES_OF_SHARES,
+    from_fixed_point,
+    log_ratio,
+    ratio,
+    to_double,
+    to_fixed_point,
+    widen,
+)
+from polars_clustereval.base.frames import join_small, to_user_frame
+from polars_clustereval.errors import ClusterEvalError
+
+from .contingency import ContingencyTable, LabelOptions, read_contingency_table
+from .report import size_records
+
+if TYPE_CHECKING:
+    from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
+    from polars_clustereval.base.frames import Terms
+
+
+# ----------------------------------------------------------------------------------------------
+# Tables
+# ----------------------------------------------------------------------------------------------
+
+
+@table_function
+def record_error_table(
+    frame: Frame,
+    label: Column,
+    cluster: Column,
+    id: Column | None = None,  # noqa: A002 -- the name in SQL
+    *,
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+    count_unlabeled: bool = False,
+) -> Frame:
+    """Rows that are extra in the cluster of each record, and rows that are missing from it.
+
+    The true cluster of a record is the rows that have its label. Extra rows are in its cluster and
+    not in its true cluster, missing rows the other way round; all counts are 0 in an exact cluster.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The records. A LazyFrame is read when the result is collected, and streams.
+    label, cluster : str or Expr
+        True entity and assigned cluster, of any groupable type. Rows with a NULL are left out.
+    id : str or Expr, optional
+        Identifier of each row; by default its number in the frame, from 0. It is not checked: rows
+        with one id are separate records.
+    partition_by : str, Expr or sequence of these, optional
+        Columns whose groups are evaluated separately. NULL is a group too.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
+    count_unlabeled : bool
+        Count rows with a cluster and a NULL label as extra rows of their cluster. It is for labels
+        of a sample of the true clusters, each of which has its label in all of its rows.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        Same kind as `frame`, sorted by partition and id: the partition columns, id, label,
+        cluster, label_size and cluster_size (rows of its label and of its cluster), extra,
+        missing, relative_extra = extra / cluster_size, and relative_missing = missing /
+        label_size, both from 0, the best value, to below 1. A noise row counted as a singleton has
+        cluster NULL. Without rows the result is empty.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist or cannot be grouped, noise has no equal in the type of
+        cluster, an option is unknown, or count_unlabeled is not True or False.
+
+    Notes
+    -----
+    relative_extra is 1 - bcubed_precision of bcubed_samples, and relative_missing is 1 -
+    bcubed_recall. In SQL: ``FROM clustereval.record_error_table(tbl, label, cluster, id)``.
+
+    References
+    ----------
+    Binette, Baek, Engineer, Jones, Dasylva and Reiter (2024), How to evaluate entity resolution
+    systems: an entity-centric framework, doi:10.48550/arXiv.2404.05622.
+
+    Examples
+    --------
+    The third record of a is in a cluster with the first of b:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
+    >>> errors = ce.record_error_table(six, "label", "cluster")
+    >>> errors.select("id", "label", "cluster", "extra", "missing").rows()[1:4]
+    [(1, 'a', 0, 0, 1), (2, 'a', 1, 1, 2), (3, 'b', 1, 1, 2)]
+    """
+    _check_count_unlabeled(count_unlabeled)
+    results = ("id", "label", "cluster", "label_size", "cluster_size", *_record_terms())
+    options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
+    rows, keys = size_records(
+        frame, label, cluster, id, options, results, count_unlabeled=count_unlabeled
+    )
+    errors = rows.select(*keys, *results[:5], **_record_terms())
+    return to_user_frame(frame, errors.sort(*keys, "id", nulls_last=True), keys)
+
+
+def _record_terms() -> Terms:
+    """Return the errors of a record by name, as expressions of the columns of size_records."""
+    label_size, cluster_size = pl.col("label_size"), pl.col("cluster_size")
+    extra, missing = cluster_size - pl.col("n"), label_size - pl.col("n")
+    return {
+        "extra": extra,
+        "missing": missing,
+        "relative_extra": ratio(extra, cluster_size),
+        "relative_missing": ratio(missing, label_size),
+    }
+
+
+@table_function
+def cluster_error_table(
+    frame: Frame,
+    label: Column,
+    cluster: Column,
+    *,
+    weight: Column | None = None,
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+    count_unlabeled: bool = False,
+) -> Frame:
+    """Mean errors of the records of each true cluster, which is the rows of a label.
+
+    The expected values are means over the rows of the label, of the columns of record_error_table.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The records. A LazyFrame is read when the result is collected, and streams.
+    label, cluster : str or Expr
+        True entity and assigned cluster, of any groupable type. Rows with a NULL are left out.
+    weight : str or Expr, optional
+        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
+        LazyFrame too.
+    partition_by : str, Expr or sequence of these, optional
+        Columns whose groups are evaluated separately. NULL is a group too.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
+    count_unlabeled : bool
+        Count rows with a cluster and a NULL label as extra rows of their cluster. It is for labels
+        of a sample of the true clusters, each of which has its label in all of its rows.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        Same kind as `frame`, sorted by partition and label: the partition columns, label, n rows
+        and n_clusters that they are in; expected_extra and expected_missing, at least 0, and
+        expected_relative_extra and expected_relative_missing, from 0 to below 1, all of them best
+        0; error_indicator, 0 if the rows are exactly those of a cluster, else 1; and
+        splitting_entropy, the exponential of the entropy of its clusters, from 1, the best value,
+        to n_clusters. Without rows the result is empty.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
+        has no equal in the type of cluster, an option is unknown, or count_unlabeled is not True or
+        False.
+
+    Notes
+    -----
+    The result has a row per label, the true cluster; external_cluster_report has one per assigned
+    cluster. In SQL: ``FROM clustereval.cluster_error_table(tbl, label, cluster)``.
+
+    References
+    ----------
+    Binette, Baek, Engineer, Jones, Dasylva and Reiter (2024), How to evaluate entity resolution
+    systems: an entity-centric framework, doi:10.48550/arXiv.2404.05622.
+
+    Examples
+    --------
+    b is one cluster with a row of a too many, and a is in two clusters:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> four = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 1, 1]})
+    >>> errors = ce.cluster_error_table(four, "label", "cluster")
+    >>> errors.select("label", "expected_extra", "expected_missing", "splitting_entropy").rows()
+    [('a', 1.0, 1.0, 2.0), ('b', 1.0, 0.0, 1.0)]
+    """
+    _check_count_unlabeled(count_unlabeled)
+    errors: Terms = _label_terms()
+    results = ("label", "n", *errors)
+    options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
+    table: ContingencyTable = read_contingency_table(
+        frame, label, cluster, options, results, keep_nulls=count_unlabeled
+    ).cache_groups()
+    cells = _count_unlabeled(table) if count_unlabeled else table.sized_cells
+    by = [*table.keys, "label"]
+    sums = cells.group_by(*by, "label_size").agg(**_cell_sums())
+    labels = sums.select(*by, n="label_size", **errors)
+    return table.to_user_frame(frame, labels.sort(by, nulls_last=True))
+
+
+def _check_count_unlabeled(count_unlabeled: object) -> None:
+    """Raise an error unless the option `count_unlabeled` is True or False."""
+    if not isinstance(count_unlabeled, bool):
+        raise ClusterEvalError(
+            f"count_unlabeled: expected TRUE or FALSE, got {show_value(count_unlabeled)}"
+        )
+
+
+def _count_unlabeled(table: ContingencyTable) -> pl.LazyFrame:
+    """Return table.sized_cells with the rows without a label counted in cluster_size."""
+    unlabeled = table.groups.filter(pl.col("label").is_null() & pl.col("cluster").is_not_null())
+    sizes = unlabeled.select(*table.keys, "cluster", n_unlabeled="n_dropped")
+    cells = join_small(table.sized_cells, [*table.keys, "cluster"], sizes, how="left")
+    cluster_size = pl.col("cluster_size") + pl.col("n_unlabeled").fill_null(0)
+    return cells.with_columns(cluster_size=cluster_size)
+
+
+def _cell_sums() -> Terms:
+    """Return the sums over the cells of a label that its errors are made of, by name."""
+    n, copies = pl.col("n"), pl.col("copies")
+    label_size, cluster_size = pl.col("label_size"), pl.col("cluster_size")
+    extra, missing = cluster_size - n, label_size - n
+    entropy = to_double(copies) * ratio(n, label_size) * log_ratio(label_size, n)
+    return {
+        "n_clusters": copies.sum(),
+        "extra": (widen(n) * widen(extra)).sum(),
+        "missing": (widen(n * copies) * widen(missing)).sum(),
+        "fixed_relative_extra": to_fixed_point(to_double(n) * ratio(extra, cluster_size)).sum(),
+        "fixed_entropy": to_fixed_point(entropy, PLACES_OF_SHARES).sum(),
+    }
+
+
+def _label_terms() -> Terms:
+    """Return the errors of a label by name, as expressions of _cell_sums and label_size."""
+    extra, missing, label_size = pl.col("extra"), pl.col("missing"), pl.col("label_size")
+    expected_missing = ratio(missing, label_size)
+    relative_extra = from_fixed_point(pl.col("fixed_relative_extra"))
+    entropy = from_fixed_point(pl.col("fixed_entropy"), PLACES_OF_SHARES)
+    return {
+        "n_clusters": pl.col("n_clusters"),
+        "expected_extra": ratio(extra, label_size),
+        "expected_relative_extra": ratio(relative_extra, label_size),
+        "expected_missing": expected_missing,
+        "expected_relative_missing": ratio(expected_missing, label_size),
+        "error_indicator": ((extra != 0) | (missing != 0)).cast(pl.Int64),
+        "splitting_entropy": entropy.exp(),
+    }

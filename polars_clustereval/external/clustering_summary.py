@@ -1,0 +1,251 @@
+"""What can be said of a clustering without labels: sizes of clusters, and names in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_clustereval.base.checks import (
+    check_frame,
+    check_groupable,
+    check_noise_as,
+    check_partition_keys,
+    check_weight,
+    key_columns,
+    table_function,
+)
+from polars_clustereval.base.exact import log_ratio, ratio, to_double, widen
+from polars_clustereval.base.frames import Terms, aggregate_by, join_small
+
+from .contingency import ContingencyTable, LabelOptions, flag_groups, is_noise
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
+
+
+@table_function
+def clustering_summary(
+    frame: Frame,
+    cluster: Column,
+    name: Column | None = None,
+    *,
+    weight: Column | None = None,
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+) -> Frame:
+    """Sizes of the clusters and names in them, to compare clusterings for which no truth is known.
+
+    A clustering that differs much from the one before, or from what is known of the entities, has
+    something wrong; none of the numbers has a best value.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The records. A LazyFrame is read when the result is collected, and streams.
+    cluster : str or Expr
+        Assigned cluster, of any groupable type. Rows with a NULL are left out.
+    name : str or Expr, optional
+        Name of each record, of any groupable type. A NULL is no name, and its row still counts.
+    weight : str or Expr, optional
+        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
+        LazyFrame too.
+    partition_by : str, Expr or sequence of these, optional
+        Columns whose groups are evaluated separately. NULL is a group too.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        Same kind as `frame`, one row per partition, sorted: the partition columns, n rows,
+        n_dropped rows with a NULL cluster, n_noise, n_clusters, and
+
+        - matching_rate: share of the rows that are in a cluster of more than one row, 0 to 1.
+        - average_cluster_size: n / n_clusters, at least 1.
+        - hill_number_0, hill_number_1, hill_number_2, hill_number_inf: Hill numbers of the
+          distribution of sizes, with p_i the share of clusters that have i rows: the number of
+          sizes, exp(-sum of p_i ln p_i), 1 / sum of p_i^2 and 1 / max of p_i. From 1, if all
+          clusters have one size, to the number of sizes.
+        - homonymy_rate: of the clusters with a name, the share that have a name that another
+          cluster has too, 0 to 1.
+        - name_variation_rate: share of the clusters that have more than one name, 0 to 1.
+
+        The last two are NULL without `name`, and in a partition without any name. Without rows n is
+        0 and every measure NULL, or with partition_by the result is empty.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
+        has no equal in the type of cluster, or an option is unknown.
+
+    Notes
+    -----
+    In SQL: ``FROM clustereval.clustering_summary(tbl, cluster, name := name)``.
+
+    References
+    ----------
+    Hill (1973), Diversity and evenness: a unifying notation and its consequences,
+    doi:10.2307/1934352. Binette, Baek, Engineer, Jones, Dasylva and Reiter (2024), How to evaluate
+    entity resolution systems: an entity-centric framework, doi:10.48550/arXiv.2404.05622.
+
+    Examples
+    --------
+    Two of the three clusters share the name Ann, and one of them has two names:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> people = pl.DataFrame(
+    ...     {"name": ["Ann", "Anne", "Ann", "Bob", "Bob"], "cluster": [0, 0, 1, 2, 2]}
+    ... )
+    >>> summary = ce.clustering_summary(people, "cluster", "name")
+    >>> summary.select("matching_rate", "homonymy_rate", "name_variation_rate").row(0)
+    (0.8, 0.6666666666666666, 0.3333333333333333)
+    """
+    measures: Terms = {**_size_measures(), **_name_measures()}
+    results = ("n", "n_dropped", "n_noise", "n_clusters", *measures)
+    options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
+    table = _read_names(frame, cluster, name, options, results).cache_groups()
+    statistics = [_size_statistics(table)]
+    if name is not None:
+        statistics += [_name_statistics(table)]
+    summary = table.row_counts
+    for one in statistics:
+        # No row where no cluster, or no name, is left.
+        summary = _join_left(table, summary, one)
+    if name is None:
+        unknown = pl.lit(None, pl.Int64)
+        summary = summary.with_columns(named=unknown, homonyms=unknown, varied=unknown)
+    report = summary.select(
+        *table.keys,
+        pl.col("total").alias("n"),
+        "n_dropped",
+        "n_noise",
+        pl.col("n_clusters").fill_null(0),
+        **measures,
+    )
+    return table.to_user_frame(frame, table.sort_by_partition(report))
+
+
+def _read_names(
+    frame: pl.DataFrame | pl.LazyFrame,
+    cluster: Column,
+    name: Column | None,
+    options: LabelOptions,
+    results: Sequence[str],
+) -> ContingencyTable:
+    """Check the user's arguments; count the rows of `frame` by partition, name and cluster.
+
+    The labels of the result are structs of a name, which are not NULL if the name is: rows without
+    a name count, too. Without the column `name` all have the same.
+    """
+    lazy = check_frame(frame)
+    check_noise_as(options.noise, options.noise_as)
+    keys = check_partition_keys(lazy, options.partition_by, results)
+    rows = lazy.select(
+        *key_columns(keys),
+        check_groupable(lazy, cluster, "cluster"),
+        *([] if name is None else [check_groupable(lazy, name, "name")]),
+        check_weight(lazy, options.weight, keys).alias("n"),
+    )
+    by = [*keys, "cluster"] if name is None else [*keys, "cluster", "name"]
+    counts = rows.group_by(by).agg(pl.col("n").sum())
+    names = pl.struct(pl.lit(None).alias("name")) if name is None else pl.struct("name")
+    groups = counts.with_columns(label=names)
+    return ContingencyTable(flag_groups(groups, is_noise(rows, options.noise), options), keys)
+
+
+def _join_left(table: ContingencyTable, left: pl.LazyFrame, right: pl.LazyFrame) -> pl.LazyFrame:
+    """Return `left`, one row per partition, with the columns of `right`, NULL where it has none."""
+    if table.keys:
+        return left.join(right, on=list(table.keys), how="left", nulls_equal=True)
+    return left.join(right, how="cross")
+
+
+# ----------------------------------------------------------------------------------------------
+# Statistics
+# ----------------------------------------------------------------------------------------------
+
+
+def _size_statistics(table: ContingencyTable) -> pl.LazyFrame:
+    """Return n_clusters and sums over the sizes of clusters, one row per partition of `table`.
+
+    matched is the number of rows in clusters of more than one row; n_sizes that of sizes;
+    same_size_pairs that of ordered pairs of clusters of one size, a cluster with itself included;
+    most_of_size that of the clusters of the most frequent size; and entropy that of the sizes.
+    """
+    keys, size, copies = list(table.keys), pl.col("cluster_size"), pl.col("copies")
+    counts = table.cluster_sizes.group_by(*keys, "cluster_size").agg(copies.sum()).cache()
+    totals = aggregate_by(counts, keys, {"n_clusters": copies.sum()})
+    n_clusters = pl.col("n_clusters")
+    entropy = ratio(copies, n_clusters) * log_ratio(n_clusters, copies)
+    terms = {
+        "matched": (size * copies).filter(size > 1).sum(),
+        "n_sizes": pl.col("cluster_size").count().cast(pl.Int64),
+        "same_size_pairs": (widen(copies) * widen(copies)).sum(),
+        "most_of_size": copies.max(),
+        "entropy": entropy.sum(),
+    }
+    by = [*keys, "n_clusters"]
+    sized = table.join_partitions(counts, totals)
+    return sized.group_by(by).agg(**terms) if keys else sized.select(n_clusters.max(), **terms)
+
+
+def _name_statistics(table: ContingencyTable) -> pl.LazyFrame:
+    """Return counts of clusters by their names, one row per partition of `table` with any names.
+
+    named is the number of clusters that have a name, homonyms that of those which share one with
+    another cluster, and varied that of those which have more than one. Without partition columns
+    there is always one row.
+    """
+    keys, copies = list(table.keys), pl.col("copies")
+    name = pl.col("label").struct.field("name")
+    cells = table.cells.select(*keys, "cluster", "copies", name=name).drop_nulls("name").cache()
+    names = cells.group_by(*keys, "name").agg(n_of_name=copies.sum())
+    shared = (pl.col("n_of_name") > 1).cast(pl.Int64)
+    cells = join_small(cells, [*keys, "name"], names).with_columns(shared=shared)
+    # All singletons of a partition are in one group, whose cluster is NULL.
+    clusters = cells.group_by(*keys, "cluster").agg(
+        n_named=copies.sum(),
+        n_shared=(pl.col("shared") * copies).sum(),
+        is_shared=pl.col("shared").max(),
+    )
+    singletons, one = pl.col("cluster").is_null(), pl.lit(1, pl.Int64)
+    terms = {
+        "named": pl.when(singletons).then("n_named").otherwise(one).sum(),
+        "homonyms": pl.when(singletons).then("n_shared").otherwise("is_shared").sum(),
+        "varied": (~singletons & (pl.col("n_named") > 1)).cast(pl.Int64).sum(),
+    }
+    return aggregate_by(clusters, keys, terms)
+
+
+def _size_measures() -> Terms:
+    """Return the measures of sizes by name, as expressions of a partition's statistics."""
+    total, n_clusters = pl.col("total"), pl.col("n_clusters")
+    has_rows = total > 0
+    squared = widen(n_clusters) * widen(n_clusters)
+    return {
+        "matching_rate": ratio(pl.col("matched"), total),
+        "average_cluster_size": ratio(total, n_clusters),
+        "hill_number_0": pl.when(has_rows).then(to_double(pl.col("n_sizes"))),
+        "hill_number_1": pl.when(has_rows).then(pl.col("entropy").exp()),
+        "hill_number_2": ratio(squared, pl.col("same_size_pairs")),
+        "hill_number_inf": ratio(n_clusters, pl.col("most_of_size")),
+    }
+
+
+def _name_measures() -> Terms:
+    """Return the measures of names by name, as expressions of a partition's statistics."""
+    has_names = pl.col("named") > 0
+    return {
+        "homonymy_rate": ratio(pl.col("homonyms"), pl.col("named")),
+        "name_variation_rate": pl.when(has_names).then(
+            ratio(pl.col("varied"), pl.col("n_clusters"))
+        ),
+    }
