@@ -86,7 +86,8 @@ def test_two_answers_agree(one: float | None, other: float | None, agree: bool) 
 
 def test_tolerances_are_those_of_the_readme() -> None:
     text = " ".join((ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8").split())
-    [stated] = re.findall(r"within (\S+) \((\S+) for points and graphs, (\S+) where scikit-learn accumu", text)
+    found = r"within (\S+) \((\S+) for points and graphs, (\S+) where scikit-learn accumu"
+    [stated] = re.findall(found, text)
     labels, points, singles = map(float, stated)
     assert (labels, points, singles) == (1e-11, 1e-9, 1e-3)
     for case in CASES:
