@@ -46,9 +46,9 @@ GRAPH_QUERY = """
 """
 
 
-# Of the clusters of the run before, numbered by three: every third is split into two in the run
-# after, the next two thirds are merged in pairs of equal number / 6. One id in twenty is in the
-# run before only, one in the run after only, and one has any cluster in the run after.
+# Of six clusters of the run before, the first is split into two in the run after, the next two are
+# merged, three fifths of the fourth move to the fifth, and the sixth stays. One id in twenty is in
+# the run before only, one in the run after only, and one has any cluster in the run after.
 RUN_PAIR_QUERY = """
     COPY (
         WITH ids AS (
@@ -67,7 +67,7 @@ RUN_PAIR_QUERY = """
             CASE
                 WHEN fate = 1 THEN other
                 WHEN cluster % 6 = 0 THEN cluster + id % 2 * {clusters}
-                WHEN cluster % 6 = 1 THEN cluster + 1
+                WHEN cluster % 6 = 1 OR (cluster % 6 = 3 AND id % 5 < 3) THEN cluster + 1
                 ELSE cluster
             END
         FROM ids

@@ -222,7 +222,8 @@ def shrink(data: GeneratedFile) -> GeneratedFile:
     if isinstance(data, Runs):
         return Runs(6, 50, 4)
     if isinstance(data, Graph):
-        return Graph(200, 400, 40)
+        # The volume of one cluster is more than half of all.
+        return Graph(60, 80, 2)
     if isinstance(data, RunPair):
         return RunPair(600, 12)
     if isinstance(data, Covers):
