@@ -223,7 +223,7 @@ def shrink(data: GeneratedFile) -> GeneratedFile:
         return Runs(6, 50, 4)
     if isinstance(data, Graph):
         # The volume of one cluster is more than half of all.
-        return Graph(60, 160, 2)
+        return Graph(120, 150, 2)
     if isinstance(data, RunPair):
         return RunPair(600, 12)
     if isinstance(data, Covers):
