@@ -17,7 +17,7 @@ _ARGUMENTS = {
     "graph_report": ("nodes", "id", "cluster", "edges", "id_l", "id_r"),
     "run_drift": ("run_before", "run_after", "id", "cluster"),
 }
-_TABLES = ("labels", "clusters", "nodes", "edges", "run_before", "run_after")
+_NAMES_OF_TABLES = ("labels", "clusters", "nodes", "edges", "run_before", "run_after")
 
 
 class Scale(NamedTuple):
@@ -88,7 +88,7 @@ class Entry(NamedTuple):
             return f'frame.select(ce.{self.name}("label", "cluster"))'
         if self.table in _ARGUMENTS:
             arguments = ", ".join(
-                word if word in _TABLES else f'"{word}"' for word in _ARGUMENTS[self.table]
+                word if word in _NAMES_OF_TABLES else f'"{word}"' for word in _ARGUMENTS[self.table]
             )
             return f'ce.{self.table}({arguments})["{self.name}"]'
         first = '"label"' if self.kind == "external" else '["x", "y"]'

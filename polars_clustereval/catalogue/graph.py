@@ -29,7 +29,9 @@ _NO_CONDUCTANCE = (
     "A cluster has none if it, or all the other ones, have no edges of weight above 0, as a single "
     "cluster. NULL if no cluster has one."
 )
-_CDLIB = "cdlib's conductance counts edges, and takes V_c, also where 2W − V_c is less."
+_CONDUCTANCE_OF_CDLIB = (
+    "cdlib's conductance counts edges, and takes V_c, also where 2W − V_c is less."
+)
 
 GRAPH = (
     _score_of_graph(
@@ -82,7 +84,7 @@ GRAPH = (
         special_cases=_NO_CONDUCTANCE,
         source=_KANNAN,
         elsewhere={"networkx": "conductance, of one cluster"},
-        differs=_CDLIB,
+        differs=_CONDUCTANCE_OF_CDLIB,
     ),
     _score_of_graph(
         name="worst_conductance",
@@ -93,7 +95,7 @@ GRAPH = (
         special_cases=_NO_CONDUCTANCE,
         source=_KANNAN,
         elsewhere={"networkx": "conductance, of one cluster"},
-        differs=_CDLIB,
+        differs=_CONDUCTANCE_OF_CDLIB,
     ),
     _score_of_graph(
         name="inter_cluster_edge_share",

@@ -36,7 +36,7 @@ _ROSSETTI = (
     "Rossetti, Pappalardo and Rinzivillo (2016), A novel approach to evaluate community detection "
     "algorithms on ground truth, doi:10.1007/978-3-319-30569-1_10."
 )
-_CDLIB = (
+_NF1_OF_CDLIB = (
     "cdlib counts all labels that have equally many ids of a cluster, each id in the first of its "
     "clusters only, and rounds each F1 to two digits."
 )
@@ -112,7 +112,7 @@ OVERLAPPING = (
         special_cases="Of labels with equally many ids the smallest is the match, of these the "
         "lowest. NULL without ids in both tables.",
         source=_ROSSETTI,
-        differs=f"In cdlib it is f1. {_CDLIB}",
+        differs=f"In cdlib it is f1. {_NF1_OF_CDLIB}",
     ),
     _score_of_overlapping(
         name="label_coverage",
@@ -135,6 +135,6 @@ OVERLAPPING = (
         definition="best_match_f1 label_coverage / cluster_redundancy",
         meaning="F1 of matches, less for gaps and duplicates",
         source=_ROSSETTI,
-        differs=_CDLIB,
+        differs=_NF1_OF_CDLIB,
     ),
 )
