@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 GROUPS = (
-    *("report", "many", "ami", "intervals", "resolution", "internal", "sweep", "agreement"),
+    *("report", "many", "ami", "intervals", "resolution", "matching", "graph"),
+    *("transitions", "overlapping", "internal", "sweep", "agreement"),
     *("assign", "scan", "silhouette", "bounds", "dunn", "small"),
 )
 
@@ -81,6 +82,10 @@ def _list_cases(options: argparse.Namespace) -> list[cases.Case]:
         "ami": cases.list_ami_cases,
         "intervals": cases.list_interval_cases,
         "resolution": cases.list_resolution_cases,
+        "matching": cases.list_matching_cases,
+        "graph": cases.list_graph_cases,
+        "transitions": cases.list_transitions_cases,
+        "overlapping": cases.list_overlapping_cases,
         "internal": cases.list_internal_cases,
         "sweep": cases.list_sweep_cases,
         "scan": cases.list_scan_cases,

@@ -14,6 +14,7 @@ from benchmarks.data import (
     Sweep,
     WeightedLabelings,
 )
+from benchmarks.linked_data import Covers, Graph, RunPair
 
 BARE = "bare GROUP BY"
 SKLEARN = "scikit-learn"
@@ -34,8 +35,14 @@ SILHOUETTE = "silhouette_score"
 BOUNDS = "silhouette_score(method='bounds')"
 DUNN = "dunn_index(generalized=False)"
 AGREEMENT = "run_agreement"
+MATCHING = "matching_report"
+GRAPH = "graph_report"
+GRAPH_CLUSTERS = "graph_cluster_report, summed"
+TRANSITIONS = "run_transitions, summed"
+OVERLAPPING = "overlapping_report"
 GENIECLUST = "genieclust"
 SPARK = "Spark"
+CDLIB = "cdlib"
 #: Points on which scikit-learn computes silhouettes where all of them would take hours.
 SCALED_ROWS = 20_000
 
@@ -188,6 +195,91 @@ def list_resolution_cases() -> list[Case]:
     rows, clusters = 10_000_000, 3_000_000
     title = f"Entity resolution, {rows:,} records, {clusters:,} × {clusters:,} clusters"
     return [Case(title, Labelings(rows, clusters, rows), jobs)]
+
+
+def list_matching_cases() -> list[Case]:
+    """Return the cases of matching_report: clusters like the labels, and independent ones.
+
+    Most labels of the first are matched at once, those of the second all depend on each other.
+    """
+    jobs = (
+        Job("DuckDB", MATCHING, "duckdb matching"),
+        Job("Polars", MATCHING, "polars matching"),
+        Job("scipy", "contingency_matrix, 4 × linear_sum_assignment", "scipy matching"),
+        Job(GENIECLUST, "NCA and PSI of compare_partitions", "genieclust matching"),
+    )
+    rows = 1_000_000
+    return [
+        Case(
+            f"One-to-one matching, {rows:,} rows, 1,000 × 1,000 clusters",
+            Labelings(rows, 1000, rows),
+            jobs,
+        ),
+        Case(
+            f"One-to-one matching, {rows:,} rows, 300 × 300 independent clusters",
+            Labelings(rows, 300, rows, same=0),
+            jobs,
+        ),
+    ]
+
+
+def list_graph_cases() -> list[Case]:
+    """Return the cases of graph_report and graph_cluster_report, on many small clusters."""
+    data = Graph(5_000_000, 10_000_000, 1_000_000)
+    size = f"{data.edges:,} edges, {data.nodes:,} nodes in {data.clusters:,} clusters, in memory"
+    return [
+        Case(
+            f"Graph, {size}",
+            data,
+            (
+                Job("DuckDB", GRAPH, "duckdb graph"),
+                Job("Polars", GRAPH, "polars graph"),
+                Job("igraph", "modularity; the other scores by numpy", "igraph graph"),
+            ),
+            # igraph adds the terms of a million clusters one after the other.
+            tolerance=1e-9,
+        ),
+        Case(
+            f"Clusters of a graph, {size}",
+            data,
+            (
+                Job("DuckDB", GRAPH_CLUSTERS, "duckdb clusters"),
+                Job("Polars", GRAPH_CLUSTERS, "polars clusters"),
+                Job("igraph", "components, bridges, eccentricity; numpy", "igraph clusters"),
+            ),
+            tolerance=1e-9,
+        ),
+    ]
+
+
+def list_transitions_cases() -> list[Case]:
+    """Return the case of run_transitions: a clustering of many ids, and what it has become."""
+    data = RunPair(10_000_000, 100_000)
+    jobs = (
+        Job("DuckDB", TRANSITIONS, "duckdb transitions"),
+        Job("Polars", TRANSITIONS, "polars transitions"),
+        Job("pandas", "merge, groupby and joins by the definition", "pandas transitions"),
+    )
+    title = f"Transitions, {data.ids:,} ids in {data.clusters:,} clusters, two runs in memory"
+    return [Case(title, data, jobs)]
+
+
+def list_overlapping_cases() -> list[Case]:
+    """Return the cases of overlapping_report: many ids, and as few as cdlib has time for."""
+    jobs = (
+        Job("DuckDB", OVERLAPPING, "duckdb overlapping"),
+        Job("Polars", OVERLAPPING, "polars overlapping"),
+    )
+    other = Job(CDLIB, "omega, NMI (LFK), NMI (MGH)", "cdlib overlapping")
+    return [
+        Case(
+            f"Overlapping clusters, {data.ids:,} ids in {data.sets:,} × {data.sets:,} sets, "
+            "in memory",
+            data,
+            (*jobs, *others),
+        )
+        for data, others in ((Covers(100_000, 1000), ()), (Covers(1000, 20), (other,)))
+    ]
 
 
 def list_internal_cases() -> list[Case]:

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-# Three rows in ten have the cluster of their label: no score is near 0, and any cell may occur.
+# Three rows in ten have the cluster of their label, by default: no score is near 0, and any cell
+# may occur.
 LABELINGS_QUERY = """
     COPY (
         SELECT
             CAST(row // {run_rows} AS INTEGER) AS run,
             CAST(hash(3 * row) % {clusters} AS INTEGER) AS label,
             CASE
-                WHEN hash(3 * row + 1) % 10 < 3 THEN label
+                WHEN hash(3 * row + 1) % 10 < {same} THEN label
                 ELSE CAST(hash(3 * row + 2) % {clusters} AS INTEGER)
             END AS cluster
         FROM range({rows}) AS rows(row)
@@ -119,16 +120,19 @@ class Labelings(GeneratedFile):
     """Rows of (run, label, cluster), all Int32, with `clusters` different labels and clusters each.
 
     Every run_rows rows are a run, that is one clustering; the runs follow one another in the file.
+    `same` rows in ten have the cluster of their label.
     """
 
     rows: int
     clusters: int
     run_rows: int
+    same: int = 3
 
     @property
     def name(self) -> str:
         """Name of the file without its ending."""
-        return f"{self.rows}_rows_{self.clusters}_clusters_{self.run_rows}_a_run"
+        same = "" if self.same == 3 else f"_{self.same}_same"
+        return f"{self.rows}_rows_{self.clusters}_clusters_{self.run_rows}_a_run{same}"
 
     @property
     def query(self) -> str:

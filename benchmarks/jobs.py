@@ -9,15 +9,15 @@ import json
 import resource
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import polars as pl
 
 import polars_clustereval as ce
+from benchmarks import linked_jobs
 from benchmarks.cases import (
     CLUSTER_TABLES,
     MEMORY_LIMIT,
@@ -33,9 +33,10 @@ from benchmarks.data import base_path
 from polars_clustereval.internal.kernels import measured_pairs
 from polars_clustereval.macros import register
 
-#: Values by the name of the metric, one a run.
-Answers = Mapping[str, Sequence[Any]]
-Run = Callable[[], Answers]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from benchmarks.answers import Answers, Run
 
 #: Shorter calls are repeated for this long, so that the median excludes what an engine does once
 #: per process, such as starting its threads.
@@ -118,6 +119,11 @@ def _build_report(rows: pl.LazyFrame, **options: Any) -> pl.LazyFrame:
 def _build_resolution(rows: pl.LazyFrame) -> pl.LazyFrame:
     """Return entity_resolution_report of the columns label and cluster."""
     return ce.entity_resolution_report(rows, "label", "cluster")
+
+
+def _build_matching(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Return matching_report of the columns label and cluster."""
+    return ce.matching_report(rows, "label", "cluster")
 
 
 def _build_report_ami(rows: pl.LazyFrame) -> pl.LazyFrame:
@@ -686,6 +692,55 @@ def _prepare_sklearn_agreement(path: str) -> Run:
     }
 
 
+def _prepare_scipy_matching(path: str) -> Run:
+    """Return a function that computes the scores of matching_report by scipy.
+
+    The cells are counted by scikit-learn, and linear_sum_assignment finds the best matching for
+    each of the four weights.
+    """
+    import numpy as np
+    from scipy.optimize import linear_sum_assignment
+    from sklearn.metrics.cluster import contingency_matrix
+
+    label, cluster = _read_arrays(path)
+
+    def run() -> Answers:
+        """Return the scores by name."""
+        cells = contingency_matrix(label, cluster)
+        rows, columns = cells.sum(axis=1), cells.sum(axis=0)
+        sizes = rows[:, None], columns[None, :]
+
+        def match(weights: Any) -> float:
+            return float(weights[linear_sum_assignment(weights, maximize=True)].sum())
+
+        matched, n, most = match(cells), cells.sum(), max(cells.shape)
+        ranked = zip(np.sort(rows)[::-1], np.sort(columns)[::-1], strict=False)
+        expected = sum(min(pair) for pair in ranked) / n
+        sets = match(cells / np.maximum(*sizes))
+        similarity = match(2 * cells / np.add(*sizes))
+        precision, recall = similarity / cells.shape[1], similarity / cells.shape[0]
+        scores = {
+            "clustering_accuracy": matched / n,
+            "normalized_clustering_accuracy": (match(cells / sizes[0]) - 1) / (most - 1),
+            "pair_sets_index": max(0.0, (sets - expected) / (most - expected)),
+            "ceaf_precision": precision,
+            "ceaf_recall": recall,
+            "ceaf_f_score": 2 * precision * recall / (precision + recall),
+        }
+        return {name: [float(value)] for name, value in scores.items()}
+
+    return run
+
+
+def _prepare_genieclust_matching(path: str) -> Run:
+    """Return a function that computes the scores of matching_report that genieclust has."""
+    from genieclust import compare_partitions
+
+    label, cluster = _read_arrays(path)
+    names = ("normalized_clustering_accuracy", "pair_sets_index")
+    return lambda: {name: [getattr(compare_partitions, name)(label, cluster)] for name in names}
+
+
 def _read_arrays(path: str) -> list[Any]:
     """Return the columns label and cluster of a Parquet file as numpy arrays."""
     rows = pl.read_parquet(path, columns=["label", "cluster"])
@@ -694,6 +749,7 @@ def _read_arrays(path: str) -> list[Any]:
 
 REPORT = "FROM clustereval.external_report(assignments, label, cluster{options})"
 RESOLUTION = "FROM clustereval.entity_resolution_report(assignments, label, cluster)"
+MATCHING = "FROM clustereval.matching_report(assignments, label, cluster)"
 AGREEMENT = "SELECT n, score FROM clustereval.run_agreement(assignments, id, run, cluster)"
 AMI = "SELECT clustereval.adjusted_mutual_info_score(label, cluster) AS adjusted_mutual_info_score"
 # The name of the run's column differs between the engines; the order of the runs is the same.
@@ -743,6 +799,10 @@ JOBS: dict[str, Callable[[str], Run]] = {
     "polars full runs": partial(_prepare_polars, partial(_build_report, partition_by="run")),
     "duckdb resolution": partial(_prepare_duckdb, RESOLUTION),
     "polars resolution": partial(_prepare_polars, _build_resolution),
+    "duckdb matching": partial(_prepare_duckdb, MATCHING),
+    "polars matching": partial(_prepare_polars, _build_matching),
+    "scipy matching": _prepare_scipy_matching,
+    "genieclust matching": _prepare_genieclust_matching,
     "duckdb intervals": _prepare_duckdb_intervals,
     "polars intervals": _prepare_polars_intervals,
     "polars bootstrap": _prepare_polars_bootstrap,
@@ -805,6 +865,7 @@ JOBS: dict[str, Callable[[str], Run]] = {
         for name, what in POINT_COLUMNS.items()
         for source in SOURCES
     },
+    **linked_jobs.JOBS,
 }
 
 

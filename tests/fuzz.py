@@ -247,11 +247,11 @@ def label_frame(rng: random.Random, sets: Sequence[list[Any]]) -> pl.DataFrame:
     schema = {"label": pl.Int64, "cluster": pl.Int64, "run": pl.Int64}
     frame = pl.DataFrame(rows, schema=schema, orient="row").with_row_index("id")
     return frame.with_columns(
-        _cast_key(name, rng.choice(KEY_TYPES)) for name in ("label", "cluster")
+        cast_key(name, rng.choice(KEY_TYPES)) for name in ("label", "cluster")
     )
 
 
-def _cast_key(name: str, dtype: Any) -> pl.Expr:
+def cast_key(name: str, dtype: Any) -> pl.Expr:
     key = pl.col(name)
     if dtype == pl.Boolean:
         return key % 2 == 0

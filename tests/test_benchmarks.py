@@ -27,6 +27,7 @@ from benchmarks.data import (
     Sweep,
     WeightedLabelings,
 )
+from benchmarks.linked_data import Covers, Graph, RunPair
 from benchmarks.runner import AnswersDifferError, Measurement, Result
 from tests.support.oracle import COUNTS, METRICS
 
@@ -40,6 +41,10 @@ GROUPS: dict[str, Callable[[], list[Case]]] = {
     "ami": cases.list_ami_cases,
     "intervals": cases.list_interval_cases,
     "resolution": cases.list_resolution_cases,
+    "matching": cases.list_matching_cases,
+    "graph": cases.list_graph_cases,
+    "transitions": cases.list_transitions_cases,
+    "overlapping": cases.list_overlapping_cases,
     "internal": cases.list_internal_cases,
     "sweep": cases.list_sweep_cases,
     "agreement": cases.list_agreement_cases,
@@ -52,7 +57,7 @@ GROUPS: dict[str, Callable[[], list[Case]]] = {
 }
 CASES = [case for list_cases in GROUPS.values() for case in list_cases()]
 #: Libraries that the tests do not install.
-EXTRAS = ("genieclust", "Spark")
+EXTRAS = ("genieclust", "Spark", "cdlib")
 #: Jobs that only count rows: a part of the input, checked as a whole in another case, or distances
 #: of which no other job has any.
 COUNTING = {"sklearn silhouette scaled", "numpy centers"}
@@ -81,13 +86,18 @@ def test_two_answers_agree(one: float | None, other: float | None, agree: bool) 
 
 def test_tolerances_are_those_of_the_readme() -> None:
     text = " ".join((ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8").split())
-    [stated] = re.findall(r"within (\S+) \((\S+) for points, (\S+) where scikit-learn accumu", text)
+    found = r"within (\S+) \((\S+) for points and graphs, (\S+) where scikit-learn accumu"
+    [stated] = re.findall(found, text)
     labels, points, singles = map(float, stated)
     assert (labels, points, singles) == (1e-11, 1e-9, 1e-3)
     for case in CASES:
         is_single = isinstance(case.data, Points) and not case.data.wide
         wanted = (
-            labels if isinstance(case.data, Labelings | Runs) else singles if is_single else points
+            labels
+            if isinstance(case.data, Labelings | Runs | RunPair | Covers)
+            else singles
+            if is_single
+            else points
         )
         assert case.tolerance == wanted, case.title
 
@@ -207,9 +217,17 @@ def shrink(data: GeneratedFile) -> GeneratedFile:
     several = isinstance(data, Labelings | Points) and data.run_rows < data.rows
     if isinstance(data, Labelings):
         run_rows = 50 if several else 400
-        return Labelings(run_rows * (8 if several else 1), min(data.clusters, 12), run_rows)
+        rows, clusters = run_rows * (8 if several else 1), min(data.clusters, 12)
+        return dataclasses.replace(data, rows=rows, clusters=clusters, run_rows=run_rows)
     if isinstance(data, Runs):
         return Runs(6, 50, 4)
+    if isinstance(data, Graph):
+        # The volume of one cluster is more than half of all.
+        return Graph(120, 150, 2)
+    if isinstance(data, RunPair):
+        return RunPair(600, 12)
+    if isinstance(data, Covers):
+        return Covers(60, 8)
     if isinstance(data, Points):
         run_rows = 60 if several else 300
         rows = run_rows * (5 if several else 1)
@@ -283,7 +301,7 @@ def test_every_answer_is_compared_with_another_engine(case: Case, tmp_path: Path
 
 @pytest.mark.parametrize("library", EXTRAS)
 def test_other_libraries_are_in_the_cases(library: str) -> None:
-    """They are compared by the silhouette, which both engines have."""
+    """They are compared by scores that both engines have."""
     for case in CASES:
         for job in case.jobs:
             if job.engine == library:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 NAMES = list(entries())
 LABEL_TABLES = ("external_report", "entity_resolution_report", "matching_report")
+#: The kind of the scores of tables of two tables.
+KINDS = {"overlapping_report": "external", "graph_report": "graph", "run_drift": "relative"}
 POINT_TABLES = (
     *("internal_report", "neighbor_report", "determinant_report"),
     *("silhouette_score", "dunn_index", "pairwise_report"),
@@ -46,6 +48,29 @@ IRIS = pl.read_parquet(ROOT / "examples" / "iris.parquet").select(
     x="petal_length",
     y="petal_width",
 )
+#: The tables of the calls of the catalogue, by name: flowers that are alike are joined by an edge.
+FRAMES = {
+    "labels": IRIS.select("id", "label"),
+    "clusters": IRIS.select("id", "cluster"),
+    "nodes": IRIS.select("id", "cluster"),
+    "edges": IRIS.select(id_l="id", l="x")
+    .join(IRIS.select(id_r="id", r="x"), how="cross")
+    .filter(pl.col("id_l") < pl.col("id_r"), (pl.col("l") - pl.col("r")).abs() < 0.3)
+    .select("id_l", "id_r"),
+    "run_before": IRIS.select("id", "cluster"),
+    "run_after": IRIS.filter(pl.col("id") % 7 > 0).select(
+        "id", cluster=pl.when(pl.col("id") % 5 > 0).then("cluster").otherwise(7)
+    ),
+}
+TABLES = {
+    "overlapping_report": lambda: ce.overlapping_report(
+        FRAMES["labels"], FRAMES["clusters"], "id", "label", "cluster"
+    ),
+    "graph_report": lambda: ce.graph_report(
+        FRAMES["nodes"], "id", "cluster", FRAMES["edges"], "id_l", "id_r"
+    ),
+    "run_drift": lambda: ce.run_drift(FRAMES["run_before"], FRAMES["run_after"], "id", "cluster"),
+}
 
 
 def is_score(column: str) -> bool:
@@ -62,7 +87,10 @@ def columns() -> dict[str, list[str]]:
     labels["entity_resolution_report"] = labels["entity_resolution_report"].drop(
         shared, strict=False
     )
-    tables = {**labels, **points}
+    pairs = {name: call() for name, call in TABLES.items()}
+    # As above: the agreement of two runs is that of external_report.
+    pairs["run_drift"] = pairs["run_drift"].drop(shared, strict=False)
+    tables = {**labels, **pairs, **points}
     return {name: list(filter(is_score, table.columns)) for name, table in tables.items()}
 
 
@@ -71,7 +99,8 @@ def test_every_score_has_an_entry_and_every_entry_a_score(columns: dict[str, lis
     assert [(entry.table, entry.name) for entry in entries().values()] == expected
     assert [entry.name for entry in entries().values()] == NAMES
     for entry in entries().values():
-        assert entry.kind == ("external" if entry.table in LABEL_TABLES else "internal")
+        kind = "external" if entry.table in LABEL_TABLES else "internal"
+        assert entry.kind == KINDS.get(entry.table, kind)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -83,7 +112,7 @@ def test_no_entry_leaves_out_what_every_score_has(name: str) -> None:
     assert not entry.differs or entry.differs.endswith(".")
     assert len(entry.meaning) <= 50
     assert entry.best in ("", "0", "1", "high", "low")
-    if entry.kind == "external":
+    if entry.kind != "internal":
         assert "NULL" in entry.special_cases
         assert entry.special_cases.endswith(".")
     else:
@@ -115,8 +144,15 @@ def statements_elsewhere(entry: Entry) -> list[Stated | None]:
     text = inspect.getdoc(getattr(ce, entry.table)) or ""
     if entry.table in ("silhouette_score", "dunn_index"):
         return [from_comment(comments()[entry.table]), from_comment(text)]
-    if entry.table == "matching_report":
-        return [after_name(comments()[entry.table], entry.name), after_name(text, entry.name)]
+    if entry.table in ("matching_report", "overlapping_report"):
+        both = (comments()[entry.table], text)
+        return [after_name(in_interval_notation(x), entry.name) for x in both]
+    if entry.table == "graph_report":
+        return [from_graph_page(entry.name)]
+    if entry.table == "run_drift":
+        # The rates are shares by definition.
+        is_index = entry.name == "population_stability_index"
+        return [Stated("0", "inf", "0" if "at least 0, best 0." in text else None)] * is_index
     of_page = from_page(rows_of_pages()[entry.name][1])
     if entry.table == "internal_report":
         return [of_page]
@@ -130,6 +166,21 @@ def rows_of_pages() -> dict[str, list[str]]:
     )
     rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", text, re.MULTILINE)
     return {name: re.split(r" (?<!\\)\| ", rest) for name, rest in rows}
+
+
+def in_interval_notation(text: str) -> str:
+    """The text with 'range up to 1' for 'at most 1', and so on."""
+    text = " ".join(text.split())
+    return text.replace("(at most 1,", "(range up to 1,").replace("(at least 1,", "(range [1, ∞),")
+
+
+def from_graph_page(name: str) -> Stated | None:
+    """What the page of graphs states in the row of a score: '0 to 1, high' and the like."""
+    text = (ROOT / "docs/graph.md").read_text("utf-8").replace("−", "-")
+    found = re.search(
+        rf"^\| [^|]*`{name}`[^|]* \| [^|]* \| (\S+) to (\d)\b[^|]*?, (high|low)\b", text, re.M
+    )
+    return Stated(*found.groups()) if found else None
 
 
 #: Quantities in the table of an index, which are best small or are no index.
@@ -205,6 +256,8 @@ def con() -> duckdb.DuckDBPyConnection:
     con = duckdb.connect()
     ce.register(con)
     con.register("tbl", IRIS)
+    for name, frame in FRAMES.items():
+        con.register(name, frame)
     return con
 
 
@@ -217,6 +270,8 @@ def values() -> dict[str, float]:
     rows += [
         getattr(ce, name)(IRIS, "label", "cluster").row(0, named=True) for name in LABEL_TABLES
     ]
+    # Those of run_drift first: three of them are names of external_report.
+    rows = [call().row(0, named=True) for call in reversed(TABLES.values())] + rows
     return {name: value for found in rows for name, value in found.items() if is_score(name)}
 
 
@@ -226,7 +281,7 @@ def test_both_calls_give_the_same_number(
 ) -> None:
     entry = entries()[name]
     [(in_sql,)] = con.execute(entry.sql).fetchall()
-    in_polars = eval(entry.polars, {"ce": ce, "frame": IRIS}).item()
+    in_polars = eval(entry.polars, {"ce": ce, "frame": IRIS, **FRAMES}).item()
     assert values[name] is not None
     assert in_sql == pytest.approx(values[name], rel=1e-9)
     assert in_polars == pytest.approx(values[name], rel=1e-9)
@@ -380,7 +435,7 @@ def test_describe_says_all(name: str) -> None:
         assert part in flat
     *lines, sql, polars = text.splitlines()
     assert max(map(len, lines)) <= 80
-    assert max(len(sql), len(polars)) <= 105
+    assert max(len(sql), len(polars)) <= 118
     assert ("Reading " in text) == (entry.scale is not None)
 
 

@@ -234,13 +234,23 @@ def test_all_of_scikit_learn_is_there() -> None:
     assert set(sklearn.metrics.cluster.__all__) <= named
 
 
+NODES = pl.DataFrame({"id": [1, 2, 3], "cluster": [1, 1, 2]})
+EDGES = pl.DataFrame({"a": [1, 2], "b": [2, 3]})
+#: Columns of the tables of graphs that are no scores of a clustering.
+OF_GRAPHS = {
+    column
+    for table in (ce.graph_cluster_report, ce.graph_node_report, ce.graph_edge_report)
+    for column in table(NODES, "id", "cluster", EDGES, "a", "b").columns
+}
+
+
 @pytest.mark.parametrize("library", TABLES)
 def test_every_name_on_this_side_exists(library: str) -> None:
     assert TABLES[library]
     arguments = {"vector", "cluster"}
     for _, here, _ in TABLES[library]:
         for name in code(here):
-            known = hasattr(ce, name) or name in entries() or name in arguments
+            known = hasattr(ce, name) or name in {*entries(), *arguments, *OF_GRAPHS}
             assert known or re.fullmatch(r'distance="(sqeuclidean|cosine)"', name), name
 
 
@@ -248,7 +258,8 @@ def test_b_cubed_of_er_evaluation() -> None:
     """The values in the docstrings of er-evaluation, for its own example."""
     con = duckdb.connect()
     ce.register(con)
-    *_, block = re.findall(r"^```sql\n(.*?)^```", read("migration.md"), re.MULTILINE | re.DOTALL)
+    text = sections("migration.md", "##")["er-evaluation"]
+    [block] = re.findall(r"^```sql\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     found = con.execute(block).fetchone()
     assert found == pytest.approx((0.6458333333333333, 0.7638888888888888), rel=1e-12)
 

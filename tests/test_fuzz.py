@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
-from tests import fuzz
+from tests import fuzz, fuzz_pairs
 
 TABLES = [*fuzz.POINT_TABLES, *fuzz.LABEL_TABLES]
 
@@ -21,6 +22,46 @@ def test_the_engines_agree(table: str) -> None:
 def test_the_engines_agree_on_thousands(table: str) -> None:
     count = fuzz.fuzz_table(table, 2000, seed=2026)
     assert count.values > 5 * count.frames
+
+
+@pytest.mark.parametrize("table", fuzz_pairs.TABLES)
+def test_the_engines_agree_on_two_tables(table: str) -> None:
+    seed = random.SystemRandom().randrange(10**9)
+    print(fuzz_pairs.fuzz_table(table, fuzz.FRAMES_PER_CALL, seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("table", fuzz_pairs.TABLES)
+def test_the_engines_agree_on_thousands_of_two_tables(table: str) -> None:
+    count = fuzz_pairs.fuzz_table(table, 2000, seed=2026)
+    assert count.values > 5 * count.frames
+    assert not count.errors
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [
+        ("graph_report", "modularity"),
+        ("graph_cluster_report", "n_bridges"),
+        ("run_transitions", "n_common"),
+        ("overlapping_report", "omega_index"),
+    ],
+)
+def test_a_difference_of_two_tables_is_found(
+    monkeypatch: pytest.MonkeyPatch, table: str, column: str
+) -> None:
+    true_outcome = fuzz_pairs.outcome
+
+    def outcome(name: str, *given: Any) -> Any:
+        rows = true_outcome(name, *given)
+        assert isinstance(rows, list)
+        if name == "duckdb":
+            return rows
+        return [row | {column: row[column] and row[column] * (1 + 1e-8)} for row in rows]
+
+    monkeypatch.setattr(fuzz_pairs, "outcome", outcome)
+    with pytest.raises(AssertionError, match=f"{column}: "):
+        fuzz_pairs.fuzz_table(table, fuzz.FRAMES_PER_CALL, seed=3)
 
 
 def test_a_difference_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,6 +55,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 CASES: list[tuple[str, str, dict[str, Any]]] = [
     ("labels", "external_report", {}),
     ("labels", "pair_counts", {}),
+    ("labels", "matching_report", {}),
+    ("labels", "entity_resolution_report", {}),
     ("labels", "external_cluster_report", {}),
     *((file, "centroids", {}) for file in ("points", "long vectors")),
     *((file, "internal_report", {}) for file in ("points", "long vectors")),

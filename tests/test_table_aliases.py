@@ -59,6 +59,9 @@ RELATIVE = {
 OF_TWO_RUNS = ("run_transitions", "transition_overlaps", "moved_ids", "run_drift")
 # Called with the same table for labels and clusters.
 OF_COVERS = ("overlapping_report",)
+# Called with the same table for nodes and edges, whose ends are the columns id and label.
+OF_GRAPHS = ("graph_report", "graph_cluster_report", "graph_node_report", "graph_edge_report")
+ALL = (*EXTERNAL, *INTERNAL, *RELATIVE, *OF_TWO_RUNS, *OF_COVERS, *OF_GRAPHS)
 ROWS = {
     "label": [0, 0, 0, 1, 1, 1, 2, 2],
     "cluster": [5, 5, 6, 6, 6, 7, 7, 5],
@@ -135,6 +138,12 @@ def answers(
     call = f'clustereval.{table}("{view}", {given}{by})'
     if table in {*OF_TWO_RUNS, *OF_COVERS}:
         call = f'clustereval.{table}("{view}", "{view}", {given}{by})'
+    if table in OF_GRAPHS:
+        node, cluster, end, weight = (
+            f'"{names.get(name, name)}"' for name in ("id", "cluster", "label", "weight")
+        )
+        ends = f'"{view}", {node}, {end}, weight := {weight}'
+        call = f'clustereval.{table}("{view}", {node}, {cluster}, {ends}{by})'
     rows = con.execute(f"FROM {call}").fetchall()
     con.execute(f'DROP TABLE "{view}"')
     return rows
@@ -161,17 +170,24 @@ def check(con: duckdb.DuckDBPyConnection, table: str, step: int) -> None:
             given = [*dict.fromkeys(given), "spare_1", "spare_2", "spare_3"][:4]
         *columns, view = given
         first = "label" if table in EXTERNAL else "vector"
+        # Three of the columns that the call names.
         sides = RELATIVE.get(table, (first, "cluster", "run"))
+        if table in OF_GRAPHS:
+            sides = ("id", "label", "weight") if i % 8 else ("id", "cluster", "run")
+        elif table in {*OF_TWO_RUNS, *OF_COVERS}:
+            sides = ("id", "cluster", "run")
         names = dict(zip(sides, columns, strict=True))
+        # An alias such as `label` is the name of another column, too.
+        names |= {word: f"spare_{word}" for word in columns if word in ROWS.keys() - names.keys()}
         assert_near(answers(con, table, names, view), expected, names)
 
 
-@pytest.mark.parametrize("table", [*EXTERNAL, *INTERNAL, *RELATIVE, *OF_TWO_RUNS, *OF_COVERS])
+@pytest.mark.parametrize("table", ALL)
 def test_columns_named_like_aliases(con: duckdb.DuckDBPyConnection, table: str) -> None:
     check(con, table, step=max(4, len(closure_aliases(table)) // 2))
 
 
 @pytest.mark.wide
-@pytest.mark.parametrize("table", [*EXTERNAL, *INTERNAL, *RELATIVE, *OF_TWO_RUNS, *OF_COVERS])
+@pytest.mark.parametrize("table", ALL)
 def test_each_alias_in_each_place(con: duckdb.DuckDBPyConnection, table: str) -> None:
     check(con, table, step=1)

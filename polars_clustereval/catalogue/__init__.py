@@ -22,14 +22,20 @@ from .describe import (
     show_scale,
 )
 from .distances import DISTANCES
+from .drift import DRIFT
 from .entry import Entry
+from .graph import GRAPH
 from .matching import MATCHING
+from .overlapping import OVERLAPPING
 
 __all__ = [
     "CENTERS",
     "DISTANCES",
+    "DRIFT",
+    "GRAPH",
     "MATCHING",
     "NOTATION",
+    "OVERLAPPING",
     "Entry",
     "describe",
     "entries",

@@ -14,8 +14,11 @@ from polars_clustereval.unknown_names import OTHER_NAMES
 
 from .centers import CENTERS
 from .distances import DISTANCES
+from .drift import DRIFT
 from .external import list_external_entries
+from .graph import GRAPH
 from .matching import MATCHING
+from .overlapping import OVERLAPPING
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -44,6 +47,12 @@ NOTATION = {
     "one-to-one matching": "n_ij rows have label i and cluster j, a_i have label i, b_j are in "
     "cluster j, n are all; a matching pairs each label with at most one cluster, and each cluster "
     "with at most one label.",
+    "overlapping clusters": "Two ids have c common clusters and l common labels; H(X) is the "
+    "entropy of whether an id is in a set.",
+    "clusters of a graph": "W is the weight of all edges, W_c that of the edges within cluster c, "
+    "C_c that of its edges to other clusters; V_c = 2 W_c + C_c is its volume.",
+    "drift between runs": "Two clusters are linked if at least half of the ids of one of them that "
+    "are in both runs are in the other; threshold is another share.",
     "entity resolution": "n rows; a cell is a label and a cluster that share rows; P and R are "
     "closest_cluster_precision and closest_cluster_recall.",
     "coreference": "n rows; a cell is a label and a cluster that share rows; P and R are the "
@@ -71,7 +80,8 @@ _BEST = {"high": "best high", "low": "best low", "": "no value is best"}
 @cache
 def entries() -> Mapping[str, Entry]:
     """Return the catalogue: the entries by name, in the order of the reports."""
-    all_entries = (*list_external_entries(), *MATCHING, *CENTERS, *DISTANCES)
+    of_labels = (*list_external_entries(), *MATCHING, *OVERLAPPING)
+    all_entries = (*of_labels, *GRAPH, *DRIFT, *CENTERS, *DISTANCES)
     return {entry.name: entry for entry in all_entries}
 
 
@@ -106,9 +116,10 @@ def describe(name: str | None = None) -> str:
     Parameters
     ----------
     name : str, optional
-        A column of external_report, entity_resolution_report, matching_report, internal_report,
-        neighbor_report, determinant_report, silhouette_score, dunn_index or pairwise_report, such
-        as 'davies_bouldin_score'. Without one, the result is the list of all scores by family.
+        A column of external_report, entity_resolution_report, matching_report, overlapping_report,
+        graph_report, run_drift, internal_report, neighbor_report, determinant_report,
+        silhouette_score, dunn_index or pairwise_report, such as 'davies_bouldin_score'. Without
+        one, the result is the list of all scores by family.
 
     Returns
     -------

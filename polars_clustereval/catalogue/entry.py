@@ -11,6 +11,13 @@ if TYPE_CHECKING:
 
 #: Tables whose scores are expressions and aggregate macros too.
 _TABLES_OF_EXPRESSIONS = ("external_report", "entity_resolution_report")
+#: Arguments in SQL of tables that do not take one table with a label, or a vector, and a cluster.
+_ARGUMENTS = {
+    "overlapping_report": ("labels", "clusters", "id", "label", "cluster"),
+    "graph_report": ("nodes", "id", "cluster", "edges", "id_l", "id_r"),
+    "run_drift": ("run_before", "run_after", "id", "cluster"),
+}
+_NAMES_OF_TABLES = ("labels", "clusters", "nodes", "edges", "run_before", "run_after")
 
 
 class Scale(NamedTuple):
@@ -36,7 +43,8 @@ class Entry(NamedTuple):
 
     name: str
     title: str
-    #: 'external' for labels against clusters, 'internal' for points against clusters.
+    #: 'external' for labels against clusters, 'internal' for points against clusters, 'graph' for
+    #: edges against clusters, 'relative' for a clustering against another one.
     kind: str
     family: str
     #: The table function whose column it is.
@@ -66,6 +74,9 @@ class Entry(NamedTuple):
         """The query for DuckDB."""
         if self.table in _TABLES_OF_EXPRESSIONS:
             return f"SELECT clustereval.{self.name}(label, cluster) FROM tbl"
+        if self.table in _ARGUMENTS:
+            arguments = ", ".join(_ARGUMENTS[self.table])
+            return f"SELECT {self.name} FROM clustereval.{self.table}({arguments})"
         if self.kind == "external":
             return f"SELECT {self.name} FROM clustereval.{self.table}(tbl, label, cluster)"
         return f"SELECT {self.name} FROM clustereval.{self.table}(tbl, [x, y], cluster)"
@@ -75,5 +86,10 @@ class Entry(NamedTuple):
         """The expression of Python for a DataFrame."""
         if self.table in _TABLES_OF_EXPRESSIONS:
             return f'frame.select(ce.{self.name}("label", "cluster"))'
+        if self.table in _ARGUMENTS:
+            arguments = ", ".join(
+                word if word in _NAMES_OF_TABLES else f'"{word}"' for word in _ARGUMENTS[self.table]
+            )
+            return f'ce.{self.table}({arguments})["{self.name}"]'
         first = '"label"' if self.kind == "external" else '["x", "y"]'
         return f'ce.{self.table}(frame, {first}, "cluster")["{self.name}"]'

@@ -331,6 +331,56 @@ def test_a_partition_column_named_like_a_result(side: Engine, function: str) -> 
                 side.table(function, frame, "species", "c", partition_by=name)
 
 
+COLUMNS_OF_GRAPHS = {
+    "graph_report": ("n_nodes", "modularity", "worst_conductance"),
+    "graph_cluster_report": ("cluster", "density", "diameter"),
+    "graph_node_report": ("degree", "node_centrality", "n_bridges"),
+    "graph_edge_report": ("left", "n_rows", "is_bridge"),
+}
+COLUMNS_OF_RUN_PAIRS = {
+    "run_transitions": ("cluster_before", "transition", "share_after"),
+    "transition_overlaps": ("jaccard", "is_link"),
+    "moved_ids": ("cluster_before", "cluster_after"),
+    "run_drift": ("n_moved", "churn", "population_stability_index"),
+    "overlapping_report": ("n", "omega_index", "nf1"),
+}
+PAIRS_OF_TABLES = {**COLUMNS_OF_GRAPHS, **COLUMNS_OF_RUN_PAIRS}
+
+
+@pytest.mark.parametrize("function", PAIRS_OF_TABLES)
+def test_a_partition_column_of_two_tables_named_like_a_result(side: Engine, function: str) -> None:
+    for name in PAIRS_OF_TABLES[function]:
+        one = FRAME.select(
+            pl.int_range(pl.len()).alias("key"),
+            pl.col("cluster").alias("c"),
+            pl.col("species").alias("s"),
+            pl.col("run").alias(name),
+        )
+        ends = one.select(pl.col("key").alias("a"), pl.col("key").alias("b"), name)
+        words = f"partition_by: '{name}' is also a column of the result; rename it first"
+        if function in COLUMNS_OF_GRAPHS:
+            frames, columns = (one, ends), ("key", "c", "a", "b")
+            in_sql, arguments = 'one, "key", c, other, a, b', ("key", "c", ends, "a", "b")
+        else:
+            columns = ("key", "s", "c") if function == "overlapping_report" else ("key", "c")
+            frames, arguments = (one, one), (one, *columns)
+            in_sql = f"one, other, {', '.join(columns)}"
+        if side.name == "duckdb":
+            # SQL calls the key partition_key.
+            con = side.connection  # type: ignore[attr-defined]
+            for table, frame in zip(("one", "other"), frames, strict=True):
+                con.register(table, frame)
+            query = f'FROM clustereval.{function}({in_sql}, partition_by := "{name}")'
+            keys = con.execute(f"SELECT DISTINCT partition_key {query} ORDER BY ALL").fetchall()
+            # No id has moved between a run and itself.
+            assert keys == ([] if function == "moved_ids" else [(1,), (2,)])
+            con.unregister("one")
+            con.unregister("other")
+        else:
+            with pytest.raises(ce.ClusterEvalError, match=re.escape(words)):
+                getattr(ce, function)(one, *arguments, partition_by=name)
+
+
 PARAMETERS = (
     "tbl",
     "label",

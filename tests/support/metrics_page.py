@@ -61,6 +61,9 @@ GUIDES = {
     "external_report": ("external indices", "external.md"),
     "entity_resolution_report": ("entity resolution", "entity_resolution.md"),
     "matching_report": ("one-to-one matching", "matching.md"),
+    "overlapping_report": ("overlapping clusters", "overlapping.md"),
+    "graph_report": ("clusters of a graph", "graph.md"),
+    "run_drift": ("transitions", "transitions.md"),
     "internal_report": ("indices of points", "internal.md"),
     "neighbor_report": ("indices of points", "internal.md"),
     "determinant_report": ("indices of points", "internal.md"),
@@ -69,6 +72,55 @@ GUIDES = {
     "pairwise_report": ("pairs of points", "pairwise.md"),
 }
 POINTS = ("petal_length", "petal_width")
+
+#: Views of iris for the tables of two tables, the arguments of these, and the same in Python.
+VIEWS = {
+    "overlapping_report": [
+        "CREATE OR REPLACE TEMP VIEW labels AS SELECT id, species AS label FROM iris;",
+        "CREATE OR REPLACE TEMP VIEW clusters AS SELECT id, kmeans AS cluster FROM iris;",
+    ],
+    "graph_report": [
+        "-- flowers that are alike",
+        "CREATE OR REPLACE TEMP VIEW edges AS",
+        "SELECT one.id AS id_l, other.id AS id_r",
+        "FROM iris AS one, iris AS other",
+        "WHERE one.id < other.id AND abs(one.petal_length - other.petal_length) < 0.2;",
+    ],
+    "run_drift": [
+        "CREATE OR REPLACE TEMP VIEW run_before AS SELECT id, kmeans AS cluster FROM iris;",
+        "CREATE OR REPLACE TEMP VIEW run_after AS SELECT id, agglomerative AS cluster FROM iris;",
+    ],
+}
+FRAMES = {
+    "overlapping_report": [
+        'labels = iris.select("id", label="species")',
+        'clusters = iris.select("id", cluster="kmeans")',
+    ],
+    "graph_report": [
+        "# flowers that are alike",
+        'flowers = iris.select("id", "petal_length")',
+        'edges = flowers.join(flowers, how="cross", suffix="_r").select(',
+        '    id_l="id",',
+        '    id_r="id_r",',
+        '    difference=(pl.col("petal_length") - pl.col("petal_length_r")).abs(),',
+        ")",
+        'edges = edges.filter(pl.col("id_l") < pl.col("id_r"), pl.col("difference") < 0.2)',
+    ],
+    "run_drift": [
+        'run_before = iris.select("id", cluster="kmeans")',
+        'run_after = iris.select("id", cluster="agglomerative")',
+    ],
+}
+IN_SQL = {
+    "overlapping_report": "labels, clusters, id, label, cluster",
+    "graph_report": "iris, id, kmeans, edges, id_l, id_r",
+    "run_drift": "run_before, run_after, id, cluster",
+}
+IN_PYTHON = {
+    "overlapping_report": 'labels, clusters, "id", "label", "cluster"',
+    "graph_report": 'iris, "id", "kmeans", edges, "id_l", "id_r"',
+    "run_drift": 'run_before, run_after, "id", "cluster"',
+}
 
 
 def row(*cells: str) -> str:
@@ -149,12 +201,13 @@ def indented(names: str) -> str:
 
 def sql_of_all(tables: Iterable[str], scores: Sequence[Entry]) -> str:
     """A query for each table that has scores of the family."""
-    points = f"[{', '.join(POINTS)}]"
+    first = "species" if scores[0].kind == "external" else f"[{', '.join(POINTS)}]"
     queries = []
     for name in tables:
-        arguments = "species, kmeans" if scores[0].kind == "external" else f"{points}, kmeans"
+        arguments = IN_SQL.get(name, f"iris, {first}, kmeans")
         columns = indented(", ".join(names_of(name, scores)))
-        queries.append(f"SELECT\n{columns}\nFROM clustereval.{name}(iris, {arguments});")
+        queries += VIEWS.get(name, [])
+        queries.append(f"SELECT\n{columns}\nFROM clustereval.{name}({arguments});")
     view = "CREATE OR REPLACE TEMP VIEW iris AS FROM 'examples/iris.parquet';"
     return "\n".join(["```sql", view, "", *queries, "```"])
 
@@ -168,11 +221,13 @@ def python_of_all(tables: Iterable[str], scores: Sequence[Entry]) -> str:
         'iris = pl.read_parquet("examples/iris.parquet")',
     ]
     points = "[" + ", ".join(f'"{name}"' for name in POINTS) + "]"
+    first = '"species"' if scores[0].kind == "external" else points
     for name in tables:
-        arguments = '"species"' if scores[0].kind == "external" else points
+        arguments = IN_PYTHON.get(name, f'iris, {first}, "kmeans"')
         columns = "".join(f'    "{column}",\n' for column in names_of(name, scores))
         lines += [
-            f'report = ce.{name}(iris, {arguments}, "kmeans")',
+            *FRAMES.get(name, []),
+            f"report = ce.{name}({arguments})",
             f"scores = report.select(\n{columns})",
         ]
     return "\n".join(["```python", *lines, "```"])

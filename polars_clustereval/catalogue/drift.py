@@ -1,0 +1,67 @@
+"""drift: the facts of the scores of a run against the run before."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from .entry import Entry
+
+__all__ = ["DRIFT"]
+
+_score_of_drift = partial(
+    Entry,
+    kind="relative",
+    family="drift between runs",
+    table="run_drift",
+    range="[0, 1]",
+    best="low",
+    source="Spiliopoulou, Ntoutsi, Theodoridis and Schult (2006), MONIC: modeling and monitoring "
+    "cluster transitions, doi:10.1145/1150402.1150491, for the links.",
+    cost="The runs are joined by id, and the pairs of clusters with common ids counted: the time "
+    "grows with the ids.",
+)
+
+DRIFT = (
+    _score_of_drift(
+        name="moved_rate",
+        title="Rate of ids that have moved",
+        definition="The share of the ids in both runs whose two clusters are not linked",
+        meaning="share of common ids in an unlinked cluster",
+        special_cases="NULL without ids in both runs.",
+    ),
+    _score_of_drift(
+        name="left_rate",
+        title="Rate of ids that have left",
+        definition="The share of the ids of the run before that are not in the run after",
+        meaning="share of old ids that are gone",
+        special_cases="NULL if the run before is empty.",
+    ),
+    _score_of_drift(
+        name="joined_rate",
+        title="Rate of ids that have joined",
+        definition="The share of the ids of the run after that are not in the run before",
+        meaning="share of new ids",
+        special_cases="NULL if the run after is empty.",
+    ),
+    _score_of_drift(
+        name="churn",
+        title="Churn",
+        definition="The share of the ids of either run that have moved, left or joined",
+        meaning="share of all ids with any change",
+        special_cases="NULL if both runs are empty.",
+    ),
+    _score_of_drift(
+        name="population_stability_index",
+        title="Population stability index (PSI)",
+        definition="Σ (p − q) ln(p / q) over the names of clusters, where p and q are the shares "
+        "of the rows of each run; half a row stands for none",
+        range="[0, ∞)",
+        best="0",
+        meaning="change of the sizes of clusters by name",
+        special_cases="NULL if a run is empty. It is of use if clusters keep their names.",
+        source="Yurdakul and Naranjo (2020), Statistical properties of the population stability "
+        "index, doi:10.21314/JRMV.2020.227.",
+        differs="Others add a small share of their own choice where a run lacks a cluster, or are "
+        "infinite there.",
+    ),
+)

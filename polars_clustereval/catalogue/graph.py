@@ -1,0 +1,110 @@
+"""graph: the facts of the scores of the clusters of a graph."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from .entry import Entry
+
+__all__ = ["GRAPH"]
+
+_score_of_graph = partial(
+    Entry,
+    kind="graph",
+    family="clusters of a graph",
+    table="graph_report",
+    range="[0, 1]",
+    cost="Edges are joined to their nodes and grouped: the time grows with nodes and edges.",
+)
+_FORTUNATO = (
+    "Fortunato (2010), Community detection in graphs, section III.C, "
+    "doi:10.1016/j.physrep.2009.11.002."
+)
+_KANNAN = (
+    "Kannan, Vempala and Vetta (2004), On clusterings: good, bad and spectral, "
+    "doi:10.1145/990308.990313."
+)
+_NO_WEIGHT = "NULL without edges of weight above 0."
+_NO_CONDUCTANCE = (
+    "A cluster has none if it, or all the other ones, have no edges of weight above 0, as a single "
+    "cluster. NULL if no cluster has one."
+)
+_CONDUCTANCE_OF_CDLIB = (
+    "cdlib's conductance counts edges, and takes V_c, also where 2W − V_c is less."
+)
+
+GRAPH = (
+    _score_of_graph(
+        name="modularity",
+        title="Modularity (Q)",
+        definition="Σ_c W_c / W − γ (V_c / 2W)², where γ is the parameter resolution",
+        range="[-0.5, 1]",
+        best="high",
+        meaning="weight of edges within clusters, above chance",
+        special_cases=f"{_NO_WEIGHT} The range is that of γ = 1.",
+        source="Newman (2004), Analysis of weighted networks, doi:10.1103/PhysRevE.70.056131; γ: "
+        "Reichardt and Bornholdt (2006), Statistical mechanics of community detection, "
+        "doi:10.1103/PhysRevE.74.016110.",
+        elsewhere={
+            "networkx": "community.modularity",
+            "igraph": "Graph.modularity",
+            "cdlib": "newman_girvan_modularity",
+        },
+        differs="cdlib counts edges instead of weights.",
+    ),
+    _score_of_graph(
+        name="coverage",
+        title="Coverage",
+        definition="Σ_c W_c / W",
+        best="high",
+        meaning="share of the weight of edges within clusters",
+        special_cases=f"1 for a single cluster. {_NO_WEIGHT}",
+        source=_FORTUNATO,
+        elsewhere={"networkx": "community.partition_quality, the first"},
+        differs="networkx counts edges instead of weights.",
+    ),
+    _score_of_graph(
+        name="performance",
+        title="Performance",
+        definition="Pairs of nodes that are joined in a cluster, or in two clusters and not "
+        "joined, divided by all pairs",
+        best="high",
+        meaning="share of pairs joined in or apart between",
+        special_cases="NULL for fewer than two nodes. A self-loop counts as a pair joined in a "
+        "cluster, as in networkx: with many of them it exceeds 1.",
+        source=_FORTUNATO,
+        elsewhere={"networkx": "community.partition_quality, the second"},
+    ),
+    _score_of_graph(
+        name="mean_conductance",
+        title="Mean conductance of the clusters",
+        definition="The mean over the clusters of C_c / min(V_c, 2W − V_c)",
+        best="low",
+        meaning="mean share of a cluster's weight that leaves it",
+        special_cases=_NO_CONDUCTANCE,
+        source=_KANNAN,
+        elsewhere={"networkx": "conductance, of one cluster"},
+        differs=_CONDUCTANCE_OF_CDLIB,
+    ),
+    _score_of_graph(
+        name="worst_conductance",
+        title="Worst conductance of a cluster",
+        definition="The maximum over the clusters of C_c / min(V_c, 2W − V_c)",
+        best="low",
+        meaning="greatest share that leaves a cluster",
+        special_cases=_NO_CONDUCTANCE,
+        source=_KANNAN,
+        elsewhere={"networkx": "conductance, of one cluster"},
+        differs=_CONDUCTANCE_OF_CDLIB,
+    ),
+    _score_of_graph(
+        name="inter_cluster_edge_share",
+        title="Share of edges between clusters",
+        definition="Edges with ends in two clusters, divided by all edges; weights do not matter",
+        best="low",
+        meaning="share of edges between clusters",
+        special_cases="NULL without edges.",
+        source=_FORTUNATO,
+        differs="The first number of partition_quality in networkx is 1 less this.",
+    ),
+)

@@ -1,0 +1,140 @@
+"""overlapping: the facts of the scores of overlapping clusters against overlapping labels."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from .entry import Entry
+
+__all__ = ["OVERLAPPING"]
+
+_score_of_overlapping = partial(
+    Entry,
+    kind="external",
+    family="overlapping clusters",
+    table="overlapping_report",
+    range="[0, 1]",
+    best="1",
+    special_cases="NULL without ids in both tables.",
+    cost="Ids of the same labels and clusters are counted together. Then, for each label, each "
+    "cluster and each pair of both, the square of the number of different sets of labels and "
+    "clusters that have it: one each if nothing overlaps.",
+)
+_LFK = (
+    "Lancichinetti, Fortunato and Kertesz (2009), Detecting the overlapping and hierarchical "
+    "community structure in complex networks, doi:10.1088/1367-2630/11/3/033015."
+)
+_MGH = (
+    "McDaid, Greene and Hurley (2011), Normalized mutual information to evaluate overlapping "
+    "community finding algorithms, https://arxiv.org/abs/1110.2515."
+)
+_AMIGO = (
+    "Amigo, Gonzalo, Artiles and Verdejo (2009), A comparison of extrinsic clustering evaluation "
+    "metrics based on formal constraints, doi:10.1007/s10791-008-9066-8."
+)
+_ROSSETTI = (
+    "Rossetti, Pappalardo and Rinzivillo (2016), A novel approach to evaluate community detection "
+    "algorithms on ground truth, doi:10.1007/978-3-319-30569-1_10."
+)
+_NF1_OF_CDLIB = (
+    "cdlib counts all labels that have equally many ids of a cluster, each id in the first of its "
+    "clusters only, and rounds each F1 to two digits."
+)
+
+OVERLAPPING = (
+    _score_of_overlapping(
+        name="omega_index",
+        title="Omega index",
+        definition="(O − E) / (1 − E), where O is the share of pairs of ids that share as many "
+        "labels as clusters, and E that expected if the two numbers were independent. The adjusted "
+        "Rand index if nothing overlaps",
+        range="up to 1",
+        meaning="pairs with as many labels as clusters",
+        special_cases="1 if all pairs share equally many labels and equally many clusters, the "
+        "same number of both, and for one id. NULL without ids in both tables.",
+        source="Collins and Dent (1988), Omega: a general formulation of the Rand index of cluster "
+        "recovery suitable for non-disjoint solutions, doi:10.1207/s15327906mbr2302_6.",
+        elsewhere={"cdlib": "omega", "CluSim": "omega_index"},
+        differs="CluSim has NaN where both sides are trivial.",
+    ),
+    _score_of_overlapping(
+        name="overlapping_nmi_lfk",
+        title="Overlapping normalized mutual information (LFK)",
+        definition="1 − (h_L + h_C) / 2, where h_L is the mean over labels of the share of H(X) "
+        "that the best cluster leaves, and h_C that over clusters",
+        meaning="share of the entropy of sets that is known",
+        special_cases="A set of all ids is known if the other side has one too, otherwise not at "
+        "all. NULL without ids in both tables.",
+        source=_LFK,
+        elsewhere={"cdlib": "overlapping_normalized_mutual_information_LFK"},
+    ),
+    _score_of_overlapping(
+        name="overlapping_nmi_mgh",
+        title="Overlapping normalized mutual information (MGH)",
+        definition="(I_L + I_C) / (2 max(H_L, H_C)), where H_L is the sum of H(X) over labels, I_L "
+        "that of what their best clusters tell, and H_C and I_C are the same of clusters",
+        meaning="known entropy of all sets, by the greater",
+        special_cases="1 if both sides have no sets but those of all ids. NULL without ids in both "
+        "tables.",
+        source=_MGH,
+        elsewhere={"cdlib": "overlapping_normalized_mutual_information_MGH"},
+    ),
+    _score_of_overlapping(
+        name="extended_bcubed_precision",
+        title="Extended B-cubed precision",
+        definition="The mean over ids of the mean of min(c, l) / c over the ids with c > 0, itself "
+        "among them",
+        meaning="share of common clusters that are right",
+        source=_AMIGO,
+    ),
+    _score_of_overlapping(
+        name="extended_bcubed_recall",
+        title="Extended B-cubed recall",
+        definition="The mean over ids of the mean of min(c, l) / l over the ids with l > 0, itself "
+        "among them",
+        meaning="share of common labels that are found",
+        source=_AMIGO,
+    ),
+    _score_of_overlapping(
+        name="extended_bcubed_f_score",
+        title="Extended B-cubed F score",
+        definition="(1 + β²) P R / (β² P + R), where P and R are extended_bcubed_precision and "
+        "extended_bcubed_recall, and β is 1 unless given",
+        meaning="mean of both extended B-cubed scores",
+        source=_AMIGO,
+    ),
+    _score_of_overlapping(
+        name="best_match_f1",
+        title="F1 of the best matches",
+        definition="The mean over clusters of the F1 score of the cluster and its match, the label "
+        "that has most of its ids",
+        meaning="mean F1 of a cluster and its label",
+        special_cases="Of labels with equally many ids the smallest is the match, of these the "
+        "lowest. NULL without ids in both tables.",
+        source=_ROSSETTI,
+        differs=f"In cdlib it is f1. {_NF1_OF_CDLIB}",
+    ),
+    _score_of_overlapping(
+        name="label_coverage",
+        title="Coverage of the labels by best matches",
+        definition="The share of labels that are the match of a cluster",
+        meaning="share of labels that are a match",
+        source=_ROSSETTI,
+    ),
+    _score_of_overlapping(
+        name="cluster_redundancy",
+        title="Redundancy of the clusters",
+        definition="Clusters divided by the labels that are the match of one",
+        range="[1, ∞)",
+        meaning="clusters per matched label",
+        source=_ROSSETTI,
+    ),
+    _score_of_overlapping(
+        name="nf1",
+        title="Normalized F1 (NF1)",
+        definition="best_match_f1 label_coverage / cluster_redundancy",
+        meaning="F1 of matches, less for gaps and duplicates",
+        source=_ROSSETTI,
+        differs=_NF1_OF_CDLIB,
+    ),
+)
