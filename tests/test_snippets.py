@@ -212,7 +212,7 @@ def test_dunn_page(con: duckdb.DuckDBPyConnection) -> None:
 def test_example_files_have_the_rows_that_are_printed() -> None:
     text = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
     printed = re.findall(r"^\| `(\S+)` \| ([\d,]+) \|", text, re.MULTILINE)
-    assert len(printed) == 8
+    assert len(printed) == 10
     for name, rows in printed:
         [found] = duckdb.execute(f"SELECT count(*) FROM '{ROOT / 'examples' / name}'").fetchone()
         assert f"{found:,}" == rows, name

@@ -23,6 +23,7 @@ from .describe import (
 )
 from .distances import DISTANCES
 from .entry import Entry
+from .external import RESOLUTION_MEANINGS
 from .matching import MATCHING
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "DISTANCES",
     "MATCHING",
     "NOTATION",
+    "RESOLUTION_MEANINGS",
     "Entry",
     "describe",
     "entries",
