@@ -90,7 +90,7 @@ _EXTERNAL_SCORES = {
 EXTERNAL = _ROW_COUNTS | _EXTERNAL_SCORES
 
 #: The columns of a report with a row for each metric.
-_INTERVAL_COLUMNS = _explain(
+_LIMITS = _explain(
     {
         "metric": ("", "name of the metric"),
         "value": ("", "value of the metric"),
@@ -100,7 +100,7 @@ _INTERVAL_COLUMNS = _explain(
     }
 )
 
-EXTERNAL_INTERVALS = EXTERNAL | _INTERVAL_COLUMNS
+EXTERNAL_INTERVALS = EXTERNAL | _LIMITS
 
 RESOLUTION = EXTERNAL | {
     name: Meaning(best or "", text) for name, (best, text) in catalogue.RESOLUTION_MEANINGS.items()
@@ -108,7 +108,7 @@ RESOLUTION = EXTERNAL | {
 
 RESOLUTION_ESTIMATES = (
     RESOLUTION
-    | _INTERVAL_COLUMNS
+    | _LIMITS
     | _explain(
         {
             "matching_rate": ("", "share of rows whose entity has several"),
@@ -170,7 +170,7 @@ GRAPH_CLUSTERS = _explain(
         "density": ("1", "edges within, of the pairs of its nodes"),
         "centralization": ("", "0 for a complete graph, 1 for a star"),
         "conductance": ("0", "cut weight, of the weight at its nodes"),
-        "n_components": ("1", "parts that its own edges connect"),
+        "n_components": ("low", "parts that its own edges connect"),
         "n_bridges": ("", "edges that would divide it"),
         "diameter": ("", "edges between its nodes furthest apart"),
     }

@@ -6,11 +6,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 
 import polars_clustereval as ce
 from tests.support import point_engines
@@ -119,6 +120,17 @@ def report(
     rows = json.loads(run(of, file, *arguments, "--format", "json"))
     assert isinstance(rows, list)
     return rows
+
+
+def near(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows that equal others whose floats differ by rounding only."""
+    return [
+        {
+            name: pytest.approx(value, rel=1e-12) if isinstance(value, float) else value
+            for name, value in row.items()
+        }
+        for row in rows
+    ]
 
 
 def report_of(frame: pl.DataFrame, **arguments: Any) -> list[dict[str, Any]]:
