@@ -8,6 +8,7 @@ refused.
 
 from __future__ import annotations
 
+import re
 import warnings
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from .base.checks import NoiseAs
+    from .external.entity_matching import EditCost
     from .external.information import NormalizedMethod
     from .internal.distances import Center, DistanceName
 
@@ -50,6 +52,7 @@ _LABEL_TABLES = {
     "external_label_report": ("partition_key", "label"),
     "bcubed_samples": ("partition_key", "id"),
     "external_report": ("partition_key",),
+    "entity_resolution_report": ("partition_key",),
 }
 # Table macro of points and clusters -> the columns that order its rows.
 _POINT_TABLES = {
@@ -98,6 +101,8 @@ OPTIONS: dict[str, Any] = {
     "average_method": "arithmetic",
     "beta": 1.0,
     "adjusted": True,
+    "split_cost": "unit",
+    "merge_cost": "unit",
     "distance": "euclidean",
     "p": 2,
     "center": "mean",
@@ -123,6 +128,8 @@ def to_sql(
     average_method: NormalizedMethod = "arithmetic",
     beta: float = 1.0,
     adjusted: bool = True,
+    split_cost: EditCost = "unit",
+    merge_cost: EditCost = "unit",
     distance: DistanceName = "euclidean",
     p: float = 2,
     center: Center = "mean",
@@ -134,8 +141,9 @@ def to_sql(
     Parameters
     ----------
     name : str
-        Table macro of labels: ``external_report``, ``contingency_matrix``, ``pair_counts``,
-        ``external_cluster_report``, ``external_label_report`` or ``bcubed_samples``; or of points:
+        Table macro of labels: ``external_report``, ``entity_resolution_report``,
+        ``contingency_matrix``, ``pair_counts``, ``external_cluster_report``,
+        ``external_label_report`` or ``bcubed_samples``; or of points:
         ``internal_report``, ``internal_cluster_report``, ``neighbor_report``, ``centroids``,
         ``silhouette_score``, ``silhouette_clusters`` or ``silhouette_samples``.
     dialect : str
@@ -158,7 +166,9 @@ def to_sql(
     size : int
         Number of coordinates of a column of arrays. The query has an expression for each, so that
         it needs no list functions: it grows with `size`.
-    noise, noise_as, average_method, beta, adjusted, distance, p, center, weights, method
+    noise, noise_as, average_method, beta, adjusted, split_cost, merge_cost : optional
+        As in the macro, for the tables whose macro takes them.
+    distance, p, center, weights, method
         As in the macro, for the tables whose macro takes them. Silhouettes are for the distances
         ``sqeuclidean`` and ``cosine``, and ``silhouette_score`` with method ``simplified`` for
         every distance: those of other distances need pairs of points.
@@ -206,6 +216,8 @@ def to_sql(
         "average_method": average_method,
         "beta": beta,
         "adjusted": adjusted,
+        "split_cost": split_cost,
+        "merge_cost": merge_cost,
         "distance": distance,
         "p": p,
         "center": center,
@@ -473,6 +485,8 @@ def check_macro_options(name: str, options: Mapping[str, Any]) -> None:
     """
     if name == "external_report":
         call = "_valid_external_options($noise, $noise_as, $average_method, $beta, $adjusted)"
+    elif name == "entity_resolution_report":
+        call = "_valid_resolution_options($noise, $noise_as, $split_cost, $merge_cost, $beta)"
     elif name in _POINT_TABLES:
         call = "_valid_point_options($distance, $p, $center, $weights, $noise, $noise_as)"
     else:
@@ -480,5 +494,11 @@ def check_macro_options(name: str, options: Mapping[str, Any]) -> None:
     options = {key: value for key, value in options.items() if f"${key}" in call}
     try:
         open_cursor().execute(f"SELECT clustereval.{call}", options).fetchall()
-    except duckdb.InvalidInputException as error:
-        raise ClusterEvalError(str(error).removeprefix("Invalid Input Error: ")) from error
+    except (duckdb.InvalidInputException, duckdb.ConversionException) as error:
+        text = str(error).removeprefix("Invalid Input Error: ")
+        raised = _RAISED.match(text)
+        raise ClusterEvalError(raised[1] if raised else text) from error
+
+
+# The error of the macro _raise, which names the text in the error of a cast.
+_RAISED = re.compile(r"Conversion Error: Could not convert string '(.*)' to ENUM", re.DOTALL)

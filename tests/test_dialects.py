@@ -45,6 +45,18 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "labels": ("external_label_report", {"partition_by": "run"}),
     "samples": ("bcubed_samples", {"id": "flower"}),
     "samples by number": ("bcubed_samples", {}),
+    "resolution by run": ("entity_resolution_report", {"partition_by": "run"}),
+    "resolution of weights and singletons, by costs": (
+        "entity_resolution_report",
+        {
+            "weight": "times",
+            "noise": 1,
+            "noise_as": "singletons",
+            "split_cost": "product",
+            "merge_cost": "entropy",
+            "beta": 0.5,
+        },
+    ),
 }
 # Each option alone: a report takes ClickHouse 2 seconds.
 OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -53,9 +65,16 @@ OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "report less noise": ("external_report", {"noise": 1, "noise_as": "drop"}),
     "report of singletons": ("external_report", {"noise": 1, "noise_as": "singletons"}),
     "report by maximum": ("external_report", {"average_method": "max", "beta": 0.5}),
+    "resolution": ("entity_resolution_report", {}),
+    "resolution of weights": ("entity_resolution_report", {"weight": "times"}),
+    "resolution less noise": (
+        "entity_resolution_report",
+        {"noise": 1, "noise_as": "drop", "beta": 2, "split_cost": "entropy"},
+    ),
     "report unadjusted": ("external_report", {"adjusted": False, "average_method": "joint"}),
 }
-TABLE_NAMES = sorted({name for name, _ in CALLS.values()} - {"external_report"})
+REPORTS = ("external_report", "entity_resolution_report")
+TABLE_NAMES = sorted({name for name, _ in CALLS.values()}.difference(REPORTS))
 WAYS: dict[str, dict[str, Any]] = {
     "weights": {"weight": "times"},
     "less noise": {"weight": "times", "noise": 1, "noise_as": "drop"},
@@ -235,17 +254,18 @@ def test_every_table_but_the_report_in_each_way(dialect: str, run: Run, options:
 
 
 @WIDE
+@pytest.mark.parametrize("name", REPORTS)
 @pytest.mark.parametrize("options", WAYS)
 @pytest.mark.parametrize("dialect", HERE, indirect=True, scope="module")
-def test_the_report_by_run_in_each_way(dialect: str, run: Run, options: str) -> None:
+def test_the_report_by_run_in_each_way(dialect: str, run: Run, options: str, name: str) -> None:
     given = WAYS[options] | {"partition_by": "run"}
-    same_numbers(dialect, run, "external_report", "degenerate runs", **given)
+    same_numbers(dialect, run, name, "degenerate runs", **given)
 
 
 def same_from_cells(dialect: str, run: Run, name: str, kept: str) -> None:
     tbl, options = KEPT[kept]
     query = ce.to_sql(name, dialect=dialect, tbl=f'"{kept}"')
-    unknown = {"n_dropped": None, "n_noise": None} if name == "external_report" else {}
+    unknown = {"n_dropped": None, "n_noise": None} if name in REPORTS else {}
     expected = [row | unknown for row in from_macro(name, tbl, **options)]
     assert_near(run(query), expected, (name, kept))
 
@@ -258,10 +278,11 @@ def test_tables_of_kept_cells(dialect: str, run: Run, kept: str) -> None:
 
 
 @WIDE
+@pytest.mark.parametrize("name", REPORTS)
 @pytest.mark.parametrize("kept", KEPT)
 @pytest.mark.parametrize("dialect", HERE, indirect=True, scope="module")
-def test_the_report_of_kept_cells(dialect: str, run: Run, kept: str) -> None:
-    same_from_cells(dialect, run, "external_report", kept)
+def test_the_report_of_kept_cells(dialect: str, run: Run, kept: str, name: str) -> None:
+    same_from_cells(dialect, run, name, kept)
 
 
 @WIDE
@@ -278,11 +299,12 @@ def test_a_report_of_14_rows_takes_less_than_2_seconds(dialect: str, run: Run) -
 
 
 @WIDE
+@pytest.mark.parametrize("name", REPORTS)
 @pytest.mark.parametrize("dialect", EVERYWHERE, indirect=True, scope="module")
-def test_the_report(dialect: str, run: Run) -> None:
+def test_the_report(dialect: str, run: Run, name: str) -> None:
     for tbl in ALONE:
-        same_numbers(dialect, run, "external_report", tbl)
-    same_numbers(dialect, run, "external_report", "degenerate runs", partition_by="run")
+        same_numbers(dialect, run, name, tbl)
+    same_numbers(dialect, run, name, "degenerate runs", partition_by="run")
 
 
 @pytest.mark.parametrize("dialect", EVERYWHERE, indirect=True, scope="module")
@@ -365,6 +387,12 @@ def test_names_are_quoted() -> None:
         ({"average_method": "mean"}, "average_method: expected one of .*got 'mean'"),
         ({"beta": -1.0}, "beta: expected a number >= 0, got -1"),
         ({"id": "i"}, "id: external_report does not take it"),
+        ({"split_cost": "product"}, "split_cost: external_report does not take it"),
+        (
+            {"name": "entity_resolution_report", "merge_cost": "square"},
+            "merge_cost: expected one of 'unit', 'product', 'entropy', got 'square'",
+        ),
+        ({"name": "matching_report"}, "name: expected one of .*entity_resolution_report"),
         ({"name": "bcubed_samples", "weight": "w"}, "weight: bcubed_samples does not take it"),
         ({"name": "pair_counts", "adjusted": False}, "adjusted: pair_counts does not take it"),
         ({"cluster": None}, "cluster: expected a column beside label; leave out both"),

@@ -242,7 +242,7 @@ def _add_query_options(command: argparse.ArgumentParser) -> None:
     for option in ("label", "cluster", "weight", "id", "partition-by"):
         add(f"--{option}", metavar="COLUMN")
     add("--size", metavar="N", type=int, help="coordinates of a point, if one column has arrays")
-    labels = ("noise", "noise_as", "average_method", "beta", "adjusted")
+    labels = ("noise", "noise_as", "average_method", "beta", "adjusted", "split_cost", "merge_cost")
     for option in (*labels, "vector", "distance", "p", "center", "weights", "method"):
         keywords = OPTIONS[option]
         flag = keywords.get("flag", f"--{option.replace('_', '-')}")

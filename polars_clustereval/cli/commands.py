@@ -285,7 +285,7 @@ def _make_database(options: argparse.Namespace) -> Outcome:
 
 _QUERY_OPTIONS = (
     *("label", "cluster", "weight", "id", "partition_by"),
-    *("noise", "noise_as", "average_method", "beta", "adjusted"),
+    *("noise", "noise_as", "average_method", "beta", "adjusted", "split_cost", "merge_cost"),
     *("vector", "size", "distance", "p", "center", "weights", "method"),
 )
 
