@@ -24,8 +24,14 @@ if TYPE_CHECKING:
 LINK_COLUMNS = ("cluster_no", "low", "high")
 # Filters and selections of the result must not be applied to the input.
 _WHOLE_INPUT = {"predicate_pushdown": False, "projection_pushdown": False, "slice_pushdown": False}
-# Neighbors that are looked at together, and pairs of nodes whose distances are held together.
+# Neighbors that are looked at together.
 _BLOCK = 4_000_000
+
+
+def _join_ranges(starts: Integers, counts: Integers) -> Integers:
+    """Return the numbers from each of the starts (k,) on, as many as its count (k,), in a row."""
+    before = np.cumsum(counts) - counts
+    return np.asarray(np.repeat(starts - before, counts) + np.arange(counts.sum()))
 
 
 class _Adjacency(NamedTuple):
@@ -45,10 +51,9 @@ class _Adjacency(NamedTuple):
         while first < nodes.size:
             done = ends[first - 1] if first else 0
             after = max(first + 1, int(np.searchsorted(ends, done + _BLOCK, side="right")))
-            places = np.repeat(np.arange(first, after), counts[first:after])
-            shift = self.starts[nodes[first:after]] - (ends[first:after] - counts[first:after])
-            index = np.arange(done, ends[after - 1]) + np.repeat(shift, counts[first:after])
-            yield places, self.neighbors[index]
+            block = nodes[first:after]
+            index = _join_ranges(self.starts[block], counts[first:after])
+            yield np.repeat(np.arange(first, after), counts[first:after]), self.neighbors[index]
             first = after
 
 
@@ -193,77 +198,109 @@ def find_tree_edges(links: pl.LazyFrame) -> pl.LazyFrame:
 # ----------------------------------------------------------------------------------------------
 
 
-def _longest_paths(adjacency: _Adjacency, clusters: Integers, firsts: Integers) -> Integers:
-    """Return the diameter (c,) of each cluster, a search from each of its nodes.
+class _Searches(NamedTuple):
+    """Searches from 64 nodes of a cluster at a time, each in a copy of the cluster.
 
-    `clusters` (n,) is the cluster of each node, from 0 on and in order, `firsts` (c + 1,) the first
-    node of each. The searches of about _BLOCK pairs of nodes are made together.
+    The arrays are the number of each search (s,), the first node (s,) of its copy, the search (n,)
+    of each node, the number (n,) of neighbors of each node, and all neighbors (2m,), node by node.
     """
-    sizes = np.diff(firsts)
+
+    numbers: Integers
+    firsts: Integers
+    owners: Integers
+    degrees: Integers
+    neighbors: Integers
+
+    def keep(self, is_kept: Booleans) -> tuple[_Searches, Booleans]:
+        """Return the searches that are marked in is_kept (s,), and which nodes (n,) they have."""
+        of_nodes = is_kept[self.owners]
+        renumbered = np.cumsum(of_nodes) - 1
+        owners = (np.cumsum(is_kept) - 1)[self.owners[of_nodes]]
+        sizes = np.bincount(owners)
+        rest = _Searches(
+            self.numbers[is_kept],
+            np.cumsum(sizes) - sizes,
+            owners,
+            self.degrees[of_nodes],
+            renumbered[self.neighbors[np.repeat(of_nodes, self.degrees)]],
+        )
+        return rest, of_nodes
+
+
+def _longest_paths(adjacency: _Adjacency, firsts: Integers) -> Integers:
+    """Return the diameter (c,) of each cluster, given the first node (c + 1,) of each.
+
+    A search finds the nodes that are at most k links from 64 nodes, for k = 1, 2, ...: each node
+    has a bit for each of the 64. Searches of about _BLOCK neighbors are made together.
+    """
+    sizes, n_neighbors = np.diff(firsts), np.diff(adjacency.starts[firsts])
+    n_searches = -(-sizes // 64)
+    clusters = np.repeat(np.arange(sizes.size), n_searches)
+    blocks = _join_ranges(np.zeros_like(n_searches), n_searches)
+    ends = np.cumsum(n_neighbors[clusters])
     diameters = np.zeros(sizes.size, np.int64)
-    ends = np.cumsum(sizes**2)
     start = 0
-    while start < sizes.size:
+    while start < clusters.size:
         done = ends[start - 1] if start else 0
         after = max(start + 1, int(np.searchsorted(ends, done + _BLOCK, side="right")))
-        nodes = np.arange(firsts[start], firsts[after])
-        own = clusters[nodes]
-        # The place of the pair of a source and a node is the row of the source + the node.
-        before = ends[own] - sizes[own] ** 2 - done
-        rows = before + (nodes - firsts[own]) * sizes[own] - firsts[own]
-        _search_pairs(adjacency, (rows, nodes), int(ends[after - 1] - done), clusters, diameters)
+        own = clusters[start:after]
+        n_steps = _search_blocks(adjacency, firsts[own], sizes[own], blocks[start:after])
+        np.maximum.at(diameters, own, n_steps)
         start = after
     return diameters
 
 
-def _search_pairs(
-    adjacency: _Adjacency,
-    sources: tuple[Integers, Integers],
-    n_pairs: int,
-    clusters: Integers,
-    diameters: Integers,
-) -> None:
-    """Set the diameters of the clusters that the searches from the sources are in.
+def _search_blocks(
+    adjacency: _Adjacency, firsts: Integers, sizes: Integers, blocks: Integers
+) -> Integers:
+    """Return for each search (s,) how many links the furthest node is away from one of its 64.
 
-    `sources` are the row of each source, and the source itself; a pair of a source and a node has
-    the place row + node, less than n_pairs. `clusters` (n,) is the cluster of each node.
+    `firsts` (s,) are the first nodes of the clusters that are searched, `sizes` (s,) the numbers of
+    their nodes. The searches from the block b start at the nodes from 64 b on.
     """
-    rows, nodes = sources
-    is_known, marks = np.zeros(n_pairs, np.bool_), np.empty(n_pairs, np.int64)
-    is_known[rows + nodes] = True
-    level = 0
-    while nodes.size:
-        diameters[clusters[nodes]] = level
-        level += 1
-        found = [(np.empty(0, np.int64), np.empty(0, np.int64))]
-        for places, neighbors in adjacency.expand(nodes):
-            origins = rows[places]
-            is_new = ~is_known[origins + neighbors]
-            origins, neighbors = origins[is_new], neighbors[is_new]
-            is_first = _take_firsts(origins + neighbors, marks)
-            origins, neighbors = origins[is_first], neighbors[is_first]
-            is_known[origins + neighbors] = True
-            found.append((origins, neighbors))
-        rows, nodes = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    nodes = _join_ranges(firsts, sizes)
+    owners = np.repeat(np.arange(sizes.size), sizes)
+    copies = np.cumsum(sizes) - sizes
+    degrees = adjacency.starts[nodes + 1] - adjacency.starts[nodes]
+    neighbors = adjacency.neighbors[_join_ranges(adjacency.starts[nodes], degrees)]
+    neighbors += np.repeat((copies - firsts)[owners], degrees)
+    searches = _Searches(np.arange(sizes.size), copies, owners, degrees, neighbors)
+
+    places = nodes - (firsts + 64 * blocks)[owners]
+    is_start = (places >= 0) & (places < 64)
+    bits = np.where(is_start, np.uint64(1) << (places % 64).astype(np.uint64), np.uint64(0))
+    all_bits = np.bitwise_or.reduceat(bits, copies)
+    n_steps, step = np.zeros(sizes.size, np.int64), 0
+    while True:
+        is_open = np.logical_or.reduceat(bits != all_bits[searches.owners], searches.firsts)
+        if not is_open.any():
+            return n_steps
+        step += 1
+        n_steps[searches.numbers[is_open]] = step
+        if 2 * np.count_nonzero(is_open) < is_open.size:
+            searches, of_nodes = searches.keep(is_open)
+            bits, all_bits = bits[of_nodes], all_bits[is_open]
+        # Each node has a neighbor, so no range is empty.
+        starts = np.cumsum(searches.degrees) - searches.degrees
+        bits |= np.bitwise_or.reduceat(bits[searches.neighbors], starts)
 
 
 def _diameters_of(links: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of measure_diameters for a frame of links."""
     cluster_no, low, high = (links[name].to_numpy() for name in LINK_COLUMNS)
-    ends = np.concatenate([low, high])
-    if not ends.size:
+    if not low.size:
         return pl.DataFrame(schema={"cluster_no": pl.Int64, "diameter": pl.Int64})
-    nodes, places = np.unique(ends, return_index=True)
-    numbers, own = np.unique(np.concatenate([cluster_no] * 2)[places], return_inverse=True)
-    order = np.argsort(own, kind="stable")
-    renumbered = np.empty(int(nodes[-1]) + 1, np.int64)
-    renumbered[nodes[order]] = np.arange(nodes.size)
-    clusters = own[order]
-    firsts = np.searchsorted(clusters, np.arange(numbers.size + 1))
+    # Nodes get new numbers, so that those of a cluster follow each other.
+    own = np.full(int(high.max()) + 1, -1)
+    own[low] = own[high] = cluster_no
+    nodes = np.flatnonzero(own >= 0)
+    nodes = nodes[pl.Series(own[nodes]).arg_sort().to_numpy()]
+    renumbered = np.empty(own.size, np.int64)
+    renumbered[nodes] = np.arange(nodes.size)
+    numbers, firsts = np.unique(own[nodes], return_index=True)
     adjacency = _make_adjacency(renumbered[low], renumbered[high], nodes.size)
-    return pl.DataFrame(
-        {"cluster_no": numbers, "diameter": _longest_paths(adjacency, clusters, firsts)}
-    )
+    diameters = _longest_paths(adjacency, np.append(firsts, nodes.size))
+    return pl.DataFrame({"cluster_no": numbers, "diameter": diameters})
 
 
 def measure_diameters(links: pl.LazyFrame) -> pl.LazyFrame:

@@ -130,38 +130,63 @@ CREATE OR REPLACE MACRO clustereval._graph_bridges(__ce_forest, __ce_ways) AS TA
     ON circle.__ce_low = tree.__ce_node
   WHERE tree.__ce_parent IS NOT NULL;
 
+-- The starts of the searches of _graph_diameters. One row per node and block of 64 nodes of its
+-- cluster: __ce_cluster_no, __ce_node, __ce_block, __ce_reached, the bit of the node if it is in the
+-- block, and __ce_all, the bits of all nodes of the block. __ce_members names a CTE of nodes with
+-- __ce_node and __ce_cluster_no.
+CREATE OR REPLACE MACRO clustereval._graph_blocks(__ce_members) AS TABLE
+  WITH __ce_places AS (
+    SELECT
+      __ce_cluster_no,
+      __ce_node,
+      row_number() OVER (PARTITION BY __ce_cluster_no) - 1 AS __ce_place,
+      COUNT(*) OVER (PARTITION BY __ce_cluster_no) AS __ce_n_nodes
+    FROM query_table(__ce_members)
+  ),
+  __ce_pairs AS (
+    SELECT *, unnest(range(0, (__ce_n_nodes + 63) // 64)) AS __ce_block FROM __ce_places
+  )
+  SELECT
+    __ce_cluster_no,
+    __ce_node,
+    __ce_block,
+    CASE
+      WHEN __ce_place // 64 = __ce_block THEN CAST(1 AS UBIGINT) << (__ce_place % 64)
+      ELSE CAST(0 AS UBIGINT)
+    END AS __ce_reached,
+    CASE
+      WHEN 64 * (__ce_block + 1) <= __ce_n_nodes THEN ~CAST(0 AS UBIGINT)
+      ELSE (CAST(1 AS UBIGINT) << (__ce_n_nodes % 64)) - 1
+    END AS __ce_all
+  FROM __ce_pairs;
+
 -- One row per cluster of the nodes: __ce_cluster_no and __ce_diameter, the number of edges between
 -- the two nodes that are furthest apart. __ce_members names a CTE of nodes with __ce_node and
--- __ce_cluster_no, all nodes of clusters of one part each; __ce_ways one of their ways. It is a
--- search from each of the nodes, as in _graph_levels.
+-- __ce_cluster_no, all nodes of clusters of one part each; __ce_ways one of their ways.
+-- After k steps __ce_reached has the nodes of a block that are at most k ways from a node: 64
+-- searches in one number. A step gives each node the bits of its neighbors and its own: it counts
+-- as a neighbor of itself. A row that has all bits takes part in one more step, which gives them to
+-- the neighbors, and then is left out.
 CREATE OR REPLACE MACRO clustereval._graph_diameters(__ce_members, __ce_ways) AS TABLE
-  WITH RECURSIVE __ce_search AS (
-    SELECT
-      __ce_cluster_no, __ce_node AS __ce_source, __ce_node, 0 AS __ce_level, TRUE AS __ce_is_front
-    FROM query_table(__ce_members)
+  WITH RECURSIVE __ce_neighbors AS MATERIALIZED (
+    SELECT __ce_from, __ce_to FROM query_table(__ce_ways)
     UNION ALL
-    (
-      WITH __ce_reached AS (
-        SELECT
-          MIN(front.__ce_cluster_no) AS __ce_cluster_no,
-          front.__ce_source,
-          way.__ce_to AS __ce_node,
-          MIN(front.__ce_level) + 1 AS __ce_level
-        FROM __ce_search AS front
-        JOIN query_table(__ce_ways) AS way ON way.__ce_from = front.__ce_node
-        WHERE front.__ce_is_front
-        GROUP BY front.__ce_source, way.__ce_to
-      )
-      SELECT
-        reached.__ce_cluster_no, reached.__ce_source, reached.__ce_node, reached.__ce_level, TRUE
-      FROM __ce_reached AS reached
-      ANTI JOIN __ce_search AS known
-        ON known.__ce_source = reached.__ce_source AND known.__ce_node = reached.__ce_node
-      UNION ALL
-      SELECT __ce_cluster_no, __ce_source, __ce_node, __ce_level, FALSE
-      FROM __ce_search
-      WHERE __ce_is_front
-    )
+    SELECT __ce_node, __ce_node FROM query_table(__ce_members)
+  ),
+  __ce_search AS (
+    SELECT *, 0 AS __ce_level FROM clustereval._graph_blocks(__ce_members)
+    UNION ALL
+    SELECT
+      MIN(search.__ce_cluster_no),
+      way.__ce_to,
+      search.__ce_block,
+      BIT_OR(search.__ce_reached),
+      MIN(search.__ce_all),
+      MIN(search.__ce_level) + 1
+    FROM __ce_search AS search
+    JOIN __ce_neighbors AS way ON way.__ce_from = search.__ce_node
+    GROUP BY way.__ce_to, search.__ce_block
+    HAVING BOOL_OR(way.__ce_from = way.__ce_to AND search.__ce_reached <> search.__ce_all)
   )
   SELECT __ce_cluster_no, MAX(__ce_level) AS __ce_diameter
   FROM __ce_search

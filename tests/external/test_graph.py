@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -409,6 +410,27 @@ def test_max_diameter_nodes(engine: Engine) -> None:
     for most, expected in ((0, [None, None]), (4, [3, None]), (5, [3, 4])):
         rows = ask(engine, "graph_cluster_report", nodes, edges, max_diameter_nodes=most)
         assert [row["diameter"] for row in rows] == expected
+
+
+def test_diameters_of_many_nodes(engine: Engine) -> None:
+    """64 nodes are searched from at a time: sizes around multiples of it, nodes in any order."""
+    graphs = [
+        make(size)
+        for size in (63, 64, 65, 127, 128, 129, 200)
+        for make in (
+            nx.path_graph,
+            nx.cycle_graph,
+            lambda n: nx.random_labeled_tree(n, seed=n),
+            lambda n: nx.connected_watts_strogatz_graph(n, 4, 0.2, seed=n),
+        )
+    ]
+    whole = nx.disjoint_union_all(graphs)
+    ids = random.Random(0).sample(range(10_000), len(whole))
+    clusters = [cluster for cluster, graph in enumerate(graphs) for _ in graph]
+    nodes = pl.DataFrame(list(zip(ids, clusters, strict=True)), schema=NODE, orient="row")
+    edges = edges_of([(ids[one], ids[two]) for one, two in whole.edges])
+    rows = ask(engine, "graph_cluster_report", nodes, edges)
+    assert [row["diameter"] for row in rows] == [nx.diameter(graph) for graph in graphs]
 
 
 @pytest.mark.parametrize("block", [1, 7, 100])
