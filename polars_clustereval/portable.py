@@ -85,9 +85,10 @@ def drop_parentheses(query: exp.Expr) -> None:
 def _needs_none(paren: exp.Paren) -> bool:
     """Return whether an operator in parentheses needs none before another one: (a * b) + c."""
     inner, outer = paren.this, paren.parent
+    if outer is None or paren is not outer.this:
+        return False
     ranks = [_RANKS.get(type(node), 0) for node in (inner, outer)]
-    is_first = outer is not None and paren is outer.this
-    return is_first and min(ranks) > 0 and ranks[0] >= ranks[1]
+    return min(ranks) > 0 and ranks[0] >= ranks[1]
 
 
 # Operators that are evaluated from left to right -> how tightly they bind.

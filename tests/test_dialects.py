@@ -366,6 +366,17 @@ def test_the_dialects_without_a_warning_are_executed() -> None:
     assert sorted(sql_engines.ENGINES) == list(dialects.EXECUTED_DIALECTS)
 
 
+def test_parentheses_that_change_nothing_are_dropped() -> None:
+    """Deep ones are too many for the parser of DataFusion."""
+    kept = "SELECT (a + b) * c, a - (b + c), a / (b / c), a - (b - c), -(a + b), (a = b) = c"
+    text = f"{kept}, ((a * b) * c) + d, ((a - b) + c), (((a + b)) * c), CASE WHEN ((a)) THEN 1 END"
+    query = sqlglot.parse_one(text, dialect="duckdb")
+    portable.drop_parentheses(query)
+    assert query.sql("duckdb") == (
+        f"{kept}, a * b * c + d, a - b + c, (a + b) * c, CASE WHEN a THEN 1 END"
+    )
+
+
 CELLS = {"label": None, "cluster": None}
 
 
