@@ -68,6 +68,7 @@ def test_the_tables(run: Run) -> None:
         for weight, words in (((), ""), (("--weight", "contexts"), ", weight contexts")):
             table = run(*CALL, "--show", show, *weight)
             assert table.startswith(f"{heading}{words}")
+            assert ("weight " in table.splitlines()[1]) is bool(weight)
         for name, (_, text) in report.layout.meanings.items():
             assert name in table
             assert text in table
