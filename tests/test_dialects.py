@@ -315,6 +315,83 @@ def test_pair_counts_are_exact(dialect: str, run: Run) -> None:
     assert {name: int(counts[name]) for name in pairs} == pairs
 
 
+RUNS: list[dict[str, Any]] = [
+    {},
+    {"partition_by": "day", "threshold": 0.6},
+    {"noise": 9, "noise_as": "drop", "threshold": 0.4},
+    {"noise": 9, "noise_as": "singletons"},
+]
+RUN_TABLES = ("run_transitions", "transition_overlaps", "moved_ids")
+NIGHT = pl.DataFrame(
+    {
+        "id": range(40),
+        "cluster": [*[0] * 8, *[1] * 8, *[2] * 6, *[3] * 6, *[9] * 5, *[4] * 3, None, *[5] * 3],
+        "day": [i % 2 if i % 7 else None for i in range(40)],
+    }
+)
+NEXT_NIGHT = NIGHT.filter(pl.col("id") != 3).with_columns(
+    cluster=pl.when(pl.col("cluster") == 3)
+    .then(2)  # merged
+    .when((pl.col("cluster") == 1) & (pl.col("id") % 2 == 0))
+    .then(11)  # split
+    .when(pl.col("id") > 38)
+    .then(9)
+    .when(pl.col("id") == 36)
+    .then(12)  # new
+    .otherwise("cluster")
+)
+NIGHTS = {
+    "before": NIGHT,
+    "after": NEXT_NIGHT,
+    "no one before": NIGHT.clear(),
+    "no one after": NIGHT.clear(),
+}
+
+
+@pytest.mark.parametrize("dialect", EVERYWHERE, indirect=True, scope="module")
+def test_tables_of_two_runs(dialect: str, tmp_path: Path) -> None:
+    """Also of runs without a row, which have none."""
+    with sql_engines.ENGINES[dialect](NIGHTS, tmp_path) as run:
+        for name in RUN_TABLES:
+            for options in RUNS:
+                assert_near(run(translate_runs(name, dialect, **options)), runs(name, **options))
+            empty = {"before": "no one before", "after": "no one after"}
+            assert run(translate_runs(name, dialect, **empty)) == []
+
+
+def translate_runs(
+    name: str, dialect: str, before: str = "before", after: str = "after", **options: Any
+) -> str:
+    return ce.to_sql(
+        name,
+        dialect=dialect,
+        tbl_before=f'"{before}"',
+        tbl_after=f'"{after}"',
+        id="id",
+        cluster="cluster",
+        **options,
+    )
+
+
+def runs(name: str, **options: Any) -> Rows:
+    """The rows of the macro, none of which is left without a transition that is tested."""
+    with duckdb.connect() as con:
+        ce.register(con)
+        con.register("before", NIGHT)
+        con.register("after", NEXT_NIGHT)
+        given = "".join(f", {key} := {show(key, value)}" for key, value in options.items())
+        rows = rows_of(con.execute(f"FROM clustereval.{name}(before, after, id, cluster{given})"))
+    assert rows
+    if name == "run_transitions" and not options:
+        kinds = {row["transition"] for row in rows}
+        assert kinds >= {"kept", "shrunk", "split", "merged", "new"}
+    return rows
+
+
+def show(key: str, value: object) -> str:
+    return f"'{value}'" if isinstance(value, str) and key != "partition_by" else str(value)
+
+
 def test_the_comparison_can_fail() -> None:
     expected = from_macro("pair_counts")
     wrong = [{**expected[0], "tp": expected[0]["tp"] + 1}]
@@ -404,6 +481,22 @@ def test_names_are_quoted() -> None:
             "merge_cost: expected one of 'unit', 'product', 'entropy', got 'square'",
         ),
         ({"name": "matching_report"}, "name: expected one of .*entity_resolution_report"),
+        ({"name": "moved_ids"}, "tbl_before: moved_ids needs tbl_before, tbl_after, id, cluster"),
+        (
+            {"name": "moved_ids", "tbl_before": "a", "tbl_after": "b", "id": "i"},
+            "label: moved_ids does not take it, but tbl_before",
+        ),
+        (
+            {
+                "name": "run_transitions",
+                "tbl_before": "a",
+                "tbl_after": "b",
+                "id": "i",
+                "threshold": 2,
+            },
+            "threshold: expected a number above 0 and at most 1, got 2",
+        ),
+        ({"tbl_after": "b"}, "tbl_after: external_report does not take it"),
         ({"name": "bcubed_samples", "weight": "w"}, "weight: bcubed_samples does not take it"),
         ({"name": "pair_counts", "adjusted": False}, "adjusted: pair_counts does not take it"),
         ({"cluster": None}, "cluster: expected a column beside label; leave out both"),

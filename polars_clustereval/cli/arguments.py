@@ -239,11 +239,23 @@ def _add_query_options(command: argparse.ArgumentParser) -> None:
     add("name", metavar="TABLE", nargs="?", help="table macro, such as external_report")
     add("--dialect", metavar="NAME", help="spark, postgres, clickhouse, datafusion, duckdb, ...")
     add("--tbl", metavar="NAME", help="table that the query reads; without --label, kept cells")
+    add("--tbl-before", metavar="NAME", help="of two runs: table of the run before")
+    add("--tbl-after", metavar="NAME", help="of two runs: table of the run after")
     for option in ("label", "cluster", "weight", "id", "partition-by"):
         add(f"--{option}", metavar="COLUMN")
     add("--size", metavar="N", type=int, help="coordinates of a point, if one column has arrays")
     labels = ("noise", "noise_as", "average_method", "beta", "adjusted", "split_cost", "merge_cost")
-    for option in (*labels, "vector", "distance", "p", "center", "weights", "method"):
+    for option in (
+        *labels,
+        "threshold",
+        "min_share",
+        "vector",
+        "distance",
+        "p",
+        "center",
+        "weights",
+        "method",
+    ):
         keywords = OPTIONS[option]
         flag = keywords.get("flag", f"--{option.replace('_', '-')}")
         others = {key: value for key, value in keywords.items() if key != "flag"}

@@ -284,16 +284,18 @@ def _make_database(options: argparse.Namespace) -> Outcome:
 
 
 _QUERY_OPTIONS = (
-    *("label", "cluster", "weight", "id", "partition_by"),
+    *("tbl", "tbl_before", "tbl_after", "label", "cluster", "weight", "id", "partition_by"),
     *("noise", "noise_as", "average_method", "beta", "adjusted", "split_cost", "merge_cost"),
+    *("threshold", "min_share"),
     *("vector", "size", "distance", "p", "center", "weights", "method"),
 )
 
 
 def _translate_table(options: argparse.Namespace) -> Outcome:
     """Return the query of one table in another dialect."""
-    for name in ("name", "dialect", "tbl"):
-        if getattr(options, name) is None:
+    tbl = options.tbl if options.tbl_before is None else options.tbl_before
+    for given in (options.name, options.dialect, tbl):
+        if given is None:
             raise ClusterEvalError(
                 "sql: a query needs a table macro, --dialect and --tbl, such as: clustereval sql "
                 "external_report --dialect spark --tbl t --label a --cluster b"
@@ -302,11 +304,11 @@ def _translate_table(options: argparse.Namespace) -> Outcome:
         from polars_clustereval.dialects import to_sql
     except ImportError as error:
         raise ClusterEvalError(str(error)) from error
-    given = {key: getattr(options, key) for key in _QUERY_OPTIONS}
-    arguments = {key: value for key, value in given.items() if value is not None}
+    values = {key: getattr(options, key) for key in _QUERY_OPTIONS}
+    arguments = {key: value for key, value in values.items() if value is not None}
     if options.vector is not None and options.size is None:
         arguments["vector"] = [name.strip() for name in options.vector.split(",")]
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always")
-        query = to_sql(options.name, dialect=options.dialect, tbl=options.tbl, **arguments)
+        query = to_sql(options.name, dialect=options.dialect, **arguments)
     return Outcome(f"{query};\n".encode(), tuple(str(note.message) for note in notes))
