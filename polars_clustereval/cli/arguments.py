@@ -245,17 +245,8 @@ def _add_query_options(command: argparse.ArgumentParser) -> None:
         add(f"--{option}", metavar="COLUMN")
     add("--size", metavar="N", type=int, help="coordinates of a point, if one column has arrays")
     labels = ("noise", "noise_as", "average_method", "beta", "adjusted", "split_cost", "merge_cost")
-    for option in (
-        *labels,
-        "threshold",
-        "min_share",
-        "vector",
-        "distance",
-        "p",
-        "center",
-        "weights",
-        "method",
-    ):
+    runs, points = ("threshold", "min_share"), ("distance", "p", "center", "weights", "method")
+    for option in (*labels, *runs, "vector", *points):
         keywords = OPTIONS[option]
         flag = keywords.get("flag", f"--{option.replace('_', '-')}")
         others = {key: value for key, value in keywords.items() if key != "flag"}
