@@ -315,11 +315,11 @@ CREATE OR REPLACE MACRO clustereval._graph_extremes(__ce_edges) AS TABLE
   __ce_degrees AS (
     SELECT
       __ce_node,
-      MIN(__ce_cluster_no) AS __ce_cluster_no,
+      __ce_cluster_no,
       COUNT(*) AS __ce_degree,
       COUNT(CASE WHEN __ce_is_pair THEN 1 END) AS __ce_n_neighbors
     FROM __ce_ends
-    GROUP BY __ce_node
+    GROUP BY __ce_node, __ce_cluster_no
   )
   SELECT
     __ce_cluster_no,

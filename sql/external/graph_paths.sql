@@ -21,14 +21,22 @@ CREATE OR REPLACE MACRO clustereval._graph_levels(__ce_starts, __ce_ways) AS TAB
     FROM query_table(__ce_starts)
     UNION ALL
     (
+      WITH __ce_reached AS (
+        SELECT
+          MIN(front.__ce_cluster_no) AS __ce_cluster_no,
+          way.__ce_to AS __ce_node,
+          MIN(front.__ce_node) AS __ce_parent,
+          MIN(front.__ce_level) + 1 AS __ce_level
+        FROM __ce_search AS front
+        JOIN query_table(__ce_ways) AS way ON way.__ce_from = front.__ce_node
+        WHERE front.__ce_is_front
+        GROUP BY way.__ce_to
+      )
+      -- After the group, or DuckDB would compare all ways with the known nodes in each step.
       SELECT
-        MIN(front.__ce_cluster_no), way.__ce_to, MIN(front.__ce_node), MIN(front.__ce_level) + 1,
-        TRUE
-      FROM __ce_search AS front
-      JOIN query_table(__ce_ways) AS way ON way.__ce_from = front.__ce_node
-      ANTI JOIN __ce_search AS known ON known.__ce_node = way.__ce_to
-      WHERE front.__ce_is_front
-      GROUP BY way.__ce_to
+        reached.__ce_cluster_no, reached.__ce_node, reached.__ce_parent, reached.__ce_level, TRUE
+      FROM __ce_reached AS reached
+      ANTI JOIN __ce_search AS known ON known.__ce_node = reached.__ce_node
       UNION ALL
       SELECT __ce_cluster_no, __ce_node, __ce_parent, __ce_level, FALSE
       FROM __ce_search
