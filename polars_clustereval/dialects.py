@@ -8,6 +8,7 @@ refused.
 
 from __future__ import annotations
 
+import re
 import warnings
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from .base.checks import NoiseAs
+    from .external.entity_matching import EditCost
     from .external.information import NormalizedMethod
     from .internal.distances import Center, DistanceName
 
@@ -50,6 +52,7 @@ _LABEL_TABLES = {
     "external_label_report": ("partition_key", "label"),
     "bcubed_samples": ("partition_key", "id"),
     "external_report": ("partition_key",),
+    "entity_resolution_report": ("partition_key",),
 }
 # Table macro of points and clusters -> the columns that order its rows.
 _POINT_TABLES = {
@@ -61,7 +64,13 @@ _POINT_TABLES = {
     "silhouette_clusters": ("partition_key", "cluster"),
     "silhouette_samples": ("partition_key", "id"),
 }
-_ROW_ORDER = _LABEL_TABLES | _POINT_TABLES
+# Table macro of two runs -> the columns that order its rows; its query is ordered already.
+_RUN_TABLES = {
+    "run_transitions": ("partition_key", "cluster_before", "cluster_after"),
+    "transition_overlaps": ("partition_key", "cluster_before", "cluster_after"),
+    "moved_ids": ("partition_key", "id"),
+}
+_ROW_ORDER = _LABEL_TABLES | _POINT_TABLES | _RUN_TABLES
 _ADJUSTED_COLUMNS = ("adjusted_mutual_info_score", "expected_mutual_info")
 
 # Distances whose silhouettes follow from sums over clusters; the others need pairs of points.
@@ -98,6 +107,10 @@ OPTIONS: dict[str, Any] = {
     "average_method": "arithmetic",
     "beta": 1.0,
     "adjusted": True,
+    "split_cost": "unit",
+    "merge_cost": "unit",
+    "threshold": 0.5,
+    "min_share": 0.0,
     "distance": "euclidean",
     "p": 2,
     "center": "mean",
@@ -110,7 +123,9 @@ def to_sql(
     name: str,
     *,
     dialect: str,
-    tbl: str,
+    tbl: str | None = None,
+    tbl_before: str | None = None,
+    tbl_after: str | None = None,
     label: str | None = None,
     cluster: str | None = None,
     vector: str | Sequence[str] | None = None,
@@ -123,6 +138,10 @@ def to_sql(
     average_method: NormalizedMethod = "arithmetic",
     beta: float = 1.0,
     adjusted: bool = True,
+    split_cost: EditCost = "unit",
+    merge_cost: EditCost = "unit",
+    threshold: float = 0.5,
+    min_share: float = 0.0,
     distance: DistanceName = "euclidean",
     p: float = 2,
     center: Center = "mean",
@@ -134,17 +153,19 @@ def to_sql(
     Parameters
     ----------
     name : str
-        Table macro of labels: ``external_report``, ``contingency_matrix``, ``pair_counts``,
-        ``external_cluster_report``, ``external_label_report`` or ``bcubed_samples``; or of points:
+        Table macro of labels: ``external_report``, ``entity_resolution_report``,
+        ``contingency_matrix``, ``pair_counts``, ``external_cluster_report``,
+        ``external_label_report`` or ``bcubed_samples``; of two runs: ``run_transitions``,
+        ``transition_overlaps`` or ``moved_ids``; or of points:
         ``internal_report``, ``internal_cluster_report``, ``neighbor_report``, ``centroids``,
         ``silhouette_score``, ``silhouette_clusters`` or ``silhouette_samples``.
     dialect : str
         ``duckdb``, ``datafusion``, ``clickhouse``, ``postgres`` or ``spark``, on which every table
         has been executed, or another dialect of sqlglot (``snowflake``, ``bigquery``, ...), where
         none has, with a warning.
-    tbl : str
+    tbl, tbl_before, tbl_after : str
         Table, as ``table``, ``schema.table`` or ``database.schema.table``; a name that contains a
-        dot is quoted (``"my.table"``).
+        dot is quoted (``"my.table"``). Tables of two runs take the last two, and ``id``.
     label, cluster, weight, id, partition_by : str
         Names of columns. Tables of labels without ``label`` and ``cluster`` read kept cells, the
         rows of ``contingency_matrix``, of one or several days or shards; ``n_dropped`` and
@@ -158,7 +179,9 @@ def to_sql(
     size : int
         Number of coordinates of a column of arrays. The query has an expression for each, so that
         it needs no list functions: it grows with `size`.
-    noise, noise_as, average_method, beta, adjusted, distance, p, center, weights, method
+    noise, noise_as, average_method, beta, adjusted, split_cost, merge_cost, threshold, min_share
+        As in the macro, for the tables whose macro takes them.
+    distance, p, center, weights, method
         As in the macro, for the tables whose macro takes them. Silhouettes are for the distances
         ``sqeuclidean`` and ``cosine``, and ``silhouette_score`` with method ``simplified`` for
         every distance: those of other distances need pairs of points.
@@ -206,6 +229,10 @@ def to_sql(
         "average_method": average_method,
         "beta": beta,
         "adjusted": adjusted,
+        "split_cost": split_cost,
+        "merge_cost": merge_cost,
+        "threshold": threshold,
+        "min_share": min_share,
         "distance": distance,
         "p": p,
         "center": center,
@@ -219,16 +246,23 @@ def to_sql(
         "id": id,
         "partition_by": partition_by,
     }
+    tables = {"tbl": tbl, "tbl_before": tbl_before, "tbl_after": tbl_after}
+    _check_tables(name, {**tables, "id": id, "cluster": cluster})
     check_macro_options(name, options)
     coordinates = None
     if name in _LABEL_TABLES:
         check_kept_cells(name, label, cluster, weight, partition_by, noise)
-    else:
+    elif name in _POINT_TABLES:
         coordinates = _name_coordinates(name, vector, size, weights)
         if cluster is None:
             raise ClusterEvalError(f"cluster: {name} needs the column of clusters, got None")
-    _refuse_unknown_parameters(name, {**options, **columns, "vector": vector, "size": size})
-    query = build_query(name, _parse_table(tbl), columns, options, dialect, coordinates)
+    given = {**options, **columns, **tables, "vector": vector, "size": size}
+    _refuse_unknown_parameters(name, given)
+    parsed = {key: _parse_table(key, x) for key, x in tables.items() if x is not None}
+    if name in _RUN_TABLES:
+        query = _build_run_query(name, parsed, columns, options, dialect.lower())
+    else:
+        query = build_query(name, parsed["tbl"], columns, options, dialect, coordinates)
     if not query.args.get("order"):
         query = query.order_by(
             *(exp.Ordered(this=exp.column(key), nulls_first=False) for key in _ROW_ORDER[name])
@@ -331,6 +365,40 @@ def build_query(
     return query
 
 
+def _build_run_query(
+    name: str,
+    tables: Mapping[str, exp.Table],
+    columns: Mapping[str, str | None],
+    options: Mapping[str, Any],
+    dialect: str,
+) -> exp.Select:
+    """Return the query of a table macro of two runs, as `build_query` does for other tables.
+
+    `tables` are the tables by parameter; the other parameters are those of `build_query`.
+    """
+    expansion = Expansion(dialect, row_id=None, numbered=False, kept=False)
+    names = {key: _column_or_none(column) or exp.null() for key, column in columns.items()}
+    values = {option: exp.convert(value) for option, value in options.items()}
+    query = expansion.query(name, {**names, **values, **tables})
+    if columns["partition_by"] is None:
+        drop_partition_order(query)
+    name_outputs(query)
+    prune(query)
+    write_functions(query, dialect, _find_sqlglot_dialect(dialect))
+    make_portable(query)
+    drop_parentheses(query)
+    return query
+
+
+def _check_tables(name: str, given: Mapping[str, str | None]) -> None:
+    """Raise an error if a table or a column that the macro `name` needs is not given."""
+    is_of_runs = name in _RUN_TABLES
+    needed = ("tbl_before", "tbl_after", "id", "cluster") if is_of_runs else ("tbl",)
+    for parameter in needed:
+        if given[parameter] is None:
+            raise ClusterEvalError(f"{parameter}: {name} needs {', '.join(needed)}, got None")
+
+
 def _mark_materialized(query: exp.Select, dialect: str) -> None:
     """Mark the CTEs that a dialect shall compute once, in place; take the other marks away.
 
@@ -407,13 +475,16 @@ def check_silhouette(name: str, options: Mapping[str, Any]) -> None:
         )
 
 
-def _parse_table(name: str) -> exp.Table:
-    """Return the syntax tree of a table's name, such as schema.table, or raise an error."""
+def _parse_table(parameter: str, name: str) -> exp.Table:
+    """Return the syntax tree of a table's name, such as schema.table, or raise an error.
+
+    `parameter` is the parameter of to_sql that has the name.
+    """
     try:
         table = exp.to_table(name, dialect="duckdb")
     except sqlglot.errors.SqlglotError as error:
         raise ClusterEvalError(
-            f"tbl: expected table, schema.table or database.schema.table, got {name!r}; "
+            f"{parameter}: expected table, schema.table or database.schema.table, got {name!r}; "
             'quote a part that is no plain name: "my table"'
         ) from error
     for part in table.find_all(exp.Identifier):
@@ -473,6 +544,10 @@ def check_macro_options(name: str, options: Mapping[str, Any]) -> None:
     """
     if name == "external_report":
         call = "_valid_external_options($noise, $noise_as, $average_method, $beta, $adjusted)"
+    elif name == "entity_resolution_report":
+        call = "_valid_resolution_options($noise, $noise_as, $split_cost, $merge_cost, $beta)"
+    elif name in _RUN_TABLES:
+        call = "_valid_transition_options($noise, $noise_as, $threshold, $min_share)"
     elif name in _POINT_TABLES:
         call = "_valid_point_options($distance, $p, $center, $weights, $noise, $noise_as)"
     else:
@@ -480,5 +555,11 @@ def check_macro_options(name: str, options: Mapping[str, Any]) -> None:
     options = {key: value for key, value in options.items() if f"${key}" in call}
     try:
         open_cursor().execute(f"SELECT clustereval.{call}", options).fetchall()
-    except duckdb.InvalidInputException as error:
-        raise ClusterEvalError(str(error).removeprefix("Invalid Input Error: ")) from error
+    except (duckdb.InvalidInputException, duckdb.ConversionException) as error:
+        text = str(error).removeprefix("Invalid Input Error: ")
+        raised = _RAISED.match(text)
+        raise ClusterEvalError(raised[1] if raised else text) from error
+
+
+# The error of the macro _raise, which names the text in the error of a cast.
+_RAISED = re.compile(r"Conversion Error: Could not convert string '(.*)' to ENUM", re.DOTALL)

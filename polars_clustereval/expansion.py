@@ -146,7 +146,7 @@ class Expansion:
             return exp.Sum(this=rewrite_tree(node.expressions[0], self._replacement_of))
         if isinstance(node, exp.IgnoreNulls) and isinstance(node.this, exp.AnyValue):
             return exp.Max(this=rewrite_tree(node.this.this, self._replacement_of))
-        if isinstance(node, exp.Coalesce) and _is_check(node.this):
+        if _is_passed_check(node):
             return exp.true()
         if isinstance(node, exp.Coalesce) and isinstance(node.this, exp.Try):
             return rewrite_tree(node.this.this, self._replacement_of)
@@ -377,10 +377,19 @@ def _unwrap_star(body: exp.Select) -> exp.Select:
     return body
 
 
-def _is_check(node: exp.Expr) -> bool:
-    """Return whether a node is a subquery that reads __ce_valid, the result of a check."""
+def _is_passed_check(node: exp.Expr) -> bool:
+    """Return whether a node is a condition that holds unless a check raises an error."""
+    if isinstance(node, exp.Coalesce):
+        return _is_check(node.this)
+    if isinstance(node, exp.EQ):
+        return _is_check(node.this, "__ce_n_faults")
+    return _is_check(node) and isinstance(node.parent, exp.Where | exp.Connector | exp.Paren)
+
+
+def _is_check(node: exp.Expr, result: str = "__ce_valid") -> bool:
+    """Return whether a node is a subquery that reads the column `result`, that of a check."""
     columns = node.find_all(exp.Column) if isinstance(node, exp.Subquery) else ()
-    return any(column.name == "__ce_valid" for column in columns)
+    return any(column.name == result for column in columns)
 
 
 def _tables_of(*trees: exp.Expr) -> set[str]:

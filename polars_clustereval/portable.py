@@ -74,10 +74,25 @@ def drop_parentheses(query: exp.Expr) -> None:
     for paren in list(query.find_all(exp.Paren)):
         inner, outer = paren.this, paren.parent
         operator = isinstance(inner, exp.Binary | exp.Unary | exp.Predicate)
+        operator = operator and not isinstance(inner, exp.Paren)  # which is unary in sqlglot
         if isinstance(outer, exp.Bracket):
             continue
-        if not operator or not isinstance(outer, exp.Binary | exp.Unary | exp.Predicate):
+        is_operand = operator and isinstance(outer, exp.Binary | exp.Unary | exp.Predicate)
+        if not is_operand or _needs_none(paren):
             paren.replace(inner)
+
+
+def _needs_none(paren: exp.Paren) -> bool:
+    """Return whether an operator in parentheses needs none before another one: (a * b) + c."""
+    inner, outer = paren.this, paren.parent
+    if outer is None or paren is not outer.this:
+        return False
+    ranks = [_RANKS.get(type(node), 0) for node in (inner, outer)]
+    return min(ranks) > 0 and ranks[0] >= ranks[1]
+
+
+# Operators that are evaluated from left to right -> how tightly they bind.
+_RANKS: dict[type[exp.Expr], int] = {exp.Add: 1, exp.Sub: 1, exp.Mul: 2, exp.Div: 2}
 
 
 def refuse_unportable(query: exp.Expr, dialect: str) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from .base.checks import NoiseAs
+    from .external.entity_matching import EditCost
     from .external.information import NormalizedMethod
     from .internal.distances import Center, DistanceName
 
@@ -38,6 +39,7 @@ __all__ = [
     "bcubed_samples",
     "centroids",
     "contingency_matrix",
+    "entity_resolution_report",
     "external_cluster_report",
     "external_label_report",
     "external_report",
@@ -206,6 +208,35 @@ def external_report(
         "adjusted": adjusted,
     }
     return compute_table("external_report", tbl, columns, options)
+
+
+def entity_resolution_report(
+    tbl: DataFrame | str,
+    label: str | Column | None = None,
+    cluster: str | Column | None = None,
+    *,
+    weight: str | Column | None = None,
+    partition_by: Keys | None = None,
+    noise: Noise | None = None,
+    noise_as: NoiseAs = "cluster",
+    split_cost: EditCost = "unit",
+    merge_cost: EditCost = "unit",
+    beta: float = 1.0,
+) -> DataFrame:
+    """All measures of entity resolution: one row per partition, one column per measure.
+
+    The parameters are those of `polars_clustereval.entity_resolution_report`. Rows, kept cells,
+    cost and errors are as in `external_report`.
+
+    Examples
+    --------
+    >>> from polars_clustereval import spark
+    >>> spark.entity_resolution_report(df, "person", "cluster").show()  # doctest: +SKIP
+    """
+    columns = {"label": label, "cluster": cluster, "weight": weight, "partition_by": partition_by}
+    costs = {"split_cost": split_cost, "merge_cost": merge_cost, "beta": beta}
+    options = {"noise": noise, "noise_as": noise_as, **costs}
+    return compute_table("entity_resolution_report", tbl, columns, options)
 
 
 def external_cluster_report(

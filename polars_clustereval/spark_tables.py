@@ -344,13 +344,14 @@ def can_checkpoint(session: SparkSession) -> bool:
 
 
 def _check_division(name: str, session: SparkSession) -> None:
-    """Raise an error if an engine without checkpoints would divide by zero in external_report.
+    """Raise an error if an engine without checkpoints would divide by zero in a report of scores.
 
     Sail raises an error for a division by zero in a branch of CASE that is not taken.
     """
-    if name == "external_report" and session.conf.get("spark.sql.ansi.enabled", "true") != "false":
+    reports = ("external_report", "entity_resolution_report")
+    if name in reports and session.conf.get("spark.sql.ansi.enabled", "true") != "false":
         raise ClusterEvalError(
-            "external_report: expected spark.sql.ansi.enabled = false on an engine that cannot "
+            f"{name}: expected spark.sql.ansi.enabled = false on an engine that cannot "
             "keep results, such as Sail, which divides by zero otherwise; "
             "session.conf.set('spark.sql.ansi.enabled', 'false')"
         )

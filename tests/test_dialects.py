@@ -45,6 +45,18 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "labels": ("external_label_report", {"partition_by": "run"}),
     "samples": ("bcubed_samples", {"id": "flower"}),
     "samples by number": ("bcubed_samples", {}),
+    "resolution by run": ("entity_resolution_report", {"partition_by": "run"}),
+    "resolution of weights and singletons, by costs": (
+        "entity_resolution_report",
+        {
+            "weight": "times",
+            "noise": 1,
+            "noise_as": "singletons",
+            "split_cost": "product",
+            "merge_cost": "entropy",
+            "beta": 0.5,
+        },
+    ),
 }
 # Each option alone: a report takes ClickHouse 2 seconds.
 OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -53,9 +65,16 @@ OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "report less noise": ("external_report", {"noise": 1, "noise_as": "drop"}),
     "report of singletons": ("external_report", {"noise": 1, "noise_as": "singletons"}),
     "report by maximum": ("external_report", {"average_method": "max", "beta": 0.5}),
+    "resolution": ("entity_resolution_report", {}),
+    "resolution of weights": ("entity_resolution_report", {"weight": "times"}),
+    "resolution less noise": (
+        "entity_resolution_report",
+        {"noise": 1, "noise_as": "drop", "beta": 2, "split_cost": "entropy"},
+    ),
     "report unadjusted": ("external_report", {"adjusted": False, "average_method": "joint"}),
 }
-TABLE_NAMES = sorted({name for name, _ in CALLS.values()} - {"external_report"})
+REPORTS = ("external_report", "entity_resolution_report")
+TABLE_NAMES = sorted({name for name, _ in CALLS.values()}.difference(REPORTS))
 WAYS: dict[str, dict[str, Any]] = {
     "weights": {"weight": "times"},
     "less noise": {"weight": "times", "noise": 1, "noise_as": "drop"},
@@ -235,17 +254,18 @@ def test_every_table_but_the_report_in_each_way(dialect: str, run: Run, options:
 
 
 @WIDE
+@pytest.mark.parametrize("name", REPORTS)
 @pytest.mark.parametrize("options", WAYS)
 @pytest.mark.parametrize("dialect", HERE, indirect=True, scope="module")
-def test_the_report_by_run_in_each_way(dialect: str, run: Run, options: str) -> None:
+def test_the_report_by_run_in_each_way(dialect: str, run: Run, options: str, name: str) -> None:
     given = WAYS[options] | {"partition_by": "run"}
-    same_numbers(dialect, run, "external_report", "degenerate runs", **given)
+    same_numbers(dialect, run, name, "degenerate runs", **given)
 
 
 def same_from_cells(dialect: str, run: Run, name: str, kept: str) -> None:
     tbl, options = KEPT[kept]
     query = ce.to_sql(name, dialect=dialect, tbl=f'"{kept}"')
-    unknown = {"n_dropped": None, "n_noise": None} if name == "external_report" else {}
+    unknown = {"n_dropped": None, "n_noise": None} if name in REPORTS else {}
     expected = [row | unknown for row in from_macro(name, tbl, **options)]
     assert_near(run(query), expected, (name, kept))
 
@@ -258,10 +278,11 @@ def test_tables_of_kept_cells(dialect: str, run: Run, kept: str) -> None:
 
 
 @WIDE
+@pytest.mark.parametrize("name", REPORTS)
 @pytest.mark.parametrize("kept", KEPT)
 @pytest.mark.parametrize("dialect", HERE, indirect=True, scope="module")
-def test_the_report_of_kept_cells(dialect: str, run: Run, kept: str) -> None:
-    same_from_cells(dialect, run, "external_report", kept)
+def test_the_report_of_kept_cells(dialect: str, run: Run, kept: str, name: str) -> None:
+    same_from_cells(dialect, run, name, kept)
 
 
 @WIDE
@@ -278,11 +299,12 @@ def test_a_report_of_14_rows_takes_less_than_2_seconds(dialect: str, run: Run) -
 
 
 @WIDE
+@pytest.mark.parametrize("name", REPORTS)
 @pytest.mark.parametrize("dialect", EVERYWHERE, indirect=True, scope="module")
-def test_the_report(dialect: str, run: Run) -> None:
+def test_the_report(dialect: str, run: Run, name: str) -> None:
     for tbl in ALONE:
-        same_numbers(dialect, run, "external_report", tbl)
-    same_numbers(dialect, run, "external_report", "degenerate runs", partition_by="run")
+        same_numbers(dialect, run, name, tbl)
+    same_numbers(dialect, run, name, "degenerate runs", partition_by="run")
 
 
 @pytest.mark.parametrize("dialect", EVERYWHERE, indirect=True, scope="module")
@@ -291,6 +313,83 @@ def test_pair_counts_are_exact(dialect: str, run: Run) -> None:
     n = 3_000_000_001  # rows of each of the four cells
     pairs = {"tp": 2 * n * (n - 1), "fp": 2 * n * n, "fn": 2 * n * n, "tn": 2 * n * n}
     assert {name: int(counts[name]) for name in pairs} == pairs
+
+
+RUNS: list[dict[str, Any]] = [
+    {},
+    {"partition_by": "day", "threshold": 0.6},
+    {"noise": 9, "noise_as": "drop", "threshold": 0.4},
+    {"noise": 9, "noise_as": "singletons"},
+]
+RUN_TABLES = ("run_transitions", "transition_overlaps", "moved_ids")
+NIGHT = pl.DataFrame(
+    {
+        "id": range(40),
+        "cluster": [*[0] * 8, *[1] * 8, *[2] * 6, *[3] * 6, *[9] * 5, *[4] * 3, None, *[5] * 3],
+        "day": [i % 2 if i % 7 else None for i in range(40)],
+    }
+)
+NEXT_NIGHT = NIGHT.filter(pl.col("id") != 3).with_columns(
+    cluster=pl.when(pl.col("cluster") == 3)
+    .then(2)  # merged
+    .when((pl.col("cluster") == 1) & (pl.col("id") % 2 == 0))
+    .then(11)  # split
+    .when(pl.col("id") > 38)
+    .then(9)
+    .when(pl.col("id") == 36)
+    .then(12)  # new
+    .otherwise("cluster")
+)
+NIGHTS = {
+    "before": NIGHT,
+    "after": NEXT_NIGHT,
+    "no one before": NIGHT.clear(),
+    "no one after": NIGHT.clear(),
+}
+
+
+@pytest.mark.parametrize("dialect", EVERYWHERE, indirect=True, scope="module")
+def test_tables_of_two_runs(dialect: str, tmp_path: Path) -> None:
+    """Also of runs without a row, which have none."""
+    with sql_engines.ENGINES[dialect](NIGHTS, tmp_path) as run:
+        for name in RUN_TABLES:
+            for options in RUNS:
+                assert_near(run(translate_runs(name, dialect, **options)), runs(name, **options))
+            empty = {"before": "no one before", "after": "no one after"}
+            assert run(translate_runs(name, dialect, **empty)) == []
+
+
+def translate_runs(
+    name: str, dialect: str, before: str = "before", after: str = "after", **options: Any
+) -> str:
+    return ce.to_sql(
+        name,
+        dialect=dialect,
+        tbl_before=f'"{before}"',
+        tbl_after=f'"{after}"',
+        id="id",
+        cluster="cluster",
+        **options,
+    )
+
+
+def runs(name: str, **options: Any) -> Rows:
+    """The rows of the macro, none of which is left without a transition that is tested."""
+    with duckdb.connect() as con:
+        ce.register(con)
+        con.register("before", NIGHT)
+        con.register("after", NEXT_NIGHT)
+        given = "".join(f", {key} := {show(key, value)}" for key, value in options.items())
+        rows = rows_of(con.execute(f"FROM clustereval.{name}(before, after, id, cluster{given})"))
+    assert rows
+    if name == "run_transitions" and not options:
+        kinds = {row["transition"] for row in rows}
+        assert kinds >= {"kept", "shrunk", "split", "merged", "new"}
+    return rows
+
+
+def show(key: str, value: object) -> str:
+    return f"'{value}'" if isinstance(value, str) and key != "partition_by" else str(value)
 
 
 def test_the_comparison_can_fail() -> None:
@@ -344,6 +443,17 @@ def test_the_dialects_without_a_warning_are_executed() -> None:
     assert sorted(sql_engines.ENGINES) == list(dialects.EXECUTED_DIALECTS)
 
 
+def test_parentheses_that_change_nothing_are_dropped() -> None:
+    """Deep ones are too many for the parser of DataFusion."""
+    kept = "SELECT (a + b) * c, a - (b + c), a / (b / c), a - (b - c), -(a + b), (a = b) = c"
+    text = f"{kept}, ((a * b) * c) + d, ((a - b) + c), (((a + b)) * c), CASE WHEN ((a)) THEN 1 END"
+    query = sqlglot.parse_one(text, dialect="duckdb")
+    portable.drop_parentheses(query)
+    assert query.sql("duckdb") == (
+        f"{kept}, a * b * c + d, a - b + c, (a + b) * c, CASE WHEN a THEN 1 END"
+    )
+
+
 CELLS = {"label": None, "cluster": None}
 
 
@@ -365,6 +475,28 @@ def test_names_are_quoted() -> None:
         ({"average_method": "mean"}, "average_method: expected one of .*got 'mean'"),
         ({"beta": -1.0}, "beta: expected a number >= 0, got -1"),
         ({"id": "i"}, "id: external_report does not take it"),
+        ({"split_cost": "product"}, "split_cost: external_report does not take it"),
+        (
+            {"name": "entity_resolution_report", "merge_cost": "square"},
+            "merge_cost: expected one of 'unit', 'product', 'entropy', got 'square'",
+        ),
+        ({"name": "matching_report"}, "name: expected one of .*entity_resolution_report"),
+        ({"name": "moved_ids"}, "tbl_before: moved_ids needs tbl_before, tbl_after, id, cluster"),
+        (
+            {"name": "moved_ids", "tbl_before": "a", "tbl_after": "b", "id": "i"},
+            "label: moved_ids does not take it, but tbl_before",
+        ),
+        (
+            {
+                "name": "run_transitions",
+                "tbl_before": "a",
+                "tbl_after": "b",
+                "id": "i",
+                "threshold": 2,
+            },
+            "threshold: expected a number above 0 and at most 1, got 2",
+        ),
+        ({"tbl_after": "b"}, "tbl_after: external_report does not take it"),
         ({"name": "bcubed_samples", "weight": "w"}, "weight: bcubed_samples does not take it"),
         ({"name": "pair_counts", "adjusted": False}, "adjusted: pair_counts does not take it"),
         ({"cluster": None}, "cluster: expected a column beside label; leave out both"),

@@ -25,6 +25,7 @@ CALLS: list[tuple[str, str, dict[str, Any]]] = [
     *((name, "degenerate runs", {"partition_by": "run", **SINGLETONS}) for name in NAMES),
     ("external_report", "the rows", {"average_method": "max", "beta": 0.5}),
     ("external_report", "no row", {}),
+    ("entity_resolution_report", "no row", {}),
 ]
 RUN = """
 import json, sys

@@ -213,7 +213,7 @@ def test_dunn_page(con: duckdb.DuckDBPyConnection) -> None:
 def test_example_files_have_the_rows_that_are_printed() -> None:
     text = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
     printed = re.findall(r"^\| `(\S+)` \| ([\d,]+) \|", text, re.MULTILINE)
-    assert len(printed) == 8
+    assert len(printed) == 10
     for name, rows in printed:
         [found] = duckdb.execute(f"SELECT count(*) FROM '{ROOT / 'examples' / name}'").fetchone()
         assert f"{found:,}" == rows, name
@@ -226,20 +226,33 @@ def _last(con: duckdb.DuckDBPyConnection, block: str) -> dict[str, object]:
     return dict(zip(names, result.fetchone() or (), strict=True))
 
 
+@pytest.mark.parametrize(
+    ("page", "n_printed"),
+    [
+        ("docs/command_line.md", 0),
+        ("docs/entity_resolution.md", 7),
+        ("docs/graph.md", 7),
+        ("docs/label_sample.md", 5),
+    ],
+)
 def test_calls_of_the_command_line(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], page: str, n_printed: int
 ) -> None:
+    """They run, and print the lines below them, among others, in this order."""
     monkeypatch.chdir(ROOT)
-    lines = [
-        line for block in blocks("console", "docs/command_line.md") for line in block.splitlines()
-    ]
-    calls = [line.removeprefix("$ clustereval ") for line in lines if line.startswith("$ ")]
-    assert calls
-    for call in calls:
+    monkeypatch.setenv("COLUMNS", "140")
+    text = "".join(blocks("console", page))
+    assert text.startswith("$ clustereval ")
+    lines = [line for line in text.splitlines() if line]
+    assert sum(not line.startswith("$ ") for line in lines) == n_printed
+    for call, *printed in (part.splitlines() for part in text.split("$ clustereval ")[1:]):
         assert main(call.split()) == 0, call
         out, err = capfd.readouterr()
         assert out, call
         assert err in ("", ENGINE_NOTE), call
+        rest = iter(out.splitlines())
+        for line in filter(None, printed):
+            assert line in rest, (call, line)
 
 
 @pytest.mark.parametrize("file", sql_files())

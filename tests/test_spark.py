@@ -16,7 +16,7 @@ import polars_clustereval as ce
 from benchmarks.event_log import read_stages
 
 from .support import sql_engines
-from .test_dialects import TABLES, assert_near, from_macro, without
+from .test_dialects import REPORTS, TABLES, assert_near, from_macro, without
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ ORDER = {
     "bcubed_samples": ("partition_key", "id"),
 }
 SINGLETONS: dict[str, Any] = {"weight": "times", "noise": 1, "noise_as": "singletons"}
-NAMES = (*ORDER, "pair_counts", "external_report")
+NAMES = (*ORDER, "pair_counts", *REPORTS)
 
 
 @pytest.fixture(scope="module")
@@ -140,6 +140,13 @@ def test_a_single_partition(tbl: str, frames: dict[str, DataFrame]) -> None:
     assert_near(actual, from_macro("external_report", tbl, **options))
 
 
+def test_costs_of_a_single_partition(frames: dict[str, DataFrame]) -> None:
+    options = {"split_cost": "product", "merge_cost": "entropy", "beta": 0.5}
+    for tbl in ("the rows", "no row"):
+        actual = compute("entity_resolution_report", frames[tbl], "species", "kmeans", **options)
+        assert_near(actual, from_macro("entity_resolution_report", tbl, **options))
+
+
 def test_counts_beyond_bigint_are_exact(frames: dict[str, DataFrame]) -> None:
     (counts,) = compute("pair_counts", frames["many rows"], "species", "kmeans", weight="times")
     assert counts["tn"] == counts["fp"] == 2 * 3_000_000_001**2
@@ -156,7 +163,7 @@ def test_reports_of_kept_cells_read_no_rows(session: SparkSession, tmp_path: Pat
     path.unlink()
     cells.createOrReplaceTempView("kept cells".replace(" ", "_"))
     for name in without(dict.fromkeys(NAMES), "bcubed_samples"):
-        unknown = {"n_dropped": None, "n_noise": None} if name == "external_report" else {}
+        unknown = {"n_dropped": None, "n_noise": None} if name in REPORTS else {}
         expected = from_macro(name, "degenerate runs", partition_by="run", **SINGLETONS)
         assert_near(compute(name, "kept_cells"), [row | unknown for row in expected], name)
 

@@ -24,6 +24,7 @@ from .describe import (
 from .distances import DISTANCES
 from .drift import DRIFT
 from .entry import Entry
+from .external import RESOLUTION_MEANINGS
 from .graph import GRAPH
 from .matching import MATCHING
 from .overlapping import OVERLAPPING
@@ -36,6 +37,7 @@ __all__ = [
     "MATCHING",
     "NOTATION",
     "OVERLAPPING",
+    "RESOLUTION_MEANINGS",
     "Entry",
     "describe",
     "entries",

@@ -28,7 +28,7 @@ from .entry import Entry, Scale
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["list_external_entries"]
+__all__ = ["RESOLUTION_MEANINGS", "list_external_entries"]
 
 _PASS_AND_CELLS = (
     "One pass over the rows to count the cells of label and cluster, then over the cells that have "
@@ -197,7 +197,7 @@ _FACTS = {
 
 #: The measures of entity_resolution_report that external_report does not have, in its order: the
 #: best value as text, as in METRIC_MEANINGS, and what they measure, in a few words.
-_RESOLUTION_MEANINGS: dict[str, tuple[str | None, str]] = {
+RESOLUTION_MEANINGS: dict[str, tuple[str | None, str]] = {
     "k_measure": ("1", "geometric mean of B-cubed precision, recall"),
     "closest_cluster_precision": ("1", "best Jaccard index of a cluster, on average"),
     "closest_cluster_recall": ("1", "best Jaccard index of a label, on average"),
@@ -271,7 +271,7 @@ def _build_entry(name: str, function: Callable[..., Any], family: str) -> Entry:
     """Return the entry of a metric, `function` being its expression."""
     text, facts = _read_docstring(function), _FACTS[name]
     is_in_report = name in METRIC_MEANINGS
-    best, meaning = METRIC_MEANINGS[name] if is_in_report else _RESOLUTION_MEANINGS[name]
+    best, meaning = METRIC_MEANINGS[name] if is_in_report else RESOLUTION_MEANINGS[name]
     cases = text.get("Returns", "").partition(_TYPE)[2]
     return Entry(
         name=name,
@@ -297,7 +297,7 @@ def list_external_entries() -> list[Entry]:
 
     A metric of both is in the first.
     """
-    names = [*METRIC_MEANINGS, *_RESOLUTION_MEANINGS]
+    names = [*METRIC_MEANINGS, *RESOLUTION_MEANINGS]
     functions = {
         name: (function, family)
         for module, family in _FAMILIES.items()

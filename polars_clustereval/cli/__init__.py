@@ -1,11 +1,11 @@
 """Command line: reads files, computes a report in DuckDB or Polars, and writes it.
 
 ``arguments`` defines the options and ``commands`` runs them. ``reports`` lists the reports,
-``sources`` finds the input and ``files`` opens it, ``engines`` computes a report, ``run_pairs`` one
-of two inputs, ``terminal`` renders it by means of ``grid``, with the texts of ``layouts`` and
-``meanings``, ``output`` encodes and writes it, ``schemas`` has the JSON Schemas, ``messages`` turns
-an error into one line, and ``interruption`` handles Ctrl-C. The command ``report`` is made by
-``findings`` (what is said), ``pictures`` and ``pages``.
+``sources`` finds the input and ``files`` opens it, ``engines`` computes a report,
+``table_pairs`` one of two inputs, ``terminal`` renders it by means of ``grid``, with the texts of
+``layouts`` and ``meanings``, ``output`` encodes and writes it, ``schemas`` has the JSON Schemas,
+``messages`` turns an error into one line, and ``interruption`` handles Ctrl-C. The command
+``report`` is made by ``findings`` (what is said), ``pictures`` and ``pages``.
 """
 
 from __future__ import annotations

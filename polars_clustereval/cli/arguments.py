@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from polars_clustereval import __version__
 from polars_clustereval.quoting import escape_controls
@@ -13,14 +13,26 @@ from polars_clustereval.quoting import escape_controls
 from .commands import (
     run_page,
     run_report,
+    run_resolution,
     run_schema,
     run_sql,
     run_stability,
-    run_transitions,
+    run_table_pair,
 )
 from .engines import ENGINES
 from .output import FORMATS
-from .reports import REPORTS, STABILITY, TRANSITIONS, Report, list_variants
+from .reports import (
+    GRAPH,
+    OVERLAPPING,
+    REPORTS,
+    STABILITY,
+    TRANSITIONS,
+    Report,
+    list_variants,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["OPTIONS", "make_parser"]
 
@@ -49,8 +61,11 @@ def make_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
     for name in REPORTS:
         _add_report(commands, name, REPORTS[name])
+    commands.choices["entity-resolution"].set_defaults(call=run_resolution)
     _add_stability(commands)
-    _add_transitions(commands)
+    _add_table_pair(commands, "transitions", TRANSITIONS)
+    _add_table_pair(commands, "graph", GRAPH)
+    _add_table_pair(commands, "overlapping", {None: OVERLAPPING})
     _add_page(commands)
     _add_schema(commands)
     _add_sql(commands)
@@ -71,6 +86,8 @@ _DATABASE_HELP = (
 
 _INTERVAL_HELP = "show the interval of each metric with this confidence, such as 0.95"
 
+_ESTIMATE_HELP = "confidence of the intervals of the estimates; default 0.95"
+
 
 def _add_stability(commands: Any) -> None:
     """Add the command ``stability``, whose report depends on the option --reference.
@@ -84,40 +101,67 @@ def _add_stability(commands: Any) -> None:
     command.set_defaults(call=run_stability)
 
 
-def _add_transitions(commands: Any) -> None:
-    """Add the command ``transitions``, whose report depends on the option --show.
+def _add_table_pair(commands: Any, name: str, reports: Mapping[Any, Report]) -> None:
+    """Add the command `name` of two tables, whose report depends on the option --show.
 
-    `commands` is what add_subparsers of argparse returned.
+    `commands` is what add_subparsers of argparse returned, `reports` are the reports by the value
+    of --show, the default first; there is no such option for a single report.
     """
-    command = _add_report(commands, "transitions", TRANSITIONS["clusters"])
-    texts = (f"{name}, {report.description}" for name, report in TRANSITIONS.items())
-    command.add_argument("--show", choices=TRANSITIONS, default="clusters", help="; ".join(texts))
-    command.set_defaults(call=run_transitions)
+    first, *others = reports
+    command = _add_report(commands, name, reports[first], *(reports[other] for other in others))
+    if others:
+        texts = (f"{show}, {report.description}" for show, report in reports.items())
+        command.add_argument("--show", choices=reports, default=first, help="; ".join(texts))
+    command.set_defaults(call=run_table_pair, reports=reports)
+    if not others:
+        command.set_defaults(show=first)
 
 
-def _add_report(commands: Any, name: str, report: Report) -> argparse.ArgumentParser:
+#: The argument for each table of a report, by the parameter of its function.
+_INPUTS: dict[str, dict[str, Any]] = {
+    "frame": {"flag": "files", "metavar": "FILE", "nargs": "+", "help": _FILES},
+    "frame_before": {"metavar": "BEFORE", "help": f"the run before: {_FILES}"},
+    "frame_after": {"metavar": "AFTER", "help": "the run after, likewise"},
+    "edges": {
+        "flag": "--edges",
+        "metavar": "FILE",
+        "required": True,
+        "help": "the edges: a file, a pattern and so on, like FILE",
+    },
+    "frame_labels": {"metavar": "LABELS", "help": f"rows of an id and a label: {_FILES}"},
+    "frame_clusters": {"metavar": "CLUSTERS", "help": "rows of an id and a cluster, likewise"},
+}
+
+
+def _add_report(
+    commands: Any, name: str, report: Report, *others: Report
+) -> argparse.ArgumentParser:
     """Add the command `name` of a report, with an option for each parameter of its function.
 
-    `commands` is what add_subparsers of argparse returned. The result is the command's parser.
+    `commands` is what add_subparsers of argparse returned, `others` are further reports whose
+    parameters are options too. The result is the command's parser.
     """
     command: argparse.ArgumentParser = commands.add_parser(
         name, help=report.description, description=f"Compute {report.description}."
     )
     add = command.add_argument
-    if report.n_frames == 1:
-        add("files", metavar="FILE", nargs="+", help=_FILES)
-    else:
-        add("before", metavar="BEFORE", help=f"the run before: {_FILES}")
-        add("after", metavar="AFTER", help="the run after, likewise")
+    for table in report.inputs:
+        settings = {"flag": table.parameter, **_INPUTS[table.parameter]}
+        add(settings.pop("flag"), **settings)
+    defaults = {key: x.defaults[key] for x in reversed((report, *others)) for key in x.defaults}
     for parameter, option in OPTIONS.items():
-        if parameter in report.defaults:
+        if parameter in defaults:
             settings = {"flag": "--" + parameter.replace("_", "-"), **option}
             required = parameter in report.required
-            default = None if required else report.defaults[parameter]
+            default = None if required else defaults[parameter]
             flag = settings.pop("flag")
             add(flag, dest=parameter, required=required, default=default, **settings)
     if report.intervals is not None:
-        add("--confidence", **OPTIONS["confidence"] | {"help": _INTERVAL_HELP})
+        chosen_by = report.interval_option
+        help_text = _INTERVAL_HELP if chosen_by == "confidence" else _ESTIMATE_HELP
+        add("--confidence", **OPTIONS["confidence"] | {"help": help_text})
+        if chosen_by != "confidence":
+            add("--" + chosen_by.replace("_", "-"), **OPTIONS[chosen_by])
     add("--engine", choices=ENGINES, help=f"duckdb, polars; default here: {report.engine}")
     add("--format", choices=FORMATS, help="table, json, csv, parquet; default: by --output")
     _add_output(command)
@@ -195,11 +239,14 @@ def _add_query_options(command: argparse.ArgumentParser) -> None:
     add("name", metavar="TABLE", nargs="?", help="table macro, such as external_report")
     add("--dialect", metavar="NAME", help="spark, postgres, clickhouse, datafusion, duckdb, ...")
     add("--tbl", metavar="NAME", help="table that the query reads; without --label, kept cells")
+    add("--tbl-before", metavar="NAME", help="of two runs: table of the run before")
+    add("--tbl-after", metavar="NAME", help="of two runs: table of the run after")
     for option in ("label", "cluster", "weight", "id", "partition-by"):
         add(f"--{option}", metavar="COLUMN")
     add("--size", metavar="N", type=int, help="coordinates of a point, if one column has arrays")
-    labels = ("noise", "noise_as", "average_method", "beta", "adjusted")
-    for option in (*labels, "vector", "distance", "p", "center", "weights", "method"):
+    labels = ("noise", "noise_as", "average_method", "beta", "adjusted", "split_cost", "merge_cost")
+    runs, points = ("threshold", "min_share"), ("distance", "p", "center", "weights", "method")
+    for option in (*labels, *runs, "vector", *points):
         keywords = OPTIONS[option]
         flag = keywords.get("flag", f"--{option.replace('_', '-')}")
         others = {key: value for key, value in keywords.items() if key != "flag"}
@@ -270,7 +317,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "action": "append",
         "help": "score each group on its own; columns separated by commas, or several times",
     },
-    "weight": {"metavar": "COLUMN", "help": "how many times each row counts"},
+    "left": {"metavar": "COLUMN", "help": "of the edges: the id of one end"},
+    "right": {"metavar": "COLUMN", "help": "of the edges: the id of the other end"},
+    "weight": {
+        "metavar": "COLUMN",
+        "help": "how many times each row counts; in a graph, the weight of an edge",
+    },
     "distance": {
         "metavar": "NAME",
         "help": "euclidean (default), sqeuclidean, cityblock, chebyshev, minkowski, cosine",
@@ -297,6 +349,26 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "metavar": "NUMBER",
         "type": _parse_number,
         "help": "smallest share of a cluster that is a part or a source of it; default 0",
+    },
+    "resolution": {
+        "metavar": "NUMBER",
+        "type": _parse_number,
+        "help": "factor of the expected weight in modularity; default 1",
+    },
+    "max_diameter_nodes": {
+        "metavar": "NUMBER",
+        "type": _parse_number,
+        "help": "largest cluster with a diameter; default 1000",
+    },
+    "split_cost": {
+        "metavar": "NAME",
+        "help": "of splits in generalized_merge_distance: unit (default), product, entropy",
+    },
+    "merge_cost": {"metavar": "NAME", "help": "of merges, likewise"},
+    "labels_are_sample": {
+        "metavar": "DESIGN",
+        "help": "estimate the scores of all entities from labels of some, drawn uniform or "
+        "by_record",
     },
     "silhouette": {"metavar": "NAME", "help": "none (default), simplified, exact"},
     "method": {"metavar": "NAME", "help": "exact (default), simplified, bounds, sample"},

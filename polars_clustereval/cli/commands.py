@@ -16,25 +16,28 @@ from polars_clustereval.macros import bundle
 from .engines import ENGINES
 from .messages import USER_ERRORS, summarize_error
 from .output import ENCODERS, check_output, infer_format
-from .reports import STABILITY, TRANSITIONS
-from .run_pairs import find_run_pair, report_run_pair
+from .reports import STABILITY
 from .schemas import list_schemas, read_schema
 from .sources import find_source
+from .table_pairs import find_table_pair, report_table_pair
 from .terminal import render_table
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable
 
+    from .reports import Report
     from .sources import Source
 
 __all__ = [
     "Outcome",
     "run_page",
     "run_report",
+    "run_resolution",
     "run_schema",
     "run_sql",
     "run_stability",
-    "run_transitions",
+    "run_table_pair",
 ]
 
 
@@ -55,8 +58,9 @@ def run_report(options: argparse.Namespace) -> Outcome:
     """Return the report that the parsed arguments ask for, with notes on its engine and rows."""
     _check_format(options)
     _check_sample_size(options)
-    if options.report.intervals is not None and options.confidence is not None:
-        options.report = options.report.intervals
+    report = options.report
+    if report.intervals is not None and getattr(options, report.interval_option) is not None:
+        options.report = report.intervals
     source = find_source(options.files, options.scratch)
     check_output(options.output, source.paths)
     format_name = options.format or infer_format(options.output)
@@ -81,20 +85,54 @@ def _write_result(result: pl.DataFrame, format_name: str, options: argparse.Name
     return render_table(result, options) if encode is None else encode(result)
 
 
-def run_transitions(options: argparse.Namespace) -> Outcome:
-    """Return what became of the clusters of one run in the next, or another table of both runs."""
+def run_resolution(options: argparse.Namespace) -> Outcome:
+    """Return the measures of entity resolution, or their estimates from a sample of the labels."""
+    if options.labels_are_sample is None:
+        if options.confidence is not None:
+            raise ClusterEvalError(
+                "--confidence needs --labels-are-sample, which says how the labels were drawn"
+            )
+    else:
+        estimates = options.report.intervals
+        _check_other_options(options, [options.report], estimates, "labels_are_sample")
+        if options.confidence is None:
+            options.confidence = estimates.defaults["confidence"]
+    return run_report(options)
+
+
+def _check_other_options(
+    options: argparse.Namespace, reports: Iterable[Report], shown: Report, chosen_by: str
+) -> None:
+    """Raise an error if the arguments have an option of `reports` that the report shown has not.
+
+    The report is chosen by the option of the parameter `chosen_by`.
+    """
+    for report in reports:
+        for name in report.defaults.keys() - shown.defaults.keys():
+            if getattr(options, name) != report.defaults[name]:
+                flag, chosen = name.replace("_", "-"), chosen_by.replace("_", "-")
+                value = getattr(options, chosen_by)
+                raise ClusterEvalError(f"--{flag} does not go with --{chosen} {value}: drop one")
+
+
+def run_table_pair(options: argparse.Namespace) -> Outcome:
+    """Return a report of two tables: of two runs, of a graph, or of labels and clusters.
+
+    `options` are the parsed arguments; --show chooses between the reports of a command.
+    """
     _check_format(options)
-    transitions, options.report = options.report, TRANSITIONS[options.show]
-    for name in transitions.defaults.keys() - options.report.defaults.keys():
-        if getattr(options, name) != transitions.defaults[name]:
-            flag = name.replace("_", "-")
-            raise ClusterEvalError(f"--{flag} does not go with --show {options.show}: drop one")
-    options.files = [options.before, options.after]
-    pair = find_run_pair(options)
+    reports = options.reports
+    options.report = reports[options.show]
+    _check_other_options(options, reports.values(), options.report, "show")
+    names = [table.parameter for table in options.report.inputs]
+    given = [options.files if name == "frame" else getattr(options, name) for name in names]
+    options.file_lists = [[file] if isinstance(file, str) else file for file in given]
+    options.files = [file for files in options.file_lists for file in files]
+    pair = find_table_pair(options)
     check_output(options.output, [path for source in pair for path in source.paths])
     format_name = options.format or infer_format(options.output)
-    result = report_run_pair(pair, options)
-    notes = () if _has_rows(result) else (f"{pair[0].name}: no rows with an id and a cluster",)
+    result = report_table_pair(pair, options)
+    notes = (*_describe_engine(options), *_describe_empty_pair(result, pair, options))
     return Outcome(_write_result(result, format_name, options), notes)
 
 
@@ -150,7 +188,8 @@ def _describe_engine(options: argparse.Namespace) -> list[str]:
     engine: str = options.report.engine
     if options.engine is not None or engine == "duckdb" or not sys.stderr.isatty():
         return []
-    return [f"engine {engine}, faster for distances between points; see --engine"]
+    reason = "distances between points" if "vector" in options.report.defaults else "this report"
+    return [f"engine {engine}, faster for {reason}; see --engine"]
 
 
 def _describe_missing_rows(
@@ -172,15 +211,26 @@ def _describe_missing_rows(
     return [] if n_rows else [f"{source.name}: {missing}"]
 
 
-def _has_rows(result: pl.DataFrame) -> bool:
-    """Return whether a report of two runs was computed from rows; False only if it tells so."""
-    if "transition" in result.columns:
-        return result.height > 0
-    if "n_moved" in result.columns:
-        return bool(
-            result.select(pl.sum_horizontal(pl.col("n_before", "n_after").sum()) > 0).item()
-        )
-    return True
+#: Columns that count the rows of a report of two tables: it has none if all of them are 0.
+_PAIR_COUNTS = (
+    ("n_before", "n_after", "n_moved"),
+    ("n_nodes", "n_dropped_edges"),
+    ("n", "n_only_labels", "n_only_clusters"),
+)
+
+
+def _describe_empty_pair(
+    result: pl.DataFrame, pair: tuple[Source, Source], options: argparse.Namespace
+) -> list[str]:
+    """Return a note if a report of two tables was computed from no rows, as far as it tells so."""
+    columns = set(result.columns)
+    counts = next((names for names in _PAIR_COUNTS if columns.issuperset(names)), None)
+    if counts is not None:
+        is_empty = not result.select(pl.sum_horizontal(pl.col(counts).sum())).item()
+    else:
+        is_empty = result.is_empty() and bool(columns & {"transition", "density", "degree"})
+    missing = "a label or a cluster" if "label" in options.report.required else "a cluster"
+    return [f"{pair[0].name}: no rows with an id and {missing}"] if is_empty else []
 
 
 def _sort_rows(result: pl.DataFrame, options: argparse.Namespace) -> pl.DataFrame:
@@ -234,16 +284,18 @@ def _make_database(options: argparse.Namespace) -> Outcome:
 
 
 _QUERY_OPTIONS = (
-    *("label", "cluster", "weight", "id", "partition_by"),
-    *("noise", "noise_as", "average_method", "beta", "adjusted"),
+    *("tbl", "tbl_before", "tbl_after", "label", "cluster", "weight", "id", "partition_by"),
+    *("noise", "noise_as", "average_method", "beta", "adjusted", "split_cost", "merge_cost"),
+    *("threshold", "min_share"),
     *("vector", "size", "distance", "p", "center", "weights", "method"),
 )
 
 
 def _translate_table(options: argparse.Namespace) -> Outcome:
     """Return the query of one table in another dialect."""
-    for name in ("name", "dialect", "tbl"):
-        if getattr(options, name) is None:
+    tbl = options.tbl if options.tbl_before is None else options.tbl_before
+    for given in (options.name, options.dialect, tbl):
+        if given is None:
             raise ClusterEvalError(
                 "sql: a query needs a table macro, --dialect and --tbl, such as: clustereval sql "
                 "external_report --dialect spark --tbl t --label a --cluster b"
@@ -252,11 +304,11 @@ def _translate_table(options: argparse.Namespace) -> Outcome:
         from polars_clustereval.dialects import to_sql
     except ImportError as error:
         raise ClusterEvalError(str(error)) from error
-    given = {key: getattr(options, key) for key in _QUERY_OPTIONS}
-    arguments = {key: value for key, value in given.items() if value is not None}
+    values = {key: getattr(options, key) for key in _QUERY_OPTIONS}
+    arguments = {key: value for key, value in values.items() if value is not None}
     if options.vector is not None and options.size is None:
         arguments["vector"] = [name.strip() for name in options.vector.split(",")]
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always")
-        query = to_sql(options.name, dialect=options.dialect, tbl=options.tbl, **arguments)
+        query = to_sql(options.name, dialect=options.dialect, **arguments)
     return Outcome(f"{query};\n".encode(), tuple(str(note.message) for note in notes))

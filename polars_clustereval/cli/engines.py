@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from .reports import Report
+    from .reports import Input, Report
     from .sources import Source
 
 __all__ = [
     "ENGINES",
     "convert_to_polars",
+    "format_input",
     "format_query",
     "is_value",
     "read_checked_arguments",
@@ -39,7 +40,7 @@ __all__ = [
 # ----------------------------------------------------------------------------------------------
 
 # Parameters that take one column and several columns; all others take a value.
-_SINGLE_COLUMN = ("label", "cluster", "weight", "id", "run", "k")
+_SINGLE_COLUMN = ("label", "cluster", "weight", "id", "run", "k", "left", "right")
 _MULTIPLE_COLUMNS = ("vector", "partition_by")
 
 # Parameters whose columns contain numbers; all other columns identify something by their values.
@@ -84,42 +85,53 @@ def _list_columns(arguments: dict[str, Any], parameters: Iterable[str]) -> list[
     return list(columns)
 
 
-def read_checked_arguments(options: argparse.Namespace, columns: Sequence[str]) -> dict[str, Any]:
+def read_checked_arguments(
+    options: argparse.Namespace, columns: Sequence[str], table: Input | None = None
+) -> dict[str, Any]:
     """Return the arguments of a report by parameter, or raise the Polars function's error.
 
-    The function checks them on an empty frame with the columns of the input, so that there is one
-    error text for both engines.
+    The function checks them on empty frames, so that there is one error text for both engines.
+    `columns` are those of the input `table`, by default the only one; another input has there the
+    columns that the arguments name, so that an error is about `table`.
     """
     arguments = _read_arguments(options, columns)
-    empty = pl.LazyFrame(schema=dict.fromkeys(columns, pl.Int64()))
+    table = table or options.report.inputs[0]
+    frames: dict[str, Any] = {}
+    for other in options.report.inputs:
+        names = columns if other is table else _list_columns(arguments, other.columns)
+        frames[other.parameter] = pl.LazyFrame(schema=dict.fromkeys(names, pl.Int64()))
     checked = {name: value for name, value in arguments.items() if name not in _DATA_DEPENDENT}
     if "reference" in arguments:
         checked["reference"] = 0
-    options.report.function(*[empty] * options.report.n_frames, **checked)
+    options.report.function(**frames, **checked)
     return arguments
 
 
 @contextmanager
 def _open_rows(
-    source: Source, options: argparse.Namespace
+    source: Source, options: argparse.Namespace, table: Input | None = None
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, str, dict[str, Any]]]:
     """Yield a connection, the SQL that stands after FROM to read the rows, and the arguments.
 
     `options` are the parsed arguments; those of the report are returned by parameter. The vectors
-    of a column of text are parsed. The connection is closed at the end of the ``with`` block.
+    of a column of text are parsed. `table` is the report's input that the rows are for, by default
+    the only one. The connection is closed at the end of the ``with`` block.
     """
     with open_source(source, options.scratch) as (connection, rows):
         columns = connection.sql(f"FROM {rows}").columns
-        arguments = read_checked_arguments(options, columns)
-        yield connection, _format_input(connection, rows, source, arguments), arguments
+        table = table or options.report.inputs[0]
+        arguments = read_checked_arguments(options, columns, table)
+        own = {name: value for name, value in arguments.items() if name in table.columns}
+        yield connection, format_input(connection, rows, source, own), arguments
 
 
-def _format_input(
+def format_input(
     connection: duckdb.DuckDBPyConnection, rows: str, source: Source, arguments: dict[str, Any]
 ) -> str:
     """Return the SQL that stands after FROM to read the rows of a source for one report.
 
-    `rows` is that SQL for any report, and `arguments` are the report's, by parameter.
+    `rows` is that SQL for any report, and `arguments` are those of the report that name columns of
+    the source, by parameter.
     """
     relation = connection.sql(f"FROM {rows}")
     numbers = _list_columns(arguments, _NUMBER_COLUMNS)
@@ -201,7 +213,7 @@ def is_value(parameter: str) -> bool:
 def format_query(
     report: Report, arguments: dict[str, Any], relation: duckdb.DuckDBPyRelation
 ) -> str:
-    """Return the SQL query that calls the macro of a report on its views (see Report.views).
+    """Return the SQL query that calls the macro of a report on the views of its inputs.
 
     `arguments` are the report's arguments by parameter, `relation` is the input. Values are
     parameters of the query. The struct partition_key is split into one column for each column of
@@ -225,9 +237,10 @@ def _format_call(report: Report, texts: Mapping[str, str]) -> str:
 
     `texts` are the arguments as SQL, by parameter.
     """
-    required = [texts[name] for name in report.required]
-    optional = [f"{name} := {text}" for name, text in texts.items() if name not in report.required]
-    arguments = ", ".join([*report.views, *required, *optional])
+    texts = {table.parameter: table.view for table in report.inputs} | dict(texts)
+    required = [texts.pop(name) for name in report.positional]
+    optional = [f"{name} := {text}" for name, text in texts.items()]
+    arguments = ", ".join([*required, *optional])
     return f"{report.function.__name__}({arguments})"
 
 
@@ -271,7 +284,7 @@ def write_queries(source: Source, calls: Sequence[argparse.Namespace]) -> list[s
         columns = connection.sql(f"FROM {any_rows}").columns
         for options in calls:
             arguments = _read_arguments(options, columns)
-            rows = _format_input(connection, any_rows, source, arguments)
+            rows = format_input(connection, any_rows, source, arguments)
             input_rows = rows.replace("clustereval_parse_vector(", "clustereval.parse_vector(")
             previous, view = (
                 view,
@@ -335,14 +348,17 @@ def _run_in_polars(source: Source, options: argparse.Namespace) -> pl.DataFrame:
         return result.collect(engine="streaming")
 
 
-def read_rows(source: Source, options: argparse.Namespace) -> tuple[pl.LazyFrame, dict[str, Any]]:
+def read_rows(
+    source: Source, options: argparse.Namespace, table: Input | None = None
+) -> tuple[pl.LazyFrame, dict[str, Any]]:
     """Return the rows of a source for the Polars function of a report, and its arguments by name.
 
-    `options` are the parsed arguments; `options.report` is the report.
+    `options` are the parsed arguments; `options.report` is the report, and `table` its input that
+    the rows are for, by default the only one.
     """
     rows = scan_files(source)
     if rows is None:
-        rows = _copy_rows(source, options)
+        rows = _copy_rows(source, options, table)
     schema = rows.collect_schema()
     arguments = _read_arguments(options, schema.names())
     vector: list[str] = arguments.get("vector") or []
@@ -351,14 +367,17 @@ def read_rows(source: Source, options: argparse.Namespace) -> tuple[pl.LazyFrame
     return rows, arguments
 
 
-def _copy_rows(source: Source, options: argparse.Namespace) -> pl.LazyFrame:
+def _copy_rows(
+    source: Source, options: argparse.Namespace, table: Input | None = None
+) -> pl.LazyFrame:
     """Return the columns that a report uses, of files that Polars does not read or a DuckDB table.
 
     `options` are the parsed arguments, which name these columns. DuckDB reads text files for both
     engines, because two readers would take some values differently.
     """
-    with _open_rows(source, options) as (connection, rows, arguments):
-        used = _list_columns(arguments, (*_SINGLE_COLUMN, *_MULTIPLE_COLUMNS))
+    with _open_rows(source, options, table) as (connection, rows, arguments):
+        table = table or options.report.inputs[0]
+        used = _list_columns(arguments, table.columns)
         relation = connection.sql(f"FROM {rows}").select(*map(quote_identifier, used))
         return convert_to_polars(relation).lazy()
 

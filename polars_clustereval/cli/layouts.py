@@ -19,11 +19,19 @@ __all__ = [
     "ELBOW",
     "EXTERNAL",
     "EXTERNAL_INTERVALS",
+    "GRAPH",
+    "GRAPH_CLUSTERS",
+    "GRAPH_EDGES",
+    "GRAPH_NODES",
     "INTERNAL",
     "LABELS",
+    "MATCHING",
     "MOVES",
+    "OVERLAPPING",
     "OVERLAPS",
     "PAIRWISE",
+    "RESOLUTION",
+    "RESOLUTION_ESTIMATES",
     "SAMPLES",
     "SILHOUETTE",
     "STABILITY",
@@ -89,6 +97,82 @@ EXTERNAL_INTERVALS = EXTERNAL._replace(
     meanings=meanings.EXTERNAL_INTERVALS,
     has_intervals=True,
 )
+
+RESOLUTION = Layout(
+    heading=(("label", "cluster"), ("split_cost", "merge_cost")),
+    meanings=meanings.RESOLUTION,
+    titles={
+        "n": "counts",
+        "pair_precision": "pairs of records",
+        "bcubed_precision": "records",
+        "exact_match_precision": "entities",
+        "talburt_wang_index": "overlaps, splits and merges",
+        "muc_precision": "coreference",
+        "element_centric_similarity": "similarity and information",
+    },
+    comparison=(
+        *("n", "n_clusters", "pair_f_score", "bcubed_f_score"),
+        *("exact_match_f_score", "closest_cluster_f_score", "basic_merge_distance"),
+    ),
+)
+
+RESOLUTION_ESTIMATES = RESOLUTION._replace(
+    heading=(("label", "cluster", "labels_are_sample", "confidence"),),
+    meanings=meanings.RESOLUTION_ESTIMATES,
+    titles={
+        name: RESOLUTION.titles[name]
+        for name in ("pair_precision", "bcubed_precision", "exact_match_precision")
+    }
+    | {"matching_rate": "sizes of entities"},
+    has_intervals=True,
+)
+
+MATCHING = Layout(
+    heading=(("label", "cluster"),),
+    meanings=meanings.MATCHING,
+    titles={"n": "counts", "clustering_accuracy": "best one-to-one matching"},
+    comparison=(
+        *("n", "n_clusters", "clustering_accuracy", "normalized_clustering_accuracy"),
+        *("pair_sets_index", "ceaf_f_score"),
+    ),
+)
+
+OVERLAPPING = Layout(
+    heading=(("id", "label", "cluster"),),
+    meanings=meanings.OVERLAPPING,
+    titles={
+        "n": "counts",
+        "omega_index": "pairs of ids",
+        "overlapping_nmi_lfk": "information",
+        "extended_bcubed_precision": "ids",
+        "best_match_f1": "best matches",
+    },
+    comparison=(
+        *("n", "n_clusters", "omega_index", "overlapping_nmi_lfk"),
+        *("overlapping_nmi_mgh", "extended_bcubed_f_score", "nf1"),
+    ),
+)
+
+GRAPH = Layout(
+    heading=(("id", "cluster"), ("left", "right", "weight", "resolution")),
+    meanings=meanings.GRAPH,
+    titles={"n_nodes": "nodes", "n_edges": "edges", "modularity": "scores"},
+    comparison=(
+        *("n_nodes", "n_clusters", "n_edges", "modularity"),
+        *("coverage", "mean_conductance", "inter_cluster_edge_share"),
+    ),
+)
+
+GRAPH_CLUSTERS = Layout(
+    heading=(("id", "cluster"), ("left", "right", "weight")),
+    meanings=meanings.GRAPH_CLUSTERS,
+    titles={},
+    keeps_order=True,
+)
+
+GRAPH_NODES = GRAPH_CLUSTERS._replace(meanings=meanings.GRAPH_NODES)
+
+GRAPH_EDGES = GRAPH_CLUSTERS._replace(meanings=meanings.GRAPH_EDGES)
 
 INTERNAL = Layout(
     heading=(("cluster", "distance"), ("vector",)),

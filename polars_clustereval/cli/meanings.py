@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from polars_clustereval.catalogue import CENTERS, DISTANCES
+from polars_clustereval import catalogue
 from polars_clustereval.external.summary import METRIC_MEANINGS
 
 __all__ = [
@@ -18,11 +18,19 @@ __all__ = [
     "ELBOW",
     "EXTERNAL",
     "EXTERNAL_INTERVALS",
+    "GRAPH",
+    "GRAPH_CLUSTERS",
+    "GRAPH_EDGES",
+    "GRAPH_NODES",
     "INTERNAL",
     "LABELS",
+    "MATCHING",
     "MOVES",
+    "OVERLAPPING",
     "OVERLAPS",
     "PAIRWISE",
+    "RESOLUTION",
+    "RESOLUTION_ESTIMATES",
     "SAMPLES",
     "SILHOUETTE",
     "STABILITY",
@@ -49,8 +57,8 @@ def _explain(meanings: dict[str, tuple[str, str]]) -> dict[str, Meaning]:
 
 
 def _look_up(table: str) -> dict[str, Meaning]:
-    """Return the meanings of the indices of a report of points, as the catalogue has them."""
-    entries = (*CENTERS, *DISTANCES)
+    """Return the meanings of the scores of a report, as the catalogue has them."""
+    entries = (*catalogue.CENTERS, *catalogue.DISTANCES, *catalogue.MATCHING)
     return {x.name: Meaning(x.best, x.meaning) for x in entries if x.table == table}
 
 
@@ -65,7 +73,7 @@ _POINT_COUNTS = _explain(
     }
 )
 
-EXTERNAL = _explain(
+_ROW_COUNTS = _explain(
     {
         "n": ("", "rows that are scored"),
         "n_dropped": ("", "rows left out: no label or no cluster"),
@@ -73,16 +81,121 @@ EXTERNAL = _explain(
         "n_labels": ("", "different labels"),
         "n_clusters": ("", "different clusters"),
     }
-) | {name: Meaning(best or "", text) for name, (best, text) in METRIC_MEANINGS.items()}
+)
 
-#: The metrics, and the columns of the report with a row for each.
-EXTERNAL_INTERVALS = EXTERNAL | _explain(
+_EXTERNAL_SCORES = {
+    name: Meaning(best or "", text) for name, (best, text) in METRIC_MEANINGS.items()
+}
+
+EXTERNAL = _ROW_COUNTS | _EXTERNAL_SCORES
+
+#: The columns of a report with a row for each metric.
+_LIMITS = _explain(
     {
         "metric": ("", "name of the metric"),
         "value": ("", "value of the metric"),
         "std_error": ("", "standard error of the value"),
         "lower": ("", "lower limit of the interval"),
         "upper": ("", "upper limit of the interval"),
+    }
+)
+
+EXTERNAL_INTERVALS = EXTERNAL | _LIMITS
+
+RESOLUTION = EXTERNAL | {
+    name: Meaning(best or "", text) for name, (best, text) in catalogue.RESOLUTION_MEANINGS.items()
+}
+
+RESOLUTION_ESTIMATES = (
+    RESOLUTION
+    | _LIMITS
+    | _explain(
+        {
+            "matching_rate": ("", "share of rows whose entity has several"),
+            "average_label_size": ("", "mean number of rows of an entity"),
+        }
+    )
+)
+
+MATCHING = _ROW_COUNTS | _look_up("matching_report")
+
+OVERLAPPING = _explain(
+    {
+        "n": ("", "ids with a label and a cluster: only these count"),
+        "n_only_labels": ("", "ids with labels only"),
+        "n_only_clusters": ("", "ids with clusters only"),
+        "n_dropped": ("", "rows left out: no id, label or cluster"),
+        "n_labels": ("", "different labels"),
+        "n_clusters": ("", "different clusters"),
+        "omega_index": ("1", "pairs that share as many, corrected for chance"),
+        "overlapping_nmi_lfk": ("1", "mean known share of the entropy of a set"),
+        "overlapping_nmi_mgh": ("1", "known share of the entropy of all sets"),
+        "extended_bcubed_precision": ("1", "shared clusters of two ids that labels justify"),
+        "extended_bcubed_recall": ("1", "shared labels of two ids that clusters have"),
+        "extended_bcubed_f_score": ("1", "harmonic mean of extended B-cubed"),
+        "best_match_f1": ("1", "F1 of a cluster and its best label, on average"),
+        "label_coverage": ("1", "share of labels that are a best match"),
+        "cluster_redundancy": ("1", "clusters per label that is a best match"),
+        "nf1": ("1", "best_match_f1 * coverage / redundancy"),
+    }
+)
+
+GRAPH = _explain(
+    {
+        "n_nodes": ("", "ids with a cluster"),
+        "n_dropped": ("", "rows of nodes left out: no cluster"),
+        "n_noise": ("", "nodes whose cluster is noise"),
+        "n_clusters": ("", "different clusters"),
+        "n_edges": ("", "different edges between these nodes"),
+        "n_self_loops": ("", "edges from a node to itself"),
+        "n_dropped_edges": ("", "rows of edges left out: an end in no cluster"),
+        "n_duplicate_edges": ("", "rows of edges that are there already"),
+        "modularity": ("high", "weight within clusters beyond that by chance"),
+        "coverage": ("1", "share of the weight within clusters"),
+        "performance": ("1", "pairs joined within or apart between clusters"),
+        "mean_conductance": ("0", "mean over the clusters"),
+        "worst_conductance": ("0", "the greatest of the clusters"),
+        "inter_cluster_edge_share": ("0", "share of the edges between clusters"),
+    }
+)
+
+GRAPH_CLUSTERS = _explain(
+    {
+        "cluster": ("", "the cluster"),
+        "n_nodes": ("", "ids in it"),
+        "n_edges": ("", "edges within it"),
+        "weight": ("", "weight of these edges"),
+        "n_cut_edges": ("", "edges to other clusters"),
+        "cut_weight": ("", "weight of these edges"),
+        "density": ("1", "edges within, of the pairs of its nodes"),
+        "centralization": ("", "0 for a complete graph, 1 for a star"),
+        "conductance": ("0", "cut weight, of the weight at its nodes"),
+        "n_components": ("low", "parts that its own edges connect"),
+        "n_bridges": ("", "edges that would divide it"),
+        "diameter": ("", "edges between its nodes furthest apart"),
+    }
+)
+
+GRAPH_NODES = _explain(
+    {
+        "id": ("", "the node"),
+        "cluster": ("", "its cluster; NULL for a node of noise alone"),
+        "degree": ("", "edges at the node"),
+        "weighted_degree": ("", "weight of these edges"),
+        "node_degree": ("", "edges at the node within its cluster"),
+        "node_centrality": ("", "these, of the other nodes of its cluster"),
+        "n_bridges": ("", "edges at it that would divide its cluster"),
+    }
+)
+
+GRAPH_EDGES = _explain(
+    {
+        "left": ("", "one end"),
+        "right": ("", "the other end"),
+        "weight": ("", "sum of the weights of its rows"),
+        "n_rows": ("", "rows of this edge"),
+        "cluster": ("", "cluster of both ends; NULL between clusters"),
+        "is_bridge": ("", "whether the cluster would be divided without it"),
     }
 )
 

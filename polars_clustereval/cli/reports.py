@@ -10,12 +10,20 @@ from polars_clustereval import (
     cluster_stability,
     dunn_index,
     elbow,
+    entity_resolution_estimates,
+    entity_resolution_report,
     external_cluster_report,
     external_intervals,
     external_label_report,
     external_report,
+    graph_cluster_report,
+    graph_edge_report,
+    graph_node_report,
+    graph_report,
     internal_report,
+    matching_report,
     moved_ids,
+    overlapping_report,
     pairwise_report,
     run_consensus,
     run_drift,
@@ -35,7 +43,44 @@ if TYPE_CHECKING:
 
     from .layouts import Layout
 
-__all__ = ["REPORTS", "STABILITY", "TRANSITIONS", "Report", "list_variants"]
+__all__ = [
+    "GRAPH",
+    "OVERLAPPING",
+    "REPORTS",
+    "STABILITY",
+    "TRANSITIONS",
+    "Input",
+    "Report",
+    "list_variants",
+    "split_variant",
+]
+
+
+class Input(NamedTuple):
+    """A table that a report is computed from: a frame in Polars, a view in DuckDB."""
+
+    #: The parameter of the Polars function.
+    parameter: str
+    #: Name of the view, which the macro is called on.
+    view: str
+    #: The parameters that name columns of it.
+    columns: tuple[str, ...]
+
+
+_LABELED_ROWS = ("label", "cluster", "weight", "id", "run", "k", "vector", "partition_by")
+_ROWS = (Input("frame", "clustereval_input", _LABELED_ROWS),)
+_RUNS = (
+    Input("frame_before", "clustereval_before", ("id", "cluster", "partition_by")),
+    Input("frame_after", "clustereval_after", ("id", "cluster", "partition_by")),
+)
+_NODES_AND_EDGES = (
+    Input("frame", "clustereval_nodes", ("id", "cluster", "partition_by")),
+    Input("edges", "clustereval_edges", ("left", "right", "weight", "partition_by")),
+)
+_LABELS_AND_CLUSTERS = (
+    Input("frame_labels", "clustereval_labels", ("id", "label", "partition_by")),
+    Input("frame_clusters", "clustereval_clusters", ("id", "cluster", "partition_by")),
+)
 
 
 class Report(NamedTuple):
@@ -50,16 +95,19 @@ class Report(NamedTuple):
     adapt: Callable[[Layout, Namespace], Layout] | None = None
     #: Returns what the report recommends, given the report and its partition columns.
     recommend: Callable[[pl.DataFrame, list[str]], pl.DataFrame] | None = None
-    #: The report that --confidence asks for in place of this one.
+    #: The report that `interval_option` asks for in place of this one.
     intervals: Report | None = None
-    #: How many frames the function takes, and the macro tables.
-    n_frames: int = 1
+    #: The option that asks for intervals, by its parameter.
+    interval_option: str = "confidence"
+    #: The tables that the function takes, in its order.
+    inputs: tuple[Input, ...] = _ROWS
 
     @property
     def defaults(self) -> dict[str, Any]:
         """Default of each parameter but the frames; ``Parameter.empty`` for a required one."""
-        parameters = [*signature(self.function).parameters.values()][self.n_frames :]
-        return {parameter.name: parameter.default for parameter in parameters}
+        frames = {table.parameter for table in self.inputs}
+        parameters = signature(self.function).parameters.values()
+        return {x.name: x.default for x in parameters if x.name not in frames}
 
     @property
     def required(self) -> list[str]:
@@ -67,10 +115,10 @@ class Report(NamedTuple):
         return [name for name, default in self.defaults.items() if default is Parameter.empty]
 
     @property
-    def views(self) -> tuple[str, ...]:
-        """Names of the views of the input, which the macro is called on."""
-        one, two = ("clustereval_input",), ("clustereval_before", "clustereval_after")
-        return one if self.n_frames == 1 else two
+    def positional(self) -> list[str]:
+        """Names of the parameters without a default in their order, the frames too."""
+        parameters = signature(self.function).parameters.values()
+        return [x.name for x in parameters if x.default is Parameter.empty]
 
     def choose_layout(self, options: Namespace) -> Layout:
         """Return the layout of the table that the parsed arguments ask for."""
@@ -89,6 +137,25 @@ REPORTS = {
             layouts.EXTERNAL_INTERVALS,
             "duckdb",
         ),
+    ),
+    "entity-resolution": Report(
+        entity_resolution_report,
+        "every measure of entity resolution of one or many clusterings",
+        layouts.RESOLUTION,
+        "duckdb",
+        intervals=Report(
+            entity_resolution_estimates,
+            "estimates for all entities from labels of a sample of them",
+            layouts.RESOLUTION_ESTIMATES,
+            "duckdb",
+        ),
+        interval_option="labels_are_sample",
+    ),
+    "matching": Report(
+        matching_report,
+        "the indices of the best one-to-one matching of labels and clusters",
+        layouts.MATCHING,
+        "polars",
     ),
     "clusters": Report(
         external_cluster_report,
@@ -160,22 +227,63 @@ TRANSITIONS = {
         "what became of the clusters from one run to the next",
         layouts.TRANSITIONS,
         "duckdb",
-        n_frames=2,
+        inputs=_RUNS,
     ),
     "overlaps": Report(
         transition_overlaps,
         "the pairs of clusters that have common ids",
         layouts.OVERLAPS,
         "duckdb",
-        n_frames=2,
+        inputs=_RUNS,
     ),
     "ids": Report(
-        moved_ids, "the ids that have moved, left or joined", layouts.MOVES, "duckdb", n_frames=2
+        moved_ids, "the ids that have moved, left or joined", layouts.MOVES, "duckdb", inputs=_RUNS
     ),
     "drift": Report(
-        run_drift, "how much has changed, in one row", layouts.DRIFT, "duckdb", n_frames=2
+        run_drift, "how much has changed, in one row", layouts.DRIFT, "duckdb", inputs=_RUNS
     ),
 }
+
+#: The reports of the command graph, by the option --show.
+GRAPH = {
+    "scores": Report(
+        graph_report,
+        "the scores of the clusters of a graph",
+        layouts.GRAPH,
+        "polars",
+        inputs=_NODES_AND_EDGES,
+    ),
+    "clusters": Report(
+        graph_cluster_report,
+        "the edges and the shape of each cluster of a graph",
+        layouts.GRAPH_CLUSTERS,
+        "polars",
+        inputs=_NODES_AND_EDGES,
+    ),
+    "nodes": Report(
+        graph_node_report,
+        "the degrees of each node of a graph",
+        layouts.GRAPH_NODES,
+        "polars",
+        inputs=_NODES_AND_EDGES,
+    ),
+    "edges": Report(
+        graph_edge_report,
+        "the edges of a graph, and which of them are bridges",
+        layouts.GRAPH_EDGES,
+        "polars",
+        inputs=_NODES_AND_EDGES,
+    ),
+}
+
+#: The report of the command overlapping.
+OVERLAPPING = Report(
+    overlapping_report,
+    "the scores of clusters against labels where an id may have several",
+    layouts.OVERLAPPING,
+    "duckdb",
+    inputs=_LABELS_AND_CLUSTERS,
+)
 
 
 def list_variants() -> dict[str, Report]:
@@ -187,8 +295,18 @@ def list_variants() -> dict[str, Report]:
     for name, report in REPORTS.items():
         variants[name] = report
         if report.intervals is not None:
-            variants[f"{name}-confidence"] = report.intervals
+            option = report.interval_option.replace("_", "-")
+            variants[f"{name}-{option}"] = report.intervals
     variants |= {"stability": STABILITY[False], "stability-reference": STABILITY[True]}
-    first = next(iter(TRANSITIONS))
-    shown = {f"transitions-{name}": report for name, report in TRANSITIONS.items()}
-    return variants | {"transitions": shown.pop(f"transitions-{first}")} | shown
+    for name, reports in (("transitions", TRANSITIONS), ("graph", GRAPH)):
+        first, *others = reports
+        variants[name] = reports[first]
+        variants |= {f"{name}-{show}": reports[show] for show in others}
+    return variants | {"overlapping": OVERLAPPING}
+
+
+def split_variant(variant: str) -> tuple[str, str]:
+    """Return the command of a table that `list_variants` has, and the option, '' without one."""
+    commands = (*REPORTS, "stability", "transitions", "graph", "overlapping")
+    command = next(x for x in commands if x == variant or variant.startswith(f"{x}-"))
+    return command, variant.removeprefix(command).removeprefix("-")

@@ -91,8 +91,8 @@ def _render_heading(options: argparse.Namespace, layout: Layout) -> str:
     `options` are the parsed arguments.
     """
     first, *more = (
-        escape_controls(", ".join(f"{name} {_format_option(options, name)}" for name in names))
-        for names in layout.heading
+        escape_controls(", ".join(_format_option(options, name) for name in names))
+        for names in _drop_missing(layout.heading, options)
     )
     names = ["standard input" if file == "-" else file for file in options.files]
     files = escape_controls(f"{', '.join(names)}:")
@@ -103,10 +103,18 @@ def _render_heading(options: argparse.Namespace, layout: Layout) -> str:
     return "\n".join(lines + [cut_end(line, width) for line in more])
 
 
+def _drop_missing(
+    heading: Iterable[tuple[str, ...]], options: argparse.Namespace
+) -> list[list[str]]:
+    """Return the lines of a heading, which are names of options, without weight if not given."""
+    missing = {"weight"} if getattr(options, "weight", None) is None else set()
+    return [[name for name in names if name not in missing] for names in heading]
+
+
 def _format_option(options: argparse.Namespace, name: str) -> str:
-    """Return the value of an option as text; the texts of one given several times, by commas."""
+    """Return the name of an option and its value; several values are separated by commas."""
     value = getattr(options, name)
-    return ",".join(value) if isinstance(value, list) else str(value)
+    return f"{name} {','.join(value) if isinstance(value, list) else value}"
 
 
 # ----------------------------------------------------------------------------------------------
@@ -373,7 +381,7 @@ def _render_choices(choices: pl.DataFrame, keys: list[str], layout: Layout) -> s
 
 # Columns with texts, or with values of the user's columns, of any type.
 _USERS_COLUMNS = {
-    *("id", "label", "cluster", "run", "neighbor"),
+    *("id", "label", "cluster", "run", "neighbor", "left", "right"),
     *("majority_label", "majority_cluster"),
     *("cluster_before", "cluster_after", "transition", "ambiguity"),
 }

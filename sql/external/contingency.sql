@@ -212,7 +212,7 @@ CREATE OR REPLACE MACRO clustereval._sized_cells(
 CREATE OR REPLACE MACRO clustereval._label_totals(__ce_label_sizes) AS TABLE
   SELECT
     __ce_partition,
-    COUNT(*) AS __ce_n_labels,
+    CAST(COUNT(*) AS BIGINT) AS __ce_n_labels,
     SUM(clustereval._count_ordered_pairs(__ce_label_size)) AS __ce_label_pairs,
     SUM(__ce_label_majority_n) AS __ce_in_majority_clusters
   FROM query_table(__ce_label_sizes)

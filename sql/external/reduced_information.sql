@@ -227,7 +227,8 @@ CREATE OR REPLACE MACRO clustereval._table_totals(
   __ce_label_sizes, __ce_cluster_sizes, __ce_totals
 ) AS TABLE
   WITH __ce_label_histogram AS (
-    SELECT __ce_partition, __ce_label_size AS __ce_size, COUNT(*) AS __ce_times
+    SELECT
+      __ce_partition, __ce_label_size AS __ce_size, CAST(COUNT(*) AS BIGINT) AS __ce_times
     FROM query_table(__ce_label_sizes)
     GROUP BY __ce_partition, __ce_label_size
   ),

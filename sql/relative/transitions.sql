@@ -85,7 +85,7 @@ CREATE OR REPLACE MACRO clustereval._split_clusters(__ce_old_clusters, __ce_link
     SELECT
       __ce_partition,
       __ce_old,
-      COUNT(*) AS __ce_n_new,
+      CAST(COUNT(*) AS BIGINT) AS __ce_n_new,
       SUM(__ce_n) AS __ce_n,
       SUM(__ce_n_after) AS __ce_n_after,
       SUM(__ce_n_joined) AS __ce_n_joined,
@@ -98,7 +98,7 @@ CREATE OR REPLACE MACRO clustereval._split_clusters(__ce_old_clusters, __ce_link
   SELECT
     old.__ce_partition,
     old.__ce_old,
-    NULL AS __ce_new,
+    CASE WHEN old.__ce_old IS NULL THEN old.__ce_old END AS __ce_new, -- a NULL of its type
     CASE WHEN parts.__ce_n_new > 1 THEN 'split' ELSE 'gone' END AS __ce_kind,
     CAST(1 AS BIGINT) AS __ce_n_old,
     COALESCE(parts.__ce_n_new, 0) AS __ce_n_new,
@@ -124,7 +124,7 @@ CREATE OR REPLACE MACRO clustereval._merged_clusters(__ce_new_clusters, __ce_lin
     SELECT
       __ce_partition,
       __ce_new,
-      COUNT(*) AS __ce_n_old,
+      CAST(COUNT(*) AS BIGINT) AS __ce_n_old,
       SUM(__ce_n) AS __ce_n,
       SUM(__ce_n_before) AS __ce_n_before,
       SUM(__ce_n_left) AS __ce_n_left,
@@ -136,7 +136,7 @@ CREATE OR REPLACE MACRO clustereval._merged_clusters(__ce_new_clusters, __ce_lin
   )
   SELECT
     new.__ce_partition,
-    NULL AS __ce_old,
+    CASE WHEN new.__ce_new IS NULL THEN new.__ce_new END AS __ce_old, -- a NULL of its type
     new.__ce_new,
     CASE WHEN sources.__ce_n_old > 1 THEN 'merged' ELSE 'new' END AS __ce_kind,
     COALESCE(sources.__ce_n_old, 0) AS __ce_n_old,

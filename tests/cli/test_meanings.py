@@ -26,6 +26,14 @@ ARROWS = {"": "", "high": "↑", "1": "↑", "low": "↓", "0": "↓"}
     ("command", "titles"),
     [
         ("external", ["counts", "pair counting", "information", "set matching"]),
+        (
+            "entity-resolution",
+            [
+                *("counts", "pairs of records", "records", "entities"),
+                *("overlaps, splits and merges", "coreference", "similarity and information"),
+            ],
+        ),
+        ("matching", ["counts", "best one-to-one matching"]),
         ("internal", ["counts", "sums of squares", "distances", "centroid-based indices"]),
         ("silhouette", ["counts", "from -1 to 1"]),
         ("dunn", ["counts", "Dunn's index", "generalized: separation / diameter"]),

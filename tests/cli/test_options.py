@@ -136,8 +136,11 @@ def test_the_engine_is_chosen_by_the_job(
     """A note says it, but only on a terminal."""
     call = CALLS[command]
     is_of_pairs = command in ("silhouette", "samples", "dunn", "pairwise")
+    note = ENGINE_NOTE if is_of_pairs else ""
+    if command == "matching":
+        note = ENGINE_NOTE.replace("distances between points", "this report")
     assert noted(command, *call)[1] == ""
-    assert call_on_terminal(monkeypatch, command, *call) == (0, ENGINE_NOTE if is_of_pairs else "")
+    assert call_on_terminal(monkeypatch, command, *call) == (0, note)
     assert call_on_terminal(monkeypatch, command, *call, "--engine", "duckdb") == (0, "")
 
 

@@ -37,6 +37,24 @@ def test_options(run: Run) -> None:
     assert text == f"{query};\n"
 
 
+def test_two_runs(run: Run) -> None:
+    names = ("--tbl-before", "a", "--tbl-after", "b", "--id", "i", "--cluster", "c")
+    text = run("sql", "run_transitions", "--dialect", "spark", *names, "--threshold", "0.6")
+    tables = {"tbl_before": "a", "tbl_after": "b"}
+    query = ce.to_sql(
+        "run_transitions", dialect="spark", **tables, id="i", cluster="c", threshold=0.6
+    )
+    assert text == query + ";\n"
+
+
+def test_costs_of_merges(run: Run) -> None:
+    names = ("--tbl", "t", "--label", "a", "--cluster", "b")
+    name = "entity_resolution_report"
+    text = run("sql", name, "--dialect", "duckdb", *names, "--merge-cost", "product")
+    query = ce.to_sql(name, dialect="duckdb", tbl="t", label="a", cluster="b", merge_cost="product")
+    assert text == query + ";\n"
+
+
 def test_the_query_runs(run: Run) -> None:
     text = run(*CALL, "--dialect", "duckdb")
     with duckdb.connect() as connection:

@@ -12,9 +12,17 @@ import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
 
-from polars_clustereval.cli.reports import REPORTS, STABILITY, TRANSITIONS, list_variants
+from polars_clustereval.cli.reports import (
+    GRAPH,
+    OVERLAPPING,
+    REPORTS,
+    STABILITY,
+    TRANSITIONS,
+    list_variants,
+    split_variant,
+)
 from polars_clustereval.cli.schemas import SCHEMA_VERSION, read_schema, schema_file
-from tests.support.command_line import CALLS, NIGHTS, QUICK, RUNS, Fail, Noted, Run
+from tests.support.command_line import QUICK, VARIANT_CALLS, Fail, Noted, Run
 from tests.support.json_schemas import (
     Schema,
     check_compatible,
@@ -28,20 +36,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 VARIANTS = list_variants()
-KEYS = ("--id", "id", "--run", "run", "--cluster", "cluster")
-KEYS_OF_NIGHTS = ("--id", "id", "--cluster", "cluster")
-#: A call of each report on an example, by the name of its schema.
-EXAMPLES = {
-    **CALLS,
-    "external-confidence": (*CALLS["external"], "--confidence", "0.9"),
-    "stability": (RUNS, *KEYS),
-    "stability-reference": (RUNS, *KEYS, "--reference", "k05-seed0"),
-    "transitions": (*NIGHTS, *KEYS_OF_NIGHTS),
-    **{
-        f"transitions-{show}": (*NIGHTS, *KEYS_OF_NIGHTS, "--show", show)
-        for show in ("overlaps", "ids", "drift")
-    },
-}
+#: Reports with a row for each metric, in the same columns.
+ALIKE = {"external-confidence", "entity-resolution-labels-are-sample"}
 SMALL = pl.DataFrame(
     {
         "label": ["a", "a", "b", "b"],
@@ -74,27 +70,34 @@ def arguments(name: str, file: Path) -> tuple[str | Path, ...]:
     report = VARIANTS[name]
     columns = {"vector": "x", "reference": "r"} | {x: x for x in ("label", "cluster", "k", "run")}
     columns |= {"id": "id"} if "id" in report.required else {}
-    files = [file]
-    if report.n_frames == 2:
-        columns["id"] = "row"
-        files.append(write_night_after(file))
+    files: list[str | Path] = [file]
+    if len(report.inputs) == 2:
+        columns |= {"id": "row", "left": "row", "right": "after"}
+        is_graph = "left" in report.required
+        files += ["--edges"] * is_graph + [write_night_after(file)]
     given = [f"--{key}={value}" for key, value in columns.items() if key in report.defaults]
-    return (name.split("-")[0], *files, *given, *options_of(name))
+    return (split_variant(name)[0], *files, *given, *options_of(name))
 
 
 def write_night_after(file: Path) -> Path:
-    """The rows of a file with the columns of SMALL, of which some have left and others joined."""
+    """The rows of a file with the columns of SMALL, of which some have left and others joined.
+
+    As edges, they join the rows to the first of their partition, in the column after.
+    """
     row, path = pl.col("row"), file.with_name("after.parquet")
-    frame = pl.read_parquet(file).with_columns(pl.when(row < 2).then(row).otherwise(row + 10))
+    frame = pl.read_parquet(file).with_columns(
+        pl.when(row < 2).then(row).otherwise(row + 10), after=row % 2
+    )
     frame.write_parquet(path)
     return path
 
 
 def options_of(name: str) -> tuple[str, ...]:
-    command, _, variant = name.partition("-")
-    if command == "transitions":
+    command, variant = split_variant(name)
+    if command in ("transitions", "graph"):
         return ("--show", variant) if variant else ()
-    return ("--confidence", "0.9") if variant == "confidence" else ()
+    values = {"confidence": "0.9", "labels-are-sample": "by_record"}
+    return (f"--{variant}", values[variant]) if variant in values else ()
 
 
 @cache
@@ -112,17 +115,18 @@ def assert_valid(name: str, text: str) -> list[dict[str, Any]]:
 
 
 def test_every_report_has_a_schema() -> None:
-    reports = [*REPORTS.values(), *STABILITY.values(), *TRANSITIONS.values()]
+    reports = [*REPORTS.values(), *STABILITY.values(), *TRANSITIONS.values(), *GRAPH.values()]
+    reports.append(OVERLAPPING)
     reports += [report.intervals for report in REPORTS.values() if report.intervals is not None]
     assert sorted(map(repr, VARIANTS.values())) == sorted(map(repr, reports))
     files = [file.stem for file in schema_file("external").parent.iterdir()]
-    assert sorted(files) == sorted(VARIANTS) == sorted(EXAMPLES)
+    assert sorted(files) == sorted(VARIANTS) == sorted(VARIANT_CALLS)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_examples(run: Run, engine_name: str, name: str) -> None:
-    command = name.split("-")[0]
-    call = (command, *EXAMPLES[name], "--engine", engine_name, "--format", "json")
+    command, _ = split_variant(name)
+    call = (command, *VARIANT_CALLS[name], "--engine", engine_name, "--format", "json")
     rows = assert_valid(name, run(*call))
     assert rows
     assert rows[0].keys() == json.loads(read_schema(name))["items"]["properties"].keys()
@@ -177,7 +181,7 @@ def test_partitions_without_rows(noted: Noted, engine_name: str, tmp_path: Path)
 def test_columns_that_an_option_leaves_out(
     run: Run, engine_name: str, name: str, option: str, column: str | None
 ) -> None:
-    call = (name.split("-")[0], *EXAMPLES[name], option, "--engine", engine_name)
+    call = (split_variant(name)[0], *VARIANT_CALLS[name], option, "--engine", engine_name)
     rows = assert_valid(name, run(*call, "--format", "json"))
     items = json.loads(read_schema(name))["items"]
     missing = set(items["properties"]) - set(rows[0])
@@ -195,7 +199,7 @@ def test_a_wrong_row_is_not_valid(run: Run, name: str) -> None:
 
     Columns of the user may have any value, and some columns are optional.
     """
-    call = (name.split("-")[0], *EXAMPLES[name], *QUICK, "--format", "json")
+    call = (split_variant(name)[0], *VARIANT_CALLS[name], *QUICK, "--format", "json")
     row = assert_valid(name, run(*call))[0]
     items = json.loads(read_schema(name))["items"]
     seen = 0
@@ -221,12 +225,12 @@ def test_a_wrong_row_is_not_valid(run: Run, name: str) -> None:
 
 def test_a_report_is_not_valid_as_another_one(run: Run) -> None:
     texts = {
-        name: run(name.split("-")[0], *EXAMPLES[name], *QUICK, "--format", "json")
+        name: run(split_variant(name)[0], *VARIANT_CALLS[name], *QUICK, "--format", "json")
         for name in VARIANTS
     }
     for name in VARIANTS:
         valid = [other for other in texts if validator(name).is_valid(json.loads(texts[other]))]
-        assert valid == [name]
+        assert set(valid) == (ALIKE if name in ALIKE else {name})
 
 
 # The files --------------------------------------------------------------------------------------

@@ -12,14 +12,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from polars_clustereval.cli import grid
-from polars_clustereval.cli.reports import list_variants
+from polars_clustereval.cli.reports import list_variants, split_variant
 from tests.support.command_line import (
     CALLS,
     IRIS,
     KMEANS,
-    NIGHTS,
     QUICK,
     RUNS,
+    VARIANT_CALLS,
     Noted,
     Run,
     start,
@@ -30,20 +30,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 WIDTHS = (60, 80, 100, 140, 200)
-KEYS = ("--id", "id", "--run", "run", "--cluster", "cluster")
-TRANSITIONS = (*NIGHTS, "--id", "id", "--cluster", "cluster")
-#: A call of each table that a command can write.
-EXAMPLES = {
-    **CALLS,
-    "external-confidence": (*CALLS["external"], "--confidence", "0.9"),
-    "stability": (RUNS, *KEYS),
-    "stability-reference": (RUNS, *KEYS, "--reference", "k05-seed0"),
-    "transitions": TRANSITIONS,
-    **{
-        f"transitions-{show}": (*TRANSITIONS, "--show", show)
-        for show in ("overlaps", "ids", "drift")
-    },
-}
 HOSTILE = "日本語の名前 größe \x1b[31m e\u0301 " * 3
 
 
@@ -57,13 +43,15 @@ def width_of(line: str) -> int:
 
 def inputs(name: str) -> Iterator[tuple[str, pl.DataFrame, tuple[str, ...]]]:
     """Frames that make the table of a report wide, with options: what is wide, frame, options."""
-    frame = pl.read_parquet(EXAMPLES[name][0])
+    frame = pl.read_parquet(VARIANT_CALLS[name][0])
+    if "left" in list_variants()[name].defaults:  # one table of nodes and edges
+        frame = frame.with_columns(left="id", right=pl.col("id").shift(), contexts=1)
     for n in (1, 4, 30):
         key = pl.format("{} {}", pl.lit(HOSTILE), pl.int_range(pl.len()) % n).alias(HOSTILE)
         yield f"{n} names", frame.with_columns(key, o=1), ("--partition-by", f"{HOSTILE},o")
     keys = {f"a rather long name {i}": pl.lit(f"a rather long value {i}") for i in range(12)}
     yield "keys", frame.with_columns(**keys), ("--partition-by", ",".join(keys))
-    names = [x for x in ("species", "digit", "cluster", "kmeans") if x in frame.columns]
+    names = [x for x in ("species", "digit", "cluster", "kmeans", "faction") if x in frame.columns]
     yield "values", frame.with_columns(pl.format("{} {}", pl.lit(HOSTILE), x).alias(x) for x in names), ()  # fmt: skip  # noqa: E501
     if "weight" in list_variants()[name].defaults:
         weighted = frame.with_columns(w=6 * 10**9, key=pl.lit(HOSTILE))
@@ -75,10 +63,10 @@ def inputs(name: str) -> Iterator[tuple[str, pl.DataFrame, tuple[str, ...]]]:
 
 
 def test_every_table_is_tried() -> None:
-    assert EXAMPLES.keys() == list_variants().keys()
+    assert VARIANT_CALLS.keys() == list_variants().keys()
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", VARIANT_CALLS)
 def test_no_line_is_wider_than_the_terminal(
     noted: Noted, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
 ) -> None:
@@ -87,8 +75,9 @@ def test_no_line_is_wider_than_the_terminal(
         frame.write_parquet(path)
         for columns in WIDTHS:
             monkeypatch.setenv("COLUMNS", str(columns))
-            files = [path] * (2 if name.startswith("transitions") else 1)
-            call = (name.split("-")[0], *files, *EXAMPLES[name][len(files) :], *options, *QUICK)
+            command, _ = split_variant(name)
+            given = [path if x.endswith(".parquet") else x for x in VARIANT_CALLS[name]]
+            call = (command, *given, *options, *QUICK)
             table, _ = noted(*call)
             wide = [line for line in table.splitlines() if width_of(line) > columns]
             assert wide == [], (kind, columns)
@@ -160,7 +149,7 @@ def test_arrows_in_the_heads_of_many_clusterings(run: Run, monkeypatch: pytest.M
     call = (RUNS, "--label", "digit", "--cluster", "cluster", "--partition-by", "run")
     table = run("external", *call, *QUICK)
     assert re.search(r"^run +n +clusters +score↑ +score↑ +score↑ +score↑ +score↑$", table, re.M)
-    call = (IRIS, *EXAMPLES["internal"][1:], "--partition-by", "petal_width")
+    call = (IRIS, *VARIANT_CALLS["internal"][1:], "--partition-by", "petal_width")
     head = re.search(r"^petal_width .*$", run("internal", *call, *QUICK), re.MULTILINE)
     assert head is not None
     words = [word for word in head[0].split() if word[-1] in "↑↓"]

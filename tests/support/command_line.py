@@ -6,11 +6,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 
 import polars_clustereval as ce
 from tests.support import point_engines
@@ -24,6 +25,8 @@ IRIS = str(EXAMPLES / "iris.parquet")
 DIGITS = str(EXAMPLES / "digits.parquet")
 RUNS = str(EXAMPLES / "digits_runs.parquet")
 NIGHTS = [str(EXAMPLES / "dbt_project" / "nights" / f"2026-03-0{day}.parquet") for day in (1, 2)]
+INVENTORS = str(EXAMPLES / "inventors.parquet")
+MEMBERS, TIES = (str(EXAMPLES / f"karate_{name}.parquet") for name in ("members", "ties"))
 SWEEP = str(Path(__file__).parent / "data" / "iris_sweep.parquet")
 KMEANS = ("--label", "species", "--cluster", "kmeans")
 CLUSTER = ("--label", "digit", "--cluster", "cluster")
@@ -32,6 +35,8 @@ FLOWERS = ("--vector", WIDE, "--cluster", "kmeans")
 #: A call of each report.
 CALLS = {
     "external": (IRIS, *KMEANS),
+    "entity-resolution": (IRIS, *KMEANS),
+    "matching": (IRIS, *KMEANS),
     "clusters": (IRIS, *KMEANS),
     "labels": (IRIS, *KMEANS),
     "internal": (IRIS, *FLOWERS),
@@ -41,8 +46,34 @@ CALLS = {
     "pairwise": (IRIS, *FLOWERS),
     "elbow": (SWEEP, *FLOWERS, "--k", "k"),
 }
+_RUN_COLUMNS = ("--id", "id", "--run", "run", "--cluster", "cluster")
+_NIGHT_COLUMNS = ("--id", "id", "--cluster", "cluster")
+_TIES = ("--edges", TIES, "--left", "left", "--right", "right", "--weight", "contexts")
+_GRAPH = (MEMBERS, "--id", "id", "--cluster", "faction", *_TIES)
+#: A call of each table that a command can write, by the name of its schema.
+VARIANT_CALLS = {
+    **CALLS,
+    "external-confidence": (*CALLS["external"], "--confidence", "0.9"),
+    "entity-resolution-labels-are-sample": (
+        *CALLS["entity-resolution"],
+        *("--labels-are-sample", "uniform"),
+    ),
+    "stability": (RUNS, *_RUN_COLUMNS),
+    "stability-reference": (RUNS, *_RUN_COLUMNS, "--reference", "k05-seed0"),
+    "transitions": (*NIGHTS, *_NIGHT_COLUMNS),
+    **{
+        f"transitions-{show}": (*NIGHTS, *_NIGHT_COLUMNS, "--show", show)
+        for show in ("overlaps", "ids", "drift")
+    },
+    "graph": _GRAPH,
+    **{f"graph-{show}": (*_GRAPH, "--show", show) for show in ("clusters", "nodes", "edges")},
+    "overlapping": (*NIGHTS, "--id", "id", "--label", "digit", "--cluster", "cluster"),
+}
 #: Reports with one row for each clustering.
-SCORES = ("external", "internal", "silhouette", "dunn", "pairwise")
+SCORES = (
+    *("external", "entity-resolution", "matching"),
+    *("internal", "silhouette", "dunn", "pairwise"),
+)
 ENGINE_NAMES = ("duckdb", "polars")
 # For what does not depend on the engine: Polars registers no macros, which takes most of a call.
 QUICK = ("--engine", "polars")
@@ -89,6 +120,17 @@ def report(
     rows = json.loads(run(of, file, *arguments, "--format", "json"))
     assert isinstance(rows, list)
     return rows
+
+
+def near(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows that equal others whose floats differ by rounding only."""
+    return [
+        {
+            name: pytest.approx(value, rel=1e-12) if isinstance(value, float) else value
+            for name, value in row.items()
+        }
+        for row in rows
+    ]
 
 
 def report_of(frame: pl.DataFrame, **arguments: Any) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_clustereval.catalogue import entries
-from polars_clustereval.cli.reports import list_variants
+from polars_clustereval.cli.reports import list_variants, split_variant
 from polars_clustereval.cli.schemas import SCHEMA_VERSION, schema_file
 
 if TYPE_CHECKING:
@@ -32,20 +32,29 @@ RULES = (
 OTHER_COLUMNS = "A column of --partition-by, or of a later release."
 #: Arguments of the reports; columns of labels and the like may have any type.
 COLUMNS = {"vector": ["vector"], "k": "k", "reference": None} | {
-    name: name for name in ("label", "cluster", "id", "run")
+    name: name for name in ("label", "cluster", "id", "run", "left", "right")
 }
 JSON_TYPES = {pl.Int64: "integer", pl.Float64: "number", pl.Boolean: "boolean", pl.String: "string"}
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 def degenerate_result(report: Report, key: str | int, **options: bool) -> pl.DataFrame:
-    """The report of one row, whose label, cluster, id and run are `key`: what can be NULL, is."""
+    """The report of one row, whose label, cluster, id and run are `key`: what can be NULL, is.
+
+    A graph has a second node in the same cluster, and no edge.
+    """
     columns = dict.fromkeys(("label", "cluster", "id", "run"), key)
-    frame = pl.LazyFrame([{**columns, "vector": 0.5, "k": 1}])
+    frames = {x.parameter: [{**columns, "vector": 0.5, "k": 1}] for x in report.inputs}
+    if "edges" in frames:
+        frames["frame"].append({**columns, "id": 2 * key})
+        frames["edges"] = [{"left": None, "right": key}]
     arguments = {name: COLUMNS[name] for name in report.defaults if name in COLUMNS}
     if "reference" in arguments:
         arguments["reference"] = key
-    return report.function(*[frame] * report.n_frames, **arguments, **options).collect()
+    tables = {name: pl.LazyFrame(rows) for name, rows in frames.items()}
+    if "edges" in tables:
+        tables["edges"] = tables["edges"].cast(tables["frame"].collect_schema()["id"])
+    return report.function(**tables, **arguments, **options).collect()
 
 
 def optional_columns(report: Report) -> set[str]:
@@ -93,9 +102,9 @@ def column_schema(values: pl.Series, meaning: Meaning, *, is_users: bool) -> Sch
 
 def command_of(name: str) -> str:
     """The command of a report and the option that changes it, by its name in `list_variants`."""
-    command, hyphen, variant = name.partition("-")
-    option = " --show " if command == "transitions" else " --"
-    return f"{command}{option}{variant}" if hyphen else command
+    command, variant = split_variant(name)
+    option = " --show " if command in ("transitions", "graph") else " --"
+    return f"{command}{option}{variant}" if variant else command
 
 
 def report_schema(name: str, report: Report) -> Schema:

@@ -1,0 +1,145 @@
+"""The command entity-resolution: measures, and estimates from labels of a sample."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+import polars_clustereval as ce
+from tests.support.command_line import (
+    ENGINE_NAMES,
+    INVENTORS,
+    Fail,
+    Noted,
+    Run,
+    near,
+    report,
+    values,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COLUMNS = ("--label", "inventor", "--cluster", "cluster_2021")
+BY_RECORD = (*COLUMNS, "--labels-are-sample", "by_record")
+ROWS = pl.scan_parquet(INVENTORS)
+
+
+def of_file(run: Run, file: str | Path, *options: str) -> list[dict[str, object]]:
+    return report(run, file, *options, of="entity-resolution")
+
+
+def test_the_measures_of_inventors(run: Run, engine_name: str) -> None:
+    options = ("--split-cost", "product", "--merge-cost", "entropy", "--beta", "2")
+    rows = of_file(run, INVENTORS, *COLUMNS, *options, "--engine", engine_name)
+    wanted = ce.entity_resolution_report(
+        ROWS, "inventor", "cluster_2021", split_cost="product", merge_cost="entropy", beta=2
+    ).collect()
+    assert rows == near(wanted.rows(named=True))
+    assert list(rows[0]) == wanted.columns
+
+
+def test_the_estimates_of_inventors(run: Run, engine_name: str) -> None:
+    options = ("--confidence", "0.8", "--beta", "0.5", "--engine", engine_name)
+    rows = of_file(run, INVENTORS, *BY_RECORD, *options)
+    wanted = ce.entity_resolution_estimates(
+        *(ROWS, "inventor", "cluster_2021"),
+        labels_are_sample="by_record",
+        confidence=0.8,
+        beta=0.5,
+    ).collect()
+    assert rows == near(wanted.rows(named=True))
+
+
+def test_the_tables(run: Run, engine_name: str) -> None:
+    table = run("entity-resolution", INVENTORS, *COLUMNS, "--engine", engine_name)
+    assert table.startswith(
+        f"{INVENTORS}: label inventor, cluster cluster_2021\nsplit_cost unit, merge_cost unit\n\n"
+    )
+    shown = values(table)
+    assert (shown["n"][0], shown["basic_merge_distance"][0]) == ("13451", "115")
+    table = run("entity-resolution", INVENTORS, *BY_RECORD, "--engine", engine_name)
+    assert table.startswith(
+        f"{INVENTORS}: label inventor, cluster cluster_2021, labels_are_sample by_record, "
+        "confidence 0.95\n\n"
+    )
+    assert re.search(r"^  pair_precision +0.913179 +0.876684 +0.949673$", table, re.MULTILINE)
+    assert re.search(r"^average_label_size +mean number of rows of an entity$", table, re.MULTILINE)
+
+
+@pytest.mark.parametrize("design", [(), ("--labels-are-sample", "uniform")])
+def test_noise_weights_and_partitions_reach_both(
+    run: Run, tmp_path: Path, design: tuple[str, ...]
+) -> None:
+    path = tmp_path / "rows.parquet"
+    frame = pl.DataFrame(
+        {
+            "label": ["a", "a", "b", None, "c", "c"],
+            "cluster": [0, 0, 0, 1, -1, 1],
+            "n": [1, 2, 1, 3, 1, 1],
+            "run": ["x", "x", "x", "y", "y", "y"],
+        }
+    )
+    frame.write_parquet(path)
+    given = {"weight": "n", "partition_by": "run", "noise": -1, "noise_as": "singletons"}
+    options = ("--weight=n", "--partition-by=run", "--noise=-1", "--noise-as=singletons")
+    function = ce.entity_resolution_estimates if design else ce.entity_resolution_report
+    wanted = function(frame, "label", "cluster", **given).rows(named=True)
+    for engine in ENGINE_NAMES:
+        call = ("--label=label", "--cluster=cluster", *options, *design, "--engine", engine)
+        assert of_file(run, path, *call) == near(wanted)
+
+
+def test_several_partitions_are_sorted_by_the_pairs(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    rows = [f"{label},{label // run if run else 0},{run}" for run in range(7) for label in range(9)]
+    path.write_text("\n".join(["person,found,run", *rows]), "utf-8")
+    call = ("--label", "person", "--cluster", "found", "--partition-by", "run")
+    table = run("entity-resolution", path, *call)
+    assert "closest" in table
+    assert "all 34 columns: --format csv" in table
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (("--labels-are-sample", "by_cluster"), "labels_are_sample: expected one of 'uniform', "),
+        (("--labels-are-sample", "uniform", "--confidence", "1"), "confidence: expected a number "),
+        (("--split-cost", "square"), "split_cost: expected one of 'unit', 'product', 'entropy'"),
+        (("--beta", "-1"), "beta: expected"),
+        (("--weight", "inventors"), "weight: column 'inventors' not found"),
+    ],
+)
+def test_mistakes(fail: Fail, engine_name: str, options: tuple[str, ...], text: str) -> None:
+    error = fail("entity-resolution", INVENTORS, *COLUMNS, *options, "--engine", engine_name)
+    assert error.startswith(f"{INVENTORS}: {text}")
+
+
+def test_options_that_need_another(fail: Fail) -> None:
+    error = fail("entity-resolution", INVENTORS, *COLUMNS, "--confidence", "0.9")
+    assert error == "--confidence needs --labels-are-sample, which says how the labels were drawn"
+    error = fail("entity-resolution", INVENTORS, *BY_RECORD, "--merge-cost", "product")
+    assert error == "--merge-cost does not go with --labels-are-sample by_record: drop one"
+
+
+def test_no_labels(noted: Noted, engine_name: str, tmp_path: Path) -> None:
+    path = tmp_path / "none.parquet"
+    pl.DataFrame({"l": pl.Series([None, None], dtype=pl.String), "c": [1, 2]}).write_parquet(path)
+    call = ("entity-resolution", path, "--label=l", "--cluster=c", "--engine", engine_name)
+    assert noted(*call)[1] == ""
+    note = noted(*call, "--labels-are-sample", "uniform")[1]
+    assert note == f"clustereval: {path}: no rows with a label and a cluster\n"
+
+
+def test_matching(run: Run, engine_name: str, tmp_path: Path) -> None:
+    """By hand: label a is matched with cluster 1, and b with 0: 4 of 6 rows."""
+    path = tmp_path / "rows.csv"
+    path.write_text("l,c\na,0\na,1\na,1\nb,0\nb,0\nb,1\n", "utf-8")
+    call = ("--label", "l", "--cluster", "c", "--engine", engine_name)
+    [row] = report(run, path, *call, of="matching")
+    assert row["clustering_accuracy"] == pytest.approx(4 / 6, rel=1e-12)
+    wanted = ce.matching_report(pl.read_csv(path), "l", "c").row(0, named=True)
+    assert row == pytest.approx(wanted, rel=1e-12)
