@@ -38,10 +38,10 @@ GRAPH = (
         name="modularity",
         title="Modularity (Q)",
         definition="Σ_c W_c / W − γ (V_c / 2W)², where γ is the parameter resolution",
-        range="[-0.5, 1]",
+        range="(-∞, 1]",
         best="high",
         meaning="weight of edges within clusters, above chance",
-        special_cases=f"{_NO_WEIGHT} The range is that of γ = 1.",
+        special_cases=f"{_NO_WEIGHT} At least -0.5 for γ = 1.",
         source="Newman (2004), Analysis of weighted networks, doi:10.1103/PhysRevE.70.056131; γ: "
         "Reichardt and Bornholdt (2006), Statistical mechanics of community detection, "
         "doi:10.1103/PhysRevE.74.016110.",
@@ -68,10 +68,11 @@ GRAPH = (
         title="Performance",
         definition="Pairs of nodes that are joined in a cluster, or in two clusters and not "
         "joined, divided by all pairs",
+        range="[0, ∞)",
         best="high",
         meaning="share of pairs joined in or apart between",
         special_cases="NULL for fewer than two nodes. A self-loop counts as a pair joined in a "
-        "cluster, as in networkx: with many of them it exceeds 1.",
+        "cluster, as in networkx; without them it is at most 1.",
         source=_FORTUNATO,
         elsewhere={"networkx": "community.partition_quality, the second"},
     ),
@@ -105,6 +106,6 @@ GRAPH = (
         meaning="share of edges between clusters",
         special_cases="NULL without edges.",
         source=_FORTUNATO,
-        differs="The first number of partition_quality in networkx is 1 less this.",
+        differs="The first number of partition_quality in networkx is 1 − this share.",
     ),
 )
