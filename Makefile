@@ -13,7 +13,7 @@ demo: $(VENV)/core.stamp
 test: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest --numprocesses=auto
 
-# What .ci/run runs besides (an eighth of the wide ones): the rest of the cross-products, dbt, Postgres and Spark
+# What .ci/run runs besides (a twentieth of the wide ones): the rest of the cross-products, dbt, Postgres and Spark
 # where they are, and the wheel and the sdist, built and installed in fresh environments.
 test-wide: $(VENV)/wide.stamp
 	$(BIN)/python -m pytest --numprocesses=auto -m wide

@@ -178,7 +178,9 @@ def from_graph_page(name: str) -> Stated | None:
     """What the page of graphs states in the row of a score: '0 to 1, high' and the like."""
     text = (ROOT / "docs/graph.md").read_text("utf-8").replace("−", "-")
     found = re.search(
-        rf"^\| [^|]*`{name}`[^|]* \| [^|]* \| (\S+) to (\d)\b[^|]*?, (high|low)\b", text, re.M
+        rf"^\| [^|]*`{name}`[^|]* \| [^|]* \| (\S+) to (\S+), (high|low)\b",
+        text.replace("∞", "inf"),
+        re.MULTILINE,
     )
     return Stated(*found.groups()) if found else None
 

@@ -38,7 +38,7 @@ GRAPH = (
         name="modularity",
         title="Modularity (Q)",
         definition="Σ_c W_c / W − γ (V_c / 2W)², where γ is the parameter resolution",
-        range="(-∞, 1]",
+        range="up to 1",
         best="high",
         meaning="weight of edges within clusters, above chance",
         special_cases=f"{_NO_WEIGHT} At least -0.5 for γ = 1.",
