@@ -15,8 +15,16 @@ from polars_clustereval.base.checks import (
     key_columns,
     table_function,
 )
-from polars_clustereval.base.exact import log_ratio, ratio, to_double, widen
-from polars_clustereval.base.frames import Terms, aggregate_by, join_small
+from polars_clustereval.base.exact import (
+    PLACES_OF_SHARES,
+    from_fixed_point,
+    log_ratio,
+    ratio,
+    to_double,
+    to_fixed_point,
+    widen,
+)
+from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions, join_small
 
 from .contingency import ContingencyTable, LabelOptions, flag_groups, is_noise
 
@@ -115,10 +123,8 @@ def clustering_summary(
     statistics = [_size_statistics(table)]
     if name is not None:
         statistics += [_name_statistics(table)]
-    summary = table.row_counts
-    for one in statistics:
-        # No row where no cluster, or no name, is left.
-        summary = _join_left(table, summary, one)
+    # Partitions without a cluster, or without a name, have no statistics.
+    summary = join_partitions(table.row_counts, list(table.keys), *statistics, how="left")
     if name is None:
         unknown = pl.lit(None, pl.Int64)
         summary = summary.with_columns(named=unknown, homonyms=unknown, varied=unknown)
@@ -161,13 +167,6 @@ def _read_names(
     return ContingencyTable(flag_groups(groups, is_noise(rows, options.noise), options), keys)
 
 
-def _join_left(table: ContingencyTable, left: pl.LazyFrame, right: pl.LazyFrame) -> pl.LazyFrame:
-    """Return `left`, one row per partition, with the columns of `right`, NULL where it has none."""
-    if table.keys:
-        return left.join(right, on=list(table.keys), how="left", nulls_equal=True)
-    return left.join(right, how="cross")
-
-
 # ----------------------------------------------------------------------------------------------
 # Statistics
 # ----------------------------------------------------------------------------------------------
@@ -178,7 +177,8 @@ def _size_statistics(table: ContingencyTable) -> pl.LazyFrame:
 
     matched is the number of rows in clusters of more than one row; n_sizes that of sizes;
     same_size_pairs that of ordered pairs of clusters of one size, a cluster with itself included;
-    most_of_size that of the clusters of the most frequent size; and entropy that of the sizes.
+    most_of_size that of the clusters of the most frequent size; and fixed_entropy the entropy of
+    the sizes, in fixed point.
     """
     keys, size, copies = list(table.keys), pl.col("cluster_size"), pl.col("copies")
     counts = table.cluster_sizes.group_by(*keys, "cluster_size").agg(copies.sum()).cache()
@@ -190,7 +190,7 @@ def _size_statistics(table: ContingencyTable) -> pl.LazyFrame:
         "n_sizes": pl.col("cluster_size").count().cast(pl.Int64),
         "same_size_pairs": (widen(copies) * widen(copies)).sum(),
         "most_of_size": copies.max(),
-        "entropy": entropy.sum(),
+        "fixed_entropy": to_fixed_point(entropy, PLACES_OF_SHARES).sum(),
     }
     by = [*keys, "n_clusters"]
     sized = table.join_partitions(counts, totals)
@@ -234,7 +234,9 @@ def _size_measures() -> Terms:
         "matching_rate": ratio(pl.col("matched"), total),
         "average_cluster_size": ratio(total, n_clusters),
         "hill_number_0": pl.when(has_rows).then(to_double(pl.col("n_sizes"))),
-        "hill_number_1": pl.when(has_rows).then(pl.col("entropy").exp()),
+        "hill_number_1": pl.when(has_rows).then(
+            from_fixed_point(pl.col("fixed_entropy"), PLACES_OF_SHARES).exp()
+        ),
         "hill_number_2": ratio(squared, pl.col("same_size_pairs")),
         "hill_number_inf": ratio(n_clusters, pl.col("most_of_size")),
     }
