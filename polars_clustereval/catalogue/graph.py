@@ -70,7 +70,7 @@ GRAPH = (
         "joined, divided by all pairs",
         range="[0, ∞)",
         best="high",
-        meaning="share of pairs joined in or apart between",
+        meaning="pairs joined within or apart between clusters",
         special_cases="NULL for fewer than two nodes. A self-loop counts as a pair joined in a "
         "cluster, as in networkx; without them it is at most 1.",
         source=_FORTUNATO,

@@ -49,7 +49,7 @@ OVERLAPPING = (
         "labels as clusters, and E that expected if the two numbers were independent. The adjusted "
         "Rand index if nothing overlaps",
         range="up to 1",
-        meaning="pairs with as many labels as clusters",
+        meaning="pairs that share as many, corrected for chance",
         special_cases="1 if all pairs share equally many labels and equally many clusters, the "
         "same number of both, and for one id. NULL without ids in both tables.",
         source="Collins and Dent (1988), Omega: a general formulation of the Rand index of cluster "
@@ -62,7 +62,7 @@ OVERLAPPING = (
         title="Overlapping normalized mutual information (LFK)",
         definition="1 − (h_L + h_C) / 2, where h_L is the mean over labels of the share of H(X) "
         "that the best cluster leaves, and h_C that over clusters",
-        meaning="share of the entropy of sets that is known",
+        meaning="mean known share of the entropy of a set",
         special_cases="A set of all ids is known if the other side has one too, otherwise not at "
         "all. NULL without ids in both tables.",
         source=_LFK,
@@ -73,7 +73,7 @@ OVERLAPPING = (
         title="Overlapping normalized mutual information (MGH)",
         definition="(I_L + I_C) / (2 max(H_L, H_C)), where H_L is the sum of H(X) over labels, I_L "
         "that of what their best clusters tell, and H_C and I_C are the same of clusters",
-        meaning="known entropy of all sets, by the greater",
+        meaning="known share of the entropy of all sets",
         special_cases="1 if both sides have no sets but those of all ids. NULL without ids in both "
         "tables.",
         source=_MGH,
@@ -84,7 +84,7 @@ OVERLAPPING = (
         title="Extended B-cubed precision",
         definition="The mean over ids of the mean of min(c, l) / c over the ids with c > 0, itself "
         "among them",
-        meaning="share of common clusters that are right",
+        meaning="shared clusters of two ids that labels justify",
         source=_AMIGO,
     ),
     _score_of_overlapping(
@@ -92,7 +92,7 @@ OVERLAPPING = (
         title="Extended B-cubed recall",
         definition="The mean over ids of the mean of min(c, l) / l over the ids with l > 0, itself "
         "among them",
-        meaning="share of common labels that are found",
+        meaning="shared labels of two ids that clusters have",
         source=_AMIGO,
     ),
     _score_of_overlapping(
@@ -100,7 +100,7 @@ OVERLAPPING = (
         title="Extended B-cubed F score",
         definition="(1 + β²) P R / (β² P + R), where P and R are extended_bcubed_precision and "
         "extended_bcubed_recall, and β is 1 unless given",
-        meaning="mean of both extended B-cubed scores",
+        meaning="harmonic mean of extended B-cubed",
         source=_AMIGO,
     ),
     _score_of_overlapping(
@@ -108,7 +108,7 @@ OVERLAPPING = (
         title="F1 of the best matches",
         definition="The mean over clusters of the F1 score of the cluster and its match, the label "
         "that has most of its ids",
-        meaning="mean F1 of a cluster and its label",
+        meaning="F1 of a cluster and its best label, on average",
         special_cases="Of labels with equally many ids the smallest is the match, of these the "
         "lowest. NULL without ids in both tables.",
         source=_ROSSETTI,
@@ -118,7 +118,7 @@ OVERLAPPING = (
         name="label_coverage",
         title="Coverage of the labels by best matches",
         definition="The share of labels that are the match of a cluster",
-        meaning="share of labels that are a match",
+        meaning="share of labels that are a best match",
         source=_ROSSETTI,
     ),
     _score_of_overlapping(
@@ -126,7 +126,7 @@ OVERLAPPING = (
         title="Redundancy of the clusters",
         definition="Clusters divided by the labels that are the match of one",
         range="[1, ∞)",
-        meaning="clusters per matched label",
+        meaning="clusters per label that is a best match",
         source=_ROSSETTI,
     ),
     _score_of_overlapping(

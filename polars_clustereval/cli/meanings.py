@@ -58,7 +58,7 @@ def _explain(meanings: dict[str, tuple[str, str]]) -> dict[str, Meaning]:
 
 def _look_up(table: str) -> dict[str, Meaning]:
     """Return the meanings of the scores of a report, as the catalogue has them."""
-    entries = (*catalogue.CENTERS, *catalogue.DISTANCES, *catalogue.MATCHING)
+    entries = catalogue.entries().values()
     return {x.name: Meaning(x.best, x.meaning) for x in entries if x.table == table}
 
 
@@ -127,18 +127,8 @@ OVERLAPPING = _explain(
         "n_dropped": ("", "rows left out: no id, label or cluster"),
         "n_labels": ("", "different labels"),
         "n_clusters": ("", "different clusters"),
-        "omega_index": ("1", "pairs that share as many, corrected for chance"),
-        "overlapping_nmi_lfk": ("1", "mean known share of the entropy of a set"),
-        "overlapping_nmi_mgh": ("1", "known share of the entropy of all sets"),
-        "extended_bcubed_precision": ("1", "shared clusters of two ids that labels justify"),
-        "extended_bcubed_recall": ("1", "shared labels of two ids that clusters have"),
-        "extended_bcubed_f_score": ("1", "harmonic mean of extended B-cubed"),
-        "best_match_f1": ("1", "F1 of a cluster and its best label, on average"),
-        "label_coverage": ("1", "share of labels that are a best match"),
-        "cluster_redundancy": ("1", "clusters per label that is a best match"),
-        "nf1": ("1", "best_match_f1 * coverage / redundancy"),
     }
-)
+) | _look_up("overlapping_report")
 
 GRAPH = _explain(
     {
@@ -150,14 +140,8 @@ GRAPH = _explain(
         "n_self_loops": ("", "edges from a node to itself"),
         "n_dropped_edges": ("", "rows of edges left out: an end in no cluster"),
         "n_duplicate_edges": ("", "rows of edges that are there already"),
-        "modularity": ("high", "weight within clusters beyond that by chance"),
-        "coverage": ("1", "share of the weight within clusters"),
-        "performance": ("1", "pairs joined within or apart between clusters"),
-        "mean_conductance": ("0", "mean over the clusters"),
-        "worst_conductance": ("0", "the greatest of the clusters"),
-        "inter_cluster_edge_share": ("0", "share of the edges between clusters"),
     }
-)
+) | _look_up("graph_report")
 
 GRAPH_CLUSTERS = _explain(
     {
@@ -330,37 +314,36 @@ MOVES = _explain(
     }
 )
 
-DRIFT = _explain(
-    {
-        "n_before": ("", "ids of the run before"),
-        "n_after": ("", "ids of the run after"),
-        "n_common": ("", "ids in both runs"),
-        "n_moved": ("0", "ids whose clusters are not linked"),
-        "n_left": ("", "ids of the run before only"),
-        "n_joined": ("", "ids of the run after only"),
-        "moved_rate": ("0", "moved ids, of those in both runs"),
-        "left_rate": ("", "ids that have left, of those before"),
-        "joined_rate": ("", "ids that have joined, of those after"),
-        "churn": ("0", "moved, left and joined ids, of all"),
-        "n_clusters_before": ("", "clusters of the run before"),
-        "n_clusters_after": ("", "clusters of the run after"),
-        "n_kept": ("", "clusters that live on with as many ids"),
-        "n_grown": ("", "clusters that live on with more ids"),
-        "n_shrunk": ("", "clusters that live on with fewer ids"),
-        "n_split": ("", "clusters before that are several after"),
-        "n_merged": ("", "clusters after that were several before"),
-        "n_gone": ("", "clusters before without a link"),
-        "n_new": ("", "clusters after without a link"),
-        "n_ambiguous": ("", "doubtful rows: without --show drift"),
-        "population_stability_index": ("0", "change of the sizes by name; 0.25 is a major one"),
-    }
-) | {
-    name: EXTERNAL[name]
-    for name in (
-        *("adjusted_rand_score", "adjusted_mutual_info_score"),
-        "variation_of_information",
+DRIFT = (
+    _explain(
+        {
+            "n_before": ("", "ids of the run before"),
+            "n_after": ("", "ids of the run after"),
+            "n_common": ("", "ids in both runs"),
+            "n_moved": ("0", "ids whose clusters are not linked"),
+            "n_left": ("", "ids of the run before only"),
+            "n_joined": ("", "ids of the run after only"),
+            "n_clusters_before": ("", "clusters of the run before"),
+            "n_clusters_after": ("", "clusters of the run after"),
+            "n_kept": ("", "clusters that live on with as many ids"),
+            "n_grown": ("", "clusters that live on with more ids"),
+            "n_shrunk": ("", "clusters that live on with fewer ids"),
+            "n_split": ("", "clusters before that are several after"),
+            "n_merged": ("", "clusters after that were several before"),
+            "n_gone": ("", "clusters before without a link"),
+            "n_new": ("", "clusters after without a link"),
+            "n_ambiguous": ("", "doubtful rows: without --show drift"),
+        }
     )
-}
+    | _look_up("run_drift")
+    | {
+        name: EXTERNAL[name]
+        for name in (
+            *("adjusted_rand_score", "adjusted_mutual_info_score"),
+            "variation_of_information",
+        )
+    }
+)
 
 SAMPLES = _explain(
     {
