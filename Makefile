@@ -5,19 +5,28 @@ BIN := $(VENV)/bin
 # pip of the outside: where a distribution has taken ensurepip out, `venv` can bring none.
 INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet
 
-.PHONY: browser demo test test-wide test-install lint docs bench clean
+.PHONY: browser demo test test-rest test-wide test-install lint docs bench clean
 
 demo: $(VENV)/core.stamp
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
-test: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest --numprocesses=auto
+# SEED=7 draws other tests and examples than SEED=0, the default: see tests/support/tiers.py.
+SEED ?=
+DRAW := $(if $(SEED),--hypothesis-seed=$(SEED))
 
-# What .ci/run runs besides (a twentieth of the wide ones): the rest of the cross-products, dbt, Postgres and Spark
-# where they are, and the wheel and the sdist, built and installed in fresh environments.
+test: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest --numprocesses=auto --tier=quick $(DRAW)
+
+# What .ci/run runs after `make test`: the fast tests that it leaves out, and the share of the wide ones that the
+# seed draws, with dbt, and with Postgres and Spark where they are.
+test-rest: $(VENV)/wide.stamp
+	$(BIN)/python -m pytest --numprocesses=auto --tier=rest -m "not slow" $(DRAW)
+
+# All wide tests, at any time.
 test-wide: $(VENV)/wide.stamp
 	$(BIN)/python -m pytest --numprocesses=auto -m wide
 
+# The wheel and the sdist, built and installed in fresh environments.
 test-install: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -m slow tests/test_install.py tests/test_macro_database.py
 

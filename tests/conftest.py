@@ -1,7 +1,8 @@
-"""The engine is a fixture: `engine` for each one, `side` for DuckDB and Polars in memory.
+"""The engine is a fixture: `engine` and `side`, DuckDB and Polars.
 
-A test of numbers takes `engine`. Errors, arguments and names take `side`, as streaming only changes
-how Polars executes a query.
+Both of Polars' engines are behind its side: a part of its calls is repeated on LazyFrames, see
+tests/support/replay.py. A test of numbers takes `engine`, which --engine can make the streaming
+engine; errors, arguments and names, which do not depend on it, take `side`.
 """
 
 from __future__ import annotations
@@ -12,18 +13,10 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-from tests.support import engines, seeds
+from tests.support import budget, engines, seeds, tiers
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-# A first call on a cold engine takes long, hence no deadline. --hypothesis-profile=fresh draws new
-# examples each time, those of --hypothesis-seed if it is given; `thorough` looks further than there
-# is time for on every run.
-settings.register_profile("quick", deadline=None, max_examples=10, derandomize=True)
-settings.register_profile("fresh", deadline=None, max_examples=10, database=None)
-settings.register_profile("thorough", deadline=None, max_examples=300)
-settings.load_profile("quick")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -34,15 +27,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run on this engine only; may be given again",
     )
     parser.addoption(
-        "--share-of-wide",
-        type=float,
-        default=1.0,
-        help="share of the wide tests to run, drawn by --hypothesis-seed",
+        "--tier",
+        choices=tiers.TIERS,
+        default="all",
+        help="which tests to take, drawn by --hypothesis-seed: see tests/support/tiers.py",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    seeds.set_first(config.getoption("--hypothesis-seed"))
+    tier, seed = config.getoption("--tier"), config.getoption("--hypothesis-seed")
+    seeds.set_first(seed)
+    # A first call on a cold engine takes long, hence no deadline.
+    settings.register_profile(
+        "tier",
+        deadline=None,
+        max_examples=tiers.EXAMPLES[tier],
+        derandomize=seed is None,
+        database=None,
+    )
+    # Looks further than there is time for on every run.
+    settings.register_profile("thorough", deadline=None, max_examples=300)
+    settings.load_profile(config.getoption("--hypothesis-profile") or "tier")
+    limit = budget.OF_SUITE if tier == "quick" else None
+    config.pluginmanager.register(budget.Budget(of_suite=limit))
 
 
 def pytest_unconfigure() -> None:
@@ -50,22 +57,29 @@ def pytest_unconfigure() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
+@pytest.hookimpl(trylast=True)  # after -k and -m
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the wide tests that are not drawn."""
-    share = config.getoption("--share-of-wide")
-    left_out = [
-        item
-        for item in items
-        if item.get_closest_marker("wide") and not seeds.is_drawn(item.nodeid, share)
-    ]
+    """Leave out the tests that the tier does not take."""
+    taken = tiers.take(map(describe, items), config.getoption("--tier"), seeds.first)
+    left_out = [item for item, stays in zip(items, taken, strict=True) if not stays]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        dropped = {id(item) for item in left_out}
-        items[:] = [item for item in items if id(item) not in dropped]
+        items[:] = [item for item, stays in zip(items, taken, strict=True) if stays]
+
+
+def describe(item: pytest.Item) -> tiers.Case:
+    call = getattr(item, "callspec", None)
+    indices = {} if call is None else call.indices
+    return tiers.Case(
+        item.nodeid.partition("[")[0],
+        tuple(pair for pair in indices.items() if pair[0] not in ("engine", "side", "engine_name")),
+        frozenset(mark.name for mark in item.iter_markers()),
+        getattr(getattr(item, "obj", None), "is_hypothesis_test", False),
+    )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    chosen = metafunc.config.getoption("--engine") or engines.ENGINES
+    chosen = metafunc.config.getoption("--engine") or engines.SIDES
     for fixture, names in (("engine", engines.ENGINES), ("side", engines.SIDES)):
         if fixture in metafunc.fixturenames:
             wanted = [name for name in names if name in chosen]
@@ -93,4 +107,4 @@ def side(request: pytest.FixtureRequest) -> engines.Engine:
 @pytest.fixture(scope="session")
 def every_engine(pytestconfig: pytest.Config) -> list[engines.Engine]:
     """All engines in one test, where the expected values take longer than the engines."""
-    return [engines.make(name) for name in pytestconfig.getoption("--engine") or engines.ENGINES]
+    return [engines.make(name) for name in pytestconfig.getoption("--engine") or engines.SIDES]

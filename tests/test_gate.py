@@ -8,16 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import seeds
-
 ROOT = Path(__file__).parent.parent
-STEPS = ("lint", "test", "test-wide", "test-install")
+STEPS = ("lint", "test", "test-rest", "test-install")
 MAKE = """#!/bin/sh
-echo "make $1"
+echo "make $*"
 echo "SKIPPED [1] tests/test_spark.py:1: $1 found no Java"
 echo "=========== 12 passed, 1 skipped in 3.45s ($1) ==========="
 [ "$1" != "$FAILING" ]
 """
+
+
+#: The gate itself, and make, hand their seed on.
+ENVIRONMENT = {
+    name: value for name, value in os.environ.items() if name not in ("SEED", "MAKEFLAGS", "MFLAGS")
+}
 
 
 def run_gate(folder: Path, failing: str) -> subprocess.CompletedProcess[str]:
@@ -27,7 +31,7 @@ def run_gate(folder: Path, failing: str) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join([str(folder), os.environ["PATH"]])
     return subprocess.run(
         [str(ROOT / ".ci" / "run")],
-        env=os.environ | {"PATH": path, "FAILING": failing},
+        env=ENVIRONMENT | {"PATH": path, "FAILING": failing},
         capture_output=True,
         text=True,
         check=False,
@@ -38,8 +42,8 @@ def test_the_gate_runs_everything_and_reports_skipped_tests(tmp_path: Path) -> N
     process = run_gate(tmp_path, "")
     assert process.returncode == 0
     lines = process.stdout.splitlines()
-    called = [f"make {x}" for x in ("browser", *STEPS)]
-    assert [line for line in lines if line.startswith("make ")] == called
+    called = [line.split()[1] for line in lines if line.startswith("make ")]
+    assert called == ["browser", *STEPS]
     skipped = [f"SKIPPED [1] tests/test_spark.py:1: {x} found no Java" for x in STEPS[1:]]
     closing = [f"=========== 12 passed, 1 skipped in 3.45s ({x}) ===========" for x in STEPS[1:]]
     assert lines[-6:] == sorted(skipped) + closing
@@ -64,17 +68,27 @@ def test_the_steps_are_targets_of_make() -> None:
     assert '"-ra"' in options  # the summaries name the skipped tests
 
 
-def test_the_gate_draws_a_share_of_the_wide_tests_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "--hypothesis-seed=$seed --share-of-wide=0.05" in (ROOT / ".ci" / "run").read_text(
-        "utf-8"
-    )
-    names = [f"tests/test_a.py::test_b[{i}]" for i in range(2000)]
-    drawn = []
-    for seed in range(12):
-        monkeypatch.setattr(seeds, "first", seed)
-        assert all(seeds.is_drawn(name, 1.0) for name in names)
-        assert not any(seeds.is_drawn(name, 0.0) for name in names)
-        drawn.append({name for name in names if seeds.is_drawn(name, 0.5)})
-        assert drawn[-1] == {name for name in names if seeds.is_drawn(name, 0.5)}
-    assert all(900 < len(some) < 1100 for some in drawn)
-    assert len(set.union(*drawn)) > 1990
+def test_the_gate_draws_other_tests_each_time(tmp_path: Path) -> None:
+    seeds = set()
+    for _ in range(2):
+        lines = run_gate(tmp_path, "").stdout.splitlines()
+        [first, again] = [line for line in lines if line.startswith("tests and examples drawn by")]
+        assert first == again
+        seed = first.partition("SEED=")[2]
+        assert f"make test SEED={seed}" in lines
+        assert f"make test-rest SEED={seed}" in lines
+        seeds.add(seed)
+    assert len(seeds) == 2
+
+
+def test_the_targets_take_their_tiers() -> None:
+    """With the seed that is given, and without one the default."""
+    for target, tier in (("test", "quick"), ("test-rest", "rest")):
+        for given in ("", "7"):
+            command = ["make", "--dry-run", "--always-make", target, f"SEED={given}"]
+            done = subprocess.run(
+                command, cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, check=True
+            )
+            [line] = [line for line in done.stdout.splitlines() if "-m pytest" in line]
+            assert f"--tier={tier}" in line
+            assert ("--hypothesis-seed=7" in line) is (given == "7")

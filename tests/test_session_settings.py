@@ -16,6 +16,7 @@ import pytest
 
 import polars_clustereval as ce
 from polars_clustereval.macros import sql_folder
+from tests.support.compare import is_near
 from tests.support.oracle import METRICS
 from tests.test_both_sides import DRAWN_BY_NUMPY
 
@@ -246,17 +247,6 @@ def answer(con: duckdb.DuckDBPyConnection) -> Answers:
 @pytest.fixture(scope="module")
 def expected() -> Answers:
     return answer(connect())
-
-
-def is_near(found: Any, expected: Any) -> bool:
-    """The same rows in the same order; the last digits of sums depend on threads."""
-    if isinstance(expected, dict):
-        return is_near(list(found.items()), list(expected.items()))
-    if isinstance(expected, list | tuple):
-        return len(found) == len(expected) and all(map(is_near, found, expected))
-    if isinstance(expected, float):
-        return isinstance(found, float) and found == pytest.approx(expected, rel=1e-11, abs=1e-12)
-    return type(found) is type(expected) and bool(found == expected)
 
 
 def calls_that_differ(found: Answers, expected: Answers) -> list[str]:

@@ -14,6 +14,7 @@ import duckdb
 import pytest
 
 import polars_clustereval as ce
+from tests.support.compare import is_near
 
 MACRO = re.compile(
     r"^CREATE OR REPLACE MACRO clustereval\.(\w+)\((.*?)\) AS\b(.*?);\n", re.MULTILINE | re.DOTALL
@@ -149,17 +150,6 @@ def answers(
     return rows
 
 
-def assert_near(
-    found: list[tuple[Any, ...]], expected: list[tuple[Any, ...]], what: object
-) -> None:
-    """The same rows; the last digits of sums depend on the order of rows in threads."""
-    assert len(found) == len(expected), what
-    for row, wanted in zip(found, expected, strict=True):
-        for value, other in zip(row, wanted, strict=True):
-            same = value == (pytest.approx(other, rel=1e-12) if isinstance(other, float) else other)
-            assert same, f"{what}: {value}, expected {other}"
-
-
 def check(con: duckdb.DuckDBPyConnection, table: str, step: int) -> None:
     """Call a macro on columns and a view of its aliases' names, some names at a time."""
     expected = answers(con, table, {}, "neutral_name")
@@ -179,7 +169,7 @@ def check(con: duckdb.DuckDBPyConnection, table: str, step: int) -> None:
         names = dict(zip(sides, columns, strict=True))
         # An alias such as `label` is the name of another column, too.
         names |= {word: f"spare_{word}" for word in columns if word in ROWS.keys() - names.keys()}
-        assert_near(answers(con, table, names, view), expected, names)
+        assert is_near(answers(con, table, names, view), expected, relative=1e-12), names
 
 
 @pytest.mark.parametrize("table", ALL)

@@ -30,12 +30,7 @@ def assign(
 ) -> list[Row]:
     """The rows of assign_nearest; partition_by names one column of both frames."""
     if not isinstance(engine, DuckDB):
-        if engine.name == "polars":
-            return list(
-                ce.assign_nearest(frame, vector, centers, **arguments).iter_rows(named=True)
-            )
-        lazy = ce.assign_nearest(frame.lazy(), vector, centers.lazy(), **arguments)
-        return list(lazy.collect(engine="streaming").iter_rows(named=True))
+        return engine.call("assign_nearest", frame, vector, centers, **arguments)
     key = arguments.pop("partition_by", None)
     parts = [
         f"{name} := {value if name == 'id' else literal(value)}"

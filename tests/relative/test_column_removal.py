@@ -27,9 +27,7 @@ def stability(
 ) -> list[Row]:
     columns = ("cluster", "removed", "reduced")
     if not isinstance(engine, DuckDB):
-        given = frame if engine.name == "polars" else frame.lazy()
-        lazy = ce.column_stability(given, vector, *columns, **arguments).lazy()
-        return list(lazy.collect(engine="streaming").iter_rows(named=True))
+        return engine.call("column_stability", frame, vector, *columns, **arguments)
     key = arguments.pop("partition_by", None)
     parts = ["assignments", vector_sql(vector), *map(quoted, columns)]
     parts += [f"{name} := {literal(value)}" for name, value in arguments.items()]

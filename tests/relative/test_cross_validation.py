@@ -25,9 +25,7 @@ def validate(
 ) -> list[Row]:
     columns = ("vector", "cluster", "fold")
     if not isinstance(engine, DuckDB):
-        given = frame if engine.name == "polars" else frame.lazy()
-        lazy = ce.cross_validation(given, *columns, models, **arguments).lazy()
-        return list(lazy.collect(engine="streaming").iter_rows(named=True))
+        return engine.call("cross_validation", frame, *columns, models, **arguments)
     key = arguments.pop("partition_by", None)
     con = engine.connection
     con.register("models", models.rename({key: "partition_key"}) if key else models)

@@ -87,3 +87,31 @@ def is_same_key(actual: object, expected: object) -> bool:
         and (actual is None) == (expected is None)
         and (isinstance(actual, bool) == isinstance(expected, bool))
     )
+
+
+def is_near(found: Any, expected: Any, *, relative: float = 1e-11, floor: float = 1e-12) -> bool:
+    """Whether two answers are the same but for the last digits of sums, which threads decide.
+
+    Answers are rows, lists and numbers in any nesting. Their order, names and types count, and
+    None, NaN and the infinities are three different results.
+    """
+    limits = {"relative": relative, "floor": floor}
+    if isinstance(expected, dict):
+        return (
+            isinstance(found, dict)
+            and list(found) == list(expected)
+            and all(is_near(found[name], value, **limits) for name, value in expected.items())
+        )
+    if isinstance(expected, list | tuple):
+        return (
+            isinstance(found, list | tuple)
+            and len(found) == len(expected)
+            and all(is_near(x, y, **limits) for x, y in zip(found, expected, strict=True))
+        )
+    if isinstance(expected, float):
+        return isinstance(found, float) and (
+            math.isclose(found, expected, rel_tol=relative, abs_tol=floor)
+            if math.isfinite(expected)
+            else repr(found) == repr(expected)
+        )
+    return type(found) is type(expected) and bool(found == expected)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import duckdb
 import polars as pl
@@ -15,10 +15,13 @@ import polars.selectors as cs
 import pytest
 
 import polars_clustereval as ce
+from tests.support import replay
 from tests.support.oracle import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from tests.support.replay import PolarsEngine
 
 Row = dict[str, Any]
 
@@ -66,35 +69,6 @@ class Expression(NamedTuple):
 Column = str | Expression | pl.Expr
 
 
-class Engine(Protocol):
-    name: str
-
-    def table(
-        self,
-        function: str,
-        frame: pl.DataFrame,
-        label: Column = "label",
-        cluster: Column = "cluster",
-        **arguments: Any,
-    ) -> list[Row]:
-        """The rows of a table macro or frame function."""
-
-    def listed(self, names: Sequence[str]) -> Column:
-        """Several columns as one column of lists."""
-
-    def scalars(
-        self,
-        frame: pl.DataFrame,
-        label: Column = "label",
-        cluster: Column = "cluster",
-        *,
-        metrics: Sequence[str] = METRICS,
-        by: str | None = None,
-        **arguments: Any,
-    ) -> list[Row]:
-        """Aggregate macros or expressions: one row, or one for each value of `by`, in order."""
-
-
 def report(engine: Engine, frame: pl.DataFrame, **arguments: Any) -> list[Row]:
     return engine.table("external_report", frame, **arguments)
 
@@ -125,6 +99,8 @@ def stacked(labelings: Sequence[Iterable[tuple[Any, ...]]], *more: str) -> pl.Da
 
 
 class Polars:
+    """The frame functions and expressions, in memory or on the streaming engine."""
+
     def __init__(self, *, streaming: bool) -> None:
         self.streaming = streaming
         self.name = "polars-streaming" if streaming else "polars"
@@ -137,13 +113,25 @@ class Polars:
         cluster: Column = "cluster",
         **arguments: Any,
     ) -> list[Row]:
-        call = getattr(ce, function)
-        if not self.streaming:
-            return list(call(frame, label, cluster, **arguments).iter_rows(named=True))
-        lazy = call(frame.lazy(), label, cluster, **arguments)
-        return list(lazy.collect(engine="streaming").iter_rows(named=True))
+        """The rows of a frame function of labels and clusters."""
+        return self.call(function, frame, label, cluster, **arguments)
+
+    def call(self, function: str, *given: Any, **arguments: Any) -> list[Row]:
+        """The rows of a frame function, whose frames are lazy for the streaming engine."""
+        ask = getattr(ce, function)
+
+        def collect(engine: PolarsEngine) -> list[Row]:
+            lazy = ask(*map(to_lazy, given), **{x: to_lazy(y) for x, y in arguments.items()})
+            return collect_rows(lazy, engine)
+
+        if self.streaming:
+            return collect("streaming")
+        rows = list(ask(*given, **arguments).iter_rows(named=True))
+        replay.repeat(function, rows, collect)
+        return rows
 
     def listed(self, names: Sequence[str]) -> Column:
+        """Several columns as one column of lists."""
         return pl.concat_list([cs.by_name(name) for name in names])
 
     def scalars(
@@ -156,6 +144,7 @@ class Polars:
         by: str | None = None,
         **arguments: Any,
     ) -> list[Row]:
+        """Expressions: one row, or one for each value of `by`, in order."""
         expressions = [
             getattr(ce, metric)(label, cluster, **parameters_of(metric, arguments))
             for metric in metrics
@@ -165,11 +154,24 @@ class Polars:
             lazy = lazy.select(expressions)
         else:
             lazy = lazy.group_by(by).agg(expressions).sort(by)
-        result = lazy.collect(engine="streaming" if self.streaming else "in-memory")
-        return list(result.iter_rows(named=True))
+        if self.streaming:
+            return collect_rows(lazy, "streaming")
+        rows = collect_rows(lazy, "in-memory")
+        replay.repeat("expressions", rows, lambda engine: collect_rows(lazy, engine))
+        return rows
+
+
+def to_lazy(given: Any) -> Any:
+    return given.lazy() if isinstance(given, pl.DataFrame) else given
+
+
+def collect_rows(lazy: pl.LazyFrame, engine: PolarsEngine) -> list[Row]:
+    return list(lazy.collect(engine=engine).iter_rows(named=True))
 
 
 class DuckDB:
+    """The macros; the frame is the table `assignments`."""
+
     name = "duckdb"
 
     def __init__(self) -> None:
@@ -278,9 +280,12 @@ def literal(value: object) -> str:
     return "NULL" if value is None else repr(value)
 
 
-ENGINES = ("duckdb", "polars", "polars-streaming")
-# For what does not depend on how Polars runs a query: errors, arguments, names.
 SIDES = ("duckdb", "polars")
+#: The side polars repeats a part of its calls on LazyFrames; polars-streaming has nothing else.
+ENGINES = (*SIDES, "polars-streaming")
+
+
+Engine = DuckDB | Polars
 
 
 @cache

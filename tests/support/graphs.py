@@ -9,7 +9,6 @@ import networkx as nx
 import numpy as np
 import polars as pl
 
-import polars_clustereval as ce
 from tests.support.engines import DuckDB, Engine, Row, fetched, literal, quoted, with_keys
 from tests.support.point_engines import keys_of
 
@@ -32,11 +31,7 @@ def ask(
     """The rows of a table macro or frame function of a graph."""
     ours, ends = columns[:2], columns[2:]
     if not isinstance(engine, DuckDB):
-        call = getattr(ce, function)
-        if engine.name == "polars":
-            return list(call(nodes, *ours, edges, *ends, **arguments).iter_rows(named=True))
-        lazy = call(nodes.lazy(), *ours, edges.lazy(), *ends, **arguments)
-        return list(lazy.collect(engine="streaming").iter_rows(named=True))
+        return engine.call(function, nodes, *ours, edges, *ends, **arguments)
     keys = keys_of(arguments)
     parts = ["people", *map(quoted, ours), "matches", *map(quoted, ends)]
     for name, value in arguments.items():

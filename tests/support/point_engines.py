@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-import polars_clustereval as ce
 from tests.support.compare import assert_same, is_same_key
 from tests.support.engines import COLUMN_ARGUMENTS, DuckDB, Engine, Row, literal, quoted, with_keys
 
@@ -34,11 +33,7 @@ def call(
         keys = keys_of(arguments)
         query = f"FROM {call_sql(function, 'assignments', vector, cluster, **arguments)}"
         return [with_keys(row, keys) for row in engine.rows(query, frame)]
-    ask = getattr(ce, function)
-    if engine.name == "polars":
-        return list(ask(frame, vector, cluster, **arguments).iter_rows(named=True))
-    lazy = ask(frame.lazy(), vector, cluster, **arguments)
-    return list(lazy.collect(engine="streaming").iter_rows(named=True))
+    return engine.call(function, frame, vector, cluster, **arguments)
 
 
 def one(engine: Engine, function: str, frame: pl.DataFrame, *given: Any, **arguments: Any) -> Row:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import polars_clustereval as ce
 from tests.support.engines import (
     COLUMN_ARGUMENTS,
     DuckDB,
@@ -39,11 +38,7 @@ def call(engine: Engine, function: str, frame: pl.DataFrame, **arguments: Any) -
         keys = keys_of(arguments)
         query = f"FROM {call_sql(function, columns, arguments, keys)}"
         return [with_keys(row, keys) for row in engine.rows(query, frame)]
-    ask = getattr(ce, function)
-    if engine.name == "polars":
-        return list(ask(frame, **columns, **arguments).iter_rows(named=True))
-    lazy = ask(frame.lazy(), **columns, **arguments)
-    return list(lazy.collect(engine="streaming").iter_rows(named=True))
+    return engine.call(function, frame, **columns, **arguments)
 
 
 def call_sql(
@@ -80,11 +75,7 @@ def call_pair(
         finally:
             for name in ("earlier", "later"):
                 engine.connection.unregister(name)
-    ask = getattr(ce, function)
-    if engine.name == "polars":
-        return list(ask(before, after, *columns, **arguments).iter_rows(named=True))
-    lazy = ask(before.lazy(), after.lazy(), *columns, **arguments)
-    return list(lazy.collect(engine="streaming").iter_rows(named=True))
+    return engine.call(function, before, after, *columns, **arguments)
 
 
 def call_covers(
@@ -107,8 +98,4 @@ def call_covers(
         finally:
             for name in ("topics", "communities"):
                 engine.connection.unregister(name)
-    if engine.name == "polars":
-        report = ce.overlapping_report(labels, clusters, *columns, **arguments)
-        return list(report.iter_rows(named=True))
-    lazy = ce.overlapping_report(labels.lazy(), clusters.lazy(), *columns, **arguments)
-    return list(lazy.collect(engine="streaming").iter_rows(named=True))
+    return engine.call("overlapping_report", labels, clusters, *columns, **arguments)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-import polars_clustereval as ce
 from tests.support.engines import DuckDB, Engine, Row, with_keys
 from tests.support.point_engines import call, call_sql, keys_of
 
@@ -48,8 +47,4 @@ def call_states(engine: Engine, function: str, states: pl.DataFrame, **arguments
         query = call_sql(function, "assignments", "", "", **arguments)
         query = query.replace('assignments, "", ""', "assignments", 1)
         return [with_keys(row, keys) for row in engine.rows(f"FROM {query}", states)]
-    ask = getattr(ce, function)
-    if engine.name == "polars":
-        return list(ask(states, **arguments).iter_rows(named=True))
-    lazy = ask(states.lazy(), **arguments)
-    return list(lazy.collect(engine="streaming").iter_rows(named=True))
+    return engine.call(function, states, **arguments)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-import polars_clustereval as ce
 from tests.support.engines import DuckDB, Engine, Row, fetched, quoted, with_keys
 from tests.support.point_engines import keys_of, value_sql, vector_sql
 
@@ -29,18 +28,7 @@ def call(
     """The rows of a table macro or frame function."""
     if isinstance(engine, DuckDB):
         return _call_sql(engine, function, frame, given, arguments)
-    streaming = engine.name == "polars-streaming"
-
-    def of_engine(x: Any) -> Any:
-        return x.lazy() if streaming and isinstance(x, pl.DataFrame) else x
-
-    result = getattr(ce, function)(
-        of_engine(frame),
-        *map(of_engine, given),
-        **{name: of_engine(value) for name, value in arguments.items()},
-    )
-    collected = result.collect(engine="streaming") if streaming else result
-    return list(collected.iter_rows(named=True))
+    return engine.call(function, frame, *given, **arguments)
 
 
 def _call_sql(

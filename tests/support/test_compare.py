@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.compare import assert_metrics, assert_rows, assert_same
+from tests.support.compare import assert_metrics, assert_rows, assert_same, is_near
 from tests.support.oracle import METRICS, exact
 from tests.support.point_engines import assert_points
 
@@ -170,3 +170,51 @@ def test_points_are_accepted() -> None:
 def test_points_are_rejected(wrong: list[dict[str, Any]]) -> None:
     with pytest.raises(AssertionError, match="expected"):
         assert_points(wrong, POINTS)
+
+
+ANSWER: list[dict[str, Any]] = [
+    {"key": "a", "n": 3, "score": 0.5, "centroid": [1.0, None], "day": NAN},
+    {"key": None, "n": 4, "score": INFINITY, "centroid": [], "day": -0.0},
+]
+
+
+def test_near_answers() -> None:
+    assert is_near(ANSWER, ANSWER)
+    assert is_near([tuple(row.values()) for row in ANSWER], [[*row.values()] for row in ANSWER])
+    moved = [ANSWER[0] | {"score": 0.5 + 1e-12, "centroid": (1.0 + 1e-12, None)}, ANSWER[1]]
+    assert is_near(moved, ANSWER)
+    assert not is_near(moved, ANSWER, relative=1e-13, floor=0.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("key", "b"),
+        ("key", None),
+        ("n", 3.0),
+        ("n", 4),
+        ("n", True),
+        ("score", 0.5 + 1e-10),
+        ("score", None),
+        ("score", NAN),
+        ("score", "0.5"),
+        ("centroid", [1.0]),
+        ("centroid", [1.0, 0.0]),
+        ("centroid", [None, 1.0]),
+        ("centroid", None),
+        ("day", None),
+        ("day", INFINITY),
+        ("day", 0.0),
+    ],
+)
+def test_answers_that_are_not_near(name: str, value: object) -> None:
+    assert not is_near([ANSWER[0] | {name: value}, ANSWER[1]], ANSWER)
+
+
+def test_answers_of_another_shape() -> None:
+    first, second = ANSWER
+    for other in ([second, first], [first], [*ANSWER, first], None, [first, None]):
+        assert not is_near(other, ANSWER)
+    assert not is_near([dict(reversed(first.items())), second], ANSWER)
+    assert not is_near([{**first, "more": 1}, second], ANSWER)
+    assert not is_near([first, second | {"score": -INFINITY}], ANSWER)

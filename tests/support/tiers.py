@@ -1,0 +1,81 @@
+"""The tiers of the tests: which tests a run takes, by what seed, and the numbers that decide it.
+
+| tier    | run by                   | takes                                                    |
+|---------|--------------------------|----------------------------------------------------------|
+| `quick` | `make test`              | the fast tests, and of a function with many parameter    |
+|         |                          | sets the first, the last and a part of those between     |
+| `rest`  | `.ci/run`, after `quick` | every other fast test, the tests marked gate, those of   |
+|         |                          | Hypothesis again with more examples, a part of the wide  |
+| `all`   | pytest without an option | whatever the markers let through                         |
+
+A part is drawn by the seed, `--hypothesis-seed`: runs with as many consecutive seeds as there are
+parts take every test. The numbers below are stated nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+TIERS = ("quick", "rest", "all")
+#: A function with more parameter sets than these is drawn from in the tier quick.
+MOST_SETS = 6
+#: Of the sets between the first and the last, one in so many is drawn.
+PARTS_OF_SETS = 3
+#: Of the wide tests, one in so many is drawn in the tier rest.
+PARTS_OF_WIDE = 4
+#: Of the calls of frame functions on DataFrames, one in so many is repeated on LazyFrames.
+PARTS_OF_CALLS = 10
+#: Examples of a test of Hypothesis that does not say otherwise.
+EXAMPLES = {"quick": 10, "rest": 30, "all": 10}
+
+
+class Case(NamedTuple):
+    """What the tiers know of a test."""
+
+    function: str
+    #: The parameter set, without the engine: all engines run the same sets.
+    parameters: Hashable
+    marks: frozenset[str]
+    #: Whether it draws examples of its own, more of them in the tier rest.
+    draws: bool
+
+
+def is_part(number: int, seed: int, parts: int) -> bool:
+    """Whether the test of this number is in the part of this seed."""
+    return number % parts == seed % parts
+
+
+def drawn_sets(sets: Sequence[Hashable], seed: int) -> set[Hashable]:
+    """The parameter sets of one function that the tier quick takes."""
+    distinct = list(dict.fromkeys(sets))
+    if len(distinct) <= MOST_SETS:
+        return set(distinct)
+    between = enumerate(distinct[1:-1])
+    drawn = {one for i, one in between if is_part(i, seed, PARTS_OF_SETS)}
+    return {distinct[0], distinct[-1], *drawn}
+
+
+def take(tests: Iterable[Case], tier: str, seed: int) -> list[bool]:
+    """Whether this tier takes each of the tests, which are in the order of their collection."""
+    tests = list(tests)
+    sets: dict[str, list[Hashable]] = defaultdict(list)
+    for test in tests:
+        sets[test.function].append(test.parameters)
+    drawn = {function: drawn_sets(given, seed) for function, given in sets.items()}
+    wide = dict.fromkeys((test.function, test.parameters) for test in tests if "wide" in test.marks)
+    numbers = {one: number for number, one in enumerate(wide)}
+
+    def is_taken(test: Case) -> bool:
+        if tier == "all":
+            return True
+        if "wide" in test.marks:
+            number = numbers[test.function, test.parameters]
+            return tier == "rest" and is_part(number, seed, PARTS_OF_WIDE)
+        is_quick = "gate" not in test.marks and test.parameters in drawn[test.function]
+        return is_quick if tier == "quick" else test.draws or not is_quick
+
+    return [is_taken(test) for test in tests]
