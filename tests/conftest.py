@@ -16,7 +16,10 @@ from hypothesis import settings
 from tests.support import budget, engines, seeds, tiers
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    import duckdb
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -102,6 +105,13 @@ def engine(request: pytest.FixtureRequest) -> engines.Engine:
 @pytest.fixture(scope="session")
 def side(request: pytest.FixtureRequest) -> engines.Engine:
     return engines.make(request.param)
+
+
+@pytest.fixture
+def con() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A cursor of the registered connection: its temporary tables and views go with it."""
+    with engines.make("duckdb").connection.cursor() as cursor:
+        yield cursor
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 import polars_clustereval as ce
-from tests.support import engines
+from tests.support import engines, registry
 from tests.support.point_engines import call
 from tests.support.point_oracle import DISTANCES, Measure, Partition, is_delicate
 from tests.support.point_strategies import undecided
@@ -40,29 +40,12 @@ TOLERANCE = 1e-9
 MOST_EXCUSED = 10
 
 CENTERED = ("centroids", "internal_report", "internal_cluster_report", "neighbor_report")
-POINT_TABLES = (
-    *CENTERED,
-    "determinant_report",
-    "silhouette_score",
-    "silhouette_clusters",
-    "silhouette_samples",
-    "cluster_diameters",
-    "dunn_index",
-    "pairwise_report",
-)
-LABEL_TABLES = (
-    "external_report",
-    "external_summary",
-    "external_cluster_report",
-    "external_label_report",
-    "cluster_error_table",
-    "clustering_summary",
-    "matching_report",
-    "entity_resolution_report",
-    "contingency_matrix",
-    "pair_counts",
-    "bcubed_samples",
-    "record_error_table",
+POINT_TABLES = registry.tables("points")
+#: Standard errors and estimates are compared by the tests of their own.
+LABEL_TABLES = tuple(
+    table
+    for table in registry.tables("labels", "records", "one clustering")
+    if table not in ("external_intervals", "entity_resolution_estimates")
 )
 # Which of several equally near clusters is named depends on the last digit.
 NAMES_OF_TIES = {"neighbor", "nearest_cluster", "majority_label", "majority_cluster"}

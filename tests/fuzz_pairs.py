@@ -16,16 +16,16 @@ import polars as pl
 
 import polars_clustereval as ce
 from tests.fuzz import FRAMES_PER_CALL, KEY_TYPES, Count, cast_key, compare_runs
-from tests.support import engines, graphs, run_engines
+from tests.support import engines, graphs, registry, run_engines
 from tests.support.overlapping_oracle import random_case
 from tests.support.transition_oracle import random_pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-GRAPH_TABLES = ("graph_report", "graph_cluster_report", "graph_node_report", "graph_edge_report")
-RUN_TABLES = ("run_transitions", "transition_overlaps", "moved_ids", "run_drift")
-TABLES = (*GRAPH_TABLES, *RUN_TABLES, "overlapping_report")
+GRAPH_TABLES = registry.tables("graph")
+RUN_TABLES = registry.tables("two runs")
+TABLES = (*GRAPH_TABLES, *RUN_TABLES, *registry.tables("covers"))
 
 SEEDS = 10**6
 #: Types that keep different whole numbers different.

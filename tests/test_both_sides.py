@@ -1,10 +1,12 @@
 """Both sides have the same names, parameters, columns, files and order, by introspection."""
 
+from __future__ import annotations
+
 import inspect
 import re
 import tomllib
 from pathlib import Path
-from types import FunctionType
+from typing import TYPE_CHECKING
 
 import duckdb
 import polars as pl
@@ -14,14 +16,17 @@ from polars.testing import assert_frame_equal
 import polars_clustereval as ce
 from polars_clustereval import plots
 from polars_clustereval.macros import sql_files
+from tests.support import engines, registry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FunctionType
 
 ROOT = Path(__file__).parent.parent
-#: Frame functions without a macro, because numpy draws what they score.
-DRAWN_BY_NUMPY = {"bootstrap_intervals", "permutation_test"}
 WRITERS_OF_SQL = {"bundle", "register", "to_sql", "write_database"}
 #: Texts about the metrics: COMMENT ON MACRO is what the SQL side has.
 TEXTS = {"describe"}
-PYTHON_ONLY = {"ClusterEvalError", "__version__", *WRITERS_OF_SQL, *DRAWN_BY_NUMPY, *TEXTS}
+PYTHON_ONLY = {"ClusterEvalError", "__version__", *WRITERS_OF_SQL, *registry.DRAWN_BY_NUMPY, *TEXTS}
 SQL_ONLY = {"version"}
 NO_METRICS = {"version", "parse_vector"}  # among the macros that give one value
 FRAME = pl.DataFrame(
@@ -38,67 +43,15 @@ FRAME = pl.DataFrame(
 )
 # The same rows with an id that no two of them share.
 ROWS = FRAME.with_row_index("row")
-# Every table macro by what it is called with; a new one has to be in here.
-CALLS = {
-    ("label", "cluster"): (
-        "bcubed_samples",
-        "cluster_error_table",
-        "contingency_matrix",
-        "entity_resolution_estimates",
-        "entity_resolution_report",
-        "external_cluster_report",
-        "external_intervals",
-        "external_label_report",
-        "external_report",
-        "external_summary",
-        "matching_report",
-        "pair_counts",
-        "prediction_strength",
-        "record_error_table",
-    ),
-    ("cluster",): ("clustering_summary",),
-    ("vector", "cluster"): (
-        "centroids",
-        "cluster_diameters",
-        "cluster_states",
-        "determinant_report",
-        "dunn_index",
-        "internal_cluster_report",
-        "internal_report",
-        "neighbor_report",
-        "pairwise_report",
-        "silhouette_clusters",
-        "silhouette_samples",
-        "silhouette_score",
-    ),
-    (("label",), "cluster"): ("vdm_encode",),
-    ("vector", "cluster", "k"): ("elbow",),
-    ("vector",): ("uniform_reference",),
-    ("id", "run", "cluster"): ("run_agreement", "run_consensus"),
-    ("id", "run", "cluster", 0): ("cluster_stability",),
-    ("label", "cluster", "run"): ("bootstrap_instability",),
-    ("vector", "cluster", "place", "label"): ("column_stability",),
-}
-# Called on tables of elbow, or with a table of centers: tests/relative.
-OF_TWO_TABLES = {"assign_nearest", "choose_k", "cross_validation", "gap_statistic"}
-# Called with a table of labels and one of clusters.
-OF_COVERS = ("overlapping_report",)
-# Called with two runs, each a table.
-OF_TWO_RUNS = ("moved_ids", "run_drift", "run_transitions", "transition_overlaps")
-# Called with a table of nodes and one of edges.
-OF_GRAPHS = ("graph_cluster_report", "graph_edge_report", "graph_node_report", "graph_report")
-# Called on tables of cluster_states.
-OF_STATES = {"internal_report_from_states", "merge_cluster_states"}
-COLUMNS = {table: columns for columns, tables in CALLS.items() for table in tables}
+CALLED_WITH_COLUMNS = registry.tables(*registry.GIVEN)
 
 
 @pytest.fixture(scope="module")
-def con() -> duckdb.DuckDBPyConnection:
-    con = duckdb.connect()
-    ce.register(con)
-    con.register("frame", FRAME)
-    con.register("rows", ROWS)
-    return con
+def con() -> Iterator[duckdb.DuckDBPyConnection]:
+    with engines.make("duckdb").connection.cursor() as cursor:
+        cursor.register("frame", FRAME)
+        cursor.register("rows", ROWS)
+        yield cursor
 
 
 def macros(con: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, list[str], str]]:
@@ -123,11 +76,8 @@ def columns_with_a_macro() -> dict[str, str]:
 
     dunn_index is a column of a table of its own name.
     """
-    tables = {
-        **dict.fromkeys(("internal_report", "neighbor_report", "determinant_report"), "vector"),
-        **dict.fromkeys(("silhouette_score", "dunn_index", "pairwise_report"), "vector"),
-        "matching_report": "label",
-    }
+    tables = dict.fromkeys(registry.WITH_SCORES["points"], "vector")
+    tables["matching_report"] = "label"
     bounds = ("silhouette_lower", "silhouette_upper", "n_within_pairs", "n_between_pairs")
     return {
         column: f"{table}(tbl, {first}, cluster)"
@@ -182,8 +132,8 @@ def test_every_parameter_is_on_both_sides(con: duckdb.DuckDBPyConnection) -> Non
             continue
         ours = list(inspect.signature(functions()[name]).parameters)
         if kind == "table_macro":
-            ends = ("_before", "_after") if name in OF_TWO_RUNS else ("",)
-            ends = ("_labels", "_clusters") if name in OF_COVERS else ends
+            ends = ("_before", "_after") if registry.kind_of(name) == "two runs" else ("",)
+            ends = ("_labels", "_clusters") if registry.kind_of(name) == "covers" else ends
             n = len(ends)
             assert parameters[:n] == [f"tbl{end}" for end in ends], name
             assert ours[:n] == [f"frame{end}" for end in ends], name
@@ -195,21 +145,20 @@ def table_macros(con: duckdb.DuckDBPyConnection) -> set[str]:
     return {name for name, (kind, _, _) in macros(con).items() if kind == "table_macro"}
 
 
-def test_every_table_is_called(con: duckdb.DuckDBPyConnection) -> None:
-    called = {*COLUMNS, *OF_TWO_TABLES, *OF_TWO_RUNS, *OF_COVERS, *OF_GRAPHS, *OF_STATES}
-    assert table_macros(con) == called
+def test_the_registry_has_every_table(con: duckdb.DuckDBPyConnection) -> None:
+    assert table_macros(con) == set(registry.tables())
 
 
-@pytest.mark.parametrize("table", COLUMNS)
+@pytest.mark.parametrize("table", CALLED_WITH_COLUMNS)
 def test_every_table_has_the_same_columns(con: duckdb.DuckDBPyConnection, table: str) -> None:
-    arguments = [f"{list(x)}" if isinstance(x, tuple) else str(x) for x in COLUMNS[table]]
+    arguments = [f"{list(x)}" if isinstance(x, tuple) else str(x) for x in registry.given(table)]
     result = con.execute(f"FROM clustereval.{table}(frame, {', '.join(arguments)})")
     columns = [column[0] for column in result.description]
-    ours = getattr(ce, table)(FRAME, *COLUMNS[table]).columns
+    ours = getattr(ce, table)(FRAME, *registry.given(table)).columns
     assert columns == (ours if table == "vdm_encode" else ["partition_key", *ours])
 
 
-@pytest.mark.parametrize("table", OF_TWO_RUNS)
+@pytest.mark.parametrize("table", registry.tables("two runs"))
 def test_every_table_of_two_runs_has_the_same_columns(
     con: duckdb.DuckDBPyConnection, table: str
 ) -> None:
@@ -221,7 +170,7 @@ def test_every_table_of_two_runs_has_the_same_columns(
     assert method(ROWS, "row", "cluster").columns == ours
 
 
-@pytest.mark.parametrize("table", OF_GRAPHS)
+@pytest.mark.parametrize("table", registry.tables("graph"))
 def test_every_table_of_graphs_has_the_same_columns(
     con: duckdb.DuckDBPyConnection, table: str
 ) -> None:
@@ -237,7 +186,7 @@ def test_every_table_of_graphs_has_the_same_columns(
     assert method(*arguments).columns == ours
 
 
-@pytest.mark.parametrize("table", OF_COVERS)
+@pytest.mark.parametrize("table", registry.tables("covers"))
 def test_every_table_of_covers_has_the_same_columns(
     con: duckdb.DuckDBPyConnection, table: str
 ) -> None:
@@ -249,7 +198,7 @@ def test_every_table_of_covers_has_the_same_columns(
     assert method(ROWS, "row", "label", "cluster").columns == ours
 
 
-@pytest.mark.parametrize("table", sorted(OF_STATES))
+@pytest.mark.parametrize("table", registry.tables("states"))
 def test_every_table_of_states_has_the_same_columns(
     con: duckdb.DuckDBPyConnection, table: str
 ) -> None:
@@ -282,7 +231,7 @@ MORE = {
 }
 
 
-@pytest.mark.parametrize("table", CALLS["vector", "cluster"])
+@pytest.mark.parametrize("table", registry.tables("points", "points of states"))
 def test_every_table_of_points_has_the_same_parameters(
     con: duckdb.DuckDBPyConnection, table: str
 ) -> None:
@@ -348,7 +297,7 @@ def test_every_function_says_what_it_is() -> None:
         assert f"clustereval.{name}(" in text, f"{name} does not name its SQL twin"
 
 
-@pytest.mark.parametrize("name", sorted(DRAWN_BY_NUMPY))
+@pytest.mark.parametrize("name", registry.DRAWN_BY_NUMPY)
 def test_functions_without_a_macro_say_what_to_do(name: str) -> None:
     text = inspect.getdoc(getattr(ce, name)) or ""
     assert "Parameters" in text
@@ -363,10 +312,11 @@ def test_namespaces_have_every_frame_function(
 ) -> None:
     """A method returns the table of the function of its name, and hands on all arguments."""
     namespace = frame.clustereval  # type: ignore[union-attr]
-    tables = table_macros(con) | DRAWN_BY_NUMPY
+    drawn = set(registry.DRAWN_BY_NUMPY)
+    tables = table_macros(con) | drawn
     assert tables | {*plots.__all__} == {name for name in dir(namespace) if name[0] != "_"}
-    for name in tables & ({*COLUMNS} | DRAWN_BY_NUMPY):
-        columns = COLUMNS.get(name, ("label", "cluster"))
+    for name in {*CALLED_WITH_COLUMNS, *drawn}:
+        columns = ("label", "cluster") if name in drawn else registry.given(name)
         got = getattr(namespace, name)(*columns, partition_by="part")
         assert type(got) is type(frame), name
         wanted = getattr(ce, name)(FRAME, *columns, partition_by="part")

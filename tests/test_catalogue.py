@@ -18,7 +18,7 @@ from scipy import stats
 
 import polars_clustereval as ce
 from polars_clustereval.catalogue import entries, reading
-from tests.support import metrics_page
+from tests.support import metrics_page, registry
 from tests.support.stated_ranges import (
     Stated,
     after_name,
@@ -34,13 +34,10 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 NAMES = list(entries())
-LABEL_TABLES = ("external_report", "entity_resolution_report", "matching_report")
+LABEL_TABLES = registry.WITH_SCORES["labels"]
 #: The kind of the scores of tables of two tables.
 KINDS = {"overlapping_report": "external", "graph_report": "graph", "run_drift": "relative"}
-POINT_TABLES = (
-    *("internal_report", "neighbor_report", "determinant_report"),
-    *("silhouette_score", "dunn_index", "pairwise_report"),
-)
+POINT_TABLES = registry.WITH_SCORES["points"]
 IRIS = pl.read_parquet(ROOT / "examples" / "iris.parquet").select(
     "id",
     label="species",

@@ -14,6 +14,7 @@ import sklearn.metrics.cluster
 
 import polars_clustereval as ce
 from polars_clustereval.catalogue import entries
+from tests.support import registry
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -239,8 +240,9 @@ EDGES = pl.DataFrame({"a": [1, 2], "b": [2, 3]})
 #: Columns of the tables of graphs that are no scores of a clustering.
 OF_GRAPHS = {
     column
-    for table in (ce.graph_cluster_report, ce.graph_node_report, ce.graph_edge_report)
-    for column in table(NODES, "id", "cluster", EDGES, "a", "b").columns
+    for table in registry.tables("graph")
+    if table != "graph_report"
+    for column in getattr(ce, table)(NODES, "id", "cluster", EDGES, "a", "b").columns
 }
 
 

@@ -14,13 +14,14 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_clustereval as ce
-from tests.test_both_sides import COLUMNS
+from tests.support import registry
 
 ROWS = 60
-OF_VECTORS = [table for table, (first, *_) in COLUMNS.items() if first == "vector"]
-OF_LABELS = [table for table, (first, *_) in COLUMNS.items() if first in ("label", "cluster")]
-OF_RECORDS = ("bcubed_samples", "record_error_table")
-OF_RUNS = [table for table, (first, *_) in COLUMNS.items() if first == "id"]
+COLUMNS = registry.tables(*registry.GIVEN)
+OF_VECTORS = [table for table in COLUMNS if "vector" in registry.given(table)]
+OF_LABELS = [table for table in COLUMNS if registry.given(table)[0] in ("label", "cluster")]
+OF_RECORDS = registry.tables("records")
+OF_RUNS = [table for table in COLUMNS if registry.given(table)[0] == "id"]
 
 SLOW_IF_LONG = ("determinant_report", "neighbor_report")
 
@@ -61,7 +62,7 @@ class Source:
 
 
 def arguments_of(table: str) -> list[Any]:
-    return [list(x) if isinstance(x, tuple) else x for x in COLUMNS[table]]
+    return [list(x) if isinstance(x, tuple) else x for x in registry.given(table)]
 
 
 def check(table: str, frame: pl.DataFrame, at_call: int = 0, **options: Any) -> int:

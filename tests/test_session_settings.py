@@ -6,22 +6,18 @@ a session that has the defaults.
 
 from __future__ import annotations
 
-import inspect
 import random
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import pytest
 
 import polars_clustereval as ce
 from polars_clustereval.macros import sql_folder
+from tests.support import registry
 from tests.support.compare import is_near
-from tests.support.oracle import METRICS
-from tests.test_both_sides import DRAWN_BY_NUMPY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from tests.support.registry import METRICS
 
 Answers = dict[str, list[tuple[Any, ...]]]
 
@@ -41,22 +37,6 @@ SETTINGS = {
 }
 
 LABELS = ["a", "a", "c", None, "b", "b"]
-EXTERNAL = (
-    "external_report",
-    "external_summary",
-    "external_intervals",
-    "contingency_matrix",
-    "pair_counts",
-    "external_cluster_report",
-    "external_label_report",
-    "cluster_error_table",
-    "matching_report",
-    "entity_resolution_estimates",
-    "entity_resolution_report",
-)
-CENTERS = ("centroids", "internal_report", "internal_cluster_report", "neighbor_report")
-SAMPLES = ("silhouette_samples", "silhouette_clusters")
-PAIRS = ("silhouette_score", "dunn_index", "cluster_diameters", "pairwise_report")
 DISTANCES = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski", "cosine")
 NOISE = "noise := -1, noise_as := 'singletons'"
 
@@ -83,13 +63,13 @@ def list_calls() -> list[str]:
     calls[0] += " FROM points GROUP BY run ORDER BY run ASC NULLS LAST"
     calls += [
         f"FROM clustereval.{table}(points, label, cluster, {options})"
-        for table in EXTERNAL
+        for table in registry.tables("labels", "replication")
         for options in ("weight := weight, partition_by := run", f"partition_by := run, {NOISE}")
     ]
     calls += ["FROM clustereval.external_report(points, label, cluster, adjusted := false)"]
     calls += [
         f"FROM clustereval.{table}(points, label, cluster, {options})"
-        for table in ("bcubed_samples", "record_error_table")
+        for table in registry.tables("records")
         for options in ("id", f"partition_by := {{r: run, w: weight}}, {NOISE}")
     ]
     calls += [
@@ -98,7 +78,7 @@ def list_calls() -> list[str]:
     ]
     vectors = [
         (table, f"distance := '{DISTANCES[(i + j) % 6]}', {options}")
-        for i, table in enumerate((*CENTERS, *SAMPLES, *PAIRS))
+        for i, table in enumerate(registry.tables("points", takes="distance"))
         for j, options in enumerate(("partition_by := run", NOISE))
     ]
     vectors += [("internal_report", "center := 'median', partition_by := run")]
@@ -115,11 +95,7 @@ def list_calls() -> list[str]:
     ]
     calls += [
         f"FROM clustereval.{table}(points, label, cluster, {options})"
-        for table, options in (
-            ("prediction_strength", "weight := weight, partition_by := run"),
-            ("prediction_strength", NOISE),
-            ("bootstrap_instability", "run, weight := weight"),
-        )
+        for table, options in (("bootstrap_instability", "run, weight := weight"),)
     ]
     runs = (
         "WITH runs AS (SELECT id // 3 AS object, * FROM points WHERE id < 80 AND run IS NOT NULL)"
@@ -170,17 +146,12 @@ def list_calls() -> list[str]:
     nights = "WITH one AS (FROM points WHERE id % 4 > 0), two AS (FROM moved WHERE id % 5 > 0)"
     calls += [
         f"{nights} FROM clustereval.{table}(one, two, id, cluster, {options})"
-        for table in ("run_transitions", "transition_overlaps", "moved_ids", "run_drift")
+        for table in registry.tables("two runs")
         for options in (f"partition_by := run, {NOISE}", "threshold := 0.3")
     ]
     calls += [
         f"FROM clustereval.{table}(members, id, cluster, links, one, two, {options})"
-        for table in (
-            "graph_report",
-            "graph_cluster_report",
-            "graph_node_report",
-            "graph_edge_report",
-        )
+        for table in registry.tables("graph")
         for options in (f"weight := w, partition_by := run, {NOISE}", "weight := w")
     ]
     calls += [
@@ -254,19 +225,8 @@ def calls_that_differ(found: Answers, expected: Answers) -> list[str]:
 
 
 def test_every_public_macro_is_called() -> None:
-    tables = [
-        name
-        for name in ce.__all__
-        if {"frame", "frame_before", "frame_labels"} & {*parameters_of(name)}
-    ]
-    assert len(tables) > 15
-    for name in [*set(tables) - DRAWN_BY_NUMPY, *METRICS, "parse_vector"]:
+    for name in [*registry.tables(), *registry.METRICS, "parse_vector"]:
         assert any(f"clustereval.{name}(" in call for call in CALLS), name
-
-
-def parameters_of(name: str) -> Iterable[str]:
-    value = getattr(ce, name)
-    return inspect.signature(value).parameters if inspect.isfunction(value) else ()
 
 
 def test_settings_change_no_number(expected: Answers) -> None:

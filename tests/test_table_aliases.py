@@ -8,61 +8,32 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pytest
 
 import polars_clustereval as ce
+from tests.support import registry
 from tests.support.compare import is_near
+
+if TYPE_CHECKING:
+    import duckdb
 
 MACRO = re.compile(
     r"^CREATE OR REPLACE MACRO clustereval\.(\w+)\((.*?)\) AS\b(.*?);\n", re.MULTILINE | re.DOTALL
 )
 QUALIFIER = re.compile(r"(?<![\w.\])])([a-z]\w*)\.(?:__ce_\w|\*)")
 CALLED = re.compile(r"\bclustereval\.(\w+)")
-EXTERNAL = (
-    "contingency_matrix",
-    "entity_resolution_report",
-    "pair_counts",
-    "external_cluster_report",
-    "external_label_report",
-    "cluster_error_table",
-    "clustering_summary",
-    "record_error_table",
-    "external_report",
-    "external_summary",
-    "matching_report",
-    "entity_resolution_estimates",
-    "prediction_strength",
-)
-INTERNAL = (
-    "centroids",
-    "internal_report",
-    "internal_cluster_report",
-    "neighbor_report",
-    "determinant_report",
-    "silhouette_samples",
-    "silhouette_clusters",
-    "silhouette_score",
-    "cluster_diameters",
-    "dunn_index",
-    "pairwise_report",
-)
-# With the columns that stand before the options.
-RELATIVE = {
-    "run_agreement": ("id", "run", "cluster"),
-    "run_consensus": ("id", "run", "cluster"),
-    "cluster_stability": ("id", "run", "cluster"),
-    "bootstrap_instability": ("label", "cluster", "run"),
+RELATIVE = registry.tables("runs", "runs and one of them", "resamples")
+#: Called with the same table for nodes and edges, whose ends are the columns id and label.
+OF_GRAPHS = registry.tables("graph")
+#: Called with the same table twice, and these columns.
+OF_TWO_TABLES = {
+    **dict.fromkeys(registry.tables("two runs"), ("id", "cluster")),
+    **dict.fromkeys(registry.tables("covers"), ("id", "label", "cluster")),
 }
-# Called with the same table for both runs.
-OF_TWO_RUNS = ("run_transitions", "transition_overlaps", "moved_ids", "run_drift")
-# Called with the same table for labels and clusters.
-OF_COVERS = ("overlapping_report",)
-# Called with the same table for nodes and edges, whose ends are the columns id and label.
-OF_GRAPHS = ("graph_report", "graph_cluster_report", "graph_node_report", "graph_edge_report")
-ALL = (*EXTERNAL, *INTERNAL, *RELATIVE, *OF_TWO_RUNS, *OF_COVERS, *OF_GRAPHS)
+OF_ONE_TABLE = registry.tables("labels", "records", "replication", "one clustering", "points")
+ALL = (*OF_ONE_TABLE, *RELATIVE, *OF_TWO_TABLES, *OF_GRAPHS)
 ROWS = {
     "label": [0, 0, 0, 1, 1, 1, 2, 2],
     "cluster": [5, 5, 6, 6, 6, 7, 7, 5],
@@ -116,11 +87,13 @@ def test_no_alias_is_a_parameter_of_its_macro() -> None:
     assert not {name: words for name, words in clashes.items() if words}
 
 
-@pytest.fixture(scope="module")
-def con() -> duckdb.DuckDBPyConnection:
-    con = duckdb.connect()
-    ce.register(con)
-    return con
+def columns_of(table: str) -> tuple[str, ...]:
+    """The columns that follow the table, or the tables, in a call."""
+    if table in OF_TWO_TABLES:
+        return OF_TWO_TABLES[table]
+    if table in OF_GRAPHS:
+        return ("id", "cluster", "label", "weight")
+    return tuple(column for column in registry.given(table) if isinstance(column, str))
 
 
 def answers(
@@ -128,23 +101,18 @@ def answers(
 ) -> list[tuple[Any, ...]]:
     columns = ", ".join(f'unnest(${name}) AS "{names.get(name, name)}"' for name in ROWS)
     con.execute(f'CREATE OR REPLACE TEMP TABLE "{view}" AS SELECT {columns}', ROWS)
-    first = "label" if table in EXTERNAL else "vector"
-    columns_given = RELATIVE.get(table, (first, "cluster"))
-    columns_given = ("id", "label", "cluster") if table in OF_COVERS else columns_given
-    given = ", ".join(f'"{names.get(name, name)}"' for name in columns_given)
-    run = names.get("run", "run")
+    quoted_names = {name: f'"{names.get(name, name)}"' for name in ROWS}
+    given = ", ".join(quoted_names[name] for name in columns_of(table))
     if table == "cluster_stability":
         given += ", 1"
-    by = "" if table in RELATIVE else f', partition_by := "{run}"'
-    call = f'clustereval.{table}("{view}", {given}{by})'
-    if table in {*OF_TWO_RUNS, *OF_COVERS}:
-        call = f'clustereval.{table}("{view}", "{view}", {given}{by})'
+    by = "" if table in RELATIVE else f", partition_by := {quoted_names['run']}"
+    views = f'"{view}", "{view}"' if table in OF_TWO_TABLES else f'"{view}"'
     if table in OF_GRAPHS:
         node, cluster, end, weight = (
-            f'"{names.get(name, name)}"' for name in ("id", "cluster", "label", "weight")
+            quoted_names[name] for name in ("id", "cluster", "label", "weight")
         )
-        ends = f'"{view}", {node}, {end}, weight := {weight}'
-        call = f'clustereval.{table}("{view}", {node}, {cluster}, {ends}{by})'
+        given = f'{node}, {cluster}, "{view}", {node}, {end}, weight := {weight}'
+    call = f"clustereval.{table}({views}, {given}{by})"
     rows = con.execute(f"FROM {call}").fetchall()
     con.execute(f'DROP TABLE "{view}"')
     return rows
@@ -159,13 +127,10 @@ def check(con: duckdb.DuckDBPyConnection, table: str, step: int) -> None:
         if len(set(given)) < 4:
             given = [*dict.fromkeys(given), "spare_1", "spare_2", "spare_3"][:4]
         *columns, view = given
-        first = "label" if table in EXTERNAL else "vector"
         # Three of the columns that the call names.
-        sides = RELATIVE.get(table, (first, "cluster", "run"))
-        if table in OF_GRAPHS:
-            sides = ("id", "label", "weight") if i % 8 else ("id", "cluster", "run")
-        elif table in {*OF_TWO_RUNS, *OF_COVERS}:
-            sides = ("id", "cluster", "run")
+        sides = tuple(dict.fromkeys((*columns_of(table)[:2], "run", "weight")))[:3]
+        if table in OF_GRAPHS and i % 8:
+            sides = ("id", "label", "weight")
         names = dict(zip(sides, columns, strict=True))
         # An alias such as `label` is the name of another column, too.
         names |= {word: f"spare_{word}" for word in columns if word in ROWS.keys() - names.keys()}

@@ -15,7 +15,7 @@ import polars.selectors as cs
 import pytest
 
 import polars_clustereval as ce
-from tests.support import replay
+from tests.support import registry, replay
 from tests.support.oracle import METRICS
 
 if TYPE_CHECKING:
@@ -25,20 +25,8 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-# The table macros of labels that take weights; bcubed_samples and record_error_table take none.
-TABLES = (
-    "external_report",
-    "external_summary",
-    "external_intervals",
-    "contingency_matrix",
-    "pair_counts",
-    "external_cluster_report",
-    "external_label_report",
-    "cluster_error_table",
-    "matching_report",
-    "entity_resolution_estimates",
-    "entity_resolution_report",
-)
+#: The tables of labels that take weights; those with a row for each record take none.
+TABLES = registry.tables("labels")
 
 # The parameters of the metrics that have any.
 PARAMETERS = {
