@@ -1,0 +1,63 @@
+"""Queries of to_sql for the tests, what the macros answer, and the comparison of the two."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import polars_clustereval as ce
+from tests.support import engines
+from tests.support.sql_engines import rows_of
+
+if TYPE_CHECKING:
+    import duckdb
+    import polars as pl
+
+    from tests.support.sql_engines import Rows
+
+#: A name for the table of a query, which every dialect quotes.
+_PLACEHOLDER = "the table"
+_queries: dict[str, str] = {}
+
+
+def write_query(name: str, dialect: str, tbl: str, **options: Any) -> str:
+    """The query of to_sql on a table of this name.
+
+    A report takes more than a second to translate: the text is kept for every table.
+    """
+    key = repr((name, dialect, sorted(options.items())))
+    if key not in _queries:
+        _queries[key] = ce.to_sql(name, dialect=dialect, tbl=f'"{_PLACEHOLDER}"', **options)
+        assert _PLACEHOLDER in _queries[key]
+    return _queries[key].replace(_PLACEHOLDER, tbl)
+
+
+def connect_macros(tables: dict[str, pl.DataFrame]) -> duckdb.DuckDBPyConnection:
+    """A cursor of the registered connection with these tables."""
+    cursor = engines.make("duckdb").connection.cursor()
+    for name, table in tables.items():
+        cursor.register(name, table)
+    return cursor
+
+
+def ask_macro(connection: duckdb.DuckDBPyConnection, query: str, **values: Any) -> Rows:
+    return rows_of(connection.execute(query, values))
+
+
+def is_answer(found: Any, expected: Any) -> bool:
+    """Whether values are the same: engines differ in the types of numbers and texts."""
+    found = found.decode() if isinstance(found, bytes) else found
+    if isinstance(expected, list | tuple):
+        return len(found) == len(expected) and all(map(is_answer, found, expected))
+    if found is None or expected is None or isinstance(expected, str):
+        return bool(found == expected)
+    return math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def assert_answers(actual: Rows, expected: Rows, what: object = None) -> None:
+    """The same rows in the same order, within 1e-9."""
+    assert len(actual) == len(expected), what
+    for row, wanted in zip(actual, expected, strict=True):
+        assert list(row) == list(wanted), what
+        wrong = {k: (row[k], wanted[k]) for k in wanted if not is_answer(row[k], wanted[k])}
+        assert not wrong, what
