@@ -170,6 +170,7 @@ def test_beside_a_schema_of_the_same_name(file: Path) -> None:
     assert con.execute(query).fetchone() == (1.0, ce.__version__)
 
 
+@pytest.mark.gate
 def test_attaching_takes_a_fraction_of_parsing(file: Path) -> None:
     def seconds(execute: object) -> float:
         con = duckdb.connect()
@@ -225,7 +226,13 @@ def database_path(con: duckdb.DuckDBPyConnection) -> str | None:
     return path if path is None else str(path)
 
 
-@pytest.mark.parametrize("fault", ["none", "no folder", "no access", "damaged", "read-only"])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        *("none", "no folder"),
+        *(pytest.param(x, marks=pytest.mark.gate) for x in ("no access", "damaged", "read-only")),
+    ],
+)
 def test_attached_from_the_cache_or_created(
     fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,6 +17,7 @@ import polars_clustereval as ce
 from polars_clustereval import macro_cache, macros
 from tests.test_both_sides import PYTHON_ONLY
 
+GATE = pytest.mark.gate  # a registration takes a second
 ROWS = "(SELECT * FROM (VALUES (0, 5), (0, 5), (1, 6), (1, 5)) AS rows(l, c))"
 RAND = 0.5  # 3 of 6 pairs agree: (1, 2) together in both, (1, 3) and (2, 3) apart in both
 
@@ -74,7 +75,13 @@ def test_a_copy_equals_what_is_parsed() -> None:
     assert {name for (name,) in databases} == {"memory", "system", "temp"}
 
 
-@pytest.mark.parametrize("fault", ["no folder", "no database", "no access", "other file"])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "no folder",
+        *(pytest.param(x, marks=GATE) for x in ("no database", "no access", "other file")),
+    ],
+)
 def test_macros_are_parsed_where_none_can_be_copied(
     fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,7 +119,7 @@ print(con.execute("SELECT clustereval.purity(0, 1)").fetchone()[0])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of files as Unix has them")
-@pytest.mark.parametrize("limit", [0, 500_000, 1_000_000])
+@pytest.mark.parametrize("limit", [*(pytest.param(x, marks=GATE) for x in (0, 500_000)), 1_000_000])
 def test_a_copy_without_space_is_not_kept(limit: int, tmp_path: Path) -> None:
     """DuckDB closes a database that it could not write without an error."""
     command = [sys.executable, "-c", FULL_DISK.format(limit=limit)]
@@ -132,6 +139,7 @@ def test_a_transaction_takes_no_copy() -> None:
     assert count(con) == 0
 
 
+@GATE
 def test_threads_copy_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Into databases of their own, while none has made the copy yet."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -174,7 +182,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize("schema", NAMES)
-@pytest.mark.parametrize("temporary", [False, True])
+@pytest.mark.parametrize("temporary", [False, pytest.param(True, marks=GATE)])
 def test_any_schema(schema: str, temporary: bool) -> None:
     con = duckdb.connect()
     ce.register(con, schema=schema, temporary=temporary)
@@ -460,6 +468,7 @@ def register_in_threads(con: duckdb.DuckDBPyConnection, n: int) -> None:
         list(threads.map(register, range(n)))
 
 
+@GATE
 def test_threads_may_register_at_once(tmp_path: Path) -> None:
     with duckdb.connect(tmp_path / "a.duckdb") as con:
         register_in_threads(con, 4)
