@@ -63,14 +63,14 @@ def pytest_unconfigure() -> None:
 @pytest.hookimpl(trylast=True)  # after -k and -m
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the tests that the tier does not take."""
-    taken = tiers.take(map(describe, items), config.getoption("--tier"), seeds.first)
+    taken = tiers.take(map(describe_case, items), config.getoption("--tier"), seeds.first)
     left_out = [item for item, stays in zip(items, taken, strict=True) if not stays]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item, stays in zip(items, taken, strict=True) if stays]
 
 
-def describe(item: pytest.Item) -> tiers.Case:
+def describe_case(item: pytest.Item) -> tiers.Case:
     call = getattr(item, "callspec", None)
     indices = {} if call is None else call.indices
     return tiers.Case(

@@ -38,7 +38,7 @@ NOISE: tuple[dict[str, Any], ...] = (
 )
 
 
-def stack(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
+def stack_frames(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """The frames below each other, numbered by the column run."""
     return pl.concat(frame.with_columns(run=pl.lit(i)) for i, frame in enumerate(frames))
 
@@ -55,7 +55,7 @@ def random_frames(rng: random.Random, table: str) -> tuple[pl.DataFrame, pl.Data
     seeds = [rng.randrange(SEEDS) for _ in range(FRAMES_PER_CALL)]
     if table in GRAPH_TABLES:
         one, other = zip(*map(graphs.random_graph, seeds), strict=True)
-        return stack(one), stack(other)
+        return stack_frames(one), stack_frames(other)
     if table in RUN_TABLES:
         runs = zip(*(random_pair.__wrapped__(seed) for seed in seeds), strict=True)
         before, after = (
@@ -69,7 +69,7 @@ def random_frames(rng: random.Random, table: str) -> tuple[pl.DataFrame, pl.Data
     return stack_rows(["id", "label"], numbered), stack_rows(["id", "cluster"], clusters)
 
 
-def random_options(rng: random.Random, table: str) -> dict[str, Any]:
+def random_pair_options(rng: random.Random, table: str) -> dict[str, Any]:
     """Options of a call, drawn at random."""
     if table == "overlapping_report":
         return rng.choice([{}, {"beta": 0.5}, {"beta": 2.0}, {"beta": 0.0}])
@@ -106,7 +106,7 @@ def with_random_types(
     ]
 
 
-def outcome(
+def outcome_of_pair(
     name: str, table: str, frames: Sequence[pl.DataFrame], options: dict[str, Any]
 ) -> list[dict[str, Any]] | str:
     """The rows of a call, or the text of the project's own error; other errors are raised."""
@@ -123,16 +123,16 @@ def outcome(
         return str(error).removeprefix("Invalid Input Error: ").split("\n")[0]
 
 
-def fuzz_table(table: str, frames: int, seed: int) -> Count:
+def fuzz_pair_table(table: str, frames: int, seed: int) -> Count:
     """Score random frames with one table on both engines; an AssertionError says what differs."""
     rng = random.Random(f"{table} {seed}")
     calls = values = errors = 0
     for _ in range(0, frames, FRAMES_PER_CALL):
         calls += 1
-        options = random_options(rng, table) | {"partition_by": "run"}
+        options = random_pair_options(rng, table) | {"partition_by": "run"}
         given = with_random_types(rng, random_frames(rng, table), options)
         side = rng.choice(["polars", "polars-streaming"])
-        ours, theirs = (outcome(name, table, given, options) for name in (side, "duckdb"))
+        ours, theirs = (outcome_of_pair(name, table, given, options) for name in (side, "duckdb"))
         types = {name: dtype for frame in given for name, dtype in frame.schema.items()}
         what = f"{table} {options} {types} seed {seed} call {calls}"
         if isinstance(ours, str) or isinstance(theirs, str):
@@ -154,7 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     print("seed", options.seed)
     for table in options.tables:
-        print(fuzz_table(table, options.frames, options.seed), flush=True)
+        print(fuzz_pair_table(table, options.frames, options.seed), flush=True)
 
 
 if __name__ == "__main__":

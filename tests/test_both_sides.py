@@ -54,7 +54,7 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
         yield cursor
 
 
-def macros(con: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, list[str], str]]:
+def described_macros(con: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, list[str], str]]:
     """Public macros: name -> kind, parameters, comment."""
     rows = con.execute(
         "SELECT function_name, function_type, parameters, comment FROM duckdb_functions() "
@@ -118,19 +118,19 @@ def test_duckdb_suggests_public_names(
         con.execute(f"SELECT clustereval.{typed}(label, cluster) FROM frame")
 
 
-def functions() -> dict[str, FunctionType]:
+def mirrored_functions() -> dict[str, FunctionType]:
     return {name: getattr(ce, name) for name in ce.__all__ if name not in PYTHON_ONLY}
 
 
 def test_every_name_is_on_both_sides(con: duckdb.DuckDBPyConnection) -> None:
-    assert set(macros(con)) - SQL_ONLY == set(functions())
+    assert set(described_macros(con)) - SQL_ONLY == set(mirrored_functions())
 
 
 def test_every_parameter_is_on_both_sides(con: duckdb.DuckDBPyConnection) -> None:
-    for name, (kind, parameters, _) in macros(con).items():
+    for name, (kind, parameters, _) in described_macros(con).items():
         if name in SQL_ONLY:
             continue
-        ours = list(inspect.signature(functions()[name]).parameters)
+        ours = list(inspect.signature(mirrored_functions()[name]).parameters)
         if kind == "table_macro":
             ends = ("_before", "_after") if registry.kind_of(name) == "two runs" else ("",)
             ends = ("_labels", "_clusters") if registry.kind_of(name) == "covers" else ends
@@ -142,7 +142,7 @@ def test_every_parameter_is_on_both_sides(con: duckdb.DuckDBPyConnection) -> Non
 
 
 def table_macros(con: duckdb.DuckDBPyConnection) -> set[str]:
-    return {name for name, (kind, _, _) in macros(con).items() if kind == "table_macro"}
+    return {name for name, (kind, _, _) in described_macros(con).items() if kind == "table_macro"}
 
 
 def test_the_registry_has_every_table(con: duckdb.DuckDBPyConnection) -> None:
@@ -235,8 +235,8 @@ MORE = {
 def test_every_table_of_points_has_the_same_parameters(
     con: duckdb.DuckDBPyConnection, table: str
 ) -> None:
-    _, parameters, _ = macros(con)[table]
-    signature = inspect.signature(functions()[table]).parameters
+    _, parameters, _ = described_macros(con)[table]
+    signature = inspect.signature(mirrored_functions()[table]).parameters
     expected = [name for name in POINT_PARAMETERS if name not in WITHOUT.get(table, ("id",))]
     expected += MORE.get(table, ())
     assert parameters == ["tbl", *expected]
@@ -252,7 +252,9 @@ def test_every_report_column_is_a_metric_and_the_other_way_round(
         for table in (ce.external_report, ce.entity_resolution_report)
     ]
     assert all(columns[:5] == counts for columns in reports)
-    metrics = {name for name, (kind, _, _) in macros(con).items() if kind == "macro"} - NO_METRICS
+    metrics = {
+        name for name, (kind, _, _) in described_macros(con).items() if kind == "macro"
+    } - NO_METRICS
     assert {name for columns in reports for name in columns[5:]} == metrics
 
 
@@ -282,7 +284,7 @@ def test_every_sql_file_is_loaded_and_has_its_module() -> None:
 
 
 def test_every_macro_has_a_comment(con: duckdb.DuckDBPyConnection) -> None:
-    for name, (kind, _, comment) in macros(con).items():
+    for name, (kind, _, comment) in described_macros(con).items():
         assert comment, name
         if kind == "macro" and name not in NO_METRICS:
             assert "Range" in comment or "best" in comment.lower(), name
@@ -290,7 +292,7 @@ def test_every_macro_has_a_comment(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_every_function_says_what_it_is() -> None:
-    for name, function in functions().items():
+    for name, function in mirrored_functions().items():
         text = inspect.getdoc(function) or ""
         assert "Parameters" in text, name
         assert ">>>" in text, name

@@ -201,7 +201,7 @@ def test_the_range_is_that_of_docstring_comment_and_page(name: str) -> None:
         assert own.is_open == from_comment(comments()[name]).is_open  # type: ignore[union-attr]
 
 
-def plain(text: str) -> str:
+def plain_text(text: str) -> str:
     return text.replace("\\|", "|").replace("`", "").strip()
 
 
@@ -222,8 +222,8 @@ def test_the_pages_define_the_same_indices_alike() -> None:
     above = ""
     for name, (definition, _, cases) in rows.items():
         entry = entries()[name]
-        assert plain(definition) == entry.definition
-        above = above if cases == "as above" else plain(cases)
+        assert plain_text(definition) == entry.definition
+        above = above if cases == "as above" else plain_text(cases)
         own = entry.special_cases
         if entry.table == "pairwise_report" and name != "connectivity":
             # The footnote of the table; tau's own one has its greatest value.

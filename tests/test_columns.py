@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import duckdb
 import pytest
 import sqlglot
 from sqlglot import exp
 
 from polars_clustereval import columns
+from tests.support.sql_answers import unordered_rows
 
 # a has two rows, b one, and e none.
 CTES = """WITH a AS (SELECT 1 AS x, 2 AS y UNION ALL SELECT 3, 4), b AS (SELECT 5 AS z, 1 AS x),
 e AS (SELECT 1 AS x, 2 AS y WHERE FALSE)"""
 
 
-def parse(text: str) -> exp.Select:
+def parse_query(text: str) -> exp.Select:
     query = sqlglot.parse_one(text, dialect="duckdb")
     assert isinstance(query, exp.Select)
     return query
-
-
-def rows_of(query: str) -> tuple[list[str], list[tuple[object, ...]]]:
-    """The names and the rows, which have no order."""
-    with duckdb.connect() as con:
-        answer = con.execute(query)
-        names = [column[0] for column in answer.description or ()]
-        return names, sorted(answer.fetchall(), key=str)
 
 
 @pytest.mark.parametrize(
@@ -40,11 +32,11 @@ def rows_of(query: str) -> tuple[list[str], list[tuple[object, ...]]]:
     ],
 )
 def test_stars_are_written_out(text: str, names: list[str]) -> None:
-    query = parse(f"{CTES} {text}")
+    query = parse_query(f"{CTES} {text}")
     columns.name_outputs(query)
     assert query.named_selects == names
     assert not [star for star in query.find_all(exp.Star) if not isinstance(star.parent, exp.Count)]
-    assert rows_of(query.sql("duckdb")) == rows_of(f"{CTES} {text}")
+    assert unordered_rows(query.sql("duckdb")) == unordered_rows(f"{CTES} {text}")
 
 
 # Query -> the output columns of each CTE that is left, and the words of the final SELECT.
@@ -97,10 +89,10 @@ READERS: dict[str, bool] = {
 @pytest.mark.parametrize("text", PRUNED)
 def test_what_nothing_reads_is_left_out(text: str) -> None:
     ctes, final = PRUNED[text]
-    query = parse(f"{CTES} {text}")
+    query = parse_query(f"{CTES} {text}")
     columns.prune(query)
     assert {cte.alias: cte.this.named_selects for cte in query.ctes} == ctes
-    assert rows_of(query.sql("duckdb")) == rows_of(f"{CTES} {text}")
+    assert unordered_rows(query.sql("duckdb")) == unordered_rows(f"{CTES} {text}")
     query.set("with_", None)
     assert query.sql("duckdb") == final
 
@@ -108,13 +100,13 @@ def test_what_nothing_reads_is_left_out(text: str) -> None:
 @pytest.mark.parametrize("text", READERS)
 def test_joins_with_what_has_no_rows_are_left_out(text: str) -> None:
     whole = f"{CTES}, c AS ({text}) SELECT b.z, c.x AS x FROM b LEFT JOIN c ON TRUE"
-    query = parse(whole)
+    query = parse_query(whole)
     columns.prune(query)
     assert bool(query.args.get("joins")) is READERS[text]
-    assert rows_of(query.sql("duckdb")) == rows_of(whole)
+    assert unordered_rows(query.sql("duckdb")) == unordered_rows(whole)
 
 
 def test_the_first_branch_alone() -> None:
-    query = parse("WITH c_1 AS (SELECT 1 AS x UNION ALL SELECT 2) SELECT x FROM c_1")
+    query = parse_query("WITH c_1 AS (SELECT 1 AS x UNION ALL SELECT 2) SELECT x FROM c_1")
     columns.keep_first_branch(query, "c_")
-    assert rows_of(query.sql("duckdb")) == (["x"], [(1,)])
+    assert unordered_rows(query.sql("duckdb")) == (["x"], [(1,)])

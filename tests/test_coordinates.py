@@ -12,6 +12,7 @@ from sqlglot import exp
 
 import polars_clustereval as ce
 from polars_clustereval import coordinates
+from tests.support.sql_answers import unordered_rows
 
 # Points of three coordinates, u the other way round, and a column that is NULL in place of a list.
 CTES = """WITH t AS (
@@ -23,7 +24,7 @@ p AS (SELECT k, [x, y, z] AS v, [z, y, x] AS u, NULL AS w FROM t),
 q AS (SELECT v FROM p WHERE k = 1), r AS (SELECT unnest(v) AS x, unnest(range(1, 4)) AS i FROM q)"""
 
 
-def split(text: str) -> exp.Select:
+def split_query(text: str) -> exp.Select:
     query = sqlglot.parse_one(f"{CTES} {text}", dialect="duckdb")
     assert isinstance(query, exp.Select)
     for function in query.find_all(exp.Lambda):  # sqlglot has parameters that are no columns
@@ -33,14 +34,6 @@ def split(text: str) -> exp.Select:
                 name.replace(exp.column(name.name))
     coordinates.split_lists(query)
     return query
-
-
-def rows_of(query: str) -> tuple[list[str], list[tuple[object, ...]]]:
-    """The names and the rows, which have no order."""
-    with duckdb.connect() as con:
-        answer = con.execute(query)
-        names = [column[0] for column in answer.description or ()]
-        return names, sorted(answer.fetchall(), key=str)
 
 
 @pytest.mark.parametrize(
@@ -85,13 +78,13 @@ def rows_of(query: str) -> tuple[list[str], list[tuple[object, ...]]]:
     ],
 )
 def test_same_rows(text: str) -> None:
-    query = split(text)
+    query = split_query(text)
     assert not [call for call in query.find_all(exp.Anonymous) if call.name.startswith("list_")]
-    assert rows_of(query.sql("duckdb")) == rows_of(f"{CTES} {text}")
+    assert unordered_rows(query.sql("duckdb")) == unordered_rows(f"{CTES} {text}")
 
 
 def test_no_list_but_in_the_result() -> None:
-    query = split(", c AS (SELECT k, v, w FROM p) SELECT k, v, COALESCE(w, v) AS w FROM c")
+    query = split_query(", c AS (SELECT k, v, w FROM p) SELECT k, v, COALESCE(w, v) AS w FROM c")
     *_, own = query.ctes
     assert own.this.named_selects == ["k", "v_1", "v_2", "v_3", "w"]
     assert [len(array.expressions) for array in query.find_all(exp.Array)] == [3, 3]
@@ -123,4 +116,4 @@ def test_a_length_or_an_error() -> None:
 )
 def test_what_is_no_list_of_coordinates(text: str, words: str) -> None:
     with pytest.raises(ce.ClusterEvalError, match=words):
-        split(text)
+        split_query(text)

@@ -27,7 +27,7 @@ REPORTS = ("cells", "daily_report", "overall_report", "latest_night", "previous_
 wide = pytest.mark.wide
 
 
-def rows_of(folder: Path, table: str) -> list[tuple[Any, ...]]:
+def table_rows(folder: Path, table: str) -> list[tuple[Any, ...]]:
     with duckdb.connect(folder / DATABASE, read_only=True) as con:
         return con.execute(f"FROM {table} ORDER BY ALL").fetchall()
 
@@ -75,7 +75,7 @@ def add_night(project: Path, name: str = NEW_NIGHT, frame: pl.DataFrame | None =
 @wide
 @needs_dbt
 def test_a_new_night_equals_the_full_rebuild(project: Path) -> None:
-    before = rows_of(project, "cells")
+    before = table_rows(project, "cells")
     assert {str(day) for day, *_ in before} == {"2026-03-01", "2026-03-02", "2026-03-03"}
     # An earlier night is not read again: its cells would change.
     (project / "nights" / "2026-03-01.parquet").rename(project / "away")
@@ -84,13 +84,13 @@ def test_a_new_night_equals_the_full_rebuild(project: Path) -> None:
     add_night(project)
     run_dbt(project, "build")
     assert set(statuses(project).values()) == {"success", "pass"}
-    after = {table: rows_of(project, table) for table in REPORTS}
+    after = {table: table_rows(project, table) for table in REPORTS}
     assert [row for row in after["cells"] if row in before] == before
     assert sum(row[-1] for row in after["cells"]) == 4 * 1797
     (project / "away").rename(project / "nights" / "2026-03-01.parquet")
     run_dbt(project, "build", "--full-refresh")
     for table in REPORTS:
-        assert near(rows_of(project, table), after[table]), table
+        assert are_near(table_rows(project, table), after[table]), table
     check_reports(project)
 
 
@@ -103,13 +103,13 @@ def check_reports(project: Path) -> None:
         f"FROM read_parquet('{project}/nights/*.parquet', filename = true)"
     )
     report = "FROM clustereval.external_report(nights, digit, cluster, partition_by := day)"
-    assert near(rows_of(project, "daily_report"), con.execute(report).fetchall())
+    assert are_near(table_rows(project, "daily_report"), con.execute(report).fetchall())
     con.execute("CREATE VIEW named AS SELECT digit, {day: day, cluster: cluster} AS c FROM nights")
     report = "SELECT * EXCLUDE (partition_key) FROM clustereval.external_report(named, digit, c)"
-    assert near(rows_of(project, "overall_report"), con.execute(report).fetchall())
+    assert are_near(table_rows(project, "overall_report"), con.execute(report).fetchall())
 
 
-def near(rows: list[tuple[Any, ...]], wanted: list[tuple[Any, ...]]) -> bool:
+def are_near(rows: list[tuple[Any, ...]], wanted: list[tuple[Any, ...]]) -> bool:
     values = [pytest.approx(x, rel=1e-12) if isinstance(x, float) else x for y in wanted for x in y]
     return len(rows) == len(wanted) > 0 and [x for row in rows for x in row] == values
 
@@ -117,7 +117,7 @@ def near(rows: list[tuple[Any, ...]], wanted: list[tuple[Any, ...]]) -> bool:
 @wide
 @needs_dbt
 def test_a_score_below_its_minimum_fails_the_build(project: Path) -> None:
-    before = rows_of(project, "daily_report")
+    before = table_rows(project, "daily_report")
     replace(project / "models" / "models.yml", "minimum: 0.6", "minimum: 0.65")
     add_night(project)
     out = run_dbt(project, "build", works=False)
@@ -125,13 +125,13 @@ def test_a_score_below_its_minimum_fails_the_build(project: Path) -> None:
     found = statuses(project)
     assert found["every_night_finds_the_digits"] == "fail"
     assert found["daily_report"] == "skipped"
-    assert rows_of(project, "daily_report") == before
+    assert table_rows(project, "daily_report") == before
 
 
 @wide
 @needs_dbt
 def test_another_schema_of_a_night_overwrites_nothing(project: Path) -> None:
-    before = {table: rows_of(project, table) for table in REPORTS}
+    before = {table: table_rows(project, table) for table in REPORTS}
     night = pl.read_parquet(EXAMPLE / "nights" / NEW_NIGHT)
     add_night(project, frame=night.rename({"digit": "label"}))
     retyped = night.with_columns(pl.col("cluster").cast(pl.String))
@@ -140,13 +140,13 @@ def test_another_schema_of_a_night_overwrites_nothing(project: Path) -> None:
     words = r"\[ERROR\]: in test every_night_has_the_same_columns .*\n.*Got 2 results"
     assert re.search(words, out)
     assert statuses(project)["cells"] == "skipped"
-    assert {table: rows_of(project, table) for table in REPORTS} == before
+    assert {table: table_rows(project, table) for table in REPORTS} == before
 
 
 @wide
 @needs_dbt
 def test_other_columns_of_the_cells_overwrite_nothing(project: Path) -> None:
-    before = {table: rows_of(project, table) for table in REPORTS}
+    before = {table: table_rows(project, table) for table in REPORTS}
     add_night(project)
     replace(project / "models" / "cells.sql", "as n\n", "as n, max(id) as last_id\n")
     contract = "{name: n, data_type: bigint}"
@@ -155,21 +155,21 @@ def test_other_columns_of_the_cells_overwrite_nothing(project: Path) -> None:
     out = run_dbt(project, "build", works=False)
     assert "schemas on this incremental model are out of sync" in out
     assert statuses(project)["cells"] == "error"
-    assert {table: rows_of(project, table) for table in REPORTS} == before
+    assert {table: table_rows(project, table) for table in REPORTS} == before
 
 
 @wide
 @needs_dbt
 def test_without_a_test_of_the_files_reading_fails(project: Path) -> None:
     """`dbt run` runs no tests."""
-    before = rows_of(project, "cells")
+    before = table_rows(project, "cells")
     night = pl.read_parquet(EXAMPLE / "nights" / NEW_NIGHT)
     for path in (project / "nights").iterdir():
         path.unlink()
     add_night(project, frame=night.with_columns(pl.col("cluster").cast(pl.String)))
     out = run_dbt(project, "run", works=False)
     assert re.search(r"cluster +\| VARCHAR +\| BIGINT +\| data type mismatch", out)
-    assert rows_of(project, "cells") == before
+    assert table_rows(project, "cells") == before
 
 
 @wide

@@ -142,7 +142,7 @@ def dialect(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def run(dialect: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
-    with sql_engines.ENGINES[dialect](tables(), tmp_path_factory.mktemp(dialect)) as run:
+    with sql_engines.ENGINES[dialect](tables_and_cells(), tmp_path_factory.mktemp(dialect)) as run:
         yield run
 
 
@@ -170,7 +170,7 @@ def keep_cells(tbl: str, **options: Any) -> pl.DataFrame:
 
 
 @cache
-def tables() -> dict[str, pl.DataFrame]:
+def tables_and_cells() -> dict[str, pl.DataFrame]:
     return TABLES | {name: keep_cells(tbl, **options) for name, (tbl, options) in KEPT.items()}
 
 
@@ -338,7 +338,9 @@ def test_tables_of_two_runs(dialect: str, tmp_path: Path) -> None:
     with sql_engines.ENGINES[dialect](NIGHTS, tmp_path) as run:
         for name in RUN_TABLES:
             for options in RUNS:
-                assert_answers(run(translate_runs(name, dialect, **options)), runs(name, **options))
+                assert_answers(
+                    run(translate_runs(name, dialect, **options)), rows_of_runs(name, **options)
+                )
             empty = {"before": "no one before", "after": "no one after"}
             assert run(translate_runs(name, dialect, **empty)) == []
 
@@ -362,7 +364,7 @@ def night_tables() -> duckdb.DuckDBPyConnection:
     return connect_macros({"before": NIGHT, "after": NEXT_NIGHT})
 
 
-def runs(name: str, **options: Any) -> Rows:
+def rows_of_runs(name: str, **options: Any) -> Rows:
     """The rows of the macro, none of which is left without a transition that is tested."""
     given = "".join(f", {key} := {show(key, value)}" for key, value in options.items())
     query = f"FROM clustereval.{name}(before, after, id, cluster{given})"

@@ -27,23 +27,25 @@ SCHEMA = {"x": pl.Float64, "y": pl.Float64, "z": pl.Float64, "kind": pl.Int64, "
 FAR = 1e20  # must not matter in a row that is dropped
 
 
-def points(*rows: tuple[float | None, float | None, float | None, int | None]) -> pl.DataFrame:
+def point_rows(*rows: tuple[float | None, float | None, float | None, int | None]) -> pl.DataFrame:
     frame = pl.DataFrame([{"x": x, "y": y, "z": z, "kind": k} for x, y, z, k in rows], SCHEMA)
     return frame.with_columns(flower=pl.int_range(pl.len()) * 7 % max(len(rows), 1))
 
 
 FEW = {
-    "no row": points(),
-    "one row": points((1, 2, 3, 0)),
-    "only NULL": points((None, None, None, 1), (FAR, FAR, FAR, None), (None, None, None, None)),
-    "one cluster": points((1, 2, 3, 0), (2, 2, 5, 0), (7, 2, 1, 0)),
-    "singletons": points((1, 2, 3, 0), (2, 2, 5, 1), (7, 2, 1, 2)),
-    "equal points": points(*[(0.1, 0.1, 0.1, i % 2) for i in range(4)]),
-    "zero vectors": points((0, 0, 0, 0), (0, 0, 0, 0), (1, 0, 0, 1), (0, 0, 0, 1), (0, 2, 0, 1)),
-    "ties": points(
+    "no row": point_rows(),
+    "one row": point_rows((1, 2, 3, 0)),
+    "only NULL": point_rows((None, None, None, 1), (FAR, FAR, FAR, None), (None, None, None, None)),
+    "one cluster": point_rows((1, 2, 3, 0), (2, 2, 5, 0), (7, 2, 1, 0)),
+    "singletons": point_rows((1, 2, 3, 0), (2, 2, 5, 1), (7, 2, 1, 2)),
+    "equal points": point_rows(*[(0.1, 0.1, 0.1, i % 2) for i in range(4)]),
+    "zero vectors": point_rows(
+        (0, 0, 0, 0), (0, 0, 0, 0), (1, 0, 0, 1), (0, 0, 0, 1), (0, 2, 0, 1)
+    ),
+    "ties": point_rows(
         (0, 0, 1, 1), (0, 0, 1, 1), (2, 0, 1, 2), (2, 0, 1, 2), (4, 0, 1, 3), (4, 0, 1, 3)
     ),
-    "far from 0": points(
+    "far from 0": point_rows(
         *[(1e8 + i % 5, -1e8 - i % 3, 5.0 + i, i % 3) for i in range(12)], (FAR, 0, 0, None)
     ),
 }
@@ -115,7 +117,7 @@ def point_tables() -> duckdb.DuckDBPyConnection:
 
 
 @cache
-def from_macro(name: str, tbl: str, options: tuple[tuple[str, Any], ...]) -> Rows:
+def points_from_macro(name: str, tbl: str, options: tuple[tuple[str, Any], ...]) -> Rows:
     columns = ("partition_by", "id")
     given = "".join(f", {k} := {v if k in columns else f'${k}'}" for k, v in options)
     values = {k: list(v) if isinstance(v, tuple) else v for k, v in options if k not in columns}
@@ -123,22 +125,22 @@ def from_macro(name: str, tbl: str, options: tuple[tuple[str, Any], ...]) -> Row
     return ask_macro(point_tables(), query, **values)
 
 
-def translate(name: str, dialect: str, tbl: str, **options: Any) -> str:
+def translate_points(name: str, dialect: str, tbl: str, **options: Any) -> str:
     return write_query(name, dialect, tbl, vector=COLUMNS, cluster="kind", **options)
 
 
-def in_order(rows: Rows) -> Rows:
+def sorted_rows(rows: Rows) -> Rows:
     """Noise points as singletons have no order among one another."""
     return sorted(rows, key=lambda row: str([row[k] for k in row if k != "nearest_distance"]))
 
 
-def check(run: Run, dialect: str, name: str, tbl: str, **options: Any) -> None:
+def same_numbers_of_points(run: Run, dialect: str, name: str, tbl: str, **options: Any) -> None:
     hashable = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
-    expected = from_macro(name, tbl, tuple(hashable.items()))
-    actual = run(translate(name, dialect, tbl, **options))
+    expected = points_from_macro(name, tbl, tuple(hashable.items()))
+    actual = run(translate_points(name, dialect, tbl, **options))
     if options.get("noise_as") == "singletons":
         # The lowest of equally near clusters may be one of several singletons.
-        actual, expected = in_order(actual), in_order(expected)
+        actual, expected = sorted_rows(actual), sorted_rows(expected)
     assert_answers(actual, expected)
 
 
@@ -151,7 +153,7 @@ def check(run: Run, dialect: str, name: str, tbl: str, **options: Any) -> None:
 )
 def test_same_numbers(run: Run, dialect: str, call: str) -> None:
     name, options = CALLS[call]
-    check(run, dialect, name, "the points", **options)
+    same_numbers_of_points(run, dialect, name, "the points", **options)
 
 
 @WIDE
@@ -160,7 +162,7 @@ def test_same_numbers(run: Run, dialect: str, call: str) -> None:
 )
 def test_same_numbers_in_postgres(run: Run, dialect: str) -> None:
     for name, options in CALLS.values():
-        check(run, dialect, name, "the points", **options)
+        same_numbers_of_points(run, dialect, name, "the points", **options)
 
 
 @WIDE
@@ -170,7 +172,7 @@ def test_same_numbers_in_postgres(run: Run, dialect: str) -> None:
 def test_same_numbers_in_clickhouse(run: Run, dialect: str) -> None:
     for call in QUICK_ON_CLICKHOUSE:
         name, options = CALLS[call]
-        check(run, dialect, name, "the points", **options)
+        same_numbers_of_points(run, dialect, name, "the points", **options)
 
 
 @WIDE
@@ -180,7 +182,7 @@ def test_same_numbers_in_clickhouse(run: Run, dialect: str) -> None:
 )
 def test_long_queries_in_clickhouse(run: Run, dialect: str, call: str) -> None:
     name, options = CALLS[call]
-    check(run, dialect, name, "the points", **options)
+    same_numbers_of_points(run, dialect, name, "the points", **options)
 
 
 DEGENERATE = {
@@ -208,8 +210,8 @@ def test_degenerate_tables(run: Run, dialect: str, name: str) -> None:
     """All of them as partitions, and those that have no partition."""
     options = DEGENERATE[name]
     for tbl in ("no row", "one row", "only NULL"):
-        check(run, dialect, name, tbl, **options)
-    check(run, dialect, name, "runs", partition_by="run", **options)
+        same_numbers_of_points(run, dialect, name, tbl, **options)
+    same_numbers_of_points(run, dialect, name, "runs", partition_by="run", **options)
 
 
 def test_a_column_of_arrays() -> None:
@@ -220,7 +222,8 @@ def test_a_column_of_arrays() -> None:
     with duckdb.connect() as connection:
         connection.register("arrays", arrays)
         assert_answers(
-            rows_of(connection.execute(query)), from_macro("internal_report", "the points", ())
+            rows_of(connection.execute(query)),
+            points_from_macro("internal_report", "the points", ()),
         )
 
 
@@ -241,7 +244,7 @@ def test_more_coordinates_than_digits() -> None:
 
 
 def test_the_comparison_can_fail() -> None:
-    expected = from_macro("centroids", "the points", ())
+    expected = points_from_macro("centroids", "the points", ())
     wrong = [
         {**row, "centroid": [row["centroid"][0] + 1e-6, *row["centroid"][1:]]} for row in expected
     ]
@@ -253,14 +256,18 @@ def test_the_comparison_can_fail() -> None:
 @pytest.mark.parametrize("call", CALLS)
 def test_no_list_is_left(call: str) -> None:
     name, options = CALLS[call]
-    query = sqlglot.parse_one(translate(name, "spark", "the points", **options), dialect="spark")
+    query = sqlglot.parse_one(
+        translate_points(name, "spark", "the points", **options), dialect="spark"
+    )
     arrays = list(query.find_all(exp.Array))
     assert len(arrays) == (name in ("centroids", "internal_cluster_report"))
     assert not query.find(exp.Lambda, exp.Explode)
 
 
 def test_the_query_has_no_column_that_nothing_reads() -> None:
-    query = sqlglot.parse_one(translate("centroids", "duckdb", "the points"), dialect="duckdb")
+    query = sqlglot.parse_one(
+        translate_points("centroids", "duckdb", "the points"), dialect="duckdb"
+    )
     text = query.sql()
     for cte in query.ctes:
         for name in cte.this.named_selects:

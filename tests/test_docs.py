@@ -24,12 +24,12 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^(#+) (.*)$", re.MULTILINE)
 
 
-def read(page: str) -> str:
+def read_page(page: str) -> str:
     return (DOCS / page).read_text(encoding="utf-8")
 
 
 def prose(page: str) -> str:
-    return FENCE.sub("", read(page))
+    return FENCE.sub("", read_page(page))
 
 
 def slug(heading: str) -> str:
@@ -50,7 +50,7 @@ def relative_links(page: str) -> list[str]:
 
 def sections(page: str, level: str) -> dict[str, str]:
     """The text below each heading of a level, up to the next heading of that level or above."""
-    text = read(page)
+    text = read_page(page)
     found = {}
     for match in re.finditer(rf"^{level} (.*)$", text, re.MULTILINE):
         rest = text[match.end() :]
@@ -59,7 +59,7 @@ def sections(page: str, level: str) -> dict[str, str]:
     return found
 
 
-def rows(text: str) -> list[list[str]]:
+def rows_of_table(text: str) -> list[list[str]]:
     lines = re.findall(r"^\| (.*) \|$", text, re.MULTILINE)
     return [line.split(" | ") for line in lines]
 
@@ -114,7 +114,7 @@ QUESTIONS = sections("which_metric.md", "###")
 
 
 def test_the_catalogue_leads_to_the_section_of_every_score() -> None:
-    assert METRIC.findall(read("metrics.md")) == [(name, name) for name in entries()]
+    assert METRIC.findall(read_page("metrics.md")) == [(name, name) for name in entries()]
 
 
 def test_links_to_sections_name_the_score() -> None:
@@ -137,8 +137,8 @@ def relative_links_of(text: str) -> list[str]:
 
 
 def test_the_first_table_lists_the_questions_in_order() -> None:
-    head = read("which_metric.md").partition("\n## ")[0]
-    listed = [row[0] for row in rows(head)[1:]]
+    head = read_page("which_metric.md").partition("\n## ")[0]
+    listed = [row[0] for row in rows_of_table(head)[1:]]
     found = [LINK.search(cell) for cell in listed]
     assert [match[1] for match in found if match] == [f"#{slug(name)}" for name in QUESTIONS]
 
@@ -197,11 +197,12 @@ def test_scores_that_are_best_for_one_cluster_or_for_single_rows(
 # The page of names elsewhere -----------------------------------------------------------------
 
 TABLES = {
-    name.partition(" (")[0]: rows(text)[1:] for name, text in sections("migration.md", "##").items()
+    name.partition(" (")[0]: rows_of_table(text)[1:]
+    for name, text in sections("migration.md", "##").items()
 }
 
 
-def pairs(library: str) -> set[tuple[str, str]]:
+def pairs_of_names(library: str) -> set[tuple[str, str]]:
     """Names there and here, by their places in rows with as many names on both sides."""
     both = [(code(there), code(here)) for there, here, _ in TABLES[library]]
     return {
@@ -223,9 +224,9 @@ def test_names_elsewhere_are_those_of_the_catalogue(library: str) -> None:
     known -= {("GDI41", "centroid_dunn_index")}
     # The table of scikit-learn names its functions, of which the score is a column.
     own = {("silhouette_score", "silhouette"): ("silhouette_score", "silhouette_score")}
-    assert {own.get(pair, pair) if library == "scikit-learn" else pair for pair in known} <= pairs(
-        library
-    )
+    assert {
+        own.get(pair, pair) if library == "scikit-learn" else pair for pair in known
+    } <= pairs_of_names(library)
 
 
 def test_all_of_scikit_learn_is_there() -> None:

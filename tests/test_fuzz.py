@@ -27,13 +27,13 @@ def test_the_engines_agree_on_thousands(table: str) -> None:
 @pytest.mark.parametrize("table", fuzz_pairs.TABLES)
 def test_the_engines_agree_on_two_tables(table: str) -> None:
     seed = random.SystemRandom().randrange(10**9)
-    print(fuzz_pairs.fuzz_table(table, fuzz.FRAMES_PER_CALL, seed))
+    print(fuzz_pairs.fuzz_pair_table(table, fuzz.FRAMES_PER_CALL, seed))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("table", fuzz_pairs.TABLES)
 def test_the_engines_agree_on_thousands_of_two_tables(table: str) -> None:
-    count = fuzz_pairs.fuzz_table(table, 2000, seed=2026)
+    count = fuzz_pairs.fuzz_pair_table(table, 2000, seed=2026)
     assert count.values > 5 * count.frames
     assert not count.errors
 
@@ -61,7 +61,7 @@ def test_a_difference_of_two_tables_is_found(
 
     monkeypatch.setattr(fuzz_pairs, "outcome", outcome)
     with pytest.raises(AssertionError, match=f"{column}: "):
-        fuzz_pairs.fuzz_table(table, fuzz.FRAMES_PER_CALL, seed=3)
+        fuzz_pairs.fuzz_pair_table(table, fuzz.FRAMES_PER_CALL, seed=3)
 
 
 def test_a_difference_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

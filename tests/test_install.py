@@ -39,7 +39,7 @@ print(iris.clustereval.external_report("species", "kmeans").item(0, "rand_score"
 """
 
 
-def call(*command: str | Path, folder: Path) -> str:
+def run_in_folder(*command: str | Path, folder: Path) -> str:
     process = subprocess.run(
         [str(word) for word in command], cwd=folder, capture_output=True, text=True, check=False
     )
@@ -51,7 +51,7 @@ def call(*command: str | Path, folder: Path) -> str:
 def packages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("dist")
     # The wheel is built from the unpacked sdist, so that one lacks nothing the other needs.
-    call(sys.executable, "-m", "build", "--outdir", folder, ROOT, folder=folder)
+    run_in_folder(sys.executable, "-m", "build", "--outdir", folder, ROOT, folder=folder)
     [wheel], [sdist] = folder.glob("*.whl"), folder.glob("*.tar.gz")
     return {"wheel": wheel, "sdist": sdist}
 
@@ -63,10 +63,10 @@ def binaries(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
     folder = tmp_path_factory.mktemp(request.param)
-    call(sys.executable, "-m", "venv", "--without-pip", "fresh", folder=folder)
+    run_in_folder(sys.executable, "-m", "venv", "--without-pip", "fresh", folder=folder)
     python = folder / "fresh" / "bin" / "python"
     pip = (sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check")
-    call(*pip, "install", "--quiet", packages[request.param], folder=folder)
+    run_in_folder(*pip, "install", "--quiet", packages[request.param], folder=folder)
     return python.parent
 
 
@@ -123,12 +123,12 @@ def test_the_first_command_of_the_readme(tmp_path: Path) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     first = re.search(r"^```sh\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
     assert first
-    out = call("sh", "-e", "-c", first[1], folder=folder)
+    out = run_in_folder("sh", "-e", "-c", first[1], folder=folder)
     assert out.splitlines()[-1] == "clustereval 0.1.0"
 
 
 def test_use_from_python(binaries: Path, tmp_path: Path) -> None:
-    out = call(binaries / "python", "-I", "-W", "error", "-c", USE, IRIS, folder=tmp_path)
+    out = run_in_folder(binaries / "python", "-I", "-W", "error", "-c", USE, IRIS, folder=tmp_path)
     macros, *scores = out.splitlines()
     assert macros.split() == MACROS
     assert [float(score) for score in scores] == pytest.approx([0.879732] * 3, abs=5e-7)
@@ -137,13 +137,13 @@ def test_use_from_python(binaries: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("engine_name", ["duckdb", "polars"])
 def test_use_from_the_command_line(binaries: Path, tmp_path: Path, engine_name: str) -> None:
     program = binaries / "clustereval"
-    assert call(program, "--version", folder=tmp_path) == "clustereval 0.1.0\n"
-    assert call(program, "sql", folder=tmp_path).count("CREATE OR REPLACE MACRO") == len(
+    assert run_in_folder(program, "--version", folder=tmp_path) == "clustereval 0.1.0\n"
+    assert run_in_folder(program, "sql", folder=tmp_path).count("CREATE OR REPLACE MACRO") == len(
         re.findall("CREATE OR REPLACE MACRO", SQL)
     )
-    schema = json.loads(call(program, "schema", "external", folder=tmp_path))
+    schema = json.loads(run_in_folder(program, "schema", "external", folder=tmp_path))
     assert schema["$id"] == "urn:clustereval:schema:v1:external"
     columns = ("--label", "species", "--cluster", "kmeans", "--engine", engine_name)
-    table = call(program, "external", IRIS, *columns, folder=tmp_path)
+    table = run_in_folder(program, "external", IRIS, *columns, folder=tmp_path)
     for value in ("0.879732", "0.730238", "0.755119", "0.820808"):
         assert f" {value} " in table

@@ -26,7 +26,7 @@ OF_RUNS = [table for table in COLUMNS if registry.given(table)[0] == "id"]
 SLOW_IF_LONG = ("determinant_report", "neighbor_report")
 
 
-def rows(vector: pl.Series) -> pl.DataFrame:
+def rows_with(vector: pl.Series) -> pl.DataFrame:
     cluster = pl.Series("cluster", np.arange(ROWS) % 3)
     label = pl.Series("label", np.arange(ROWS) % 4)
     weight, k = (cluster * 7 + 1).alias("weight"), (cluster + 1).alias("k")
@@ -35,7 +35,7 @@ def rows(vector: pl.Series) -> pl.DataFrame:
     return pl.DataFrame([vector, cluster, label, weight, k, run, number, place])
 
 
-def vectors(dtype: type[pl.Array | pl.List], dims: int = 2) -> pl.Series:
+def random_vectors(dtype: type[pl.Array | pl.List], dims: int = 2) -> pl.Series:
     x = np.random.default_rng(5).normal(size=(ROWS, dims)) + (np.arange(ROWS) % 3)[:, None]
     series = pl.Series("vector", x, dtype=pl.Array(pl.Float64, dims))
     return series if dtype is pl.Array else series.arr.to_list()
@@ -61,14 +61,14 @@ class Source:
         return self.readings - before, result
 
 
-def arguments_of(table: str) -> list[Any]:
+def call_arguments(table: str) -> list[Any]:
     return [list(x) if isinstance(x, tuple) else x for x in registry.given(table)]
 
 
-def check(table: str, frame: pl.DataFrame, at_call: int = 0, **options: Any) -> int:
+def check_readings(table: str, frame: pl.DataFrame, at_call: int = 0, **options: Any) -> int:
     """The source is read `at_call` times at the call, and again on collection: how often then."""
     source, function = Source(frame), getattr(ce, table)
-    given = arguments_of(table)
+    given = call_arguments(table)
     readings, result = source.readings_of(lambda: function(source.lazy, *given, **options))
     assert readings == at_call, "readings of the source at the call"
     assert isinstance(result, pl.LazyFrame)
@@ -81,7 +81,7 @@ def check(table: str, frame: pl.DataFrame, at_call: int = 0, **options: Any) -> 
 @pytest.mark.parametrize("table", COLUMNS)
 def test_nothing_is_read_at_the_call(table: str) -> None:
     """Not by any table with its default options: the schema is enough."""
-    check(table, rows(vectors(pl.Array)))
+    check_readings(table, rows_with(random_vectors(pl.Array)))
 
 
 @pytest.mark.parametrize(
@@ -92,32 +92,34 @@ def test_nothing_is_read_at_the_call(table: str) -> None:
     ],
 )
 def test_nothing_is_read_of_long_vectors_at_the_call(table: str) -> None:
-    check(table, rows(vectors(pl.Array, dims=40)))
+    check_readings(table, rows_with(random_vectors(pl.Array, dims=40)))
 
 
 @pytest.mark.parametrize("table", [*OF_LABELS, *OF_RUNS])
 def test_labels_are_read_once(table: str) -> None:
     """One pass over the rows, whatever the table."""
-    assert check(table, rows(vectors(pl.Array))) == 1
+    assert check_readings(table, rows_with(random_vectors(pl.Array))) == 1
 
 
 @pytest.mark.parametrize("table", ["cluster_error_table", "record_error_table"])
 def test_unlabeled_rows_are_read_with_the_others(table: str) -> None:
-    assert check(table, rows(vectors(pl.Array)), count_unlabeled=True) == 1
+    assert check_readings(table, rows_with(random_vectors(pl.Array)), count_unlabeled=True) == 1
 
 
 def test_names_are_read_once() -> None:
-    assert check("clustering_summary", rows(vectors(pl.Array)), name="label") == 1
+    assert (
+        check_readings("clustering_summary", rows_with(random_vectors(pl.Array)), name="label") == 1
+    )
 
 
 @pytest.mark.parametrize("table", OF_VECTORS)
 def test_lists_are_read_for_their_length(table: str) -> None:
-    check(table, rows(vectors(pl.List)), at_call=1)
+    check_readings(table, rows_with(random_vectors(pl.List)), at_call=1)
 
 
 @pytest.mark.parametrize("table", [table for table in OF_LABELS if table not in OF_RECORDS])
 def test_weights_are_read_to_be_checked(table: str) -> None:
-    check(table, rows(vectors(pl.Array)), at_call=1, weight="weight")
+    check_readings(table, rows_with(random_vectors(pl.Array)), at_call=1, weight="weight")
 
 
 # Options of silhouette_score whose points stream, and how often they do at the call: for origins
@@ -139,11 +141,13 @@ def test_streamed_silhouettes_read_the_points_again(distance: str, method: str, 
     Those of long vectors take a pass for the centers, and one more for the other moments.
     """
     at_call = STREAMED[distance, method] + (dims == 40 and method != "bounds")
-    frame = rows(vectors(pl.Array, dims))
-    check("silhouette_score", frame, at_call, distance=distance, method=method)
+    frame = rows_with(random_vectors(pl.Array, dims))
+    check_readings("silhouette_score", frame, at_call, distance=distance, method=method)
 
 
 @pytest.mark.parametrize("table", ["silhouette_samples", "silhouette_clusters"])
 @pytest.mark.parametrize("distance", ["sqeuclidean", "cosine"])
 def test_streamed_silhouettes_of_points_and_clusters(table: str, distance: str) -> None:
-    check(table, rows(vectors(pl.Array)), STREAMED[distance, "exact"], distance=distance)
+    check_readings(
+        table, rows_with(random_vectors(pl.Array)), STREAMED[distance, "exact"], distance=distance
+    )

@@ -51,7 +51,7 @@ def attach(con: duckdb.DuckDBPyConnection, path: Path, name: str = "clustereval"
     con.execute(f"ATTACH '{path}' AS {name} (READ_ONLY)")
 
 
-def answers(con: duckdb.DuckDBPyConnection) -> list[object]:
+def all_answers(con: duckdb.DuckDBPyConnection) -> list[object]:
     """The values of all rows of all queries, one after the other."""
     con.execute(TABLES)
     return [value for query in QUERIES for row in con.execute(query).fetchall() for value in row]
@@ -60,11 +60,11 @@ def answers(con: duckdb.DuckDBPyConnection) -> list[object]:
 @cache
 def answers_of_registered_macros() -> list[object]:
     """To be compared with others: threads add up in any order."""
-    values = answers(registered())
+    values = all_answers(register_in_memory())
     return [pytest.approx(x, rel=1e-13) if isinstance(x, float) else x for x in values]
 
 
-def registered() -> duckdb.DuckDBPyConnection:
+def register_in_memory() -> duckdb.DuckDBPyConnection:
     con = duckdb.connect()
     ce.register(con)
     return con
@@ -73,7 +73,7 @@ def registered() -> duckdb.DuckDBPyConnection:
 def test_it_holds_every_macro_and_nothing_else(file: Path) -> None:
     con = duckdb.connect()
     attach(con, file)
-    wanted = registered().execute(MACROS, ["memory"]).fetchall()
+    wanted = register_in_memory().execute(MACROS, ["memory"]).fetchall()
     assert con.execute(MACROS, ["clustereval"]).fetchall() == wanted
     assert len(wanted) > 400
     for kind in ("tables", "views", "sequences", "types"):
@@ -93,7 +93,7 @@ def test_every_macro_calls_those_of_the_file() -> None:
 def test_the_same_answers_as_registered_macros(file: Path) -> None:
     con = duckdb.connect()
     attach(con, file)
-    found = answers(con)
+    found = all_answers(con)
     assert found == answers_of_registered_macros()
     assert found[0] == pytest.approx(0.7302382722834697, rel=1e-12)  # scikit-learn's
 
@@ -134,7 +134,7 @@ def test_while_another_database_is_current(file: Path) -> None:
     attach(con, file)
     con.execute("ATTACH ':memory:' AS other")
     con.execute("USE other")
-    assert answers(con) == answers_of_registered_macros()
+    assert all_answers(con) == answers_of_registered_macros()
 
 
 def test_opened_on_its_own(file: Path) -> None:
@@ -162,7 +162,7 @@ def test_under_another_name(file: Path, tmp_path: Path) -> None:
 
 
 def test_beside_a_schema_of_the_same_name(file: Path) -> None:
-    con = registered()
+    con = register_in_memory()
     attach(con, file)
     with pytest.raises(duckdb.BinderException, match="Ambiguous reference"):
         con.execute("SELECT clustereval.purity(1, 2)")

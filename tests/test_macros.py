@@ -60,7 +60,7 @@ def all_macros(con: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
     return [(*others, sorted(re.findall(r"\w+|\S", text))) for *others, text in rows]
 
 
-def registered(con: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
+def registered_macros(con: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
     ce.register(con)
     return all_macros(con)
 
@@ -85,7 +85,7 @@ def test_a_copy_equals_what_is_parsed() -> None:
 def test_macros_are_parsed_where_none_can_be_copied(
     fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wanted = registered(duckdb.connect())
+    wanted = registered_macros(duckdb.connect())
     con = duckdb.connect()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     if fault == "no folder":
@@ -97,7 +97,7 @@ def test_macros_are_parsed_where_none_can_be_copied(
         (path,) = (tmp_path / "polars_clustereval").iterdir()
         path.write_bytes(b"" if fault == "no database" else b"half of it")
     assert not macro_cache.copy_macros(con, ce.bundle())
-    assert registered(con) == wanted
+    assert registered_macros(con) == wanted
 
 
 def test_a_damaged_copy_is_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,7 +144,7 @@ def test_threads_copy_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     """Into databases of their own, while none has made the copy yet."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with ThreadPoolExecutor(4) as pool:
-        counts = list(pool.map(lambda _: len(registered(duckdb.connect())), range(8)))
+        counts = list(pool.map(lambda _: len(registered_macros(duckdb.connect())), range(8)))
     assert len(set(counts)) == 1
     assert len(list((tmp_path / "polars_clustereval").iterdir())) == 1
 
@@ -354,10 +354,10 @@ def test_any_single_macro_brings_all_that_it_calls(name: str) -> None:
 def test_a_single_macro_brings_nothing_else() -> None:
     con = duckdb.connect()
     macros.register_macro(con, "rand_score")
-    registered = con.execute(
+    rows = con.execute(
         "SELECT function_name FROM duckdb_functions() WHERE function_name LIKE 'clustereval%'"
     ).fetchall()
-    assert {name.removeprefix("clustereval_") for (name,) in registered} == set(
+    assert {name.removeprefix("clustereval_") for (name,) in rows} == set(
         macros.macros_called_by("rand_score")
     )
     assert "_pair_statistics" in macros.macros_called_by("rand_score")

@@ -30,7 +30,7 @@ SCORES: dict[str, float] = {
 }
 
 
-def rows_of(library: str) -> dict[str, tuple[list[str], str]]:
+def names_of_library(library: str) -> dict[str, tuple[list[str], str]]:
     """The names here and the difference, by the name there."""
     text = (ROOT / "docs" / "migration.md").read_text("utf-8")
     [section] = re.findall(rf"^## {library}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
@@ -86,7 +86,7 @@ VALUES += [("CluSim", *item) for item in CLUSIM.items()]
 
 @pytest.mark.parametrize(("library", "name", "value"), VALUES)
 def test_scores_of_cdlib_and_clusim(library: str, name: str, value: float) -> None:
-    [own], differs = rows_of(library)[name]
+    [own], differs = names_of_library(library)[name]
     there = value * math.log(2) if differs.startswith("in bits") else value
     there = 1 - there if differs == "1 − it" else there
     if name in OTHER_NUMBERS:
@@ -98,13 +98,13 @@ def test_scores_of_cdlib_and_clusim(library: str, name: str, value: float) -> No
 
 def test_every_row_that_says_the_same_number_is_checked() -> None:
     for library, values in (("cdlib", CDLIB), ("CluSim", CLUSIM)):
-        same = {name for name, (_, differs) in rows_of(library).items() if differs == "–"}
+        same = {name for name, (_, differs) in names_of_library(library).items() if differs == "–"}
         assert same <= set(values)
 
 
 def test_compare_communities_of_igraph() -> None:
     label, cluster = (IRIS[x].rank("dense").to_list() for x in ("species", "kmeans"))
-    ours, methods = rows_of("networkx and igraph")["compare_communities"]
+    ours, methods = names_of_library("networkx and igraph")["compare_communities"]
     names = re.findall(r"`([\w-]+)`", methods)
     assert len(names) == len(ours) == 5
     for method, own in zip(names, ours, strict=True):
@@ -126,15 +126,15 @@ G = igraph.Graph(n=len(CLUB), edges=EDGES.select("a", "b").rows())
 G_PARTS = [G.subgraph(sorted(members)) for members in SETS]
 
 
-def ask(table: str, **options: Any) -> pl.DataFrame:
+def graph_table(table: str, **options: Any) -> pl.DataFrame:
     found = getattr(ce, table)(NODES, "id", "cluster", EDGES, "a", "b", **options)
     assert isinstance(found, pl.DataFrame)
     return found
 
 
 def test_networkx_and_igraph_have_the_same_scores_of_a_graph() -> None:
-    plain = ask("graph_report").row(0, named=True)
-    weighted = ask("graph_report", weight="weight").row(0, named=True)
+    plain = graph_table("graph_report").row(0, named=True)
+    weighted = graph_table("graph_report", weight="weight").row(0, named=True)
     weights = EDGES["weight"].to_list()
     members = list(CLUB.values())
     for there in (
@@ -152,7 +152,7 @@ def test_networkx_and_igraph_have_the_same_scores_of_a_graph() -> None:
 
 
 def test_networkx_and_igraph_have_the_same_clusters() -> None:
-    clusters = ask("graph_cluster_report", weight="weight")
+    clusters = graph_table("graph_cluster_report", weight="weight")
     cut = nx.cut_size(KARATE, SETS[0], weight="weight")
     assert clusters["cut_weight"].to_list() == pytest.approx([cut, cut])
     assert clusters["density"].to_list() == pytest.approx([nx.density(part) for part in PARTS])
@@ -165,11 +165,11 @@ def test_networkx_and_igraph_have_the_same_clusters() -> None:
 
 
 def test_networkx_and_igraph_have_the_same_nodes_and_edges() -> None:
-    nodes = ask("graph_node_report")
+    nodes = graph_table("graph_node_report")
     assert nodes["degree"].to_list() == [KARATE.degree(i) for i in nodes["id"]] == G.degree()
     central = {**nx.degree_centrality(PARTS[0]), **nx.degree_centrality(PARTS[1])}
     assert nodes["node_centrality"].to_list() == pytest.approx([central[i] for i in nodes["id"]])
-    bridges = ask("graph_edge_report").filter("is_bridge").select("left", "right").rows()
+    bridges = graph_table("graph_edge_report").filter("is_bridge").select("left", "right").rows()
     assert set(bridges) == {tuple(sorted(x)) for part in PARTS for x in nx.bridges(part)}
     assert len(bridges) == sum(len(part.bridges()) for part in G_PARTS) > 0
 
@@ -253,7 +253,7 @@ def test_metrics_of_er_evaluation() -> None:
         "adjusted_rand_score": 0.26956521739130435,
     }
     for name, value in values.items():
-        [own], _ = rows_of("er-evaluation")[name]
+        [own], _ = names_of_library("er-evaluation")[name]
         assert report[own] == pytest.approx(value, rel=1e-12), name
 
 

@@ -23,7 +23,7 @@ FRAME = pl.DataFrame({"label": [0, 0, 1, 1], "cluster": [0, 0, 1, 1], "x": [0.0,
 FRAME = FRAME.with_columns(vector=pl.concat_list("x"))
 
 
-def functions() -> dict[str, FunctionType]:
+def exported_functions() -> dict[str, FunctionType]:
     found = {name: getattr(ce, name) for name in ce.__all__}
     return {name: value for name, value in found.items() if isinstance(value, FunctionType)}
 
@@ -148,9 +148,9 @@ def literal_of(function: FunctionType, parameter: str) -> tuple[Any, ...]:
     return get_args(hint)
 
 
-@pytest.mark.parametrize("name", functions())
+@pytest.mark.parametrize("name", exported_functions())
 def test_choices_are_literal_types(name: str) -> None:
-    function = functions()[name]
+    function = exported_functions()[name]
     for parameter in inspect.signature(function).parameters.values():
         if parameter.name in CHOICES and name != "uniform_reference":
             wanted = FEWER_CHOICES.get((name, parameter.name), CHOICES[parameter.name])

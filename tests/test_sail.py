@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from .support import sql_engines
-from .test_dialects import TABLES, assert_near, from_macro, without
-from .test_spark import NAMES, ORDER, SINGLETONS
+from tests.support import sql_engines
+from tests.support.sql_answers import assert_answers
+from tests.test_dialects import TABLES, from_macro, without
+from tests.test_spark import NAMES, ORDER, SINGLETONS
 
 pytestmark = pytest.mark.slow
 
@@ -49,7 +50,7 @@ for name, path, options in json.loads(sys.argv[1]):
 """
 
 
-def call(*command: str | Path, **environment: str) -> str:
+def run_process(*command: str | Path, **environment: str) -> str:
     process = subprocess.run(
         [str(word) for word in command],
         env=os.environ | environment,
@@ -64,10 +65,10 @@ def call(*command: str | Path, **environment: str) -> str:
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sail")
-    call(sys.executable, "-m", "venv", "--without-pip", folder)
+    run_process(sys.executable, "-m", "venv", "--without-pip", folder)
     python = folder / "bin" / "python"
     pip = (sys.executable, "-m", "pip", "--python", python, "install", "--quiet")
-    call(*pip, "pysail>=0.7.2,<0.8", "pyspark-client==4.1.3", f"{ROOT}[dialects]")
+    run_process(*pip, "pysail>=0.7.2,<0.8", "pyspark-client==4.1.3", f"{ROOT}[dialects]")
     return python
 
 
@@ -82,11 +83,13 @@ def test_same_numbers(mode: str, python: Path, tmp_path: Path) -> None:
         calls.append((name, tbl, given))
     texts = [(name, str(paths[tbl]), options) for name, tbl, options in calls]
     environment = {"SAIL_MODE": mode, "SAIL_CLUSTER__WORKER_TASK_SLOTS": "64"}
-    refusal, *answers = call(python, "-c", RUN, json.dumps(texts), **environment).splitlines()
+    refusal, *answers = run_process(
+        python, "-c", RUN, json.dumps(texts), **environment
+    ).splitlines()
     assert "expected spark.sql.ansi.enabled = false" in refusal
     for (name, tbl, options), answer in zip(calls, answers, strict=True):
         keys = ORDER.get(name, ("partition_key",))
         rows = sorted(
             json.loads(answer), key=lambda row: [(row[key] is None, row[key] or 0) for key in keys]
         )
-        assert_near(rows, from_macro(name, tbl, **options), (name, tbl))
+        assert_answers(rows, from_macro(name, tbl, **options), (name, tbl))

@@ -14,9 +14,9 @@ import pytest
 
 import polars_clustereval as ce
 from benchmarks.event_log import read_stages
-
-from .support import sql_engines
-from .test_dialects import REPORTS, TABLES, assert_near, from_macro, without
+from tests.support import sql_engines
+from tests.support.sql_answers import assert_answers
+from tests.test_dialects import REPORTS, TABLES, from_macro, without
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,7 +96,7 @@ def test_degenerate_partitions(name: str, frames: dict[str, DataFrame]) -> None:
     if name == "bcubed_samples":
         options = without(options, "weight") | {"id": "flower"}
     actual = compute(name, frames["degenerate runs"], "species", "kmeans", **options)
-    assert_near(actual, from_macro(name, "degenerate runs", **options))
+    assert_answers(actual, from_macro(name, "degenerate runs", **options))
 
 
 @pytest.mark.usefixtures("session")  # which skips the test without Java
@@ -137,14 +137,14 @@ def test_a_single_partition(tbl: str, frames: dict[str, DataFrame]) -> None:
     options = {"weight": "times", "noise": 1, "noise_as": "drop", "average_method": "max"}
     options |= {"beta": 0.5}
     actual = compute("external_report", frames[tbl], "species", "kmeans", **options)
-    assert_near(actual, from_macro("external_report", tbl, **options))
+    assert_answers(actual, from_macro("external_report", tbl, **options))
 
 
 def test_costs_of_a_single_partition(frames: dict[str, DataFrame]) -> None:
     options = {"split_cost": "product", "merge_cost": "entropy", "beta": 0.5}
     for tbl in ("the rows", "no row"):
         actual = compute("entity_resolution_report", frames[tbl], "species", "kmeans", **options)
-        assert_near(actual, from_macro("entity_resolution_report", tbl, **options))
+        assert_answers(actual, from_macro("entity_resolution_report", tbl, **options))
 
 
 def test_counts_beyond_bigint_are_exact(frames: dict[str, DataFrame]) -> None:
@@ -165,7 +165,7 @@ def test_reports_of_kept_cells_read_no_rows(session: SparkSession, tmp_path: Pat
     for name in without(dict.fromkeys(NAMES), "bcubed_samples"):
         unknown = {"n_dropped": None, "n_noise": None} if name in REPORTS else {}
         expected = from_macro(name, "degenerate runs", partition_by="run", **SINGLETONS)
-        assert_near(compute(name, "kept_cells"), [row | unknown for row in expected], name)
+        assert_answers(compute(name, "kept_cells"), [row | unknown for row in expected], name)
 
 
 def test_days_of_kept_cells_are_united(frames: dict[str, DataFrame]) -> None:

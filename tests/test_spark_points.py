@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 import polars_clustereval as ce
-
-from .support import sql_engines
-from .test_dialects_points import COLUMNS, TABLES, assert_near, from_macro, in_order
-from .test_spark import log_folder, session  # noqa: F401 - fixtures
+from tests.support import sql_engines
+from tests.support.sql_answers import assert_answers
+from tests.test_dialects_points import COLUMNS, TABLES, points_from_macro, sorted_rows
+from tests.test_spark import log_folder, session  # noqa: F401 - fixtures
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,29 +30,29 @@ def frames(
     return {name: session.read.parquet(str(path)) for name, path in paths.items()}
 
 
-def check(frame: DataFrame, name: str, tbl: str, **options: Any) -> None:
+def check_table(frame: DataFrame, name: str, tbl: str, **options: Any) -> None:
     """The rows that Spark computes of a frame are those of the macro, of a table."""
     from polars_clustereval import spark
 
     rows = [
         row.asDict() for row in getattr(spark, name)(frame, COLUMNS, "kind", **options).collect()
     ]
-    expected = from_macro(name, tbl, tuple(options.items()))
-    assert_near(in_order(rows), in_order(expected))
+    expected = points_from_macro(name, tbl, tuple(options.items()))
+    assert_answers(sorted_rows(rows), sorted_rows(expected))
 
 
 def test_report_of_degenerate_partitions(frames: dict[str, DataFrame]) -> None:
-    check(frames["runs"], "internal_report", "runs", partition_by="run")
+    check_table(frames["runs"], "internal_report", "runs", partition_by="run")
 
 
 def test_clusters_and_noise(frames: dict[str, DataFrame]) -> None:
     options = {"noise": 1, "noise_as": "singletons", "distance": "chebyshev"}
-    check(frames["the points"], "internal_cluster_report", "the points", **options)
+    check_table(frames["the points"], "internal_cluster_report", "the points", **options)
 
 
 def test_silhouettes_of_clusters_and_neighbors(frames: dict[str, DataFrame]) -> None:
-    check(frames["the points"], "silhouette_clusters", "the points", distance="cosine")
-    check(frames["the points"], "neighbor_report", "the points")
+    check_table(frames["the points"], "silhouette_clusters", "the points", distance="cosine")
+    check_table(frames["the points"], "neighbor_report", "the points")
 
 
 def test_points_are_joined_where_they_are(
@@ -90,12 +90,12 @@ def test_settings_of_the_session_are_as_before(
 
 
 def test_no_point(frames: dict[str, DataFrame]) -> None:
-    check(frames["no row"], "silhouette_score", "no row", distance="sqeuclidean")
+    check_table(frames["no row"], "silhouette_score", "no row", distance="sqeuclidean")
 
 
 def test_silhouettes_by_run(frames: dict[str, DataFrame]) -> None:
     options = {"partition_by": "run", "id": "flower", "distance": "sqeuclidean"}
-    check(frames["runs"], "silhouette_samples", "runs", **options)
+    check_table(frames["runs"], "silhouette_samples", "runs", **options)
 
 
 @pytest.mark.parametrize("distance", ["sqeuclidean", "cosine"])
@@ -120,7 +120,7 @@ def test_a_column_of_arrays(frames: dict[str, DataFrame]) -> None:
 
     points = frames["the points"].selectExpr("array(x, y, z) AS v", "kind")
     rows = [row.asDict() for row in spark.centroids(points, "v", "kind").collect()]
-    assert_near(in_order(rows), in_order(from_macro("centroids", "the points", ())))
+    assert_answers(sorted_rows(rows), sorted_rows(points_from_macro("centroids", "the points", ())))
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from polars_clustereval.macros import sql_files
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "polars_clustereval"
 MODULES = sorted(PACKAGE.rglob("*.py"))
+TEST_MODULES = sorted((ROOT / "tests").rglob("*.py"))
 #: Folders from the top; those in one tuple do not import from each other.
 FOLDERS = (("errors",), ("base",), ("external", "internal"), ("relative",))
 #: Python modules of these folders that no SQL file mirrors.
@@ -73,10 +74,12 @@ def defined_private_names(path: Path) -> set[str]:
     return {name for name in names if name.startswith("_") and not name.startswith("__")}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_no_module_imports_a_private_name(path: Path) -> None:
-    private = [name for _, name in imports_of(path) if name.startswith("_") and name[:2] != "__"]
-    assert not private
+def test_no_module_imports_a_private_name() -> None:
+    private = {
+        name_of(path): [name for _, name in imports_of(path) if re.match("_(?!_)", name)]
+        for path in MODULES
+    }
+    assert not {module: names for module, names in private.items() if names}
 
 
 def test_no_private_name_is_defined_in_two_modules() -> None:
@@ -87,16 +90,14 @@ def test_no_private_name_is_defined_in_two_modules() -> None:
     assert not {name: found for name, found in places.items() if len(found) > 1}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_imports_go_up_the_tree(path: Path) -> None:
-    own = rank(name_of(path))
-    if own is None:
-        return
-    for module in modules_of(path):
-        top, mine = module.split(".")[0], name_of(path).split(".")[0]
-        other = rank(module)
-        assert other is not None, f"{name_of(path)} imports {module}"
-        assert other < own or top == mine, f"{name_of(path)} imports {module}"
+def test_imports_go_up_the_tree() -> None:
+    for path in MODULES:
+        own = rank(name_of(path))
+        for module in modules_of(path) if own is not None else ():
+            top, mine = module.split(".")[0], name_of(path).split(".")[0]
+            other = rank(module)
+            assert other is not None, f"{name_of(path)} imports {module}"
+            assert other < own or top == mine, f"{name_of(path)} imports {module}"
 
 
 def test_no_circle_of_imports() -> None:
@@ -129,14 +130,74 @@ def test_both_sides_have_the_same_stems() -> None:
     assert python - PYTHON_ONLY == files
 
 
-@pytest.mark.parametrize(
-    "path", [*MODULES, *sorted(ROOT.glob("sql/**/*.sql"))], ids=lambda path: path.stem
-)
-def test_no_file_is_long(path: Path) -> None:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    assert len(lines) <= MAX_LINES
-    assert max(map(len, lines), default=0) <= 100
+#: What a linter reads at the end of a line, which may be longer with it.
+PRAGMA = re.compile(r"  # (?:type: ignore|noqa).*")
 
+
+def test_no_file_is_long() -> None:
+    for path in (*MODULES, *ROOT.glob("sql/**/*.sql"), *TEST_MODULES):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        assert len(lines) <= MAX_LINES, path
+        assert max((len(PRAGMA.sub("", line)) for line in lines), default=0) <= 100, path
+
+
+# The tests
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+#: What a script is started by.
+OF_EVERY_SCRIPT = {"main"}
+
+
+def is_fixture(node: ast.AST) -> bool:
+    """Whether a function is a fixture, which may replace one of the same name."""
+    decorators = getattr(node, "decorator_list", [])
+    return any("fixture" in ast.unparse(decorator) for decorator in decorators)
+
+
+def helpers_of(path: Path) -> list[str]:
+    """The functions and classes that a test module defines, but for tests and fixtures."""
+    return [
+        node.name
+        for node in parse(path).body
+        if isinstance(node, Function | ast.ClassDef)
+        and not node.name.startswith("test_")
+        and not is_fixture(node)
+    ]
+
+
+def test_no_helper_of_the_tests_is_defined_in_two_modules() -> None:
+    places = defaultdict(set)
+    for path in TEST_MODULES:
+        for name in helpers_of(path):
+            places[name].add(str(path.relative_to(ROOT)))
+    twice = {name: found for name, found in places.items() if len(found) > 1}
+    assert not {name: found for name, found in twice.items() if name not in OF_EVERY_SCRIPT}
+
+
+def untyped_functions(code: ast.Module) -> list[str]:
+    """The functions with a parameter or a result that has no type."""
+    found = []
+    for node in ast.walk(code):
+        if isinstance(node, Function):
+            given = node.args
+            arguments = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+            named = [x for x in arguments if x.arg not in ("self", "cls")]
+            if node.returns is None or any(x.annotation is None for x in named):
+                found.append(node.name)
+    return found
+
+
+def test_the_tests_are_typed() -> None:
+    untyped = {str(path.relative_to(ROOT)): untyped_functions(parse(path)) for path in TEST_MODULES}
+    assert not {path: names for path, names in untyped.items() if names}
+
+
+def test_a_function_without_types_is_found() -> None:
+    code = "def f(x: int) -> int: ...\ndef g(x) -> int: ...\ndef h(*, x: int): ..."
+    assert untyped_functions(ast.parse(code)) == ["g", "h"]
+
+
+# Every ORDER BY
 
 STRING = re.compile(r"'((?:[^']|'')*)'")
 INNERMOST = re.compile(r"(\w*)[(\[{]([^()\[\]{}]*)[)\]}]")
@@ -166,9 +227,12 @@ def undirected_keys(sql: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob("sql/*/*.sql")), ids=lambda path: path.stem)
-def test_every_order_is_written_out(path: Path) -> None:
-    assert undirected_keys(path.read_text(encoding="utf-8")) == []
+def test_every_order_is_written_out() -> None:
+    found = {
+        path.stem: undirected_keys(path.read_text(encoding="utf-8"))
+        for path in ROOT.glob("sql/*/*.sql")
+    }
+    assert not {stem: keys for stem, keys in found.items() if keys}
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ ROWS = {
 
 
 @cache
-def macros() -> dict[str, tuple[list[str], str]]:
+def macro_texts() -> dict[str, tuple[list[str], str]]:
     """Macros by name: parameters and body."""
     found = {}
     for name, parameters, body in MACRO.findall(ce.bundle()):
@@ -59,7 +59,7 @@ def macros() -> dict[str, tuple[list[str], str]]:
 
 
 def aliases(name: str) -> set[str]:
-    return set(QUALIFIER.findall(macros()[name][1]))
+    return set(QUALIFIER.findall(macro_texts()[name][1]))
 
 
 def closure(name: str) -> set[str]:
@@ -69,7 +69,9 @@ def closure(name: str) -> set[str]:
         one = open_names.pop()
         if one not in found:
             found.add(one)
-            open_names += [other for other in CALLED.findall(macros()[one][1]) if other in macros()]
+            open_names += [
+                other for other in CALLED.findall(macro_texts()[one][1]) if other in macro_texts()
+            ]
     return found
 
 
@@ -78,12 +80,12 @@ def closure_aliases(name: str) -> list[str]:
 
 
 def test_the_macros_have_aliases() -> None:
-    assert len(macros()) > 300
-    assert len({alias for name in macros() for alias in aliases(name)}) > 20
+    assert len(macro_texts()) > 300
+    assert len({alias for name in macro_texts() for alias in aliases(name)}) > 20
 
 
 def test_no_alias_is_a_parameter_of_its_macro() -> None:
-    clashes = {name: aliases(name) & set(macros()[name][0]) for name in macros()}
+    clashes = {name: aliases(name) & set(macro_texts()[name][0]) for name in macro_texts()}
     assert not {name: words for name, words in clashes.items() if words}
 
 
@@ -96,7 +98,7 @@ def columns_of(table: str) -> tuple[str, ...]:
     return tuple(column for column in registry.given(table) if isinstance(column, str))
 
 
-def answers(
+def rows_under_names(
     con: duckdb.DuckDBPyConnection, table: str, names: dict[str, str], view: str
 ) -> list[tuple[Any, ...]]:
     columns = ", ".join(f'unnest(${name}) AS "{names.get(name, name)}"' for name in ROWS)
@@ -118,9 +120,9 @@ def answers(
     return rows
 
 
-def check(con: duckdb.DuckDBPyConnection, table: str, step: int) -> None:
+def check_names(con: duckdb.DuckDBPyConnection, table: str, step: int) -> None:
     """Call a macro on columns and a view of its aliases' names, some names at a time."""
-    expected = answers(con, table, {}, "neutral_name")
+    expected = rows_under_names(con, table, {}, "neutral_name")
     words = closure_aliases(table) or ["label", "cluster", "run"]
     for i in range(0, len(words), step):
         given = [words[(i + j) % len(words)] for j in range(4)]
@@ -134,15 +136,15 @@ def check(con: duckdb.DuckDBPyConnection, table: str, step: int) -> None:
         names = dict(zip(sides, columns, strict=True))
         # An alias such as `label` is the name of another column, too.
         names |= {word: f"spare_{word}" for word in columns if word in ROWS.keys() - names.keys()}
-        assert is_near(answers(con, table, names, view), expected, relative=1e-12), names
+        assert is_near(rows_under_names(con, table, names, view), expected, relative=1e-12), names
 
 
 @pytest.mark.parametrize("table", ALL)
 def test_columns_named_like_aliases(con: duckdb.DuckDBPyConnection, table: str) -> None:
-    check(con, table, step=max(4, len(closure_aliases(table)) // 2))
+    check_names(con, table, step=max(4, len(closure_aliases(table)) // 2))
 
 
 @pytest.mark.wide
 @pytest.mark.parametrize("table", ALL)
 def test_each_alias_in_each_place(con: duckdb.DuckDBPyConnection, table: str) -> None:
-    check(con, table, step=1)
+    check_names(con, table, step=1)

@@ -147,12 +147,12 @@ def families() -> dict[str, list[Entry]]:
 
 def catalogue() -> str:
     """The page of all scores, a row for each."""
-    tables = [table(family, scores) for family, scores in families().items()]
+    tables = [markdown_table(family, scores) for family, scores in families().items()]
     scales = [f"- `{x.name}`: {show_scale(x.scale)}\n" for x in entries().values() if x.scale]
     return "".join([HEAD, *tables, SCALES, *scales])
 
 
-def table(family: str, scores: Sequence[Entry]) -> str:
+def markdown_table(family: str, scores: Sequence[Entry]) -> str:
     heads = ("name", "title", "range", "best")
     rows = [
         row(

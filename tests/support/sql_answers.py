@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import duckdb
+
 import polars_clustereval as ce
 from tests.support import engines
 from tests.support.sql_engines import rows_of
 
 if TYPE_CHECKING:
-    import duckdb
     import polars as pl
 
     from tests.support.sql_engines import Rows
@@ -61,3 +62,11 @@ def assert_answers(actual: Rows, expected: Rows, what: object = None) -> None:
         assert list(row) == list(wanted), what
         wrong = {k: (row[k], wanted[k]) for k in wanted if not is_answer(row[k], wanted[k])}
         assert not wrong, what
+
+
+def unordered_rows(query: str) -> tuple[list[str], list[tuple[object, ...]]]:
+    """The names and the rows, which have no order."""
+    with duckdb.connect() as con:
+        answer = con.execute(query)
+        names = [column[0] for column in answer.description or ()]
+        return names, sorted(answer.fetchall(), key=str)
