@@ -40,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     tier, seed = config.getoption("--tier"), config.getoption("--hypothesis-seed")
     seeds.set_first(seed)
-    # A first call on a cold engine takes long, hence no deadline.
+    # No deadline: a first call on a cold engine takes long.
     settings.register_profile(
         "tier",
         deadline=None,

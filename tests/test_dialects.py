@@ -81,7 +81,7 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 WIDE, GATE = pytest.mark.wide, pytest.mark.gate
 # Spark takes ten seconds to start and for a report, ClickHouse seconds for any query with many
-# CTEs: in make test it has the counts of pairs and the kept cells.
+# CTEs: make test runs it on the counts of pairs and on saved contingency tables.
 FEW_CTES = ["duckdb", "datafusion", "clickhouse", pytest.param("postgres", marks=WIDE)]
 HERE = [pytest.param(name, marks=GATE) if name == "clickhouse" else name for name in FEW_CTES]
 EVERYWHERE = [*HERE, pytest.param("spark", marks=WIDE)]

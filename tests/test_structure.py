@@ -155,7 +155,7 @@ def is_fixture(node: ast.AST) -> bool:
 
 
 def helpers_of(path: Path) -> list[str]:
-    """The functions and classes that a test module defines, but for tests and fixtures."""
+    """The functions and classes that a test module defines, without tests and fixtures."""
     return [
         node.name
         for node in parse(path).body

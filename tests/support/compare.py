@@ -90,7 +90,7 @@ def is_same_key(actual: object, expected: object) -> bool:
 
 
 def is_near(found: Any, expected: Any, *, relative: float = 1e-11, floor: float = 1e-12) -> bool:
-    """Whether two answers are the same but for the last digits of sums, which threads decide.
+    """Whether two answers are the same except for the last digits of sums, which threads decide.
 
     Answers are rows, lists and numbers in any nesting. Their order, names and types count, and
     None, NaN and the infinities are three different results.

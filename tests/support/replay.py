@@ -1,4 +1,4 @@
-"""Calls on DataFrames, repeated on LazyFrames: the same rows, but for rounding.
+"""Calls on DataFrames, repeated on LazyFrames: the same rows, except for rounding.
 
 A function of a DataFrame collects its result on the streaming engine. Repeated calls collect it in
 memory and on the streaming engine, as users of LazyFrames do. Every table is repeated at its first

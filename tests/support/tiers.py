@@ -8,8 +8,8 @@
 |         |                          | Hypothesis again with more examples, a part of the wide  |
 | `all`   | pytest without an option | whatever the markers let through                         |
 
-A part is drawn by the seed, `--hypothesis-seed`: runs with as many consecutive seeds as there are
-parts take every test. The numbers below are stated nowhere else.
+The seed, `--hypothesis-seed`, selects one of N equal parts, the next seed the next part: N runs with
+consecutive seeds take every test. The numbers below are stated nowhere else.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 TIERS = ("quick", "rest", "all")
 #: A function with more parameter sets than these is drawn from in the tier quick.
 MOST_SETS = 6
-#: Of the sets between the first and the last, one in so many is drawn.
+#: Number of parts of the sets between the first and the last, of which one is drawn.
 PARTS_OF_SETS = 3
-#: Of the wide tests, one in so many is drawn in the tier rest.
+#: Number of parts of the wide tests, of which one is drawn in the tier rest.
 PARTS_OF_WIDE = 4
-#: Of the calls of frame functions on DataFrames, one in so many is repeated on LazyFrames.
+#: Number of calls on DataFrames of which one, on average, is repeated on LazyFrames.
 PARTS_OF_CALLS = 10
 #: Examples of a test of Hypothesis that does not say otherwise.
 EXAMPLES = {"quick": 10, "rest": 30, "all": 10}
