@@ -8,8 +8,9 @@
 |         |                          | Hypothesis again with more examples, a part of the wide  |
 | `all`   | pytest without an option | whatever the markers let through                         |
 
-The seed, `--hypothesis-seed`, selects one of N equal parts, the next seed the next part: N runs with
-consecutive seeds take every test. The numbers below are stated nowhere else.
+The seed, `--hypothesis-seed`, selects one of several equal parts, and the next seed the next part:
+PARTS_OF_WIDE runs with consecutive seeds take every wide test. The numbers below are stated nowhere
+else.
 """
 
 from __future__ import annotations
