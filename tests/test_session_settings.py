@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import re
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -18,8 +19,6 @@ from polars_clustereval.macros import sql_folder
 from tests.support import registry
 from tests.support.compare import is_near
 from tests.support.registry import METRICS
-
-Answers = dict[str, list[tuple[Any, ...]]]
 
 # Settings that concern order, arithmetic, comparison or plans.
 SETTINGS = {
@@ -59,8 +58,12 @@ def make_rows() -> list[tuple[Any, ...]]:
 
 def list_calls() -> list[str]:
     """Calls of all macros: all kinds of reports, distances, centers, noise and partitions."""
-    calls = ["SELECT " + ", ".join(f"clustereval.{m}(label, cluster)" for m in METRICS)]
-    calls[0] += " FROM points GROUP BY run ORDER BY run ASC NULLS LAST"
+    calls = [
+        "SELECT "
+        + ", ".join(f"clustereval.{metric}(label, cluster)" for metric in METRICS[i : i + 8])
+        for i in range(0, len(METRICS), 8)
+    ]
+    calls = [f"{call} FROM points GROUP BY run ORDER BY run ASC NULLS LAST" for call in calls]
     calls += [
         f"FROM clustereval.{table}(points, label, cluster, {options})"
         for table in registry.tables("labels", "replication")
@@ -211,17 +214,24 @@ def connect(before: str = "", after: str = "") -> duckdb.DuckDBPyConnection:
     return con
 
 
-def answer(con: duckdb.DuckDBPyConnection) -> Answers:
-    return {call: con.execute(call).fetchall() for call in CALLS}
+def answer(con: duckdb.DuckDBPyConnection, call: str) -> list[tuple[Any, ...]]:
+    return con.execute(call).fetchall()
+
+
+@cache
+def usual_answer(call: str) -> list[tuple[Any, ...]]:
+    """What a session with the defaults answers."""
+    return answer(usual_session(), call)
+
+
+@cache
+def usual_session() -> duckdb.DuckDBPyConnection:
+    return connect()
 
 
 @pytest.fixture(scope="module")
-def expected() -> Answers:
-    return answer(connect())
-
-
-def calls_that_differ(found: Answers, expected: Answers) -> list[str]:
-    return [call for call in expected if not is_near(found[call], expected[call])]
+def with_all_settings() -> duckdb.DuckDBPyConnection:
+    return connect(before="; ".join(SETTINGS.values()))
 
 
 def test_every_public_macro_is_called() -> None:
@@ -229,17 +239,17 @@ def test_every_public_macro_is_called() -> None:
         assert any(f"clustereval.{name}(" in call for call in CALLS), name
 
 
-def test_settings_change_no_number(expected: Answers) -> None:
-    con = connect(before="; ".join(SETTINGS.values()))
-    assert calls_that_differ(answer(con), expected) == []
+@pytest.mark.parametrize("call", CALLS)
+def test_settings_change_no_number(with_all_settings: duckdb.DuckDBPyConnection, call: str) -> None:
+    assert is_near(answer(with_all_settings, call), usual_answer(call))
 
 
 @pytest.mark.wide
 @pytest.mark.parametrize("place", ["before", "after"])
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_no_single_setting_changes_a_number(setting: str, place: str, expected: Answers) -> None:
+def test_no_single_setting_changes_a_number(setting: str, place: str) -> None:
     con = connect(**{place: SETTINGS[setting]})
-    assert calls_that_differ(answer(con), expected) == []
+    assert [call for call in CALLS if not is_near(answer(con, call), usual_answer(call))] == []
 
 
 # DuckDB itself calls these by bare names: in list_append, list_prepend and COLUMNS(lambda ...).
@@ -260,13 +270,21 @@ def shadow_functions(con: duckdb.DuckDBPyConnection) -> set[str]:
     return names
 
 
-def test_macros_of_the_user_take_no_part(expected: Answers) -> None:
+@pytest.fixture(scope="module")
+def with_shadows() -> duckdb.DuckDBPyConnection:
     con = connect()
     names = shadow_functions(con)
     assert {"fsum", "median", "ln", "list_sort", "unnest"} < names
     with pytest.raises(duckdb.Error, match="the macro of the user"):
         con.execute("SELECT fsum(x) FROM points")
-    assert calls_that_differ(answer(con), expected) == []
+    return con
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_macros_of_the_user_take_no_part(
+    with_shadows: duckdb.DuckDBPyConnection, call: str
+) -> None:
+    assert is_near(answer(with_shadows, call), usual_answer(call))
 
 
 TEXTS = ["b", "A", "C", "a", "a", "B", "c", "A", "b", "a"]
@@ -303,28 +321,43 @@ def test_a_collation_is_followed_by_reports(setting: str) -> None:
         assert is_near(found, expected), query
 
 
-@pytest.mark.parametrize("setting", ["", "SET default_collation = 'NOCASE'"])
-@pytest.mark.parametrize("name", ["label", "cluster"])
-def test_a_collation_is_refused_by_aggregates(name: str, setting: str) -> None:
-    con = connect_with_collation(TEXTS, "" if setting else "COLLATE NOCASE")
-    con.execute(setting)
-    given = "text, number" if name == "label" else "number, text"
-    words = (
-        f"{name}: expected values that differ to DuckDB, got 'A' and 'a', equal by the collation; "
-        f"pass lower({name}) to count them as one, or {name} COLLATE C to tell them apart"
-    )
-    for metric in METRICS:
+@pytest.fixture(scope="module", params=["", "SET default_collation = 'NOCASE'"])
+def collated(request: pytest.FixtureRequest) -> duckdb.DuckDBPyConnection:
+    con = connect_with_collation(TEXTS, "" if request.param else "COLLATE NOCASE")
+    con.execute(request.param)
+    return con
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_collation_is_refused_by_aggregates(
+    collated: duckdb.DuckDBPyConnection, metric: str
+) -> None:
+    for name, given in (("label", "text, number"), ("cluster", "number, text")):
+        words = (
+            f"{name}: expected values that differ to DuckDB, got 'A' and 'a', equal by the "
+            f"collation; pass lower({name}) to count them as one, or {name} COLLATE C to tell them "
+            "apart"
+        )
         with pytest.raises(duckdb.Error, match=re.escape(words)):
-            con.execute(f"SELECT clustereval.{metric}({given}) FROM rows")
+            collated.execute(f"SELECT clustereval.{metric}({given}) FROM rows")
 
 
-def test_a_collation_without_equal_values_changes_nothing() -> None:
-    con = connect_with_collation([*"bAcDbAAcD", "DD"], "COLLATE NOCASE")
-    plain = connect_with_collation([*"bacdbaacd", "dd"], "")
-    calls = [f"clustereval.{metric}(text, number)" for metric in METRICS]
-    calls += [f"clustereval.{metric}(number, text)" for metric in METRICS]
-    query = f"SELECT {', '.join(calls)} FROM rows"
-    assert is_near(con.execute(query).fetchall(), plain.execute(query).fetchall())
+@pytest.fixture(scope="module")
+def without_equal_values() -> tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyConnection]:
+    """The same texts with a collation and, in lower case, without one."""
+    return (
+        connect_with_collation([*"bAcDbAAcD", "DD"], "COLLATE NOCASE"),
+        connect_with_collation([*"bacdbaacd", "dd"], ""),
+    )
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_collation_without_equal_values_changes_nothing(
+    without_equal_values: tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyConnection], metric: str
+) -> None:
+    query = f"SELECT clustereval.{metric}(text, number), clustereval.{metric}(number, text)"
+    found, wanted = (con.execute(f"{query} FROM rows").fetchall() for con in without_equal_values)
+    assert is_near(found, wanted)
 
 
 def test_what_the_advice_of_the_refusal_gives() -> None:
