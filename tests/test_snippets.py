@@ -36,59 +36,60 @@ def examples(file: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def registered() -> duckdb.DuckDBPyConnection:
+def tables_of_pages() -> duckdb.DuckDBPyConnection:
+    """The tables that pages and examples use."""
     con = duckdb.connect()
     ce.register(con)
-    return con
-
-
-@pytest.fixture
-def con(
-    registered: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The tables that pages and examples use; what they create is rolled back."""
-    monkeypatch.chdir(ROOT)
-    registered.begin()
-    registered.execute(
+    # Files are read from the root of the project, as by users of a clone.
+    con.execute(f"SET file_search_path = '{ROOT}'")
+    con.execute(
         "CREATE TABLE assignments AS SELECT species, kmeans AS cluster, id AS flower, 1 AS n "
         "FROM 'examples/iris.parquet'"
     )
-    registered.execute(
+    con.execute(
         "CREATE TABLE points AS SELECT sepal_length AS x, sepal_width AS y, petal_length AS z, "
         "[x, y, z] AS embedding, kmeans AS cluster FROM 'examples/iris.parquet'"
     )
-    registered.execute(
+    con.execute(
         "CREATE TABLE sweep AS SELECT x, y, z, k, CAST(floor(z * k / 7) AS BIGINT) AS cluster "
         "FROM points, range(1, 6) AS numbers (k)"
     )
-    registered.execute(
-        "CREATE TABLE observed AS FROM clustereval.elbow(sweep, [x, y, z], cluster, k)"
-    )
-    registered.execute(
+    con.execute("CREATE TABLE observed AS FROM clustereval.elbow(sweep, [x, y, z], cluster, k)")
+    con.execute(
         "CREATE TABLE reference AS WITH uniform AS (SELECT *, CAST(floor(point[3] * k / 7) AS "
         "BIGINT) AS cluster FROM clustereval.uniform_reference(points, [x, y, z]), range(1, 6) "
         "AS numbers (k)) FROM clustereval.elbow(uniform, point, cluster, k, "
         "partition_by := reference_set)"
     )
-    registered.execute(
+    con.execute(
         "CREATE TABLE gaps AS FROM clustereval.gap_statistic(observed, reference, partition_key)"
     )
-    registered.execute(
+    con.execute(
         "CREATE TABLE runs AS SELECT seed AS run, id, cluster "
         "FROM 'examples/digits_runs.parquet' WHERE k = 10"
     )
     for day in (1, 2):
-        registered.execute(
+        con.execute(
             f"CREATE TABLE night_{day} AS FROM 'examples/dbt_project/nights/2026-03-0{day}.parquet'"
         )
-    registered.execute("CREATE TABLE people AS SELECT unnest([1, 2]) AS id, 1 AS cluster")
-    registered.execute("CREATE TABLE matches AS SELECT 1 AS id_l, 2 AS id_r, 0.9 AS score")
+    con.execute("CREATE TABLE people AS SELECT unnest([1, 2]) AS id, 1 AS cluster")
+    con.execute("CREATE TABLE matches AS SELECT 1 AS id_l, 2 AS id_r, 0.9 AS score")
     for name, member in (("topics", "label"), ("communities", "cluster")):
-        registered.execute(
+        con.execute(
             f"CREATE TABLE {name} (id, {member}) AS VALUES (1, 0), (2, 0), (2, 1), (3, 1), (4, 1)"
         )
-    yield registered
-    registered.rollback()
+    return con
+
+
+@pytest.fixture
+def con(
+    tables_of_pages: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The tables of pages and examples; what a test creates or changes is rolled back."""
+    monkeypatch.chdir(ROOT)
+    tables_of_pages.begin()
+    yield tables_of_pages
+    tables_of_pages.rollback()
 
 
 @pytest.mark.parametrize("page", PAGES)
