@@ -119,7 +119,21 @@ def check_bad_points(side: Engine, fault: str, distance: str, function: str) -> 
         call(side, function, vectors(*rows), distance=distance)
 
 
-@pytest.mark.parametrize(("fault", "way"), crossed(FAULTS, WAYS, always=["NaN", "shorter"]))
+# Each fault in one of the ways in turn.
+FAST_FAULTS = [(fault, WAYS[i % len(WAYS)]) for i, fault in enumerate(FAULTS)]
+
+
+@pytest.mark.parametrize(
+    ("fault", "way"),
+    [
+        *FAST_FAULTS,
+        *(
+            case if hasattr(case, "marks") else pytest.param(*case, marks=pytest.mark.gate)
+            for case in crossed(FAULTS, WAYS, always=["NaN", "shorter"])
+            if tuple(getattr(case, "values", case)) not in FAST_FAULTS
+        ),
+    ],
+)
 def test_bad_points(side: Engine, fault: str, way: tuple[str, str]) -> None:
     check_bad_points(side, fault, *way)
 
@@ -134,19 +148,39 @@ def test_bad_points_of_every_function(side: Engine, fault: str, way: tuple[str, 
 SAMPLED = {"method": "sample", "sample_size": 3}
 
 
+IDS_TWICE: list[tuple[list[Any], str]] = [
+    ([7, 8, 7, 1, 8], "got 2 rows with 7"),
+    ([None, 2, None, 3, 4], "got 2 rows with NULL"),
+    (["b", "b", "c", "d", "b"], "got 3 rows with b"),
+]
+OF_IDS: list[tuple[str, dict[str, Any]]] = [(SAMPLES, {}), (SCORE, SAMPLED)]
+
+
 @pytest.mark.parametrize(
-    ("ids", "words"),
+    ("ids", "words", "function", "more"),
     [
-        ([7, 8, 7, 1, 8], "got 2 rows with 7"),
-        ([None, 2, None, 3, 4], "got 2 rows with NULL"),
-        (["b", "b", "c", "d", "b"], "got 3 rows with b"),
+        pytest.param(*ids, *of, marks=[] if (i + j) % 2 == 0 else pytest.mark.gate)
+        for i, ids in enumerate(IDS_TWICE)
+        for j, of in enumerate(OF_IDS)
     ],
 )
-def test_an_id_that_is_there_twice(side: Engine, ids: list[Any], words: str) -> None:
+def test_an_id_that_is_there_twice(
+    side: Engine, ids: list[Any], words: str, function: str, more: dict[str, Any]
+) -> None:
     rows = vector_frame(LINE, LINE_CLUSTERS, name=ids)
-    for function, more in ((SAMPLES, {}), (SCORE, SAMPLED)):
-        with fails(side, f"id: expected one row for each id of a partition, {words}"):
-            call(side, function, rows, id="name", **more)
+    with fails(side, f"id: expected one row for each id of a partition, {words}"):
+        call(side, function, rows, id="name", **more)
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        IDS_TWICE[0][0],
+        *(pytest.param(ids, marks=pytest.mark.gate) for ids, _ in IDS_TWICE[1:]),
+    ],
+)
+def test_an_id_that_is_not_used_may_be_there_twice(side: Engine, ids: list[Any]) -> None:
+    rows = vector_frame(LINE, LINE_CLUSTERS, name=ids)
     assert one(side, SCORE, rows, id="name")["n"] == 5
 
 

@@ -6,10 +6,11 @@ import random
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 import pytest
 
-from tests.support.point_engines import assert_points, call, one
+from tests.support.point_engines import assert_points, call, call_by_case, one
 from tests.support.point_oracle import DISTANCES, Measure
 from tests.support.silhouette_cases import (
     SCORE,
@@ -71,26 +72,30 @@ def test_the_sample_is_that_of_the_oracle(
     assert_points(got, wanted, tolerance=1e-9, floor=1e-9)
 
 
-@pytest.mark.parametrize("missing", range(9))
-def test_a_point_without_an_id_is_the_last_of_a_sample(engine: Engine, missing: int) -> None:
+def test_a_point_without_an_id_is_the_last_of_a_sample(engine: Engine) -> None:
+    """Any of nine points, as partitions: the same as with the greatest id of all."""
     x, clusters = spread_points("normal", 9, 2, 3, 5)
     ids = random.Random(2).sample(range(100), 9)
-    greatest, null = ([*ids[:missing], i, *ids[missing + 1 :]] for i in (100, None))
     rows = vector_frame(x.tolist(), clusters.tolist())
     how: dict[str, Any] = {"method": "sample", "sample_size": 4, "id": "name"}
-    found, wanted = (
-        one(engine, SCORE, rows.with_columns(name=pl.Series(key, dtype=pl.Int64)), **how)
-        for key in (null, greatest)
-    )
-    assert_points([found], [wanted])
+    keys = [[*ids[:i], last, *ids[i + 1 :]] for last in (None, 100) for i in range(9)]
+    cases = [rows.with_columns(name=pl.Series(key, dtype=pl.Int64)) for key in keys]
+    found = call_by_case(engine, SCORE, cases, **how)
+    for missing in range(9):
+        assert_points(found[missing], found[missing + 9], what=missing)
+    assert_points(call(engine, SCORE, cases[4], **how), found[4])
 
 
 def test_a_sample_of_each_partition(engine: Engine) -> None:
+    """The same points as of one partition alone; the oracle of each has its own draw."""
     x, clusters = spread_points("normal", 90, 2, 3, 6)
-    runs = [i % 3 for i in range(90)]
+    runs = np.array([i % 3 for i in range(90)])
     rows = vector_frame(x.tolist(), clusters.tolist(), run=runs)
-    got = call(engine, SCORE, rows, partition_by="run", method="sample", sample_size=12)
+    how: dict[str, Any] = {"method": "sample", "sample_size": 12}
+    got = call(engine, SCORE, rows, partition_by="run", **how)
     for run in range(3):
-        alone = rows.filter(pl.col("run") == run)
-        wanted = {"run": run} | one(engine, SCORE, alone, method="sample", sample_size=12)
-        assert_points([got[run]], [wanted])
+        part = Silhouettes(x[runs == run].tolist(), clusters[runs == run].tolist(), Measure())
+        wanted = {"run": run} | part.sample(12, 0.95, 0)
+        assert_points([got[run]], [wanted], tolerance=1e-9, what=run)
+    alone = {"run": 1} | one(engine, SCORE, rows.filter(pl.col("run") == 1), **how)
+    assert_points([got[1]], [alone])
