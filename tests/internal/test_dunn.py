@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 NULLS: Row = dict.fromkeys(("dunn_index", "centroid_dunn_index", *GDI))
 
 
-def plain(rows: Rows) -> pl.DataFrame:
+def vectors_of(rows: Rows) -> pl.DataFrame:
     return frame_of([rows]).drop("run")
 
 
@@ -83,30 +83,63 @@ DEGENERATE: dict[str, tuple[Rows, Row]] = {
 }
 
 
+NO_ROWS = [case for case, (_, some) in DEGENERATE.items() if some.get("n") == 0]
+
+
+def check_degenerate(case: str, row: Row) -> None:
+    expected = NULLS | DEGENERATE[case][1]
+    assert_points([{name: row[name] for name in expected}], [expected], what=case)
+
+
 @pytest.mark.parametrize("generalized", [True, False])
 def test_degenerate(engine: Engine, generalized: bool) -> None:
-    """Without a partition where no row is kept, else as partitions of one call."""
-    cases = [case for case, (_, some) in DEGENERATE.items() if some.get("n") != 0]
-    frames = [plain(DEGENERATE[case][0]) for case in cases]
+    cases = [case for case in DEGENERATE if case not in NO_ROWS]
+    frames = [vectors_of(DEGENERATE[case][0]) for case in cases]
     several = call_by_case(engine, "dunn_index", frames, generalized=generalized)
-    found = dict(zip(cases, several, strict=True))
-    for case, (rows, some) in DEGENERATE.items():
-        if case not in found:
-            found[case] = call(engine, "dunn_index", plain(rows), generalized=generalized)
-        [row], expected = found[case], NULLS | some
-        assert_points([{name: row[name] for name in expected}], [expected], what=case)
+    for case, [row] in zip(cases, several, strict=True):
+        check_degenerate(case, row)
 
 
-def test_no_row_has_no_partition_and_no_cluster(side: Engine) -> None:
-    for rows in ([], [(None, 1)]):
-        frame = frame_of([rows])
-        assert call(side, "cluster_diameters", frame) == []
-        assert call(side, "cluster_diameters", frame, partition_by="run") == []
-        assert call(side, "dunn_index", frame, partition_by="run") == []
+@pytest.mark.parametrize(
+    ("case", "generalized"),
+    [
+        *zip(NO_ROWS, (True, False), strict=True),
+        *(
+            pytest.param(*case, marks=pytest.mark.gate)
+            for case in zip(NO_ROWS, (False, True), strict=True)
+        ),
+    ],
+)
+def test_no_row_is_kept(engine: Engine, case: str, generalized: bool) -> None:
+    frame = vectors_of(DEGENERATE[case][0])
+    check_degenerate(case, one(engine, "dunn_index", frame, generalized=generalized))
+
+
+NO_KEPT_ROWS: list[Rows] = [[], [(None, 1)]]
+BY_RUN = {"partition_by": "run"}
+OF_NO_ROWS: list[tuple[str, dict[str, Any]]] = [
+    ("cluster_diameters", {}),
+    ("cluster_diameters", BY_RUN),
+    ("dunn_index", BY_RUN),
+]
+
+
+@pytest.mark.parametrize(
+    ("rows", "function", "how"),
+    [
+        pytest.param(rows, *of, marks=[] if (i + j) % 2 else pytest.mark.gate)
+        for i, rows in enumerate(NO_KEPT_ROWS)
+        for j, of in enumerate(OF_NO_ROWS)
+    ],
+)
+def test_no_row_has_no_partition_and_no_cluster(
+    side: Engine, rows: Rows, function: str, how: dict[str, Any]
+) -> None:
+    assert call(side, function, frame_of([rows]), **how) == []
 
 
 def test_all_noise(engine: Engine) -> None:
-    frame = plain([([1.0], -1), ([4.0], -1), ([6.0], -1)])
+    frame = vectors_of([([1.0], -1), ([4.0], -1), ([6.0], -1)])
     dropped = one(engine, "dunn_index", frame, noise=-1, noise_as="drop")
     assert [dropped[name] for name in COUNTS] == [0, 0, 3, 0]
     alone = one(engine, "dunn_index", frame, noise=-1, noise_as="singletons")
@@ -118,7 +151,7 @@ def test_all_noise(engine: Engine) -> None:
 def test_zero_vectors_under_cosine(engine: Engine) -> None:
     """They are 1 from all others, each other included, but 0 from themselves."""
     sets = {1: [[0, 0]], 2: [[0, 0], [0, 0]], 3: [[1, 0], [2, 0]], 4: [[0, 0], [1, 0]]}
-    frame = plain(numbered(sets))
+    frame = vectors_of(numbered(sets))
     rows = call(engine, "cluster_diameters", frame, distance="cosine")
     assert [row["diameter"] for row in rows] == pytest.approx([0.0, 1.0, 0.0, 1.0])
     part = Partition(*zip(*numbered(sets), strict=True), Measure("cosine"))
@@ -182,11 +215,17 @@ CASES: dict[str, tuple[Rows, Row]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_case(engine: Engine, case: str) -> None:
-    rows, expected = CASES[case]
-    row = one(engine, "dunn_index", plain(rows))
-    assert_points([{name: row[name] for name in expected}], [expected])
+def test_line(engine: Engine) -> None:
+    row = one(engine, "dunn_index", vectors_of(LINE))
+    assert_points([{name: row[name] for name in OF_LINE}], [OF_LINE])
+
+
+def test_cases_of_two_coordinates(engine: Engine) -> None:
+    """As partitions of one call, with the line along the first axis."""
+    frames = [vectors_of([(v and [*v, 0.0][:2], c) for v, c in rows]) for rows, _ in CASES.values()]
+    several = call_by_case(engine, "dunn_index", frames)
+    for (case, (_, expected)), [row] in zip(CASES.items(), several, strict=True):
+        assert_points([{name: row[name] for name in expected}], [expected], what=case)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -201,14 +240,14 @@ def test_every_column_has_a_case() -> None:
 
 
 def test_diameters_of_the_twelve(engine: Engine) -> None:
-    rows = call(engine, "cluster_diameters", plain(TWELVE))
+    rows = call(engine, "cluster_diameters", vectors_of(TWELVE))
     assert [tuple(row.values()) for row in rows] == [
         (1, 2, 4.0),
         (2, 4, 2.0),
         (3, 2, 4.0),
         (4, 4, 2.0),
     ]
-    rows = call(engine, "cluster_diameters", plain(TWELVE), distance="sqeuclidean")
+    rows = call(engine, "cluster_diameters", vectors_of(TWELVE), distance="sqeuclidean")
     assert [row["diameter"] for row in rows] == pytest.approx([16.0, 4.0, 16.0, 4.0], rel=1e-14)
 
 
@@ -220,14 +259,15 @@ FLOWER = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
 OF_IRIS = {"kmeans": (0.098807, 0.671170), "agglomerative": (0.112795, 0.646326)}
 
 
-@pytest.mark.parametrize("labeling", OF_IRIS)
-def test_iris(engine: Engine, labeling: str) -> None:
+def test_iris(engine: Engine) -> None:
     iris = pl.read_parquet(ROOT / "examples" / "iris.parquet")
-    row = one(engine, "dunn_index", iris, FLOWER, labeling)
-    found = (row["dunn_index"], row["centroid_dunn_index"])
-    assert found == pytest.approx(OF_IRIS[labeling], abs=5e-7)
-    assert row["gdi_11"] == row["dunn_index"]
-    assert row["gdi_41"] == row["centroid_dunn_index"]
+    frames = [iris.select(*FLOWER, cluster=pl.col(labeling).cast(pl.Int64)) for labeling in OF_IRIS]
+    several = call_by_case(engine, "dunn_index", frames, FLOWER)
+    for (labeling, expected), [row] in zip(OF_IRIS.items(), several, strict=True):
+        found = (row["dunn_index"], row["centroid_dunn_index"])
+        assert found == pytest.approx(expected, abs=5e-7), labeling
+        assert row["gdi_11"] == row["dunn_index"]
+        assert row["gdi_41"] == row["centroid_dunn_index"]
 
 
 # All pairs -----------------------------------------------------------------------------------
@@ -240,7 +280,7 @@ N_CLEAR = 6
 
 
 @cache
-def random_case(
+def random_partitions(
     distance: str, center: str, weighted: bool, noise: int, dims: int, seed: int
 ) -> tuple[pl.DataFrame, list[Partition]]:
     """Sets of points as one frame, and as the oracle sees each; N_CLEAR of them can be compared."""
@@ -271,7 +311,7 @@ def test_equals_the_oracle(
     seed: int,
 ) -> None:
     """Many sets of points in one call, with missing vectors and clusters."""
-    frame, parts = random_case(distance, center, weighted, noise, dims, seed)
+    frame, parts = random_partitions(distance, center, weighted, noise, dims, seed)
     measure, compared = parts[0].measure, 0
     how = arguments_of(measure) | NOISE[noise]
     generalized = noise != 0
@@ -300,7 +340,7 @@ def rounded(part: Partition, *, exact: bool) -> set[str]:
     return set(GDI) | {"centroid_dunn_index"} | (set() if exact else {"dunn_index"})
 
 
-def blobs(n: int, dims: int, k: int, spread: float, seed: int = 0) -> tuple[Any, Any]:
+def spread_blobs(n: int, dims: int, k: int, spread: float, seed: int = 0) -> tuple[Any, Any]:
     rng = np.random.default_rng(seed)
     clusters = rng.integers(0, k, n)
     x = rng.normal(size=(k, dims))[clusters] * spread + rng.normal(size=(n, dims))
@@ -308,12 +348,12 @@ def blobs(n: int, dims: int, k: int, spread: float, seed: int = 0) -> tuple[Any,
 
 
 SHAPES = {
-    "overlapping": blobs(2000, 3, 8, 1.0),
-    "apart": blobs(2000, 3, 8, 10.0),
-    "many clusters": blobs(1000, 2, 280, 5.0),
-    "many dimensions": blobs(1000, 30, 5, 1.0),
-    "duplicates": tuple(np.round(part) for part in blobs(2000, 2, 5, 3.0)),
-    "one coordinate": blobs(2000, 1, 3, 20.0),
+    "overlapping": spread_blobs(2000, 3, 8, 1.0),
+    "apart": spread_blobs(2000, 3, 8, 10.0),
+    "many clusters": spread_blobs(1000, 2, 280, 5.0),
+    "many dimensions": spread_blobs(1000, 30, 5, 1.0),
+    "duplicates": tuple(np.round(part) for part in spread_blobs(2000, 2, 5, 3.0)),
+    "one coordinate": spread_blobs(2000, 1, 3, 20.0),
 }
 
 
@@ -339,30 +379,56 @@ SHAPES_OF = {
 }
 
 
-@pytest.mark.parametrize(
-    ("distance", "shape"),
-    [
-        pytest.param(
-            distance, shape, marks=[] if shape in SHAPES_OF[distance] else [pytest.mark.wide]
-        )
-        for distance in DISTANCES
-        for shape in SHAPES
-    ],
-)
-def test_many_points(engine: Engine, distance: str, shape: str) -> None:
+def shapes_together() -> list[Any]:
+    """(distance, shapes with as many coordinates): one call for them.
+
+    The Euclidean distance has all shapes in every run, each other distance some; the gate has
+    those of SHAPES_OF, and the others are wide.
+    """
+    by_dims: dict[int, list[str]] = {}
+    for shape, (x, _) in SHAPES.items():
+        by_dims.setdefault(x.shape[1], []).append(shape)
+    cases = []
+    for distance, some in SHAPES_OF.items():
+        fast = True
+        for shapes in by_dims.values():
+            chosen = [shape for shape in shapes if shape in some]
+            others = [pytest.param(distance, [shape], marks=pytest.mark.wide) for shape in shapes]
+            cases += [other for other in others if other.values[1][0] not in chosen]
+            if chosen:
+                marks = [] if fast else [pytest.mark.gate]
+                cases.append(pytest.param(distance, chosen, marks=marks))
+                fast = distance == "euclidean"
+    return cases
+
+
+@pytest.mark.parametrize(("distance", "shapes"), shapes_together())
+def test_many_points(engine: Engine, distance: str, shapes: list[str]) -> None:
     """Enough of them that most pairs are never measured."""
-    frame, (index, diameters) = arrays(*SHAPES[shape]), all_pairs(shape, distance)
-    row = one(engine, "dunn_index", frame, distance=distance, p=3, generalized=False)
-    wanted = index | dict.fromkeys(GDI)
-    assert_points([row], [wanted], tolerance=1e-9, floor=1e-12, what=shape)
-    rows = call(engine, "cluster_diameters", frame, distance=distance, p=3)
-    assert_points(rows, diameters, tolerance=1e-9, floor=1e-12)
+    frames = [arrays(*SHAPES[shape]) for shape in shapes]
+    how: dict[str, Any] = {"distance": distance, "p": 3}
+    indices = call_by_case(engine, "dunn_index", frames, generalized=False, **how)
+    diameters = call_by_case(engine, "cluster_diameters", frames, **how)
+    for shape, index, rows in zip(shapes, indices, diameters, strict=True):
+        wanted, of_clusters = all_pairs(shape, distance)
+        exact = [wanted | dict.fromkeys(GDI)]
+        assert_points(index, exact, tolerance=1e-9, floor=1e-12, what=shape)
+        assert_points(rows, of_clusters, tolerance=1e-9, floor=1e-12, what=shape)
+
+
+@cache
+def all_pairs_of_blobs(n: int, distance: str) -> tuple[pl.DataFrame, Row]:
+    x, clusters = spread_blobs(n, 3, 8, 1.0)
+    part = Partition(x.tolist(), clusters.tolist(), Measure(distance, 3))
+    return arrays(x, clusters), oracle.dunn_index(part)
 
 
 @pytest.mark.parametrize("distance", ["euclidean", "sqeuclidean", "cosine"])
-def test_all_pairs_of_many_points(engine: Engine, distance: str) -> None:
-    row = one(engine, "dunn_index", arrays(*SHAPES["overlapping"]), distance=distance)
-    assert_points([row], [all_pairs("overlapping", distance)[0]], tolerance=1e-9)
+@pytest.mark.parametrize("n", [600, pytest.param(2000, marks=pytest.mark.gate)])
+def test_all_pairs_of_many_points(engine: Engine, distance: str, n: int) -> None:
+    frame, expected = all_pairs_of_blobs(n, distance)
+    row = one(engine, "dunn_index", frame, distance=distance)
+    assert_points([row], [expected], tolerance=1e-9)
 
 
 @pytest.fixture
@@ -375,21 +441,21 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def test_few_pairs_are_measured(measured: list[int]) -> None:
     """Fewer than a hundredth of those there are."""
-    x, clusters = blobs(20_000, 4, 10, 3.0)
+    x, clusters = spread_blobs(20_000, 4, 10, 3.0)
     ce.dunn_index(arrays(x, clusters), "vector", "cluster", generalized=False)
     assert 20_000 < sum(measured) < 20_000**2 / 2 / 100
 
 
 @cache
 def index_of_blobs(distance: str = "euclidean") -> Row:
-    x, clusters = blobs(600, 3, 4, 3.0)
+    x, clusters = spread_blobs(600, 3, 4, 3.0)
     part = Partition(np.round(x, 3).tolist(), clusters.tolist(), Measure(distance, 3))
     return oracle.dunn_index(part)
 
 
 @pytest.mark.parametrize("distance", [name for name in DISTANCES if name != "cosine"])
 def test_a_shift_changes_nothing(engine: Engine, distance: str) -> None:
-    x, clusters = blobs(600, 3, 4, 3.0)
+    x, clusters = spread_blobs(600, 3, 4, 3.0)
     far = arrays(np.round(x, 3) + 1e8, clusters)
     row = one(engine, "dunn_index", far, distance=distance, p=3)
     assert_points([row], [index_of_blobs(distance)], tolerance=1e-6)
@@ -397,7 +463,7 @@ def test_a_shift_changes_nothing(engine: Engine, distance: str) -> None:
 
 @pytest.mark.parametrize("scale", [1e-120, 1e-12, 1e12, 1e120])
 def test_a_scale_changes_nothing(engine: Engine, scale: float) -> None:
-    x, clusters = blobs(600, 3, 4, 3.0)
+    x, clusters = spread_blobs(600, 3, 4, 3.0)
     far = one(engine, "dunn_index", arrays(np.round(x, 3) * scale, clusters))
     near = dict(index_of_blobs())
     for name in ("max_diameter", "min_separation"):
@@ -407,7 +473,7 @@ def test_a_scale_changes_nothing(engine: Engine, scale: float) -> None:
 
 def test_one_point_far_off(engine: Engine) -> None:
     """The grid's cells stay as narrow as they have to be."""
-    x, clusters = blobs(600, 3, 4, 3.0)
+    x, clusters = spread_blobs(600, 3, 4, 3.0)
     x[5] += 1e9
     part = Partition(x.tolist(), clusters.tolist(), Measure())
     row = one(engine, "dunn_index", arrays(x, clusters), generalized=False)
@@ -451,9 +517,21 @@ def test_tables_of_any_name(con: duckdb.DuckDBPyConnection, one_by_one: bool) ->
 # Errors --------------------------------------------------------------------------------------
 
 
+TABLES = ["dunn_index", "cluster_diameters"]
+# Each fault in one of the tables in turn.
+FAST_FAULTS = [(fault, TABLES[i % 2]) for i, fault in enumerate(FAULTS)]
+
+
 @pytest.mark.parametrize(
     ("fault", "function"),
-    crossed(FAULTS, ["dunn_index", "cluster_diameters"], always=["NULL", "shorter", "empty"]),
+    [
+        *FAST_FAULTS,
+        *(
+            case if hasattr(case, "marks") else pytest.param(*case, marks=pytest.mark.gate)
+            for case in crossed(FAULTS, TABLES, always=["NULL", "shorter", "empty"])
+            if tuple(getattr(case, "values", case)) not in FAST_FAULTS
+        ),
+    ],
 )
 def test_a_point_at_fault(side: Engine, fault: str, function: str) -> None:
     rows, words = FAULTS[fault]
