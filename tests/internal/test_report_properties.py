@@ -276,19 +276,22 @@ def test_whole_numbers(engine: Engine, dtype: Any) -> None:
 TYPES = ["DOUBLE[3]", "FLOAT[3]", "INTEGER[3]", "DOUBLE[]", "FLOAT[]", "INTEGER[]", "HUGEINT[]"]
 
 
-def test_forms_in_sql(con: duckdb.DuckDBPyConnection) -> None:
-    """DuckDB's own ARRAY and LIST types."""
+@pytest.mark.parametrize(
+    "function", ["centroids", pytest.param("internal_report", marks=pytest.mark.wide)]
+)
+def test_forms_in_sql(con: duckdb.DuckDBPyConnection, function: str) -> None:
+    """DuckDB's own ARRAY and LIST types; centroids is the cheapest of the tables that read them."""
     con.execute(
         "CREATE TEMP TABLE raw AS SELECT (i * i) % 11 AS x, i % 7 AS y, 100 + i AS z, i % 3 AS c "
         "FROM range(20) AS t(i)"
     )
-    wanted = engines.fetched(con, "FROM clustereval.internal_report(raw, [x, y, z], c)")
+    wanted = engines.fetched(con, f"FROM clustereval.{function}(raw, [x, y, z], c)")
     for name in [*TYPES, "DECIMAL(10,2)[]", "DECIMAL(18,3)[3]", "UTINYINT[]"]:
         con.execute(
             "CREATE OR REPLACE TEMP TABLE typed AS "
             f"SELECT CAST([x, y, z] AS {name}) AS v, c FROM raw"
         )
-        got = engines.fetched(con, "FROM clustereval.internal_report(typed, v, c)")
+        got = engines.fetched(con, f"FROM clustereval.{function}(typed, v, c)")
         assert_points(got, wanted, tolerance=1e-9, what=name)
 
 
@@ -342,12 +345,28 @@ def test_weights_are_factors(engine: Engine) -> None:
             assert_points(got, wanted, tolerance=1e-9, what=(function, distance))
 
 
-def test_distances_in_any_letter_case(side: Engine) -> None:
-    for distance in DISTANCES:
-        part = part_of(MOD, Measure(distance, 3))
-        for function in ("internal_report", "centroids"):
-            got = call(side, function, frame_of([MOD]), distance=distance.title(), p=3)
-            assert_points(got, expected(function, part), tolerance=1e-9, floor=1e-13)
+# Each distance and each function, and cosine, which is a case of its own, with both.
+SOME_CASES = [
+    *(("internal_report", distance) for distance in ("sqeuclidean", "minkowski", "cosine")),
+    *(("centroids", distance) for distance in ("euclidean", "cityblock", "chebyshev", "cosine")),
+]
+EVERY_CASE = [
+    (function, distance) for distance in DISTANCES for function in ("internal_report", "centroids")
+]
+
+
+@pytest.mark.parametrize(
+    "cases",
+    [
+        pytest.param(SOME_CASES, id="some"),
+        pytest.param(EVERY_CASE, id="every", marks=pytest.mark.wide),
+    ],
+)
+def test_distances_in_any_letter_case(side: Engine, cases: list[tuple[str, str]]) -> None:
+    for function, distance in cases:
+        wanted = expected(function, part_of(MOD, Measure(distance, 3)))
+        got = call(side, function, frame_of([MOD]), distance=distance.title(), p=3)
+        assert_points(got, wanted, tolerance=1e-9, floor=1e-13, what=(function, distance))
 
 
 def test_minkowski_of_known_orders(engine: Engine) -> None:
