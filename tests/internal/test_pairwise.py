@@ -7,7 +7,7 @@ import math
 import random
 import re
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import numpy as np
@@ -18,7 +18,7 @@ from scipy.stats import pointbiserialr, somersd
 import polars_clustereval as ce
 from tests.support import engines
 from tests.support import pairwise_oracle as oracle
-from tests.support.engines import ENGINES, Engine, fails
+from tests.support.engines import ENGINES, SIDES, Engine, fails
 from tests.support.pairwise_oracle import INDICES
 from tests.support.point_engines import assert_points, call, call_by_case, one
 from tests.support.point_faults import OVERFLOW, crossed
@@ -37,6 +37,9 @@ from tests.support.point_strategies import (
     tenth,
 )
 from tests.support.seeds import SEED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 EUCLIDEAN = Measure()
 
@@ -215,23 +218,30 @@ def test_equals_the_oracle(engine: Engine, distance: str, way: int, seed: int) -
         assert_points([found[run]], [wanted], tolerance=1e-9, floor=1e-12, without=without)
 
 
-@pytest.mark.parametrize("distance", DISTANCES)
-def test_engines_agree(distance: str) -> None:
-    """On more points than the oracle can take, of tenths and of any numbers."""
+@pytest.mark.parametrize(
+    ("distance", "n", "names"),
+    [
+        *((distance, 120, SIDES) for distance in DISTANCES),
+        *(pytest.param(name, 300, ENGINES, marks=pytest.mark.wide) for name in DISTANCES),
+    ],
+    ids=[*DISTANCES, *(f"{distance} of many" for distance in DISTANCES)],
+)
+def test_engines_agree(distance: str, n: int, names: Sequence[str]) -> None:
+    """On more points than the oracle can take, of tenths, whole and any numbers."""
     r = np.random.default_rng(7)
-    for x in (
-        r.integers(0, 60, (300, 3)) / 10,
-        r.normal(size=(300, 5)),
-        r.integers(0, 3, (300, 3)),
-    ):
-        frame = pl.DataFrame(
-            {"vector": x.astype(float).tolist(), "cluster": r.integers(0, 4, 300), "run": 0}
-        )
-        rows = [
-            one(engines.make(name), "pairwise_report", frame, distance=distance) for name in ENGINES
-        ]
-        for row in rows[1:]:
-            assert_points([row], rows[:1], tolerance=1e-11, floor=1e-13, what=distance)
+    cases = [r.integers(0, 60, (n, 3)) / 10, r.integers(0, 3, (n, 3)), r.normal(size=(n, 3))]
+    frames = [
+        pl.DataFrame({"vector": x.astype(float).tolist(), "cluster": r.integers(0, 4, n)})
+        for x in cases
+    ]
+    wanted, *others = (
+        call_by_case(engines.make(name), "pairwise_report", frames, distance=distance)
+        for name in names
+    )
+    for got in others:
+        for i, (mine, theirs) in enumerate(zip(got, wanted, strict=True)):
+            what = (distance, ("tenths", "whole", "any")[i])
+            assert_points(mine, theirs, tolerance=1e-11, floor=1e-13, what=what)
 
 
 @SEEDS
@@ -266,15 +276,21 @@ def test_a_shift_changes_nothing(engine: Engine, distance: str, seed: int) -> No
         assert_points(got, [wanted] if wanted["n"] else [], tolerance=1e-13, floor=1e-14)
 
 
-@pytest.mark.parametrize("angle", [0.1, 0.2, 0.3])
-def test_distances_that_only_rounding_tells_apart(engine: Engine, angle: float) -> None:
-    """The sides of an equilateral triangle, alone and beside other partitions."""
+def equilateral(angle: float) -> Rows:
+    """A triangle whose sides differ by rounding alone."""
     corners = [(math.cos(angle + i), math.sin(angle + i)) for i in (0, math.tau / 3, -math.tau / 3)]
     assert len({math.dist(a, b) for a, b in itertools.combinations(corners, 2)}) > 1
-    rows: Rows = [(list(corner), i // 2) for i, corner in enumerate(corners)]
-    several = call_by_case(engine, "pairwise_report", [frame_of([rows])] * 3)
-    for row in (report(engine, rows), *(row for [row] in several)):
-        assert (row["c_index"], row["gamma"], row["tau"]) == (None, None, 0.0)
+    return [(list(corner), i // 2) for i, corner in enumerate(corners)]
+
+
+def test_distances_that_only_rounding_tells_apart(engine: Engine) -> None:
+    """The sides of equilateral triangles, as partitions beside each other and one alone."""
+    angles = (0.1, 0.2, 0.3)
+    frames = [frame_of([equilateral(angle)]) for angle in angles]
+    rows = [row for [row] in call_by_case(engine, "pairwise_report", frames)]
+    rows.append(report(engine, equilateral(angles[0])))
+    for angle, row in zip((*angles, "alone"), rows, strict=True):
+        assert (row["c_index"], row["gamma"], row["tau"]) == (None, None, 0.0), angle
 
 
 def test_a_shift_of_any_numbers(engine: Engine) -> None:
@@ -287,9 +303,9 @@ def test_a_shift_of_any_numbers(engine: Engine) -> None:
 
 
 def test_more_neighbors_than_points(engine: Engine) -> None:
-    check(engine, LINE, n_neighbors=4)
-    check(engine, LINE, n_neighbors=10**9)
     few, many = (report(engine, LINE, n_neighbors=count) for count in (4, 10**9))
+    assert_points([few], [expected(LINE, n_neighbors=4)], floor=1e-13)
+    assert_points([many], [expected(LINE, n_neighbors=10**9)], floor=1e-13)
     assert_points([many], [few], tolerance=1e-14)
 
 
@@ -413,13 +429,23 @@ def test_a_lazy_frame_raises_when_it_is_collected(how: Any) -> None:
             part.collect(engine=how)
 
 
-@pytest.mark.parametrize("columns", ["n", "COUNT(*)", "1"])
-def test_a_few_columns_in_sql_raise_too(con: duckdb.DuckDBPyConnection, columns: str) -> None:
+def few_columns() -> list[Any]:
+    """(columns, rest of the query): each of either in some case, the other pairs wide."""
+    columns, rests = ("n", "COUNT(*)", "1"), ("", " WHERE n > 99", " LIMIT 1")
+    pairs = list(itertools.product(columns, rests))
+    few = [("n", rests[1]), ("COUNT(*)", rests[0]), ("1", rests[2])]
+    return [few, pytest.param(pairs, marks=pytest.mark.wide)]
+
+
+@pytest.mark.parametrize("pairs", few_columns(), ids=["some", "every"])
+def test_a_few_columns_in_sql_raise_too(
+    con: duckdb.DuckDBPyConnection, pairs: list[tuple[str, str]]
+) -> None:
     con.register("points", FRAME)
     call = "clustereval.pairwise_report(points, [x, y], cluster, max_points := 3)"
-    for more in ("", " WHERE n > 99", " LIMIT 1"):
+    for columns, rest in pairs:
         with pytest.raises(duckdb.Error, match=re.escape(TOO_MANY)):
-            con.execute(f"SELECT {columns} FROM {call}{more}").fetchall()
+            con.execute(f"SELECT {columns} FROM {call}{rest}").fetchall()
 
 
 @pytest.mark.parametrize("parameter", ["vector", "cluster", "partition_by"])
