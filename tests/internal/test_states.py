@@ -98,23 +98,36 @@ def test_no_row(engine: Engine) -> None:
     assert reports_of(engine, empty.with_columns(run=pl.lit(1)), partition_by="run") == []
 
 
-@pytest.mark.parametrize(
-    "rows",
-    [
-        [(None, 0), ([1.0], None)],
-        [([1.0], 0)],
-        [([1.0], 0), ([1.0], 0)],
-        [([1.0], 0), ([1.0], 1)],
-        [([1.0], 0), ([3.0], 0), (None, 5), (None, None)],
-    ],
-)
-def test_few_rows(engine: Engine, rows: Rows) -> None:
-    """Rows that are left out alone, one row, equal points, singletons."""
-    frame = frame_of([rows])
+LEFT_OUT: Rows = [(None, 0), ([1.0], None)]
+FEW_ROWS: list[Rows] = [
+    [([1.0], 0)],
+    [([1.0], 0), ([1.0], 0)],
+    [([1.0], 0), ([1.0], 1)],
+    [([1.0], 0), ([3.0], 0), (None, 5), (None, None)],
+]
+
+
+def check_states_without_points(states: pl.DataFrame, height: int) -> None:
+    lists = states.filter(pl.col("n") == 0).select(LISTS)
+    assert lists.height == height
+    assert lists.null_count().sum_horizontal().item() == height * len(LISTS)
+
+
+def test_few_rows(engine: Engine) -> None:
+    """One row, equal points, singletons, some rows left out: a partition each."""
+    frame = frame_of(FEW_ROWS)
+    states = states_of(engine, frame, partition_by="run")
+    found = reports_of(engine, states, partition_by="run")
+    assert [row["run"] for row in found] == list(range(len(FEW_ROWS)))
+    assert_points(found, without_distances(engine, frame, partition_by="run"), floor=1e-15)
+    check_states_without_points(states, 2)
+
+
+def test_rows_that_are_left_out_alone(engine: Engine) -> None:
+    frame = frame_of([LEFT_OUT])
     states = states_of(engine, frame)
     assert_points(reports_of(engine, states), without_distances(engine, frame), floor=1e-15)
-    lists = states.filter(pl.col("n") == 0).select(LISTS)
-    assert lists.null_count().sum_horizontal().item() == lists.height * len(LISTS)
+    check_states_without_points(states, 2)
 
 
 def without_distances(engine: Engine, frame: pl.DataFrame, **arguments: Any) -> list[Row]:
@@ -290,34 +303,38 @@ def test_merged_states_in_exact_arithmetic(
         assert (row["minimum"], row["maximum"]) == (min(numbers), max(numbers))
 
 
-@pytest.mark.parametrize("number", [0.1, 1e8 + 0.1, -7.3e-9])
-def test_constant_coordinates_stay_constant(engine: Engine, number: float) -> None:
+def test_constant_coordinates_stay_constant(engine: Engine) -> None:
     """The mean of equal numbers is that number in every part and after every merge."""
-    n = 50
-    points = pl.DataFrame(
-        {
-            "x": [number] * n,
-            "y": [float(i // 25) for i in range(n)],
-            "cluster": [i // 25 for i in range(n)],
-            "part": [i * i % 7 for i in range(n)],
-        }
+    numbers, n = (0.1, 1e8 + 0.1, -7.3e-9), 50
+    points = pl.concat(
+        pl.DataFrame(
+            {
+                "x": [number] * n,
+                "y": [float(i // 25) for i in range(n)],
+                "cluster": [i // 25 for i in range(n)],
+                "part": [i * i % 7 for i in range(n)],
+                "run": [run] * n,
+            }
+        )
+        for run, number in enumerate(numbers)
     )
-    states = states_of(engine, points, WIDE, partition_by="part")
+    states = states_of(engine, points, WIDE, partition_by=["run", "part"])
     assert states["m2"].to_list() == [[0.0, 0.0]] * states.height
-    whole = merged(engine, merged(engine, states, partition_by="part").drop("part"))
-    assert whole["mean"].to_list() == [[number, 0.0], [number, 1.0]]
-    assert whole["mean_correction"].to_list() == [[0.0, 0.0]] * 2
-    [report] = reports_of(engine, states)
-    assert (report["ssw"], report["ssb"]) == (0.0, 12.5)
-    assert report["calinski_harabasz_score"] == 1.0
-    nulls = ("log_ss_ratio", "banfield_raftery_index", "ratkowsky_lance_index")
-    assert [report[name] for name in nulls] == [None] * 3
+    once = merged(engine, states, partition_by=["run", "part"]).drop("part")
+    whole = merged(engine, once, partition_by="run")
+    assert whole["mean"].to_list() == [[number, y] for number in numbers for y in (0.0, 1.0)]
+    assert whole["mean_correction"].to_list() == [[0.0, 0.0]] * 2 * len(numbers)
+    for number, report in zip(numbers, reports_of(engine, states, partition_by="run"), strict=True):
+        assert (report["ssw"], report["ssb"]) == (0.0, 12.5), number
+        assert report["calinski_harabasz_score"] == 1.0, number
+        nulls = ("log_ss_ratio", "banfield_raftery_index", "ratkowsky_lance_index")
+        assert [report[name] for name in nulls] == [None] * 3, number
 
 
 def test_many_states_have_one_answer(engine: Engine) -> None:
     """Threads add up the means in any order, but every use of one sum gets the same."""
     drawn = np.random.default_rng(0)
-    n, dims = 20_000, 4
+    n, dims = 8_000, 4
     mean = 1e8 + drawn.normal(size=(n, dims))
     states = pl.DataFrame(
         {
