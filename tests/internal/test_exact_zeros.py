@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 DUPLICATES = [*[([0.1, 0.7], 0)] * 6, *[([5.3, 0.4], 1)] * 7, *[([1.1, 9.9], 2)] * 3]
 
 
-def frame_of(rows: Sequence[tuple[Sequence[float], Any]]) -> pl.DataFrame:
+def clustered_vectors(rows: Sequence[tuple[Sequence[float], Any]]) -> pl.DataFrame:
     schema = {"vector": pl.List(pl.Float64), "cluster": pl.Int64}
     return pl.DataFrame([(list(v), c) for v, c in rows], schema=schema, orient="row")
 
 
-def check_report(row: Row, distance: str) -> None:
+def check_scatter(row: Row, distance: str) -> None:
     assert row["ssw"] == 0.0
     assert row["calinski_harabasz_score"] == 1.0
     assert row["davies_bouldin_score"] == 0.0
@@ -53,7 +53,7 @@ def check_silhouette(row: Row, _: str) -> None:
 
 #: By name: the table, its options and the check of its row.
 WITHOUT_SPREAD: dict[str, tuple[str, dict[str, Any], Callable[[Row, str], None]]] = {
-    "report": ("internal_report", {}, check_report),
+    "report": ("internal_report", {}, check_scatter),
     "dunn": ("dunn_index", {}, check_dunn),
     "neighbors": ("neighbor_report", {}, check_neighbors),
     "exact": ("silhouette_score", {"method": "exact"}, check_silhouette),
@@ -64,7 +64,7 @@ DISTANCES = ("euclidean", "sqeuclidean", "cityblock", "cosine")
 
 def check_clusters_of_equal_points(engine: Engine, case: str, distance: str, copies: int) -> None:
     table, options, check = WITHOUT_SPREAD[case]
-    frame = frame_of([(v * copies, c) for v, c in DUPLICATES])
+    frame = clustered_vectors([(v * copies, c) for v, c in DUPLICATES])
     check(one(engine, table, frame, distance=distance, **options), distance)
 
 
@@ -95,7 +95,7 @@ def test_clusters_of_equal_points_by_every_distance(
 
 @pytest.mark.parametrize("dims", [1, 12])
 def test_points_all_equal(engine: Engine, dims: int) -> None:
-    frame = frame_of([([0.1, 0.2, 0.7] * dims, i % 2) for i in range(11)])
+    frame = clustered_vectors([([0.1, 0.2, 0.7] * dims, i % 2) for i in range(11)])
     row = one(engine, "internal_report", frame)
     assert (row["sst"], row["explained_variance"], row["sd_scattering"]) == (0.0, None, None)
     assert row["calinski_harabasz_score"] == 1.0
@@ -105,7 +105,7 @@ def test_points_all_equal(engine: Engine, dims: int) -> None:
 def test_centroids_that_coincide_under_weights(engine: Engine) -> None:
     """The means 1 and 1 stay equal when multiplied by 3.62; scikit-learn's score of the plain x."""
     vectors = [[2.0], [-1.0], [-2.0], [1.0], [1.0], [0.0]]
-    frame = frame_of(list(zip(vectors, [0, 1, 1, 2, 0, 0], strict=True)))
+    frame = clustered_vectors(list(zip(vectors, [0, 1, 1, 2, 0, 0], strict=True)))
     options: dict[str, Any] = {"distance": "cityblock", "weights": [3.62]}
     row = one(engine, "internal_report", frame, **options)
     # Mean distances 2/3, 1/2 and 0; gaps 2.5, 2.5 and 0: (7/6 + 7/6 + 1/2) / 2.5 / 3.
@@ -117,14 +117,14 @@ def test_centroids_that_coincide_under_weights(engine: Engine) -> None:
 
 def test_a_constant_coordinate_has_no_variance(engine: Engine) -> None:
     sizes = (3, 7, 10, 23)
-    frames = [frame_of([([i / 7, 0.1 * n], i % 3) for i in range(3 * n)]) for n in sizes]
+    frames = [clustered_vectors([([i / 7, 0.1 * n], i % 3) for i in range(3 * n)]) for n in sizes]
     several = call_by_case(engine, "internal_report", frames)
     for n, [row] in zip(sizes, several, strict=True):
         assert row["ratkowsky_lance_index"] is None, n
 
 
 def test_singletons_under_cosine_have_no_spread(engine: Engine) -> None:
-    frame = frame_of([([0.3 * i + 0.1, 1.7 - 0.2 * i, 0.9], i) for i in range(6)])
+    frame = clustered_vectors([([0.3 * i + 0.1, 1.7 - 0.2 * i, 0.9], i) for i in range(6)])
     row = one(engine, "internal_report", frame, distance="cosine")
     assert row["ssw"] == 0.0
     assert (row["log_ss_ratio"], row["pbm_index"]) == (None, None)
@@ -132,7 +132,7 @@ def test_singletons_under_cosine_have_no_spread(engine: Engine) -> None:
 
 def test_parallel_vectors_are_at_distance_0(engine: Engine) -> None:
     """(1, 2), (3, 6) ... as unit vectors differ in their last digit."""
-    frame = frame_of([([k * 0.1, k * 0.2, k * 0.7], k % 2) for k in range(1, 30)])
+    frame = clustered_vectors([([k * 0.1, k * 0.2, k * 0.7], k % 2) for k in range(1, 30)])
     for method in ("exact", "simplified"):
         row = one(engine, "silhouette_score", frame, distance="cosine", method=method)
         assert row["silhouette"] == 0.0, method
@@ -180,7 +180,7 @@ some_orders = pytest.mark.parametrize("p", [1000, 3, pytest.param(100, marks=pyt
 
 def by_scale(engine: Engine, table: str, p: float, **options: Any) -> dict[float, list[Row]]:
     """The rows of each scale of an order, a partition each."""
-    frames = [frame_of(grid_at_scale(scale)) for scale in SCALES[p]]
+    frames = [clustered_vectors(grid_at_scale(scale)) for scale in SCALES[p]]
     how = options | {"distance": "minkowski", "p": p}
     return dict(zip(SCALES[p], call_by_case(engine, table, frames, **how), strict=True))
 
@@ -253,7 +253,7 @@ def test_overflow_is_an_error(
     engine: Engine, table: str, distance: str, largest: float, dims: int
 ) -> None:
     """Also where only distances between clusters overflow, or sums of them."""
-    frame = frame_of([([s * largest] * dims, s) for s in (-1, 1) for _ in range(3)])
+    frame = clustered_vectors([([s * largest] * dims, s) for s in (-1, 1) for _ in range(3)])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with fails(engine, "vector: distances overflow; scale the coordinates down"):
@@ -267,7 +267,7 @@ def test_an_index_that_overflows_is_null(engine: Engine, scale: float, distance:
     """The square of a squared distance, and quotients of what is nearly 0."""
     near = [([x * scale, 0.0], 0) for x in (0.0, 1.0, 3.0)]
     far = [([x * scale, 9.0 * scale], 1) for x in (0.0, 1.0)] + [([1.0, 1.0], 2), ([1.0, 3.0], 2)]
-    row = one(engine, "internal_report", frame_of(near + far), distance=distance)
+    row = one(engine, "internal_report", clustered_vectors(near + far), distance=distance)
     values = [value for value in row.values() if isinstance(value, float)]
     assert all(map(math.isfinite, values)), row
     assert row["ssw"] is not None
@@ -286,7 +286,7 @@ def test_an_index_that_overflows_is_null(engine: Engine, scale: float, distance:
 def test_each_cluster_with_a_length_of_its_own(
     engine: Engine, table: str, noise: dict[str, Any]
 ) -> None:
-    frame = frame_of(
+    frame = clustered_vectors(
         [
             *[([float(i), 1.0, 2.0], 0) for i in range(4)],
             *[([float(i), 5.0, 6.0, 7.0], 1) for i in range(4)],

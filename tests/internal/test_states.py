@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import polars_clustereval as ce
+from tests.support import engines
 from tests.support import point_oracle as oracle
 from tests.support.engines import DuckDB, Engine, fails
 from tests.support.point_engines import assert_points, call, one
@@ -163,7 +164,9 @@ def is_clear(rows: Rows, measure: Measure, noise: dict[str, Any]) -> bool:
 
 
 @cache
-def random_case(distance: str, weighted: bool, noise: int, dims: int, seed: int) -> list[Rows]:
+def random_state_sets(
+    distance: str, weighted: bool, noise: int, dims: int, seed: int
+) -> list[Rows]:
     """Sets of points, of which the first N_CLEAR have no index that rounding decides."""
     measure = measure_of(distance, dims, weighted=weighted)
 
@@ -174,7 +177,7 @@ def random_case(distance: str, weighted: bool, noise: int, dims: int, seed: int)
     return clear_and_other_sets(drawn, N_CLEAR, 6, dims, *NUMBERS, is_clear=accept)
 
 
-def split(frame: pl.DataFrame, rng: random.Random) -> pl.DataFrame:
+def split_into_parts(frame: pl.DataFrame, rng: random.Random) -> pl.DataFrame:
     """Each row in a part of its run: in the same, each in its own, or in any of a few."""
     parts: list[int] = []
     for run in frame.partition_by("run", maintain_order=True):
@@ -213,11 +216,11 @@ def test_any_split_gives_the_same_report(
     engine: Engine, distance: str, weighted: bool, noise: int, dims: int, seed: int
 ) -> None:
     """Empty parts, single rows and missing values included; the definition is the oracle."""
-    sets, rng = random_case(distance, weighted, noise, dims, seed), random.Random(seed)
+    sets, rng = random_state_sets(distance, weighted, noise, dims, seed), random.Random(seed)
     measure = measure_of(distance, dims, weighted=weighted)
     options = {name: value for name, value in arguments_of(measure).items() if name != "center"}
     options.pop("p")
-    frame = split(frame_of(sets), rng)
+    frame = split_into_parts(frame_of(sets), rng)
     states = states_of(engine, frame, partition_by=["run", "part"], **NOISE[noise])
     rows = reports_of(engine, merged_anyhow(engine, states, rng), partition_by="run", **options)
     found = {row["run"]: row for row in rows}
@@ -247,7 +250,7 @@ def test_parts_far_from_zero_keep_their_digits(engine: Engine, seed: int) -> Non
         return is_clear(rows, Measure(), {})
 
     sets, rng = random_sets(("far", seed), 10, 2, quarter, accept=accept), random.Random(seed)
-    frame = split(frame_of(sets), rng)
+    frame = split_into_parts(frame_of(sets), rng)
     moved = pl.col("vector").list.eval(pl.element() + 1e8)
     states = states_of(engine, frame.with_columns(moved), partition_by=["run", "part"])
     rows = reports_of(engine, merged_anyhow(engine, states, rng), partition_by="run")
@@ -367,7 +370,7 @@ def test_one_state_of_all_is_that_of_its_parts(engine: Engine) -> None:
 
 def test_partitions_are_merged_separately(engine: Engine) -> None:
     sets = random_sets("partitions", 5, 2, quarter, nulls=True)
-    frame = split(frame_of(sets), random.Random(3))
+    frame = split_into_parts(frame_of(sets), random.Random(3))
     states = states_of(engine, frame, partition_by=["run", "part"])
     by_run = merged(engine, states, partition_by="run")
     alone = states_of(engine, frame, partition_by="run")
@@ -400,9 +403,15 @@ def test_many_coordinates(engine: Engine, offset: float) -> None:
 # Tables of states from elsewhere
 
 
+@cache
+def plain_report(engine_name: str) -> list[Row]:
+    """The report from STATES, with which those of other tables are compared."""
+    return reports_of(engines.make(engine_name), state_frame())
+
+
 def test_columns_that_may_be_left_out(engine: Engine) -> None:
     states = state_frame()
-    wanted = reports_of(engine, states)
+    wanted = plain_report(engine.name)
     for left_out in (["n_dropped", "n_noise", "mean_correction"], ["mean_correction"]):
         assert_points(reports_of(engine, states.drop(left_out)), wanted)
     nothing = pl.lit(None)
@@ -418,7 +427,7 @@ def test_arrays_and_narrow_types(engine: Engine) -> None:
         pl.col("mean").cast(pl.Array(pl.Float32, 2)),
         pl.col("m2").cast(pl.List(pl.Int32)),
     )
-    assert_points(reports_of(engine, narrow), reports_of(engine, states))
+    assert_points(reports_of(engine, narrow), plain_report(engine.name))
 
 
 def test_distances_in_any_letter_case(engine: Engine) -> None:
@@ -431,7 +440,7 @@ def test_other_columns_do_not_matter(engine: Engine) -> None:
     """Columns named like parameters, and like inner columns."""
     more = ("tbl", "distance", "weights", "vector", "i", "size", "reference", "key_0", "fault")
     odd = state_frame().with_columns(pl.lit("odd").alias(name) for name in more)
-    assert_points(reports_of(engine, odd), reports_of(engine, state_frame()))
+    assert_points(reports_of(engine, odd), plain_report(engine.name))
     assert merged(engine, odd).rows() == STATES
 
 
@@ -502,7 +511,7 @@ def test_states_without_points_are_not_at_fault(engine: Engine, column: str) -> 
     more: list[dict[str, Any]] = [rows[0] | {"n": 0, column: [math.nan]}]
     more += [rows[0] | {"n": 0, "cluster": None, "n_dropped": 4, column: None}]
     [report] = reports_of(engine, pl.DataFrame([*rows, *more], schema=state_frame().schema))
-    [wanted] = reports_of(engine, state_frame())
+    [wanted] = plain_report(engine.name)
     assert_points([report], [wanted | {"n_dropped": 4}])
 
 
@@ -588,13 +597,13 @@ def test_a_quoted_partition_column(side: Engine) -> None:
 
 
 def sides_of(ask: Callable[[Engine], pl.DataFrame]) -> list[pl.DataFrame]:
-    from tests.support import engines
-
     return [ask(engines.make(name)) for name in engines.ENGINES]
 
 
 def test_states_of_one_side_serve_the_other() -> None:
-    frame = split(frame_of(random_sets("sides", 1, 3, decimal, nulls=True)), random.Random(1))
+    frame = split_into_parts(
+        frame_of(random_sets("sides", 1, 3, decimal, nulls=True)), random.Random(1)
+    )
 
     def ask(engine: Engine) -> pl.DataFrame:
         return states_of(engine, frame, partition_by=["run", "part"])
@@ -607,6 +616,4 @@ def test_states_of_one_side_serve_the_other() -> None:
 
 
 def merged_by(name: str, states: pl.DataFrame) -> pl.DataFrame:
-    from tests.support import engines
-
     return merged(engines.make(name), states.drop("part"), partition_by="run")
