@@ -480,7 +480,7 @@ def test_columns_of_every_name(side: Engine, function: str) -> None:
     wanted = oracle_rows(function, part_of(NAMED))
     # a key may not be named like a result
     names = [name for name in [*COLUMNS, *INNER] if name not in wanted[0]]
-    assert_columns(side, function, NAMED_FRAME, names, wanted)
+    assert_columns(side, function, NAMED_FRAME, names, wanted, n_calls=30)
 
 
 def test_columns_named_like_inner_ones_of_sql() -> None:
