@@ -182,13 +182,13 @@ OF_KIND = {
 KINDS = {"euclidean": ("moments", "refined"), "cityblock": ("moments", "tables")}
 
 
-def frame_of(shape: str) -> pl.DataFrame:
+def frame_of_shape(shape: str) -> pl.DataFrame:
     part = partition(shape)
     return part.rows.with_columns(vector=pl.Series(part.x.tolist()))
 
 
 def frame_of_all(shapes: Iterable[str]) -> pl.DataFrame:
-    frames = [frame_of(shape).with_columns(shape=pl.lit(i)) for i, shape in enumerate(shapes)]
+    frames = [frame_of_shape(shape).with_columns(shape=pl.lit(i)) for i, shape in enumerate(shapes)]
     return pl.concat(frames)
 
 
@@ -323,7 +323,7 @@ def score_of(shape: str, distance: str) -> float:
     [pytest.param(d, marks=[] if d == "cityblock" else pytest.mark.wide) for d in DISTANCES],
 )
 def test_scores_lie_within_their_bounds(engine: Engine, distance: str) -> None:
-    cases = [frame_of(shape) for shape in SHAPES]
+    cases = [frame_of_shape(shape) for shape in SHAPES]
     for options in ({"method": "bounds"}, {"tolerance": 0.1}):
         several = call_by_case(engine, "silhouette_score", cases, distance=distance, p=3, **options)
         for shape, [row] in zip(SHAPES, several, strict=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -11,29 +12,22 @@ import pytest
 from mpmath import mp, mpf
 
 from tests.support.engines import fails
-from tests.support.point_engines import call, one
+from tests.support.point_engines import call, call_by_case, one
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from tests.support.engines import Engine
+    from tests.support.engines import Engine, Row
 
 DUPLICATES = [*[([0.1, 0.7], 0)] * 6, *[([5.3, 0.4], 1)] * 7, *[([1.1, 9.9], 2)] * 3]
 
 
-def frame_of(rows: Sequence[tuple[Sequence[float], Any]]) -> pl.DataFrame:
+def clustered_vectors(rows: Sequence[tuple[Sequence[float], Any]]) -> pl.DataFrame:
     schema = {"vector": pl.List(pl.Float64), "cluster": pl.Int64}
     return pl.DataFrame([(list(v), c) for v, c in rows], schema=schema, orient="row")
 
 
-@pytest.mark.parametrize("distance", ["euclidean", "sqeuclidean", "cityblock", "cosine"])
-@pytest.mark.parametrize("copies", [1, 16])
-def test_clusters_of_equal_points_have_no_spread(
-    engine: Engine, distance: str, copies: int
-) -> None:
-    """Their mean is that point, though sums of copies of it are rounded; also of long vectors."""
-    frame = frame_of([(v * copies, c) for v, c in DUPLICATES])
-    row = one(engine, "internal_report", frame, distance=distance)
+def check_scatter(row: Row, distance: str) -> None:
     assert row["ssw"] == 0.0
     assert row["calinski_harabasz_score"] == 1.0
     assert row["davies_bouldin_score"] == 0.0
@@ -42,18 +36,66 @@ def test_clusters_of_equal_points_have_no_spread(
         assert row[name] is None, name
     if distance in ("euclidean", "sqeuclidean"):
         assert row["explained_variance"] == 1.0
-    dunn = one(engine, "dunn_index", frame, distance=distance)
-    assert dunn["max_diameter"] == 0.0
-    assert {dunn[name] for name in dunn if name.startswith(("dunn", "gdi"))} == {None}
-    assert one(engine, "neighbor_report", frame, distance=distance)["wemmert_gancarski_index"] == 1
-    for method in ("exact", "simplified"):
-        scores = one(engine, "silhouette_score", frame, distance=distance, method=method)
-        assert scores["silhouette"] == 1.0, method
+
+
+def check_dunn(row: Row, _: str) -> None:
+    assert row["max_diameter"] == 0.0
+    assert {row[name] for name in row if name.startswith(("dunn", "gdi"))} == {None}
+
+
+def check_neighbors(row: Row, _: str) -> None:
+    assert row["wemmert_gancarski_index"] == 1
+
+
+def check_silhouette(row: Row, _: str) -> None:
+    assert row["silhouette"] == 1.0
+
+
+#: By name: the table, its options and the check of its row.
+WITHOUT_SPREAD: dict[str, tuple[str, dict[str, Any], Callable[[Row, str], None]]] = {
+    "report": ("internal_report", {}, check_scatter),
+    "dunn": ("dunn_index", {}, check_dunn),
+    "neighbors": ("neighbor_report", {}, check_neighbors),
+    "exact": ("silhouette_score", {"method": "exact"}, check_silhouette),
+    "simplified": ("silhouette_score", {"method": "simplified"}, check_silhouette),
+}
+DISTANCES = ("euclidean", "sqeuclidean", "cityblock", "cosine")
+
+
+def check_clusters_of_equal_points(engine: Engine, case: str, distance: str, copies: int) -> None:
+    table, options, check = WITHOUT_SPREAD[case]
+    frame = clustered_vectors([(v * copies, c) for v, c in DUPLICATES])
+    check(one(engine, table, frame, distance=distance, **options), distance)
+
+
+@pytest.mark.parametrize("case", WITHOUT_SPREAD)
+def test_clusters_of_equal_points_have_no_spread(engine: Engine, case: str) -> None:
+    """Their mean is that point, though sums of copies of it are rounded; also of long vectors.
+
+    Every table with short and long vectors and with two of the distances, internal_report with
+    all, since the centers of all tables are made as its are.
+    """
+    i = list(WITHOUT_SPREAD).index(case)
+    pairs = [(DISTANCES[i % 4], 1), (DISTANCES[(i + 2) % 4], 16)]
+    if case == "report":
+        pairs += [("sqeuclidean", 16), ("cosine", 16)]
+    for distance, copies in pairs:
+        check_clusters_of_equal_points(engine, case, distance, copies)
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("distance", DISTANCES)
+@pytest.mark.parametrize("copies", [1, 16])
+@pytest.mark.parametrize("case", WITHOUT_SPREAD)
+def test_clusters_of_equal_points_by_every_distance(
+    engine: Engine, case: str, copies: int, distance: str
+) -> None:
+    check_clusters_of_equal_points(engine, case, distance, copies)
 
 
 @pytest.mark.parametrize("dims", [1, 12])
 def test_points_all_equal(engine: Engine, dims: int) -> None:
-    frame = frame_of([([0.1, 0.2, 0.7] * dims, i % 2) for i in range(11)])
+    frame = clustered_vectors([([0.1, 0.2, 0.7] * dims, i % 2) for i in range(11)])
     row = one(engine, "internal_report", frame)
     assert (row["sst"], row["explained_variance"], row["sd_scattering"]) == (0.0, None, None)
     assert row["calinski_harabasz_score"] == 1.0
@@ -63,7 +105,7 @@ def test_points_all_equal(engine: Engine, dims: int) -> None:
 def test_centroids_that_coincide_under_weights(engine: Engine) -> None:
     """The means 1 and 1 stay equal when multiplied by 3.62; scikit-learn's score of the plain x."""
     vectors = [[2.0], [-1.0], [-2.0], [1.0], [1.0], [0.0]]
-    frame = frame_of(list(zip(vectors, [0, 1, 1, 2, 0, 0], strict=True)))
+    frame = clustered_vectors(list(zip(vectors, [0, 1, 1, 2, 0, 0], strict=True)))
     options: dict[str, Any] = {"distance": "cityblock", "weights": [3.62]}
     row = one(engine, "internal_report", frame, **options)
     # Mean distances 2/3, 1/2 and 0; gaps 2.5, 2.5 and 0: (7/6 + 7/6 + 1/2) / 2.5 / 3.
@@ -73,14 +115,16 @@ def test_centroids_that_coincide_under_weights(engine: Engine) -> None:
     assert row["sd_separation"] is None
 
 
-@pytest.mark.parametrize("n", [3, 7, 10, 23])
-def test_a_constant_coordinate_has_no_variance(engine: Engine, n: int) -> None:
-    frame = frame_of([([i / 7, 0.1 * n], i % 3) for i in range(3 * n)])
-    assert one(engine, "internal_report", frame)["ratkowsky_lance_index"] is None
+def test_a_constant_coordinate_has_no_variance(engine: Engine) -> None:
+    sizes = (3, 7, 10, 23)
+    frames = [clustered_vectors([([i / 7, 0.1 * n], i % 3) for i in range(3 * n)]) for n in sizes]
+    several = call_by_case(engine, "internal_report", frames)
+    for n, [row] in zip(sizes, several, strict=True):
+        assert row["ratkowsky_lance_index"] is None, n
 
 
 def test_singletons_under_cosine_have_no_spread(engine: Engine) -> None:
-    frame = frame_of([([0.3 * i + 0.1, 1.7 - 0.2 * i, 0.9], i) for i in range(6)])
+    frame = clustered_vectors([([0.3 * i + 0.1, 1.7 - 0.2 * i, 0.9], i) for i in range(6)])
     row = one(engine, "internal_report", frame, distance="cosine")
     assert row["ssw"] == 0.0
     assert (row["log_ss_ratio"], row["pbm_index"]) == (None, None)
@@ -88,7 +132,7 @@ def test_singletons_under_cosine_have_no_spread(engine: Engine) -> None:
 
 def test_parallel_vectors_are_at_distance_0(engine: Engine) -> None:
     """(1, 2), (3, 6) ... as unit vectors differ in their last digit."""
-    frame = frame_of([([k * 0.1, k * 0.2, k * 0.7], k % 2) for k in range(1, 30)])
+    frame = clustered_vectors([([k * 0.1, k * 0.2, k * 0.7], k % 2) for k in range(1, 30)])
     for method in ("exact", "simplified"):
         row = one(engine, "silhouette_score", frame, distance="cosine", method=method)
         assert row["silhouette"] == 0.0, method
@@ -97,9 +141,18 @@ def test_parallel_vectors_are_at_distance_0(engine: Engine) -> None:
     assert one(engine, "internal_report", frame, distance="cosine")["ssw"] == 0.0
 
 
-def exact_silhouette(rows: list[tuple[list[float], int]], p: float) -> float:
+def grid_at_scale(scale: float) -> list[tuple[list[float], int]]:
+    return [
+        ([scale * (0.1 * (i % 4) + i % 3 / 2), scale * (0.07 * (i % 5) + i % 3)], i % 3)
+        for i in range(18)
+    ]
+
+
+@cache
+def exact_silhouette(scale: float, p: float) -> float:
     """The mean silhouette under minkowski in 60 digits, from the definition."""
     mp.dps = 60
+    rows = grid_at_scale(scale)
 
     def between(x: list[float], y: list[float]) -> Any:
         powers = (abs(mpf(a) - mpf(b)) ** mpf(p) for a, b in zip(x, y, strict=True))
@@ -116,32 +169,51 @@ def exact_silhouette(rows: list[tuple[list[float], int]], p: float) -> float:
     return float(total / len(rows))
 
 
-@pytest.mark.parametrize(("scale", "p"), [(2500.0, 100), (1.0, 1000), (2.0**400, 3), (1e-130, 3)])
-def test_powers_neither_overflow_nor_underflow(engine: Engine, scale: float, p: float) -> None:
-    rows = [
-        ([scale * (0.1 * (i % 4) + i % 3 / 2), scale * (0.07 * (i % 5) + i % 3)], i % 3)
-        for i in range(18)
-    ]
-    wanted = exact_silhouette(rows, p)
-    assert 0.2 < wanted < 0.95
-    frame, how = frame_of(rows), {"distance": "minkowski", "p": p}
-    row = one(engine, "silhouette_score", frame, **how)
-    assert row["silhouette"] == pytest.approx(wanted, rel=1e-12)
-    bounds = one(engine, "silhouette_score", frame, method="bounds", **how)
-    assert bounds["silhouette_lower"] <= wanted <= bounds["silhouette_upper"]
-    assert bounds["silhouette_upper"] - bounds["silhouette_lower"] < 2.0
-    largest = max(
-        max(abs(a - b) for a, b in zip(x, y, strict=True))
-        for x, c in rows
-        for y, other in rows
-        if c == other
-    )
-    diameter = one(engine, "dunn_index", frame, **how)["max_diameter"]
-    assert largest <= diameter <= largest * 2 ** (1 / p) * (1 + 1e-12)
+#: Orders of Minkowski, and scales at which a power of a difference is no number or 0.
+SCALES: dict[float, tuple[float, ...]] = {
+    1000: (1.0, 2500.0),
+    100: (2500.0,),
+    3: (2.0**400, 1e-130),
+}
+some_orders = pytest.mark.parametrize("p", [1000, 3, pytest.param(100, marks=pytest.mark.wide)])
+
+
+def by_scale(engine: Engine, table: str, p: float, **options: Any) -> dict[float, list[Row]]:
+    """The rows of each scale of an order, a partition each."""
+    frames = [clustered_vectors(grid_at_scale(scale)) for scale in SCALES[p]]
+    how = options | {"distance": "minkowski", "p": p}
+    return dict(zip(SCALES[p], call_by_case(engine, table, frames, **how), strict=True))
+
+
+@some_orders
+def test_powers_neither_overflow_nor_underflow(engine: Engine, p: float) -> None:
+    for scale, [row] in by_scale(engine, "silhouette_score", p).items():
+        wanted = exact_silhouette(scale, p)
+        assert 0.2 < wanted < 0.95
+        assert row["silhouette"] == pytest.approx(wanted, rel=1e-12), scale
+    for scale, [bounds] in by_scale(engine, "silhouette_score", p, method="bounds").items():
+        wanted = exact_silhouette(scale, p)
+        assert bounds["silhouette_lower"] <= wanted <= bounds["silhouette_upper"], scale
+        assert bounds["silhouette_upper"] - bounds["silhouette_lower"] < 2.0, scale
+    for scale, [dunn] in by_scale(engine, "dunn_index", p).items():
+        rows = grid_at_scale(scale)
+        largest = max(
+            max(abs(a - b) for a, b in zip(x, y, strict=True))
+            for x, c in rows
+            for y, other in rows
+            if c == other
+        )
+        assert largest <= dunn["max_diameter"] <= largest * 2 ** (1 / p) * (1 + 1e-12), scale
+
+
+@some_orders
+def test_powers_of_distances_to_centers_are_finite(engine: Engine, p: float) -> None:
     for table in ("internal_report", "neighbor_report", "internal_cluster_report"):
-        for found in call(engine, table, frame, **how):
-            values = [value for value in found.values() if isinstance(value, float)]
-            assert all(map(math.isfinite, values)), (table, found)
+        for scale, rows in by_scale(engine, table, p).items():
+            assert rows
+            for found in rows:
+                values = [value for value in found.values() if isinstance(value, float)]
+                assert all(map(math.isfinite, values)), (table, scale, found)
 
 
 TABLES = [
@@ -181,7 +253,7 @@ def test_overflow_is_an_error(
     engine: Engine, table: str, distance: str, largest: float, dims: int
 ) -> None:
     """Also where only distances between clusters overflow, or sums of them."""
-    frame = frame_of([([s * largest] * dims, s) for s in (-1, 1) for _ in range(3)])
+    frame = clustered_vectors([([s * largest] * dims, s) for s in (-1, 1) for _ in range(3)])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with fails(engine, "vector: distances overflow; scale the coordinates down"):
@@ -195,7 +267,7 @@ def test_an_index_that_overflows_is_null(engine: Engine, scale: float, distance:
     """The square of a squared distance, and quotients of what is nearly 0."""
     near = [([x * scale, 0.0], 0) for x in (0.0, 1.0, 3.0)]
     far = [([x * scale, 9.0 * scale], 1) for x in (0.0, 1.0)] + [([1.0, 1.0], 2), ([1.0, 3.0], 2)]
-    row = one(engine, "internal_report", frame_of(near + far), distance=distance)
+    row = one(engine, "internal_report", clustered_vectors(near + far), distance=distance)
     values = [value for value in row.values() if isinstance(value, float)]
     assert all(map(math.isfinite, values)), row
     assert row["ssw"] is not None
@@ -204,14 +276,21 @@ def test_an_index_that_overflows_is_null(engine: Engine, scale: float, distance:
 
 
 @pytest.mark.parametrize("table", [*TABLES, "determinant_report"])
-def test_each_cluster_with_a_length_of_its_own(engine: Engine, table: str) -> None:
-    frame = frame_of(
+@pytest.mark.parametrize(
+    "noise",
+    [
+        {},
+        pytest.param({"noise": 1, "noise_as": "singletons"}, marks=pytest.mark.wide, id="noise"),
+    ],
+)
+def test_each_cluster_with_a_length_of_its_own(
+    engine: Engine, table: str, noise: dict[str, Any]
+) -> None:
+    frame = clustered_vectors(
         [
             *[([float(i), 1.0, 2.0], 0) for i in range(4)],
             *[([float(i), 5.0, 6.0, 7.0], 1) for i in range(4)],
         ]
     )
     with fails(engine, "vector: expected vectors of one length (4), got 3 coordinates (4 rows are"):
-        call(engine, table, frame)
-    with fails(engine, "vector: expected vectors of one length (4), got 3 coordinates (4 rows are"):
-        call(engine, table, frame, noise=1, noise_as="singletons")
+        call(engine, table, frame, **noise)

@@ -7,7 +7,8 @@ import math
 import random
 import re
 from decimal import Decimal
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import numpy as np
@@ -18,7 +19,7 @@ from scipy.stats import pointbiserialr, somersd
 import polars_clustereval as ce
 from tests.support import engines
 from tests.support import pairwise_oracle as oracle
-from tests.support.engines import ENGINES, Engine, fails
+from tests.support.engines import ENGINES, SIDES, Engine, fails
 from tests.support.pairwise_oracle import INDICES
 from tests.support.point_engines import assert_points, call, call_by_case, one
 from tests.support.point_faults import OVERFLOW, crossed
@@ -38,23 +39,28 @@ from tests.support.point_strategies import (
 )
 from tests.support.seeds import SEED
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 EUCLIDEAN = Measure()
 
 
-def expected(
+def oracle_report(
     rows: Rows, measure: Measure = EUCLIDEAN, n_neighbors: int = 10, **noise: Any
 ) -> dict[str, Any]:
     vectors, clusters = [v for v, _ in rows], [c for _, c in rows]
     return oracle.pairwise_report(Partition(vectors, clusters, measure, **noise), n_neighbors)
 
 
-def report(engine: Engine, rows: Rows, **arguments: Any) -> dict[str, Any]:
+def pairwise_row(engine: Engine, rows: Rows, **arguments: Any) -> dict[str, Any]:
     return one(engine, "pairwise_report", frame_of([rows]), **arguments)
 
 
-def check(engine: Engine, rows: Rows, tolerance: float = 1e-12, **arguments: Any) -> None:
-    got = report(engine, rows, **arguments)
-    assert_points([got], [expected(rows, **arguments)], tolerance=tolerance, floor=1e-13)
+def assert_as_the_oracle(
+    engine: Engine, rows: Rows, tolerance: float = 1e-12, **arguments: Any
+) -> None:
+    got = pairwise_row(engine, rows, **arguments)
+    assert_points([got], [oracle_report(rows, **arguments)], tolerance=tolerance, floor=1e-13)
 
 
 # The oracle ------------------------------------------------------------------------------------
@@ -91,14 +97,14 @@ HAND = {"line": (LINE, 2, LINE_INDICES), "crossed": (CROSSED, 10, CROSSED_INDICE
 @pytest.mark.parametrize("case", HAND)
 def test_the_oracle_by_hand(case: str) -> None:
     rows, n_neighbors, wanted = HAND[case]
-    found = expected(rows, n_neighbors=n_neighbors)
+    found = oracle_report(rows, n_neighbors=n_neighbors)
     assert {name: found[name] for name in INDICES} == pytest.approx(wanted, rel=1e-14)
 
 
 @pytest.mark.parametrize("case", HAND)
 def test_by_hand(engine: Engine, case: str) -> None:
     rows, n_neighbors, wanted = HAND[case]
-    found = report(engine, rows, n_neighbors=n_neighbors)
+    found = pairwise_row(engine, rows, n_neighbors=n_neighbors)
     assert {name: found[name] for name in INDICES} == pytest.approx(wanted, rel=1e-14)
 
 
@@ -107,7 +113,9 @@ def test_by_hand(engine: Engine, case: str) -> None:
 NO_SCORES = dict.fromkeys(INDICES)
 
 
-def counts(n: int, dropped: int, noise: int, k: int, within: int, between: int) -> dict[str, Any]:
+def counts_without_scores(
+    n: int, dropped: int, noise: int, k: int, within: int, between: int
+) -> dict[str, Any]:
     names = ("n", "n_dropped", "n_noise", "n_clusters")
     row: dict[str, Any] = dict(zip(names, (n, dropped, noise, k), strict=True))
     pairs = {"n_within_pairs": Decimal(within), "n_between_pairs": Decimal(between)}
@@ -115,35 +123,38 @@ def counts(n: int, dropped: int, noise: int, k: int, within: int, between: int) 
 
 
 DEGENERATE: dict[str, tuple[Rows, dict[str, Any]]] = {
-    "no rows": ([], counts(0, 0, 0, 0, 0, 0)),
-    "all dropped": ([([1.0], None), (None, 1)], counts(0, 2, 0, 0, 0, 0)),
-    "one point": ([([1.0], 0)], counts(1, 0, 0, 1, 0, 0)),
-    "one cluster": ([([1.0], 0), ([2.0], 0)], counts(2, 0, 0, 1, 1, 0) | {"connectivity": 0.0}),
+    "no rows": ([], counts_without_scores(0, 0, 0, 0, 0, 0)),
+    "all dropped": ([([1.0], None), (None, 1)], counts_without_scores(0, 2, 0, 0, 0, 0)),
+    "one point": ([([1.0], 0)], counts_without_scores(1, 0, 0, 1, 0, 0)),
+    "one cluster": (
+        [([1.0], 0), ([2.0], 0)],
+        counts_without_scores(2, 0, 0, 1, 1, 0) | {"connectivity": 0.0},
+    ),
     "two singletons": (
         [([1.0], 0), ([2.0], 1)],
-        counts(2, 0, 0, 2, 0, 1) | {"connectivity": 2.0},
+        counts_without_scores(2, 0, 0, 2, 0, 1) | {"connectivity": 2.0},
     ),
     "singletons": (
         [([0.0], 0), ([1.0], 1), ([3.0], 2)],
-        counts(3, 0, 0, 3, 0, 3) | {"connectivity": 4.5},
+        counts_without_scores(3, 0, 0, 3, 0, 3) | {"connectivity": 4.5},
     ),
     # each has two neighbors at 0: of its own cluster 1, of the other 2 that share three places
     "all equal": (
         [([0.1, 0.2], 0), ([0.1, 0.2], 0), ([0.1, 0.2], 1), ([0.1, 0.2], 1)],
-        counts(4, 0, 0, 2, 2, 4)
+        counts_without_scores(4, 0, 0, 2, 2, 4)
         | {"g_plus": 0.0, "tau": 0.0, "point_biserial": 0.0}
         | {"connectivity": 4 * 2 / 3 * (1 + 1 / 2 + 1 / 3)},
     ),
     # all distances 1: nothing tells the pairs apart
     "a triangle": (
         [([1.0, 0.0, 0.0], 0), ([0.0, 1.0, 0.0], 0), ([0.0, 0.0, 1.0], 1)],
-        counts(3, 0, 0, 2, 1, 2)
+        counts_without_scores(3, 0, 0, 2, 1, 2)
         | {"g_plus": 0.0, "tau": 0.0, "point_biserial": 0.0, "mcclain_rao": 1.0}
         | {"connectivity": 2 * 1.5 / 2 + 1.5},
     ),
     "no pair within apart": (
         [([0.0], 0), ([0.0], 0), ([5.0], 1)],
-        counts(3, 0, 0, 2, 1, 2)
+        counts_without_scores(3, 0, 0, 2, 1, 2)
         | {"c_index": 0.0, "gamma": 1.0, "g_plus": 0.0, "mcclain_rao": 0.0}
         | {"tau": 2 / math.sqrt(6), "point_biserial": -5 * math.sqrt(2) / 3}
         | {"connectivity": 0.5 + 0.5 + 1.5},
@@ -158,7 +169,7 @@ def test_degenerate(engine: Engine) -> None:
         if wanted["n"]:
             by_dims.setdefault(len(rows[0][0] or []), []).append(case)
         else:
-            assert_points([report(engine, rows)], [wanted], what=case)
+            assert_points([pairwise_row(engine, rows)], [wanted], what=case)
     for cases in by_dims.values():
         frames = [frame_of([DEGENERATE[case][0]]) for case in cases]
         several = call_by_case(engine, "pairwise_report", frames)
@@ -175,7 +186,7 @@ def test_no_points_in_partitions(side: Engine, case: str) -> None:
 def test_degenerate_partitions_beside_each_other(engine: Engine) -> None:
     several = [rows for rows, _ in DEGENERATE.values() if rows and len(rows[0][0] or []) == 1]
     got = call(engine, "pairwise_report", frame_of(several), partition_by="run")
-    wanted = [{"run": run} | expected(rows) for run, rows in enumerate(several)]
+    wanted = [{"run": run} | oracle_report(rows) for run, rows in enumerate(several)]
     assert_points(got, [row for row in wanted if row["n"]], tolerance=1e-13, floor=1e-15)
 
 
@@ -204,7 +215,7 @@ def test_equals_the_oracle(engine: Engine, distance: str, way: int, seed: int) -
     found = {row["run"]: row for row in got}
     assert list(found) == sorted(found)
     for run, rows in enumerate(sets):
-        wanted = {"run": run} | expected(rows, measure, n_neighbors, **noise)
+        wanted = {"run": run} | oracle_report(rows, measure, n_neighbors, **noise)
         if not wanted["n"]:
             assert run not in found
             continue
@@ -215,23 +226,30 @@ def test_equals_the_oracle(engine: Engine, distance: str, way: int, seed: int) -
         assert_points([found[run]], [wanted], tolerance=1e-9, floor=1e-12, without=without)
 
 
-@pytest.mark.parametrize("distance", DISTANCES)
-def test_engines_agree(distance: str) -> None:
-    """On more points than the oracle can take, of tenths and of any numbers."""
+@pytest.mark.parametrize(
+    ("distance", "n", "names"),
+    [
+        *((distance, 120, SIDES) for distance in DISTANCES),
+        *(pytest.param(name, 300, ENGINES, marks=pytest.mark.wide) for name in DISTANCES),
+    ],
+    ids=[*DISTANCES, *(f"{distance} of many" for distance in DISTANCES)],
+)
+def test_engines_agree(distance: str, n: int, names: Sequence[str]) -> None:
+    """On more points than the oracle can take, of tenths, whole and any numbers."""
     r = np.random.default_rng(7)
-    for x in (
-        r.integers(0, 60, (300, 3)) / 10,
-        r.normal(size=(300, 5)),
-        r.integers(0, 3, (300, 3)),
-    ):
-        frame = pl.DataFrame(
-            {"vector": x.astype(float).tolist(), "cluster": r.integers(0, 4, 300), "run": 0}
-        )
-        rows = [
-            one(engines.make(name), "pairwise_report", frame, distance=distance) for name in ENGINES
-        ]
-        for row in rows[1:]:
-            assert_points([row], rows[:1], tolerance=1e-11, floor=1e-13, what=distance)
+    cases = [r.integers(0, 60, (n, 3)) / 10, r.integers(0, 3, (n, 3)), r.normal(size=(n, 3))]
+    frames = [
+        pl.DataFrame({"vector": x.astype(float).tolist(), "cluster": r.integers(0, 4, n)})
+        for x in cases
+    ]
+    wanted, *others = (
+        call_by_case(engines.make(name), "pairwise_report", frames, distance=distance)
+        for name in names
+    )
+    for got in others:
+        for i, (mine, theirs) in enumerate(zip(got, wanted, strict=True)):
+            what = (distance, ("tenths", "whole", "any")[i])
+            assert_points(mine, theirs, tolerance=1e-11, floor=1e-13, what=what)
 
 
 @SEEDS
@@ -262,41 +280,49 @@ def test_a_shift_changes_nothing(engine: Engine, distance: str, seed: int) -> No
     ]
     several = call_by_case(engine, "pairwise_report", shifted, distance=distance)
     for rows, got in zip(sets, several, strict=True):
-        wanted = expected(rows, Measure(distance))
+        wanted = oracle_report(rows, Measure(distance))
         assert_points(got, [wanted] if wanted["n"] else [], tolerance=1e-13, floor=1e-14)
 
 
-@pytest.mark.parametrize("angle", [0.1, 0.2, 0.3])
-def test_distances_that_only_rounding_tells_apart(engine: Engine, angle: float) -> None:
-    """The sides of an equilateral triangle, alone and beside other partitions."""
+def equilateral(angle: float) -> Rows:
+    """A triangle whose sides differ by rounding alone."""
     corners = [(math.cos(angle + i), math.sin(angle + i)) for i in (0, math.tau / 3, -math.tau / 3)]
     assert len({math.dist(a, b) for a, b in itertools.combinations(corners, 2)}) > 1
-    rows: Rows = [(list(corner), i // 2) for i, corner in enumerate(corners)]
-    several = call_by_case(engine, "pairwise_report", [frame_of([rows])] * 3)
-    for row in (report(engine, rows), *(row for [row] in several)):
-        assert (row["c_index"], row["gamma"], row["tau"]) == (None, None, 0.0)
+    return [(list(corner), i // 2) for i, corner in enumerate(corners)]
+
+
+def test_distances_that_only_rounding_tells_apart(engine: Engine) -> None:
+    """The sides of equilateral triangles, as partitions beside each other and one alone."""
+    angles = (0.1, 0.2, 0.3)
+    frames = [frame_of([equilateral(angle)]) for angle in angles]
+    rows = [row for [row] in call_by_case(engine, "pairwise_report", frames)]
+    rows.append(pairwise_row(engine, equilateral(angles[0])))
+    for angle, row in zip((*angles, "alone"), rows, strict=True):
+        assert (row["c_index"], row["gamma"], row["tau"]) == (None, None, 0.0), angle
 
 
 def test_a_shift_of_any_numbers(engine: Engine) -> None:
     r = np.random.default_rng(3)
     rows: Rows = [(x.tolist(), i % 3) for i, x in enumerate(r.normal(size=(60, 3)))]
     shifted = [(None if v is None else [x + 1e8 for x in v], c) for v, c in rows]
-    got, wanted = report(engine, shifted), report(engine, rows)
+    got, wanted = pairwise_row(engine, shifted), pairwise_row(engine, rows)
     for name in ("c_index", "mcclain_rao", "point_biserial"):
         assert got[name] == pytest.approx(wanted[name], rel=1e-6)
 
 
 def test_more_neighbors_than_points(engine: Engine) -> None:
-    check(engine, LINE, n_neighbors=4)
-    check(engine, LINE, n_neighbors=10**9)
-    few, many = (report(engine, LINE, n_neighbors=count) for count in (4, 10**9))
+    few, many = (pairwise_row(engine, LINE, n_neighbors=count) for count in (4, 10**9))
+    assert_points([few], [oracle_report(LINE, n_neighbors=4)], floor=1e-13)
+    assert_points([many], [oracle_report(LINE, n_neighbors=10**9)], floor=1e-13)
     assert_points([many], [few], tolerance=1e-14)
 
 
 @pytest.mark.parametrize("dims", [1, 20, 100])
 def test_dimensions(engine: Engine, dims: int) -> None:
     r = np.random.default_rng(dims)
-    check(engine, [(x.tolist(), i % 4) for i, x in enumerate(r.normal(size=(30, dims)))], 1e-9)
+    assert_as_the_oracle(
+        engine, [(x.tolist(), i % 4) for i, x in enumerate(r.normal(size=(30, dims)))], 1e-9
+    )
 
 
 # Other authors ---------------------------------------------------------------------------------
@@ -307,11 +333,10 @@ def iris() -> tuple[pl.DataFrame, list[str]]:
     return frame, ["sepal_length", "sepal_width", "petal_length", "petal_width"]
 
 
-@pytest.mark.parametrize("cluster", ["species", "kmeans", "single_linkage"])
-def test_iris_against_scipy(engine: Engine, cluster: str) -> None:
+@cache
+def scores_of_scipy(cluster: str) -> dict[str, Any]:
     """Somers' D of the rank of a distance given whether it is between is made of s+ - s-."""
     frame, columns = iris()
-    found = one(engine, "pairwise_report", frame, columns, cluster)
     # in whole tenths, so that equal distances are equal
     x = np.rint(frame.select(columns).to_numpy() * 10)
     own = frame[cluster].to_list()
@@ -321,11 +346,27 @@ def test_iris_against_scipy(engine: Engine, cluster: str) -> None:
     n_b, n_w = int(between.sum()), int((~between).sum())
     n_t = n_b + n_w
     surplus = somersd(between, squares).statistic * n_b * n_w
-    assert found["tau"] == pytest.approx(surplus / math.sqrt(n_b * n_w * n_t * (n_t - 1) / 2))
     d = np.sqrt(squares) / 10
     correlation = pointbiserialr(between, d).statistic
-    assert found["point_biserial"] == pytest.approx(-correlation * d.std())
-    assert (found["n_within_pairs"], found["n_between_pairs"]) == (n_w, n_b)
+    return {
+        "tau": pytest.approx(surplus / math.sqrt(n_b * n_w * n_t * (n_t - 1) / 2)),
+        "point_biserial": pytest.approx(-correlation * d.std()),
+        "n_within_pairs": n_w,
+        "n_between_pairs": n_b,
+    }
+
+
+def test_iris_against_scipy(engine: Engine) -> None:
+    """Two labelings as partitions of one call, and one alone."""
+    frame, columns = iris()
+    species, *others = "species", "kmeans", "single_linkage"
+    found = {species: one(engine, "pairwise_report", frame, columns, species)}
+    frames = [frame.select(*columns, cluster=name) for name in others]
+    several = call_by_case(engine, "pairwise_report", frames, columns)
+    found |= {name: row for name, [row] in zip(others, several, strict=True)}
+    for name, row in found.items():
+        wanted = scores_of_scipy(name)
+        assert {column: row[column] for column in wanted} == wanted, name
 
 
 # Errors ----------------------------------------------------------------------------------------
@@ -395,14 +436,14 @@ def test_points_at_fault(side: Engine) -> None:
         ([], "vector: expected at least one coordinate, got an empty vector"),
     ):
         with fails(side, words):
-            report(side, [([0.0, 1.0], 0), ([2.0, 3.0], 1), (vector, 1)])
+            pairwise_row(side, [([0.0, 1.0], 0), ([2.0, 3.0], 1), (vector, 1)])
 
 
 def test_distances_that_overflow_only_between_points(side: Engine) -> None:
     """Each is near enough to the middle for its square to be a number."""
     rows: Rows = [([1.2e154], 0), ([1.1e154], 0), ([-1.2e154], 1), ([-1.1e154], 1)]
     with fails(side, OVERFLOW):
-        report(side, rows, distance="sqeuclidean")
+        pairwise_row(side, rows, distance="sqeuclidean")
 
 
 @pytest.mark.parametrize("how", ["in-memory", "streaming"])
@@ -413,13 +454,23 @@ def test_a_lazy_frame_raises_when_it_is_collected(how: Any) -> None:
             part.collect(engine=how)
 
 
-@pytest.mark.parametrize("columns", ["n", "COUNT(*)", "1"])
-def test_a_few_columns_in_sql_raise_too(con: duckdb.DuckDBPyConnection, columns: str) -> None:
+def few_columns() -> list[Any]:
+    """(columns, rest of the query): each of either in some case, the other pairs wide."""
+    columns, rests = ("n", "COUNT(*)", "1"), ("", " WHERE n > 99", " LIMIT 1")
+    pairs = list(itertools.product(columns, rests))
+    few = [("n", rests[1]), ("COUNT(*)", rests[0]), ("1", rests[2])]
+    return [few, pytest.param(pairs, marks=pytest.mark.wide)]
+
+
+@pytest.mark.parametrize("pairs", few_columns(), ids=["some", "every"])
+def test_a_few_columns_in_sql_raise_too(
+    con: duckdb.DuckDBPyConnection, pairs: list[tuple[str, str]]
+) -> None:
     con.register("points", FRAME)
     call = "clustereval.pairwise_report(points, [x, y], cluster, max_points := 3)"
-    for more in ("", " WHERE n > 99", " LIMIT 1"):
+    for columns, rest in pairs:
         with pytest.raises(duckdb.Error, match=re.escape(TOO_MANY)):
-            con.execute(f"SELECT {columns} FROM {call}{more}").fetchall()
+            con.execute(f"SELECT {columns} FROM {call}{rest}").fetchall()
 
 
 @pytest.mark.parametrize("parameter", ["vector", "cluster", "partition_by"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from tests.support.point_engines import assert_points, call, one
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tests.support.engines import Engine
+    from tests.support.engines import Engine, Row
 
     Floats = NDArray[np.float64]
 
@@ -28,7 +29,7 @@ TABLES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def points(dims: int, dtype: Any, values: Floats) -> pl.DataFrame:
+def vectors_of_type(dims: int, dtype: Any, values: Floats) -> pl.DataFrame:
     vector = pl.Series("vector", values.tolist()).cast(pl.Array(dtype, dims))
     return pl.DataFrame([vector, pl.Series("cluster", np.arange(len(values)) % 3)])
 
@@ -44,28 +45,48 @@ def test_single_precision_is_that_of_the_coordinates_only(
 ) -> None:
     """The same numbers as from their doubles: nothing is summed in single precision."""
     x = np.random.default_rng(dims).normal(size=(90, dims)) + (np.arange(90) % 3)[:, None] / 7
-    frame = points(dims, pl.Float32, x)
+    frame = vectors_of_type(dims, pl.Float32, x)
     wanted = call(engine, table, as_double(frame, dims), **options)
     assert_points(call(engine, table, frame, **options), wanted, tolerance=1e-12)
 
 
-def whole_numbers() -> list[Any]:
-    """(type, shift, dimensions): one case, the others as wide."""
-    shifts = [(pl.Int64, 2**50), (pl.Int64, -(2**50)), (pl.UInt64, 2**50), (pl.UInt8, 200)]
-    first, *others = [(dtype, far, dims) for dtype, far in shifts for dims in (33, 3)]
-    return [first, *(pytest.param(*case, marks=pytest.mark.wide) for case in others)]
+SHIFTS = [(pl.Int64, 2**50), (pl.Int64, -(2**50)), (pl.UInt64, 2**50), (pl.UInt8, 200)]
 
 
-@pytest.mark.parametrize(("dtype", "far", "dims"), whole_numbers())
-def test_whole_numbers_far_from_0(engine: Engine, dtype: Any, far: int, dims: int) -> None:
-    """Their differences and squares neither wrap nor lose digits."""
+@cache
+def rows_near_0(engine_name: str, table: int, dims: int) -> list[Row]:
+    name, options = TABLES[table]
+    return call(engines.make(engine_name), name, as_double(small_numbers(dims), dims), **options)
+
+
+def small_numbers(dims: int) -> pl.DataFrame:
     near = np.random.default_rng(dims).integers(0, 50, size=(60, dims))
-    wanted_frame = as_double(points(dims, pl.Int64, near), dims)
-    frame = points(dims, dtype, near + far)
-    for table, options in TABLES:
-        wanted = call(engine, table, wanted_frame, **options)
-        got = call(engine, table, frame, **options)
-        assert_points(got, wanted, tolerance=1e-11, floor=1e-12, what=table)
+    return vectors_of_type(dims, pl.Int64, near)
+
+
+def check_whole_numbers(engine: Engine, table: int, dtype: Any, far: int, dims: int) -> None:
+    """Their differences and squares neither wrap nor lose digits."""
+    vector = pl.col("vector").cast(pl.List(pl.Int64)).list.eval(pl.element() + far)
+    frame = small_numbers(dims).with_columns(vector.cast(pl.Array(dtype, dims)))
+    name, options = TABLES[table]
+    got = call(engine, name, frame, **options)
+    wanted = rows_near_0(engine.name, table, dims)
+    assert_points(got, wanted, tolerance=1e-11, floor=1e-12, what=(name, dtype, far))
+
+
+@pytest.mark.parametrize("table", range(len(TABLES)))
+def test_whole_numbers_far_from_0(engine: Engine, table: int) -> None:
+    """Every table and every shift; the vectors of 33 coordinates are several blocks in DuckDB."""
+    dtype, far = SHIFTS[table]
+    check_whole_numbers(engine, table, dtype, far, 33 if table % 2 == 0 else 3)
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("dims", [33, 3])
+@pytest.mark.parametrize(("dtype", "far"), SHIFTS)
+def test_whole_numbers_of_every_type(engine: Engine, dtype: Any, far: int, dims: int) -> None:
+    for table in range(len(TABLES)):
+        check_whole_numbers(engine, table, dtype, far, dims)
 
 
 @pytest.mark.parametrize("dims", [3, 40])
@@ -96,8 +117,9 @@ def test_a_centroid_without_direction(engine: Engine, dims: int) -> None:
 def test_tight_clusters_far_apart(engine: Engine, dims: int, distance: str) -> None:
     """Squares are not differences of large products: |x|² + |y|² − 2 x·y would keep no digit."""
     random = np.random.default_rng(dims)
-    cluster = np.arange(300) % 3
-    x = 1000.0 * random.normal(size=(3, dims))[cluster] + 1e-6 * random.normal(size=(300, dims))
+    n = 150
+    cluster = np.arange(n) % 3
+    x = 1000.0 * random.normal(size=(3, dims))[cluster] + 1e-6 * random.normal(size=(n, dims))
     frame = pl.DataFrame({"vector": x.tolist(), "cluster": cluster})
     members = [x[cluster == i] for i in range(3)]
     rows = call(engine, "cluster_diameters", frame, distance=distance)
@@ -107,7 +129,9 @@ def test_tight_clusters_far_apart(engine: Engine, dims: int, distance: str) -> N
     mean_pair = max(pdist(y, distance).mean() for y in members)
     assert index["gdi_12"] == pytest.approx(index["min_separation"] / mean_pair, rel=1e-8, abs=0)
     samples = call(engine, "silhouette_samples", frame, distance=distance)
-    own = np.array([cdist(x[[i]], members[cluster[i]], distance).sum() / 99 for i in range(300)])
+    own = np.array([cdist(x[[i]], members[cluster[i]], distance).sum() for i in range(n)]) / (
+        n // 3 - 1
+    )
     np.testing.assert_allclose([row["a"] for row in samples], own, rtol=1e-6)
 
 

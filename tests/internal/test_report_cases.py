@@ -1,4 +1,4 @@
-"""The point side: the oracle and the comparison themselves, degenerate rows, published numbers."""
+"""The point side: literals, the oracle itself, degenerate rows, published numbers."""
 
 from __future__ import annotations
 
@@ -28,12 +28,14 @@ ROOT2, ROOT5, ROOT13 = math.sqrt(2), math.sqrt(5), math.sqrt(13)
 Points = list[list[float]]
 
 
-def frame_of(points: Any, clusters: Any) -> pl.DataFrame:
+def labeled_points(points: Any, clusters: Any) -> pl.DataFrame:
     schema = {"vector": pl.List(pl.Float64), "cluster": pl.Int64}
     return pl.DataFrame({"vector": points, "cluster": clusters}, schema=schema)
 
 
-def check(row: Row, expected: Row, *, tolerance: float = 1e-12, floor: float = 0.0) -> None:
+def assert_named_columns(
+    row: Row, expected: Row, *, tolerance: float = 1e-12, floor: float = 0.0
+) -> None:
     """The named columns."""
     some = {name: row[name] for name in expected}
     assert_points([some], [expected], tolerance=tolerance, floor=floor)
@@ -197,7 +199,9 @@ CASES: dict[str, tuple[Points, list[int], dict[str, Any], Row]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_case(engine: Engine, case: str) -> None:
     points, clusters, arguments, expected = CASES[case]
-    check(one(engine, "internal_report", frame_of(points, clusters), **arguments), expected)
+    assert_named_columns(
+        one(engine, "internal_report", labeled_points(points, clusters), **arguments), expected
+    )
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -205,7 +209,7 @@ def test_case_of_the_oracle(case: str) -> None:
     points, clusters, arguments, expected = CASES[case]
     row = oracle.internal_report(Partition(points, clusters, Measure(**arguments)))
     # 1 - cos cancels in scipy: 1e-16 off where the distance is 0.3.
-    check(row, expected, tolerance=1e-12 if "cosine" not in case else 1e-11)
+    assert_named_columns(row, expected, tolerance=1e-12 if "cosine" not in case else 1e-11)
 
 
 NEIGHBOR_CASES = {
@@ -217,13 +221,13 @@ NEIGHBOR_CASES = {
 @pytest.mark.parametrize("case", NEIGHBOR_CASES)
 def test_neighbors(engine: Engine, case: str) -> None:
     points, clusters, expected = NEIGHBOR_CASES[case]
-    check(one(engine, "neighbor_report", frame_of(points, clusters)), expected)
-    check(oracle.neighbor_report(Partition(points, clusters, Measure())), expected)
+    assert_named_columns(one(engine, "neighbor_report", labeled_points(points, clusters)), expected)
+    assert_named_columns(oracle.neighbor_report(Partition(points, clusters, Measure())), expected)
 
 
 def test_clusters_of_the_twelve(engine: Engine) -> None:
     """Of equally near clusters the lowest is the nearest."""
-    rows = call(engine, "internal_cluster_report", frame_of(TWELVE, TWELVE_CLUSTERS))
+    rows = call(engine, "internal_cluster_report", labeled_points(TWELVE, TWELVE_CLUSTERS))
     expected = [
         (1, 2, [0.0, 4.0], 8.0, 2.0, 2.0, 2, math.sqrt(20)),
         (2, 4, [2.0, 0.0], 4.0, 1.0, 1.0, 4, 4.0),
@@ -238,7 +242,7 @@ def test_clusters_of_the_twelve(engine: Engine) -> None:
 
 
 def test_centroids(engine: Engine) -> None:
-    frame = frame_of([[0, 0], [1, 0], [5, 6], [3, 4], [6, 8]], [0, 0, 0, 1, 1])
+    frame = labeled_points([[0, 0], [1, 0], [5, 6], [3, 4], [6, 8]], [0, 0, 0, 1, 1])
     for arguments, centroids in (
         ({}, [[2.0, 2.0], [4.5, 6.0]]),
         ({"center": "median"}, [[1.0, 0.0], [4.5, 6.0]]),
@@ -264,8 +268,8 @@ def test_centroids(engine: Engine) -> None:
 NO_INDEX = dict.fromkeys(COUNTS, 0) | dict.fromkeys(INDICES)
 NO_NEIGHBOR = dict.fromkeys(name for name in COUNTS if name != "n_singletons")
 NO_NEIGHBOR = dict.fromkeys(NO_NEIGHBOR, 0) | dict.fromkeys(NEIGHBOR_INDICES)
-EMPTY = frame_of([], []).with_columns(run=pl.lit(1))
-DROPPED = frame_of([None, [1.0], None], [1, None, None]).with_columns(run=pl.lit(1))
+EMPTY = labeled_points([], []).with_columns(run=pl.lit(1))
+DROPPED = labeled_points([None, [1.0], None], [1, None, None]).with_columns(run=pl.lit(1))
 
 
 def ways_without_rows() -> list[Any]:
@@ -296,7 +300,9 @@ def test_no_rows_no_partition(side: Engine, function: str) -> None:
         assert call(side, function, frame, partition_by="run") == []
 
 
-@pytest.mark.parametrize("frame", [EMPTY, frame_of([None, None], [1, 2])], ids=["none", "NULL"])
+@pytest.mark.parametrize(
+    "frame", [EMPTY, labeled_points([None, None], [1, 2])], ids=["none", "NULL"]
+)
 def test_no_rows_with_weights(side: Engine, frame: pl.DataFrame) -> None:
     """The number of dimensions is unknown, so any number of weights is right."""
     wanted = NO_INDEX | {"n_dropped": frame.height}
@@ -317,7 +323,7 @@ def test_no_rows_of_wide_columns(side: Engine) -> None:
 
 
 def test_all_noise_dropped(engine: Engine) -> None:
-    frame = frame_of([[1.0], [2.0]], [-1, -1])
+    frame = labeled_points([[1.0], [2.0]], [-1, -1])
     noise = {"noise": -1, "noise_as": "drop"}
     assert call(engine, "internal_report", frame, **noise) == [NO_INDEX | {"n_noise": 2}]
     assert call(engine, "centroids", frame, **noise) == []
@@ -424,7 +430,7 @@ def degenerate_by_length() -> list[list[str]]:
 def of_degenerate(engine: Engine, function: str) -> dict[str, list[Row]]:
     rows: dict[str, list[Row]] = {}
     for cases in degenerate_by_length():
-        frames = [frame_of(*DEGENERATE[case][:2]) for case in cases]
+        frames = [labeled_points(*DEGENERATE[case][:2]) for case in cases]
         rows |= dict(zip(cases, call_by_case(engine, function, frames), strict=True))
     return rows
 
@@ -434,7 +440,9 @@ def test_degenerate(engine: Engine) -> None:
         points, clusters, known = DEGENERATE[case]
         expected = {"n_dropped": 0, "n_noise": 0} | dict.fromkeys(INDICES) | known
         # The mean of 0, 0, 10 is no binary number.
-        check(row, {name: expected[name] for name in (*COUNTS, *INDICES)}, floor=1e-30)
+        assert_named_columns(
+            row, {name: expected[name] for name in (*COUNTS, *INDICES)}, floor=1e-30
+        )
         check_scikit_learn(row, points, clusters)
 
 
@@ -442,7 +450,9 @@ def test_degenerate(engine: Engine) -> None:
 def test_degenerate_of_the_oracle(case: str) -> None:
     points, clusters, known = DEGENERATE[case]
     expected = {"n_dropped": 0, "n_noise": 0} | dict.fromkeys(INDICES) | known
-    check(oracle.internal_report(Partition(points, clusters, Measure())), expected, floor=1e-30)
+    assert_named_columns(
+        oracle.internal_report(Partition(points, clusters, Measure())), expected, floor=1e-30
+    )
 
 
 @pytest.mark.parametrize("function", ["neighbor_report", "internal_cluster_report", "centroids"])
@@ -458,7 +468,7 @@ def test_degenerate_as_the_oracle(engine: Engine, function: str) -> None:
 @pytest.mark.parametrize("case", DEGENERATE)
 def test_degenerate_alone(engine: Engine, case: str, function: str) -> None:
     """Without a partition as with one."""
-    rows = call(engine, function, frame_of(*DEGENERATE[case][:2]))
+    rows = call(engine, function, labeled_points(*DEGENERATE[case][:2]))
     assert_points(rows, of_degenerate(engine, function)[case], what=case)
 
 
@@ -470,7 +480,7 @@ def check_scikit_learn(row: Row, points: Any, clusters: Any) -> None:
     ):
         if 2 <= len(set(clusters)) < len(points):
             expected = float(theirs(points, clusters))
-            check(row, {name: expected}, tolerance=1e-9, floor=1e-12)
+            assert_named_columns(row, {name: expected}, tolerance=1e-9, floor=1e-12)
         else:
             with pytest.raises(ValueError, match="Number of labels is"):
                 theirs(points, clusters)
@@ -482,7 +492,7 @@ ZEROS: Points = [[0, 0], [0, 0], [0, 2], [3, 0], [5, 0]]
 
 def test_zero_vectors_under_cosine(engine: Engine) -> None:
     """A zero vector is at 1 from everything, and the centroid of a cluster of such."""
-    frame = frame_of(ZEROS, [1, 1, 2, 3, 3])
+    frame = labeled_points(ZEROS, [1, 1, 2, 3, 3])
     rows = call(engine, "internal_cluster_report", frame, distance="cosine")
     expected = [
         (1, 2, [0.0, 0.0], 2.0, 1.0, 1.0, 2, 1.0),
@@ -494,39 +504,47 @@ def test_zero_vectors_under_cosine(engine: Engine) -> None:
     assert_points(rows, oracle.internal_cluster_report(part))
     for function in ("internal_report", "neighbor_report"):
         row = one(engine, function, frame, distance="cosine")
-        check(row, getattr(oracle, function)(part), tolerance=1e-9)
+        assert_named_columns(row, getattr(oracle, function)(part), tolerance=1e-9)
 
 
 def test_a_zero_vector_among_others_under_cosine(engine: Engine) -> None:
     points: Points = [[0, 0], [3, 4], [0, 2]]
-    frame = frame_of(points, [1, 1, 2])
+    frame = labeled_points(points, [1, 1, 2])
     [first, _] = call(engine, "internal_cluster_report", frame, distance="cosine")
-    check(first, {"centroid": [0.6, 0.8], "mean_distance": 0.5, "nearest_distance": 0.2})
+    assert_named_columns(
+        first, {"centroid": [0.6, 0.8], "mean_distance": 0.5, "nearest_distance": 0.2}
+    )
 
 
 def test_only_opposed_vectors_under_cosine(engine: Engine) -> None:
     """There is no mean direction: the centroid is the zero vector, at 1 from everything."""
-    frame = frame_of([[1, 1], [-2, -2], [3, 0]], [1, 1, 2])
+    frame = labeled_points([[1, 1], [-2, -2], [3, 0]], [1, 1, 2])
     [first, second] = call(engine, "internal_cluster_report", frame, distance="cosine")
-    check(first, {"centroid": [0.0, 0.0], "mean_distance": 1.0, "nearest_distance": 1.0})
-    check(second, {"centroid": [1.0, 0.0], "mean_distance": 0.0, "nearest_distance": 1.0})
+    assert_named_columns(
+        first, {"centroid": [0.0, 0.0], "mean_distance": 1.0, "nearest_distance": 1.0}
+    )
+    assert_named_columns(
+        second, {"centroid": [1.0, 0.0], "mean_distance": 0.0, "nearest_distance": 1.0}
+    )
 
 
 def test_a_point_on_another_centroid(engine: Engine) -> None:
     """The centroids are 5 and 10. The share of cluster 1 is 0, because of the point at 10."""
     points: Points = [[0], [10], [8], [12]]
-    frame = frame_of(points, [1, 1, 2, 2])
+    frame = labeled_points(points, [1, 1, 2, 2])
     # cluster 2 has 1 - 2/3 and 1 - 2/7
     wanted = (1 / 3 + 5 / 7) / 4
-    check(one(engine, "neighbor_report", frame), {"wemmert_gancarski_index": wanted})
-    both = frame_of([[0], [0], [-1], [1]], [1, 1, 2, 2])
-    check(one(engine, "neighbor_report", both), {"wemmert_gancarski_index": None})
+    assert_named_columns(one(engine, "neighbor_report", frame), {"wemmert_gancarski_index": wanted})
+    both = labeled_points([[0], [0], [-1], [1]], [1, 1, 2, 2])
+    assert_named_columns(one(engine, "neighbor_report", both), {"wemmert_gancarski_index": None})
 
 
 def test_a_cluster_of_equal_points_has_no_spread_but_rounding(engine: Engine) -> None:
     """The mean of equal numbers is n times one by n, and so rounded."""
     cases = [(value, n) for value in (0.1, 0.7, 1e-3, 1 / 3, 123.456) for n in (3, 6, 7, 49)]
-    frames = [frame_of([[0.0], [5.0], *[[value]] * n], [1, 1, *[2] * n]) for value, n in cases]
+    frames = [
+        labeled_points([[0.0], [5.0], *[[value]] * n], [1, 1, *[2] * n]) for value, n in cases
+    ]
     several = call_by_case(engine, "internal_cluster_report", frames)
     for (value, n), [_, row] in zip(cases, several, strict=True):
         assert 0 <= row["max_distance"] <= 1e-14 * value, (value, n)
@@ -536,7 +554,7 @@ def test_a_cluster_of_equal_points_has_no_spread_but_rounding(engine: Engine) ->
 def test_one_cluster_has_nothing_between(engine: Engine) -> None:
     """Its centroid is the middle, though n times a mean by n need not be that mean."""
     sizes = (3, 5, 6, 7, 49, 98, 103)
-    frames = [frame_of([[i / 10] for i in range(n)], [1] * n) for n in sizes]
+    frames = [labeled_points([[i / 10] for i in range(n)], [1] * n) for n in sizes]
     several = call_by_case(engine, "internal_report", frames)
     for n, [row] in zip(sizes, several, strict=True):
         some = {name: row[name] for name in ("ssb", "explained_variance", "log_ss_ratio")}
@@ -573,21 +591,23 @@ OF_IRIS = {
 
 
 @pytest.mark.parametrize("labeling", OF_IRIS)
-def test_iris(engine: Engine, labeling: str) -> None:
-    row = one(engine, "internal_report", IRIS, MEASURES, labeling)
-    known = OF_IRIS[labeling]
+def test_iris_of_the_oracle(labeling: str) -> None:
     part = Partition(IRIS.select(MEASURES).rows(), IRIS[labeling].to_list(), Measure())
-    for values in (row, oracle.internal_report(part)):
-        assert {name: round(values[name], 6) for name in known} == known
+    row, known = oracle.internal_report(part), OF_IRIS[labeling]
+    assert {name: round(row[name], 6) for name in known} == known
 
 
-def test_iris_as_scikit_learn(engine: Engine) -> None:
+def test_iris(engine: Engine) -> None:
+    """Published numbers and those of scikit-learn, all labelings in one call."""
     frames = [
         IRIS.select(*MEASURES, cluster=pl.col(labeling).rank("dense").cast(pl.Int64))
         for labeling in LABELINGS
     ]
     several = call_by_case(engine, "internal_report", frames, MEASURES)
-    for frame, [row] in zip(frames, several, strict=True):
+    rows = {labeling: row for labeling, [row] in zip(LABELINGS, several, strict=True)}
+    for labeling, known in OF_IRIS.items():
+        assert {name: round(rows[labeling][name], 6) for name in known} == known, labeling
+    for frame, row in zip(frames, rows.values(), strict=True):
         check_scikit_learn(row, frame.select(MEASURES).rows(), frame["cluster"].to_list())
 
 
@@ -621,14 +641,14 @@ def test_digits(engine: Engine) -> None:
         "calinski_harabasz_score": float(calinski_harabasz_score(pixels, clusters)),
         "davies_bouldin_score": float(davies_bouldin_score(pixels, clusters)),
     }
-    check(row, expected, tolerance=1e-9)
+    assert_named_columns(row, expected, tolerance=1e-9)
     rows = call(engine, "internal_cluster_report", digits, "pixels", "kmeans")
     assert_points(rows, oracle.internal_cluster_report(part), tolerance=1e-9)
     row = one(engine, "neighbor_report", digits, "pixels", "kmeans")
     assert_points([row], [oracle.neighbor_report(part)], tolerance=1e-9)
 
 
-# The oracle and the comparison ---------------------------------------------------------------
+# The oracle ----------------------------------------------------------------------------------
 
 
 def test_every_index_has_a_case() -> None:
@@ -643,44 +663,4 @@ def test_the_oracle_gives_scikit_learns_numbers() -> None:
         "calinski_harabasz_score": float(calinski_harabasz_score(points, clusters)),
         "davies_bouldin_score": float(davies_bouldin_score(points, clusters)),
     }
-    check(row, expected, tolerance=1e-11)
-
-
-NAN, INFINITY = math.nan, math.inf
-KNOWN: list[Row] = [
-    {"cluster": 1, "n": 2, "centroid": [0.5, 2.0], "ssw": 0.25, "nearest_cluster": None},
-    {"cluster": None, "n": 1, "centroid": [1.0, 0.0], "ssw": 0.0, "nearest_cluster": 1},
-]
-
-
-def test_rows_are_accepted() -> None:
-    assert_points([dict(row) for row in KNOWN], KNOWN)
-    assert_points([{"ssw": 1e-31}], [{"ssw": 0.0}], floor=1e-30)
-    assert_points([{"ssw": NAN}], [{"ssw": 0.0}], without=["ssw"])
-
-
-@pytest.mark.parametrize("floor", [0.0, 1e-30])
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        pytest.param(KNOWN[:1], id="a row less"),
-        pytest.param(KNOWN[::-1], id="another order"),
-        pytest.param([dict(reversed(row.items())) for row in KNOWN], id="columns reordered"),
-        pytest.param([KNOWN[0] | {"more": 1}, KNOWN[1]], id="a column more"),
-        pytest.param([KNOWN[0] | {"n": 3}, KNOWN[1]], id="another count"),
-        pytest.param([KNOWN[0] | {"cluster": None}, KNOWN[1]], id="a NULL cluster"),
-        pytest.param([KNOWN[0] | {"centroid": [0.5, 2.1]}, KNOWN[1]], id="another centroid"),
-        pytest.param([KNOWN[0] | {"centroid": [0.5]}, KNOWN[1]], id="a shorter centroid"),
-        pytest.param([KNOWN[0] | {"centroid": None}, KNOWN[1]], id="no centroid"),
-        pytest.param([KNOWN[0] | {"ssw": 0.25 + 1e-12}, KNOWN[1]], id="another score"),
-        pytest.param([KNOWN[0] | {"ssw": None}, KNOWN[1]], id="a NULL score"),
-        pytest.param([KNOWN[0] | {"ssw": NAN}, KNOWN[1]], id="a NaN score"),
-        pytest.param([KNOWN[0] | {"ssw": INFINITY}, KNOWN[1]], id="an infinite score"),
-        pytest.param([KNOWN[0], KNOWN[1] | {"ssw": 1e-29}], id="not quite 0"),
-        pytest.param([KNOWN[0], KNOWN[1] | {"ssw": 0}], id="a whole number"),
-        pytest.param([KNOWN[0] | {"nearest_cluster": 1}, KNOWN[1]], id="a value for NULL"),
-    ],
-)
-def test_rows_are_rejected(wrong: list[Row], floor: float) -> None:
-    with pytest.raises(AssertionError, match=r"expected|no float"):
-        assert_points(wrong, KNOWN, floor=floor)
+    assert_named_columns(row, expected, tolerance=1e-11)

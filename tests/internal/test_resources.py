@@ -31,7 +31,7 @@ print(rise / (2**20 if sys.platform == "darwin" else 2**10))
 @pytest.mark.skipif(sys.platform == "win32", reason="no module resource")
 @pytest.mark.parametrize(
     ("table", "n", "k", "limit"),
-    [("neighbor_report", 200_000, 50, 400), ("internal_report", 24_000, 12_000, 120)],
+    [("neighbor_report", 100_000, 50, 200), ("internal_report", 12_000, 6_000, 120)],
 )
 def test_memory_grows_with_the_points_and_not_with_their_pairs(
     table: str, n: int, k: int, limit: float

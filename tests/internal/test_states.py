@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import polars_clustereval as ce
+from tests.support import engines
 from tests.support import point_oracle as oracle
 from tests.support.engines import DuckDB, Engine, fails
 from tests.support.point_engines import assert_points, call, one
@@ -98,23 +99,36 @@ def test_no_row(engine: Engine) -> None:
     assert reports_of(engine, empty.with_columns(run=pl.lit(1)), partition_by="run") == []
 
 
-@pytest.mark.parametrize(
-    "rows",
-    [
-        [(None, 0), ([1.0], None)],
-        [([1.0], 0)],
-        [([1.0], 0), ([1.0], 0)],
-        [([1.0], 0), ([1.0], 1)],
-        [([1.0], 0), ([3.0], 0), (None, 5), (None, None)],
-    ],
-)
-def test_few_rows(engine: Engine, rows: Rows) -> None:
-    """Rows that are left out alone, one row, equal points, singletons."""
-    frame = frame_of([rows])
+LEFT_OUT: Rows = [(None, 0), ([1.0], None)]
+FEW_ROWS: list[Rows] = [
+    [([1.0], 0)],
+    [([1.0], 0), ([1.0], 0)],
+    [([1.0], 0), ([1.0], 1)],
+    [([1.0], 0), ([3.0], 0), (None, 5), (None, None)],
+]
+
+
+def check_states_without_points(states: pl.DataFrame, height: int) -> None:
+    lists = states.filter(pl.col("n") == 0).select(LISTS)
+    assert lists.height == height
+    assert lists.null_count().sum_horizontal().item() == height * len(LISTS)
+
+
+def test_few_rows(engine: Engine) -> None:
+    """One row, equal points, singletons, some rows left out: a partition each."""
+    frame = frame_of(FEW_ROWS)
+    states = states_of(engine, frame, partition_by="run")
+    found = reports_of(engine, states, partition_by="run")
+    assert [row["run"] for row in found] == list(range(len(FEW_ROWS)))
+    assert_points(found, without_distances(engine, frame, partition_by="run"), floor=1e-15)
+    check_states_without_points(states, 2)
+
+
+def test_rows_that_are_left_out_alone(engine: Engine) -> None:
+    frame = frame_of([LEFT_OUT])
     states = states_of(engine, frame)
     assert_points(reports_of(engine, states), without_distances(engine, frame), floor=1e-15)
-    lists = states.filter(pl.col("n") == 0).select(LISTS)
-    assert lists.null_count().sum_horizontal().item() == lists.height * len(LISTS)
+    check_states_without_points(states, 2)
 
 
 def without_distances(engine: Engine, frame: pl.DataFrame, **arguments: Any) -> list[Row]:
@@ -150,7 +164,9 @@ def is_clear(rows: Rows, measure: Measure, noise: dict[str, Any]) -> bool:
 
 
 @cache
-def random_case(distance: str, weighted: bool, noise: int, dims: int, seed: int) -> list[Rows]:
+def random_state_sets(
+    distance: str, weighted: bool, noise: int, dims: int, seed: int
+) -> list[Rows]:
     """Sets of points, of which the first N_CLEAR have no index that rounding decides."""
     measure = measure_of(distance, dims, weighted=weighted)
 
@@ -161,7 +177,7 @@ def random_case(distance: str, weighted: bool, noise: int, dims: int, seed: int)
     return clear_and_other_sets(drawn, N_CLEAR, 6, dims, *NUMBERS, is_clear=accept)
 
 
-def split(frame: pl.DataFrame, rng: random.Random) -> pl.DataFrame:
+def split_into_parts(frame: pl.DataFrame, rng: random.Random) -> pl.DataFrame:
     """Each row in a part of its run: in the same, each in its own, or in any of a few."""
     parts: list[int] = []
     for run in frame.partition_by("run", maintain_order=True):
@@ -200,11 +216,11 @@ def test_any_split_gives_the_same_report(
     engine: Engine, distance: str, weighted: bool, noise: int, dims: int, seed: int
 ) -> None:
     """Empty parts, single rows and missing values included; the definition is the oracle."""
-    sets, rng = random_case(distance, weighted, noise, dims, seed), random.Random(seed)
+    sets, rng = random_state_sets(distance, weighted, noise, dims, seed), random.Random(seed)
     measure = measure_of(distance, dims, weighted=weighted)
     options = {name: value for name, value in arguments_of(measure).items() if name != "center"}
     options.pop("p")
-    frame = split(frame_of(sets), rng)
+    frame = split_into_parts(frame_of(sets), rng)
     states = states_of(engine, frame, partition_by=["run", "part"], **NOISE[noise])
     rows = reports_of(engine, merged_anyhow(engine, states, rng), partition_by="run", **options)
     found = {row["run"]: row for row in rows}
@@ -234,7 +250,7 @@ def test_parts_far_from_zero_keep_their_digits(engine: Engine, seed: int) -> Non
         return is_clear(rows, Measure(), {})
 
     sets, rng = random_sets(("far", seed), 10, 2, quarter, accept=accept), random.Random(seed)
-    frame = split(frame_of(sets), rng)
+    frame = split_into_parts(frame_of(sets), rng)
     moved = pl.col("vector").list.eval(pl.element() + 1e8)
     states = states_of(engine, frame.with_columns(moved), partition_by=["run", "part"])
     rows = reports_of(engine, merged_anyhow(engine, states, rng), partition_by="run")
@@ -290,34 +306,38 @@ def test_merged_states_in_exact_arithmetic(
         assert (row["minimum"], row["maximum"]) == (min(numbers), max(numbers))
 
 
-@pytest.mark.parametrize("number", [0.1, 1e8 + 0.1, -7.3e-9])
-def test_constant_coordinates_stay_constant(engine: Engine, number: float) -> None:
+def test_constant_coordinates_stay_constant(engine: Engine) -> None:
     """The mean of equal numbers is that number in every part and after every merge."""
-    n = 50
-    points = pl.DataFrame(
-        {
-            "x": [number] * n,
-            "y": [float(i // 25) for i in range(n)],
-            "cluster": [i // 25 for i in range(n)],
-            "part": [i * i % 7 for i in range(n)],
-        }
+    numbers, n = (0.1, 1e8 + 0.1, -7.3e-9), 50
+    points = pl.concat(
+        pl.DataFrame(
+            {
+                "x": [number] * n,
+                "y": [float(i // 25) for i in range(n)],
+                "cluster": [i // 25 for i in range(n)],
+                "part": [i * i % 7 for i in range(n)],
+                "run": [run] * n,
+            }
+        )
+        for run, number in enumerate(numbers)
     )
-    states = states_of(engine, points, WIDE, partition_by="part")
+    states = states_of(engine, points, WIDE, partition_by=["run", "part"])
     assert states["m2"].to_list() == [[0.0, 0.0]] * states.height
-    whole = merged(engine, merged(engine, states, partition_by="part").drop("part"))
-    assert whole["mean"].to_list() == [[number, 0.0], [number, 1.0]]
-    assert whole["mean_correction"].to_list() == [[0.0, 0.0]] * 2
-    [report] = reports_of(engine, states)
-    assert (report["ssw"], report["ssb"]) == (0.0, 12.5)
-    assert report["calinski_harabasz_score"] == 1.0
-    nulls = ("log_ss_ratio", "banfield_raftery_index", "ratkowsky_lance_index")
-    assert [report[name] for name in nulls] == [None] * 3
+    once = merged(engine, states, partition_by=["run", "part"]).drop("part")
+    whole = merged(engine, once, partition_by="run")
+    assert whole["mean"].to_list() == [[number, y] for number in numbers for y in (0.0, 1.0)]
+    assert whole["mean_correction"].to_list() == [[0.0, 0.0]] * 2 * len(numbers)
+    for number, report in zip(numbers, reports_of(engine, states, partition_by="run"), strict=True):
+        assert (report["ssw"], report["ssb"]) == (0.0, 12.5), number
+        assert report["calinski_harabasz_score"] == 1.0, number
+        nulls = ("log_ss_ratio", "banfield_raftery_index", "ratkowsky_lance_index")
+        assert [report[name] for name in nulls] == [None] * 3, number
 
 
 def test_many_states_have_one_answer(engine: Engine) -> None:
     """Threads add up the means in any order, but every use of one sum gets the same."""
     drawn = np.random.default_rng(0)
-    n, dims = 20_000, 4
+    n, dims = 8_000, 4
     mean = 1e8 + drawn.normal(size=(n, dims))
     states = pl.DataFrame(
         {
@@ -350,7 +370,7 @@ def test_one_state_of_all_is_that_of_its_parts(engine: Engine) -> None:
 
 def test_partitions_are_merged_separately(engine: Engine) -> None:
     sets = random_sets("partitions", 5, 2, quarter, nulls=True)
-    frame = split(frame_of(sets), random.Random(3))
+    frame = split_into_parts(frame_of(sets), random.Random(3))
     states = states_of(engine, frame, partition_by=["run", "part"])
     by_run = merged(engine, states, partition_by="run")
     alone = states_of(engine, frame, partition_by="run")
@@ -383,9 +403,15 @@ def test_many_coordinates(engine: Engine, offset: float) -> None:
 # Tables of states from elsewhere
 
 
+@cache
+def plain_report(engine_name: str) -> list[Row]:
+    """The report from STATES, with which those of other tables are compared."""
+    return reports_of(engines.make(engine_name), state_frame())
+
+
 def test_columns_that_may_be_left_out(engine: Engine) -> None:
     states = state_frame()
-    wanted = reports_of(engine, states)
+    wanted = plain_report(engine.name)
     for left_out in (["n_dropped", "n_noise", "mean_correction"], ["mean_correction"]):
         assert_points(reports_of(engine, states.drop(left_out)), wanted)
     nothing = pl.lit(None)
@@ -401,7 +427,7 @@ def test_arrays_and_narrow_types(engine: Engine) -> None:
         pl.col("mean").cast(pl.Array(pl.Float32, 2)),
         pl.col("m2").cast(pl.List(pl.Int32)),
     )
-    assert_points(reports_of(engine, narrow), reports_of(engine, states))
+    assert_points(reports_of(engine, narrow), plain_report(engine.name))
 
 
 def test_distances_in_any_letter_case(engine: Engine) -> None:
@@ -414,7 +440,7 @@ def test_other_columns_do_not_matter(engine: Engine) -> None:
     """Columns named like parameters, and like inner columns."""
     more = ("tbl", "distance", "weights", "vector", "i", "size", "reference", "key_0", "fault")
     odd = state_frame().with_columns(pl.lit("odd").alias(name) for name in more)
-    assert_points(reports_of(engine, odd), reports_of(engine, state_frame()))
+    assert_points(reports_of(engine, odd), plain_report(engine.name))
     assert merged(engine, odd).rows() == STATES
 
 
@@ -485,7 +511,7 @@ def test_states_without_points_are_not_at_fault(engine: Engine, column: str) -> 
     more: list[dict[str, Any]] = [rows[0] | {"n": 0, column: [math.nan]}]
     more += [rows[0] | {"n": 0, "cluster": None, "n_dropped": 4, column: None}]
     [report] = reports_of(engine, pl.DataFrame([*rows, *more], schema=state_frame().schema))
-    [wanted] = reports_of(engine, state_frame())
+    [wanted] = plain_report(engine.name)
     assert_points([report], [wanted | {"n_dropped": 4}])
 
 
@@ -571,13 +597,13 @@ def test_a_quoted_partition_column(side: Engine) -> None:
 
 
 def sides_of(ask: Callable[[Engine], pl.DataFrame]) -> list[pl.DataFrame]:
-    from tests.support import engines
-
     return [ask(engines.make(name)) for name in engines.ENGINES]
 
 
 def test_states_of_one_side_serve_the_other() -> None:
-    frame = split(frame_of(random_sets("sides", 1, 3, decimal, nulls=True)), random.Random(1))
+    frame = split_into_parts(
+        frame_of(random_sets("sides", 1, 3, decimal, nulls=True)), random.Random(1)
+    )
 
     def ask(engine: Engine) -> pl.DataFrame:
         return states_of(engine, frame, partition_by=["run", "part"])
@@ -590,6 +616,4 @@ def test_states_of_one_side_serve_the_other() -> None:
 
 
 def merged_by(name: str, states: pl.DataFrame) -> pl.DataFrame:
-    from tests.support import engines
-
     return merged(engines.make(name), states.drop("part"), partition_by="run")

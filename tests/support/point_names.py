@@ -36,16 +36,18 @@ def assert_columns(
     frame: pl.DataFrame,
     names: Sequence[str],
     wanted: Sequence[Row],
+    n_calls: int = 4,
     **options: Any,
 ) -> None:
     """The same rows with columns of these names for coordinates, cluster and keys.
 
     `frame` has columns x, y and cluster. SQL takes many names in one call: as further coordinates
-    that are 0, as columns of which the cluster is the greatest, and as keys. Polars takes them one
-    by one, with the three that follow.
+    that are 0, as columns of which the cluster is the greatest, and as keys. The first two of each
+    of `n_calls` calls are x and y. Polars takes them one by one, with the three that follow.
     """
     if isinstance(engine, DuckDB):
-        size = min(12, len(names) // 3)
+        # More calls where a name would have two roles in one.
+        size = min(-(-len(names) // n_calls), len(names) // 3)
         for start in range(0, len(names), size):
             assert_columns_of_sql(engine, function, frame, names, start, size, wanted, options)
         return
