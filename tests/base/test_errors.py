@@ -134,8 +134,9 @@ def test_a_quoted_column_of_records(
     given = (columns | {parameter: "'it'"}).items()
     arguments = ", ".join(f"{name} := {column}" for name, column in given)
     words = f"{parameter}: expected a column, got the quoted string 'it'; write it without"
+    query = f"FROM clustereval.bcubed_samples(tbl := {table}, {arguments})"
     with pytest.raises(duckdb.Error, match=re.escape(words)):
-        connection.execute(f"FROM clustereval.bcubed_samples(tbl := {table}, {arguments})")
+        connection.execute(query).fetchall()
 
 
 @pytest.mark.parametrize(
