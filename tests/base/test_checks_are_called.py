@@ -93,7 +93,7 @@ def test_a_table_of_points_checks_the_points() -> None:
             reached = macro_calls.reached_from(table)
             assert {"_check_points", "_check_assignment"} & reached, table
         for name in macro_calls.reached_from(table):
-            body = macro_calls.all_macros()[name].body
+            body = macro_calls.macros_by_name()[name].body
             for cte in macro_calls.CTE.findall(body):
                 if "check" in cte:
                     assert body.count(cte) > 1, f"{name}: nothing reads {cte}"
@@ -103,7 +103,7 @@ def public_aggregates() -> dict[str, macro_calls.Macro]:
     """Without those that only say in which table their score is."""
     return {
         name: macro
-        for name, macro in macro_calls.all_macros().items()
+        for name, macro in macro_calls.macros_by_name().items()
         if not macro.is_table and name[0] != "_" and macro.parameters[:2] == ("label", "cluster")
         if "_raise_column_of_labels" not in macro.body
     }

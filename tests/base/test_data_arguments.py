@@ -80,7 +80,7 @@ def shown_code(error: pytest.ExceptionInfo[ce.ClusterEvalError]) -> str:
     return found[1]
 
 
-def run(code: str, **variables: Any) -> Any:
+def run_code(code: str, **variables: Any) -> Any:
     return eval(code, {"pl": pl, "ce": ce} | variables)
 
 
@@ -111,7 +111,7 @@ def test_data_in_an_expression(kind: str) -> None:
         with pytest.raises(ce.ClusterEvalError, match="cluster: expected a column name or an expr"):
             FUNCTIONS[name]("label", y_pred)
     for name in ("purity", "pair_recall", "adjusted_rand_score"):
-        assert run(codes[name], y_true=y_true, y_pred=y_pred) == score_of_columns(name)
+        assert run_code(codes[name], y_true=y_true, y_pred=y_pred) == score_of_columns(name)
 
 
 def code_of_expression(name: str) -> str:
@@ -127,7 +127,7 @@ def score_of_columns(name: str) -> float | None:
 
 @pytest.mark.parametrize("name", SCORES)
 def test_the_call_that_an_expression_shows(name: str) -> None:
-    found = run(code_of_expression(name), y_true=TRUE, y_pred=FOUND)
+    found = run_code(code_of_expression(name), y_true=TRUE, y_pred=FOUND)
     assert found == score_of_columns(name)
 
 
@@ -136,7 +136,7 @@ def test_texts_in_parse_vector(kind: str) -> None:
     vec = DATA[kind](["1 2", "3"])
     with pytest.raises(ce.ClusterEvalError, match="vec: expected a column name or an") as raised:
         ce.parse_vector(vec)
-    assert run(shown_code(raised), vec=vec).to_list() == [[1.0, 2.0], [3.0]]
+    assert run_code(shown_code(raised), vec=vec).to_list() == [[1.0, 2.0], [3.0]]
 
 
 #: A cheap table of each kind of first argument.
@@ -160,7 +160,7 @@ def check_code_of_data(name: str, kind: str) -> None:
     first, *others = required(name)[1:]
     x, y = data_of(name, kind)
     variables = {"y_true": x, "y_pred": y} if first == "label" else {"X": x, "y": y}
-    found = run(code_of_data(name, kind), **variables)
+    found = run_code(code_of_data(name, kind), **variables)
     frame = pl.DataFrame({first: data_of(name, "list")[0], others[0]: FOUND})
     wanted = FUNCTIONS[name](frame, [first] if first == "columns" else first, *others)
     assert found.equals(wanted)
@@ -189,7 +189,7 @@ def test_points_of_one_coordinate(name: str) -> None:
     with pytest.raises(ce.ClusterEvalError, match="got Series; write ce") as raised:
         FUNCTIONS[name](x, FOUND)
     wanted = FUNCTIONS[name](pl.DataFrame({"x": x, "cluster": FOUND}), ["x"], "cluster")
-    assert run(shown_code(raised), X=x, y=FOUND).equals(wanted)
+    assert run_code(shown_code(raised), X=x, y=FOUND).equals(wanted)
 
 
 def own_frame(name: str) -> pl.DataFrame:
@@ -207,7 +207,7 @@ def code_of_frame(name: str, kind: str) -> str:
 
 
 def check_code_of_frame(name: str, kind: str) -> None:
-    found = run(code_of_frame(name, kind), frame=FRAMES[kind][0](own_frame(name)))
+    found = run_code(code_of_frame(name, kind), frame=FRAMES[kind][0](own_frame(name)))
     assert found.equals(FUNCTIONS[name](own_frame(name), *required(name)[1:]))
 
 
@@ -242,7 +242,7 @@ def points_of(kind: str) -> Any:
 
 
 def check_code_of_points(name: str, kind: str, clusters: Any) -> None:
-    found = run(code_of_points(name, kind, clusters), X=points_of(kind), y=clusters)
+    found = run_code(code_of_points(name, kind, clusters), X=points_of(kind), y=clusters)
     frame = XY.with_columns(cluster=pl.Series(FOUND))
     assert found.equals(FUNCTIONS[name](frame, ["x1", "x2"], "cluster"))
 
@@ -330,7 +330,7 @@ def test_data_in_a_table_of_several_clusterings(name: str) -> None:
     columns = {other: value for other, value in data.items() if other not in values}
     named = {other: value for other, value in data.items() if other in values}
     wanted = FUNCTIONS[name](pl.DataFrame(columns), *columns, **named)
-    assert run(shown_code(raised), **data).equals(wanted)
+    assert run_code(shown_code(raised), **data).equals(wanted)
 
 
 @pytest.mark.parametrize("name", TWO_RUNS)

@@ -48,7 +48,7 @@ def run_report(engine: Engine, frame: pl.DataFrame = FRAME, **arguments: Any) ->
 
 
 @pytest.fixture
-def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+def assignments() -> Iterator[duckdb.DuckDBPyConnection]:
     """A cursor of the registered connection, with the frames of this file."""
     with make("duckdb").connection.cursor() as cursor:  # type: ignore[union-attr]
         cursor.register("assignments", FRAME)
@@ -103,9 +103,9 @@ def test_a_missing_column_with_no_twin_lists_the_columns() -> None:
         ce.external_report(FRAME, "zzz", "cluster")
 
 
-def test_a_missing_table(connection: duckdb.DuckDBPyConnection) -> None:
+def test_a_missing_table(assignments: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(duckdb.Error, match=r"(?s)assignment .*assignments"):
-        connection.execute("FROM clustereval.external_report(assignment, species, cluster)")
+        assignments.execute("FROM clustereval.external_report(assignment, species, cluster)")
 
 
 def test_what_is_no_frame() -> None:
@@ -128,7 +128,7 @@ def test_a_quoted_column(parameter: str, frame: str) -> None:
 @pytest.mark.parametrize("table", ["assignments", "nothing"])
 @pytest.mark.parametrize("parameter", ["label", "cluster", "id", "partition_by"])
 def test_a_quoted_column_of_records(
-    connection: duckdb.DuckDBPyConnection, table: str, parameter: str
+    assignments: duckdb.DuckDBPyConnection, table: str, parameter: str
 ) -> None:
     columns = {"label": "species", "cluster": "cluster", "id": "name", "partition_by": "run"}
     given = (columns | {parameter: "'it'"}).items()
@@ -136,7 +136,7 @@ def test_a_quoted_column_of_records(
     words = f"{parameter}: expected a column, got the quoted string 'it'; write it without"
     query = f"FROM clustereval.bcubed_samples(tbl := {table}, {arguments})"
     with pytest.raises(duckdb.Error, match=re.escape(words)):
-        connection.execute(query).fetchall()
+        assignments.execute(query).fetchall()
 
 
 @pytest.mark.parametrize(
@@ -148,10 +148,10 @@ def test_a_quoted_column_of_records(
     ],
 )
 def test_a_quoted_column_in_an_aggregate(
-    connection: duckdb.DuckDBPyConnection, metric: str, arguments: str, words: str
+    assignments: duckdb.DuckDBPyConnection, metric: str, arguments: str, words: str
 ) -> None:
     with pytest.raises(duckdb.Error, match=words):
-        connection.execute(f"SELECT clustereval.{metric}({arguments}) FROM assignments")
+        assignments.execute(f"SELECT clustereval.{metric}({arguments}) FROM assignments")
 
 
 @pytest.mark.parametrize("parameter", ["label", "cluster"])

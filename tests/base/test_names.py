@@ -62,13 +62,13 @@ ODD = (
 ROOT = Path(__file__).parents[2]
 
 
-def text_of(folder: str, ending: str) -> str:
+def sources_of(folder: str, ending: str) -> str:
     """The files of one side that the external indices are made of."""
     paths = [path for part in ("base", "external") for path in (ROOT / folder / part).glob(ending)]
     return "".join(path.read_text(encoding="utf-8") for path in sorted(paths))
 
 
-SQL, PYTHON = text_of("sql", "*.sql"), text_of("polars_clustereval", "*.py")
+SQL, PYTHON = sources_of("sql", "*.sql"), sources_of("polars_clustereval", "*.py")
 INNER = sorted(set(re.findall(r"\b__ce_\w+", SQL)))
 LAMBDA = sorted(set(re.findall(r"lambda (\w+):", SQL)))
 WORDS = sorted({word for word in re.findall(r'"(\w+)"', PYTHON) if word.isidentifier()})
@@ -249,32 +249,32 @@ BOUND_ONLY = (
 
 
 @pytest.fixture
-def con() -> Iterator[duckdb.DuckDBPyConnection]:
+def cursor() -> Iterator[duckdb.DuckDBPyConnection]:
     with make("duckdb").connection.cursor() as cursor:  # type: ignore[union-attr]
         yield cursor
 
 
 def check_tables(
-    con: duckdb.DuckDBPyConnection, function: str, names: Sequence[str], *, bind_only: bool
+    cursor: duckdb.DuckDBPyConnection, function: str, names: Sequence[str], *, bind_only: bool
 ) -> None:
     """The same rows, or columns, from tables of these names as from one of a plain name."""
     frame = odd_frame("u", "v")
     start = "DESCRIBE FROM" if bind_only else "FROM"
-    con.register("plain", frame)
-    wanted = fetched(con, f"{start} clustereval.{function}(plain, u, v)")
+    cursor.register("plain", frame)
+    wanted = fetched(cursor, f"{start} clustereval.{function}(plain, u, v)")
     for name in names:
-        con.register(name, frame)
+        cursor.register(name, frame)
         # DuckDB reads a name given for a table as text, in which a quote or a dot must be quoted.
         table = literal(quoted(name)) if set(name) & set('".') else quoted(name)
-        rows = fetched(con, f"{start} clustereval.{function}({table}, u, v)")
+        rows = fetched(cursor, f"{start} clustereval.{function}({table}, u, v)")
         assert_rows(rows, wanted, what=name)
-        con.unregister(name)
+        cursor.unregister(name)
 
 
 @pytest.mark.parametrize("function", READERS)
-def test_tables_of_any_name(con: duckdb.DuckDBPyConnection, function: str) -> None:
+def test_tables_of_any_name(cursor: duckdb.DuckDBPyConnection, function: str) -> None:
     bind_only = function not in READERS[:2]
-    check_tables(con, function, [*PARAMETERS, *RESULTS, *ODD], bind_only=bind_only)
+    check_tables(cursor, function, [*PARAMETERS, *RESULTS, *ODD], bind_only=bind_only)
 
 
 def test_a_table_is_read_where_no_inner_one_hides_it() -> None:
@@ -287,7 +287,7 @@ def test_a_table_is_read_where_no_inner_one_hides_it() -> None:
     readers = {name for name in reached if macro_calls.user_tables(name)}
     assert {*tables, "_row_groups", "_record_sizes"} <= readers
     for name in readers:
-        body = macro_calls.all_macros()[name].body
+        body = macro_calls.macros_by_name()[name].body
         for table in macro_calls.user_tables(name):
             hiding = macro_calls.ctes_before(body, table)
             assert not hiding, f"{name} reads {table} behind {hiding}"
@@ -295,28 +295,28 @@ def test_a_table_is_read_where_no_inner_one_hides_it() -> None:
 
 @pytest.mark.parametrize("function", [*TABLES, *READERS[1:]])
 def test_tables_named_like_the_first_inner_ones(
-    con: duckdb.DuckDBPyConnection, function: str
+    cursor: duckdb.DuckDBPyConnection, function: str
 ) -> None:
     """Those that read the table of the user, and that it could be taken for."""
     first = [name for name in macro_calls.ctes_of(function) if is_first_cte(function, name)]
     assert first
-    check_tables(con, function, first, bind_only=function in BOUND_ONLY)
+    check_tables(cursor, function, first, bind_only=function in BOUND_ONLY)
 
 
 def is_first_cte(function: str, cte: str) -> bool:
     """Whether a CTE of this name comes first in one of the macros that get the user's table."""
     return any(
         macro_calls.user_tables(name)
-        and macro_calls.CTE.findall(macro_calls.all_macros()[name].body)[:1] == [cte]
+        and macro_calls.CTE.findall(macro_calls.macros_by_name()[name].body)[:1] == [cte]
         for name in macro_calls.reached_from(function)
     )
 
 
 @pytest.mark.gate
 @pytest.mark.parametrize("function", [*TABLES, *READERS[1:]])
-def test_tables_named_like_inner_ones(con: duckdb.DuckDBPyConnection, function: str) -> None:
+def test_tables_named_like_inner_ones(cursor: duckdb.DuckDBPyConnection, function: str) -> None:
     # No CTE has columns u and v, so that one in place of the table is an error already where
     # columns are looked up.
     ctes = macro_calls.ctes_of(function)
     assert len(ctes) >= 3
-    check_tables(con, function, ctes, bind_only=True)
+    check_tables(cursor, function, ctes, bind_only=True)

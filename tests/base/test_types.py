@@ -178,7 +178,7 @@ def test_a_type_counts_as_whole_numbers_do(dtype: Any, function: str, noise_as: 
 
 
 @pytest.fixture
-def intervals() -> Iterator[duckdb.DuckDBPyConnection]:
+def table_of_intervals() -> Iterator[duckdb.DuckDBPyConnection]:
     rows = [("24 hours", 1), ("1 day", 1), ("2 hours", 2), ("30 days", 2), ("1 month", 3)]
     values = ", ".join(f"(INTERVAL '{text}', {cluster})" for text, cluster in rows)
     with make("duckdb").connection.cursor() as cursor:  # type: ignore[union-attr]
@@ -198,15 +198,17 @@ SOME = (
 
 
 @pytest.mark.parametrize("columns", ["i, c", "c, i"])
-def test_equal_intervals_are_one_label(intervals: duckdb.DuckDBPyConnection, columns: str) -> None:
+def test_equal_intervals_are_one_label(
+    table_of_intervals: duckdb.DuckDBPyConnection, columns: str
+) -> None:
     """As numbers, as durations in Polars, in the report and in the aggregates."""
     names = columns.split(", ")
     days = pl.DataFrame(DAYS, schema=["i", "c"], orient="row")
     durations = days.with_columns(i=pl.duration(days="i"))
     calls = ", ".join(f"clustereval.{name}({columns})" for name in SOME)
-    [aggregates] = intervals.execute(f"SELECT {calls} FROM t").fetchall()
+    [aggregates] = table_of_intervals.execute(f"SELECT {calls} FROM t").fetchall()
     query = f"SELECT {', '.join(SOME)} FROM clustereval.external_report(t, {columns})"
-    [scores] = intervals.execute(query).fetchall()
+    [scores] = table_of_intervals.execute(query).fetchall()
     for i, name in enumerate(SOME):
         wanted = days.select(getattr(ce, name)(*names)).item()
         for found in (aggregates[i], scores[i]):
@@ -222,18 +224,18 @@ def test_equal_intervals_are_one_label(intervals: duckdb.DuckDBPyConnection, col
 )
 @pytest.mark.parametrize("parameter", ["label", "cluster"])
 def test_intervals_inside_other_types_are_refused(
-    intervals: duckdb.DuckDBPyConnection, expression: str, type_name: str, parameter: str
+    table_of_intervals: duckdb.DuckDBPyConnection, expression: str, type_name: str, parameter: str
 ) -> None:
     """DuckDB's histogram does not find equal ones in all its versions."""
     columns = f"{expression}, c" if parameter == "label" else f"c, {expression}"
     words = re.escape(f"{parameter}: a column of type {type_name}") + ".* cannot be grouped"
     with pytest.raises(duckdb.Error, match=words):
-        intervals.execute(f"SELECT clustereval.purity({columns}) FROM t")
+        table_of_intervals.execute(f"SELECT clustereval.purity({columns}) FROM t")
 
 
-def test_names_of_enums_do_not_matter(intervals: duckdb.DuckDBPyConnection) -> None:
+def test_names_of_enums_do_not_matter(table_of_intervals: duckdb.DuckDBPyConnection) -> None:
     odd = "CAST('INTERVAL' AS ENUM ('INTERVAL'))"
-    [row] = intervals.execute(f"SELECT clustereval.purity({odd}, c) FROM t").fetchall()
+    [row] = table_of_intervals.execute(f"SELECT clustereval.purity({odd}, c) FROM t").fetchall()
     assert row == (1.0,)
 
 

@@ -60,14 +60,18 @@ def functions_of(side: Engine) -> tuple[str, ...]:
     return FUNCTIONS[:1] if isinstance(side, DuckDB) else FUNCTIONS
 
 
-def ask(side: Engine, function: str, *given: Any, **arguments: Any) -> Callable[[], object]:
+def deferred_call(
+    side: Engine, function: str, *given: Any, **arguments: Any
+) -> Callable[[], object]:
     return partial(call, side, function, *given, **arguments)
 
 
 def test_a_point_at_fault(side: Engine) -> None:
     for function in functions_of(side):
         for fault, (rows, words) in FAULTS.items():
-            refused(side, words, f"{function}, {fault}", ask(side, function, vectors(*rows)))
+            refused(
+                side, words, f"{function}, {fault}", deferred_call(side, function, vectors(*rows))
+            )
 
 
 @pytest.mark.parametrize("function", FUNCTIONS[1:])
@@ -76,10 +80,13 @@ def test_a_table_in_sql_refuses_what_its_checks_refuse(function: str) -> None:
     duck, empty = make("duckdb"), FRAME.clear()
     rows, words = FAULTS["shorter"]
     for message, asked in (
-        (words, ask(duck, function, vectors(*rows))),
-        (f"{COUNT} 1", ask(duck, function, FRAME, WIDE, weights=[1])),
-        ("distance: expected one of", ask(duck, function, empty, WIDE, distance="manhattan")),
-        ("vector: expected a list or", ask(duck, function, empty, "text")),
+        (words, deferred_call(duck, function, vectors(*rows))),
+        (f"{COUNT} 1", deferred_call(duck, function, FRAME, WIDE, weights=[1])),
+        (
+            "distance: expected one of",
+            deferred_call(duck, function, empty, WIDE, distance="manhattan"),
+        ),
+        ("vector: expected a list or", deferred_call(duck, function, empty, "text")),
     ):
         refused(duck, message, function, asked)
     quoted_cluster = f"FROM clustereval.{function}(assignments, [x, y], 'it')"
@@ -92,7 +99,7 @@ def test_a_table_in_sql_refuses_what_its_checks_refuse(function: str) -> None:
 @pytest.mark.parametrize("function", FUNCTIONS[1:])
 def test_a_point_at_fault_in_every_table_in_sql(fault: str, function: str) -> None:
     rows, words = FAULTS[fault]
-    refused(make("duckdb"), words, fault, ask(make("duckdb"), function, vectors(*rows)))
+    refused(make("duckdb"), words, fault, deferred_call(make("duckdb"), function, vectors(*rows)))
 
 
 @pytest.mark.parametrize(
@@ -103,7 +110,7 @@ def test_a_point_at_fault_under_every_distance(
 ) -> None:
     rows, words = FAULTS[fault]
     for function in functions_of(side)[:2]:
-        refused(side, words, function, ask(side, function, vectors(*rows), **measure))
+        refused(side, words, function, deferred_call(side, function, vectors(*rows), **measure))
 
 
 @pytest.mark.wide
@@ -111,7 +118,7 @@ def test_a_point_at_fault_under_every_distance(
 def test_a_point_at_fault_under_every_distance_in_a_report(fault: str) -> None:
     rows, words = FAULTS[fault]
     for measure in MEASURES[:: 1 if fault == "NaN" else len(MEASURES) - 1]:
-        asked = ask(make("duckdb"), "internal_report", vectors(*rows), **measure)
+        asked = deferred_call(make("duckdb"), "internal_report", vectors(*rows), **measure)
         refused(make("duckdb"), words, str(measure), asked)
 
 
@@ -138,7 +145,7 @@ def test_only_empty_vectors(side: Engine) -> None:
     )
     words = f"{SOME} (2 rows are at fault); {MEND}"
     for function in functions_of(side):
-        refused(side, words, function, ask(side, function, frame))
+        refused(side, words, function, deferred_call(side, function, frame))
 
 
 def test_rows_left_out_are_not_at_fault(side: Engine) -> None:
@@ -222,7 +229,7 @@ def reader(
     if isinstance(side, DuckDB):
         query = points_sql(vector_sql(vector), noise=value_sql(arguments.get("noise")))
         return {query: partial(side.rows, query, frame)}
-    return {name: ask(side, name, frame, vector, **arguments) for name in FUNCTIONS}
+    return {name: deferred_call(side, name, frame, vector, **arguments) for name in FUNCTIONS}
 
 
 def points_sql(vector: str = "[x, y]", **given: str) -> str:
@@ -338,7 +345,7 @@ def test_a_misspelt_column(
 
 
 @pytest.fixture
-def connection(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+def point_tables(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     con.register("points", FRAME)
     con.register("nothing", FRAME.clear())
     return con
@@ -353,9 +360,9 @@ def test_a_quoted_column(con: duckdb.DuckDBPyConnection, rows: str) -> None:
             con.execute(points_sql(**{parameter: "'run'"})).fetchall()
 
 
-def test_quoted_columns_in_a_list(connection: duckdb.DuckDBPyConnection) -> None:
+def test_quoted_columns_in_a_list(point_tables: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(duckdb.Error, match=r"vector: expected .*got VARCHAR\["):
-        connection.execute("FROM clustereval.internal_report(points, ['x', 'y'], cluster)")
+        point_tables.execute("FROM clustereval.internal_report(points, ['x', 'y'], cluster)")
 
 
 # Options
@@ -422,7 +429,7 @@ def test_a_bad_option(side: Engine, rows: str) -> None:
     for option, (arguments, words) in OPTIONS.items():
         if not isinstance(side, DuckDB):
             for function in FUNCTIONS:
-                asked = ask(side, function, FRAMES[rows], WIDE, **arguments)
+                asked = deferred_call(side, function, FRAMES[rows], WIDE, **arguments)
                 refused(side, words, f"{function}, {option}", asked)
         elif words.startswith("noise: "):
             [(query, asked)] = reader(side, FRAMES[rows], WIDE, **arguments).items()
@@ -438,7 +445,7 @@ def test_a_bad_option(side: Engine, rows: str) -> None:
 def test_a_bad_option_of_every_table_in_sql(option: str, function: str) -> None:
     arguments, words = OPTIONS[option]
     for rows in [FRAME] if words.startswith("noise: ") else FRAMES.values():
-        asked = ask(make("duckdb"), function, rows, WIDE, **arguments)
+        asked = deferred_call(make("duckdb"), function, rows, WIDE, **arguments)
         refused(make("duckdb"), words, option, asked)
 
 
@@ -452,7 +459,7 @@ MISCOUNTED = {"too few": [1], "too many": [1, 1, 1]}
 def test_another_number_of_weights(side: Engine, weights: str, distance: str) -> None:
     given = MISCOUNTED[weights]
     for function in functions_of(side):
-        asked = ask(side, function, FRAME, WIDE, weights=given, distance=distance)
+        asked = deferred_call(side, function, FRAME, WIDE, weights=given, distance=distance)
         refused(side, f"{COUNT} {len(given)}", function, asked)
 
 
@@ -461,7 +468,7 @@ def test_another_number_of_weights(side: Engine, weights: str, distance: str) ->
 @pytest.mark.parametrize("function", FUNCTIONS[1:])
 def test_another_number_of_weights_in_every_table(function: str, weights: str) -> None:
     given = MISCOUNTED[weights]
-    asked = ask(make("duckdb"), function, FRAME, WIDE, weights=given, distance="cosine")
+    asked = deferred_call(make("duckdb"), function, FRAME, WIDE, weights=given, distance="cosine")
     refused(make("duckdb"), f"{COUNT} {len(given)}", function, asked)
 
 
@@ -482,7 +489,9 @@ def refused_distance(side: Engine, words: str, name: str) -> str:
     if isinstance(side, DuckDB):
         values = (DEFAULTS | {"distance": name}).values()
         return refused_values(side, words, "_valid_point_options", *values)
-    return refused(side, words, name, ask(side, "internal_report", FRAME, WIDE, distance=name))
+    return refused(
+        side, words, name, deferred_call(side, "internal_report", FRAME, WIDE, distance=name)
+    )
 
 
 def test_another_name_of_a_distance(side: Engine) -> None:
@@ -531,7 +540,9 @@ def test_a_partition_column_named_like_a_result(side: Engine, function: str) -> 
     for name, run in zip(names, runs, strict=True):
         frame = FRAME.select("x", "y", pl.col("cluster").alias("c"), run)
         words = f"partition_by: '{name}' is also a column of the result; rename it first"
-        refused(side, words, name, ask(side, function, frame, WIDE, "c", partition_by=name))
+        refused(
+            side, words, name, deferred_call(side, function, frame, WIDE, "c", partition_by=name)
+        )
 
 
 # When
@@ -587,7 +598,7 @@ def test_a_few_columns_in_sql_raise_too(
 
 @pytest.mark.parametrize("columns", ["COUNT(*)", pytest.param("n", marks=pytest.mark.wide)])
 def test_a_bad_option_or_column_raises_whatever_is_selected(
-    connection: duckdb.DuckDBPyConnection, columns: str
+    point_tables: duckdb.DuckDBPyConnection, columns: str
 ) -> None:
     for call_, words in (
         ("internal_report(points, [x, y], cluster, distance := 'x')", "distance: expected one of"),
@@ -596,7 +607,7 @@ def test_a_bad_option_or_column_raises_whatever_is_selected(
         ("neighbor_report(nothing, [x, y], cluster, noise := 'a')", "noise: expected a value"),
     ):
         with pytest.raises(duckdb.Error, match=words):
-            connection.execute(f"SELECT {columns} FROM clustereval.{call_}").fetchall()
+            point_tables.execute(f"SELECT {columns} FROM clustereval.{call_}").fetchall()
 
 
 def test_arrays_without_coordinates() -> None:

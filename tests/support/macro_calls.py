@@ -41,7 +41,7 @@ class Place(NamedTuple):
 
 
 @cache
-def all_macros() -> dict[str, Macro]:
+def macros_by_name() -> dict[str, Macro]:
     query = (
         "SELECT function_name, parameters, macro_definition, function_type = 'table_macro' "
         "FROM duckdb_functions() WHERE schema_name = 'clustereval'"
@@ -55,7 +55,7 @@ def all_macros() -> dict[str, Macro]:
 def public_tables() -> dict[str, Macro]:
     found = {
         name: macro
-        for name, macro in all_macros().items()
+        for name, macro in macros_by_name().items()
         if macro.is_table and not name.startswith("_")
     }
     assert len(found) > 40
@@ -87,7 +87,7 @@ def split_arguments(body: str, start: int) -> list[str]:
 
 @cache
 def calls_of(macro: str) -> tuple[Call, ...]:
-    return tuple(calls_in(all_macros()[macro].body))
+    return tuple(calls_in(macros_by_name()[macro].body))
 
 
 @cache
@@ -119,27 +119,27 @@ def places_of(macro: str, parameter: str) -> set[Place]:
 
 def named_arguments(call: Call) -> Iterator[tuple[str, str]]:
     """The parameters of a call with what they are given, by place or by name."""
-    for name, given in zip(all_macros()[call.macro].parameters, call.arguments, strict=False):
+    for name, given in zip(macros_by_name()[call.macro].parameters, call.arguments, strict=False):
         by_name = re.match(r'"?(\w+)"? := (.*)', given, re.DOTALL)
         yield (by_name[1], by_name[2]) if by_name else (name, given)
 
 
 def ctes_of(macro: str) -> list[str]:
     """The names of the CTEs in a macro and in all that it calls: those that can hide a table."""
-    bodies = (all_macros()[name].body for name in reached_from(macro))
+    bodies = (macros_by_name()[name].body for name in reached_from(macro))
     return sorted({name for body in bodies for name in CTE.findall(body)})
 
 
 def inner_names_of(macro: str) -> set[str]:
     """The inner columns and CTEs of a macro and of all that it calls."""
-    bodies = (all_macros()[name].body for name in reached_from(macro))
+    bodies = (macros_by_name()[name].body for name in reached_from(macro))
     return {name for body in bodies for name in INNER_NAME.findall(body)}
 
 
 @cache
 def user_tables(macro: str) -> list[str]:
     """The parameters of a macro that name tables of the user; __ce_... name CTEs."""
-    given, body = all_macros()[macro].parameters, all_macros()[macro].body
+    given, body = macros_by_name()[macro].parameters, macros_by_name()[macro].body
     read = re.findall(r"query_table\((\w+)\)", body)
     passed = [
         argument
