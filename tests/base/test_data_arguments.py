@@ -80,7 +80,7 @@ def shown_code(error: pytest.ExceptionInfo[ce.ClusterEvalError]) -> str:
     return found[1]
 
 
-def run(code: str, **variables: Any) -> Any:
+def run_code(code: str, **variables: Any) -> Any:
     return eval(code, {"pl": pl, "ce": ce} | variables)
 
 
@@ -94,18 +94,41 @@ def test_every_function_is_of_one_kind() -> None:
     assert {required(name)[0] for name in EXPRESSIONS} == {"label", "vec"}
 
 
+SCORES = [name for name in EXPRESSIONS if name != "parse_vector"]
+
+
 @pytest.mark.parametrize("kind", DATA)
-@pytest.mark.parametrize("name", [name for name in EXPRESSIONS if name != "parse_vector"])
-def test_data_in_an_expression(name: str, kind: str) -> None:
+def test_data_in_an_expression(kind: str) -> None:
+    """The call that is shown does not depend on the kind; each kind of data runs one of them."""
     y_true, y_pred = DATA[kind](TRUE), DATA[kind](FOUND)
     words = "label: expected a column name or an expression, got"
-    with pytest.raises(ce.ClusterEvalError, match=words) as raised:
-        FUNCTIONS[name](y_true, y_pred)
+    codes = {}
+    for name in SCORES:
+        with pytest.raises(ce.ClusterEvalError, match=words) as raised:
+            FUNCTIONS[name](y_true, y_pred)
+        codes[name] = shown_code(raised)
+        assert codes[name] == code_of_expression(name)
+        with pytest.raises(ce.ClusterEvalError, match="cluster: expected a column name or an expr"):
+            FUNCTIONS[name]("label", y_pred)
+    for name in ("purity", "pair_recall", "adjusted_rand_score"):
+        assert run_code(codes[name], y_true=y_true, y_pred=y_pred) == score_of_columns(name)
+
+
+def code_of_expression(name: str) -> str:
+    frame = 'pl.DataFrame({"label": y_true, "cluster": y_pred})'
+    return f'{frame}.select(ce.{name}("label", "cluster")).item()'
+
+
+def score_of_columns(name: str) -> float | None:
     frame = pl.DataFrame({"label": TRUE, "cluster": FOUND})
-    wanted = frame.select(FUNCTIONS[name]("label", "cluster")).item()
-    assert run(shown_code(raised), y_true=y_true, y_pred=y_pred) == wanted
-    with pytest.raises(ce.ClusterEvalError, match="cluster: expected a column name or an expr"):
-        FUNCTIONS[name]("label", y_pred)
+    score: float | None = frame.select(FUNCTIONS[name]("label", "cluster")).item()
+    return score
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_the_call_that_an_expression_shows(name: str) -> None:
+    found = run_code(code_of_expression(name), y_true=TRUE, y_pred=FOUND)
+    assert found == score_of_columns(name)
 
 
 @pytest.mark.parametrize("kind", DATA)
@@ -113,24 +136,51 @@ def test_texts_in_parse_vector(kind: str) -> None:
     vec = DATA[kind](["1 2", "3"])
     with pytest.raises(ce.ClusterEvalError, match="vec: expected a column name or an") as raised:
         ce.parse_vector(vec)
-    assert run(shown_code(raised), vec=vec).to_list() == [[1.0, 2.0], [3.0]]
+    assert run_code(shown_code(raised), vec=vec).to_list() == [[1.0, 2.0], [3.0]]
+
+
+#: A cheap table of each kind of first argument.
+CHEAP = {"label": "contingency_matrix", "vector": "centroids", "columns": "vdm_encode"}
+
+
+def data_of(name: str, kind: str) -> tuple[Any, Any]:
+    """The arguments that scikit-learn calls y_true and y_pred, or X and y."""
+    data = {"label": TRUE, "vector": MATRIX, "columns": TRUE}[required(name)[1]]
+    return np.array(data) if kind == "numpy" else DATA[kind](data), DATA[kind](FOUND)
+
+
+def code_of_data(name: str, kind: str) -> str:
+    """What the error shows of a call of a table with two data."""
+    with pytest.raises(ce.ClusterEvalError, match="frame: expected a Polars DataFrame") as raised:
+        FUNCTIONS[name](*data_of(name, kind))
+    return shown_code(raised)
+
+
+def check_code_of_data(name: str, kind: str) -> None:
+    first, *others = required(name)[1:]
+    x, y = data_of(name, kind)
+    variables = {"y_true": x, "y_pred": y} if first == "label" else {"X": x, "y": y}
+    found = run_code(code_of_data(name, kind), **variables)
+    frame = pl.DataFrame({first: data_of(name, "list")[0], others[0]: FOUND})
+    wanted = FUNCTIONS[name](frame, [first] if first == "columns" else first, *others)
+    assert found.equals(wanted)
 
 
 @pytest.mark.parametrize("kind", DATA)
+def test_two_data_in_a_table(kind: str) -> None:
+    """The call of scikit-learn: (y_true, y_pred), or (X, y) where X has two dimensions.
+
+    The call that is shown does not depend on the kind; each kind of data runs one of them.
+    """
+    for name in SINGLE:
+        assert code_of_data(name, kind) == code_of_data(name, "list"), name
+    for name in CHEAP.values():
+        check_code_of_data(name, kind)
+
+
 @pytest.mark.parametrize("name", SINGLE)
-def test_two_data_in_a_table(name: str, kind: str) -> None:
-    """The call of scikit-learn: (y_true, y_pred), or (X, y) where X has two dimensions."""
-    first, *others = required(name)[1:]
-    data = {"label": TRUE, "vector": MATRIX, "columns": TRUE}[first]
-    x = np.array(data) if kind == "numpy" else DATA[kind](data)
-    y = DATA[kind](FOUND)
-    with pytest.raises(ce.ClusterEvalError, match="frame: expected a Polars DataFrame") as raised:
-        FUNCTIONS[name](x, y)
-    variables = {"y_true": x, "y_pred": y} if first == "label" else {"X": x, "y": y}
-    found = run(shown_code(raised), **variables)
-    frame = pl.DataFrame({first: data, others[0]: FOUND})
-    wanted = FUNCTIONS[name](frame, [first] if first == "columns" else first, *others)
-    assert found.equals(wanted)
+def test_the_call_that_a_table_shows(name: str) -> None:
+    check_code_of_data(name, "list")
 
 
 @pytest.mark.parametrize("name", POINTS)
@@ -139,38 +189,79 @@ def test_points_of_one_coordinate(name: str) -> None:
     with pytest.raises(ce.ClusterEvalError, match="got Series; write ce") as raised:
         FUNCTIONS[name](x, FOUND)
     wanted = FUNCTIONS[name](pl.DataFrame({"x": x, "cluster": FOUND}), ["x"], "cluster")
-    assert run(shown_code(raised), X=x, y=FOUND).equals(wanted)
+    assert run_code(shown_code(raised), X=x, y=FOUND).equals(wanted)
+
+
+def own_frame(name: str) -> pl.DataFrame:
+    columns: dict[str, Any] = {"label": TRUE, "columns": TRUE, "cluster": FOUND, "vector": MATRIX}
+    return pl.DataFrame({column: columns[column] for column in required(name)[1:]})
+
+
+def code_of_frame(name: str, kind: str) -> str:
+    """What the error shows of a call of a table with a frame of another library."""
+    convert, type_name, _ = FRAMES[kind]
+    words = f"names of its columns, got {type_name}"
+    with pytest.raises(ce.ClusterEvalError, match=re.escape(words)) as raised:
+        FUNCTIONS[name](convert(own_frame(name)), *required(name)[1:])
+    return shown_code(raised)
+
+
+def check_code_of_frame(name: str, kind: str) -> None:
+    found = run_code(code_of_frame(name, kind), frame=FRAMES[kind][0](own_frame(name)))
+    assert found.equals(FUNCTIONS[name](own_frame(name), *required(name)[1:]))
 
 
 @pytest.mark.parametrize("kind", FRAMES)
+def test_a_frame_of_another_library(kind: str) -> None:
+    """The kind decides the conversion in the call alone; each kind runs one call of each form."""
+    for name in SINGLE:
+        arguments = ", ".join(map(repr, required(name)[1:]))
+        assert code_of_frame(name, kind) == f"ce.{name}({FRAMES[kind][2]}, {arguments})"
+    for name in CHEAP.values():
+        check_code_of_frame(name, kind)
+
+
 @pytest.mark.parametrize("name", SINGLE)
-def test_a_frame_of_another_library(name: str, kind: str) -> None:
-    columns: dict[str, Any] = {"label": TRUE, "columns": TRUE, "cluster": FOUND, "vector": MATRIX}
-    own = pl.DataFrame({column: columns[column] for column in required(name)[1:]})
-    convert, type_name, code = FRAMES[kind]
-    frame = convert(own)
-    with pytest.raises(
-        ce.ClusterEvalError, match=re.escape(f"names of its columns, got {type_name}")
-    ) as raised:
-        FUNCTIONS[name](frame, *required(name)[1:])
-    assert shown_code(raised).startswith(f"ce.{name}({code}, '")
-    wanted = FUNCTIONS[name](own, *required(name)[1:])
-    assert run(shown_code(raised), frame=frame).equals(wanted)
+def test_the_call_on_a_frame_of_another_library(name: str) -> None:
+    check_code_of_frame(name, "pandas")
+
+
+XY = pl.DataFrame(MATRIX, schema=["x1", "x2"], orient="row")
+CLUSTERS = (np.array(FOUND), pl.Series(FOUND), pd.Series(FOUND))
+
+
+def code_of_points(name: str, kind: str, clusters: Any) -> str:
+    """What the error shows of a call with a frame X and data y."""
+    with pytest.raises(ce.ClusterEvalError, match="frame: expected a Polars Data") as raised:
+        FUNCTIONS[name](points_of(kind), clusters)
+    return shown_code(raised)
+
+
+def points_of(kind: str) -> Any:
+    return XY if kind == "polars" else FRAMES[kind][0](XY)
+
+
+def check_code_of_points(name: str, kind: str, clusters: Any) -> None:
+    found = run_code(code_of_points(name, kind, clusters), X=points_of(kind), y=clusters)
+    frame = XY.with_columns(cluster=pl.Series(FOUND))
+    assert found.equals(FUNCTIONS[name](frame, ["x1", "x2"], "cluster"))
 
 
 @pytest.mark.parametrize("kind", [*FRAMES, "polars"])
-@pytest.mark.parametrize("name", POINTS)
-def test_points_as_a_frame_and_data(name: str, kind: str) -> None:
+def test_points_as_a_frame_and_data(kind: str) -> None:
     """scikit-learn's (X, y) with a frame X: all its columns are coordinates."""
-    points = pl.DataFrame(MATRIX, schema=["x1", "x2"], orient="row")
-    x = points if kind == "polars" else FRAMES[kind][0](points)
-    for data in (np.array(FOUND), pl.Series(FOUND), pd.Series(FOUND)):
-        with pytest.raises(ce.ClusterEvalError, match="frame: expected a Polars Data") as raised:
-            FUNCTIONS[name](x, data)
-        wanted = FUNCTIONS[name](
-            points.with_columns(cluster=pl.Series(FOUND)), ["x1", "x2"], "cluster"
-        )
-        assert run(shown_code(raised), X=x, y=data).equals(wanted)
+    convert = "X" if kind == "polars" else FRAMES[kind][2].replace("frame", "X")
+    frame = f"{convert}.with_columns(cluster=pl.Series(y))"
+    for clusters in CLUSTERS:
+        for name in POINTS:
+            code = f'ce.{name}({frame}, [pl.exclude("cluster")], "cluster")'
+            assert code_of_points(name, kind, clusters) == code
+        check_code_of_points("centroids", kind, clusters)
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_the_call_on_points(name: str) -> None:
+    check_code_of_points(name, "pandas", CLUSTERS[0])
 
 
 def test_the_arguments_of_the_call_are_shown() -> None:
@@ -206,11 +297,11 @@ def test_data_in_place_of_vectors_and_keys(kind: str) -> None:
 
 
 @pytest.mark.parametrize("given", ["points.csv", None, 3])
-@pytest.mark.parametrize("name", SINGLE)
-def test_what_is_neither_frame_nor_data(name: str, given: Any) -> None:
+def test_what_is_neither_frame_nor_data(given: Any) -> None:
     words = f"frame: expected a Polars DataFrame .*, got {type(given).__name__}$"
-    with pytest.raises(ce.ClusterEvalError, match=words):
-        FUNCTIONS[name](given, *required(name)[1:])
+    for name in SINGLE:
+        with pytest.raises(ce.ClusterEvalError, match=words):
+            FUNCTIONS[name](given, *required(name)[1:])
 
 
 def test_forgotten_arguments_are_an_error_of_python() -> None:
@@ -239,7 +330,7 @@ def test_data_in_a_table_of_several_clusterings(name: str) -> None:
     columns = {other: value for other, value in data.items() if other not in values}
     named = {other: value for other, value in data.items() if other in values}
     wanted = FUNCTIONS[name](pl.DataFrame(columns), *columns, **named)
-    assert run(shown_code(raised), **data).equals(wanted)
+    assert run_code(shown_code(raised), **data).equals(wanted)
 
 
 @pytest.mark.parametrize("name", TWO_RUNS)

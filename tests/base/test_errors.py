@@ -1,9 +1,10 @@
-"""Bad input: the same error text on both sides. Unusual names: no error at all."""
+"""Bad input: the same error text on both sides, from every table and from what it reads rows by."""
 
 from __future__ import annotations
 
+import math
 import re
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -11,23 +12,23 @@ import polars as pl
 import pytest
 
 import polars_clustereval as ce
-from tests.support.compare import assert_metrics, assert_rows, assert_same
+from polars_clustereval.base.checks import check_beta
+from tests.support.compare import assert_rows
+from tests.support.doors import refused, refused_labels, refused_values, row_groups_sql
 from tests.support.engines import (
     TABLES,
-    Column,
+    DuckDB,
     Engine,
     Expression,
-    Row,
     fails,
-    fetched,
-    literal,
+    make,
     quoted,
     report,
 )
-from tests.support.oracle import COUNTS, exact
+from tests.support.oracle import COUNTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
 FRAME = pl.DataFrame(
     {
@@ -38,6 +39,7 @@ FRAME = pl.DataFrame(
     }
 )
 EMPTY = FRAME.clear()
+FRAMES = {"rows": FRAME, "no rows": EMPTY}
 WITH_BETA = ("pair_f_score", "v_measure_score", "bcubed_f_score")
 
 
@@ -45,17 +47,50 @@ def run_report(engine: Engine, frame: pl.DataFrame = FRAME, **arguments: Any) ->
     report(engine, frame, **{"label": "species"} | arguments)
 
 
-# Columns and tables
+@pytest.fixture
+def assignments() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A cursor of the registered connection, with the frames of this file."""
+    with make("duckdb").connection.cursor() as cursor:  # type: ignore[union-attr]
+        cursor.register("assignments", FRAME)
+        cursor.register("nothing", EMPTY)
+        yield cursor
+
+
+# Every table
 
 
 @pytest.mark.parametrize("function", TABLES)
+def test_a_table_in_sql_refuses_what_its_checks_refuse(function: str) -> None:
+    """One fault of each check: the planner leaves out a check whose result the table ignores."""
+    duck = make("duckdb")
+    for fault, frame, arguments in (
+        ("label: expected a column, got", EMPTY, {"label": Expression("'species'")}),
+        ("noise_as: expected one of", EMPTY, {"noise": -1, "noise_as": "keep"}),
+        ("noise: expected a value of the", FRAME, {"noise": "abc", "noise_as": "drop"}),
+        ("weight: expected whole numbers", FRAME, {"weight": Expression("-1")}),
+        ("weight: expected a sum of", FRAME, {"weight": Expression("1e12")}),
+    ):
+        given: dict[str, Any] = {"label": "species"} | arguments
+        what = f"{function}({arguments})"
+        refused(duck, fault, what, partial(duck.table, function, frame, **given))
+
+
+# Columns and tables
+
+
 @pytest.mark.parametrize("parameter", ["label", "cluster", "weight", "partition_by"])
-def test_a_misspelt_column(side: Engine, function: str, parameter: str) -> None:
-    columns = {"label": "species", "cluster": "cluster"} | {parameter: "specis"}
+def test_a_misspelt_column(side: Engine, parameter: str) -> None:
+    columns: dict[str, Any] = {"label": "species", "cluster": "cluster"} | {parameter: "specis"}
     words = "specis" if side.name == "duckdb" else f"{parameter}: column 'specis' not found"
-    with fails(side, words) as raised:
-        side.table(function, FRAME, **columns)
-    assert re.search("'species'|\"species\"", str(raised.value))
+    for message in refused_labels(side, words, FRAME, **columns):
+        assert re.search("'species'|\"species\"", message)
+
+
+@pytest.mark.parametrize("function", TABLES)
+def test_a_misspelt_column_of_a_table_in_sql(function: str) -> None:
+    with fails(make("duckdb"), "specis") as raised:
+        make("duckdb").table(function, EMPTY, "specis")
+    assert '"species"' in str(raised.value)
 
 
 def test_a_misspelt_id() -> None:
@@ -68,17 +103,9 @@ def test_a_missing_column_with_no_twin_lists_the_columns() -> None:
         ce.external_report(FRAME, "zzz", "cluster")
 
 
-@pytest.fixture(scope="module")
-def connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect() as connection:
-        ce.register(connection)
-        connection.register("assignments", FRAME)
-        yield connection
-
-
-def test_a_missing_table(connection: duckdb.DuckDBPyConnection) -> None:
+def test_a_missing_table(assignments: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(duckdb.Error, match=r"(?s)assignment .*assignments"):
-        connection.execute("FROM clustereval.external_report(assignment, species, cluster)")
+        assignments.execute("FROM clustereval.external_report(assignment, species, cluster)")
 
 
 def test_what_is_no_frame() -> None:
@@ -86,22 +113,30 @@ def test_what_is_no_frame() -> None:
         ce.external_report("assignments", "species", "cluster")  # type: ignore[type-var]
 
 
-@pytest.mark.parametrize("function", TABLES)
 @pytest.mark.parametrize("parameter", ["label", "cluster", "weight", "partition_by"])
-def test_a_quoted_column(
-    connection: duckdb.DuckDBPyConnection, function: str, parameter: str
+@pytest.mark.parametrize("frame", FRAMES)
+def test_a_quoted_column(parameter: str, frame: str) -> None:
+    columns: dict[str, Any] = {"label": "species", "cluster": "cluster"}
+    columns |= {parameter: Expression("'species'")}
+    words = (
+        f"{parameter}: expected a column, got the quoted string 'species'; write it without quotes"
+    )
+    refused_labels(make("duckdb"), words, FRAMES[frame], **columns)
+
+
+@pytest.mark.xfail(strict=True, reason="the planner leaves the check out: it adds no row")
+@pytest.mark.parametrize("table", ["assignments", "nothing"])
+@pytest.mark.parametrize("parameter", ["label", "cluster", "id", "partition_by"])
+def test_a_quoted_column_of_records(
+    assignments: duckdb.DuckDBPyConnection, table: str, parameter: str
 ) -> None:
-    columns = {"label": "species", "cluster": "cluster"} | {parameter: "'species'"}
-    arguments = ", ".join(f"{name} := {column}" for name, column in columns.items())
-    words = f"{parameter}: expected a column, got the quoted string 'species'; write it without"
+    columns = {"label": "species", "cluster": "cluster", "id": "name", "partition_by": "run"}
+    given = (columns | {parameter: "'it'"}).items()
+    arguments = ", ".join(f"{name} := {column}" for name, column in given)
+    words = f"{parameter}: expected a column, got the quoted string 'it'; write it without"
+    query = f"FROM clustereval.bcubed_samples(tbl := {table}, {arguments})"
     with pytest.raises(duckdb.Error, match=re.escape(words)):
-        connection.execute(f"FROM clustereval.{function}(tbl := assignments, {arguments})")
-
-
-def test_a_quoted_column_on_an_empty_table(connection: duckdb.DuckDBPyConnection) -> None:
-    connection.register("nothing", EMPTY)
-    with pytest.raises(duckdb.Error, match=r"label: expected a column.*'species'"):
-        connection.execute("FROM clustereval.external_report(nothing, 'species', cluster)")
+        assignments.execute(query).fetchall()
 
 
 @pytest.mark.parametrize(
@@ -113,10 +148,10 @@ def test_a_quoted_column_on_an_empty_table(connection: duckdb.DuckDBPyConnection
     ],
 )
 def test_a_quoted_column_in_an_aggregate(
-    connection: duckdb.DuckDBPyConnection, metric: str, arguments: str, words: str
+    assignments: duckdb.DuckDBPyConnection, metric: str, arguments: str, words: str
 ) -> None:
     with pytest.raises(duckdb.Error, match=words):
-        connection.execute(f"SELECT clustereval.{metric}({arguments}) FROM assignments")
+        assignments.execute(f"SELECT clustereval.{metric}({arguments}) FROM assignments")
 
 
 @pytest.mark.parametrize("parameter", ["label", "cluster"])
@@ -131,164 +166,193 @@ def test_a_column_that_cannot_be_grouped(parameter: str) -> None:
 
 # Options
 
-
-@pytest.mark.parametrize("frame", [FRAME, EMPTY], ids=["rows", "no rows"])
-def test_an_unknown_average(side: Engine, frame: pl.DataFrame) -> None:
-    four = "average_method: expected one of 'arithmetic', 'geometric', 'min', 'max'"
-    with fails(side, f"{four}, got 'mean'"):
-        side.scalars(
-            frame, "species", metrics=["adjusted_mutual_info_score"], average_method="mean"
-        )
-    with fails(side, f"{four}, 'joint', got 'mean'"):
-        side.scalars(
-            frame, "species", metrics=["normalized_mutual_info_score"], average_method="mean"
-        )
-    with fails(side, "average_method: expected one of 'arithmetic'") as raised:
-        run_report(side, frame, average_method="mean")
-    assert "got 'mean'" in str(raised.value)
-    with fails(side, "average_method: expected one of 'arithmetic'") as raised:
-        run_report(side, frame, average_method="mean", adjusted=False)
-    assert "got 'mean'" in str(raised.value)
+FOUR = "average_method: expected one of 'arithmetic', 'geometric', 'min', 'max'"
+#: Arguments of external_report, and the words of its error.
+BAD_OPTIONS: list[tuple[dict[str, Any], str]] = [
+    ({"average_method": "mean"}, f"{FOUR}, 'joint', got 'mean'"),
+    ({"average_method": "mean", "adjusted": False}, f"{FOUR}, 'joint', got 'mean'"),
+    (
+        {"average_method": "joint"},
+        "average_method 'joint' has no adjusted form: use adjusted := false, or another average",
+    ),
+    ({"beta": -1}, "beta: expected a number >= 0, got -1"),
+    ({"beta": -0.5}, "beta: expected a number >= 0, got -0.5"),
+]
 
 
-@pytest.mark.parametrize("frame", [FRAME, EMPTY], ids=["rows", "no rows"])
-def test_the_joint_average_has_no_adjusted_form(side: Engine, frame: pl.DataFrame) -> None:
-    with fails(side, "average_method 'joint' has no adjusted form: use adjusted"):
-        run_report(side, frame, average_method="joint")
-    with fails(side, "average_method: expected one of 'arithmetic', 'geometric', 'min', 'max'"):
-        side.scalars(
-            frame, "species", metrics=["adjusted_mutual_info_score"], average_method="joint"
-        )
+def test_bad_options_of_reports(side: Engine) -> None:
+    """In SQL, the check of the options itself; the reports in Polars refuse as fast as it does."""
+    for arguments, words in BAD_OPTIONS:
+        if isinstance(side, DuckDB):
+            options = {"average_method": "arithmetic", "beta": 1, "adjusted": True} | arguments
+            refused_values(
+                side, words, "_valid_external_options", None, "cluster", *options.values()
+            )
+        else:
+            for name, frame in FRAMES.items():
+                refused(side, words, name, partial(run_report, side, frame, **arguments))
 
 
-@pytest.mark.parametrize("function", TABLES)
-@pytest.mark.parametrize("frame", [FRAME, EMPTY], ids=["rows", "no rows"])
-def test_an_unknown_way_with_noise(side: Engine, frame: pl.DataFrame, function: str) -> None:
+def test_a_bad_option_of_a_report_with_or_without_rows(side: Engine) -> None:
+    for function in ("external_report", "external_summary", "external_intervals"):
+        for arguments, words in BAD_OPTIONS[1:4]:
+            ask = partial(side.table, function, EMPTY, "species", **arguments)
+            refused(side, words, f"{function}({arguments})", ask)
+    for arguments, words in BAD_OPTIONS[1:4]:
+        refused(side, words, str(arguments), partial(run_report, side, FRAME, **arguments))
+
+
+BAD_ARGUMENTS: list[tuple[tuple[str, ...], dict[str, Any], str]] = [
+    (("adjusted_mutual_info_score",), {"average_method": "mean"}, f"{FOUR}, got 'mean'"),
+    (("adjusted_mutual_info_score",), {"average_method": "joint"}, f"{FOUR}, got 'joint'"),
+    (("normalized_mutual_info_score",), {"average_method": "mean"}, f"{FOUR}, 'joint', got 'mean'"),
+    (WITH_BETA, {"beta": -1}, "beta: expected a number >= 0, got -1"),
+    (WITH_BETA[:1], {"beta": -0.5}, "beta: expected a number >= 0, got -0.5"),
+]
+
+
+@pytest.mark.parametrize("case", range(len(BAD_ARGUMENTS)))
+def test_a_bad_option_of_an_aggregate(side: Engine, case: int) -> None:
+    metrics, arguments, words = BAD_ARGUMENTS[case]
+    for metric in metrics:
+        ask = partial(side.scalars, FRAME, "species", metrics=[metric], **arguments)
+        refused(side, words, metric, ask)
+    ask = partial(side.scalars, EMPTY, "species", metrics=metrics[:1], **arguments)
+    refused(side, words, "no rows", ask)
+
+
+@pytest.mark.parametrize(
+    ("beta", "got"), [(-1, "-1"), (-0.5, "-0.5"), (math.nan, "nan"), (math.inf, "inf")]
+)
+def test_a_bad_beta(side: Engine, beta: float, got: str) -> None:
+    words = f"beta: expected a number >= 0, got {got}"
+    if isinstance(side, DuckDB):
+        refused_values(side, words, "_check_beta", beta)
+    else:
+        refused(side, words, got, partial(check_beta, beta))
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_an_unknown_way_with_noise(side: Engine, frame: str) -> None:
     words = "noise_as: expected one of 'cluster', 'drop', 'singletons', got 'keep'"
-    with fails(side, words):
-        side.table(function, frame, "species", noise=-1, noise_as="keep")
+    if isinstance(side, DuckDB):
+        refused_values(side, words, "_valid_noise", -1, "keep")
+    else:
+        refused_labels(side, words, FRAMES[frame], "species", noise=-1, noise_as="keep")
 
 
-@pytest.mark.parametrize("function", TABLES)
 @pytest.mark.parametrize("noise_as", ["drop", "singletons"])
-def test_a_way_with_no_noise(side: Engine, function: str, noise_as: str) -> None:
+def test_a_way_with_no_noise(side: Engine, noise_as: str) -> None:
     words = f"noise_as '{noise_as}' needs noise: give the value of cluster that marks noise"
-    with fails(side, words):
-        side.table(function, FRAME, "species", noise_as=noise_as)
+    if isinstance(side, DuckDB):
+        refused_values(side, words, "_valid_noise", None, noise_as)
+    else:
+        refused_labels(side, words, FRAME, "species", noise_as=noise_as)
 
 
 @pytest.mark.parametrize(
     ("noise", "got"), [("abc", "got 'abc' (VARCHAR)"), (1.5, "got '1.5' ("), ("1.5", "got '1.5' (")]
 )
-@pytest.mark.parametrize("frame", [FRAME, EMPTY], ids=["rows", "no rows"])
-def test_noise_of_another_type(side: Engine, frame: pl.DataFrame, noise: object, got: str) -> None:
-    with fails(side, f"noise: expected a value of the type of cluster (BIGINT), {got}"):
-        run_report(side, frame, noise=noise)
+@pytest.mark.parametrize("frame", FRAMES)
+def test_noise_of_another_type(side: Engine, frame: str, noise: object, got: str) -> None:
+    words = f"noise: expected a value of the type of cluster (BIGINT), {got}"
+    refused_labels(side, words, FRAMES[frame], "species", noise=noise)
 
 
 def test_noise_that_the_type_cannot_hold(side: Engine) -> None:
     frame = FRAME.with_columns(cluster=pl.lit(1, pl.UInt8))
-    with fails(side, "noise: expected a value of the type of cluster (UTINYINT), got '-1'"):
-        run_report(side, frame, noise=-1)
+    words = "noise: expected a value of the type of cluster (UTINYINT), got '-1'"
+    refused_labels(side, words, frame, "species", noise=-1)
 
 
-@pytest.mark.parametrize(
-    ("cluster", "noise"), [("name", -1), ("name", "-1"), ("cluster", "-1"), ("cluster", -1.0)]
-)
-def test_noise_is_cast_to_the_type_of_cluster(side: Engine, cluster: str, noise: object) -> None:
-    [row] = report(side, FRAME, label="species", cluster=cluster, noise=noise, noise_as="drop")
-    assert (row["n"], row["n_noise"]) == (3, 1)
+NOISE_OF_CLUSTERS = [("name", -1), ("name", "-1"), ("cluster", "-1"), ("cluster", -1.0)]
 
 
-@pytest.mark.parametrize(("beta", "got"), [(-1, "-1"), (-0.5, "-0.5")])
-@pytest.mark.parametrize("frame", [FRAME, EMPTY], ids=["rows", "no rows"])
-def test_a_negative_beta(side: Engine, frame: pl.DataFrame, beta: float, got: str) -> None:
-    words = f"beta: expected a number >= 0, got {got}"
-    with fails(side, words):
-        run_report(side, frame, beta=beta)
-    for metric in WITH_BETA:
-        with fails(side, words):
-            side.scalars(frame, "species", metrics=[metric], beta=beta)
+def test_noise_is_cast_to_the_type_of_cluster(side: Engine) -> None:
+    for cluster, noise in NOISE_OF_CLUSTERS:
+        given: dict[str, Any] = {"cluster": cluster, "noise": noise, "noise_as": "drop"}
+        rows = side.table("contingency_matrix", FRAME, "species", **given)
+        assert sum(row["n"] for row in rows) == 3, given
+    for given in ({"cluster": "name", "noise": -1}, {"cluster": "cluster", "noise": "-1"}):
+        [row] = report(side, FRAME, label="species", noise_as="drop", **given)
+        assert (row["n"], row["n_noise"]) == (3, 1), given
 
 
-@pytest.mark.parametrize("function", TABLES)
-@pytest.mark.parametrize(
-    ("weight", "got"),
-    [
-        ([1, 2, -1, 3], "-1"),
-        ([1.0, 2.5, 1.0, 1.0], "2.5"),
-        ([1, None, 1, 1], "NULL"),
-        ([1.0, float("nan"), 1.0, 1.0], ""),
-        ([1.0, float("inf"), 1.0, 1.0], "inf"),
-    ],
-    ids=["negative", "fractional", "NULL", "NaN", "infinite"],
-)
-def test_a_weight_that_counts_nothing(
-    side: Engine, function: str, weight: list[Any], got: str
-) -> None:
-    words = f"weight: expected whole numbers >= 0, got {got}"
-    frame = FRAME.with_columns(weight=pl.Series(weight))
-    with fails(side, words) as raised:
-        side.table(function, frame, "species", weight="weight")
-    assert "a weight is how many times its row counts" in str(raised.value)
+# Weights
+
+ADVICE = "; a weight is how many times its row counts"
+NO_COUNTS: list[tuple[list[Any], str]] = [
+    ([1, 2, -1, 3], f"-1{ADVICE}"),
+    ([1.0, 2.5, 1.0, 1.0], f"2.5{ADVICE}"),
+    ([1, None, 1, 1], f"NULL{ADVICE}"),
+    ([1.0, float("nan"), 1.0, 1.0], f"nan{ADVICE}"),
+    ([1.0, float("inf"), 1.0, 1.0], f"inf{ADVICE}"),
+    ([1.0, 9e18, 1.0, 1.0], ""),
+    ([1.0, 1e19, 1.0, 1.0], ""),
+    ([1.0, 1e300, 1.0, 1.0], ""),
+]
 
 
-@pytest.mark.parametrize("function", TABLES)
-@pytest.mark.parametrize("weight", [9e18, 1e19, 1e300, float("inf")])
-def test_a_weight_beyond_whole_numbers(side: Engine, function: str, weight: float) -> None:
-    frame = FRAME.with_columns(weight=pl.Series([1.0, weight, 1.0, 1.0]))
-    with fails(side, "weight: expected whole numbers >= 0, got"):
-        side.table(function, frame, "species", weight="weight")
+def test_a_weight_that_counts_nothing(side: Engine) -> None:
+    for weight, got in NO_COUNTS:
+        frame = FRAME.with_columns(weight=pl.Series(weight))
+        words = f"weight: expected whole numbers >= 0, got {got}"
+        for message in refused_labels(side, words, frame, "species", weight="weight"):
+            assert message.endswith(ADVICE), weight
 
 
 TRILLION = 10**12
+TOO_LARGE = {
+    "one": [TRILLION, 0, 0, 1],
+    "quarters": [TRILLION // 4 + 1] * 4,
+    "4e14": [10**14] * 4,
+    "beyond Int64": [2**62] * 4,
+    "integer": [8 * 10**18, 1, 1, 1],
+    "float": [8e18, 1.0, 1.0, 1.0],
+}
+TOO_LARGE_A_SUM = f"weight: expected a sum of at most {TRILLION}, got"
+DIVIDE = "divide the weights by a common factor"
 
 
-@pytest.mark.parametrize("function", TABLES)
-@pytest.mark.parametrize(
-    "weight",
-    [
-        [TRILLION, 0, 0, 1],
-        [TRILLION // 4 + 1] * 4,
-        [10**14] * 4,
-        [2**62] * 4,
-        [8 * 10**18, 1, 1, 1],
-        [8e18, 1.0, 1.0, 1.0],
-    ],
-    ids=["one", "quarters", "4e14", "beyond Int64", "integer", "float"],
-)
-def test_weights_with_too_large_a_sum(side: Engine, function: str, weight: list[Any]) -> None:
+def test_weights_with_too_large_a_sum(side: Engine) -> None:
     """Beyond 1e12 Polars' sums in fixed point overflow: B-cubed scores of -0.2, entropies < 0."""
-    frame = FRAME.with_columns(weight=pl.Series(weight))
-    got = f"weight: expected a sum of at most {TRILLION}, got {sum(map(int, weight))}"
-    with fails(side, got) as raised:
-        side.table(function, frame, "species", weight="weight")
-    assert "divide the weights by a common factor" in str(raised.value)
+    for weight in TOO_LARGE.values():
+        frame = FRAME.with_columns(weight=pl.Series(weight))
+        words = f"{TOO_LARGE_A_SUM} {sum(map(int, weight))}; {DIVIDE}"
+        refused_labels(side, words, frame, "species", weight="weight")
+
+
+def test_the_sum_of_weights_is_that_of_a_partition(side: Engine) -> None:
+    half = TRILLION // 2
+    fine = FRAME.with_columns(weight=pl.Series([half, half, half, half]))
+    words = f"{TOO_LARGE_A_SUM} {2 * TRILLION}; {DIVIDE}"
+    refused_labels(side, words, fine, "species", weight="weight")
+    frame = fine.with_columns(weight=pl.Series([1, 1, half, half + 1]))
+    words = f"{TOO_LARGE_A_SUM} {TRILLION + 1}; {DIVIDE}"
+    refused_labels(side, words, frame, "species", weight="weight", partition_by="run")
+    if isinstance(side, DuckDB):
+        query = f"FROM {row_groups_sql('species', 'cluster', weight='weight', partition_by='run')}"
+        found = {row["__ce_partition"] for row in side.rows(query, fine)}
+        assert found == {1, 2}
 
 
 @pytest.mark.parametrize("function", TABLES)
-def test_the_sum_of_weights_is_that_of_a_partition(side: Engine, function: str) -> None:
+def test_large_weights_in_several_partitions(side: Engine, function: str) -> None:
     half = TRILLION // 2
     frame = FRAME.with_columns(weight=pl.Series([half, half, half, half]))
     rows = side.table(function, frame, "species", weight="weight", partition_by="run")
     assert {row["run"] for row in rows} == {1, 2}
-    with fails(side, f"weight: expected a sum of at most {TRILLION}, got {2 * TRILLION}"):
-        side.table(function, frame, "species", weight="weight")
-    frame = frame.with_columns(weight=pl.Series([1, 1, half, half + 1]))
-    with fails(side, f"weight: expected a sum of at most {TRILLION}, got {TRILLION + 1}"):
-        side.table(function, frame, "species", weight="weight", partition_by="run")
 
 
 def test_a_bad_weight_of_a_dropped_row_is_an_error_too(side: Engine) -> None:
     frame = pl.DataFrame({"species": [None, "a"], "cluster": [1, 1], "weight": [-7, 1]})
-    with fails(side, "weight: expected whole numbers >= 0, got -7"):
-        run_report(side, frame, weight="weight")
+    words = "weight: expected whole numbers >= 0, got -7"
+    refused_labels(side, words, frame, "species", weight="weight")
 
 
 def test_a_weight_of_text(side: Engine) -> None:
-    error = duckdb.Error if side.name == "duckdb" else ce.ClusterEvalError
-    with pytest.raises(error, match=r"weight|'p'"):
-        run_report(side, weight="name")
+    for message in refused_labels(side, "", FRAME, "species", weight="name"):
+        assert re.search(r"weight|'p'", message)
 
 
 def test_whole_floats_are_weights(engine: Engine) -> None:
@@ -316,19 +380,22 @@ COLUMNS_OF_RESULTS = {
 
 @pytest.mark.parametrize("function", TABLES)
 def test_a_partition_column_named_like_a_result(side: Engine, function: str) -> None:
-    for name in COLUMNS_OF_RESULTS[function]:
-        frame = FRAME.select("species", pl.col("cluster").alias("c"), pl.col("run").alias(name))
-        if side.name == "duckdb":
-            # SQL calls the key partition_key.
-            side.connection.register("assignments", frame)  # type: ignore[attr-defined]
-            call = f'clustereval.{function}(assignments, species, c, partition_by := "{name}")'
-            query = f"SELECT DISTINCT partition_key FROM {call} ORDER BY ALL"
-            keys = side.connection.execute(query).fetchall()  # type: ignore[attr-defined]
-            assert keys == [(1,), (2,)]
-        else:
-            words = f"partition_by: '{name}' is also a column of the result; rename it first"
-            with fails(side, words):
-                side.table(function, frame, "species", "c", partition_by=name)
+    names = COLUMNS_OF_RESULTS[function]
+    runs = [pl.col("run").alias(name) for name in names]
+    if isinstance(side, DuckDB):
+        # SQL calls the key partition_key.
+        frame = FRAME.select("species", pl.col("cluster").alias("c"), *runs)
+        fields = ", ".join(map(quoted, names))
+        call = f"clustereval.{function}(assignments, species, c, partition_by := [{fields}])"
+        query = f"SELECT DISTINCT partition_key AS key FROM {call} ORDER BY ALL"
+        found = [row["key"] for row in side.rows(query, frame)]
+        assert found == [[1] * len(names), [2] * len(names)]
+        return
+    for name, run in zip(names, runs, strict=True):
+        frame = FRAME.select("species", pl.col("cluster").alias("c"), run)
+        words = f"partition_by: '{name}' is also a column of the result; rename it first"
+        ask = partial(side.table, function, frame, "species", "c", partition_by=name)
+        refused(side, words, name, ask)
 
 
 COLUMNS_OF_GRAPHS = {
@@ -349,296 +416,55 @@ PAIRS_OF_TABLES = {**COLUMNS_OF_GRAPHS, **COLUMNS_OF_RUN_PAIRS}
 
 @pytest.mark.parametrize("function", PAIRS_OF_TABLES)
 def test_a_partition_column_of_two_tables_named_like_a_result(side: Engine, function: str) -> None:
-    for name in PAIRS_OF_TABLES[function]:
-        one = FRAME.select(
-            pl.int_range(pl.len()).alias("key"),
-            pl.col("cluster").alias("c"),
-            pl.col("species").alias("s"),
-            pl.col("run").alias(name),
-        )
-        ends = one.select(pl.col("key").alias("a"), pl.col("key").alias("b"), name)
-        words = f"partition_by: '{name}' is also a column of the result; rename it first"
-        if function in COLUMNS_OF_GRAPHS:
-            frames, columns = (one, ends), ("key", "c", "a", "b")
-            in_sql, arguments = 'one, "key", c, other, a, b', ("key", "c", ends, "a", "b")
-        else:
-            columns = ("key", "s", "c") if function == "overlapping_report" else ("key", "c")
-            frames, arguments = (one, one), (one, *columns)
-            in_sql = f"one, other, {', '.join(columns)}"
-        if side.name == "duckdb":
-            # SQL calls the key partition_key.
-            con = side.connection  # type: ignore[attr-defined]
-            for table, frame in zip(("one", "other"), frames, strict=True):
-                con.register(table, frame)
-            query = f'FROM clustereval.{function}({in_sql}, partition_by := "{name}")'
-            keys = con.execute(f"SELECT DISTINCT partition_key {query} ORDER BY ALL").fetchall()
-            # No id has moved between a run and itself.
-            assert keys == ([] if function == "moved_ids" else [(1,), (2,)])
-            con.unregister("one")
-            con.unregister("other")
-        else:
-            with pytest.raises(ce.ClusterEvalError, match=re.escape(words)):
-                getattr(ce, function)(one, *arguments, partition_by=name)
-
-
-PARAMETERS = (
-    "tbl",
-    "label",
-    "cluster",
-    "weight",
-    "partition_by",
-    "noise",
-    "noise_as",
-    "average_method",
-    "beta",
-    "adjusted",
-    "id",
-)
-RESULTS = ("n", "copies", "size", "x", "y", "partition_key", "literal", "len", "count", "value")
-ODD = (
-    'a "quoted" name',
-    "it's",
-    "two words",
-    "größe",
-    "🦆",
-    "select",
-    "GROUP",
-    " ",
-    "a.b",
-    "$1",
-    "*",
-    "^.*$",
-)
-ROOT = Path(__file__).parents[2]
-
-
-def text_of(folder: str, ending: str) -> str:
-    """The files of one side that the external indices are made of."""
-    paths = [path for part in ("base", "external") for path in (ROOT / folder / part).glob(ending)]
-    return "".join(path.read_text(encoding="utf-8") for path in sorted(paths))
-
-
-SQL, PYTHON = text_of("sql", "*.sql"), text_of("polars_clustereval", "*.py")
-INNER = sorted(set(re.findall(r"\b__ce_\w+", SQL)))
-LAMBDA = sorted(set(re.findall(r"lambda (\w+):", SQL)))
-WORDS = sorted({word for word in re.findall(r'"(\w+)"', PYTHON) if word.isidentifier()})
-# What a result of contingency_matrix has itself, or the frames of these tests.
-CLASHES = {"label", "cluster", "n", "copies", "u", "v", "plain"}
-# One of each way to go through the rows; the other metrics end in the same statistics.
-SEVERAL = ("adjusted_rand_score", "v_measure_score", "purity", "bcubed_f_score")
-
-
-def test_there_are_inner_names() -> None:
-    assert len(INNER) > 10
-    assert {"pair", "noisy"} < set(WORDS)
-    assert len(LAMBDA) > 1
-
-
-ROWS = [("a", 0), ("a", 0), ("a", 1), ("b", 1), ("b", 1), ("c", 1)]
-CELLS = [("a", 0, 2), ("a", 1, 1), ("b", 1, 2), ("c", 1, 1)]
-COUNTED = [
-    dict(zip(("label", "cluster", "n"), cell, strict=True)) | {"copies": 1} for cell in CELLS
-]
-
-
-def odd_frame(label: str, cluster: str) -> pl.DataFrame:
-    return pl.DataFrame(ROWS, schema=[label, cluster], orient="row")
-
-
-def check_report(side: Engine, label: Column, cluster: Column, frame: pl.DataFrame) -> None:
-    [row] = report(side, frame, label=label, cluster=cluster)
-    assert_metrics(row, exact(CELLS), what=(label, cluster))
-
-
-def check_scalars(side: Engine, label: Column, cluster: Column, frame: pl.DataFrame) -> None:
-    wanted = exact(CELLS)
-    [row] = side.scalars(frame, label, cluster, metrics=SEVERAL)
-    for metric in SEVERAL:
-        assert_same(row[metric], wanted[metric], bounded=True, what=f"{metric}({label}, {cluster})")
-
-
-def check_columns(side: Engine, label: Column, cluster: Column, frame: pl.DataFrame) -> None:
-    """Rows are read in two places only: where cells are counted and where records are."""
-    cells = side.table("contingency_matrix", frame, label, cluster)
-    assert [first(row) for row in cells] == COUNTED, (label, cluster)
-    records = side.table("bcubed_samples", frame, label, cluster)
-    pairs = [(row["label"], row["cluster"]) for row in map(first, records)]
-    assert pairs == ROWS, (label, cluster)
-
-
-def first(row: Row) -> Row:
-    """The row with a value in place of each list of equal values."""
-    for name in ("label", "cluster"):
-        if isinstance(row[name], list):
-            assert len(set(row[name])) == 1
-            row[name] = row[name][0]
-    return row
-
-
-def calls(name: str) -> Iterator[tuple[str, str, pl.DataFrame]]:
-    """The name as that of label and as that of cluster, beside a plain one."""
-    for label, cluster in ((name, "plain"), ("plain", name)):
-        yield label, cluster, odd_frame(label, cluster)
-
-
-def listed_calls(
-    side: Engine, names: Sequence[str]
-) -> Iterator[tuple[Column, Column, pl.DataFrame]]:
-    """All names in one argument, a list of the columns: one that is captured has other values."""
-    listed = side.listed(names)
-    yield listed, "plain", many_names(names, LABELS, plain=CLUSTERS)
-    yield "plain", listed, many_names(names, CLUSTERS, plain=LABELS)
-
-
-def many_names(names: Sequence[str], values: Sequence[Any], **more: Sequence[Any]) -> pl.DataFrame:
-    return pl.DataFrame(dict.fromkeys(names, values) | more)
-
-
-LABELS, CLUSTERS = ([row[i] for row in ROWS] for i in (0, 1))
-
-
-def inner_names(side: Engine) -> list[str]:
-    """The names of inner columns; on the Polars side any word of the source can be one."""
-    return INNER if side.name == "duckdb" else WORDS
-
-
-@pytest.mark.parametrize("name", [*PARAMETERS, *RESULTS, *ODD])
-def test_columns_of_any_name(side: Engine, name: str) -> None:
-    for label, cluster, frame in calls(name):
-        check_columns(side, label, cluster, frame)
-
-
-def test_two_columns_named_like_parameters(side: Engine) -> None:
-    """One argument has the name of the other's parameter, or both have one."""
-    for label, cluster in (("cluster", "label"), ("weight", "cluster"), ("label", "tbl")):
-        check_columns(side, label, cluster, odd_frame(label, cluster))
-
-
-def test_columns_named_like_inner_ones(side: Engine) -> None:
-    for label, cluster, frame in listed_calls(side, inner_names(side)):
-        check_columns(side, label, cluster, frame)
-
-
-def test_reports_and_aggregates_of_columns_of_any_name(side: Engine) -> None:
-    names = sorted({*PARAMETERS, *RESULTS, *ODD, *LAMBDA, *inner_names(side)})
-    for label, cluster, frame in listed_calls(side, names):
-        check_report(side, label, cluster, frame)
-        check_scalars(side, label, cluster, frame)
-
-
-@pytest.mark.wide
-def test_a_column_named_like_an_inner_one(side: Engine) -> None:
-    for name in inner_names(side):
-        for label, cluster, frame in calls(name):
-            check_columns(side, label, cluster, frame)
-
-
-@pytest.mark.wide
-@pytest.mark.parametrize("name", [*PARAMETERS, *RESULTS, *ODD, *LAMBDA])
-def test_reports_and_aggregates_of_a_column_of_any_name(side: Engine, name: str) -> None:
-    for label, cluster, frame in calls(name):
-        check_report(side, label, cluster, frame)
-        check_scalars(side, label, cluster, frame)
-
-
-def check_weight_and_key(side: Engine, name: str) -> None:
-    frame = pl.DataFrame(CELLS, schema=["u", "v", name], orient="row")
-    cells = side.table("contingency_matrix", frame, "u", "v", weight=name)
-    assert cells == COUNTED, name
-    keyed = odd_frame("u", "v").with_columns(pl.lit("run").alias(name))
-    cells = side.table("contingency_matrix", keyed, "u", "v", partition_by=name)
-    assert cells == [{name: "run"} | cell for cell in COUNTED], name
-
-
-@pytest.mark.parametrize("names", [PARAMETERS[3:], ODD], ids=["parameters", "odd"])
-def test_weights_and_keys_of_any_name(side: Engine, names: Sequence[str]) -> None:
-    for name in names:
-        check_weight_and_key(side, name)
-
-
-def test_weights_and_keys_named_like_inner_ones(side: Engine) -> None:
-    """The weight is the sum of all columns, which one that is captured changes."""
-    names = [name for name in inner_names(side) if name not in CLASHES]
-    label, cluster, counts = zip(*CELLS, strict=True)
-    frame = many_names(names, counts, u=label, v=cluster)
-    cells = side.table("contingency_matrix", frame, "u", "v", weight=sum_of(side, names))
-    assert cells == [cell | {"n": len(names) * cell["n"]} for cell in COUNTED]
-    frame = many_names(names, ["run"] * len(ROWS), u=LABELS, v=CLUSTERS)
-    cells = side.table("contingency_matrix", frame, "u", "v", partition_by=names)
-    assert cells == [dict.fromkeys(names, "run") | cell for cell in COUNTED]
-
-
-def sum_of(side: Engine, names: Sequence[str]) -> Column:
-    if side.name == "duckdb":
-        return Expression(" + ".join(names))
-    return pl.sum_horizontal(names, ignore_nulls=False)
-
-
-@pytest.mark.wide
-def test_a_weight_and_a_key_named_like_an_inner_one(side: Engine) -> None:
-    for name in inner_names(side):
-        if name not in CLASHES:
-            check_weight_and_key(side, name)
-
-
-def ctes_of(connection: duckdb.DuckDBPyConnection, function: str) -> list[str]:
-    """The names of the CTEs in a macro and in all that it calls: those that can hide a table."""
-    query = (
-        "SELECT function_name, string_agg(macro_definition, ' ') FROM duckdb_functions() "
-        "WHERE schema_name = 'clustereval' GROUP BY ALL"
+    names = PAIRS_OF_TABLES[function]
+    one = FRAME.select(
+        pl.int_range(pl.len()).alias("key"),
+        pl.col("cluster").alias("c"),
+        pl.col("species").alias("s"),
+        *(pl.col("run").alias(name) for name in names),
     )
-    definitions = dict(connection.execute(query).fetchall())
-    reached, new = set(), {function}
-    while new:
-        reached |= new
-        bodies = " ".join(definitions[name] for name in new)
-        new = set(re.findall(r"clustereval\.(\w+)", bodies)) & definitions.keys() - reached
-    bodies = " ".join(definitions[name] for name in reached)
-    return sorted(set(re.findall(r'(\w+)"? AS (?:NOT )?(?:MATERIALIZED )?\(+\s*SELECT', bodies)))
-
-
-BOUND_ONLY = (
-    *("external_report", "external_summary", "external_intervals"),
-    *("entity_resolution_report", "matching_report"),
-)
-
-
-@pytest.mark.parametrize(
-    "function", [*TABLES, "bcubed_samples", "record_error_table", "clustering_summary"]
-)
-def test_tables_of_any_name(connection: duckdb.DuckDBPyConnection, function: str) -> None:
-    frame = odd_frame("u", "v")
-    ctes = ctes_of(connection, function)
-    assert len(ctes) >= 3
-    # No CTE has columns u and v, so that one in place of the table is an error already where
-    # columns are looked up; these tables take longer than all the other ones.
-    bind_only = function in BOUND_ONLY
-    start = "DESCRIBE FROM" if bind_only else "FROM"
-    connection.register("plain", frame)
-    wanted = fetched(connection, f"{start} clustereval.{function}(plain, u, v)")
-    for name in ctes if bind_only else [*PARAMETERS, *RESULTS, *ODD, *ctes]:
-        connection.register(name, frame)
-        # DuckDB reads a name given for a table as text, in which a quote or a dot must be quoted.
-        table = literal(quoted(name)) if set(name) & set('".') else quoted(name)
-        rows = fetched(connection, f"{start} clustereval.{function}({table}, u, v)")
-        assert_rows(rows, wanted, what=name)
-        connection.unregister(name)
+    ends = one.select(pl.col("key").alias("a"), pl.col("key").alias("b"), *names)
+    if function in COLUMNS_OF_GRAPHS:
+        other, in_sql = ends, 'assignments, "key", c, other, a, b'
+        arguments: tuple[Any, ...] = ("key", "c", ends, "a", "b")
+    else:
+        columns = ("key", "s", "c") if function == "overlapping_report" else ("key", "c")
+        other, in_sql = one, f"assignments, other, {', '.join(columns)}"
+        arguments = (one, *columns)
+    if isinstance(side, DuckDB):
+        # SQL calls the key partition_key.
+        fields = ", ".join(map(quoted, names))
+        query = f"FROM clustereval.{function}({in_sql}, partition_by := [{fields}])"
+        side.connection.register("other", other)
+        rows = side.rows(f"SELECT DISTINCT partition_key AS key {query} ORDER BY ALL", one)
+        side.connection.unregister("other")
+        # No id has moved between a run and itself.
+        wanted = [] if function == "moved_ids" else [[1] * len(names), [2] * len(names)]
+        assert [row["key"] for row in rows] == wanted
+        return
+    for name in names:
+        words = f"partition_by: '{name}' is also a column of the result; rename it first"
+        ask = partial(getattr(ce, function), one, *arguments, partition_by=name)
+        refused(side, words, name, ask)
 
 
 def test_several_partition_columns(engine: Engine) -> None:
+    rows = [("a", 0), ("a", 0), ("a", 1), ("b", 1), ("b", 1), ("c", 1)]
     frame = pl.DataFrame(
-        [(*row, i % 2, day) for i, row in enumerate(ROWS) for day in ("mon", "tue")],
+        [(*row, i % 2, day) for i, row in enumerate(rows) for day in ("mon", "tue")],
         schema=["label", "cluster", "run", "the day"],
         orient="row",
-    )
-    rows = report(engine, frame, partition_by=["run", "the day"])
+    ).with_columns(both=pl.format("{} {}", "run", "the day"))
+    found = report(engine, frame, partition_by=["run", "the day"])
     keys = [(0, "mon"), (0, "tue"), (1, "mon"), (1, "tue")]
-    assert [(row["run"], row["the day"]) for row in rows] == keys
-    for row in rows:
-        part = frame.filter(pl.col("run") == row["run"], pl.col("the day") == row["the day"])
-        [alone] = report(engine, part)
-        assert_rows([{name: row[name] for name in alone}], [alone])
+    assert [(row["run"], row["the day"]) for row in found] == keys
+    for row in found:
         assert [*row][2:7] == list(COUNTS)
+    alone = report(engine, frame, partition_by="both")
+    assert [row.pop("both") for row in alone] == ["0 mon", "0 tue", "1 mon", "1 tue"]
+    assert_rows([{name: row[name] for name in alone[0]} for row in found], alone)
+    [first] = report(engine, frame.filter(pl.col("both") == "0 mon"))
+    assert_rows(alone[:1], [first])
 
 
 @pytest.mark.parametrize("kind", ["int64", "float32", "float64"])
