@@ -26,6 +26,8 @@ REQUIRED = {
     "prediction_strength": ("label", "cluster"),
     "bootstrap_instability": ("cluster_1", "cluster_2", "resample"),
 }
+#: Tables of two runs.
+PAIR_TABLES = ("run_transitions", "transition_overlaps", "moved_ids", "run_drift")
 RUN_TABLES = ("run_agreement", "run_consensus", "cluster_stability")
 
 
