@@ -120,7 +120,7 @@ def intervals_by_case(engine: Engine, *options: tuple[str, Any]) -> dict[str, di
     return found
 
 
-def assert_near(
+def assert_std_errors(
     actual: dict[str, Row], expected: dict[str, float], tolerance: float, what: object = ""
 ) -> None:
     for metric, std_error in expected.items():
@@ -140,7 +140,7 @@ def test_standard_errors_are_those_of_brute_force(
         assert len(expected) >= 36, set(METRICS) - set(expected)
         for engine in every_engine:
             found = intervals_by_case(engine, *options.items())[table]
-            assert_near(found, expected, 2e-4, (table, engine.name))
+            assert_std_errors(found, expected, 2e-4, (table, engine.name))
             for name in NEVER & set(found):
                 assert [found[name][x] for x in ("std_error", "lower", "upper")] == [None] * 3
 
@@ -161,9 +161,9 @@ def test_noise_counted_as_singletons(every_engine: list[Engine]) -> None:
     for engine in every_engine:
         found = intervals_by_case(engine, *NOISE)["of two labels"]
         # Counts of pairs of n - 1 rows have other factors than those of n.
-        assert_near(found, expected, 2e-3, engine.name)
+        assert_std_errors(found, expected, 2e-3, engine.name)
         others = {k: x for k, x in expected.items() if k not in PAIR_COUNTING}
-        assert_near(found, others, 1e-4, engine.name)
+        assert_std_errors(found, others, 1e-4, engine.name)
         rows = engine.table("external_report", frame_of_cells(expanded(SINGLES)), weight="n")
         for name, row in found.items():
             assert row["value"] == pytest.approx(rows[0][name], rel=1e-12)
@@ -181,9 +181,9 @@ def test_the_comparison_rejects_errors(side: Engine) -> None:
     found = intervals_by_case(side)["nested"]
     for wrong in (1.001 * expected["rand_score"], 0.0):
         with pytest.raises(AssertionError, match="rand_score"):
-            assert_near(found, {"rand_score": wrong}, 2e-4)
+            assert_std_errors(found, {"rand_score": wrong}, 2e-4)
     with pytest.raises(AssertionError, match="class_f_measure"):
-        assert_near(found, {"class_f_measure": 0.1}, 2e-4)
+        assert_std_errors(found, {"class_f_measure": 0.1}, 2e-4)
 
 
 def test_known_variances(engine: Engine) -> None:

@@ -21,7 +21,7 @@ from polars_clustereval.external.summary import METRIC_MEANINGS
 from tests.support.compare import assert_rows, assert_same
 from tests.support.engines import Engine, Row, fails
 from tests.support.oracle import UNBOUNDED, exact
-from tests.support.run_engines import RUN_TABLES, call
+from tests.support.run_engines import RUN_TABLES, call_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -153,7 +153,7 @@ ORACLES = {
 
 
 def test_three_runs(engine: Engine) -> None:
-    rows = call(engine, "run_agreement", frame_of_runs(THREE))
+    rows = call_runs(engine, "run_agreement", frame_of_runs(THREE))
     assert_rows(
         rows,
         [
@@ -186,7 +186,7 @@ SKLEARN = {
 )
 def test_scores_of_scikit_learn(engine: Engine, metric: str) -> None:
     runs = noisy_copies(3)
-    rows = call(engine, "run_agreement", frame_of_runs(runs), metric=metric)
+    rows = call_runs(engine, "run_agreement", frame_of_runs(runs), metric=metric)
     assert [(row["run_1"], row["run_2"]) for row in rows] == pairs_of(runs)
     for row, pair in zip(rows, pairs_of(runs), strict=True):
         assert {name: row[name] for name in row if name != "score"} == counts_of_pair(runs, *pair)
@@ -202,7 +202,7 @@ def test_every_metric_in_exact_arithmetic(side: Engine, metric: str) -> None:
     """run_1 is the label: most metrics of one run in the other differ from the reverse."""
     runs = noisy_copies(5, n_runs=3)
     options = {"beta": 2.0, "average_method": "geometric"}
-    rows = call(side, "run_agreement", frame_of_runs(runs), metric=metric, **options)
+    rows = call_runs(side, "run_agreement", frame_of_runs(runs), metric=metric, **options)
     for row, pair in zip(rows, pairs_of(runs), strict=True):
         cells = [
             (*cell, n)
@@ -212,19 +212,19 @@ def test_every_metric_in_exact_arithmetic(side: Engine, metric: str) -> None:
         assert_same(row["score"], wanted, bounded=metric not in UNBOUNDED, what=metric)
 
 
-def members_of(n_ids: int) -> st.SearchStrategy[dict[int, int]]:
+def members_of_run(n_ids: int) -> st.SearchStrategy[dict[int, int]]:
     return st.dictionaries(st.integers(0, n_ids - 1), st.integers(0, 2))
 
 
-@given(st.lists(st.lists(members_of(6), max_size=4), min_size=4, max_size=8))
+@given(st.lists(st.lists(members_of_run(6), max_size=4), min_size=4, max_size=8))
 @settings(max_examples=2)
 def test_any_runs(every_engine: list[Engine], found: list[list[dict[int, int]]]) -> None:
     cases = [{number: members for number, members in enumerate(case) if members} for case in found]
     wanted = [{"case": i} | row for i, case in enumerate(cases) for row in agreement_of(case)]
     for engine in every_engine:
-        rows = call(engine, "run_agreement", stack_cases(cases), partition_by="case")
+        rows = call_runs(engine, "run_agreement", stack_cases(cases), partition_by="case")
         assert_rows(rows, wanted, what=engine.name)
-        alone = call(engine, "run_agreement", frame_of_runs(cases[-1]))
+        alone = call_runs(engine, "run_agreement", frame_of_runs(cases[-1]))
         assert_rows(alone, agreement_of(cases[-1]), what=engine.name)
 
 
@@ -234,7 +234,7 @@ def test_types(side: Engine, turn: int) -> None:
     dtypes = (pl.String, pl.Int8, pl.Float64) * 2
     types = dict(zip(("run", "id", "cluster"), dtypes[turn:], strict=False))
     frame = frame_of_runs(THREE).cast(types)  # type: ignore[arg-type]
-    rows = call(side, "run_agreement", frame)
+    rows = call_runs(side, "run_agreement", frame)
     assert [row["score"] for row in rows] == [1.0, -0.5, -0.5], types
     assert [row["run_1"] for row in rows] == frame["run"].unique().sort().gather(
         [0, 0, 1]
@@ -245,7 +245,7 @@ def test_types(side: Engine, turn: int) -> None:
 
 
 def all_tables(engine: Engine, frame: pl.DataFrame, **arguments: Any) -> list[list[Row]]:
-    return [call(engine, table, frame, **arguments) for table in RUN_TABLES]
+    return [call_runs(engine, table, frame, **arguments) for table in RUN_TABLES]
 
 
 def assert_equal_tables(found: list[list[Row]], wanted: list[list[Row]], what: object = "") -> None:
@@ -279,7 +279,7 @@ VARIANTS = {
 
 
 @cache
-def tables_by_variant(engine: Engine) -> dict[str, list[list[Row]]]:
+def run_tables_by_variant(engine: Engine) -> dict[str, list[list[Row]]]:
     """The tables of each variant, from one call of each table."""
     frame = pl.concat(frame.with_columns(case=pl.lit(name)) for name, frame in VARIANTS.items())
     found: dict[str, list[list[Row]]] = {name: [[], [], []] for name in VARIANTS}
@@ -291,7 +291,7 @@ def tables_by_variant(engine: Engine) -> dict[str, list[list[Row]]]:
 
 @pytest.mark.parametrize("variant", ["in another order", "with rows without a cluster"])
 def test_what_must_not_matter(engine: Engine, variant: str) -> None:
-    found = tables_by_variant(engine)
+    found = run_tables_by_variant(engine)
     assert all(found["plain"])
     assert_equal_tables(found[variant], found["plain"], variant)
 
@@ -305,7 +305,7 @@ def test_partitions_are_scored_alone(engine: Engine, keys: list[str]) -> None:
         for key, part in parts.items()
     ).sample(fraction=1.0, shuffle=True, seed=1)
     for table, rows_of_table in ORACLES.items():
-        rows = call(engine, table, frame, partition_by=keys)
+        rows = call_runs(engine, table, frame, partition_by=keys)
         wanted = [
             {"part": key} | ({"other": "x"} if len(keys) > 1 else {}) | row
             for key, part in parts.items()
@@ -322,7 +322,7 @@ def test_a_frame_without_partitions(engine: Engine) -> None:
 
 
 def test_noise_that_is_dropped_is_absent(engine: Engine) -> None:
-    found = tables_by_variant(engine)
+    found = run_tables_by_variant(engine)
     dropped = all_tables(engine, WITH_NOISE, noise=2, noise_as="drop")
     assert_equal_tables(dropped, found["without noise"])
     assert_equal_tables(all_tables(engine, WITH_NOISE, noise=2), found["with noise"])
@@ -331,7 +331,7 @@ def test_noise_that_is_dropped_is_absent(engine: Engine) -> None:
 def test_noise_as_singletons_is_clusters_of_one(engine: Engine) -> None:
     """In both runs of a pair. The reference's singletons have no row of their own."""
     found = all_tables(engine, WITH_NOISE, noise=2, noise_as="singletons")
-    *wanted, stability = tables_by_variant(engine)["clusters of one"]
+    *wanted, stability = run_tables_by_variant(engine)["clusters of one"]
     assert_equal_tables(found, [*wanted, [row for row in stability if row["cluster"] < 1000]])
 
 
@@ -341,8 +341,8 @@ def test_noise_as_singletons_is_clusters_of_one(engine: Engine) -> None:
 def test_consensus_is_the_mean_of_the_agreement(engine: Engine) -> None:
     runs = noisy_copies(11)
     runs[9] = {1000: 0}  # shares no id with the others
-    pairs = call(engine, "run_agreement", frame_of_runs(runs))
-    rows = call(engine, "run_consensus", frame_of_runs(runs))
+    pairs = call_runs(engine, "run_agreement", frame_of_runs(runs))
+    rows = call_runs(engine, "run_consensus", frame_of_runs(runs))
     assert [row["rank"] for row in rows] == [1, 2, 3, 4, 5, None]
     means = []
     for row in rows:
@@ -370,7 +370,7 @@ def test_the_run_that_is_unlike_the_others_is_last(side: Engine, metric: str) ->
     base = {i: i // 4 for i in range(16)}
     unlike: Runs = {1: {i: (7 * i) % 5 for i in range(16)}}
     runs = unlike | {run: base | {run: 3} for run in (2, 3, 4)}
-    rows = call(side, "run_consensus", frame_of_runs(runs), metric=metric)
+    rows = call_runs(side, "run_consensus", frame_of_runs(runs), metric=metric)
     assert rows[-1]["run"] == 1
     assert [row["rank"] for row in rows] == [1, 2, 3, 4]
 
@@ -391,21 +391,21 @@ def test_ties_go_to_the_lowest_run(engine: Engine) -> None:
             }
         )
     options = {"metric": "normalized_mutual_info_score", "partition_by": "case"}
-    rows = call(engine, "run_consensus", stack_cases(cases), **options)
+    rows = call_runs(engine, "run_consensus", stack_cases(cases), **options)
     assert [(row["case"], row["run"]) for row in rows] == list(product(range(3), range(8)))
 
 
 @pytest.mark.parametrize("metric", ["rand_score", "mirkin_metric"])
 def test_one_run_alone(engine: Engine, metric: str) -> None:
     one = frame_of_runs({1: THREE[1]})
-    assert call(engine, "run_agreement", one, metric=metric) == []
-    [row] = call(engine, "run_consensus", one, metric=metric)
+    assert call_runs(engine, "run_agreement", one, metric=metric) == []
+    [row] = call_runs(engine, "run_consensus", one, metric=metric)
     scores = dict.fromkeys(("mean_score", "min_score", "max_score", "rank"))
     assert row == {"run": 1, "n_runs": 0} | scores
 
 
 def test_clusters_of_one_run_alone(engine: Engine) -> None:
-    rows = call(engine, "cluster_stability", frame_of_runs({1: THREE[1]}))
+    rows = call_runs(engine, "cluster_stability", frame_of_runs({1: THREE[1]}))
     names = ("n", "n_runs", "mean_jaccard", "recovered")
     assert [tuple(row[name] for name in names) for row in rows] == [(2, 0, None, None)] * 2
 
@@ -421,12 +421,12 @@ def test_no_rows(engine: Engine) -> None:
 def test_stability_from_sets(engine: Engine, reference: int) -> None:
     cases = [noisy_copies(seed, share=0.6) for seed in range(3)]
     options = {"reference": reference, "partition_by": "case"}
-    rows = call(engine, "cluster_stability", stack_cases(cases), **options)
+    rows = call_runs(engine, "cluster_stability", stack_cases(cases), **options)
     wanted = [stability_of(case, reference) for case in cases]
     assert_rows(rows, [{"case": i} | row for i, rows in enumerate(wanted) for row in rows])
 
 
-@given(st.lists(st.lists(members_of(8), min_size=1, max_size=4), min_size=4, max_size=8))
+@given(st.lists(st.lists(members_of_run(8), min_size=1, max_size=4), min_size=4, max_size=8))
 @settings(max_examples=4)
 def test_stability_of_any_runs(
     every_engine: list[Engine], found: list[list[dict[int, int]]]
@@ -439,7 +439,7 @@ def test_stability_of_any_runs(
     ]
     for engine in every_engine if wanted else []:
         options = {"reference": 0, "partition_by": "case"}
-        rows = call(engine, "cluster_stability", stack_cases(cases), **options)
+        rows = call_runs(engine, "cluster_stability", stack_cases(cases), **options)
         assert_rows(rows, wanted, what=engine.name)
 
 
@@ -452,14 +452,14 @@ def test_the_limits_are_not_counted(engine: Engine) -> None:
         4: {0: 0, 1: 1, 2: 2, 3: 3},  # 1/4
         5: dict.fromkeys(range(3), 7),  # 1: id 3 is not in it
     }
-    [row] = call(engine, "cluster_stability", frame_of_runs(runs))
+    [row] = call_runs(engine, "cluster_stability", frame_of_runs(runs))
     expected = {"n": 4, "n_runs": 4, "mean_jaccard": 0.625, "min_jaccard": 0.25}
     assert row == {"cluster": 0, **expected, "recovered": 0.25, "dissolved": 0.25}
 
 
 def test_a_partition_without_the_reference_has_no_rows(engine: Engine) -> None:
     frame = frame_of_runs(THREE).with_columns(part=pl.col("run") // 3)
-    rows = call(engine, "cluster_stability", frame, partition_by="part", reference=3)
+    rows = call_runs(engine, "cluster_stability", frame, partition_by="part", reference=3)
     assert [(row["part"], row["cluster"], row["n_runs"]) for row in rows] == [(1, 0, 0), (1, 1, 0)]
 
 
@@ -487,27 +487,27 @@ def test_rows_that_are_no_runs(
     side: Engine, table: str, rows: list[tuple[int | None, int | None, int]], words: str
 ) -> None:
     with fails(side, words):
-        call(side, table, fault(*rows))
+        call_runs(side, table, fault(*rows))
 
 
 def test_an_id_twice_in_the_only_run(side: Engine) -> None:
     frame = pl.DataFrame([(1, 5, 0), (1, 5, 0)], schema=SCHEMA, orient="row")
     for table in RUN_TABLES:
         with fails(side, "got 2 rows of id 5 in run 1"):
-            call(side, table, frame)
+            call_runs(side, table, frame)
 
 
 def test_an_id_of_two_partitions_is_no_fault(engine: Engine) -> None:
     frame = pl.DataFrame([(1, 5, 0), (1, 5, 0)], schema=SCHEMA, orient="row")
     frame = frame.with_columns(part=pl.Series([1, 2]))
-    assert len(call(engine, "run_consensus", frame, partition_by="part")) == 2
+    assert len(call_runs(engine, "run_consensus", frame, partition_by="part")) == 2
 
 
 def test_dropped_noise_is_no_fault(engine: Engine) -> None:
     frame = pl.DataFrame([(1, 5, 0), (1, 5, -1), (1, 5, -1)], schema=SCHEMA, orient="row")
-    assert call(engine, "run_consensus", frame, noise=-1, noise_as="drop")[0]["n_runs"] == 0
+    assert call_runs(engine, "run_consensus", frame, noise=-1, noise_as="drop")[0]["n_runs"] == 0
     with fails(engine, "got 3 rows of id 5 in run 1"):
-        call(engine, "run_consensus", frame, noise=-1, noise_as="singletons")
+        call_runs(engine, "run_consensus", frame, noise=-1, noise_as="singletons")
 
 
 @pytest.mark.parametrize("table", ["run_agreement", "run_consensus"])
@@ -517,12 +517,12 @@ def test_different_ids_where_they_must_be_the_same(side: Engine, table: str) -> 
         "run 3, of 3 in both"
     )
     with fails(side, words):
-        call(side, table, frame_of_runs(THREE), require_same_ids=True)
+        call_runs(side, table, frame_of_runs(THREE), require_same_ids=True)
     same = {
         run: {i: cluster for i, cluster in members.items() if i < 4}
         for run, members in THREE.items()
     }
-    rows = call(side, table, frame_of_runs(same), require_same_ids=True)
+    rows = call_runs(side, table, frame_of_runs(same), require_same_ids=True)
     assert_rows(rows, ORACLES[table](same))
 
 
@@ -537,7 +537,7 @@ def test_different_ids_where_they_must_be_the_same(side: Engine, table: str) -> 
 )
 def test_a_reference_that_is_no_run(side: Engine, reference: Any, words: str) -> None:
     with fails(side, words):
-        call(side, "cluster_stability", frame_of_runs(THREE), reference=reference)
+        call_runs(side, "cluster_stability", frame_of_runs(THREE), reference=reference)
 
 
 def test_a_reference_between_two_runs(side: Engine) -> None:
@@ -545,8 +545,8 @@ def test_a_reference_between_two_runs(side: Engine) -> None:
     frame = frame_of_runs(THREE).with_columns(pl.col("run").replace_strict(names))
     words = "reference: run kmeans_8 not found; the nearest runs are kmeans 8 and ward"
     with fails(side, words):
-        call(side, "cluster_stability", frame, reference="kmeans_8")
-    assert len(call(side, "cluster_stability", frame, reference="kmeans 8")) == 2
+        call_runs(side, "cluster_stability", frame, reference="kmeans_8")
+    assert len(call_runs(side, "cluster_stability", frame, reference="kmeans 8")) == 2
 
 
 @pytest.mark.parametrize("table", ["run_agreement", "run_consensus"])
@@ -571,26 +571,26 @@ def test_options(
     side: Engine, table: str, arguments: dict[str, Any], words: str, *, empty: bool
 ) -> None:
     with fails(side, words):
-        call(side, table, frame_of_runs({} if empty else THREE), **arguments)
+        call_runs(side, table, frame_of_runs({} if empty else THREE), **arguments)
 
 
 def test_the_joint_entropy_is_an_average_of_the_normalized_score(side: Engine) -> None:
     arguments = {"metric": "normalized_mutual_info_score", "average_method": "joint"}
-    assert call(side, "run_agreement", frame_of_runs(THREE), **arguments)[0]["score"] == 1.0
+    assert call_runs(side, "run_agreement", frame_of_runs(THREE), **arguments)[0]["score"] == 1.0
 
 
 def test_a_metric_without_a_best_value(side: Engine) -> None:
     words = "metric 'joint_entropy' has no best value, so that no run is the most central: use"
     with fails(side, words):
-        call(side, "run_consensus", frame_of_runs(THREE), metric="joint_entropy")
-    assert len(call(side, "run_agreement", frame_of_runs(THREE), metric="joint_entropy")) == 3
+        call_runs(side, "run_consensus", frame_of_runs(THREE), metric="joint_entropy")
+    assert len(call_runs(side, "run_agreement", frame_of_runs(THREE), metric="joint_entropy")) == 3
 
 
 def test_noise_of_another_type(side: Engine) -> None:
     words = "noise: expected a value of the type of cluster (BIGINT), got 'x' (VARCHAR)"
     for table in RUN_TABLES:
         with fails(side, words):
-            call(side, table, frame_of_runs(THREE), noise="x")
+            call_runs(side, table, frame_of_runs(THREE), noise="x")
 
 
 @pytest.mark.parametrize("table", some_of(RUN_TABLES, ("cluster_stability",)))
@@ -598,7 +598,7 @@ def test_noise_of_another_type(side: Engine) -> None:
 def test_columns(side: Engine, table: str, parameter: str) -> None:
     words = "clster" if side.name == "duckdb" else f"{parameter}: column 'clster' not found"
     with fails(side, words):
-        call(side, table, frame_of_runs(THREE), **{parameter: "clster"})
+        call_runs(side, table, frame_of_runs(THREE), **{parameter: "clster"})
 
 
 @pytest.mark.parametrize("table", some_of(RUN_TABLES, ("cluster_stability",)))

@@ -335,7 +335,7 @@ def by_table(engine: Engine, before: pl.DataFrame, after: pl.DataFrame, **more: 
 
 
 @cache
-def tables_by_variant(engine: Engine) -> dict[str, Tables]:
+def pair_tables_by_variant(engine: Engine) -> dict[str, Tables]:
     """The tables of each variant, from one call of each table."""
     before, after = (
         pl.concat(
@@ -359,7 +359,7 @@ def assert_same_tables(found: Tables, wanted: Tables, what: str = "") -> None:
         assert_rows(rows, wanted[table], what=(table, what))
 
 
-def assert_mirrored(there: list[Row], back: list[Row]) -> None:
+def assert_opposite(there: list[Row], back: list[Row]) -> None:
     found, wanted = by_part(back), by_part(there)
     assert found.keys() == wanted.keys()
     for part, rows in wanted.items():
@@ -368,13 +368,13 @@ def assert_mirrored(there: list[Row], back: list[Row]) -> None:
 
 def test_the_other_way_round(engine: Engine) -> None:
     """Split becomes merged, new gone and grown shrunk."""
-    found = deepcopy(tables_by_variant(engine))
-    assert_mirrored(*(found[name]["run_transitions"] for name in ("plain", "swapped")))
+    found = deepcopy(pair_tables_by_variant(engine))
+    assert_opposite(*(found[name]["run_transitions"] for name in ("plain", "swapped")))
 
 
 def test_the_other_way_round_with_other_limits(engine: Engine) -> None:
     options: dict[str, Any] = {"partition_by": "part", "threshold": 0.3, "min_share": 0.2}
-    assert_mirrored(
+    assert_opposite(
         call_pair(engine, "run_transitions", BEFORE, AFTER, **options),
         call_pair(engine, "run_transitions", AFTER, BEFORE, **options),
     )
@@ -398,14 +398,14 @@ def test_no_change_from_a_run_to_itself(engine: Engine) -> None:
 
 
 def test_row_order_and_rows_without_a_cluster(engine: Engine) -> None:
-    found = tables_by_variant(engine)
+    found = pair_tables_by_variant(engine)
     name = "in another order, with rows without a cluster"
     assert_same_tables(found[name], found["plain"])
 
 
 def test_names_are_only_names(engine: Engine) -> None:
     """Other names in either run; the stability index alone compares names."""
-    found = deepcopy(tables_by_variant(engine))
+    found = deepcopy(pair_tables_by_variant(engine))
     plain, renamed = found["plain"], found["with other names"]
     for table in ("run_transitions", "transition_overlaps"):
         for row in plain[table]:
@@ -425,7 +425,7 @@ def test_partitions_are_evaluated_alone(engine: Engine, table: str) -> None:
     """Against the row of the same part among all; another part for each table."""
     part = 1 + PAIR_TABLES.index(table)
     frames = [frame.filter(part=part).drop("part") for frame in (BEFORE, AFTER)]
-    rows = tables_by_variant(engine)["plain"][table]
+    rows = pair_tables_by_variant(engine)["plain"][table]
     wanted = [row for row in rows if row["part"] == part]
     alone = [{"part": part} | row for row in call_pair(engine, table, *frames)]
     assert len(wanted) > 0
@@ -510,13 +510,13 @@ def test_a_run_without_rows(engine: Engine, runs: tuple[Run, Run]) -> None:
 
 
 def test_noise_is_an_ordinary_cluster_unless_told(engine: Engine) -> None:
-    wanted = tables_by_variant(engine)["with noise"]
+    wanted = pair_tables_by_variant(engine)["with noise"]
     assert_same_tables(by_table(engine, *NOISY, partition_by="part", noise=-1), wanted)
 
 
 def test_dropped_noise_is_not_in_the_run(engine: Engine) -> None:
     options = {"partition_by": "part", "noise": -1, "noise_as": "drop"}
-    wanted = tables_by_variant(engine)["without noise"]
+    wanted = pair_tables_by_variant(engine)["without noise"]
     assert_same_tables(by_table(engine, *NOISY, **options), wanted)
 
 

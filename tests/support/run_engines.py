@@ -31,19 +31,19 @@ PAIR_TABLES = ("run_transitions", "transition_overlaps", "moved_ids", "run_drift
 RUN_TABLES = ("run_agreement", "run_consensus", "cluster_stability")
 
 
-def call(engine: Engine, function: str, frame: pl.DataFrame, **arguments: Any) -> list[Row]:
+def call_runs(engine: Engine, function: str, frame: pl.DataFrame, **arguments: Any) -> list[Row]:
     """The rows of a table macro or frame function; required columns go by the parameter's name."""
     columns = {name: arguments.pop(name, name) for name in REQUIRED[function]}
     if function == "cluster_stability":
         arguments.setdefault("reference", 1)
     if isinstance(engine, DuckDB):
         keys = keys_of(arguments)
-        query = f"FROM {call_sql(function, columns, arguments, keys)}"
+        query = f"FROM {run_call_sql(function, columns, arguments, keys)}"
         return [with_keys(row, keys) for row in engine.rows(query, frame)]
     return engine.call(function, frame, **columns, **arguments)
 
 
-def call_sql(
+def run_call_sql(
     function: str, columns: dict[str, str], arguments: dict[str, Any], keys: list[str]
 ) -> str:
     parts = ["assignments", *map(quoted, columns.values())]
@@ -69,7 +69,9 @@ def call_pair(
     if isinstance(engine, DuckDB):
         keys = keys_of(arguments)
         named = dict(zip(("id", "cluster"), columns, strict=True))
-        query = call_sql(function, named, arguments, keys).replace("assignments", "earlier, later")
+        query = run_call_sql(function, named, arguments, keys).replace(
+            "assignments", "earlier, later"
+        )
         engine.connection.register("earlier", before)
         engine.connection.register("later", after)
         try:
@@ -91,7 +93,7 @@ def call_covers(
     if isinstance(engine, DuckDB):
         keys = keys_of(arguments)
         named = dict(zip(("id", "label", "cluster"), columns, strict=True))
-        query = call_sql("overlapping_report", named, arguments, keys)
+        query = run_call_sql("overlapping_report", named, arguments, keys)
         query = query.replace("assignments", "topics, communities")
         engine.connection.register("topics", labels)
         engine.connection.register("communities", clusters)
