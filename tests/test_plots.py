@@ -34,6 +34,8 @@ from tests.support.plot_calls import (
     SWEEP,
     draw_chart,
     frame_of_chart,
+    own_chart,
+    own_specification,
     rows_of_chart,
     title_of,
 )
@@ -53,7 +55,7 @@ def test_all_functions_are_called_here() -> None:
 
 def test_silhouettes() -> None:
     """x = 0: a = (1 + 5) / 2 and b = (9 + 8) / 2, so 5.5 / 8.5; the others likewise."""
-    chart = draw_chart("silhouette_plot")
+    chart = own_chart("silhouette_plot")
     wanted = [("a", 2 / 3), ("a", 11 / 17), ("a", -2 / 9), ("b", 6 / 7), ("b", 5 / 6)]
     rows = rows_of_chart(chart, 0)
     assert [row["cluster"] for row in rows] == [cluster for cluster, _ in wanted]
@@ -80,7 +82,7 @@ def test_options_of_silhouettes() -> None:
 
 
 def test_bars_do_not_overlap() -> None:
-    rows = rows_of_chart(draw_chart("silhouette_plot"), 0)
+    rows = rows_of_chart(own_chart("silhouette_plot"), 0)
     heights = [row["bottom"] - row["top"] for row in rows]
     assert heights[0] == pytest.approx(heights[1], abs=0.02)
     assert all(a["bottom"] <= b["top"] for a, b in pairwise(rows))
@@ -88,7 +90,7 @@ def test_bars_do_not_overlap() -> None:
 
 
 def test_elbow() -> None:
-    chart = draw_chart("elbow_plot")
+    chart = own_chart("elbow_plot")
     rows = rows_of_chart(chart)
     assert [(row["k"], row["ssw"], row["is_knee"]) for row in rows] == [
         (1, 85.0, False),
@@ -118,7 +120,7 @@ def test_knee_is_marked() -> None:
 
 
 def test_contingency() -> None:
-    chart = draw_chart("contingency_plot")
+    chart = own_chart("contingency_plot")
     cells = frame_of_chart(chart, "label", "cluster", "n", "row", "column")
     assert cells.rows() == [
         ("a", "1", 1, 0, 0),
@@ -229,7 +231,7 @@ def test_far_away_centroids_keep_their_digits() -> None:
 
 
 def test_agreement() -> None:
-    chart = draw_chart("agreement_plot")
+    chart = own_chart("agreement_plot")
     found = frame_of_chart(chart, "run_1", "run_2", "n", "score")
     assert found.rows() == [("1", "2", 4, 1.0), ("1", "3", 3, -0.5), ("2", "3", 3, -0.5)]
     assert title_of(chart) == ["Agreement of 3 runs", "adjusted_rand_score"]
@@ -256,7 +258,7 @@ def test_intervals() -> None:
 
 
 def test_intervals_beyond_one_are_left_out() -> None:
-    chart = draw_chart("interval_plot")
+    chart = own_chart("interval_plot")
     intervals = ce.external_intervals(CELLS, "label", "cluster", weight="n")
     numbers = pl.col("value", "lower", "upper")
     wanted = intervals.filter(
@@ -280,7 +282,7 @@ def test_intervals_beyond_one_are_left_out() -> None:
 @pytest.mark.parametrize("name", CALLS)
 def test_every_kind_of_frame_has_the_same_chart(name: str) -> None:
     frame = CALLS[name][0]
-    wanted = draw_chart(name).to_dict()
+    wanted = own_specification(name)
     assert draw_chart(name, frame.lazy()).to_dict() == wanted
     con = engines.make("duckdb").connection.cursor()
     relation = con.from_arrow(frame.to_arrow())
@@ -294,7 +296,7 @@ def test_every_kind_of_frame_has_the_same_chart(name: str) -> None:
 @pytest.mark.parametrize("name", ROW_CALLS)
 def test_rows_of_the_functions(name: str) -> None:
     rows = ROW_CALLS[name](CALLS[name][0])
-    wanted = draw_chart(name).to_dict()
+    wanted = own_specification(name)
     function = getattr(plots, name)
     chart = function(rows).to_dict()
     assert chart["datasets"] == wanted["datasets"]
@@ -314,7 +316,7 @@ def test_rows_of_macros() -> None:
         chart = getattr(plots, name)(con.sql(f"FROM clustereval.{query}"))
         got, wanted = (
             pl.DataFrame(rows_of_chart(chart)),
-            pl.DataFrame(rows_of_chart(draw_chart(name))),
+            pl.DataFrame(rows_of_chart(own_chart(name))),
         )
         assert_frame_equal(got, wanted)
 
@@ -322,7 +324,7 @@ def test_rows_of_macros() -> None:
 def test_kept_cells() -> None:
     cells = ce.contingency_matrix(SIX, "label", "cluster")
     chart = plots.contingency_plot(cells, "label", "cluster", weight="n")
-    assert chart.to_dict() == draw_chart("contingency_plot").to_dict()
+    assert chart.to_dict() == own_chart("contingency_plot").to_dict()
 
 
 # ----------------------------------------------------------------------------------------------
@@ -487,9 +489,9 @@ WIDTHS: dict[str, list[Any]] = {
 @pytest.mark.parametrize("name", CALLS)
 def test_charts_fit_on_a_page(name: str) -> None:
     """With axes and legends, no picture is wider than 620 pixels."""
-    chart = draw_chart(name)
-    assert isinstance(chart, alt.HConcatChart if name == "elbow_plot" else alt.LayerChart)
-    spec = chart.to_dict()
+    kind = alt.HConcatChart if name == "elbow_plot" else alt.LayerChart
+    assert isinstance(own_chart(name), kind)
+    spec = own_specification(name)
     assert [panel["width"] for panel in spec.get("hconcat", [spec])] == WIDTHS[name]
 
 
@@ -523,7 +525,7 @@ def formats_of(chart: Any, part: str) -> set[str | None]:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_axes_are_titled_in_words(name: str) -> None:
-    titles = re.findall(r'"title": "([^"]*)"', json.dumps(draw_chart(name).to_dict()))
+    titles = re.findall(r'"title": "([^"]*)"', json.dumps(own_specification(name)))
     wanted = {
         "silhouette_plot": {"silhouette of a point"},
         "elbow_plot": {"number of clusters k", "within-cluster sum of squares (ssw)"},

@@ -100,7 +100,9 @@ def test_recommendations_on_iris(engine: Engine) -> None:
     }
 
 
-@pytest.mark.parametrize("silhouette", ["simplified", "exact"])
+@pytest.mark.parametrize(
+    "silhouette", ["simplified", pytest.param("exact", marks=pytest.mark.gate)]
+)
 def test_silhouettes_are_those_of_silhouette_score(engine: Engine, silhouette: str) -> None:
     frame = iris_sweep().filter(pl.col("k") < 5)
     options = {"noise": 0, "noise_as": "drop", "distance": "cityblock", "weights": [1.0, 2, 3, 4]}
@@ -252,7 +254,9 @@ def chords(curve: Curve) -> list[float]:
     return (-turned.imag).tolist()
 
 
-@pytest.mark.parametrize("dims", [1, 2, 3, 7])
+@pytest.mark.parametrize(
+    "dims", [1, 3, *(pytest.param(dims, marks=pytest.mark.wide) for dims in (2, 7))]
+)
 def test_indices_are_as_defined(engine: Engine, dims: int) -> None:
     curves = random_curves()[:60]
     frame = curves_frame(curves).with_columns(

@@ -81,17 +81,32 @@ def indices_by_points(frame: pl.DataFrame, distance: str = "euclidean") -> list[
     return rows
 
 
+#: Points and coordinates.
+SIZES = [(30, 3), (25, 2), (12, 40)]
+
+
 @cache
-def random_cases(distance: str) -> list[tuple[pl.DataFrame, list[Row]]]:
-    frames = [random_reductions(i, *size) for i, size in enumerate([(30, 3), (25, 2), (12, 40)])]
-    return [(frame, indices_by_points(frame, distance)) for frame in frames]
+def random_case(size: tuple[int, int], distance: str) -> tuple[pl.DataFrame, list[Row]]:
+    frame = random_reductions(SIZES.index(size), *size)
+    return frame, indices_by_points(frame, distance)
 
 
-@pytest.mark.parametrize("distance", ["euclidean", "sqeuclidean", "cityblock", "chebyshev"])
-def test_equals_the_definitions(engine: Engine, distance: str) -> None:
-    for frame, wanted in random_cases(distance):
-        got = stability(engine, frame, distance=distance)
-        assert_points(got, wanted, tolerance=1e-12, floor=1e-13)
+@pytest.mark.parametrize(
+    ("distance", "size"),
+    [
+        *(("euclidean", size) for size in SIZES),
+        *((distance, SIZES[0]) for distance in ("sqeuclidean", "cityblock", "chebyshev")),
+        *(
+            pytest.param(distance, size, marks=pytest.mark.wide)
+            for distance in ("sqeuclidean", "cityblock", "chebyshev")
+            for size in SIZES[1:]
+        ),
+    ],
+)
+def test_equals_the_definitions(engine: Engine, distance: str, size: tuple[int, int]) -> None:
+    frame, wanted = random_case(size, distance)
+    got = stability(engine, frame, distance=distance)
+    assert_points(got, wanted, tolerance=1e-12, floor=1e-13)
 
 
 def test_cosine_is_of_directions(engine: Engine) -> None:

@@ -4,150 +4,39 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from fractions import Fraction
 from functools import cache
-from itertools import combinations, product
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
-import polars_clustereval as ce
 from polars_clustereval.external.summary import METRIC_MEANINGS
 from tests.support.compare import assert_rows, assert_same
-from tests.support.engines import Engine, Row, fails
 from tests.support.oracle import UNBOUNDED, exact
-from tests.support.run_engines import RUN_TABLES, call_runs
+from tests.support.run_engines import RUN_TABLES, call_runs, some_of
+from tests.support.stability_oracle import (
+    ORACLES,
+    SCHEMA,
+    THREE,
+    Runs,
+    agreement_of,
+    clusters_of_pair,
+    counts_of_pair,
+    frame_of_runs,
+    noisy_copies,
+    pairs_of,
+    stability_of,
+    stack_cases,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    import duckdb
 
-#: A run by its number: the cluster of each of its ids.
-Runs = dict[Any, dict[Any, Any]]
-SCHEMA = {"run": pl.Int64, "id": pl.Int64, "cluster": pl.Int64}
-# Three runs of a user who counts: 1 and 2 agree but for the names, 3 lacks id 4.
-THREE: Runs = {
-    1: {1: 0, 2: 0, 3: 1, 4: 1},
-    2: {1: 7, 2: 7, 3: 5, 4: 5},
-    3: {1: 0, 2: 1, 3: 1},
-}
-
-
-def frame_of_runs(runs: Runs) -> pl.DataFrame:
-    return stack_cases([runs]).drop("case")
-
-
-def stack_cases(cases: list[Runs]) -> pl.DataFrame:
-    """The runs of many cases below each other, numbered by `case`."""
-    rows = [
-        (run, i, cluster, case)
-        for case, runs in enumerate(cases)
-        for run, members in runs.items()
-        for i, cluster in members.items()
-    ]
-    return pl.DataFrame(rows, schema=SCHEMA | {"case": pl.Int64}, orient="row")
-
-
-def noisy_copies(seed: int, n_runs: int = 5, n: int = 40, k: int = 4, share: float = 0.8) -> Runs:
-    """Noisy copies of one clustering, each of a share of the ids, with other names."""
-    draw = random.Random(seed)
-    base = [draw.randrange(k) for _ in range(n)]
-    return {
-        run: {
-            i: (base[i] if draw.random() < 0.7 else draw.randrange(k)) * 10 + run
-            for i in draw.sample(range(n), round(share * n))
-        }
-        for run in range(1, n_runs + 1)
-    }
-
-
-def common_ids(runs: Runs, run_1: Any, run_2: Any) -> list[Any]:
-    return sorted(set(runs[run_1]) & set(runs[run_2]))
-
-
-def counts_of_pair(runs: Runs, run_1: Any, run_2: Any) -> Row:
-    one, two = set(runs[run_1]), set(runs[run_2])
-    both = len(one & two)
-    named = {"n": both, "n_only_1": len(one - two), "n_only_2": len(two - one)}
-    return {"run_1": run_1, "run_2": run_2, **named}
-
-
-def pairs_of(runs: Runs) -> list[tuple[Any, Any]]:
-    return list(combinations(sorted(runs), 2))
-
-
-def clusters_of_pair(runs: Runs, run_1: Any, run_2: Any) -> tuple[list[Any], list[Any]]:
-    both = common_ids(runs, run_1, run_2)
-    return [runs[run_1][i] for i in both], [runs[run_2][i] for i in both]
-
-
-def jaccard(one: set[Any], two: set[Any]) -> Fraction:
-    return Fraction(len(one & two), len(one | two))
-
-
-def stability_of(runs: Runs, reference: Any) -> list[Row]:
-    """From sets of ids, as Hennig defines it."""
-    rows = []
-    for cluster in sorted(set(runs[reference].values())):
-        members = {i for i, c in runs[reference].items() if c == cluster}
-        found = []
-        for run in sorted(set(runs) - {reference}):
-            both = set(common_ids(runs, reference, run))
-            others = [
-                {i for i in both if runs[run][i] == other} for other in set(runs[run].values())
-            ]
-            if members & both:
-                found.append(max(jaccard(members & both, other) for other in others if other))
-        n = len(found)
-        rows.append(
-            {
-                "cluster": cluster,
-                "n": len(members),
-                "n_runs": n,
-                "mean_jaccard": float(sum(found) / n) if n else None,
-                "min_jaccard": float(min(found)) if n else None,
-                "recovered": sum(j > Fraction(3, 4) for j in found) / n if n else None,
-                "dissolved": sum(j < Fraction(1, 2) for j in found) / n if n else None,
-            }
-        )
-    return rows
-
-
-def agreement_of(runs: Runs) -> list[Row]:
-    """The adjusted Rand index of each pair by scikit-learn."""
-    rows = []
-    for pair in pairs_of(runs):
-        label, cluster = clusters_of_pair(runs, *pair)
-        score = float(sk.adjusted_rand_score(label, cluster)) if label else None
-        rows.append(counts_of_pair(runs, *pair) | {"score": score})
-    return rows
-
-
-def consensus_of(runs: Runs) -> list[Row]:
-    """The means of agreement_of, the highest one first."""
-    pairs = agreement_of(runs)
-    rows = []
-    for run in sorted(runs):
-        scores = [row["score"] for row in pairs if run in (row["run_1"], row["run_2"])]
-        assert scores
-        assert None not in scores
-        mean = sum(scores) / len(scores)
-        row = {"run": run, "n_runs": len(scores), "mean_score": mean, "min_score": min(scores)}
-        rows.append(row | {"max_score": max(scores)})
-    rows.sort(key=lambda row: -row["mean_score"])
-    return [row | {"rank": rank} for rank, row in enumerate(rows, start=1)]
-
-
-ORACLES = {
-    "run_agreement": agreement_of,
-    "run_consensus": consensus_of,
-    "cluster_stability": lambda runs: stability_of(runs, 1),
-}
-
+    from tests.support.engines import Engine, Row
 
 # Pairs of runs ------------------------------------------------------------------------------------
 
@@ -162,12 +51,6 @@ def test_three_runs(engine: Engine) -> None:
             counts_of_pair(THREE, 2, 3) | {"score": -0.5},
         ],
     )
-
-
-def some_of(values: Iterable[str], shown: tuple[str, ...]) -> list[Any]:
-    """All values as parameters; those that are not shown are of the wide tier."""
-    marks = {value: () if value in shown else (pytest.mark.wide,) for value in values}
-    return [pytest.param(value, marks=marks[value]) for value in values]
 
 
 SKLEARN = {
@@ -256,7 +139,11 @@ def assert_equal_tables(found: list[list[Row]], wanted: list[list[Row]], what: o
 PLAIN = frame_of_runs(noisy_copies(7))
 WITH_NOISE = frame_of_runs(noisy_copies(9)).with_columns(pl.col("cluster") // 10)
 IS_NOISE = pl.col("cluster") == 2
-VARIANTS = {
+#: Runs of different numbers with the same ids.
+PARTS: dict[str | None, Runs] = {
+    key: noisy_copies(i, n_runs=3 + i) for i, key in enumerate(("a", "b", None))
+}
+VARIANTS: dict[str | None, pl.DataFrame] = {
     "plain": PLAIN,
     "in another order": PLAIN.sample(fraction=1.0, shuffle=True, seed=2),
     # Even if their run or id is NULL, or given twice.
@@ -275,14 +162,17 @@ VARIANTS = {
     "clusters of one": WITH_NOISE.with_columns(
         cluster=pl.when(IS_NOISE).then(pl.col("id") + 1000).otherwise("cluster")
     ),
+    **{key: frame_of_runs(runs) for key, runs in PARTS.items()},
 }
 
 
 @cache
-def run_tables_by_variant(engine: Engine) -> dict[str, list[list[Row]]]:
+def run_tables_by_variant(engine: Engine) -> dict[str | None, list[list[Row]]]:
     """The tables of each variant, from one call of each table."""
-    frame = pl.concat(frame.with_columns(case=pl.lit(name)) for name, frame in VARIANTS.items())
-    found: dict[str, list[list[Row]]] = {name: [[], [], []] for name in VARIANTS}
+    frame = pl.concat(
+        frame.with_columns(case=pl.lit(name, pl.String)) for name, frame in VARIANTS.items()
+    ).sample(fraction=1.0, shuffle=True, seed=3)
+    found: dict[str | None, list[list[Row]]] = {name: [[], [], []] for name in VARIANTS}
     for i, rows in enumerate(all_tables(engine, frame, partition_by="case")):
         for row in rows:
             found[row.pop("case")][i].append(row)
@@ -296,26 +186,31 @@ def test_what_must_not_matter(engine: Engine, variant: str) -> None:
     assert_equal_tables(found[variant], found["plain"], variant)
 
 
-@pytest.mark.parametrize("keys", [["part"], ["part", "other"]])
-def test_partitions_are_scored_alone(engine: Engine, keys: list[str]) -> None:
+def test_partitions_are_scored_alone(engine: Engine) -> None:
     """NULL is a partition too; ids and runs of the same name in two partitions are different."""
-    parts = {key: noisy_copies(i, n_runs=3 + i) for i, key in enumerate((2, 5, None))}
+    found = run_tables_by_variant(engine)
+    for key, runs in PARTS.items():
+        wanted = [rows_of_table(runs) for rows_of_table in ORACLES.values()]
+        assert_equal_tables(found[key], wanted, key)
+
+
+def test_partitions_of_two_columns(engine: Engine) -> None:
     frame = pl.concat(
-        frame_of_runs(part).with_columns(part=pl.lit(key, pl.Int64), other=pl.lit("x"))
-        for key, part in parts.items()
+        frame_of_runs(runs).with_columns(part=pl.lit(key, pl.String), other=pl.lit("x"))
+        for key, runs in PARTS.items()
     ).sample(fraction=1.0, shuffle=True, seed=1)
     for table, rows_of_table in ORACLES.items():
-        rows = call_runs(engine, table, frame, partition_by=keys)
+        rows = call_runs(engine, table, frame, partition_by=["part", "other"])
         wanted = [
-            {"part": key} | ({"other": "x"} if len(keys) > 1 else {}) | row
-            for key, part in parts.items()
-            for row in rows_of_table(part)
+            {"part": key, "other": "x"} | row
+            for key, runs in PARTS.items()
+            for row in rows_of_table(runs)
         ]
         assert_rows(rows, wanted, what=table)
 
 
 def test_a_frame_without_partitions(engine: Engine) -> None:
-    runs = noisy_copies(2, n_runs=4)
+    runs = PARTS["b"]
     wanted = [rows_of_table(runs) for rows_of_table in ORACLES.values()]
     assert list(ORACLES) == list(RUN_TABLES)
     assert_equal_tables(all_tables(engine, frame_of_runs(runs)), wanted)
@@ -461,164 +356,6 @@ def test_a_partition_without_the_reference_has_no_rows(engine: Engine) -> None:
     frame = frame_of_runs(THREE).with_columns(part=pl.col("run") // 3)
     rows = call_runs(engine, "cluster_stability", frame, partition_by="part", reference=3)
     assert [(row["part"], row["cluster"], row["n_runs"]) for row in rows] == [(1, 0, 0), (1, 1, 0)]
-
-
-# Bad input ----------------------------------------------------------------------------------------
-
-
-def fault(*rows: tuple[int | None, int | None, int]) -> pl.DataFrame:
-    return pl.concat([frame_of_runs(THREE), pl.DataFrame(rows, schema=SCHEMA, orient="row")])
-
-
-@pytest.mark.parametrize("table", RUN_TABLES)
-@pytest.mark.parametrize(
-    ("rows", "words"),
-    [
-        (
-            [(3, 2, 7), (3, 2, 8), (2, 4, 5), (2, 3, 5)],
-            "id: expected one row per id in a run, got 2 rows of id 3 in run 2",
-        ),
-        ([(3, 2, 7), (3, 2, 8)], "got 3 rows of id 2 in run 3"),
-        ([(3, None, 7), (3, None, 8)], "id: expected a value in every row, got NULL in 2 rows"),
-        ([(None, 1, 7)], "run: expected a value in every row, got NULL in 1 rows"),
-    ],
-)
-def test_rows_that_are_no_runs(
-    side: Engine, table: str, rows: list[tuple[int | None, int | None, int]], words: str
-) -> None:
-    with fails(side, words):
-        call_runs(side, table, fault(*rows))
-
-
-def test_an_id_twice_in_the_only_run(side: Engine) -> None:
-    frame = pl.DataFrame([(1, 5, 0), (1, 5, 0)], schema=SCHEMA, orient="row")
-    for table in RUN_TABLES:
-        with fails(side, "got 2 rows of id 5 in run 1"):
-            call_runs(side, table, frame)
-
-
-def test_an_id_of_two_partitions_is_no_fault(engine: Engine) -> None:
-    frame = pl.DataFrame([(1, 5, 0), (1, 5, 0)], schema=SCHEMA, orient="row")
-    frame = frame.with_columns(part=pl.Series([1, 2]))
-    assert len(call_runs(engine, "run_consensus", frame, partition_by="part")) == 2
-
-
-def test_dropped_noise_is_no_fault(engine: Engine) -> None:
-    frame = pl.DataFrame([(1, 5, 0), (1, 5, -1), (1, 5, -1)], schema=SCHEMA, orient="row")
-    assert call_runs(engine, "run_consensus", frame, noise=-1, noise_as="drop")[0]["n_runs"] == 0
-    with fails(engine, "got 3 rows of id 5 in run 1"):
-        call_runs(engine, "run_consensus", frame, noise=-1, noise_as="singletons")
-
-
-@pytest.mark.parametrize("table", ["run_agreement", "run_consensus"])
-def test_different_ids_where_they_must_be_the_same(side: Engine, table: str) -> None:
-    words = (
-        "require_same_ids: expected the same ids in every run, got 1 only in run 1 and 0 only in "
-        "run 3, of 3 in both"
-    )
-    with fails(side, words):
-        call_runs(side, table, frame_of_runs(THREE), require_same_ids=True)
-    same = {
-        run: {i: cluster for i, cluster in members.items() if i < 4}
-        for run, members in THREE.items()
-    }
-    rows = call_runs(side, table, frame_of_runs(same), require_same_ids=True)
-    assert_rows(rows, ORACLES[table](same))
-
-
-@pytest.mark.parametrize(
-    ("reference", "words"),
-    [
-        (7, "reference: run 7 not found; the nearest run is 3"),
-        (0, "reference: run 0 not found; the nearest run is 1"),
-        ("x", "reference: expected a value of the type of run (BIGINT), got 'x' (VARCHAR)"),
-        (None, "reference: expected a value of the type of run (BIGINT), got NULL"),
-    ],
-)
-def test_a_reference_that_is_no_run(side: Engine, reference: Any, words: str) -> None:
-    with fails(side, words):
-        call_runs(side, "cluster_stability", frame_of_runs(THREE), reference=reference)
-
-
-def test_a_reference_between_two_runs(side: Engine) -> None:
-    names = {1: "kmeans 10", 2: "kmeans 8", 3: "ward"}
-    frame = frame_of_runs(THREE).with_columns(pl.col("run").replace_strict(names))
-    words = "reference: run kmeans_8 not found; the nearest runs are kmeans 8 and ward"
-    with fails(side, words):
-        call_runs(side, "cluster_stability", frame, reference="kmeans_8")
-    assert len(call_runs(side, "cluster_stability", frame, reference="kmeans 8")) == 2
-
-
-@pytest.mark.parametrize("table", ["run_agreement", "run_consensus"])
-@pytest.mark.parametrize("empty", [pytest.param(False, marks=pytest.mark.wide), True])
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"metric": "ari"}, "metric: expected one of 'rand_score', 'adjusted_rand_score', "),
-        ({"metric": "ari"}, "'exact_match_recall', 'exact_match_f_score', got 'ari'"),
-        ({"metric": "n"}, "'exact_match_f_score', got 'n'"),
-        ({"metric": None}, "'exact_match_f_score', got NULL"),
-        ({"beta": -1.0}, "beta: expected a number >= 0, got -1.0"),
-        ({"average_method": "mean"}, "average_method: expected one of 'arithmetic', "),
-        (
-            {"average_method": "joint", "metric": "adjusted_mutual_info_score"},
-            "average_method 'joint' has no adjusted form: use adjusted := false, or another",
-        ),
-        ({"noise_as": "drop"}, "noise_as 'drop' needs noise: give the value of cluster that"),
-    ],
-)
-def test_options(
-    side: Engine, table: str, arguments: dict[str, Any], words: str, *, empty: bool
-) -> None:
-    with fails(side, words):
-        call_runs(side, table, frame_of_runs({} if empty else THREE), **arguments)
-
-
-def test_the_joint_entropy_is_an_average_of_the_normalized_score(side: Engine) -> None:
-    arguments = {"metric": "normalized_mutual_info_score", "average_method": "joint"}
-    assert call_runs(side, "run_agreement", frame_of_runs(THREE), **arguments)[0]["score"] == 1.0
-
-
-def test_a_metric_without_a_best_value(side: Engine) -> None:
-    words = "metric 'joint_entropy' has no best value, so that no run is the most central: use"
-    with fails(side, words):
-        call_runs(side, "run_consensus", frame_of_runs(THREE), metric="joint_entropy")
-    assert len(call_runs(side, "run_agreement", frame_of_runs(THREE), metric="joint_entropy")) == 3
-
-
-def test_noise_of_another_type(side: Engine) -> None:
-    words = "noise: expected a value of the type of cluster (BIGINT), got 'x' (VARCHAR)"
-    for table in RUN_TABLES:
-        with fails(side, words):
-            call_runs(side, table, frame_of_runs(THREE), noise="x")
-
-
-@pytest.mark.parametrize("table", some_of(RUN_TABLES, ("cluster_stability",)))
-@pytest.mark.parametrize("parameter", ["id", "run", "cluster"])
-def test_columns(side: Engine, table: str, parameter: str) -> None:
-    words = "clster" if side.name == "duckdb" else f"{parameter}: column 'clster' not found"
-    with fails(side, words):
-        call_runs(side, table, frame_of_runs(THREE), **{parameter: "clster"})
-
-
-@pytest.mark.parametrize("table", some_of(RUN_TABLES, ("cluster_stability",)))
-@pytest.mark.parametrize("parameter", ["id", "run", "cluster", "partition_by"])
-def test_a_quoted_column(con: duckdb.DuckDBPyConnection, table: str, parameter: str) -> None:
-    con.register("rows", frame_of_runs(THREE).with_columns(part=1))
-    columns = {"id": "id", "run": "run", "cluster": "cluster", "partition_by": "part"}
-    given = ", ".join(f"{k} := {v}" for k, v in (columns | {parameter: "'part'"}).items())
-    more = ", reference := 1" if table == "cluster_stability" else ""
-    words = f"{parameter}: expected a column, got the quoted string 'part'; write it without quotes"
-    with pytest.raises(duckdb.Error, match=words):
-        con.execute(f"FROM clustereval.{table}(tbl := rows, {given}{more})").fetchall()
-
-
-def test_a_partition_column_named_as_a_result() -> None:
-    frame = frame_of_runs(THREE)
-    for name, table in (("score", "run_agreement"), ("rank", "run_consensus")):
-        clash = frame.with_columns(pl.lit(1).alias(name))
-        with pytest.raises(ce.ClusterEvalError, match=f"'{name}' is also a column of the result"):
-            getattr(ce, table)(clash, "id", "run", "cluster", partition_by=name)
 
 
 # Names and lists of the SQL side ------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -52,6 +53,18 @@ def draw_chart(name: str, frame: Any = None, **options: Any) -> Any:
     """The chart of a call, on its frame or on another one."""
     own, columns, keywords = CALLS[name]
     return getattr(plots, name)(own if frame is None else frame, *columns, **keywords, **options)
+
+
+@cache
+def own_chart(name: str) -> Any:
+    """The chart of a call on its frame, drawn once."""
+    return draw_chart(name)
+
+
+@cache
+def own_specification(name: str) -> dict[str, Any]:
+    specification: dict[str, Any] = own_chart(name).to_dict()
+    return specification
 
 
 def rows_of_chart(chart: Any, layer: int | None = None) -> list[dict[str, Any]]:

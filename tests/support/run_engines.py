@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.support.engines import (
     COLUMN_ARGUMENTS,
     DuckDB,
@@ -17,6 +19,8 @@ from tests.support.engines import (
 from tests.support.point_engines import keys_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import polars as pl
 
 REQUIRED = {
@@ -29,6 +33,12 @@ REQUIRED = {
 #: Tables of two runs.
 PAIR_TABLES = ("run_transitions", "transition_overlaps", "moved_ids", "run_drift")
 RUN_TABLES = ("run_agreement", "run_consensus", "cluster_stability")
+
+
+def some_of(values: Iterable[str], shown: tuple[str, ...]) -> list[Any]:
+    """All values as parameters; those that are not shown are of the wide tier."""
+    marks = {value: () if value in shown else (pytest.mark.wide,) for value in values}
+    return [pytest.param(value, marks=marks[value]) for value in values]
 
 
 def call_runs(engine: Engine, function: str, frame: pl.DataFrame, **arguments: Any) -> list[Row]:
