@@ -1,16 +1,16 @@
-"""Pictures: the data in a chart are those of the functions, folded to a bounded size."""
+"""Specifications of charts: data that are those of the functions, folded to a bounded size.
+
+The pictures that become of them are tested in test_plot_pictures.py.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
-import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -21,70 +21,27 @@ from sklearn.decomposition import PCA
 import polars_clustereval as ce
 from polars_clustereval import plots
 from polars_clustereval.plots.charts import show_name
+from tests.support import engines
+from tests.support.plot_calls import (
+    CALLS,
+    CELLS,
+    LINE,
+    NAMED_CALLS,
+    NAMES,
+    ROW_CALLS,
+    RUNS,
+    SIX,
+    SWEEP,
+    draw_chart,
+    frame_of_chart,
+    own_chart,
+    own_specification,
+    rows_of_chart,
+    title_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-LINE = pl.DataFrame({"x": [0, 1, 5, 9, 8], "cluster": ["a", "a", "a", "b", "b"]})
-SWEEP = pl.DataFrame(
-    {
-        "x": [0, 2, 9, 11] * 3,
-        "k": [1] * 4 + [2] * 4 + [3] * 4,
-        "cluster": [0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 1, 2],
-    }
-)
-SIX = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [2, 2, 1, 1, 0, 0]})
-RUNS = pl.DataFrame(
-    {
-        "run": [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3],
-        "id": [1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3],
-        "cluster": [0, 0, 1, 1, 7, 7, 5, 5, 0, 1, 1],
-    }
-)
-CELLS = pl.DataFrame({"label": ["a", "b", "a", "b"], "cluster": [0, 0, 1, 1], "n": [45, 15, 5, 35]})
-
-#: A call of each function on a frame.
-CALLS: dict[str, tuple[pl.DataFrame, tuple[Any, ...], dict[str, Any]]] = {
-    "silhouette_plot": (LINE, (["x"], "cluster"), {}),
-    "elbow_plot": (SWEEP, (["x"], "cluster", "k"), {}),
-    "contingency_plot": (SIX, ("label", "cluster"), {}),
-    "centroid_plot": (LINE, (["x"], "cluster"), {}),
-    "agreement_plot": (RUNS, ("id", "run", "cluster"), {}),
-    "interval_plot": (CELLS, ("label", "cluster"), {"weight": "n"}),
-}
-#: Calls on rows that the functions of this package return.
-ROW_CALLS = {
-    "elbow_plot": lambda frame: frame.clustereval.elbow(["x"], "cluster", "k"),
-    "agreement_plot": lambda frame: frame.clustereval.run_agreement("id", "run", "cluster"),
-    "interval_plot": lambda frame: frame.clustereval.external_intervals(
-        "label", "cluster", weight="n"
-    ),
-}
-
-
-def draw(name: str, frame: Any = None, **options: Any) -> Any:
-    """The chart of a call, on its frame or on another one."""
-    own, columns, keywords = CALLS[name]
-    return getattr(plots, name)(own if frame is None else frame, *columns, **keywords, **options)
-
-
-def rows_of(chart: Any, layer: int | None = None) -> list[dict[str, Any]]:
-    """The data of a chart, or of one of its layers."""
-    spec = chart.to_dict()
-    data = spec["layer"][layer]["data"] if layer is not None else spec["data"]
-    found: list[dict[str, Any]] = spec["datasets"][data["name"]]
-    return found
-
-
-def frame_of(chart: Any, *columns: str, layer: int | None = None) -> pl.DataFrame:
-    return pl.DataFrame(rows_of(chart, layer)).select(columns)
-
-
-def title_of(chart: Any) -> list[str]:
-    """The title and the lines below it."""
-    title = chart.to_dict()["title"]
-    return [title["text"], *title["subtitle"]]
+    from collections.abc import Callable, Iterator
 
 
 def test_all_functions_are_called_here() -> None:
@@ -98,18 +55,18 @@ def test_all_functions_are_called_here() -> None:
 
 def test_silhouettes() -> None:
     """x = 0: a = (1 + 5) / 2 and b = (9 + 8) / 2, so 5.5 / 8.5; the others likewise."""
-    chart = draw("silhouette_plot")
+    chart = own_chart("silhouette_plot")
     wanted = [("a", 2 / 3), ("a", 11 / 17), ("a", -2 / 9), ("b", 6 / 7), ("b", 5 / 6)]
-    rows = rows_of(chart, 0)
+    rows = rows_of_chart(chart, 0)
     assert [row["cluster"] for row in rows] == [cluster for cluster, _ in wanted]
     for name in ("mean", "least", "greatest"):
         assert [row[name] for row in rows] == pytest.approx([value for _, value in wanted])
     assert [row["points"] for row in rows] == [1] * 5
-    names = rows_of(chart, 1)
+    names = rows_of_chart(chart, 1)
     assert [(row["cluster"], row["points"]) for row in names] == [("a", 3), ("b", 2)]
     assert [row["mean"] for row in names] == pytest.approx([(2 / 3 + 11 / 17 - 2 / 9) / 3, 71 / 84])
     score = ce.silhouette_score(LINE, ["x"], "cluster")["silhouette"].item()
-    assert rows_of(chart, 2) == [{"mean": pytest.approx(score)}]
+    assert rows_of_chart(chart, 2) == [{"mean": pytest.approx(score)}]
     assert title_of(chart)[1:] == ["euclidean distance, mean 0.556 (dashed line)"]
 
 
@@ -119,11 +76,13 @@ def test_options_of_silhouettes() -> None:
     chart = plots.silhouette_plot(points, ["x", "y"], "cluster", **options)
     wanted = ce.silhouette_samples(points, ["x", "y"], "cluster", **options)
     wanted = wanted.sort("cluster", -pl.col("silhouette"))
-    assert [row["mean"] for row in rows_of(chart, 0)] == pytest.approx([*wanted["silhouette"]])
+    assert [row["mean"] for row in rows_of_chart(chart, 0)] == pytest.approx(
+        [*wanted["silhouette"]]
+    )
 
 
 def test_bars_do_not_overlap() -> None:
-    rows = rows_of(draw("silhouette_plot"), 0)
+    rows = rows_of_chart(own_chart("silhouette_plot"), 0)
     heights = [row["bottom"] - row["top"] for row in rows]
     assert heights[0] == pytest.approx(heights[1], abs=0.02)
     assert all(a["bottom"] <= b["top"] for a, b in pairwise(rows))
@@ -131,8 +90,8 @@ def test_bars_do_not_overlap() -> None:
 
 
 def test_elbow() -> None:
-    chart = draw("elbow_plot")
-    rows = rows_of(chart)
+    chart = own_chart("elbow_plot")
+    rows = rows_of_chart(chart)
     assert [(row["k"], row["ssw"], row["is_knee"]) for row in rows] == [
         (1, 85.0, False),
         (2, 4.0, False),
@@ -140,7 +99,7 @@ def test_elbow() -> None:
     ]
     assert [row["explained_variance"] for row in rows] == pytest.approx([0, 81 / 85, 83 / 85])
     assert len(chart.to_dict()["hconcat"]) == 2
-    assert len(draw("elbow_plot", distance="cityblock").to_dict()["hconcat"]) == 1
+    assert len(draw_chart("elbow_plot", distance="cityblock").to_dict()["hconcat"]) == 1
 
 
 def test_knee_is_marked() -> None:
@@ -149,10 +108,10 @@ def test_knee_is_marked() -> None:
     sizes = {1: 8, 2: 4, 4: 2, 8: 1}
     number = pl.int_range(pl.len())
     sweep = pl.concat(points.with_columns(k=k, cluster=number // size) for k, size in sizes.items())
-    chart = draw("elbow_plot", sweep)
+    chart = draw_chart("elbow_plot", sweep)
     knees = sweep.clustereval.elbow(["x"], "cluster", "k").filter("is_knee")["k"].to_list()
     assert knees == [2]
-    assert [row["k"] for row in rows_of(chart) if row["is_knee"]] == knees
+    assert [row["k"] for row in rows_of_chart(chart) if row["is_knee"]] == knees
     assert title_of(chart)[1] == "knee at k = 2 by Kneedle (diamond)"
     panel = chart.to_dict()["hconcat"][0]
     assert sum(
@@ -161,15 +120,15 @@ def test_knee_is_marked() -> None:
 
 
 def test_contingency() -> None:
-    chart = draw("contingency_plot")
-    cells = frame_of(chart, "label", "cluster", "n", "row", "column")
+    chart = own_chart("contingency_plot")
+    cells = frame_of_chart(chart, "label", "cluster", "n", "row", "column")
     assert cells.rows() == [
         ("a", "1", 1, 0, 0),
         ("a", "2", 2, 0, 1),
         ("b", "1", 1, 1, 0),
         ("b", "0", 2, 1, 2),
     ]
-    shares = frame_of(chart, "label_share", "cluster_share").rows()
+    shares = frame_of_chart(chart, "label_share", "cluster_share").rows()
     assert shares == [
         (pytest.approx(1 / 3), 0.5),
         (pytest.approx(2 / 3), 1.0),
@@ -180,31 +139,33 @@ def test_contingency() -> None:
 
 
 def test_noise_is_one_column() -> None:
-    chart = draw("contingency_plot", noise=0, noise_as="singletons")
-    cells = frame_of(chart, "label", "cluster", "n")
+    chart = draw_chart("contingency_plot", noise=0, noise_as="singletons")
+    cells = frame_of_chart(chart, "label", "cluster", "n")
     assert ("b", "(none)", 2) in cells.rows()
-    chart = draw("silhouette_plot", LINE.with_columns(noise=1), noise="b", noise_as="singletons")
-    assert [(row["cluster"], row["points"]) for row in rows_of(chart, 1)] == [
+    chart = draw_chart(
+        "silhouette_plot", LINE.with_columns(noise=1), noise="b", noise_as="singletons"
+    )
+    assert [(row["cluster"], row["points"]) for row in rows_of_chart(chart, 1)] == [
         ("a", 3),
         ("(none)", 2),
     ]
-    chart = draw("centroid_plot", noise="b", noise_as="singletons")
-    found = frame_of(chart, "cluster", "n", "is_named", layer=1).rows()
+    chart = draw_chart("centroid_plot", noise="b", noise_as="singletons")
+    found = frame_of_chart(chart, "cluster", "n", "is_named", layer=1).rows()
     assert sorted(found) == [("(none)", 1, False), ("(none)", 1, False), ("a", 3, True)]
 
 
 def test_centroids() -> None:
     """Centroids 1, 9 and 20 are at -9, -1 and 10 from their mean."""
     points = pl.DataFrame({"x": [0, 2, 9, 9, 20], "cluster": ["a", "a", "b", "b", "c"]})
-    chart = draw("centroid_plot", points)
-    rows = rows_of(chart, 1)
+    chart = draw_chart("centroid_plot", points)
+    rows = rows_of_chart(chart, 1)
     assert [row["cluster"] for row in rows] == ["a", "b", "c"]
     assert [row["n"] for row in rows] == [2, 2, 1]
     assert [row["x"] for row in rows] == pytest.approx([-9, -1, 10])
     assert [row["y"] for row in rows] == pytest.approx([0, 0, 0])
     assert [row["nearest"] for row in rows] == ["b", "a", "b"]
     assert [row["nearest_distance"] for row in rows] == [8, 8, 11]
-    lines = rows_of(chart, 0)
+    lines = rows_of_chart(chart, 0)
     assert [(round(row["x"]), round(row["x2"]), row["distance"]) for row in lines] == [
         (-9, -1, 8),
         (-1, -9, 8),
@@ -212,12 +173,19 @@ def test_centroids() -> None:
     ]
 
 
+def test_one_cluster_has_a_map() -> None:
+    chart = draw_chart("centroid_plot", LINE.head(3))
+    assert frame_of_chart(chart, "cluster", "x", "y", layer=1).rows() == [("a", 0.0, 0.0)]
+    assert rows_of_chart(chart, 0) == []
+    assert title_of(chart)[0] == "Centroids of 1 cluster"
+
+
 def test_centroids_of_digits_are_principal_components() -> None:
     digits = pl.read_parquet("examples/digits.parquet")
     chart = plots.centroid_plot(digits, "pixels", "kmeans")
     centers = np.array(ce.centroids(digits, "pixels", "kmeans")["centroid"].to_list())
     wanted = PCA(2).fit(centers)
-    found = frame_of(chart, "x", "y", layer=1).to_numpy()
+    found = frame_of_chart(chart, "x", "y", layer=1).to_numpy()
     assert np.abs(found) == pytest.approx(np.abs(wanted.transform(centers)))
     share = wanted.explained_variance_ratio_.sum()
     assert f"the map shows {100 * share:.0f} % of the squared distances" in title_of(chart)[1]
@@ -243,7 +211,7 @@ def test_three_centroids_are_at_their_distances(
     chart = plots.centroid_plot(
         points, ["x", "y", "z"], "cluster", distance=distance, p=3, weights=weights
     )
-    found = pdist(frame_of(chart, "x", "y", layer=1).to_numpy(), "sqeuclidean")
+    found = pdist(frame_of_chart(chart, "x", "y", layer=1).to_numpy(), "sqeuclidean")
     assert found == pytest.approx(squares(x))
     assert "100 %" in title_of(chart)[1]
 
@@ -252,7 +220,9 @@ def test_far_away_centroids_keep_their_digits() -> None:
     near = pl.DataFrame({"x": [0.0, 1, 5], "y": [0.0, 3, 1], "cluster": [0, 1, 2]})
     far = near.with_columns(pl.col("x", "y") + 1e12)
     found = [
-        frame_of(plots.centroid_plot(points, ["x", "y"], "cluster"), "x", "y", layer=1).to_numpy()
+        frame_of_chart(
+            plots.centroid_plot(points, ["x", "y"], "cluster"), "x", "y", layer=1
+        ).to_numpy()
         for points in (near, far)
     ]
     assert found[0] == pytest.approx(found[1], abs=1e-9)
@@ -261,8 +231,8 @@ def test_far_away_centroids_keep_their_digits() -> None:
 
 
 def test_agreement() -> None:
-    chart = draw("agreement_plot")
-    found = frame_of(chart, "run_1", "run_2", "n", "score")
+    chart = own_chart("agreement_plot")
+    found = frame_of_chart(chart, "run_1", "run_2", "n", "score")
     assert found.rows() == [("1", "2", 4, 1.0), ("1", "3", 3, -0.5), ("2", "3", 3, -0.5)]
     assert title_of(chart) == ["Agreement of 3 runs", "adjusted_rand_score"]
     color = chart.to_dict()["layer"][0]["encoding"]["color"]
@@ -270,16 +240,16 @@ def test_agreement() -> None:
 
 
 def test_agreement_in_another_metric() -> None:
-    chart = draw("agreement_plot", metric="mirkin_metric")
+    chart = draw_chart("agreement_plot", metric="mirkin_metric")
     wanted = ce.run_agreement(RUNS, "id", "run", "cluster", metric="mirkin_metric")
-    assert_frame_equal(frame_of(chart, "score"), wanted.select("score"))
+    assert_frame_equal(frame_of_chart(chart, "score"), wanted.select("score"))
     assert title_of(chart)[1] == "mirkin_metric"
 
 
 def test_intervals() -> None:
     """80 of 100 rows are in the majority of their cluster: 0.8 -+ 1.96 sqrt(0.8 x 0.2 / 100)."""
-    chart = draw("interval_plot", metrics=["purity"])
-    [row] = rows_of(chart)
+    chart = draw_chart("interval_plot", metrics=["purity"])
+    [row] = rows_of_chart(chart)
     assert row["metric"] == "purity"
     assert [row[name] for name in ("lower", "value", "upper")] == pytest.approx(
         [0.8 - 1.959964 * 0.04, 0.8, 0.8 + 1.959964 * 0.04]
@@ -288,20 +258,20 @@ def test_intervals() -> None:
 
 
 def test_intervals_beyond_one_are_left_out() -> None:
-    chart = draw("interval_plot")
+    chart = own_chart("interval_plot")
     intervals = ce.external_intervals(CELLS, "label", "cluster", weight="n")
     numbers = pl.col("value", "lower", "upper")
     wanted = intervals.filter(
         pl.col("value").is_not_null(),
         pl.all_horizontal(numbers.is_between(-1, 1) | numbers.is_null()),
     ).select("metric", "value", "lower", "upper")
-    assert_frame_equal(frame_of(chart, *wanted.columns), wanted)
+    assert_frame_equal(frame_of_chart(chart, *wanted.columns), wanted)
     left_out = len(intervals) - len(wanted)
     assert left_out >= 2
     assert title_of(chart)[2].startswith(f"without {left_out} metrics: ")
     assert "mirkin_metric" not in wanted["metric"]
-    chosen = draw("interval_plot", metrics=["mirkin_metric", "purity"])
-    assert frame_of(chosen, "metric").rows() == [("mirkin_metric",), ("purity",)]
+    chosen = draw_chart("interval_plot", metrics=["mirkin_metric", "purity"])
+    assert frame_of_chart(chosen, "metric").rows() == [("mirkin_metric",), ("purity",)]
 
 
 # ----------------------------------------------------------------------------------------------
@@ -312,11 +282,11 @@ def test_intervals_beyond_one_are_left_out() -> None:
 @pytest.mark.parametrize("name", CALLS)
 def test_every_kind_of_frame_has_the_same_chart(name: str) -> None:
     frame = CALLS[name][0]
-    wanted = draw(name).to_dict()
-    assert draw(name, frame.lazy()).to_dict() == wanted
-    con = duckdb.connect()
+    wanted = own_specification(name)
+    assert draw_chart(name, frame.lazy()).to_dict() == wanted
+    con = engines.make("duckdb").connection.cursor()
     relation = con.from_arrow(frame.to_arrow())
-    assert draw(name, relation).to_dict() == wanted
+    assert draw_chart(name, relation).to_dict() == wanted
     _, columns, keywords = CALLS[name]
     for own in (frame, frame.lazy()):
         method = getattr(own.clustereval, name)  # type: ignore[union-attr]
@@ -326,7 +296,7 @@ def test_every_kind_of_frame_has_the_same_chart(name: str) -> None:
 @pytest.mark.parametrize("name", ROW_CALLS)
 def test_rows_of_the_functions(name: str) -> None:
     rows = ROW_CALLS[name](CALLS[name][0])
-    wanted = draw(name).to_dict()
+    wanted = own_specification(name)
     function = getattr(plots, name)
     chart = function(rows).to_dict()
     assert chart["datasets"] == wanted["datasets"]
@@ -334,8 +304,7 @@ def test_rows_of_the_functions(name: str) -> None:
 
 
 def test_rows_of_macros() -> None:
-    con = duckdb.connect()
-    ce.register(con)
+    con = engines.make("duckdb").connection.cursor()
     for name, table in (("sweep", SWEEP), ("runs", RUNS), ("cells", CELLS)):
         con.register(name, table.to_arrow())
     queries = {
@@ -345,14 +314,17 @@ def test_rows_of_macros() -> None:
     }
     for name, query in queries.items():
         chart = getattr(plots, name)(con.sql(f"FROM clustereval.{query}"))
-        got, wanted = pl.DataFrame(rows_of(chart)), pl.DataFrame(rows_of(draw(name)))
+        got, wanted = (
+            pl.DataFrame(rows_of_chart(chart)),
+            pl.DataFrame(rows_of_chart(own_chart(name))),
+        )
         assert_frame_equal(got, wanted)
 
 
 def test_kept_cells() -> None:
     cells = ce.contingency_matrix(SIX, "label", "cluster")
     chart = plots.contingency_plot(cells, "label", "cluster", weight="n")
-    assert chart.to_dict() == draw("contingency_plot").to_dict()
+    assert chart.to_dict() == own_chart("contingency_plot").to_dict()
 
 
 # ----------------------------------------------------------------------------------------------
@@ -360,7 +332,7 @@ def test_kept_cells() -> None:
 # ----------------------------------------------------------------------------------------------
 
 
-def many_points(n: int, n_clusters: int) -> pl.DataFrame:
+def points_in_named_clusters(n: int, n_clusters: int) -> pl.DataFrame:
     """Points in clusters of very different sizes with long names."""
     rng = np.random.default_rng(5)
     cluster = np.floor(n_clusters * rng.random(n) ** 3).astype(int)
@@ -370,13 +342,13 @@ def many_points(n: int, n_clusters: int) -> pl.DataFrame:
 
 
 def test_size_of_a_chart_of_many_points() -> None:
-    points = many_points(200_000, 40)
+    points = points_in_named_clusters(200_000, 40)
     chart = plots.silhouette_plot(points, ["x", "y"], "cluster", distance="sqeuclidean")
     assert len(chart.to_json().encode()) < 300_000
-    bars = rows_of(chart, 0)
+    bars = rows_of_chart(chart, 0)
     assert 500 <= len(bars) <= 600
     assert sum(bar["points"] for bar in bars) == 200_000
-    names = rows_of(chart, 1)
+    names = rows_of_chart(chart, 1)
     assert len(names) == 31
     assert names[-1]["cluster"] == "other (10)"
     assert "40 clusters, the 30 largest and the others as one" in title_of(chart)[0]
@@ -389,10 +361,10 @@ def test_size_of_a_chart_of_many_points() -> None:
 
 
 def test_bars_are_quantiles() -> None:
-    points = many_points(5_000, 2)
+    points = points_in_named_clusters(5_000, 2)
     chart = plots.silhouette_plot(points, ["x", "y"], "cluster", distance="sqeuclidean")
     samples = ce.silhouette_samples(points, ["x", "y"], "cluster", distance="sqeuclidean")
-    bars = frame_of(chart, "cluster", "points", "mean", "least", "greatest", layer=0)
+    bars = frame_of_chart(chart, "cluster", "points", "mean", "least", "greatest", layer=0)
     largest = points["cluster"].mode().item()
     values = samples.filter(cluster=largest)["silhouette"].sort(descending=True).to_numpy()
     own = bars.filter(pl.col("cluster") == show_name(largest))
@@ -412,7 +384,7 @@ def test_folded_labels_and_clusters() -> None:
     chart = plots.contingency_plot(
         frame, "label", "cluster", weight="n", max_labels=3, max_clusters=2
     )
-    cells = frame_of(chart, "label", "cluster", "n").rows()
+    cells = frame_of_chart(chart, "label", "cluster", "n").rows()
     assert cells == [
         ("7", "3", 8),
         ("8", "4", 9),
@@ -430,25 +402,25 @@ def test_folded_labels_and_clusters() -> None:
 def test_the_folded_clusters_are_the_last_column() -> None:
     frame = pl.DataFrame({"label": [0, 0, 0, 1, 1], "cluster": [1, 2, 3, 4, 4]})
     chart = plots.contingency_plot(frame, "label", "cluster", max_clusters=1)
-    cells = frame_of(chart, "cluster", "column").unique().sort("column").rows()
+    cells = frame_of_chart(chart, "cluster", "column").unique().sort("column").rows()
     assert cells == [("4", 0), ("other (3)", 1)]
 
 
 def test_clusters_that_are_not_drawn() -> None:
     """Centroids 20, 1 and 10.5; the nearest cluster of the last one is the first at 9.5."""
     points = pl.DataFrame({"x": [20, 0, 1, 2, 10, 11], "cluster": [0, 1, 1, 1, 2, 2]})
-    chart = draw("centroid_plot", points, max_clusters=2)
-    found = frame_of(chart, "cluster", "nearest", "nearest_distance", layer=1)
+    chart = draw_chart("centroid_plot", points, max_clusters=2)
+    found = frame_of_chart(chart, "cluster", "nearest", "nearest_distance", layer=1)
     assert found.rows() == [("1", "2", 9.5), ("2", "0", 9.5)]
     assert title_of(chart)[0] == "Centroids of 3 clusters"
     assert title_of(chart)[-1] == "only the 2 largest clusters"
     # The second line would lead to a cluster that is not on the map.
-    assert [row["distance"] for row in rows_of(chart, 0)] == [9.5]
+    assert [row["distance"] for row in rows_of_chart(chart, 0)] == [9.5]
 
 
 def test_runs_that_are_not_drawn() -> None:
-    chart = draw("agreement_plot", max_runs=2)
-    assert frame_of(chart, "run_1", "run_2").rows() == [("1", "2")]
+    chart = draw_chart("agreement_plot", max_runs=2)
+    assert frame_of_chart(chart, "run_1", "run_2").rows() == [("1", "2")]
     assert title_of(chart)[2] == "the first 2 runs only"
 
 
@@ -456,52 +428,9 @@ def test_runs_that_are_not_drawn() -> None:
 # Names
 # ----------------------------------------------------------------------------------------------
 
-NAMES = [
-    "</script><script>alert(1)</script>",
-    "<!-- <script>",
-    "a.b[0]['c']\\\"`",
-    "\x00\x1b[31m\r\n\x7f\u202e",
-    "\ufffe\uffff",
-    "",
-    "datum.n",
-    "__proto__",
-    "constructor",
-    "(none)",
-    "a long name that is alike to another 1",
-    "a long name that is alike, another 1",
-    "😀 中文",
-]
-
-
-def named(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
-    """The frame with a column `name` of names, and NULL, in place of `columns`."""
-    names = pl.Series([*NAMES, None])
-    return pl.concat(
-        frame.with_columns(pl.lit(name, dtype=pl.String).alias(c) for c in columns)
-        for name in names[: len(NAMES)]
-    )
-
-
-NAMED_CALLS: dict[str, Callable[[], Any]] = {
-    "silhouette_plot": lambda: plots.silhouette_plot(
-        named(LINE, "cluster").with_columns(x=pl.int_range(pl.len()) // 5 * 9 + pl.col("x") / 9),
-        ["x"],
-        "cluster",
-    ),
-    "contingency_plot": lambda: plots.contingency_plot(
-        named(SIX, "label", "cluster"), "label", "cluster"
-    ),
-    "centroid_plot": lambda: plots.centroid_plot(
-        named(LINE, "cluster").with_columns(x=pl.int_range(pl.len())), ["x"], "cluster"
-    ),
-    "agreement_plot": lambda: plots.agreement_plot(
-        named(SIX.with_row_index("id"), "run"), "id", "run", "cluster"
-    ),
-}
-
 
 @pytest.mark.parametrize("name", NAMED_CALLS)
-def test_odd_names(name: str, tmp_path: Path) -> None:
+def test_odd_names(name: str) -> None:
     chart = NAMED_CALLS[name]()
     spec = chart.to_dict()
     data = spec.pop("datasets")
@@ -512,13 +441,11 @@ def test_odd_names(name: str, tmp_path: Path) -> None:
     shown = max(tables, key=len)
     # Every run but the last one is a first run.
     assert len(shown) == len(NAMES) - (name == "agreement_plot")
+    # The renderer of PNG aborts the process at characters that XML forbids.
+    assert not [text for text in shown if re.search("[\x00-\x1f\x7f\ufffe\uffff]", text)]
     html = chart.to_html()
     assert "</script><script>alert" not in html
     assert "<!-- <script>" not in html
-    for ending, start in ((".png", b"\x89PNG\r\n\x1a\n"), (".svg", b"<svg")):
-        path = tmp_path / f"chart{ending}"
-        chart.save(path)
-        assert path.read_bytes().startswith(start)
 
 
 def test_names_that_look_alike_stay_apart() -> None:
@@ -527,7 +454,7 @@ def test_names_that_look_alike_stay_apart() -> None:
     chart = plots.contingency_plot(frame, "label", "cluster")
     half = "x" * 14
     wanted = {"(none)", f"{half}…{half[1:]}", f"{half}…{half[1:]} (2)", "\\n", "\\n (2)"}
-    assert {row["label"] for row in rows_of(chart)} == wanted
+    assert {row["label"] for row in rows_of_chart(chart)} == wanted
 
 
 @pytest.mark.parametrize(
@@ -540,7 +467,7 @@ def test_types_of_clusters(dtype: Any) -> None:
     values = (numbers.cast(pl.String) if text else numbers).cast(dtype)
     frame = pl.DataFrame({"x": [0.0, 1, 5, 6], "cluster": values})
     for function in (plots.silhouette_plot, plots.centroid_plot):
-        found = {row["cluster"] for row in rows_of(function(frame, ["x"], "cluster"), 1)}
+        found = {row["cluster"] for row in rows_of_chart(function(frame, ["x"], "cluster"), 1)}
         assert found == {str(value) for value in values.to_list()}
 
 
@@ -549,43 +476,56 @@ def test_types_of_clusters(dtype: Any) -> None:
 # ----------------------------------------------------------------------------------------------
 
 
+WIDTHS: dict[str, list[Any]] = {
+    "silhouette_plot": [420],
+    "elbow_plot": [230, 230],
+    "contingency_plot": [{"step": 80}],
+    "centroid_plot": [420],
+    "agreement_plot": [{"step": 44}],
+    "interval_plot": [360],
+}
+
+
 @pytest.mark.parametrize("name", CALLS)
-def test_charts_are_written(name: str, tmp_path: Path) -> None:
-    chart = draw(name)
-    assert isinstance(chart, alt.HConcatChart if name == "elbow_plot" else alt.LayerChart)
-    chart.save(tmp_path / "chart.png")
-    assert (tmp_path / "chart.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
-    chart.save(tmp_path / "chart.svg")
-    svg = (tmp_path / "chart.svg").read_text()
-    assert svg.startswith("<svg")
-    assert title_of(chart)[0] in svg
-    width = re.match(r'<svg [^>]*width="([\d.]+)"', svg)
-    assert width
-    assert float(width[1]) <= 620
+def test_charts_fit_on_a_page(name: str) -> None:
+    """With axes and legends, no picture is wider than 620 pixels."""
+    kind = alt.HConcatChart if name == "elbow_plot" else alt.LayerChart
+    assert isinstance(own_chart(name), kind)
+    spec = own_specification(name)
+    assert [panel["width"] for panel in spec.get("hconcat", [spec])] == WIDTHS[name]
 
 
-@pytest.mark.parametrize("scale", [1e-3, 1, 40, 1e6])
-def test_numbers_on_axes_are_written_out(scale: float, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("n", "of_counts", "of_ssw"), [(1, ",d", set()), (40, ",d", {"~s"}), (100_000, "~s", {"~s"})]
+)
+def test_formats_of_numbers_on_axes(n: int, of_counts: str, of_ssw: set[str]) -> None:
     """Neither 4e+1 for 40 nor 20m for 0.02, but k and M for large ones."""
-    n = max(1, int(scale))
     cells = SIX.with_columns(n=n * pl.int_range(1, 7))
-    charts = [
-        plots.contingency_plot(cells, "label", "cluster", weight="n"),
-        draw("elbow_plot", SWEEP.with_columns(pl.col("x") * scale)),
-    ]
+    chart = plots.contingency_plot(cells, "label", "cluster", weight="n")
+    assert formats_of(chart, "legend") == {of_counts}
+    sweep = SWEEP.with_columns(pl.col("x") * n)
+    assert formats_of(draw_chart("elbow_plot", sweep), "axis") == {",d", None} | of_ssw
     if n < 1000:
-        points = pl.concat([LINE] * n)
-        charts.append(draw("centroid_plot", points))
-    for chart in charts:
-        chart.save(tmp_path / "chart.svg")
-        texts = re.findall(r">([^<>]*)</text>", (tmp_path / "chart.svg").read_text())
-        assert [text for text in texts if re.fullmatch(r"[\d.,]+[kMGT]?", text)]
-        assert not [text for text in texts if re.fullmatch(r"[\d.,]+(e[+-]?\d+|m|µ)", text)]
+        assert formats_of(draw_chart("centroid_plot", pl.concat([LINE] * n)), "legend") == {",d"}
+
+
+def formats_of(chart: Any, part: str) -> set[str | None]:
+    """The formats of numbers of all axes or legends."""
+
+    def find(spec: Any) -> Iterator[Any]:
+        if isinstance(spec, dict):
+            if isinstance(spec.get(part), dict) and spec.get("type") == "quantitative":
+                yield spec[part].get("format")
+            spec = list(spec.values())
+        for inner in spec if isinstance(spec, list) else []:
+            yield from find(inner)
+
+    return set(find({k: v for k, v in chart.to_dict().items() if k != "datasets"}))
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_axes_are_titled_in_words(name: str) -> None:
-    titles = re.findall(r'"title": "([^"]*)"', json.dumps(draw(name).to_dict()))
+    titles = re.findall(r'"title": "([^"]*)"', json.dumps(own_specification(name)))
     wanted = {
         "silhouette_plot": {"silhouette of a point"},
         "elbow_plot": {"number of clusters k", "within-cluster sum of squares (ssw)"},
@@ -595,133 +535,3 @@ def test_axes_are_titled_in_words(name: str) -> None:
         "interval_plot": {"score, and its interval"},
     }
     assert wanted[name] <= {*titles}
-
-
-# ----------------------------------------------------------------------------------------------
-# Errors
-# ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_missing_extra(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "altair", None)
-    words = "polars_clustereval.plots needs altair: pip install 'polars_clustereval[plot]'"
-    with pytest.raises(ImportError, match=re.escape(words)):
-        draw(name)
-
-
-def test_the_package_does_not_import_altair() -> None:
-    code = "import sys, polars_clustereval; print('altair' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False"]
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_frames_of_other_libraries(name: str) -> None:
-    words = "frame: expected a Polars DataFrame or LazyFrame or a relation of DuckDB, got "
-    frame = CALLS[name][0]
-    with pytest.raises(ce.ClusterEvalError, match=re.escape(f"{words}pandas.DataFrame; ")):
-        draw(name, frame.to_pandas())
-    with pytest.raises(ce.ClusterEvalError, match=re.escape(f"{words}list; ")):
-        draw(name, [1, 2])
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_errors_of_the_functions(name: str) -> None:
-    with pytest.raises(ce.ClusterEvalError, match="cluster: column 'cluster' not found"):
-        draw(name, CALLS[name][0].drop("cluster"))
-    noise = "an" if name in ("silhouette_plot", "centroid_plot") else "noise"
-    with pytest.raises(ce.ClusterEvalError, match=f"noise_as.*'{noise}'"):
-        draw(name, noise_as=noise)
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "words"),
-    [
-        ("silhouette_plot", {"max_clusters": 0}, "max_clusters: expected a whole number from 1"),
-        ("silhouette_plot", {"max_clusters": 101}, "from 1 to 100, got 101"),
-        ("centroid_plot", {"max_clusters": 2.5}, "from 1 to 100, got 2.5"),
-        ("contingency_plot", {"max_labels": 51}, "max_labels: expected a whole number from 1 to"),
-        ("contingency_plot", {"max_clusters": -1}, "expected a whole number from 1 to 50, got -1"),
-        ("agreement_plot", {"max_runs": 1}, "max_runs: expected a whole number from 2 to 60"),
-        ("interval_plot", {"metrics": ["purity", "silhouette"]}, "got silhouette"),
-        ("interval_plot", {"metrics": "expected_mutual_info", "adjusted": False}, "got expected_m"),
-        ("interval_plot", {"confidence": 2}, "confidence: "),
-        ("silhouette_plot", {"distance": "manhattan"}, "did you mean 'cityblock'?"),
-    ],
-)  # fmt: skip
-def test_bad_options(name: str, options: dict[str, Any], words: str) -> None:
-    with pytest.raises(ce.ClusterEvalError, match=re.escape(words)):
-        draw(name, **options)
-
-
-@pytest.mark.parametrize(
-    ("name", "frame", "words"),
-    [
-        ("silhouette_plot", LINE.clear(), "fewer than points, got 0 of 0 points; there is no sil"),
-        ("silhouette_plot", LINE.head(3), "at least 2 clusters and fewer than points, got 1 of 3"),
-        ("silhouette_plot", LINE[2:4], "got 2 of 2 points"),
-        ("elbow_plot", SWEEP.clear(), "frame: expected at least one value of k, got no rows"),
-        ("contingency_plot", SIX.clear(), "expected rows with a label and a cluster, got none"),
-        ("centroid_plot", LINE.clear(), "expected points with a vector and a cluster, got none"),
-        ("agreement_plot", RUNS.head(4), "run: expected at least 2 runs, got fewer"),
-        ("interval_plot", CELLS.clear(), "expected at least one score with a value, got none"),
-    ],
-)  # fmt: skip
-def test_too_few_rows(name: str, frame: pl.DataFrame, words: str) -> None:
-    with pytest.raises(ce.ClusterEvalError, match=re.escape(words)):
-        draw(name, frame)
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("elbow_plot", "frame: expected rows of elbow with the columns k, n, n_clusters, ssw, "),
-        ("agreement_plot", "none named run_1, run_2, n, score; for other rows, give id, run and"),
-        ("interval_plot", "got none named metric, value, lower, upper; for other rows, give label"),
-    ],
-)  # fmt: skip
-def test_rows_of_another_table(name: str, words: str) -> None:
-    with pytest.raises(ce.ClusterEvalError, match=re.escape(words)):
-        getattr(plots, name)(LINE)
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("elbow_plot", "frame: expected one row of elbow per k, got several with k 1; filter one"),
-        ("agreement_plot", "per run_1 and run_2, got several with run_1 1, run_2 2; filter one"),
-        ("interval_plot", "per metric, got several with metric rand_score; filter one partition"),
-    ],
-)
-def test_rows_of_several_partitions(name: str, words: str) -> None:
-    rows = ROW_CALLS[name](CALLS[name][0])
-    with pytest.raises(ce.ClusterEvalError, match=re.escape(words)):
-        getattr(plots, name)(pl.concat([rows, rows]))
-
-
-@pytest.mark.parametrize(
-    ("name", "columns", "words"),
-    [
-        ("elbow_plot", {"k": "k", "cluster": "k"}, "for a frame with rows of elbow; got no vector"),
-        ("elbow_plot", {"vector": ["x"]}, "vector, cluster, k: expected all of them, or none "),
-        ("agreement_plot", {"id": "id", "run": "run"}, "rows of run_agreement; got no cluster"),
-        ("interval_plot", {"cluster": "cluster"}, "rows of external_intervals; got no label"),
-    ],
-)  # fmt: skip
-def test_some_of_the_columns(name: str, columns: dict[str, Any], words: str) -> None:
-    with pytest.raises(ce.ClusterEvalError, match=re.escape(words)):
-        getattr(plots, name)(CALLS[name][0], **columns)
-
-
-def test_names_of_the_package_say_where_pictures_are() -> None:
-    words = "has no attribute 'elbow_plot'; it is plots.elbow_plot: from polars_clustereval import"
-    with pytest.raises(AttributeError, match=re.escape(words)):
-        ce.elbow_plot  # noqa: B018
-
-
-def test_one_cluster_has_a_map() -> None:
-    chart = draw("centroid_plot", LINE.head(3))
-    assert frame_of(chart, "cluster", "x", "y", layer=1).rows() == [("a", 0.0, 0.0)]
-    assert rows_of(chart, 0) == []
-    assert title_of(chart)[0] == "Centroids of 1 cluster"

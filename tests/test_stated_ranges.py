@@ -58,14 +58,14 @@ OF_SILHOUETTE = Stated("-1", "1", "1")
 NOT_REACHED = {("phi_index", "-1"), ("correlation_distance", "1")}
 
 
-def cells(page: str) -> dict[str, list[str]]:
+def cells_by_name(page: str) -> dict[str, list[str]]:
     """The rows of a page's tables whose first cell is a name: name -> the other cells."""
     text = (ROOT / page).read_text(encoding="utf-8").replace("\\|", "")
     return {name: rest.split(" | ") for name, rest in TABLE_ROW.findall(text)}
 
 
 def of_index(table: str, name: str) -> Stated:
-    found = from_page(cells(f"docs/{POINT_REPORTS[table]}.md")[name][1])
+    found = from_page(cells_by_name(f"docs/{POINT_REPORTS[table]}.md")[name][1])
     assert found, f"no range of {name} in its page"
     return found
 
@@ -77,7 +77,7 @@ def of_index(table: str, name: str) -> Stated:
 def test_a_metric_has_one_range(name: str) -> None:
     stated = range_of_metric(name)
     assert stated.means(from_docstring(inspect.getdoc(getattr(ce, name)) or "")), "docstring"
-    what, best, _ = cells("docs/reference.md")[name]
+    what, best, _ = cells_by_name("docs/reference.md")[name]
     assert stated.means(from_readme(what, best)), "reference"
 
 
@@ -120,11 +120,11 @@ def test_the_readme_counts_the_metrics() -> None:
 # Values ------------------------------------------------------------------------------------------
 
 
-def partitions(n: int) -> Iterator[tuple[int, ...]]:
+def partitions_of_rows(n: int) -> Iterator[tuple[int, ...]]:
     """Every partition of n rows as the numbers of their clusters, in order of first use."""
     if n == 0:
         yield ()
-    for head in partitions(n - 1) if n else ():
+    for head in partitions_of_rows(n - 1) if n else ():
         yield from ((*head, i) for i in range(max(head, default=-1) + 2))
 
 
@@ -134,8 +134,8 @@ def small_labelings() -> list[list[tuple[int, int]]]:
     return [
         list(zip(u, v, strict=True))
         for n in range(1, 6)
-        for u in partitions(n)
-        for v in partitions(n)
+        for u in partitions_of_rows(n)
+        for v in partitions_of_rows(n)
         if list(u) == sorted(u)
     ]
 
@@ -205,7 +205,7 @@ def small_sets() -> list[tuple[list[str], pl.DataFrame]]:
 
 
 def frame_of_partitions(sets: list[list[tuple[float, float]]]) -> pl.DataFrame:
-    parts = ((points, part) for points in sets for part in partitions(len(points)))
+    parts = ((points, part) for points in sets for part in partitions_of_rows(len(points)))
     rows = [
         (run, *point, cluster)
         for run, (points, part) in enumerate(parts)

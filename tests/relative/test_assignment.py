@@ -44,7 +44,7 @@ def assign(
     return [with_keys(row, [key] if key else []) for row in rows]
 
 
-def frame_of(x: NDArray[Any]) -> pl.DataFrame:
+def frame_of_vectors(x: NDArray[Any]) -> pl.DataFrame:
     return pl.DataFrame({"vector": [list(map(float, row)) for row in x]})
 
 
@@ -53,7 +53,7 @@ def centers_of(y: NDArray[Any], **more: Any) -> pl.DataFrame:
     return pl.DataFrame({**more, "cluster": range(len(y)), "centroid": centroids})
 
 
-def brute(
+def nearest_by_scipy(
     x: NDArray[Any], y: NDArray[Any], distance: str, weights: NDArray[Any] | None = None
 ) -> list[Row]:
     """From scipy's distances; those of zero vectors by scikit-learn's convention."""
@@ -76,23 +76,25 @@ def test_equals_scipy(engine: Engine, distance: str) -> None:
     for seed, (n, k, dims) in enumerate([(40, 5, 2), (30, 4, 40), (50, 600, 3)]):
         r = np.random.default_rng(seed)
         x, y = r.normal(size=(n, dims)), r.normal(size=(k, dims))
-        got = assign(engine, frame_of(x), centers_of(y), distance=distance.upper(), p=3)
-        assert_points(got, brute(x, y, distance), tolerance=1e-12, floor=1e-13)
+        got = assign(engine, frame_of_vectors(x), centers_of(y), distance=distance.upper(), p=3)
+        assert_points(got, nearest_by_scipy(x, y, distance), tolerance=1e-12, floor=1e-13)
 
 
 @pytest.mark.parametrize("distance", [name for name in DISTANCES if name != "chebyshev"])
 def test_weights_are_those_of_scipy(engine: Engine, distance: str) -> None:
     r = np.random.default_rng(3)
     x, y, w = r.normal(size=(30, 3)), r.normal(size=(4, 3)), np.array([0.5, 2.0, 7.0])
-    got = assign(engine, frame_of(x), centers_of(y), distance=distance, p=3, weights=w.tolist())
-    assert_points(got, brute(x, y, distance, w), tolerance=1e-12, floor=1e-13)
+    got = assign(
+        engine, frame_of_vectors(x), centers_of(y), distance=distance, p=3, weights=w.tolist()
+    )
+    assert_points(got, nearest_by_scipy(x, y, distance, w), tolerance=1e-12, floor=1e-13)
 
 
 def test_equals_the_prediction_of_scikit_learn(engine: Engine) -> None:
     r = np.random.default_rng(5)
     x = np.concatenate([r.normal(loc=i, size=(60, 4)) for i in range(3)])
     model = KMeans(3, n_init=1, random_state=0).fit(x[::2])
-    got = assign(engine, frame_of(x), centers_of(model.cluster_centers_))
+    got = assign(engine, frame_of_vectors(x), centers_of(model.cluster_centers_))
     assert [row["cluster"] for row in got] == model.predict(x).tolist()
 
 
@@ -101,8 +103,8 @@ def test_the_lowest_of_equally_near_centers(engine: Engine) -> None:
     grid = np.array([[i, j] for i in range(5) for j in range(5)], dtype=float)
     y = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0], [4.0, 4.0], [2.0, 2.0]])
     centers = centers_of(y).with_columns(pl.Series("cluster", ["e", "b", "c", "d", "a"]))
-    got = assign(engine, frame_of(grid), centers)
-    assert got == assign(engine, frame_of(grid), centers.reverse())
+    got = assign(engine, frame_of_vectors(grid), centers)
+    assert got == assign(engine, frame_of_vectors(grid), centers.reverse())
     names = dict(zip(["e", "b", "c", "d", "a"], y, strict=True))
     for row, point in zip(got, grid, strict=True):
         d = {name: float(np.hypot(*(point - c))) for name, c in names.items()}
@@ -114,7 +116,7 @@ def test_ties_that_a_product_of_matrices_breaks(engine: Engine) -> None:
     """The mean of the centers is no finite binary fraction, so products of it are rounded."""
     y = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 7.0], [1.0, 7.0], [31.0, 5.0], [0.0, 40.0]])
     x = np.array([[0.5, i / 8] for i in range(-100, 200)])
-    got = assign(engine, frame_of(x), centers_of(y))
+    got = assign(engine, frame_of_vectors(x), centers_of(y))
     d = np.array([[np.hypot(*(a - b)) for b in y] for a in x])
     assert [row["cluster"] for row in got] == d.argmin(axis=1).tolist()
     assert {row["cluster"] for row in got} == {0, 2, 5}
@@ -125,13 +127,15 @@ def test_ties_of_centers_far_apart_in_the_table(engine: Engine) -> None:
     r = np.random.default_rng(17)
     y = r.permutation(np.repeat(r.normal(size=(600, 2)), 2, axis=0))
     x = r.normal(size=(80, 2))
-    assert_points(assign(engine, frame_of(x), centers_of(y)), brute(x, y, "euclidean"))
+    assert_points(
+        assign(engine, frame_of_vectors(x), centers_of(y)), nearest_by_scipy(x, y, "euclidean")
+    )
 
 
 def test_zero_vectors_under_cosine(engine: Engine) -> None:
     x = np.array([[0.0, 0.0], [2.0, 2.0], [-1.0, 0.0]])
     y = np.array([[0.0, 0.0], [1.0, 1.0]])
-    got = assign(engine, frame_of(x), centers_of(y), distance="cosine")
+    got = assign(engine, frame_of_vectors(x), centers_of(y), distance="cosine")
     assert_points(
         got,
         [
@@ -150,9 +154,9 @@ def test_partitions_have_their_own_centers(engine: Engine) -> None:
     for key, k in sizes.items():
         x, y = r.normal(size=(20, 3)), r.normal(size=(k, 3))
         run = pl.lit(key, pl.String).alias("run")
-        points.append(frame_of(x).with_columns(run))
+        points.append(frame_of_vectors(x).with_columns(run))
         centers.append(centers_of(y).with_columns(run))
-        wanted += [{"run": key} | row for row in brute(x, y, "euclidean")]
+        wanted += [{"run": key} | row for row in nearest_by_scipy(x, y, "euclidean")]
     for i, row in enumerate(wanted):
         row["id"] = i
     got = assign(engine, pl.concat(points), pl.concat(centers[::-1]), partition_by="run")
@@ -193,10 +197,12 @@ def test_no_rows(engine: Engine) -> None:
 def test_far_points_and_shifts_keep_their_digits(engine: Engine) -> None:
     r = np.random.default_rng(11)
     x, y = r.integers(-50, 50, (40, 3)) / 8, r.integers(-50, 50, (6, 3)) / 8
-    wanted = brute(x, y, "euclidean")
+    wanted = nearest_by_scipy(x, y, "euclidean")
     far = np.concatenate([x, [[1e15, 0.0, 0.0]]])
-    assert_points(assign(engine, frame_of(far), centers_of(y))[:-1], wanted, tolerance=1e-14)
-    shifted = assign(engine, frame_of(x + 2.0**30), centers_of(y + 2.0**30))
+    assert_points(
+        assign(engine, frame_of_vectors(far), centers_of(y))[:-1], wanted, tolerance=1e-14
+    )
+    shifted = assign(engine, frame_of_vectors(x + 2.0**30), centers_of(y + 2.0**30))
     assert_points(shifted, wanted, tolerance=1e-14)
 
 
@@ -205,9 +211,9 @@ def test_far_points_and_shifts_keep_their_digits(engine: Engine) -> None:
 )
 def test_types_of_vectors_do_not_matter(side: Engine, dtype: pl.DataType) -> None:
     x, y = np.arange(30).reshape(10, 3) % 7, np.arange(12).reshape(4, 3) % 5
-    wanted = brute(x.astype(float), y.astype(float), "cityblock")
+    wanted = nearest_by_scipy(x.astype(float), y.astype(float), "cityblock")
     centers = centers_of(y).with_columns(pl.col("centroid").cast(dtype))
-    frame = frame_of(x).with_columns(pl.col("vector").cast(dtype))
+    frame = frame_of_vectors(x).with_columns(pl.col("vector").cast(dtype))
     assert_points(assign(side, frame, centers, distance="cityblock"), wanted)
 
 
@@ -221,7 +227,7 @@ def test_the_output_of_centroids_is_what_it_takes(side: Engine) -> None:
     """Every point of well separated clusters is nearest to its own center."""
     r = np.random.default_rng(13)
     cluster = np.repeat([0, 1, 2], 20)
-    frame = frame_of(r.normal(size=(60, 2)) + 100 * cluster[:, None]).with_columns(
+    frame = frame_of_vectors(r.normal(size=(60, 2)) + 100 * cluster[:, None]).with_columns(
         pl.Series("cluster", cluster)
     )
     got = assign(side, frame, ce.centroids(frame, "vector", "cluster"))
@@ -233,7 +239,7 @@ def test_the_output_of_centroids_is_what_it_takes(side: Engine) -> None:
 # ----------------------------------------------------------------------------------------------
 
 
-TWO = frame_of(np.array([[0.0, 1.0], [2.0, 3.0]]))
+TWO = frame_of_vectors(np.array([[0.0, 1.0], [2.0, 3.0]]))
 CENTERS = centers_of(np.array([[0.0, 1.0], [2.0, 2.0]]))
 NAN = float("nan")
 
@@ -287,12 +293,12 @@ NAN = float("nan")
             r"vector: expected vectors of one length \(2\), got 1 coordinates \(1 row is",
         ),
         (
-            frame_of(np.array([[1e200, 1e200]])),
+            frame_of_vectors(np.array([[1e200, 1e200]])),
             centers_of(np.array([[-1e200, 0.0]])),
             r"vector: distances overflow; scale the coordinates down",
         ),
         (
-            frame_of(np.array([[0.0, 0.0]])),
+            frame_of_vectors(np.array([[0.0, 0.0]])),
             centers_of(np.array([[1e200, 0.0], [1.0, 0.0]])),
             None,
         ),
@@ -354,7 +360,9 @@ def test_data_in_place_of_the_frame() -> None:
 
 def test_the_check_of_the_rows_can_fail() -> None:
     """A negative control of the comparison: another cluster, and a distance off by 1e-9."""
-    wanted = brute(np.array([[0.0, 1.0]]), np.array([[0.0, 0.0], [5.0, 5.0]]), "euclidean")
+    wanted = nearest_by_scipy(
+        np.array([[0.0, 1.0]]), np.array([[0.0, 0.0], [5.0, 5.0]]), "euclidean"
+    )
     for change in ({"cluster": 1}, {"distance": 1.0 + 1e-9}):
         with pytest.raises(AssertionError):
             assert_points([wanted[0] | change], wanted)

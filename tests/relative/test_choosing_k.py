@@ -1,10 +1,11 @@
-"""elbow and choose_k: published values, kneed, definitions by brute force, degenerate curves."""
+"""elbow: published values, kneed, definitions by brute force, degenerate curves, errors."""
 
 from __future__ import annotations
 
 import math
 import re
 from decimal import Decimal
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -18,7 +19,7 @@ import polars_clustereval as ce
 from tests.support.engines import fails
 from tests.support.point_engines import assert_points
 from tests.support.point_engines import call as call_points
-from tests.support.sweep_engines import FLOWER, by_curve, call, curves_frame, iris_sweep
+from tests.support.sweep_engines import FLOWER, by_curve, call_sweep, curves_frame, iris_sweep
 
 if TYPE_CHECKING:
     from tests.support.engines import Engine, Row
@@ -28,7 +29,9 @@ Curve = dict[int, float]
 
 def elbows(engine: Engine, curves: list[Curve]) -> list[list[Row]]:
     """The elbow tables of many curves, from one call."""
-    rows = call(engine, "elbow", curves_frame(curves), ["x"], "cluster", "k", partition_by="curve")
+    rows = call_sweep(
+        engine, "elbow", curves_frame(curves), ["x"], "cluster", "k", partition_by="curve"
+    )
     found = by_curve(rows)
     return [found[number] for number in range(len(curves))]
 
@@ -54,7 +57,7 @@ HARTIGAN = [513.925, 137.017, 55.164, 33.661]
 
 def test_iris(engine: Engine) -> None:
     frame = iris_sweep()
-    rows = call(engine, "elbow", frame, FLOWER, "cluster", "k", silhouette="exact")
+    rows = call_sweep(engine, "elbow", frame, FLOWER, "cluster", "k", silhouette="exact")
     assert [row["k"] for row in rows] == list(range(1, 11))
     assert {row["n"] for row in rows} == {150}
     assert [row["n_clusters"] for row in rows] == list(range(1, 11))
@@ -77,12 +80,12 @@ def test_iris(engine: Engine) -> None:
 
 def test_iris_from_2(engine: Engine) -> None:
     frame = iris_sweep().filter(pl.col("k") > 1)
-    assert knee_of(call(engine, "elbow", frame, FLOWER, "cluster", "k")) == 4
+    assert knee_of(call_sweep(engine, "elbow", frame, FLOWER, "cluster", "k")) == 4
 
 
 def test_recommendations_on_iris(engine: Engine) -> None:
     sweep = ce.elbow(iris_sweep(), FLOWER, "cluster", "k", silhouette="exact")
-    rows = call(engine, "choose_k", sweep)
+    rows = call_sweep(engine, "choose_k", sweep)
     found = {row["criterion"]: (row["k"], row["runner_up"]) for row in rows}
     assert found == {
         "calinski_harabasz_score": (3, 4),
@@ -97,11 +100,15 @@ def test_recommendations_on_iris(engine: Engine) -> None:
     }
 
 
-@pytest.mark.parametrize("silhouette", ["simplified", "exact"])
+@pytest.mark.parametrize(
+    "silhouette", ["simplified", pytest.param("exact", marks=pytest.mark.gate)]
+)
 def test_silhouettes_are_those_of_silhouette_score(engine: Engine, silhouette: str) -> None:
     frame = iris_sweep().filter(pl.col("k") < 5)
     options = {"noise": 0, "noise_as": "drop", "distance": "cityblock", "weights": [1.0, 2, 3, 4]}
-    rows = call(engine, "elbow", frame, FLOWER, "cluster", "k", silhouette=silhouette, **options)
+    rows = call_sweep(
+        engine, "elbow", frame, FLOWER, "cluster", "k", silhouette=silhouette, **options
+    )
     scores = call_points(
         engine,
         "silhouette_score",
@@ -120,9 +127,9 @@ def test_silhouettes_are_those_of_silhouette_score(engine: Engine, silhouette: s
     assert any(row["silhouette"] is not None for row in rows)
 
 
-OPTIONS: list[dict[str, Any]] = [
+OPTIONS: list[Any] = [
     {},
-    {"distance": "cosine"},
+    pytest.param({"distance": "cosine"}, marks=pytest.mark.wide),
     {"distance": "cityblock", "center": "median"},
     {"distance": "minkowski", "p": 3, "weights": [1.0, 2.0, 0.5, 1.0]},
     {"noise": 1, "noise_as": "singletons"},
@@ -134,7 +141,7 @@ OPTIONS: list[dict[str, Any]] = [
 def test_scores_are_those_of_internal_report(engine: Engine, options: dict[str, Any]) -> None:
     frame = iris_sweep().filter(pl.col("k") < 5, pl.col("id") % 4 == 0)
     frame = frame.with_columns(run=pl.when(pl.col("id") % 8 == 0).then(pl.lit("a")))
-    rows = call(engine, "elbow", frame, FLOWER, "cluster", "k", partition_by="run", **options)
+    rows = call_sweep(engine, "elbow", frame, FLOWER, "cluster", "k", partition_by="run", **options)
     reports = call_points(
         engine, "internal_report", frame, FLOWER, "cluster", partition_by=["run", "k"], **options
     )
@@ -247,14 +254,18 @@ def chords(curve: Curve) -> list[float]:
     return (-turned.imag).tolist()
 
 
-@pytest.mark.parametrize("dims", [1, 2, 3, 7])
+@pytest.mark.parametrize(
+    "dims", [1, 3, *(pytest.param(dims, marks=pytest.mark.wide) for dims in (2, 7))]
+)
 def test_indices_are_as_defined(engine: Engine, dims: int) -> None:
     curves = random_curves()[:60]
     frame = curves_frame(curves).with_columns(
         pl.lit(5.0).alias(f"constant_{i}") for i in range(1, dims)
     )
     vector = ["x", *(f"constant_{i}" for i in range(1, dims))]
-    rows = by_curve(call(engine, "elbow", frame, vector, "cluster", "k", partition_by="curve"))
+    rows = by_curve(
+        call_sweep(engine, "elbow", frame, vector, "cluster", "k", partition_by="curve")
+    )
     for number, table in rows.items():
         curve = {row["k"]: row["ssw"] for row in table}
         assert curve == pytest.approx(curves[number], rel=1e-12)
@@ -339,45 +350,57 @@ DEGENERATE: dict[str, tuple[Curve, dict[str, list[Any]]]] = {
 }
 
 
-@pytest.mark.parametrize("case", DEGENERATE)
-def test_degenerate(engine: Engine, case: str) -> None:
+def assert_degenerate(rows: list[Row], case: str) -> None:
     curve, expected = DEGENERATE[case]
-    rows = elbows(engine, [curve])[0]
-    assert [row["k"] for row in rows] == list(curve)
+    assert [row["k"] for row in rows] == list(curve), case
     for name, values in expected.items():
         found = [row[name] for row in rows]
-        assert [type(x) for x in found] == [type(x) for x in values], name
+        assert [type(x) for x in found] == [type(x) for x in values], (name, case)
         # Zero is exact: it says that the curve is straight.
         wanted = [pytest.approx(x, abs=1e-12) if isinstance(x, float) and x else x for x in values]
-        assert found == wanted, name
+        assert found == wanted, (name, case)
 
 
-@pytest.mark.parametrize(
-    ("ssw", "knee"),
-    [([64, 30, 22, 14, 12, 10, 8, 6, 0], 4), ([64, 30, 22, 20, 16, 10, 8, 6, 0], 3)],
-)
-def test_equal_values_of_the_difference_curve(engine: Engine, ssw: list[int], knee: int) -> None:
+def test_degenerate(engine: Engine) -> None:
+    tables = elbows(engine, [curve for curve, _ in DEGENERATE.values()])
+    for case, rows in zip(DEGENERATE, tables, strict=True):
+        assert_degenerate(rows, case)
+
+
+@pytest.mark.parametrize("case", ["one value", "falls to 0"])
+def test_degenerate_alone(engine: Engine, case: str) -> None:
+    frame = curves_frame([DEGENERATE[case][0]])
+    assert_degenerate(call_sweep(engine, "elbow", frame, ["x"], "cluster", "k"), case)
+
+
+def test_equal_values_of_the_difference_curve(engine: Engine) -> None:
     """The last of them is the maximum, as in kneed. Each pair of points adds exactly 2 to ssw."""
-    rows = [
-        (k, pair, sign)
+    curves = [[64, 30, 22, 14, 12, 10, 8, 6, 0], [64, 30, 22, 20, 16, 10, 8, 6, 0]]
+    points = [
+        (curve, k, pair, sign)
+        for curve, ssw in enumerate(curves)
         for k, total in enumerate(ssw, start=1)
         for pair in range(max(total // 2, 1))
         for sign in ((1.0, -1.0) if total else (0.0,))
     ]
-    frame = pl.DataFrame(rows, schema=["k", "cluster", "x"], orient="row")
-    found = call(engine, "elbow", frame, ["x"], "cluster", "k")
-    assert [row["ssw"] for row in found] == ssw
-    differences = [row["kneedle"] for row in found]
-    assert differences[1] == differences[knee - 1] == max(differences)
-    assert knee_of(found) == knee == kneed_knee(found)
+    frame = pl.DataFrame(points, schema=["curve", "k", "cluster", "x"], orient="row")
+    rows = call_sweep(engine, "elbow", frame, ["x"], "cluster", "k", partition_by="curve")
+    for (curve, found), knee in zip(by_curve(rows).items(), (4, 3), strict=True):
+        assert [row["ssw"] for row in found] == curves[curve]
+        differences = [row["kneedle"] for row in found]
+        assert differences[1] == differences[knee - 1] == max(differences), curve
+        assert knee_of(found) == knee == kneed_knee(found), curve
 
 
-def test_no_rows(engine: Engine) -> None:
+@pytest.mark.parametrize("silhouette", ["none", "exact"])
+def test_no_rows(engine: Engine, silhouette: str) -> None:
     frame = curves_frame([{1: 2.0, 2: 1.0}]).clear()
-    assert call(engine, "elbow", frame, ["x"], "cluster", "k") == []
-    assert call(engine, "elbow", frame, ["x"], "cluster", "k", silhouette="exact") == []
+    assert call_sweep(engine, "elbow", frame, ["x"], "cluster", "k", silhouette=silhouette) == []
+
+
+def test_no_row_with_a_cluster(engine: Engine) -> None:
     without = curves_frame([{1: 2.0}]).with_columns(cluster=pl.lit(None, pl.Int64))
-    assert call(engine, "elbow", without, ["x"], "cluster", "k") == []
+    assert call_sweep(engine, "elbow", without, ["x"], "cluster", "k") == []
 
 
 def test_numbers_that_overflow(engine: Engine) -> None:
@@ -389,9 +412,11 @@ def test_numbers_that_overflow(engine: Engine) -> None:
         .then(pl.col("vector").list.eval(pl.element() / 1e9))
         .otherwise("vector")
     )
-    rows = call(engine, "elbow", frame, "vector", "cluster", "k")
+    rows = call_sweep(engine, "elbow", frame, "vector", "cluster", "k")
     assert [row["jump"] for row in rows] == [None, None, None]
-    chosen = {row["criterion"]: row["k"] for row in call(engine, "choose_k", pl.DataFrame(rows))}
+    chosen = {
+        row["criterion"]: row["k"] for row in call_sweep(engine, "choose_k", pl.DataFrame(rows))
+    }
     assert chosen["jump"] is None
 
 
@@ -400,7 +425,7 @@ def test_numbers_that_overflow(engine: Engine) -> None:
 
 def test_order_dropped_rows_and_other_partitions(engine: Engine) -> None:
     frame = iris_sweep().filter(pl.col("k") < 7).with_columns(run=pl.lit(None, pl.String))
-    expected = call(engine, "elbow", frame, FLOWER, "cluster", "k", partition_by="run")
+    expected = call_sweep(engine, "elbow", frame, FLOWER, "cluster", "k", partition_by="run")
     assert knee_of(expected) is not None
     other = frame.filter(pl.col("k") != 4).with_columns(
         run=pl.lit("other"), sepal_length=pl.col("sepal_length") * 100
@@ -408,23 +433,31 @@ def test_order_dropped_rows_and_other_partitions(engine: Engine) -> None:
     dropped = frame.head(9).with_columns(cluster=pl.lit(None, pl.Int64))
     nothing = frame.tail(9).with_columns(pl.lit(None, pl.Float64).alias(x) for x in FLOWER)
     mixed = pl.concat([other, dropped, frame, nothing]).sample(fraction=1, shuffle=True, seed=3)
-    rows = call(engine, "elbow", mixed, FLOWER, "cluster", "k", partition_by="run")
+    rows = call_sweep(engine, "elbow", mixed, FLOWER, "cluster", "k", partition_by="run")
     assert_points([row for row in rows if row["run"] is None], expected, tolerance=1e-9)
     assert [row["run"] for row in rows] == ["other"] * 5 + [None] * 6
 
 
+def curve_of_three() -> pl.DataFrame:
+    return curves_frame([{1: 8.0, 2: 2.0, 4: 1.0}])
+
+
+@cache
+def elbow_of_three(side: Engine) -> list[Row]:
+    return call_sweep(side, "elbow", curve_of_three(), ["x"], "cluster", "k")
+
+
 @pytest.mark.parametrize("dtype", [pl.UInt8, pl.Int32, pl.Float32, pl.Float64, pl.Decimal(9, 2)])
-def test_types_of_k(engine: Engine, dtype: Any) -> None:
-    frame = curves_frame([{1: 8.0, 2: 2.0, 4: 1.0}])
-    expected = call(engine, "elbow", frame, ["x"], "cluster", "k")
-    rows = call(engine, "elbow", frame.with_columns(pl.col("k").cast(dtype)), ["x"], "cluster", "k")
-    assert rows == expected
+def test_types_of_k(side: Engine, dtype: Any) -> None:
+    frame = curve_of_three().with_columns(pl.col("k").cast(dtype))
+    rows = call_sweep(side, "elbow", frame, ["x"], "cluster", "k")
+    assert rows == elbow_of_three(side)
     assert {type(row["k"]) for row in rows} == {int}
 
 
 def test_partition_of_several_columns(engine: Engine) -> None:
     frame = curves_frame([{1: 8.0, 2: 2.0}, {1: 3.0, 2: 1.0}]).with_columns(seed=pl.lit("s"))
-    rows = call(engine, "elbow", frame, ["x"], "cluster", "k", partition_by=["seed", "curve"])
+    rows = call_sweep(engine, "elbow", frame, ["x"], "cluster", "k", partition_by=["seed", "curve"])
     assert [(row["seed"], row["curve"], row["k"]) for row in rows] == [
         *(("s", 0, 1), ("s", 0, 2), ("s", 1, 1), ("s", 1, 2))
     ]
@@ -451,18 +484,34 @@ K_VALUES = [
 ]
 
 
+def words_of_bad_k(got: str) -> str:
+    return f"k: expected whole numbers >= 1, got {got}; k is the number of clusters"
+
+
+def test_bad_values_of_k_in_macros(con: duckdb.DuckDBPyConnection) -> None:
+    for values, dtype, got in K_VALUES:
+        con.register("swept", pl.DataFrame({"k": pl.Series(values, dtype=dtype)}))
+        with pytest.raises(duckdb.Error, match=re.escape(words_of_bad_k(got))):
+            con.execute("SELECT clustereval._check_k(k) FROM swept").fetchall()
+
+
+def test_bad_values_of_k_in_frames() -> None:
+    for values, dtype, got in K_VALUES:
+        k = pl.Series(values, dtype=dtype)
+        frame = pl.DataFrame({"x": [0.0, 1.0], "cluster": [0, 0], "k": k})
+        with pytest.raises(ce.ClusterEvalError, match=re.escape(words_of_bad_k(got))):
+            ce.elbow(frame, ["x"], "cluster", "k")
+
+
 @pytest.mark.parametrize("missing", [False, True])
-@pytest.mark.parametrize(("values", "dtype", "got"), K_VALUES, ids=[got for *_, got in K_VALUES])
-def test_bad_values_of_k(
-    side: Engine, values: list[Any], dtype: Any, got: str, missing: bool
-) -> None:
+def test_bad_values_of_k(side: Engine, missing: bool) -> None:
     """Also in rows that are left out for their cluster."""
-    frame = pl.DataFrame(
-        {"x": [0.0, 1.0], "cluster": [0, 0], "k": pl.Series(values, dtype=dtype)}
-    ).with_columns(cluster=pl.when(missing).then(None).otherwise("cluster"))
-    words = f"k: expected whole numbers >= 1, got {got}; k is the number of clusters"
-    with fails(side, words):
-        call(side, "elbow", frame, ["x"], "cluster", "k")
+    values, _, got = K_VALUES[0] if missing else K_VALUES[3]
+    frame = pl.DataFrame({"x": [0.0, 1.0], "cluster": [0, 0], "k": values}).with_columns(
+        cluster=pl.when(missing).then(None).otherwise("cluster")
+    )
+    with fails(side, words_of_bad_k(got)):
+        call_sweep(side, "elbow", frame, ["x"], "cluster", "k")
 
 
 @pytest.mark.parametrize("rows", [0, 2])
@@ -470,7 +519,7 @@ def test_bad_values_of_k(
 def test_k_of_another_type(side: Engine, value: Any, name: str, rows: int) -> None:
     frame = pl.DataFrame({"x": [0.0, 1.0], "cluster": [0, 0], "k": [value] * 2}).head(rows)
     with fails(side, f"k: expected whole numbers >= 1, got a column of type {name}; k is the"):
-        call(side, "elbow", frame, ["x"], "cluster", "k")
+        call_sweep(side, "elbow", frame, ["x"], "cluster", "k")
 
 
 @pytest.mark.parametrize("rows", [0, 2])
@@ -479,24 +528,24 @@ def test_unknown_silhouette(side: Engine, rows: int) -> None:
     words = "silhouette: expected one of 'none', 'simplified', 'exact', got "
     for value, shown in (("bounds", "'bounds'"), (None, "NULL")):
         with fails(side, words + shown):
-            call(side, "elbow", frame, ["x"], "cluster", "k", silhouette=value)
+            call_sweep(side, "elbow", frame, ["x"], "cluster", "k", silhouette=value)
 
 
 def test_other_options_are_checked(side: Engine) -> None:
     frame = curves_frame([{1: 2.0}])
     with fails(side, "distance: expected one of"):
-        call(side, "elbow", frame, ["x"], "cluster", "k", distance="nearest")
+        call_sweep(side, "elbow", frame, ["x"], "cluster", "k", distance="nearest")
     with fails(side, "center: expected one of"):
-        call(side, "elbow", frame, ["x"], "cluster", "k", center="mode")
+        call_sweep(side, "elbow", frame, ["x"], "cluster", "k", center="mode")
     with fails(side, "noise_as 'drop' needs noise"):
-        call(side, "elbow", frame, ["x"], "cluster", "k", noise_as="drop")
+        call_sweep(side, "elbow", frame, ["x"], "cluster", "k", noise_as="drop")
 
 
 def test_bad_points(side: Engine) -> None:
     frame = curves_frame([{1: 2.0, 2: 1.0}]).with_columns(x=pl.lit(math.nan))
     for silhouette in ("none", "exact"):
         with fails(side, "vector: expected finite numbers, got nan in coordinate 1 (4 rows"):
-            call(side, "elbow", frame, ["x"], "cluster", "k", silhouette=silhouette)
+            call_sweep(side, "elbow", frame, ["x"], "cluster", "k", silhouette=silhouette)
 
 
 @pytest.mark.parametrize("rows", [0, 2])
@@ -516,119 +565,3 @@ def test_partition_columns_of_result_names() -> None:
         words = f"partition_by: '{name}' is also a column of the result; rename it first"
         with pytest.raises(ce.ClusterEvalError, match=re.escape(words)):
             ce.elbow(frame.with_columns(jump=pl.lit(1)), ["x"], "cluster", "k", partition_by=name)
-
-
-# choose_k ------------------------------------------------------------------------------------
-
-NOTHING = dict.fromkeys(
-    [
-        *("calinski_harabasz_score", "davies_bouldin_score", "silhouette"),
-        *("krzanowski_lai_index", "hartigan_index", "jump"),
-        *("second_difference", "chord_distance", "kneedle"),
-    ]
-)
-
-
-def sweep_of(**columns: list[Any]) -> pl.DataFrame:
-    """An elbow table of k = 1, 2, ... with these columns, the others NULL."""
-    size = len(next(iter(columns.values())))
-    values = {name: columns.get(name, [None] * size) for name in NOTHING}
-    frame = pl.DataFrame(values, schema=dict.fromkeys(NOTHING, pl.Float64))
-    knees = pl.Series("is_knee", columns.get("is_knee", [None] * size), pl.Boolean)
-    return frame.with_columns(knees, k=pl.int_range(1, size + 1, dtype=pl.Int64))
-
-
-CHOICES: dict[str, tuple[dict[str, list[Any]], tuple[Any, ...]]] = {
-    "largest": ({"calinski_harabasz_score": [None, 3.0, 9.0, 5.0]}, (3, 9.0, 4, 5.0)),
-    "equal values": ({"silhouette": [0.1, 0.5, 0.5, 0.5]}, (2, 0.5, 3, 0.5)),
-    "smallest": ({"davies_bouldin_score": [None, 3.0, 2.0, 2.5]}, (3, 2.0, 4, 2.5)),
-    "one value": ({"krzanowski_lai_index": [None, 3.0, None]}, (2, 3.0, None, None)),
-    "negative": ({"silhouette": [None, -0.5, -0.2]}, (3, -0.2, 2, -0.5)),
-    "at most 10": ({"hartigan_index": [40.0, 10.0, 12.0, 3.0, None]}, (2, 10.0, 4, 3.0)),
-    "never at most 10": ({"hartigan_index": [40.0, 11.0]}, (None, None, None, None)),
-    "no positive jump": ({"jump": [0.0, -1.0]}, (None, None, None, None)),
-    "jump": ({"jump": [0.5, -1.0, 0.2]}, (1, 0.5, 3, 0.2)),
-    "straight": ({"second_difference": [None, 0.0, None]}, (None, None, None, None)),
-    "below the chord": ({"chord_distance": [0.0, -0.1, 0.3]}, (3, 0.3, None, None)),
-    "knee": (
-        {"kneedle": [0.0, 0.2, 0.1, 0.3], "is_knee": [False, True, False, False]},
-        (2, 0.2, 4, 0.3),
-    ),
-    "no knee": ({"kneedle": [0.0, 0.2, 0.1]}, (None, None, None, None)),
-}
-
-
-@pytest.mark.parametrize("case", CHOICES)
-def test_choices(engine: Engine, case: str) -> None:
-    columns, expected = CHOICES[case]
-    criterion = next(iter(columns))
-    sweep = sweep_of(**columns).sample(fraction=1, shuffle=True, seed=5)
-    rows = call(engine, "choose_k", sweep)
-    assert [row["criterion"] for row in rows] == list(NOTHING)
-    named = ("k", "value", "runner_up", "runner_up_value")
-    for row in rows:
-        found = tuple(row[name] for name in named)
-        assert found == (expected if row["criterion"] == criterion else (None,) * 4)
-        assert row["rule"]
-
-
-def test_choices_by_partition_with_gaps(engine: Engine) -> None:
-    sweep = pl.concat(
-        sweep_of(silhouette=values).with_columns(run=pl.lit(run, pl.String))
-        for run, values in (("b", [0.1, 0.2, 0.3]), (None, [0.9, 0.8, 0.7]))
-    )
-    gap = sweep.select("run", "k", gap=pl.col("silhouette") * 2, is_choice=pl.col("k") == 2)
-    rows = call(engine, "choose_k", sweep, gap=gap, partition_by="run")
-    found = [row for row in rows if row["criterion"] in ("silhouette", "gap")]
-    named = ("run", "criterion", "k", "value", "runner_up", "runner_up_value")
-    assert [tuple(row[name] for name in named) for row in found] == [
-        ("b", "silhouette", 3, 0.3, 2, 0.2),
-        ("b", "gap", 2, 0.4, 3, 0.6),
-        (None, "silhouette", 1, 0.9, 2, 0.8),
-        (None, "gap", 2, 1.6, 1, 1.8),
-    ]
-    assert len(rows) == 20
-    rows = call(engine, "choose_k", sweep, partition_by="run")
-    assert [row["run"] for row in rows] == ["b"] * 9 + [None] * 9
-
-
-def test_a_gap_without_choice(engine: Engine) -> None:
-    sweep = sweep_of(silhouette=[0.1, 0.2])
-    gap = pl.DataFrame({"k": [1, 2], "gap": [0.5, None], "is_choice": [None, None]})
-    gap = gap.with_columns(pl.col("is_choice").cast(pl.Boolean))
-    row = call(engine, "choose_k", sweep, gap=gap)[-1]
-    assert (row["criterion"], row["k"], row["runner_up"]) == ("gap", None, None)
-
-
-def test_two_rows_of_one_k(side: Engine) -> None:
-    sweep = pl.concat([sweep_of(silhouette=[0.1, 0.2])] * 3)
-    words = "k: expected one row for each k of a clustering, got 3 rows with "
-    with fails(side, words):
-        call(side, "choose_k", sweep)
-
-
-def test_bad_k_in_choose_k(side: Engine) -> None:
-    sweep = sweep_of(silhouette=[0.1, 0.2])
-    with fails(side, "k: expected whole numbers >= 1, got NULL"):
-        call(side, "choose_k", sweep.with_columns(k=pl.lit(None, pl.Int64)))
-    with fails(side, "k: expected whole numbers >= 1, got a column of type VARCHAR"):
-        call(side, "choose_k", sweep.with_columns(k=pl.lit("1")))
-
-
-def test_quoted_partition_of_choose_k(con: duckdb.DuckDBPyConnection) -> None:
-    con.register("swept", sweep_of(silhouette=[0.1, 0.2]))
-    words = "partition_by: expected a column, got the quoted string 'run'"
-    with pytest.raises(duckdb.Error, match=re.escape(words)):
-        con.execute("FROM clustereval.choose_k(swept, partition_by := 'run')")
-
-
-def test_missing_columns() -> None:
-    sweep = sweep_of(silhouette=[0.1, 0.2])
-    with pytest.raises(ce.ClusterEvalError, match="frame: column 'jump' not found"):
-        ce.choose_k(sweep.drop("jump"))
-    with pytest.raises(ce.ClusterEvalError, match="gap: column 'is_choice' not found"):
-        ce.choose_k(sweep, sweep.with_columns(gap=1.0))
-    with pytest.raises(ce.ClusterEvalError, match="partition_by: column 'run' not found"):
-        ce.choose_k(sweep, partition_by="run")
-    with pytest.raises(ce.ClusterEvalError, match="frame: expected a Polars DataFrame"):
-        ce.choose_k(sweep, gap=[1, 2])  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -36,7 +37,7 @@ def stability(
     return [with_keys(row, [key] if key else []) for row in rows]
 
 
-def random_runs(seed: int, n: int, dims: int, k: int = 4) -> pl.DataFrame:
+def random_reductions(seed: int, n: int, dims: int, k: int = 4) -> pl.DataFrame:
     """Points with a random whole clustering and a random reduced one for each coordinate."""
     r = np.random.default_rng(seed)
     x, whole = r.normal(size=(n, dims)), r.integers(0, k, n)
@@ -53,7 +54,7 @@ def random_runs(seed: int, n: int, dims: int, k: int = 4) -> pl.DataFrame:
     )
 
 
-def brute(frame: pl.DataFrame, distance: str = "euclidean") -> list[Row]:
+def indices_by_points(frame: pl.DataFrame, distance: str = "euclidean") -> list[Row]:
     """Sums over points, as Datta and Datta and Yeung and others write them."""
     rows = []
     for (place,), part in frame.group_by("removed", maintain_order=True):
@@ -80,24 +81,46 @@ def brute(frame: pl.DataFrame, distance: str = "euclidean") -> list[Row]:
     return rows
 
 
-@pytest.mark.parametrize("distance", ["euclidean", "sqeuclidean", "cityblock", "chebyshev"])
-def test_equals_the_definitions(engine: Engine, distance: str) -> None:
-    for seed, (n, dims) in enumerate([(30, 3), (25, 2), (12, 40)]):
-        frame = random_runs(seed, n, dims)
-        got = stability(engine, frame, distance=distance)
-        assert_points(got, brute(frame, distance), tolerance=1e-12, floor=1e-13)
+#: Points and coordinates.
+SIZES = [(30, 3), (25, 2), (12, 40)]
+
+
+@cache
+def random_case(size: tuple[int, int], distance: str) -> tuple[pl.DataFrame, list[Row]]:
+    frame = random_reductions(SIZES.index(size), *size)
+    return frame, indices_by_points(frame, distance)
+
+
+@pytest.mark.parametrize(
+    ("distance", "size"),
+    [
+        *(("euclidean", size) for size in SIZES),
+        *((distance, SIZES[0]) for distance in ("sqeuclidean", "cityblock", "chebyshev")),
+        *(
+            pytest.param(distance, size, marks=pytest.mark.wide)
+            for distance in ("sqeuclidean", "cityblock", "chebyshev")
+            for size in SIZES[1:]
+        ),
+    ],
+)
+def test_equals_the_definitions(engine: Engine, distance: str, size: tuple[int, int]) -> None:
+    frame, wanted = random_case(size, distance)
+    got = stability(engine, frame, distance=distance)
+    assert_points(got, wanted, tolerance=1e-12, floor=1e-13)
 
 
 def test_cosine_is_of_directions(engine: Engine) -> None:
     """Its means are of unit vectors: those of points of length 1 whatever their length was."""
-    frame = random_runs(9, 20, 3)
+    frame = random_reductions(9, 20, 3)
     x = np.array(frame["vector"].to_list())
     unit = frame.with_columns(
         pl.Series("vector", (x / np.linalg.norm(x, axis=1, keepdims=True)).tolist())
     )
     without = ("figure_of_merit",)
     got = stability(engine, frame, distance="cosine")
-    assert_points(got, brute(unit, "cosine"), tolerance=1e-11, floor=1e-13, without=without)
+    assert_points(
+        got, indices_by_points(unit, "cosine"), tolerance=1e-11, floor=1e-13, without=without
+    )
 
 
 def test_a_zero_vector_is_at_0_from_itself(engine: Engine) -> None:
@@ -116,14 +139,14 @@ def test_a_zero_vector_is_at_0_from_itself(engine: Engine) -> None:
 
 
 def test_the_same_clusterings(engine: Engine) -> None:
-    frame = random_runs(1, 20, 2).with_columns(reduced=pl.col("cluster") + 10)
+    frame = random_reductions(1, 20, 2).with_columns(reduced=pl.col("cluster") + 10)
     for row in stability(engine, frame):
         assert row["average_proportion_non_overlap"] == 0.0
         assert row["average_distance_between_means"] == 0.0
 
 
 def test_every_point_a_cluster(engine: Engine) -> None:
-    frame = random_runs(2, 6, 2)
+    frame = random_reductions(2, 6, 2)
     ids = pl.int_range(pl.len()).over("removed")
     for row in stability(engine, frame.with_columns(cluster=ids, reduced=ids)):
         assert (row["n_clusters"], row["average_distance"], row["figure_of_merit"]) == (6, 0, None)
@@ -136,14 +159,14 @@ def test_one_point(engine: Engine) -> None:
 
 
 def test_no_rows(engine: Engine) -> None:
-    frame = random_runs(3, 5, 2)
+    frame = random_reductions(3, 5, 2)
     assert stability(engine, frame.clear()) == []
     assert stability(engine, frame.with_columns(cluster=pl.lit(None, pl.Int64))) == []
 
 
 def test_what_must_not_matter(engine: Engine) -> None:
     """Order of rows, dropped rows, other partitions, names of clusters, and a shift."""
-    frame = random_runs(4, 20, 3)
+    frame = random_reductions(4, 20, 3)
     wanted = stability(engine, frame)
     more = frame.head(3).with_columns(
         vector=pl.Series([[1e200, 0.0, 1.0]] * 3),
@@ -171,7 +194,7 @@ def test_what_must_not_matter(engine: Engine) -> None:
 
 
 def test_several_columns_as_a_vector(side: Engine) -> None:
-    frame = random_runs(5, 12, 2)
+    frame = random_reductions(5, 12, 2)
     wide = frame.with_columns(x=pl.col("vector").list.get(0), y=pl.col("vector").list.get(1))
     assert_points(stability(side, wide, ["x", "y"]), stability(side, frame), tolerance=1e-14)
 
@@ -180,14 +203,14 @@ def test_several_columns_as_a_vector(side: Engine) -> None:
     ("removed", "shown"), [(3, "3"), (0, "0"), (-1, "-1|NULL"), (1.5, "NULL"), (None, "NULL")]
 )
 def test_places_that_are_none(side: Engine, removed: float | None, shown: str) -> None:
-    frame = random_runs(6, 5, 2).with_columns(removed=pl.lit(removed, pl.Float64))
+    frame = random_reductions(6, 5, 2).with_columns(removed=pl.lit(removed, pl.Float64))
     words = rf"removed: expected the place of a coordinate, from 1 to 2, got ({shown})$"
     with pytest.raises((ce.ClusterEvalError, duckdb.Error), match=words):
         stability(side, frame)
 
 
 def test_points_at_fault(side: Engine) -> None:
-    frame = random_runs(7, 5, 2)
+    frame = random_reductions(7, 5, 2)
     frame = frame.with_columns(vector=pl.Series([[1.0, None], *frame["vector"][1:].to_list()]))
     with pytest.raises(
         (ce.ClusterEvalError, duckdb.Error), match="vector: expected finite numbers, got NULL in"
@@ -197,12 +220,15 @@ def test_points_at_fault(side: Engine) -> None:
 
 def test_a_bad_option(side: Engine) -> None:
     with pytest.raises((ce.ClusterEvalError, duckdb.Error), match="distance: expected one of"):
-        stability(side, random_runs(8, 5, 2), distance="l3")
+        stability(side, random_reductions(8, 5, 2), distance="l3")
 
 
 def test_the_definitions_can_fail() -> None:
     """A negative control: other reduced clusters give other values of all four indices."""
-    frame = random_runs(0, 30, 3)
-    one, other = brute(frame), brute(frame.with_columns(pl.col("reduced").reverse()))
+    frame = random_reductions(0, 30, 3)
+    one, other = (
+        indices_by_points(frame),
+        indices_by_points(frame.with_columns(pl.col("reduced").reverse())),
+    )
     for name in INDICES:
         assert all(a[name] != b[name] for a, b in zip(one, other, strict=True))

@@ -184,9 +184,7 @@ def test_centroids_that_are_none() -> None:
         ("assign_nearest(frame, vector, models, partition_by := 'fold')", "partition_by"),
     ],
 )
-def test_quoted_columns(call: str, parameter: str) -> None:
-    con = duckdb.connect()
-    ce.register(con)
+def test_quoted_columns(con: duckdb.DuckDBPyConnection, call: str, parameter: str) -> None:
     frame, models, _ = folds(3, 2)
     con.register("frame", frame)
     con.register("models", models)

@@ -8,7 +8,14 @@ import polars as pl
 import pytest
 
 from tests.support.run_engines import call_pair
-from tests.support.transition_oracle import AFTER, BEFORE, PAIRS, assert_drift, by_part, drift_of
+from tests.support.transition_oracle import (
+    AFTER,
+    BEFORE,
+    PAIRS,
+    assert_drift,
+    by_part,
+    drift_of_pair,
+)
 
 if TYPE_CHECKING:
     from tests.support.engines import Engine
@@ -19,7 +26,7 @@ def test_drift_by_sets_and_scikit_learn(engine: Engine) -> None:
     found = by_part(rows)
     for number, pair in enumerate(PAIRS):
         if pair[0] or pair[1]:
-            assert_drift(found[number][0], drift_of(*pair), number)
+            assert_drift(found[number][0], drift_of_pair(number), number)
 
 
 def test_the_stability_index_of_three_names(side: Engine) -> None:

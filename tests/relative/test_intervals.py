@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -14,7 +15,7 @@ from scipy.stats import norm
 from sklearn.metrics import adjusted_rand_score, v_measure_score
 
 import polars_clustereval as ce
-from tests.support.engines import fails, frame_of
+from tests.support.engines import fails, frame_of, stacked
 from tests.support.influence import SINGLE, expanded, std_errors
 from tests.support.oracle import METRICS, PAIR_COUNTING
 
@@ -65,34 +66,91 @@ OPTIONS: list[dict[str, Any]] = [
 ]
 
 
-def weighted(cells: Sequence[Cell]) -> pl.DataFrame:
-    return frame_of([(a, -1 if b == SINGLE else b, n) for a, b, n in cells], "n")
+#: Labelings whose clusters are equal to the labels, but for the names.
+EQUAL: dict[str, list[Cell]] = {
+    "sizes differ": [(0, 5, 17), (1, 3, 4), (2, 9, 30), (3, 1, 7)],
+    "two rows": [(0, 0, 1), (1, 1, 1)],
+    "one cluster": [(0, 0, 12)],
+    "singletons": [(i, -i, 1) for i in range(7)],
+    "large": [(0, 0, 3_333_333), (1, 1, 10_000_019), (2, 2, 7)],
+}
+OTHERS: dict[str, list[Cell]] = {
+    "few rows": [(0, 0, 40), (0, 1, 2), (1, 1, 30), (2, 2, 25), (2, 1, 1)],
+    "least adjusted Rand index": [(0, 0, 1), (0, 1, 2), (1, 0, 2), (1, 1, 1)],
+    "equal shares": [(i, j, 7) for i in range(3) for j in range(3)],
+    "a tied majority": [(0, 0, 5), (1, 0, 5), (0, 1, 9)],
+    "symmetric": [(0, 0, 50), (0, 1, 13), (1, 0, 13), (1, 1, 31)],
+    "one label": [(0, 0, 9), (0, 1, 3)],
+    "many rows": [
+        *((0, 0, 1900), (0, 1, 300), (0, 2, 120)),
+        *((1, 0, 200), (1, 1, 800), (1, 2, 90)),
+        *((2, 0, 130), (2, 1, 60), (2, 2, 400)),
+    ],
+}
+NOISY: dict[str, list[Cell]] = {
+    "of two labels": SINGLES,
+    # The one row of noise of a label is no majority with a derivative.
+    "majority of a label": [(0, 0, 9), (1, 0, 2), (1, SINGLE, 4), (2, SINGLE, 3)],
+}
+CELLS = TABLES | EQUAL | OTHERS
 
 
-def intervals(engine: Engine, cells: Sequence[Cell], **options: Any) -> dict[str, Row]:
-    rows = engine.table("external_intervals", weighted(cells), weight="n", **options)
+def without_names(cells: Sequence[Cell]) -> list[Cell]:
+    return [(a, -1 if b == SINGLE else b, n) for a, b, n in cells]
+
+
+def intervals_of_cells(engine: Engine, cells: Sequence[Cell], **options: Any) -> dict[str, Row]:
+    """The rows of one labeling by metric, from a call without partitions."""
+    frame = frame_of(without_names(cells), "n")
+    rows = engine.table("external_intervals", frame, weight="n", **options)
     return {row["metric"]: row for row in rows}
 
 
-def assert_near(actual: dict[str, Row], expected: dict[str, float], tolerance: float) -> None:
+@cache
+def intervals_by_case(engine: Engine, *options: tuple[str, Any]) -> dict[str, dict[str, Row]]:
+    """The rows by case and metric: of CELLS, or of NOISY with `noise`, in one call."""
+    given = dict(options)
+    cases = NOISY if "noise" in given else CELLS
+    frame = stacked([without_names(cells) for cells in cases.values()], "n")
+    rows = engine.table("external_intervals", frame, weight="n", partition_by="run", **given)
+    found: dict[str, dict[str, Row]] = {case: {} for case in cases}
+    for row in rows:
+        found[list(cases)[row.pop("run")]][row["metric"]] = row
+    assert len(rows) == sum(map(len, found.values()))
+    return found
+
+
+def assert_std_errors(
+    actual: dict[str, Row], expected: dict[str, float], tolerance: float, what: object = ""
+) -> None:
     for metric, std_error in expected.items():
         got = actual[metric]["std_error"]
         scale = max(std_error, 1e-6 * abs(actual[metric]["value"]))
-        assert got is not None, metric
-        assert abs(got - std_error) <= tolerance * scale, (metric, got, std_error)
+        assert got is not None, (metric, what)
+        assert abs(got - std_error) <= tolerance * scale, (metric, got, std_error, what)
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_standard_errors_are_those_of_brute_force(every_engine: list[Engine], table: str) -> None:
-    for options in OPTIONS if table == "three by three" else OPTIONS[:2]:
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_standard_errors_are_those_of_brute_force(
+    every_engine: list[Engine], options: dict[str, Any]
+) -> None:
+    for table in TABLES if options in OPTIONS[:2] else ["three by three"]:
         expected = std_errors(TABLES[table], **options)
         expected = {name: x for name, x in expected.items() if name not in NEVER}
         assert len(expected) >= 36, set(METRICS) - set(expected)
         for engine in every_engine:
-            found = intervals(engine, TABLES[table], **options)
-            assert_near(found, expected, 2e-4)
+            found = intervals_by_case(engine, *options.items())[table]
+            assert_std_errors(found, expected, 2e-4, (table, engine.name))
             for name in NEVER & set(found):
                 assert [found[name][x] for x in ("std_error", "lower", "upper")] == [None] * 3
+
+
+def test_a_labeling_alone_has_the_rows_of_a_partition(side: Engine) -> None:
+    alone = intervals_of_cells(side, CELLS["nested"])
+    assert_same_intervals([*alone.values()], [*intervals_by_case(side)["nested"].values()])
+
+
+NOISE = (("noise", -1), ("noise_as", "singletons"))
 
 
 def test_noise_counted_as_singletons(every_engine: list[Engine]) -> None:
@@ -101,36 +159,37 @@ def test_noise_counted_as_singletons(every_engine: list[Engine]) -> None:
     for name in NEVER:
         expected.pop(name, None)
     for engine in every_engine:
-        found = intervals(engine, SINGLES, noise=-1, noise_as="singletons")
+        found = intervals_by_case(engine, *NOISE)["of two labels"]
         # Counts of pairs of n - 1 rows have other factors than those of n.
-        assert_near(found, expected, 2e-3)
-        assert_near(found, {k: x for k, x in expected.items() if k not in PAIR_COUNTING}, 1e-4)
-        rows = engine.table("external_report", frame_of_rows(expanded(SINGLES)), weight="n")
+        assert_std_errors(found, expected, 2e-3, engine.name)
+        others = {k: x for k, x in expected.items() if k not in PAIR_COUNTING}
+        assert_std_errors(found, others, 1e-4, engine.name)
+        rows = engine.table("external_report", frame_of_cells(expanded(SINGLES)), weight="n")
         for name, row in found.items():
             assert row["value"] == pytest.approx(rows[0][name], rel=1e-12)
         # Its expected mutual information is not negligible.
         assert found["adjusted_mutual_info_score"]["std_error"] is None
 
 
-def frame_of_rows(cells: Sequence[Cell]) -> pl.DataFrame:
+def frame_of_cells(cells: Sequence[Cell]) -> pl.DataFrame:
     clusters = {cluster: i for i, cluster in enumerate(dict.fromkeys(b for _, b, _ in cells))}
     return frame_of([(a, clusters[b], n) for a, b, n in cells], "n")
 
 
 def test_the_comparison_rejects_errors(side: Engine) -> None:
     expected = std_errors(TABLES["nested"], adjusted=False)
-    found = intervals(side, TABLES["nested"])
+    found = intervals_by_case(side)["nested"]
     for wrong in (1.001 * expected["rand_score"], 0.0):
         with pytest.raises(AssertionError, match="rand_score"):
-            assert_near(found, {"rand_score": wrong}, 2e-4)
+            assert_std_errors(found, {"rand_score": wrong}, 2e-4)
     with pytest.raises(AssertionError, match="class_f_measure"):
-        assert_near(found, {"class_f_measure": 0.1}, 2e-4)
+        assert_std_errors(found, {"class_f_measure": 0.1}, 2e-4)
 
 
 def test_known_variances(engine: Engine) -> None:
     """Of an entropy (Basharin 1959, doi:10.1137/1104033), and of a share."""
     cells = TABLES["three by three"]
-    found = intervals(engine, cells)
+    found = intervals_by_case(engine)["three by three"]
     sizes = pl.DataFrame(cells, schema=["label", "cluster", "n"], orient="row")
     n = sizes["n"].sum()
     for side in ("label", "cluster"):
@@ -145,12 +204,9 @@ def test_known_variances(engine: Engine) -> None:
 
 def test_jackknife_over_rows(side: Engine) -> None:
     """Scores by scikit-learn without one row, which are the same for all rows of a cell."""
-    counts = np.array([[1900, 300, 120], [200, 800, 90], [130, 60, 400]])
-    labels, clusters = (place.ravel() for place in np.indices(counts.shape))
-    n, rows = counts.sum(), counts.ravel()
-    found = intervals(
-        side, list(zip(labels.tolist(), clusters.tolist(), rows.tolist(), strict=True))
-    )
+    labels, clusters, rows = np.array(CELLS["many rows"]).T
+    n = rows.sum()
+    found = intervals_by_case(side)["many rows"]
     for function in (adjusted_rand_score, v_measure_score):
         without = []
         for i in range(len(rows)):
@@ -162,7 +218,7 @@ def test_jackknife_over_rows(side: Engine) -> None:
         )
 
 
-def number(value: float | None, **tolerances: float) -> Any:
+def about(value: float | None, **tolerances: float) -> Any:
     """What a value is compared with: itself for NULL, otherwise the number about."""
     return None if value is None else pytest.approx(value, **tolerances)
 
@@ -186,17 +242,16 @@ def test_values_are_those_of_the_report(engine: Engine, options: dict[str, Any])
     for row, wanted in zip(found, summary, strict=True):
         assert row.get("run") == wanted.get("run")
         assert row["metric"] == wanted["metric"]
-        assert row["value"] == number(wanted["value"], rel=1e-12)
+        assert row["value"] == about(wanted["value"], rel=1e-12)
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
 def test_limits(engine: Engine, confidence: float) -> None:
-    cells: list[Cell] = [(0, 0, 40), (0, 1, 2), (1, 1, 30), (2, 2, 25), (2, 1, 1)]
     z, cut = norm.ppf(0.5 + confidence / 2), set()
     ranges = {"adjusted_rand_score": (-0.5, 1), "label_entropy": (0, math.log(98))}
     ranges |= {"mirkin_metric": (0, 98 * 97), "split_join_distance": (0, 196)}
     ranges |= {"purity": (0, 1), "phi_index": (-1, 1), "southwood_index": (0, math.inf)}
-    found = intervals(engine, cells, confidence=confidence)
+    found = intervals_of_cells(engine, CELLS["few rows"], confidence=confidence)
     for name, (least, greatest) in ranges.items():
         row = found[name]
         lower, upper = (row["value"] + sign * z * row["std_error"] for sign in (-1, 1))
@@ -207,74 +262,61 @@ def test_limits(engine: Engine, confidence: float) -> None:
 
 
 def test_the_least_adjusted_rand_index_is_a_limit(engine: Engine) -> None:
-    found = intervals(engine, [(0, 0, 1), (0, 1, 2), (1, 0, 2), (1, 1, 1)])
+    found = intervals_by_case(engine)["least adjusted Rand index"]
     assert found["adjusted_rand_score"]["lower"] == -0.5
     assert found["phi_index"]["lower"] < -0.5
 
 
-def test_normal_quantiles() -> None:
+def test_normal_quantiles(con: duckdb.DuckDBPyConnection) -> None:
     """AS 241 in SQL, from the center to the far tail, against scipy."""
-    con = duckdb.connect()
-    ce.register(con)
     levels = [1e-9, 0.01, 0.3, 0.5, 0.8, 0.85, 0.8500001, 0.9, 0.95, 0.99, 0.999]
     levels += [1 - 2.0**-i for i in range(10, 53, 3)]
-    for level in levels:
-        (z,) = con.execute("SELECT clustereval._normal_quantile($1)", [level]).fetchone() or ()
+    query = "SELECT level, clustereval._normal_quantile(level) FROM unnest($1) AS given (level)"
+    found = con.execute(query, [levels]).fetchall()
+    assert [level for level, _ in found] == levels
+    for level, z in found:
         expected = math.sqrt(2) * erfinv(level) if level < 0.5 else norm.isf((1 - level) / 2)
-        assert z == pytest.approx(expected, rel=3e-15)
+        assert z == pytest.approx(expected, rel=3e-15), level
 
 
-EQUAL: dict[str, list[Cell]] = {
-    "sizes differ": [(0, 5, 17), (1, 3, 4), (2, 9, 30), (3, 1, 7)],
-    "two rows": [(0, 0, 1), (1, 1, 1)],
-    "one cluster": [(0, 0, 12)],
-    "singletons": [(i, -i, 1) for i in range(7)],
-    "large": [(0, 0, 3_333_333), (1, 1, 10_000_019), (2, 2, 7)],
-}
-
-
-@pytest.mark.parametrize("table", EQUAL)
-def test_equal_labelings(engine: Engine, table: str) -> None:
-    for options in OPTIONS:
-        for name, row in intervals(engine, EQUAL[table], **options).items():
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_equal_labelings(engine: Engine, options: dict[str, Any]) -> None:
+    for table in EQUAL:
+        for name, row in intervals_by_case(engine, *options.items())[table].items():
             if row["value"] is None or name in NEVER:
-                assert row["std_error"] is None, name
+                assert row["std_error"] is None, (name, table)
             elif name in MAJORITY:
-                assert row["std_error"] in (0.0, None), name
+                assert row["std_error"] in (0.0, None), (name, table)
             elif name not in OF_SIZES:
-                assert row["std_error"] == 0.0, name
-                assert row["lower"] == row["value"] == row["upper"], name
+                assert row["std_error"] == 0.0, (name, table)
+                assert row["lower"] == row["value"] == row["upper"], (name, table)
 
 
 def test_equal_shares_have_no_error_of_the_first_order(engine: Engine) -> None:
-    cells = [(i, j, 7) for i in range(3) for j in range(3)]
-    found = intervals(engine, cells)
+    found = intervals_by_case(engine)["equal shares"]
     for name in ("label_entropy", "cluster_entropy", "joint_entropy", "mutual_info_score"):
         assert found[name]["std_error"] == pytest.approx(0, abs=1e-15)
 
 
 def test_ties(engine: Engine) -> None:
     """A tied majority or equal entropies have no derivative; the other metrics have theirs."""
-    tied: list[Cell] = [(0, 0, 5), (1, 0, 5), (0, 1, 9)]
-    found = intervals(engine, tied)
+    found = intervals_by_case(engine)["a tied majority"]
     nulls = {name for name, row in found.items() if row["std_error"] is None} - NEVER
     assert nulls == {"purity", "split_join_distance", "adjusted_mutual_info_score"}
-    symmetric: list[Cell] = [(0, 0, 50), (0, 1, 13), (1, 0, 13), (1, 1, 31)]
-    for method in ("min", "max"):
-        found = intervals(engine, symmetric, average_method=method)
+    for options in OPTIONS[2:4]:
+        assert options["average_method"] in ("min", "max")
+        found = intervals_by_case(engine, *options.items())["symmetric"]
         assert found["normalized_information_distance"]["std_error"] is None
         assert found["normalized_mutual_info_score"]["std_error"] is None
         assert found["v_measure_score"]["std_error"] > 0
-    # The one row of noise of a label is no majority with a derivative.
-    noisy: list[Cell] = [(0, 0, 9), (1, 0, 2), (1, SINGLE, 4), (2, SINGLE, 3)]
-    found = intervals(engine, noisy, noise=-1, noise_as="singletons")
+    found = intervals_by_case(engine, *NOISE)["majority of a label"]
     assert found["inverse_purity"]["std_error"] is None
     assert found["purity"]["std_error"] > 0
 
 
 def test_one_label(engine: Engine) -> None:
     """0 / 0 has no derivative, even where the value is set to 1."""
-    found = intervals(engine, [(0, 0, 9), (0, 1, 3)])
+    found = intervals_by_case(engine)["one label"]
     assert found["homogeneity_score"]["value"] == 1.0
     assert found["homogeneity_score"]["std_error"] is None
     assert found["pair_recall"]["std_error"] > 0
@@ -288,15 +330,18 @@ def test_too_few_rows(engine: Engine, rows: int) -> None:
     for row in found:
         assert [row[name] for name in ("std_error", "lower", "upper")] == [None] * 3
         assert rows or row["value"] is None
-    assert engine.table("external_intervals", frame.head(0), partition_by="label") == []
 
 
-def same(left: list[Row], right: list[Row]) -> None:
-    assert len(left) == len(right)
+def test_no_partition(engine: Engine) -> None:
+    assert engine.table("external_intervals", frame_of([]), partition_by="label") == []
+
+
+def assert_same_intervals(left: list[Row], right: list[Row], what: object = "") -> None:
+    assert len(left) == len(right), what
     for row, wanted in zip(left, right, strict=True):
-        assert row["metric"] == wanted["metric"]
+        assert row["metric"] == wanted["metric"], what
         for name in ("value", "std_error", "lower", "upper"):
-            assert row[name] == number(wanted[name], rel=1e-9, abs=1e-12), row
+            assert row[name] == about(wanted[name], rel=1e-9, abs=1e-12), (row, what)
 
 
 def test_what_must_not_matter(engine: Engine) -> None:
@@ -306,19 +351,33 @@ def test_what_must_not_matter(engine: Engine) -> None:
         run=pl.Series([None, 1, 2] * 166 + [1, 2]), text=pl.col("label").cast(pl.String)
     )
     whole = engine.table("external_intervals", frame, weight="n")
-    shuffled = frame.sample(fraction=1, shuffle=True, seed=1)
-    same(engine.table("external_intervals", shuffled, weight="n"), whole)
+    as_text = engine.table("external_intervals", frame, "text", weight="n")
+    assert_same_intervals(as_text, whole, "as text")
     repeated = frame.select(pl.exclude("n").repeat_by("n").explode())
-    same(engine.table("external_intervals", repeated), whole)
-    same(engine.table("external_intervals", frame, "text", weight="n"), whole)
-    dropped = pl.concat([frame, frame.with_columns(label=pl.lit(None, pl.Int64))])
-    same(engine.table("external_intervals", dropped, weight="n"), whole)
+    assert_same_intervals(engine.table("external_intervals", repeated), whole, "repeated")
+    variants = {
+        "shuffled": frame.sample(fraction=1, shuffle=True, seed=1),
+        "dropped": pl.concat([frame, frame.with_columns(label=pl.lit(None, pl.Int64))]),
+        1: frame.filter(run=1),
+        2: frame.filter(run=2),
+        None: frame.filter(pl.col("run").is_null()),
+    }
+    alone = [part.with_columns(variant=pl.lit(i)) for i, part in enumerate(variants.values())]
+    rows = engine.table("external_intervals", pl.concat(alone), weight="n", partition_by="variant")
+    found = dict(zip(variants, batched(rows, len(METRICS)), strict=True))
+    for variant in ("shuffled", "dropped"):
+        assert_same_intervals(found[variant], whole, variant)
+    assert_same_intervals(
+        engine.table("external_intervals", variants[None], weight="n"), found[None], "without runs"
+    )
     runs = engine.table("external_intervals", frame, weight="n", partition_by="run")
     assert [row["run"] for row in runs[:: len(METRICS)]] == [1, 2, None]
-    for i, run in enumerate((1, 2, None)):
-        part = frame.filter(pl.col("run").eq_missing(run))
-        expected = engine.table("external_intervals", part, weight="n")
-        same(runs[i * len(METRICS) :][: len(METRICS)], expected)
+    for run, part in zip((1, 2, None), batched(runs, len(METRICS)), strict=True):
+        assert_same_intervals(part, found[run], run)
+
+
+def batched(rows: list[Row], size: int) -> list[list[Row]]:
+    return [rows[i : i + size] for i in range(0, len(rows), size)]
 
 
 @pytest.mark.parametrize("confidence", [0, 1, -0.1, 1.5])
@@ -327,9 +386,8 @@ def test_confidence_out_of_range(side: Engine, confidence: float) -> None:
         side.table("external_intervals", frame_of([(0, 0)]), confidence=confidence)
 
 
-def test_confidence_null() -> None:
-    frame, con = frame_of([(0, 0)]), duckdb.connect()
-    ce.register(con)
+def test_confidence_null(con: duckdb.DuckDBPyConnection) -> None:
+    frame = frame_of([(0, 0)])
     con.register("frame", frame)
     words = "confidence: expected a number between 0 and 1, got NULL"
     with pytest.raises(duckdb.Error, match=words):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from fractions import Fraction
+from functools import cache
 from math import sqrt
 from pathlib import Path
 from statistics import NormalDist
@@ -122,7 +123,9 @@ def terms_of(rows: Rows, beta: int, bcubed: tuple[Fraction, Fraction]) -> dict[s
     return found
 
 
-def expected(rows: Rows, design: str, beta: int, confidence: float) -> dict[str, dict[str, Any]]:
+def estimates_by_pairs(
+    rows: Rows, design: str, beta: int, confidence: float
+) -> dict[str, dict[str, Any]]:
     """Binette and others (2022): the estimator of a ratio of means, and its standard error."""
     first = terms_of(rows, beta, (Fraction(0), Fraction(0)))
     means = [quotient_of(first[name], design)[0] for name in ("bcubed_precision", "bcubed_recall")]
@@ -164,7 +167,7 @@ def quotient_of(terms: list[Any], design: str) -> tuple[Any, Fraction, float | N
     return top / bottom, bias, float(top / bottom) * sqrt(squares)
 
 
-def random_rows(draw: random.Random) -> Rows:
+def random_sample(draw: random.Random) -> Rows:
     n_entities = draw.randint(1, 8)
     labeled = {entity for entity in range(n_entities) if draw.random() < 0.6}
     rows = []
@@ -175,12 +178,26 @@ def random_rows(draw: random.Random) -> Rows:
     return rows
 
 
+@cache
+def random_samples() -> list[Rows]:
+    draw = random.Random(11)
+    return [random_sample(draw) for _ in range(200)]
+
+
+@cache
+def estimates_of_samples(design: str, beta: int, confidence: float) -> list[dict[str, Any]]:
+    return [
+        row
+        for rows in random_samples()
+        for row in estimates_by_pairs(rows, design, beta, confidence).values()
+    ]
+
+
 @pytest.mark.parametrize(
     ("design", "beta", "confidence"), [("uniform", 1, 0.95), ("by_record", 2, 0.8)]
 )
 def test_random_samples(engine: Engine, design: str, beta: int, confidence: float) -> None:
-    draw = random.Random(11)
-    samples = [random_rows(draw) for _ in range(200)]
+    samples = random_samples()
     found = engine.table(
         "entity_resolution_estimates",
         stacked(samples),
@@ -190,7 +207,7 @@ def test_random_samples(engine: Engine, design: str, beta: int, confidence: floa
         confidence=confidence,
     )
     assert len(found) == 11 * len(samples)
-    wanted = [row for rows in samples for row in expected(rows, design, beta, confidence).values()]
+    wanted = estimates_of_samples(design, beta, confidence)
     for row in found:
         del row["run"]
     assert_rows(found, wanted)
@@ -252,7 +269,7 @@ def test_all_labels_many_times_are_the_report(engine: Engine) -> None:
 
 def test_order_names_and_weights_do_not_matter(engine: Engine) -> None:
     draw = random.Random(8)
-    rows = random_rows(draw) + random_rows(draw)
+    rows = random_sample(draw) + random_sample(draw)
     names = draw.sample(range(50), 30)
     renamed = [(None if u is None else names[u], names[v]) for u, v in rows]
     draw.shuffle(renamed)
@@ -271,7 +288,7 @@ def test_order_names_and_weights_do_not_matter(engine: Engine) -> None:
 @pytest.mark.parametrize("noise_as", ["drop", "singletons"])
 def test_noise(engine: Engine, noise_as: str) -> None:
     draw = random.Random(9)
-    rows = random_rows(draw) + random_rows(draw)
+    rows = random_sample(draw) + random_sample(draw)
     dropped = [row for row in rows if row[1] != 0]
     apart = [(u, v if v else 100 + i) for i, (u, v) in enumerate(rows)]
     same = dropped if noise_as == "drop" else apart

@@ -1,20 +1,20 @@
-"""What became of clusters: plantings, the definition by sets, what must not matter, errors."""
+"""What became of clusters: plantings, the definition by sets, what must not matter."""
 
 from __future__ import annotations
 
+from copy import deepcopy
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
-import polars_clustereval as ce
 from tests.support.compare import assert_rows
-from tests.support.engines import Engine, Row, fails
-from tests.support.run_engines import call_pair
+from tests.support.engines import Row
+from tests.support.run_engines import PAIR_TABLES, call_pair
 from tests.support.transition_oracle import (
     AFTER,
     BEFORE,
@@ -25,20 +25,23 @@ from tests.support.transition_oracle import (
     assert_drift,
     by_part,
     drift_of,
-    frame_of,
+    drift_of_pair,
+    frame_of_run,
     moved_ids_of,
     plant,
     share,
     sort_key,
-    stack,
+    stack_runs,
     transitions_of,
 )
-from tests.test_laziness import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-TABLES = ("run_transitions", "transition_overlaps", "moved_ids", "run_drift")
+    from tests.support.engines import Engine
+
+#: The rows of each table.
+Tables = dict[str, list[Row]]
 MIRRORED = {
     "split": "merged",
     "merged": "split",
@@ -73,8 +76,8 @@ def assert_named_rightly(rows: list[Row], planting: Planting) -> None:
 
 
 def test_every_planted_change_is_named(engine: Engine) -> None:
-    before = stack(planting.before for planting in PLANTINGS)
-    after = stack(planting.after for planting in PLANTINGS)
+    before = stack_runs(planting.before for planting in PLANTINGS)
+    after = stack_runs(planting.after for planting in PLANTINGS)
     rows = call_pair(engine, "run_transitions", before, after, partition_by="part")
     found = by_part(rows)
     assert {word for planting in PLANTINGS for *_, word in planting.transitions} >= {
@@ -88,7 +91,7 @@ def test_every_planted_change_is_named(engine: Engine) -> None:
 @settings(max_examples=4)
 def test_any_planted_change_is_named(every_engine: list[Engine], seed: int) -> None:
     planting = plant(seed)
-    before, after = frame_of(planting.before), frame_of(planting.after)
+    before, after = frame_of_run(planting.before), frame_of_run(planting.after)
     for engine in every_engine:
         assert_named_rightly(call_pair(engine, "run_transitions", before, after), planting)
 
@@ -96,7 +99,7 @@ def test_any_planted_change_is_named(every_engine: list[Engine], seed: int) -> N
 # Definitions --------------------------------------------------------------------------------------
 
 
-def words_of(rows: list[Row]) -> list[tuple[Any, ...]]:
+def transitions_by_cluster(rows: list[Row]) -> list[tuple[Any, ...]]:
     names = ("cluster_before", "cluster_after", "transition", "ambiguity")
     return [tuple(row[name] for name in names) for row in rows]
 
@@ -107,7 +110,7 @@ def test_a_night(side: Engine) -> None:
     after = pl.DataFrame({"id": list(NEW), "cluster": list(NEW.values())})
     rows = call_pair(side, "run_transitions", before, after)
     assert_rows(rows, transitions_of(OLD, NEW))
-    assert words_of(rows) == [
+    assert transitions_by_cluster(rows) == [
         ("a", "p", "shrunk", None),
         ("b", None, "split", None),
         ("b", "q", "split", None),
@@ -203,13 +206,27 @@ def frame_of_letters(run: Run) -> pl.DataFrame:
     return pl.DataFrame({"id": list(run), "cluster": list(run.values())}, schema=schema)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_cases_by_hand(side: Engine, case: str) -> None:
-    before, after, wanted = CASES[case]
-    runs = run_of(before), run_of(after)
-    rows = call_pair(side, "run_transitions", *map(frame_of_letters, runs))
-    assert words_of(rows) == wanted
-    assert_rows(rows, transitions_of(*runs))
+def test_cases_by_hand(side: Engine) -> None:
+    runs = [(run_of(before), run_of(after)) for before, after, _ in CASES.values()]
+    frames = [
+        pl.concat(
+            frame_of_letters(run).with_columns(part=pl.lit(part, pl.Int64))
+            for part, run in enumerate(of_cases)
+        )
+        for of_cases in zip(*runs, strict=True)
+    ]
+    found = by_part(call_pair(side, "run_transitions", *frames, partition_by="part"))
+    for part, (case, (*_, wanted)) in enumerate(CASES.items()):
+        rows = found.get(part, [])
+        assert transitions_by_cluster(rows) == wanted, case
+        assert_rows(rows, transitions_of(*runs[part]), what=case)
+
+
+def test_a_case_without_partitions(side: Engine) -> None:
+    before, after, wanted = CASES["split and merged"]
+    frames = frame_of_letters(run_of(before)), frame_of_letters(run_of(after))
+    rows = call_pair(side, "run_transitions", *frames)
+    assert transitions_by_cluster(rows) == wanted
 
 
 def test_small_parts_and_sources(side: Engine) -> None:
@@ -217,7 +234,7 @@ def test_small_parts_and_sources(side: Engine) -> None:
     before, after = run_of("aaaaaaaaaabccccccccc"), run_of("xxxxxxxxxyzzzzzzzzzz")
     frames = frame_of_letters(before), frame_of_letters(after)
     rows = call_pair(side, "run_transitions", *frames, min_share=0.2)
-    assert words_of(rows) == [
+    assert transitions_by_cluster(rows) == [
         ("a", "x", "shrunk", None),
         ("a", "y", "split", None),
         ("b", "z", "merged", None),
@@ -294,15 +311,73 @@ def mirrored(row: Row) -> Row:
     return {name: row[names.get(name, name)] for name in row} | words
 
 
-@pytest.mark.parametrize("options", [{}, {"threshold": 0.3, "min_share": 0.2}], ids=str)
-def test_the_other_way_round(engine: Engine, options: dict[str, float]) -> None:
+NOISY = [
+    frame.with_columns(cluster=pl.when(pl.col("cluster") == 1).then(-1).otherwise("cluster"))
+    for frame in (BEFORE, AFTER)
+]
+MISSING = pl.DataFrame({"part": [0, 500], "id": [5000, 5000], "cluster": [None, None]}, SCHEMA)
+#: Both runs of all parts, in several forms.
+VARIANTS: dict[str, list[pl.DataFrame]] = {
+    "plain": [BEFORE, AFTER],
+    "swapped": [AFTER, BEFORE],
+    "in another order, with rows without a cluster": [
+        pl.concat([frame, MISSING, MISSING]).sample(fraction=1, shuffle=True, seed=5)
+        for frame in (BEFORE, AFTER)
+    ],
+    "with other names": [BEFORE, AFTER.with_columns(cluster=pl.col("cluster") * -7 + 100)],
+    "with noise": NOISY,
+    "without noise": [frame.filter(pl.col("cluster") != -1) for frame in NOISY],
+}
+
+
+def by_table(engine: Engine, before: pl.DataFrame, after: pl.DataFrame, **more: Any) -> Tables:
+    return {table: call_pair(engine, table, before, after, **more) for table in PAIR_TABLES}
+
+
+@cache
+def pair_tables_by_variant(engine: Engine) -> dict[str, Tables]:
+    """The tables of each variant, from one call of each table."""
+    before, after = (
+        pl.concat(
+            frames[place].with_columns(part=pl.col("part") + 1000 * number)
+            for number, frames in enumerate(VARIANTS.values())
+        )
+        for place in (0, 1)
+    )
+    found: dict[str, Tables] = {name: {table: [] for table in PAIR_TABLES} for name in VARIANTS}
+    for table, rows in by_table(engine, before, after, partition_by="part").items():
+        for row in rows:
+            number, part = divmod(row["part"], 1000)
+            found[list(VARIANTS)[number]][table].append(row | {"part": part})
+    assert all(map(all, (tables.values() for tables in found.values())))
+    return found
+
+
+def assert_same_tables(found: Tables, wanted: Tables, what: str = "") -> None:
+    assert found.keys() == wanted.keys()
+    for table, rows in found.items():
+        assert_rows(rows, wanted[table], what=(table, what))
+
+
+def assert_opposite(there: list[Row], back: list[Row]) -> None:
+    found, wanted = by_part(back), by_part(there)
+    assert found.keys() == wanted.keys()
+    for part, rows in wanted.items():
+        assert sorted(map(mirrored, found[part]), key=sort_key) == rows, part
+
+
+def test_the_other_way_round(engine: Engine) -> None:
     """Split becomes merged, new gone and grown shrunk."""
-    arguments: dict[str, Any] = {"partition_by": "part", **options}
-    there = by_part(call_pair(engine, "run_transitions", BEFORE, AFTER, **arguments))
-    back = by_part(call_pair(engine, "run_transitions", AFTER, BEFORE, **arguments))
-    assert there.keys() == back.keys()
-    for part, rows in there.items():
-        assert sorted(map(mirrored, back[part]), key=sort_key) == rows
+    found = deepcopy(pair_tables_by_variant(engine))
+    assert_opposite(*(found[name]["run_transitions"] for name in ("plain", "swapped")))
+
+
+def test_the_other_way_round_with_other_limits(engine: Engine) -> None:
+    options: dict[str, Any] = {"partition_by": "part", "threshold": 0.3, "min_share": 0.2}
+    assert_opposite(
+        call_pair(engine, "run_transitions", BEFORE, AFTER, **options),
+        call_pair(engine, "run_transitions", AFTER, BEFORE, **options),
+    )
 
 
 @pytest.mark.parametrize("threshold", [0.01, 0.5, 1.0])
@@ -314,70 +389,47 @@ def test_a_run_and_itself(engine: Engine, threshold: float) -> None:
         assert (row["transition"], row["ambiguity"]) == ("kept", None)
         assert row["cluster_before"] == row["cluster_after"]
         assert row["n_common"] == row["n_before"] == row["n_after"]
+
+
+def test_no_change_from_a_run_to_itself(engine: Engine) -> None:
     assert not call_pair(engine, "moved_ids", BEFORE, BEFORE, partition_by="part")
     for row in call_pair(engine, "run_drift", BEFORE, BEFORE, partition_by="part"):
         assert (row["churn"], row["population_stability_index"]) == (0.0, 0.0)
 
 
-def tables(engine: Engine, before: pl.DataFrame, after: pl.DataFrame, **more: Any) -> list[Any]:
-    return [call_pair(engine, table, before, after, **more) for table in TABLES]
-
-
-def assert_same_tables(found: list[Any], wanted: list[Any]) -> None:
-    for table, (rows, others) in enumerate(zip(found, wanted, strict=True)):
-        assert_rows(rows, others, what=TABLES[table])
-
-
 def test_row_order_and_rows_without_a_cluster(engine: Engine) -> None:
-    wanted = tables(engine, BEFORE, AFTER, partition_by="part")
-    missing = pl.DataFrame({"part": [0, 999], "id": [5000, 5000], "cluster": [None, None]})
-    frames = [
-        pl.concat([frame, missing.cast(SCHEMA), missing.cast(SCHEMA)]).sample(
-            fraction=1, shuffle=True, seed=5
-        )
-        for frame in (BEFORE, AFTER)
-    ]
-    assert_same_tables(tables(engine, *frames, partition_by="part"), wanted)
+    found = pair_tables_by_variant(engine)
+    name = "in another order, with rows without a cluster"
+    assert_same_tables(found[name], found["plain"])
 
 
 def test_names_are_only_names(engine: Engine) -> None:
     """Other names in either run; the stability index alone compares names."""
-    renamed = AFTER.with_columns(cluster=pl.col("cluster") * -7 + 100)
+    found = deepcopy(pair_tables_by_variant(engine))
+    plain, renamed = found["plain"], found["with other names"]
     for table in ("run_transitions", "transition_overlaps"):
-        wanted = call_pair(engine, table, BEFORE, AFTER, partition_by="part")
-        for row in wanted:
+        for row in plain[table]:
             after = row["cluster_after"]
             row["cluster_after"] = None if after is None else after * -7 + 100
-        found = call_pair(engine, table, BEFORE, renamed, partition_by="part")
         key: Callable[[Row], Any] = lambda row: (row["part"], sort_key(row))  # noqa: E731
-        assert sorted(found, key=key) == sorted(wanted, key=key)
-    drifts = [
-        call_pair(engine, "run_drift", BEFORE, after, partition_by="part")
-        for after in (AFTER, renamed)
-    ]
+        assert sorted(renamed[table], key=key) == sorted(plain[table], key=key)
+    drifts = [tables["run_drift"] for tables in (plain, renamed)]
     for rows in drifts:
         for row in rows:
             row.pop("population_stability_index")
     assert_rows(*drifts)
 
 
-def test_partitions_are_evaluated_alone(engine: Engine) -> None:
-    parts = pl.col("part") < 3
-    found = tables(engine, BEFORE.filter(parts), AFTER.filter(parts), partition_by="part")
-    alone = [
-        [
-            {"part": part} | row
-            for part in range(3)
-            for row in call_pair(
-                engine,
-                table,
-                BEFORE.filter(pl.col("part") == part),
-                AFTER.filter(pl.col("part") == part),
-            )
-        ]
-        for table in TABLES
-    ]
-    assert_same_tables(found, alone)
+@pytest.mark.parametrize("table", PAIR_TABLES)
+def test_partitions_are_evaluated_alone(engine: Engine, table: str) -> None:
+    """Against the row of the same part among all; another part for each table."""
+    part = 1 + PAIR_TABLES.index(table)
+    frames = [frame.filter(part=part).drop("part") for frame in (BEFORE, AFTER)]
+    rows = pair_tables_by_variant(engine)["plain"][table]
+    wanted = [row for row in rows if row["part"] == part]
+    alone = [{"part": part} | row for row in call_pair(engine, table, *frames)]
+    assert len(wanted) > 0
+    assert_rows(alone, wanted)
 
 
 def test_a_partition_of_one_run_and_a_null_partition(engine: Engine) -> None:
@@ -405,7 +457,9 @@ def test_types(side: Engine, dtype: Any) -> None:
         pl.Struct({"x": pl.Int64}): lambda x: pl.struct(x=x),
     }.get(dtype, lambda x: x.cast(dtype))
     before, after = (
-        frame_of(run).with_columns(convert(pl.col(name)).alias(name) for name in ("id", "cluster"))
+        frame_of_run(run).with_columns(
+            convert(pl.col(name)).alias(name) for name in ("id", "cluster")
+        )
         for run in PAIRS[1]
     )
     rows = call_pair(side, "run_transitions", before, after)
@@ -414,13 +468,13 @@ def test_types(side: Engine, dtype: Any) -> None:
     moved = call_pair(side, "moved_ids", before, after)
     assert len(moved) == len(moved_ids_of(*PAIRS[1]))
     (drift,) = call_pair(side, "run_drift", before, after)
-    assert_drift(drift, drift_of(*PAIRS[1]))
+    assert_drift(drift, drift_of_pair(1))
 
 
 # Degenerate runs ----------------------------------------------------------------------------------
 
 
-EMPTY = frame_of({})
+EMPTY = frame_of_run({})
 
 
 def test_no_rows(engine: Engine) -> None:
@@ -432,35 +486,38 @@ def test_no_rows(engine: Engine) -> None:
     assert call_pair(engine, "run_drift", empty, empty, partition_by="part") == []
 
 
-@pytest.mark.parametrize("runs", [({}, {1: 0}), ({1: 0}, {}), ({1: 0}, {2: 0})], ids=str)
-def test_runs_without_common_ids(engine: Engine, runs: tuple[Run, Run]) -> None:
-    frames = [frame_of(run) for run in runs]
+def test_runs_without_common_ids(engine: Engine) -> None:
+    cases: list[tuple[Run, Run]] = [({}, {1: 0}), ({1: 0}, {}), ({1: 0}, {2: 0})]
+    frames = [stack_runs(runs) for runs in zip(*cases, strict=True)]
+    found = by_part(call_pair(engine, "run_transitions", *frames, partition_by="part"))
+    drifts = by_part(call_pair(engine, "run_drift", *frames, partition_by="part"))
+    for part, case in enumerate(cases):
+        assert_rows(found[part], transitions_of(*case), what=case)
+        [row] = drifts[part]
+        assert_drift(row, drift_of(*case), case)
+        assert row["adjusted_rand_score"] is None
+
+
+@pytest.mark.parametrize("runs", [({}, {1: 0}), ({1: 0}, {})], ids=str)
+def test_a_run_without_rows(engine: Engine, runs: tuple[Run, Run]) -> None:
+    frames = [frame_of_run(run) for run in runs]
     assert_rows(call_pair(engine, "run_transitions", *frames), transitions_of(*runs))
-    (row,) = call_pair(engine, "run_drift", *frames)
+    [row] = call_pair(engine, "run_drift", *frames)
     assert_drift(row, drift_of(*runs))
-    assert row["adjusted_rand_score"] is None
 
 
 # Noise --------------------------------------------------------------------------------------------
 
 
-NOISY_BEFORE, NOISY_AFTER = (
-    frame.with_columns(cluster=pl.when(pl.col("cluster") == 1).then(-1).otherwise("cluster"))
-    for frame in (BEFORE, AFTER)
-)
-
-
 def test_noise_is_an_ordinary_cluster_unless_told(engine: Engine) -> None:
-    frames = (NOISY_BEFORE, NOISY_AFTER)
-    wanted = tables(engine, *frames, partition_by="part")
-    assert_same_tables(tables(engine, *frames, partition_by="part", noise=-1), wanted)
+    wanted = pair_tables_by_variant(engine)["with noise"]
+    assert_same_tables(by_table(engine, *NOISY, partition_by="part", noise=-1), wanted)
 
 
 def test_dropped_noise_is_not_in_the_run(engine: Engine) -> None:
-    frames = [frame.filter(pl.col("cluster") != -1) for frame in (NOISY_BEFORE, NOISY_AFTER)]
-    wanted = tables(engine, *frames, partition_by="part")
     options = {"partition_by": "part", "noise": -1, "noise_as": "drop"}
-    assert_same_tables(tables(engine, NOISY_BEFORE, NOISY_AFTER, **options), wanted)
+    wanted = pair_tables_by_variant(engine)["without noise"]
+    assert_same_tables(by_table(engine, *NOISY, **options), wanted)
 
 
 def test_singletons_are_not_tracked(side: Engine) -> None:
@@ -469,7 +526,7 @@ def test_singletons_are_not_tracked(side: Engine) -> None:
     after = pl.DataFrame({"id": range(9), "cluster": [0, 0, -1, 1, 1, 1, -1, 2, -1]})
     options = {"noise": -1, "noise_as": "singletons"}
     rows = call_pair(side, "run_transitions", before, after, **options)
-    assert words_of(rows) == [
+    assert transitions_by_cluster(rows) == [
         (0, 0, "shrunk", None),
         (1, 1, "grown", None),
         (None, 2, "new", "gathered"),
@@ -485,128 +542,3 @@ def test_singletons_are_not_tracked(side: Engine) -> None:
     old, new = [0, 0, 0, 1, 1, 10, 11, 12], [0, 0, 20, 1, 1, 1, 21, 2]
     for name in ("adjusted_rand_score", "adjusted_mutual_info_score"):
         assert drift[name] == pytest.approx(getattr(sk, name)(old, new), abs=1e-12)
-
-
-# Errors -------------------------------------------------------------------------------------------
-
-
-ONE = pl.DataFrame({"id": [1, 2, 3], "cluster": [0, 0, 1]})
-
-
-@pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("threshold", [0, -0.1, 1.5, None, "half"])
-def test_a_threshold_that_is_no_share(side: Engine, table: str, threshold: Any) -> None:
-    shown = "NULL" if threshold is None else str(threshold)
-    for frame in (ONE, ONE.clear()):
-        with fails(side, f"threshold: expected a number above 0 and at most 1, got {shown}"):
-            call_pair(side, table, frame, frame, threshold=threshold)
-
-
-@pytest.mark.parametrize("table", ["run_transitions", "run_drift"])
-@pytest.mark.parametrize("min_share", [-0.1, 0.6, None, "some"])
-def test_a_min_share_beyond_the_threshold(side: Engine, table: str, min_share: Any) -> None:
-    shown = "NULL" if min_share is None else str(min_share)
-    with fails(side, f"min_share: expected a number from 0 to the threshold, got {shown}"):
-        call_pair(side, table, ONE, ONE, min_share=min_share)
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_an_id_twice_in_a_run(side: Engine, table: str) -> None:
-    twice = pl.DataFrame({"id": [3, 1, 2, 2, 3], "cluster": [0, 0, 0, 1, 0]})
-    words = "id: expected one row per id in a run, got several rows of id 2 in the run"
-    with fails(side, f"{words} before"):
-        call_pair(side, table, twice, ONE)
-    with fails(side, f"{words} after"):
-        call_pair(side, table, ONE, twice)
-
-
-def test_an_id_in_two_partitions_or_without_a_cluster_is_not_twice(side: Engine) -> None:
-    frame = pl.DataFrame(
-        {"id": [1, 1, 1], "cluster": [0, 0, None], "part": [1, 2, 2]},
-    )
-    rows = call_pair(side, "run_transitions", frame, frame, partition_by="part")
-    assert [row["transition"] for row in rows] == ["kept", "kept"]
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_a_missing_id(side: Engine, table: str) -> None:
-    missing = pl.DataFrame({"id": [1, None, None], "cluster": [0, 0, 1]})
-    words = "id: expected a value in every row, got NULL in 2 rows of the run"
-    with fails(side, f"{words} before"):
-        call_pair(side, table, missing, ONE)
-    with fails(side, f"{words} after"):
-        call_pair(side, table, ONE, missing)
-
-
-@pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("column", ["id", "cluster", "part"])
-@pytest.mark.parametrize("kind", ["String", "Date"])
-def test_columns_of_two_types(side: Engine, table: str, column: str, kind: str) -> None:
-    """DuckDB would unite text with numbers, and not find a type for numbers and dates."""
-    frame = ONE.with_columns(part=1)
-    other = frame.with_columns(pl.col(column).cast(getattr(pl, kind)))
-    parameter = "partition_by" if column == "part" else column
-    words = f"{parameter}: expected the same type in both runs, got "
-    for frames in ((frame, other), (frame.clear(), other.clear())):
-        with fails(side, words) as raised:
-            call_pair(side, table, *frames, partition_by="part")
-        text = str(raised.value)
-        in_duckdb = {"String": "VARCHAR", "Date": "DATE"}[kind]
-        shown = in_duckdb if side.name == "duckdb" else kind
-        assert f" before and {shown} after" in text
-        assert "; cast one of them" in text
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_a_column_that_one_run_lacks(side: Engine, table: str) -> None:
-    other = ONE.rename({"cluster": "group"})
-    for frames, name in (((other, ONE), "frame_before"), ((ONE, other), "frame_after")):
-        words = "cluster" if side.name == "duckdb" else f"{name}: cluster: column 'cluster' not fo"
-        with fails(side, words):
-            call_pair(side, table, *frames)
-    part = ONE.with_columns(part=1)
-    words = "part" if side.name == "duckdb" else "frame_after: partition_by: column 'part' not fo"
-    with fails(side, words):
-        call_pair(side, table, part, ONE, partition_by="part")
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_bad_noise(side: Engine, table: str) -> None:
-    with fails(side, "noise: expected a value of the type of cluster") as raised:
-        call_pair(side, table, ONE, ONE, noise="x")
-    assert "'x'" in str(raised.value)
-    with fails(side, "noise_as: expected one of 'cluster', 'drop', 'singletons', got 'skip'"):
-        call_pair(side, table, ONE, ONE, noise=0, noise_as="skip")
-    with fails(side, "noise_as 'drop' needs noise: give the value of cluster that marks noise"):
-        call_pair(side, table, ONE, ONE, noise_as="drop")
-
-
-@pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("parameter", ["id", "cluster", "partition_by"])
-def test_a_quoted_column(con: duckdb.DuckDBPyConnection, table: str, parameter: str) -> None:
-    con.register("one", ONE)
-    columns = {"id": "id", "cluster": "cluster"} | {parameter: f"'{parameter}'"}
-    arguments = ", ".join(f"{name} := {column}" for name, column in columns.items())
-    words = f"{parameter}: expected a column, got the quoted string '{parameter}'"
-    with pytest.raises(duckdb.Error, match=words):
-        con.execute(
-            f"FROM clustereval.{table}(tbl_before := one, tbl_after := one, {arguments})"
-        ).fetchall()
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_a_partition_column_named_like_a_result(table: str) -> None:
-    name = getattr(ce, table)(ONE, ONE, "id", "cluster").columns[-1]
-    frame = ONE.with_columns(pl.lit(1).alias(name))
-    words = f"partition_by: '{name}' is also a column of the result; rename it first"
-    with pytest.raises(ce.ClusterEvalError, match=words):
-        getattr(ce, table)(frame, frame, "id", "cluster", partition_by=name)
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_nothing_is_read_at_the_call(table: str) -> None:
-    before, after = Source(ONE), Source(ONE)
-    result = getattr(ce, table)(before.lazy, after.lazy, "id", "cluster", noise=1)
-    assert (before.readings, after.readings) == (0, 0)
-    result.collect(engine="streaming")
-    assert before.readings == after.readings == 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.support.engines import (
     COLUMN_ARGUMENTS,
     DuckDB,
@@ -17,6 +19,8 @@ from tests.support.engines import (
 from tests.support.point_engines import keys_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import polars as pl
 
 REQUIRED = {
@@ -26,22 +30,30 @@ REQUIRED = {
     "prediction_strength": ("label", "cluster"),
     "bootstrap_instability": ("cluster_1", "cluster_2", "resample"),
 }
+#: Tables of two runs.
+PAIR_TABLES = ("run_transitions", "transition_overlaps", "moved_ids", "run_drift")
 RUN_TABLES = ("run_agreement", "run_consensus", "cluster_stability")
 
 
-def call(engine: Engine, function: str, frame: pl.DataFrame, **arguments: Any) -> list[Row]:
+def some_of(values: Iterable[str], shown: tuple[str, ...]) -> list[Any]:
+    """All values as parameters; those that are not shown are of the wide tier."""
+    marks = {value: () if value in shown else (pytest.mark.wide,) for value in values}
+    return [pytest.param(value, marks=marks[value]) for value in values]
+
+
+def call_runs(engine: Engine, function: str, frame: pl.DataFrame, **arguments: Any) -> list[Row]:
     """The rows of a table macro or frame function; required columns go by the parameter's name."""
     columns = {name: arguments.pop(name, name) for name in REQUIRED[function]}
     if function == "cluster_stability":
         arguments.setdefault("reference", 1)
     if isinstance(engine, DuckDB):
         keys = keys_of(arguments)
-        query = f"FROM {call_sql(function, columns, arguments, keys)}"
+        query = f"FROM {run_call_sql(function, columns, arguments, keys)}"
         return [with_keys(row, keys) for row in engine.rows(query, frame)]
     return engine.call(function, frame, **columns, **arguments)
 
 
-def call_sql(
+def run_call_sql(
     function: str, columns: dict[str, str], arguments: dict[str, Any], keys: list[str]
 ) -> str:
     parts = ["assignments", *map(quoted, columns.values())]
@@ -67,7 +79,9 @@ def call_pair(
     if isinstance(engine, DuckDB):
         keys = keys_of(arguments)
         named = dict(zip(("id", "cluster"), columns, strict=True))
-        query = call_sql(function, named, arguments, keys).replace("assignments", "earlier, later")
+        query = run_call_sql(function, named, arguments, keys).replace(
+            "assignments", "earlier, later"
+        )
         engine.connection.register("earlier", before)
         engine.connection.register("later", after)
         try:
@@ -89,7 +103,7 @@ def call_covers(
     if isinstance(engine, DuckDB):
         keys = keys_of(arguments)
         named = dict(zip(("id", "label", "cluster"), columns, strict=True))
-        query = call_sql("overlapping_report", named, arguments, keys)
+        query = run_call_sql("overlapping_report", named, arguments, keys)
         query = query.replace("assignments", "topics, communities")
         engine.connection.register("topics", labels)
         engine.connection.register("communities", clusters)

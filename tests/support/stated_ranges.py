@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import duckdb
-
-import polars_clustereval as ce
+from tests.support import engines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -75,12 +73,12 @@ class Stated:
 
 def from_comment(text: str) -> Stated | None:
     """From a statement such as 'Range [0, ln n], best 0.' in the comment of a macro."""
-    return stated(IN_COMMENT.search(plain(text)))
+    return stated(IN_COMMENT.search(in_one_line(text)))
 
 
 def from_docstring(text: str) -> Stated | None:
     """From a statement such as 'from 0 to ln n, best 0.' in the docstring of an expression."""
-    return stated(IN_DOCSTRING.search(plain(text)))
+    return stated(IN_DOCSTRING.search(in_one_line(text)))
 
 
 def from_readme(what: str, best: str) -> Stated | None:
@@ -98,11 +96,11 @@ def from_page(cell: str) -> Stated | None:
 
 def after_name(text: str, name: str) -> Stated | None:
     """From the parentheses after a column's name and formula: 'gamma (range [-1, 1], best 1)'."""
-    found = re.search(rf"\b{name}\b(?: = (?:[^(]|\((?!range ))*?)? \((?=range )", plain(text))
-    return from_comment(plain(text)[found.end() :]) if found else None
+    found = re.search(rf"\b{name}\b(?: = (?:[^(]|\((?!range ))*?)? \((?=range )", in_one_line(text))
+    return from_comment(in_one_line(text)[found.end() :]) if found else None
 
 
-def plain(text: str) -> str:
+def in_one_line(text: str) -> str:
     return " ".join(text.split()).replace("−", "-").replace("`", "")
 
 
@@ -137,12 +135,11 @@ def greatest_tau(row: Mapping[str, Any]) -> float:
 @cache
 def comments() -> dict[str, str]:
     """The comments of all macros by name."""
-    con = duckdb.connect()
-    ce.register(con)
     query = (
         "SELECT function_name, comment FROM duckdb_functions() WHERE schema_name = 'clustereval'"
     )
-    return dict(con.execute(query).fetchall())
+    with engines.make("duckdb").connection.cursor() as con:
+        return dict(con.execute(query).fetchall())
 
 
 def range_of_metric(name: str) -> Stated:

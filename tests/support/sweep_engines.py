@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent.parent.parent
 FLOWER = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
 
 
-def call(
+def call_sweep(
     engine: Engine, function: str, frame: pl.DataFrame, *given: Any, **arguments: Any
 ) -> list[Row]:
     """The rows of a table macro or frame function."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from collections import Counter
 from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,7 +15,7 @@ import pytest
 from sklearn import metrics as sk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from tests.support.engines import Row
 
@@ -34,7 +35,7 @@ class Links(NamedTuple):
     sources: dict[Any, list[Any]]
 
 
-def clusters_of(run: Run) -> dict[Any, set[Any]]:
+def members_by_cluster(run: Run) -> dict[Any, set[Any]]:
     return {cluster: {i for i in run if run[i] == cluster} for cluster in sorted({*run.values()})}
 
 
@@ -44,7 +45,7 @@ def share(members: set[Any], others: set[Any], common: set[Any]) -> Fraction | N
 
 
 def link(before: Run, after: Run, threshold: Fraction, min_share: Fraction) -> Links:
-    old, new, common = clusters_of(before), clusters_of(after), {*before} & {*after}
+    old, new, common = members_by_cluster(before), members_by_cluster(after), {*before} & {*after}
     pairs = set()
     parts: dict[Any, list[Any]] = {i: [] for i in old}
     sources: dict[Any, list[Any]] = {j: [] for j in new}
@@ -152,6 +153,11 @@ def stability_index_of(before: Run, after: Run) -> float | None:
     return math.fsum(terms)
 
 
+def entropy_of(names: Sequence[Any]) -> float:
+    shares = [n / len(names) for n in Counter(names).values()]
+    return -math.fsum(p * math.log(p) for p in shares)
+
+
 def drift_of(before: Run, after: Run) -> Row:
     rows = transitions_of(before, after)
     common, either = {*before} & {*after}, {*before, *after}
@@ -159,8 +165,8 @@ def drift_of(before: Run, after: Run) -> Row:
     left, joined = len(before) - len(common), len(after) - len(common)
     pairs = [(before[i], after[i]) for i in sorted(common)]
     label, cluster = zip(*pairs, strict=True) if pairs else ((), ())
-    homogeneity = sk.mutual_info_score(label, cluster) if pairs else 0.0
-    entropies = [sk.mutual_info_score(x, x) for x in (label, cluster)] if pairs else []
+    information = sk.mutual_info_score(label, cluster) if pairs else 0.0
+    entropies = [entropy_of(x) for x in (label, cluster)] if pairs else []
     whole = [
         row
         for row in rows
@@ -188,7 +194,7 @@ def drift_of(before: Run, after: Run) -> Row:
         "adjusted_mutual_info_score": (
             float(sk.adjusted_mutual_info_score(label, cluster)) if pairs else None
         ),
-        "variation_of_information": float(sum(entropies) - 2 * homogeneity) if pairs else None,
+        "variation_of_information": float(sum(entropies) - 2 * information) if pairs else None,
         "population_stability_index": stability_index_of(before, after),
     }
 
@@ -272,11 +278,11 @@ SCHEMA = {"part": pl.Int64, "id": pl.Int64, "cluster": pl.Int64}
 N_CASES = 200
 
 
-def frame_of(run: Run) -> pl.DataFrame:
-    return stack([run]).select("id", "cluster")
+def frame_of_run(run: Run) -> pl.DataFrame:
+    return stack_runs([run]).select("id", "cluster")
 
 
-def stack(runs: Iterable[Run]) -> pl.DataFrame:
+def stack_runs(runs: Iterable[Run]) -> pl.DataFrame:
     """The runs of many cases below each other, numbered by `part`."""
     rows = [(part, i, run[i]) for part, run in enumerate(runs) for i in run]
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
@@ -306,4 +312,9 @@ def random_pair(seed: int) -> tuple[Run, Run]:
 
 
 PAIRS = [random_pair(seed) for seed in range(N_CASES)]
-BEFORE, AFTER = (stack(runs) for runs in zip(*PAIRS, strict=True))
+BEFORE, AFTER = (stack_runs(runs) for runs in zip(*PAIRS, strict=True))
+
+
+@cache
+def drift_of_pair(number: int) -> Row:
+    return drift_of(*PAIRS[number])
