@@ -77,6 +77,10 @@ SCORES = (
 ENGINE_NAMES = ("duckdb", "polars")
 # For what does not depend on the engine: Polars registers no macros, which takes most of a call.
 QUICK = ("--engine", "polars")
+# For reports whose rows other tests compare between the engines.
+DUCKDB_AT_THE_GATE = pytest.mark.parametrize(
+    "engine_name", [pytest.param("duckdb", marks=pytest.mark.gate), "polars"], indirect=True
+)
 #: What a report of distances between points says of the engine that it was not told.
 ENGINE_NOTE = "clustereval: engine polars, faster for distances between points; see --engine\n"
 
