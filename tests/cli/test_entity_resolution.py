@@ -10,8 +10,10 @@ import pytest
 
 import polars_clustereval as ce
 from tests.support.command_line import (
+    DUCKDB_AT_THE_GATE,
     ENGINE_NAMES,
     INVENTORS,
+    QUICK,
     Fail,
     Noted,
     Run,
@@ -54,6 +56,7 @@ def test_the_estimates_of_inventors(run: Run, engine_name: str) -> None:
     assert rows == near(wanted.rows(named=True))
 
 
+@DUCKDB_AT_THE_GATE
 def test_the_tables(run: Run, engine_name: str) -> None:
     table = run("entity-resolution", INVENTORS, *COLUMNS, "--engine", engine_name)
     assert table.startswith(
@@ -97,7 +100,7 @@ def test_several_partitions_are_sorted_by_the_pairs(run: Run, tmp_path: Path) ->
     path = tmp_path / "rows.csv"
     rows = [f"{label},{label // run if run else 0},{run}" for run in range(7) for label in range(9)]
     path.write_text("\n".join(["person,found,run", *rows]), "utf-8")
-    call = ("--label", "person", "--cluster", "found", "--partition-by", "run")
+    call = ("--label", "person", "--cluster", "found", "--partition-by", "run", *QUICK)
     table = run("entity-resolution", path, *call)
     assert "closest" in table
     assert "all 34 columns: --format csv" in table
@@ -125,6 +128,7 @@ def test_options_that_need_another(fail: Fail) -> None:
     assert error == "--merge-cost does not go with --labels-are-sample by_record: drop one"
 
 
+@DUCKDB_AT_THE_GATE
 def test_no_labels(noted: Noted, engine_name: str, tmp_path: Path) -> None:
     path = tmp_path / "none.parquet"
     pl.DataFrame({"l": pl.Series([None, None], dtype=pl.String), "c": [1, 2]}).write_parquet(path)

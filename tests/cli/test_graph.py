@@ -11,7 +11,18 @@ import pytest
 
 import polars_clustereval as ce
 from polars_clustereval.cli.reports import GRAPH
-from tests.support.command_line import ENGINE_NAMES, MEMBERS, TIES, Fail, Noted, Run, near, values
+from tests.support.command_line import (
+    DUCKDB_AT_THE_GATE,
+    ENGINE_NAMES,
+    MEMBERS,
+    QUICK,
+    TIES,
+    Fail,
+    Noted,
+    Run,
+    near,
+    values,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,7 +77,7 @@ def test_the_tables(run: Run) -> None:
     heading = f"{MEMBERS}, {TIES}: id id, cluster faction\nleft left, right right"
     for show, report in GRAPH.items():
         for weight, words in (((), ""), (("--weight", "contexts"), ", weight contexts")):
-            table = run(*CALL, "--show", show, *weight)
+            table = run(*CALL, "--show", show, *weight, *QUICK)
             assert table.startswith(f"{heading}{words}")
             assert ("weight " in table.splitlines()[1]) is bool(weight)
         for name, (_, text) in report.layout.meanings.items():
@@ -122,7 +133,7 @@ def test_partitions(run: Run, engine_name: str, tmp_path: Path) -> None:
         frames[0], "id", "faction", frames[1], "left", "right", partition_by="day"
     )
     assert rows_of(run, *call, "--engine", engine_name) == near(wanted.rows(named=True))
-    assert "inter_cluster_edge_share" in run(*call)
+    assert "inter_cluster_edge_share" in run(*call, *QUICK)
 
 
 @pytest.mark.parametrize(
@@ -174,6 +185,7 @@ def test_outputs_that_cannot_be(fail: Fail, tmp_path: Path) -> None:
     assert error.startswith("--output: expected a file other than the input")
 
 
+@DUCKDB_AT_THE_GATE
 def test_no_rows(noted: Noted, engine_name: str, tmp_path: Path) -> None:
     path = write(tmp_path, FRAME.clear(), "none.parquet")
     edges = write(tmp_path, EDGES.clear(), "edges.parquet")
@@ -185,7 +197,8 @@ def test_no_rows(noted: Noted, engine_name: str, tmp_path: Path) -> None:
     clusters = write(tmp_path, GROUPS.clear(), "clusters.parquet")
     note = noted("overlapping", labels, clusters, *MEMBERSHIPS, "--engine", engine_name)[1]
     assert note == f"clustereval: {labels}: no rows with an id and a label or a cluster\n"
-    assert noted("overlapping", labels, write(tmp_path, GROUPS, "1.parquet"), *MEMBERSHIPS)[1] == ""
+    some = write(tmp_path, GROUPS, "1.parquet")
+    assert noted("overlapping", labels, some, *MEMBERSHIPS, "--engine", engine_name)[1] == ""
 
 
 # Overlapping ------------------------------------------------------------------------------------
@@ -198,17 +211,18 @@ def test_overlapping(run: Run, engine_name: str, tmp_path: Path, kinds: tuple[st
         for frame, name, kind in zip((TOPICS, GROUPS), ("topics", "groups"), kinds, strict=True)
     )
     options = ("--beta", "2", "--engine", engine_name)
-    rows = rows_of(run, "overlapping", labels, clusters, *MEMBERSHIPS, *options)
+    call = ("overlapping", labels, clusters, *MEMBERSHIPS, *options)
+    rows = rows_of(run, *call)
     columns = (TOPICS, GROUPS, "doc", "topic", "group")
     assert rows == near(ce.overlapping_report(*columns, beta=2).rows(named=True))
-    parts = rows_of(run, "overlapping", labels, clusters, *MEMBERSHIPS, "--partition-by", "day")
+    parts = rows_of(run, *call, "--partition-by", "day")
     assert [(str(row["day"]), row["n"]) for row in parts] == [("1", 4)]
 
 
 def test_the_table_of_overlapping(run: Run, tmp_path: Path) -> None:
     labels = write(tmp_path, TOPICS, "topics.csv")
     clusters = write(tmp_path, GROUPS, "groups.csv")
-    table = run("overlapping", labels, clusters, *MEMBERSHIPS)
+    table = run("overlapping", labels, clusters, *MEMBERSHIPS, *QUICK)
     assert table.startswith(f"{labels}, {clusters}: id doc, label topic, cluster group\n\n")
     assert list(values(table)) == ce.overlapping_report(
         TOPICS, GROUPS, "doc", "topic", "group"

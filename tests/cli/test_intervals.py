@@ -10,7 +10,17 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_clustereval as ce
-from tests.support.command_line import IRIS, KMEANS, QUICK, RUNS, Fail, Noted, Run, values
+from tests.support.command_line import (
+    DUCKDB_AT_THE_GATE,
+    IRIS,
+    KMEANS,
+    QUICK,
+    RUNS,
+    Fail,
+    Noted,
+    Run,
+    values,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,6 +47,7 @@ def test_limits_stand_beside_the_values(run: Run, engine_name: str) -> None:
 
 
 @pytest.mark.parametrize("format_name", ["json", "csv", "parquet"])
+@DUCKDB_AT_THE_GATE
 def test_files_have_a_row_per_metric(
     run: Run, engine_name: str, format_name: str, tmp_path: Path
 ) -> None:

@@ -144,8 +144,7 @@ def test_the_sql_gives_the_numbers(run: Run) -> None:
     with engines.make("duckdb").connection.cursor() as connection:
         results: dict[str, object] = {}
         for statement in duckdb.extract_statements(sql_of(markdown)):
-            relation = connection.sql(statement.query)
-            if relation is not None and len(rows := relation.pl()) == 1:
+            if len(rows := connection.execute(statement.query).pl()) == 1:
                 results |= rows.to_dicts()[0]
     assert set(found) <= results.keys()
     for name, (value, _) in found.items():

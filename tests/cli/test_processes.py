@@ -18,6 +18,7 @@ import polars_clustereval as ce
 from polars_clustereval.cli.interruption import is_work_left, run_in_worker
 from tests.support.command_line import (
     DIGITS,
+    DUCKDB_AT_THE_GATE,
     IRIS,
     KMEANS,
     Run,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+@DUCKDB_AT_THE_GATE
 def test_a_process(run: Run, engine_name: str, tmp_path: Path) -> None:
     """Nothing on standard error, from the libraries neither; UTF-8 whatever the terminal says.
 
@@ -44,6 +46,7 @@ def test_a_process(run: Run, engine_name: str, tmp_path: Path) -> None:
     assert out.decode().split() == shown.replace("↑", "").replace("↓", "").split()
 
 
+@pytest.mark.gate
 def test_a_process_on_points(engine_name: str) -> None:
     out, err = start(
         "internal", DIGITS, "--vector", "pixels", "--cluster", "kmeans", "--engine", engine_name
@@ -52,6 +55,7 @@ def test_a_process_on_points(engine_name: str) -> None:
     assert b"davies_bouldin_score" in out
 
 
+@DUCKDB_AT_THE_GATE
 def test_a_failing_process(engine_name: str) -> None:
     process = start("external", IRIS, *KMEANS, "--weight", "petal_width", "--engine", engine_name)
     out, err = process.communicate()
@@ -97,8 +101,10 @@ def interrupt(process: subprocess.Popen[bytes], seconds: float) -> tuple[float, 
     return took, *process.communicate()
 
 
-@pytest.mark.parametrize("seconds", [3.0, 5.0])
-@pytest.mark.parametrize("call", ["silhouette", "samples --distance chebyshev"])
+@pytest.mark.parametrize("seconds", [3.0, pytest.param(5.0, marks=pytest.mark.gate)])
+@pytest.mark.parametrize(
+    "call", ["silhouette", pytest.param("samples --distance chebyshev", marks=pytest.mark.gate)]
+)
 def test_ctrl_c_ends_a_report(
     engine_name: str, many_points: str, tmp_path: Path, call: str, seconds: float
 ) -> None:
@@ -120,6 +126,7 @@ def test_ctrl_c_ends_a_report(
     assert list(scratch.iterdir()) == []
 
 
+@DUCKDB_AT_THE_GATE
 def test_ctrl_c_ends_the_wait_for_standard_input(engine_name: str, tmp_path: Path) -> None:
     process = start("external", "-", *KMEANS, "--engine", engine_name, TMPDIR=str(tmp_path))
     took, out, err = interrupt(process, 2.0)

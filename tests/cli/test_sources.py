@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 
 from tests.support.command_line import (
+    DUCKDB_AT_THE_GATE,
     FRAME,
     POINTS,
     QUICK,
@@ -118,6 +119,7 @@ def test_a_broken_file(fail: Fail, engine_name: str, tmp_path: Path, name: str) 
 
 @pytest.mark.parametrize("separator", [";", "\t", "|", ","])
 @pytest.mark.parametrize("name", ["f.csv", "f.tsv", "f.csv.gz"])
+@DUCKDB_AT_THE_GATE
 def test_the_separator_is_that_of_the_header(
     run: Run, engine_name: str, tmp_path: Path, separator: str, name: str
 ) -> None:

@@ -11,7 +11,14 @@ import pytest
 
 import polars_clustereval as ce
 from polars_clustereval.cli.reports import TRANSITIONS
-from tests.support.command_line import NIGHTS, Fail, Noted, Run
+from tests.support.command_line import (
+    DUCKDB_AT_THE_GATE,
+    NIGHTS,
+    QUICK,
+    Fail,
+    Noted,
+    Run,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -108,18 +115,19 @@ def test_the_formats(run: Run, tmp_path: Path) -> None:
 
 def test_the_tables(run: Run) -> None:
     for show, report in TRANSITIONS.items():
-        table = run(*CALL, "--show", show)
+        table = run(*CALL, "--show", show, *QUICK)
         assert table.startswith(f"{NIGHTS[0]}, {NIGHTS[1]}: id id, cluster cluster, threshold 0.5")
         for name, (_, text) in report.layout.meanings.items():
             assert name in table
             assert text in table
-    assert "235" in run(*CALL, "--show", "drift")
-    assert "5        NULL     split" in run(*CALL)
+    assert "235" in run(*CALL, "--show", "drift", *QUICK)
+    assert "5        NULL     split" in run(*CALL, *QUICK)
 
 
 def test_several_partitions_of_drift(run: Run, tmp_path: Path) -> None:
     paths = [write(tmp_path, frame, f"{frame.height}.parquet") for frame in (BEFORE, AFTER)]
-    table = run("transitions", *paths, *COLUMNS, "--show", "drift", "--partition-by", "run")
+    call = ("transitions", *paths, *COLUMNS, "--show", "drift", "--partition-by", "run")
+    table = run(*call, *QUICK)
     assert "population_stability_index" in table
 
 
@@ -135,6 +143,7 @@ def test_standard_input(
     assert fail("transitions", "-", "-", *COLUMNS) == "standard input: given twice"
 
 
+@DUCKDB_AT_THE_GATE
 def test_no_rows(noted: Noted, engine_name: str, tmp_path: Path) -> None:
     path = write(tmp_path, BEFORE.clear(), "none.parquet")
     for show in ("clusters", "drift"):
@@ -143,7 +152,9 @@ def test_no_rows(noted: Noted, engine_name: str, tmp_path: Path) -> None:
 
 
 def test_nothing_has_moved(run: Run) -> None:
-    assert rows_of(run, "transitions", NIGHTS[0], NIGHTS[0], *COLUMNS, "--show", "ids") == []
+    assert (
+        rows_of(run, "transitions", NIGHTS[0], NIGHTS[0], *COLUMNS, "--show", "ids", *QUICK) == []
+    )
 
 
 @pytest.mark.parametrize(
