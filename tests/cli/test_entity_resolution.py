@@ -17,7 +17,7 @@ from tests.support.command_line import (
     Fail,
     Noted,
     Run,
-    near,
+    near_rows,
     report,
     values,
 )
@@ -40,7 +40,7 @@ def test_the_measures_of_inventors(run: Run, engine_name: str) -> None:
     wanted = ce.entity_resolution_report(
         ROWS, "inventor", "cluster_2021", split_cost="product", merge_cost="entropy", beta=2
     ).collect()
-    assert rows == near(wanted.rows(named=True))
+    assert rows == near_rows(wanted.rows(named=True))
     assert list(rows[0]) == wanted.columns
 
 
@@ -53,7 +53,7 @@ def test_the_estimates_of_inventors(run: Run, engine_name: str) -> None:
         confidence=0.8,
         beta=0.5,
     ).collect()
-    assert rows == near(wanted.rows(named=True))
+    assert rows == near_rows(wanted.rows(named=True))
 
 
 @DUCKDB_AT_THE_GATE
@@ -93,7 +93,7 @@ def test_noise_weights_and_partitions_reach_both(
     wanted = function(frame, "label", "cluster", **given).rows(named=True)
     for engine in ENGINE_NAMES:
         call = ("--label=label", "--cluster=cluster", *options, *design, "--engine", engine)
-        assert of_file(run, path, *call) == near(wanted)
+        assert of_file(run, path, *call) == near_rows(wanted)
 
 
 def test_several_partitions_are_sorted_by_the_pairs(run: Run, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def headlines(markdown: str) -> dict[str, tuple[str, str]]:
     return {name: (value, limits) for name, value, limits in rows}
 
 
-def listed(markdown: str) -> list[dict[str, str]]:
+def rows_of_clusters(markdown: str) -> list[dict[str, str]]:
     """The rows of the table by cluster."""
     lines = markdown.split("## Clusters\n\n")[1].split("\n\n")[0].splitlines()
     head, _, *rows = ([cell.strip() for cell in line.strip("| ").split(" | ")] for line in lines)
@@ -55,12 +55,12 @@ def _blank_pictures() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
+def page_of(tmp_path_factory: pytest.TempPathFactory) -> Page:
     return Pages(tmp_path_factory)
 
 
 @pytest.fixture
-def write(tmp_path: Path) -> Callable[..., Path]:
+def write_rows(tmp_path: Path) -> Callable[..., Path]:
     """Write rows to a Parquet file, whose path is returned."""
 
     def call(**columns: object) -> Path:
@@ -79,8 +79,8 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 @pytest.mark.parametrize(
     "options", [(), pytest.param(("--engine", "duckdb"), marks=pytest.mark.gate), QUICK]
 )
-def test_headlines_are_the_scores_of_the_reports(page: Page, options: tuple[str, ...]) -> None:
-    found = headlines(page(*BOTH, *options).read_text(encoding="utf-8"))
+def test_headlines_are_the_scores_of_the_reports(page_of: Page, options: tuple[str, ...]) -> None:
+    found = headlines(page_of(*BOTH, *options).read_text(encoding="utf-8"))
     iris = pl.read_parquet(IRIS)
     (labels,) = iris.clustereval.external_report("species", "kmeans").to_dicts()
     (points,) = iris.clustereval.internal_report(WIDE.split(","), "kmeans").to_dicts()
@@ -105,8 +105,8 @@ def test_headlines_are_the_scores_of_the_reports(page: Page, options: tuple[str,
 
 
 @pytest.mark.parametrize("options", [(), QUICK])
-def test_a_row_for_each_cluster_the_largest_first(page: Page, options: tuple[str, ...]) -> None:
-    rows = listed(page(*BOTH, *options).read_text(encoding="utf-8"))
+def test_a_row_for_each_cluster_the_largest_first(page_of: Page, options: tuple[str, ...]) -> None:
+    rows = rows_of_clusters(page_of(*BOTH, *options).read_text(encoding="utf-8"))
     assert [(row["cluster"], row["n"], row["majority label"]) for row in rows] == [
         ("0", "62", "versicolor"),
         ("1", "50", "setosa"),
@@ -116,10 +116,10 @@ def test_a_row_for_each_cluster_the_largest_first(page: Page, options: tuple[str
     assert [row["share"] for row in rows] == ["0.4133", "0.3333", "0.2533"]
 
 
-def test_words_of_the_literature(run: Run, page: Page) -> None:
-    markdown = page(*DIGITS_BOTH, *QUICK).read_text(encoding="utf-8")
+def test_words_of_the_literature(run: Run, page_of: Page) -> None:
+    markdown = page_of(*DIGITS_BOTH, *QUICK).read_text(encoding="utf-8")
     assert "| moderate (Steinley 2004) |" in markdown  # ARI 0.666
-    html = unescape(page(*DIGITS_BOTH, *QUICK, ending="html").read_text(encoding="utf-8"))
+    html = unescape(page_of(*DIGITS_BOTH, *QUICK, ending="html").read_text(encoding="utf-8"))
     assert "no substantial structure (Kaufman and Rousseeuw 1990)" in html  # silhouette 0.18
     assert "<cite>Hubert and Arabie (1985)" in html
     squared = run("report", *DIGITS_BOTH, *QUICK, "--distance", "sqeuclidean")
@@ -127,9 +127,9 @@ def test_words_of_the_literature(run: Run, page: Page) -> None:
     assert "Steinley" in squared
 
 
-def test_labels_alone_and_points_alone(page: Page) -> None:
+def test_labels_alone_and_points_alone(page_of: Page) -> None:
     labels, points, both = (
-        page(*arguments).read_text(encoding="utf-8")
+        page_of(*arguments).read_text(encoding="utf-8")
         for arguments in ((IRIS, *KMEANS, *QUICK), (IRIS, *FLOWERS, *QUICK), (*BOTH, *QUICK))
     )
     assert headlines(labels).keys() | headlines(points).keys() == headlines(both).keys()
@@ -185,7 +185,7 @@ def test_options_of_the_silhouette(run: Run) -> None:
     markdown = run("report", *BOTH, *QUICK, "--method", "sample", "--sample-size", "20")
     value, limits = headlines(markdown)["silhouette"]
     assert limits.startswith("limits: ")
-    assert "silhouette" not in listed(markdown)[0]
+    assert "silhouette" not in rows_of_clusters(markdown)[0]
     iris = pl.read_parquet(IRIS)
     sample = iris.clustereval.silhouette_score(
         WIDE.split(","), "kmeans", method="sample", sample_size=20
@@ -193,8 +193,8 @@ def test_options_of_the_silhouette(run: Run) -> None:
     assert float(value) == pytest.approx(sample["silhouette"].item(), rel=5e-4)
 
 
-def test_weights_of_rows(run: Run, write: Callable[..., Path]) -> None:
-    path = write(label=["a", "a", "b"], cluster=[1, 2, 2], n=[3, 1, 4])
+def test_weights_of_rows(run: Run, write_rows: Callable[..., Path]) -> None:
+    path = write_rows(label=["a", "a", "b"], cluster=[1, 2, 2], n=[3, 1, 4])
     columns = ("--label", "label", "--cluster", "cluster", "--weight", "n")
     assert "rows **8**" in run("report", path, *columns, *QUICK)
 
@@ -211,16 +211,16 @@ def warned(run: Run, path: object, *options: str) -> list[str]:
     return re.findall(r"^- ⚠ (.*)$", markdown, re.MULTILINE)
 
 
-def test_nothing_to_warn_of(run: Run, write: Callable[..., Path]) -> None:
-    path = write(x=[0.0, 1, 5, 6], label=list("aabb"), cluster=[0, 0, 1, 1])
+def test_nothing_to_warn_of(run: Run, write_rows: Callable[..., Path]) -> None:
+    path = write_rows(x=[0.0, 1, 5, 6], label=list("aabb"), cluster=[0, 0, 1, 1])
     assert warned(run, path) == []
 
 
 @DUCKDB_AT_THE_GATE
 def test_dropped_rows_and_singletons(
-    run: Run, write: Callable[..., Path], engine_name: str
+    run: Run, write_rows: Callable[..., Path], engine_name: str
 ) -> None:
-    path = write(x=[0.0, 1, 5, None], label=[None, "a", "b", "b"], cluster=[0, 0, 1, 1])
+    path = write_rows(x=[0.0, 1, 5, None], label=[None, "a", "b", "b"], cluster=[0, 0, 1, 1])
     assert warned(run, path, "--engine", engine_name) == [
         "1 row (25 %) has no label or no cluster, and is left out.",
         "1 row (25 %) has no vector or no cluster, and is left out.",
@@ -228,8 +228,8 @@ def test_dropped_rows_and_singletons(
     ]
 
 
-def test_several_dropped_rows_and_singletons(run: Run, write: Callable[..., Path]) -> None:
-    path = write(x=[0.0, 5, None, None], label=[None, None, "b", "b"], cluster=[0, 1, 1, 1])
+def test_several_dropped_rows_and_singletons(run: Run, write_rows: Callable[..., Path]) -> None:
+    path = write_rows(x=[0.0, 5, None, None], label=[None, None, "b", "b"], cluster=[0, 1, 1, 1])
     assert warned(run, path) == [
         "2 rows (50 %) have no label or no cluster, and are left out.",
         "2 rows (50 %) have no vector or no cluster, and are left out.",
@@ -237,15 +237,15 @@ def test_several_dropped_rows_and_singletons(run: Run, write: Callable[..., Path
     ]
 
 
-def test_one_row_of_noise(run: Run, write: Callable[..., Path]) -> None:
-    path = write(x=list(range(4)), label=list("aabb"), cluster=[0, 0, 0, -1])
+def test_one_row_of_noise(run: Run, write_rows: Callable[..., Path]) -> None:
+    path = write_rows(x=list(range(4)), label=list("aabb"), cluster=[0, 0, 0, -1])
     for way, words in (("cluster", "counted as a cluster"), ("drop", "left out")):
         found = warned(run, path, "--noise", "-1", "--noise-as", way)[0]
         assert found == f"1 row (25 %) is noise, {words}."
 
 
-def test_one_zero_vector(run: Run, write: Callable[..., Path]) -> None:
-    path = write(x=[[0.0, 0.0], [1.0, 2.0], [3.0, 0.0]], label=list("abb"), cluster=[0, 0, 0])
+def test_one_zero_vector(run: Run, write_rows: Callable[..., Path]) -> None:
+    path = write_rows(x=[[0.0, 0.0], [1.0, 2.0], [3.0, 0.0]], label=list("abb"), cluster=[0, 0, 0])
     words = "1 vector is zero: its cosine distance to every other one is 1."
     assert words in warned(run, path, "--distance", "cosine")
 
@@ -262,36 +262,38 @@ def test_one_zero_vector(run: Run, write: Callable[..., Path]) -> None:
         ),
     ],
 )
-def test_noise(run: Run, write: Callable[..., Path], options: tuple[str, ...], words: str) -> None:
+def test_noise(
+    run: Run, write_rows: Callable[..., Path], options: tuple[str, ...], words: str
+) -> None:
     clusters = [0] * 4 + [1] * 4 + [-1] * 2
-    path = write(x=list(range(10)), label=list("aaaabbbbcc"), cluster=clusters)
+    path = write_rows(x=list(range(10)), label=list("aaaabbbbcc"), cluster=clusters)
     found = [text.replace("\\", "") for text in warned(run, path, *options)]
     assert found[0].startswith(words)
     assert not options or not any("give --noise" in text for text in found)
 
 
-def test_shares_are_of_all_rows_singletons_too(run: Run, write: Callable[..., Path]) -> None:
-    path = write(label=list("aaaabbbbcc"), cluster=[0] * 4 + [1] * 4 + [-1] * 2)
+def test_shares_are_of_all_rows_singletons_too(run: Run, write_rows: Callable[..., Path]) -> None:
+    path = write_rows(label=list("aaaabbbbcc"), cluster=[0] * 4 + [1] * 4 + [-1] * 2)
     columns = ("--label", "label", "--cluster", "cluster")
     options = ("--noise", "-1", "--noise-as", "singletons", *QUICK)
     markdown = run("report", path, *columns, *options)
-    assert [row["share"] for row in listed(markdown)] == ["0.4", "0.4"]
+    assert [row["share"] for row in rows_of_clusters(markdown)] == ["0.4", "0.4"]
 
 
-def test_one_cluster_and_a_giant_one(run: Run, write: Callable[..., Path]) -> None:
-    one = write(x=[0.0, 1, 5], label=list("abc"), cluster=[7] * 3)
+def test_one_cluster_and_a_giant_one(run: Run, write_rows: Callable[..., Path]) -> None:
+    one = write_rows(x=[0.0, 1, 5], label=list("abc"), cluster=[7] * 3)
     assert warned(run, one) == [
         "There is one cluster: scores that compare clusters are not defined."
     ]
     rows = {"x": list(range(20)), "label": ["a"] * 20, "cluster": ["giant"] * 18 + ["b"] * 2}
-    giant = write(**rows)
+    giant = write_rows(**rows)
     assert warned(run, giant) == [
         "Cluster giant has 90 % of the rows: scores by row or by pair say little of the others."
     ]
 
 
-def test_zero_vectors(run: Run, write: Callable[..., Path]) -> None:
-    path = write(
+def test_zero_vectors(run: Run, write_rows: Callable[..., Path]) -> None:
+    path = write_rows(
         x=[[0.0, 0.0], [1.0, 2.0], [3.0, 0.0], [0.0, 0.0]], label=list("aabb"), cluster=[0, 0, 1, 1]
     )
     words = "2 vectors are zero: their cosine distance to every other one is 1."
@@ -299,8 +301,8 @@ def test_zero_vectors(run: Run, write: Callable[..., Path]) -> None:
     assert warned(run, path) == []
 
 
-def test_no_rows(run: Run, write: Callable[..., Path]) -> None:
-    path = write(x=pl.Series([None, None], dtype=pl.Float64), label=["a", "b"], cluster=[0, 1])
+def test_no_rows(run: Run, write_rows: Callable[..., Path]) -> None:
+    path = write_rows(x=pl.Series([None, None], dtype=pl.Float64), label=["a", "b"], cluster=[0, 1])
     columns = ("--vector", "x", "--cluster", "cluster")
     markdown = run("report", path, *columns, *QUICK)
     assert "No row is left: no score is defined." in markdown
@@ -312,9 +314,9 @@ def test_no_rows(run: Run, write: Callable[..., Path]) -> None:
 # ----------------------------------------------------------------------------------------------
 
 
-def test_names_are_only_names(run: Run, write: Callable[..., Path], tmp_path: Path) -> None:
+def test_names_are_only_names(run: Run, write_rows: Callable[..., Path], tmp_path: Path) -> None:
     odd = ["<script>alert(1)</script>", "a|b`c*", "\x1b[31mred\x1b[0m", "q\"uote's & co"]
-    path = write(label=odd * 2, cluster=odd * 2)
+    path = write_rows(label=odd * 2, cluster=odd * 2)
     columns = ("--label", "label", "--cluster", "cluster")
     markdown = run("report", path, *columns, *QUICK)
     assert "\x1b" not in markdown
@@ -329,9 +331,9 @@ def test_names_are_only_names(run: Run, write: Callable[..., Path], tmp_path: Pa
 
 
 def test_more_clusters_than_the_table_has_rows(
-    run: Run, write: Callable[..., Path], tmp_path: Path
+    run: Run, write_rows: Callable[..., Path], tmp_path: Path
 ) -> None:
-    path = write(label=[0, 1] * 600, cluster=list(range(1200)))
+    path = write_rows(label=[0, 1] * 600, cluster=list(range(1200)))
     columns = ("--label", "label", "--cluster", "cluster")
     assert "The 50 largest of 1,200 clusters." in run("report", path, *columns, *QUICK)
     run("report", path, *columns, *QUICK, "--html", tmp_path / "page.html")
@@ -341,9 +343,9 @@ def test_more_clusters_than_the_table_has_rows(
 
 
 def test_columns_are_sorted_by_their_numbers_not_by_what_is_shown(
-    run: Run, write: Callable[..., Path], tmp_path: Path
+    run: Run, write_rows: Callable[..., Path], tmp_path: Path
 ) -> None:
-    path = write(label=[0] * 1234 + [1], cluster=[0] * 1234 + [1])
+    path = write_rows(label=[0] * 1234 + [1], cluster=[0] * 1234 + [1])
     columns = ("--label", "label", "--cluster", "cluster")
     run("report", path, *columns, *QUICK, "--html", tmp_path / "p.html")
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
@@ -352,10 +354,10 @@ def test_columns_are_sorted_by_their_numbers_not_by_what_is_shown(
     assert float(share) == pytest.approx(1234 / 1235, rel=1e-15)
 
 
-def test_html_to_standard_output_is_the_file(run: Run, page: Page) -> None:
+def test_html_to_standard_output_is_the_file(run: Run, page_of: Page) -> None:
     text = run("report", IRIS, *KMEANS, *QUICK, "--format", "html")
     images = re.compile('src="data:.*?"')  # which number their gradients on and on
-    written = page(IRIS, *KMEANS, *QUICK, ending="html").read_text(encoding="utf-8")
+    written = page_of(IRIS, *KMEANS, *QUICK, ending="html").read_text(encoding="utf-8")
     assert images.sub("", written) == images.sub("", text)
     assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", text), "the page works offline"
 
@@ -376,8 +378,8 @@ def test_mistakes(fail: Fail, arguments: tuple[str, ...], words: str) -> None:
     assert words in fail("report", *arguments)
 
 
-def test_the_input_is_not_overwritten(fail: Fail, write: Callable[..., Path]) -> None:
-    path = write(label=["a", "b"], cluster=[0, 1])
+def test_the_input_is_not_overwritten(fail: Fail, write_rows: Callable[..., Path]) -> None:
+    path = write_rows(label=["a", "b"], cluster=[0, 1])
     before = path.read_bytes()
     columns = ("--label", "label", "--cluster", "cluster")
     assert "expected a file other than the input" in fail("report", path, *columns, "--html", path)
@@ -395,19 +397,21 @@ def test_without_the_extra_for_pictures(
 
 
 def test_a_chart_that_has_nothing_to_show_is_left_out(
-    run: Run, write: Callable[..., Path], tmp_path: Path
+    run: Run, write_rows: Callable[..., Path], tmp_path: Path
 ) -> None:
     page = tmp_path / "page.html"
     columns = ("--label", "label", "--vector", "x", "--cluster", "cluster")
-    every_point = write(x=[0.0, 1, 5], label=list("aab"), cluster=[0, 1, 2])
+    every_point = write_rows(x=[0.0, 1, 5], label=list("aab"), cluster=[0, 1, 2])
     run("report", every_point, *columns, *QUICK, "--html", page)
     text = page.read_text(encoding="utf-8")
     assert "Centroids and their distances" in text
     assert "Silhouettes of the points" not in text
-    one_cluster = write(x=[0.0, 1, 5], label=list("aab"), cluster=[0, 0, 0])
+    one_cluster = write_rows(x=[0.0, 1, 5], label=list("aab"), cluster=[0, 0, 0])
     run("report", one_cluster, *columns, *QUICK, "--html", page)
     assert "Centroids and their distances" not in page.read_text(encoding="utf-8")
-    nothing = write(x=pl.Series([None, None], dtype=pl.Float64), label=[None, None], cluster=[0, 1])
+    nothing = write_rows(
+        x=pl.Series([None, None], dtype=pl.Float64), label=[None, None], cluster=[0, 1]
+    )
     run("report", nothing, *columns, *QUICK, "--html", page)
     assert "<img" not in page.read_text(encoding="utf-8")
 
@@ -421,8 +425,8 @@ def test_nothing_is_left_of_a_page_that_cannot_be_written(fail: Fail, tmp_path: 
     assert list(tmp_path.iterdir()) == [old]
 
 
-def test_pictures_of_labels_and_points(page: Page) -> None:
-    html = page(*BOTH, *QUICK, ending="html").read_text(encoding="utf-8")
+def test_pictures_of_labels_and_points(page_of: Page) -> None:
+    html = page_of(*BOTH, *QUICK, ending="html").read_text(encoding="utf-8")
     assert re.findall(r'<img alt="(.*?)"', html) == [
         "Labels in the clusters",
         "Scores with their intervals",
@@ -431,7 +435,7 @@ def test_pictures_of_labels_and_points(page: Page) -> None:
     ]
 
 
-def test_pictures_of_points_without_labels(page: Page) -> None:
-    html = page(IRIS, *FLOWERS, *QUICK, ending="html").read_text(encoding="utf-8")
+def test_pictures_of_points_without_labels(page_of: Page) -> None:
+    html = page_of(IRIS, *FLOWERS, *QUICK, ending="html").read_text(encoding="utf-8")
     titles = re.findall(r'<img alt="(.*?)"', html)
     assert titles == ["Silhouettes of the points", "Centroids and their distances"]

@@ -23,7 +23,7 @@ BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
+def page_with_pictures(tmp_path_factory: pytest.TempPathFactory) -> Page:
     return Pages(tmp_path_factory)
 
 
@@ -46,8 +46,8 @@ def browse(page: Path, folder: Path, script: str = "") -> str:
     return done.stdout
 
 
-def test_pictures_are_drawn(page: Page, tmp_path: Path) -> None:
-    html = page(*BOTH, ending="html")
+def test_pictures_are_drawn(page_with_pictures: Page, tmp_path: Path) -> None:
+    html = page_with_pictures(*BOTH, ending="html")
     assert html.stat().st_size < 1_000_000
     script = (
         "addEventListener('load', () => { document.body.dataset.widths = "
@@ -57,7 +57,7 @@ def test_pictures_are_drawn(page: Page, tmp_path: Path) -> None:
     assert [int(width) > 200 for width in widths.split(",")] == [True] * 4, widths
 
 
-def test_a_click_sorts_the_clusters(page: Page, tmp_path: Path) -> None:
+def test_a_click_sorts_the_clusters(page_with_pictures: Page, tmp_path: Path) -> None:
     """The first column as the page is loaded, after a click on its head, and after another one."""
     script = """
         const orders = [];
@@ -70,7 +70,7 @@ def test_a_click_sorts_the_clusters(page: Page, tmp_path: Path) -> None:
         }
         document.body.dataset.orders = orders;
     """
-    document = browse(page(*DIGITS_BOTH, ending="html"), tmp_path, script)
+    document = browse(page_with_pictures(*DIGITS_BOTH, ending="html"), tmp_path, script)
     (orders,) = re.findall(r'data-orders="([\d,]+)"', document)
     assert orders.split(",") == ["8125049673", "9876543210", "0123456789"]
     body = document.split('<table class="sortable">')[1].split("</table>")[0]
@@ -78,6 +78,8 @@ def test_a_click_sorts_the_clusters(page: Page, tmp_path: Path) -> None:
     assert shown == list("0123456789")
 
 
-def test_an_error_of_the_page_would_be_seen(page: Page, tmp_path: Path) -> None:
+def test_an_error_of_the_page_would_be_seen(page_with_pictures: Page, tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="CONSOLE"):
-        browse(page(IRIS, *KMEANS, *QUICK, ending="html"), tmp_path, "no_such_function()")
+        browse(
+            page_with_pictures(IRIS, *KMEANS, *QUICK, ending="html"), tmp_path, "no_such_function()"
+        )

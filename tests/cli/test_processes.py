@@ -55,7 +55,7 @@ def test_a_process_on_points(engine_name: str) -> None:
     assert b"davies_bouldin_score" in out
 
 
-@DUCKDB_AT_THE_GATE
+@pytest.mark.gate
 def test_a_failing_process(engine_name: str) -> None:
     process = start("external", IRIS, *KMEANS, "--weight", "petal_width", "--engine", engine_name)
     out, err = process.communicate()
@@ -81,7 +81,7 @@ MANY = 60_000
 
 
 @pytest.fixture(scope="module")
-def many_points(tmp_path_factory: pytest.TempPathFactory) -> str:
+def sixty_thousand_points(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Points whose silhouettes take half a minute."""
     path = str(tmp_path_factory.mktemp("points") / "many.parquet")
     rng = np.random.default_rng(0)
@@ -114,7 +114,7 @@ def interrupt(
     "call", ["silhouette", pytest.param("samples --distance chebyshev", marks=pytest.mark.gate)]
 )
 def test_ctrl_c_ends_a_report(
-    engine_name: str, many_points: str, tmp_path: Path, call: str, seconds: float
+    engine_name: str, sixty_thousand_points: str, tmp_path: Path, call: str, seconds: float
 ) -> None:
     output = tmp_path / "report.csv"
     output.write_text("before", encoding="utf-8")
@@ -122,7 +122,7 @@ def test_ctrl_c_ends_a_report(
     scratch.mkdir()
     command, *options = call.split()
     process = start(
-        *(command, many_points, "--vector", "v", "--cluster", "c", *options),
+        *(command, sixty_thousand_points, "--vector", "v", "--cluster", "c", *options),
         *("--engine", engine_name, "--output", str(output)),
         TMPDIR=str(scratch),
     )
@@ -157,8 +157,12 @@ def test_a_result_of_the_worker() -> None:
     assert not is_work_left()
 
 
-def test_both_modules_are_the_program() -> None:
-    for module in ("polars_clustereval", "polars_clustereval.cli"):
-        call = [sys.executable, "-m", module, "--version"]
-        found = subprocess.run(call, capture_output=True, check=True, text=True)
-        assert found.stdout == f"clustereval {ce.__version__}\n"
+@pytest.mark.parametrize(
+    # The first is that of the other processes here.
+    "module",
+    [pytest.param("polars_clustereval", marks=pytest.mark.gate), "polars_clustereval.cli"],
+)
+def test_both_modules_are_the_program(module: str) -> None:
+    call = [sys.executable, "-m", module, "--version"]
+    found = subprocess.run(call, capture_output=True, check=True, text=True)
+    assert found.stdout == f"clustereval {ce.__version__}\n"

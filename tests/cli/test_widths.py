@@ -200,6 +200,7 @@ def test_arrows_where_the_encoding_has_them(
     assert max(map(width_of, table.splitlines())) <= 60
 
 
+@pytest.mark.gate
 def test_arrows_in_a_file_whatever_the_terminal_says(tmp_path: Path) -> None:
     path = tmp_path / "table.txt"
     process = start("external", IRIS, *KMEANS, *QUICK, "--output", str(path))

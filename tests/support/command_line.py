@@ -126,7 +126,7 @@ def report(
     return rows
 
 
-def near(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def near_rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows that equal others whose floats differ by rounding only."""
     return [
         {
