@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import duckdb
 import pytest
 
-from polars_clustereval.cli import main
+from polars_clustereval.cli import engines, files, main, table_pairs
 from tests.support.command_line import ENGINE_NAMES, FRAME, ODD, POINTS
 from tests.support.engines import quoted
+from tests.support.macro_store import MacroStore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,6 +29,31 @@ def engine_name(request: pytest.FixtureRequest) -> str:
 def wide_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make lines wide enough for the path of any clone."""
     monkeypatch.setenv("COLUMNS", "500")
+
+
+@pytest.fixture(scope="session")
+def macro_store() -> MacroStore:
+    return MacroStore()
+
+
+@pytest.fixture
+def own_database() -> None:
+    """For tests of the whole way: each call opens a database and creates its macros there."""
+
+
+@pytest.fixture(autouse=True)
+def _shared_macros(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Create the macros of a report once for all calls in this process; see MacroStore.
+
+    Not for tests with the fixture `own_database`, nor for inputs that are databases.
+    """
+    if "own_database" in request.fixturenames:
+        return
+    store: MacroStore = request.getfixturevalue("macro_store")
+    names = vars(duckdb) | {"connect": store.connect}
+    monkeypatch.setattr(files, "duckdb", SimpleNamespace(**names))
+    for module in (engines, table_pairs):
+        monkeypatch.setattr(module, "register_macro", store.register_macro)
 
 
 @pytest.fixture

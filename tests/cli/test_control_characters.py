@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from tests.support.command_line import (
+    DUCKDB_AT_THE_GATE,
     KMEANS,
     QUICK,
     Fail,
@@ -31,6 +32,7 @@ def assert_printable(text: str) -> None:
 
 @pytest.mark.parametrize("n_partitions", [2, 9])
 @pytest.mark.parametrize("kind", ["parquet", "csv", "duckdb"])
+@DUCKDB_AT_THE_GATE
 def test_control_characters_in_a_table(
     run: Run, engine_name: str, tmp_path: Path, n_partitions: int, kind: str
 ) -> None:

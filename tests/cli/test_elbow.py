@@ -9,7 +9,15 @@ import polars as pl
 import pytest
 
 import polars_clustereval as ce
-from tests.support.command_line import CALLS, QUICK, SWEEP, WIDE, Run, report
+from tests.support.command_line import (
+    CALLS,
+    DUCKDB_AT_THE_GATE,
+    QUICK,
+    SWEEP,
+    WIDE,
+    Run,
+    report,
+)
 from tests.support.point_engines import assert_points
 
 if TYPE_CHECKING:
@@ -18,7 +26,15 @@ if TYPE_CHECKING:
 CALL = ("elbow", *CALLS["elbow"])
 
 
-@pytest.mark.parametrize("silhouette", ["none", "simplified", "exact"])
+@pytest.mark.parametrize(
+    ("engine_name", "silhouette"),
+    [
+        *(("polars", "none"), ("polars", "simplified"), ("polars", "exact")),
+        ("duckdb", "simplified"),
+        *(pytest.param("duckdb", way, marks=pytest.mark.gate) for way in ("none", "exact")),
+    ],
+    indirect=["engine_name"],
+)
 def test_the_table_is_elbow(run: Run, engine_name: str, silhouette: str) -> None:
     rows = report(
         run, *CALLS["elbow"], "--silhouette", silhouette, "--engine", engine_name, of="elbow"
@@ -29,6 +45,7 @@ def test_the_table_is_elbow(run: Run, engine_name: str, silhouette: str) -> None
     assert_points(rows, expected.rows(named=True), tolerance=1e-9)
 
 
+@DUCKDB_AT_THE_GATE
 def test_recommendations_are_below_the_table(run: Run, engine_name: str) -> None:
     table = run(*CALL, "--engine", engine_name)
     assert re.search(r"^ *3 +150 +3 .* true$", table, re.MULTILINE)
@@ -42,6 +59,7 @@ def test_recommendations_are_below_the_table(run: Run, engine_name: str) -> None
     assert found.items() >= wanted.items()
 
 
+@DUCKDB_AT_THE_GATE
 def test_partitions_and_text(run: Run, engine_name: str, tmp_path: Path) -> None:
     """In a CSV file k is a number, and a partition is text."""
     path = tmp_path / "sweep.csv"

@@ -10,12 +10,14 @@ import pytest
 
 import polars_clustereval as ce
 from tests.support.command_line import (
+    DUCKDB_AT_THE_GATE,
     ENGINE_NAMES,
     INVENTORS,
+    QUICK,
     Fail,
     Noted,
     Run,
-    near,
+    near_rows,
     report,
     values,
 )
@@ -38,7 +40,7 @@ def test_the_measures_of_inventors(run: Run, engine_name: str) -> None:
     wanted = ce.entity_resolution_report(
         ROWS, "inventor", "cluster_2021", split_cost="product", merge_cost="entropy", beta=2
     ).collect()
-    assert rows == near(wanted.rows(named=True))
+    assert rows == near_rows(wanted.rows(named=True))
     assert list(rows[0]) == wanted.columns
 
 
@@ -51,9 +53,10 @@ def test_the_estimates_of_inventors(run: Run, engine_name: str) -> None:
         confidence=0.8,
         beta=0.5,
     ).collect()
-    assert rows == near(wanted.rows(named=True))
+    assert rows == near_rows(wanted.rows(named=True))
 
 
+@DUCKDB_AT_THE_GATE
 def test_the_tables(run: Run, engine_name: str) -> None:
     table = run("entity-resolution", INVENTORS, *COLUMNS, "--engine", engine_name)
     assert table.startswith(
@@ -90,14 +93,14 @@ def test_noise_weights_and_partitions_reach_both(
     wanted = function(frame, "label", "cluster", **given).rows(named=True)
     for engine in ENGINE_NAMES:
         call = ("--label=label", "--cluster=cluster", *options, *design, "--engine", engine)
-        assert of_file(run, path, *call) == near(wanted)
+        assert of_file(run, path, *call) == near_rows(wanted)
 
 
 def test_several_partitions_are_sorted_by_the_pairs(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     rows = [f"{label},{label // run if run else 0},{run}" for run in range(7) for label in range(9)]
     path.write_text("\n".join(["person,found,run", *rows]), "utf-8")
-    call = ("--label", "person", "--cluster", "found", "--partition-by", "run")
+    call = ("--label", "person", "--cluster", "found", "--partition-by", "run", *QUICK)
     table = run("entity-resolution", path, *call)
     assert "closest" in table
     assert "all 34 columns: --format csv" in table
@@ -125,6 +128,7 @@ def test_options_that_need_another(fail: Fail) -> None:
     assert error == "--merge-cost does not go with --labels-are-sample by_record: drop one"
 
 
+@DUCKDB_AT_THE_GATE
 def test_no_labels(noted: Noted, engine_name: str, tmp_path: Path) -> None:
     path = tmp_path / "none.parquet"
     pl.DataFrame({"l": pl.Series([None, None], dtype=pl.String), "c": [1, 2]}).write_parquet(path)

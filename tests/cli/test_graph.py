@@ -11,7 +11,18 @@ import pytest
 
 import polars_clustereval as ce
 from polars_clustereval.cli.reports import GRAPH
-from tests.support.command_line import ENGINE_NAMES, MEMBERS, TIES, Fail, Noted, Run, near, values
+from tests.support.command_line import (
+    DUCKDB_AT_THE_GATE,
+    ENGINE_NAMES,
+    MEMBERS,
+    QUICK,
+    TIES,
+    Fail,
+    Noted,
+    Run,
+    near_rows,
+    values,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +36,7 @@ GROUPS = pl.DataFrame({"doc": [1, 2, 3, 3, 4, 5], "group": [0, 0, 0, 1, 1, 1], "
 MEMBERSHIPS = ("--id", "doc", "--label", "topic", "--cluster", "group")
 
 
-def rows_of(run: Run, *call: str | Path) -> list[dict[str, Any]]:
+def graph_rows(run: Run, *call: str | Path) -> list[dict[str, Any]]:
     rows = json.loads(run(*call, "--format", "json"))
     assert isinstance(rows, list)
     return rows
@@ -34,10 +45,10 @@ def rows_of(run: Run, *call: str | Path) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("show", GRAPH)
 def test_the_rows_are_those_of_the_function(run: Run, engine_name: str, show: str) -> None:
     call = (*CALL, "--weight", "contexts", "--show", show, "--engine", engine_name)
-    rows = rows_of(run, *call)
+    rows = graph_rows(run, *call)
     graph = ("id", "faction", EDGES, "left", "right")
     wanted = GRAPH[show].function(FRAME, *graph, weight="contexts")
-    assert rows == near(wanted.rows(named=True))
+    assert rows == near_rows(wanted.rows(named=True))
     assert list(rows[0]) == wanted.columns
 
 
@@ -45,20 +56,20 @@ def test_the_karate_club(run: Run, engine_name: str) -> None:
     """Modularity of networkx 3.6.1 for the two factions, without weights and with them."""
     shown = values(run(*CALL, "--engine", engine_name))
     assert (shown["n_edges"][0], shown["modularity"][0]) == ("78", "0.358235")
-    [row] = rows_of(run, *CALL, "--weight", "contexts", "--engine", engine_name)
+    [row] = graph_rows(run, *CALL, "--weight", "contexts", "--engine", engine_name)
     assert row["modularity"] == pytest.approx(0.39143756676224206, rel=1e-12)
 
 
 def test_options_reach_the_functions(run: Run, engine_name: str) -> None:
     graph = (FRAME, "id", "faction", EDGES, "left", "right")
     call = (*CALL, "--engine", engine_name)
-    [row] = rows_of(run, *call, "--resolution", "0.5")
+    [row] = graph_rows(run, *call, "--resolution", "0.5")
     assert row["modularity"] == pytest.approx(
         ce.graph_report(*graph, resolution=0.5)["modularity"].item(), rel=1e-12
     )
-    rows = rows_of(run, *call, "--show", "clusters", "--max-diameter-nodes", "3")
+    rows = graph_rows(run, *call, "--show", "clusters", "--max-diameter-nodes", "3")
     assert [row["diameter"] for row in rows] == [None, None]
-    rows = rows_of(run, *call, "--show", "nodes", "--noise", "Hi", "--noise-as", "drop")
+    rows = graph_rows(run, *call, "--show", "nodes", "--noise", "Hi", "--noise-as", "drop")
     assert len(rows) == FRAME.filter(faction="Officer").height
 
 
@@ -66,7 +77,7 @@ def test_the_tables(run: Run) -> None:
     heading = f"{MEMBERS}, {TIES}: id id, cluster faction\nleft left, right right"
     for show, report in GRAPH.items():
         for weight, words in (((), ""), (("--weight", "contexts"), ", weight contexts")):
-            table = run(*CALL, "--show", show, *weight)
+            table = run(*CALL, "--show", show, *weight, *QUICK)
             assert table.startswith(f"{heading}{words}")
             assert ("weight " in table.splitlines()[1]) is bool(weight)
         for name, (_, text) in report.layout.meanings.items():
@@ -74,7 +85,7 @@ def test_the_tables(run: Run) -> None:
             assert text in table
 
 
-def write(folder: Path, frame: pl.DataFrame, name: str) -> str:
+def write_table(folder: Path, frame: pl.DataFrame, name: str) -> str:
     path = folder / name
     if path.suffix == ".duckdb":
         with duckdb.connect(str(path)) as connection:
@@ -94,21 +105,22 @@ def write(folder: Path, frame: pl.DataFrame, name: str) -> str:
     ],
     ids="-".join,
 )
+@DUCKDB_AT_THE_GATE
 def test_kinds_of_files(run: Run, engine_name: str, tmp_path: Path, kinds: tuple[str, str]) -> None:
     """Weights of a CSV file are numbers, and the table of nodes needs no column of that name."""
     members, ties = (
-        write(tmp_path, frame, f"{name}.{kind}")
+        write_table(tmp_path, frame, f"{name}.{kind}")
         for frame, name, kind in zip((FRAME, EDGES), ("nodes", "edges"), kinds, strict=True)
     )
     call = ("graph", members, *NODES, "--edges", ties, *ENDS, "--weight", "contexts")
-    [row] = rows_of(run, *call, "--engine", engine_name)
+    [row] = graph_rows(run, *call, "--engine", engine_name)
     assert row["modularity"] == pytest.approx(0.39143756676224206, rel=1e-12)
 
 
 def test_several_files_of_nodes(run: Run, fail: Fail, engine_name: str, tmp_path: Path) -> None:
-    halves = [write(tmp_path, FRAME[i::2], f"{i}.parquet") for i in range(2)]
+    halves = [write_table(tmp_path, FRAME[i::2], f"{i}.parquet") for i in range(2)]
     call = (*NODES, "--edges", TIES, *ENDS, "--engine", engine_name)
-    assert rows_of(run, "graph", *halves, *call) == near(
+    assert graph_rows(run, "graph", *halves, *call) == near_rows(
         ce.graph_report(FRAME, "id", "faction", EDGES, "left", "right").rows(named=True)
     )
     assert fail("graph", "-", *NODES, "--edges", "-", *ENDS) == "standard input: given twice"
@@ -116,13 +128,13 @@ def test_several_files_of_nodes(run: Run, fail: Fail, engine_name: str, tmp_path
 
 def test_partitions(run: Run, engine_name: str, tmp_path: Path) -> None:
     frames = [frame.with_columns(day=pl.int_range(pl.len()) % 2) for frame in (FRAME, EDGES)]
-    paths = [write(tmp_path, frame, f"{frame.height}.parquet") for frame in frames]
+    paths = [write_table(tmp_path, frame, f"{frame.height}.parquet") for frame in frames]
     call = ("graph", paths[0], *NODES, "--edges", paths[1], *ENDS, "--partition-by", "day")
     wanted = ce.graph_report(
         frames[0], "id", "faction", frames[1], "left", "right", partition_by="day"
     )
-    assert rows_of(run, *call, "--engine", engine_name) == near(wanted.rows(named=True))
-    assert "inter_cluster_edge_share" in run(*call)
+    assert graph_rows(run, *call, "--engine", engine_name) == near_rows(wanted.rows(named=True))
+    assert "inter_cluster_edge_share" in run(*call, *QUICK)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +162,7 @@ def test_mistakes(
 
 
 def test_weights_that_are_none(fail: Fail, engine_name: str, tmp_path: Path) -> None:
-    path = write(tmp_path, EDGES.with_columns(contexts=-1), "edges.parquet")
+    path = write_table(tmp_path, EDGES.with_columns(contexts=-1), "edges.parquet")
     call = ("graph", MEMBERS, *NODES, "--edges", path, *ENDS, "--weight", "contexts")
     error = fail(*call, "--engine", engine_name)
     assert error.startswith(f"{path}: weight: expected finite numbers >= 0, got -1")
@@ -169,23 +181,25 @@ def test_edges_are_needed(fail: Fail) -> None:
 
 
 def test_outputs_that_cannot_be(fail: Fail, tmp_path: Path) -> None:
-    path = write(tmp_path, EDGES, "edges.parquet")
+    path = write_table(tmp_path, EDGES, "edges.parquet")
     error = fail("graph", MEMBERS, *NODES, "--edges", path, *ENDS, "--output", path)
     assert error.startswith("--output: expected a file other than the input")
 
 
+@DUCKDB_AT_THE_GATE
 def test_no_rows(noted: Noted, engine_name: str, tmp_path: Path) -> None:
-    path = write(tmp_path, FRAME.clear(), "none.parquet")
-    edges = write(tmp_path, EDGES.clear(), "edges.parquet")
+    path = write_table(tmp_path, FRAME.clear(), "none.parquet")
+    edges = write_table(tmp_path, EDGES.clear(), "edges.parquet")
     for show in ("scores", "clusters", "nodes"):
         call = ("graph", path, *NODES, "--edges", edges, *ENDS, "--show", show)
         note = noted(*call, "--engine", engine_name)[1]
         assert note == f"clustereval: {path}: no rows with an id and a cluster\n"
-    labels = write(tmp_path, TOPICS.clear(), "labels.parquet")
-    clusters = write(tmp_path, GROUPS.clear(), "clusters.parquet")
+    labels = write_table(tmp_path, TOPICS.clear(), "labels.parquet")
+    clusters = write_table(tmp_path, GROUPS.clear(), "clusters.parquet")
     note = noted("overlapping", labels, clusters, *MEMBERSHIPS, "--engine", engine_name)[1]
     assert note == f"clustereval: {labels}: no rows with an id and a label or a cluster\n"
-    assert noted("overlapping", labels, write(tmp_path, GROUPS, "1.parquet"), *MEMBERSHIPS)[1] == ""
+    some = write_table(tmp_path, GROUPS, "1.parquet")
+    assert noted("overlapping", labels, some, *MEMBERSHIPS, "--engine", engine_name)[1] == ""
 
 
 # Overlapping ------------------------------------------------------------------------------------
@@ -194,21 +208,22 @@ def test_no_rows(noted: Noted, engine_name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kinds", [("parquet", "arrow"), ("csv", "csv"), ("duckdb", "parquet")])
 def test_overlapping(run: Run, engine_name: str, tmp_path: Path, kinds: tuple[str, str]) -> None:
     labels, clusters = (
-        write(tmp_path, frame, f"{name}.{kind}")
+        write_table(tmp_path, frame, f"{name}.{kind}")
         for frame, name, kind in zip((TOPICS, GROUPS), ("topics", "groups"), kinds, strict=True)
     )
     options = ("--beta", "2", "--engine", engine_name)
-    rows = rows_of(run, "overlapping", labels, clusters, *MEMBERSHIPS, *options)
+    call = ("overlapping", labels, clusters, *MEMBERSHIPS, *options)
+    rows = graph_rows(run, *call)
     columns = (TOPICS, GROUPS, "doc", "topic", "group")
-    assert rows == near(ce.overlapping_report(*columns, beta=2).rows(named=True))
-    parts = rows_of(run, "overlapping", labels, clusters, *MEMBERSHIPS, "--partition-by", "day")
+    assert rows == near_rows(ce.overlapping_report(*columns, beta=2).rows(named=True))
+    parts = graph_rows(run, *call, "--partition-by", "day")
     assert [(str(row["day"]), row["n"]) for row in parts] == [("1", 4)]
 
 
 def test_the_table_of_overlapping(run: Run, tmp_path: Path) -> None:
-    labels = write(tmp_path, TOPICS, "topics.csv")
-    clusters = write(tmp_path, GROUPS, "groups.csv")
-    table = run("overlapping", labels, clusters, *MEMBERSHIPS)
+    labels = write_table(tmp_path, TOPICS, "topics.csv")
+    clusters = write_table(tmp_path, GROUPS, "groups.csv")
+    table = run("overlapping", labels, clusters, *MEMBERSHIPS, *QUICK)
     assert table.startswith(f"{labels}, {clusters}: id doc, label topic, cluster group\n\n")
     assert list(values(table)) == ce.overlapping_report(
         TOPICS, GROUPS, "doc", "topic", "group"
@@ -216,8 +231,8 @@ def test_the_table_of_overlapping(run: Run, tmp_path: Path) -> None:
 
 
 def test_mistakes_of_overlapping(fail: Fail, tmp_path: Path) -> None:
-    labels = write(tmp_path, TOPICS, "topics.parquet")
-    clusters = write(tmp_path, GROUPS, "groups.parquet")
+    labels = write_table(tmp_path, TOPICS, "topics.parquet")
+    clusters = write_table(tmp_path, GROUPS, "groups.parquet")
     for engine in ENGINE_NAMES:
         call = ("overlapping", labels, clusters, *MEMBERSHIPS, "--engine", engine)
         assert fail(*call, "--label", "topics").startswith(f"{labels}: label: column 'topics' not")

@@ -14,6 +14,7 @@ import pytest
 
 import polars_clustereval as ce
 from tests.support.command_line import (
+    DUCKDB_AT_THE_GATE,
     FLOWERS,
     FRAME,
     IRIS,
@@ -35,6 +36,7 @@ TEXT_FILES = ["f.csv", "f.tsv", "f.csv.gz", "f.tsv.gz", "f.CSV", "f.TSV.GZ", "od
 
 
 @pytest.mark.parametrize("name", TEXT_FILES)
+@DUCKDB_AT_THE_GATE
 def test_text_files(run: Run, engine_name: str, tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     text = FRAME.write_csv(separator="\t" if "tsv" in name.lower() else ",").encode()
@@ -52,6 +54,7 @@ def test_text_files(run: Run, engine_name: str, tmp_path: Path, name: str) -> No
     assert_rows(report(run, path, *columns), report_of(FRAME, weight="n"))
 
 
+@DUCKDB_AT_THE_GATE
 def test_a_text_file_of_texts(run: Run, engine_name: str, tmp_path: Path) -> None:
     """A header of texts above texts, a hash sign, and a text after many numbers."""
     path = tmp_path / "texts.csv"
@@ -92,6 +95,7 @@ def test_a_text_file_of_texts(run: Run, engine_name: str, tmp_path: Path) -> Non
         (['"a"', "a", '"a ""b"""', "\u00a0"], ["a", "a", 'a "b"', "\u00a0"]),
     ],
 )
+@DUCKDB_AT_THE_GATE
 def test_texts_identify(
     run: Run, engine_name: str, tmp_path: Path, texts: list[str], expected: list[str | None]
 ) -> None:
@@ -107,6 +111,7 @@ def test_texts_identify(
     assert {row["told"]: row["n"] for row in rows} == {x: 2 * expected.count(x) for x in expected}
 
 
+@DUCKDB_AT_THE_GATE
 def test_partitions_of_a_text_file_are_sorted_as_text(
     run: Run, engine_name: str, tmp_path: Path
 ) -> None:
@@ -118,6 +123,7 @@ def test_partitions_of_a_text_file_are_sorted_as_text(
     assert counts == [("10", 2, 0), ("5", 1, 1)]
 
 
+@DUCKDB_AT_THE_GATE
 def test_noise_of_a_text_file(run: Run, engine_name: str, tmp_path: Path) -> None:
     path = tmp_path / "noise.csv"
     path.write_text("species,kmeans\na,-1\na,-1.0\nb,-01\nb,1\n", encoding="utf-8")
@@ -127,6 +133,7 @@ def test_noise_of_a_text_file(run: Run, engine_name: str, tmp_path: Path) -> Non
         assert (row["n"], row["n_noise"], row["n_clusters"]) == (3, 1, 3)
 
 
+@DUCKDB_AT_THE_GATE
 def test_a_column_of_a_text_file_that_is_number_and_key(
     run: Run, engine_name: str, tmp_path: Path
 ) -> None:
@@ -159,6 +166,7 @@ def test_a_sample_by_the_ids_of_a_text_file(run: Run, engine_name: str, tmp_path
 NUMBERS = {"1": 1.0, "02": 2.0, "+3.50": 3.5, " -4e1 ": -40.0, '"5"': 5.0, ".5": 0.5, "1E3": 1e3}
 
 
+@DUCKDB_AT_THE_GATE
 def test_numbers_of_a_text_file(run: Run, engine_name: str, tmp_path: Path) -> None:
     path = tmp_path / "numbers.csv"
     lines = [f"{text},{i // 4},{i}" for i, text in enumerate(NUMBERS)]
@@ -185,6 +193,7 @@ def test_numbers_of_a_text_file(run: Run, engine_name: str, tmp_path: Path) -> N
         ),
     ],
 )
+@DUCKDB_AT_THE_GATE
 def test_no_numbers_in_a_text_file(
     fail: Fail, engine_name: str, tmp_path: Path, text: str, words: str
 ) -> None:
@@ -206,6 +215,7 @@ def test_no_numbers_in_a_text_file(
         " label ,cluster,label,LABEL,\na,1,b,c,d\nb,2,e,f,g\n",
     ],
 )
+@DUCKDB_AT_THE_GATE
 def test_lines_of_a_text_file(run: Run, engine_name: str, tmp_path: Path, content: str) -> None:
     path = tmp_path / "lines.csv"
     path.write_bytes(content.encode())
@@ -236,6 +246,7 @@ def test_a_folder_is_no_column_that_can_be_named(
 
 
 @pytest.mark.parametrize("table", ["rows", "main.rows", "other.rows", "seen", "main.dots", ODD])
+@DUCKDB_AT_THE_GATE
 def test_tables_of_a_database(run: Run, engine_name: str, database: str, table: str) -> None:
     columns = ("--label", "species", "--cluster", "cluster", "--weight", "n")
     columns += ("--partition-by", "run", "--engine", engine_name)
@@ -261,6 +272,7 @@ def test_a_database_is_only_read(run: Run, engine_name: str, database: str) -> N
     assert path.read_bytes() == before
 
 
+@DUCKDB_AT_THE_GATE
 def test_a_database_that_another_process_reads(engine_name: str, database: str) -> None:
     """Opening it for writing would fail, whatever the mode of the file and the user."""
     call = ("external", f"{database}::rows", "--label=species", "--cluster=cluster")
@@ -294,6 +306,7 @@ def test_a_view_reads_no_other_file(
     )
 
 
+@DUCKDB_AT_THE_GATE
 def test_a_database_with_a_log_that_is_not_merged(
     run: Run, engine_name: str, tmp_path: Path
 ) -> None:

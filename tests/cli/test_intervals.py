@@ -10,7 +10,17 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_clustereval as ce
-from tests.support.command_line import IRIS, KMEANS, QUICK, RUNS, Fail, Noted, Run, values
+from tests.support.command_line import (
+    DUCKDB_AT_THE_GATE,
+    IRIS,
+    KMEANS,
+    QUICK,
+    RUNS,
+    Fail,
+    Noted,
+    Run,
+    values,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +28,7 @@ if TYPE_CHECKING:
 INTERVALS = (IRIS, *KMEANS, "--confidence", "0.9")
 
 
-def expected(**options: float | str | bool) -> pl.DataFrame:
+def expected_intervals(**options: float | str | bool) -> pl.DataFrame:
     frame = pl.read_parquet(IRIS)
     return ce.external_intervals(frame, "species", "kmeans", **options)  # type: ignore[arg-type]
 
@@ -27,7 +37,7 @@ def test_limits_stand_beside_the_values(run: Run, engine_name: str) -> None:
     table = run("external", *INTERVALS, "--engine", engine_name)
     assert table.splitlines()[0].endswith("confidence 0.9")
     shown = values(table.split("\n\n       ")[0])
-    for row in expected(confidence=0.9).iter_rows(named=True):
+    for row in expected_intervals(confidence=0.9).iter_rows(named=True):
         limits = [row[name] for name in ("value", "lower", "upper")]
         texts = shown[row["metric"]]
         assert len(texts) == 3, row["metric"]
@@ -37,6 +47,7 @@ def test_limits_stand_beside_the_values(run: Run, engine_name: str) -> None:
 
 
 @pytest.mark.parametrize("format_name", ["json", "csv", "parquet"])
+@DUCKDB_AT_THE_GATE
 def test_files_have_a_row_per_metric(
     run: Run, engine_name: str, format_name: str, tmp_path: Path
 ) -> None:
@@ -47,7 +58,7 @@ def test_files_have_a_row_per_metric(
         found = pl.DataFrame(json.loads(path.read_text()), infer_schema_length=None)
     else:
         found = pl.read_csv(path) if format_name == "csv" else pl.read_parquet(path)
-    wanted = expected(confidence=0.9, adjusted=False, beta=2.0)
+    wanted = expected_intervals(confidence=0.9, adjusted=False, beta=2.0)
     assert_frame_equal(found, wanted, rel_tol=1e-9, abs_tol=1e-12)
 
 

@@ -15,6 +15,7 @@ from tests.support.command_line import (
     CALLS,
     CLUSTER,
     DIGITS,
+    DUCKDB_AT_THE_GATE,
     FLOWERS,
     IRIS,
     KMEANS,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+@DUCKDB_AT_THE_GATE
 def test_many_partitions_of_points_are_sorted(
     run: Run, engine_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -53,6 +55,7 @@ def test_many_partitions_of_points_are_sorted(
     assert "* best of its column; all 23 columns: --format csv" in table
 
 
+@DUCKDB_AT_THE_GATE
 def test_many_partitions_are_sorted_and_the_best_is_marked(run: Run, engine_name: str) -> None:
     arguments = (RUNS, *CLUSTER, "--partition-by", "k,seed", "--engine", engine_name)
     table = run("external", *arguments)
@@ -95,6 +98,7 @@ def test_bounds_of_many_partitions_are_sorted_by_a_bound(run: Run) -> None:
 # Rows of clusters, labels and points
 
 
+@DUCKDB_AT_THE_GATE
 def test_most_joined_and_most_split_pairs_come_first(run: Run, engine_name: str) -> None:
     engine = ("--engine", engine_name)
     clusters = report(run, *CALLS["clusters"], *engine, of="clusters")
@@ -119,6 +123,7 @@ def test_the_help_tells_the_order(capsys: pytest.CaptureFixture[str]) -> None:
     assert "the clusters of each label, most split pairs first" in out
 
 
+@DUCKDB_AT_THE_GATE
 def test_low_silhouettes_come_first(run: Run, engine_name: str) -> None:
     """Expected: scikit-learn's silhouette_samples; the point between two clusters is the lowest."""
     call = (*CALLS["samples"], "--id", "id", "--engine", engine_name)
@@ -133,6 +138,7 @@ def test_low_silhouettes_come_first(run: Run, engine_name: str) -> None:
     assert "130 more rows: --format csv" in table
 
 
+@DUCKDB_AT_THE_GATE
 def test_rows_of_many_partitions_are_sorted_together(run: Run, engine_name: str) -> None:
     call = (RUNS, *CLUSTER, "--partition-by", "run", "--engine", engine_name)
     rows = report(run, *call, of="clusters")
@@ -147,6 +153,7 @@ def test_rows_of_many_partitions_are_sorted_together(run: Run, engine_name: str)
 
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 @pytest.mark.parametrize("command", REPORTS)
+@DUCKDB_AT_THE_GATE
 def test_no_rows(noted: Noted, engine_name: str, tmp_path: Path, command: str, kind: str) -> None:
     path = tmp_path / f"empty.{kind}"
     frame = pl.read_parquet(CALLS[command][0]).clear()
@@ -179,6 +186,7 @@ def test_rows_that_are_all_left_out_are_rows(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", ["species,kmeans\na,\nb,\n", "species,kmeans\n,1\n,2\n"])
 @pytest.mark.parametrize("command", ["clusters", "labels"])
+@DUCKDB_AT_THE_GATE
 def test_rows_without_a_label_or_a_cluster(
     noted: Noted, engine_name: str, tmp_path: Path, command: str, content: str
 ) -> None:
@@ -188,6 +196,7 @@ def test_rows_without_a_label_or_a_cluster(
     assert err == f"clustereval: {path}: no rows with a label and a cluster\n"
 
 
+@DUCKDB_AT_THE_GATE
 def test_points_without_a_cluster(noted: Noted, engine_name: str, tmp_path: Path) -> None:
     path = tmp_path / "nulls.csv"
     path.write_text("x,c\n1,\n2,\n", encoding="utf-8")

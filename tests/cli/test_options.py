@@ -13,9 +13,11 @@ import pytest
 
 import polars_clustereval as ce
 from polars_clustereval.cli import main
+from polars_clustereval.cli.engines import ENGINES
 from polars_clustereval.cli.reports import REPORTS
 from tests.support.command_line import (
     CALLS,
+    ENGINE_NAMES,
     ENGINE_NOTE,
     EXAMPLES,
     FRAME,
@@ -28,7 +30,11 @@ from tests.support.command_line import (
 )
 
 if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
     from pathlib import Path
+
+    from polars_clustereval.cli.sources import Source
 
 
 @pytest.mark.parametrize(
@@ -67,7 +73,11 @@ def test_options_reach_the_engine(run: Run, engine_name: str) -> None:
 def test_sql_is_the_bundle(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "clustereval.sql"
     assert run("sql", "--output", path) == ""
-    assert path.read_text(encoding="utf-8") == run("sql")
+    assert path.read_text(encoding="utf-8") == run("sql") == ce.bundle()
+
+
+@pytest.mark.gate
+def test_the_sql_runs(run: Run) -> None:
     with duckdb.connect() as connection:
         connection.execute(run("sql"))
         query = f"SELECT clustereval.rand_score(species, kmeans) FROM '{IRIS}'"
@@ -129,9 +139,27 @@ def call_on_terminal(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[
     return main(arguments), screen.getvalue()
 
 
+@pytest.fixture
+def engines_used(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the engines that are used, in their order; the rows are those of Polars."""
+    used: list[str] = []
+    run_in_polars = ENGINES["polars"]
+
+    def make_engine(name: str) -> Callable[[Source, argparse.Namespace], pl.DataFrame]:
+        def run_engine(source: Source, options: argparse.Namespace) -> pl.DataFrame:
+            used.append(name)
+            return run_in_polars(source, options)
+
+        return run_engine
+
+    for name in ENGINE_NAMES:
+        monkeypatch.setitem(ENGINES, name, make_engine(name))
+    return used
+
+
 @pytest.mark.parametrize("command", CALLS)
 def test_the_engine_is_chosen_by_the_job(
-    noted: Noted, monkeypatch: pytest.MonkeyPatch, command: str
+    noted: Noted, monkeypatch: pytest.MonkeyPatch, engines_used: list[str], command: str
 ) -> None:
     """A note says it, but only on a terminal."""
     call = CALLS[command]
@@ -142,6 +170,17 @@ def test_the_engine_is_chosen_by_the_job(
     assert noted(command, *call)[1] == ""
     assert call_on_terminal(monkeypatch, command, *call) == (0, note)
     assert call_on_terminal(monkeypatch, command, *call, "--engine", "duckdb") == (0, "")
+    assert engines_used == [*["polars" if note else "duckdb"] * 2, "duckdb"]
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("command", CALLS)
+def test_engines_write_no_notes(
+    noted: Noted, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    call = (command, *CALLS[command])
+    assert noted(*call)[1] == ""
+    assert call_on_terminal(monkeypatch, *call, "--engine", "duckdb") == (0, "")
 
 
 @pytest.mark.parametrize(
@@ -160,7 +199,7 @@ def test_an_error_on_a_terminal_is_one_line(
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
+PLACES = pytest.mark.parametrize(
     ("options", "setup", "call", "word"),
     [
         ((), "", "clustereval.version()", "clustereval.adjusted_rand_score("),
@@ -175,27 +214,50 @@ def test_an_error_on_a_terminal_is_one_line(
         ),
     ],
 )
-def test_sql_of_another_place(
-    run: Run, options: tuple[str, ...], setup: str, call: str, word: str
-) -> None:
-    text = run("sql", *options)
-    head = text.split("\n\n")[0]
-    assert all(line.startswith("--") for line in head.splitlines())
-    assert head.startswith(f"-- clustereval {ce.__version__}: ")
-    assert word in head
-    condition = head.split("WHERE ")[1].removesuffix(";")
+
+
+def count_macros(text: str, setup: str, call: str) -> int:
+    """Create macros, of which `call` returns the version, and count those that the head finds."""
+    condition = text.split("\n\n")[0].split("WHERE ")[1].removesuffix(";")
     with duckdb.connect() as connection:
         connection.execute(setup)
         connection.execute(text)
         assert connection.execute(f"SELECT {call}").fetchone() == (ce.__version__,)
         query = f"SELECT count(*) FROM duckdb_functions() WHERE {condition}"
-        [n] = connection.execute(query).fetchone()
-        assert n > 60
+        [n] = connection.execute(query).fetchall()[0]
+    return int(n)
+
+
+@PLACES
+def test_sql_of_another_place(
+    run: Run, options: tuple[str, ...], setup: str, call: str, word: str
+) -> None:
+    text = run("sql", *options)
+    head, _, body = text.partition("\n\n")
+    assert all(line.startswith("--") for line in head.splitlines())
+    assert head.startswith(f"-- clustereval {ce.__version__}: ")
+    assert word in head
+    # Of the macros only the version, whose call in SQL is the same but for the signature.
+    schema = re.findall(r"^CREATE SCHEMA .*;$", body, re.MULTILINE)
+    version = re.findall(r"^C.* MACRO .*version.*;$", body, re.MULTILINE)
+    assert len(version) == 2
+    assert count_macros("\n".join([f"{head}\n", *schema, *version]), setup, call) == 1
+
+
+@pytest.mark.gate
+@PLACES
+def test_sql_of_another_place_runs(
+    run: Run, options: tuple[str, ...], setup: str, call: str, word: str
+) -> None:
+    assert count_macros(run("sql", *options), setup, call) > 60, word
 
 
 @pytest.mark.parametrize(
     ("file", "options", "name"),
-    [("macros.duckdb", (), "clustereval"), ("macros.DB", ("--schema", "My s"), '"My s"')],
+    [
+        pytest.param("macros.duckdb", (), "clustereval", marks=pytest.mark.gate),
+        ("macros.DB", ("--schema", "My s"), '"My s"'),
+    ],
 )
 def test_sql_as_a_database(
     run: Run, tmp_path: Path, file: str, options: tuple[str, ...], name: str

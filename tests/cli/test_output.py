@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.command_line import (
     CLUSTER,
+    DUCKDB_AT_THE_GATE,
     ENGINE_NAMES,
     FLOWERS,
     IRIS,
@@ -28,6 +29,7 @@ from tests.support.command_line import (
 from tests.support.compare import assert_rows
 
 
+@DUCKDB_AT_THE_GATE
 def test_formats_agree(run: Run, engine_name: str, tmp_path: Path) -> None:
     arguments = ("external", RUNS, *CLUSTER, "--partition-by", "run", "--engine", engine_name)
     rows = json.loads(run(*arguments, "--format", "json"))
@@ -39,6 +41,7 @@ def test_formats_agree(run: Run, engine_name: str, tmp_path: Path) -> None:
     assert list(rows[0])[:3] == ["run", "n", "n_dropped"]
 
 
+@DUCKDB_AT_THE_GATE
 def test_formats_of_points_agree(run: Run, engine_name: str, tmp_path: Path) -> None:
     arguments = ("internal", IRIS, *FLOWERS, "--partition-by", "species", "--engine", engine_name)
     rows = json.loads(run(*arguments, "--format", "json"))

@@ -1,11 +1,9 @@
-"""`clustereval report`: the page about one clustering, as Markdown, as HTML, and in a browser."""
+"""`clustereval report`: the page about one clustering, as Markdown and as HTML."""
 
 from __future__ import annotations
 
 import io
 import re
-import shutil
-import subprocess
 import sys
 from html import unescape
 from typing import TYPE_CHECKING
@@ -13,23 +11,20 @@ from typing import TYPE_CHECKING
 import duckdb
 import polars as pl
 import pytest
+import vl_convert
 
-import polars_clustereval as ce
-from polars_clustereval.cli import main
-from tests.support.command_line import DIGITS, FLOWERS, IRIS, KMEANS, QUICK, WIDE
+from tests.support import engines
+from tests.support.command_line import DUCKDB_AT_THE_GATE, FLOWERS, IRIS, KMEANS, QUICK, WIDE
+from tests.support.pages import BOTH, DIGITS_BOTH, Pages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tests.support.command_line import Fail, Run
+    from tests.support.pages import Page
 
-    Page = Callable[..., Path]
-
-BOTH = (IRIS, *KMEANS, "--vector", WIDE)
-DIGITS_BOTH = (DIGITS, "--label", "digit", "--cluster", "kmeans", "--vector", "pixels")
 NUMBER = r"(-?[\d,.]+(?:e[-+]\d+)?|–)"
-BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 
 
 def headlines(markdown: str) -> dict[str, tuple[str, str]]:
@@ -38,7 +33,7 @@ def headlines(markdown: str) -> dict[str, tuple[str, str]]:
     return {name: (value, limits) for name, value, limits in rows}
 
 
-def listed(markdown: str) -> list[dict[str, str]]:
+def rows_of_clusters(markdown: str) -> list[dict[str, str]]:
     """The rows of the table by cluster."""
     lines = markdown.split("## Clusters\n\n")[1].split("\n\n")[0].splitlines()
     head, _, *rows = ([cell.strip() for cell in line.strip("| ").split(" | ")] for line in lines)
@@ -50,24 +45,22 @@ def sql_of(markdown: str) -> str:
     return str(query)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _blank_pictures() -> Iterator[None]:
+    """Empty pictures of charts, which take most of a page's time; see test_page_in_a_browser."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        blank = '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200"></svg>'
+        monkeypatch.setattr(vl_convert, "vegalite_to_svg", lambda vl_spec: blank if vl_spec else "")
+        yield
+
+
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
-    """The file of a page about an example, by its ending Markdown or HTML, written once for all."""
-    written: dict[tuple[str, ...], Path] = {}
-
-    def call(*arguments: str, ending: str = "md") -> Path:
-        if (ending, *arguments) not in written:
-            path = tmp_path_factory.mktemp("pages") / f"page.{ending}"
-            option = "--html" if ending == "html" else "--output"
-            assert main(["report", *arguments, option, str(path)]) == 0
-            written[(ending, *arguments)] = path
-        return written[(ending, *arguments)]
-
-    return call
+def page_of(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    return Pages(tmp_path_factory)
 
 
 @pytest.fixture
-def write(tmp_path: Path) -> Callable[..., Path]:
+def write_rows(tmp_path: Path) -> Callable[..., Path]:
     """Write rows to a Parquet file, whose path is returned."""
 
     def call(**columns: object) -> Path:
@@ -83,9 +76,11 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 # ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", [(), ("--engine", "duckdb"), QUICK])
-def test_headlines_are_the_scores_of_the_reports(page: Page, options: tuple[str, ...]) -> None:
-    found = headlines(page(*BOTH, *options).read_text(encoding="utf-8"))
+@pytest.mark.parametrize(
+    "options", [(), pytest.param(("--engine", "duckdb"), marks=pytest.mark.gate), QUICK]
+)
+def test_headlines_are_the_scores_of_the_reports(page_of: Page, options: tuple[str, ...]) -> None:
+    found = headlines(page_of(*BOTH, *options).read_text(encoding="utf-8"))
     iris = pl.read_parquet(IRIS)
     (labels,) = iris.clustereval.external_report("species", "kmeans").to_dicts()
     (points,) = iris.clustereval.internal_report(WIDE.split(","), "kmeans").to_dicts()
@@ -110,8 +105,8 @@ def test_headlines_are_the_scores_of_the_reports(page: Page, options: tuple[str,
 
 
 @pytest.mark.parametrize("options", [(), QUICK])
-def test_a_row_for_each_cluster_the_largest_first(page: Page, options: tuple[str, ...]) -> None:
-    rows = listed(page(*BOTH, *options).read_text(encoding="utf-8"))
+def test_a_row_for_each_cluster_the_largest_first(page_of: Page, options: tuple[str, ...]) -> None:
+    rows = rows_of_clusters(page_of(*BOTH, *options).read_text(encoding="utf-8"))
     assert [(row["cluster"], row["n"], row["majority label"]) for row in rows] == [
         ("0", "62", "versicolor"),
         ("1", "50", "setosa"),
@@ -121,10 +116,10 @@ def test_a_row_for_each_cluster_the_largest_first(page: Page, options: tuple[str
     assert [row["share"] for row in rows] == ["0.4133", "0.3333", "0.2533"]
 
 
-def test_words_of_the_literature(run: Run, page: Page) -> None:
-    markdown = page(*DIGITS_BOTH).read_text(encoding="utf-8")
+def test_words_of_the_literature(run: Run, page_of: Page) -> None:
+    markdown = page_of(*DIGITS_BOTH, *QUICK).read_text(encoding="utf-8")
     assert "| moderate (Steinley 2004) |" in markdown  # ARI 0.666
-    html = unescape(page(*DIGITS_BOTH, ending="html").read_text(encoding="utf-8"))
+    html = unescape(page_of(*DIGITS_BOTH, *QUICK, ending="html").read_text(encoding="utf-8"))
     assert "no substantial structure (Kaufman and Rousseeuw 1990)" in html  # silhouette 0.18
     assert "<cite>Hubert and Arabie (1985)" in html
     squared = run("report", *DIGITS_BOTH, *QUICK, "--distance", "sqeuclidean")
@@ -132,10 +127,10 @@ def test_words_of_the_literature(run: Run, page: Page) -> None:
     assert "Steinley" in squared
 
 
-def test_labels_alone_and_points_alone(page: Page) -> None:
+def test_labels_alone_and_points_alone(page_of: Page) -> None:
     labels, points, both = (
-        page(*arguments).read_text(encoding="utf-8")
-        for arguments in ((IRIS, *KMEANS), (IRIS, *FLOWERS), BOTH)
+        page_of(*arguments).read_text(encoding="utf-8")
+        for arguments in ((IRIS, *KMEANS, *QUICK), (IRIS, *FLOWERS, *QUICK), (*BOTH, *QUICK))
     )
     assert headlines(labels).keys() | headlines(points).keys() == headlines(both).keys()
     assert "silhouette" not in labels
@@ -143,14 +138,13 @@ def test_labels_alone_and_points_alone(page: Page) -> None:
 
 
 def test_the_sql_gives_the_numbers(run: Run) -> None:
-    markdown = run("report", *BOTH, "--distance", "cosine", "--noise", "2", "--noise-as", "drop")
+    options = ("--distance", "cosine", "--noise", "2", "--noise-as", "drop")
+    markdown = run("report", *BOTH, *QUICK, *options)
     found = headlines(markdown)
-    with duckdb.connect() as connection:
-        ce.register(connection)
+    with engines.make("duckdb").connection.cursor() as connection:
         results: dict[str, object] = {}
         for statement in duckdb.extract_statements(sql_of(markdown)):
-            relation = connection.sql(statement.query)
-            if relation is not None and len(rows := relation.pl()) == 1:
+            if len(rows := connection.execute(statement.query).pl()) == 1:
                 results |= rows.to_dicts()[0]
     assert set(found) <= results.keys()
     for name, (value, _) in found.items():
@@ -163,8 +157,7 @@ def test_the_sql_gives_the_numbers(run: Run) -> None:
 def test_sql_of_vectors_in_text(run: Run, tmp_path: Path) -> None:
     (tmp_path / "points.csv").write_text("v;c\n[0 1];a\n[0 2];a\n[5 5];b\n[6 5];b\n")
     markdown = run("report", tmp_path / "points.csv", "--vector", "v", "--cluster", "c", *QUICK)
-    with duckdb.connect() as connection:
-        ce.register(connection)
+    with engines.make("duckdb").connection.cursor() as connection:
         *_, last = (connection.sql(x.query) for x in duckdb.extract_statements(sql_of(markdown)))
         assert last.fetchall()[0][1:3] == ("a", 2)
 
@@ -175,8 +168,7 @@ def test_sql_of_a_csv_file_whose_columns_are_text_and_numbers(run: Run, tmp_path
     columns = ("--vector", "x", "--label", "label", "--cluster", "cluster")
     queries = sql_of(run("report", path, *columns, *QUICK))
     assert queries.count("CREATE OR REPLACE TEMP VIEW") == 2
-    with duckdb.connect() as connection:
-        ce.register(connection)
+    with engines.make("duckdb").connection.cursor() as connection:
         for statement in duckdb.extract_statements(queries):
             connection.execute(statement.query)
 
@@ -184,7 +176,7 @@ def test_sql_of_a_csv_file_whose_columns_are_text_and_numbers(run: Run, tmp_path
 def test_sql_of_standard_input(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     given = io.TextIOWrapper(io.BytesIO(b"a,b\nx,1\ny,2\n"))
     monkeypatch.setattr(sys, "stdin", given)
-    markdown = run("report", "-", "--label", "a", "--cluster", "b")
+    markdown = run("report", "-", "--label", "a", "--cluster", "b", *QUICK)
     assert "read_csv(['standard input']" in sql_of(markdown)
     assert "SHA-256 of standard input" in markdown
 
@@ -193,7 +185,7 @@ def test_options_of_the_silhouette(run: Run) -> None:
     markdown = run("report", *BOTH, *QUICK, "--method", "sample", "--sample-size", "20")
     value, limits = headlines(markdown)["silhouette"]
     assert limits.startswith("limits: ")
-    assert "silhouette" not in listed(markdown)[0]
+    assert "silhouette" not in rows_of_clusters(markdown)[0]
     iris = pl.read_parquet(IRIS)
     sample = iris.clustereval.silhouette_score(
         WIDE.split(","), "kmeans", method="sample", sample_size=20
@@ -201,10 +193,10 @@ def test_options_of_the_silhouette(run: Run) -> None:
     assert float(value) == pytest.approx(sample["silhouette"].item(), rel=5e-4)
 
 
-def test_weights_of_rows(run: Run, write: Callable[..., Path]) -> None:
-    path = write(label=["a", "a", "b"], cluster=[1, 2, 2], n=[3, 1, 4])
+def test_weights_of_rows(run: Run, write_rows: Callable[..., Path]) -> None:
+    path = write_rows(label=["a", "a", "b"], cluster=[1, 2, 2], n=[3, 1, 4])
     columns = ("--label", "label", "--cluster", "cluster", "--weight", "n")
-    assert "rows **8**" in run("report", path, *columns)
+    assert "rows **8**" in run("report", path, *columns, *QUICK)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -219,15 +211,16 @@ def warned(run: Run, path: object, *options: str) -> list[str]:
     return re.findall(r"^- ⚠ (.*)$", markdown, re.MULTILINE)
 
 
-def test_nothing_to_warn_of(run: Run, write: Callable[..., Path]) -> None:
-    path = write(x=[0.0, 1, 5, 6], label=list("aabb"), cluster=[0, 0, 1, 1])
+def test_nothing_to_warn_of(run: Run, write_rows: Callable[..., Path]) -> None:
+    path = write_rows(x=[0.0, 1, 5, 6], label=list("aabb"), cluster=[0, 0, 1, 1])
     assert warned(run, path) == []
 
 
+@DUCKDB_AT_THE_GATE
 def test_dropped_rows_and_singletons(
-    run: Run, write: Callable[..., Path], engine_name: str
+    run: Run, write_rows: Callable[..., Path], engine_name: str
 ) -> None:
-    path = write(x=[0.0, 1, 5, None], label=[None, "a", "b", "b"], cluster=[0, 0, 1, 1])
+    path = write_rows(x=[0.0, 1, 5, None], label=[None, "a", "b", "b"], cluster=[0, 0, 1, 1])
     assert warned(run, path, "--engine", engine_name) == [
         "1 row (25 %) has no label or no cluster, and is left out.",
         "1 row (25 %) has no vector or no cluster, and is left out.",
@@ -235,8 +228,8 @@ def test_dropped_rows_and_singletons(
     ]
 
 
-def test_several_dropped_rows_and_singletons(run: Run, write: Callable[..., Path]) -> None:
-    path = write(x=[0.0, 5, None, None], label=[None, None, "b", "b"], cluster=[0, 1, 1, 1])
+def test_several_dropped_rows_and_singletons(run: Run, write_rows: Callable[..., Path]) -> None:
+    path = write_rows(x=[0.0, 5, None, None], label=[None, None, "b", "b"], cluster=[0, 1, 1, 1])
     assert warned(run, path) == [
         "2 rows (50 %) have no label or no cluster, and are left out.",
         "2 rows (50 %) have no vector or no cluster, and are left out.",
@@ -244,15 +237,15 @@ def test_several_dropped_rows_and_singletons(run: Run, write: Callable[..., Path
     ]
 
 
-def test_one_row_of_noise(run: Run, write: Callable[..., Path]) -> None:
-    path = write(x=list(range(4)), label=list("aabb"), cluster=[0, 0, 0, -1])
+def test_one_row_of_noise(run: Run, write_rows: Callable[..., Path]) -> None:
+    path = write_rows(x=list(range(4)), label=list("aabb"), cluster=[0, 0, 0, -1])
     for way, words in (("cluster", "counted as a cluster"), ("drop", "left out")):
         found = warned(run, path, "--noise", "-1", "--noise-as", way)[0]
         assert found == f"1 row (25 %) is noise, {words}."
 
 
-def test_one_zero_vector(run: Run, write: Callable[..., Path]) -> None:
-    path = write(x=[[0.0, 0.0], [1.0, 2.0], [3.0, 0.0]], label=list("abb"), cluster=[0, 0, 0])
+def test_one_zero_vector(run: Run, write_rows: Callable[..., Path]) -> None:
+    path = write_rows(x=[[0.0, 0.0], [1.0, 2.0], [3.0, 0.0]], label=list("abb"), cluster=[0, 0, 0])
     words = "1 vector is zero: its cosine distance to every other one is 1."
     assert words in warned(run, path, "--distance", "cosine")
 
@@ -269,35 +262,38 @@ def test_one_zero_vector(run: Run, write: Callable[..., Path]) -> None:
         ),
     ],
 )
-def test_noise(run: Run, write: Callable[..., Path], options: tuple[str, ...], words: str) -> None:
+def test_noise(
+    run: Run, write_rows: Callable[..., Path], options: tuple[str, ...], words: str
+) -> None:
     clusters = [0] * 4 + [1] * 4 + [-1] * 2
-    path = write(x=list(range(10)), label=list("aaaabbbbcc"), cluster=clusters)
+    path = write_rows(x=list(range(10)), label=list("aaaabbbbcc"), cluster=clusters)
     found = [text.replace("\\", "") for text in warned(run, path, *options)]
     assert found[0].startswith(words)
     assert not options or not any("give --noise" in text for text in found)
 
 
-def test_shares_are_of_all_rows_singletons_too(run: Run, write: Callable[..., Path]) -> None:
-    path = write(label=list("aaaabbbbcc"), cluster=[0] * 4 + [1] * 4 + [-1] * 2)
+def test_shares_are_of_all_rows_singletons_too(run: Run, write_rows: Callable[..., Path]) -> None:
+    path = write_rows(label=list("aaaabbbbcc"), cluster=[0] * 4 + [1] * 4 + [-1] * 2)
     columns = ("--label", "label", "--cluster", "cluster")
-    markdown = run("report", path, *columns, "--noise", "-1", "--noise-as", "singletons")
-    assert [row["share"] for row in listed(markdown)] == ["0.4", "0.4"]
+    options = ("--noise", "-1", "--noise-as", "singletons", *QUICK)
+    markdown = run("report", path, *columns, *options)
+    assert [row["share"] for row in rows_of_clusters(markdown)] == ["0.4", "0.4"]
 
 
-def test_one_cluster_and_a_giant_one(run: Run, write: Callable[..., Path]) -> None:
-    one = write(x=[0.0, 1, 5], label=list("abc"), cluster=[7] * 3)
+def test_one_cluster_and_a_giant_one(run: Run, write_rows: Callable[..., Path]) -> None:
+    one = write_rows(x=[0.0, 1, 5], label=list("abc"), cluster=[7] * 3)
     assert warned(run, one) == [
         "There is one cluster: scores that compare clusters are not defined."
     ]
     rows = {"x": list(range(20)), "label": ["a"] * 20, "cluster": ["giant"] * 18 + ["b"] * 2}
-    giant = write(**rows)
+    giant = write_rows(**rows)
     assert warned(run, giant) == [
         "Cluster giant has 90 % of the rows: scores by row or by pair say little of the others."
     ]
 
 
-def test_zero_vectors(run: Run, write: Callable[..., Path]) -> None:
-    path = write(
+def test_zero_vectors(run: Run, write_rows: Callable[..., Path]) -> None:
+    path = write_rows(
         x=[[0.0, 0.0], [1.0, 2.0], [3.0, 0.0], [0.0, 0.0]], label=list("aabb"), cluster=[0, 0, 1, 1]
     )
     words = "2 vectors are zero: their cosine distance to every other one is 1."
@@ -305,10 +301,10 @@ def test_zero_vectors(run: Run, write: Callable[..., Path]) -> None:
     assert warned(run, path) == []
 
 
-def test_no_rows(run: Run, write: Callable[..., Path]) -> None:
-    path = write(x=pl.Series([None, None], dtype=pl.Float64), label=["a", "b"], cluster=[0, 1])
+def test_no_rows(run: Run, write_rows: Callable[..., Path]) -> None:
+    path = write_rows(x=pl.Series([None, None], dtype=pl.Float64), label=["a", "b"], cluster=[0, 1])
     columns = ("--vector", "x", "--cluster", "cluster")
-    markdown = run("report", path, *columns)
+    markdown = run("report", path, *columns, *QUICK)
     assert "No row is left: no score is defined." in markdown
     assert headlines(markdown)["silhouette"][0] == "–"
 
@@ -318,9 +314,9 @@ def test_no_rows(run: Run, write: Callable[..., Path]) -> None:
 # ----------------------------------------------------------------------------------------------
 
 
-def test_names_are_only_names(run: Run, write: Callable[..., Path], tmp_path: Path) -> None:
+def test_names_are_only_names(run: Run, write_rows: Callable[..., Path], tmp_path: Path) -> None:
     odd = ["<script>alert(1)</script>", "a|b`c*", "\x1b[31mred\x1b[0m", "q\"uote's & co"]
-    path = write(label=odd * 2, cluster=odd * 2)
+    path = write_rows(label=odd * 2, cluster=odd * 2)
     columns = ("--label", "label", "--cluster", "cluster")
     markdown = run("report", path, *columns, *QUICK)
     assert "\x1b" not in markdown
@@ -335,9 +331,9 @@ def test_names_are_only_names(run: Run, write: Callable[..., Path], tmp_path: Pa
 
 
 def test_more_clusters_than_the_table_has_rows(
-    run: Run, write: Callable[..., Path], tmp_path: Path
+    run: Run, write_rows: Callable[..., Path], tmp_path: Path
 ) -> None:
-    path = write(label=[0, 1] * 600, cluster=list(range(1200)))
+    path = write_rows(label=[0, 1] * 600, cluster=list(range(1200)))
     columns = ("--label", "label", "--cluster", "cluster")
     assert "The 50 largest of 1,200 clusters." in run("report", path, *columns, *QUICK)
     run("report", path, *columns, *QUICK, "--html", tmp_path / "page.html")
@@ -347,9 +343,9 @@ def test_more_clusters_than_the_table_has_rows(
 
 
 def test_columns_are_sorted_by_their_numbers_not_by_what_is_shown(
-    run: Run, write: Callable[..., Path], tmp_path: Path
+    run: Run, write_rows: Callable[..., Path], tmp_path: Path
 ) -> None:
-    path = write(label=[0] * 1234 + [1], cluster=[0] * 1234 + [1])
+    path = write_rows(label=[0] * 1234 + [1], cluster=[0] * 1234 + [1])
     columns = ("--label", "label", "--cluster", "cluster")
     run("report", path, *columns, *QUICK, "--html", tmp_path / "p.html")
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
@@ -358,10 +354,10 @@ def test_columns_are_sorted_by_their_numbers_not_by_what_is_shown(
     assert float(share) == pytest.approx(1234 / 1235, rel=1e-15)
 
 
-def test_html_to_standard_output_is_the_file(run: Run, page: Page) -> None:
-    text = run("report", IRIS, *KMEANS, "--format", "html")
+def test_html_to_standard_output_is_the_file(run: Run, page_of: Page) -> None:
+    text = run("report", IRIS, *KMEANS, *QUICK, "--format", "html")
     images = re.compile('src="data:.*?"')  # which number their gradients on and on
-    written = page(IRIS, *KMEANS, ending="html").read_text(encoding="utf-8")
+    written = page_of(IRIS, *KMEANS, *QUICK, ending="html").read_text(encoding="utf-8")
     assert images.sub("", written) == images.sub("", text)
     assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", text), "the page works offline"
 
@@ -382,8 +378,8 @@ def test_mistakes(fail: Fail, arguments: tuple[str, ...], words: str) -> None:
     assert words in fail("report", *arguments)
 
 
-def test_the_input_is_not_overwritten(fail: Fail, write: Callable[..., Path]) -> None:
-    path = write(label=["a", "b"], cluster=[0, 1])
+def test_the_input_is_not_overwritten(fail: Fail, write_rows: Callable[..., Path]) -> None:
+    path = write_rows(label=["a", "b"], cluster=[0, 1])
     before = path.read_bytes()
     columns = ("--label", "label", "--cluster", "cluster")
     assert "expected a file other than the input" in fail("report", path, *columns, "--html", path)
@@ -401,19 +397,21 @@ def test_without_the_extra_for_pictures(
 
 
 def test_a_chart_that_has_nothing_to_show_is_left_out(
-    run: Run, write: Callable[..., Path], tmp_path: Path
+    run: Run, write_rows: Callable[..., Path], tmp_path: Path
 ) -> None:
     page = tmp_path / "page.html"
     columns = ("--label", "label", "--vector", "x", "--cluster", "cluster")
-    every_point = write(x=[0.0, 1, 5], label=list("aab"), cluster=[0, 1, 2])
+    every_point = write_rows(x=[0.0, 1, 5], label=list("aab"), cluster=[0, 1, 2])
     run("report", every_point, *columns, *QUICK, "--html", page)
     text = page.read_text(encoding="utf-8")
     assert "Centroids and their distances" in text
     assert "Silhouettes of the points" not in text
-    one_cluster = write(x=[0.0, 1, 5], label=list("aab"), cluster=[0, 0, 0])
+    one_cluster = write_rows(x=[0.0, 1, 5], label=list("aab"), cluster=[0, 0, 0])
     run("report", one_cluster, *columns, *QUICK, "--html", page)
     assert "Centroids and their distances" not in page.read_text(encoding="utf-8")
-    nothing = write(x=pl.Series([None, None], dtype=pl.Float64), label=[None, None], cluster=[0, 1])
+    nothing = write_rows(
+        x=pl.Series([None, None], dtype=pl.Float64), label=[None, None], cluster=[0, 1]
+    )
     run("report", nothing, *columns, *QUICK, "--html", page)
     assert "<img" not in page.read_text(encoding="utf-8")
 
@@ -427,75 +425,17 @@ def test_nothing_is_left_of_a_page_that_cannot_be_written(fail: Fail, tmp_path: 
     assert list(tmp_path.iterdir()) == [old]
 
 
-# ----------------------------------------------------------------------------------------------
-# In a browser
-# ----------------------------------------------------------------------------------------------
-
-
-def browse(page: Path, folder: Path, script: str = "") -> str:
-    """The document of a page after its scripts and one more, in a browser without a window.
-
-    The page with the script is written to a folder.
-    """
-    if BROWSER is None:
-        pytest.skip("needs chromium (Debian: apt-get install chromium)")
-    changed = folder / "changed.html"
-    text = page.read_text(encoding="utf-8")
-    changed.write_text(text.replace("</body>", f"<script>{script}</script></body>"), "utf-8")
-    options = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
-    done = subprocess.run(
-        [BROWSER, *options, "--enable-logging=stderr", "--dump-dom", changed.as_uri()],
-        capture_output=True, text=True, timeout=120, check=True,
-    )  # fmt: skip
-    assert not re.findall(r"CONSOLE.*", done.stderr)
-    return done.stdout
-
-
-def test_pictures_are_drawn(page: Page, tmp_path: Path) -> None:
-    html = page(*BOTH, ending="html")
-    assert html.stat().st_size < 1_000_000
-    titles = re.findall(r'<img alt="(.*?)"', html.read_text(encoding="utf-8"))
-    assert titles == [
+def test_pictures_of_labels_and_points(page_of: Page) -> None:
+    html = page_of(*BOTH, *QUICK, ending="html").read_text(encoding="utf-8")
+    assert re.findall(r'<img alt="(.*?)"', html) == [
         "Labels in the clusters",
         "Scores with their intervals",
         "Silhouettes of the points",
         "Centroids and their distances",
     ]
-    script = (
-        "addEventListener('load', () => { document.body.dataset.widths = "
-        "[...document.images].map((image) => image.naturalWidth) })"
-    )
-    (widths,) = re.findall(r'data-widths="([\d,]+)"', browse(html, tmp_path, script))
-    assert [int(width) > 200 for width in widths.split(",")] == [True] * 4, widths
 
 
-def test_pictures_of_points_without_labels(page: Page) -> None:
-    html = page(IRIS, *FLOWERS, ending="html").read_text(encoding="utf-8")
+def test_pictures_of_points_without_labels(page_of: Page) -> None:
+    html = page_of(IRIS, *FLOWERS, *QUICK, ending="html").read_text(encoding="utf-8")
     titles = re.findall(r'<img alt="(.*?)"', html)
     assert titles == ["Silhouettes of the points", "Centroids and their distances"]
-
-
-def test_a_click_sorts_the_clusters(page: Page, tmp_path: Path) -> None:
-    """The first column as the page is loaded, after a click on its head, and after another one."""
-    script = """
-        const orders = [];
-        const note = () => orders.push([...document.querySelectorAll(
-            'table.sortable tbody tr td:first-child')].map((cell) => cell.textContent).join(''));
-        note();
-        for (const _ of [1, 2]) {
-            document.querySelectorAll('table.sortable th button')[0].click();
-            note();
-        }
-        document.body.dataset.orders = orders;
-    """
-    document = browse(page(*DIGITS_BOTH, ending="html"), tmp_path, script)
-    (orders,) = re.findall(r'data-orders="([\d,]+)"', document)
-    assert orders.split(",") == ["8125049673", "9876543210", "0123456789"]
-    body = document.split('<table class="sortable">')[1].split("</table>")[0]
-    shown = re.findall(r'<tr><td class="number" data-value="\d+">(\d+)</td>', body)
-    assert shown == list("0123456789")
-
-
-def test_an_error_of_the_page_would_be_seen(page: Page, tmp_path: Path) -> None:
-    with pytest.raises(AssertionError, match="CONSOLE"):
-        browse(page(IRIS, *KMEANS, ending="html"), tmp_path, "no_such_function()")

@@ -7,24 +7,41 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 
-import polars_clustereval as ce
+from polars_clustereval import dialects
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.support.command_line import Fail, Noted, Run
 
 CALL = ("sql", "external_report", "--tbl", "t", "--label", "a", "--cluster", "b")
 
 
-def test_the_query_is_that_of_to_sql(run: Run) -> None:
-    query = ce.to_sql("external_report", dialect="spark", tbl="t", label="a", cluster="b")
+@pytest.fixture(params=["arguments", pytest.param("query", marks=pytest.mark.gate)])
+def to_sql(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """The function `to_sql`, or one whose texts are the same if and only if the arguments are."""
+    calls: list[tuple[str, dict[str, object]]] = []
+
+    def number_arguments(name: str, **arguments: object) -> str:
+        if (name, arguments) not in calls:
+            calls.append((name, arguments))
+        return f"arguments {calls.index((name, arguments))}"
+
+    if request.param == "arguments":
+        monkeypatch.setattr(dialects, "to_sql", number_arguments)
+    return dialects.to_sql
+
+
+def test_the_query_is_that_of_to_sql(run: Run, to_sql: Callable[..., str]) -> None:
+    query = to_sql("external_report", dialect="spark", tbl="t", label="a", cluster="b")
     assert run(*CALL, "--dialect", "spark") == f"{query};\n"
 
 
-def test_options(run: Run) -> None:
+def test_options(run: Run, to_sql: Callable[..., str]) -> None:
     options = ("--noise", "-1", "--noise-as", "drop", "--beta", "0.5", "--average-method", "max")
     text = run(*CALL, "--dialect", "duckdb", "--weight", "w", "--partition-by", "p", *options)
     columns = {"label": "a", "cluster": "b", "weight": "w", "partition_by": "p"}
-    query = ce.to_sql(
+    query = to_sql(
         "external_report",
         dialect="duckdb",
         tbl="t",
@@ -37,24 +54,23 @@ def test_options(run: Run) -> None:
     assert text == f"{query};\n"
 
 
-def test_two_runs(run: Run) -> None:
+def test_two_runs(run: Run, to_sql: Callable[..., str]) -> None:
     names = ("--tbl-before", "a", "--tbl-after", "b", "--id", "i", "--cluster", "c")
     text = run("sql", "run_transitions", "--dialect", "spark", *names, "--threshold", "0.6")
     tables = {"tbl_before": "a", "tbl_after": "b"}
-    query = ce.to_sql(
-        "run_transitions", dialect="spark", **tables, id="i", cluster="c", threshold=0.6
-    )
+    query = to_sql("run_transitions", dialect="spark", **tables, id="i", cluster="c", threshold=0.6)
     assert text == query + ";\n"
 
 
-def test_costs_of_merges(run: Run) -> None:
+def test_costs_of_merges(run: Run, to_sql: Callable[..., str]) -> None:
     names = ("--tbl", "t", "--label", "a", "--cluster", "b")
     name = "entity_resolution_report"
     text = run("sql", name, "--dialect", "duckdb", *names, "--merge-cost", "product")
-    query = ce.to_sql(name, dialect="duckdb", tbl="t", label="a", cluster="b", merge_cost="product")
+    query = to_sql(name, dialect="duckdb", tbl="t", label="a", cluster="b", merge_cost="product")
     assert text == query + ";\n"
 
 
+@pytest.mark.gate
 def test_the_query_runs(run: Run) -> None:
     text = run(*CALL, "--dialect", "duckdb")
     with duckdb.connect() as connection:
@@ -63,18 +79,18 @@ def test_the_query_runs(run: Run) -> None:
     assert report.select("n", "rand_score").rows() == [(2, 1.0)]
 
 
-def test_kept_cells(run: Run) -> None:
+def test_kept_cells(run: Run, to_sql: Callable[..., str]) -> None:
     text = run("sql", "pair_counts", "--dialect", "postgres", "--tbl", "cells")
-    assert text == ce.to_sql("pair_counts", dialect="postgres", tbl="cells") + ";\n"
+    assert text == to_sql("pair_counts", dialect="postgres", tbl="cells") + ";\n"
 
 
 POINTS = ("sql", "centroids", "--dialect", "duckdb", "--tbl", "t", "--cluster", "c")
 
 
-def test_columns_of_points(run: Run) -> None:
+def test_columns_of_points(run: Run, to_sql: Callable[..., str]) -> None:
     options = ("--distance", "minkowski", "--p", "3", "--weights", "1,0.5", "--center", "median")
     text = run(*POINTS, "--vector", "x, y", *options)
-    query = ce.to_sql(
+    query = to_sql(
         "centroids",
         dialect="duckdb",
         tbl="t",
@@ -95,7 +111,8 @@ def test_a_column_of_arrays(run: Run) -> None:
         assert connection.sql(text).fetchall() == [(None, "a", 1, [1.0, 3.0])]
 
 
-def test_a_silhouette_and_a_report_without_adjusted_scores(run: Run) -> None:
+@pytest.mark.gate
+def test_a_silhouette(run: Run) -> None:
     columns = ("--vector", "x", "--cluster", "c", "--method", "simplified")
     text = run("sql", "silhouette_score", "--dialect", "duckdb", "--tbl", "t", *columns)
     with duckdb.connect() as connection:
@@ -105,7 +122,12 @@ def test_a_silhouette_and_a_report_without_adjusted_scores(run: Run) -> None:
         (row,) = connection.sql(text).pl().to_dicts()
     # Centers 1 and 6; a, b: 1, 6 and 1, 4 of cluster 1; a single point scores 0.
     assert row["silhouette"] == pytest.approx((5 / 6 + 3 / 4 + 0) / 3)
-    short = run(*CALL, "--dialect", "duckdb", "--no-adjusted")
+
+
+def test_a_report_without_adjusted_scores(run: Run, to_sql: Callable[..., str]) -> None:
+    columns = {"tbl": "t", "label": "a", "cluster": "b"}
+    short = to_sql("external_report", dialect="duckdb", adjusted=False, **columns)
+    assert run(*CALL, "--dialect", "duckdb", "--no-adjusted") == f"{short};\n"
     assert "adjusted_mutual_info_score" not in short
 
 

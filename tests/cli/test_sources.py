@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 
 from tests.support.command_line import (
+    DUCKDB_AT_THE_GATE,
     FRAME,
     POINTS,
     QUICK,
@@ -37,12 +38,12 @@ if TYPE_CHECKING:
 COLUMNS = ("--label", "species", "--cluster", "cluster")
 
 
-def write(frame: pl.DataFrame, path: Path) -> Path:
+def write_file(frame: pl.DataFrame, path: Path) -> Path:
     """Write a frame in the format of the path's ending."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.name.endswith(".gz"):
         plain = path.with_suffix("")
-        write(frame, plain)
+        write_file(frame, plain)
         path.write_bytes(gzip.compress(plain.read_bytes()))
         plain.unlink()
     elif path.suffix in (".jsonl", ".ndjson"):
@@ -64,7 +65,7 @@ KINDS = [
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_file_of_every_kind(run: Run, engine_name: str, tmp_path: Path, name: str) -> None:
-    path = write(FRAME, tmp_path / name.lower())
+    path = write_file(FRAME, tmp_path / name.lower())
     path = path.rename(tmp_path / name)
     columns = (*COLUMNS, "--weight", "n", "--partition-by", "run", "--engine", engine_name)
     found = report(run, path, *columns)
@@ -75,7 +76,7 @@ def test_a_file_of_every_kind(run: Run, engine_name: str, tmp_path: Path, name: 
 def test_vectors_in_a_file_of_every_kind(
     run: Run, engine_name: str, tmp_path: Path, name: str
 ) -> None:
-    path = write(POINTS, tmp_path / name)
+    path = write_file(POINTS, tmp_path / name)
     for vector in ("list", "x,y"):
         call = ("--vector", vector, "--cluster", "cluster", "--engine", engine_name)
         assert_points(
@@ -89,6 +90,7 @@ def test_the_stream_format_of_arrow(run: Run, engine_name: str, tmp_path: Path) 
     assert_rows(report(run, path, *COLUMNS, "--engine", engine_name), report_of(FRAME))
 
 
+@DUCKDB_AT_THE_GATE
 def test_strings_of_json_stay_text(run: Run, engine_name: str, tmp_path: Path) -> None:
     """Two spellings of a day, and a number and a string, are two labels and one."""
     path = tmp_path / "texts.json"
@@ -98,6 +100,7 @@ def test_strings_of_json_stay_text(run: Run, engine_name: str, tmp_path: Path) -
     assert (row["n"], row["n_labels"], row["n_clusters"]) == (2, 2, 1)
 
 
+@DUCKDB_AT_THE_GATE
 def test_a_late_value_of_json_has_its_type(run: Run, engine_name: str, tmp_path: Path) -> None:
     path = tmp_path / "late.ndjson"
     first = json.dumps({"species": 1, "cluster": 1})
@@ -118,6 +121,7 @@ def test_a_broken_file(fail: Fail, engine_name: str, tmp_path: Path, name: str) 
 
 @pytest.mark.parametrize("separator", [";", "\t", "|", ","])
 @pytest.mark.parametrize("name", ["f.csv", "f.tsv", "f.csv.gz"])
+@DUCKDB_AT_THE_GATE
 def test_the_separator_is_that_of_the_header(
     run: Run, engine_name: str, tmp_path: Path, separator: str, name: str
 ) -> None:
@@ -128,6 +132,7 @@ def test_the_separator_is_that_of_the_header(
     assert_rows(report(run, path, *COLUMNS, "--engine", engine_name), report_of(FRAME))
 
 
+@DUCKDB_AT_THE_GATE
 def test_the_usual_separator_comes_first(run: Run, engine_name: str, tmp_path: Path) -> None:
     path = tmp_path / "f.csv"
     path.write_text("a;b,c\n1,2\n", encoding="utf-8")
@@ -155,8 +160,8 @@ def test_an_empty_file(fail: Fail, engine_name: str, tmp_path: Path, name: str) 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "ndjson", "arrow"])
 def test_several_files(run: Run, engine_name: str, tmp_path: Path, ending: str) -> None:
     """Given one by one, in another order of columns, and by a pattern."""
-    first = write(FRAME.head(2), tmp_path / f"part 1.{ending}")
-    other = write(FRAME[2:].select(reversed(FRAME.columns)), tmp_path / f"part 2.{ending}")
+    first = write_file(FRAME.head(2), tmp_path / f"part 1.{ending}")
+    other = write_file(FRAME[2:].select(reversed(FRAME.columns)), tmp_path / f"part 2.{ending}")
     engine = ("--engine", engine_name)
     expected = report_of(FRAME)
     assert_rows(
@@ -166,19 +171,20 @@ def test_several_files(run: Run, engine_name: str, tmp_path: Path, ending: str) 
     assert_rows(report(run, tmp_path / "**" / f"part*{ending}", *COLUMNS, *engine), expected)
 
 
+@DUCKDB_AT_THE_GATE
 def test_a_file_whose_name_is_a_pattern(run: Run, engine_name: str, tmp_path: Path) -> None:
-    write(FRAME, tmp_path / "part 1.csv")
-    path = write(FRAME.head(2), tmp_path / "part [1]*.csv")
+    write_file(FRAME, tmp_path / "part 1.csv")
+    path = write_file(FRAME.head(2), tmp_path / "part [1]*.csv")
     assert_rows(report(run, path, *COLUMNS, "--engine", engine_name), report_of(FRAME.head(2)))
 
 
 def test_a_folder_of_parquet_files(run: Run, engine_name: str, tmp_path: Path) -> None:
     folder = tmp_path / "data"
-    write(FRAME.head(2), folder / "a.parquet")
-    write(FRAME[2:], folder / "key=1" / "b.PARQUET".lower())
-    write(FRAME, folder / "_temporary" / "c.parquet")
-    write(FRAME, folder / ".d.parquet")
-    write(FRAME, folder / "e.csv")
+    write_file(FRAME.head(2), folder / "a.parquet")
+    write_file(FRAME[2:], folder / "key=1" / "b.PARQUET".lower())
+    write_file(FRAME, folder / "_temporary" / "c.parquet")
+    write_file(FRAME, folder / ".d.parquet")
+    write_file(FRAME, folder / "e.csv")
     (folder / "_SUCCESS").touch()
     assert_rows(report(run, folder, *COLUMNS, "--engine", engine_name), report_of(FRAME))
 
@@ -187,8 +193,8 @@ def test_a_folder_of_parquet_files(run: Run, engine_name: str, tmp_path: Path) -
 def test_files_with_other_columns(
     fail: Fail, engine_name: str, tmp_path: Path, ending: str
 ) -> None:
-    first = write(FRAME, tmp_path / f"1.{ending}")
-    other = write(FRAME.drop("cluster"), tmp_path / f"2.{ending}")
+    first = write_file(FRAME, tmp_path / f"1.{ending}")
+    other = write_file(FRAME.drop("cluster"), tmp_path / f"2.{ending}")
     error = fail("external", first, other, *COLUMNS, "--engine", engine_name)
     assert error.startswith(f"{first} and 1 more file: ")
     assert str(other) in error
@@ -197,15 +203,15 @@ def test_files_with_other_columns(
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow"])
 def test_files_with_other_types(fail: Fail, engine_name: str, tmp_path: Path, ending: str) -> None:
-    first = write(FRAME, tmp_path / f"1.{ending}")
-    other = write(FRAME.cast({"cluster": pl.String}), tmp_path / f"2.{ending}")
+    first = write_file(FRAME, tmp_path / f"1.{ending}")
+    other = write_file(FRAME.cast({"cluster": pl.String}), tmp_path / f"2.{ending}")
     error = fail("external", first, other, *COLUMNS, "--engine", engine_name)
     expected = f"{other}: expected the columns of {first}: cluster (Int64), got String"
     assert error == f"{first} and 1 more file: {expected}"
 
 
 def test_mistakes_with_several_files(fail: Fail, tmp_path: Path, database: str) -> None:
-    first, other = (write(FRAME, tmp_path / f"f.{ending}") for ending in ("csv", "parquet"))
+    first, other = (write_file(FRAME, tmp_path / f"f.{ending}") for ending in ("csv", "parquet"))
     odd = tmp_path / "odd.csv"
     odd.write_text("species;cluster\na;1\n", encoding="utf-8")
     (tmp_path / "folder").mkdir()
@@ -225,7 +231,7 @@ def test_mistakes_with_several_files(fail: Fail, tmp_path: Path, database: str) 
 
 
 def test_the_output_is_none_of_the_files(fail: Fail, tmp_path: Path) -> None:
-    first, other = (write(FRAME, tmp_path / f"{i}.csv") for i in range(2))
+    first, other = (write_file(FRAME, tmp_path / f"{i}.csv") for i in range(2))
     error = fail("external", first, other, *COLUMNS, *QUICK, "--output", other)
     assert error == f"--output: expected a file other than the input, got {other}"
 
@@ -233,6 +239,7 @@ def test_the_output_is_none_of_the_files(fail: Fail, tmp_path: Path) -> None:
 # Standard input
 
 
+@DUCKDB_AT_THE_GATE
 def test_standard_input(engine_name: str) -> None:
     process = start("external", "-", *COLUMNS, "--engine", engine_name)
     out, err = process.communicate(FRAME.write_csv(separator=";").encode())
@@ -260,11 +267,12 @@ def give(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content)))
 
 
+@DUCKDB_AT_THE_GATE
 def test_standard_input_beside_a_file(
     fail: Fail, engine_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Errors name standard input, not the temporary file with its content."""
-    path = write(FRAME, tmp_path / "f.csv")
+    path = write_file(FRAME, tmp_path / "f.csv")
     columns = (*COLUMNS, "--engine", engine_name)
     text = FRAME.write_csv().encode()
     odd = b"species;cluster\na;1\n"
@@ -283,7 +291,7 @@ def test_standard_input_beside_a_file(
         assert error.startswith(words)
         assert "clustereval-" not in error
     give(monkeypatch, text)
-    error = fail("external", "-", write(FRAME, tmp_path / "f.parquet"), *columns)
+    error = fail("external", "-", write_file(FRAME, tmp_path / "f.parquet"), *columns)
     assert error.startswith("expected files of one kind, got standard input and ")
 
 
@@ -297,7 +305,7 @@ def test_a_file_under_two_names(
     fail: Fail, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    path = write(FRAME, tmp_path / "f.csv")
+    path = write_file(FRAME, tmp_path / "f.csv")
     (tmp_path / "link.csv").symlink_to(path)
     for other in ("./f.csv", "../" + tmp_path.name + "/f.csv", "link.csv", str(path)):
         error = fail("external", "f.csv", other, *COLUMNS, *QUICK)
@@ -315,7 +323,7 @@ def test_a_path_of_no_regular_file(fail: Fail, tmp_path: Path) -> None:
 
 
 def test_a_pipe_of_the_shell(tmp_path: Path) -> None:
-    path = write(FRAME, tmp_path / "f.csv")
+    path = write_file(FRAME, tmp_path / "f.csv")
     command = f"{sys.executable} -m polars_clustereval external <(cat '{path}') {' '.join(COLUMNS)}"
     process = subprocess.run(["bash", "-c", command], capture_output=True, check=False, timeout=60)
     assert process.returncode == 2
@@ -346,7 +354,7 @@ def test_vectors_as_text(
             connection.register("frame", frame)
             connection.execute("CREATE TABLE rows AS FROM frame")
     else:
-        write(frame, path)
+        write_file(frame, path)
     file = f"{path}::rows" if kind == "duckdb" else path
     call = ("--vector", "vec", "--cluster", "cluster", "--partition-by", "run")
     found = report(run, file, *call, "--engine", engine_name, of="internal")
@@ -404,10 +412,11 @@ def test_quoted_thousands_make_no_vectors(fail: Fail, engine_name: str, tmp_path
 # JSON
 
 
+@DUCKDB_AT_THE_GATE
 def test_noise_of_json_is_written_as_in_the_file(
     run: Run, engine_name: str, tmp_path: Path
 ) -> None:
-    path = write(FRAME.cast({"cluster": pl.Float64}), tmp_path / "f.json")
+    path = write_file(FRAME.cast({"cluster": pl.Float64}), tmp_path / "f.json")
     for noise, n_noise in (("-1", 0), ("-1.0", 1)):
         [row] = report(run, path, *COLUMNS, "--noise", noise, "--engine", engine_name)
         assert row["n_noise"] == n_noise
@@ -418,7 +427,7 @@ def test_json_files_with_other_columns(
     fail: Fail, engine_name: str, tmp_path: Path, missing: int
 ) -> None:
     frames = [FRAME.drop("cluster") if i == missing else FRAME for i in range(2)]
-    first, other = (write(frame, tmp_path / f"{i}.ndjson") for i, frame in enumerate(frames))
+    first, other = (write_file(frame, tmp_path / f"{i}.ndjson") for i, frame in enumerate(frames))
     error = fail("external", first, other, *COLUMNS, "--engine", engine_name)
     if missing:
         words = f"{other}: expected the columns of {first}: species, cluster, run, n, half; "
@@ -428,9 +437,9 @@ def test_json_files_with_other_columns(
 
 
 def test_json_files_differ_in_types_and_order(run: Run, engine_name: str, tmp_path: Path) -> None:
-    first = write(FRAME.head(2), tmp_path / "1.json")
+    first = write_file(FRAME.head(2), tmp_path / "1.json")
     other = FRAME[2:].select(reversed(FRAME.columns)).cast({"cluster": pl.String})
-    other_path = write(other.with_columns(more=1), tmp_path / "2.json")
+    other_path = write_file(other.with_columns(more=1), tmp_path / "2.json")
     call = ("external", first, other_path, *COLUMNS, "--format=json", "--engine", engine_name)
     assert_rows(json.loads(run(*call)), report_of(FRAME))
 
@@ -440,6 +449,7 @@ HUGE = ("18446744073709551616", "18446744073709551617")
 
 
 @pytest.mark.parametrize("numbers", [LARGE, HUGE])
+@DUCKDB_AT_THE_GATE
 def test_large_numbers_of_json_identify(
     run: Run, engine_name: str, tmp_path: Path, numbers: tuple[str, str]
 ) -> None:

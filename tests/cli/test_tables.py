@@ -22,6 +22,7 @@ from tests.support.command_line import (
     CALLS,
     CLUSTER,
     DIGITS,
+    DUCKDB_AT_THE_GATE,
     ENGINE_NAMES,
     ENGINE_NOTE,
     FLOWERS,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+@pytest.mark.usefixtures("own_database")
 def test_iris(run: Run, engine_name: str) -> None:
     shown = values(run("external", IRIS, *KMEANS, "--engine", engine_name))
     expected = {
@@ -57,6 +59,7 @@ def test_iris(run: Run, engine_name: str) -> None:
     assert {metric: shown[metric][0] for metric in expected} == expected
 
 
+@pytest.mark.usefixtures("own_database")
 def test_iris_alone(run: Run, engine_name: str) -> None:
     """Expected: the two scores are scikit-learn's, and ssw is KMeans' inertia_."""
     table = run("internal", IRIS, *FLOWERS, "--engine", engine_name)
@@ -187,6 +190,7 @@ def test_many_columns_are_cut_in_the_heading(run: Run, monkeypatch: pytest.Monke
     assert f"vector {names}"[:59] + "…" in table
 
 
+@DUCKDB_AT_THE_GATE
 def test_few_partitions_stand_side_by_side(run: Run, engine_name: str) -> None:
     arguments = (RUNS, *CLUSTER, "--partition-by", "k", "--engine", engine_name)
     table = run("external", *arguments)
@@ -198,6 +202,7 @@ def test_few_partitions_stand_side_by_side(run: Run, engine_name: str) -> None:
     assert list(shown) == list(rows[0])[1:]
 
 
+@DUCKDB_AT_THE_GATE
 def test_few_partitions_of_points_stand_side_by_side(
     run: Run, engine_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,6 +226,7 @@ def test_quantities_of_any_size(run: Run, tmp_path: Path) -> None:
         assert values(table)["ssw"][0] == ssw
 
 
+@DUCKDB_AT_THE_GATE
 def test_a_null_partition(run: Run, engine_name: str, tmp_path: Path) -> None:
     path = tmp_path / "frame.parquet"
     FRAME.with_columns(run=pl.lit(None, pl.String)).write_parquet(path)
@@ -241,6 +247,7 @@ def test_a_zero_has_no_sign(run: Run, engine_name: str, tmp_path: Path) -> None:
     assert "-0.000000" not in table
 
 
+@pytest.mark.usefixtures("own_database")
 def test_duckdb_draws_no_bar_into_a_file(
     run: Run, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -269,9 +276,21 @@ def test_a_zero_of_any_magnitude_has_no_sign() -> None:
     assert [shown[name][0] for name in ("ssw", "ssb")] == ["0.000000", "-0.500000"]
 
 
-@pytest.mark.parametrize("columns", [60, 72, 80, 100, 120, 200])
-@pytest.mark.parametrize("command", REPORTS)
-@pytest.mark.parametrize("n_partitions", [0, 3, 5, 7])
+def cover_tables() -> list[Any]:
+    """Widths, reports and numbers of partitions: every two of them, all three at the gate."""
+    widths, partitions = (60, 72, 80, 100, 120, 200), (0, 3, 5, 7)
+    return [
+        pytest.param(
+            *(columns, command, n),
+            marks=[] if (i + j + k) % len(partitions) == 0 else pytest.mark.wide,
+        )
+        for i, columns in enumerate(widths)
+        for j, command in enumerate(REPORTS)
+        for k, n in enumerate(partitions)
+    ]
+
+
+@pytest.mark.parametrize(("columns", "command", "n_partitions"), cover_tables())
 def test_a_table_fits_the_screen(
     run: Run,
     monkeypatch: pytest.MonkeyPatch,

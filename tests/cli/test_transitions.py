@@ -11,7 +11,14 @@ import pytest
 
 import polars_clustereval as ce
 from polars_clustereval.cli.reports import TRANSITIONS
-from tests.support.command_line import NIGHTS, Fail, Noted, Run
+from tests.support.command_line import (
+    DUCKDB_AT_THE_GATE,
+    NIGHTS,
+    QUICK,
+    Fail,
+    Noted,
+    Run,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +32,7 @@ AFTER = pl.DataFrame({"id": [1, 2, 3, 4, 5], "cluster": list("xxyzx"), "run": [1
 WANTED = [("a", "x", "grown"), ("b", None, "split"), ("b", "y", "split"), ("b", "z", "split")]
 
 
-def rows_of(run: Run, *call: str | Path) -> list[dict[str, Any]]:
+def transition_rows(run: Run, *call: str | Path) -> list[dict[str, Any]]:
     rows = json.loads(run(*call, "--format", "json"))
     assert isinstance(rows, list)
     return rows
@@ -37,7 +44,9 @@ def words(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("show", TRANSITIONS)
 def test_the_rows_are_those_of_the_function(run: Run, engine_name: str, show: str) -> None:
-    rows = rows_of(run, *CALL, "--show", show, "--threshold", "0.4", "--engine", engine_name)
+    rows = transition_rows(
+        run, *CALL, "--show", show, "--threshold", "0.4", "--engine", engine_name
+    )
     wanted = FUNCTIONS[show](*FRAMES, "id", "cluster", threshold=0.4).rows(named=True)
     assert [list(row) for row in rows] == [list(row) for row in wanted]
     for row, other in zip(rows, wanted, strict=True):
@@ -48,12 +57,12 @@ def test_the_rows_are_those_of_the_function(run: Run, engine_name: str, show: st
 
 def test_options_reach_the_function(run: Run, engine_name: str) -> None:
     options = ("--min-share", "0.35", "--noise", "5", "--noise-as", "drop")
-    rows = rows_of(run, *CALL, *options, "--engine", engine_name)
+    rows = transition_rows(run, *CALL, *options, "--engine", engine_name)
     wanted = ce.run_transitions(*FRAMES, "id", "cluster", min_share=0.35, noise=5, noise_as="drop")
     assert words(rows) == wanted.select("cluster_before", "cluster_after", "transition").rows()
 
 
-def write(folder: Path, frame: pl.DataFrame, name: str) -> str:
+def write_night(folder: Path, frame: pl.DataFrame, name: str) -> str:
     path = folder / name
     if path.suffix == ".csv":
         frame.write_csv(path)
@@ -79,16 +88,17 @@ def write(folder: Path, frame: pl.DataFrame, name: str) -> str:
     ],
     ids="-".join,
 )
+@DUCKDB_AT_THE_GATE
 def test_two_kinds_of_files(
     run: Run, engine_name: str, tmp_path: Path, kinds: tuple[str, str]
 ) -> None:
     paths = [
-        write(tmp_path, frame, f"{name}.{kind}")
+        write_night(tmp_path, frame, f"{name}.{kind}")
         for frame, name, kind in zip((BEFORE, AFTER), ("one", "two"), kinds, strict=True)
     ]
-    rows = rows_of(run, "transitions", *paths, *COLUMNS, "--engine", engine_name)
+    rows = transition_rows(run, "transitions", *paths, *COLUMNS, "--engine", engine_name)
     assert words(rows) == WANTED
-    rows = rows_of(
+    rows = transition_rows(
         run, "transitions", *paths, *COLUMNS, "--partition-by", "run", "--engine", engine_name
     )
     assert words(rows) == WANTED
@@ -96,7 +106,7 @@ def test_two_kinds_of_files(
 
 
 def test_the_formats(run: Run, tmp_path: Path) -> None:
-    paths = [write(tmp_path, frame, f"{frame.height}.parquet") for frame in (BEFORE, AFTER)]
+    paths = [write_night(tmp_path, frame, f"{frame.height}.parquet") for frame in (BEFORE, AFTER)]
     lines = run("transitions", *paths, *COLUMNS, "--format", "csv").splitlines()
     assert lines[0].startswith("cluster_before,cluster_after,transition,ambiguity,")
     assert lines[2] == "b,,split,,2,2,2,0,0,1,2,1.0,1.0"
@@ -108,42 +118,47 @@ def test_the_formats(run: Run, tmp_path: Path) -> None:
 
 def test_the_tables(run: Run) -> None:
     for show, report in TRANSITIONS.items():
-        table = run(*CALL, "--show", show)
+        table = run(*CALL, "--show", show, *QUICK)
         assert table.startswith(f"{NIGHTS[0]}, {NIGHTS[1]}: id id, cluster cluster, threshold 0.5")
         for name, (_, text) in report.layout.meanings.items():
             assert name in table
             assert text in table
-    assert "235" in run(*CALL, "--show", "drift")
-    assert "5        NULL     split" in run(*CALL)
+    assert "235" in run(*CALL, "--show", "drift", *QUICK)
+    assert "5        NULL     split" in run(*CALL, *QUICK)
 
 
 def test_several_partitions_of_drift(run: Run, tmp_path: Path) -> None:
-    paths = [write(tmp_path, frame, f"{frame.height}.parquet") for frame in (BEFORE, AFTER)]
-    table = run("transitions", *paths, *COLUMNS, "--show", "drift", "--partition-by", "run")
+    paths = [write_night(tmp_path, frame, f"{frame.height}.parquet") for frame in (BEFORE, AFTER)]
+    call = ("transitions", *paths, *COLUMNS, "--show", "drift", "--partition-by", "run")
+    table = run(*call, *QUICK)
     assert "population_stability_index" in table
 
 
 def test_standard_input(
     run: Run, fail: Fail, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = write(tmp_path, BEFORE, "one.csv")
+    path = write_night(tmp_path, BEFORE, "one.csv")
     given = tmp_path / "given.csv"
     AFTER.write_csv(given)
     with given.open() as stream:
         monkeypatch.setattr("sys.stdin", stream)
-        assert words(rows_of(run, "transitions", path, "-", *COLUMNS)) == WANTED
+        assert words(transition_rows(run, "transitions", path, "-", *COLUMNS)) == WANTED
     assert fail("transitions", "-", "-", *COLUMNS) == "standard input: given twice"
 
 
+@DUCKDB_AT_THE_GATE
 def test_no_rows(noted: Noted, engine_name: str, tmp_path: Path) -> None:
-    path = write(tmp_path, BEFORE.clear(), "none.parquet")
+    path = write_night(tmp_path, BEFORE.clear(), "none.parquet")
     for show in ("clusters", "drift"):
         call = ("transitions", path, path, *COLUMNS, "--show", show, "--engine", engine_name)
         assert noted(*call)[1] == f"clustereval: {path}: no rows with an id and a cluster\n"
 
 
 def test_nothing_has_moved(run: Run) -> None:
-    assert rows_of(run, "transitions", NIGHTS[0], NIGHTS[0], *COLUMNS, "--show", "ids") == []
+    assert (
+        transition_rows(run, "transitions", NIGHTS[0], NIGHTS[0], *COLUMNS, "--show", "ids", *QUICK)
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -163,7 +178,7 @@ def test_mistakes(fail: Fail, engine_name: str, options: tuple[str, ...], text: 
 
 def test_a_column_that_one_file_lacks(fail: Fail, engine_name: str, tmp_path: Path) -> None:
     paths = [
-        write(tmp_path, frame, f"{frame.height}.parquet")
+        write_night(tmp_path, frame, f"{frame.height}.parquet")
         for frame in (BEFORE, AFTER.rename({"cluster": "groups"}))
     ]
     call = (*COLUMNS, "--engine", engine_name)
@@ -173,7 +188,7 @@ def test_a_column_that_one_file_lacks(fail: Fail, engine_name: str, tmp_path: Pa
 
 
 def test_ids_of_two_types(fail: Fail, engine_name: str, tmp_path: Path) -> None:
-    paths = [write(tmp_path, BEFORE, "one.parquet"), write(tmp_path, AFTER, "two.csv")]
+    paths = [write_night(tmp_path, BEFORE, "one.parquet"), write_night(tmp_path, AFTER, "two.csv")]
     error = fail("transitions", *paths, *COLUMNS, "--engine", engine_name)
     assert error.startswith(f"{paths[0]}, {paths[1]}: id: expected the same type in both runs")
 
@@ -184,8 +199,8 @@ def test_options_that_a_table_does_not_have(fail: Fail) -> None:
 
 
 def test_outputs_that_cannot_be(fail: Fail, tmp_path: Path) -> None:
-    path = write(tmp_path, BEFORE, "one.parquet")
-    other = write(tmp_path, AFTER, "two.parquet")
+    path = write_night(tmp_path, BEFORE, "one.parquet")
+    other = write_night(tmp_path, AFTER, "two.parquet")
     error = fail("transitions", other, path, *COLUMNS, "--output", path)
     assert error.startswith("--output: expected a file other than the input")
     error = fail("transitions", other, path, *COLUMNS, "--format", "parquet")

@@ -77,6 +77,10 @@ SCORES = (
 ENGINE_NAMES = ("duckdb", "polars")
 # For what does not depend on the engine: Polars registers no macros, which takes most of a call.
 QUICK = ("--engine", "polars")
+# For reports whose rows other tests compare between the engines.
+DUCKDB_AT_THE_GATE = pytest.mark.parametrize(
+    "engine_name", [pytest.param("duckdb", marks=pytest.mark.gate), "polars"], indirect=True
+)
 #: What a report of distances between points says of the engine that it was not told.
 ENGINE_NOTE = "clustereval: engine polars, faster for distances between points; see --engine\n"
 
@@ -122,7 +126,7 @@ def report(
     return rows
 
 
-def near(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def near_rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows that equal others whose floats differ by rounding only."""
     return [
         {
