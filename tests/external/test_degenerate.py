@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import polars as pl
@@ -12,7 +11,7 @@ from tests.support.compare import assert_metrics, assert_rows
 from tests.support.engines import TABLES, Engine, frame_of, report
 from tests.support.oracle import AVERAGES, COUNTS, METRICS, exact
 from tests.support.partition_pairs import (
-    Cells,
+    exact_values,
     frame_of_pairs,
     pairs_of_partitions,
     renamed_cells,
@@ -21,15 +20,10 @@ from tests.support.partition_pairs import (
 NOTHING = dict.fromkeys(COUNTS, 0) | dict.fromkeys(METRICS)
 
 
-@cache
-def exact_of_cells(cells: Cells, **arguments: Any) -> dict[str, Any]:
-    return exact(cells, **arguments)
-
-
 def check_pairs(rows: list[dict[str, Any]], largest: int, **arguments: Any) -> None:
     assert [row["pair"] for row in rows] == list(range(len(rows)))
     for row, pair in zip(rows, pairs_of_partitions(largest), strict=True):
-        assert_metrics(row, exact_of_cells(renamed_cells(pair), **arguments), what=pair)
+        assert_metrics(row, exact_values(renamed_cells(pair), **arguments), what=pair)
 
 
 def test_every_pair_of_partitions(engine: Engine) -> None:

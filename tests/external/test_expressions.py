@@ -18,7 +18,12 @@ from tests.support.cases import expectations, published_labelings
 from tests.support.compare import assert_metrics
 from tests.support.engines import Engine, Row, frame_of, make
 from tests.support.oracle import METRICS, exact
-from tests.support.partition_pairs import frame_of_pairs, pairs_of_partitions, renamed_cells
+from tests.support.partition_pairs import (
+    exact_values,
+    frame_of_pairs,
+    pairs_of_partitions,
+    renamed_cells,
+)
 from tests.support.random_labelings import labeling
 from tests.support.strategies import Rows, batched, batches, labelings
 
@@ -34,11 +39,6 @@ class Group(NamedTuple):
     rows: Rows
     #: The value of each metric; of a published case there is less.
     values: Row | None
-
-
-@cache
-def exact_values(cells: tuple[tuple[Any, Any, int], ...], **arguments: Any) -> Row:
-    return exact(cells, **arguments)
 
 
 def group_of(name: str, rows: Rows) -> Group:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tests.support.brute import partitions
 from tests.support.engines import frame_of
+from tests.support.oracle import exact
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from tests.support.oracle import Cell
 
 Pair = tuple[tuple[int, ...], tuple[int, ...]]
 Cells = tuple[tuple[int, int, int], ...]
@@ -27,6 +30,12 @@ def frame_of_pairs(largest: int) -> pl.DataFrame:
     """All rows of all pairs of partitions, numbered by `pair`."""
     pairs = enumerate(pairs_of_partitions(largest))
     return frame_of([(u, v, i) for i, pair in pairs for u, v in zip(*pair, strict=True)], "pair")
+
+
+@cache
+def exact_values(cells: tuple[Cell, ...], **arguments: Any) -> dict[str, Any]:
+    """Every metric of external_report, computed once."""
+    return exact(cells, **arguments)
 
 
 def renamed_cells(pair: Pair) -> Cells:
