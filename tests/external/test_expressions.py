@@ -54,9 +54,9 @@ def some_pairs() -> list[Group]:
     ]
 
 
-def random_groups() -> list[Group]:
+def random_groups(first: int, last: int) -> list[Group]:
     groups = []
-    for seed in range(14):
+    for seed in range(first, last):
         cells = labeling(seed, 3000)
         rows = [(u, v) for u, v, n in cells for _ in range(n)]
         groups.append(Group(f"labeling {seed}", rows, exact_values(tuple(cells))))
@@ -74,7 +74,7 @@ def known_groups() -> list[Group]:
     """Published cases, which have expectations, come first."""
     published = [Group(case, frame.rows(), None) for case, frame in published_labelings().items()]
     nulls = [group_of(f"{rows}", rows) for rows in NULL_GROUPS]
-    return [*published, *nulls, *some_pairs(), *random_groups(), *equal_groups()]
+    return [*published, *nulls, *some_pairs(), *random_groups(0, 7), *equal_groups()]
 
 
 def text_frame(groups: Iterable[Group]) -> pl.DataFrame:
@@ -131,6 +131,16 @@ def test_options_of_whole_numbers(engine: Engine, options: dict[str, Any]) -> No
     answers = engine.scalars(frame_of_pairs(4), by="pair", **options)
     for row, pair in zip(answers, pairs_of_partitions(4), strict=True):
         assert_metrics(row, exact_values(renamed_cells(pair), **options), what=pair)
+
+
+@pytest.mark.gate
+def test_more_random_labelings_as_groups(engine: Engine) -> None:
+    """Dear for the exact values: one of each shape is among the groups above."""
+    groups = random_groups(7, 14)
+    answers = engine.scalars(text_frame(groups), by="group")
+    for row, group in zip(answers, groups, strict=True):
+        assert group.values is not None
+        assert_metrics(row, group.values, what=group.name)
 
 
 EMPTY = pl.DataFrame(schema={"label": pl.String, "cluster": pl.Int64})
