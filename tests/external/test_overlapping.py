@@ -11,13 +11,13 @@ import pytest
 
 import polars_clustereval as ce
 from tests.support.compare import assert_rows
-from tests.support.engines import DuckDB, Engine, Row, fails
-from tests.support.overlapping_oracle import SCORES, Rows, random_case, report_of
+from tests.support.engines import Engine, Row, fails, make
+from tests.support.overlapping_oracle import SCORES, Rows, covers_report, random_covers
 from tests.support.run_engines import call_covers
 
 LABELS = {"part": pl.Int64, "id": pl.Int64, "label": pl.String}
 CLUSTERS = {"part": pl.Int64, "id": pl.Int64, "cluster": pl.Int64}
-CASES = [random_case(seed) for seed in range(200)]
+CASES = [random_covers(seed) for seed in range(200)]
 
 
 def frames_of(cases: list[tuple[Rows, Rows]]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -31,7 +31,7 @@ def frames_of(cases: list[tuple[Rows, Rows]]) -> tuple[pl.DataFrame, pl.DataFram
     )
 
 
-def report(engine: Engine, labels: Rows, clusters: Rows, **options: Any) -> Row:
+def report_of_covers(engine: Engine, labels: Rows, clusters: Rows, **options: Any) -> Row:
     [row] = call_covers(engine, *frames_of([(labels, clusters)]), **options)
     return row
 
@@ -46,27 +46,32 @@ ONES = dict.fromkeys(SCORES, 1.0)
 NONE = dict.fromkeys(SCORES)
 
 
-def counts(*numbers: int) -> dict[str, int]:
+def counts_of_covers(*numbers: int) -> dict[str, int]:
     names = ("n", "n_only_labels", "n_only_clusters", "n_dropped", "n_labels", "n_clusters")
     return dict(zip(names, numbers, strict=True))
 
 
-@pytest.mark.parametrize(
-    ("labels", "clusters", "expected"),
-    [
-        ([], [], counts(0, 0, 0, 0, 0, 0) | NONE),
-        ([(1, "a")], [(1, 5)], counts(1, 0, 0, 0, 1, 1) | ONES),
-        ([(1, "a")], [], counts(0, 1, 0, 0, 0, 0) | NONE),
-        ([], [(1, 5), (1, 6)], counts(0, 0, 1, 0, 0, 0) | NONE),
-        ([(1, "a"), (2, "a")], [(2, 5), (3, 5)], counts(1, 1, 1, 0, 1, 1) | ONES),
-        ([(1, "a")] * 2, [(1, 5)] * 3, counts(1, 0, 0, 0, 1, 1) | ONES),
-        ([(1, None), (None, "a")], [(None, None)], counts(0, 0, 0, 3, 0, 0) | NONE),
-        ([(1, "a"), (1, None)], [(1, 5), (None, 5)], counts(1, 0, 0, 2, 1, 1) | ONES),
-        ([(1, None)] * 2, [(1, 5)], counts(0, 0, 1, 2, 0, 0) | NONE),
-    ],
-)
-def test_few_rows(engine: Engine, labels: Rows, clusters: Rows, expected: Row) -> None:
-    assert_rows([report(engine, labels, clusters)], [expected])
+FEW_ROWS: list[tuple[Rows, Rows, Row]] = [
+    ([], [], counts_of_covers(0, 0, 0, 0, 0, 0) | NONE),
+    ([(1, "a")], [(1, 5)], counts_of_covers(1, 0, 0, 0, 1, 1) | ONES),
+    ([(1, "a")], [], counts_of_covers(0, 1, 0, 0, 0, 0) | NONE),
+    ([], [(1, 5), (1, 6)], counts_of_covers(0, 0, 1, 0, 0, 0) | NONE),
+    ([(1, "a"), (2, "a")], [(2, 5), (3, 5)], counts_of_covers(1, 1, 1, 0, 1, 1) | ONES),
+    ([(1, "a")] * 2, [(1, 5)] * 3, counts_of_covers(1, 0, 0, 0, 1, 1) | ONES),
+    ([(1, None), (None, "a")], [(None, None)], counts_of_covers(0, 0, 0, 3, 0, 0) | NONE),
+    ([(1, "a"), (1, None)], [(1, 5), (None, 5)], counts_of_covers(1, 0, 0, 2, 1, 1) | ONES),
+    ([(1, None)] * 2, [(1, 5)], counts_of_covers(0, 0, 1, 2, 0, 0) | NONE),
+]
+
+
+def test_few_rows(engine: Engine) -> None:
+    """As partitions, which the first has none of, and the extremes without partition_by."""
+    cases = [(labels, clusters) for labels, clusters, _ in FEW_ROWS]
+    rows = call_covers(engine, *frames_of(cases), partition_by="part")
+    expected = [{"part": i} | row for i, (*_, row) in enumerate(FEW_ROWS)]
+    assert_rows(rows, expected[1:])
+    for labels, clusters, row in (FEW_ROWS[0], FEW_ROWS[-1]):
+        assert_rows([report_of_covers(engine, labels, clusters)], [row], what=(labels, clusters))
 
 
 def test_no_rows_by_partition(engine: Engine) -> None:
@@ -90,12 +95,12 @@ def test_the_same_sets(engine: Engine) -> None:
     sets = [(key, name) for key in range(6) for name in "abcd" if key < 4 or name in "ab"]
     sets += [(5, "e")]
     clusters = [(key, ord(name)) for key, name in sets]
-    row = report(engine, sets, clusters)
+    row = report_of_covers(engine, sets, clusters)
     assert {name: row[name] for name in SCORES[:7]} == dict.fromkeys(SCORES[:7], 1.0)
 
 
 def test_one_set_tells_nothing(engine: Engine) -> None:
-    row = report(engine, disjoint([*"aabb"]), disjoint([0, 0, 0, 0]))
+    row = report_of_covers(engine, disjoint([*"aabb"]), disjoint([0, 0, 0, 0]))
     scores = ("omega_index", "overlapping_nmi_lfk", "overlapping_nmi_mgh")
     assert [row[name] for name in scores] == [0.0, 0.0, 0.0]
 
@@ -104,24 +109,25 @@ def test_one_set_tells_nothing(engine: Engine) -> None:
 
 
 @cache
-def expected_rows() -> list[Row]:
+def expected_covers() -> list[Row]:
     """The scores of each case by loops; without rows there is no row."""
-    rows = [report_of(*case) if any(map(len, case)) else {} for case in CASES]
+    rows = [covers_report(*case) if any(map(len, case)) else {} for case in CASES]
     assert sum(row.get("n", 0) > 1 for row in rows) > 140
     return rows
 
 
 def test_the_definitions_on_random_rows(engine: Engine) -> None:
     rows = call_covers(engine, *frames_of(CASES), partition_by="part")
-    expected = [{"part": part, **row} for part, row in enumerate(expected_rows()) if row]
+    expected = [{"part": part, **row} for part, row in enumerate(expected_covers()) if row]
     assert_rows(rows, expected)
 
 
 def test_each_weight_of_recall(side: Engine) -> None:
     for beta in (0.0, 0.5, 3.0):
-        for case in CASES[7:11]:
-            [row] = call_covers(side, *frames_of([case]), beta=beta)
-            assert_rows([row], [report_of(*case, beta=beta)])
+        cases = CASES[7:11]
+        rows = call_covers(side, *frames_of(cases), beta=beta, partition_by="part")
+        expected = [{"part": i} | covers_report(*case, beta=beta) for i, case in enumerate(cases)]
+        assert_rows(rows, expected, what=beta)
 
 
 # Sets of ids 0 to 9, and what cdlib 0.4.1 has for them (omega, overlapping_normalized_mutual_
@@ -163,33 +169,39 @@ COVERS = [
 ]
 
 
-def members(sets: list[str], names: Any) -> Rows:
+def members(sets: Any, names: Any) -> Rows:
     return [(int(key), name) for name, keys in zip(names, sets, strict=False) for key in keys]
 
 
-@pytest.mark.parametrize(("labels", "clusters", "omega", "lfk", "mgh"), COVERS)
-def test_cdlib(
-    engine: Engine, labels: list[str], clusters: list[str], omega: float, lfk: float, mgh: float
-) -> None:
-    row = report(engine, members(labels, "abcdef"), members(clusters, range(6)))
-    found = [row[name] for name in SCORES[:3]]
-    assert found == pytest.approx([omega, lfk, mgh], abs=1e-12)
+def test_cdlib(engine: Engine) -> None:
+    cases = [(members(case[0], "abcdef"), members(case[1], range(6))) for case in COVERS]
+    rows = call_covers(engine, *frames_of(cases), partition_by="part")
+    for row, (labels, clusters, *wanted) in zip(rows, COVERS, strict=True):
+        found = [row[name] for name in SCORES[:3]]
+        assert found == pytest.approx(wanted, abs=1e-12), (labels, clusters)
 
 
-def test_a_large_set_tells_of_one_without_common_ids(engine: Engine) -> None:
+@cache
+def large_sets() -> list[tuple[Rows, Rows, Row]]:
     """a has 124 of 200 ids; that it has none of cluster 1 tells of an id that it is not in a."""
     labels = [(key, "a" if key < 124 else "b") for key in range(200)]
     clusters = [(key, key % 2 * 2) for key in range(200)] + [(199, 1)]
-    assert_rows([report(engine, labels, clusters)], [report_of(labels, clusters)])
     swapped = [(key, f"{name}") for key, name in clusters]
     others = [(key, ord(name)) for key, name in labels]
-    assert_rows([report(engine, swapped, others)], [report_of(swapped, others)])
+    cases: list[tuple[Rows, Rows]] = [(labels, clusters), (swapped, others)]
+    return [(*case, covers_report(*case)) for case in cases]
+
+
+def test_a_large_set_tells_of_one_without_common_ids(engine: Engine) -> None:
+    cases = [(labels, clusters) for labels, clusters, _ in large_sets()]
+    rows = call_covers(engine, *frames_of(cases), partition_by="part")
+    assert_rows(rows, [{"part": i} | row for i, (*_, row) in enumerate(large_sets())])
 
 
 def test_extended_bcubed_of_the_paper(engine: Engine) -> None:
     """Of two ids with two common labels, one common cluster: recall 1/2, as in section 5."""
     labels, clusters = [(1, "a"), (1, "b"), (2, "a"), (2, "b")], [(1, 0), (2, 0)]
-    row = report(engine, labels, clusters)
+    row = report_of_covers(engine, labels, clusters)
     assert [row[name] for name in SCORES[3:6]] == [1.0, 0.5, pytest.approx(2 / 3, abs=1e-15)]
 
 
@@ -197,7 +209,7 @@ def test_nf1_by_hand(engine: Engine) -> None:
     """Three clusters, of which two match a and one b; c is matched by none."""
     labels = disjoint([*"aaaabbc"])
     clusters = disjoint([0, 0, 1, 1, 2, 2, 2])
-    row = report(engine, labels, clusters)
+    row = report_of_covers(engine, labels, clusters)
     f1 = (2 / 3 + 2 / 3 + 4 / 5) / 3
     expected = [f1, 2 / 3, 3 / 2, f1 * 2 / 3 / 1.5]
     assert [row[name] for name in SCORES[6:]] == pytest.approx(expected, abs=1e-15)
@@ -205,7 +217,7 @@ def test_nf1_by_hand(engine: Engine) -> None:
 
 def test_equal_matches_are_the_smallest_label(engine: Engine) -> None:
     labels = disjoint([*"aaabb"])
-    row = report(engine, labels, disjoint([0, 1, 2, 2, 1]))
+    row = report_of_covers(engine, labels, disjoint([0, 1, 2, 2, 1]))
     assert row["best_match_f1"] == pytest.approx((1 / 2 + 1 / 2 + 1 / 2) / 3, abs=1e-15)
 
 
@@ -319,16 +331,14 @@ def test_beta(engine: Engine) -> None:
 
 @pytest.mark.parametrize("name", ["id", "label", "cluster"])
 def test_a_quoted_column(name: str) -> None:
-    engine = DuckDB()
+    engine: Any = make("duckdb")
     arguments = ["id", "label", "cluster"]
     given = ", ".join(f"'{x}'" if x == name else x for x in arguments)
-    labels, clusters = frames_of(CASES[:2])
-    engine.connection.register("labels", labels)
-    engine.connection.register("clusters", clusters)
-    with fails(engine, f"{name}: expected a column, got the quoted string '{name}'"):
-        engine.connection.execute(
-            f"FROM clustereval.overlapping_report(labels, clusters, {given})"
-        ).fetchall()
+    with engine.connection.cursor() as cursor:
+        for table, frame in zip(("labels", "clusters"), frames_of(CASES[:2]), strict=True):
+            cursor.register(table, frame)
+        with fails(engine, f"{name}: expected a column, got the quoted string '{name}'"):
+            cursor.execute(f"FROM clustereval.overlapping_report(labels, clusters, {given})")
 
 
 def test_columns_that_are_missing() -> None:

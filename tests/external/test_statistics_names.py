@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import polars as pl
 import pytest
 
-import polars_clustereval as ce
 from polars_clustereval.external.contingency import LabelOptions, read_contingency_table
 from polars_clustereval.external.information import (
     adjusted_information_statistics,
@@ -18,9 +16,12 @@ from polars_clustereval.external.information import (
 from polars_clustereval.external.pair_counting import pair_statistics
 from polars_clustereval.external.report import external_statistics
 from polars_clustereval.external.set_matching import matching_statistics
+from tests.support import engines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+    import duckdb
 
     from polars_clustereval.base.frames import StructLists
 
@@ -50,12 +51,12 @@ LISTS: dict[str, tuple[tuple[str, ...], Callable[[str, str], StructLists]]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def con() -> duckdb.DuckDBPyConnection:
-    con = duckdb.connect()
-    ce.register(con)
-    con.register("frame", FRAME)
-    return con
+@pytest.fixture
+def frame_con() -> Iterator[duckdb.DuckDBPyConnection]:
+    engine: Any = engines.make("duckdb")
+    with engine.connection.cursor() as cursor:
+        cursor.register("frame", FRAME)
+        yield cursor
 
 
 def sql_statistics(con: duckdb.DuckDBPyConnection) -> Statistics:
@@ -92,35 +93,39 @@ def assert_same_statistics(sql: Statistics, polars: Statistics) -> None:
         assert math.isclose(sql[name], polars[name], rel_tol=1e-12), name
 
 
-def test_statistics_of_the_report(con: duckdb.DuckDBPyConnection) -> None:
-    assert_same_statistics(sql_statistics(con), polars_statistics())
+def test_statistics_of_the_report(frame_con: duckdb.DuckDBPyConnection) -> None:
+    assert_same_statistics(sql_statistics(frame_con), polars_statistics())
 
 
 @pytest.mark.parametrize("group", LISTS)
-def test_statistics_of_expressions(con: duckdb.DuckDBPyConnection, group: str) -> None:
+def test_statistics_of_expressions(frame_con: duckdb.DuckDBPyConnection, group: str) -> None:
     macros, statistics = LISTS[group]
-    assert_same_statistics(sql_list_statistics(con, macros), polars_list_statistics(statistics))
+    assert_same_statistics(
+        sql_list_statistics(frame_con, macros), polars_list_statistics(statistics)
+    )
 
 
-def test_expressions_have_the_statistics_of_the_report(con: duckdb.DuckDBPyConnection) -> None:
-    report = sql_statistics(con)
+def test_expressions_have_the_statistics_of_the_report(
+    frame_con: duckdb.DuckDBPyConnection,
+) -> None:
+    report = sql_statistics(frame_con)
     rows = {"n_dropped", "n_noise"}
     structs: Statistics = {}
     for macros, _ in LISTS.values():
-        structs |= sql_list_statistics(con, macros)
+        structs |= sql_list_statistics(frame_con, macros)
     assert set(structs) == set(report) - rows
     for name, value in structs.items():
         assert math.isclose(value, report[name], rel_tol=1e-12), name
 
 
-def test_every_exception_is_needed(con: duckdb.DuckDBPyConnection) -> None:
-    sql, polars = sql_statistics(con), polars_statistics()
+def test_every_exception_is_needed(frame_con: duckdb.DuckDBPyConnection) -> None:
+    sql, polars = sql_statistics(frame_con), polars_statistics()
     assert set(sql) - set(polars) == SQL_ONLY
     assert set(polars) - set(sql) == POLARS_ONLY
 
 
-def test_a_swap_is_noticed(con: duckdb.DuckDBPyConnection) -> None:
-    sql, polars = sql_statistics(con), polars_statistics()
+def test_a_swap_is_noticed(frame_con: duckdb.DuckDBPyConnection) -> None:
+    sql, polars = sql_statistics(frame_con), polars_statistics()
     labels, clusters = "in_majority_labels", "in_majority_clusters"
     swapped = {**sql, labels: sql[clusters], clusters: sql[labels]}
     with pytest.raises(AssertionError, match="in_majority"):

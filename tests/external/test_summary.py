@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import polars as pl
 import pytest
 
 import polars_clustereval as ce
 from polars_clustereval.external.summary import METRIC_MEANINGS
+from tests.support.engines import make
 from tests.support.stated_ranges import from_comment
 
 if TYPE_CHECKING:
@@ -70,12 +70,11 @@ def test_every_metric_has_a_meaning_that_fits_a_terminal() -> None:
 
 
 def test_best_values_are_those_of_the_comments() -> None:
-    con = duckdb.connect()
-    ce.register(con)
+    engine: Any = make("duckdb")
     query = (
         "SELECT function_name, comment FROM duckdb_functions() WHERE schema_name = 'clustereval'"
     )
-    comments = dict(con.execute(query).fetchall())
+    comments = dict(engine.connection.execute(query).fetchall())
     for metric, (best, _) in METRIC_MEANINGS.items():
         stated = from_comment(comments[metric])
         assert stated is not None, metric

@@ -23,19 +23,19 @@ ROWS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max
 KNOWN: Rows = [(1, 5), (1, 5), (1, 6), (2, 5), (2, 5), (3, 6), (3, 7)]
 
 
-def entropy(counts: list[int]) -> float:
+def entropy_of_counts(counts: list[int]) -> float:
     n = sum(counts)
     return sum(m / n * log(n / m) for m in sorted(counts) if m < n)
 
 
-def cells(rows: Rows) -> list[dict[str, Any]]:
+def expected_cells(rows: Rows) -> list[dict[str, Any]]:
     return [
         {"label": u, "cluster": v, "n": n, "copies": 1}
         for (u, v), n in sorted(Counter(rows).items())
     ]
 
 
-def clusters(rows: Rows) -> list[dict[str, Any]]:
+def expected_cluster_rows(rows: Rows) -> list[dict[str, Any]]:
     return [
         {
             "cluster": v,
@@ -44,14 +44,14 @@ def clusters(rows: Rows) -> list[dict[str, Any]]:
             "majority_label": majority(members),
             "majority_n": members.count(majority(members)),
             "purity": members.count(majority(members)) / len(members),
-            "entropy": entropy(list(Counter(members).values())),
+            "entropy": entropy_of_counts(list(Counter(members).values())),
             "joined_pairs": Decimal(sum(a != b for a, b in combinations(members, 2))),
         }
         for v, members in sorted(members_of(rows).items())
     ]
 
 
-def labels(rows: Rows) -> list[dict[str, Any]]:
+def expected_label_rows(rows: Rows) -> list[dict[str, Any]]:
     names = {
         "cluster": "label",
         "n_labels": "n_clusters",
@@ -59,7 +59,7 @@ def labels(rows: Rows) -> list[dict[str, Any]]:
         "purity": "recall",
         "joined_pairs": "split_pairs",
     }
-    swapped = clusters([(v, u) for u, v in rows])
+    swapped = expected_cluster_rows([(v, u) for u, v in rows])
     return [{names.get(name, name): value for name, value in row.items()} for row in swapped]
 
 
@@ -72,16 +72,16 @@ def majority(members: list[int]) -> int:
     return min(members, key=lambda u: (-members.count(u), u))
 
 
-def pairs(rows: Rows) -> list[dict[str, Any]]:
+def expected_pairs(rows: Rows) -> list[dict[str, Any]]:
     label, cluster = zip(*rows, strict=True)
     return [{name: Decimal(n) for name, n in pair_counts(label, cluster)._asdict().items()}]
 
 
 EXPECTED = {
-    "contingency_matrix": cells,
-    "pair_counts": pairs,
-    "external_cluster_report": clusters,
-    "external_label_report": labels,
+    "contingency_matrix": expected_cells,
+    "pair_counts": expected_pairs,
+    "external_cluster_report": expected_cluster_rows,
+    "external_label_report": expected_label_rows,
 }
 
 
@@ -161,7 +161,7 @@ def test_no_rows(engine: Engine, function: str) -> None:
 # Records
 
 
-def samples(rows: Rows, ids: list[int]) -> list[dict[str, Any]]:
+def expected_records(rows: Rows, ids: list[int]) -> list[dict[str, Any]]:
     by_label, by_cluster = (groups(side) for side in zip(*rows, strict=True))
     found = []
     for i, (u, v) in enumerate(rows):
@@ -183,12 +183,12 @@ def test_each_record(engine: Engine, rows: Rows, random: Any) -> None:
     ids = list(range(100, 100 + len(rows)))
     random.shuffle(ids)
     frame = frame_of([(*row, i) for row, i in zip(rows, ids, strict=True)], "key")
-    assert_rows(engine.table("bcubed_samples", frame, id="key"), samples(rows, ids))
+    assert_rows(engine.table("bcubed_samples", frame, id="key"), expected_records(rows, ids))
 
 
 def test_records_are_numbered_from_0(engine: Engine) -> None:
     rows = engine.table("bcubed_samples", frame_of(KNOWN))
-    assert_rows(rows, samples(KNOWN, list(range(len(KNOWN)))))
+    assert_rows(rows, expected_records(KNOWN, list(range(len(KNOWN)))))
 
 
 def test_the_number_of_a_record_is_that_of_its_row(engine: Engine) -> None:
@@ -197,13 +197,13 @@ def test_the_number_of_a_record_is_that_of_its_row(engine: Engine) -> None:
     kept = [i for i, row in enumerate(mixed) if row in KNOWN]
     rows = engine.table("bcubed_samples", frame_of(mixed), noise=-1, noise_as="drop")
     assert kept == [1, 2, 5, 6, 7, 8, 9]
-    assert_rows(rows, samples(KNOWN, kept))
+    assert_rows(rows, expected_records(KNOWN, kept))
 
 
 def test_a_record_without_an_id_is_the_last(engine: Engine) -> None:
     ids = [4, None, 9, 0, 2, 7, 5]
     frame = frame_of([(*row, i) for row, i in zip(KNOWN, ids, strict=True)], "key")
-    wanted = samples(KNOWN, [99 if i is None else i for i in ids])
+    wanted = expected_records(KNOWN, [99 if i is None else i for i in ids])
     wanted[-1]["id"] = None
     assert_rows(engine.table("bcubed_samples", frame, id="key"), wanted)
 
@@ -226,7 +226,7 @@ def test_records_of_each_partition(engine: Engine) -> None:
     wanted = [
         {"run": run} | row
         for run in (0, 1)
-        for row in samples(KNOWN[run::2], list(range(run, len(KNOWN), 2)))
+        for row in expected_records(KNOWN[run::2], list(range(run, len(KNOWN), 2)))
     ]
     assert_rows(engine.table("bcubed_samples", frame, id="key", partition_by="run"), wanted)
 

@@ -51,11 +51,12 @@ def groups(keys: Labels) -> dict[Hashable, frozenset[int]]:
     return {key: frozenset(i for i, other in enumerate(keys) if other == key) for key in set(keys)}
 
 
-def mean(values: Sequence[Value]) -> Value:
+def mean_of_values(values: Sequence[Value]) -> Value:
     return sum(values) / Fraction(len(values)) if values else None
 
 
-def pair_counting(label: Labels, cluster: Labels, beta: float) -> dict[str, Value]:
+@cache
+def pair_counting_of_rows(label: Labels, cluster: Labels, beta: float) -> dict[str, Value]:
     tp, fp, fn, tn = pair_counts(label, cluster)
     pairs = tp + fp + fn + tn
     precision, recall = ratio(tp, tp + fp), ratio(tp, tp + fn)
@@ -90,7 +91,9 @@ def pair_counting(label: Labels, cluster: Labels, beta: float) -> dict[str, Valu
 def adjusted_over_permutations(label: Labels, cluster: Labels) -> Value:
     """(index - mean over all permutations) / (maximum - mean), of the pairs together in both."""
     tp, fp, fn, _ = pair_counts(label, cluster)
-    expected = mean([pair_counts(shuffled, cluster).tp for shuffled in permutations(label)])
+    expected = mean_of_values(
+        [pair_counts(shuffled, cluster).tp for shuffled in permutations(label)]
+    )
     return ratio(tp - expected, Fraction(2 * tp + fp + fn, 2) - expected)
 
 
@@ -103,18 +106,19 @@ def adjusted_over_quadruples(label: Labels, cluster: Labels) -> Value:
     if not hits:
         return None
     tp, fp, fn, tn = pair_counts(label, cluster)
-    expected = mean(hits) * (tp + fp + fn + tn)
+    expected = mean_of_values(hits) * (tp + fp + fn + tn)
     return ratio(tp - expected, Fraction(2 * tp + fp + fn, 2) - expected)
 
 
+@cache
 def correlation_of_pairs(label: Labels, cluster: Labels) -> Value:
     pairs = list(combinations(range(len(label)), 2))
     x = [Fraction(label[i] == label[j]) for i, j in pairs]
     y = [Fraction(cluster[i] == cluster[j]) for i, j in pairs]
     if not pairs:
         return None
-    x = [value - mean(x) for value in x]
-    y = [value - mean(y) for value in y]
+    x = [value - mean_of_values(x) for value in x]
+    y = [value - mean_of_values(y) for value in y]
     covariance = sum(u * v for u, v in zip(x, y, strict=True))
     return ratio(covariance, sqrt(sum(u * u for u in x) * sum(v * v for v in y)))
 
@@ -125,17 +129,21 @@ def angle_of_pairs(label: Labels, cluster: Labels) -> Value:
     return None if phi is None else mp.acos(phi) / mp.pi
 
 
-def entropy(keys: Labels) -> Value:
+@cache
+def entropy_of_rows(keys: Labels) -> Value:
     shares = [Fraction(len(rows), len(keys)) for rows in groups(keys).values()]
     return -mp.fsum(number(p) * mp.log(number(p)) for p in shares)
 
 
+@cache
 def entropy_given(keys: Labels, given: Labels) -> Value:
     return mp.fsum(
-        len(rows) * entropy([keys[i] for i in rows]) / len(keys) for rows in groups(given).values()
+        len(rows) * entropy_of_rows(tuple(keys[i] for i in rows)) / len(keys)
+        for rows in groups(given).values()
     )
 
 
+@cache
 def mutual_information(label: Labels, cluster: Labels) -> Value:
     n = len(label)
     total = mp.mpf(0)
@@ -154,12 +162,12 @@ def expected_information(label: Labels, cluster: Labels) -> Value:
     return mp.fsum(shuffles) / factorial(len(label))
 
 
-def information(
+def information_of_rows(
     label: Labels, cluster: Labels, beta: float, average_method: str
 ) -> dict[str, Value]:
-    joint = entropy(list(zip(label, cluster, strict=True)))
+    joint = entropy_of_rows(tuple(zip(label, cluster, strict=True)))
     mutual = mutual_information(label, cluster)
-    sides = entropy(label), entropy(cluster)
+    sides = entropy_of_rows(label), entropy_of_rows(cluster)
     average = averaged(average_method, *sides, joint)
     expected = expected_information(tuple(label), tuple(cluster))
     homogeneity, completeness = (ratio(mutual, side) for side in sides)
@@ -189,11 +197,16 @@ def information(
     }
 
 
-def set_matching(label: Labels, cluster: Labels, beta: float) -> dict[str, Value]:
+@cache
+def set_matching_of_rows(label: Labels, cluster: Labels, beta: float) -> dict[str, Value]:
     n = len(label)
     labels, clusters = groups(label), groups(cluster)
-    precisions = [mean([label[j] == label[i] for j in clusters[cluster[i]]]) for i in range(n)]
-    recalls = [mean([cluster[j] == cluster[i] for j in labels[label[i]]]) for i in range(n)]
+    precisions = [
+        mean_of_values([label[j] == label[i] for j in clusters[cluster[i]]]) for i in range(n)
+    ]
+    recalls = [
+        mean_of_values([cluster[j] == cluster[i] for j in labels[label[i]]]) for i in range(n)
+    ]
     same = set(labels.values()) & set(clusters.values())
     exact_precision = Fraction(len(same), len(clusters))
     exact_recall = Fraction(len(same), len(labels))
@@ -208,10 +221,12 @@ def set_matching(label: Labels, cluster: Labels, beta: float) -> dict[str, Value
             for u in labels.values()
         ),
         "split_join_distance": (n - pure) + (n - recalled),
-        "bcubed_precision": mean(precisions),
-        "bcubed_recall": mean(recalls),
-        "bcubed_f_score": f_score(mean(precisions), mean(recalls), Fraction(beta)),
-        "element_centric_similarity": mean(
+        "bcubed_precision": mean_of_values(precisions),
+        "bcubed_recall": mean_of_values(recalls),
+        "bcubed_f_score": f_score(
+            mean_of_values(precisions), mean_of_values(recalls), Fraction(beta)
+        ),
+        "element_centric_similarity": mean_of_values(
             [similarity_of_affinities(label, cluster, i) for i in range(n)]
         ),
         "exact_match_precision": exact_precision,
@@ -240,11 +255,11 @@ def overlap(left: frozenset[int], right: frozenset[int]) -> Fraction:
     return Fraction(2 * len(left & right), len(left) + len(right))
 
 
-def brute(
+def values_by_definition(
     label: Labels, cluster: Labels, *, beta: float = 1.0, average_method: str = "arithmetic"
 ) -> dict[str, Value]:
     return (
-        pair_counting(label, cluster, beta)
-        | information(label, cluster, beta, average_method)
-        | set_matching(label, cluster, beta)
+        pair_counting_of_rows(label, cluster, beta)
+        | information_of_rows(label, cluster, beta, average_method)
+        | set_matching_of_rows(label, cluster, beta)
     )

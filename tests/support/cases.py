@@ -60,15 +60,15 @@ def value_of(text: str) -> float | None:
     return float(Fraction(text))
 
 
-def read(name: str) -> list[dict[str, str]]:
+def read_rows(name: str) -> list[dict[str, str]]:
     with (FOLDER / name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
-def labelings() -> dict[str, pl.DataFrame]:
+def published_labelings() -> dict[str, pl.DataFrame]:
     """The rows of every case."""
     frames = {}
-    for row in read("labelings.csv"):
+    for row in read_rows("labelings.csv"):
         if row["table"]:
             cells = [line.split() for line in row["table"].split("/")]
             counted = [
@@ -80,12 +80,12 @@ def labelings() -> dict[str, pl.DataFrame]:
             frames[row["case"]] = pl.DataFrame(counted, schema=["label", "cluster"], orient="row")
         else:
             frames[row["case"]] = pl.DataFrame(
-                {name: column(row[name].split()) for name in ("label", "cluster")}
+                {name: series_of(row[name].split()) for name in ("label", "cluster")}
             )
     return frames
 
 
-def column(tokens: list[str]) -> pl.Series:
+def series_of(tokens: list[str]) -> pl.Series:
     text = pl.Series([None if token == "NULL" else token for token in tokens], dtype=pl.String)
     for dtype in (pl.Int64, pl.Float64):
         values = text.cast(dtype, strict=False)
@@ -97,20 +97,20 @@ def column(tokens: list[str]) -> pl.Series:
 def expectations() -> dict[str, list[Expectation]]:
     """What is known of every case: degenerate ones first."""
     known: dict[str, list[Expectation]] = defaultdict(list)
-    for row in read("degenerate.csv"):
+    for row in read_rows("degenerate.csv"):
         metric, source = row.pop("metric"), row.pop("source")
         for case, expected in row.items():
             known[case].append(Expectation(metric, (), expected, source))
-    for row in read("published.csv"):
+    for row in read_rows("published.csv"):
         known[row["case"]].append(
             Expectation(
-                row["metric"], arguments_of(row["arguments"]), row["expected"], row["source"]
+                row["metric"], parse_arguments(row["arguments"]), row["expected"], row["source"]
             )
         )
     return dict(known)
 
 
-def arguments_of(text: str) -> tuple[tuple[str, Any], ...]:
+def parse_arguments(text: str) -> tuple[tuple[str, Any], ...]:
     if not text:
         return ()
     name, _, value = text.partition("=")

@@ -98,7 +98,7 @@ def entropies(sets: Sets, others: Sets, n: int) -> tuple[float, float, float]:
     return sum(own.values()), sum(left.values()), sum(ratios) / len(ratios)
 
 
-def information(labels: Sets, clusters: Sets, n: int) -> tuple[float, float]:
+def information_of_covers(labels: Sets, clusters: Sets, n: int) -> tuple[float, float]:
     own_1, left_1, share_1 = entropies(labels, clusters, n)
     own_2, left_2, share_2 = entropies(clusters, labels, n)
     most = max(own_1, own_2)
@@ -117,7 +117,7 @@ def matches(labels: Sets, clusters: Sets) -> tuple[float, float, float, float]:
     return f1, coverage, redundancy, f1 * coverage / redundancy
 
 
-def report_of(label_rows: Rows, cluster_rows: Rows, beta: float = 1.0) -> dict[str, Any]:
+def covers_report(label_rows: Rows, cluster_rows: Rows, beta: float = 1.0) -> dict[str, Any]:
     labels, clusters = sets_of_ids(label_rows), sets_of_ids(cluster_rows)
     ids = sorted(labels.keys() & clusters.keys())
     label_sets, cluster_sets = ids_of_sets(labels, ids), ids_of_sets(clusters, ids)
@@ -138,14 +138,14 @@ def report_of(label_rows: Rows, cluster_rows: Rows, beta: float = 1.0) -> dict[s
     f = (1 + square) * precision * recall / below if below else Fraction(0)
     values = (
         omega(labels, clusters, ids),
-        *information(label_sets, cluster_sets, len(ids)),
+        *information_of_covers(label_sets, cluster_sets, len(ids)),
         *(precision, recall, f),
         *matches(label_sets, cluster_sets),
     )
     return counts | dict(zip(SCORES, [float(x) for x in values], strict=True))
 
 
-def random_rows(rng: random.Random, ids: list[int], members: list[Any], rate: float) -> Rows:
+def random_memberships(rng: random.Random, ids: list[int], members: list[Any], rate: float) -> Rows:
     """Memberships with some given twice, some NULLs, and ids that have none."""
     rows: Rows = []
     for key in ids:
@@ -158,11 +158,13 @@ def random_rows(rng: random.Random, ids: list[int], members: list[Any], rate: fl
     return rows
 
 
-def random_case(seed: int) -> tuple[Rows, Rows]:
+def random_covers(seed: int) -> tuple[Rows, Rows]:
     """Labels and clusters of up to 24 ids; some of the sets have most of them."""
     rng = random.Random(seed)
     ids = list(range(rng.choice([1, 2, 3, 5, 8, 8, 13, 24])))
     labels = list("abcdef"[: rng.randrange(1, 7)])
     clusters = list(range(rng.randrange(1, 6)))
     rates = [rng.choice([0.0, 0.1, 0.3, 0.7]) for _ in range(2)]
-    return random_rows(rng, ids, labels, rates[0]), random_rows(rng, ids, clusters, rates[1])
+    return random_memberships(rng, ids, labels, rates[0]), random_memberships(
+        rng, ids, clusters, rates[1]
+    )

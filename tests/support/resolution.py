@@ -165,10 +165,11 @@ def blanc(table: Table, beta: Fraction) -> dict[str, Value]:
 
 def reduced(table: Table) -> dict[str, Value]:
     n, labels, clusters = table.n, Counter(table.labels.values()), Counter(table.clusters.values())
-    together = information(table.cells.values(), labels, clusters, n)
+    together = information_of_sizes(table.cells.values(), labels, clusters, n)
     score = (together - log_tables(labels, clusters, n)) / n
     own = (
-        information(table.labels.values(), labels, labels, n) - log_tables(labels, labels, n)
+        information_of_sizes(table.labels.values(), labels, labels, n)
+        - log_tables(labels, labels, n)
     ) / n
     has_own = 1 < labels.total() < n and own > 0
     equal = mp.mpf(1) if table.identical else min(score / own, 1) if has_own else None
@@ -178,7 +179,7 @@ def reduced(table: Table) -> dict[str, Value]:
     }
 
 
-def information(
+def information_of_sizes(
     cells: Iterable[int], labels: Counter[int], clusters: Counter[int], n: int
 ) -> Value:
     """ln(n! prod n_ij! / (prod a_i! prod b_j!))."""

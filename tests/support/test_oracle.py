@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.brute import Pairs, brute, pair_counts, partitions
-from tests.support.cases import expectations, labelings
+from tests.support.brute import Pairs, pair_counts, partitions, values_by_definition
+from tests.support.cases import expectations, published_labelings
 from tests.support.oracle import AVERAGES, METRICS, Table, direct, exact, mp, number, series
 from tests.support.others import SKLEARN
 
-LABELINGS = labelings()
+LABELINGS = published_labelings()
 EXPECTATIONS = expectations()
 
 # Where a convention gives a value to what the definition leaves open.
@@ -42,15 +42,15 @@ PAIRS_OF_PARTITIONS = [
 ] + list(product(partitions(5)[::5], partitions(5)[::7]))
 
 
-def cells(label: Any, cluster: Any) -> list[tuple[Any, Any, int]]:
+def cells_of_rows(label: Any, cluster: Any) -> list[tuple[Any, Any, int]]:
     return [(u, v, 1) for u, v in zip(label, cluster, strict=True)]
 
 
 def test_exact_equals_the_definitions() -> None:
     for (label, cluster), average_method in product(PAIRS_OF_PARTITIONS, AVERAGES):
-        values = exact(cells(label, cluster), beta=2.0, average_method=average_method)
+        values = exact(cells_of_rows(label, cluster), beta=2.0, average_method=average_method)
         assert list(values) == list(METRICS)
-        defined = brute(label, cluster, beta=2.0, average_method=average_method)
+        defined = values_by_definition(label, cluster, beta=2.0, average_method=average_method)
         for name, wanted in defined.items():
             value = values[name]
             if wanted is None:
@@ -61,21 +61,32 @@ def test_exact_equals_the_definitions() -> None:
 
 def test_pair_counts_equal_the_count_over_pairs() -> None:
     for label, cluster in PAIRS_OF_PARTITIONS:
-        counted = Pairs(*Table(cells(label, cluster)).pair_counts())
+        counted = Pairs(*Table(cells_of_rows(label, cluster)).pair_counts())
         assert counted == pair_counts(label, cluster)
 
 
 def test_weights_are_repetitions() -> None:
     assert exact([(0, 0, 2), (0, 1, 1), (0, 1, 2), (1, 1, 0)]) == exact(
-        cells([0] * 5, [0, 0, 1, 1, 1])
+        cells_of_rows([0] * 5, [0, 0, 1, 1, 1])
     )
 
 
-def test_exact_equals_scikit_learn() -> None:
+def larger_pairs() -> list[tuple[Any, Any]]:
     rng = np.random.default_rng(0)
-    larger = [(rng.integers(0, k, 300), rng.integers(0, 5, 300)) for k in (1, 3, 20, 250)]
-    for label, cluster in [*PAIRS_OF_PARTITIONS, *larger]:
-        values = exact(cells(label, cluster))
+    return [(rng.integers(0, k, 300), rng.integers(0, 5, 300)) for k in (1, 3, 20, 250)]
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        pytest.param(PAIRS_OF_PARTITIONS, id="small", marks=pytest.mark.gate),
+        pytest.param([*PAIRS_OF_PARTITIONS[::23], *larger_pairs()], id="larger"),
+    ],
+)
+def test_exact_equals_scikit_learn(pairs: list[tuple[Any, Any]]) -> None:
+    """The definitions are the fast test of the small ones."""
+    for label, cluster in pairs:
+        values = exact(cells_of_rows(label, cluster))
         for name, theirs in SKLEARN.items():
             wanted = pytest.approx(theirs(label, cluster), abs=1e-9)
             assert float(values[name]) == wanted, (name, label, cluster)
