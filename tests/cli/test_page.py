@@ -144,8 +144,10 @@ def test_the_sql_gives_the_numbers(run: Run) -> None:
     with engines.make("duckdb").connection.cursor() as connection:
         results: dict[str, object] = {}
         for statement in duckdb.extract_statements(sql_of(markdown)):
-            if len(rows := connection.execute(statement.query).pl()) == 1:
-                results |= rows.to_dicts()[0]
+            rows = connection.execute(statement.query).fetchall()
+            if len(rows) == 1:
+                names = [name for name, *_ in connection.description]
+                results |= dict(zip(names, rows[0], strict=True))
     assert set(found) <= results.keys()
     for name, (value, _) in found.items():
         if value != "–":
