@@ -70,12 +70,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item, stays in zip(items, taken, strict=True) if stays]
 
 
+#: The parameters that say where a test runs, and not what it runs.
+ENGINES = ("engine", "side", "engine_name")
+
+
 def describe_case(item: pytest.Item) -> tiers.Case:
     call = getattr(item, "callspec", None)
-    indices = {} if call is None else call.indices
+    given = {} if call is None else call.params
+    # Values need not be hashable, and those of one list are the same objects for every engine.
+    parameters = tuple((name, id(value)) for name, value in given.items() if name not in ENGINES)
     return tiers.Case(
         item.nodeid.partition("[")[0],
-        tuple(pair for pair in indices.items() if pair[0] not in ("engine", "side", "engine_name")),
+        parameters,
         frozenset(mark.name for mark in item.iter_markers()),
         getattr(getattr(item, "obj", None), "is_hypothesis_test", False),
     )

@@ -37,10 +37,12 @@ def assign(
         for name, value in arguments.items()
     ]
     parts += [f'partition_by := "{key}"'] if key else []
-    con = engine.connection
-    con.register("centers", centers.rename({key: "partition_key"}) if key else centers)
     query = ", ".join(["assignments", vector_sql(vector), "centers", *parts])
-    rows = engine.rows(f"FROM clustereval.assign_nearest({query})", frame)
+    tables = {
+        "assignments": frame,
+        "centers": centers.rename({key: "partition_key"} if key else {}),
+    }
+    rows = engine.ask(f"FROM clustereval.assign_nearest({query})", **tables)
     return [with_keys(row, [key] if key else []) for row in rows]
 
 

@@ -27,12 +27,12 @@ def validate(
     if not isinstance(engine, DuckDB):
         return engine.call("cross_validation", frame, *columns, models, **arguments)
     key = arguments.pop("partition_by", None)
-    con = engine.connection
-    con.register("models", models.rename({key: "partition_key"}) if key else models)
     parts = ["assignments", *columns, "models"]
     parts += [f"{name} := {literal(value)}" for name, value in arguments.items()]
     parts += [f"partition_by := {quoted(key)}"] if key else []
-    rows = engine.rows(f"FROM clustereval.cross_validation({', '.join(parts)})", frame)
+    query = f"FROM clustereval.cross_validation({', '.join(parts)})"
+    tables = {"assignments": frame, "models": models.rename({key: "partition_key"} if key else {})}
+    rows = engine.ask(query, **tables)
     return [with_keys(row, [key] if key else []) for row in rows]
 
 

@@ -6,7 +6,7 @@ SQL's `partition_key` is renamed to the names of the partition columns, which th
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import duckdb
@@ -165,6 +165,27 @@ class DuckDB:
     def __init__(self) -> None:
         self.connection = duckdb.connect(config={"threads": 2})
         ce.register(self.connection)
+        self.planned: set[str] = set()
+
+    @cached_property
+    def unoptimized(self) -> duckdb.DuckDBPyConnection:
+        """A connection for calls on few rows, whose plans cost more than the rows."""
+        connection = duckdb.connect(config={"threads": 1})
+        ce.register(connection)
+        connection.execute("PRAGMA disable_optimizer")
+        return connection
+
+    def connection_for(self, query: str, rows: int) -> duckdb.DuckDBPyConnection:
+        """The connection of a query: the first of a macro with its options runs as a user's does.
+
+        So do queries of many rows. The others need not be optimized: test_session_settings has
+        every call with and without the optimizer, and with one thread.
+        """
+        key = " ".join(CALLED.findall(query))
+        if rows > FEW_ROWS or key not in self.planned:
+            self.planned.add(key)
+            return self.connection
+        return self.unoptimized
 
     def table(
         self,
@@ -211,11 +232,19 @@ class DuckDB:
         )
 
     def rows(self, query: str, frame: pl.DataFrame) -> list[Row]:
-        self.connection.register("assignments", frame)
+        """The rows of a query of the table `assignments`."""
+        return self.ask(query, assignments=frame)
+
+    def ask(self, query: str, **frames: pl.DataFrame) -> list[Row]:
+        """The rows of a query of tables by their names."""
+        connection = self.connection_for(query, sum(frame.height for frame in frames.values()))
+        for name, frame in frames.items():
+            connection.register(name, frame)
         try:
-            return fetched(self.connection, query)
+            return fetched(connection, query)
         finally:
-            self.connection.unregister("assignments")
+            for name in frames:
+                connection.unregister(name)
 
 
 def fetched(connection: duckdb.DuckDBPyConnection, query: str) -> list[Row]:
@@ -224,6 +253,10 @@ def fetched(connection: duckdb.DuckDBPyConnection, query: str) -> list[Row]:
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
+#: The macros of a query and the options given to them.
+CALLED = re.compile(r"clustereval\.\w+|\w+(?= :=)")
+#: Rows up to which a call costs its plan.
+FEW_ROWS = 1000
 COLUMN_ARGUMENTS = ("weight", "id")
 
 

@@ -9,7 +9,7 @@ import networkx as nx
 import numpy as np
 import polars as pl
 
-from tests.support.engines import DuckDB, Engine, Row, fetched, literal, quoted, with_keys
+from tests.support.engines import DuckDB, Engine, Row, literal, quoted, with_keys
 from tests.support.point_engines import keys_of
 
 if TYPE_CHECKING:
@@ -41,15 +41,8 @@ def ask(
         else:
             shown = quoted(value) if name in COLUMN_OPTIONS and value else literal(value)
             parts.append(f"{name} := {shown}")
-    con = engine.connection
-    con.register("people", nodes)
-    con.register("matches", edges)
-    try:
-        rows = fetched(con, f"FROM clustereval.{function}({', '.join(parts)})")
-        return [with_keys(row, keys) for row in rows]
-    finally:
-        con.unregister("people")
-        con.unregister("matches")
+    query = f"FROM clustereval.{function}({', '.join(parts)})"
+    return [with_keys(row, keys) for row in engine.ask(query, people=nodes, matches=edges)]
 
 
 def nodes_of(clusters: Iterable[int | None]) -> pl.DataFrame:

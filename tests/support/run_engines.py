@@ -11,7 +11,6 @@ from tests.support.engines import (
     DuckDB,
     Engine,
     Row,
-    fetched,
     literal,
     quoted,
     with_keys,
@@ -82,13 +81,8 @@ def call_pair(
         query = run_call_sql(function, named, arguments, keys).replace(
             "assignments", "earlier, later"
         )
-        engine.connection.register("earlier", before)
-        engine.connection.register("later", after)
-        try:
-            return [with_keys(row, keys) for row in fetched(engine.connection, f"FROM {query}")]
-        finally:
-            for name in ("earlier", "later"):
-                engine.connection.unregister(name)
+        rows = engine.ask(f"FROM {query}", earlier=before, later=after)
+        return [with_keys(row, keys) for row in rows]
     return engine.call(function, before, after, *columns, **arguments)
 
 
@@ -105,11 +99,6 @@ def call_covers(
         named = dict(zip(("id", "label", "cluster"), columns, strict=True))
         query = run_call_sql("overlapping_report", named, arguments, keys)
         query = query.replace("assignments", "topics, communities")
-        engine.connection.register("topics", labels)
-        engine.connection.register("communities", clusters)
-        try:
-            return [with_keys(row, keys) for row in fetched(engine.connection, f"FROM {query}")]
-        finally:
-            for name in ("topics", "communities"):
-                engine.connection.unregister(name)
+        rows = engine.ask(f"FROM {query}", topics=labels, communities=clusters)
+        return [with_keys(row, keys) for row in rows]
     return engine.call("overlapping_report", labels, clusters, *columns, **arguments)

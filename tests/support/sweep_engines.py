@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from tests.support.engines import DuckDB, Engine, Row, fetched, quoted, with_keys
+from tests.support.engines import DuckDB, Engine, Row, quoted, with_keys
 from tests.support.point_engines import keys_of, value_sql, vector_sql
 
 if TYPE_CHECKING:
@@ -57,11 +57,8 @@ def _call_sql(
             parts.append(f"{name} := {quoted(value)}")
         else:
             parts.append(f"{name} := {text(value, is_column=False)}")
-    with engine.connection.cursor() as con:
-        for name, table in ({"swept": frame} | others).items():
-            con.register(name, table)
-        rows = fetched(con, f"FROM clustereval.{function}({', '.join(parts)})")
-    return [with_keys(row, keys) for row in rows]
+    query = f"FROM clustereval.{function}({', '.join(parts)})"
+    return [with_keys(row, keys) for row in engine.ask(query, swept=frame, **others)]
 
 
 def curves_frame(curves: Sequence[Mapping[int, float]]) -> pl.DataFrame:

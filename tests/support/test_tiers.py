@@ -7,7 +7,7 @@ import pytest
 from tests.support import tiers
 from tests.support.tiers import Case
 
-FEW, MANY = tiers.MOST_SETS, 100
+FEW, MANY = tiers.MOST_TESTS // 2, 100
 
 
 def cases_of(function: str, n_sets: int, *marks: str, draws: bool = False) -> list[Case]:
@@ -19,6 +19,7 @@ def cases_of(function: str, n_sets: int, *marks: str, draws: bool = False) -> li
 SUITE = [
     *cases_of("few", FEW),
     *cases_of("many", MANY),
+    *cases_of("many", 1, "gate"),
     *cases_of("gate", 3, "gate"),
     *cases_of("drawing", 2, draws=True),
     *cases_of("wide", MANY, "wide"),

@@ -22,16 +22,18 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
 TIERS = ("quick", "rest", "all")
-#: A function with more parameter sets than these is drawn from in the tier quick.
-MOST_SETS = 6
+#: A function with more tests than these, of all engines, is drawn from in the tier quick.
+MOST_TESTS = 6
 #: Number of parts of the sets between the first and the last, of which one is drawn.
 PARTS_OF_SETS = 3
 #: Number of parts of the wide tests, of which one is drawn in the tier rest.
 PARTS_OF_WIDE = 4
 #: Number of calls on DataFrames of which one, on average, is repeated on LazyFrames.
 PARTS_OF_CALLS = 10
+#: Marks of tests that the tier quick does not take, whatever is drawn.
+NEVER_QUICK = frozenset({"gate", "wide"})
 #: Examples of a test of Hypothesis that does not say otherwise.
-EXAMPLES = {"quick": 10, "rest": 30, "all": 10}
+EXAMPLES = {"quick": 5, "rest": 30, "all": 10}
 
 
 class Case(NamedTuple):
@@ -51,9 +53,9 @@ def is_part(number: int, seed: int, parts: int) -> bool:
 
 
 def drawn_sets(sets: Sequence[Hashable], seed: int) -> set[Hashable]:
-    """The parameter sets of one function that the tier quick takes."""
+    """The parameter sets that the tier quick takes, of those of all tests of one function."""
     distinct = list(dict.fromkeys(sets))
-    if len(distinct) <= MOST_SETS:
+    if len(sets) <= MOST_TESTS:
         return set(distinct)
     between = enumerate(distinct[1:-1])
     drawn = {one for i, one in between if is_part(i, seed, PARTS_OF_SETS)}
@@ -65,7 +67,8 @@ def take(tests: Iterable[Case], tier: str, seed: int) -> list[bool]:
     tests = list(tests)
     sets: dict[str, list[Hashable]] = defaultdict(list)
     for test in tests:
-        sets[test.function].append(test.parameters)
+        if not test.marks & NEVER_QUICK:
+            sets[test.function].append(test.parameters)
     drawn = {function: drawn_sets(given, seed) for function, given in sets.items()}
     wide = dict.fromkeys((test.function, test.parameters) for test in tests if "wide" in test.marks)
     numbers = {one: number for number, one in enumerate(wide)}
@@ -76,7 +79,7 @@ def take(tests: Iterable[Case], tier: str, seed: int) -> list[bool]:
         if "wide" in test.marks:
             number = numbers[test.function, test.parameters]
             return tier == "rest" and is_part(number, seed, PARTS_OF_WIDE)
-        is_quick = "gate" not in test.marks and test.parameters in drawn[test.function]
+        is_quick = not test.marks & NEVER_QUICK and test.parameters in drawn[test.function]
         return is_quick if tier == "quick" else test.draws or not is_quick
 
     return [is_taken(test) for test in tests]
