@@ -79,9 +79,11 @@ def describe_case(item: pytest.Item) -> tiers.Case:
     given = {} if call is None else call.params
     # Values need not be hashable, and those of one list are the same objects for every engine.
     parameters = tuple((name, id(value)) for name, value in given.items() if name not in ENGINES)
+    engine = tuple(given[name] for name in ENGINES if name in given)
     return tiers.Case(
         item.nodeid.partition("[")[0],
         parameters,
+        engine,
         frozenset(mark.name for mark in item.iter_markers()),
         getattr(getattr(item, "obj", None), "is_hypothesis_test", False),
     )

@@ -17,7 +17,7 @@ import polars as pl
 import polars_clustereval as ce
 from tests.fuzz import FRAMES_PER_CALL, KEY_TYPES, Count, cast_key, compare_runs
 from tests.support import engines, graphs, registry, run_engines
-from tests.support.overlapping_oracle import random_case
+from tests.support.overlapping_oracle import random_covers
 from tests.support.transition_oracle import random_pair
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def random_frames(rng: random.Random, table: str) -> tuple[pl.DataFrame, pl.Data
             stack_rows(["id", "cluster"], [run.items() for run in side]) for side in runs
         )
         return before, after
-    labels, clusters = zip(*map(random_case, seeds), strict=True)
+    labels, clusters = zip(*map(random_covers, seeds), strict=True)
     numbered = [
         [(i, None if label is None else ord(label)) for i, label in rows] for rows in labels
     ]

@@ -358,6 +358,7 @@ def test_a_billion_rows_end_in_a_verdict(
     assert text.count("\n| DuckDB ") == 4
 
 
+@pytest.mark.gate
 def test_another_report_of_the_billion_rows_is_refused(tmp_path: Path) -> None:
     case = cases.make_weighted_case(200, 3)
     path = case.data.prepare(tmp_path)

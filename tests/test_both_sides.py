@@ -308,7 +308,11 @@ def test_functions_without_a_macro_say_what_to_do(name: str) -> None:
     assert "FROM clustereval.contingency_matrix(" in text
 
 
-@pytest.mark.parametrize("frame", [FRAME, FRAME.lazy()], ids=["DataFrame", "LazyFrame"])
+@pytest.mark.parametrize(
+    "frame",
+    [FRAME, pytest.param(FRAME.lazy(), marks=pytest.mark.gate)],
+    ids=["DataFrame", "LazyFrame"],
+)
 def test_namespaces_have_every_frame_function(
     con: duckdb.DuckDBPyConnection, frame: pl.DataFrame | pl.LazyFrame
 ) -> None:

@@ -274,6 +274,7 @@ def values() -> dict[str, float]:
     return {name: value for found in rows for name, value in found.items() if is_score(name)}
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("name", NAMES)
 def test_both_calls_give_the_same_number(
     con: duckdb.DuckDBPyConnection, values: dict[str, float], name: str
@@ -487,6 +488,7 @@ def test_the_catalogue_is_not_imported_before_it_is_asked_for() -> None:
     assert done.stdout.split() == ["False", "True"]
 
 
+@pytest.mark.gate
 def test_describe_without_docstrings() -> None:
     """Python leaves them out with -OO: the other facts are still there."""
     code = "import polars_clustereval as ce; print(ce.describe('purity'))"

@@ -84,6 +84,7 @@ WIDE, GATE = pytest.mark.wide, pytest.mark.gate
 # CTEs: make test runs it on the counts of pairs and on saved contingency tables.
 FEW_CTES = ["duckdb", "datafusion", "clickhouse", pytest.param("postgres", marks=WIDE)]
 HERE = [pytest.param(name, marks=GATE) if name == "clickhouse" else name for name in FEW_CTES]
+DUCKDB_FIRST = [pytest.param(x, marks=GATE) if x == "datafusion" else x for x in HERE]
 EVERYWHERE = [*HERE, pytest.param("spark", marks=WIDE)]
 AVERAGES = ("geometric", "min", "max")
 ROW = {"species": "a", "kmeans": 1, "run": None, "times": 1, "flower": 0}
@@ -200,7 +201,11 @@ def same_numbers(dialect: str, run: Run, name: str, tbl: str = "the rows", **opt
     assert_answers(run(query), from_macro(name, tbl, **options), (name, tbl))
 
 
-@pytest.mark.parametrize("call", CALLS)
+#: Of the long reports, the first is enough in make test.
+SHORT = ("report by run", "contingency", "pairs", "clusters", "labels", "samples")
+
+
+@pytest.mark.parametrize("call", [x if x in SHORT else pytest.param(x, marks=GATE) for x in CALLS])
 @pytest.mark.parametrize("dialect", HERE, indirect=True, scope="module")
 def test_same_numbers(dialect: str, run: Run, call: str) -> None:
     name, options = CALLS[call]
@@ -227,7 +232,7 @@ def test_every_table_but_the_report(dialect: str, run: Run) -> None:
 
 
 @pytest.mark.parametrize("options", WAYS)
-@pytest.mark.parametrize("dialect", HERE, indirect=True, scope="module")
+@pytest.mark.parametrize("dialect", DUCKDB_FIRST, indirect=True, scope="module")
 def test_every_table_but_the_report_in_each_way(dialect: str, run: Run, options: str) -> None:
     for name in TABLE_NAMES:
         given = WAYS[options] if name != "bcubed_samples" else without(WAYS[options], "weight")
@@ -332,7 +337,9 @@ NIGHTS = {
 }
 
 
-@pytest.mark.parametrize("dialect", EVERYWHERE, indirect=True, scope="module")
+@pytest.mark.parametrize(
+    "dialect", [*DUCKDB_FIRST, pytest.param("spark", marks=WIDE)], indirect=True, scope="module"
+)
 def test_tables_of_two_runs(dialect: str, tmp_path: Path) -> None:
     """Also of runs without a row, which have none."""
     with sql_engines.ENGINES[dialect](NIGHTS, tmp_path) as run:
@@ -391,6 +398,7 @@ def test_the_comparison_can_fail() -> None:
 PARSED = ["snowflake", "bigquery"]
 
 
+@pytest.mark.gate
 @pytest.mark.filterwarnings("ignore:dialect .*never been executed:UserWarning")
 @pytest.mark.parametrize(
     "dialect",
@@ -591,6 +599,7 @@ def test_an_untaken_division_by_zero_is_seen() -> None:
         duckdb.sql(query).fetchall()
 
 
+@pytest.mark.gate
 def test_threads_do_not_share_a_connection() -> None:
     arguments = {"dialect": "spark", "tbl": "t", "label": "species", "cluster": "kmeans"}
     with ThreadPoolExecutor(8) as pool:

@@ -20,7 +20,7 @@ from tests.support.sql_engines import Rows, Run, rows_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-WIDE = pytest.mark.wide
+WIDE, GATE = pytest.mark.wide, pytest.mark.gate
 IRIS = pl.read_parquet(Path(__file__).parent.parent / "examples" / "iris.parquet")
 COLUMNS = ["x", "y", "z"]
 SCHEMA = {"x": pl.Float64, "y": pl.Float64, "z": pl.Float64, "kind": pl.Int64, "run": pl.Int64}
@@ -112,7 +112,7 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
 
 @cache
-def point_tables() -> duckdb.DuckDBPyConnection:
+def tables_of_points() -> duckdb.DuckDBPyConnection:
     return connect_macros(TABLES)
 
 
@@ -122,7 +122,7 @@ def points_from_macro(name: str, tbl: str, options: tuple[tuple[str, Any], ...])
     given = "".join(f", {k} := {v if k in columns else f'${k}'}" for k, v in options)
     values = {k: list(v) if isinstance(v, tuple) else v for k, v in options if k not in columns}
     query = f'FROM clustereval.{name}("{tbl}", [x, y, z], kind{given})'
-    return ask_macro(point_tables(), query, **values)
+    return ask_macro(tables_of_points(), query, **values)
 
 
 def translate_points(name: str, dialect: str, tbl: str, **options: Any) -> str:
@@ -195,7 +195,9 @@ DEGENERATE = {
 }
 
 
-@pytest.mark.parametrize("name", DEGENERATE)
+@pytest.mark.parametrize(
+    "name", [x if x == "internal_report" else pytest.param(x, marks=GATE) for x in DEGENERATE]
+)
 @pytest.mark.parametrize(
     ("run", "dialect"),
     [
@@ -214,6 +216,7 @@ def test_degenerate_tables(run: Run, dialect: str, name: str) -> None:
     same_numbers_of_points(run, dialect, name, "runs", partition_by="run", **options)
 
 
+@pytest.mark.gate
 def test_a_column_of_arrays() -> None:
     arrays = FLOWERS.select(pl.concat_arr(COLUMNS).alias("v"), "kind")
     query = ce.to_sql(
@@ -227,6 +230,7 @@ def test_a_column_of_arrays() -> None:
         )
 
 
+@pytest.mark.gate
 def test_more_coordinates_than_digits() -> None:
     """The coordinates are counted in decimal digits where there is one row for each."""
     coordinates = [(pl.col("x") * i + pl.col("y") % (i + 1)).alias(f"c{i}") for i in range(1, 13)]
@@ -253,7 +257,9 @@ def test_the_comparison_can_fail() -> None:
             assert_answers(rows, expected)
 
 
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(
+    "call", [x if x == "medians" else pytest.param(x, marks=GATE) for x in CALLS]
+)
 def test_no_list_is_left(call: str) -> None:
     name, options = CALLS[call]
     query = sqlglot.parse_one(

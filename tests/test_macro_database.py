@@ -129,6 +129,7 @@ def test_nothing_is_written_to_a_database_of_the_user(
     assert {path.name for path in tmp_path.iterdir()} == {"mine.duckdb"}
 
 
+@pytest.mark.gate
 def test_while_another_database_is_current(file: Path) -> None:
     con = duckdb.connect()
     attach(con, file)
@@ -144,6 +145,7 @@ def test_opened_on_its_own(file: Path) -> None:
         assert con.execute(query).fetchone() == (1.0, 1.0)
 
 
+@pytest.mark.gate
 def test_under_another_name(file: Path, tmp_path: Path) -> None:
     con = duckdb.connect()
     attach(con, file, "renamed")
@@ -226,6 +228,7 @@ def database_path(con: duckdb.DuckDBPyConnection) -> str | None:
     return path if path is None else str(path)
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "fault",
     [

@@ -279,6 +279,7 @@ def test_intervals_beyond_one_are_left_out() -> None:
 # ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("name", CALLS)
 def test_every_kind_of_frame_has_the_same_chart(name: str) -> None:
     frame = CALLS[name][0]

@@ -33,6 +33,7 @@ def test_dir_is_the_public_api() -> None:
     assert all(hasattr(ce, name) for name in dir(ce))
 
 
+@pytest.mark.gate
 def test_dir_names_what_is_there_without_the_extra() -> None:
     code = "import sys; sys.modules['sqlglot'] = None; import inspect; "
     code += "import polars_clustereval as ce; print(*dict(inspect.getmembers(ce)))"
@@ -107,6 +108,7 @@ def test_a_name_of_nothing(name: str) -> None:
         getattr(ce, name)
 
 
+@pytest.mark.gate
 def test_modules_that_are_not_loaded_are_no_misspelt_names() -> None:
     code = "import polars_clustereval as ce; print(hasattr(ce, 'cli')); "
     code += "from polars_clustereval import cli; print(cli.__name__)"

@@ -280,6 +280,7 @@ def with_shadows() -> duckdb.DuckDBPyConnection:
     return con
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("call", CALLS)
 def test_macros_of_the_user_take_no_part(
     with_shadows: duckdb.DuckDBPyConnection, call: str
@@ -302,7 +303,9 @@ def connect_with_collation(texts: list[str], collation: str) -> duckdb.DuckDBPyC
     return con
 
 
-@pytest.mark.parametrize("setting", ["", "SET default_collation = 'NOCASE'"])
+@pytest.mark.parametrize(
+    "setting", ["", pytest.param("SET default_collation = 'NOCASE'", marks=pytest.mark.gate)]
+)
 def test_a_collation_is_followed_by_reports(setting: str) -> None:
     collation = "" if setting else "COLLATE NOCASE"
     con = connect_with_collation(TEXTS, collation)
@@ -351,6 +354,7 @@ def without_equal_values() -> tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyCo
     )
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("metric", METRICS)
 def test_a_collation_without_equal_values_changes_nothing(
     without_equal_values: tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyConnection], metric: str

@@ -22,6 +22,10 @@ EXAMPLE = re.compile(r"^-- Examples?:[ \n](.*?)(?=^CREATE)", re.MULTILINE | re.D
 ELSEWHERE = ("docs/spark.md",)
 DOCS = sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))
 PAGES = ("README.md", *(page for page in DOCS if page not in ELSEWHERE))
+#: The README in make test, the other pages in the gate.
+README_FIRST = [
+    page if page == "README.md" else pytest.param(page, marks=pytest.mark.gate) for page in PAGES
+]
 
 
 def blocks(language: str, page: str = "README.md") -> list[str]:
@@ -92,7 +96,7 @@ def con(
     tables_of_pages.rollback()
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", README_FIRST)
 def test_python_of_pages(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python of a page runs, and prints what the comments after its prints say."""
     monkeypatch.chdir(ROOT)
@@ -153,7 +157,7 @@ def test_there_are_printed_numbers() -> None:
     assert {page: n for page, n in found.items() if n} == pages
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", README_FIRST)
 def test_sql_of_pages(con: duckdb.DuckDBPyConnection, page: str) -> None:
     assert blocks("sql", page)
     for block in blocks("sql", page):
@@ -227,6 +231,7 @@ def _last(con: duckdb.DuckDBPyConnection, block: str) -> dict[str, object]:
     return dict(zip(names, result.fetchone() or (), strict=True))
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     ("page", "n_printed"),
     [

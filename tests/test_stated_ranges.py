@@ -83,7 +83,7 @@ def test_a_metric_has_one_range(name: str) -> None:
 
 @pytest.mark.parametrize("table", ["neighbor_report", "determinant_report", "pairwise_report"])
 def test_an_index_of_points_has_one_range(table: str) -> None:
-    for name in indices_of(table):
+    for name in all_indices_of(table):
         stated = of_index(table, name)
         for text in (comments()[table], inspect.getdoc(getattr(ce, table)) or ""):
             assert stated.means(after_name(text, name)), (name, stated, text)
@@ -96,7 +96,7 @@ def test_indices_of_one_table_have_one_range(table: str) -> None:
     assert expected.means(from_comment(inspect.getdoc(getattr(ce, table)) or ""))
 
 
-def indices_of(table: str) -> list[str]:
+def all_indices_of(table: str) -> list[str]:
     """The columns of a report of points after the counts; each has a row in the report's page."""
     four = pl.DataFrame({"x": [0.0, 1.0, 5.0, 7.0], "cluster": [0, 0, 1, 1]})
     counted = re.compile(r"n|n_\w+")
@@ -110,7 +110,7 @@ def test_the_readme_counts_the_metrics() -> None:
         r"same (\d+) external metrics and (\d+) internal indi", text
     )
     # gdi_11 and gdi_41 are dunn_index and centroid_dunn_index; one more is the silhouette.
-    of_reports = sum(len(indices_of(table)) for table in POINT_REPORTS)
+    of_reports = sum(len(all_indices_of(table)) for table in POINT_REPORTS)
     assert (int(external), int(internal)) == (
         len(METRICS) + len(OWN),
         of_reports + len(DUNN) - 2 + 1,
@@ -225,7 +225,7 @@ def reports_of_small_sets(side: Engine, table: str) -> list[Row]:
 @pytest.mark.parametrize("table", POINT_REPORTS)
 def test_small_sets_of_points_keep_and_reach_the_ranges(side: Engine, table: str) -> None:
     rows = reports_of_small_sets(side, table)
-    for name in indices_of(table):
+    for name in all_indices_of(table):
         stated = of_index(table, name)
         for row in rows:
             assert_kept(stated, name, row)

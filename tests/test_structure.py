@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ PYTHON_ONLY = {"base/frames", "relative/resampling"}
 MAX_LINES = 700
 
 
+@cache
 def parse(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
@@ -131,7 +133,7 @@ def test_both_sides_have_the_same_stems() -> None:
 
 
 #: What a linter reads at the end of a line, which may be longer with it.
-PRAGMA = re.compile(r"  # (?:type: ignore|noqa).*")
+PRAGMA = re.compile(r"  # (?:type: ignore|noqa|fmt:).*")
 
 
 def test_no_file_is_long() -> None:

@@ -139,6 +139,7 @@ def check_names(con: duckdb.DuckDBPyConnection, table: str, step: int) -> None:
         assert is_near(rows_under_names(con, table, names, view), expected, relative=1e-12), names
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("table", ALL)
 def test_columns_named_like_aliases(con: duckdb.DuckDBPyConnection, table: str) -> None:
     check_names(con, table, step=max(4, len(closure_aliases(table)) // 2))

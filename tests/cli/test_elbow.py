@@ -16,9 +16,9 @@ from tests.support.command_line import (
     SWEEP,
     WIDE,
     Run,
-    report,
+    report_rows,
 )
-from tests.support.point_engines import assert_points
+from tests.support.point_engines import assert_scores_of_points
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,13 +36,13 @@ CALL = ("elbow", *CALLS["elbow"])
     indirect=["engine_name"],
 )
 def test_the_table_is_elbow(run: Run, engine_name: str, silhouette: str) -> None:
-    rows = report(
+    rows = report_rows(
         run, *CALLS["elbow"], "--silhouette", silhouette, "--engine", engine_name, of="elbow"
     )
     frame = pl.read_parquet(SWEEP)
     expected = ce.elbow(frame, WIDE.split(","), "kmeans", "k", silhouette=silhouette)  # type: ignore[arg-type]
     assert len(rows) == 10
-    assert_points(rows, expected.rows(named=True), tolerance=1e-9)
+    assert_scores_of_points(rows, expected.rows(named=True), tolerance=1e-9)
 
 
 @DUCKDB_AT_THE_GATE
@@ -67,7 +67,7 @@ def test_partitions_and_text(run: Run, engine_name: str, tmp_path: Path) -> None
     both = pl.concat([frame.with_columns(run=pl.lit(run)) for run in ("a", "b")])
     both.write_csv(path)
     call = (path, *CALLS["elbow"][1:], "--partition-by", "run", "--engine", engine_name)
-    rows = report(run, *call, of="elbow")
+    rows = report_rows(run, *call, of="elbow")
     assert [(row["run"], row["k"]) for row in rows] == [(r, k) for r in "ab" for k in range(1, 11)]
     table = run("elbow", *call)
     assert re.search(r"^b +kneedle +3 ", table, re.MULTILINE) or "more rows" in table

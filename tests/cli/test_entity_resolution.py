@@ -18,7 +18,7 @@ from tests.support.command_line import (
     Noted,
     Run,
     near_rows,
-    report,
+    report_rows,
     values,
 )
 
@@ -31,7 +31,7 @@ ROWS = pl.scan_parquet(INVENTORS)
 
 
 def of_file(run: Run, file: str | Path, *options: str) -> list[dict[str, object]]:
-    return report(run, file, *options, of="entity-resolution")
+    return report_rows(run, file, *options, of="entity-resolution")
 
 
 def test_the_measures_of_inventors(run: Run, engine_name: str) -> None:
@@ -143,7 +143,7 @@ def test_matching(run: Run, engine_name: str, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("l,c\na,0\na,1\na,1\nb,0\nb,0\nb,1\n", "utf-8")
     call = ("--label", "l", "--cluster", "c", "--engine", engine_name)
-    [row] = report(run, path, *call, of="matching")
+    [row] = report_rows(run, path, *call, of="matching")
     assert row["clustering_accuracy"] == pytest.approx(4 / 6, rel=1e-12)
     wanted = ce.matching_report(pl.read_csv(path), "l", "c").row(0, named=True)
     assert row == pytest.approx(wanted, rel=1e-12)

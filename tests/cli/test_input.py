@@ -24,10 +24,10 @@ from tests.support.command_line import (
     WIDE,
     Fail,
     Run,
-    assert_points,
-    report,
+    assert_scores_of_points,
     report_of,
     report_of_points,
+    report_rows,
     start,
 )
 from tests.support.compare import assert_rows
@@ -51,7 +51,7 @@ def test_text_files(run: Run, engine_name: str, tmp_path: Path, name: str) -> No
         "--engine",
         engine_name,
     )
-    assert_rows(report(run, path, *columns), report_of(FRAME, weight="n"))
+    assert_rows(report_rows(run, path, *columns), report_of(FRAME, weight="n"))
 
 
 @DUCKDB_AT_THE_GATE
@@ -69,7 +69,7 @@ def test_a_text_file_of_texts(run: Run, engine_name: str, tmp_path: Path) -> Non
         "--engine",
         engine_name,
     )
-    [row] = report(run, path, *columns)
+    [row] = report_rows(run, path, *columns)
     assert (row["n"], row["n_labels"], row["n_clusters"], row["n_noise"]) == (30_003, 2, 3, 2)
 
 
@@ -104,10 +104,10 @@ def test_texts_identify(
     path.write_text("\n".join(["told,same", *(f"{x},x" for x in [*texts, *texts]), ""]), "utf-8")
     engine = ("--engine", engine_name)
     known = set(expected) - {None}
-    [row] = report(run, path, "--label=told", "--cluster=told", *engine)
+    [row] = report_rows(run, path, "--label=told", "--cluster=told", *engine)
     assert (row["n_labels"], row["n_clusters"]) == (len(known), len(known))
     assert row["n_dropped"] == 2 * expected.count(None)
-    rows = report(run, path, "--label=same", "--cluster=same", "--partition-by=told", *engine)
+    rows = report_rows(run, path, "--label=same", "--cluster=same", "--partition-by=told", *engine)
     assert {row["told"]: row["n"] for row in rows} == {x: 2 * expected.count(x) for x in expected}
 
 
@@ -118,7 +118,7 @@ def test_partitions_of_a_text_file_are_sorted_as_text(
     path = tmp_path / "points.csv"
     path.write_text("x,cluster,run\n1,a,5\n2,b,10\n4,a,10\n,,5\n", encoding="utf-8")
     call = ("--vector", "x", "--cluster", "cluster", "--partition-by", "run")
-    rows = report(run, path, *call, "--engine", engine_name, of="internal")
+    rows = report_rows(run, path, *call, "--engine", engine_name, of="internal")
     counts = [(row["run"], row["n"], row["n_dropped"]) for row in rows]
     assert counts == [("10", 2, 0), ("5", 1, 1)]
 
@@ -129,7 +129,7 @@ def test_noise_of_a_text_file(run: Run, engine_name: str, tmp_path: Path) -> Non
     path.write_text("species,kmeans\na,-1\na,-1.0\nb,-01\nb,1\n", encoding="utf-8")
     for noise in ("-1", "-1.0", "-01"):
         call = (path, *KMEANS, "--noise", noise, "--noise-as", "drop", "--engine", engine_name)
-        [row] = report(run, *call)
+        [row] = report_rows(run, *call)
         assert (row["n"], row["n_noise"], row["n_clusters"]) == (3, 1, 3)
 
 
@@ -140,11 +140,11 @@ def test_a_column_of_a_text_file_that_is_number_and_key(
     path = tmp_path / "points.csv"
     path.write_text("x,cluster\n1,a\n1,b\n01,b\n2,a\n", encoding="utf-8")
     call = ("--vector", "x", "--cluster", "cluster", "--partition-by", "x")
-    rows = report(run, path, *call, "--engine", engine_name, of="internal")
+    rows = report_rows(run, path, *call, "--engine", engine_name, of="internal")
     assert [(row["x"], row["n"]) for row in rows] == [(1, 3), (2, 1)]
     path.write_text("x\n1\n1\n2\n", encoding="utf-8")
     call = ("--vector", "x", "--cluster", "x", "--engine", engine_name)
-    [row] = report(run, path, *call, of="internal")
+    [row] = report_rows(run, path, *call, of="internal")
     assert (row["n"], row["n_clusters"], row["ssw"]) == (3, 2, 0.0)
 
 
@@ -160,7 +160,7 @@ def test_a_sample_by_the_ids_of_a_text_file(run: Run, engine_name: str, tmp_path
     )
     assert by_text["silhouette"] != pytest.approx(by_number["silhouette"], rel=1e-6)
     flags = ("--method", "sample", "--sample-size", "40", "--id", "id", "--engine", engine_name)
-    assert_points(report(run, path, *FLOWERS, *flags, of="silhouette"), [by_text])
+    assert_scores_of_points(report_rows(run, path, *FLOWERS, *flags, of="silhouette"), [by_text])
 
 
 NUMBERS = {"1": 1.0, "02": 2.0, "+3.50": 3.5, " -4e1 ": -40.0, '"5"': 5.0, ".5": 0.5, "1E3": 1e3}
@@ -171,14 +171,14 @@ def test_numbers_of_a_text_file(run: Run, engine_name: str, tmp_path: Path) -> N
     path = tmp_path / "numbers.csv"
     lines = [f"{text},{i // 4},{i}" for i, text in enumerate(NUMBERS)]
     path.write_text("\n".join(["x,cluster,n", *lines, ""]), encoding="utf-8")
-    found = report(
+    found = report_rows(
         run, path, "--vector=x,n", "--cluster=cluster", "--engine", engine_name, of="internal"
     )
     frame = pl.DataFrame({"x": NUMBERS.values()}).with_row_index("n")
     frame = frame.with_columns(pl.col("n").cast(pl.Float64), cluster=pl.col("n") // 4)
-    assert_points(found, report_of_points(frame, ["x", "n"]))
+    assert_scores_of_points(found, report_of_points(frame, ["x", "n"]))
     columns = ("--label=cluster", "--cluster=cluster", "--weight=n", "--engine", engine_name)
-    assert report(run, path, *columns)[0]["n"] == 21
+    assert report_rows(run, path, *columns)[0]["n"] == 21
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_lines_of_a_text_file(run: Run, engine_name: str, tmp_path: Path, conten
     path = tmp_path / "lines.csv"
     path.write_bytes(content.encode())
     call = ("--label", "label", "--cluster", "cluster", "--engine", engine_name)
-    [row] = report(run, path, *call)
+    [row] = report_rows(run, path, *call)
     counts = [row[name] for name in ("n", "n_dropped", "n_labels", "n_clusters")]
     assert counts == [2, 0, 2, 2]
 
@@ -231,7 +231,7 @@ def test_folders_are_no_columns(run: Run, engine_name: str, tmp_path: Path, name
     path.parent.mkdir(parents=True)
     (FRAME.write_csv if name == "f.csv" else FRAME.write_parquet)(path)
     columns = ("--label", "species", "--cluster", "cluster", "--engine", engine_name)
-    assert_rows(report(run, path, *columns), report_of(FRAME))
+    assert_rows(report_rows(run, path, *columns), report_of(FRAME))
 
 
 def test_a_folder_is_no_column_that_can_be_named(
@@ -250,7 +250,7 @@ def test_a_folder_is_no_column_that_can_be_named(
 def test_tables_of_a_database(run: Run, engine_name: str, database: str, table: str) -> None:
     columns = ("--label", "species", "--cluster", "cluster", "--weight", "n")
     columns += ("--partition-by", "run", "--engine", engine_name)
-    found = report(run, f"{database}::{table}", *columns)
+    found = report_rows(run, f"{database}::{table}", *columns)
     assert_rows(found, report_of(FRAME, weight="n", partition_by="run"))
     assert [row["run"] for row in found] == ["x", "y"]
 
@@ -259,7 +259,7 @@ def test_a_database_is_only_read(run: Run, engine_name: str, database: str) -> N
     path = Path(database)
     before = path.read_bytes()
     path.chmod(0o444)
-    report(
+    report_rows(
         run,
         f"{database}::rows",
         "--label",
@@ -272,6 +272,7 @@ def test_a_database_is_only_read(run: Run, engine_name: str, database: str) -> N
     assert path.read_bytes() == before
 
 
+@pytest.mark.gate
 @DUCKDB_AT_THE_GATE
 def test_a_database_that_another_process_reads(engine_name: str, database: str) -> None:
     """Opening it for writing would fail, whatever the mode of the file and the user."""
@@ -318,7 +319,7 @@ def test_a_database_with_a_log_that_is_not_merged(
     )
     subprocess.run([sys.executable, "-c", write.format(str(path))], check=True)
     assert path.with_name("store.duckdb.wal").exists()
-    [row] = report(run, f"{path}::rows", *KMEANS, "--engine", engine_name)
+    [row] = report_rows(run, f"{path}::rows", *KMEANS, "--engine", engine_name)
     assert row["n"] == 1
 
 
@@ -328,7 +329,7 @@ def test_columns_of_any_name(run: Run, engine_name: str, tmp_path: Path) -> None
     FRAME.rename(names).write_parquet(path)
     columns = ("--label", ODD, "--cluster", "select", "--weight", "a,b", "--engine", engine_name)
     for old, new in (("run", "partition_key"), ("species", ODD)):
-        rows = report(run, path, *columns, "--partition-by", new)
+        rows = report_rows(run, path, *columns, "--partition-by", new)
         plain = report_of(FRAME, weight="n", partition_by=old)
         assert [row.pop(new) for row in rows] == [row.pop(old) for row in plain]
         assert_rows(rows, plain)
@@ -350,15 +351,17 @@ def test_vectors_of_every_form(run: Run, engine_name: str, points: Path, tmp_pat
         "--engine",
         engine_name,
     )
-    assert_points(
-        report(run, points, "--vector", "x,y", *columns, of="internal"),
+    assert_scores_of_points(
+        report_rows(run, points, "--vector", "x,y", *columns, of="internal"),
         [expected := report_of_points(POINTS, ["x", "y"], noise=-1, noise_as="drop")[0]],
     )
     assert (expected["n"], expected["n_dropped"], expected["n_noise"]) == (4, 1, 1)
     assert (expected["ssw"], expected["ssb"]) == (pytest.approx(10.0), pytest.approx(68.0))
     for vector in ("list", "array", "x,y"):
-        assert_points(report(run, path, "--vector", vector, *columns, of="internal"), [expected])
-    [line] = report(run, points, "--vector", "x", *columns, of="internal")
+        assert_scores_of_points(
+            report_rows(run, path, "--vector", vector, *columns, of="internal"), [expected]
+        )
+    [line] = report_rows(run, points, "--vector", "x", *columns, of="internal")
     assert (line["n_dims"], line["ssw"]) == (1, pytest.approx(2.0))
 
 
@@ -374,7 +377,9 @@ def test_points_of_every_file(
     else:
         flat.write_csv(path, separator="\t" if name == "f.tsv" else ",")
     columns = ("--cluster", "cluster", "--partition-by", "run", "--engine", engine_name)
-    found = report(run, path, "--vector", "x,y", *columns, of="internal")
-    assert_points(found, report_of_points(POINTS, ["x", "y"], partition_by="run"))
+    found = report_rows(run, path, "--vector", "x,y", *columns, of="internal")
+    assert_scores_of_points(found, report_of_points(POINTS, ["x", "y"], partition_by="run"))
     if name.endswith("rows"):
-        assert_points(found, report(run, path, "--vector", "list", *columns, of="internal"))
+        assert_scores_of_points(
+            found, report_rows(run, path, "--vector", "list", *columns, of="internal")
+        )

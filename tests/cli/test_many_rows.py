@@ -24,7 +24,7 @@ from tests.support.command_line import (
     SCORES,
     Noted,
     Run,
-    report,
+    report_rows,
     values,
 )
 
@@ -40,7 +40,7 @@ def test_many_partitions_of_points_are_sorted(
     arguments = ("--vector", "pixels", "--cluster", "kmeans", "--partition-by", "digit")
     table = run("internal", DIGITS, *arguments, "--engine", engine_name)
     lines = re.findall(r"^(\d) +(\d+) +(\d+) +(\d\.\d+)", table, re.MULTILINE)
-    rows = report(run, DIGITS, *arguments, "--engine", engine_name, of="internal")
+    rows = report_rows(run, DIGITS, *arguments, "--engine", engine_name, of="internal")
     rows.sort(key=lambda row: -row["explained_variance"])  # type: ignore[operator]
     assert lines == [
         (
@@ -60,7 +60,7 @@ def test_many_partitions_are_sorted_and_the_best_is_marked(run: Run, engine_name
     arguments = (RUNS, *CLUSTER, "--partition-by", "k,seed", "--engine", engine_name)
     table = run("external", *arguments)
     lines = re.findall(r"^(\d+) +(\d) +1797 +(\d+) +(\S+)", table, re.MULTILINE)
-    rows = report(run, *arguments)
+    rows = report_rows(run, *arguments)
     rows.sort(key=lambda row: -row["adjusted_rand_score"])  # type: ignore[operator]
     texts = [f"{row['adjusted_rand_score']:.6f}" for row in rows]
     assert lines == [
@@ -79,7 +79,7 @@ def test_many_partitions_are_sorted_and_the_best_is_marked(run: Run, engine_name
 def test_a_low_score_that_is_best_comes_first(run: Run) -> None:
     call = (IRIS, *FLOWERS, "--partition-by", "petal_width", *QUICK)
     table = run("pairwise", *call)
-    scores = [row["c_index"] for row in report(run, *call, of="pairwise")]
+    scores = [row["c_index"] for row in report_rows(run, *call, of="pairwise")]
     known = sorted(x for x in scores if isinstance(x, float))
     found = re.findall(r"^\d\.\d+ +\d+ +\d+ +([\d.]+|NULL)", table, re.MULTILINE)
     assert len(known) > 1
@@ -101,10 +101,10 @@ def test_bounds_of_many_partitions_are_sorted_by_a_bound(run: Run) -> None:
 @DUCKDB_AT_THE_GATE
 def test_most_joined_and_most_split_pairs_come_first(run: Run, engine_name: str) -> None:
     engine = ("--engine", engine_name)
-    clusters = report(run, *CALLS["clusters"], *engine, of="clusters")
+    clusters = report_rows(run, *CALLS["clusters"], *engine, of="clusters")
     found = [(row["cluster"], int(str(row["joined_pairs"]))) for row in clusters]
     assert found == [(0, 672), (2, 72), (1, 0)]
-    labels = report(run, *CALLS["labels"], *engine, of="labels")
+    labels = report_rows(run, *CALLS["labels"], *engine, of="labels")
     found = [(row["label"], int(str(row["split_pairs"]))) for row in labels]
     assert found == [("virginica", 504), ("versicolor", 96), ("setosa", 0)]
     table = run("clusters", *CALLS["clusters"], *engine)
@@ -127,7 +127,7 @@ def test_the_help_tells_the_order(capsys: pytest.CaptureFixture[str]) -> None:
 def test_low_silhouettes_come_first(run: Run, engine_name: str) -> None:
     """Expected: scikit-learn's silhouette_samples; the point between two clusters is the lowest."""
     call = (*CALLS["samples"], "--id", "id", "--engine", engine_name)
-    rows = report(run, *call, of="samples")
+    rows = report_rows(run, *call, of="samples")
     silhouettes = [row["silhouette"] for row in rows]
     assert len(rows) == 150
     assert silhouettes == sorted(silhouettes)  # type: ignore[type-var]
@@ -141,7 +141,7 @@ def test_low_silhouettes_come_first(run: Run, engine_name: str) -> None:
 @DUCKDB_AT_THE_GATE
 def test_rows_of_many_partitions_are_sorted_together(run: Run, engine_name: str) -> None:
     call = (RUNS, *CLUSTER, "--partition-by", "run", "--engine", engine_name)
-    rows = report(run, *call, of="clusters")
+    rows = report_rows(run, *call, of="clusters")
     pairs = [int(str(row["joined_pairs"])) for row in rows]
     assert pairs == sorted(pairs, reverse=True)
     assert len({row["run"] for row in rows}) == 20

@@ -14,7 +14,7 @@ from tests.support.command_line import (
     IRIS,
     QUICK,
     Run,
-    report,
+    report_rows,
     values,
 )
 
@@ -42,7 +42,7 @@ ARROWS = {"": "", "high": "↑", "1": "↑", "low": "↓", "0": "↓"}
 )
 def test_every_metric_stands_in_its_group(run: Run, command: str, titles: list[str]) -> None:
     table = run(command, *CALLS[command], *QUICK)
-    [row] = report(run, *CALLS[command], *QUICK, of=command)
+    [row] = report_rows(run, *CALLS[command], *QUICK, of=command)
     assert list(values(table)) == list(row)
     _, body = table.split("best  meaning\n")
     outer = [line for line in body.splitlines() if line and not line.startswith(" ")]
@@ -55,7 +55,7 @@ def test_every_metric_stands_in_its_group(run: Run, command: str, titles: list[s
 
 @pytest.mark.parametrize("command", REPORTS)
 def test_a_layout_names_columns_and_options_that_exist(run: Run, command: str) -> None:
-    row = report(run, *CALLS[command], *QUICK, of=command)[0]
+    row = report_rows(run, *CALLS[command], *QUICK, of=command)[0]
     layout = REPORTS[command].layout
     assert row.keys() <= layout.meanings.keys()
     assert {*layout.titles, *layout.comparison} <= row.keys()

@@ -26,7 +26,7 @@ from tests.support.command_line import (
     Fail,
     Noted,
     Run,
-    report,
+    report_rows,
 )
 
 if TYPE_CHECKING:
@@ -53,13 +53,13 @@ def test_noise_has_the_type_of_its_column(
     path = tmp_path / "noisy.parquet"
     FRAME.with_columns(pl.col("cluster").cast(dtype)).write_parquet(path)
     columns = ("--label", "species", "--cluster", "cluster", "--noise", noise)
-    [row] = report(run, path, *columns, "--noise-as", "drop", "--engine", engine_name)
+    [row] = report_rows(run, path, *columns, "--noise-as", "drop", "--engine", engine_name)
     assert (row["n"], row["n_noise"], row["n_dropped"]) == (3, 1, 1)
 
 
 def test_options_reach_the_engine(run: Run, engine_name: str) -> None:
     plain, tuned = (
-        report(run, IRIS, *KMEANS, "--engine", engine_name, *options)[0]
+        report_rows(run, IRIS, *KMEANS, "--engine", engine_name, *options)[0]
         for options in ((), ("--beta", "2.5", "--average-method", "joint", "--no-adjusted"))
     )
     assert plain.keys() - tuned.keys() == {"adjusted_mutual_info_score", "expected_mutual_info"}
@@ -127,7 +127,7 @@ def test_columns_of_a_list_add_up_and_are_trimmed(
     FRAME.with_columns(pl.col("run").alias(" r"), pl.col("n").alias("a,b")).write_parquet(path)
     options = [option for key in keys for option in ("--partition-by", key)]
     call = (path, "--label", "species", "--cluster", "cluster", "--engine", engine_name)
-    rows = report(run, *call, *options)
+    rows = report_rows(run, *call, *options)
     assert list(rows[0])[: len(names) + 1] == [*names, "n"]
 
 
@@ -252,6 +252,7 @@ def test_sql_of_another_place_runs(
     assert count_macros(run("sql", *options), setup, call) > 60, word
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     ("file", "options", "name"),
     [

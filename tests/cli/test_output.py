@@ -23,8 +23,8 @@ from tests.support.command_line import (
     RUNS,
     Fail,
     Run,
-    assert_points,
-    report,
+    assert_scores_of_points,
+    report_rows,
 )
 from tests.support.compare import assert_rows
 
@@ -65,18 +65,19 @@ def test_formats_of_points_agree(run: Run, engine_name: str, tmp_path: Path) -> 
 )
 def test_both_engines_agree_on_points(run: Run, options: tuple[str, ...]) -> None:
     one, other = (
-        report(run, IRIS, *FLOWERS, *options, "--engine", name, of="internal")
+        report_rows(run, IRIS, *FLOWERS, *options, "--engine", name, of="internal")
         for name in ENGINE_NAMES
     )
-    assert_points(one, other)
-    assert one != report(run, IRIS, *FLOWERS, *QUICK, of="internal")
+    assert_scores_of_points(one, other)
+    assert one != report_rows(run, IRIS, *FLOWERS, *QUICK, of="internal")
 
 
 def test_both_engines_agree(run: Run) -> None:
     options = ("--weight", "seed", "--partition-by", "k", "--noise", "0", "--noise-as")
     for way in ("cluster", "drop", "singletons"):
         one, other = (
-            report(run, RUNS, *CLUSTER, *options, way, "--engine", name) for name in ENGINE_NAMES
+            report_rows(run, RUNS, *CLUSTER, *options, way, "--engine", name)
+            for name in ENGINE_NAMES
         )
         assert [row["k"] for row in one] == [5, 8, 10, 12, 20]
         assert_rows(one, other)
@@ -185,10 +186,10 @@ def test_standard_output_by_name(
 
 @pytest.mark.parametrize(("command", "column"), [("clusters", "joined"), ("labels", "split")])
 def test_counts_are_numbers_in_json(run: Run, engine_name: str, command: str, column: str) -> None:
-    rows = report(run, IRIS, *KMEANS, "--engine", engine_name, of=command)
+    rows = report_rows(run, IRIS, *KMEANS, "--engine", engine_name, of=command)
     assert {type(row[f"{column}_pairs"]) for row in rows} == {int}
 
 
 def test_pairs_of_points_are_numbers_in_json(run: Run, engine_name: str) -> None:
-    [row] = report(run, IRIS, *FLOWERS, "--engine", engine_name, of="pairwise")
+    [row] = report_rows(run, IRIS, *FLOWERS, "--engine", engine_name, of="pairwise")
     assert (row["n_within_pairs"], row["n_between_pairs"]) == (3819, 7356)

@@ -116,6 +116,7 @@ def test_a_row_for_each_cluster_the_largest_first(page_of: Page, options: tuple[
     assert [row["share"] for row in rows] == ["0.4133", "0.3333", "0.2533"]
 
 
+@pytest.mark.gate
 def test_words_of_the_literature(run: Run, page_of: Page) -> None:
     markdown = page_of(*DIGITS_BOTH, *QUICK).read_text(encoding="utf-8")
     assert "| moderate (Steinley 2004) |" in markdown  # ARI 0.666
@@ -156,6 +157,7 @@ def test_the_sql_gives_the_numbers(run: Run) -> None:
     assert "noise := 2, noise_as := 'drop'" in sql_of(markdown)
 
 
+@pytest.mark.gate
 def test_sql_of_vectors_in_text(run: Run, tmp_path: Path) -> None:
     (tmp_path / "points.csv").write_text("v;c\n[0 1];a\n[0 2];a\n[5 5];b\n[6 5];b\n")
     markdown = run("report", tmp_path / "points.csv", "--vector", "v", "--cluster", "c", *QUICK)
@@ -164,6 +166,7 @@ def test_sql_of_vectors_in_text(run: Run, tmp_path: Path) -> None:
         assert last.fetchall()[0][1:3] == ("a", 2)
 
 
+@pytest.mark.gate
 def test_sql_of_a_csv_file_whose_columns_are_text_and_numbers(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "points.csv"
     path.write_text("x,label,cluster\n0,a,1\n1,a,1\n5,b,2\n7,a,2\n", encoding="utf-8")
@@ -332,6 +335,7 @@ def test_names_are_only_names(run: Run, write_rows: Callable[..., Path], tmp_pat
     assert {odd[0], odd[1], odd[3], "\\x1b[31mred\\x1b[0m"} <= cells
 
 
+@pytest.mark.gate
 def test_more_clusters_than_the_table_has_rows(
     run: Run, write_rows: Callable[..., Path], tmp_path: Path
 ) -> None:
@@ -356,6 +360,7 @@ def test_columns_are_sorted_by_their_numbers_not_by_what_is_shown(
     assert float(share) == pytest.approx(1234 / 1235, rel=1e-15)
 
 
+@pytest.mark.gate
 def test_html_to_standard_output_is_the_file(run: Run, page_of: Page) -> None:
     text = run("report", IRIS, *KMEANS, *QUICK, "--format", "html")
     images = re.compile('src="data:.*?"')  # which number their gradients on and on

@@ -157,6 +157,7 @@ def test_a_result_of_the_worker() -> None:
     assert not is_work_left()
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     # The first is that of the other processes here.
     "module",

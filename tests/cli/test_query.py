@@ -131,6 +131,7 @@ def test_a_report_without_adjusted_scores(run: Run, to_sql: Callable[..., str]) 
     assert "adjusted_mutual_info_score" not in short
 
 
+@pytest.mark.gate
 def test_a_dialect_without_a_test_is_noted(noted: Noted) -> None:
     out, err = noted(*CALL, "--dialect", "snowflake")
     assert out.startswith("WITH")

@@ -281,6 +281,7 @@ def test_a_wrong_row_is_not_valid(example: Callable[[str], str], name: str) -> N
     assert not validator(name).is_valid([[*row.values()]])
 
 
+@pytest.mark.gate
 def test_a_report_is_not_valid_as_another_one(example: Callable[[str], str]) -> None:
     texts = {name: example(name) for name in VARIANTS}
     for name in VARIANTS:

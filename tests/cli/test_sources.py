@@ -21,10 +21,10 @@ from tests.support.command_line import (
     FRAME,
     POINTS,
     QUICK,
-    assert_points,
-    report,
+    assert_scores_of_points,
     report_of,
     report_of_points,
+    report_rows,
     start,
     values,
 )
@@ -68,10 +68,11 @@ def test_a_file_of_every_kind(run: Run, engine_name: str, tmp_path: Path, name: 
     path = write_file(FRAME, tmp_path / name.lower())
     path = path.rename(tmp_path / name)
     columns = (*COLUMNS, "--weight", "n", "--partition-by", "run", "--engine", engine_name)
-    found = report(run, path, *columns)
+    found = report_rows(run, path, *columns)
     assert_rows(found, report_of(FRAME, weight="n", partition_by="run"))
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("name", ["f.json", "f.ndjson", "f.arrow", "f.parquet"])
 def test_vectors_in_a_file_of_every_kind(
     run: Run, engine_name: str, tmp_path: Path, name: str
@@ -79,15 +80,16 @@ def test_vectors_in_a_file_of_every_kind(
     path = write_file(POINTS, tmp_path / name)
     for vector in ("list", "x,y"):
         call = ("--vector", vector, "--cluster", "cluster", "--engine", engine_name)
-        assert_points(
-            report(run, path, *call, of="internal"), report_of_points(POINTS, vector.split(","))
+        assert_scores_of_points(
+            report_rows(run, path, *call, of="internal"),
+            report_of_points(POINTS, vector.split(",")),
         )
 
 
 def test_the_stream_format_of_arrow(run: Run, engine_name: str, tmp_path: Path) -> None:
     path = tmp_path / "stream.arrow"
     FRAME.write_ipc_stream(path)
-    assert_rows(report(run, path, *COLUMNS, "--engine", engine_name), report_of(FRAME))
+    assert_rows(report_rows(run, path, *COLUMNS, "--engine", engine_name), report_of(FRAME))
 
 
 @DUCKDB_AT_THE_GATE
@@ -96,7 +98,7 @@ def test_strings_of_json_stay_text(run: Run, engine_name: str, tmp_path: Path) -
     path = tmp_path / "texts.json"
     rows = [{"species": x, "cluster": y} for x, y in (("2020-01-01", 1), ("2020-1-1", "1"))]
     path.write_text(json.dumps(rows), encoding="utf-8")
-    [row] = report(run, path, *COLUMNS, "--engine", engine_name)
+    [row] = report_rows(run, path, *COLUMNS, "--engine", engine_name)
     assert (row["n"], row["n_labels"], row["n_clusters"]) == (2, 2, 1)
 
 
@@ -105,7 +107,7 @@ def test_a_late_value_of_json_has_its_type(run: Run, engine_name: str, tmp_path:
     path = tmp_path / "late.ndjson"
     first = json.dumps({"species": 1, "cluster": 1})
     path.write_text(f"{first}\n" * 30_000 + '{"species": 1.5, "cluster": "a"}\n', encoding="utf-8")
-    [row] = report(run, path, *COLUMNS, "--engine", engine_name)
+    [row] = report_rows(run, path, *COLUMNS, "--engine", engine_name)
     assert (row["n"], row["n_labels"], row["n_clusters"]) == (30_001, 2, 2)
 
 
@@ -129,14 +131,14 @@ def test_the_separator_is_that_of_the_header(
     frame = FRAME.rename({"half": "a;b,c\td|e"})
     text = frame.write_csv(separator=separator, quote_style="non_numeric").encode()
     path.write_bytes(gzip.compress(text) if name.endswith("gz") else text)
-    assert_rows(report(run, path, *COLUMNS, "--engine", engine_name), report_of(FRAME))
+    assert_rows(report_rows(run, path, *COLUMNS, "--engine", engine_name), report_of(FRAME))
 
 
 @DUCKDB_AT_THE_GATE
 def test_the_usual_separator_comes_first(run: Run, engine_name: str, tmp_path: Path) -> None:
     path = tmp_path / "f.csv"
     path.write_text("a;b,c\n1,2\n", encoding="utf-8")
-    [row] = report(run, path, "--label", "a;b", "--cluster", "c", "--engine", engine_name)
+    [row] = report_rows(run, path, "--label", "a;b", "--cluster", "c", "--engine", engine_name)
     assert row["n"] == 1
 
 
@@ -157,6 +159,7 @@ def test_an_empty_file(fail: Fail, engine_name: str, tmp_path: Path, name: str) 
 # Several files
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("ending", ["parquet", "csv", "ndjson", "arrow"])
 def test_several_files(run: Run, engine_name: str, tmp_path: Path, ending: str) -> None:
     """Given one by one, in another order of columns, and by a pattern."""
@@ -167,15 +170,15 @@ def test_several_files(run: Run, engine_name: str, tmp_path: Path, ending: str) 
     assert_rows(
         json.loads(run("external", first, other, *COLUMNS, *engine, "--format=json")), expected
     )
-    assert_rows(report(run, tmp_path / f"part *.{ending}", *COLUMNS, *engine), expected)
-    assert_rows(report(run, tmp_path / "**" / f"part*{ending}", *COLUMNS, *engine), expected)
+    assert_rows(report_rows(run, tmp_path / f"part *.{ending}", *COLUMNS, *engine), expected)
+    assert_rows(report_rows(run, tmp_path / "**" / f"part*{ending}", *COLUMNS, *engine), expected)
 
 
 @DUCKDB_AT_THE_GATE
 def test_a_file_whose_name_is_a_pattern(run: Run, engine_name: str, tmp_path: Path) -> None:
     write_file(FRAME, tmp_path / "part 1.csv")
     path = write_file(FRAME.head(2), tmp_path / "part [1]*.csv")
-    assert_rows(report(run, path, *COLUMNS, "--engine", engine_name), report_of(FRAME.head(2)))
+    assert_rows(report_rows(run, path, *COLUMNS, "--engine", engine_name), report_of(FRAME.head(2)))
 
 
 def test_a_folder_of_parquet_files(run: Run, engine_name: str, tmp_path: Path) -> None:
@@ -186,7 +189,7 @@ def test_a_folder_of_parquet_files(run: Run, engine_name: str, tmp_path: Path) -
     write_file(FRAME, folder / ".d.parquet")
     write_file(FRAME, folder / "e.csv")
     (folder / "_SUCCESS").touch()
-    assert_rows(report(run, folder, *COLUMNS, "--engine", engine_name), report_of(FRAME))
+    assert_rows(report_rows(run, folder, *COLUMNS, "--engine", engine_name), report_of(FRAME))
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "arrow"])
@@ -322,6 +325,7 @@ def test_a_path_of_no_regular_file(fail: Fail, tmp_path: Path) -> None:
     assert fail("external", f"{pipe}::rows", *COLUMNS, *QUICK).startswith(f"{pipe}: expected a reg")
 
 
+@pytest.mark.gate
 def test_a_pipe_of_the_shell(tmp_path: Path) -> None:
     path = write_file(FRAME, tmp_path / "f.csv")
     command = f"{sys.executable} -m polars_clustereval external <(cat '{path}') {' '.join(COLUMNS)}"
@@ -357,8 +361,8 @@ def test_vectors_as_text(
         write_file(frame, path)
     file = f"{path}::rows" if kind == "duckdb" else path
     call = ("--vector", "vec", "--cluster", "cluster", "--partition-by", "run")
-    found = report(run, file, *call, "--engine", engine_name, of="internal")
-    assert_points(found, report_of_points(points, "list", partition_by="run"))
+    found = report_rows(run, file, *call, "--engine", engine_name, of="internal")
+    assert_scores_of_points(found, report_of_points(points, "list", partition_by="run"))
 
 
 def test_vectors_that_duckdb_wrote(run: Run, engine_name: str, tmp_path: Path) -> None:
@@ -368,7 +372,9 @@ def test_vectors_that_duckdb_wrote(run: Run, engine_name: str, tmp_path: Path) -
         connection.register("points", points)
         connection.execute(f"COPY (SELECT list, cluster FROM points) TO '{path}'")
     call = ("--vector", "list", "--cluster", "cluster", "--engine", engine_name)
-    assert_points(report(run, path, *call, of="internal"), report_of_points(points, "list"))
+    assert_scores_of_points(
+        report_rows(run, path, *call, of="internal"), report_of_points(points, "list")
+    )
 
 
 def test_a_text_that_is_no_vector(fail: Fail, engine_name: str, tmp_path: Path) -> None:
@@ -418,7 +424,7 @@ def test_noise_of_json_is_written_as_in_the_file(
 ) -> None:
     path = write_file(FRAME.cast({"cluster": pl.Float64}), tmp_path / "f.json")
     for noise, n_noise in (("-1", 0), ("-1.0", 1)):
-        [row] = report(run, path, *COLUMNS, "--noise", noise, "--engine", engine_name)
+        [row] = report_rows(run, path, *COLUMNS, "--noise", noise, "--engine", engine_name)
         assert row["n_noise"] == n_noise
 
 
@@ -457,10 +463,10 @@ def test_large_numbers_of_json_identify(
     rows = ", ".join(f'{{"species": {x}, "cluster": {x}, "w": 2.0, "n": 1}}' for x in numbers)
     path.write_text(f"[{rows}]", encoding="utf-8")
     engine = ("--engine", engine_name)
-    [row] = report(run, path, *COLUMNS, "--weight", "w", *engine)
+    [row] = report_rows(run, path, *COLUMNS, "--weight", "w", *engine)
     assert (row["n"], row["n_labels"], row["n_clusters"]) == (4, 2, 2)
-    rows = report(run, path, "--label=n", "--cluster=n", "--partition-by=species", *engine)
+    rows = report_rows(run, path, "--label=n", "--cluster=n", "--partition-by=species", *engine)
     assert [row["species"] for row in rows] == list(numbers)
     call = ("--vector", "w", "--cluster=n", "--id", "species", *engine)
-    ids = [row["id"] for row in report(run, path, *call, of="samples")]
+    ids = [row["id"] for row in report_rows(run, path, *call, of="samples")]
     assert ids == list(numbers)

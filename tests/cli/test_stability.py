@@ -9,7 +9,7 @@ import pytest
 
 import polars_clustereval as ce
 from polars_clustereval.cli.reports import STABILITY
-from tests.support.command_line import RUNS, Fail, Noted, Run, report
+from tests.support.command_line import RUNS, Fail, Noted, Run, report_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ FRAME = pl.read_parquet(RUNS)
 
 def test_the_consensus_is_that_of_the_function(run: Run, engine_name: str) -> None:
     options = ("--metric", "mirkin_metric", "--partition-by", "k", "--engine", engine_name)
-    rows = report(run, *CALL, *options, of="stability")
+    rows = report_rows(run, *CALL, *options, of="stability")
     arguments = {"metric": "mirkin_metric", "partition_by": "k"}
     wanted = ce.run_consensus(FRAME, "id", "run", "cluster", **arguments)
     assert [(row["k"], row["run"], row["rank"]) for row in rows] == wanted.select(
@@ -33,7 +33,7 @@ def test_the_consensus_is_that_of_the_function(run: Run, engine_name: str) -> No
 
 def test_the_clusters_of_a_reference_least_stable_first(run: Run, engine_name: str) -> None:
     options = ("--reference", "k08-seed1", "--engine", engine_name)
-    rows = report(run, *CALL, *options, of="stability")
+    rows = report_rows(run, *CALL, *options, of="stability")
     wanted = ce.cluster_stability(FRAME, "id", "run", "cluster", "k08-seed1").sort("mean_jaccard")
     assert [row["cluster"] for row in rows] == wanted["cluster"].to_list()
     found = [row["mean_jaccard"] for row in rows]
@@ -44,7 +44,7 @@ def test_text_files_and_runs_that_are_numbers(run: Run, engine_name: str, tmp_pa
     path = tmp_path / "runs.csv"
     path.write_text("id,run,cluster\n1,1,a\n2,1,b\n1,2,x\n2,2,y\n")
     call = (path, *COLUMNS, "--reference", "2", "--engine", engine_name)
-    rows = report(run, *call, of="stability")
+    rows = report_rows(run, *call, of="stability")
     assert [(row["cluster"], row["mean_jaccard"]) for row in rows] == [("x", 1.0), ("y", 1.0)]
 
 

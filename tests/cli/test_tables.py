@@ -36,8 +36,8 @@ from tests.support.command_line import (
     WIDE,
     Fail,
     Run,
-    assert_points,
-    report,
+    assert_scores_of_points,
+    report_rows,
     values,
 )
 
@@ -93,6 +93,7 @@ def test_silhouettes_of_iris(run: Run, engine_name: str) -> None:
     assert {metric: shown[metric][0] for metric in expected} == expected
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "options",
     [
@@ -116,10 +117,10 @@ def test_both_engines_have_the_same_silhouettes(run: Run, options: tuple[str, ..
     call = (RUNS, "--vector", "seed,k") if "--partition-by" in options else (IRIS, "--vector", WIDE)
     cluster = ("--cluster", "cluster" if "--partition-by" in options else "kmeans")
     one, other = (
-        report(run, *call, *cluster, *options, "--engine", name, of="silhouette")
+        report_rows(run, *call, *cluster, *options, "--engine", name, of="silhouette")
         for name in ENGINE_NAMES
     )
-    assert_points(one, other)
+    assert_scores_of_points(one, other)
 
 
 class Screen(io.StringIO):
@@ -196,7 +197,7 @@ def test_few_partitions_stand_side_by_side(run: Run, engine_name: str) -> None:
     table = run("external", *arguments)
     assert "\nk " in table
     assert re.search(r"^k +5 +8 +10 +12 +20$", table, re.MULTILINE)
-    rows = report(run, *arguments)
+    rows = report_rows(run, *arguments)
     shown = values(table)
     assert shown["purity"] == [f"{row['purity']:.6f}" for row in rows]
     assert list(shown) == list(rows[0])[1:]
@@ -210,7 +211,7 @@ def test_few_partitions_of_points_stand_side_by_side(
     arguments = (IRIS, *FLOWERS, "--partition-by", "species", "--engine", engine_name)
     table = run("internal", *arguments)
     assert re.search(r"^species +setosa +versicolor +virginica$", table, re.MULTILINE)
-    rows = report(run, *arguments, of="internal")
+    rows = report_rows(run, *arguments, of="internal")
     shown = values(table)
     assert shown["sst"] == [f"{row['sst']:.6f}" for row in rows]
     assert shown["davies_bouldin_score"][0] == "NULL"
@@ -240,13 +241,14 @@ def test_a_zero_has_no_sign(run: Run, engine_name: str, tmp_path: Path) -> None:
     path = tmp_path / "independent.csv"
     path.write_text("species,kmeans,n\na,0,1e8\na,1,1e8\nb,0,1e8\nb,1,1e8\n", "utf-8")
     call = (path, *KMEANS, "--weight", "n", "--engine", engine_name)
-    [row] = report(run, *call)
+    [row] = report_rows(run, *call)
     assert row["adjusted_rand_score"] == pytest.approx(-2.5e-9, rel=1e-6)
     table = run("external", *call)
     assert values(table)["adjusted_rand_score"][0] == "0.000000"
     assert "-0.000000" not in table
 
 
+@pytest.mark.gate
 @pytest.mark.usefixtures("own_database")
 def test_duckdb_draws_no_bar_into_a_file(
     run: Run, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -263,7 +265,7 @@ def test_duckdb_draws_no_bar_into_a_file(
 
     monkeypatch.setattr(duckdb, "connect", connect_impatiently)
     call = (DIGITS, "--vector", "pixels", "--cluster", "kmeans", "--engine", "duckdb")
-    [row] = report(run, *call, of="silhouette")
+    [row] = report_rows(run, *call, of="silhouette")
     assert row["n"] == 1797
 
 
@@ -307,7 +309,7 @@ def test_a_table_fits_the_screen(
     table = run(command, path, *CALLS[command][1:], *keys, *QUICK)
     assert max(map(len, table.splitlines())) <= columns
     if not n_partitions and command in SCORES:
-        [row] = report(run, path, *CALLS[command][1:], *QUICK, of=command)
+        [row] = report_rows(run, path, *CALLS[command][1:], *QUICK, of=command)
         assert list(values(table)) == list(row)
 
 

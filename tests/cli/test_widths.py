@@ -52,7 +52,8 @@ def inputs(name: str) -> Iterator[tuple[str, pl.DataFrame, tuple[str, ...]]]:
     keys = {f"a rather long name {i}": pl.lit(f"a rather long value {i}") for i in range(12)}
     yield "keys", frame.with_columns(**keys), ("--partition-by", ",".join(keys))
     names = [x for x in ("species", "digit", "cluster", "kmeans", "faction") if x in frame.columns]
-    yield "values", frame.with_columns(pl.format("{} {}", pl.lit(HOSTILE), x).alias(x) for x in names), ()  # fmt: skip  # noqa: E501
+    hostile = (pl.format("{} {}", pl.lit(HOSTILE), x).alias(x) for x in names)
+    yield "values", frame.with_columns(hostile), ()
     if "weight" in list_variants()[name].defaults:
         weighted = frame.with_columns(w=6 * 10**9, key=pl.lit(HOSTILE))
         yield "weights", weighted, ("--weight", "w")
@@ -66,6 +67,7 @@ def test_every_table_is_tried() -> None:
     assert VARIANT_CALLS.keys() == list_variants().keys()
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("name", VARIANT_CALLS)
 @pytest.mark.parametrize(
     "columns", [pytest.param(x, marks=[] if x == 80 else pytest.mark.wide) for x in WIDTHS]
@@ -163,6 +165,7 @@ def test_arrows_in_the_heads_of_listings(run: Run) -> None:
     assert re.search(r"^id +cluster +neighbor +a↓ +b↑ +silhouette↑$", table, re.MULTILINE)
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     ("variables", "is_shown"),
     [

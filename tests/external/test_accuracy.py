@@ -35,7 +35,7 @@ def frame_of_tables(tables: Iterable[Cells]) -> pl.DataFrame:
     )
 
 
-def check_tables(engine: Engine, tables: Sequence[Cells], **arguments: Any) -> None:
+def check_cell_tables(engine: Engine, tables: Sequence[Cells], **arguments: Any) -> None:
     rows = report(engine, frame_of_tables(tables), weight="n", partition_by="run", **arguments)
     assert [row["run"] for row in rows] == list(range(len(tables)))
     for run, (row, cells) in enumerate(zip(rows, tables, strict=True)):
@@ -53,13 +53,13 @@ def random_labelings(first: int, last: int) -> list[Cells]:
 def test_random_labelings(every_engine: list[Engine]) -> None:
     """One of each shape: the exact values of the others are dear."""
     for engine in every_engine:
-        check_tables(engine, random_labelings(0, 7))
+        check_cell_tables(engine, random_labelings(0, 7))
 
 
 @pytest.mark.gate
 def test_more_random_labelings(every_engine: list[Engine]) -> None:
     for engine in every_engine:
-        check_tables(engine, random_labelings(7, 42))
+        check_cell_tables(engine, random_labelings(7, 42))
 
 
 @pytest.mark.gate
@@ -69,13 +69,13 @@ def test_random_labelings_with_each_average(
 ) -> None:
     """Of larger tables than `test_every_pair_with_each_average` and `test_a_billion_rows`."""
     for engine in every_engine:
-        check_tables(engine, random_labelings(0, 14), average_method=average_method)
+        check_cell_tables(engine, random_labelings(0, 14), average_method=average_method)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 1000, 50))
 def test_a_thousand_random_labelings(engine: Engine, first: int) -> None:
-    check_tables(engine, random_labelings(first, first + 50))
+    check_cell_tables(engine, random_labelings(first, first + 50))
 
 
 def nearly_independent(n: int, rows: int, columns: int, shift: int) -> Cells:
@@ -116,12 +116,12 @@ HUGE: dict[str, Cells] = {
 
 @pytest.mark.parametrize("average_method", AVERAGES)
 def test_a_billion_rows(engine: Engine, average_method: str) -> None:
-    check_tables(engine, list(HUGE.values()), average_method=average_method)
+    check_cell_tables(engine, list(HUGE.values()), average_method=average_method)
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.25, 3.0])
 def test_a_billion_rows_with_beta(engine: Engine, beta: float) -> None:
-    check_tables(engine, list(HUGE.values()), beta=beta)
+    check_cell_tables(engine, list(HUGE.values()), beta=beta)
 
 
 QUARTER = 2_500_000_000
@@ -134,7 +134,7 @@ TEN_BILLION: list[Cells] = [
 
 
 def test_ten_billion_rows(engine: Engine) -> None:
-    check_tables(engine, TEN_BILLION)
+    check_cell_tables(engine, TEN_BILLION)
 
 
 def test_pair_counts_of_ten_billion_rows_are_exact(engine: Engine) -> None:
@@ -166,7 +166,7 @@ TRILLION: list[Cells] = [
 
 
 def test_a_trillion_rows(engine: Engine) -> None:
-    check_tables(engine, TRILLION)
+    check_cell_tables(engine, TRILLION)
 
 
 # A plain sum of a million terms in the order of their rows loses four digits.
@@ -189,13 +189,13 @@ def test_many_equal_clusters(every_engine: list[Engine]) -> None:
     clusters = [cell for v in range(2, 70_000) for cell in ((0, v, 2), (1, v, 1))]
     labels = [cell for u in range(2, 70_000) for cell in ((u, 0, 2), (u, 1, 1))]
     for engine in every_engine:
-        check_tables(engine, [clusters + labels])
+        check_cell_tables(engine, [clusters + labels])
 
 
 def test_one_cluster_of_any_size(engine: Engine) -> None:
     """Where the adjusted scores are 0/0 whatever the rounding."""
     sizes = np.random.default_rng(0).integers(1, 10**10, 200)
-    check_tables(engine, [[(0, 0, int(n))] for n in sizes])
+    check_cell_tables(engine, [[(0, 0, int(n))] for n in sizes])
 
 
 def test_the_lists_of_cases_reach_every_metric() -> None:
@@ -254,14 +254,15 @@ def crowded() -> list[Cells]:
     ]
 
 
+@pytest.mark.gate
 def test_crowded_octaves_of_sizes(engine: Engine) -> None:
-    check_tables(engine, crowded())
+    check_cell_tables(engine, crowded())
 
 
 def test_a_crowded_octave_beside_partitions_with_other_sizes(engine: Engine) -> None:
     """Neither the sizes of a partition nor those of the other side make an octave crowded."""
     halves = [list(range(64, 84)), list(range(84, 104)), list(range(64, 96)), list(range(64, 97))]
-    check_tables(engine, [north_west(sizes, sizes[::-1]) for sizes in halves])
+    check_cell_tables(engine, [north_west(sizes, sizes[::-1]) for sizes in halves])
 
 
 def test_both_sides_have_the_same_nodes_of_an_octave() -> None:

@@ -44,7 +44,7 @@ GROUPS = by_types()
 NOTHING_KEPT = [case for case, frame in LABELINGS.items() if frame.drop_nulls().is_empty()]
 
 
-def stack_cases(cases: Iterable[str]) -> pl.DataFrame:
+def stack_labelings(cases: Iterable[str]) -> pl.DataFrame:
     return pl.concat(LABELINGS[case].select(pl.lit(case).alias("case"), pl.all()) for case in cases)
 
 
@@ -78,14 +78,18 @@ def reports_with_pair_counts(engine: Engine, frame: pl.DataFrame, **arguments: A
 @pytest.mark.parametrize("types", GROUPS)
 def test_report(engine: Engine, types: str) -> None:
     for arguments, known in by_arguments(GROUPS[types]).items():
-        check_cases(reports_with_pair_counts(engine, stack_cases(known), **dict(arguments)), known)
+        check_cases(
+            reports_with_pair_counts(engine, stack_labelings(known), **dict(arguments)), known
+        )
 
 
 @pytest.mark.parametrize("types", GROUPS)
 def test_report_of_a_contingency_table(engine: Engine, types: str) -> None:
     """Weights are repetitions, NULLs included."""
     known = by_arguments(GROUPS[types])[()]
-    cells = stack_cases(known).group_by("case", "label", "cluster").agg(n=pl.len().cast(pl.Int64))
+    cells = (
+        stack_labelings(known).group_by("case", "label", "cluster").agg(n=pl.len().cast(pl.Int64))
+    )
     rows = report(engine, cells, weight="n", partition_by="case")
     check_cases(rows, known, without=PAIR_COUNTS)
 

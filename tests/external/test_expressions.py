@@ -123,6 +123,7 @@ def test_every_metric_of_every_group(engine: Engine, several: list[Rows]) -> Non
                 expectation.check(row[expectation.metric])
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "options", [{"beta": 0.0, "average_method": "min"}, pytest.param({}, marks=pytest.mark.gate)]
 )

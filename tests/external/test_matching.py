@@ -31,7 +31,7 @@ Table = list[list[int]]
 Rows = list[tuple[int, int]]
 
 
-def rows_of_table(table: Table) -> Rows:
+def rows_of_weights(table: Table) -> Rows:
     """Rows of label and cluster that have this contingency table."""
     return [(i, j) for i, row in enumerate(table) for j, n in enumerate(row) for _ in range(n)]
 
@@ -145,7 +145,7 @@ GENIECLUST: list[tuple[Table, float, float, float]] = [
 
 def test_values_of_genieclust(engine: Engine) -> None:
     """genieclust 1.3.0, on tables with rows or columns of 0 where they are not square."""
-    rows = matching_reports(engine, [rows_of_table(table) for table, *_ in GENIECLUST])
+    rows = matching_reports(engine, [rows_of_weights(table) for table, *_ in GENIECLUST])
     for row, (table, *wanted) in zip(rows, GENIECLUST, strict=True):
         names = ("clustering_accuracy", "normalized_clustering_accuracy", "pair_sets_index")
         assert [row[name] for name in names] == pytest.approx(wanted, abs=1e-15), table
@@ -241,9 +241,9 @@ HARD = [
 
 
 def test_hard_tables(engine: Engine) -> None:
-    tables = [table_of(rows_of_table(table)) for table in HARD]
+    tables = [table_of(rows_of_weights(table)) for table in HARD]
     assert_rows(
-        matching_reports(engine, [rows_of_table(table) for table in HARD]),
+        matching_reports(engine, [rows_of_weights(table) for table in HARD]),
         [*map(matching_by_definition, tables)],
     )
 
@@ -252,7 +252,7 @@ def test_many_parts_in_one_table(engine: Engine) -> None:
     """Each part is solved by itself: the sums are those of the parts."""
     parts = [ring(4), [[10, 9], [9, 0]], uniform(6, 5), ring(3)] * 5
     rows = [
-        (100 * k + i, 100 * k + j) for k, part in enumerate(parts) for i, j in rows_of_table(part)
+        (100 * k + i, 100 * k + j) for k, part in enumerate(parts) for i, j in rows_of_weights(part)
     ]
     [row] = engine.table("matching_report", frame_of(rows))
     matched = sum(best_by_scipy(part) for part in parts)  # type: ignore[arg-type]

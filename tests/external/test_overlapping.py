@@ -243,6 +243,7 @@ def test_disjoint_sets_have_the_scores_of_external_report(engine: Engine) -> Non
             assert row[name] == pytest.approx(wanted[twin], abs=1e-12), (name, row)
 
 
+@pytest.mark.gate
 def test_many_disjoint_ids(engine: Engine) -> None:
     """Counts of pairs beyond 32 bits, in as few cells as there are pairs of label and cluster."""
     key = pl.int_range(200_000, eager=True).alias("id")

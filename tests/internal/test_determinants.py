@@ -220,6 +220,7 @@ def test_schema() -> None:
 # Both sides -----------------------------------------------------------------------------------
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("seed", range(10))
 def test_sides_agree(seed: int) -> None:
     r = np.random.default_rng(seed)

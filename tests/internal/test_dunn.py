@@ -30,7 +30,7 @@ from tests.support.point_strategies import (
     clear_and_other_sets,
     decimal,
     digit,
-    frame_of,
+    frame_of_sets,
     is_clustering,
     is_exact,
     measure_of,
@@ -48,7 +48,7 @@ NULLS: Row = dict.fromkeys(("dunn_index", "centroid_dunn_index", *GDI))
 
 
 def vectors_of(rows: Rows) -> pl.DataFrame:
-    return frame_of([rows]).drop("run")
+    return frame_of_sets([rows]).drop("run")
 
 
 def numbered(values: dict[int, list[list[float]]]) -> Rows:
@@ -135,7 +135,7 @@ OF_NO_ROWS: list[tuple[str, dict[str, Any]]] = [
 def test_no_row_has_no_partition_and_no_cluster(
     side: Engine, rows: Rows, function: str, how: dict[str, Any]
 ) -> None:
-    assert call(side, function, frame_of([rows]), **how) == []
+    assert call(side, function, frame_of_sets([rows]), **how) == []
 
 
 def test_all_noise(engine: Engine) -> None:
@@ -295,7 +295,7 @@ def random_partitions(
 
     drawn = (seed, distance, center, noise)
     sets = clear_and_other_sets(drawn, N_CLEAR, 6, dims, *NUMBERS, is_clear=is_clear)
-    return frame_of(sets), [part_of(rows) for rows in sets]
+    return frame_of_sets(sets), [part_of(rows) for rows in sets]
 
 
 @pytest.mark.parametrize(("distance", "center", "weighted", "noise", "dims"), random_options())
@@ -504,6 +504,7 @@ def test_columns_of_any_name(side: Engine) -> None:
     assert_columns(side, "dunn_index", LINE_FRAME, NAMES, [OF_LINE])
 
 
+@pytest.mark.gate
 def test_columns_named_like_inner_ones_of_sql() -> None:
     assert_columns(engines.make("duckdb"), "dunn_index", LINE_FRAME, INNER, [OF_LINE])
 

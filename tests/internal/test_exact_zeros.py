@@ -185,6 +185,7 @@ def by_scale(engine: Engine, table: str, p: float, **options: Any) -> dict[float
     return dict(zip(SCALES[p], call_by_case(engine, table, frames, **how), strict=True))
 
 
+@pytest.mark.gate
 @some_orders
 def test_powers_neither_overflow_nor_underflow(engine: Engine, p: float) -> None:
     for scale, [row] in by_scale(engine, "silhouette_score", p).items():

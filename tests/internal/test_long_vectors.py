@@ -172,6 +172,7 @@ def test_blocks_of_any_size() -> None:
     assert_points(found, wanted, tolerance=1e-10)
 
 
+@pytest.mark.gate
 def test_batches_are_brought_together() -> None:
     # More rows than the engine has in a batch.
     frame = long_points(165_000, whole=False).drop_nulls(NAMES)

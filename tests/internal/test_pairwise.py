@@ -32,7 +32,7 @@ from tests.support.point_strategies import (
     arguments_of,
     decimal,
     digit,
-    frame_of,
+    frame_of_sets,
     measure_of,
     random_sets,
     tenth,
@@ -53,7 +53,7 @@ def oracle_report(
 
 
 def pairwise_row(engine: Engine, rows: Rows, **arguments: Any) -> dict[str, Any]:
-    return one(engine, "pairwise_report", frame_of([rows]), **arguments)
+    return one(engine, "pairwise_report", frame_of_sets([rows]), **arguments)
 
 
 def assert_as_the_oracle(
@@ -171,7 +171,7 @@ def test_degenerate(engine: Engine) -> None:
         else:
             assert_points([pairwise_row(engine, rows)], [wanted], what=case)
     for cases in by_dims.values():
-        frames = [frame_of([DEGENERATE[case][0]]) for case in cases]
+        frames = [frame_of_sets([DEGENERATE[case][0]]) for case in cases]
         several = call_by_case(engine, "pairwise_report", frames)
         for case, got in zip(cases, several, strict=True):
             assert_points(got, [DEGENERATE[case][1]], tolerance=1e-14, floor=1e-15, what=case)
@@ -179,13 +179,13 @@ def test_degenerate(engine: Engine) -> None:
 
 @pytest.mark.parametrize("case", ["no rows", "all dropped"])
 def test_no_points_in_partitions(side: Engine, case: str) -> None:
-    frame = frame_of([DEGENERATE[case][0]])
+    frame = frame_of_sets([DEGENERATE[case][0]])
     assert call(side, "pairwise_report", frame, partition_by="run") == []
 
 
 def test_degenerate_partitions_beside_each_other(engine: Engine) -> None:
     several = [rows for rows, _ in DEGENERATE.values() if rows and len(rows[0][0] or []) == 1]
-    got = call(engine, "pairwise_report", frame_of(several), partition_by="run")
+    got = call(engine, "pairwise_report", frame_of_sets(several), partition_by="run")
     wanted = [{"run": run} | oracle_report(rows) for run, rows in enumerate(several)]
     assert_points(got, [row for row in wanted if row["n"]], tolerance=1e-13, floor=1e-15)
 
@@ -211,7 +211,7 @@ def test_equals_the_oracle(engine: Engine, distance: str, way: int, seed: int) -
     sets = random_sets(
         (seed, distance, way), 12, dims, *NUMBERS, nulls=True, max_rows=18, max_clusters=4
     )
-    got = call(engine, "pairwise_report", frame_of(sets), partition_by="run", **how)
+    got = call(engine, "pairwise_report", frame_of_sets(sets), partition_by="run", **how)
     found = {row["run"]: row for row in got}
     assert list(found) == sorted(found)
     for run, rows in enumerate(sets):
@@ -226,6 +226,7 @@ def test_equals_the_oracle(engine: Engine, distance: str, way: int, seed: int) -
         assert_points([found[run]], [wanted], tolerance=1e-9, floor=1e-12, without=without)
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     ("distance", "n", "names"),
     [
@@ -258,12 +259,14 @@ def test_the_order_of_rows_does_not_matter(engine: Engine, seed: int) -> None:
     rng = random.Random(seed)
     sets = random_sets(seed, 10, 2, digit, nulls=True, max_rows=18, max_clusters=4)
     renamed = [
-        frame_of([[(v, None if c is None else 100 - c) for v, c in rng.sample(rows, len(rows))]])
+        frame_of_sets(
+            [[(v, None if c is None else 100 - c) for v, c in rng.sample(rows, len(rows))]]
+        )
         for rows in sets
     ]
     wanted, got = (
         call_by_case(engine, "pairwise_report", of)
-        for of in ([frame_of([rows]) for rows in sets], renamed)
+        for of in ([frame_of_sets([rows]) for rows in sets], renamed)
     )
     for mine, theirs in zip(got, wanted, strict=True):
         assert_points(mine, theirs, tolerance=1e-13, floor=1e-14)
@@ -275,7 +278,7 @@ def test_the_order_of_rows_does_not_matter(engine: Engine, seed: int) -> None:
 def test_a_shift_changes_nothing(engine: Engine, distance: str, seed: int) -> None:
     sets = random_sets((seed, distance), 10, 2, digit, nulls=True, max_rows=18, max_clusters=4)
     shifted = [
-        frame_of([[(None if v is None else [x + 1e8 for x in v], c) for v, c in rows]])
+        frame_of_sets([[(None if v is None else [x + 1e8 for x in v], c) for v, c in rows]])
         for rows in sets
     ]
     several = call_by_case(engine, "pairwise_report", shifted, distance=distance)
@@ -294,7 +297,7 @@ def equilateral(angle: float) -> Rows:
 def test_distances_that_only_rounding_tells_apart(engine: Engine) -> None:
     """The sides of equilateral triangles, as partitions beside each other and one alone."""
     angles = (0.1, 0.2, 0.3)
-    frames = [frame_of([equilateral(angle)]) for angle in angles]
+    frames = [frame_of_sets([equilateral(angle)]) for angle in angles]
     rows = [row for [row] in call_by_case(engine, "pairwise_report", frames)]
     rows.append(pairwise_row(engine, equilateral(angles[0])))
     for angle, row in zip((*angles, "alone"), rows, strict=True):

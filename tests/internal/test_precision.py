@@ -106,6 +106,7 @@ def test_a_centroid_without_direction(engine: Engine, dims: int) -> None:
     assert row["silhouette"] == pytest.approx(2 * (near - 1) / 7, abs=1e-12)
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     ("distance", "dims"),
     [

@@ -25,7 +25,7 @@ from tests.support.point_strategies import (
     clear_and_other_sets,
     decimal,
     digit,
-    frame_of,
+    frame_of_sets,
     is_clustering,
     is_exact,
     is_sound,
@@ -74,7 +74,7 @@ def random_frame_and_parts(
 
     drawn = (seed, distance, center, noise)
     sets = clear_and_other_sets(drawn, N_CLEAR, 6, dims, *NUMBERS, is_clear=is_clear)
-    return frame_of(sets), [part_of(rows, measure, **NOISE[noise]) for rows in sets]
+    return frame_of_sets(sets), [part_of(rows, measure, **NOISE[noise]) for rows in sets]
 
 
 @pytest.mark.parametrize(("distance", "center", "weighted", "noise", "dims"), random_options())
@@ -121,10 +121,11 @@ def check_part(function: str, got: list[Any], part: Partition, *, exact: bool) -
 
 # Sets of points whose indices do not depend on rounding, each a case of one call.
 PLAIN = [
-    frame_of([rows]) for rows in random_sets("plain", 10, 2, quarter, nulls=True, accept=is_sound)
+    frame_of_sets([rows])
+    for rows in random_sets("plain", 10, 2, quarter, nulls=True, accept=is_sound)
 ]
 DEEP_SETS = random_sets("deep", 10, 3, quarter, nulls=True, accept=is_sound)
-DEEP = [frame_of([rows]) for rows in DEEP_SETS]
+DEEP = [frame_of_sets([rows]) for rows in DEEP_SETS]
 
 
 @cache
@@ -147,7 +148,7 @@ def test_the_order_of_rows_does_not_matter(engine: Engine, function: str, seed: 
     rng = random.Random(seed)
     shuffled = [rng.sample(rows, len(rows)) for rows in sets]
     wanted, got = (
-        call_by_case(engine, function, [frame_of([rows]) for rows in several])
+        call_by_case(engine, function, [frame_of_sets([rows]) for rows in several])
         for several in (sets, shuffled)
     )
     for mine, theirs in zip(got, wanted, strict=True):
@@ -158,7 +159,7 @@ def test_the_order_of_rows_does_not_matter(engine: Engine, function: str, seed: 
 @SEED
 def test_the_names_of_clusters_do_not_matter(engine: Engine, seed: int) -> None:
     sets = random_sets(seed, 10, 2, quarter, nulls=True, accept=is_sound)
-    frames = [frame_of([rows]) for rows in sets]
+    frames = [frame_of_sets([rows]) for rows in sets]
     renamed = [frame.with_columns(cluster=1000 - pl.col("cluster")) for frame in frames]
     for function in ("internal_report", "neighbor_report", "internal_cluster_report"):
         wanted, got = (call_by_case(engine, function, of) for of in (frames, renamed))
@@ -179,7 +180,7 @@ def test_a_partition_is_a_filter(engine: Engine, function: str, seed: int) -> No
     keys = [None, "a", "b"]
     sets = random_sets(seed, 3, 2, quarter, nulls=True, accept=is_sound)
     frame = pl.concat(
-        frame_of([rows]).with_columns(run=pl.lit(key, pl.String))
+        frame_of_sets([rows]).with_columns(run=pl.lit(key, pl.String))
         for key, rows in zip(keys, sets, strict=True)
     ).sample(fraction=1, shuffle=True, seed=1)
     got = call(engine, function, frame, partition_by="run")
@@ -194,7 +195,7 @@ def test_a_partition_is_a_filter(engine: Engine, function: str, seed: int) -> No
 def test_several_partition_columns(engine: Engine) -> None:
     rows: Rows = [([float(i * i % 7), float(i % 5)], i % 3) for i in range(24)]
     keys = [(i % 2, ["mon", None][i // 12]) for i in range(24)]
-    frame = frame_of([rows]).with_columns(
+    frame = frame_of_sets([rows]).with_columns(
         pl.Series("the run", [run for run, _ in keys]),
         pl.Series("day", [day for _, day in keys], dtype=pl.String),
     )
@@ -249,7 +250,7 @@ def test_wide_columns(engine: Engine, form: str, function: str) -> None:
 
 
 def wide(rows: Rows, types: list[Any]) -> pl.DataFrame:
-    frame = frame_of([rows])
+    frame = frame_of_sets([rows])
     coordinates = [
         pl.col("vector").list.get(i, null_on_oob=True).cast(dtype).alias(name)
         for i, (name, dtype) in enumerate(zip("xyz", types, strict=True))
@@ -264,7 +265,7 @@ INTEGERS = [pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt3
 def test_whole_numbers(engine: Engine, dtype: Any) -> None:
     rows: Rows = [([float(i * i % 11), float(i % 7), float(100 + i)], i % 3) for i in range(20)]
     part = part_of(rows)
-    nested = frame_of([rows]).with_columns(pl.col("vector").cast(pl.List(dtype)))
+    nested = frame_of_sets([rows]).with_columns(pl.col("vector").cast(pl.List(dtype)))
     for function, frame, vector in (
         ("internal_report", nested, "vector"),
         ("centroids", wide(rows, [dtype] * 3), ["x", "y", "z"]),
@@ -276,6 +277,7 @@ def test_whole_numbers(engine: Engine, dtype: Any) -> None:
 TYPES = ["DOUBLE[3]", "FLOAT[3]", "INTEGER[3]", "DOUBLE[]", "FLOAT[]", "INTEGER[]", "HUGEINT[]"]
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "function", ["centroids", pytest.param("internal_report", marks=pytest.mark.wide)]
 )
@@ -323,7 +325,7 @@ def test_a_shift_changes_nothing(engine: Engine, distance: str, center: str, see
 
     sets = random_sets((seed, distance), 8, 2, quarter, accept=is_decided)
     moved = [
-        frame_of([[(None if v is None else [x + 1e8 for x in v], c) for v, c in rows]])
+        frame_of_sets([[(None if v is None else [x + 1e8 for x in v], c) for v, c in rows]])
         for rows in sets
     ]
     for function in ("internal_report", "neighbor_report"):
@@ -341,7 +343,7 @@ def test_weights_are_factors(engine: Engine) -> None:
         for function in ("internal_report", "neighbor_report"):
             wanted = oracle_rows(function, part_of(scaled, Measure(distance)))
             how = {"distance": distance, "weights": [4, 1]}
-            got = call(engine, function, frame_of([MOD]), **how)
+            got = call(engine, function, frame_of_sets([MOD]), **how)
             assert_points(got, wanted, tolerance=1e-9, what=(function, distance))
 
 
@@ -365,7 +367,7 @@ EVERY_CASE = [
 def test_distances_in_any_letter_case(side: Engine, cases: list[tuple[str, str]]) -> None:
     for function, distance in cases:
         wanted = oracle_rows(function, part_of(MOD, Measure(distance, 3)))
-        got = call(side, function, frame_of([MOD]), distance=distance.title(), p=3)
+        got = call(side, function, frame_of_sets([MOD]), distance=distance.title(), p=3)
         assert_points(got, wanted, tolerance=1e-9, floor=1e-13, what=(function, distance))
 
 
@@ -373,14 +375,14 @@ def test_minkowski_of_known_orders(engine: Engine) -> None:
     for distance, p in (("cityblock", 1), ("euclidean", 2)):
         wanted = oracle_rows("internal_report", part_of(MOD, Measure(distance)))
         how = {"distance": "minkowski", "p": p}
-        got = one(engine, "internal_report", frame_of([MOD]), **how)
+        got = one(engine, "internal_report", frame_of_sets([MOD]), **how)
         without = oracle.OF_TOTAL
         assert_points([got], wanted, tolerance=1e-9, without=without)
         assert [got[name] for name in without] == [None] * 4
 
 
 def test_a_lazy_frame_gives_the_same_in_memory() -> None:
-    lazy = frame_of([MOD, MOD[:7]]).lazy()
+    lazy = frame_of_sets([MOD, MOD[:7]]).lazy()
     for function in FUNCTIONS:
         for keys in (None, "run"):
             ask = getattr(ce, function)(lazy, "vector", "cluster", partition_by=keys)
@@ -496,6 +498,7 @@ def test_singletons_beside_columns_named_like_their_number(side: Engine, functio
     assert_columns(side, function, NAMED_FRAME, names, wanted, **noise)
 
 
+@pytest.mark.gate
 @each_table
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_tables_of_any_name(

@@ -28,6 +28,7 @@ print(rise / (2**20 if sys.platform == "darwin" else 2**10))
 """
 
 
+@pytest.mark.gate
 @pytest.mark.skipif(sys.platform == "win32", reason="no module resource")
 @pytest.mark.parametrize(
     ("table", "n", "k", "limit"),

@@ -18,7 +18,7 @@ from tests.support.point_oracle import DISTANCES, Measure
 from tests.support.point_strategies import (
     SEEDS,
     Rows,
-    frame_of,
+    frame_of_sets,
     quarter,
     random_sets,
 )
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 def test_a_shift_changes_nothing(engine: Engine, distance: str, seed: int) -> None:
     sets = random_sets((seed, distance), 8, 2, quarter)
     moved = [
-        frame_of([[(None if v is None else [x + 1e8 for x in v], c) for v, c in rows]])
+        frame_of_sets([[(None if v is None else [x + 1e8 for x in v], c) for v, c in rows]])
         for rows in sets
     ]
     several = call_by_case(engine, SAMPLES, moved, distance=distance, p=3)
@@ -74,8 +74,8 @@ def test_minkowski_of_orders_1_and_2(engine: Engine, p: int, more: dict[str, Any
     rows: Rows = [([float(i * i % 11), float(i % 7)], i % 3) for i in range(20)]
     distance = {1: "cityblock", 2: "Euclidean"}[p]
     how: dict[str, Any] = more | {"weights": [1, 3]}
-    wanted = one(engine, SCORE, frame_of([rows]), distance=distance, **how)
-    got = one(engine, SCORE, frame_of([rows]), distance="minkowski", p=p, **how)
+    wanted = one(engine, SCORE, frame_of_sets([rows]), distance=distance, **how)
+    got = one(engine, SCORE, frame_of_sets([rows]), distance="minkowski", p=p, **how)
     assert_points([got], [wanted])
 
 
@@ -186,6 +186,7 @@ def test_cityblock_with_heavy_tails(tail: str, sign: float) -> None:
     np.testing.assert_allclose(found["silhouette"].to_numpy(), expected, atol=1e-9)
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     ("dims", "k", "distance"),
     [
@@ -212,6 +213,7 @@ def test_squares_with_many_clusters_or_coordinates(
     assert [row["neighbor"] for row in found[:20]] == means.argmin(axis=0).tolist()
 
 
+@pytest.mark.gate
 def test_cityblock_of_many_coordinates_that_nearly_tie() -> None:
     # Means of 1638.40 and 1638.44: single precision alone would not tell them apart.
     dims = 4096

@@ -26,7 +26,7 @@ from tests.support.point_strategies import (
     clear_and_other_sets,
     decimal,
     digit,
-    frame_of,
+    frame_of_sets,
     is_clustering,
     measure_of,
     quarter,
@@ -116,7 +116,7 @@ def check_states_without_points(states: pl.DataFrame, height: int) -> None:
 
 def test_few_rows(engine: Engine) -> None:
     """One row, equal points, singletons, some rows left out: a partition each."""
-    frame = frame_of(FEW_ROWS)
+    frame = frame_of_sets(FEW_ROWS)
     states = states_of(engine, frame, partition_by="run")
     found = reports_of(engine, states, partition_by="run")
     assert [row["run"] for row in found] == list(range(len(FEW_ROWS)))
@@ -125,7 +125,7 @@ def test_few_rows(engine: Engine) -> None:
 
 
 def test_rows_that_are_left_out_alone(engine: Engine) -> None:
-    frame = frame_of([LEFT_OUT])
+    frame = frame_of_sets([LEFT_OUT])
     states = states_of(engine, frame)
     assert_points(reports_of(engine, states), without_distances(engine, frame), floor=1e-15)
     check_states_without_points(states, 2)
@@ -141,7 +141,7 @@ def without_distances(engine: Engine, frame: pl.DataFrame, **arguments: Any) -> 
 
 def test_rows_left_out_are_counted_with_their_cluster(engine: Engine) -> None:
     rows: Rows = [([1.0], 0), (None, 0), (None, 7), ([2.0], None), ([4.0], -1), (None, -1)]
-    states = states_of(engine, frame_of([rows]), noise=-1, noise_as="drop")
+    states = states_of(engine, frame_of_sets([rows]), noise=-1, noise_as="drop")
     assert states.select("cluster", *COUNTS).rows() == [
         (-1, 0, 1, 1),
         (0, 1, 1, 0),
@@ -220,7 +220,7 @@ def test_any_split_gives_the_same_report(
     measure = measure_of(distance, dims, weighted=weighted)
     options = {name: value for name, value in arguments_of(measure).items() if name != "center"}
     options.pop("p")
-    frame = split_into_parts(frame_of(sets), rng)
+    frame = split_into_parts(frame_of_sets(sets), rng)
     states = states_of(engine, frame, partition_by=["run", "part"], **NOISE[noise])
     rows = reports_of(engine, merged_anyhow(engine, states, rng), partition_by="run", **options)
     found = {row["run"]: row for row in rows}
@@ -250,7 +250,7 @@ def test_parts_far_from_zero_keep_their_digits(engine: Engine, seed: int) -> Non
         return is_clear(rows, Measure(), {})
 
     sets, rng = random_sets(("far", seed), 10, 2, quarter, accept=accept), random.Random(seed)
-    frame = split_into_parts(frame_of(sets), rng)
+    frame = split_into_parts(frame_of_sets(sets), rng)
     moved = pl.col("vector").list.eval(pl.element() + 1e8)
     states = states_of(engine, frame.with_columns(moved), partition_by=["run", "part"])
     rows = reports_of(engine, merged_anyhow(engine, states, rng), partition_by="run")
@@ -334,6 +334,7 @@ def test_constant_coordinates_stay_constant(engine: Engine) -> None:
         assert [report[name] for name in nulls] == [None] * 3, number
 
 
+@pytest.mark.gate
 def test_many_states_have_one_answer(engine: Engine) -> None:
     """Threads add up the means in any order, but every use of one sum gets the same."""
     drawn = np.random.default_rng(0)
@@ -363,14 +364,14 @@ def _minus(name: str) -> pl.Expr:
 
 def test_one_state_of_all_is_that_of_its_parts(engine: Engine) -> None:
     """Merging a single state per cluster changes nothing, to the last digit."""
-    points = frame_of(random_sets("alone", 1, 3, decimal))
+    points = frame_of_sets(random_sets("alone", 1, 3, decimal))
     states = states_of(engine, points)
     assert merged(engine, states).equals(states, null_equal=True)
 
 
 def test_partitions_are_merged_separately(engine: Engine) -> None:
     sets = random_sets("partitions", 5, 2, quarter, nulls=True)
-    frame = split_into_parts(frame_of(sets), random.Random(3))
+    frame = split_into_parts(frame_of_sets(sets), random.Random(3))
     states = states_of(engine, frame, partition_by=["run", "part"])
     by_run = merged(engine, states, partition_by="run")
     alone = states_of(engine, frame, partition_by="run")
@@ -602,7 +603,7 @@ def sides_of(ask: Callable[[Engine], pl.DataFrame]) -> list[pl.DataFrame]:
 
 def test_states_of_one_side_serve_the_other() -> None:
     frame = split_into_parts(
-        frame_of(random_sets("sides", 1, 3, decimal, nulls=True)), random.Random(1)
+        frame_of_sets(random_sets("sides", 1, 3, decimal, nulls=True)), random.Random(1)
     )
 
     def ask(engine: Engine) -> pl.DataFrame:

@@ -43,6 +43,7 @@ def resampled(function: Any, frame: pl.DataFrame = ROWS, **options: Any) -> pl.D
 # ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "noise",
     [{}, pytest.param({"noise": 2, "noise_as": "singletons"}, marks=pytest.mark.gate)],

@@ -118,7 +118,7 @@ def values(table: str) -> dict[str, list[str]]:
     }
 
 
-def report(
+def report_rows(
     run: Run, file: str | Path, *arguments: str | Path, of: str = "external"
 ) -> list[dict[str, object]]:
     rows = json.loads(run(of, file, *arguments, "--format", "json"))
@@ -146,7 +146,7 @@ def report_of_points(frame: pl.DataFrame, vector: Any, **arguments: Any) -> list
     return ce.internal_report(frame, vector, "cluster", **arguments).rows(named=True)
 
 
-def assert_points(actual: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
+def assert_scores_of_points(actual: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
     """Compare indices of float coordinates, which agree to 1e-9."""
     assert actual
     point_engines.assert_points(actual, expected, tolerance=1e-9)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tests.support.point_oracle import ratio
+from tests.support.point_oracle import quotient
 
 if TYPE_CHECKING:
     from tests.support.point_oracle import Cluster, Measure, Partition, Row
@@ -69,8 +69,10 @@ def dunn_index(part: Partition, *, generalized: bool = True) -> Row:
     least = [min(values) for values in zip(*apart, strict=True)]
     row["min_separation"] = least[0]
     if part.k < part.n:
-        row["dunn_index"], row["centroid_dunn_index"] = (ratio(least[i], wide[0]) for i in (0, 3))
+        row["dunn_index"], row["centroid_dunn_index"] = (
+            quotient(least[i], wide[0]) for i in (0, 3)
+        )
         if generalized:
-            ratios = (ratio(x, y) for x in least for y in wide)
+            ratios = (quotient(x, y) for x in least for y in wide)
             row |= dict(zip(GDI, ratios, strict=True))
     return row

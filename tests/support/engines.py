@@ -197,7 +197,7 @@ class DuckDB:
     ) -> list[Row]:
         keys = arguments.get("partition_by") or []
         keys = [keys] if isinstance(keys, str) else list(keys)
-        call = call_sql(function, label, cluster, arguments, keys)
+        call = label_call_sql(function, label, cluster, arguments, keys)
         return [with_keys(row, keys) for row in self.rows(f"FROM {call}", frame)]
 
     def listed(self, names: Sequence[str]) -> Column:
@@ -260,7 +260,7 @@ FEW_ROWS = 1000
 COLUMN_ARGUMENTS = ("weight", "id")
 
 
-def call_sql(
+def label_call_sql(
     function: str, label: Column, cluster: Column, arguments: dict[str, Any], keys: list[str]
 ) -> str:
     parts = ["assignments", column_sql(label), column_sql(cluster)]

@@ -177,7 +177,7 @@ class Partition:
         return np.asarray(((x - x.mean(axis=0)) ** 2).mean(axis=0))
 
 
-def ratio(x: float, y: float) -> float | None:
+def quotient(x: float, y: float) -> float | None:
     return None if y == 0 else float(x / y)
 
 
@@ -229,9 +229,9 @@ def indices(part: Partition) -> Row:
         "ssw": ssw,
         "ssb": ssb,
         "sst": math.fsum(part.measure.square(part.to_middle)),
-        "explained_variance": ratio(ssb, math.fsum(part.measure.square(part.to_middle))),
+        "explained_variance": quotient(ssb, math.fsum(part.measure.square(part.to_middle))),
         "compactness": math.fsum(float(c.own.mean()) for c in part.clusters) / k,
-        "separation": ratio(2 * math.fsum(gaps), k * k - k),
+        "separation": quotient(2 * math.fsum(gaps), k * k - k),
         "calinski_harabasz_score": calinski_harabasz(n, k, ssw, ssb),
         "davies_bouldin_score": davies_bouldin(part) if 2 <= k < n else None,
         "ball_hall_index": math.fsum(part.ssw_of(c) / len(c.points) for c in part.clusters) / k,
@@ -298,12 +298,12 @@ def ray_turi(part: Partition) -> float | None:
     if part.k < 2:
         return None
     gap = min(part.pair_gaps())
-    return ratio(part.ssw / part.n, gap if part.measure.distance == "sqeuclidean" else gap**2)
+    return quotient(part.ssw / part.n, gap if part.measure.distance == "sqeuclidean" else gap**2)
 
 
 def scattering(part: Partition) -> float | None:
     lengths = [float(np.linalg.norm(part.spread(c))) for c in part.clusters]
-    return ratio(math.fsum(lengths) / part.k, float(np.linalg.norm(part.whole_spread())))
+    return quotient(math.fsum(lengths) / part.k, float(np.linalg.norm(part.whole_spread())))
 
 
 def sd_separation(part: Partition) -> float | None:

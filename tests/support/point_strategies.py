@@ -180,7 +180,7 @@ def arguments_of(measure: Measure) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def frame_of(several: Sequence[Rows]) -> pl.DataFrame:
+def frame_of_sets(several: Sequence[Rows]) -> pl.DataFrame:
     """One frame of all sets, which the column `run` numbers."""
     rows = [(v, c, run) for run, rows in enumerate(several) for v, c in rows]
     schema = {"vector": pl.List(pl.Float64), "cluster": pl.Int64, "run": pl.Int64}

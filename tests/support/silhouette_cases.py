@@ -17,7 +17,7 @@ from tests.support.point_strategies import (
     clear_and_other_sets,
     decimal,
     digit,
-    frame_of,
+    frame_of_sets,
     measure_of,
     quarter,
 )
@@ -103,7 +103,7 @@ def random_silhouettes(
         start += len(rows)
     arguments = arguments_of(measure)
     del arguments["center"]
-    return found, frame_of(sets).with_row_index("nr"), arguments | noise
+    return found, frame_of_sets(sets).with_row_index("nr"), arguments | noise
 
 
 # chebyshev takes no weights; for it the second case is another way with noise

@@ -85,13 +85,17 @@ def test_a_suite_beyond_its_budget_fails(
     assert float(lines[0][0]) >= 0.7
 
 
+@pytest.mark.gate
 def test_a_suite_within_its_budget_passes(run: Callable[..., tuple[int, str]]) -> None:
     status, output = run(1000.0, 100.0)
     assert (status, "exceeded" in output) == (0, False)
     assert "CPU time of the tests:" in output
 
 
-@pytest.mark.parametrize("mark", budget.UNLIMITED)
+@pytest.mark.parametrize(
+    "mark",
+    [x if x == "slow" else pytest.param(x, marks=pytest.mark.gate) for x in budget.UNLIMITED],
+)
 def test_a_dear_test_fails_unless_it_is_marked(
     run: Callable[..., tuple[int, str]], mark: str
 ) -> None:

@@ -46,6 +46,7 @@ def cells_of_rows(label: Any, cluster: Any) -> list[tuple[Any, Any, int]]:
     return [(u, v, 1) for u, v in zip(label, cluster, strict=True)]
 
 
+@pytest.mark.gate
 def test_exact_equals_the_definitions() -> None:
     for (label, cluster), average_method in product(PAIRS_OF_PARTITIONS, AVERAGES):
         values = exact(cells_of_rows(label, cluster), beta=2.0, average_method=average_method)

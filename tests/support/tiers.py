@@ -3,7 +3,8 @@
 | tier    | run by                   | takes                                                    |
 |---------|--------------------------|----------------------------------------------------------|
 | `quick` | `make test`              | the fast tests, and of a function with many parameter    |
-|         |                          | sets the first, the last and a part of those between     |
+|         |                          | sets the first, the last and a part of those between,    |
+|         |                          | each of them on one engine                               |
 | `rest`  | `.ci/run`, after `quick` | every other fast test, the tests marked gate, those of   |
 |         |                          | Hypothesis again with more examples, a part of the wide  |
 | `all`   | pytest without an option | whatever the markers let through                         |
@@ -40,8 +41,9 @@ class Case(NamedTuple):
     """What the tiers know of a test."""
 
     function: str
-    #: The parameter set, without the engine: all engines run the same sets.
+    #: The parameter set, without the engine.
     parameters: Hashable
+    engine: Hashable
     marks: frozenset[str]
     #: Whether it draws examples of its own, more of them in the tier rest.
     draws: bool
@@ -52,24 +54,31 @@ def is_part(number: int, seed: int, parts: int) -> bool:
     return number % parts == seed % parts
 
 
-def drawn_sets(sets: Sequence[Hashable], seed: int) -> set[Hashable]:
-    """The parameter sets that the tier quick takes, of those of all tests of one function."""
-    distinct = list(dict.fromkeys(sets))
-    if len(sets) <= MOST_TESTS:
-        return set(distinct)
-    between = enumerate(distinct[1:-1])
-    drawn = {one for i, one in between if is_part(i, seed, PARTS_OF_SETS)}
-    return {distinct[0], distinct[-1], *drawn}
+def draw_tests(tests: Sequence[Case], seed: int) -> set[Case]:
+    """Those of the tests of one function that the tier quick takes."""
+    sets = list(dict.fromkeys(test.parameters for test in tests))
+    if len(tests) <= MOST_TESTS:
+        return set(tests)
+    engines = list(dict.fromkeys(test.engine for test in tests))
+    ends = (sets[0], sets[-1])
+    between = [one for i, one in enumerate(sets[1:-1]) if is_part(i, seed, PARTS_OF_SETS)]
+    chosen = {one: engines[(i + seed) % len(engines)] for i, one in enumerate(between)}
+    return {
+        test
+        for test in tests
+        if test.parameters in ends
+        or (test.parameters in chosen and chosen[test.parameters] == test.engine)
+    }
 
 
 def take(tests: Iterable[Case], tier: str, seed: int) -> list[bool]:
     """Whether this tier takes each of the tests, which are in the order of their collection."""
     tests = list(tests)
-    sets: dict[str, list[Hashable]] = defaultdict(list)
+    by_function: dict[str, list[Case]] = defaultdict(list)
     for test in tests:
         if not test.marks & NEVER_QUICK:
-            sets[test.function].append(test.parameters)
-    drawn = {function: drawn_sets(given, seed) for function, given in sets.items()}
+            by_function[test.function].append(test)
+    quick = {test for given in by_function.values() for test in draw_tests(given, seed)}
     wide = dict.fromkeys((test.function, test.parameters) for test in tests if "wide" in test.marks)
     numbers = {one: number for number, one in enumerate(wide)}
 
@@ -79,7 +88,6 @@ def take(tests: Iterable[Case], tier: str, seed: int) -> list[bool]:
         if "wide" in test.marks:
             number = numbers[test.function, test.parameters]
             return tier == "rest" and is_part(number, seed, PARTS_OF_WIDE)
-        is_quick = not test.marks & NEVER_QUICK and test.parameters in drawn[test.function]
-        return is_quick if tier == "quick" else test.draws or not is_quick
+        return test in quick if tier == "quick" else test.draws or test not in quick
 
     return [is_taken(test) for test in tests]
