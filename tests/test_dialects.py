@@ -231,6 +231,7 @@ def test_every_table_but_the_report(dialect: str, run: Run) -> None:
     same_numbers(dialect, run, "external_label_report", **options)
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("options", WAYS)
 @pytest.mark.parametrize("dialect", DUCKDB_FIRST, indirect=True, scope="module")
 def test_every_table_but_the_report_in_each_way(dialect: str, run: Run, options: str) -> None:

@@ -50,7 +50,7 @@ def test_the_engines_agree_on_thousands_of_two_tables(table: str) -> None:
 def test_a_difference_of_two_tables_is_found(
     monkeypatch: pytest.MonkeyPatch, table: str, column: str
 ) -> None:
-    true_outcome = fuzz_pairs.outcome
+    true_outcome = fuzz_pairs.outcome_of_pair
 
     def outcome(name: str, *given: Any) -> Any:
         rows = true_outcome(name, *given)
@@ -59,7 +59,7 @@ def test_a_difference_of_two_tables_is_found(
             return rows
         return [row | {column: row[column] and row[column] * (1 + 1e-8)} for row in rows]
 
-    monkeypatch.setattr(fuzz_pairs, "outcome", outcome)
+    monkeypatch.setattr(fuzz_pairs, "outcome_of_pair", outcome)
     with pytest.raises(AssertionError, match=f"{column}: "):
         fuzz_pairs.fuzz_pair_table(table, fuzz.FRAMES_PER_CALL, seed=3)
 

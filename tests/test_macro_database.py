@@ -263,6 +263,7 @@ def test_attached_from_the_cache_or_created(
     assert con.cursor().execute(query).fetchone() == (pytest.approx(2 / 3, rel=1e-15),)
 
 
+@pytest.mark.gate
 def test_attached_twice(tmp_path: Path) -> None:
     """As by dbt's runner, which opens the database again while its first connection is open."""
     first = duckdb.connect(tmp_path / "mine.duckdb")

@@ -197,6 +197,7 @@ SOME = (
 )
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("columns", ["i, c", "c, i"])
 def test_equal_intervals_are_one_label(
     table_of_intervals: duckdb.DuckDBPyConnection, columns: str

@@ -18,7 +18,7 @@ from tests.support.command_line import (
     Run,
     report_rows,
 )
-from tests.support.point_engines import assert_scores_of_points
+from tests.support.point_engines import assert_points
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +42,7 @@ def test_the_table_is_elbow(run: Run, engine_name: str, silhouette: str) -> None
     frame = pl.read_parquet(SWEEP)
     expected = ce.elbow(frame, WIDE.split(","), "kmeans", "k", silhouette=silhouette)  # type: ignore[arg-type]
     assert len(rows) == 10
-    assert_scores_of_points(rows, expected.rows(named=True), tolerance=1e-9)
+    assert_points(rows, expected.rows(named=True), tolerance=1e-9)
 
 
 @DUCKDB_AT_THE_GATE

@@ -297,6 +297,7 @@ def test_one_cluster_and_a_giant_one(run: Run, write_rows: Callable[..., Path]) 
     ]
 
 
+@pytest.mark.gate
 def test_zero_vectors(run: Run, write_rows: Callable[..., Path]) -> None:
     path = write_rows(
         x=[[0.0, 0.0], [1.0, 2.0], [3.0, 0.0], [0.0, 0.0]], label=list("aabb"), cluster=[0, 0, 1, 1]
@@ -393,6 +394,7 @@ def test_the_input_is_not_overwritten(fail: Fail, write_rows: Callable[..., Path
     assert path.read_bytes() == before
 
 
+@pytest.mark.gate
 def test_without_the_extra_for_pictures(
     fail: Fail, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -403,6 +405,7 @@ def test_without_the_extra_for_pictures(
     assert headlines(run("report", IRIS, *KMEANS, *QUICK))
 
 
+@pytest.mark.gate
 def test_a_chart_that_has_nothing_to_show_is_left_out(
     run: Run, write_rows: Callable[..., Path], tmp_path: Path
 ) -> None:

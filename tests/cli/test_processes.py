@@ -63,6 +63,7 @@ def test_a_failing_process(engine_name: str) -> None:
     assert re.fullmatch(rb"clustereval: error: .*weight: expected whole numbers.*\n", err)
 
 
+@pytest.mark.gate
 def test_a_reader_that_goes_away() -> None:
     process = start("sql")
     assert process.stdin is not None
@@ -109,6 +110,7 @@ def interrupt(
     return took, *process.communicate()
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("seconds", [1.0, pytest.param(3.0, marks=pytest.mark.gate)])
 @pytest.mark.parametrize(
     "call", ["silhouette", pytest.param("samples --distance chebyshev", marks=pytest.mark.gate)]
@@ -134,6 +136,7 @@ def test_ctrl_c_ends_a_report(
     assert list(scratch.iterdir()) == []
 
 
+@pytest.mark.gate
 @DUCKDB_AT_THE_GATE
 def test_ctrl_c_ends_the_wait_for_standard_input(engine_name: str, tmp_path: Path) -> None:
     process = start("external", "-", *KMEANS, "--engine", engine_name, TMPDIR=str(tmp_path))

@@ -104,6 +104,7 @@ def test_columns_of_points(run: Run, to_sql: Callable[..., str]) -> None:
     assert text == f"{query};\n"
 
 
+@pytest.mark.gate
 def test_a_column_of_arrays(run: Run) -> None:
     text = run(*POINTS, "--vector", "v", "--size", "2")
     with duckdb.connect() as connection:

@@ -148,6 +148,7 @@ EMPTY = pl.DataFrame(schema={"label": pl.String, "cluster": pl.Int64})
 NULLS = pl.DataFrame({"label": ["a", None], "cluster": [None, 1]})
 
 
+@pytest.mark.gate
 def test_polars_without_groups() -> None:
     polars = make("polars")
     assert polars.scalars(EMPTY) == [UNDEFINED]

@@ -402,6 +402,7 @@ def shapes_together() -> list[Any]:
     return cases
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(("distance", "shapes"), shapes_together())
 def test_many_points(engine: Engine, distance: str, shapes: list[str]) -> None:
     """Enough of them that most pairs are never measured."""

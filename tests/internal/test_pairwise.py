@@ -359,6 +359,7 @@ def scores_of_scipy(cluster: str) -> dict[str, Any]:
     }
 
 
+@pytest.mark.gate
 def test_iris_against_scipy(engine: Engine) -> None:
     """Two labelings as partitions of one call, and one alone."""
     frame, columns = iris()

@@ -485,6 +485,7 @@ def test_columns_of_every_name(side: Engine, function: str) -> None:
     assert_columns(side, function, NAMED_FRAME, names, wanted, n_calls=30)
 
 
+@pytest.mark.gate
 def test_columns_named_like_inner_ones_of_sql() -> None:
     wanted = oracle_rows("internal_report", part_of(NAMED))
     assert_columns(engines.make("duckdb"), "internal_report", NAMED_FRAME, INNER, wanted)

@@ -56,6 +56,7 @@ def test_a_shift_changes_nothing(engine: Engine, distance: str, seed: int) -> No
             assert_points([mine], [theirs], tolerance=1e-6, floor=1e-6, without=without)
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     ("p", "more"),
     [
@@ -133,6 +134,7 @@ def many_partitions(distance: str) -> tuple[pl.DataFrame, list[Row]]:
     return vector_frame(x.tolist(), clusters.tolist(), run=runs), wanted
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("distance", ["euclidean", "cityblock", "chebyshev"])
 def test_many_clusters_and_many_partitions(engine: Engine, distance: str) -> None:
     """Many small clusters are computed in another way than few large ones."""

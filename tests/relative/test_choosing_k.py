@@ -100,6 +100,7 @@ def test_recommendations_on_iris(engine: Engine) -> None:
     }
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "silhouette", ["simplified", pytest.param("exact", marks=pytest.mark.gate)]
 )

@@ -92,6 +92,7 @@ def test_a_suite_within_its_budget_passes(run: Callable[..., tuple[int, str]]) -
     assert "CPU time of the tests:" in output
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "mark",
     [x if x == "slow" else pytest.param(x, marks=pytest.mark.gate) for x in budget.UNLIMITED],
