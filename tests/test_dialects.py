@@ -231,7 +231,7 @@ def test_every_table_but_the_report(dialect: str, run: Run) -> None:
     same_numbers(dialect, run, "external_label_report", **options)
 
 
-@pytest.mark.gate
+@GATE
 @pytest.mark.parametrize("options", WAYS)
 @pytest.mark.parametrize("dialect", DUCKDB_FIRST, indirect=True, scope="module")
 def test_every_table_but_the_report_in_each_way(dialect: str, run: Run, options: str) -> None:
@@ -338,6 +338,7 @@ NIGHTS = {
 }
 
 
+@GATE
 @pytest.mark.parametrize(
     "dialect", [*DUCKDB_FIRST, pytest.param("spark", marks=WIDE)], indirect=True, scope="module"
 )
@@ -399,7 +400,7 @@ def test_the_comparison_can_fail() -> None:
 PARSED = ["snowflake", "bigquery"]
 
 
-@pytest.mark.gate
+@GATE
 @pytest.mark.filterwarnings("ignore:dialect .*never been executed:UserWarning")
 @pytest.mark.parametrize(
     "dialect",
@@ -600,7 +601,7 @@ def test_an_untaken_division_by_zero_is_seen() -> None:
         duckdb.sql(query).fetchall()
 
 
-@pytest.mark.gate
+@GATE
 def test_threads_do_not_share_a_connection() -> None:
     arguments = {"dialect": "spark", "tbl": "t", "label": "species", "cluster": "kmeans"}
     with ThreadPoolExecutor(8) as pool:

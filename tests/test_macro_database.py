@@ -90,6 +90,7 @@ def test_every_macro_calls_those_of_the_file() -> None:
     assert '"clustereval"."main"._' in code
 
 
+@pytest.mark.gate
 def test_the_same_answers_as_registered_macros(file: Path) -> None:
     con = duckdb.connect()
     attach(con, file)

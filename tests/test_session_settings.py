@@ -239,6 +239,7 @@ def test_every_public_macro_is_called() -> None:
         assert any(f"clustereval.{name}(" in call for call in CALLS), name
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("call", CALLS)
 def test_settings_change_no_number(with_all_settings: duckdb.DuckDBPyConnection, call: str) -> None:
     assert is_near(answer(with_all_settings, call), usual_answer(call))
@@ -331,6 +332,7 @@ def collated(request: pytest.FixtureRequest) -> duckdb.DuckDBPyConnection:
     return con
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("metric", METRICS)
 def test_a_collation_is_refused_by_aggregates(
     collated: duckdb.DuckDBPyConnection, metric: str

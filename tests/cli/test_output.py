@@ -53,6 +53,7 @@ def test_formats_of_points_agree(run: Run, engine_name: str, tmp_path: Path) -> 
     assert list(rows[0])[:3] == ["species", "n", "n_dropped"]
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "options",
     [

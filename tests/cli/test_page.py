@@ -138,6 +138,7 @@ def test_labels_alone_and_points_alone(page_of: Page) -> None:
     assert "adjusted_rand_score" not in points
 
 
+@pytest.mark.gate
 def test_the_sql_gives_the_numbers(run: Run) -> None:
     options = ("--distance", "cosine", "--noise", "2", "--noise-as", "drop")
     markdown = run("report", *BOTH, *QUICK, *options)

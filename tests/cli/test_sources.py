@@ -338,6 +338,7 @@ def test_a_pipe_of_the_shell(tmp_path: Path) -> None:
 # Vectors as text
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "texts",
     [

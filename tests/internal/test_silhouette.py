@@ -140,6 +140,7 @@ def test_twelve_points_of_clustering_jl(engine: Engine) -> None:
     assert got == pytest.approx(0.3974115380646308, abs=1e-14)
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_digits_as_scikit_learn(engine: Engine, distance: str) -> None:
     digits = load_digits()

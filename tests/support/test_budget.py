@@ -68,6 +68,7 @@ def run(tmp_path: Path) -> Callable[..., tuple[int, str]]:
     return call
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "workers",
     [(), pytest.param(("--numprocesses=1",), marks=pytest.mark.gate)],
