@@ -237,7 +237,7 @@ def test_sql_of_another_place(
     assert all(line.startswith("--") for line in head.splitlines())
     assert head.startswith(f"-- clustereval {ce.__version__}: ")
     assert word in head
-    # Of the macros only the version, whose call in SQL is the same but for the signature.
+    # Of the macros only the version, whose call in SQL is the same except for the signature.
     schema = re.findall(r"^CREATE SCHEMA .*;$", body, re.MULTILINE)
     version = re.findall(r"^C.* MACRO .*version.*;$", body, re.MULTILINE)
     assert len(version) == 2

@@ -163,6 +163,8 @@ def test_macros_without_groups() -> None:
     duckdb = make("duckdb")
     assert duckdb.scalars(EMPTY) == [UNDEFINED]
     assert duckdb.scalars(NULLS) == [UNDEFINED]
+    [row] = duckdb.scalars(frame_of([(0, 0), (0, 1), (1, 1)]))
+    assert_metrics(row, exact([(0, 0, 1), (0, 1, 1), (1, 1, 1)]))
 
 
 def test_no_rows_are_rows_of_nulls_in_sql() -> None:

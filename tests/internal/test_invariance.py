@@ -80,7 +80,7 @@ def assert_same_table(got: list[Row], wanted: list[Row], **options: Any) -> None
 
 
 def assert_moved_table(got: list[Row], wanted: list[Row], by: float) -> None:
-    """The same rows but for centroids, which are moved and rounded once."""
+    """The same rows except for centroids, which are moved and rounded once."""
     assert got
     if "centroid" not in got[0]:
         assert_same_table(got, wanted)

@@ -157,9 +157,6 @@ def test_digits_as_scikit_learn(engine: Engine, distance: str) -> None:
 
 # The definition ------------------------------------------------------------------------------
 
-#: Distances of the calls that are repeated without ids.
-UNNAMED = ("euclidean", "cosine")
-
 
 @pytest.mark.parametrize("distance", DISTANCES)
 @of_random_case
@@ -173,7 +170,7 @@ def test_equals_the_oracle(engine: Engine, distance: str, weighted: bool, seed: 
         for function in (CLUSTERS, SCORE)
     }
     got[SAMPLES] = call(engine, SAMPLES, rows, partition_by="run", id="nr", **how)
-    if not weighted and distance in UNNAMED:
+    if not weighted:
         unnamed = call(engine, SAMPLES, rows, partition_by="run", **how)
         assert_points(unnamed, got[SAMPLES])
     compared = 0

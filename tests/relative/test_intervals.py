@@ -66,7 +66,7 @@ OPTIONS: list[dict[str, Any]] = [
 ]
 
 
-#: Labelings whose clusters are equal to the labels, but for the names.
+#: Labelings whose clusters are equal to the labels, except for the names.
 EQUAL: dict[str, list[Cell]] = {
     "sizes differ": [(0, 5, 17), (1, 3, 4), (2, 9, 30), (3, 1, 7)],
     "two rows": [(0, 0, 1), (1, 1, 1)],

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 #: A run by its number: the cluster of each of its ids.
 Runs = dict[Any, dict[Any, Any]]
 SCHEMA = {"run": pl.Int64, "id": pl.Int64, "cluster": pl.Int64}
-# Three runs of a user who counts: 1 and 2 agree but for the names, 3 lacks id 4.
+# Three runs of a user who counts: 1 and 2 agree except for the names, 3 lacks id 4.
 THREE: Runs = {
     1: {1: 0, 2: 0, 3: 1, 4: 1},
     2: {1: 7, 2: 7, 3: 5, 4: 5},
