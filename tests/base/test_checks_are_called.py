@@ -87,7 +87,7 @@ def test_a_table_runs_the_check_of_its_options() -> None:
 
 
 def test_a_table_of_points_checks_the_points() -> None:
-    """And no check stands in a CTE that nothing reads: it would be left out."""
+    """And no check is in a CTE that nothing reads: it would be left out."""
     for table, macro in macro_calls.public_tables().items():
         if {"vector", "cluster"} <= {*macro.parameters}:
             reached = macro_calls.reached_from(table)

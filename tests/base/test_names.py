@@ -130,7 +130,7 @@ def first(row: Row) -> Row:
 
 
 def calls(name: str) -> Iterator[tuple[str, str, pl.DataFrame]]:
-    """The name as that of label and as that of cluster, beside a plain one."""
+    """The name as that of label and as that of cluster, next to a plain one."""
     for label, cluster in ((name, "plain"), ("plain", name)):
         yield label, cluster, odd_frame(label, cluster)
 
@@ -278,7 +278,7 @@ def test_tables_of_any_name(cursor: duckdb.DuckDBPyConnection, function: str) ->
 
 
 def test_a_table_is_read_where_no_inner_one_hides_it() -> None:
-    """In every macro, the user's table stands in the first CTE only.
+    """In every macro, the user's table is read in the first CTE only.
 
     A CTE hides a table of its name from all that follows it, and from what is called there.
     """

@@ -169,7 +169,7 @@ def exact_silhouette(scale: float, p: float) -> float:
     return float(total / len(rows))
 
 
-#: Orders of Minkowski, and scales at which a power of a difference is no number or 0.
+#: Orders of Minkowski, and scales at which a power of a difference overflows or is 0.
 SCALES: dict[float, tuple[float, ...]] = {
     1000: (1.0, 2500.0),
     100: (2500.0,),

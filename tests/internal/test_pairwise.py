@@ -295,7 +295,7 @@ def equilateral(angle: float) -> Rows:
 
 
 def test_distances_that_only_rounding_tells_apart(engine: Engine) -> None:
-    """The sides of equilateral triangles, as partitions beside each other and one alone."""
+    """The sides of equilateral triangles, as partitions next to each other and one alone."""
     angles = (0.1, 0.2, 0.3)
     frames = [frame_of_sets([equilateral(angle)]) for angle in angles]
     rows = [row for [row] in call_by_case(engine, "pairwise_report", frames)]

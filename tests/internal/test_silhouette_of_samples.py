@@ -73,7 +73,7 @@ def test_the_sample_is_that_of_the_oracle(
 
 
 def test_a_point_without_an_id_is_the_last_of_a_sample(engine: Engine) -> None:
-    """Any of nine points, as partitions: the same as with the greatest id of all."""
+    """Any of nine points, as partitions: the same as with the largest id of all."""
     x, clusters = spread_points("normal", 9, 2, 3, 5)
     ids = random.Random(2).sample(range(100), 9)
     rows = vector_frame(x.tolist(), clusters.tolist())
