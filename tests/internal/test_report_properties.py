@@ -337,14 +337,21 @@ def test_a_shift_changes_nothing(engine: Engine, distance: str, center: str, see
 
 
 def test_weights_are_factors(engine: Engine) -> None:
-    """w = 4 doubles a coordinate under euclidean, and counts it four times under cityblock."""
-    for distance, factor in (("euclidean", 2.0), ("cityblock", 4.0), ("cosine", 2.0)):
+    """A weight w is a factor w^(1/p): 4 doubles a coordinate under euclidean, 8 where p is 3."""
+    cases: list[tuple[Measure, float, float]] = [
+        (Measure("euclidean"), 4, 2),
+        (Measure("cityblock"), 4, 4),
+        (Measure("cosine"), 4, 2),
+        (Measure("minkowski", 3), 8, 2),
+    ]
+    for measure, weight, factor in cases:
         scaled: Rows = [([v[0] * factor, v[1]], c) for v, c in MOD if v is not None]
+        how: dict[str, Any] = {"distance": measure.distance, "weights": [weight, 1]}
+        how |= {"p": 3} if measure.distance == "minkowski" else {}
         for function in ("internal_report", "neighbor_report"):
-            wanted = oracle_rows(function, part_of(scaled, Measure(distance)))
-            how = {"distance": distance, "weights": [4, 1]}
+            wanted = oracle_rows(function, part_of(scaled, measure))
             got = call(engine, function, frame_of_sets([MOD]), **how)
-            assert_points(got, wanted, tolerance=1e-9, what=(function, distance))
+            assert_points(got, wanted, tolerance=1e-9, what=(function, measure.distance))
 
 
 # Each distance and each function, and cosine, which is a case of its own, with both.
