@@ -34,7 +34,7 @@ PARTS_OF_CALLS = 10
 #: Marks of tests that the tier quick does not take, whatever is drawn.
 NEVER_QUICK = frozenset({"gate", "wide"})
 #: Examples of a test of Hypothesis that does not say otherwise.
-EXAMPLES = {"quick": 5, "rest": 30, "all": 10}
+EXAMPLES = {"quick": 5, "rest": 20, "all": 10}
 
 
 class Case(NamedTuple):
