@@ -231,6 +231,7 @@ def test_every_pair_of_partitions(engine: Engine) -> None:
             assert_kept(stated, name, row)
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "arguments",
     [
