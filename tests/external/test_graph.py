@@ -14,6 +14,7 @@ import pytest
 
 import polars_clustereval as ce
 from polars_clustereval.external import graph_paths
+from tests.support import registry
 from tests.support.engines import DuckDB, Engine, Row, fails, make
 from tests.support.graphs import (
     EDGE,
@@ -34,7 +35,7 @@ from tests.support.point_engines import assert_points
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-TABLES = ("graph_report", "graph_cluster_report", "graph_node_report", "graph_edge_report")
+TABLES = registry.tables("graph")
 EXPECTED: dict[str, Callable[[pl.DataFrame, pl.DataFrame], Any]] = {
     "graph_report": lambda nodes, edges: [expected_report(nodes, edges)],
     "graph_cluster_report": expected_clusters,

@@ -119,7 +119,7 @@ def check_bad_points(side: Engine, fault: str, distance: str, function: str) -> 
         call(side, function, vectors(*rows), distance=distance)
 
 
-# Each fault in one of the ways in turn.
+# The faults take turns at the pairs of distance and function.
 FAST_FAULTS = [(fault, WAYS[i % len(WAYS)]) for i, fault in enumerate(FAULTS)]
 
 

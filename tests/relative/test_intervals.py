@@ -89,7 +89,7 @@ OTHERS: dict[str, list[Cell]] = {
 }
 NOISY: dict[str, list[Cell]] = {
     "of two labels": SINGLES,
-    # The one row of noise of a label is no majority with a derivative.
+    # A label with a single row of noise has no majority that is differentiable.
     "majority of a label": [(0, 0, 9), (1, 0, 2), (1, SINGLE, 4), (2, SINGLE, 3)],
 }
 CELLS = TABLES | EQUAL | OTHERS

@@ -42,7 +42,7 @@ def assert_columns(
     """The same rows with columns of these names for coordinates, cluster and keys.
 
     `frame` has columns x, y and cluster. SQL takes many names in one call: as further coordinates
-    that are 0, as columns of which the cluster is the greatest, and as keys. The first two of each
+    that are 0, as columns of which the cluster is the largest, and as keys. The first two of each
     of `n_calls` calls are x and y. Polars takes them one by one, with the three that follow.
     """
     if isinstance(engine, DuckDB):

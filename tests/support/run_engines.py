@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.support import registry
 from tests.support.engines import (
     COLUMN_ARGUMENTS,
     DuckDB,
@@ -30,8 +31,8 @@ REQUIRED = {
     "bootstrap_instability": ("cluster_1", "cluster_2", "resample"),
 }
 #: Tables of two runs.
-PAIR_TABLES = ("run_transitions", "transition_overlaps", "moved_ids", "run_drift")
-RUN_TABLES = ("run_agreement", "run_consensus", "cluster_stability")
+PAIR_TABLES = registry.tables("two runs")
+RUN_TABLES = registry.tables("runs", "runs and one of them")
 
 
 def some_of(values: Iterable[str], shown: tuple[str, ...]) -> list[Any]:
