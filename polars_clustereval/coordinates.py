@@ -157,7 +157,8 @@ class _Splitter:
         if (named := _named_value(node)) is not None:
             return self._bind(self._values_of(named, 1), named, self.length)
         if isinstance(node, exp.Case):
-            values = [*(branch.args["true"] for branch in node.args["ifs"]), node.args["default"]]
+            branches = [branch.args["true"] for branch in node.args["ifs"]]
+            values = [*branches, node.args.get("default")]
         elif isinstance(node, exp.Coalesce):
             values = [node.this, *node.expressions]
         elif isinstance(node, _WRAPPERS):

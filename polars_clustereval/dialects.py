@@ -25,7 +25,7 @@ from sqlglot.dialects import Dialect
 from .columns import keep_first_branch, name_outputs, prune
 from .coordinates import split_lists
 from .errors import ClusterEvalError
-from .expansion import Expansion, macro_definitions, open_cursor
+from .expansion import Expansion, open_cursor
 from .functions import write_functions
 from .join_conditions import (
     drop_partition_conditions,
@@ -34,6 +34,7 @@ from .join_conditions import (
     equate_clusters,
     hash_comparisons,
 )
+from .macros import macro_definitions
 from .portable import drop_parentheses, make_portable, refuse_unportable
 
 if TYPE_CHECKING:

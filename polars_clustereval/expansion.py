@@ -1,7 +1,7 @@
 """The body of a table macro of ``sql/`` as one query without macro calls.
 
-DuckDB itself returns the bodies; here the macros that they call are expanded, and the parameters
-replaced by arguments. What the macros do for DuckDB alone, such as checks of the data, is left out.
+The macros that the body calls are expanded, and the parameters replaced by arguments. What they do
+for DuckDB alone, such as checks of the data, is left out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sqlglot
 from sqlglot import exp
 
 from .errors import ClusterEvalError
-from .macros import register
+from .macros import macro_definitions, register
 from .portable import fold_conditions, rewrite_tree
 
 if TYPE_CHECKING:
@@ -130,18 +130,13 @@ class Expansion:
     def _replacement_of(self, node: exp.Expr) -> exp.Expr | None:
         """Return the tree that replaces `node`, or None if it stays as it is.
 
-        Calls of macros and of query_table are expanded; DuckDB's forms of COUNT(*) become the
-        common one. A condition on the column __ce_valid, the result of a check of the data, becomes
-        TRUE.
+        Calls of macros and of query_table are expanded. A condition on the column __ce_valid, the
+        result of a check of the data, becomes TRUE.
         """
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous):
             return self._expand_source(node)
         if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Anonymous):
             return self._expand_scalar(node.expression)
-        if isinstance(node, exp.Anonymous) and node.name.lower() == "count_star":
-            return exp.Count(this=exp.Star())
-        if isinstance(node, exp.Count) and node.this is None:
-            return exp.Count(this=exp.Star())
         if isinstance(node, exp.Anonymous) and node.name.lower() == "fsum":
             return exp.Sum(this=rewrite_tree(node.expressions[0], self._replacement_of))
         if isinstance(node, exp.IgnoreNulls) and isinstance(node.this, exp.AnyValue):
@@ -269,30 +264,29 @@ def open_cursor() -> duckdb.DuckDBPyConnection:
 
 
 @functools.cache
-def macro_definitions() -> dict[str, tuple[list[str], str]]:
-    """Return the names of the parameters and the text of the body of each macro, by its name."""
-    rows = open_cursor().execute(
-        "SELECT function_name, parameters, replace(macro_definition, '\"system\".main.', '') "
-        "FROM duckdb_functions() WHERE schema_name = 'clustereval'"
-    )
-    return {name: (parameters, body) for name, parameters, body in rows.fetchall()}
-
-
-@functools.cache
 def parse_body(name: str) -> exp.Expr:
     """Return the syntax tree of the body of the macro `name`, prepared for other engines.
 
-    Nested joins are flat (_flatten_joins), and qualified output columns have aliases
-    (_name_columns).
+    Qualified output columns have aliases (_name_columns), and CASE x WHEN y is CASE WHEN x = y,
+    which can be decided if x is an option.
     """
     text = _PLAIN_BODIES.get(name) or macro_definitions()[name][1]
-    body = sqlglot.parse_one(_unwrap_lambdas(text), dialect="duckdb").unnest()
+    body = sqlglot.parse_one(text, dialect="duckdb").unnest()
+    for case in body.find_all(exp.Case):
+        _write_conditions(case)
     for function in body.find_all(exp.Lambda):
         _name_parameters(function)
     for select in list(body.find_all(exp.Select)):
-        _flatten_joins(select)
         _name_columns(select)
     return rewrite_tree(body, _name_element)
+
+
+def _write_conditions(case: exp.Case) -> None:
+    """Write CASE x WHEN y as CASE WHEN x = y, in place."""
+    if case.this:
+        for branch in case.args["ifs"]:
+            branch.set("this", exp.EQ(this=case.this.copy(), expression=branch.this))
+        case.set("this", None)
 
 
 def _name_parameters(function: exp.Lambda) -> None:
@@ -319,21 +313,6 @@ def _name_element(node: exp.Expr) -> exp.Expr | None:
     return exp.Anonymous(this="list_element", expressions=values)
 
 
-def _unwrap_lambdas(text: str) -> str:
-    """Return SQL without the parentheses that DuckDB writes around lambdas: (lambda x: x + 1).
-
-    sqlglot does not read them.
-    """
-    while (start := text.find("(lambda ")) >= 0:
-        depth = 0
-        for end in range(start, len(text)):
-            depth += {"(": 1, ")": -1}.get(text[end], 0)
-            if depth == 0:
-                break
-        text = text[:start] + text[start + 1 : end] + text[end + 1 :]
-    return text
-
-
 def _name_columns(select: exp.Select) -> None:
     """Add an alias to each output column of a SELECT that is written with its table, as t.x AS x.
 
@@ -342,24 +321,6 @@ def _name_columns(select: exp.Select) -> None:
     for column in select.expressions:
         if isinstance(column, exp.Column) and column.table and column.name != "*":
             column.replace(exp.alias_(column.copy(), column.name))
-
-
-def _flatten_joins(select: exp.Select) -> None:
-    """Remove the parentheses that DuckDB writes around the joins of a SELECT: ((a JOIN b) JOIN c).
-
-    Some engines do not read them. The tree is changed in place.
-    """
-    source = select.args.get("from_")
-    joins: list[exp.Expr] = []
-    while source is not None and isinstance(source.this, exp.Subquery | exp.Table):
-        joins = [*(source.this.args.get("joins") or ()), *joins]
-        source.this.set("joins", None)
-        inner = source.this.this
-        if not isinstance(inner, exp.Subquery | exp.Table):
-            break
-        source.set("this", inner)
-    if source is not None and joins:
-        select.set("joins", [*joins, *(select.args.get("joins") or ())])
 
 
 def _unwrap_star(body: exp.Select) -> exp.Select:

@@ -27,8 +27,12 @@ _READ_COMMAND = re.compile(r"^\.read (.+)\.sql$", re.MULTILINE)
 
 _MACRO_NAME = re.compile(r"\bclustereval\.(\w+)")
 _CREATE_MACRO = re.compile(
-    r"^CREATE OR REPLACE MACRO clustereval\.(\w+)\(.*?;$", re.MULTILINE | re.DOTALL
+    r"^CREATE OR REPLACE MACRO clustereval\.(?P<name>\w+)\((?P<parameters>.*?)\)"
+    r"\s+AS(?:\s+TABLE)?\s+(?P<body>.*?);$",
+    re.MULTILINE | re.DOTALL,
 )
+# A parameter of a macro, with or without a default.
+_PARAMETER = re.compile(r'"?(\w+)"?(?:\s*:=[^,]*)?(?:,|$)')
 _CREATE_SCHEMA = "CREATE SCHEMA IF NOT EXISTS clustereval;"
 _VERSION = re.compile(r"^CREATE .*clustereval\.version\(\) AS '(.+)';$", re.MULTILINE)
 # The comment of the macro version() in the bundle: a schema with it holds macros of this package.
@@ -157,9 +161,25 @@ def _read_macros() -> str:
 
     Functions of DuckDB are written with their schema.
     """
+    return _FUNCTION_IN_CODE.sub(_qualify_function, _read_files())
+
+
+def _read_files() -> str:
+    """Return the files of ``sql/`` in their load order as one text."""
     folder = sql_folder()
-    texts = ((folder / f"{name}.sql").read_text(encoding="utf-8") for name in sql_files())
-    return _FUNCTION_IN_CODE.sub(_qualify_function, "\n".join(texts))
+    return "\n".join((folder / f"{name}.sql").read_text(encoding="utf-8") for name in sql_files())
+
+
+@cache
+def macro_definitions() -> dict[str, tuple[list[str], str]]:
+    """Return the names of the parameters and the text of the body of each macro, by its name.
+
+    They are as written in ``sql/``: what DuckDB returns of a macro differs between its versions.
+    """
+    return {
+        match["name"]: (_PARAMETER.findall(match["parameters"]), match["body"])
+        for match in _CREATE_MACRO.finditer(_read_files())
+    }
 
 
 def _qualify_function(match: re.Match[str]) -> str:

@@ -51,12 +51,20 @@ def make_portable(query: exp.Select) -> None:
     _number_conditions(query)
     _type_fractions(query)
     _order_row_numbers(query)
+    _separate_distinctions(query)
     for group in query.find_all(exp.Group):
         group.set("expressions", [key for key in group.expressions if key.find(exp.Column)])
     sources = [node for node in query.find_all(exp.Subquery) if _is_source(node)]
     for number, source in enumerate(node for node in sources if not node.alias):
         source.set("alias", exp.TableAlias(this=exp.to_identifier(f"__ce_source_{number}")))
     _quote_aliases(query)
+
+
+def _separate_distinctions(query: exp.Expr) -> None:
+    """Put parentheses around IS [NOT] DISTINCT FROM: in DataFusion, AND and OR bind tighter."""
+    for node in list(query.find_all(exp.NullSafeEQ, exp.NullSafeNEQ)):
+        if isinstance(node.parent, exp.Connector | exp.Not):
+            node.replace(exp.paren(node.copy()))
 
 
 def _quote_aliases(query: exp.Expr) -> None:
