@@ -85,8 +85,17 @@ def describe_case(item: pytest.Item) -> tiers.Case:
         parameters,
         engine,
         frozenset(mark.name for mark in item.iter_markers()),
-        getattr(getattr(item, "obj", None), "is_hypothesis_test", False),
+        number_of_examples(item) > 1,
     )
+
+
+def number_of_examples(item: pytest.Item) -> int:
+    """How many examples Hypothesis draws for a test in this run, 0 for a test without it."""
+    function = getattr(item, "obj", None)
+    if not getattr(function, "is_hypothesis_test", False):
+        return 0
+    given: settings = getattr(function, "_hypothesis_internal_use_settings", settings.default)
+    return given.max_examples
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -21,10 +21,10 @@ Rows = list[tuple[list[float] | None, int | None]]
 #: Draws after which a condition on random sets is taken for one that cannot be met.
 MAX_DRAWS = 5000
 
-# For tests that draw a seed: all sets of one seed are scored in one call, so one seed is enough for
-# every run.
+# For tests that draw a seed: all sets of one seed, some ten of them, are scored in one call, so one
+# seed is enough for every run.
 SEEDS = settings(
-    max_examples=max(1, settings.default.max_examples // 10),
+    max_examples=max(1, settings.default.max_examples // 20),
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
 )
 

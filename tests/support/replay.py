@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 PolarsEngine = Literal["in-memory", "streaming"]
 
+# Threads decide the last digits of sums, and scores of nearly singular points multiply them.
+RELATIVE = 1e-9
+
 _repeated: set[str] = set()
 _test = ""
 _calls = 0
@@ -44,6 +47,6 @@ def repeat(
     """Compare the rows of a call with those of both engines of Polars, if the call is due."""
     for engine in get_args(PolarsEngine) if is_due(function) else ():
         found = collect(engine)
-        assert is_near(found, rows), (
+        assert is_near(found, rows, relative=RELATIVE), (
             f"{function} of LazyFrames, {engine}: {found!r}, of DataFrames: {rows!r}"
         )

@@ -45,7 +45,7 @@ class Case(NamedTuple):
     parameters: Hashable
     engine: Hashable
     marks: frozenset[str]
-    #: Whether it draws examples of its own, more of them in the tier rest.
+    #: Whether it draws several examples of its own, in the tier rest more than in the others.
     draws: bool
 
 
