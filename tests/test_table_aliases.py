@@ -2,6 +2,9 @@
 
 A macro's parameter replaces every unqualified column of its name. Columns behind an alias are
 qualified, so only a parameter of the alias's own name could be mistaken for it.
+
+A table that a macro is given is a column to DuckDB's parser: where a query already has a table or a
+column of that name, such as the rows outside of a subquery, query_table() finds this instead.
 """
 
 from __future__ import annotations
@@ -11,8 +14,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import sqlglot
+from sqlglot import exp
 
 import polars_clustereval as ce
+from polars_clustereval.macros import macro_definitions
 from tests.support import registry
 from tests.support.compare import is_near
 
@@ -149,3 +155,109 @@ def test_columns_named_like_aliases(con: duckdb.DuckDBPyConnection, table: str) 
 @pytest.mark.parametrize("table", ALL)
 def test_each_alias_in_each_place(con: duckdb.DuckDBPyConnection, table: str) -> None:
     check_names(con, table, step=1)
+
+
+# Tables of the user ------------------------------------------------------------------------------
+
+
+@cache
+def table_parameters(macro: str) -> frozenset[str]:
+    """The parameters of a macro that are tables of the user: it reads them or hands them on."""
+    parameters, body = macro_definitions()[macro]
+    found = set()
+    for call in sqlglot.parse_one(body, dialect="duckdb").find_all(exp.Anonymous):
+        found |= {given.name for given in tables_given(call)}
+    return frozenset(found & {name for name in parameters if not name.startswith("__ce_")})
+
+
+def tables_given(call: exp.Anonymous) -> list[exp.Expression]:
+    """The arguments of a call in FROM that are tables."""
+    if call.name == "query_table":
+        return [call.expressions[0]]
+    if call.name not in macro_definitions() or not isinstance(call.parent, exp.Table):
+        return []
+    wanted = table_parameters(call.name)
+    parameters, _ = macro_definitions()[call.name]
+    return [
+        given for name, given in zip(parameters, call.expressions, strict=False) if name in wanted
+    ]
+
+
+def hiding_places(body: str, tables: frozenset[str]) -> list[str]:
+    """The calls that are given one of the tables where names of the query can hide it.
+
+    These are calls in a JOIN and in a subquery that is a value: there, the tables and columns of
+    the rows around are in reach.
+    """
+    found = []
+    for call in sqlglot.parse_one(body, dialect="duckdb").find_all(exp.Anonymous):
+        if not any(given.name in tables for given in tables_given(call)):
+            continue
+        node: exp.Expression | None = call
+        while node is not None and not isinstance(node, exp.CTE):
+            inside = isinstance(node, exp.Subquery | exp.Exists)
+            is_value = inside and not isinstance(node.parent, exp.From | exp.SetOperation)
+            if is_value or isinstance(node, exp.Join):
+                found.append(call.sql())
+                break
+            node = node.parent
+    return found
+
+
+def test_the_tables_that_are_given_to_macros() -> None:
+    assert table_parameters("gap_statistic") == {"tbl", "reference"}
+    assert table_parameters("run_transitions") == {"tbl_before", "tbl_after"}
+    assert table_parameters("_row_groups") == {"tbl"}
+    assert not table_parameters("_distance")
+
+
+@pytest.mark.gate  # it parses all macros
+def test_no_name_hides_a_table_of_the_user() -> None:
+    found = {
+        name: places
+        for name, (_, body) in macro_definitions().items()
+        if "FROM" in body and (places := hiding_places(body, table_parameters(name)))
+    }
+    assert not found
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "SELECT 1 WHERE (SELECT bool_and(x) FROM query_table(tbl))",
+        "SELECT (SELECT x FROM (SELECT x FROM query_table(tbl)))",
+        "SELECT 1 WHERE EXISTS (FROM query_table(tbl))",
+        "SELECT * FROM range(3) AS a JOIN query_table(tbl) AS b ON a.x = b.x",
+        "SELECT * FROM range(3) AS a JOIN (FROM clustereval._row_groups(tbl)) AS b USING (x)",
+    ],
+)
+def test_places_where_a_table_is_hidden_are_seen(body: str) -> None:
+    assert len(hiding_places(body, frozenset({"tbl"}))) == 1
+
+
+NAMES_OF_SWEEPS = ("scored", "own", "silhouette", "k", "n", "ssw", "checked", "jump", "is_knee")
+
+
+@pytest.mark.parametrize("name", NAMES_OF_SWEEPS)
+def test_sweeps_of_any_name(con: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Their columns were checked in a subquery, where a table named like a column was not found."""
+    sweep = (
+        "SELECT i % asked AS c, i * i AS x, asked FROM range(9) AS t (i), range(1, 4) AS u (asked)"
+    )
+    elbow = "FROM clustereval.elbow(sweep, [x], c, asked)"
+    tables = {
+        "sweep": (sweep, elbow),
+        "curve": (elbow, "FROM clustereval.choose_k(curve)"),
+        "observed": (elbow, "FROM clustereval.gap_statistic(observed, sets, partition_key)"),
+        "sets": (
+            f"SELECT * REPLACE (number AS partition_key) {elbow}, range(2) AS t (number)",
+            "FROM clustereval.gap_statistic(observed, sets, partition_key)",
+        ),
+    }
+    for table, (query, _) in tables.items():
+        con.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS {query}")
+    for table, (_, call) in tables.items():
+        con.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS FROM {table}")
+        renamed = re.sub(rf"\b{table}\b", name, call)
+        assert con.execute(renamed).fetchall() == con.execute(call).fetchall()
+    con.execute(f"DROP VIEW {name}")

@@ -323,7 +323,8 @@ CREATE OR REPLACE MACRO clustereval.elbow(
   tbl, vector, cluster, k, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
   noise := NULL, noise_as := 'cluster', weights := NULL, silhouette := 'none'
 ) AS TABLE
-  WITH __ce_scores AS (
+  WITH __ce_checked AS (SELECT * FROM clustereval._check_sweep_columns(tbl, k, partition_by)),
+  __ce_scores AS (
     SELECT * FROM clustereval._elbow_scores(
       tbl, vector, cluster, {'partition': partition_by, 'k': k},
       distance, p, center, weights, noise, noise_as
@@ -400,13 +401,7 @@ CREATE OR REPLACE MACRO clustereval.elbow(
   WHERE clustereval._check_options(clustereval._valid_elbow_options(
     silhouette, clustereval._valid_point_options(distance, p, center, weights, noise, noise_as)
   ))
-    AND COALESCE(
-      (
-        SELECT MIN(checked.__ce_valid)
-        FROM clustereval._check_sweep_columns(tbl, k, partition_by) AS checked
-      ),
-      TRUE
-    )
+    AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
   ORDER BY own.__ce_partition ASC NULLS LAST, own.__ce_k ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.elbow IS
 'Indices for choosing the number of clusters, one row per partition and k: counts (n points, '
@@ -508,7 +503,10 @@ CREATE OR REPLACE MACRO clustereval._criteria(tbl, gap, partition_by) AS TABLE
 CREATE OR REPLACE MACRO clustereval.choose_k(
   tbl, gap := '__ce_no_gaps', partition_by := NULL
 ) AS TABLE
-  WITH __ce_no_gaps AS (
+  WITH __ce_checked AS (
+    SELECT * FROM clustereval._check_table_column(tbl, 'partition_by', partition_by)
+  ),
+  __ce_no_gaps AS (
     -- It has the columns that partition_by may name.
     SELECT
       COLUMNS(lambda __ce_column: __ce_column NOT IN ('gap', 'is_choice')),
@@ -551,10 +549,7 @@ CREATE OR REPLACE MACRO clustereval.choose_k(
     MAX(CASE WHEN __ce_rank = 2 THEN __ce_k END) AS runner_up,
     MAX(CASE WHEN __ce_rank = 2 THEN __ce_value END) AS runner_up_value
   FROM __ce_ranked
-  WHERE (
-    SELECT MIN(checked.__ce_valid)
-    FROM clustereval._check_table_column(tbl, 'partition_by', partition_by) AS checked
-  )
+  WHERE (SELECT MIN(__ce_valid) FROM __ce_checked)
   GROUP BY __ce_partition, __ce_place
   ORDER BY __ce_partition ASC NULLS LAST, __ce_place ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.choose_k IS

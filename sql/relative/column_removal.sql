@@ -225,16 +225,16 @@ CREATE OR REPLACE MACRO clustereval.column_stability(
       clustereval._compensated_sum(
         cell.__ce_n * (cell.__ce_whole_n - cell.__ce_n) / cell.__ce_whole_n
       ) AS __ce_non_overlap,
-      clustereval._compensated_sum(cell.__ce_n * between.__ce_distance) AS __ce_distances,
+      clustereval._compensated_sum(cell.__ce_n * apart.__ce_distance) AS __ce_distances,
       clustereval._compensated_sum(
         cell.__ce_n * clustereval._distance(
           cell.__ce_whole_center, cell.__ce_reduced_center, distance, p
         )
       ) AS __ce_mean_distances
     FROM __ce_cells AS cell
-    JOIN __ce_distances AS between
-      ON between.__ce_partition IS NOT DISTINCT FROM cell.__ce_partition
-      AND between.__ce_cluster IS NOT DISTINCT FROM cell.__ce_cluster
+    JOIN __ce_distances AS apart
+      ON apart.__ce_partition IS NOT DISTINCT FROM cell.__ce_partition
+      AND apart.__ce_cluster IS NOT DISTINCT FROM cell.__ce_cluster
     GROUP BY cell.__ce_partition
   )
   SELECT

@@ -350,7 +350,12 @@ CREATE OR REPLACE MACRO clustereval._matched_sweeps(__ce_observed, __ce_expected
 CREATE OR REPLACE MACRO clustereval.gap_statistic(
   tbl, reference, reference_set, rule := 'Tibs2001SEmax', se_factor := 1, partition_by := NULL
 ) AS TABLE
-  WITH __ce_observed AS (
+  WITH __ce_checked AS (
+    SELECT * FROM clustereval._check_table_column(reference, 'reference_set', reference_set)
+    UNION ALL
+    SELECT * FROM clustereval._check_table_column(tbl, 'partition_by', partition_by)
+  ),
+  __ce_observed AS (
     SELECT * FROM clustereval._sweep_logs(
       tbl, partition_by, NULL, 'a clustering', 'partition_by tells clusterings apart'
     )
@@ -427,14 +432,7 @@ CREATE OR REPLACE MACRO clustereval.gap_statistic(
     CASE WHEN __ce_complete THEN __ce_k = __ce_choice END AS is_choice
   FROM __ce_choices
   WHERE clustereval._check_options(clustereval._valid_gap_options(rule, se_factor))
-    AND (
-      SELECT MIN(checked.__ce_valid)
-      FROM clustereval._check_table_column(reference, 'reference_set', reference_set) AS checked
-    )
-    AND (
-      SELECT MIN(checked.__ce_valid)
-      FROM clustereval._check_table_column(tbl, 'partition_by', partition_by) AS checked
-    )
+    AND (SELECT MIN(__ce_valid) FROM __ce_checked)
   ORDER BY __ce_partition ASC NULLS LAST, __ce_k ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.gap_statistic IS
 'Gap statistic, one row per partition and k: log_ssw, expected_log_ssw (its mean over the '
