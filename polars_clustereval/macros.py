@@ -44,6 +44,11 @@ _ADVICE = {
     "write-write conflict": (
         "another transaction is changing the macros: commit it or roll it back, then register again"
     ),
+    "Ambiguous reference to catalog": (
+        "schema: the connection has a database of this name, so that the names of the macros would "
+        "be ambiguous: give another schema"
+    ),
+    "in system catalog": "schema: DuckDB has a schema of this name of its own: give another schema",
 }
 
 # Transactions that create the same macros at once are in conflict: threads register in turn.
@@ -239,7 +244,8 @@ def register(
     ClusterEvalError
         On a read-only database without ``temporary``, for ``temporary`` with ``database``, if a
         name is empty or has control characters, such as line breaks, if the schema has macros of
-        the same names that are not of this package, or while another transaction changes them.
+        the same names that are not of this package, if the schema is one of DuckDB's own or is
+        named like a database of the connection, or while another transaction changes the macros.
 
     Examples
     --------

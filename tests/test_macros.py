@@ -484,6 +484,22 @@ def test_threads_may_register_at_once(tmp_path: Path) -> None:
         assert con.execute(OURS).fetchone() == (RAND,)
 
 
+@pytest.mark.parametrize(
+    ("schema", "why"),
+    [
+        *((name, "a database of this name") for name in ("temp", "system", "memory", "attached")),
+        *((name, "of this name of its own") for name in ("pg_catalog", "information_schema")),
+    ],
+)
+def test_a_schema_that_cannot_be(schema: str, why: str) -> None:
+    con = duckdb.connect()
+    con.execute("ATTACH ':memory:' AS attached")
+    with pytest.raises(ce.ClusterEvalError, match=f"^schema: .*{why}.*: give another schema$"):
+        ce.register(con, schema)
+    ce.register(con, schema, temporary=True)
+    assert con.execute(f"SELECT {schema}_rand_score(x, x) FROM range(3) t(x)").fetchone() == (1.0,)
+
+
 @GATE
 def test_while_another_transaction_registers() -> None:
     con = duckdb.connect()
