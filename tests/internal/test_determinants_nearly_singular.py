@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from tests.support import replay
 from tests.support.determinant_cases import (
     assert_indices,
     indices_by_case,
@@ -25,6 +26,13 @@ from tests.support.determinant_oracle import (
 if TYPE_CHECKING:
     from tests.support.determinant_cases import Case, Floats
     from tests.support.engines import Engine
+
+
+@pytest.fixture(autouse=True)
+def calls_on_other_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests bound the error of each call; two calls may be this far apart."""
+    monkeypatch.setattr(replay, "RELATIVE", 1e-3)
+
 
 # Coordinates of any size ----------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PolarsEngine = Literal["in-memory", "streaming"]
 
-# Threads decide the last digits of sums, and scores of nearly singular points multiply them.
+# Threads decide the last digits of sums, and some scores multiply them.
 RELATIVE = 1e-9
 
 _repeated: set[str] = set()
