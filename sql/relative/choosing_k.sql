@@ -147,7 +147,8 @@ CREATE OR REPLACE MACRO clustereval._elbow_scores(
     AND COALESCE((SELECT MIN(__ce_k) FROM __ce_checked_k), 1) >= 1;
 
 -- One row per group of __ce_key, a struct {partition, k}: __ce_partition, __ce_k and __ce_mean, the
--- mean silhouette. The parameters are those of silhouette_score.
+-- mean silhouette. The parameters are those of silhouette_score; for a method that is none of its
+-- own, such as 'none', the silhouettes are simplified, and not to be read: DuckDB 1.4 plans them.
 CREATE OR REPLACE MACRO clustereval._sweep_silhouettes(
   tbl, vector, cluster, __ce_key, distance, p, weights, noise, noise_as, method
 ) AS TABLE
@@ -157,11 +158,12 @@ CREATE OR REPLACE MACRO clustereval._sweep_silhouettes(
     scored.silhouette AS __ce_mean
   FROM clustereval.silhouette_score(
     tbl, vector, cluster, distance := distance, p := p, weights := weights,
-    partition_by := __ce_key, noise := noise, noise_as := noise_as, method := method
+    partition_by := __ce_key, noise := noise, noise_as := noise_as,
+    method := CASE WHEN method = 'exact' THEN 'exact' ELSE 'simplified' END
   ) AS scored;
 
 -- Text of a query, SELECT * FROM the CTE of elbow with the silhouettes that the option silhouette
--- asks for. CTEs that are not named are neither bound nor run.
+-- asks for. The CTE that is not named is not run.
 CREATE OR REPLACE MACRO clustereval._select_silhouettes(silhouette) AS
   concat('SELECT * FROM ', CASE
     WHEN silhouette IN ('simplified', 'exact') THEN '__ce_mean_silhouettes'
