@@ -13,6 +13,7 @@ import pytest
 
 import polars_clustereval as ce
 from polars_clustereval.base.checks import check_beta
+from tests.support import registry
 from tests.support.compare import assert_rows
 from tests.support.doors import refused, refused_labels, refused_values, row_groups_sql
 from tests.support.engines import (
@@ -124,17 +125,17 @@ def test_a_quoted_column(parameter: str, frame: str) -> None:
     refused_labels(make("duckdb"), words, FRAMES[frame], **columns)
 
 
-@pytest.mark.xfail(strict=True, reason="the planner leaves the check out: it adds no row")
 @pytest.mark.parametrize("table", ["assignments", "nothing"])
 @pytest.mark.parametrize("parameter", ["label", "cluster", "id", "partition_by"])
+@pytest.mark.parametrize("macro", registry.tables("records"))
 def test_a_quoted_column_of_records(
-    assignments: duckdb.DuckDBPyConnection, table: str, parameter: str
+    assignments: duckdb.DuckDBPyConnection, macro: str, table: str, parameter: str
 ) -> None:
     columns = {"label": "species", "cluster": "cluster", "id": "name", "partition_by": "run"}
     given = (columns | {parameter: "'it'"}).items()
     arguments = ", ".join(f"{name} := {column}" for name, column in given)
     words = f"{parameter}: expected a column, got the quoted string 'it'; write it without"
-    query = f"FROM clustereval.bcubed_samples(tbl := {table}, {arguments})"
+    query = f"FROM clustereval.{macro}(tbl := {table}, {arguments})"
     with pytest.raises(duckdb.Error, match=re.escape(words)):
         assignments.execute(query).fetchall()
 
