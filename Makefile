@@ -20,7 +20,7 @@ test: $(VENV)/dev.stamp
 # What .ci/run runs after `make test`: the fast tests that it leaves out, and the share of the wide ones that the
 # seed draws, with dbt, and with Postgres and Spark where they are.
 test-rest: $(VENV)/wide.stamp
-	$(BIN)/python -m pytest --numprocesses=auto --tier=rest -m "not slow" $(DRAW)
+	$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal --tier=rest -m "not slow" $(DRAW)
 
 # All wide tests, at any time.
 test-wide: $(VENV)/wide.stamp

@@ -7,6 +7,7 @@ engine; errors, arguments and names, which do not depend on it, take `side`.
 
 from __future__ import annotations
 
+import gc
 import os
 from typing import TYPE_CHECKING
 
@@ -57,6 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_unconfigure() -> None:
     """Keep the closing line last: DuckDB's binding lists at exit what Python has not freed."""
+    gc.unfreeze()
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
@@ -135,3 +137,9 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
 def every_engine(pytestconfig: pytest.Config) -> list[engines.Engine]:
     """All engines in one test, where the expected values take longer than the engines."""
     return [engines.make(name) for name in pytestconfig.getoption("--engine") or engines.SIDES]
+
+
+def pytest_collection_finish() -> None:
+    """Leave the thousands of tests out of every later garbage collection."""
+    gc.collect()
+    gc.freeze()
