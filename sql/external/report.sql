@@ -434,26 +434,26 @@ COMMENT ON MACRO TABLE clustereval.external_label_report IS
 CREATE OR REPLACE MACRO clustereval._record_sizes(
   tbl, label, cluster, id, partition_by, noise, noise_as, count_unlabeled
 ) AS TABLE
-  WITH __ce_checked AS (
-    SELECT clustereval._check_column(
-      clustereval._check_column(
-        clustereval._check_columns(TRUE, label, cluster), 'id', id
-      ),
-      'partition_by', partition_by
-    ) AS __ce_valid
-    FROM query_table(tbl)
-    WHERE FALSE
-    HAVING TRUE
-  ),
-  __ce_rows AS (
+  WITH __ce_rows AS (
     SELECT
       partition_by AS __ce_partition,
       label AS __ce_label,
       cluster AS __ce_cluster,
       id AS __ce_id,
       clustereval._is_default_id(id) AS __ce_has_default_id,
-      CAST(ROW_NUMBER() OVER () - 1 AS BIGINT) AS __ce_number
+      CAST(ROW_NUMBER() OVER () - 1 AS BIGINT) AS __ce_number,
+      FALSE AS __ce_is_check_row
     FROM query_table(tbl)
+    UNION ALL
+    SELECT NULL, NULL, NULL, NULL, NULL, CAST(COUNT(*) AS BIGINT), TRUE
+    FROM query_table(tbl)
+    WHERE FALSE
+    HAVING clustereval._check_column(
+      clustereval._check_column(
+        clustereval._check_columns(clustereval._is_absent(label), label, cluster), 'id', id
+      ),
+      'partition_by', partition_by
+    )
   ),
   __ce_complete_rows AS (
     SELECT
@@ -462,7 +462,9 @@ CREATE OR REPLACE MACRO clustereval._record_sizes(
         clustereval._is_noise(__ce_cluster, noise), noise, __ce_cluster
       ) AS __ce_noisy
     FROM __ce_rows
-    WHERE (count_unlabeled OR __ce_label IS NOT NULL) AND __ce_cluster IS NOT NULL
+    -- Without the last condition the planner would leave out the checks, since they add no row.
+    WHERE ((count_unlabeled OR __ce_label IS NOT NULL) AND __ce_cluster IS NOT NULL)
+      OR __ce_is_check_row
   ),
   __ce_counted_rows AS (
     SELECT *, __ce_noisy AND noise_as = 'singletons' AS __ce_is_singleton
@@ -486,7 +488,7 @@ CREATE OR REPLACE MACRO clustereval._record_sizes(
     CASE WHEN __ce_is_singleton THEN 1 ELSE __ce_cluster_size END AS __ce_cluster_size,
     CASE WHEN __ce_is_singleton THEN 1 ELSE __ce_n END AS __ce_n
   FROM __ce_row_sizes
-  WHERE __ce_label IS NOT NULL AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE);
+  WHERE __ce_label IS NOT NULL;
 
 -- One row per row of the table tbl: partition_key (the value of partition_by), id, label, cluster,
 -- bcubed_precision, the share of its cluster that has its label, and bcubed_recall, the share of
