@@ -35,7 +35,7 @@ OF_LABELS, OF_POINTS = (
 )
 
 
-def rows_of(engine: Engine, table: str, frame: pl.DataFrame, **arguments: str) -> list[Row]:
+def counted_rows(engine: Engine, table: str, frame: pl.DataFrame, **arguments: str) -> list[Row]:
     ask = engine.table if table in OF_LABELS else lambda *given, **how: call(engine, *given, **how)
     return ask(table, frame, **arguments)
 
@@ -47,7 +47,7 @@ def test_the_tables_that_count_dropped_rows() -> None:
 
 @pytest.mark.parametrize("table", [*OF_LABELS, *OF_POINTS])
 def test_a_partition_without_rows_that_count(engine: Engine, table: str) -> None:
-    found = rows_of(engine, table, ROWS, partition_by="run")
+    found = counted_rows(engine, table, ROWS, partition_by="run")
     assert [(row["run"], row["n_dropped"]) for row in found] == [(1, 1)]
-    [row] = rows_of(engine, table, ROWS.filter(run=2))
+    [row] = counted_rows(engine, table, ROWS.filter(run=2))
     assert (row["n"], row["n_dropped"]) == (0, 2)
