@@ -56,6 +56,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(budget.Budget(of_suite=limit))
 
 
+def pytest_collection_finish() -> None:
+    """Leave the thousands of tests out of every later garbage collection."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_unconfigure() -> None:
     """Keep the closing line last: DuckDB's binding lists at exit what Python has not freed."""
     gc.unfreeze()
@@ -137,9 +143,3 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
 def every_engine(pytestconfig: pytest.Config) -> list[engines.Engine]:
     """All engines in one test, where the expected values take longer than the engines."""
     return [engines.make(name) for name in pytestconfig.getoption("--engine") or engines.SIDES]
-
-
-def pytest_collection_finish() -> None:
-    """Leave the thousands of tests out of every later garbage collection."""
-    gc.collect()
-    gc.freeze()

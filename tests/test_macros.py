@@ -15,6 +15,7 @@ import pytest
 
 import polars_clustereval as ce
 from polars_clustereval import macro_cache, macros
+from tests.support import macro_calls
 from tests.test_both_sides import PYTHON_ONLY
 
 GATE = pytest.mark.gate  # a registration takes a second
@@ -482,6 +483,11 @@ def test_threads_may_register_at_once(tmp_path: Path) -> None:
         register_in_threads(con, 4)
         register_in_threads(con, 4)
         assert con.execute(OURS).fetchone() == (RAND,)
+
+
+def test_definitions_are_read_from_the_files_as_duckdb_reads_them() -> None:
+    wanted = {name: [*macro.parameters] for name, macro in macro_calls.macros_by_name().items()}
+    assert {name: given for name, (given, _) in macros.macro_definitions().items()} == wanted
 
 
 @pytest.mark.parametrize(

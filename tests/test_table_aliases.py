@@ -17,19 +17,16 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-import polars_clustereval as ce
 from polars_clustereval.macros import macro_definitions
-from tests.support import registry
+from tests.support import macro_calls, registry
 from tests.support.compare import is_near
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     import duckdb
 
-MACRO = re.compile(
-    r"^CREATE OR REPLACE MACRO clustereval\.(\w+)\((.*?)\) AS\b(.*?);\n", re.MULTILINE | re.DOTALL
-)
 QUALIFIER = re.compile(r"(?<![\w.\])])([a-z]\w*)\.(?:__ce_\w|\*)")
-CALLED = re.compile(r"\bclustereval\.(\w+)")
 RELATIVE = registry.tables("runs", "runs and one of them", "resamples")
 #: Called with the same table for nodes and edges, whose ends are the columns id and label.
 OF_GRAPHS = registry.tables("graph")
@@ -54,44 +51,22 @@ ROWS = {
 
 
 @cache
-def macro_texts() -> dict[str, tuple[list[str], str]]:
-    """Macros by name: parameters and body."""
-    found = {}
-    for name, parameters, body in MACRO.findall(ce.bundle()):
-        code = re.sub(r"^\s*--.*$", "", body, flags=re.MULTILINE)
-        names = [part.split(":=")[0].strip() for part in parameters.split(",")]
-        found[name] = (names, code)
-    return found
-
-
 def aliases(name: str) -> set[str]:
-    return set(QUALIFIER.findall(macro_texts()[name][1]))
-
-
-def closure(name: str) -> set[str]:
-    """The macro and all that it calls."""
-    found, open_names = set[str](), [name]
-    while open_names:
-        one = open_names.pop()
-        if one not in found:
-            found.add(one)
-            open_names += [
-                other for other in CALLED.findall(macro_texts()[one][1]) if other in macro_texts()
-            ]
-    return found
+    _, body = macro_definitions()[name]
+    return set(QUALIFIER.findall(re.sub(r"^\s*--.*$", "", body, flags=re.MULTILINE)))
 
 
 def closure_aliases(name: str) -> list[str]:
-    return sorted({alias for macro in closure(name) for alias in aliases(macro)})
+    return sorted({alias for macro in macro_calls.reached_from(name) for alias in aliases(macro)})
 
 
 def test_the_macros_have_aliases() -> None:
-    assert len(macro_texts()) > 300
-    assert len({alias for name in macro_texts() for alias in aliases(name)}) > 20
+    assert len(macro_definitions()) > 300
+    assert len({alias for name in macro_definitions() for alias in aliases(name)}) > 20
 
 
 def test_no_alias_is_a_parameter_of_its_macro() -> None:
-    clashes = {name: aliases(name) & set(macro_texts()[name][0]) for name in macro_texts()}
+    clashes = {name: aliases(name) & {*given} for name, (given, _) in macro_definitions().items()}
     assert not {name: words for name, words in clashes.items() if words}
 
 
@@ -160,30 +135,20 @@ def test_each_alias_in_each_place(con: duckdb.DuckDBPyConnection, table: str) ->
 # Tables of the user ------------------------------------------------------------------------------
 
 
-@cache
-def table_parameters(macro: str) -> frozenset[str]:
-    """The parameters of a macro that are tables of the user: it reads them or hands them on."""
-    parameters, body = macro_definitions()[macro]
-    found = set()
-    for call in sqlglot.parse_one(body, dialect="duckdb").find_all(exp.Anonymous):
-        found |= {given.name for given in tables_given(call)}
-    return frozenset(found & {name for name in parameters if not name.startswith("__ce_")})
-
-
 def tables_given(call: exp.Anonymous) -> list[exp.Expression]:
     """The arguments of a call in FROM that are tables."""
     if call.name == "query_table":
         return [call.expressions[0]]
     if call.name not in macro_definitions() or not isinstance(call.parent, exp.Table):
         return []
-    wanted = table_parameters(call.name)
+    wanted = macro_calls.user_tables(call.name)
     parameters, _ = macro_definitions()[call.name]
     return [
         given for name, given in zip(parameters, call.expressions, strict=False) if name in wanted
     ]
 
 
-def hiding_places(body: str, tables: frozenset[str]) -> list[str]:
+def hiding_places(body: str, tables: Collection[str]) -> list[str]:
     """The calls that are given one of the tables where names of the query can hide it.
 
     These are calls in a JOIN and in a subquery that is a value: there, the tables and columns of
@@ -205,10 +170,10 @@ def hiding_places(body: str, tables: frozenset[str]) -> list[str]:
 
 
 def test_the_tables_that_are_given_to_macros() -> None:
-    assert table_parameters("gap_statistic") == {"tbl", "reference"}
-    assert table_parameters("run_transitions") == {"tbl_before", "tbl_after"}
-    assert table_parameters("_row_groups") == {"tbl"}
-    assert not table_parameters("_distance")
+    assert macro_calls.user_tables("gap_statistic") == ["reference", "tbl"]
+    assert macro_calls.user_tables("run_transitions") == ["tbl_after", "tbl_before"]
+    assert macro_calls.user_tables("_row_groups") == ["tbl"]
+    assert not macro_calls.user_tables("_distance")
 
 
 @pytest.mark.gate  # it parses all macros
@@ -216,7 +181,7 @@ def test_no_name_hides_a_table_of_the_user() -> None:
     found = {
         name: places
         for name, (_, body) in macro_definitions().items()
-        if "FROM" in body and (places := hiding_places(body, table_parameters(name)))
+        if "FROM" in body and (places := hiding_places(body, macro_calls.user_tables(name)))
     }
     assert not found
 
@@ -232,7 +197,7 @@ def test_no_name_hides_a_table_of_the_user() -> None:
     ],
 )
 def test_places_where_a_table_is_hidden_are_seen(body: str) -> None:
-    assert len(hiding_places(body, frozenset({"tbl"}))) == 1
+    assert len(hiding_places(body, ["tbl"])) == 1
 
 
 NAMES_OF_SWEEPS = ("scored", "own", "silhouette", "k", "n", "ssw", "checked", "jump", "is_knee")

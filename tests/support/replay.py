@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 PolarsEngine = Literal["in-memory", "streaming"]
 
-# Threads decide the last digits of sums, and scores of points that are nearly the same multiply
-# them: how far is for the tests of precision to say.
+# Threads decide the last digits of sums, and scores of points that are nearly the same magnify the
+# difference. How exact a score is, the tests of precision check.
 RELATIVE = 1e-6
 
 _repeated: set[str] = set()
