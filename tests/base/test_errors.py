@@ -436,9 +436,8 @@ def test_a_partition_column_of_two_tables_named_like_a_result(side: Engine, func
         # SQL calls the key partition_key.
         fields = ", ".join(map(quoted, names))
         query = f"FROM clustereval.{function}({in_sql}, partition_by := [{fields}])"
-        side.connection.register("other", other)
-        rows = side.rows(f"SELECT DISTINCT partition_key AS key {query} ORDER BY ALL", one)
-        side.connection.unregister("other")
+        query = f"SELECT DISTINCT partition_key AS key {query} ORDER BY ALL"
+        rows = side.ask(query, assignments=one, other=other)
         # No id has moved between a run and itself.
         wanted = [] if function == "moved_ids" else [[1] * len(names), [2] * len(names)]
         assert [row["key"] for row in rows] == wanted
