@@ -27,12 +27,16 @@ from polars_clustereval.base.frames import join_partitions, join_small
 
 from .centroids import check_point_options, read_points
 from .kernels.elimination import eliminate_columns, eliminate_matrices
+from .kernels.factorization import factor_scatters
+from .kernels.long_vectors import MIN_LONG_DIMS
+from .kernels.partitions import Partition, map_partitions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
 
+    from .centroids import Points
     from .kernels.arrays import Floats
     from .kernels.elimination import Step
     from .vectors import Vector
@@ -70,22 +74,28 @@ _UNRELIABLE_SHARE, _DELICATE_SHARE, _SINGULAR_SHARE = 2.0**-50, 2.0**-10, 2.0**-
 _BYTES_PER_POINT, _BYTES_PER_CLUSTER = 2048, 8192
 
 
-def determinant_totals(points: pl.LazyFrame, keys: list[str], columns: list[str]) -> pl.LazyFrame:
+def _summed_totals(points: Points) -> pl.LazyFrame:
     """Return one row per partition: det_ratio and the other indices of determinant_report.
 
-    `points` has the partition columns `keys`, cluster, singleton_no (together with these it
-    identifies a cluster) and the coordinates `columns`. Without keys there is always one row.
+    Without partition columns there is always one row.
 
     The points are read three times: for means, for means of the residuals, and for products; and
     again for the products of combinations (_refine_scatter). If a cluster has no more points than
     dimensions, its scatter matrix is singular: the matrices of the clusters are then not needed,
     and W is summed directly over the points.
     """
+    keys, columns = points.partition_keys, points.vector_columns("x")
     by, n_dims = keys or ["__ce_whole"], len(columns)
     whole = [] if keys else [pl.lit(0).alias("__ce_whole")]
-    coordinates = {f"x_{i}": pl.col(column) for i, column in enumerate(columns)}
-    one = pl.lit(1, pl.Int64).alias("n")
-    rows = points.select(*keys, *whole, "cluster", "singleton_no", one, **coordinates)
+    single = pl.col("singleton_no") if points.has_singletons else pl.lit(0, pl.Int64)
+    rows = points.kept_rows.select(
+        *keys,
+        *whole,
+        "cluster",
+        singleton_no=single,
+        n=pl.lit(1, pl.Int64),
+        **{f"x_{i}": pl.col(column) for i, column in enumerate(columns)},
+    )
     clusters = _cluster_means(rows, by, n_dims).cache()
     matrices = _scatter_matrices(rows, clusters, by, n_dims).cache()
     own = _add_combinations(_own_scatter(matrices, by, n_dims), n_dims).cache()
@@ -561,6 +571,34 @@ def _finite_exp(x: Floats) -> Floats:
 
 
 # ----------------------------------------------------------------------------------------------
+# Long vectors
+# ----------------------------------------------------------------------------------------------
+
+
+def _factored_totals(points: Points) -> pl.LazyFrame:
+    """Return one row per partition: det_ratio and the other indices of determinant_report.
+
+    numpy factors the points of each partition, which are all in memory.
+    """
+    schema = pl.Schema(dict.fromkeys(_DETERMINANT_INDICES, pl.Float64()))
+    return map_partitions(points, _factored_indices, schema)
+
+
+def _factored_indices(part: Partition) -> pl.DataFrame:
+    """Return the row of _factored_totals of one partition, NULL where a matrix is singular."""
+    indices = factor_scatters(part, _SINGULAR_SHARE)
+    log_det = 2 * np.log(max(1, len(part.sizes))) + indices.log_det
+    values = {
+        "det_ratio": _finite_exp(np.array(indices.log_ratio)),
+        "log_det_ratio": len(part.x) * indices.log_ratio,
+        "ksq_detw_index": _finite_exp(np.array(log_det)),
+        "scott_symons_index": indices.scott_symons,
+        "trace_wib": indices.trace,
+    }
+    return pl.DataFrame({name: [float(x)] for name, x in values.items()}).fill_nan(None)
+
+
+# ----------------------------------------------------------------------------------------------
 # Tables
 # ----------------------------------------------------------------------------------------------
 
@@ -637,18 +675,9 @@ def determinant_report(
     [11.0]
     """
     options = check_point_options(partition_by=partition_by, noise=noise, noise_as=noise_as)
-    points = read_points(
-        frame, vector, cluster, options, results=_DETERMINANT_COLUMNS, needs_wide=True
-    )
-    singleton_no = (
-        pl.col("singleton_no")
-        if points.has_singletons
-        else pl.lit(0, pl.Int64).alias("singleton_no")
-    )
-    kept = points.kept_rows.select(
-        *points.keys, "cluster", singleton_no, *points.vector_columns("x")
-    )
-    determinants = determinant_totals(kept, points.partition_keys, points.vector_columns("x"))
+    points = read_points(frame, vector, cluster, options, results=_DETERMINANT_COLUMNS)
+    is_long = points.form.dims >= MIN_LONG_DIMS
+    determinants = _factored_totals(points) if is_long else _summed_totals(points)
     report = join_partitions(points.row_counts, points.partition_keys, determinants, how="left")
     return points.to_result(frame, report.select(*points.keys, *_DETERMINANT_COLUMNS))
 

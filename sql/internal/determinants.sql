@@ -140,20 +140,32 @@ CREATE OR REPLACE MACRO clustereval._eliminate_columns(__ce_matrices, least_shar
     JOIN (
       SELECT
         *,
-        clustereval._pivot_share(__ce_w, __ce_coefficients, __ce_lengths)
-          > least_share * len(__ce_lengths) AS __ce_is_pivot,
-        list_transform(
-          __ce_w, lambda __ce_x: CASE WHEN __ce_is_pivot THEN __ce_x / __ce_w[1] ELSE 0 END
-        ) AS __ce_slopes,
-        clustereval._transform_pivot_row(__ce_b, __ce_slopes) AS __ce_new_b,
-        clustereval._transform_pivot_row(__ce_d, __ce_slopes) AS __ce_new_d,
         list_transform(
           __ce_new_d,
           -- The pivot of d is negative only by rounding error.
           lambda __ce_x: __ce_x / (__ce_w[1] + greatest(__ce_d[1], 0))
         ) AS __ce_d_slopes
-      FROM __ce_steps
-      WHERE __ce_shift = 0
+      FROM (
+        SELECT
+          *,
+          clustereval._transform_pivot_row(__ce_b, __ce_slopes) AS __ce_new_b,
+          clustereval._transform_pivot_row(__ce_d, __ce_slopes) AS __ce_new_d
+        FROM (
+          SELECT
+            *,
+            list_transform(
+              __ce_w, lambda __ce_x: CASE WHEN __ce_is_pivot THEN __ce_x / __ce_w[1] ELSE 0 END
+            ) AS __ce_slopes
+          FROM (
+            SELECT
+              *,
+              clustereval._pivot_share(__ce_w, __ce_coefficients, __ce_lengths)
+                > least_share * len(__ce_lengths) AS __ce_is_pivot
+            FROM __ce_steps
+            WHERE __ce_shift = 0
+          )
+        )
+      )
     ) AS top ON top.__ce_number = below.__ce_number
     WHERE below.__ce_shift > 0
   )
@@ -463,9 +475,9 @@ CREATE OR REPLACE MACRO clustereval._determinant_totals(__ce_points) AS TABLE
   __ce_combined_between AS (
     SELECT * FROM clustereval._product_sums(__ce_combined_differences, __ce_pairs)
   ),
-  __ce_matrices AS (
+  __ce_matrix_rows AS (
     SELECT
-      choice.__ce_number, scatter.__ce_i,
+      scatter.__ce_number, scatter.__ce_i,
       list(
         coalesce(refined.__ce_value, scatter.__ce_value)
         ORDER BY scatter.__ce_j ASC NULLS LAST
@@ -474,11 +486,8 @@ CREATE OR REPLACE MACRO clustereval._determinant_totals(__ce_points) AS TABLE
         list(between_scatter.__ce_value ORDER BY scatter.__ce_j ASC NULLS LAST)
           FILTER (between_scatter.__ce_value IS NOT NULL),
         []
-      ) AS __ce_b,
-      any_value(choice.__ce_lengths) AS __ce_lengths,
-      any_value(choice.__ce_combinations[scatter.__ce_i]) AS __ce_coefficients
+      ) AS __ce_b
     FROM __ce_scatters AS scatter
-    JOIN __ce_choices AS choice ON choice.__ce_number = scatter.__ce_number
     LEFT JOIN __ce_refined_scatters AS refined
       ON refined.__ce_number = scatter.__ce_number
       AND refined.__ce_i = scatter.__ce_i
@@ -487,7 +496,23 @@ CREATE OR REPLACE MACRO clustereval._determinant_totals(__ce_points) AS TABLE
       ON between_scatter.__ce_number = scatter.__ce_number
       AND between_scatter.__ce_i = scatter.__ce_i
       AND between_scatter.__ce_j = scatter.__ce_j
-    GROUP BY choice.__ce_number, scatter.__ce_i
+    GROUP BY scatter.__ce_number, scatter.__ce_i
+  ),
+  -- A join copies the lists: rows are joined with their own combination, not with all of them.
+  __ce_combinations AS (
+    SELECT
+      __ce_number, __ce_lengths,
+      unnest(__ce_combinations) AS __ce_coefficients,
+      unnest(range(1, len(__ce_combinations) + 1)) AS __ce_i
+    FROM __ce_choices
+  ),
+  __ce_matrices AS (
+    SELECT
+      matrix.__ce_number, matrix.__ce_i, matrix.__ce_w, matrix.__ce_b,
+      combination.__ce_lengths, combination.__ce_coefficients
+    FROM __ce_matrix_rows AS matrix
+    JOIN __ce_combinations AS combination
+      ON combination.__ce_number = matrix.__ce_number AND combination.__ce_i = matrix.__ce_i
   ),
   __ce_determinants AS MATERIALIZED (
     SELECT * FROM clustereval._eliminate_matrices(__ce_matrices)

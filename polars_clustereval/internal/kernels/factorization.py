@@ -1,0 +1,126 @@
+"""factorization: determinants of the scatter matrices of long vectors, without sums of products.
+
+The scatter matrix of m centered points X (m, d) is X'X. Its triangular factor R (d, d), X = QR with
+orthogonal columns of Q, has X'X = R'R, so that |X'X| is the squared product of the diagonal of R.
+Unlike the squares in X'X, R keeps the digits of nearly collinear columns.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .arrays import Floats
+    from .partitions import Partition
+
+#: Points of a block, per dimension: each block is factored together with the factor before it.
+_ROWS_PER_DIMENSION = 4
+
+
+class ScatterIndices(NamedTuple):
+    """Logarithms of determinants, and a trace, of the scatter matrices of one partition.
+
+    NaN stands for those of singular matrices. W is the scatter matrix within clusters, B that
+    between them, T = W + B, and W_C that of cluster C, of n_C points.
+    """
+
+    log_det: float = np.nan  # ln |W|
+    trace: float = np.nan  # trace(W^-1 B)
+    log_ratio: float = np.nan  # ln(|T| / |W|)
+    scott_symons: float = np.nan  # sum over clusters of n_C ln |W_C / n_C|
+
+
+class _Factor(NamedTuple):
+    """The triangular factor R of a scatter matrix, with what follows from it."""
+
+    #: (d, d): R.
+    r: Floats
+    #: ln |R'R|, NaN if the matrix is singular.
+    log_det: float
+    #: (d, d): the inverse of R; empty if the matrix is singular.
+    inverse: Floats
+
+
+def factor_scatters(part: Partition, singular_share: float) -> ScatterIndices:
+    """Return the indices of the points of one partition.
+
+    A matrix is singular if the part of a coordinate that the coordinates before it leave, squared,
+    has at most the share d singular_share in the sum of the squares that are combined, for d
+    dimensions: see kernels.elimination, which has the same shares.
+    """
+    n_dims, sizes = part.x.shape[1], part.sizes
+    # With fewer points W is singular, though rounding error may hide that.
+    if len(part.x) - len(sizes) < n_dims:
+        return ScatterIndices()
+    centered, differences = _center_points(part)
+    own = np.split(centered, part.starts[1:-1]) if sizes.min() > n_dims else []
+    factors = [_factor(x, singular_share) for x in own]
+    within = _factor(np.concatenate([f.r for f in factors]) if own else centered, singular_share)
+    if not len(within.inverse):
+        return ScatterIndices()
+    # Squared, these are the entries of B.
+    between = _triangular_factor(differences * np.sqrt(sizes)[:, None])
+    singular_values = np.linalg.svd(between @ within.inverse, compute_uv=False)
+    trace = float((singular_values**2).sum())
+    log_ratio = float(np.log1p(singular_values**2).sum())
+    if trace > 1:
+        # The rounding error of log_ratio grows with the trace.
+        total = _factor(np.concatenate([within.r, between]), singular_share)
+        if not np.isnan(total.log_det):
+            log_ratio = total.log_det - within.log_det
+    scott_symons = np.nan
+    if own:
+        own_log_dets = np.array([f.log_det for f in factors])
+        scott_symons = float((sizes * (own_log_dets - n_dims * np.log(sizes))).sum())
+    return ScatterIndices(within.log_det, trace, log_ratio, scott_symons)
+
+
+def _center_points(part: Partition) -> tuple[Floats, Floats]:
+    """Return the points minus the mean of their cluster, and the means minus that of all points.
+
+    They are (m, d) and (k, d). Both are computed twice, the second time of the differences from
+    the first: at coordinates of 1e8 a mean is off by 1e-8. Means are those of the differences from
+    one of their terms, because the mean of equal numbers has to be that number.
+    """
+    sizes, numbers = part.sizes, part.numbers
+    firsts = part.x[part.starts[:-1]]
+    means = firsts + _cluster_means(part.x - firsts[numbers], part)
+    centered = part.x - means[numbers]
+    corrections = _cluster_means(centered, part)
+    centered -= corrections[numbers]
+    differences = means - means[0]
+    differences -= np.average(differences, axis=0, weights=sizes)
+    differences += corrections
+    return centered, differences - np.average(differences, axis=0, weights=sizes)
+
+
+def _cluster_means(x: Floats, part: Partition) -> Floats:
+    """Return the means (k, d) of the rows of x (m, d) by the clusters of `part`."""
+    return np.asarray(np.add.reduceat(x, part.starts[:-1]) / part.sizes[:, None])
+
+
+def _triangular_factor(x: Floats) -> Floats:
+    """Return the triangular factor R (at most d, d) of x (m, d), computed block by block."""
+    step = _ROWS_PER_DIMENSION * x.shape[1]
+    r = np.linalg.qr(x[:step], mode="r")
+    for start in range(step, len(x), step):
+        r = np.linalg.qr(np.concatenate([r, x[start : start + step]]), mode="r")
+    return np.asarray(r)
+
+
+def _factor(x: Floats, singular_share: float) -> _Factor:
+    """Return the factor of the scatter matrix x'x of x (m, d), m >= d."""
+    n_dims, r = x.shape[1], _triangular_factor(x)
+    lengths, diagonal = np.sqrt((r**2).sum(axis=0)), np.abs(np.diagonal(r))
+    singular = _Factor(r, np.nan, np.empty((0, n_dims)))
+    if not (diagonal > 0).all():
+        return singular
+    # In units of the lengths of the columns, which may be of any size.
+    inverse = np.linalg.inv(r / lengths)
+    # Column j of it, times the diagonal, combines coordinates to what the others leave of j.
+    shares = 1 / (inverse**2).sum(axis=0)
+    if not (shares > singular_share * n_dims).all():
+        return singular
+    return _Factor(r, 2 * float(np.log(diagonal).sum()), inverse / lengths[:, None])
