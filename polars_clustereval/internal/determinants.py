@@ -1,10 +1,12 @@
 """determinants: the indices made from determinants of scatter matrices.
 
-Scatter matrices are sums of products, one column for each pair of coordinates. Polars aggregates
-them, and numpy eliminates the result, which has at most one row per cluster. The squares of nearly
-collinear columns lose twice the digits that the columns themselves lose. If an elimination shows
-such columns, its combinations of coordinates, which are nearly orthogonal, are computed for every
-point, and the products of these are summed in another pass; the determinant is the same.
+Long vectors are factored by numpy, all points of a partition at once (kernels.factorization). Of
+others, scatter matrices are sums of products, one column for each pair of coordinates. Polars
+aggregates them, and numpy eliminates the result, which has at most one row per cluster. The squares
+of nearly collinear columns lose twice the digits that the columns themselves lose. If an
+elimination shows such columns, its combinations of coordinates, which are nearly orthogonal, are
+computed for every point, and the products of these are summed in another pass; the determinant is
+the same.
 
 W is the scatter matrix within the clusters of a partition, B that between them, W_C that of one
 cluster. `by` are the partition columns. The columns of a coordinate i are: x_i, of a row; m_i, the
@@ -619,7 +621,7 @@ def determinant_report(
     ----------
     frame : DataFrame or LazyFrame
         The points to evaluate, one per row. A LazyFrame is read when the result is collected, and
-        streams; the greatest length of a List column is read at once.
+        streams below 32 dimensions; the greatest length of a List column is read at once.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
         where it is NULL (of several columns: where all are) are left out.
@@ -652,10 +654,11 @@ def determinant_report(
 
     Notes
     -----
-    Time is proportional to the number of points times the squared number of dimensions. With nearly
-    collinear columns, such as y = 2 x + ε times noise, it is about three times as long, and the
-    relative error of the determinants is 1e-16 / ε to 1e-15 / ε: that of the coordinates as given,
-    whose last digits are part of the noise. A matrix is singular if a column is a combination of
+    Time is proportional to the number of points times the squared number of dimensions. From 32
+    dimensions on, all points are in memory. With nearly collinear columns, such as y = 2 x + ε
+    times noise, the relative error of the determinants is 1e-16 / ε to 1e-15 / ε: that of the
+    coordinates as given, whose last digits are part of the noise; below 32 dimensions it takes
+    about three times as long. A matrix is singular if a column is a combination of
     others up to about 1e-10 of these (√d 2⁻³⁴ for d dimensions).
     In SQL: ``FROM clustereval.determinant_report(tbl, [x, y], cluster)``.
 

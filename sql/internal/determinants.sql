@@ -567,6 +567,20 @@ CREATE OR REPLACE MACRO clustereval._determinant_totals(__ce_points) AS TABLE
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
+-- TRUE if n_dims, the number of dimensions, is at most 500, or NULL because there is no point.
+-- Raises an error otherwise. Nearly collinear columns take n_dims^2 numbers for each of the 2,048
+-- points that a thread processes at a time: 4 GB at 500 dimensions.
+CREATE OR REPLACE MACRO clustereval._check_matrix_size(n_dims) AS
+  CASE
+    WHEN n_dims > 500
+    THEN error(concat(
+      'vector: expected at most 500 dimensions for determinants in DuckDB, got ', n_dims,
+      '; reduce them, such as to principal components, or call determinant_report in Polars, which '
+      'has no limit'
+    ))
+    ELSE TRUE
+  END;
+
 -- One row per partition (group of partition_by): the internal indices made from determinants of
 -- scatter matrices.
 -- Examples:
@@ -592,15 +606,20 @@ CREATE OR REPLACE MACRO clustereval.determinant_report(
   __ce_checked AS (
     SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, NULL)
   ),
-  __ce_kept_points AS NOT MATERIALIZED (
-    SELECT __ce_partition, __ce_cluster, __ce_singleton_no, __ce_point
-    FROM __ce_points
-    WHERE __ce_kept
-  ),
-  __ce_dims AS (
+  __ce_dims AS MATERIALIZED (
     SELECT __ce_partition, MAX(__ce_dims) AS __ce_dims
     FROM __ce_centers
     GROUP BY __ce_partition
+  ),
+  __ce_size_check AS MATERIALIZED (
+    SELECT clustereval._check_matrix_size(MAX(__ce_dims)) AS __ce_fits
+    FROM __ce_dims
+    WHERE COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
+  ),
+  __ce_kept_points AS NOT MATERIALIZED (
+    SELECT __ce_partition, __ce_cluster, __ce_singleton_no, __ce_point
+    FROM __ce_points
+    WHERE __ce_kept AND (SELECT __ce_fits FROM __ce_size_check)
   ),
   __ce_determinants AS (SELECT * FROM clustereval._determinant_totals(__ce_kept_points))
   SELECT
@@ -621,6 +640,7 @@ CREATE OR REPLACE MACRO clustereval.determinant_report(
     ON determinants.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
+    AND COALESCE((SELECT __ce_fits FROM __ce_size_check), TRUE)
   ORDER BY counts.__ce_partition ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.determinant_report IS
 'Internal indices from determinants of scatter matrices, T of all points = W within + B between '
@@ -629,10 +649,9 @@ COMMENT ON MACRO TABLE clustereval.determinant_report IS
 'inf), best high), ksq_detw_index = k^2 |W| (range (0, inf), best low), scott_symons_index = sum '
 'over clusters of n_C ln |W_C / n_C| (range unbounded, best low), trace_wib = trace(W^-1 B) (range '
 '[0, inf), best high). NULL if a matrix is singular, as that of a cluster with no more points than '
-'dimensions is, or a column is a combination of others up to about 1e-10. Source: Scott and Symons '
-'(1971), '
-'doi:10.2307/2529003; Marriott (1971), doi:10.2307/2528592; Friedman and Rubin (1967), '
-'doi:10.1080/01621459.1967.10500923.';
+'dimensions is, or a column is a combination of others up to about 1e-10. At most 500 dimensions. '
+'Source: Scott and Symons (1971), doi:10.2307/2529003; Marriott (1971), '
+'doi:10.2307/2528592; Friedman and Rubin (1967), doi:10.1080/01621459.1967.10500923.';
 
 ---------------------------------------------------------------------------------------------------
 -- Columns of determinant_report, asked for as if they were macros
