@@ -405,7 +405,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "max_points": {
         "metavar": "NUMBER",
         "type": _parse_number,
-        "help": "largest number of points that is accepted; default 20000",
+        "help": "largest number of points that is accepted; default 5000",
     },
     "average_method": {
         "metavar": "MEAN",

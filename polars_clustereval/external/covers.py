@@ -25,7 +25,9 @@ from polars_clustereval.base.checks import (
     check_is_frame,
     check_partition_keys,
     key_columns,
+    raise_on_collect,
 )
+from polars_clustereval.base.exact import widen
 from polars_clustereval.base.frames import join_partitions, sum_by
 from polars_clustereval.errors import ClusterEvalError
 
@@ -196,14 +198,32 @@ class Covers:
         return _profile_members(self.cluster_profiles, self.by, "cluster")
 
     @cached_property
+    def _n_pairs(self) -> pl.LazyFrame:
+        """One row with the number of pairs that the joins of profiles and of cells make."""
+        parts = [
+            frame.group_by(by).agg(times=pl.len())
+            for frame, by in (
+                (self.label_members, ["member"]),
+                (self.cluster_members, ["member"]),
+                (self.cell_members, ["label", "cluster"]),
+            )
+        ]
+        times = pl.concat([part.select(widen(pl.col("times"))) for part in parts])
+        return times.select(n_pairs=(pl.col("times") * pl.col("times")).sum()).cache()
+
+    def _with_size_check(self, members: pl.LazyFrame) -> pl.LazyFrame:
+        """Return `members` with the error of too many pairs, which is raised on collection."""
+        return raise_on_collect(members, self._n_pairs, _check_profile_pairs)
+
+    @cached_property
     def label_pairs(self) -> pl.LazyFrame:
         """Pairs of label profiles with a common label, as _profile_pairs returns them."""
-        return _profile_pairs(self.label_members, self.by)
+        return _profile_pairs(self._with_size_check(self.label_members), self.by)
 
     @cached_property
     def cluster_pairs(self) -> pl.LazyFrame:
         """Pairs of cluster profiles with a common cluster, as _profile_pairs returns them."""
-        return _profile_pairs(self.cluster_members, self.by)
+        return _profile_pairs(self._with_size_check(self.cluster_members), self.by)
 
     @cached_property
     def cell_pairs(self) -> pl.LazyFrame:
@@ -218,7 +238,8 @@ class Covers:
         others = self.cell_members.select(
             "label", "cluster", *(pl.col(x).alias(f"{x}_2") for x in cells)
         )
-        pairs = self.cell_members.join(others, on=["label", "cluster"])
+        members = self._with_size_check(self.cell_members)
+        pairs = members.join(others, on=["label", "cluster"])
         products = pairs.group_by(*self.by, *cells, *(f"{x}_2" for x in cells)).agg(
             product=pl.len().cast(pl.Int64)
         )
@@ -228,6 +249,21 @@ class Covers:
         joined = products.join(shared, on=["label_profile", "label_profile_2"])
         n_clusters = pl.col("product") // pl.col("shared_labels")
         return joined.with_columns(shared_clusters=n_clusters).cache()
+
+
+#: Pairs of profiles or cells that have a member in common, which are held in memory.
+_MAX_PROFILE_PAIRS = 20_000_000
+
+
+def _check_profile_pairs(n_pairs: pl.DataFrame) -> None:
+    """Raise an error if the only cell of the frame, a number of pairs, is too large."""
+    pairs = int(n_pairs.item() or 0)
+    if pairs > _MAX_PROFILE_PAIRS:
+        raise ClusterEvalError(
+            "id: expected at most 20000000 pairs of sets of labels or clusters that have a member "
+            f"in common, got {pairs} (about {pairs // 5000 + 1} MB); take a sample of the ids, or "
+            "leave out labels and clusters that most ids have"
+        )
 
 
 def _numbers(member: str) -> pl.Expr:

@@ -321,7 +321,8 @@ def overlapping_report(
     ------
     ClusterEvalError
         If a column does not exist or cannot be grouped, id or a partition column has two types, or
-        beta is not a number >= 0.
+        beta is not a number >= 0; when the result is collected, if there are more than 20 million
+        pairs of those that Notes counts.
 
     Notes
     -----

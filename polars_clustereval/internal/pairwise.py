@@ -78,9 +78,11 @@ def _check_max_points(largest_size: pl.DataFrame, max_points: int) -> None:
     """
     n = largest_size.item() or 0
     if n > max_points:
+        pairs = n * (n - 1) // 2
         raise ClusterEvalError(
             f"max_points: expected at most {max_points} points in a partition, got {n} "
-            f"({n * (n - 1) // 2} pairs); raise max_points, or take a sample"
+            f"({pairs} pairs, about {pairs // 10000 + 1} MB in DuckDB); raise max_points, or take "
+            "a sample"
         )
 
 
@@ -341,7 +343,7 @@ def pairwise_report(
     noise_as: NoiseAs = "cluster",
     weights: Sequence[float] | None = None,
     n_neighbors: int = 10,
-    max_points: int = 20000,
+    max_points: int = 5000,
 ) -> Frame:
     """Internal indices that need the distances of all pairs of points.
 

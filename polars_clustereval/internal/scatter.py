@@ -20,6 +20,7 @@ from polars_clustereval.base.frames import (
     join_partitions,
     join_small,
 )
+from polars_clustereval.errors import ClusterEvalError
 
 from .centroids import Points, check_point_options, read_points
 from .kernels.center_neighbors import CenterGaps, CenterNeighbors, center_gaps
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
 
     from .distances import Center, DistanceName
+    from .kernels.arrays import Integers
     from .vectors import Vector
 
 # ----------------------------------------------------------------------------------------------
@@ -260,6 +262,7 @@ def _neighbor_totals(points: Points) -> pl.LazyFrame:
     def evaluate(clusters: pl.DataFrame) -> pl.DataFrame:
         """Return the rows of all partitions, from the rows of their clusters."""
         starts = partition_starts(clusters, keys)
+        _check_cluster_pairs(np.diff(starts))
         firsts = clusters[starts[:-1]] if clusters.height else clusters
         radii = firsts["density_radius"].to_numpy() if points.squares_add_up else None
         centers = points.form.to_matrix(clusters, "c")
@@ -284,6 +287,20 @@ def _neighbor_totals(points: Points) -> pl.LazyFrame:
 
 
 _NEIGHBOR_TOTALS = ("wemmert_gancarski", "density")
+
+#: Ordered pairs of clusters, a cluster and itself included: points are counted for each pair.
+_MAX_CLUSTER_PAIRS = 64_000_000
+
+
+def _check_cluster_pairs(counts: Integers) -> None:
+    """Raise an error if partitions with these numbers of clusters (q,) have too many pairs."""
+    pairs = sum(count**2 for count in counts.tolist())
+    if pairs > _MAX_CLUSTER_PAIRS:
+        raise ClusterEvalError(
+            "cluster: expected at most 64000000 pairs of clusters (8000 clusters), got "
+            f"{pairs} (about {pairs // 16000 + 1} MB in DuckDB); evaluate fewer clusters, or take "
+            "internal_report, which has no limit"
+        )
 
 
 def _add_points(points: Points, clusters: pl.DataFrame, sums: CenterNeighbors) -> None:
@@ -365,11 +382,13 @@ def neighbor_report(
     ClusterEvalError
         If a column does not exist, vector holds no numbers, noise has no value in the type of
         cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
-        or infinite, or vectors differ in length.
+        or infinite, vectors differ in length, or there are too many pairs of clusters.
 
     Notes
     -----
-    Time grows with the number of points times the number of clusters.
+    Time grows with the number of points times the number of clusters, memory with the square of
+    the number of clusters: there may be 64 million ordered pairs of clusters of one partition, as
+    of 8,000 clusters.
     In SQL: ``FROM clustereval.neighbor_report(tbl, [x, y], cluster)``.
 
     References

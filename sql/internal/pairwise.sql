@@ -26,13 +26,16 @@ CREATE OR REPLACE MACRO clustereval._valid_pairwise_options(
   END;
 
 -- TRUE if n, the number of points of the largest partition, is at most max_points, or NULL because
--- there is no partition. Raises an error otherwise: n points have n (n - 1) / 2 pairs.
+-- there is no partition. Raises an error otherwise: n points have n (n - 1) / 2 pairs, of about 100
+-- bytes each.
 CREATE OR REPLACE MACRO clustereval._check_max_points(n, max_points) AS
   CASE
     WHEN n > max_points
     THEN error(concat(
       'max_points: expected at most ', CAST(max_points AS BIGINT), ' points in a partition, got ',
-      n, ' (', clustereval._count_pairs(n), ' pairs); raise max_points, or take a sample'
+      n, ' (', clustereval._count_pairs(n), ' pairs, about ',
+      CAST(clustereval._count_pairs(n) AS HUGEINT) // 10000 + 1,
+      ' MB in DuckDB); raise max_points, or take a sample'
     ))
     ELSE TRUE
   END;
@@ -408,7 +411,7 @@ CREATE OR REPLACE MACRO clustereval._mean_to_other_center(
 --   FROM clustereval.pairwise_report(points, [x, y, z], cluster, n_neighbors := 5);
 CREATE OR REPLACE MACRO clustereval.pairwise_report(
   tbl, vector, cluster, distance := 'euclidean', p := 2, partition_by := NULL, noise := NULL,
-  noise_as := 'cluster', weights := NULL, n_neighbors := 10, max_points := 20000
+  noise_as := 'cluster', weights := NULL, n_neighbors := 10, max_points := 5000
 ) AS TABLE
   WITH __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(

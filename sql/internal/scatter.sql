@@ -327,6 +327,20 @@ CREATE OR REPLACE MACRO clustereval._density_totals(__ce_points, __ce_clusters) 
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
+-- TRUE if n_pairs, the ordered pairs of clusters in one partition, summed over the partitions, are at
+-- most 64 million, or NULL because there is no cluster. Raises an error otherwise: points are counted
+-- for each pair, which takes about 60 bytes.
+CREATE OR REPLACE MACRO clustereval._check_cluster_pairs(n_pairs) AS
+  CASE
+    WHEN n_pairs > 64000000
+    THEN error(concat(
+      'cluster: expected at most 64000000 pairs of clusters (8000 clusters), got ',
+      n_pairs, ' (about ', CAST(n_pairs AS HUGEINT) // 16000 + 1, ' MB in DuckDB); evaluate fewer clusters, or take '
+      'internal_report, which has no limit'
+    ))
+    ELSE TRUE
+  END;
+
 -- One row per partition (group of partition_by): the internal indices that need the distance of
 -- every point to every center.
 -- Examples:
@@ -369,10 +383,27 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
     SELECT * FROM clustereval._spread_totals(__ce_clusters, distance, p)
   ),
   __ce_variance_totals AS (SELECT * FROM clustereval._variance_totals(__ce_clusters)),
-  __ce_wemmert_gancarski AS (
-    SELECT * FROM clustereval._wemmert_gancarski_totals(__ce_points, __ce_clusters, distance, p)
+  __ce_cluster_counts AS (
+    SELECT COUNT(*) AS __ce_n_clusters FROM __ce_clusters GROUP BY __ce_partition
   ),
-  __ce_density_totals AS (SELECT * FROM clustereval._density_totals(__ce_points, __ce_clusters))
+  __ce_size_check AS MATERIALIZED (
+    SELECT
+      clustereval._check_cluster_pairs(
+        CAST(SUM(clustereval._widen(__ce_n_clusters) * __ce_n_clusters) AS DECIMAL(38, 0))
+      ) AS __ce_fits
+    FROM __ce_cluster_counts
+    WHERE COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
+  ),
+  __ce_compared_clusters AS MATERIALIZED (
+    SELECT * FROM __ce_clusters WHERE (SELECT __ce_fits FROM __ce_size_check)
+  ),
+  __ce_wemmert_gancarski AS (
+    SELECT *
+    FROM clustereval._wemmert_gancarski_totals(__ce_points, __ce_compared_clusters, distance, p)
+  ),
+  __ce_density_totals AS (
+    SELECT * FROM clustereval._density_totals(__ce_points, __ce_compared_clusters)
+  )
   SELECT
     counts.__ce_partition AS partition_key,
     counts.__ce_total AS n,
@@ -401,12 +432,14 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as)
   )
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
+    AND COALESCE((SELECT __ce_fits FROM __ce_size_check), TRUE)
   ORDER BY counts.__ce_partition ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.neighbor_report IS
 'Internal indices that need the distance of every point to every center, one row per partition: '
 'counts (n points kept, n_dropped, n_noise, n_dims, n_clusters), wemmert_gancarski_index (range '
 '[0, 1], best 1) and s_dbw_index (range [0, inf), best 0; NULL unless total = within + between, '
-'and if no point lies near either center of a pair). Time grows with points times clusters. '
+'and if no point lies near either center of a pair). Time grows with points times clusters, memory '
+'with the square of the clusters: at most 64 million pairs of clusters. '
 'Source: Wemmert, Gancarski and Korczak (2000), doi:10.1142/S0218213000000069; '
 'Halkidi and Vazirgiannis (2001), doi:10.1109/ICDM.2001.989517.';
 

@@ -256,6 +256,33 @@ def test_many_disjoint_ids(engine: Engine) -> None:
     assert row["extended_bcubed_f_score"] == pytest.approx(plain["bcubed_f_score"], abs=1e-12)
 
 
+# Size ----------------------------------------------------------------------------------------
+
+
+def test_too_many_pairs(side: Engine) -> None:
+    """The sets of 5,000 ids are all different, and most two have a member in common."""
+    draw = random.Random(1)
+    members = [(id_, x) for id_ in range(5000) for x in draw.sample(range(64), 6)]
+    labels = pl.DataFrame(members, schema=["id", "label"], orient="row")
+    clusters = pl.DataFrame(members, schema=["id", "cluster"], orient="row")
+    counts = [labels, clusters, labels.join(clusters, on="id")]
+    by = [["label"], ["cluster"], ["label", "cluster"]]
+    pairs = sum(
+        (frame.group_by(names).len()["len"].cast(pl.Int64) ** 2).sum()
+        for frame, names in zip(counts, by, strict=True)
+    )
+    words = (
+        "id: expected at most 20000000 pairs of sets of labels or clusters that have a member in "
+        f"common, got {pairs} (about {pairs // 5000 + 1} MB); take a sample of the ids, or leave "
+        "out labels and clusters that most ids have"
+    )
+    with fails(side, words):
+        call_covers(side, labels, clusters)
+    some = pl.col("id") < 300
+    [row] = call_covers(side, labels.filter(some), clusters.filter(some))
+    assert row["omega_index"] == 1.0
+
+
 # What must not matter ------------------------------------------------------------------------
 
 

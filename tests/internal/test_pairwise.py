@@ -379,8 +379,8 @@ FRAME = pl.DataFrame(
     {"x": [0.0, 2.0, 9.0, 9.0], "y": [0.0, 0.0, 0.0, 4.0], "cluster": [0, 0, 1, -1], "run": [1] * 4}
 )
 TOO_MANY = (
-    "max_points: expected at most 3 points in a partition, got 4 (6 pairs); raise max_points, or "
-    "take a sample"
+    "max_points: expected at most 3 points in a partition, got 4 (6 pairs, about 1 MB in DuckDB); "
+    "raise max_points, or take a sample"
 )
 OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "no neighbors": ({"n_neighbors": 0}, "n_neighbors: expected a whole number >= 1, got 0"),
@@ -421,7 +421,10 @@ def test_too_many_points(side: Engine) -> None:
 def test_far_too_many_points(side: Engine) -> None:
     """The error comes before any pair is made: of these there would be 2e10."""
     frame = pl.DataFrame({"x": np.arange(200_000.0), "cluster": np.arange(200_000) % 2})
-    words = "max_points: expected at most 20000 points in a partition, got 200000 (19999900000 pair"
+    words = (
+        "max_points: expected at most 5000 points in a partition, got 200000 (19999900000 pairs, "
+        "about 1999991 MB in DuckDB); raise max_points, or take a sample"
+    )
     with fails(side, words):
         call(side, "pairwise_report", frame, ["x"])
 

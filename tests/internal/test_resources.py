@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
 
 import polars_clustereval as ce
 from polars_clustereval.internal.kernels import threads
+from tests.support.engines import fails
+from tests.support.point_engines import call
+
+if TYPE_CHECKING:
+    from tests.support.engines import Engine
 
 #: Prints by how many MB the peak memory rises in a call of a table, for n points in k clusters.
 PROGRAM = """
@@ -41,6 +47,20 @@ def test_memory_grows_with_the_points_and_not_with_their_pairs(
     command = [sys.executable, "-c", PROGRAM, table, str(n), str(k)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert float(done.stdout) < limit
+
+
+def test_too_many_pairs_of_clusters(side: Engine) -> None:
+    """The error comes before any distance to a center; partitions are counted together."""
+    frame = pl.DataFrame({"x": pl.int_range(6000, eager=True)})
+    frame = frame.with_columns(cluster=pl.col("x"), part=pl.col("x") % 2)
+    words = (
+        "cluster: expected at most 64000000 pairs of clusters (8000 clusters), got 72000000 (about "
+        "4501 MB in DuckDB); evaluate fewer clusters, or take internal_report, which has no limit"
+    )
+    frame = pl.concat([frame, frame.with_columns(part=pl.col("part") + 2)])
+    frame = frame.with_columns(part=pl.col("part") // 2)
+    with fails(side, words):
+        call(side, "neighbor_report", frame, ["x"], partition_by="part")
 
 
 @pytest.mark.parametrize("n", [3, 100])
