@@ -25,7 +25,7 @@ from polars_clustereval.errors import ClusterEvalError
 from .centroids import Points, check_point_options, read_points
 from .kernels.center_neighbors import CenterGaps, CenterNeighbors, center_gaps
 from .kernels.partitions import partition_starts
-from .kernels.streams import map_stream
+from .kernels.streams import map_stream, run_stream
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -318,7 +318,7 @@ def _add_points(points: Points, clusters: pl.DataFrame, sums: CenterNeighbors) -
     rows = points.kept_rows.select(*keys, *points.vector_columns("x"))
     numbered = join_small(rows, keys, numbers.lazy())
     nothing = map_stream(numbered, add, pl.Schema({"number": numbers.schema["number"]}))
-    nothing.collect(engine="streaming")
+    run_stream(nothing, sums.stop)
 
 
 # ----------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Determinants in many dimensions: their time, their limit, and the exactness of factored points."""
+"""Determinants in many dimensions: their time, their limit, how exact factored points are."""
 
 from __future__ import annotations
 

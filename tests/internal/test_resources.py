@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -47,6 +49,32 @@ def test_memory_grows_with_the_points_and_not_with_their_pairs(
     command = [sys.executable, "-c", PROGRAM, table, str(n), str(k)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert float(done.stdout) < limit
+
+
+#: Compares 160,000 points with 8,000 centers, after it has printed a line.
+LONG_PROGRAM = """
+import polars as pl
+import polars_clustereval as ce
+frame = pl.DataFrame({"x": pl.int_range(160_000, eager=True)})
+frame = frame.with_columns(y=pl.col("x") * 7 % 1009, cluster=pl.col("x") % 8000)
+print("started", flush=True)
+ce.neighbor_report(frame, ["x", "y"], "cluster")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for one process")
+def test_ctrl_c_ends_a_stream_inside_of_a_collection() -> None:
+    command = [sys.executable, "-c", LONG_PROGRAM]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()
+            time.sleep(3)
+            process.send_signal(signal.SIGINT)
+            _, words = process.communicate(timeout=10)
+        finally:
+            process.kill()
+    assert b"KeyboardInterrupt" in words
 
 
 def test_too_many_pairs_of_clusters(side: Engine) -> None:

@@ -49,6 +49,11 @@ class CenterNeighbors:
         self._sizes, self._terms = np.zeros((2, k))
         self._at_other, self._at_both = np.zeros((2, k), dtype=bool)
         self._lock = Lock()
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """Make `add` raise an error soon, in whatever thread it runs."""
+        self._is_stopped = True
 
     def add(self, x: Floats, numbers: Integers) -> None:
         """Add the points x (m, d) of the clusters of these numbers (m,)."""
@@ -72,6 +77,8 @@ class CenterNeighbors:
         nearest = np.full(len(x), np.inf)
         first, stop = self._first[numbers], self._stop[numbers]
         for i, j in expand_range_blocks(first, stop, PAIRS_PER_BLOCK):
+            if self._is_stopped:
+                raise InterruptedError
             own = numbers[i]
             d = pair_distances(x, i, self._centers, j, self._distance)
             if self._radii is not None:

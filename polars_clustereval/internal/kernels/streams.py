@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,29 @@ def map_stream(
         streamable=True,
         schema=schema,
     )
+
+
+#: Seconds between two moments at which Ctrl-C is noticed.
+_POLL_INTERVAL = 0.1
+
+
+def run_stream(rows: pl.LazyFrame, stop: Callable[[], None]) -> None:
+    """Collect the rows of a stream, for what its functions do; call `stop` if it is interrupted.
+
+    Python raises KeyboardInterrupt in the main thread, and only between two of its instructions. A
+    stream that is collected there, inside of another collection, would delay it until the end.
+    `stop` makes the functions of the stream raise an error.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        job = pool.submit(rows.collect, engine="streaming")
+        try:
+            # Polars makes the system restart a wait without a timeout after Ctrl-C.
+            while not job.done():
+                wait([job], timeout=_POLL_INTERVAL)
+        except BaseException:
+            stop()
+            raise
+        job.result()
 
 
 def split_batch(
