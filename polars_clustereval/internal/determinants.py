@@ -590,14 +590,16 @@ def _factored_indices(part: Partition) -> pl.DataFrame:
     """Return the row of _factored_totals of one partition, NULL where a matrix is singular."""
     indices = factor_scatters(part, _SINGULAR_SHARE)
     log_det = 2 * np.log(max(1, len(part.sizes))) + indices.log_det
+    exponents = np.array([indices.log_ratio, log_det])
+    det_ratio, ksq_detw = _finite_exp(exponents).tolist()
     values = {
-        "det_ratio": _finite_exp(np.array(indices.log_ratio)),
+        "det_ratio": det_ratio,
         "log_det_ratio": len(part.x) * indices.log_ratio,
-        "ksq_detw_index": _finite_exp(np.array(log_det)),
+        "ksq_detw_index": ksq_detw,
         "scott_symons_index": indices.scott_symons,
         "trace_wib": indices.trace,
     }
-    return pl.DataFrame({name: [float(x)] for name, x in values.items()}).fill_nan(None)
+    return pl.DataFrame({name: [x] for name, x in values.items()}).fill_nan(None)
 
 
 # ----------------------------------------------------------------------------------------------

@@ -86,9 +86,9 @@ def _center_points(part: Partition) -> tuple[Floats, Floats]:
     """
     sizes, numbers = part.sizes, part.numbers
     firsts = part.x[part.starts[:-1]]
-    means = firsts + _cluster_means(part.x - firsts[numbers], part)
+    means = firsts + _means_by_cluster(part.x - firsts[numbers], part)
     centered = part.x - means[numbers]
-    corrections = _cluster_means(centered, part)
+    corrections = _means_by_cluster(centered, part)
     centered -= corrections[numbers]
     differences = means - means[0]
     differences -= np.average(differences, axis=0, weights=sizes)
@@ -96,7 +96,7 @@ def _center_points(part: Partition) -> tuple[Floats, Floats]:
     return centered, differences - np.average(differences, axis=0, weights=sizes)
 
 
-def _cluster_means(x: Floats, part: Partition) -> Floats:
+def _means_by_cluster(x: Floats, part: Partition) -> Floats:
     """Return the means (k, d) of the rows of x (m, d) by the clusters of `part`."""
     return np.asarray(np.add.reduceat(x, part.starts[:-1]) / part.sizes[:, None])
 

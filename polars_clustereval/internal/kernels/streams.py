@@ -35,7 +35,7 @@ def map_stream(
 
 
 #: Seconds between two moments at which Ctrl-C is noticed.
-_POLL_INTERVAL = 0.1
+_WAIT_SECONDS = 0.1
 
 
 def run_stream(rows: pl.LazyFrame, stop: Callable[[], None]) -> None:
@@ -50,7 +50,7 @@ def run_stream(rows: pl.LazyFrame, stop: Callable[[], None]) -> None:
         try:
             # Polars makes the system restart a wait without a timeout after Ctrl-C.
             while not job.done():
-                wait([job], timeout=_POLL_INTERVAL)
+                wait([job], timeout=_WAIT_SECONDS)
         except BaseException:
             stop()
             raise
