@@ -592,14 +592,10 @@ def _factored_indices(part: Partition) -> pl.DataFrame:
     log_det = 2 * np.log(max(1, len(part.sizes))) + indices.log_det
     exponents = np.array([indices.log_ratio, log_det])
     det_ratio, ksq_detw = _finite_exp(exponents).tolist()
-    values = {
-        "det_ratio": det_ratio,
-        "log_det_ratio": len(part.x) * indices.log_ratio,
-        "ksq_detw_index": ksq_detw,
-        "scott_symons_index": indices.scott_symons,
-        "trace_wib": indices.trace,
-    }
-    return pl.DataFrame({name: [x] for name, x in values.items()}).fill_nan(None)
+    log_det_ratio = len(part.x) * indices.log_ratio
+    row = [det_ratio, log_det_ratio, ksq_detw, indices.scott_symons, indices.trace]
+    schema = dict.fromkeys(_DETERMINANT_INDICES, pl.Float64())
+    return pl.DataFrame([row], schema=schema, orient="row").fill_nan(None)
 
 
 # ----------------------------------------------------------------------------------------------
