@@ -190,8 +190,13 @@ CREATE OR REPLACE MACRO clustereval._profile_members(__ce_cells, profile, member
 -- One row per ordered pair of profiles that have a common member, a profile and itself included:
 -- __ce_partition, __ce_profile_1, __ce_profile_2, __ce_n_1 and __ce_n_2, their ids, and
 -- __ce_shared, the number of common members. __ce_members names a CTE of the rows of
--- _profile_members.
-CREATE OR REPLACE MACRO clustereval._profile_pairs(__ce_members) AS TABLE
+-- _profile_members, __ce_size_check one of a column __ce_fits, which raises an error before the join.
+CREATE OR REPLACE MACRO clustereval._profile_pairs(__ce_members, __ce_size_check) AS TABLE
+  WITH __ce_joined AS MATERIALIZED (
+    SELECT *
+    FROM query_table(__ce_members)
+    WHERE (SELECT __ce_fits FROM query_table(__ce_size_check))
+  )
   SELECT
     one.__ce_partition,
     one.__ce_profile AS __ce_profile_1,
@@ -199,8 +204,8 @@ CREATE OR REPLACE MACRO clustereval._profile_pairs(__ce_members) AS TABLE
     one.__ce_n AS __ce_n_1,
     two.__ce_n AS __ce_n_2,
     COUNT(*) AS __ce_shared
-  FROM query_table(__ce_members) AS one
-  JOIN query_table(__ce_members) AS two
+  FROM __ce_joined AS one
+  JOIN __ce_joined AS two
     ON two.__ce_partition IS NOT DISTINCT FROM one.__ce_partition
     AND two.__ce_member = one.__ce_member
   GROUP BY
@@ -227,8 +232,15 @@ CREATE OR REPLACE MACRO clustereval._cell_members(__ce_cells) AS TABLE
 -- __ce_shared_clusters, numbers of common ones. The parameters name CTEs of the rows of
 -- _cell_members and of _profile_pairs of the labels. Cells are joined by pairs of a label and a
 -- cluster, of which they have the product of the two numbers in common.
-CREATE OR REPLACE MACRO clustereval._cell_pairs(__ce_cell_members, __ce_label_pairs) AS TABLE
-  WITH __ce_products AS (
+CREATE OR REPLACE MACRO clustereval._cell_pairs(
+  __ce_cell_members, __ce_label_pairs, __ce_size_check
+) AS TABLE
+  WITH __ce_joined AS MATERIALIZED (
+    SELECT *
+    FROM query_table(__ce_cell_members)
+    WHERE (SELECT __ce_fits FROM query_table(__ce_size_check))
+  ),
+  __ce_products AS (
     SELECT
       one.__ce_partition,
       one.__ce_cell AS __ce_cell_1,
@@ -239,8 +251,8 @@ CREATE OR REPLACE MACRO clustereval._cell_pairs(__ce_cell_members, __ce_label_pa
       one.__ce_n AS __ce_n_1,
       two.__ce_n AS __ce_n_2,
       COUNT(*) AS __ce_product
-    FROM query_table(__ce_cell_members) AS one
-    JOIN query_table(__ce_cell_members) AS two
+    FROM __ce_joined AS one
+    JOIN __ce_joined AS two
       ON two.__ce_partition IS NOT DISTINCT FROM one.__ce_partition
       AND two.__ce_label = one.__ce_label
       AND two.__ce_cluster = one.__ce_cluster

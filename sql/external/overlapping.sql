@@ -310,6 +310,28 @@ CREATE OR REPLACE MACRO clustereval._check_profile_pairs(n_pairs) AS
   END;
 
 
+-- One row, __ce_fits: TRUE, or the error of _check_profile_pairs. The parameters name CTEs of the rows
+-- of _profile_members and _cell_members, which are joined with themselves afterwards.
+CREATE OR REPLACE MACRO clustereval._check_joins(
+  __ce_label_members, __ce_cluster_members, __ce_cell_members
+) AS TABLE
+  WITH __ce_repetitions AS (
+    SELECT COUNT(*) AS __ce_times
+    FROM query_table(__ce_label_members)
+    GROUP BY __ce_partition, __ce_member
+    UNION ALL
+    SELECT COUNT(*) FROM query_table(__ce_cluster_members) GROUP BY __ce_partition, __ce_member
+    UNION ALL
+    SELECT COUNT(*)
+    FROM query_table(__ce_cell_members)
+    GROUP BY __ce_partition, __ce_label, __ce_cluster
+  )
+  SELECT
+    clustereval._check_profile_pairs(
+      CAST(SUM(clustereval._widen(__ce_times) * __ce_times) AS DECIMAL(38, 0))
+    ) AS __ce_fits
+  FROM __ce_repetitions;
+
 -- Scores of clusters against labels where an id may have several of both, one row per partition:
 -- partition_key; n, the ids that are in both tables, which alone count in what follows;
 -- n_only_labels and n_only_clusters, those in one; n_dropped rows with a NULL; n_labels and
@@ -353,38 +375,19 @@ CREATE OR REPLACE MACRO clustereval.overlapping_report(
     SELECT * FROM clustereval._profile_members(__ce_cells, __ce_cluster_profile, __ce_cluster_set)
   ),
   __ce_cell_members AS MATERIALIZED (SELECT * FROM clustereval._cell_members(__ce_cells)),
-  -- What the joins below have in common, and how often.
-  __ce_repetitions AS (
-    SELECT COUNT(*) AS __ce_times FROM __ce_label_members GROUP BY __ce_partition, __ce_member
-    UNION ALL
-    SELECT COUNT(*) FROM __ce_cluster_members GROUP BY __ce_partition, __ce_member
-    UNION ALL
-    SELECT COUNT(*) FROM __ce_cell_members GROUP BY __ce_partition, __ce_label, __ce_cluster
-  ),
   __ce_size_check AS MATERIALIZED (
-    SELECT
-      clustereval._check_profile_pairs(
-        CAST(SUM(clustereval._widen(__ce_times) * __ce_times) AS DECIMAL(38, 0))
-      ) AS __ce_fits
-    FROM __ce_repetitions
-  ),
-  __ce_joined_labels AS MATERIALIZED (
-    SELECT * FROM __ce_label_members WHERE (SELECT __ce_fits FROM __ce_size_check)
-  ),
-  __ce_joined_clusters AS MATERIALIZED (
-    SELECT * FROM __ce_cluster_members WHERE (SELECT __ce_fits FROM __ce_size_check)
-  ),
-  __ce_joined_cells AS MATERIALIZED (
-    SELECT * FROM __ce_cell_members WHERE (SELECT __ce_fits FROM __ce_size_check)
+    SELECT *
+    FROM clustereval._check_joins(__ce_label_members, __ce_cluster_members, __ce_cell_members)
   ),
   __ce_label_pairs AS MATERIALIZED (
-    SELECT * FROM clustereval._profile_pairs(__ce_joined_labels)
+    SELECT * FROM clustereval._profile_pairs(__ce_label_members, __ce_size_check)
   ),
   __ce_cluster_pairs AS MATERIALIZED (
-    SELECT * FROM clustereval._profile_pairs(__ce_joined_clusters)
+    SELECT * FROM clustereval._profile_pairs(__ce_cluster_members, __ce_size_check)
   ),
   __ce_cell_pairs AS MATERIALIZED (
-    SELECT * FROM clustereval._cell_pairs(__ce_joined_cells, __ce_label_pairs)
+    SELECT *
+    FROM clustereval._cell_pairs(__ce_cell_members, __ce_label_pairs, __ce_size_check)
   ),
   __ce_label_sizes AS MATERIALIZED (
     SELECT * FROM clustereval._cover_sizes(__ce_label_members, __ce_counts)
