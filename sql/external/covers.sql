@@ -190,7 +190,8 @@ CREATE OR REPLACE MACRO clustereval._profile_members(__ce_cells, profile, member
 -- One row per ordered pair of profiles that have a common member, a profile and itself included:
 -- __ce_partition, __ce_profile_1, __ce_profile_2, __ce_n_1 and __ce_n_2, their ids, and
 -- __ce_shared, the number of common members. __ce_members names a CTE of the rows of
--- _profile_members, __ce_size_check one of a column __ce_fits, which raises an error before the join.
+-- _profile_members, __ce_size_check one of a column __ce_fits, which raises an error before the
+-- join.
 CREATE OR REPLACE MACRO clustereval._profile_pairs(__ce_members, __ce_size_check) AS TABLE
   WITH __ce_joined AS MATERIALIZED (
     SELECT *

@@ -303,15 +303,15 @@ CREATE OR REPLACE MACRO clustereval._check_profile_pairs(n_pairs) AS
     WHEN n_pairs > 20000000
     THEN error(concat(
       'id: expected at most 20000000 pairs of sets of labels or clusters that have a member in '
-      'common, got ', n_pairs, ' (about ', CAST(n_pairs AS HUGEINT) // 5000 + 1, ' MB); take a sample of the ids, '
-      'or leave out labels and clusters that most ids have'
+      'common, got ', n_pairs, ' (about ', CAST(n_pairs AS HUGEINT) // 5000 + 1, ' MB); '
+      'take a sample of the ids, or leave out labels and clusters that most ids have'
     ))
     ELSE TRUE
   END;
 
 
--- One row, __ce_fits: TRUE, or the error of _check_profile_pairs. The parameters name CTEs of the rows
--- of _profile_members and _cell_members, which are joined with themselves afterwards.
+-- One row, __ce_fits: TRUE, or the error of _check_profile_pairs. The parameters name CTEs of the
+-- rows of _profile_members and _cell_members, which are joined with themselves afterwards.
 CREATE OR REPLACE MACRO clustereval._check_joins(
   __ce_label_members, __ce_cluster_members, __ce_cell_members
 ) AS TABLE

@@ -327,16 +327,16 @@ CREATE OR REPLACE MACRO clustereval._density_totals(__ce_points, __ce_clusters) 
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
--- TRUE if n_pairs, the ordered pairs of clusters in one partition, summed over the partitions, are at
--- most 64 million, or NULL because there is no cluster. Raises an error otherwise: points are counted
--- for each pair, which takes about 60 bytes.
+-- TRUE if n_pairs, the ordered pairs of clusters in one partition, summed over the partitions, are
+-- at most 64 million, or NULL because there is no cluster. Raises an error otherwise: points are
+-- counted for each pair, which takes about 60 bytes.
 CREATE OR REPLACE MACRO clustereval._check_cluster_pairs(n_pairs) AS
   CASE
     WHEN n_pairs > 64000000
     THEN error(concat(
       'cluster: expected at most 64000000 pairs of clusters (8000 clusters), got ',
-      n_pairs, ' (about ', CAST(n_pairs AS HUGEINT) // 16000 + 1, ' MB in DuckDB); evaluate fewer clusters, or take '
-      'internal_report, which has no limit'
+      n_pairs, ' (about ', CAST(n_pairs AS HUGEINT) // 16000 + 1, ' MB in DuckDB); '
+      'evaluate fewer clusters, or take internal_report, which has no limit'
     ))
     ELSE TRUE
   END;
