@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from io import BufferedReader
 
-_FOLDER = "polars_clustereval"
+_PACKAGE_FOLDER = "polars_clustereval"
 _FOLDER_MODE, _FILE_MODE = 0o700, 0o600
 
 # Writing takes less than a second: an older draft was left behind by a process that was killed.
@@ -38,7 +38,7 @@ def open_folder() -> Path:
 
     Raise an OSError unless it is the user's alone.
     """
-    folder = _find_cache() / _FOLDER
+    folder = _find_cache() / _PACKAGE_FOLDER
     folder.mkdir(_FOLDER_MODE, parents=True, exist_ok=True)
     if sys.platform != "win32":
         found = folder.lstat()

@@ -357,9 +357,9 @@ CREATE OR REPLACE MACRO clustereval._graph_edge_sums(__ce_edges) AS TABLE
   FROM __ce_sides
   GROUP BY __ce_cluster_no;
 
--- One row, __ce_is_finite = TRUE. Raises an error if the weights of the edges of a partition have no
--- finite sum; the volumes of clusters are up to twice that. __ce_edges names a CTE of the rows of
--- _graph_edges.
+-- One row, __ce_is_finite = TRUE. Raises an error if the weights of the edges of a partition have
+-- no finite sum; the volumes of clusters are up to twice that. __ce_edges names a CTE of the rows
+-- of _graph_edges.
 CREATE OR REPLACE MACRO clustereval._check_weight_sums(__ce_edges) AS TABLE
   WITH __ce_sums AS (
     SELECT SUM(__ce_weight) AS __ce_sum
