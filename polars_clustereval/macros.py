@@ -158,6 +158,7 @@ def _format_head(schema: str, database: str | None, temporary: bool) -> str:
 """
 
 
+@cache
 def macros_version() -> str:
     """Return what the macro version() returns."""
     [version] = _VERSION.findall(_read_macros())
