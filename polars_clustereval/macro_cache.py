@@ -2,14 +2,12 @@
 
 DuckDB parses the SQL of the macros in 0.3 s, and copies them from another database in 0.03 s. The
 first `register` writes that database to the user's cache folder, and later ones copy from it. Where
-it cannot be written or read, the macros are parsed. `macro_database` writes its files in the same
-way.
+it cannot be written, read or trusted, the macros are parsed. `macro_database` writes its files in
+the same way.
 """
 
 from __future__ import annotations
 
-import os
-import sys
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +15,7 @@ from uuid import uuid4
 
 import duckdb
 
+from .cache_folder import find_trusted, open_folder, write_trusted
 from .quoting import quote_identifier, quote_literal
 
 # DuckDB 1.5 and newer leave out the MATERIALIZED of CTEs in files that older ones can read, which
@@ -69,12 +68,11 @@ def cached_database(text: str, name: str) -> Path:
     `name` is the database's name in `text`, if that has one. A file is of one text and one version
     of DuckDB: there is nothing to keep up to date.
     """
-    digest = sha256(text.encode()).hexdigest()[:16]
-    path = _cache_folder() / f"{digest}-{duckdb.__version__}.duckdb"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_macros(text, path, name, _STORAGE_VERSION)
-    return path
+    key = f"{sha256(text.encode()).hexdigest()[:32]}-{duckdb.__version__}"
+    folder = open_folder()
+    return find_trusted(folder, key) or write_trusted(
+        folder, key, lambda path: _write_whole(text, path, name, _STORAGE_VERSION)
+    )
 
 
 def write_macros(text: str, path: Path, name: str, storage_version: str) -> None:
@@ -86,11 +84,11 @@ def write_macros(text: str, path: Path, name: str, storage_version: str) -> None
     # In place only when it is complete: another process may look for it.
     with TemporaryDirectory(dir=path.parent) as folder:
         draft = Path(folder) / "macros.duckdb"
-        _write_draft(text, draft, name, storage_version)
+        _write_whole(text, draft, name, storage_version)
         draft.replace(path)
 
 
-def _write_draft(text: str, path: Path, name: str, storage_version: str) -> None:
+def _write_whole(text: str, path: Path, name: str, storage_version: str) -> None:
     """Write what `write_macros` does; raise an error if the file is not complete."""
     file, database = quote_literal(str(path)), quote_identifier(name)
     with duckdb.connect() as con:
@@ -101,14 +99,3 @@ def _write_draft(text: str, path: Path, name: str, storage_version: str) -> None
         con.execute("CHECKPOINT")
     if Path(f"{path}.wal").exists():
         raise OSError(f"{path}: a part of the macros is in another file")
-
-
-def _cache_folder() -> Path:
-    """Return the folder for this package's files in the user's cache, as the system has it."""
-    if sys.platform == "win32":
-        parent = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        parent = Path.home() / "Library" / "Caches"
-    else:
-        parent = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return parent / "polars_clustereval"

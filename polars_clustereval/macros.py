@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import contextmanager
 from functools import cache
@@ -51,8 +52,25 @@ _ADVICE = {
     "in system catalog": "schema: DuckDB has a schema of this name of its own: give another schema",
 }
 
-# Transactions that create the same macros at once are in conflict: threads register in turn.
-_REGISTRATION = Lock()
+
+class _Registration:
+    """The lock that threads hold while they register.
+
+    Transactions that create the same macros at once are in conflict. A process that is forked while
+    another thread registers gets a lock of its own: that thread, which would release it, is not
+    in it.
+    """
+
+    def __init__(self) -> None:
+        self._renew()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._renew)
+
+    def _renew(self) -> None:
+        self.lock = Lock()
+
+
+_REGISTRATION = _Registration()
 
 # Comments, texts and quoted identifiers are matched too, so that names in them stay as they are.
 _NOT_CODE = r"""--.*|'(?:[^']|'')*'|"(?:[^"]|"")*\""""
@@ -140,6 +158,7 @@ def _format_head(schema: str, database: str | None, temporary: bool) -> str:
 """
 
 
+@cache
 def macros_version() -> str:
     """Return what the macro version() returns."""
     [version] = _VERSION.findall(_read_macros())
@@ -262,7 +281,7 @@ def register(
     """
     text = bundle(schema, database, temporary)
     try:
-        with _REGISTRATION:
+        with _REGISTRATION.lock:
             is_plain = schema == "clustereval" and database is None and not temporary
             if is_plain and _has_room(con) and copy_macros(con, text):
                 return

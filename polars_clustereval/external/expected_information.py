@@ -423,10 +423,7 @@ def _expected_sums(table: ContingencyTable) -> pl.LazyFrame:
     # Partitions share most of their pairs of sizes, whose terms are computed once for all.
     distinct_pairs = pairs.select(_SIZE_COLUMNS).unique().with_columns(multiplicity=pl.lit(1.0))
     sums = _sum_size_pairs(distinct_pairs, _SIZE_COLUMNS)
-    terms = {
-        name: to_fixed_point(pl.col("multiplicity") * pl.col(name), PLACES_OF_SHARES)
-        for name in _EXPECTED_SUMS
-    }
+    terms = _as_shares({name: pl.col("multiplicity") * pl.col(name) for name in _EXPECTED_SUMS})
     totals = table.sum_by_partition(pairs.join(sums, on=_SIZE_COLUMNS), terms)
     return totals.with_columns(
         from_fixed_point(pl.col(name), PLACES_OF_SHARES) for name in _EXPECTED_SUMS
@@ -445,8 +442,16 @@ def _sum_size_pairs(pairs: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
     last_node, node = np.tril_indices(_MAX_NODES)
     numbers = pl.LazyFrame({"n_nodes": last_node + 1, "node": node})
     nodes = join_small(pairs, ["n_nodes"], numbers).select(*by, *_NODE_COLUMNS, "node")
-    node_sums = sum_by(add_stages(nodes, *_NODE_STAGES), by, _node_terms(pl.col))
-    return join_partitions(node_sums, by, sum_by(pairs, by, _strided_terms(pl.col)))
+    node_sums = sum_by(add_stages(nodes, *_NODE_STAGES), by, _as_shares(_node_terms(pl.col)))
+    strided_sums = sum_by(pairs, by, _as_shares(_strided_terms(pl.col)))
+    return join_partitions(node_sums, by, strided_sums).with_columns(
+        from_fixed_point(pl.col(name), PLACES_OF_SHARES) for name in _EXPECTED_SUMS
+    )
+
+
+def _as_shares(terms: Terms) -> Terms:
+    """Return `terms` in fixed point: the nodes come in another order in every call."""
+    return {name: to_fixed_point(term, PLACES_OF_SHARES) for name, term in terms.items()}
 
 
 def _size_pairs(table: ContingencyTable) -> pl.LazyFrame:
@@ -529,7 +534,8 @@ def _replace_by_nodes(sizes: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
     weighted = add_stages(sizes, node_weights).with_columns(weight_sum=pl.sum_horizontal(names))
     multiplicities = pl.col(names) * pl.col("multiplicity") / pl.col("weight_sum")
     node_sizes = [(pl.col("unit") * node).cast(pl.Int64) for node in OCTAVE_NODES]
-    octaves = weighted.group_by(by).agg(multiplicities.sum())
+    octaves = weighted.group_by(by).agg(to_fixed_point(multiplicities).sum())
+    octaves = octaves.with_columns(from_fixed_point(pl.col(name)) for name in names)
     lists = octaves.select(*by, size=pl.concat_list(node_sizes), multiplicity=pl.concat_list(names))
     return lists.explode("size", "multiplicity")
 

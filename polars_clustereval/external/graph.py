@@ -120,7 +120,7 @@ def graph_report(
     ClusterEvalError
         If a column does not exist, ids and ends are of different types, or an option is unknown;
         when the result is collected, if an id is NULL or has several rows with a cluster, or a
-        weight is negative, NULL or not finite.
+        weight is negative, NULL or not finite, or the sum of the weights overflows.
 
     Notes
     -----
@@ -215,7 +215,7 @@ def graph_cluster_report(
     ClusterEvalError
         If a column does not exist, ids and ends are of different types, or an option is unknown;
         when the result is collected, if an id is NULL or has several rows with a cluster, or a
-        weight is negative, NULL or not finite.
+        weight is negative, NULL or not finite, or the sum of the weights overflows.
 
     Notes
     -----
@@ -305,7 +305,7 @@ def graph_node_report(
     ClusterEvalError
         If a column does not exist, ids and ends are of different types, or an option is unknown;
         when the result is collected, if an id is NULL or has several rows with a cluster, or a
-        weight is negative, NULL or not finite.
+        weight is negative, NULL or not finite, or the sum of the weights overflows.
 
     Notes
     -----
@@ -405,7 +405,7 @@ def graph_edge_report(
     ClusterEvalError
         If a column does not exist, ids and ends are of different types, or an option is unknown;
         when the result is collected, if an id is NULL or has several rows with a cluster, or a
-        weight is negative, NULL or not finite.
+        weight is negative, NULL or not finite, or the sum of the weights overflows.
 
     Notes
     -----

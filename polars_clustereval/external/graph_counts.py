@@ -142,6 +142,15 @@ def _check_edge_weights(facts: pl.DataFrame) -> None:
         raise _edge_weight_error(show_value(value))
 
 
+def _check_weight_sums(facts: pl.DataFrame) -> None:
+    """Raise an error if the sum of the weights of a partition is not finite; `facts` is a row."""
+    if not facts.item():
+        raise ClusterEvalError(
+            "weight: expected weights with a finite sum over all edges, got a sum that overflows; "
+            "divide all weights by the same number"
+        )
+
+
 def _check_node_ids(facts: pl.DataFrame) -> None:
     """Raise an error if an id is NULL or has several rows; `facts` is a row that says so."""
     n_null, twice, is_twice = facts.row(0)
@@ -238,7 +247,8 @@ class Graph:
     def ids(self) -> pl.LazyFrame:
         """One row per id: the partition columns, id, cluster, times, n_dropped, is_noise, node.
 
-        times is the number of its rows with a cluster, n_dropped that of the others.
+        times is the number of its rows with a cluster, n_dropped that of the others. An id that
+        has a cluster and is NULL or there twice is an error on collection.
         """
         schema = self.rows.collect_schema()
         cluster = pl.col("cluster")
@@ -254,25 +264,26 @@ class Graph:
                 False
             )
         groups = groups.with_columns(is_noise=noise).with_row_index("node")
-        return groups.with_columns(pl.col("node").cast(pl.Int64)).cache()
+        groups = groups.with_columns(pl.col("node").cast(pl.Int64)).cache()
+        is_twice = pl.col("times") > 1
+        nested = schema["id"].is_nested()
+        twice = pl.col("id").filter(is_twice)
+        facts = groups.select(
+            n_null=pl.col("times").filter(pl.col("id").is_null()).sum(),
+            twice=twice.drop_nulls().first() if nested else twice.min(),
+            is_twice=is_twice.any(),
+        )
+        # The cache keeps filters behind the check, which Polars leaves out where no row is left.
+        return raise_on_collect(groups, facts, _check_node_ids).cache()
 
     @cached_property
     def nodes(self) -> pl.LazyFrame:
         """One row per node: the partition columns, id, cluster, node and cluster_no, numbers.
 
-        cluster is NULL for noise that counts as singletons. An id that is NULL or twice is an error
-        on collection.
+        cluster is NULL for noise that counts as singletons.
         """
         noise_as = self.options.noise_as
-        is_twice = pl.col("times") > 1
-        nested = self.rows.collect_schema()["id"].is_nested()
-        twice = pl.col("id").filter(is_twice)
-        facts = self.ids.select(
-            n_null=pl.col("times").filter(pl.col("id").is_null()).sum(),
-            twice=twice.drop_nulls().first() if nested else twice.min(),
-            is_twice=is_twice.any(),
-        )
-        ids = raise_on_collect(self.ids, facts, _check_node_ids).filter(pl.col("times") > 0)
+        ids = self.ids.filter(pl.col("times") > 0)
         if noise_as == "drop":
             ids = ids.filter(~pl.col("is_noise"))
         if noise_as == "singletons":
@@ -290,7 +301,8 @@ class Graph:
 
         The other columns are the partition columns, low and high, its nodes, the lower first, and
         low_cluster and high_cluster, numbers of clusters. The rows with an end in no cluster are
-        one row per partition, with low NULL.
+        one row per partition, with low NULL. Weights without a finite sum are an error on
+        collection; the volumes of clusters are up to twice that.
         """
         rows = self.ends
         for end, number, cluster in (("left", "one", "of_one"), ("right", "two", "of_two")):
@@ -313,10 +325,14 @@ class Graph:
             pl.col("weight").sum(),
             n_rows=pl.len().cast(pl.Int64),
         )
-        return edges.with_columns(
+        edges = edges.with_columns(
             low=(pl.col("pair") // _NODES).cast(pl.Int64),
             high=(pl.col("pair") % _NODES).cast(pl.Int64),
         ).cache()
+        weight = pl.col("weight").filter(pl.col("pair").is_not_null())
+        sums = aggregate_by(edges, list(self.keys), {"weight": weight.sum()})
+        facts = sums.select((2 * pl.col("weight")).is_finite().all())
+        return raise_on_collect(edges, facts, _check_weight_sums).cache()
 
     @cached_property
     def edges(self) -> pl.LazyFrame:

@@ -357,11 +357,34 @@ CREATE OR REPLACE MACRO clustereval._graph_edge_sums(__ce_edges) AS TABLE
   FROM __ce_sides
   GROUP BY __ce_cluster_no;
 
+-- One row, __ce_is_finite = TRUE. Raises an error if the weights of the edges of a partition have
+-- no finite sum; the volumes of clusters are up to twice that. __ce_edges names a CTE of the rows
+-- of _graph_edges.
+CREATE OR REPLACE MACRO clustereval._check_weight_sums(__ce_edges) AS TABLE
+  WITH __ce_sums AS (
+    SELECT SUM(__ce_weight) AS __ce_sum
+    FROM query_table(__ce_edges)
+    WHERE __ce_low IS NOT NULL
+    GROUP BY __ce_partition
+  )
+  SELECT
+    CASE
+      WHEN COUNT(CASE WHEN NOT isfinite(2 * __ce_sum) THEN 1 END) > 0
+      THEN error(concat(
+        'weight: expected weights with a finite sum over all edges, got a sum that overflows; ',
+        'divide all weights by the same number'
+      ))
+      ELSE TRUE
+    END AS __ce_is_finite
+  FROM __ce_sums;
+
 -- One row per cluster: __ce_partition, __ce_cluster, __ce_cluster_no, __ce_n_nodes, the sums of
--- _graph_edge_sums and the columns of _graph_extremes, 0 without an edge, but __ce_hub NULL. The
--- parameters are names of CTEs: the rows of _graph_nodes and _graph_edges.
+-- _graph_edge_sums and the columns of _graph_extremes, 0 without an edge, but __ce_hub NULL. Raises
+-- the error of _check_weight_sums. The parameters are names of CTEs: the rows of _graph_nodes and
+-- _graph_edges.
 CREATE OR REPLACE MACRO clustereval._graph_clusters(__ce_nodes, __ce_edges) AS TABLE
-  WITH __ce_sizes AS (
+  WITH __ce_checked AS (SELECT * FROM clustereval._check_weight_sums(__ce_edges)),
+  __ce_sizes AS (
     SELECT
       __ce_cluster_no,
       MIN(__ce_partition) AS __ce_partition,
@@ -369,6 +392,7 @@ CREATE OR REPLACE MACRO clustereval._graph_clusters(__ce_nodes, __ce_edges) AS T
       CAST(COUNT(*) AS BIGINT) AS __ce_n_nodes
     FROM query_table(__ce_nodes)
     GROUP BY __ce_cluster_no
+    HAVING (SELECT __ce_is_finite FROM __ce_checked)
   ),
   __ce_sums AS (SELECT * FROM clustereval._graph_edge_sums(__ce_edges)),
   __ce_extremes AS (SELECT * FROM clustereval._graph_extremes(__ce_edges))

@@ -520,6 +520,79 @@ def test_bad_weights(engine: Engine, table: str, weight: float | None, shown: st
         ask(engine, table, GOOD[0], edges, weight="weight")
 
 
+#: Edges whose weights add up to more than a float holds: at one edge, one node or in one cluster.
+HUGE = [[(0, 1), (1, 0)], [(0, 1), (0, 2)], [(0, 1), (2, 3)], [(0, 0)]]
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("pairs", HUGE)
+@pytest.mark.parametrize("partition_by", [None, "run"])
+def test_weights_whose_sum_overflows(
+    engine: Engine, table: str, pairs: list[tuple[int, int]], partition_by: str | None
+) -> None:
+    nodes = nodes_of([0, 0, 1, 1]).with_columns(run=pl.lit(1))
+    edges = edges_of([(*pair, 1e308) for pair in pairs]).with_columns(run=pl.lit(1))
+    options = {"weight": "weight", "partition_by": partition_by}
+    with fails(engine, "weight: expected weights with a finite sum over all edges, got a sum that"):
+        ask(engine, table, nodes, edges, **options)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_large_weights_that_are_not_added(engine: Engine, table: str) -> None:
+    """Of other partitions, and of edges that are dropped."""
+    nodes = nodes_of([0, 0, 0, 0]).with_columns(run=pl.Series([1, 1, 2, 2]))
+    rows = [(0, 1, 1), (2, 3, 2), (7, 8, 2), (7, 8, 2)]
+    edges = edges_of([(*pair, 8e307) for *pair, _ in rows])
+    edges = edges.with_columns(run=pl.Series([run for *_, run in rows]))
+    found = ask(engine, table, nodes, edges, weight="weight", partition_by="run")
+    plain = ask(engine, table, nodes, edges, partition_by="run")
+    kinds = ("weight", "weighted_degree")
+    assert [{k: v for k, v in row.items() if k not in kinds} for row in found] == [
+        {k: v for k, v in row.items() if k not in kinds} for row in plain
+    ]
+
+
+NO_NODES = {
+    "dropped noise": (nodes_of([-1, -1]), {"noise": -1, "noise_as": "drop"}),
+    "no cluster": (nodes_of([None, None]), {}),
+    "no rows": (nodes_of([]), {}),
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("partition_by", [None, "run"])
+@pytest.mark.parametrize("case", NO_NODES)
+def test_bad_weights_without_nodes(
+    engine: Engine, table: str, partition_by: str | None, case: str
+) -> None:
+    nodes, noise = NO_NODES[case]
+    edges = edges_of([(0, 1, None)]).with_columns(run=pl.lit(1))
+    options = {"weight": "weight", "partition_by": partition_by, **noise}
+    with fails(engine, "weight: expected finite numbers >= 0, got NULL"):
+        ask(engine, table, nodes.with_columns(run=pl.lit(1)), edges, **options)
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("partition_by", [None, "run"])
+@pytest.mark.parametrize("pairs", [[], [(1, 2)]])
+@pytest.mark.parametrize(
+    ("ids", "words"), [([1, 1, 2], "several rows of id 1"), ([None, 2, 3], "got NULL in 1 rows")]
+)
+def test_bad_ids_among_dropped_noise(
+    engine: Engine,
+    table: str,
+    partition_by: str | None,
+    pairs: list[tuple[int, int]],
+    ids: list[int | None],
+    words: str,
+) -> None:
+    """Also where no node is left."""
+    nodes = pl.DataFrame([(each, -1, 1) for each in ids], {**NODE, "run": pl.Int32}, orient="row")
+    edges = edges_of(pairs).with_columns(run=pl.lit(1, pl.Int32))
+    with fails(engine, words):
+        ask(engine, table, nodes, edges, noise=-1, noise_as="drop", partition_by=partition_by)
+
+
 @pytest.mark.parametrize("end", ["left", "right"])
 def test_types_of_ends_and_ids(engine: Engine, end: str) -> None:
     edges = GOOD[1].with_columns(pl.format("p{}", end).alias(end))

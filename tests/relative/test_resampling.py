@@ -137,6 +137,24 @@ def test_what_must_not_matter(function: Any) -> None:
         assert_frame_equal(runs.filter(pl.col("run").eq_missing(run)).drop("run"), part)
 
 
+#: Of few sizes, and of so many that some stand for all of them.
+LABELINGS = [
+    (LABEL[:500], CLUSTER[:500]),
+    (np.arange(8_000) ** 3 // 7 % 90, np.arange(8_000) ** 2 // 5 % 91),
+]
+
+
+@pytest.mark.parametrize("labelings", LABELINGS)
+def test_the_same_bits_in_every_call_and_order(labelings: Any) -> None:
+    """Sums in another order would differ in the last digit."""
+    rows = pl.DataFrame(dict(zip(("label", "cluster"), labelings, strict=True)))
+    orders = [rows] * 4 + [rows.sample(fraction=1, shuffle=True, seed=seed) for seed in range(4)]
+    first, *others = (resampled(ce.bootstrap_intervals, frame, n_resamples=5) for frame in orders)
+    assert all(other.equals(first) for other in others)
+    first, *others = (ce.external_report(frame, "label", "cluster") for frame in orders)
+    assert all(other.equals(first) for other in others)
+
+
 def test_nan_is_one_label() -> None:
     frame = pl.DataFrame({"label": [math.nan, math.nan, 1.0, 1.0], "cluster": [0, 0, 1, 1]})
     boot = resampled(ce.bootstrap_intervals, frame, n_resamples=9)
