@@ -470,6 +470,9 @@ def test_prompts_show_the_text_as_it_is() -> None:
         ("corrected.rand", "got 'corrected.rand'; did you mean 'adjusted_rand_score'?"),
         ("silhouette_score", "got 'silhouette_score'; did you mean 'silhouette'?"),
         ("Silhouette", "got 'Silhouette'; did you mean 'silhouette'?"),
+        # Typing errors, which are near a name, but are neither a name elsewhere nor part of one.
+        ("puritty", "got 'puritty'; did you mean 'purity'?"),
+        ("ajusted_rand_scroe", "got 'ajusted_rand_scroe'; did you mean 'adjusted_rand_score'?"),
         ("zzz", "got 'zzz'; describe() lists all"),
         (3, "got 3; describe() lists all"),
         (True, "got true; describe() lists all"),
