@@ -86,6 +86,8 @@ _DATABASE_HELP = (
 
 _INTERVAL_HELP = "show the interval of each metric with this confidence, such as 0.95"
 
+_FORMULA_HELP = "in CSV: an apostrophe before texts that spreadsheets would compute"
+
 _ESTIMATE_HELP = "confidence of the intervals of the estimates; default 0.95"
 
 
@@ -164,6 +166,7 @@ def _add_report(
             add("--" + chosen_by.replace("_", "-"), **OPTIONS[chosen_by])
     add("--engine", choices=ENGINES, help=f"duckdb, polars; default here: {report.engine}")
     add("--format", choices=FORMATS, help="table, json, csv, parquet; default: by --output")
+    add("--quote-formulas", action="store_true", help=_FORMULA_HELP)
     _add_output(command)
     command.set_defaults(call=run_report, report=report)
     return command

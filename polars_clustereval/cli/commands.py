@@ -15,7 +15,7 @@ from polars_clustereval.macros import bundle
 
 from .engines import ENGINES
 from .messages import USER_ERRORS, summarize_error
-from .output import ENCODERS, check_output, infer_format
+from .output import ENCODERS, check_output, infer_format, quote_formulas
 from .reports import STABILITY
 from .schemas import list_schemas, read_schema
 from .sources import find_source
@@ -63,7 +63,7 @@ def run_report(options: argparse.Namespace) -> Outcome:
         options.report = report.intervals
     source = find_source(options.files, options.scratch)
     check_output(options.output, source.paths)
-    format_name = options.format or infer_format(options.output)
+    format_name = _choose_format(options)
     try:
         result = ENGINES[options.engine or options.report.engine](source, options)
     except USER_ERRORS as error:
@@ -79,8 +79,21 @@ def _check_format(options: argparse.Namespace) -> None:
         raise ClusterEvalError("--format parquet needs --output: it is no text for a screen")
 
 
+def _choose_format(options: argparse.Namespace) -> str:
+    """Return the name of the format that the arguments ask for, by the output file if not named."""
+    name: str = options.format or infer_format(options.output)
+    if options.quote_formulas and name != "csv":
+        raise ClusterEvalError(
+            f"--quote-formulas is for --format csv, which spreadsheets open, not for {name}: "
+            "drop one"
+        )
+    return name
+
+
 def _write_result(result: pl.DataFrame, format_name: str, options: argparse.Namespace) -> bytes:
     """Return a report in the format of this name, which is a table for the terminal or another."""
+    if options.quote_formulas:
+        result = quote_formulas(result)
     encode = ENCODERS.get(format_name)
     return render_table(result, options) if encode is None else encode(result)
 
@@ -130,7 +143,7 @@ def run_table_pair(options: argparse.Namespace) -> Outcome:
     options.files = [file for files in options.file_lists for file in files]
     pair = find_table_pair(options)
     check_output(options.output, [path for source in pair for path in source.paths])
-    format_name = options.format or infer_format(options.output)
+    format_name = _choose_format(options)
     result = report_table_pair(pair, options)
     notes = (*_describe_engine(options), *_describe_empty_pair(result, pair, options))
     return Outcome(_write_result(result, format_name, options), notes)
@@ -150,7 +163,8 @@ def run_stability(options: argparse.Namespace) -> Outcome:
 def run_page(options: argparse.Namespace) -> Outcome:
     """Return a page about the clustering that the parsed arguments name, as HTML or Markdown."""
     from .findings import make_findings
-    from .pages import write_html, write_markdown
+    from .markdown import write_markdown
+    from .pages import write_html
     from .pictures import draw_pictures
 
     if options.html is not None and (options.output is not None or options.format is not None):
