@@ -125,6 +125,7 @@ from .internal.report import internal_cluster_report, internal_report
 from .internal.scatter import neighbor_report
 from .internal.silhouette import silhouette_clusters, silhouette_samples, silhouette_score
 from .internal.states import cluster_states, internal_report_from_states, merge_cluster_states
+from .internal.summary import internal_summary
 from .internal.vectors import parse_vector, vdm_encode
 from .macro_database import write_database
 from .macros import bundle, register
@@ -210,6 +211,7 @@ __all__ = [
     "internal_cluster_report",
     "internal_report",
     "internal_report_from_states",
+    "internal_summary",
     "inverse_purity",
     "jaccard_index",
     "joint_entropy",

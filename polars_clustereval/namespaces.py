@@ -27,6 +27,7 @@ from .external import (
 from .external import report as external
 from .internal import centroids, determinants, dunn, pairwise, scatter, silhouette, states, vectors
 from .internal import report as internal
+from .internal import summary as internal_summaries
 from .plots import (
     agreement_plot,
     centroid_plot,
@@ -108,6 +109,7 @@ class ClusterEval:
     centroids = _method(centroids.centroids)
     internal_report = _method(internal.internal_report)
     internal_cluster_report = _method(internal.internal_cluster_report)
+    internal_summary = _method(internal_summaries.internal_summary)
     cluster_states = _method(states.cluster_states)
     merge_cluster_states = _method(states.merge_cluster_states)
     internal_report_from_states = _method(states.internal_report_from_states)
