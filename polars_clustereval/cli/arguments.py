@@ -11,6 +11,7 @@ from polars_clustereval import __version__
 from polars_clustereval.quoting import escape_controls
 
 from .commands import (
+    run_describe,
     run_page,
     run_report,
     run_resolution,
@@ -67,6 +68,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_table_pair(commands, "graph", GRAPH)
     _add_table_pair(commands, "overlapping", {None: OVERLAPPING})
     _add_page(commands)
+    _add_describe(commands)
     _add_schema(commands)
     _add_sql(commands)
     return parser
@@ -194,6 +196,24 @@ def _add_page(commands: Any) -> None:
     add("--format", choices=("markdown", "html"), help="default: markdown, or html with --html")
     _add_output(command)
     command.set_defaults(call=run_page)
+
+
+def _add_describe(commands: Any) -> None:
+    """Add the command ``describe``: what a score, a table, a criterion or a parameter is.
+
+    `commands` is what add_subparsers of argparse returned.
+    """
+    description = "what a score, a table, a criterion or a parameter is"
+    command = commands.add_parser(
+        "describe",
+        help=description,
+        description=f"Print {description}; without NAME, the list of all.",
+    )
+    command.add_argument(
+        "name", metavar="NAME", nargs="?", help="such as purity, external_summary, jump, noise_as"
+    )
+    _add_output(command)
+    command.set_defaults(call=run_describe)
 
 
 def _add_schema(commands: Any) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from polars_clustereval.catalogue import describe
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.macro_database import check_new_file, write_database
 from polars_clustereval.macros import bundle
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Outcome",
+    "run_describe",
     "run_page",
     "run_report",
     "run_resolution",
@@ -258,6 +260,14 @@ def _sort_rows(result: pl.DataFrame, options: argparse.Namespace) -> pl.DataFram
         return result
     is_high_worst = not layout.meanings[column].is_high_best
     return result.sort(column, descending=is_high_worst, nulls_last=True, maintain_order=True)
+
+
+def run_describe(options: argparse.Namespace) -> Outcome:
+    """Return what the catalogue knows of the name in the parsed arguments, or a list of all names.
+
+    The names are those of scores, tables, criteria and parameters.
+    """
+    return Outcome(f"{describe(options.name)}\n".encode())
 
 
 def run_schema(options: argparse.Namespace) -> Outcome:

@@ -476,7 +476,7 @@ CRITERIA = {
 # Recommended only above 0: a curve that is straight, or of vanishing distortion, has no best k.
 _ABOVE_0 = ("jump", "second_difference", "chord_distance")
 #: Why a criterion recommends no k although it has values.
-_REFUSALS = {
+REFUSALS = {
     "hartigan_index": "no value <= 10",
     **dict.fromkeys(_ABOVE_0, "no value > 0"),
     "kneedle": "no knee",
@@ -522,7 +522,7 @@ def _rate_criterion(rows: pl.LazyFrame, criterion: str, keys: Mapping[str, str])
         pl.lit(CRITERIA[criterion]).alias("rule"),
         pl.col("k"),
         _value_or_null(criterion).alias("value"),
-        pl.lit(_REFUSALS.get(criterion), pl.String).alias("refusal"),
+        pl.lit(REFUSALS.get(criterion), pl.String).alias("refusal"),
         cost.is_null().alias("no_cost"),
         (~is_choice).alias("is_other"),
         cost.alias("cost"),
