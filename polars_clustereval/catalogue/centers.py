@@ -37,8 +37,15 @@ _HALKIDI_2000 = (
 def _index_of_report(name: str, **facts: Any) -> Entry:
     """Return the entry of an index of internal_report, from its other facts."""
     best, meaning = INDEX_MEANINGS[name]
-    common = {"kind": "internal", "table": "internal_report", "cost": _TWO_PASSES}
-    return Entry(name=name, best=best or "", meaning=meaning, **common, **facts)
+    return Entry(
+        name=name,
+        kind="internal",
+        table="internal_report",
+        cost=_TWO_PASSES,
+        best=best or "",
+        meaning=meaning,
+        **facts,
+    )
 
 
 _sum_of_squares = partial(_index_of_report, family="sums of squares", source=_SQUARES)

@@ -182,7 +182,10 @@ def run_page(options: argparse.Namespace) -> Outcome:
         findings = make_findings(source, options)
         if not is_html:
             return Outcome(write_markdown(findings))
-        return Outcome(write_html(findings, draw_pictures(source, options, findings)))
+        pictures = draw_pictures(source, options, findings)
+        notes = (pictures.note,) if pictures.note else ()
+        findings = findings._replace(warnings=[*findings.warnings, *notes])
+        return Outcome(write_html(findings, pictures.drawn), notes)
     except USER_ERRORS as error:
         raise ClusterEvalError(source.rename_paths(summarize_error(error))) from error
 
