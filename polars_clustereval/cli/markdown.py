@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from polars_clustereval.quoting import escape_controls
 
+from .findings import choose_clusters
 from .pages import NAME_COLUMNS, describe_limits, describe_range, name_page, show_number
 
 if TYPE_CHECKING:
@@ -38,10 +39,8 @@ def write_markdown(findings: Findings) -> bytes:
             map(_headline, findings.headlines),
         )
     )
-    parts += ["## Clusters", _table_of(findings.clusters.head(_MAX_ROWS))]
-    total = findings.n_more_clusters + findings.clusters.height
-    if total > _MAX_ROWS:
-        parts.append(f"The {_MAX_ROWS} largest of {total:,} clusters.")
+    clusters, note = choose_clusters(findings.clusters, _MAX_ROWS)
+    parts += ["## Clusters", _table_of(clusters), *([note] if note else [])]
     parts += ["## SQL", _fence("\n\n".join(findings.queries))]
     versions = "; ".join(f"{_name(name)} {_name(value)}" for name, value in findings.versions)
     return ("\n\n".join([*parts, versions]) + "\n").encode()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from polars_clustereval import __version__
 from polars_clustereval.quoting import escape_controls
 
-from .findings import MAX_CLUSTERS
+from .findings import choose_clusters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -147,9 +147,13 @@ def _write_group(title: str, scores: list[Score]) -> str:
     )
 
 
+#: Rows of the table by cluster.
+_MAX_CLUSTERS = 500
+
+
 def _write_clusters(findings: Findings) -> str:
     """Return the table by cluster, whose columns a click sorts."""
-    frame = findings.clusters
+    frame, note = choose_clusters(findings.clusters, _MAX_CLUSTERS)
     numeric = {name for name, dtype in frame.schema.items() if dtype.is_numeric()}
     head = "".join(
         f"<th{' class=number' if name in numeric else ''} "
@@ -160,7 +164,7 @@ def _write_clusters(findings: Findings) -> str:
     rows = "".join(f"<tr>{_write_cells(row, numeric)}</tr>" for row in frame.iter_rows(named=True))
     return (
         f"<div class='scroll'><table class='sortable'><thead><tr>{head}</tr></thead>"
-        f"<tbody>{rows}</tbody></table></div>{_note_of_more(findings, '<p>{}</p>')}"
+        f"<tbody>{rows}</tbody></table></div>{f'<p>{_text(note)}</p>' if note else ''}"
     )
 
 
@@ -179,11 +183,3 @@ def _write_cells(row: Mapping[str, Any], numeric: set[str]) -> str:
 
 # Columns that name a cluster or a label, and may be numbers.
 NAME_COLUMNS = ("cluster", "majority_label", "nearest_cluster")
-
-
-def _note_of_more(findings: Findings, form: str) -> str:
-    """Return a sentence on clusters that have no row, in the form of a paragraph."""
-    if not findings.n_more_clusters:
-        return ""
-    total = findings.n_more_clusters + findings.clusters.height
-    return form.format(f"The {MAX_CLUSTERS:,} largest of {total:,} clusters.")
