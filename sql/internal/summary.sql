@@ -25,8 +25,8 @@ CREATE OR REPLACE MACRO clustereval._index_meanings() AS TABLE
     (17, 'sd_separation', 'low', 'unevenness of centroid gaps')
   ) AS meanings (__ce_place, __ce_metric, __ce_best, __ce_meaning);
 
--- One row per partition and index of internal_report: __ce_partition, __ce_value, its value, and the
--- columns of _index_meanings. __ce_report is the name of a CTE of the rows of _internal_report.
+-- One row per partition and index of internal_report: __ce_partition, __ce_value, its value, and
+-- the columns of _index_meanings. __ce_report is the name of a CTE of the rows of _internal_report.
 CREATE OR REPLACE MACRO clustereval._index_values(__ce_report) AS TABLE
   SELECT
     report.partition_key AS __ce_partition,
