@@ -152,7 +152,7 @@ class ClusterEval:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Raise an error that says what a name is that is no method, or may have meant."""
+            """Raise an error that says what a name that is not a method is, or may have meant."""
             hint = "" if name.startswith("_") else _describe_no_method(name)
             raise AttributeError(f"'frame.clustereval' has no attribute '{name}'{hint}")
 

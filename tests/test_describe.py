@@ -1,4 +1,4 @@
-"""describe: what is said of tables, functions, criteria and parameters; scores: test_catalogue."""
+"""describe: texts about tables, functions, criteria and parameters; scores: test_catalogue."""
 
 from __future__ import annotations
 

@@ -527,7 +527,7 @@ _OTHER_PARAMETERS = {
 
 
 def _check_keywords(function: Callable[..., Any], keywords: Collection[str]) -> None:
-    """Raise an error if one of the names of a call is no parameter of the function."""
+    """Raise an error unless the names in a call are parameters of the function."""
     parameters = inspect.signature(function).parameters
     for name in keywords:
         if name not in parameters:

@@ -19,7 +19,7 @@ __all__ = ["Description", "describe_callable", "list_callables"]
 
 
 class Description(NamedTuple):
-    """What is said of a name: a title, a definition, facts by their heads, and calls."""
+    """The text about a name: a title, a definition, facts by their heads, and calls."""
 
     title: str
     definition: str
@@ -87,7 +87,7 @@ def _describe_function(name: str) -> Description:
     facts = {
         "Parameters": parameters,
         "Returns": join_lines(sections.get("Returns", "").partition("\n")[2]),
-        # The call has a line of its own; what is said of it stays.
+        # The call has a line of its own; a sentence that goes on after it stays as it is.
         "Notes": join_lines(re.sub(rf"{_SQL.pattern}\.(\n|$)", "", notes, flags=re.DOTALL)),
         "Source": join_lines(sections.get("References", "")),
     }

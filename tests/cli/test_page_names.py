@@ -64,7 +64,7 @@ def shown_name(name: str) -> str:
 
 
 def assert_only_text(parts: list[Token]) -> None:
-    """Check that there is no HTML and no link, and outside of code nothing that can become one."""
+    """Check that a page has neither HTML nor links, nor what can become one outside of code."""
     assert {part.type for part in parts} <= {"text", "code_inline", "strong_open", "strong_close"}
     text = " ".join(part.content for part in parts if part.type == "text")
     assert not re.search(r"[@<>&]|://|www\.|:\w+:", text)
