@@ -125,6 +125,7 @@ from .internal.report import internal_cluster_report, internal_report
 from .internal.scatter import neighbor_report
 from .internal.silhouette import silhouette_clusters, silhouette_samples, silhouette_score
 from .internal.states import cluster_states, internal_report_from_states, merge_cluster_states
+from .internal.summary import internal_summary
 from .internal.vectors import parse_vector, vdm_encode
 from .macro_database import write_database
 from .macros import bundle, register
@@ -210,6 +211,7 @@ __all__ = [
     "internal_cluster_report",
     "internal_report",
     "internal_report_from_states",
+    "internal_summary",
     "inverse_purity",
     "jaccard_index",
     "joint_entropy",
@@ -276,25 +278,30 @@ __all__ = [
 __version__ = "0.1.0"
 
 
-def __getattr__(name: str) -> Any:
-    """Return to_sql, which needs the extra ``dialects``, or describe, imported on first access.
+# Type checkers would take any name for one of the package if they saw this function.
+if not TYPE_CHECKING:
 
-    Raise an error for any other name; it says what the name is or may have meant.
-    """
-    if name == "to_sql":
-        from .dialects import to_sql
+    def __getattr__(name: str) -> Any:
+        """Return to_sql, which needs the extra ``dialects``, or describe, imported on first access.
 
-        return to_sql
-    if name == "describe":
-        from .catalogue import describe
+        Raise an error for any other name; it says what the name is or may have meant.
+        """
+        if name == "to_sql":
+            from .dialects import to_sql
 
-        return describe
-    hint = f"; it is plots.{name}: from {__name__} import plots" if name in plots.__all__ else ""
-    # A module that is not loaded yet is looked up here before it is imported.
-    if not hint and not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
-        functions = [value for value in map(globals().get, __all__) if isfunction(value)]
-        hint = describe_unknown_name(name, __all__, functions)
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'{hint}")
+            return to_sql
+        if name == "describe":
+            from .catalogue import describe
+
+            return describe
+        hint = (
+            f"; it is plots.{name}: from {__name__} import plots" if name in plots.__all__ else ""
+        )
+        # A module that is not loaded yet is looked up here before it is imported.
+        if not hint and not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
+            functions = [value for value in map(globals().get, __all__) if isfunction(value)]
+            hint = describe_unknown_name(name, __all__, functions)
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'{hint}")
 
 
 def __dir__() -> list[str]:

@@ -6,11 +6,14 @@ do not see a registered namespace; for them the functions are typed, and work wi
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from inspect import isfunction
+from typing import TYPE_CHECKING, Concatenate, NoReturn, ParamSpec, TypeVar
 
 import polars as pl
 
+from .base.checks import required_parameters
 from .external import (
     cluster_errors,
     clustering_summary,
@@ -24,6 +27,7 @@ from .external import (
 from .external import report as external
 from .internal import centroids, determinants, dunn, pairwise, scatter, silhouette, states, vectors
 from .internal import report as internal
+from .internal import summary as internal_summaries
 from .plots import (
     agreement_plot,
     centroid_plot,
@@ -46,6 +50,7 @@ from .relative import (
     stability,
     transitions,
 )
+from .unknown_names import describe_unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,6 +109,7 @@ class ClusterEval:
     centroids = _method(centroids.centroids)
     internal_report = _method(internal.internal_report)
     internal_cluster_report = _method(internal.internal_cluster_report)
+    internal_summary = _method(internal_summaries.internal_summary)
     cluster_states = _method(states.cluster_states)
     merge_cluster_states = _method(states.merge_cluster_states)
     internal_report_from_states = _method(states.internal_report_from_states)
@@ -141,6 +147,34 @@ class ClusterEval:
     centroid_plot = _method(centroid_plot)
     agreement_plot = _method(agreement_plot)
     interval_plot = _method(interval_plot)
+
+    # Type checkers would take any name for a method if they saw this one.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Raise an error that says what a name that is not a method is, or may have meant."""
+            hint = "" if name.startswith("_") else _describe_no_method(name)
+            raise AttributeError(f"'frame.clustereval' has no attribute '{name}'{hint}")
+
+
+def _describe_no_method(name: str) -> str:
+    """Return what to use in place of a method that does not exist, as the end of an error text."""
+    import polars_clustereval as package
+
+    functions = [value for value in map(vars(package).get, package.__all__) if isfunction(value)]
+    if name not in package.__all__:
+        methods = [method for method in vars(ClusterEval) if not method.startswith("_")]
+        near = get_close_matches(name, methods, n=1, cutoff=0.9)
+        if near:
+            return f"; did you mean '{near[0]}'?"
+        return describe_unknown_name(name, package.__all__, functions)
+    value = getattr(package, name)
+    if not isfunction(value):
+        return f"; it is ce.{name}"
+    required = required_parameters(value)
+    if required == ["label", "cluster"]:
+        return f'; it is an expression: frame.select(ce.{name}("label", "cluster"))'
+    return f"; it is a function: ce.{name}({', '.join(required)})"
 
 
 pl.api.register_dataframe_namespace("clustereval")(ClusterEval)

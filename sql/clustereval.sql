@@ -33,6 +33,7 @@
 .read internal/dunn.sql
 .read internal/pairwise.sql
 .read internal/report.sql
+.read internal/summary.sql
 .read internal/states.sql
 .read relative/assignment.sql
 .read relative/column_removal.sql

@@ -440,7 +440,7 @@ def test_describe_says_all(name: str) -> None:
 
 
 def test_describe_lists_every_score_in_its_family() -> None:
-    blocks = ce.describe().split("\n\n")
+    blocks = ce.describe().split("\n\ntables\n")[0].split("\n\n")
     found = {}
     for block in blocks:
         family, *lines = block.splitlines()
@@ -468,15 +468,23 @@ def test_prompts_show_the_text_as_it_is() -> None:
         ("pbm", "got 'pbm'; did you mean 'pbm_index'?"),
         ("Trace_W", "got 'Trace_W'; did you mean 'ssw'?"),
         ("corrected.rand", "got 'corrected.rand'; did you mean 'adjusted_rand_score'?"),
-        ("silhouette_score", "got 'silhouette_score'; did you mean 'silhouette'?"),
+        ("silhouete_score", "got 'silhouete_score'; did you mean 'silhouette_score'?"),
+        ("external_sumary", "got 'external_sumary'; did you mean 'external_summary'?"),
+        ("second_diference", "got 'second_diference'; did you mean 'second_difference'?"),
+        ("nois_as", "got 'nois_as'; did you mean 'noise_as'?"),
         ("Silhouette", "got 'Silhouette'; did you mean 'silhouette'?"),
-        ("zzz", "got 'zzz'; describe() lists all"),
-        (3, "got 3; describe() lists all"),
-        (True, "got true; describe() lists all"),
+        # Typing errors, which are near a name, but are neither a name elsewhere nor part of one.
+        ("puritty", "got 'puritty'; did you mean 'purity'?"),
+        ("ajusted_rand_scroe", "got 'ajusted_rand_scroe'; did you mean 'adjusted_rand_score'?"),
+        ("zzz", "got 'zzz'; describe without a name lists all"),
+        (3, "got 3; describe without a name lists all"),
+        (True, "got true; describe without a name lists all"),
     ],
 )
 def test_an_unknown_name(name: Any, words: str) -> None:
-    expected = re.escape(f"name: expected the name of a score, {words}")
+    expected = re.escape(
+        f"name: expected the name of a score, a table, a criterion or a parameter, {words}"
+    )
     with pytest.raises(ce.ClusterEvalError, match=f"^{expected}$"):
         ce.describe(name)
 

@@ -6,6 +6,7 @@ import inspect
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from types import FunctionType
 from typing import Any, Literal, get_args, get_origin
@@ -114,6 +115,87 @@ def test_modules_that_are_not_loaded_are_no_misspelt_names() -> None:
     code += "from polars_clustereval import cli; print(cli.__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "polars_clustereval.cli"]
+
+
+# Methods of a frame
+
+NO_METHODS = {
+    "adjusted_rand_score": '; it is an expression: frame.select(ce.adjusted_rand_score("label", ',
+    "register": "; it is a function: ce.register(con)",
+    "describe": "; it is a function: ce.describe()",
+    "ClusterEvalError": "; it is ce.ClusterEvalError",
+    "externl_report": "; did you mean 'external_report'?",
+    "silhouette_plt": "; did you mean 'silhouette_plot'?",
+    "ari": "; did you mean 'adjusted_rand_score'?",
+    "davies_bouldin_score": "; it is a column of internal_report: ce.internal_report(frame, ",
+    "zzz": "",
+    "_zzz": "",
+}
+
+
+@pytest.mark.parametrize("frame", [FRAME, FRAME.lazy()])
+@pytest.mark.parametrize("name", NO_METHODS)
+def test_a_name_that_is_no_method(frame: Any, name: str) -> None:
+    words = re.escape(f"'frame.clustereval' has no attribute '{name}'{NO_METHODS[name]}")
+    end = "" if NO_METHODS[name].endswith(", ") else "$"
+    with pytest.raises(AttributeError, match=f"^{words}{end}"):
+        getattr(frame.clustereval, name)
+
+
+def test_the_expression_that_is_no_method_is_shown_as_it_is_called() -> None:
+    with pytest.raises(AttributeError) as raised:
+        FRAME.clustereval.rand_score  # type: ignore[attr-defined] # noqa: B018
+    code = str(raised.value).partition("expression: ")[2]
+    assert eval(code, {"ce": ce, "frame": FRAME}).item() == 1.0
+
+
+# Type checkers
+
+
+@pytest.mark.gate
+def test_type_checkers_find_misspelt_names(tmp_path: Path) -> None:
+    """They do not see the function that looks names up when the package runs."""
+    pytest.importorskip("mypy")
+    path = tmp_path / "user.py"
+    path.write_text(
+        "import polars_clustereval as ce\n"
+        "from polars_clustereval.namespaces import ClusterEval\n"
+        "ce.silhouete_score\n"
+        "ce.describe, ce.to_sql, ce.silhouette_score, ClusterEval.silhouette_score\n"
+        "def f(frame: ClusterEval) -> None: frame.silhouete_score\n",
+        encoding="utf-8",
+    )
+    command = [sys.executable, "-m", "mypy", "--strict", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    *errors, _ = done.stdout.splitlines()
+    assert [line.partition("error: ")[2].partition(";")[0] for line in errors] == [
+        'Module has no attribute "silhouete_score"',
+        '"ClusterEval" has no attribute "silhouete_score"',
+    ]
+
+
+# Parameters
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "words"),
+    [
+        ("silhouette_score", "metric", "did you mean 'distance'?"),
+        ("internal_report", "metric", "did you mean 'distance'?"),
+        ("external_report", "sample_weight", "did you mean 'weight'?"),
+        ("external_report", "partition", "did you mean 'partition_by'?"),
+        ("silhouette_score", "seed", "did you mean 'random_state'?"),
+        ("contingency_matrix", "zzz", "it has frame, label, cluster, "),
+        # Not the name of a parameter that this function does not have.
+        ("external_report", "metric", "it has frame, label, cluster, "),
+    ],
+)
+def test_a_parameter_of_another_name(function: str, name: str, words: str) -> None:
+    first = "vector" if "vector" in inspect.signature(getattr(ce, function)).parameters else "label"
+    beginning = f"{function}() got an unexpected keyword argument '{name}'; {words}"
+    for call in (partial(getattr(ce, function), FRAME), getattr(FRAME.clustereval, function)):  # type: ignore[attr-defined]
+        with pytest.raises(TypeError, match=re.escape(beginning)):
+            call(first, "cluster", **{name: "cosine"})
 
 
 # Types of choices

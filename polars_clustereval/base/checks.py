@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Mapping, Sequence, Sized
 from difflib import get_close_matches
 from functools import wraps
 from math import isfinite
@@ -496,19 +496,47 @@ def column_advice(parameter: str, got: object) -> str:
 def table_function(function: Function) -> Function:
     """Return a table function with a check of its first argument, the frame, before all others.
 
-    Called as scikit-learn's functions are, with data in place of a frame and names of columns, it
-    raises an error that shows the call on a frame. Python's own error of such a call would only
-    name the parameter that is missing.
+    A parameter that it does not have is an error that names the one that is meant. Called as
+    scikit-learn's functions are, with data in place of a frame and names of columns, it raises an
+    error that shows the call on a frame. Python's own errors of such calls would only name the
+    parameter.
     """
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
         """Call the function after the check; it has the function's own docstring."""
+        _check_keywords(function, kwargs)
         if args or "frame" in kwargs:
             _check_frame_call(function, args or (kwargs["frame"],), kwargs)
         return function(*args, **kwargs)
 
     return cast("Function", checked)
+
+
+#: Parameters of scikit-learn, scipy and pandas that have another name here.
+_OTHER_PARAMETERS = {
+    "metric": "distance",
+    "sample_weight": "weight",
+    "labels_true": "label",
+    "labels_pred": "cluster",
+    "labels": "cluster",
+    "seed": "random_state",
+    "by": "partition_by",
+    "group_by": "partition_by",
+}
+
+
+def _check_keywords(function: Callable[..., Any], keywords: Collection[str]) -> None:
+    """Raise an error unless the names in a call are parameters of the function."""
+    parameters = inspect.signature(function).parameters
+    for name in keywords:
+        if name not in parameters:
+            other = _OTHER_PARAMETERS.get(name)
+            near = [other] if other in parameters else get_close_matches(name, parameters, n=1)
+            hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(parameters)}"
+            raise TypeError(
+                f"{function.__name__}() got an unexpected keyword argument '{name}'; {hint}"
+            )
 
 
 def _check_frame_call(

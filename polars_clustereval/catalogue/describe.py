@@ -1,17 +1,18 @@
-"""describe: what a score is, as text."""
+"""describe: what a score, a table, a criterion or a parameter is, as text."""
 
 from __future__ import annotations
 
 import re
 from difflib import get_close_matches
 from functools import cache
-from textwrap import wrap
+from textwrap import shorten, wrap
 from typing import TYPE_CHECKING
 
 from polars_clustereval.base.checks import show_value
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.unknown_names import OTHER_NAMES
 
+from .callables import Description, describe_callable, list_callables
 from .centers import CENTERS
 from .distances import DISTANCES
 from .drift import DRIFT
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 _WIDTH = 80
+_LIST_WIDTH = 100
 
 #: The letters in the definitions of a family.
 NOTATION = {
@@ -113,13 +115,18 @@ class _Text(str):
 def describe(name: str | None = None) -> str:
     """What a score is: definition, range and best value, special cases, source, cost and calls.
 
+    Also what a table is, a function, a criterion of choose_k and a parameter. On the command line
+    it is ``clustereval describe NAME``.
+
     Parameters
     ----------
     name : str, optional
-        A column of external_report, entity_resolution_report, matching_report, overlapping_report,
-        graph_report, run_drift, internal_report, neighbor_report, determinant_report,
-        silhouette_score, dunn_index or pairwise_report, such as 'davies_bouldin_score'. Without
-        one, the result is the list of all scores by family.
+        A score: a column of external_report, entity_resolution_report, matching_report,
+        overlapping_report, graph_report, run_drift, internal_report, neighbor_report,
+        determinant_report, silhouette_score, dunn_index or pairwise_report, such as
+        'davies_bouldin_score'. Or a table such as 'external_summary', a criterion of choose_k such
+        as 'jump', or a parameter of a table such as 'noise_as'. Without a name, the result is the
+        list of all, scores by family.
 
     Returns
     -------
@@ -129,7 +136,7 @@ def describe(name: str | None = None) -> str:
     Raises
     ------
     ClusterEvalError
-        If there is no score of this name.
+        If there is nothing of this name.
 
     Examples
     --------
@@ -154,22 +161,29 @@ def describe(name: str | None = None) -> str:
     SQL        SELECT clustereval.pair_precision(label, cluster) FROM tbl
     Polars     frame.select(ce.pair_precision("label", "cluster"))
     """
-    return _Text(_list_families(entries().values()) if name is None else _describe(_find(name)))
+    if name is None:
+        return _Text(f"{_list_families(entries().values())}\n\n{_list_others()}")
+    return _Text(_lay_out(_find(name)))
 
 
-def _find(name: object) -> Entry:
-    """Return the entry of this name; raise an error that suggests a similar one otherwise."""
+def _find(name: object) -> Description:
+    """Return what is known of a name; raise an error that suggests a similar one otherwise."""
     found = entries()
-    if isinstance(name, str) and name in found:
-        return found[name]
+    if isinstance(name, str):
+        known = _describe_score(found[name]) if name in found else describe_callable(name)
+        if known is not None:
+            return known
     twin = _similar_name(name.lower(), found) if isinstance(name, str) else None
-    hint = f"did you mean '{twin}'?" if twin else "describe() lists all"
+    hint = f"did you mean '{twin}'?" if twin else "describe without a name lists all"
     shown = f"'{name}'" if isinstance(name, str) else show_value(name)
-    raise ClusterEvalError(f"name: expected the name of a score, got {shown}; {hint}")
+    raise ClusterEvalError(
+        "name: expected the name of a score, a table, a criterion or a parameter, "
+        f"got {shown}; {hint}"
+    )
 
 
 def _similar_name(name: str, found: Mapping[str, Entry]) -> str | None:
-    """Return the score that `name`, in lower case, may have meant; None if none is near.
+    """Return what `name`, in lower case, may have meant; None if nothing is near.
 
     It may be a name of another library, or an abbreviation.
     """
@@ -181,7 +195,8 @@ def _similar_name(name: str, found: Mapping[str, Entry]) -> str | None:
     for known in (name, OTHER_NAMES.get(name.removesuffix("_score")), others.get(name)):
         if known in found:
             return known
-    return next(iter(get_close_matches(name, found, n=1)), None)
+    names = [*found, *(other for names in list_callables().values() for other in names)]
+    return next(iter(get_close_matches(name, names, n=1)), None)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -215,8 +230,8 @@ def show_scale(scale: Scale | None) -> str:
     return f"{words}, otherwise {scale.otherwise}: {scale.authors}, {scale.title}."
 
 
-def _describe(entry: Entry) -> str:
-    """Return the facts of a score, a paragraph for its definition and a line for each other."""
+def _describe_score(entry: Entry) -> Description:
+    """Return the facts of a score."""
     facts = {
         "Family": f"{entry.family} ({entry.kind})",
         "Notation": NOTATION[entry.family],
@@ -228,15 +243,46 @@ def _describe(entry: Entry) -> str:
         "Elsewhere": show_elsewhere(entry),
         "Differs": entry.differs,
     }
-    width = max(map(len, facts)) + 2
-    lines = [entry.title, "", *wrap(entry.definition, _WIDTH), ""]
-    for fact, text in facts.items():
-        # A DOI has hyphens, and calls are not to be broken at all.
-        wrapped = wrap(text, _WIDTH - width, break_on_hyphens=False, break_long_words=False)
-        heads = [fact, *[""] * len(wrapped)]
-        lines += [f"{head:{width}}{line}" for head, line in zip(heads, wrapped, strict=False)]
     calls = {"SQL": entry.sql, "Polars": entry.polars}
-    return "\n".join(lines + [f"{head:{width}}{call}" for head, call in calls.items()])
+    return Description(entry.title, entry.definition, facts, calls)
+
+
+def _lay_out(known: Description) -> str:
+    """Return a description as text: a paragraph for the definition, lines for each fact."""
+    heads = {**known.facts, **known.calls}
+    width = max(map(len, heads)) + 2
+    lines = [known.title, "", *wrap(known.definition, _WIDTH), ""]
+    for fact, text in known.facts.items():
+        # A DOI has hyphens, and calls are not to be broken at all.
+        wrapped = [
+            line
+            for part in text.splitlines()
+            for line in wrap(part, _WIDTH - width, break_on_hyphens=False, break_long_words=False)
+        ]
+        names = [fact, *[""] * len(wrapped)]
+        lines += [f"{name:{width}}{line}" for name, line in zip(names, wrapped, strict=False)]
+    return "\n".join(lines + [f"{head:{width}}{call}" for head, call in known.calls.items()])
+
+
+def _list_others() -> str:
+    """Return the names of tables, functions, criteria and parameters, each with a line of text."""
+    blocks, scores = [], entries()
+    for kind, known in list_callables().items():
+        # Expressions are scores, which are listed already.
+        texts = {
+            x: text for x, text in known.items() if kind != "other functions" or x not in scores
+        }
+        # Python leaves docstrings out with -OO.
+        if not texts:
+            continue
+        width = max(map(len, texts)) + 2
+        room = _LIST_WIDTH - width - 2
+        lines = (
+            f"  {name:{width}}{shorten(text, room, placeholder=' ...')}"
+            for name, text in texts.items()
+        )
+        blocks.append("\n".join([kind, *lines]))
+    return "\n\n".join(blocks)
 
 
 def _list_families(scores: Collection[Entry]) -> str:

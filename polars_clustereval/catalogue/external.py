@@ -6,7 +6,6 @@ value and meaning from METRIC_MEANINGS; only what neither has is written here.
 
 from __future__ import annotations
 
-import inspect
 import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,6 +22,7 @@ from polars_clustereval.external import (
 )
 from polars_clustereval.external.summary import METRIC_MEANINGS
 
+from .docstrings import read_sections
 from .entry import Entry, Scale
 
 if TYPE_CHECKING:
@@ -233,7 +233,6 @@ _FAMILIES = {
 # Docstrings
 # ----------------------------------------------------------------------------------------------
 
-_SECTION = re.compile(r"\n\n(\w+)\n-+\n")
 _RANGE = re.compile(
     r"(?:from (?P<low>-?\d\S*) to (?P<below>less than )?(?P<high>.+?)"
     r"|greater than (?P<above>\d+), up to (?P<top>\d+)"
@@ -247,10 +246,7 @@ _TYPE = "Float64, one value per group"
 
 def _read_docstring(function: Callable[..., Any]) -> dict[str, str]:
     """Return the sections of a docstring as lines of text by title; the first one has none."""
-    # Python leaves docstrings out with -OO.
-    first, *parts = _SECTION.split(inspect.getdoc(function) or "")
-    sections = {"": first} | dict(zip(parts[::2], parts[1::2], strict=True))
-    return {title: " ".join(text.split()) for title, text in sections.items()}
+    return {title: " ".join(text.split()) for title, text in read_sections(function).items()}
 
 
 def _read_range(text: str) -> str:

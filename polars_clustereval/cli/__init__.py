@@ -5,7 +5,7 @@
 ``table_pairs`` one of two inputs, ``terminal`` renders it by means of ``grid``, with the texts of
 ``layouts`` and ``meanings``, ``output`` encodes and writes it, ``schemas`` has the JSON Schemas,
 ``messages`` turns an error into one line, and ``interruption`` handles Ctrl-C. The command
-``report`` is made by ``findings`` (what is said), ``pictures`` and ``pages``.
+``report`` is made by ``findings`` (what is said), ``pictures``, ``pages`` and ``markdown``.
 """
 
 from __future__ import annotations

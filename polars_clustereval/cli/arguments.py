@@ -11,6 +11,7 @@ from polars_clustereval import __version__
 from polars_clustereval.quoting import escape_controls
 
 from .commands import (
+    run_describe,
     run_page,
     run_report,
     run_resolution,
@@ -67,6 +68,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_table_pair(commands, "graph", GRAPH)
     _add_table_pair(commands, "overlapping", {None: OVERLAPPING})
     _add_page(commands)
+    _add_describe(commands)
     _add_schema(commands)
     _add_sql(commands)
     return parser
@@ -85,6 +87,8 @@ _DATABASE_HELP = (
 )
 
 _INTERVAL_HELP = "show the interval of each metric with this confidence, such as 0.95"
+
+_FORMULA_HELP = "in CSV: an apostrophe before texts that spreadsheets would compute"
 
 _ESTIMATE_HELP = "confidence of the intervals of the estimates; default 0.95"
 
@@ -164,6 +168,7 @@ def _add_report(
             add("--" + chosen_by.replace("_", "-"), **OPTIONS[chosen_by])
     add("--engine", choices=ENGINES, help=f"duckdb, polars; default here: {report.engine}")
     add("--format", choices=FORMATS, help="table, json, csv, parquet; default: by --output")
+    add("--quote-formulas", action="store_true", help=_FORMULA_HELP)
     _add_output(command)
     command.set_defaults(call=run_report, report=report)
     return command
@@ -191,6 +196,24 @@ def _add_page(commands: Any) -> None:
     add("--format", choices=("markdown", "html"), help="default: markdown, or html with --html")
     _add_output(command)
     command.set_defaults(call=run_page)
+
+
+def _add_describe(commands: Any) -> None:
+    """Add the command ``describe``: what a score, a table, a criterion or a parameter is.
+
+    `commands` is what add_subparsers of argparse returned.
+    """
+    description = "what a score, a table, a criterion or a parameter is"
+    command = commands.add_parser(
+        "describe",
+        help=description,
+        description=f"Print {description}; without NAME, the list of all.",
+    )
+    command.add_argument(
+        "name", metavar="NAME", nargs="?", help="such as purity, external_summary, jump, noise_as"
+    )
+    _add_output(command)
+    command.set_defaults(call=run_describe)
 
 
 def _add_schema(commands: Any) -> None:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from polars_clustereval.catalogue import describe
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.macro_database import check_new_file, write_database
 from polars_clustereval.macros import bundle
 
 from .engines import ENGINES
 from .messages import USER_ERRORS, summarize_error
-from .output import ENCODERS, check_output, infer_format
+from .output import ENCODERS, check_output, infer_format, quote_formulas
 from .reports import STABILITY
 from .schemas import list_schemas, read_schema
 from .sources import find_source
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Outcome",
+    "run_describe",
     "run_page",
     "run_report",
     "run_resolution",
@@ -63,7 +65,7 @@ def run_report(options: argparse.Namespace) -> Outcome:
         options.report = report.intervals
     source = find_source(options.files, options.scratch)
     check_output(options.output, source.paths)
-    format_name = options.format or infer_format(options.output)
+    format_name = _choose_format(options)
     try:
         result = ENGINES[options.engine or options.report.engine](source, options)
     except USER_ERRORS as error:
@@ -79,8 +81,21 @@ def _check_format(options: argparse.Namespace) -> None:
         raise ClusterEvalError("--format parquet needs --output: it is no text for a screen")
 
 
+def _choose_format(options: argparse.Namespace) -> str:
+    """Return the name of the format that the arguments ask for, by the output file if not named."""
+    name: str = options.format or infer_format(options.output)
+    if options.quote_formulas and name != "csv":
+        raise ClusterEvalError(
+            f"--quote-formulas is for --format csv, which spreadsheets open, not for {name}: "
+            "drop one"
+        )
+    return name
+
+
 def _write_result(result: pl.DataFrame, format_name: str, options: argparse.Namespace) -> bytes:
     """Return a report in the format of this name, which is a table for the terminal or another."""
+    if options.quote_formulas:
+        result = quote_formulas(result)
     encode = ENCODERS.get(format_name)
     return render_table(result, options) if encode is None else encode(result)
 
@@ -130,7 +145,7 @@ def run_table_pair(options: argparse.Namespace) -> Outcome:
     options.files = [file for files in options.file_lists for file in files]
     pair = find_table_pair(options)
     check_output(options.output, [path for source in pair for path in source.paths])
-    format_name = options.format or infer_format(options.output)
+    format_name = _choose_format(options)
     result = report_table_pair(pair, options)
     notes = (*_describe_engine(options), *_describe_empty_pair(result, pair, options))
     return Outcome(_write_result(result, format_name, options), notes)
@@ -150,7 +165,8 @@ def run_stability(options: argparse.Namespace) -> Outcome:
 def run_page(options: argparse.Namespace) -> Outcome:
     """Return a page about the clustering that the parsed arguments name, as HTML or Markdown."""
     from .findings import make_findings
-    from .pages import write_html, write_markdown
+    from .markdown import write_markdown
+    from .pages import write_html
     from .pictures import draw_pictures
 
     if options.html is not None and (options.output is not None or options.format is not None):
@@ -166,7 +182,10 @@ def run_page(options: argparse.Namespace) -> Outcome:
         findings = make_findings(source, options)
         if not is_html:
             return Outcome(write_markdown(findings))
-        return Outcome(write_html(findings, draw_pictures(source, options, findings)))
+        pictures = draw_pictures(source, options, findings)
+        notes = (pictures.note,) if pictures.note else ()
+        findings = findings._replace(warnings=[*findings.warnings, *notes])
+        return Outcome(write_html(findings, pictures.drawn), notes)
     except USER_ERRORS as error:
         raise ClusterEvalError(source.rename_paths(summarize_error(error))) from error
 
@@ -244,6 +263,14 @@ def _sort_rows(result: pl.DataFrame, options: argparse.Namespace) -> pl.DataFram
         return result
     is_high_worst = not layout.meanings[column].is_high_best
     return result.sort(column, descending=is_high_worst, nulls_last=True, maintain_order=True)
+
+
+def run_describe(options: argparse.Namespace) -> Outcome:
+    """Return what the catalogue knows of the name in the parsed arguments, or a list of all names.
+
+    The names are those of scores, tables, criteria and parameters.
+    """
+    return Outcome(f"{describe(options.name)}\n".encode())
 
 
 def run_schema(options: argparse.Namespace) -> Outcome:

@@ -37,16 +37,13 @@ if TYPE_CHECKING:
     from .sources import Source
 
 __all__ = [
-    "MAX_CLUSTERS",
     "Findings",
     "Score",
+    "choose_clusters",
     "has_silhouettes_of_points",
     "make_call",
     "make_findings",
 ]
-
-#: Rows of the table by cluster; the largest clusters have one.
-MAX_CLUSTERS = 500
 
 _CONFIDENCE = 0.95
 
@@ -88,10 +85,9 @@ class Findings(NamedTuple):
     headlines: list[Score]
     #: All scores, by the title of their group.
     groups: dict[str, list[Score]]
-    #: One row per cluster, the largest first; the meanings of its columns; how many were left out.
+    #: One row per cluster, the largest first, and the meanings of its columns.
     clusters: pl.DataFrame
     cluster_meanings: dict[str, Meaning]
-    n_more_clusters: int
     #: The SQL of all numbers.
     queries: list[str]
     #: Of the programs, and of the data.
@@ -143,9 +139,8 @@ def make_findings(source: Source, options: Namespace) -> Findings:
         ],
         headlines=[scores[name] for name in _HEADLINES if name in scores],
         groups=groups,
-        clusters=clusters.head(MAX_CLUSTERS),
+        clusters=clusters,
         cluster_meanings=_CLUSTER_MEANINGS,
-        n_more_clusters=max(clusters.height - MAX_CLUSTERS, 0),
         queries=[source.rename_paths(text) for text in write_queries(source, [*calls.values()])],
         versions=_list_versions(source),
     )
@@ -288,6 +283,32 @@ def _join_cluster_tables(tables: _Tables) -> pl.DataFrame:
     joined = joined.with_columns(share=pl.col("n") / row["n"])
     order = [name for name in _CLUSTER_MEANINGS if name in joined.columns]
     return joined.select(order).sort("n", descending=True, maintain_order=True)
+
+
+#: What tells good clusters from bad ones; the first that is known of a clustering counts.
+_QUALITIES = ("silhouette", "purity", "mean_distance")
+
+
+def choose_clusters(clusters: pl.DataFrame, limit: int) -> tuple[pl.DataFrame, str]:
+    """Return at most `limit` rows of the table by cluster, and a sentence on the choice.
+
+    Of more clusters, half of the rows are the worst ones, worst first, and half the best ones, best
+    last; of equal ones the largest. Of fewer, all are there, and the sentence is empty.
+    """
+    if clusters.height <= limit:
+        return clusters, ""
+    quality = next(name for name in _QUALITIES if name in clusters.columns)
+    is_low_worst = _CLUSTER_MEANINGS[quality].is_high_best
+    half = limit // 2
+    by = [quality, "n"]
+    order: dict[str, Any] = {"nulls_last": True, "maintain_order": True}
+    worst_first = clusters.sort(by, descending=[not is_low_worst, True], **order)
+    others = worst_first.slice(half).sort(by, descending=[is_low_worst, True], **order)
+    chosen = pl.concat([worst_first.head(half), others.head(half).reverse()])
+    words = quality.replace("_", " ")
+    return chosen, (
+        f"The {half} worst and the {half} best of {clusters.height:,} clusters, by {words}."
+    )
 
 
 # ----------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from io import BytesIO
@@ -17,7 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-__all__ = ["ENCODERS", "FORMATS", "check_output", "infer_format", "write_output"]
+__all__ = [
+    "ENCODERS",
+    "FORMATS",
+    "check_output",
+    "infer_format",
+    "quote_formulas",
+    "write_output",
+]
 
 # ----------------------------------------------------------------------------------------------
 # Formats
@@ -40,6 +48,20 @@ def _is_whole_decimal(dtype: pl.DataType) -> bool:
 def _encode_csv(result: pl.DataFrame) -> bytes:
     """Return the report as CSV with a header."""
     return result.write_csv().encode()
+
+
+#: First characters of a text that programs for spreadsheets read as a formula.
+_FORMULA = r"^[=+\-@\t\r]"
+
+
+def quote_formulas(result: pl.DataFrame) -> pl.DataFrame:
+    """Return the report with an apostrophe before each text that a spreadsheet would compute.
+
+    The names of the columns are texts as well; numbers stay as they are.
+    """
+    texts = pl.col(pl.String, pl.Categorical, pl.Enum).cast(pl.String)
+    quoted = result.with_columns(texts.str.replace(_FORMULA, "'${0}"))
+    return quoted.rename(lambda name: f"'{name}" if re.match(_FORMULA, name) else name)
 
 
 def _encode_parquet(result: pl.DataFrame) -> bytes:

@@ -1,4 +1,4 @@
-"""Pages: the findings of the command ``report`` as one HTML page, or as Markdown."""
+"""Pages: the findings of the command ``report`` as one HTML page."""
 
 from __future__ import annotations
 
@@ -11,24 +11,29 @@ from typing import TYPE_CHECKING, Any
 from polars_clustereval import __version__
 from polars_clustereval.quoting import escape_controls
 
-from .findings import MAX_CLUSTERS
+from .findings import choose_clusters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    import polars as pl
+    from collections.abc import Mapping
 
     from .findings import Findings, Score
     from .meanings import Meaning
 
-__all__ = ["write_html", "write_markdown"]
+__all__ = [
+    "NAME_COLUMNS",
+    "describe_limits",
+    "describe_range",
+    "name_page",
+    "show_number",
+    "write_html",
+]
 
 
 def write_html(findings: Findings, pictures: Mapping[str, str]) -> bytes:
     """Return one page that needs no other file; `pictures` are texts of SVG by their titles."""
     page = Template((files(__package__) / "page.html").read_text(encoding="utf-8"))
     values = {
-        "title": _text(_title(findings)),
+        "title": _text(name_page(findings)),
         "version": _text(__version__),
         "facts": " ".join(
             f"<span>{_text(name)} <b>{_text(value)}</b></span>" for name, value in findings.facts
@@ -60,7 +65,7 @@ def _embed(title: str, svg: str) -> str:
     return f'<figure><img alt="{_text(title)}" src="data:image/svg+xml;base64,{data}"></figure>'
 
 
-def _title(findings: Findings) -> str:
+def name_page(findings: Findings) -> str:
     """Return the title of a page."""
     return f"Clustering of {dict(findings.facts)['data']}"
 
@@ -79,15 +84,15 @@ def _list_items(texts: list[str]) -> str:
 def _write_card(score: Score) -> str:
     """Return a headline score as a box of HTML."""
     title = score.name if score.entry is None else score.entry.title
-    more = [score.meaning.text, _describe_range(score), _describe_limits(score), score.reading]
+    more = [score.meaning.text, describe_range(score), describe_limits(score), score.reading]
     lines = "".join(f'<div class="more">{_text(line)}</div>' for line in more if line)
     return (
         f'<div class="card"><div class="name">{_text(title)}<br><code>{_text(score.name)}</code>'
-        f'</div><div class="value">{_show_number(score.value)}</div>{lines}</div>'
+        f'</div><div class="value">{show_number(score.value)}</div>{lines}</div>'
     )
 
 
-def _describe_range(score: Score) -> str:
+def describe_range(score: Score) -> str:
     """Return the range of a score and its best values, in words."""
     best = _describe_best(score.meaning)
     bounds = "" if score.entry is None else score.entry.range
@@ -112,14 +117,14 @@ def _describe_best(meaning: Meaning) -> str:
     return known.get(meaning.best, f"best {meaning.best}")
 
 
-def _describe_limits(score: Score) -> str:
+def describe_limits(score: Score) -> str:
     """Return the limits of a score in words, nothing if they are not known."""
     if score.lower is None or score.upper is None:
         return ""
-    return f"{score.limits}: {_show_number(score.lower)} to {_show_number(score.upper)}"
+    return f"{score.limits}: {show_number(score.lower)} to {show_number(score.upper)}"
 
 
-def _show_number(value: Any) -> str:
+def show_number(value: Any) -> str:
     """Return a number with four significant digits, whole ones in full; – for none."""
     if value is None:
         return "–"
@@ -131,8 +136,8 @@ def _show_number(value: Any) -> str:
 def _write_group(title: str, scores: list[Score]) -> str:
     """Return the scores of a group as a table of HTML."""
     rows = "".join(
-        f"<tr><td>{_text(score.name)}</td><td class='number'>{_show_number(score.value)}</td>"
-        f"<td>{_text(_describe_limits(score))}</td><td>{_text(_describe_best(score.meaning))}</td>"
+        f"<tr><td>{_text(score.name)}</td><td class='number'>{show_number(score.value)}</td>"
+        f"<td>{_text(describe_limits(score))}</td><td>{_text(_describe_best(score.meaning))}</td>"
         f"<td>{_text(score.meaning.text)}</td></tr>"
         for score in scores
     )
@@ -142,9 +147,13 @@ def _write_group(title: str, scores: list[Score]) -> str:
     )
 
 
+#: Rows of the table by cluster.
+_MAX_CLUSTERS = 500
+
+
 def _write_clusters(findings: Findings) -> str:
     """Return the table by cluster, whose columns a click sorts."""
-    frame = findings.clusters
+    frame, note = choose_clusters(findings.clusters, _MAX_CLUSTERS)
     numeric = {name for name, dtype in frame.schema.items() if dtype.is_numeric()}
     head = "".join(
         f"<th{' class=number' if name in numeric else ''} "
@@ -155,7 +164,7 @@ def _write_clusters(findings: Findings) -> str:
     rows = "".join(f"<tr>{_write_cells(row, numeric)}</tr>" for row in frame.iter_rows(named=True))
     return (
         f"<div class='scroll'><table class='sortable'><thead><tr>{head}</tr></thead>"
-        f"<tbody>{rows}</tbody></table></div>{_note_of_more(findings, '<p>{}</p>')}"
+        f"<tbody>{rows}</tbody></table></div>{f'<p>{_text(note)}</p>' if note else ''}"
     )
 
 
@@ -167,93 +176,10 @@ def _write_cells(row: Mapping[str, Any], numeric: set[str]) -> str:
             cells.append(f"<td>{_text('' if value is None else value)}</td>")
             continue
         key = "" if value is None else repr(value)
-        shown = str(value) if name in _NAMES else _show_number(value)
+        shown = str(value) if name in NAME_COLUMNS else show_number(value)
         cells.append(f'<td class="number" data-value="{key}">{shown}</td>')
     return "".join(cells)
 
 
 # Columns that name a cluster or a label, and may be numbers.
-_NAMES = ("cluster", "majority_label", "nearest_cluster")
-
-
-def _note_of_more(findings: Findings, form: str) -> str:
-    """Return a sentence on clusters that have no row, in the form of a paragraph."""
-    if not findings.n_more_clusters:
-        return ""
-    total = findings.n_more_clusters + findings.clusters.height
-    return form.format(f"The {MAX_CLUSTERS:,} largest of {total:,} clusters.")
-
-
-# ----------------------------------------------------------------------------------------------
-# Markdown
-# ----------------------------------------------------------------------------------------------
-
-
-def write_markdown(findings: Findings) -> bytes:
-    """Return the findings as Markdown, for a pull request or a chat, without pictures."""
-    facts = ", ".join(f"{_cell(name)} **{_cell(value)}**" for name, value in findings.facts)
-    parts = [f"# {_cell(_title(findings))}", facts]
-    if findings.warnings:
-        parts.append("\n".join(f"- ⚠ {_cell(warning)}" for warning in findings.warnings))
-    parts.append(
-        _table(
-            ("score", "value", "interval", "range", "reading", "meaning"),
-            (
-                (
-                    f"`{score.name}`",
-                    _show_number(score.value),
-                    _describe_limits(score),
-                    _describe_range(score),
-                    score.reading,
-                    score.meaning.text,
-                )
-                for score in findings.headlines
-            ),
-        )
-    )
-    parts += ["## Clusters", _table_of(findings.clusters.head(_MARKDOWN_ROWS))]
-    total = findings.n_more_clusters + findings.clusters.height
-    if total > _MARKDOWN_ROWS:
-        parts.append(f"The {_MARKDOWN_ROWS} largest of {total:,} clusters.")
-    queries = "\n\n".join(_escape_lines(query) for query in findings.queries)
-    parts += ["## SQL", f"````sql\n{queries}\n````"]
-    versions = "; ".join(f"{_cell(name)} {_cell(value)}" for name, value in findings.versions)
-    return ("\n\n".join([*parts, versions]) + "\n").encode()
-
-
-_MARKDOWN_ROWS = 50
-
-
-def _escape_lines(text: str) -> str:
-    """Return a text of several lines with its other control characters as escapes."""
-    return "\n".join(map(escape_controls, text.split("\n")))
-
-
-def _table_of(frame: pl.DataFrame) -> str:
-    """Return the table by cluster as Markdown."""
-    rows = (
-        [
-            ("–" if value is None else str(value)) if name in _NAMES else _show_number(value)
-            for name, value in row.items()
-        ]
-        for row in frame.iter_rows(named=True)
-    )
-    return _table([name.replace("_", " ") for name in frame.columns], rows)
-
-
-def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a table as Markdown."""
-    names = list(head)
-    lines = [names, ["---"] * len(names), *([_cell(value) for value in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _cell(text: str) -> str:
-    """Return a text as part of a line of Markdown: its marks are escaped, code stays code."""
-    text = escape_controls(text)
-    if text.startswith("`") and text.endswith("`") and text.count("`") == 2:
-        return text
-    return "".join(f"\\{x}" if x in _MARKS else x for x in text).replace("<", "&lt;")
-
-
-_MARKS = "\\`*_[]|#"
+NAME_COLUMNS = ("cluster", "majority_label", "nearest_cluster")

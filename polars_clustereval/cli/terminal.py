@@ -7,6 +7,8 @@ from decimal import Decimal
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from polars_clustereval.catalogue import reading
 from polars_clustereval.plots.charts import count
 from polars_clustereval.quoting import escape_controls
@@ -28,8 +30,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Sequence
     from pathlib import Path
-
-    import polars as pl
 
     from .layouts import Layout
     from .meanings import Meaning
@@ -359,10 +359,13 @@ def _render_listing(result: pl.DataFrame, keys: list[str], layout: Layout) -> st
 def _render_choices(choices: pl.DataFrame, keys: list[str], layout: Layout) -> str:
     """Return the lines of what each criterion recommends, rows of choose_k, below a listing.
 
-    `keys` are the partition columns. Where the terminal is too narrow, the last columns are left
-    out; of many clusterings the first ones are shown.
+    Where it recommends no k, the reason follows its rule. `keys` are the partition columns. Where
+    the terminal is too narrow, the last columns are left out; of many clusterings the first ones
+    are shown.
     """
-    head = choices.head(_MAX_LISTED)
+    head = choices.head(_MAX_LISTED).with_columns(
+        rule=pl.concat_str("rule", "reason", separator=": ", ignore_nulls=True)
+    )
     names = ["criterion", "k", "runner_up", "value", "rule"]
     columns = [
         [name, *(x if isinstance(x, str) else _format_number(x, layout) for x in head[name])]

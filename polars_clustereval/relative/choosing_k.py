@@ -475,13 +475,25 @@ CRITERIA = {
 }
 # Recommended only above 0: a curve that is straight, or of vanishing distortion, has no best k.
 _ABOVE_0 = ("jump", "second_difference", "chord_distance")
+#: Why a criterion recommends no k although it has values.
+REFUSALS = {
+    "hartigan_index": "no value <= 10",
+    **dict.fromkeys(_ABOVE_0, "no value > 0"),
+    "kneedle": "no knee",
+    "gap": "no choice",
+}
 # The column that says which k is recommended, whatever the value.
 _CHOICES = {"kneedle": "is_knee", "gap": "is_choice"}
 
 
+def _value_or_null(criterion: str) -> pl.Expr:
+    """Return the value of a criterion as a double, NULL if it is NaN, which cannot be best."""
+    return to_double(pl.col(criterion)).fill_nan(None)
+
+
 def _cost(criterion: str) -> pl.Expr:
     """Return what is least at the k that a criterion recommends, NULL where it recommends none."""
-    value = to_double(pl.col(criterion))
+    value = _value_or_null(criterion)
     if criterion == "davies_bouldin_score":
         return value
     if criterion == "hartigan_index":
@@ -497,7 +509,8 @@ def _rate_criterion(rows: pl.LazyFrame, criterion: str, keys: Mapping[str, str])
     """Return the rows of an elbow table, or one of gap_statistic, as one criterion rates them.
 
     Columns: `keys`, the partition columns; place (of the criterion), criterion, rule, k, value;
-    has_cost, cost and is_other, by which the recommended k comes first.
+    no_cost, cost and is_other, by which the recommended k comes first; and refusal, why there is no
+    such k although there are values.
     """
     choice = _CHOICES.get(criterion)
     is_choice = pl.col(choice).cast(pl.Boolean).fill_null(False) if choice else pl.lit(False)
@@ -508,7 +521,8 @@ def _rate_criterion(rows: pl.LazyFrame, criterion: str, keys: Mapping[str, str])
         pl.lit(criterion).alias("criterion"),
         pl.lit(CRITERIA[criterion]).alias("rule"),
         pl.col("k"),
-        to_double(pl.col(criterion)).alias("value"),
+        _value_or_null(criterion).alias("value"),
+        pl.lit(REFUSALS.get(criterion), pl.String).alias("refusal"),
         cost.is_null().alias("no_cost"),
         (~is_choice).alias("is_other"),
         cost.alias("cost"),
@@ -549,11 +563,12 @@ def choose_k(
     DataFrame or LazyFrame
         The same kind as frame, one row per partition and criterion: the partition columns;
         criterion, the name of its column; the k that it recommends and the value there; its rule in
-        words; runner_up, the k that would come next by that rule, and runner_up_value. Of equal
-        values the smallest k comes first. k is NULL if a criterion recommends none: a column is
-        NULL, no Hartigan index is <= 10, or there is no knee. jump, second_difference and
-        chord_distance recommend only values above 0. The runner_up of kneedle and of gap is the k
-        with the largest of the other values.
+        words; runner_up, the k that would come next by that rule, and runner_up_value; reason. Of
+        equal values the smallest k comes first. k is NULL if a criterion recommends none, and
+        reason says why: 'no value' if all are NULL or NaN, 'no value > 0' of jump,
+        second_difference and chord_distance, 'no value <= 10' of hartigan_index, 'no knee' of
+        kneedle, 'no choice' of gap. The runner_up of kneedle and of gap is the k with the largest
+        of the other values.
 
     Raises
     ------
@@ -585,8 +600,8 @@ def choose_k(
     ... )
     >>> choices = ce.choose_k(ce.elbow(sweep, ["x"], "cluster", "k"))
     >>> choices.filter(pl.col("criterion").is_in(["hartigan_index", "second_difference"])).rows()
-    [('hartigan_index', 2, 1.0, 'smallest k with a value <= 10', None, None), \
-('second_difference', 2, 79.0, 'largest value', None, None)]
+    [('hartigan_index', 2, 1.0, 'smallest k with a value <= 10', None, None, None), \
+('second_difference', 2, 79.0, 'largest value', None, None, None)]
     """
     lazy = check_frame(frame)
     keys: dict[str, str] = check_partition_keys(lazy, partition_by, _CHOICE_COLUMNS)
@@ -613,9 +628,13 @@ def choose_k(
         rule=pl.col("rule").first(),
         runner_up=ranked("k", 2),
         runner_up_value=ranked("value", 2),
+        reason=pl.when(pl.col("value").count() == 0)
+        .then(pl.lit("no value"))
+        .when(pl.col("no_cost").all())
+        .then(pl.col("refusal").first()),
     )
     choices = choices.sort(by, nulls_last=True).select(*keys, *_CHOICE_COLUMNS)
     return to_user_frame(frame, choices, keys)
 
 
-_CHOICE_COLUMNS = ("criterion", "k", "value", "rule", "runner_up", "runner_up_value")
+_CHOICE_COLUMNS = ("criterion", "k", "value", "rule", "runner_up", "runner_up_value", "reason")

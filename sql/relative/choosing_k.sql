@@ -416,24 +416,29 @@ COMMENT ON MACRO TABLE clustereval.elbow IS
 'doi:10.2307/2531893; Hartigan (1975), Clustering Algorithms; Sugar and James (2003), '
 'doi:10.1198/016214503000000666; Satopaa and others (2011), doi:10.1109/ICDCSW.2011.20.';
 
+-- The value of a criterion as DOUBLE, NULL if it is NaN, which no criterion can recommend.
+CREATE OR REPLACE MACRO clustereval._value_or_null(x) AS
+  CASE WHEN NOT isnan(CAST(x AS DOUBLE)) THEN CAST(x AS DOUBLE) END;
+
 -- One row per partition, criterion and k, from an elbow table tbl and a table gap of gap_statistic:
 -- __ce_place (of the criterion), __ce_criterion, __ce_rule (what it recommends, in words), __ce_k,
 -- __ce_value, __ce_cost, which is least at the k that it recommends and NULL where it recommends
--- none, and __ce_is_choice, TRUE at the k that is recommended whatever its cost.
+-- none, __ce_is_choice, TRUE at the k that is recommended whatever its cost, and __ce_refusal, why
+-- there is no such k although there are values.
 CREATE OR REPLACE MACRO clustereval._criteria(tbl, gap, partition_by) AS TABLE
   WITH __ce_swept AS (
     SELECT
       clustereval._reject_quoted(partition_by, 'partition_by') AS __ce_partition,
       clustereval._check_k(swept.k) AS __ce_k,
-      swept.calinski_harabasz_score AS __ce_calinski_harabasz,
-      swept.davies_bouldin_score AS __ce_davies_bouldin,
-      swept.silhouette AS __ce_silhouette,
-      swept.krzanowski_lai_index AS __ce_krzanowski_lai,
-      swept.hartigan_index AS __ce_hartigan,
-      swept.jump AS __ce_jump,
-      swept.second_difference AS __ce_second_difference,
-      swept.chord_distance AS __ce_chord_distance,
-      swept.kneedle AS __ce_kneedle,
+      clustereval._value_or_null(swept.calinski_harabasz_score) AS __ce_calinski_harabasz,
+      clustereval._value_or_null(swept.davies_bouldin_score) AS __ce_davies_bouldin,
+      clustereval._value_or_null(swept.silhouette) AS __ce_silhouette,
+      clustereval._value_or_null(swept.krzanowski_lai_index) AS __ce_krzanowski_lai,
+      clustereval._value_or_null(swept.hartigan_index) AS __ce_hartigan,
+      clustereval._value_or_null(swept.jump) AS __ce_jump,
+      clustereval._value_or_null(swept.second_difference) AS __ce_second_difference,
+      clustereval._value_or_null(swept.chord_distance) AS __ce_chord_distance,
+      clustereval._value_or_null(swept.kneedle) AS __ce_kneedle,
       swept.is_knee AS __ce_is_knee
     FROM query_table(tbl) AS swept
   ),
@@ -441,59 +446,62 @@ CREATE OR REPLACE MACRO clustereval._criteria(tbl, gap, partition_by) AS TABLE
     SELECT
       clustereval._reject_quoted(partition_by, 'partition_by') AS __ce_partition,
       clustereval._check_k(chosen.k) AS __ce_k,
-      chosen.gap AS __ce_gap,
+      clustereval._value_or_null(chosen.gap) AS __ce_gap,
       chosen.is_choice AS __ce_is_choice
     FROM query_table(gap) AS chosen
   )
   SELECT
     1 AS __ce_place, 'calinski_harabasz_score' AS __ce_criterion, 'largest value' AS __ce_rule,
     __ce_partition, __ce_k, __ce_calinski_harabasz AS __ce_value,
-    -__ce_calinski_harabasz AS __ce_cost, FALSE AS __ce_is_choice
+    -__ce_calinski_harabasz AS __ce_cost, FALSE AS __ce_is_choice,
+    CAST(NULL AS VARCHAR) AS __ce_refusal
   FROM __ce_swept
   UNION ALL
   SELECT
     2, 'davies_bouldin_score', 'smallest value', __ce_partition, __ce_k, __ce_davies_bouldin,
-    __ce_davies_bouldin, FALSE
+    __ce_davies_bouldin, FALSE, NULL
   FROM __ce_swept
   UNION ALL
   SELECT
     3, 'silhouette', 'largest value', __ce_partition, __ce_k, __ce_silhouette, -__ce_silhouette,
-    FALSE
+    FALSE, NULL
   FROM __ce_swept
   UNION ALL
   SELECT
     4, 'krzanowski_lai_index', 'largest value', __ce_partition, __ce_k, __ce_krzanowski_lai,
-    -__ce_krzanowski_lai, FALSE
+    -__ce_krzanowski_lai, FALSE, NULL
   FROM __ce_swept
   UNION ALL
   SELECT
     5, 'hartigan_index', 'smallest k with a value <= 10', __ce_partition, __ce_k, __ce_hartigan,
-    CASE WHEN __ce_hartigan <= 10 THEN CAST(__ce_k AS DOUBLE) END, FALSE
+    CASE WHEN __ce_hartigan <= 10 THEN CAST(__ce_k AS DOUBLE) END, FALSE, 'no value <= 10'
   FROM __ce_swept
   UNION ALL
   SELECT
     6, 'jump', 'largest value', __ce_partition, __ce_k, __ce_jump,
-    CASE WHEN __ce_jump > 0 THEN -__ce_jump END, FALSE
+    CASE WHEN __ce_jump > 0 THEN -__ce_jump END, FALSE, 'no value > 0'
   FROM __ce_swept
   UNION ALL
   SELECT
     7, 'second_difference', 'largest value', __ce_partition, __ce_k, __ce_second_difference,
-    CASE WHEN __ce_second_difference > 0 THEN -__ce_second_difference END, FALSE
+    CASE WHEN __ce_second_difference > 0 THEN -__ce_second_difference END, FALSE, 'no value > 0'
   FROM __ce_swept
   UNION ALL
   SELECT
     8, 'chord_distance', 'largest value', __ce_partition, __ce_k, __ce_chord_distance,
-    CASE WHEN __ce_chord_distance > 0 THEN -__ce_chord_distance END, FALSE
+    CASE WHEN __ce_chord_distance > 0 THEN -__ce_chord_distance END, FALSE, 'no value > 0'
   FROM __ce_swept
   UNION ALL
   SELECT
     9, 'kneedle', 'first knee', __ce_partition, __ce_k, __ce_kneedle,
-    CASE WHEN __ce_is_knee IS NOT NULL THEN -__ce_kneedle END, COALESCE(__ce_is_knee, FALSE)
+    CASE WHEN __ce_is_knee IS NOT NULL THEN -__ce_kneedle END, COALESCE(__ce_is_knee, FALSE),
+    'no knee'
   FROM __ce_swept
   UNION ALL
   SELECT
     10, 'gap', 'choice of gap_statistic', __ce_partition, __ce_k, __ce_gap,
-    CASE WHEN __ce_is_choice IS NOT NULL THEN -__ce_gap END, COALESCE(__ce_is_choice, FALSE)
+    CASE WHEN __ce_is_choice IS NOT NULL THEN -__ce_gap END, COALESCE(__ce_is_choice, FALSE),
+    'no choice'
   FROM __ce_gap_rows;
 
 -- Which k each criterion recommends: one row per partition and criterion, from an elbow table tbl.
@@ -549,7 +557,11 @@ CREATE OR REPLACE MACRO clustereval.choose_k(
     MAX(CASE WHEN __ce_rank = 1 THEN __ce_value END) AS value,
     MAX(__ce_rule) AS rule,
     MAX(CASE WHEN __ce_rank = 2 THEN __ce_k END) AS runner_up,
-    MAX(CASE WHEN __ce_rank = 2 THEN __ce_value END) AS runner_up_value
+    MAX(CASE WHEN __ce_rank = 2 THEN __ce_value END) AS runner_up_value,
+    CASE
+      WHEN COUNT(__ce_value) = 0 THEN 'no value'
+      WHEN COUNT(__ce_cost) = 0 THEN MAX(__ce_refusal)
+    END AS reason
   FROM __ce_ranked
   WHERE (SELECT MIN(__ce_valid) FROM __ce_checked)
   GROUP BY __ce_partition, __ce_place
@@ -557,5 +569,7 @@ CREATE OR REPLACE MACRO clustereval.choose_k(
 COMMENT ON MACRO TABLE clustereval.choose_k IS
 'Number of clusters that each criterion of an elbow table recommends, one row per partition and '
 'criterion: criterion (the name of its column; gap for a table of gap_statistic), k and value, '
-'rule in words, and the runner_up with its runner_up_value. k is NULL if a criterion recommends '
-'none. Criteria disagree, and each has assumptions; see docs/choosing_k.md.';
+'rule in words, the runner_up with its runner_up_value, and reason. k is NULL if a criterion '
+'recommends none; reason says why: no value (all are NULL or NaN), no value > 0 (jump, '
+'second_difference, chord_distance), no value <= 10 (hartigan_index), no knee (kneedle) or no '
+'choice (gap). Criteria disagree, and each has assumptions; see docs/choosing_k.md.';

@@ -59,6 +59,14 @@ def test_recommendations_are_below_the_table(run: Run, engine_name: str) -> None
     assert found.items() >= wanted.items()
 
 
+def test_a_criterion_without_a_recommendation_says_why(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "sweep.parquet"
+    pl.read_parquet(SWEEP).filter(pl.col("k") < 3).write_parquet(path)
+    table = run("elbow", path, *CALLS["elbow"][1:], *QUICK)
+    assert re.search(r"^kneedle +NULL +NULL +NULL +first knee: no value$", table, re.MULTILINE)
+    assert re.search(r"^hartigan_index .* <= 10: no value <= 10$", table, re.MULTILINE)
+
+
 @DUCKDB_AT_THE_GATE
 def test_partitions_and_text(run: Run, engine_name: str, tmp_path: Path) -> None:
     """In a CSV file k is a number, and a partition is text."""

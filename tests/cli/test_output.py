@@ -194,3 +194,38 @@ def test_counts_are_numbers_in_json(run: Run, engine_name: str, command: str, co
 def test_pairs_of_points_are_numbers_in_json(run: Run, engine_name: str) -> None:
     [row] = report_rows(run, IRIS, *FLOWERS, "--engine", engine_name, of="pairwise")
     assert (row["n_within_pairs"], row["n_between_pairs"]) == (3819, 7356)
+
+
+FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "a=1", "1-2", "'x", ""]
+
+
+@DUCKDB_AT_THE_GATE
+def test_formulas_are_quoted_in_csv(run: Run, engine_name: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    rows = {"label": FORMULAS, "cluster": FORMULAS, "=x": FORMULAS, "day": [-1] * len(FORMULAS)}
+    pl.DataFrame(rows).write_parquet(path)
+    columns = ("--label", "label", "--cluster", "cluster", "--partition-by", "=x,day")
+    arguments = ("clusters", path, *columns, "--engine", engine_name, "--format", "csv")
+    plain = pl.read_csv(io.StringIO(run(*arguments)), infer_schema=False)
+    quoted = pl.read_csv(io.StringIO(run(*arguments, "--quote-formulas")), infer_schema=False)
+    assert plain.columns[:3] == ["=x", "day", "cluster"]
+    assert quoted.columns[:3] == ["'=x", "day", "cluster"]
+    begins_formula = pl.col("cluster").str.contains(r"^[=+@\t\r-]")
+    expected = plain.select(
+        pl.when(begins_formula).then("'" + pl.col("cluster")).otherwise("cluster")
+    )
+    assert quoted["cluster"].to_list() == expected.to_series().to_list()
+    assert quoted["'=x"].to_list() == quoted["cluster"].to_list()
+    assert set(quoted["day"]) == {"-1"}
+    changed = (quoted["cluster"] != plain["cluster"]).sum()
+    assert changed == 6
+
+
+def test_formulas_of_other_formats_are_not_quoted(fail: Fail, tmp_path: Path) -> None:
+    words = "--quote-formulas is for --format csv, which spreadsheets open, not for {}: drop one"
+    arguments = ("external", IRIS, *KMEANS, "--quote-formulas")
+    assert fail(*arguments) == words.format("table")
+    assert fail(*arguments, "--format", "json") == words.format("json")
+    assert fail(*arguments, "--output", tmp_path / "a.parquet") == words.format("parquet")
+    transitions = ("transitions", IRIS, IRIS, "--id", "id", "--cluster", "kmeans")
+    assert fail(*transitions, "--quote-formulas") == words.format("table")

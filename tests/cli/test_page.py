@@ -6,6 +6,7 @@ import io
 import re
 import sys
 from html import unescape
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -13,6 +14,7 @@ import polars as pl
 import pytest
 import vl_convert
 
+from polars_clustereval.cli.findings import choose_clusters
 from tests.support import engines
 from tests.support.command_line import DUCKDB_AT_THE_GATE, FLOWERS, IRIS, KMEANS, QUICK, WIDE
 from tests.support.pages import BOTH, DIGITS_BOTH, Pages
@@ -325,10 +327,7 @@ def test_names_are_only_names(run: Run, write_rows: Callable[..., Path], tmp_pat
     odd = ["<script>alert(1)</script>", "a|b`c*", "\x1b[31mred\x1b[0m", "q\"uote's & co"]
     path = write_rows(label=odd * 2, cluster=odd * 2)
     columns = ("--label", "label", "--cluster", "cluster")
-    markdown = run("report", path, *columns, *QUICK)
-    assert "\x1b" not in markdown
-    assert "<script>" not in markdown.split("## SQL")[0]
-    assert "a\\|b\\`c\\*" in markdown
+    assert "\x1b" not in run("report", path, *columns, *QUICK)
     run("report", path, *columns, *QUICK, "--html", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "\x1b" not in page
@@ -337,16 +336,42 @@ def test_names_are_only_names(run: Run, write_rows: Callable[..., Path], tmp_pat
     assert {odd[0], odd[1], odd[3], "\\x1b[31mred\\x1b[0m"} <= cells
 
 
+def test_clusters_that_are_chosen_by_distance_or_silhouette() -> None:
+    frame = pl.DataFrame(
+        {
+            "cluster": range(6),
+            "n": [9, 8, 7, 6, 5, 4],
+            "mean_distance": [1.0, 5.0, 2.0, 5.0, 1.0, 3],
+        }
+    )
+    chosen, note = choose_clusters(frame, 4)
+    assert chosen["cluster"].to_list() == [1, 3, 4, 0], "worst first, best last"
+    assert note == "The 2 worst and the 2 best of 6 clusters, by mean distance."
+    silhouettes = pl.Series("silhouette", [0.1, None, -0.5, 0.9, 0.5, 0.5])
+    chosen, note = choose_clusters(frame.with_columns(silhouettes), 4)
+    assert chosen["cluster"].to_list() == [2, 0, 4, 3]
+    assert note.endswith("by silhouette.")
+    assert choose_clusters(frame, 6)[1] == ""
+
+
 @pytest.mark.gate
 def test_more_clusters_than_the_table_has_rows(
     run: Run, write_rows: Callable[..., Path], tmp_path: Path
 ) -> None:
-    path = write_rows(label=[0, 1] * 600, cluster=list(range(1200)))
+    sizes = [2] * 400 + [3] * 400 + [1] * 400
+    clusters = [cluster for cluster, size in enumerate(sizes) for _ in range(size)]
+    # Half of the rows of the first 400 clusters have another label, a third of the next 400.
+    labels = [int(a != b) for a, b in pairwise([-1, *clusters])]
+    path = write_rows(label=labels, cluster=clusters)
     columns = ("--label", "label", "--cluster", "cluster")
-    assert "The 50 largest of 1,200 clusters." in run("report", path, *columns, *QUICK)
+    markdown = run("report", path, *columns, *QUICK)
+    assert "The 25 worst and the 25 best of 1,200 clusters, by purity." in markdown
+    rows = rows_of_clusters(markdown)
+    assert [row["purity"] for row in rows] == ["0.5"] * 25 + ["1"] * 25
+    assert [row["cluster"] for row in rows[:25]] == [str(i) for i in range(25)]
     run("report", path, *columns, *QUICK, "--html", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "The 500 largest of 1,200 clusters." in page
+    assert "The 250 worst and the 250 best of 1,200 clusters, by purity." in page
     assert page.count('<tr><td class="number"') == 500
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -13,12 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 import pytest
+import vl_convert
 
 import polars_clustereval as ce
 from polars_clustereval.cli.interruption import is_work_left, run_in_worker
 from tests.support.command_line import (
     DIGITS,
     DUCKDB_AT_THE_GATE,
+    EXAMPLES,
     IRIS,
     KMEANS,
     Run,
@@ -74,6 +77,40 @@ def test_a_reader_that_goes_away() -> None:
     assert process.stderr.read() == b""
     assert process.wait() == 0
     process.stderr.close()
+
+
+# Limits of memory
+
+
+@pytest.mark.gate
+def test_pictures_are_left_out_where_the_address_space_is_limited(tmp_path: Path) -> None:
+    """The renderer reserves more than 12 GB, and ends its process where it does not get them."""
+    page = tmp_path / "page.html"
+    arguments = ("report", IRIS, *KMEANS, "--engine", "polars", "--html", str(page))
+    command = ["sh", "-c", 'ulimit -v 12000000; exec "$@"', "sh"]
+    command += [sys.executable, "-m", "polars_clustereval", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=EXAMPLES.parent)
+    words = "The pictures are left out: the program that renders them failed, as it does if the "
+    assert done.returncode == 0
+    assert re.fullmatch(rf"clustereval: {words}address space is limited.*\n", done.stderr)
+    html = page.read_text(encoding="utf-8")
+    assert words in html
+    assert "<img" not in html
+    assert "adjusted_rand_score" in html
+
+
+@pytest.mark.gate
+def test_pictures_are_drawn_by_another_process(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A limit that leaves enough room."""
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1 << 50, 1 << 50))
+    monkeypatch.setattr(vl_convert, "vegalite_to_svg", None)
+    page = tmp_path / "page.html"
+    run("report", IRIS, *KMEANS, "--engine", "polars", "--html", page)
+    html = page.read_text(encoding="utf-8")
+    assert html.count("<img") == 2
+    assert "left out" not in html
 
 
 # Ctrl-C

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,9 @@ NOTHING = dict.fromkeys(
         *("second_difference", "chord_distance", "kneedle"),
     ]
 )
+
+
+NAN = math.nan
 
 
 def sweep_of(**columns: list[Any]) -> pl.DataFrame:
@@ -50,7 +54,23 @@ CHOICES: dict[str, tuple[dict[str, list[Any]], tuple[Any, ...]]] = {
         {"kneedle": [0.0, 0.2, 0.1, 0.3], "is_knee": [False, True, False, False]},
         (2, 0.2, 4, 0.3),
     ),
+    "no fall below the chord": ({"chord_distance": [0.0, -0.1, 0.0]}, (None,) * 4),
+    "not a number": ({"davies_bouldin_score": [None, NAN, NAN]}, (None,) * 4),
+    "no jump": ({"jump": [NAN, NAN]}, (None,) * 4),
+    "a knee without a number": ({"kneedle": [NAN], "is_knee": [True]}, (None,) * 4),
+    "some not numbers": ({"silhouette": [NAN, 0.2, NAN, 0.1]}, (2, 0.2, 4, 0.1)),
     "no knee": ({"kneedle": [0.0, 0.2, 0.1]}, (None, None, None, None)),
+}
+
+
+#: Why a criterion recommends no k, by the case; of all others the reason is NULL.
+REASONS = {
+    "never at most 10": "no value <= 10",
+    "no positive jump": "no value > 0",
+    "straight": "no value > 0",
+    "no fall below the chord": "no value > 0",
+    "no knee": "no knee",
+    **dict.fromkeys(["not a number", "no jump", "a knee without a number"], "no value"),
 }
 
 
@@ -61,7 +81,9 @@ def assert_chosen(rows: list[Row], case: str) -> None:
     named = ("k", "value", "runner_up", "runner_up_value")
     for row in rows:
         found = tuple(row[name] for name in named)
-        assert found == (expected if row["criterion"] == criterion else (None,) * 4), case
+        is_own = row["criterion"] == criterion
+        assert found == (expected if is_own else (None,) * 4), case
+        assert row["reason"] == (REASONS.get(case) if is_own else "no value"), case
         assert row["rule"], case
 
 
@@ -108,6 +130,14 @@ def test_a_gap_without_choice(engine: Engine) -> None:
     gap = gap.with_columns(pl.col("is_choice").cast(pl.Boolean))
     row = call_sweep(engine, "choose_k", sweep, gap=gap)[-1]
     assert (row["criterion"], row["k"], row["runner_up"]) == ("gap", None, None)
+    assert row["reason"] == "no choice"
+
+
+def test_a_gap_that_is_no_number(engine: Engine) -> None:
+    sweep = sweep_of(silhouette=[0.1, 0.2])
+    gap = pl.DataFrame({"k": [1, 2], "gap": [NAN, NAN], "is_choice": [False, True]})
+    row = call_sweep(engine, "choose_k", sweep, gap=gap)[-1]
+    assert (row["k"], row["value"], row["reason"]) == (None, None, "no value")
 
 
 def test_two_rows_of_one_k(side: Engine) -> None:

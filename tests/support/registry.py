@@ -39,6 +39,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "points": (
         "centroids",
         "internal_report",
+        "internal_summary",
         "internal_cluster_report",
         "neighbor_report",
         "determinant_report",

@@ -1,0 +1,170 @@
+"""callables: what is known of tables, functions, criteria and parameters, from their docstrings."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections import defaultdict
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from polars_clustereval.relative.choosing_k import CRITERIA, REFUSALS
+
+from .docstrings import join_lines, read_parameters, read_sections
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["Description", "describe_callable", "list_callables"]
+
+
+class Description(NamedTuple):
+    """The text about a name: a title, a definition, facts by their heads, and calls."""
+
+    title: str
+    definition: str
+    facts: Mapping[str, str]
+    calls: Mapping[str, str]
+
+
+def describe_callable(name: str) -> Description | None:
+    """Return what is known of a table, another function, a criterion or a parameter, or None."""
+    if name in _functions():
+        return _describe_function(name)
+    if name in CRITERIA:
+        return _describe_criterion(name)
+    return _describe_parameter(name) if name in _parameters() else None
+
+
+def list_callables() -> dict[str, dict[str, str]]:
+    """Return what can be described besides scores: a line of text by name, by the kind of name."""
+    lines = {
+        name: join_lines(read_sections(function)[""].partition("\n\n")[0])
+        for name, function in _functions().items()
+    }
+    tables = {name: line for name, line in lines.items() if is_table(_functions()[name])}
+    return {
+        "tables": tables,
+        "other functions": {name: line for name, line in lines.items() if name not in tables},
+        "criteria of choose_k": dict(CRITERIA),
+        "parameters of tables": {name: texts[0].text for name, texts in _parameters().items()},
+    }
+
+
+# ----------------------------------------------------------------------------------------------
+# Functions
+# ----------------------------------------------------------------------------------------------
+
+
+@cache
+def _functions() -> dict[str, Callable[..., Any]]:
+    """Return the public functions by name; to_sql is one of them if its extra is installed."""
+    import polars_clustereval as package
+
+    found = {name: getattr(package, name) for name in dir(package)}
+    return {name: value for name, value in found.items() if inspect.isfunction(value)}
+
+
+def is_table(function: Callable[..., Any]) -> bool:
+    """Return whether a function is a table: whether it takes a frame before all else."""
+    return next(iter(inspect.signature(function).parameters), "").startswith("frame")
+
+
+#: The call in SQL, in the notes of a docstring.
+_SQL = re.compile(r"In SQL:\s``(.*?)``", re.DOTALL)
+
+
+def _describe_function(name: str) -> Description:
+    """Return what the docstring of a public function says, without errors and examples."""
+    function = _functions()[name]
+    sections = read_sections(function)
+    notes = sections.get("Notes", "")
+    sql = _SQL.search(notes)
+    parameters = "\n".join(
+        f"{parameter}: {text}" for parameter, text in read_parameters(function).items()
+    )
+    kind = "a table" if is_table(function) else "a function"
+    facts = {
+        "Parameters": parameters,
+        "Returns": join_lines(sections.get("Returns", "").partition("\n")[2]),
+        # The call has a line of its own; a sentence that goes on after it stays as it is.
+        "Notes": join_lines(re.sub(rf"{_SQL.pattern}\.(\n|$)", "", notes, flags=re.DOTALL)),
+        "Source": join_lines(sections.get("References", "")),
+    }
+    calls = {"SQL": join_lines(sql[1])} if sql else {}
+    required = [
+        parameter.name
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.default is parameter.empty
+    ]
+    call = f"ce.{name}({', '.join(required)})"
+    return Description(
+        f"{name}, {kind}", join_lines(sections[""]), facts, {**calls, "Polars": call}
+    )
+
+
+# ----------------------------------------------------------------------------------------------
+# Criteria
+# ----------------------------------------------------------------------------------------------
+
+
+def _describe_criterion(name: str) -> Description:
+    """Return what a criterion of choose_k is, which k it recommends, and when none."""
+    table = "gap_statistic" if name == "gap" else "elbow"
+    sections = read_sections(_functions()[table])
+    items = {item: text for text, item in _ITEM.findall(sections.get("Returns", ""))}
+    definition = items.get(name, sections[""].partition("\n\n")[2])
+    refusal = REFUSALS.get(name, "no value")
+    facts = {
+        "Column of": table,
+        "Chosen": CRITERIA[name],
+        "No choice": " or ".join(dict.fromkeys(["no value", refusal])),
+    }
+    calls = {
+        "SQL": "FROM clustereval.choose_k(tbl)",
+        "Polars": 'ce.choose_k(ce.elbow(frame, ["x", "y"], "cluster", "k"))',
+    }
+    return Description(
+        f"{name}, a criterion of choose_k", join_lines(definition).rstrip(";. ") + ".", facts, calls
+    )
+
+
+#: An item of a list in a docstring, and its first word.
+_ITEM = re.compile(r"^ *\* ((\w+).*?)(?=^ *\* |\n\n|\Z)", re.MULTILINE | re.DOTALL)
+
+
+# ----------------------------------------------------------------------------------------------
+# Parameters
+# ----------------------------------------------------------------------------------------------
+
+
+class _Usage(NamedTuple):
+    """What a parameter is, and the tables that say this of it."""
+
+    text: str
+    tables: tuple[str, ...]
+
+
+@cache
+def _parameters() -> dict[str, list[_Usage]]:
+    """Return what the parameters of the tables are, by name; what most tables say comes first."""
+    tables: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for name, function in _functions().items():
+        if is_table(function):
+            for parameter, text in read_parameters(function).items():
+                tables[parameter][text].append(name)
+    return {
+        parameter: sorted(
+            (_Usage(text, tuple(names)) for text, names in texts.items()),
+            key=lambda usage: -len(usage.tables),
+        )
+        for parameter, texts in sorted(tables.items())
+    }
+
+
+def _describe_parameter(name: str) -> Description:
+    """Return what a parameter is, and of which tables."""
+    first, *others = _parameters()[name]
+    also = "\n".join(f"{usage.text} In {', '.join(usage.tables)}." for usage in others)
+    facts = {"Tables": ", ".join(first.tables), "Otherwise": also}
+    return Description(f"{name}, a parameter", first.text, facts, {})

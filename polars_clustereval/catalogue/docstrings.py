@@ -1,0 +1,38 @@
+"""docstrings: the sections and the parameters of a docstring, in numpy's style."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["join_lines", "read_parameters", "read_sections"]
+
+_SECTION = re.compile(r"\n\n(\w+)\n-+\n")
+
+
+def read_sections(function: Callable[..., Any]) -> dict[str, str]:
+    """Return the sections of a docstring by title, as they are written; the first one has none."""
+    # Python leaves docstrings out with -OO.
+    first, *parts = _SECTION.split(inspect.getdoc(function) or "")
+    return {"": first} | dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def read_parameters(function: Callable[..., Any]) -> dict[str, str]:
+    """Return what a docstring says of each parameter: its type and a text, in one line."""
+    entries = re.split(r"\n(?=\S)", read_sections(function).get("Parameters", ""))
+    found = {}
+    for entry in filter(None, entries):
+        head, _, text = entry.partition("\n")
+        names, _, type_name = head.partition(" : ")
+        for name in names.split(", "):
+            found[name] = f"{join_lines(type_name)}. {join_lines(text)}"
+    return found
+
+
+def join_lines(text: str) -> str:
+    """Return a text of a docstring as one line, without the marks of code."""
+    return " ".join(text.replace("`", "").split())

@@ -1,0 +1,145 @@
+"""summary: the indices of internal_report one below the other, for reading."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_clustereval.base.checks import table_function
+from polars_clustereval.base.frames import to_user_frame
+
+from .centroids import check_point_options, read_points
+from .report import report_of_clusters
+from .scatter import internal_scores
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
+
+    from .distances import Center, DistanceName
+    from .vectors import Vector
+
+#: For each index of internal_report, in its order: its best value as text, "high" or "low" if that
+#: is no number, None if none is best; and what it measures, in a few words.
+INDEX_MEANINGS: dict[str, tuple[str | None, str]] = {
+    "ssw": ("low", "within: points to their own centroid"),
+    "ssb": ("high", "between: centroids to overall centroid"),
+    "sst": (None, "total: within + between"),
+    "explained_variance": ("1", "between / total"),
+    "compactness": ("low", "mean distance to own centroid"),
+    "separation": ("high", "mean gap between centroids"),
+    "calinski_harabasz_score": ("high", "variance between / within"),
+    "davies_bouldin_score": ("low", "widths / gap of worst pairs"),
+    "ball_hall_index": ("low", "mean square within a cluster"),
+    "banfield_raftery_index": ("low", "sum of n ln(mean square)"),
+    "log_ss_ratio": ("high", "ln(between / within)"),
+    "pbm_index": ("high", "largest gap / width, squared"),
+    "ratkowsky_lance_index": ("high", "explained in each coordinate"),
+    "ray_turi_index": ("low", "mean square / squared gap"),
+    "xie_beni_index": ("low", "same as ray_turi_index"),
+    "sd_scattering": ("low", "variance within / overall"),
+    "sd_separation": ("low", "unevenness of centroid gaps"),
+}
+
+
+def _index_meanings() -> pl.LazyFrame:
+    """Return one row per index: metric, best, meaning (see INDEX_MEANINGS) and place, from 0."""
+    best, meanings = zip(*INDEX_MEANINGS.values(), strict=True)
+    columns = {"metric": list(INDEX_MEANINGS), "best": best, "meaning": meanings}
+    return pl.LazyFrame(columns).with_row_index("place")
+
+
+@table_function
+def internal_summary(
+    frame: Frame,
+    vector: Vector,
+    cluster: Column,
+    *,
+    distance: DistanceName = "euclidean",
+    p: float = 2,
+    center: Center = "mean",
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+    weights: Sequence[float] | None = None,
+) -> Frame:
+    """The indices of internal_report in long form, with the best value and the meaning of each.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The points to evaluate, one per row. A LazyFrame is read when the result is collected, and
+        streams; the greatest length of a List column is looked up at once.
+    vector : str, Expr, selector or sequence of str and Expr
+        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
+        where it is NULL (for several columns: where all are) are left out.
+    cluster : str or Expr
+        Cluster assigned to each point. Rows where it is NULL are left out.
+    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
+        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
+    p : float
+        Order of the minkowski distance, at least 1.
+    center : {'mean', 'median'}
+        Definition of a centroid, per coordinate; for cosine the direction of the mean or median of
+        the unit vectors. The median needs all points of a cluster in memory.
+    partition_by : str, Expr or sequence of these, optional
+        Columns whose groups are evaluated separately. NULL is a group of its own.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Whether noise is an ordinary cluster, is left out, or forms a cluster per row.
+    weights : sequence of float, optional
+        A number > 0 for each dimension, as in scipy; not for chebyshev.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The same kind as frame, one row per partition and index, sorted by partition and in the
+        order of internal_report: the partition columns, metric (the name of the index), value (NULL
+        if undefined), best (its best value as text: a number, 'high' or 'low'; NULL if none is
+        best) and meaning (what it measures, in a few words). If there are no rows, every value is
+        NULL; with partition_by there is then no row.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist, vector holds no numbers, noise has no value in the type of
+        cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
+        or infinite, or vectors differ in length.
+
+    Notes
+    -----
+    The indices, their ranges and sources: see docs/internal.md.
+    In SQL: ``FROM clustereval.internal_summary(tbl, [x, y], cluster)``.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> four = pl.DataFrame({"x": [0, 2, 9, 9], "y": [0, 0, 0, 4], "cluster": ["a", "a", "b", "b"]})
+    >>> summary = ce.internal_summary(four, ["x", "y"], "cluster")
+    >>> summary.filter(pl.col("metric") == "ssw").row(0)
+    ('ssw', 10.0, 'low', 'within: points to their own centroid')
+    """
+    options = check_point_options(
+        distance=distance,
+        p=p,
+        center=center,
+        weights=weights,
+        partition_by=partition_by,
+        noise=noise,
+        noise_as=noise_as,
+    )
+    points = read_points(frame, vector, cluster, options, results=_LONG_COLUMNS)
+    scores = internal_scores(pl.col, squares_add_up=points.squares_add_up)
+    names = list(points.keys)
+    report = report_of_clusters(points, scores).select(*names, *INDEX_MEANINGS)
+    long = report.unpivot(index=names, variable_name="metric", value_name="value")
+    rows = points.with_fault_check(long.join(_index_meanings(), on="metric"))
+    summary = rows.sort(*names, "place", nulls_last=True).select(*names, *_LONG_COLUMNS)
+    return to_user_frame(frame, summary, points.keys)
+
+
+_LONG_COLUMNS = ("metric", "value", "best", "meaning")

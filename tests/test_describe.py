@@ -1,0 +1,104 @@
+"""describe: texts about tables, functions, criteria and parameters; scores: test_catalogue."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import polars_clustereval as ce
+from polars_clustereval.catalogue import entries
+from polars_clustereval.relative.choosing_k import CRITERIA
+
+FUNCTIONS: dict[str, Any] = {
+    name: getattr(ce, name)
+    for name in ce.__all__
+    if inspect.isfunction(getattr(ce, name)) and name not in entries()
+}
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_is_described_by_its_docstring(name: str) -> None:
+    function = FUNCTIONS[name]
+    text = ce.describe(name)
+    doc = flat(inspect.getdoc(function) or "").replace("`", "")
+    is_table = next(iter(inspect.signature(function).parameters), "").startswith("frame")
+    assert text.startswith(f"{name}, {'a table' if is_table else 'a function'}\n\n")
+    assert doc.partition(" Parameters ---")[0].partition(" Returns ---")[0] in flat(text)
+    for parameter in inspect.signature(function).parameters:
+        assert re.search(rf"^(Parameters +| +){parameter}: \S", text, re.MULTILINE), parameter
+    sql = re.findall(r"In SQL: ``(.*?)``", flat(inspect.getdoc(function) or ""))
+    assert re.findall(r"^SQL +(.*)$", text, re.MULTILINE) == sql[:1]
+    assert re.search(rf"^Polars +ce\.{name}\(", text, re.MULTILINE)
+    assert max(map(len, text.splitlines())) <= 118
+
+
+def test_a_table() -> None:
+    text = flat(ce.describe("internal_summary"))
+    assert "best (its best value as text: a number, 'high' or 'low'; NULL if none is best)" in text
+    assert "SQL FROM clustereval.internal_summary(tbl, [x, y], cluster)" in text
+    assert text.endswith("Polars ce.internal_summary(frame, vector, cluster)")
+
+
+@pytest.mark.parametrize("name", sorted(CRITERIA.keys() - entries().keys()))
+def test_a_criterion(name: str) -> None:
+    text = ce.describe(name)
+    assert text.startswith(f"{name}, a criterion of choose_k\n\n")
+    table = "gap_statistic" if name == "gap" else "elbow"
+    assert re.search(rf"^Column of +{table}$", text, re.MULTILINE)
+    assert re.search(rf"^Chosen +{re.escape(CRITERIA[name])}$", text, re.MULTILINE)
+    definition = flat(text.split("\n\n")[1]).removesuffix(".")
+    assert definition.startswith(name)
+    assert definition in flat((inspect.getdoc(getattr(ce, table)) or "").replace("`", ""))
+
+
+def test_what_jump_is() -> None:
+    text = flat(ce.describe("jump"))
+    assert "jump of (ssw / (n d))^(-d/2) from k - 1 to k (at k = 1: from 0), best high." in text
+    assert "No choice no value or no value > 0" in text
+
+
+def test_a_parameter_and_the_tables_that_have_it() -> None:
+    text = flat(ce.describe("noise_as"))
+    assert text.startswith("noise_as, a parameter {'cluster', 'drop', 'singletons'}. ")
+    listed = set(re.findall(r"\w+", text))
+    having = {
+        name
+        for name in ce.__all__
+        if "noise_as" in getattr(getattr(ce, name), "__annotations__", {}) and name != "to_sql"
+    }
+    assert having
+    assert having <= listed
+
+
+def test_every_name_is_listed_once_and_described() -> None:
+    _, *blocks = re.split(
+        r"^(?=tables$|other functions$|criteria |parameters )", ce.describe(), flags=re.M
+    )
+    names = {}
+    for block in blocks:
+        kind, *lines = block.strip("\n").splitlines()
+        names[kind] = [line.split()[0] for line in lines]
+        assert all(len(line) <= 100 for line in lines)
+    functions = names["tables"] + names["other functions"]
+    assert set(FUNCTIONS) <= set(functions)
+    assert names["criteria of choose_k"] == list(CRITERIA)
+    for name in {name for found in names.values() for name in found}:
+        assert ce.describe(name)
+
+
+@pytest.mark.gate
+def test_a_table_without_docstrings() -> None:
+    code = "import polars_clustereval as ce; print(ce.describe('elbow'), ce.describe('jump'))"
+    command = [sys.executable, "-OO", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "ce.elbow(frame, vector, cluster, k)" in done.stdout
+    assert "largest value" in done.stdout
