@@ -41,7 +41,7 @@ def record_error_table(
     *,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     count_unlabeled: bool = False,
 ) -> Frame:
     """Rows that are extra in the cluster of each record, and rows that are missing from it.
@@ -135,7 +135,7 @@ def cluster_error_table(
     weight: Column | None = None,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     count_unlabeled: bool = False,
 ) -> Frame:
     """Mean errors of the records of each true cluster, which is the rows of a label.

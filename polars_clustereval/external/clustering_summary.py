@@ -43,7 +43,7 @@ def clustering_summary(
     weight: Column | None = None,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> Frame:
     """Sizes of the clusters and names in them, to compare clusterings for which no truth is known.
 

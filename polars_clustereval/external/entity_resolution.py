@@ -205,7 +205,7 @@ def entity_resolution_report(
     weight: Column | None = None,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     split_cost: EditCost = "unit",
     merge_cost: EditCost = "unit",
     beta: float = 1.0,

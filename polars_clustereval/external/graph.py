@@ -74,7 +74,7 @@ def graph_report(
     weight: Column | None = None,
     partition_by: Keys = None,
     noise: object = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     resolution: float = 1.0,
 ) -> Frame:
     """Scores of the clusters of a graph, one row per partition.
@@ -169,7 +169,7 @@ def graph_cluster_report(
     weight: Column | None = None,
     partition_by: Keys = None,
     noise: object = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     max_diameter_nodes: int = 1000,
 ) -> Frame:
     """Edges, shape and weak points of each cluster of a graph.
@@ -264,7 +264,7 @@ def graph_node_report(
     weight: Column | None = None,
     partition_by: Keys = None,
     noise: object = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> Frame:
     """Degrees of each node of a graph, in all and within its cluster.
 
@@ -364,7 +364,7 @@ def graph_edge_report(
     weight: Column | None = None,
     partition_by: Keys = None,
     noise: object = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> Frame:
     """Edges of a graph, and whether the clusters hang on them.
 

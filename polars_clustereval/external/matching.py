@@ -172,7 +172,7 @@ def matching_report(
     weight: Column | None = None,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     beta: float = 1.0,
 ) -> Frame:
     """Indices of the best one-to-one matching of labels and clusters.

@@ -20,8 +20,8 @@ from polars_clustereval.base.checks import (
     check_frame,
     check_groupable,
     check_noise_as,
-    check_noise_value,
     check_partition_keys,
+    equals_noise,
     key_columns,
     raise_on_collect,
     show_value,
@@ -67,7 +67,7 @@ class PointOptions:
     weights: list[float] | None
     partition_by: Keys
     noise: object
-    noise_as: NoiseAs
+    noise_as: NoiseAs | None
 
 
 def check_point_options(
@@ -78,7 +78,7 @@ def check_point_options(
     weights: Sequence[float] | None = None,
     partition_by: Keys = None,
     noise: object = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> PointOptions:
     """Return the options that all internal indices share; raise the error of the first wrong one.
 
@@ -525,8 +525,7 @@ def _noise_flag(lazy: pl.LazyFrame, cluster: pl.Expr, noise: object) -> pl.Expr:
     """
     if noise is None:
         return pl.lit(False)
-    dtype = lazy.select(cluster).collect_schema()["cluster"]
-    return (cluster == check_noise_value(noise, dtype)).fill_null(False)
+    return equals_noise(cluster, noise, lazy.select(cluster).collect_schema()["cluster"])
 
 
 def _choose_form(
@@ -551,7 +550,7 @@ def _choose_form(
     return make(dims, distance, factors, is_moved)
 
 
-def _flag_rows(rows: pl.LazyFrame, noise_as: NoiseAs) -> pl.LazyFrame:
+def _flag_rows(rows: pl.LazyFrame, noise_as: NoiseAs | None) -> pl.LazyFrame:
     """Return the rows with the flags complete, kept and noisy, which class Points describes.
 
     The rows have cluster, has_vector and noisy, here for rows without a vector too. With noise_as
@@ -587,7 +586,7 @@ def centroids(
     center: Center = "mean",
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
 ) -> Frame:
     """Size and centroid of each cluster.

@@ -573,7 +573,7 @@ def determinant_report(
     *,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> Frame:
     """Internal indices made from determinants of scatter matrices.
 

@@ -493,7 +493,7 @@ def cluster_diameters(
     center: Center = "mean",
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
 ) -> Frame:
     """Size and diameter of each cluster: the largest distance between two of its points.
@@ -581,7 +581,7 @@ def dunn_index(
     center: Center = "mean",
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
     generalized: bool = True,
 ) -> Frame:

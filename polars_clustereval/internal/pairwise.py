@@ -338,7 +338,7 @@ def pairwise_report(
     p: float = 2,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
     n_neighbors: int = 10,
     max_points: int = 20000,

@@ -66,7 +66,7 @@ def internal_report(
     center: Center = "mean",
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
 ) -> Frame:
     """Every internal index that needs only the centers of the clusters.
@@ -157,7 +157,7 @@ def internal_cluster_report(
     center: Center = "mean",
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
 ) -> Frame:
     """Size, centroid and spread of each cluster, and the cluster nearest to it.

@@ -388,7 +388,7 @@ def silhouette_samples(
     p: float = 2,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
 ) -> Frame:
     """Silhouette of each point: how much nearer it is to its own cluster than to the nearest other.
@@ -487,7 +487,7 @@ def silhouette_clusters(
     p: float = 2,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
 ) -> Frame:
     """Mean silhouette of each cluster.
@@ -569,7 +569,7 @@ def silhouette_score(
     p: float = 2,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
     method: Method = "exact",
     tolerance: float | None = None,

@@ -411,7 +411,7 @@ def cluster_states(
     *,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: StateNoise = "cluster",
+    noise_as: StateNoise | None = None,
 ) -> Frame:
     """What to keep of the points of a night, so that later reports need only this.
 
@@ -472,6 +472,11 @@ def cluster_states(
     if noise_as == "singletons":
         raise ClusterEvalError(
             "noise_as: expected one of 'cluster', 'drop', got 'singletons'; a state is of a cluster"
+        )
+    if noise_as is None and noise is not None:
+        raise ClusterEvalError(
+            "noise_as: expected one of 'cluster', 'drop', got NULL; with noise it says how the "
+            "rows of noise count: 'cluster' as one ordinary cluster, 'drop' not at all"
         )
     options = check_point_options(partition_by=partition_by, noise=noise, noise_as=noise_as)
     points = read_points(frame, vector, cluster, options, results=_STATE_COLUMNS)

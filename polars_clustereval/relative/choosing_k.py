@@ -314,7 +314,7 @@ def elbow(
     center: Center = "mean",
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
     silhouette: Silhouette = "none",
 ) -> Frame:

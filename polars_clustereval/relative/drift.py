@@ -172,7 +172,7 @@ def run_drift(
     min_share: float = 0.0,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> Frame:
     """How much has changed from one run to the next: ids, clusters, agreement and sizes.
 

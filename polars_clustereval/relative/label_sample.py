@@ -223,7 +223,7 @@ def entity_resolution_estimates(
     weight: Column | None = None,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     labels_are_sample: SampleDesign = "uniform",
     beta: float = 1.0,
     confidence: float = 0.95,

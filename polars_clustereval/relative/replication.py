@@ -126,7 +126,7 @@ def prediction_strength(
     weight: Column | None = None,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> Frame:
     """Prediction strength: the least share of a test cluster's pairs that training confirms.
 

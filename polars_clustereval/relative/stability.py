@@ -425,7 +425,7 @@ def run_agreement(
     metric: str = "adjusted_rand_score",
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     average_method: NormalizedMethod = "arithmetic",
     beta: float = 1.0,
     require_same_ids: bool = False,
@@ -513,7 +513,7 @@ def run_consensus(
     metric: str = "adjusted_rand_score",
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     average_method: NormalizedMethod = "arithmetic",
     beta: float = 1.0,
     require_same_ids: bool = False,
@@ -607,7 +607,7 @@ def cluster_stability(
     *,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> Frame:
     """Stability of each cluster of a reference run: its best Jaccard index in every other run.
 

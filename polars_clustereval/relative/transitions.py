@@ -207,7 +207,7 @@ def run_transitions(
     min_share: float = 0.0,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> Frame:
     """What became of the clusters from one run to the next: kept, split, merged, gone and others.
 
@@ -299,7 +299,7 @@ def transition_overlaps(
     threshold: float = 0.5,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> Frame:
     """Clusters of one run and of the next that have common ids, one row per pair.
 
@@ -373,7 +373,7 @@ def moved_ids(
     threshold: float = 0.5,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> Frame:
     """Ids that have moved, left or joined from one run to the next.
 

@@ -149,7 +149,7 @@ CREATE OR REPLACE MACRO clustereval._resolution_statistics_of_groups(__ce_groups
 --     assignments, species, cluster, split_cost := 'product', merge_cost := 'unit'
 --   );
 CREATE OR REPLACE MACRO clustereval.entity_resolution_report(
-  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := 'cluster',
+  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := NULL,
   split_cost := 'unit', merge_cost := 'unit', beta := 1.0
 ) AS TABLE
   WITH __ce_groups AS (

@@ -85,7 +85,7 @@ CREATE OR REPLACE MACRO clustereval._points(
     FROM query_table(tbl)
     UNION ALL
     SELECT
-      NULL, any_value(cluster), NULL, NULL, FALSE, NULL, NULL, FALSE, TRUE,
+      NULL, NULL, NULL, NULL, FALSE, NULL, NULL, FALSE, TRUE,
       clustereval._is_absent(partition_by)
     FROM query_table(tbl)
     WHERE FALSE
@@ -93,7 +93,10 @@ CREATE OR REPLACE MACRO clustereval._points(
       clustereval._check_column(
         clustereval._check_column(
           clustereval._check_column(
-            clustereval._check_vector_type(TRUE, vector), 'id', id
+            clustereval._check_noise(
+              clustereval._check_vector_type(TRUE, vector), noise, cluster
+            ),
+            'id', id
           ),
           'partition_by', partition_by
         ),
@@ -109,7 +112,6 @@ CREATE OR REPLACE MACRO clustereval._points(
       -- and CASE stops there.
       CASE
         WHEN __ce_vector[1] IS NOT NULL THEN __ce_cluster IS NOT NULL
-        WHEN __ce_is_check_row THEN NOT clustereval._check_noise(TRUE, noise, __ce_cluster)
         ELSE __ce_cluster IS NOT NULL AND clustereval._has_coordinates(__ce_vector)
       END AS __ce_complete,
       clustereval._scale_vector(__ce_vector, weights, __ce_factors) AS __ce_scaled
@@ -646,7 +648,7 @@ CREATE OR REPLACE MACRO clustereval._check_points(
 --   FROM clustereval.centroids(points, [x, y, z], cluster, center := 'median');
 CREATE OR REPLACE MACRO clustereval.centroids(
   tbl, vector, cluster, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
-  noise := NULL, noise_as := 'cluster', weights := NULL
+  noise := NULL, noise_as := NULL, weights := NULL
 ) AS TABLE
   WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(

@@ -547,7 +547,7 @@ CREATE OR REPLACE MACRO clustereval._determinant_totals(__ce_points) AS TABLE
 -- Examples:
 --   FROM clustereval.determinant_report(points, [x, y, z], cluster);
 CREATE OR REPLACE MACRO clustereval.determinant_report(
-  tbl, vector, cluster, partition_by := NULL, noise := NULL, noise_as := 'cluster'
+  tbl, vector, cluster, partition_by := NULL, noise := NULL, noise_as := NULL
 ) AS TABLE
   WITH __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(

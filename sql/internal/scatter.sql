@@ -333,7 +333,7 @@ CREATE OR REPLACE MACRO clustereval._density_totals(__ce_points, __ce_clusters) 
 --   FROM clustereval.neighbor_report(points, [x, y, z], cluster);
 CREATE OR REPLACE MACRO clustereval.neighbor_report(
   tbl, vector, cluster, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
-  noise := NULL, noise_as := 'cluster', weights := NULL
+  noise := NULL, noise_as := NULL, weights := NULL
 ) AS TABLE
   WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
