@@ -66,6 +66,8 @@ def test_a_text_file_of_texts(run: Run, engine_name: str, tmp_path: Path) -> Non
         "cluster",
         "--noise",
         "007",
+        "--noise-as",
+        "cluster",
         "--engine",
         engine_name,
     )

@@ -394,7 +394,10 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "p": ({"p": 0}, "p: expected a number >= 1, got 0"),
     "weights": ({"weights": [1, -2]}, "weights: expected a number > 0 for each dimension, got"),
     "noise_as": ({"noise_as": "drop"}, "noise_as 'drop' needs noise"),
-    "noise": ({"noise": "none"}, "noise: expected a value of the type of cluster (BIGINT)"),
+    "noise": (
+        {"noise": "none", "noise_as": "drop"},
+        "noise: expected a value of the type of cluster (BIGINT)",
+    ),
 }
 
 

@@ -396,11 +396,11 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
         "weights: chebyshev takes none; scale the coordinates instead",
     ),
     "noise of another type": (
-        {"noise": "none"},
+        {"noise": "none", "noise_as": "drop"},
         "noise: expected a value of the type of cluster (BIGINT), got 'none' (VARCHAR)",
     ),
     "a fraction as noise": (
-        {"noise": 1.5},
+        {"noise": 1.5, "noise_as": "drop"},
         "noise: expected a value of the type of cluster (BIGINT), got '1.5' (",
     ),
     "unknown noise_as": (
@@ -420,7 +420,7 @@ DEFAULTS: dict[str, Any] = {
     "center": "mean",
     "weights": None,
     "noise": None,
-    "noise_as": "cluster",
+    "noise_as": None,
 }
 
 
@@ -604,7 +604,10 @@ def test_a_bad_option_or_column_raises_whatever_is_selected(
         ("internal_report(points, [x, y], cluster, distance := 'x')", "distance: expected one of"),
         ("internal_report(points, x, cluster)", "vector: expected a list"),
         ("centroids(points, [x, y], 'cluster')", "cluster: expected a column"),
-        ("neighbor_report(nothing, [x, y], cluster, noise := 'a')", "noise: expected a value"),
+        (
+            "neighbor_report(nothing, [x, y], cluster, noise := 'a', noise_as := 'drop')",
+            "noise: expected a value",
+        ),
     ):
         with pytest.raises(duckdb.Error, match=words):
             point_tables.execute(f"SELECT {columns} FROM clustereval.{call_}").fetchall()
