@@ -79,7 +79,7 @@ def contingency_matrix(
         Key of the partitions, of which each has its cells; several columns become a struct.
     noise : str, int, float or bool, optional
         Value of `cluster` that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         What noise counts as.
 
     Returns
@@ -385,7 +385,7 @@ def internal_report(
         Key of the partitions, of which each has its row; several columns become a struct.
     noise : str, int, float or bool, optional
         Value of `cluster` that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         What noise counts as.
     weights : sequence of float, optional
         Weight > 0 of each coordinate, as in scipy.

@@ -62,7 +62,7 @@ def record_error_table(
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
     count_unlabeled : bool
         Count rows with a cluster and a NULL label as extra rows of their cluster. It is for labels
@@ -155,7 +155,7 @@ def cluster_error_table(
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
     count_unlabeled : bool
         Count rows with a cluster and a NULL label as extra rows of their cluster. It is for labels

@@ -65,7 +65,7 @@ def clustering_summary(
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
 
     Returns

@@ -99,7 +99,7 @@ def graph_report(
         graph. NULL is a partition too.
     noise : object, optional
         The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Noise is a cluster like any other, its nodes are left out, or each is a cluster of its own.
     resolution : float
         Gamma of the modularity, at least 0: a greater one favors more clusters.
@@ -194,7 +194,7 @@ def graph_cluster_report(
         graph. NULL is a partition too.
     noise : object, optional
         The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Noise is a cluster like any other, its nodes are left out, or each is a cluster of its own.
     max_diameter_nodes : int
         Clusters of more nodes have no diameter, which takes a search from each node; 0 turns the
@@ -288,7 +288,7 @@ def graph_node_report(
         graph. NULL is a partition too.
     noise : object, optional
         The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Noise is a cluster like any other, its nodes are left out, or each is a cluster of its own.
 
     Returns
@@ -388,7 +388,7 @@ def graph_edge_report(
         graph. NULL is a partition too.
     noise : object, optional
         The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Noise is a cluster like any other, its nodes are left out, or each is a cluster of its own.
 
     Returns

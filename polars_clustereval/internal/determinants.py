@@ -591,7 +591,7 @@ def determinant_report(
         Columns whose groups are evaluated separately. NULL is a group of its own.
     noise : object, optional
         Value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Noise is an ordinary cluster, is left out, or each of its points is a cluster of its own.
 
     Returns

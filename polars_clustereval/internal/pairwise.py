@@ -364,7 +364,7 @@ def pairwise_report(
         Columns whose groups are evaluated separately. NULL is a group of its own.
     noise : object, optional
         Value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Noise is an ordinary cluster, is left out, or each of its points is a cluster of its own.
     weights : sequence of float, optional
         One number > 0 per dimension, as in scipy; not for chebyshev.

@@ -432,7 +432,7 @@ def cluster_states(
         Columns whose groups are evaluated separately. NULL is a group of its own.
     noise : object, optional
         The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop'}
+    noise_as : {'cluster', 'drop'}, needed with noise
         Whether noise is an ordinary cluster or is left out.
 
     Returns

@@ -233,7 +233,7 @@ def run_transitions(
         Columns of both frames whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise, in both runs.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Count noise as an ordinary cluster, as not in the run, or each row as a cluster, which has
         no row of its own.
 
@@ -318,7 +318,7 @@ def transition_overlaps(
         Columns of both frames whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise, in both runs.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Count noise as an ordinary cluster, as not in the run, or each row as a cluster, which has
         no row of its own.
 
@@ -395,7 +395,7 @@ def moved_ids(
         Columns of both frames whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise, in both runs.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Count noise as an ordinary cluster, as not in the run, or each row as a cluster, which has
         no row of its own.
 
