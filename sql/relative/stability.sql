@@ -56,8 +56,8 @@ CREATE OR REPLACE MACRO clustereval._check_reference(x, reference, run) AS
 ---------------------------------------------------------------------------------------------------
 
 -- The rows of the table named tbl that have a cluster, with the user's columns as __ce_partition,
--- __ce_run, __ce_id and __ce_cluster. Raises an error for a string literal in place of a column, and
--- if noise, the value that marks noise, is no value of the type of cluster.
+-- __ce_run, __ce_id and __ce_cluster. Raises an error for a string literal in place of a column,
+-- and if noise, the value that marks noise, is no value of the type of cluster.
 CREATE OR REPLACE MACRO clustereval._run_rows(
   tbl, id, run, cluster, partition_by, noise
 ) AS TABLE

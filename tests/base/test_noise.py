@@ -63,7 +63,7 @@ def ask_function(name: str, frame: pl.DataFrame, **options: Any) -> None:
     getattr(ce, name)(*(GIVEN.get(one, frame) for one in required_of(name)), **options)
 
 
-def ask_macro(name: str, table: str, options: str) -> None:
+def ask_about_noise(name: str, table: str, options: str) -> None:
     """The rows of a macro as a user gets them: the planner may leave out what adds no row."""
     columns = [GIVEN.get(one) for one in required_of(name)]
     n_tables = sum(one in FRAMES for one in macro_calls.public_tables()[name].parameters)
@@ -99,7 +99,7 @@ def test_a_function_refuses_noise_without_a_choice(name: str) -> None:
 @pytest.mark.parametrize("name", MACROS)
 def test_a_macro_refuses_noise_without_a_choice(name: str) -> None:
     """Before a row is read."""
-    ask = partial(ask_macro, name, "no_rows", "noise := 0")
+    ask = partial(ask_about_noise, name, "no_rows", "noise := 0")
     refused(make("duckdb"), choices_of(name), name, ask)
 
 
@@ -138,7 +138,7 @@ def test_a_macro_refuses_noise_of_another_type(name: str) -> None:
     by = ", partition_by := run" if key else ""
     for table, options in (("rows_of_noise", ""), ("no_rows", by)):
         given = f"noise := 'abc', noise_as := 'cluster'{options}"
-        refused(make("duckdb"), FOREIGN, name, partial(ask_macro, name, table, given))
+        refused(make("duckdb"), FOREIGN, name, partial(ask_about_noise, name, table, given))
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
