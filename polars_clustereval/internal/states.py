@@ -26,11 +26,12 @@ from polars_clustereval.base.exact import clamped_mean, to_double
 from polars_clustereval.base.frames import Terms, join_partitions, join_small, to_user_frame
 from polars_clustereval.errors import ClusterEvalError
 
-from .centroids import Points, check_point_options, non_finite_as_text, read_points
+from .centroids import Points, check_point_options, read_points
 from .distances import Distance, LongVectors, WideVectors, check_weights, weight_factors
 from .kernels import long_vectors
 from .report import internal_report_columns, report_of_clusters
 from .scatter import internal_scores
+from .vectors import non_finite_as_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
