@@ -107,7 +107,7 @@ def test_mistakes_about_the_data(
         (["--vector", "x,text"], "vector: expected "),
         (["--vector", "x,list"], "vector: expected "),
         (["--vector", "short"], "vectors of one length (2), got 1 coordinates (1 row is at fault)"),
-        (["--vector", "hole,y"], "finite numbers, got NULL in coordinate 1 (1 row is at fault)"),
+        (["--vector", "hole,y"], "finite numbers, got NULL in column hole (1 row is at fault)"),
         (["--cluster", "clutser"], "cluster: column 'clutser' not found; did you mean 'cluster'?"),
         (["--partition-by", "run,ruin"], "partition_by: column 'ruin' not found; did you mean"),
         (["--distance", "manhattan"], "'minkowski', 'cosine', got 'manhattan'"),

@@ -431,8 +431,8 @@ def test_far_too_many_points(side: Engine) -> None:
 
 def test_points_at_fault(side: Engine) -> None:
     for value, words in (
-        (math.nan, "vector: expected finite numbers, got nan in coordinate 2 (1 row is at fault)"),
-        (None, "vector: expected finite numbers, got NULL in coordinate 2 (1 row is at fault)"),
+        (math.nan, "vector: expected finite numbers, got nan in column y (1 row is at fault)"),
+        (None, "vector: expected finite numbers, got NULL in column y (1 row is at fault)"),
         (1e200, OVERFLOW),
     ):
         frame = FRAME.with_columns(y=pl.Series([0.0, 0.0, value, 4.0]))

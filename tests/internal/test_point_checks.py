@@ -134,7 +134,7 @@ def test_the_first_value_of_two_in_a_column(side: Engine) -> None:
 def test_wide_columns_at_fault(side: Engine, value: float | None) -> None:
     got = "NULL" if value is None else value
     frame = FRAME.with_columns(y=pl.Series([0.0, value, value, 4.0]))
-    with fails(side, f"{FINITE} {got} in coordinate 2 (2 rows are at fault); {MEND}"):
+    with fails(side, f"{FINITE} {got} in column y (2 rows are at fault); {MEND}"):
         call(side, "internal_report", frame, WIDE)
 
 
@@ -173,7 +173,9 @@ def test_lengths_that_differ_between_partitions(side: Engine) -> None:
             "run": [1, 1, 2, 2],
         }
     )
-    with fails(side, "vectors of one length (2), got 1 coordinates (2 rows are at fault)"):
+    with fails(
+        side, "vectors of one length (2), got 1 coordinates (2 rows are at fault, the first"
+    ):
         call(side, "internal_report", frame, partition_by="run")
 
 
