@@ -203,8 +203,8 @@ CREATE OR REPLACE MACRO clustereval._check_options(query_text) AS
   (SELECT __ce_valid FROM query(query_text));
 
 -- Text of the query SELECT TRUE AS __ce_valid, for _check_options to run. Raises an error if the
--- option noise_as is unknown, if it is NULL while `noise`, the value that marks noise, is given, and
--- if it is not 'cluster' while noise is NULL.
+-- option noise_as is unknown, if it is NULL while a value that marks `noise` is given, and if it is
+-- not 'cluster' while noise is NULL.
 CREATE OR REPLACE MACRO clustereval._valid_noise(noise, noise_as) AS
   CASE
     WHEN noise_as NOT IN ('cluster', 'drop', 'singletons')
