@@ -44,7 +44,7 @@ CREATE OR REPLACE MACRO clustereval._points(
     FROM query_table(tbl)
     UNION ALL
     SELECT
-      NULL, NULL, NULL, NULL, FALSE, NULL, NULL, FALSE, TRUE,
+      NULL, any_value(cluster), NULL, NULL, FALSE, NULL, NULL, FALSE, TRUE,
       clustereval._is_absent(partition_by),
       concat('', alias(any_value(vector)))
     FROM query_table(tbl)
