@@ -141,7 +141,7 @@ from .relative.replication import bootstrap_instability, prediction_strength
 from .relative.resampling import bootstrap_intervals, permutation_test
 from .relative.stability import cluster_stability, run_agreement, run_consensus
 from .relative.transitions import moved_ids, run_transitions, transition_overlaps
-from .unknown_names import describe_unknown_name
+from .unknown_names import describe_unknown_name, explain_noise, is_aggregate
 
 if TYPE_CHECKING:
     from .catalogue import describe
@@ -276,6 +276,12 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+
+for _name in __all__:
+    _value = globals().get(_name)
+    if isfunction(_value) and is_aggregate(_value):
+        globals()[_name] = explain_noise(_value)
 
 
 # Type checkers would take any name for one of the package if they saw this function.

@@ -104,7 +104,7 @@ _CONSTANTS: dict[str, exp.Expr] = {
 # Default of each option of the table macros.
 OPTIONS: dict[str, Any] = {
     "noise": None,
-    "noise_as": "cluster",
+    "noise_as": None,
     "average_method": "arithmetic",
     "beta": 1.0,
     "adjusted": True,
@@ -135,7 +135,7 @@ def to_sql(
     id: str | None = None,  # noqa: A002 - the parameter's name everywhere
     partition_by: str | None = None,
     noise: str | float | bool | None = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     average_method: NormalizedMethod = "arithmetic",
     beta: float = 1.0,
     adjusted: bool = True,
@@ -335,7 +335,7 @@ def build_query(
         {
             "tbl": tbl,
             **{key: _column_or_none(column) or exp.null() for key, column in columns.items()},
-            **{option: exp.convert(value) for option, value in options.items()},
+            **_write_options(options),
             **_CONSTANTS,
             "weight": _column_or_none(columns["weight"]) or exp.Literal.number(1),
             "vector": exp.Array(expressions=list(coordinates or ())),
@@ -536,6 +536,15 @@ def _unknown_choice_text(parameter: str, value: str, known: Mapping[str, Any]) -
     near = get_close_matches(value, known, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return f"{parameter}: expected one of {', '.join(sorted(known))}, got {value!r}{hint}"
+
+
+def _write_options(options: Mapping[str, Any]) -> dict[str, exp.Expr]:
+    """Return options as literals. Without a value of noise it is not compared, so any way will do.
+
+    A NULL would be compared with texts, and has no type in some engines.
+    """
+    literals: dict[str, exp.Expr] = {key: exp.convert(value) for key, value in options.items()}
+    return literals | {"noise_as": exp.convert(options["noise_as"] or "cluster")}
 
 
 def check_macro_options(name: str, options: Mapping[str, Any]) -> None:

@@ -61,7 +61,7 @@ def contingency_matrix(
     weight: str | Column | None = None,
     partition_by: Keys | None = None,
     noise: Noise | None = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> DataFrame:
     """Contingency table, sparse: one row per label and cluster that have rows in common.
 
@@ -79,7 +79,7 @@ def contingency_matrix(
         Key of the partitions, of which each has its cells; several columns become a struct.
     noise : str, int, float or bool, optional
         Value of `cluster` that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         What noise counts as.
 
     Returns
@@ -123,7 +123,7 @@ def pair_counts(
     weight: str | Column | None = None,
     partition_by: Keys | None = None,
     noise: Noise | None = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> DataFrame:
     """Counts of the unordered pairs of rows by whether they share the label and the cluster.
 
@@ -155,7 +155,7 @@ def external_report(
     weight: str | Column | None = None,
     partition_by: Keys | None = None,
     noise: Noise | None = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     average_method: NormalizedMethod = "arithmetic",
     beta: float = 1.0,
     adjusted: bool = True,
@@ -218,7 +218,7 @@ def entity_resolution_report(
     weight: str | Column | None = None,
     partition_by: Keys | None = None,
     noise: Noise | None = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     split_cost: EditCost = "unit",
     merge_cost: EditCost = "unit",
     beta: float = 1.0,
@@ -247,7 +247,7 @@ def external_cluster_report(
     weight: str | Column | None = None,
     partition_by: Keys | None = None,
     noise: Noise | None = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> DataFrame:
     """Size, purity and majority label of each cluster: one row per partition and cluster.
 
@@ -279,7 +279,7 @@ def external_label_report(
     weight: str | Column | None = None,
     partition_by: Keys | None = None,
     noise: Noise | None = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> DataFrame:
     """Size, recall and majority cluster of each label: one row per partition and label.
 
@@ -311,7 +311,7 @@ def bcubed_samples(
     id: str | Column | None = None,  # noqa: A002 - the parameter's name everywhere
     partition_by: Keys | None = None,
     noise: Noise | None = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> DataFrame:
     """B-cubed precision and recall of each row.
 
@@ -357,7 +357,7 @@ def internal_report(
     center: Center = "mean",
     partition_by: Keys | None = None,
     noise: Noise | None = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
 ) -> DataFrame:
     """Internal indices from the centers of clusters: one row per partition.
@@ -385,7 +385,7 @@ def internal_report(
         Key of the partitions, of which each has its row; several columns become a struct.
     noise : str, int, float or bool, optional
         Value of `cluster` that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         What noise counts as.
     weights : sequence of float, optional
         Weight > 0 of each coordinate, as in scipy.
@@ -435,7 +435,7 @@ def internal_cluster_report(
     center: Center = "mean",
     partition_by: Keys | None = None,
     noise: Noise | None = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
 ) -> DataFrame:
     """Size, centroid, spread and nearest cluster of each cluster: one row per cluster.
@@ -476,7 +476,7 @@ def centroids(
     center: Center = "mean",
     partition_by: Keys | None = None,
     noise: Noise | None = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
 ) -> DataFrame:
     """Centroid of each cluster: one row per partition and cluster.
@@ -515,7 +515,7 @@ def neighbor_report(
     center: Center = "mean",
     partition_by: Keys | None = None,
     noise: Noise | None = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
 ) -> DataFrame:
     """Indices that need the distance of every point to every center: one row per partition.
@@ -555,7 +555,7 @@ def silhouette_score(
     p: float = 2,
     partition_by: Keys | None = None,
     noise: Noise | None = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
     method: Literal["exact", "simplified"] = "exact",
 ) -> DataFrame:
@@ -616,7 +616,7 @@ def silhouette_clusters(
     p: float = 2,
     partition_by: Keys | None = None,
     noise: Noise | None = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
 ) -> DataFrame:
     """Mean silhouette of each cluster: one row per partition and cluster.
@@ -657,7 +657,7 @@ def silhouette_samples(
     p: float = 2,
     partition_by: Keys | None = None,
     noise: Noise | None = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
 ) -> DataFrame:
     """Silhouette of each point.

@@ -1,10 +1,10 @@
-"""What the package says about a name that it does not have."""
+"""What the package says about a name or a parameter that it does not have."""
 
 from __future__ import annotations
 
 from difflib import get_close_matches
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from functools import cache, wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import polars as pl
 
@@ -12,6 +12,8 @@ from .base.checks import required_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
+
+Function = TypeVar("Function", bound="Callable[..., Any]")
 
 #: Names elsewhere of what has another name here.
 OTHER_NAMES = {
@@ -91,3 +93,55 @@ def _columns_of(table: Callable[..., pl.DataFrame]) -> list[str]:
     """Return the names of the columns of a table function's result that are not arguments of it."""
     result = table(pl.DataFrame(_SAMPLE), *required_parameters(table)[1:])
     return [column for column in result.columns if column not in _SAMPLE]
+
+
+# ----------------------------------------------------------------------------------------------
+# Parameters
+# ----------------------------------------------------------------------------------------------
+
+#: The columns of an aggregate in the docstring of its function, and how to leave noise out of it.
+_COLUMNS = "Rows with a NULL are left out.\n"
+_WITHOUT_NOISE = (
+    "Rows with a NULL are left out.\n"
+    '        Leave noise out as NULL: {cluster} in place of "cluster".\n'
+)
+
+
+def is_aggregate(function: Callable[..., Any]) -> bool:
+    """Return whether a function is an expression of a label and a cluster, not of a frame."""
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount][:2] == ("label", "cluster")
+
+
+def explain_noise(function: Function) -> Function:
+    """Return an aggregate whose errors and docstring say how to leave noise out of it.
+
+    Noise is an option of tables. Python's own error would only name the parameter.
+    """
+
+    @wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        """Call the function after the check; it has the function's own docstring."""
+        for parameter in ("noise", "noise_as"):
+            if parameter in kwargs:
+                raise _noise_error(function.__name__, parameter, kwargs.get("noise", -1))
+        return function(*args, **kwargs)
+
+    checked.__doc__ = (function.__doc__ or "").replace(
+        _COLUMNS, _WITHOUT_NOISE.format(cluster=_clusters_without(-1))
+    )
+    return cast("Function", checked)
+
+
+def _clusters_without(noise: object) -> str:
+    """Return the code of the column of clusters with NULL in place of the value of noise."""
+    shown = f'"{noise}"' if isinstance(noise, str) else repr(noise)
+    return f'pl.when(pl.col("cluster") != {shown}).then("cluster")'
+
+
+def _noise_error(name: str, parameter: str, noise: object) -> TypeError:
+    """Return the error of an aggregate that got a parameter of tables; `noise` is its value."""
+    return TypeError(
+        f"{name}() has no parameter '{parameter}', which tables have; leave noise out: "
+        f'ce.{name}("label", {_clusters_without(noise)})'
+    )

@@ -289,6 +289,7 @@ def test_every_macro_has_a_comment(con: duckdb.DuckDBPyConnection) -> None:
         if kind == "macro" and name not in NO_METRICS:
             assert "Range" in comment or "best" in comment.lower(), name
             assert "Source: " in comment, name
+            assert "CASE WHEN cluster <> -1 THEN cluster END" in comment, name
 
 
 def test_every_function_says_what_it_is() -> None:

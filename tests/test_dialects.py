@@ -226,7 +226,9 @@ def test_every_table_but_the_report(dialect: str, run: Run) -> None:
         for tbl in ALONE:
             same_numbers(dialect, run, name, tbl)
         same_numbers(dialect, run, name, "degenerate runs", partition_by="run")
-    same_numbers(dialect, run, "bcubed_samples", "degenerate runs", id="flower", noise=1)
+    same_numbers(
+        dialect, run, "bcubed_samples", "degenerate runs", id="flower", noise=1, noise_as="cluster"
+    )
     options = {"weight": "times", "noise": 1, "noise_as": "singletons"}
     same_numbers(dialect, run, "external_label_report", **options)
 

@@ -227,7 +227,7 @@ def literal_of(function: FunctionType, parameter: str) -> tuple[Any, ...]:
         | vars(entity_matching)
         | function.__globals__
     )
-    hint = eval(function.__annotations__[parameter], names)
+    hint = eval(function.__annotations__[parameter].removesuffix(" | None"), names)
     assert get_origin(hint) is Literal, (function.__name__, parameter, hint)
     return get_args(hint)
 

@@ -314,7 +314,7 @@ def test_a_collation_is_followed_by_reports(setting: str) -> None:
     lower = connect_with_collation([text.lower() for text in TEXTS], "")
     for query in (
         "SELECT * FROM clustereval.external_report(rows, text, number)",
-        "SELECT * FROM clustereval.external_report(rows, number, text, noise := 'a')",
+        "FROM clustereval.external_report(rows, number, text, noise := 'a', noise_as := 'drop')",
         "SELECT * FROM clustereval.pair_counts(rows, text, number, partition_by := text)",
         "SELECT n, copies FROM clustereval.contingency_matrix(rows, text, number)",
         "SELECT n, ssw FROM clustereval.internal_cluster_report(rows, [x], text)",

@@ -253,8 +253,14 @@ def test_numbers_and_text_of_noise(session: SparkSession) -> None:
         ({"weight": "fractional"}, "weight: expected whole numbers >= 0, got 0.5; a weight is"),
         ({"weight": "missing"}, "weight: expected whole numbers >= 0, got NULL; a weight is"),
         ({"weight": "huge"}, "weight: expected a sum of at most 1000000000000, got 2000000000000"),
-        ({"noise": "x"}, r"noise: expected a value of the type of cluster \(int\), got 'x' \(str"),
-        ({"noise": 1.5}, r"noise: expected a value of the type of cluster \(int\), got '1.5' \(fl"),
+        (
+            {"noise": "x", "noise_as": "drop"},
+            r"noise: expected a value of the type of cluster \(int\), got 'x' \(str",
+        ),
+        (
+            {"noise": 1.5, "noise_as": "drop"},
+            r"noise: expected a value of the type of cluster \(int\), got '1.5' \(fl",
+        ),
         ({"noise_as": "drop"}, "noise_as 'drop' needs noise"),
         ({"label": "lable"}, "label: column 'lable' not found; did you mean 'label'.*columns: "),
         ({"partition_by": ["label", "r"]}, "partition_by: column 'r' not found"),

@@ -149,7 +149,12 @@ def test_a_column_of_arrays(frames: dict[str, DataFrame]) -> None:
         ("1 AS vektor", "vector", {}, "vector: column 'vector' not found; did you mean 'vektor'"),
         ("1 AS x", "x", {"weights": [1.0, 2.0]}, "weights: expected one for each of 1 dim.*got 2"),
         ("1 AS x", "x", {"distance": "l2"}, "distance: expected one of .*mean 'euclidean'"),
-        ("1 AS x", "x", {"noise": "?"}, r"noise: expected a value of the type of cluster \(int\)"),
+        (
+            "1 AS x",
+            "x",
+            {"noise": "?", "noise_as": "drop"},
+            r"noise: expected a value of the type of cluster \(int\)",
+        ),
     ],
 )
 def test_bad_points(

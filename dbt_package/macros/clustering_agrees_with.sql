@@ -2,7 +2,7 @@
    `minimum` or undefined, on the ids that both have. See run_agreement and docs/dbt.md. #}
 {% test clustering_agrees_with(
   model, previous, id, metric, minimum, cluster=none, column_name=none, previous_cluster=none,
-  noise=none, noise_as='cluster', average_method='arithmetic', beta=1.0
+  noise=none, noise_as=none, average_method='arithmetic', beta=1.0
 ) %}
 {%- set current_cluster = cluster or column_name -%}
 with clusterings as (

@@ -2,7 +2,7 @@
    undefined. The metrics and options are those of the macro; see docs/dbt.md. #}
 {% test clustering_score_at_least(
   model, label, metric, minimum, cluster=none, column_name=none, partition_by=none, weight=none,
-  noise=none, noise_as='cluster', average_method='arithmetic', beta=1.0
+  noise=none, noise_as=none, average_method='arithmetic', beta=1.0
 ) %}
 with clustered_rows as (
   select * from {{ model }}

@@ -49,7 +49,7 @@
 {# The options that both tests hand on to the macros. #}
 {% macro scoring_options(noise, noise_as, average_method, beta) -%}
   noise := {{ clustereval.literal(noise) }},
-    noise_as := {{ clustereval.quote_text(noise_as) }},
+    noise_as := {{ clustereval.literal(noise_as) }},
     average_method := {{ clustereval.quote_text(average_method) }},
     beta := {{ clustereval.number('beta', beta) }}
 {%- endmacro %}

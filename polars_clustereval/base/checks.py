@@ -342,24 +342,52 @@ def key_columns(keys: Mapping[str, str]) -> list[pl.Expr]:
 
 
 def check_noise_as(noise: object, noise_as: object) -> None:
-    """Raise an error if `noise_as` is no known option, or needs a noise value and `noise` is None.
+    """Raise an error if `noise_as` is no known option, or only one of it and `noise` is given.
 
-    `noise` is the value of cluster that marks noise. 'drop' and 'singletons' need it, 'cluster'
-    does not.
+    `noise` is the value of cluster that marks noise. It needs a choice, and the choices 'drop' and
+    'singletons' need it.
     """
-    check_choice("noise_as", noise_as, get_args(NoiseAs))
+    if noise is None and noise_as is None:
+        return
+    hint = ""
+    if noise_as is None:
+        hint = (
+            "; with noise it says how the rows of noise count in the scores: 'cluster' as one "
+            "ordinary cluster, 'drop' not at all, 'singletons' each as a cluster of its own"
+        )
+    check_choice("noise_as", noise_as, get_args(NoiseAs), hint)
     if noise_as != "cluster" and noise is None:
         raise ClusterEvalError(
             f"noise_as '{noise_as}' needs noise: give the value of cluster that marks noise"
         )
 
 
+def equals_noise(cluster: pl.Expr, noise: object, dtype: pl.DataType) -> pl.Expr:
+    """Return whether `cluster`, an expression of type `dtype`, is the noise value; False for NULL.
+
+    It is False everywhere if `noise` is None, where no value marks noise. Raise an error unless the
+    value can be converted to that type without a change.
+    """
+    if noise is None:
+        return pl.lit(False)
+    return (cluster == check_noise_value(noise, dtype)).fill_null(False)
+
+
 def check_noise_value(noise: object, dtype: pl.DataType) -> pl.Expr:
     """Return the noise value as a literal of type `dtype`, the type of the cluster column.
 
-    Raise an error unless the value can be converted to that type without a change.
+    Raise an error unless the value can be converted to that type without a change. It is NULL for a
+    name that an enumeration lacks, which no row has.
     """
+    if isinstance(dtype, pl.Enum) and _is_lacking(noise, dtype):
+        return pl.lit(None, dtype)
     return check_value_of("noise", noise, "cluster", dtype)
+
+
+def _is_lacking(value: object, dtype: pl.Enum) -> bool:
+    """Return whether a value is a text or a number, and not a name of the enumeration `dtype`."""
+    text = str(value) if is_number(value) else value
+    return isinstance(text, str) and text not in dtype.categories
 
 
 def check_value_of(parameter: str, value: object, column: str, dtype: pl.DataType) -> pl.Expr:
@@ -372,6 +400,8 @@ def check_value_of(parameter: str, value: object, column: str, dtype: pl.DataTyp
     try:
         given = pl.Series([value])
         got = str(given.dtype)
+        if isinstance(dtype, pl.Enum | pl.Categorical) and given.dtype.is_numeric():
+            given = given.cast(pl.String)
         cast = given.cast(dtype)
         if _is_alike(given.dtype, dtype) and _is_unchanged(given, cast):
             # Polars would unpack a list into a column; the first value of a column stays one list.

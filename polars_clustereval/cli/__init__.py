@@ -4,8 +4,9 @@
 ``sources`` finds the input and ``files`` opens it, ``engines`` computes a report,
 ``table_pairs`` one of two inputs, ``terminal`` renders it by means of ``grid``, with the texts of
 ``layouts`` and ``meanings``, ``output`` encodes and writes it, ``schemas`` has the JSON Schemas,
-``messages`` turns an error into one line, and ``interruption`` handles Ctrl-C. The command
-``report`` is made by ``findings`` (what is said), ``pictures``, ``pages`` and ``markdown``.
+``messages`` turns an error into one line, ``noise`` writes a note on a cluster that no row has,
+and ``interruption`` handles Ctrl-C. The command ``report`` is made by ``findings`` (what is said),
+``pictures``, ``pages`` and ``markdown``.
 """
 
 from __future__ import annotations

@@ -362,7 +362,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "type": _parse_value,
         "help": "value of the cluster column that marks noise, written as in the file",
     },
-    "noise_as": {"metavar": "NAME", "help": "treat noise as: cluster (default), drop, singletons"},
+    "noise_as": {
+        "metavar": "NAME",
+        "help": "with --noise, what noise counts as: cluster, drop (not at all), singletons",
+    },
     "threshold": {
         "metavar": "NUMBER",
         "type": _parse_number,

@@ -16,6 +16,7 @@ from polars_clustereval.macros import bundle
 
 from .engines import ENGINES
 from .messages import USER_ERRORS, summarize_error
+from .noise import describe_unknown_noise
 from .output import ENCODERS, check_output, infer_format, quote_formulas
 from .reports import STABILITY
 from .schemas import list_schemas, read_schema
@@ -71,7 +72,11 @@ def run_report(options: argparse.Namespace) -> Outcome:
     except USER_ERRORS as error:
         summary = source.rename_paths(summarize_error(error))
         raise ClusterEvalError(f"{source.name}: {summary}") from error
-    notes = (*_describe_engine(options), *_describe_missing_rows(result, source, options))
+    notes = (
+        *_describe_engine(options),
+        *_describe_missing_rows(result, source, options),
+        *describe_unknown_noise([source], options, result),
+    )
     return Outcome(_write_result(_sort_rows(result, options), format_name, options), notes)
 
 
@@ -147,7 +152,11 @@ def run_table_pair(options: argparse.Namespace) -> Outcome:
     check_output(options.output, [path for source in pair for path in source.paths])
     format_name = _choose_format(options)
     result = report_table_pair(pair, options)
-    notes = (*_describe_engine(options), *_describe_empty_pair(result, pair, options))
+    notes = (
+        *_describe_engine(options),
+        *_describe_empty_pair(result, pair, options),
+        *describe_unknown_noise(pair, options, result),
+    )
     return Outcome(_write_result(result, format_name, options), notes)
 
 
@@ -181,11 +190,11 @@ def run_page(options: argparse.Namespace) -> Outcome:
     try:
         findings = make_findings(source, options)
         if not is_html:
-            return Outcome(write_markdown(findings))
+            return Outcome(write_markdown(findings), findings.notes)
         pictures = draw_pictures(source, options, findings)
         notes = (pictures.note,) if pictures.note else ()
         findings = findings._replace(warnings=[*findings.warnings, *notes])
-        return Outcome(write_html(findings, pictures.drawn), notes)
+        return Outcome(write_html(findings, pictures.drawn), (*findings.notes, *notes))
     except USER_ERRORS as error:
         raise ClusterEvalError(source.rename_paths(summarize_error(error))) from error
 

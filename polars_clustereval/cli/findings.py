@@ -26,6 +26,7 @@ from polars_clustereval.plots.charts import count
 
 from . import layouts, meanings
 from .engines import ENGINES, read_rows, write_queries
+from .noise import describe_unknown_noise
 from .reports import Report
 
 if TYPE_CHECKING:
@@ -82,6 +83,8 @@ class Findings(NamedTuple):
     facts: list[tuple[str, str]]
     #: What a reader has to know before the numbers, a sentence each.
     warnings: list[str]
+    #: Lines for standard error, once the page is written.
+    notes: tuple[str, ...]
     headlines: list[Score]
     #: All scores, by the title of their group.
     groups: dict[str, list[Score]]
@@ -131,12 +134,16 @@ def make_findings(source: Source, options: Namespace) -> Findings:
     groups = _list_groups(tables, options)
     scores = {score.name: score for group in groups.values() for score in group}
     clusters = _join_cluster_tables(tables)
+    first = next(name for name in ("external_report", "internal_report") if name in calls)
+    notes = describe_unknown_noise([source], calls[first], found[first])
     return Findings(
         facts=_list_facts(source, options, tables),
         warnings=[
             *_list_warnings(options, tables, clusters),
             *_warn_of_zero_vectors(source, calls.get("internal_report")),
+            *(f"{note}." for note in notes),
         ],
+        notes=tuple(notes),
         headlines=[scores[name] for name in _HEADLINES if name in scores],
         groups=groups,
         clusters=clusters,

@@ -41,7 +41,7 @@ def record_error_table(
     *,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     count_unlabeled: bool = False,
 ) -> Frame:
     """Rows that are extra in the cluster of each record, and rows that are missing from it.
@@ -62,7 +62,7 @@ def record_error_table(
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
     count_unlabeled : bool
         Count rows with a cluster and a NULL label as extra rows of their cluster. It is for labels
@@ -135,7 +135,7 @@ def cluster_error_table(
     weight: Column | None = None,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     count_unlabeled: bool = False,
 ) -> Frame:
     """Mean errors of the records of each true cluster, which is the rows of a label.
@@ -155,7 +155,7 @@ def cluster_error_table(
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
     count_unlabeled : bool
         Count rows with a cluster and a NULL label as extra rows of their cluster. It is for labels

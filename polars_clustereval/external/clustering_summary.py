@@ -43,7 +43,7 @@ def clustering_summary(
     weight: Column | None = None,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> Frame:
     """Sizes of the clusters and names in them, to compare clusterings for which no truth is known.
 
@@ -65,7 +65,7 @@ def clustering_summary(
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
 
     Returns

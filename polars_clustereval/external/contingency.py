@@ -26,9 +26,9 @@ from polars_clustereval.base.checks import (
     check_frame,
     check_groupable,
     check_noise_as,
-    check_noise_value,
     check_partition_keys,
     check_weight,
+    equals_noise,
     key_columns,
     table_function,
 )
@@ -68,7 +68,7 @@ class LabelOptions:
     weight: Column | None = None
     partition_by: Keys = None
     noise: object = None
-    noise_as: NoiseAs = "cluster"
+    noise_as: NoiseAs | None = None
 
 
 @dataclass(frozen=True)
@@ -262,9 +262,7 @@ def is_noise(rows: pl.LazyFrame, noise: object) -> pl.Expr:
     It is False if `noise` is None, where no value marks noise. `rows` is the frame of that column;
     raise an error if the noise value has no equal in the column's type.
     """
-    if noise is None:
-        return pl.lit(False)
-    return pl.col("cluster") == check_noise_value(noise, rows.collect_schema()["cluster"])
+    return equals_noise(pl.col("cluster"), noise, rows.collect_schema()["cluster"])
 
 
 def flag_groups(groups: pl.LazyFrame, noisy: pl.Expr, options: LabelOptions) -> pl.LazyFrame:
@@ -278,7 +276,7 @@ def flag_groups(groups: pl.LazyFrame, noisy: pl.Expr, options: LabelOptions) -> 
     """
     n, zero, one = pl.col("n"), pl.lit(0, pl.Int64), pl.lit(1, pl.Int64)
     complete = pl.col("label").is_not_null() & pl.col("cluster").is_not_null()
-    noise_copies = {"cluster": one, "drop": zero, "singletons": n}[options.noise_as]
+    noise_copies = {"drop": zero, "singletons": n}.get(options.noise_as or "cluster", one)
     singleton = pl.col("noisy") if options.noise_as == "singletons" else pl.lit(False)
     return (
         groups.with_columns(complete.alias("complete"), (complete & noisy).alias("noisy"))
@@ -411,7 +409,7 @@ def contingency_matrix(
     weight: Column | None = None,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> Frame:
     """Contingency table of labels and clusters, sparse: one row per cell that has rows.
 
@@ -428,7 +426,7 @@ def contingency_matrix(
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
 
     Returns
@@ -482,7 +480,7 @@ def pair_counts(
     weight: Column | None = None,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> Frame:
     """Counts of the unordered pairs of rows, together or apart by label and by cluster.
 
@@ -499,7 +497,7 @@ def pair_counts(
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
 
     Returns

@@ -205,7 +205,7 @@ def entity_resolution_report(
     weight: Column | None = None,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     split_cost: EditCost = "unit",
     merge_cost: EditCost = "unit",
     beta: float = 1.0,
@@ -225,7 +225,7 @@ def entity_resolution_report(
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
     split_cost, merge_cost : {'unit', 'product', 'entropy'}
         Cost of a split of a cluster, and of a merge, in generalized_merge_distance.

@@ -74,7 +74,7 @@ def graph_report(
     weight: Column | None = None,
     partition_by: Keys = None,
     noise: object = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     resolution: float = 1.0,
 ) -> Frame:
     """Scores of the clusters of a graph, one row per partition.
@@ -99,7 +99,7 @@ def graph_report(
         graph. NULL is a partition too.
     noise : object, optional
         The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Noise is a cluster like any other, its nodes are left out, or each is a cluster of its own.
     resolution : float
         Gamma of the modularity, at least 0: a greater one favors more clusters.
@@ -169,7 +169,7 @@ def graph_cluster_report(
     weight: Column | None = None,
     partition_by: Keys = None,
     noise: object = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     max_diameter_nodes: int = 1000,
 ) -> Frame:
     """Edges, shape and weak points of each cluster of a graph.
@@ -194,7 +194,7 @@ def graph_cluster_report(
         graph. NULL is a partition too.
     noise : object, optional
         The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Noise is a cluster like any other, its nodes are left out, or each is a cluster of its own.
     max_diameter_nodes : int
         Clusters of more nodes have no diameter, which takes a search from each node; 0 turns the
@@ -264,7 +264,7 @@ def graph_node_report(
     weight: Column | None = None,
     partition_by: Keys = None,
     noise: object = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> Frame:
     """Degrees of each node of a graph, in all and within its cluster.
 
@@ -288,7 +288,7 @@ def graph_node_report(
         graph. NULL is a partition too.
     noise : object, optional
         The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Noise is a cluster like any other, its nodes are left out, or each is a cluster of its own.
 
     Returns
@@ -364,7 +364,7 @@ def graph_edge_report(
     weight: Column | None = None,
     partition_by: Keys = None,
     noise: object = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> Frame:
     """Edges of a graph, and whether the clusters hang on them.
 
@@ -388,7 +388,7 @@ def graph_edge_report(
         graph. NULL is a partition too.
     noise : object, optional
         The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Noise is a cluster like any other, its nodes are left out, or each is a cluster of its own.
 
     Returns

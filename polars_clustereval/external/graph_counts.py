@@ -29,6 +29,7 @@ from polars_clustereval.base.checks import (
     check_noise_as,
     check_noise_value,
     check_partition_keys,
+    equals_noise,
     is_number,
     is_whole_number,
     key_columns,
@@ -258,11 +259,7 @@ class Graph:
             times=cluster.count().cast(pl.Int64),
             n_dropped=cluster.null_count().cast(pl.Int64),
         )
-        noise = pl.lit(False)
-        if self.options.noise is not None:
-            noise = (cluster == check_noise_value(self.options.noise, schema["cluster"])).fill_null(
-                False
-            )
+        noise = equals_noise(cluster, self.options.noise, schema["cluster"])
         groups = groups.with_columns(is_noise=noise).with_row_index("node")
         groups = groups.with_columns(pl.col("node").cast(pl.Int64)).cache()
         is_twice = pl.col("times") > 1

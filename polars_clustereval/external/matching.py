@@ -172,7 +172,7 @@ def matching_report(
     weight: Column | None = None,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     beta: float = 1.0,
 ) -> Frame:
     """Indices of the best one-to-one matching of labels and clusters.
@@ -193,7 +193,7 @@ def matching_report(
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
     beta : float
         Weight of recall in ceaf_f_score, at least 0.

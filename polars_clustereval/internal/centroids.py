@@ -20,8 +20,8 @@ from polars_clustereval.base.checks import (
     check_frame,
     check_groupable,
     check_noise_as,
-    check_noise_value,
     check_partition_keys,
+    equals_noise,
     key_columns,
     raise_on_collect,
     show_value,
@@ -47,7 +47,7 @@ from .distances import (
     check_weights,
     weight_factors,
 )
-from .vectors import Coordinates, Vector, check_vector
+from .vectors import Coordinates, Vector, check_vector, point_fault_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +67,7 @@ class PointOptions:
     weights: list[float] | None
     partition_by: Keys
     noise: object
-    noise_as: NoiseAs
+    noise_as: NoiseAs | None
 
 
 def check_point_options(
@@ -78,7 +78,7 @@ def check_point_options(
     weights: Sequence[float] | None = None,
     partition_by: Keys = None,
     noise: object = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> PointOptions:
     """Return the options that all internal indices share; raise the error of the first wrong one.
 
@@ -114,6 +114,10 @@ class Points:
     #: Whether noise is counted as singletons: the column `singleton_no` is then 0, or, for noise,
     #: the number of the row.
     has_singletons: bool
+    #: Names of the columns of the coordinates, for error texts; empty unless each is a column.
+    names: tuple[str, ...] = ()
+    #: Whether the column `id` is one of the user's, not the number of the row.
+    has_user_id: bool = False
     #: One row per partition, its origin, which its points are moved by; None if none is moved.
     origins: pl.LazyFrame | None = None
 
@@ -380,7 +384,9 @@ class Points:
         rows, form = self.kept_rows, self.form
         if isinstance(form, LongVectors):
             rows, form = rows.with_columns(form.split("raw_x")), form.to_wide()
-        return point_fault_error(rows, form.coordinates("raw_x"))
+        return point_fault_error(
+            rows, form.coordinates("raw_x"), self.names, self.keys, has_id=self.has_user_id
+        )
 
     def to_result(self, frame: Frame, lazy: pl.LazyFrame, order: Sequence[str] = ()) -> Frame:
         """Return the result table `lazy` in the kind of `frame`, with the user's partition columns.
@@ -408,57 +414,6 @@ def _raise_repeated_id(repeated: pl.DataFrame) -> None:
             "id: expected one row for each id of a partition, got "
             f"{row['rows']} rows with {show_value(row['id'])}"
         )
-
-
-def point_fault_error(rows: pl.LazyFrame, raw: list[pl.Expr]) -> ClusterEvalError:
-    """Return the error of vectors that have no finite distances, with the number of faulty rows.
-
-    `rows` are the points that count, with the number of their coordinates as `length`; `raw` has
-    one expression per coordinate, as the user gave it.
-    """
-    dims = len(raw)
-    is_bad = [~x.is_finite().fill_null(False) for x in raw]
-    faulty = rows.filter(pl.any_horizontal(*is_bad, pl.col("length") != dims))
-    first = [non_finite_as_text(x).filter(bad).min() for x, bad in zip(raw, is_bad, strict=True)]
-    facts = faulty.select(
-        pl.len().alias("rows"),
-        pl.col("length").min(),
-        *(bad.any().alias(f"bad_{i}") for i, bad in enumerate(is_bad)),
-        *(text.alias(f"first_{i}") for i, text in enumerate(first)),
-    ).collect(engine="streaming")
-    return ClusterEvalError(_point_fault_text(facts.row(0, named=True), dims))
-
-
-def _point_fault_text(facts: dict[str, Any], dims: int) -> str:
-    """Return the text of the error of vectors that have no finite distances.
-
-    `dims` is the number of coordinates that vectors should have. `facts` are about the faulty rows:
-    their number (rows), the least number of coordinates (length), and for each coordinate i whether
-    it is NULL or not finite in any row (bad_i), and such a value as text (first_i). If there are no
-    faulty rows, it is the distances that overflow.
-    """
-    rows = facts["rows"]
-    if not rows:
-        return "vector: distances overflow; scale the coordinates down"
-    expected = f"vectors of one length ({dims})"
-    if not facts["length"]:
-        expected, got = "at least one coordinate", "an empty vector"
-    elif facts["length"] < dims:
-        got = f"{facts['length']} coordinates"
-    else:
-        place = next(i for i in range(dims) if facts[f"bad_{i}"])
-        expected, got = "finite numbers", f"{facts[f'first_{place}']} in coordinate {place + 1}"
-    at_fault = "row is" if rows == 1 else "rows are"
-    return (
-        f"vector: expected {expected}, got {got} ({rows} {at_fault} at fault); "
-        "mend these rows or leave them out"
-    )
-
-
-def non_finite_as_text(x: pl.Expr) -> pl.Expr:
-    """Return a coordinate x that is not finite as DuckDB writes it: NULL, nan, inf or -inf."""
-    text = pl.when(x.is_null()).then(pl.lit("NULL")).when(x.is_nan()).then(pl.lit("nan"))
-    return text.when(x > 0).then(pl.lit("inf")).otherwise(pl.lit("-inf"))
 
 
 # ----------------------------------------------------------------------------------------------
@@ -514,7 +469,15 @@ def read_points(
     if isinstance(row_id, str):
         rows = rows.with_row_index("id").with_columns(pl.col("id").cast(pl.Int64))
     rows = _flag_rows(rows, options.noise_as)
-    points = Points(rows, keys, form, options.center, options.noise_as == "singletons")
+    points = Points(
+        rows,
+        keys,
+        form,
+        options.center,
+        options.noise_as == "singletons",
+        coordinates.names,
+        has_user_id=isinstance(row_id, pl.Expr),
+    )
     return points.with_vectors(is_eager=is_eager or isinstance(frame, pl.DataFrame))
 
 
@@ -525,8 +488,7 @@ def _noise_flag(lazy: pl.LazyFrame, cluster: pl.Expr, noise: object) -> pl.Expr:
     """
     if noise is None:
         return pl.lit(False)
-    dtype = lazy.select(cluster).collect_schema()["cluster"]
-    return (cluster == check_noise_value(noise, dtype)).fill_null(False)
+    return equals_noise(cluster, noise, lazy.select(cluster).collect_schema()["cluster"])
 
 
 def _choose_form(
@@ -551,7 +513,7 @@ def _choose_form(
     return make(dims, distance, factors, is_moved)
 
 
-def _flag_rows(rows: pl.LazyFrame, noise_as: NoiseAs) -> pl.LazyFrame:
+def _flag_rows(rows: pl.LazyFrame, noise_as: NoiseAs | None) -> pl.LazyFrame:
     """Return the rows with the flags complete, kept and noisy, which class Points describes.
 
     The rows have cluster, has_vector and noisy, here for rows without a vector too. With noise_as
@@ -587,7 +549,7 @@ def centroids(
     center: Center = "mean",
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
 ) -> Frame:
     """Size and centroid of each cluster.
@@ -613,7 +575,7 @@ def centroids(
         Columns whose groups are evaluated separately. NULL is a group of its own.
     noise : object, optional
         The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Whether noise is an ordinary cluster, is left out, or forms a cluster per row.
     weights : sequence of float, optional
         A number > 0 for each dimension, as in scipy; not for chebyshev.

@@ -611,7 +611,7 @@ def determinant_report(
     *,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> Frame:
     """Internal indices made from determinants of scatter matrices.
 
@@ -629,7 +629,7 @@ def determinant_report(
         Columns whose groups are evaluated separately. NULL is a group of its own.
     noise : object, optional
         Value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Noise is an ordinary cluster, is left out, or each of its points is a cluster of its own.
 
     Returns

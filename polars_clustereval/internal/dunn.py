@@ -493,7 +493,7 @@ def cluster_diameters(
     center: Center = "mean",
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
 ) -> Frame:
     """Size and diameter of each cluster: the largest distance between two of its points.
@@ -518,7 +518,7 @@ def cluster_diameters(
         Columns whose groups are evaluated separately. NULL is a group of its own.
     noise : object, optional
         Value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Noise is an ordinary cluster, is left out, or each of its points is a cluster of its own.
     weights : sequence of float, optional
         One number > 0 per dimension, as in scipy; not for chebyshev.
@@ -581,7 +581,7 @@ def dunn_index(
     center: Center = "mean",
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
     generalized: bool = True,
 ) -> Frame:
@@ -607,7 +607,7 @@ def dunn_index(
         Columns whose groups are evaluated separately. NULL is a group of its own.
     noise : object, optional
         Value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Noise is an ordinary cluster, is left out, or each of its points is a cluster of its own.
     weights : sequence of float, optional
         One number > 0 per dimension, as in scipy; not for chebyshev.

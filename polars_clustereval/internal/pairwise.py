@@ -340,7 +340,7 @@ def pairwise_report(
     p: float = 2,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
     n_neighbors: int = 10,
     max_points: int = 5000,
@@ -366,7 +366,7 @@ def pairwise_report(
         Columns whose groups are evaluated separately. NULL is a group of its own.
     noise : object, optional
         Value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Noise is an ordinary cluster, is left out, or each of its points is a cluster of its own.
     weights : sequence of float, optional
         One number > 0 per dimension, as in scipy; not for chebyshev.

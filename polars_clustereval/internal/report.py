@@ -66,7 +66,7 @@ def internal_report(
     center: Center = "mean",
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
 ) -> Frame:
     """Every internal index that needs only the centers of the clusters.
@@ -92,7 +92,7 @@ def internal_report(
         Columns whose groups are evaluated separately. NULL is a group of its own.
     noise : object, optional
         The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Whether noise is an ordinary cluster, is left out, or forms a cluster per row.
     weights : sequence of float, optional
         A number > 0 for each dimension, as in scipy; not for chebyshev.
@@ -157,7 +157,7 @@ def internal_cluster_report(
     center: Center = "mean",
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
 ) -> Frame:
     """Size, centroid and spread of each cluster, and the cluster nearest to it.
@@ -183,7 +183,7 @@ def internal_cluster_report(
         Columns whose groups are evaluated separately. NULL is a group of its own.
     noise : object, optional
         The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Whether noise is an ordinary cluster, is left out, or forms a cluster per row.
     weights : sequence of float, optional
         A number > 0 for each dimension, as in scipy; not for chebyshev.

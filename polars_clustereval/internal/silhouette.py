@@ -388,7 +388,7 @@ def silhouette_samples(
     p: float = 2,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
 ) -> Frame:
     """Silhouette of each point: how much nearer it is to its own cluster than to the nearest other.
@@ -413,7 +413,7 @@ def silhouette_samples(
         Order of the minkowski distance, at least 1.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group too.
-    noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}
+    noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}, needed with it
         Noise value of cluster, and whether noise is one cluster, left out, or a cluster per row.
     weights : sequence of float, optional
         One number > 0 per dimension, as in scipy; not for chebyshev.
@@ -487,7 +487,7 @@ def silhouette_clusters(
     p: float = 2,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
 ) -> Frame:
     """Mean silhouette of each cluster.
@@ -509,7 +509,7 @@ def silhouette_clusters(
         Order of the minkowski distance, at least 1.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group too.
-    noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}
+    noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}, needed with it
         Noise value of cluster, and whether noise is one cluster, left out, or a cluster per row.
     weights : sequence of float, optional
         One number > 0 per dimension, as in scipy; not for chebyshev.
@@ -569,7 +569,7 @@ def silhouette_score(
     p: float = 2,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
     method: Method = "exact",
     tolerance: float | None = None,
@@ -598,7 +598,7 @@ def silhouette_score(
         Order of the minkowski distance, at least 1.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group too.
-    noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}
+    noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}, needed with it
         Noise value of cluster, and whether noise is one cluster, left out, or a cluster per row.
     weights : sequence of float, optional
         One number > 0 per dimension, as in scipy; not for chebyshev.

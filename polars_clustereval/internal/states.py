@@ -26,11 +26,12 @@ from polars_clustereval.base.exact import clamped_mean, to_double
 from polars_clustereval.base.frames import Terms, join_partitions, join_small, to_user_frame
 from polars_clustereval.errors import ClusterEvalError
 
-from .centroids import Points, check_point_options, non_finite_as_text, read_points
+from .centroids import Points, check_point_options, read_points
 from .distances import Distance, LongVectors, WideVectors, check_weights, weight_factors
 from .kernels import long_vectors
 from .report import internal_report_columns, report_of_clusters
 from .scatter import internal_scores
+from .vectors import non_finite_as_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -411,7 +412,7 @@ def cluster_states(
     *,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: StateNoise = "cluster",
+    noise_as: StateNoise | None = None,
 ) -> Frame:
     """What to keep of the points of a night, so that later reports need only this.
 
@@ -432,7 +433,7 @@ def cluster_states(
         Columns whose groups are evaluated separately. NULL is a group of its own.
     noise : object, optional
         The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop'}
+    noise_as : {'cluster', 'drop'}, needed with noise
         Whether noise is an ordinary cluster or is left out.
 
     Returns
@@ -472,6 +473,11 @@ def cluster_states(
     if noise_as == "singletons":
         raise ClusterEvalError(
             "noise_as: expected one of 'cluster', 'drop', got 'singletons'; a state is of a cluster"
+        )
+    if noise_as is None and noise is not None:
+        raise ClusterEvalError(
+            "noise_as: expected one of 'cluster', 'drop', got NULL; with noise it says how the "
+            "rows of noise count: 'cluster' as one ordinary cluster, 'drop' not at all"
         )
     options = check_point_options(partition_by=partition_by, noise=noise, noise_as=noise_as)
     points = read_points(frame, vector, cluster, options, results=_STATE_COLUMNS)

@@ -45,7 +45,7 @@ def agreement_plot(
     *,
     metric: str = "adjusted_rand_score",
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     average_method: NormalizedMethod = "arithmetic",
     beta: float = 1.0,
     require_same_ids: bool = False,

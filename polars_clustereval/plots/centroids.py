@@ -59,7 +59,7 @@ def centroid_plot(
     p: float = 2,
     center: Center = "mean",
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
     max_clusters: int = 30,
 ) -> alt.LayerChart:

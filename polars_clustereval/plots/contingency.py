@@ -41,7 +41,7 @@ def contingency_plot(
     *,
     weight: Column | None = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     max_labels: int = 30,
     max_clusters: int = 30,
 ) -> alt.LayerChart:

@@ -43,7 +43,7 @@ def elbow_plot(
     p: float = 2,
     center: Center = "mean",
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
 ) -> alt.HConcatChart:
     """Within-cluster sum of squares and explained variance by number of clusters, and the knee.

@@ -53,7 +53,7 @@ def silhouette_plot(
     distance: DistanceName = "euclidean",
     p: float = 2,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
     max_clusters: int = 30,
 ) -> alt.LayerChart:

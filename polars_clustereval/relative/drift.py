@@ -172,7 +172,7 @@ def run_drift(
     min_share: float = 0.0,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> Frame:
     """How much has changed from one run to the next: ids, clusters, agreement and sizes.
 
@@ -194,7 +194,7 @@ def run_drift(
         Columns of both frames whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise, in both runs.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Count noise as an ordinary cluster, as not in the run, or each row as a cluster, which has
         no row of its own.
 

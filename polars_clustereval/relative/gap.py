@@ -28,9 +28,8 @@ from polars_clustereval.base.checks import (
 from polars_clustereval.base.exact import to_double
 from polars_clustereval.base.frames import aggregate_by, join_partitions, join_small, to_user_frame
 from polars_clustereval.errors import ClusterEvalError
-from polars_clustereval.internal.centroids import point_fault_error
 from polars_clustereval.internal.kernels.streams import map_stream
-from polars_clustereval.internal.vectors import check_vector
+from polars_clustereval.internal.vectors import check_vector, point_fault_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

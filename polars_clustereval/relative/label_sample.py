@@ -223,7 +223,7 @@ def entity_resolution_estimates(
     weight: Column | None = None,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     labels_are_sample: SampleDesign = "uniform",
     beta: float = 1.0,
     confidence: float = 0.95,
@@ -251,7 +251,7 @@ def entity_resolution_estimates(
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
     labels_are_sample : {'uniform', 'by_record'}
         How the labeled entities were drawn: each entity with the same probability, or the entities

@@ -126,7 +126,7 @@ def prediction_strength(
     weight: Column | None = None,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> Frame:
     """Prediction strength: the least share of a test cluster's pairs that training confirms.
 
@@ -148,7 +148,7 @@ def prediction_strength(
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
 
     Returns

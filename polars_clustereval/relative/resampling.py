@@ -363,7 +363,7 @@ def bootstrap_intervals(
     weight: Column | None = None,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     average_method: NormalizedMethod = "arithmetic",
     beta: float = 1.0,
     adjusted: bool = True,
@@ -389,7 +389,7 @@ def bootstrap_intervals(
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Count noise as an ordinary cluster, leave it out, or count each row as a cluster. A row of
         noise that is drawn several times is several clusters.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
@@ -484,7 +484,7 @@ def permutation_test(
     weight: Column | None = None,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
     average_method: NormalizedMethod = "arithmetic",
     beta: float = 1.0,
     n_resamples: int = 999,
@@ -511,7 +511,7 @@ def permutation_test(
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
         Mean of the entropies in the normalized and adjusted mutual information; 'joint' is for the

@@ -26,6 +26,7 @@ from polars_clustereval.base.checks import (
     check_noise_as,
     check_noise_value,
     check_partition_keys,
+    equals_noise,
     is_number,
     key_columns,
     raise_on_collect,
@@ -184,10 +185,8 @@ class RunPair:
 
     def _is_noise(self, run: str) -> pl.Expr:
         """Return whether the cluster in the run, before or after, is the noise value."""
-        if self.options.noise is None:
-            return pl.lit(False)
         dtype = self.ids.collect_schema()[run]
-        return (pl.col(run) == check_noise_value(self.options.noise, dtype)).fill_null(False)
+        return equals_noise(pl.col(run), self.options.noise, dtype)
 
     @cached_property
     def cells(self) -> pl.LazyFrame:

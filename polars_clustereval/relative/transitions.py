@@ -207,7 +207,7 @@ def run_transitions(
     min_share: float = 0.0,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> Frame:
     """What became of the clusters from one run to the next: kept, split, merged, gone and others.
 
@@ -233,7 +233,7 @@ def run_transitions(
         Columns of both frames whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise, in both runs.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Count noise as an ordinary cluster, as not in the run, or each row as a cluster, which has
         no row of its own.
 
@@ -299,7 +299,7 @@ def transition_overlaps(
     threshold: float = 0.5,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> Frame:
     """Clusters of one run and of the next that have common ids, one row per pair.
 
@@ -318,7 +318,7 @@ def transition_overlaps(
         Columns of both frames whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise, in both runs.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Count noise as an ordinary cluster, as not in the run, or each row as a cluster, which has
         no row of its own.
 
@@ -373,7 +373,7 @@ def moved_ids(
     threshold: float = 0.5,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> Frame:
     """Ids that have moved, left or joined from one run to the next.
 
@@ -395,7 +395,7 @@ def moved_ids(
         Columns of both frames whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise, in both runs.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Count noise as an ordinary cluster, as not in the run, or each row as a cluster, which has
         no row of its own.
 

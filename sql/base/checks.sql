@@ -162,13 +162,25 @@ CREATE OR REPLACE MACRO clustereval._is_foreign(x, cluster) AS
     FALSE
   );
 
+-- TRUE if `cluster_type`, the name of a type, is an enumeration, and the type `type` that of a text
+-- or a number. A name that the enumeration lacks is one that no row has.
+CREATE OR REPLACE MACRO clustereval._is_possible_name(type, cluster_type) AS
+  starts_with(cluster_type, 'ENUM(')
+  AND NOT regexp_matches(type, '^(BOOLEAN|STRUCT|MAP|UNION)|\]$');
+
 -- x, any value, passed through unless a check fails. Raises an error if `noise`, the value that
--- marks noise, cannot be converted to the type of the column cluster without a change.
+-- marks noise, cannot be converted to the type of the column cluster without a change. It is an
+-- aggregate, for use after HAVING or of no rows: the check depends on the type alone, and is in the
+-- plan whatever the query needs, of an empty table too. The lambda keeps the aggregate out of the
+-- TRY of _cast_noise, which takes none.
 CREATE OR REPLACE MACRO clustereval._check_noise(x, noise, cluster) AS
   CASE
-    WHEN clustereval._is_foreign(noise, cluster)
+    WHEN list_transform(
+      [any_value(cluster)], lambda __ce_value: clustereval._is_foreign(noise, __ce_value)
+    )[1]
+      AND NOT clustereval._is_possible_name(typeof(noise), typeof(any_value(cluster)))
     THEN error(concat(
-      'noise: expected a value of the type of cluster (', typeof(cluster), '), got ''',
+      'noise: expected a value of the type of cluster (', typeof(any_value(cluster)), '), got ''',
       CAST(noise AS VARCHAR), ''' (', typeof(noise), ')'
     ))
     ELSE x
@@ -191,13 +203,19 @@ CREATE OR REPLACE MACRO clustereval._check_options(query_text) AS
   (SELECT __ce_valid FROM query(query_text));
 
 -- Text of the query SELECT TRUE AS __ce_valid, for _check_options to run. Raises an error if the
--- option noise_as is unknown, or is not 'cluster' while noise, the value that marks noise, is NULL.
+-- option noise_as is unknown, if it is NULL while a value that marks `noise` is given, and if it is
+-- not 'cluster' while noise is NULL.
 CREATE OR REPLACE MACRO clustereval._valid_noise(noise, noise_as) AS
   CASE
-    WHEN coalesce(noise_as, '') NOT IN ('cluster', 'drop', 'singletons')
+    WHEN noise_as NOT IN ('cluster', 'drop', 'singletons')
     THEN error(concat(
-      'noise_as: expected one of ''cluster'', ''drop'', ''singletons'', got ',
-      coalesce('''' || noise_as || '''', 'NULL')
+      'noise_as: expected one of ''cluster'', ''drop'', ''singletons'', got ''', noise_as, ''''
+    ))
+    WHEN noise_as IS NULL AND noise IS NOT NULL
+    THEN error(concat(
+      'noise_as: expected one of ''cluster'', ''drop'', ''singletons'', got NULL; with noise it ',
+      'says how the rows of noise count in the scores: ''cluster'' as one ordinary cluster, ',
+      '''drop'' not at all, ''singletons'' each as a cluster of its own'
     ))
     WHEN noise_as <> 'cluster' AND noise IS NULL
     THEN error(concat(

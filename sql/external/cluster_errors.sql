@@ -29,7 +29,7 @@ CREATE OR REPLACE MACRO clustereval._valid_count_unlabeled(count_unlabeled, quer
 --   FROM clustereval.record_error_table(assignments, species, cluster, flower);
 CREATE OR REPLACE MACRO clustereval.record_error_table(
   tbl, label, cluster, id := CAST(NULL AS BIGINT), partition_by := NULL, noise := NULL,
-  noise_as := 'cluster', count_unlabeled := FALSE
+  noise_as := NULL, count_unlabeled := FALSE
 ) AS TABLE
   WITH __ce_records AS (
     SELECT *
@@ -76,7 +76,7 @@ COMMENT ON MACRO TABLE clustereval.record_error_table IS
 -- Examples:
 --   FROM clustereval.cluster_error_table(assignments, species, cluster);
 CREATE OR REPLACE MACRO clustereval.cluster_error_table(
-  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := 'cluster',
+  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := NULL,
   count_unlabeled := FALSE
 ) AS TABLE
   WITH __ce_groups AS (

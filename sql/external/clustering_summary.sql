@@ -44,7 +44,10 @@ CREATE OR REPLACE MACRO clustereval._name_groups(
     HAVING clustereval._check_column(
       clustereval._check_column(
         clustereval._check_column(
-          clustereval._check_column(clustereval._is_absent(partition_by), 'cluster', cluster),
+          clustereval._check_column(
+            clustereval._check_noise(clustereval._is_absent(partition_by), noise, cluster),
+            'cluster', cluster
+          ),
           'name', name
         ),
         'weight', weight
@@ -150,7 +153,7 @@ CREATE OR REPLACE MACRO clustereval._name_statistics(__ce_cells) AS TABLE
 --   FROM clustereval.clustering_summary(assignments, cluster, name := species);
 CREATE OR REPLACE MACRO clustereval.clustering_summary(
   tbl, cluster, name := NULL, weight := NULL, partition_by := NULL, noise := NULL,
-  noise_as := 'cluster'
+  noise_as := NULL
 ) AS TABLE
   WITH __ce_groups AS (
     SELECT *

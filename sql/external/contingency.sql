@@ -20,9 +20,7 @@ CREATE OR REPLACE MACRO clustereval._flag_groups(__ce_group_counts, noise, noise
     SELECT
       __ce_partition, __ce_label, __ce_cluster, __ce_n, __ce_only,
       __ce_label IS NOT NULL AND __ce_cluster IS NOT NULL AS __ce_complete,
-      clustereval._check_noise(
-        clustereval._is_noise(__ce_cluster, noise), noise, __ce_cluster
-      ) AS __ce_noisy
+      clustereval._is_noise(__ce_cluster, noise) AS __ce_noisy
     FROM query_table(__ce_group_counts)
   )
   SELECT
@@ -92,7 +90,10 @@ CREATE OR REPLACE MACRO clustereval._row_groups(
     WHERE FALSE
     HAVING clustereval._check_column(
       clustereval._check_column(
-        clustereval._check_columns(clustereval._is_absent(partition_by), label, cluster),
+        clustereval._check_columns(
+          clustereval._check_noise(clustereval._is_absent(partition_by), noise, cluster),
+          label, cluster
+        ),
         'weight', weight
       ),
       'partition_by', partition_by
@@ -563,7 +564,7 @@ CREATE OR REPLACE MACRO clustereval._cells_as_list(label, cluster) AS
 --     assignments, species, cluster, noise := -1, noise_as := 'drop'
 --   );
 CREATE OR REPLACE MACRO clustereval.contingency_matrix(
-  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := 'cluster'
+  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := NULL
 ) AS TABLE
   WITH __ce_groups AS (
     SELECT *
@@ -595,7 +596,7 @@ COMMENT ON MACRO TABLE clustereval.contingency_matrix IS
 -- Examples:
 --   FROM clustereval.pair_counts(assignments, species, cluster);
 CREATE OR REPLACE MACRO clustereval.pair_counts(
-  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := 'cluster'
+  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := NULL
 ) AS TABLE
   WITH __ce_groups AS (
     SELECT *

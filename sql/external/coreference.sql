@@ -140,7 +140,8 @@ CREATE OR REPLACE MACRO clustereval.muc_precision(label, cluster) AS
 COMMENT ON MACRO clustereval.muc_precision IS
 'Links that hold the clusters together, of which this share is right: (n - cells) / (n - '
 'clusters). Range [0, 1], best 1. All clusters singletons: NULL. Source: Vilain, Burger, '
-'Aberdeen, Connolly and Hirschman (1995), doi:10.3115/1072399.1072405.';
+'Aberdeen, Connolly and Hirschman (1995), doi:10.3115/1072399.1072405. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): MUC recall, of the
 -- links that hold the labels together the share that is found; NULL for 0 / 0. Rows with a NULL in
@@ -157,7 +158,8 @@ CREATE OR REPLACE MACRO clustereval.muc_recall(label, cluster) AS
 COMMENT ON MACRO clustereval.muc_recall IS
 'Links that hold the labels together, of which this share is found: (n - cells) / (n - labels). '
 'Range [0, 1], best 1. All labels singletons: NULL. Source: Vilain, Burger, Aberdeen, Connolly '
-'and Hirschman (1995), doi:10.3115/1072399.1072405.';
+'and Hirschman (1995), doi:10.3115/1072399.1072405. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): weighted harmonic
 -- mean of MUC precision and recall; beta > 1 weighs recall more; NULL for 0 / 0. Rows with a NULL
@@ -177,7 +179,8 @@ CREATE OR REPLACE MACRO clustereval.muc_f_score(label, cluster, beta := 1.0) AS
 COMMENT ON MACRO clustereval.muc_f_score IS
 'Weighted harmonic mean of MUC precision and recall; beta > 1 weighs recall more. Range [0, 1], '
 'best 1. Singletons on both sides: NULL. Source: Vilain, Burger, Aberdeen, Connolly and '
-'Hirschman (1995), doi:10.3115/1072399.1072405.';
+'Hirschman (1995), doi:10.3115/1072399.1072405. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): LEA precision, the
 -- share of the links of each cluster that are right, averaged over clusters with their sizes as
@@ -190,7 +193,8 @@ CREATE OR REPLACE MACRO clustereval.lea_precision(label, cluster) AS
   )[1];
 COMMENT ON MACRO clustereval.lea_precision IS
 'Share of the links of each cluster that are right, averaged by size; a singleton has a link to '
-'itself. Range [0, 1], best 1. Source: Moosavi and Strube (2016), doi:10.18653/v1/P16-1060.';
+'itself. Range [0, 1], best 1. Source: Moosavi and Strube (2016), doi:10.18653/v1/P16-1060. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): LEA recall, the
 -- share of the links of each label that are found, averaged over labels with their sizes as
@@ -203,7 +207,8 @@ CREATE OR REPLACE MACRO clustereval.lea_recall(label, cluster) AS
   )[1];
 COMMENT ON MACRO clustereval.lea_recall IS
 'Share of the links of each label that are found, averaged by size; a singleton has a link to '
-'itself. Range [0, 1], best 1. Source: Moosavi and Strube (2016), doi:10.18653/v1/P16-1060.';
+'itself. Range [0, 1], best 1. Source: Moosavi and Strube (2016), doi:10.18653/v1/P16-1060. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): weighted harmonic
 -- mean of LEA precision and recall, 0 if both are 0; beta > 1 weighs recall more. Rows with a NULL
@@ -223,7 +228,8 @@ CREATE OR REPLACE MACRO clustereval.lea_f_score(label, cluster, beta := 1.0) AS
   )[1];
 COMMENT ON MACRO clustereval.lea_f_score IS
 'Weighted harmonic mean of LEA precision and recall, 0 if both are 0; beta > 1 weighs recall '
-'more. Range [0, 1], best 1. Source: Moosavi and Strube (2016), doi:10.18653/v1/P16-1060.';
+'more. Range [0, 1], best 1. Source: Moosavi and Strube (2016), doi:10.18653/v1/P16-1060. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): BLANC precision, the
 -- mean of the precision of the pairs of rows together and that of the pairs apart; 1 for equal
@@ -239,7 +245,8 @@ CREATE OR REPLACE MACRO clustereval.blanc_precision(label, cluster) AS
 COMMENT ON MACRO clustereval.blanc_precision IS
 'Mean of the precision of the pairs together and that of the pairs apart. Range [0, 1], best 1. '
 'Equal partitions: 1; 0 / 0 of one kind of pairs counts as 0. Source: Luo, Pradhan, Recasens '
-'and Hovy (2014), doi:10.3115/v1/P14-2005.';
+'and Hovy (2014), doi:10.3115/v1/P14-2005. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): BLANC recall, the
 -- mean of the recall of the pairs of rows together and that of the pairs apart; 1 for equal
@@ -255,7 +262,8 @@ CREATE OR REPLACE MACRO clustereval.blanc_recall(label, cluster) AS
 COMMENT ON MACRO clustereval.blanc_recall IS
 'Mean of the recall of the pairs together and that of the pairs apart. Range [0, 1], best 1. '
 'Equal partitions: 1; 0 / 0 of one kind of pairs counts as 0. Source: Luo, Pradhan, Recasens '
-'and Hovy (2014), doi:10.3115/v1/P14-2005.';
+'and Hovy (2014), doi:10.3115/v1/P14-2005. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): BLANC F score, the
 -- mean of the F score of the pairs of rows together and that of the pairs apart; 1 for equal
@@ -275,4 +283,5 @@ CREATE OR REPLACE MACRO clustereval.blanc_f_score(label, cluster, beta := 1.0) A
 COMMENT ON MACRO clustereval.blanc_f_score IS
 'Mean of the F score of the pairs together and that of the pairs apart; beta > 1 weighs recall '
 'more. Range [0, 1], best 1. Equal partitions: 1; 0 / 0 of one kind of pairs counts as 0. '
-'Source: Luo, Pradhan, Recasens and Hovy (2014), doi:10.3115/v1/P14-2005.';
+'Source: Luo, Pradhan, Recasens and Hovy (2014), doi:10.3115/v1/P14-2005. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';

@@ -193,7 +193,8 @@ CREATE OR REPLACE MACRO clustereval.k_measure(label, cluster) AS
 COMMENT ON MACRO clustereval.k_measure IS
 'Geometric mean of average cluster purity and average entity purity, which are B-cubed '
 'precision and recall. Range (0, 1], best 1. Source: Lapidot (2002), Self-organizing-maps with '
-'BIC for speaker clustering, IDIAP-RR 02-60.';
+'BIC for speaker clustering, IDIAP-RR 02-60. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): mean over clusters
 -- of the best Jaccard index with any label. Rows with a NULL in either column are left out.
@@ -206,7 +207,8 @@ CREATE OR REPLACE MACRO clustereval.closest_cluster_precision(label, cluster) AS
 COMMENT ON MACRO clustereval.closest_cluster_precision IS
 'Mean over clusters of the best Jaccard index with any label. Range (0, 1], best 1. Source: '
 'Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), '
-'doi:10.1007/s00778-008-0098-x.';
+'doi:10.1007/s00778-008-0098-x. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): mean over labels of
 -- the best Jaccard index with any cluster. Rows with a NULL in either column are left out.
@@ -219,7 +221,8 @@ CREATE OR REPLACE MACRO clustereval.closest_cluster_recall(label, cluster) AS
 COMMENT ON MACRO clustereval.closest_cluster_recall IS
 'Mean over labels of the best Jaccard index with any cluster. Range (0, 1], best 1. Source: '
 'Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), '
-'doi:10.1007/s00778-008-0098-x.';
+'doi:10.1007/s00778-008-0098-x. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): weighted harmonic
 -- mean of closest_cluster_precision and closest_cluster_recall; beta > 1 weighs recall more. Rows
@@ -242,7 +245,8 @@ CREATE OR REPLACE MACRO clustereval.closest_cluster_f_score(label, cluster, beta
 COMMENT ON MACRO clustereval.closest_cluster_f_score IS
 'Weighted harmonic mean of closest_cluster_precision and closest_cluster_recall; beta > 1 '
 'weighs recall more. Range (0, 1], best 1. Source: Benjelloun, Garcia-Molina, Menestrina, Su, '
-'Whang and Widom (2009), doi:10.1007/s00778-008-0098-x.';
+'Whang and Widom (2009), doi:10.1007/s00778-008-0098-x. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): Talburt-Wang index,
 -- the geometric mean of the numbers of labels and clusters divided by the number of contingency
@@ -258,7 +262,8 @@ CREATE OR REPLACE MACRO clustereval.talburt_wang_index(label, cluster) AS
 COMMENT ON MACRO clustereval.talburt_wang_index IS
 'sqrt(labels x clusters) / cells of label and cluster that have rows. Range (0, 1], best 1. '
 'Source: Talburt, Wang, Hess and Kuo (2007), An algebraic approach to data quality metrics for '
-'entity resolution over large datasets, doi:10.4018/978-1-59904-024-0.ch001.';
+'entity resolution over large datasets, doi:10.4018/978-1-59904-024-0.ch001. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): number of splits and
 -- merges that turn the clusters into the labels, if all splits come first. Rows with a NULL in
@@ -274,7 +279,8 @@ CREATE OR REPLACE MACRO clustereval.basic_merge_distance(label, cluster) AS
 COMMENT ON MACRO clustereval.basic_merge_distance IS
 'Splits of clusters and merges of the parts that turn the clusters into the labels: 2 cells - '
 'labels - clusters. Range [0, 2 n), best 0. Source: Menestrina, Whang and Garcia-Molina (2010), '
-'doi:10.14778/1920841.1920871.';
+'doi:10.14778/1920841.1920871. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): cost of the splits
 -- and merges that turn the clusters into the labels. split_cost and merge_cost name the cost of
@@ -305,4 +311,5 @@ COMMENT ON MACRO clustereval.generalized_merge_distance IS
 'rows, and their merge, costs 1 (''unit''), x y (''product'') or (x + y) ln(x + y) - x ln x - y '
 'ln y (''entropy''): with ''unit'' basic_merge_distance, with ''product'' the wrong pairs fp + '
 'fn, with ''entropy'' n times variation_of_information. Range [0, inf), best 0. Source: '
-'Menestrina, Whang and Garcia-Molina (2010), doi:10.14778/1920841.1920871.';
+'Menestrina, Whang and Garcia-Molina (2010), doi:10.14778/1920841.1920871. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';

@@ -149,7 +149,7 @@ CREATE OR REPLACE MACRO clustereval._resolution_statistics_of_groups(__ce_groups
 --     assignments, species, cluster, split_cost := 'product', merge_cost := 'unit'
 --   );
 CREATE OR REPLACE MACRO clustereval.entity_resolution_report(
-  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := 'cluster',
+  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := NULL,
   split_cost := 'unit', merge_cost := 'unit', beta := 1.0
 ) AS TABLE
   WITH __ce_groups AS (
@@ -231,6 +231,6 @@ COMMENT ON MACRO TABLE clustereval.entity_resolution_report IS
 'NULL label or cluster, n_noise, n_labels, n_clusters), then one column per measure, named as '
 'its macro. split_cost and merge_cost are those of generalized_merge_distance: ''unit'', '
 '''product'' or ''entropy''; beta weighs recall in the F scores. noise names the value of '
-'cluster that marks noise and noise_as what to do with it: ''cluster'' (default), ''drop'' or '
+'cluster that marks noise and noise_as what to do with it: ''cluster'', ''drop'' or '
 '''singletons''. weight is a row''s multiplicity. No rows: n = 0 and NULL measures (with '
 'partition_by no row).';

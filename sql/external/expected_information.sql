@@ -662,4 +662,5 @@ CREATE OR REPLACE MACRO clustereval.expected_mutual_info(label, cluster) AS
 COMMENT ON MACRO clustereval.expected_mutual_info IS
 'Mutual information expected of random labelings with the same sizes (hypergeometric model), in '
 'nats. Range [0, lesser entropy]. Source: Vinh, Epps and Bailey (2009), '
-'doi:10.1145/1553374.1553511.';
+'doi:10.1145/1553374.1553511. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';

@@ -16,7 +16,7 @@
 --   FROM clustereval.graph_report(people, id, cluster, matches, id_l, id_r, weight := score);
 CREATE OR REPLACE MACRO clustereval.graph_report(
   tbl, id, cluster, edges, "left", "right", weight := NULL, partition_by := NULL, noise := NULL,
-  noise_as := 'cluster', resolution := 1.0
+  noise_as := NULL, resolution := 1.0
 ) AS TABLE
   WITH __ce_ids AS MATERIALIZED (
     SELECT * FROM clustereval._graph_ids(
@@ -85,7 +85,7 @@ COMMENT ON MACRO TABLE clustereval.graph_report IS
 --   FROM clustereval.graph_cluster_report(people, id, cluster, matches, id_l, id_r);
 CREATE OR REPLACE MACRO clustereval.graph_cluster_report(
   tbl, id, cluster, edges, "left", "right", weight := NULL, partition_by := NULL, noise := NULL,
-  noise_as := 'cluster', max_diameter_nodes := 1000
+  noise_as := NULL, max_diameter_nodes := 1000
 ) AS TABLE
   WITH __ce_ids AS MATERIALIZED (
     SELECT * FROM clustereval._graph_ids(
@@ -150,7 +150,7 @@ COMMENT ON MACRO TABLE clustereval.graph_cluster_report IS
 --   FROM clustereval.graph_node_report(people, id, cluster, matches, id_l, id_r);
 CREATE OR REPLACE MACRO clustereval.graph_node_report(
   tbl, id, cluster, edges, "left", "right", weight := NULL, partition_by := NULL, noise := NULL,
-  noise_as := 'cluster'
+  noise_as := NULL
 ) AS TABLE
   WITH __ce_ids AS MATERIALIZED (
     SELECT * FROM clustereval._graph_ids(
@@ -212,7 +212,7 @@ COMMENT ON MACRO TABLE clustereval.graph_node_report IS
 --   FROM clustereval.graph_edge_report(people, id, cluster, matches, id_l, id_r) WHERE is_bridge;
 CREATE OR REPLACE MACRO clustereval.graph_edge_report(
   tbl, id, cluster, edges, "left", "right", weight := NULL, partition_by := NULL, noise := NULL,
-  noise_as := 'cluster'
+  noise_as := NULL
 ) AS TABLE
   WITH __ce_ids AS MATERIALIZED (
     SELECT * FROM clustereval._graph_ids(

@@ -53,13 +53,16 @@ CREATE OR REPLACE MACRO clustereval._check_end_type(x, parameter, end_type, id_t
 -- One row, __ce_valid = TRUE. Raises an error for a string literal in place of a column, and if
 -- the columns of the two tables have different types. The parameters are the user's arguments.
 CREATE OR REPLACE MACRO clustereval._check_graph_columns(
-  tbl, id, cluster, edges, "left", "right", weight, partition_by
+  tbl, id, cluster, edges, "left", "right", weight, partition_by, noise
 ) AS TABLE
   WITH __ce_node_types AS (
     SELECT
       clustereval._check_column(
         clustereval._check_column(
-          clustereval._check_column(TRUE, 'partition_by', partition_by), 'cluster', cluster
+          clustereval._check_column(
+            clustereval._check_noise(TRUE, noise, cluster), 'partition_by', partition_by
+          ),
+          'cluster', cluster
         ),
         'id', id
       ) AS __ce_valid,
@@ -125,7 +128,7 @@ CREATE OR REPLACE MACRO clustereval._graph_ids(
   WITH __ce_checked AS (
     SELECT *
     FROM clustereval._check_graph_columns(
-      tbl, id, cluster, edges, "left", "right", weight, partition_by
+      tbl, id, cluster, edges, "left", "right", weight, partition_by, noise
     )
   ),
   __ce_rows AS (
@@ -149,9 +152,7 @@ CREATE OR REPLACE MACRO clustereval._graph_ids(
   )
   SELECT
     *,
-    clustereval._check_noise(
-      clustereval._is_noise(__ce_cluster, noise), noise, __ce_cluster
-    ) AS __ce_is_noise,
+    clustereval._is_noise(__ce_cluster, noise) AS __ce_is_noise,
     row_number() OVER () AS __ce_node
   FROM __ce_counts;
 

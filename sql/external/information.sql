@@ -194,7 +194,8 @@ CREATE OR REPLACE MACRO clustereval.label_entropy(label, cluster) AS
   )[1];
 COMMENT ON MACRO clustereval.label_entropy IS
 'Entropy of the labels, in nats. Range [0, ln n]. One label: 0. Source: Shannon (1948), '
-'doi:10.1002/j.1538-7305.1948.tb01338.x.';
+'doi:10.1002/j.1538-7305.1948.tb01338.x. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): the entropy of the
 -- clusters, in nats. Rows with a NULL in either column are left out.
@@ -206,7 +207,8 @@ CREATE OR REPLACE MACRO clustereval.cluster_entropy(label, cluster) AS
   )[1];
 COMMENT ON MACRO clustereval.cluster_entropy IS
 'Entropy of the clusters, in nats. Range [0, ln n]. One cluster: 0. Source: Shannon (1948), '
-'doi:10.1002/j.1538-7305.1948.tb01338.x.';
+'doi:10.1002/j.1538-7305.1948.tb01338.x. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): the entropy of the
 -- pairs (label, cluster), in nats. Rows with a NULL in either column are left out.
@@ -218,7 +220,8 @@ CREATE OR REPLACE MACRO clustereval.joint_entropy(label, cluster) AS
   )[1];
 COMMENT ON MACRO clustereval.joint_entropy IS
 'Entropy of the pairs (label, cluster), in nats. Range [0, ln n]. Source: Shannon (1948), '
-'doi:10.1002/j.1538-7305.1948.tb01338.x.';
+'doi:10.1002/j.1538-7305.1948.tb01338.x. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): the entropy of the
 -- labels given the cluster, in nats, best 0: the mean of the clusters' label entropies, weighted by
@@ -232,7 +235,8 @@ CREATE OR REPLACE MACRO clustereval.label_entropy_given_cluster(label, cluster) 
 COMMENT ON MACRO clustereval.label_entropy_given_cluster IS
 'Entropy of the labels given the cluster, in nats: the size-weighted mean of the clusters'' label '
 'entropies. Range [0, label_entropy], best 0. Source: Shannon (1948), '
-'doi:10.1002/j.1538-7305.1948.tb01338.x.';
+'doi:10.1002/j.1538-7305.1948.tb01338.x. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): the entropy of the
 -- clusters given the label, in nats, best 0: the mean of the labels' cluster entropies, weighted by
@@ -245,7 +249,8 @@ CREATE OR REPLACE MACRO clustereval.cluster_entropy_given_label(label, cluster) 
   )[1];
 COMMENT ON MACRO clustereval.cluster_entropy_given_label IS
 'Entropy of the clusters given the label, in nats. Range [0, cluster_entropy], best 0. Source: '
-'Shannon (1948), doi:10.1002/j.1538-7305.1948.tb01338.x.';
+'Shannon (1948), doi:10.1002/j.1538-7305.1948.tb01338.x. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): their mutual
 -- information, in nats. Rows with a NULL in either column are left out.
@@ -257,7 +262,8 @@ CREATE OR REPLACE MACRO clustereval.mutual_info_score(label, cluster) AS
   )[1];
 COMMENT ON MACRO clustereval.mutual_info_score IS
 'Mutual information of label and cluster, in nats. Range [0, lesser entropy]. One label or one '
-'cluster: 0. Source: Shannon (1948), doi:10.1002/j.1538-7305.1948.tb01338.x.';
+'cluster: 0. Source: Shannon (1948), doi:10.1002/j.1538-7305.1948.tb01338.x. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): their mutual
 -- information divided by a mean of their entropies, from 0 to 1, best 1. average_method names the
@@ -283,7 +289,8 @@ COMMENT ON MACRO clustereval.normalized_mutual_info_score IS
 'Mutual information over a mean of the two entropies: average_method ''arithmetic'' (default), '
 '''geometric'', ''min'', ''max'' or ''joint'' (the joint entropy). Range [0, 1], best 1. Equal '
 'partitions, trivial ones too: 1; no mutual information: 0. Source: Strehl and Ghosh (2002), '
-'Cluster ensembles, JMLR 3; Kvalseth (1987), doi:10.1109/TSMC.1987.4309069.';
+'Cluster ensembles, JMLR 3; Kvalseth (1987), doi:10.1109/TSMC.1987.4309069. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): their mutual
 -- information corrected for chance, divided by a mean of their entropies corrected likewise; 0 is
@@ -312,7 +319,8 @@ COMMENT ON MACRO clustereval.adjusted_mutual_info_score IS
 'average_method ''arithmetic'' (default), ''geometric'', ''min'' or ''max''. 0 expected for '
 'random labelings. Range up to 1, best 1. Equal partitions, trivial ones too: 1; otherwise one '
 'label or one cluster: 0; ''min'' if all labels or all clusters differ: NULL. Source: Vinh, Epps '
-'and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR 11.';
+'and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR 11. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): the share of the
 -- label entropy that the clusters explain, from 0 to 1, best 1. Rows with a NULL in either column
@@ -328,7 +336,8 @@ CREATE OR REPLACE MACRO clustereval.homogeneity_score(label, cluster) AS
 COMMENT ON MACRO clustereval.homogeneity_score IS
 'Share of the label entropy that the clusters explain: 1 where no cluster mixes labels. Range [0, '
 '1], best 1. One label: 1. Source: Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, '
-'D07-1043.';
+'D07-1043. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): the share of the
 -- cluster entropy that the labels explain, from 0 to 1, best 1. Rows with a NULL in either column
@@ -344,7 +353,8 @@ CREATE OR REPLACE MACRO clustereval.completeness_score(label, cluster) AS
 COMMENT ON MACRO clustereval.completeness_score IS
 'Share of the cluster entropy that the labels explain: 1 where no label is split. Range [0, 1], '
 'best 1. One cluster: 1. Source: Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, '
-'D07-1043.';
+'D07-1043. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): the weighted harmonic
 -- mean of homogeneity and completeness, from 0 to 1, best 1. beta, a number >= 0, is the weight of
@@ -363,7 +373,8 @@ CREATE OR REPLACE MACRO clustereval.v_measure_score(label, cluster, beta := 1.0)
 COMMENT ON MACRO clustereval.v_measure_score IS
 'Weighted harmonic mean of homogeneity and completeness; beta > 1 weighs completeness more. Range '
 '[0, 1], best 1. Both 0: 0. Source: Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, '
-'D07-1043.';
+'D07-1043. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): the sum of their two
 -- conditional entropies, in nats, best 0: a metric of partitions. Rows with a NULL in either column
@@ -376,7 +387,8 @@ CREATE OR REPLACE MACRO clustereval.variation_of_information(label, cluster) AS
   )[1];
 COMMENT ON MACRO clustereval.variation_of_information IS
 'Sum of the two conditional entropies, in nats: a metric of partitions. Range [0, ln n], best 0. '
-'Source: Meila (2007), doi:10.1016/j.jmva.2006.11.013.';
+'Source: Meila (2007), doi:10.1016/j.jmva.2006.11.013. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): the variation of
 -- information divided by the joint entropy, from 0 to 1, best 0: a metric of partitions. Rows with
@@ -393,7 +405,8 @@ CREATE OR REPLACE MACRO clustereval.normalized_variation_of_information(label, c
 COMMENT ON MACRO clustereval.normalized_variation_of_information IS
 'Variation of information over the joint entropy: a metric of partitions. Range [0, 1], best 0. '
 'Equal partitions: 0. Source: Vinh, Epps and Bailey (2010), Information theoretic measures for '
-'clusterings comparison, JMLR 11.';
+'clusterings comparison, JMLR 11. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): 1 - mutual
 -- information / greater entropy, from 0 to 1, best 0: a metric of partitions. Rows with a NULL in
@@ -409,4 +422,5 @@ CREATE OR REPLACE MACRO clustereval.normalized_information_distance(label, clust
 COMMENT ON MACRO clustereval.normalized_information_distance IS
 '1 - mutual information over the greater entropy: a metric of partitions. Range [0, 1], best 0. '
 'Equal partitions: 0. Source: Vinh, Epps and Bailey (2010), Information theoretic measures for '
-'clusterings comparison, JMLR 11.';
+'clusterings comparison, JMLR 11. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';

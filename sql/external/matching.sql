@@ -550,7 +550,7 @@ CREATE OR REPLACE MACRO clustereval._ranked_sizes(__ce_label_sizes, __ce_cluster
 -- Examples:
 --   FROM clustereval.matching_report(assignments, species, cluster);
 CREATE OR REPLACE MACRO clustereval.matching_report(
-  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := 'cluster',
+  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := NULL,
   beta := 1.0
 ) AS TABLE
   WITH __ce_groups AS MATERIALIZED (

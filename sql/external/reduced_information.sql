@@ -437,7 +437,8 @@ COMMENT ON MACRO clustereval.reduced_mutual_info_score IS
 'which is what the table itself tells; negative if the clusters tell less. Range unbounded. One '
 'label, one cluster, or singletons only on one side: 0. Source: Newman, Cantwell and Young '
 '(2020), doi:10.1103/PhysRevE.101.042304; the estimate of the number of tables: Jerdee, Kirkley '
-'and Newman (2024), doi:10.1098/rspa.2023.0470.';
+'and Newman (2024), doi:10.1098/rspa.2023.0470. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): reduced mutual
 -- information divided by that of the labels and themselves, so that only the labels normalize it.
@@ -466,4 +467,5 @@ COMMENT ON MACRO clustereval.normalized_reduced_mutual_info_score IS
 'there is to know about the labels, whatever the entropy of the clusters. Range up to 1, best '
 '1. Equal partitions: 1. One label, or labels that are singletons: NULL. Source: Jerdee, '
 'Kirkley and Newman (2023), Normalized mutual information is a biased measure for '
-'classification and community detection, https://arxiv.org/abs/2307.01282.';
+'classification and community detection, https://arxiv.org/abs/2307.01282. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';

@@ -307,7 +307,7 @@ CREATE OR REPLACE MACRO clustereval._external_report(
 --     assignments, species, cluster, noise := -1, noise_as := 'drop'
 --   );
 CREATE OR REPLACE MACRO clustereval.external_report(
-  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := 'cluster',
+  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := NULL,
   average_method := 'arithmetic', beta := 1.0, adjusted := TRUE
 ) AS TABLE
   SELECT COLUMNS(
@@ -339,7 +339,7 @@ COMMENT ON MACRO TABLE clustereval.external_report IS
 -- Examples:
 --   FROM clustereval.external_cluster_report(assignments, species, cluster);
 CREATE OR REPLACE MACRO clustereval.external_cluster_report(
-  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := 'cluster'
+  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := NULL
 ) AS TABLE
   WITH __ce_groups AS (
     SELECT *
@@ -390,7 +390,7 @@ COMMENT ON MACRO TABLE clustereval.external_cluster_report IS
 -- Examples:
 --   FROM clustereval.external_label_report(assignments, species, cluster);
 CREATE OR REPLACE MACRO clustereval.external_label_report(
-  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := 'cluster'
+  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := NULL
 ) AS TABLE
   WITH __ce_groups AS (
     SELECT *
@@ -450,7 +450,10 @@ CREATE OR REPLACE MACRO clustereval._record_sizes(
     WHERE FALSE
     HAVING clustereval._check_column(
       clustereval._check_column(
-        clustereval._check_columns(clustereval._is_absent(label), label, cluster), 'id', id
+        clustereval._check_columns(
+          clustereval._check_noise(clustereval._is_absent(label), noise, cluster), label, cluster
+        ),
+        'id', id
       ),
       'partition_by', partition_by
     )
@@ -458,9 +461,7 @@ CREATE OR REPLACE MACRO clustereval._record_sizes(
   __ce_complete_rows AS (
     SELECT
       *,
-      clustereval._check_noise(
-        clustereval._is_noise(__ce_cluster, noise), noise, __ce_cluster
-      ) AS __ce_noisy
+      clustereval._is_noise(__ce_cluster, noise) AS __ce_noisy
     FROM __ce_rows
     -- Without the last condition the planner would leave out the checks, since they add no row.
     WHERE ((count_unlabeled OR __ce_label IS NOT NULL) AND __ce_cluster IS NOT NULL)
@@ -501,7 +502,7 @@ CREATE OR REPLACE MACRO clustereval._record_sizes(
 --   FROM clustereval.bcubed_samples(assignments, species, cluster, flower);
 CREATE OR REPLACE MACRO clustereval.bcubed_samples(
   tbl, label, cluster, id := CAST(NULL AS BIGINT), partition_by := NULL, noise := NULL,
-  noise_as := 'cluster'
+  noise_as := NULL
 ) AS TABLE
   WITH __ce_records AS (
     SELECT *

@@ -150,7 +150,8 @@ CREATE OR REPLACE MACRO clustereval.purity(label, cluster) AS
   )[1];
 COMMENT ON MACRO clustereval.purity IS
 'Share of rows that have the majority label of their cluster. Range (0, 1], best 1; singletons '
-'reach it. Source: Zhao and Karypis (2004), doi:10.1023/B:MACH.0000027785.44527.d6.';
+'reach it. Source: Zhao and Karypis (2004), doi:10.1023/B:MACH.0000027785.44527.d6. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): share of rows that
 -- are in the majority cluster of their label. Rows with a NULL in either column are left out.
@@ -162,7 +163,8 @@ CREATE OR REPLACE MACRO clustereval.inverse_purity(label, cluster) AS
   )[1];
 COMMENT ON MACRO clustereval.inverse_purity IS
 'Share of rows that are in the majority cluster of their label. Range (0, 1], best 1; a single '
-'cluster reaches it. Source: Zhao and Karypis (2004), doi:10.1023/B:MACH.0000027785.44527.d6.';
+'cluster reaches it. Source: Zhao and Karypis (2004), doi:10.1023/B:MACH.0000027785.44527.d6. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): best F1 score of each
 -- label with any cluster, averaged over rows. Rows with a NULL in either column are left out.
@@ -174,7 +176,8 @@ CREATE OR REPLACE MACRO clustereval.class_f_measure(label, cluster) AS
   )[1];
 COMMENT ON MACRO clustereval.class_f_measure IS
 'For each label the best F1 score of any cluster, averaged over rows. Range (0, 1], best 1. '
-'Source: Larsen and Aone (1999), doi:10.1145/312129.312186.';
+'Source: Larsen and Aone (1999), doi:10.1145/312129.312186. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): van Dongen's
 -- distance, 2 n - rows with the majority label of their cluster - rows in the majority cluster of
@@ -190,7 +193,8 @@ CREATE OR REPLACE MACRO clustereval.split_join_distance(label, cluster) AS
 COMMENT ON MACRO clustereval.split_join_distance IS
 'Number of rows to move to turn one partition into the other, both ways added: 2 n minus the rows '
 'in majorities. A metric of partitions. Range [0, 2 n), best 0. Source: van Dongen (2000), '
-'Performance criteria for graph clustering, INS-R0012.';
+'Performance criteria for graph clustering, INS-R0012. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): B-cubed precision,
 -- the mean over rows of the share of their cluster that has their label. Rows with a NULL in either
@@ -203,7 +207,8 @@ CREATE OR REPLACE MACRO clustereval.bcubed_precision(label, cluster) AS
   )[1];
 COMMENT ON MACRO clustereval.bcubed_precision IS
 'Mean over records of the share of their cluster that has their label. Range (0, 1], best 1. '
-'Source: Amigo, Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8.';
+'Source: Amigo, Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): B-cubed recall, the
 -- mean over rows of the share of their label that is in their cluster. Rows with a NULL in either
@@ -216,7 +221,8 @@ CREATE OR REPLACE MACRO clustereval.bcubed_recall(label, cluster) AS
   )[1];
 COMMENT ON MACRO clustereval.bcubed_recall IS
 'Mean over records of the share of their label that is in their cluster. Range (0, 1], best 1. '
-'Source: Amigo, Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8.';
+'Source: Amigo, Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): weighted harmonic
 -- mean of B-cubed precision and recall; beta > 1 weighs recall more. Rows with a NULL in either
@@ -236,7 +242,8 @@ CREATE OR REPLACE MACRO clustereval.bcubed_f_score(label, cluster, beta := 1.0) 
   )[1];
 COMMENT ON MACRO clustereval.bcubed_f_score IS
 'Weighted harmonic mean of B-cubed precision and recall; beta > 1 weighs recall more. Range (0, '
-'1], best 1. Source: Amigo, Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8.';
+'1], best 1. Source: Amigo, Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): element-centric
 -- similarity, the mean over rows of the rows that share its label and its cluster, as a share of
@@ -250,7 +257,8 @@ CREATE OR REPLACE MACRO clustereval.element_centric_similarity(label, cluster) A
 COMMENT ON MACRO clustereval.element_centric_similarity IS
 'Mean over records of the records that share its label and its cluster, as a share of the larger '
 'of these; the similarity of Gates and others for partitions, whatever their alpha. Range (0, 1], '
-'best 1. Source: Gates, Wood, Hetrick and Ahn (2019), doi:10.1038/s41598-019-44892-y.';
+'best 1. Source: Gates, Wood, Hetrick and Ahn (2019), doi:10.1038/s41598-019-44892-y. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): share of clusters
 -- that have the same rows as a label. Rows with a NULL in either column are left out.
@@ -262,7 +270,8 @@ CREATE OR REPLACE MACRO clustereval.exact_match_precision(label, cluster) AS
   )[1];
 COMMENT ON MACRO clustereval.exact_match_precision IS
 'Share of clusters that equal a label, row for row. Range [0, 1], best 1. Source: Menestrina, '
-'Whang and Garcia-Molina (2010), doi:10.14778/1920841.1920871.';
+'Whang and Garcia-Molina (2010), doi:10.14778/1920841.1920871. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): share of labels that
 -- have the same rows as a cluster. Rows with a NULL in either column are left out.
@@ -274,7 +283,8 @@ CREATE OR REPLACE MACRO clustereval.exact_match_recall(label, cluster) AS
   )[1];
 COMMENT ON MACRO clustereval.exact_match_recall IS
 'Share of labels that equal a cluster, row for row. Range [0, 1], best 1. Source: Menestrina, '
-'Whang and Garcia-Molina (2010), doi:10.14778/1920841.1920871.';
+'Whang and Garcia-Molina (2010), doi:10.14778/1920841.1920871. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): harmonic mean of
 -- exact_match_precision and exact_match_recall; 0 if both are 0. Rows with a NULL in either column
@@ -289,4 +299,5 @@ CREATE OR REPLACE MACRO clustereval.exact_match_f_score(label, cluster) AS
   )[1];
 COMMENT ON MACRO clustereval.exact_match_f_score IS
 'Harmonic mean of exact_match_precision and exact_match_recall. Range [0, 1], best 1. Source: '
-'Menestrina, Whang and Garcia-Molina (2010), doi:10.14778/1920841.1920871.';
+'Menestrina, Whang and Garcia-Molina (2010), doi:10.14778/1920841.1920871. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';

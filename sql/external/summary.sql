@@ -149,7 +149,7 @@ CREATE OR REPLACE MACRO clustereval._metric_values(__ce_report, adjusted) AS TAB
 --   SELECT metric, value
 --   FROM clustereval.external_summary(assignments, species, cluster, adjusted := FALSE);
 CREATE OR REPLACE MACRO clustereval.external_summary(
-  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := 'cluster',
+  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := NULL,
   average_method := 'arithmetic', beta := 1.0, adjusted := TRUE
 ) AS TABLE
   WITH __ce_report AS (

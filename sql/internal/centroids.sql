@@ -9,49 +9,6 @@
 --     is computed from them are small.
 
 ---------------------------------------------------------------------------------------------------
--- Faults of points
----------------------------------------------------------------------------------------------------
-
--- What is wrong with `vector`, which should be a list of dims finite numbers, as a struct {rank,
--- coordinate, what}; NULL if nothing is. rank is 0 for an empty vector, 1 for another length, 2 for
--- a coordinate that is not finite; what is the text of what was found. The least struct of all rows
--- is reported.
-CREATE OR REPLACE MACRO clustereval._point_fault(vector, dims) AS
-  CASE
-    WHEN len(vector) = 0 THEN {'rank': 0, 'coordinate': 0, 'what': 'an empty vector'}
-    WHEN len(vector) <> dims
-    THEN {'rank': 1, 'coordinate': len(vector), 'what': concat(len(vector), ' coordinates')}
-    ELSE list_min(list_transform(
-      list_filter(
-        range(1, len(vector) + 1), lambda __ce_i: NOT coalesce(isfinite(vector[__ce_i]), FALSE)
-      ),
-      lambda __ce_i: {
-        'rank': 2, 'coordinate': __ce_i,
-        'what': concat(coalesce(CAST(vector[__ce_i] AS VARCHAR), 'NULL'), ' in coordinate ', __ce_i)
-      }
-    ))
-  END;
-
--- Raises the error for fault, the least struct of _point_fault of all rows, whose vectors should
--- have dims coordinates; `rows` is the number of rows with a fault. If fault is NULL, it is the
--- distances that overflow.
-CREATE OR REPLACE MACRO clustereval._point_fault_error(fault, dims, rows) AS
-  error(CASE
-    WHEN fault IS NULL
-    THEN 'vector: distances overflow; scale the coordinates down'
-    ELSE concat(
-      'vector: expected ',
-      CASE fault['rank']
-        WHEN 0 THEN 'at least one coordinate'
-        WHEN 1 THEN concat('vectors of one length (', dims, ')')
-        ELSE 'finite numbers'
-      END,
-      ', got ', fault['what'], ' (', rows, CASE rows WHEN 1 THEN ' row is' ELSE ' rows are' END,
-      ' at fault); mend these rows or leave them out'
-    )
-  END);
-
----------------------------------------------------------------------------------------------------
 -- Points and centers
 ---------------------------------------------------------------------------------------------------
 
@@ -66,6 +23,7 @@ CREATE OR REPLACE MACRO clustereval._point_fault_error(fault, dims, rows) AS
 -- row counts; __ce_dropped: whether it lacks a vector or cluster; __ce_noisy: whether it is noise.
 -- One more row, neither kept nor dropped, raises the errors of bad columns, of an empty table too;
 -- without partition_by its __ce_unpartitioned is TRUE: the one partition appears without points.
+-- Its __ce_vector_text is the text of the argument vector, NULL in all others.
 CREATE OR REPLACE MACRO clustereval._points(
   tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as,
   id := CAST(NULL AS BIGINT)
@@ -81,19 +39,24 @@ CREATE OR REPLACE MACRO clustereval._points(
       id AS __ce_id,
       clustereval._is_default_id(id) AS __ce_has_default_id,
       FALSE AS __ce_is_check_row,
-      FALSE AS __ce_unpartitioned
+      FALSE AS __ce_unpartitioned,
+      CAST(NULL AS VARCHAR) AS __ce_vector_text
     FROM query_table(tbl)
     UNION ALL
     SELECT
       NULL, any_value(cluster), NULL, NULL, FALSE, NULL, NULL, FALSE, TRUE,
-      clustereval._is_absent(partition_by)
+      clustereval._is_absent(partition_by),
+      concat('', alias(any_value(vector)))
     FROM query_table(tbl)
     WHERE FALSE
     HAVING clustereval._check_column(
       clustereval._check_column(
         clustereval._check_column(
           clustereval._check_column(
-            clustereval._check_vector_type(TRUE, vector), 'id', id
+            clustereval._check_noise(
+              clustereval._check_vector_type(TRUE, vector), noise, cluster
+            ),
+            'id', id
           ),
           'partition_by', partition_by
         ),
@@ -109,7 +72,6 @@ CREATE OR REPLACE MACRO clustereval._points(
       -- and CASE stops there.
       CASE
         WHEN __ce_vector[1] IS NOT NULL THEN __ce_cluster IS NOT NULL
-        WHEN __ce_is_check_row THEN NOT clustereval._check_noise(TRUE, noise, __ce_cluster)
         ELSE __ce_cluster IS NOT NULL AND clustereval._has_coordinates(__ce_vector)
       END AS __ce_complete,
       clustereval._scale_vector(__ce_vector, weights, __ce_factors) AS __ce_scaled
@@ -146,7 +108,8 @@ CREATE OR REPLACE MACRO clustereval._points(
     __ce_complete AND NOT (__ce_noisy AND noise_as = 'drop') AS __ce_kept,
     NOT __ce_complete AND NOT __ce_is_check_row AS __ce_dropped,
     __ce_complete AND __ce_noisy AS __ce_noisy,
-    __ce_unpartitioned
+    __ce_unpartitioned,
+    __ce_vector_text
   FROM __ce_normed_rows;
 
 -- Aggregate over rows with a vector x: list of 16 numbers, the sums of its coordinates block_offset
@@ -362,7 +325,7 @@ CREATE OR REPLACE MACRO clustereval._move_points(__ce_rows, __ce_origins, weight
     END AS __ce_point,
     COALESCE(__ce_moved, __ce_unweighted) AS __ce_unweighted,
     __ce_vector, __ce_factors, __ce_row, __ce_id, __ce_has_default_id, __ce_kept, __ce_dropped,
-    __ce_noisy, __ce_unpartitioned
+    __ce_noisy, __ce_unpartitioned, __ce_vector_text
   FROM __ce_moved_rows;
 
 -- The rows __ce_moments of _coordinate_moments in the units of __ce_point: times the factors of
@@ -606,15 +569,18 @@ CREATE OR REPLACE MACRO clustereval._check_points(
     FROM query_table(__ce_centers)
   ),
   __ce_suspects AS (
-    SELECT point.__ce_vector
+    SELECT
+      point.__ce_vector, point.__ce_vector_text, point.__ce_unpartitioned, point.__ce_partition,
+      CASE WHEN NOT point.__ce_has_default_id THEN CAST(point.__ce_id AS VARCHAR) END AS __ce_id
     FROM query_table(__ce_points) AS point
     JOIN (SELECT MAX(__ce_n_alarms) AS __ce_n_alarms FROM __ce_alarms) AS alarm
       ON alarm.__ce_n_alarms > 0
-    WHERE point.__ce_kept
+    WHERE point.__ce_kept OR point.__ce_vector_text IS NOT NULL
   ),
   __ce_faults AS (
     SELECT
       longest.__ce_dims,
+      suspect.*,
       clustereval._point_fault(suspect.__ce_vector, longest.__ce_dims) AS __ce_fault
     FROM __ce_suspects AS suspect
     CROSS JOIN (SELECT MAX(len(__ce_vector)) AS __ce_dims FROM __ce_suspects) AS longest
@@ -623,7 +589,14 @@ CREATE OR REPLACE MACRO clustereval._check_points(
     SELECT
       MAX(__ce_dims) AS __ce_dims,
       COUNT(__ce_fault) AS __ce_n_faulty,
-      MIN(__ce_fault) AS __ce_fault
+      clustereval._coordinate_names(
+        clustereval._vector_text(MAX(__ce_vector_text))
+      ) AS __ce_names,
+      bool_or(__ce_unpartitioned) AS __ce_unpartitioned,
+      MIN(CASE
+        WHEN __ce_fault IS NOT NULL
+        THEN {'fault': __ce_fault, 'partition': __ce_partition, 'id': __ce_id}
+      END) AS __ce_first
     FROM __ce_faults
     HAVING COUNT(*) > 0
   )
@@ -632,7 +605,16 @@ CREATE OR REPLACE MACRO clustereval._check_points(
     THEN error(concat(
       'weights: expected one for each of ', __ce_dims, ' dimensions, got ', len(weights)
     ))
-    ELSE clustereval._point_fault_error(__ce_fault, __ce_dims, __ce_n_faulty)
+    ELSE clustereval._point_fault_error(
+      __ce_first['fault'], __ce_dims, __ce_n_faulty, __ce_names,
+      clustereval._row_place(
+        __ce_first['id'],
+        CASE
+          WHEN NOT __ce_unpartitioned
+          THEN clustereval._show_value(__ce_first['partition'])
+        END
+      )
+    )
   END AS BOOLEAN) AS __ce_valid
   FROM __ce_first_fault;
 
@@ -646,7 +628,7 @@ CREATE OR REPLACE MACRO clustereval._check_points(
 --   FROM clustereval.centroids(points, [x, y, z], cluster, center := 'median');
 CREATE OR REPLACE MACRO clustereval.centroids(
   tbl, vector, cluster, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
-  noise := NULL, noise_as := 'cluster', weights := NULL
+  noise := NULL, noise_as := NULL, weights := NULL
 ) AS TABLE
   WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(

@@ -586,7 +586,7 @@ CREATE OR REPLACE MACRO clustereval._check_matrix_size(n_dims) AS
 -- Examples:
 --   FROM clustereval.determinant_report(points, [x, y, z], cluster);
 CREATE OR REPLACE MACRO clustereval.determinant_report(
-  tbl, vector, cluster, partition_by := NULL, noise := NULL, noise_as := 'cluster'
+  tbl, vector, cluster, partition_by := NULL, noise := NULL, noise_as := NULL
 ) AS TABLE
   WITH __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(

@@ -402,7 +402,7 @@ CREATE OR REPLACE MACRO clustereval._generalized_dunn_ratio(
 --   FROM clustereval.cluster_diameters(points, [x, y, z], cluster, distance := 'cityblock');
 CREATE OR REPLACE MACRO clustereval.cluster_diameters(
   tbl, vector, cluster, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
-  noise := NULL, noise_as := 'cluster', weights := NULL
+  noise := NULL, noise_as := NULL, weights := NULL
 ) AS TABLE
   WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
@@ -462,7 +462,7 @@ COMMENT ON MACRO TABLE clustereval.cluster_diameters IS
 --   FROM clustereval.dunn_index(points, [x, y, z], cluster, generalized := FALSE);
 CREATE OR REPLACE MACRO clustereval.dunn_index(
   tbl, vector, cluster, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
-  noise := NULL, noise_as := 'cluster', weights := NULL, generalized := TRUE
+  noise := NULL, noise_as := NULL, weights := NULL, generalized := TRUE
 ) AS TABLE
   WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(

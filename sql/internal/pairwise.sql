@@ -411,7 +411,7 @@ CREATE OR REPLACE MACRO clustereval._mean_to_other_center(
 --   FROM clustereval.pairwise_report(points, [x, y, z], cluster, n_neighbors := 5);
 CREATE OR REPLACE MACRO clustereval.pairwise_report(
   tbl, vector, cluster, distance := 'euclidean', p := 2, partition_by := NULL, noise := NULL,
-  noise_as := 'cluster', weights := NULL, n_neighbors := 10, max_points := 5000
+  noise_as := NULL, weights := NULL, n_neighbors := 10, max_points := 5000
 ) AS TABLE
   WITH __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(

@@ -133,7 +133,7 @@ CREATE OR REPLACE MACRO clustereval._internal_report(
 --   FROM clustereval.internal_report(points, [x, y, z], cluster, distance := 'cosine');
 CREATE OR REPLACE MACRO clustereval.internal_report(
   tbl, vector, cluster, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
-  noise := NULL, noise_as := 'cluster', weights := NULL
+  noise := NULL, noise_as := NULL, weights := NULL
 ) AS TABLE
   SELECT *
   FROM clustereval._internal_report(
@@ -160,7 +160,7 @@ COMMENT ON MACRO TABLE clustereval.internal_report IS
 --   FROM clustereval.internal_cluster_report(points, [x, y, z], cluster, distance := 'cityblock');
 CREATE OR REPLACE MACRO clustereval.internal_cluster_report(
   tbl, vector, cluster, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
-  noise := NULL, noise_as := 'cluster', weights := NULL
+  noise := NULL, noise_as := NULL, weights := NULL
 ) AS TABLE
   WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(

@@ -347,7 +347,7 @@ CREATE OR REPLACE MACRO clustereval._check_cluster_pairs(n_pairs) AS
 --   FROM clustereval.neighbor_report(points, [x, y, z], cluster);
 CREATE OR REPLACE MACRO clustereval.neighbor_report(
   tbl, vector, cluster, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
-  noise := NULL, noise_as := 'cluster', weights := NULL
+  noise := NULL, noise_as := NULL, weights := NULL
 ) AS TABLE
   WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(

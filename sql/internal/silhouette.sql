@@ -307,7 +307,7 @@ CREATE OR REPLACE MACRO clustereval._mean_distances(
 --   FROM clustereval.silhouette_samples(points, [x, y, z], cluster, distance := 'cityblock');
 CREATE OR REPLACE MACRO clustereval.silhouette_samples(
   tbl, vector, cluster, id := CAST(NULL AS BIGINT), distance := 'euclidean', p := 2,
-  partition_by := NULL, noise := NULL, noise_as := 'cluster', weights := NULL
+  partition_by := NULL, noise := NULL, noise_as := NULL, weights := NULL
 ) AS TABLE
   WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
@@ -387,7 +387,7 @@ COMMENT ON MACRO TABLE clustereval.silhouette_samples IS
 --   FROM clustereval.silhouette_clusters(points, [x, y, z], cluster);
 CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
   tbl, vector, cluster, distance := 'euclidean', p := 2, partition_by := NULL, noise := NULL,
-  noise_as := 'cluster', weights := NULL
+  noise_as := NULL, weights := NULL
 ) AS TABLE
   WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
@@ -508,7 +508,7 @@ CREATE OR REPLACE MACRO clustereval._sampling_error(m, n, confidence) AS
 --   );
 CREATE OR REPLACE MACRO clustereval.silhouette_score(
   tbl, vector, cluster, id := CAST(NULL AS BIGINT), distance := 'euclidean', p := 2,
-  partition_by := NULL, noise := NULL, noise_as := 'cluster', weights := NULL, method := 'exact',
+  partition_by := NULL, noise := NULL, noise_as := NULL, weights := NULL, method := 'exact',
   tolerance := NULL, sample_size := NULL, confidence := 0.95, random_state := 0
 ) AS TABLE
   WITH __ce_rows AS NOT MATERIALIZED (

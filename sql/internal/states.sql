@@ -412,6 +412,11 @@ CREATE OR REPLACE MACRO clustereval._valid_state_noise(noise, noise_as) AS
     THEN error(
       'noise_as: expected one of ''cluster'', ''drop'', got ''singletons''; a state is of a cluster'
     )
+    WHEN noise_as IS NULL AND noise IS NOT NULL
+    THEN error(concat(
+      'noise_as: expected one of ''cluster'', ''drop'', got NULL; with noise it says how the rows ',
+      'of noise count: ''cluster'' as one ordinary cluster, ''drop'' not at all'
+    ))
     ELSE clustereval._valid_noise(noise, noise_as)
   END;
 
@@ -435,7 +440,7 @@ CREATE OR REPLACE MACRO clustereval._valid_state_options(distance, weights) AS
 -- Examples:
 --   FROM clustereval.cluster_states(points, [x, y, z], cluster);
 CREATE OR REPLACE MACRO clustereval.cluster_states(
-  tbl, vector, cluster, partition_by := NULL, noise := NULL, noise_as := 'cluster'
+  tbl, vector, cluster, partition_by := NULL, noise := NULL, noise_as := NULL
 ) AS TABLE
   WITH __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(

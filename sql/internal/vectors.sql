@@ -402,3 +402,102 @@ COMMENT ON MACRO TABLE clustereval.vdm_encode IS
 'label are not counted, and a value that has only such rows has a NULL profile. '
 'Source: Stanfill and Waltz (1986), Toward memory-based reasoning, doi:10.1145/7902.7906; '
 'Wilson and Martinez (1997), Improved heterogeneous distance functions, doi:10.1613/jair.346.';
+
+---------------------------------------------------------------------------------------------------
+-- Faults of points
+---------------------------------------------------------------------------------------------------
+
+-- What is wrong with `vector`, which should be a list of dims finite numbers, as a struct {rank,
+-- coordinate, what}; NULL if nothing is. rank is 0 for an empty vector, 1 for another length, 2 for
+-- a coordinate that is not finite; what is the text of what was found. The least struct of all rows
+-- is reported.
+CREATE OR REPLACE MACRO clustereval._point_fault(vector, dims) AS
+  CASE
+    WHEN len(vector) = 0 THEN {'rank': 0, 'coordinate': 0, 'what': 'an empty vector'}
+    WHEN len(vector) <> dims
+    THEN {'rank': 1, 'coordinate': len(vector), 'what': concat(len(vector), ' coordinates')}
+    ELSE list_min(list_transform(
+      list_filter(
+        range(1, len(vector) + 1), lambda __ce_i: NOT coalesce(isfinite(vector[__ce_i]), FALSE)
+      ),
+      lambda __ce_i: {
+        'rank': 2, 'coordinate': __ce_i,
+        'what': coalesce(CAST(vector[__ce_i] AS VARCHAR), 'NULL')
+      }
+    ))
+  END;
+
+-- The text that alias() has of a vector [x, y, z], without the casts of columns to one type.
+CREATE OR REPLACE MACRO clustereval._vector_text(vector_text) AS
+  regexp_replace(
+    vector_text, 'CAST\(([^(),]+) AS [A-Z]+(\([0-9]+,[ ]*[0-9]+\))?\)', '\1', 'g'
+  );
+
+-- Names of the columns of a vector, given the text that _vector_text returns; NULL unless all
+-- coordinates are columns. Names with a comma or a parenthesis are not told from expressions, nor
+-- are names that begin with a digit from numbers.
+CREATE OR REPLACE MACRO clustereval._coordinate_names(text) AS
+  CASE
+    WHEN regexp_full_match(
+      text, 'any_value\((main\.)?list_value\([^(),0-9-][^(),]*(, [^(),0-9-][^(),]*)*\)\)'
+    )
+    THEN string_split(regexp_extract(text, 'list_value\((.*)\)\)', 1), ', ')
+  END;
+
+-- The end of an error text on coordinates that are not finite: a condition for the rows to keep.
+-- `names` are those of their columns, `what` the text of _point_fault. Empty for NULL in place of
+-- names, and for more names than a reader copies.
+CREATE OR REPLACE MACRO clustereval._finite_rows_advice(names, what) AS
+  CASE
+    WHEN len(names) <= 8
+    THEN ': WHERE ' || list_aggregate(
+      list_transform(
+        names,
+        lambda __ce_name: CASE
+          WHEN starts_with(what, 'NULL')
+          THEN '"' || replace(__ce_name, '"', '""') || '" IS NOT NULL'
+          ELSE 'isfinite("' || replace(__ce_name, '"', '""') || '")'
+        END
+      ),
+      'string_agg', ' AND '
+    )
+    ELSE ''
+  END;
+
+-- Where the first row at fault is, for an error text: id and partition are its values as text, NULL
+-- where there is no such column. Empty if both are.
+CREATE OR REPLACE MACRO clustereval._row_place(id, partition) AS
+  CASE
+    WHEN coalesce(id, partition) IS NULL THEN ''
+    ELSE concat(
+      ', the first one', ' with id ' || id, ' in partition ' || partition
+    )
+  END;
+
+-- Raises the error for fault, the least struct of _point_fault of all rows, whose vectors should
+-- have dims coordinates; `rows` is the number of rows with a fault, `names` is what
+-- _coordinate_names returns, and `place` where the row is, as _row_place says. If fault is NULL, it
+-- is the distances that overflow.
+CREATE OR REPLACE MACRO clustereval._point_fault_error(
+  fault, dims, rows, names := CAST(NULL AS VARCHAR[]), place := ''
+) AS
+  error(CASE
+    WHEN fault IS NULL
+    THEN 'vector: distances overflow; scale the coordinates down'
+    ELSE concat(
+      'vector: expected ',
+      CASE fault['rank']
+        WHEN 0 THEN 'at least one coordinate'
+        WHEN 1 THEN concat('vectors of one length (', dims, ')')
+        ELSE 'finite numbers'
+      END,
+      ', got ', fault['what'],
+      CASE
+        WHEN fault['rank'] < 2 THEN ''
+        WHEN names IS NULL THEN concat(' in coordinate ', fault['coordinate'])
+        ELSE concat(' in column ', names[fault['coordinate']])
+      END,
+      ' (', rows, CASE rows WHEN 1 THEN ' row is' ELSE ' rows are' END, ' at fault', place,
+      '); mend these rows or leave them out', clustereval._finite_rows_advice(names, fault['what'])
+    )
+  END);

@@ -105,14 +105,27 @@ CREATE OR REPLACE MACRO clustereval._check_assignment(
     HAVING COUNT(*) > 0
   ),
   __ce_faults AS (
-    SELECT clustereval._point_fault(point.__ce_vector, totals.__ce_dims) AS __ce_fault
+    SELECT
+      clustereval._point_fault(point.__ce_vector, totals.__ce_dims) AS __ce_fault,
+      point.__ce_partition, point.__ce_unpartitioned, point.__ce_vector_text,
+      CASE WHEN NOT point.__ce_has_default_id THEN CAST(point.__ce_id AS VARCHAR) END AS __ce_id
     FROM query_table(__ce_points) AS point
     JOIN __ce_totals AS totals
       ON totals.__ce_n_invalid > 0 OR totals.__ce_least_dims < totals.__ce_dims
-    WHERE point.__ce_kept
+    WHERE point.__ce_kept OR point.__ce_vector_text IS NOT NULL
   ),
   __ce_first_fault AS (
-    SELECT COUNT(__ce_fault) AS __ce_n_faulty, MIN(__ce_fault) AS __ce_fault FROM __ce_faults
+    SELECT
+      COUNT(__ce_fault) AS __ce_n_faulty,
+      clustereval._coordinate_names(
+        clustereval._vector_text(MAX(__ce_vector_text))
+      ) AS __ce_names,
+      bool_or(__ce_unpartitioned) AS __ce_unpartitioned,
+      MIN(CASE
+        WHEN __ce_fault IS NOT NULL
+        THEN {'fault': __ce_fault, 'partition': __ce_partition, 'id': __ce_id}
+      END) AS __ce_first
+    FROM __ce_faults
   )
   SELECT CAST(CASE
     WHEN totals.__ce_lacking IS NOT NULL
@@ -127,7 +140,16 @@ CREATE OR REPLACE MACRO clustereval._check_assignment(
       'weights: expected one for each of ', totals.__ce_dims, ' dimensions, got ', len(weights)
     ))
     WHEN fault.__ce_n_faulty > 0
-    THEN clustereval._point_fault_error(fault.__ce_fault, totals.__ce_dims, fault.__ce_n_faulty)
+    THEN clustereval._point_fault_error(
+      fault.__ce_first['fault'], totals.__ce_dims, fault.__ce_n_faulty, fault.__ce_names,
+      clustereval._row_place(
+        fault.__ce_first['id'],
+        CASE
+          WHEN NOT fault.__ce_unpartitioned
+          THEN clustereval._show_value(fault.__ce_first['partition'])
+        END
+      )
+    )
     WHEN totals.__ce_least_center_dims <> totals.__ce_dims
       OR totals.__ce_most_center_dims <> totals.__ce_dims
     THEN error(concat(
@@ -139,7 +161,8 @@ CREATE OR REPLACE MACRO clustereval._check_assignment(
       END
     ))
     ELSE error(concat(
-      'centroids: expected finite numbers, got ', totals.__ce_center_fault['what']
+      'centroids: expected finite numbers, got ', totals.__ce_center_fault['what'],
+      ' in coordinate ', totals.__ce_center_fault['coordinate']
     ))
   END AS BOOLEAN) AS __ce_valid
   FROM __ce_totals AS totals

@@ -323,7 +323,7 @@ CREATE OR REPLACE MACRO clustereval._sweep_knees(__ce_curve) AS TABLE
 --   FROM clustereval.elbow(sweep, [x, y, z], cluster, k, silhouette := 'simplified');
 CREATE OR REPLACE MACRO clustereval.elbow(
   tbl, vector, cluster, k, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
-  noise := NULL, noise_as := 'cluster', weights := NULL, silhouette := 'none'
+  noise := NULL, noise_as := NULL, weights := NULL, silhouette := 'none'
 ) AS TABLE
   WITH __ce_checked AS (SELECT * FROM clustereval._check_sweep_columns(tbl, k, partition_by)),
   __ce_scores AS (

@@ -148,10 +148,11 @@ CREATE OR REPLACE MACRO clustereval._size_stability(__ce_cells, __ce_counts) AS 
 --   FROM clustereval.run_drift(night_1, night_2, id, cluster);
 CREATE OR REPLACE MACRO clustereval.run_drift(
   tbl_before, tbl_after, id, cluster, threshold := 0.5, min_share := 0.0, partition_by := NULL,
-  noise := NULL, noise_as := 'cluster'
+  noise := NULL, noise_as := NULL
 ) AS TABLE
   WITH __ce_ids AS (
-    SELECT * FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by)
+    SELECT *
+    FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by, noise)
   ),
   __ce_cells AS MATERIALIZED (
     SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)

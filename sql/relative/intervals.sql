@@ -561,7 +561,7 @@ CREATE OR REPLACE MACRO clustereval._valid_interval_options(confidence, query_te
 --   FROM clustereval.external_intervals(assignments, species, cluster, confidence := 0.99)
 --   WHERE std_error IS NOT NULL;
 CREATE OR REPLACE MACRO clustereval.external_intervals(
-  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := 'cluster',
+  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := NULL,
   average_method := 'arithmetic', beta := 1.0, adjusted := TRUE, confidence := 0.95
 ) AS TABLE
   WITH __ce_groups AS (

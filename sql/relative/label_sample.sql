@@ -242,7 +242,7 @@ CREATE OR REPLACE MACRO clustereval._mean_quotients(__ce_terms) AS TABLE
 -- Examples:
 --   FROM clustereval.entity_resolution_estimates(assignments, species, cluster);
 CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
-  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := 'cluster',
+  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := NULL,
   labels_are_sample := 'uniform', beta := 1.0, confidence := 0.95
 ) AS TABLE
   -- The clusters of all rows are those of the table with the cluster as label. Both are read here,

@@ -81,7 +81,7 @@ CREATE OR REPLACE MACRO clustereval._clustering_distances(__ce_groups) AS TABLE
 -- Examples:
 --   FROM clustereval.prediction_strength(assignments, species, cluster);
 CREATE OR REPLACE MACRO clustereval.prediction_strength(
-  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := 'cluster'
+  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := NULL
 ) AS TABLE
   WITH __ce_groups AS (
     SELECT *

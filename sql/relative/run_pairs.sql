@@ -50,16 +50,20 @@ CREATE OR REPLACE MACRO clustereval._check_same_type(x, parameter, type_before, 
     ELSE x
   END;
 
--- One row, __ce_valid = TRUE. Raises an error for a string literal in place of a column, and if a
--- column has another type in tbl_after than in tbl_before. The parameters are the user's arguments.
+-- One row, __ce_valid = TRUE. Raises an error for a string literal in place of a column, if a
+-- column has another type in tbl_after than in tbl_before, and if noise is no value of the type of
+-- cluster. The parameters are the user's arguments.
 CREATE OR REPLACE MACRO clustereval._check_run_columns(
-  tbl_before, tbl_after, id, cluster, partition_by
+  tbl_before, tbl_after, id, cluster, partition_by, noise
 ) AS TABLE
   WITH __ce_types_before AS (
     SELECT
       clustereval._check_column(
         clustereval._check_column(
-          clustereval._check_column(TRUE, 'partition_by', partition_by), 'cluster', cluster
+          clustereval._check_column(
+            clustereval._check_noise(TRUE, noise, cluster), 'partition_by', partition_by
+          ),
+          'cluster', cluster
         ),
         'id', id
       ) AS __ce_valid,
@@ -100,11 +104,13 @@ CREATE OR REPLACE MACRO clustereval._check_run_columns(
 -- by id instead of joined, so that ids that are twice in a run show. Raises the errors of
 -- _check_run_columns, before values of the two types are united.
 CREATE OR REPLACE MACRO clustereval._paired_ids(
-  tbl_before, tbl_after, id, cluster, partition_by
+  tbl_before, tbl_after, id, cluster, partition_by, noise
 ) AS TABLE
   WITH __ce_checked AS (
     SELECT *
-    FROM clustereval._check_run_columns(tbl_before, tbl_after, id, cluster, partition_by)
+    FROM clustereval._check_run_columns(
+      tbl_before, tbl_after, id, cluster, partition_by, noise
+    )
   ),
   __ce_stacked AS (
     SELECT
@@ -206,7 +212,6 @@ CREATE OR REPLACE MACRO clustereval._paired_cells(__ce_ids, noise, noise_as) AS 
       clustereval._is_noise(__ce_before, noise) AS __ce_noisy_before,
       clustereval._is_noise(__ce_after, noise) AS __ce_noisy_after
     FROM __ce_counts
-    WHERE clustereval._check_noise(TRUE, noise, __ce_before)
   )
   SELECT
     __ce_partition, __ce_before, __ce_after, __ce_singleton_id, __ce_n,

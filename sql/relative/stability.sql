@@ -56,8 +56,11 @@ CREATE OR REPLACE MACRO clustereval._check_reference(x, reference, run) AS
 ---------------------------------------------------------------------------------------------------
 
 -- The rows of the table named tbl that have a cluster, with the user's columns as __ce_partition,
--- __ce_run, __ce_id and __ce_cluster. Raises an error for a string literal in place of a column.
-CREATE OR REPLACE MACRO clustereval._run_rows(tbl, id, run, cluster, partition_by) AS TABLE
+-- __ce_run, __ce_id and __ce_cluster. Raises an error for a string literal in place of a column,
+-- and if noise, the value that marks noise, is no value of the type of cluster.
+CREATE OR REPLACE MACRO clustereval._run_rows(
+  tbl, id, run, cluster, partition_by, noise
+) AS TABLE
   SELECT
     partition_by AS __ce_partition, run AS __ce_run, id AS __ce_id, cluster AS __ce_cluster
   FROM query_table(tbl)
@@ -69,7 +72,10 @@ CREATE OR REPLACE MACRO clustereval._run_rows(tbl, id, run, cluster, partition_b
   HAVING clustereval._check_column(
     clustereval._check_column(
       clustereval._check_column(
-        clustereval._check_column(FALSE, 'partition_by', partition_by), 'cluster', cluster
+        clustereval._check_column(
+          clustereval._check_noise(FALSE, noise, cluster), 'partition_by', partition_by
+        ),
+        'cluster', cluster
       ),
       'run', run
     ),
@@ -94,9 +100,7 @@ CREATE OR REPLACE MACRO clustereval._run_clusters(__ce_rows, noise, noise_as) AS
   __ce_flags AS (
     SELECT
       *,
-      clustereval._check_noise(
-        clustereval._is_noise(__ce_cluster, noise), noise, __ce_cluster
-      ) AS __ce_noisy
+      clustereval._is_noise(__ce_cluster, noise) AS __ce_noisy
     FROM __ce_counts
   ),
   __ce_numbers AS (
@@ -164,8 +168,7 @@ CREATE OR REPLACE MACRO clustereval._check_runs(
   WITH __ce_missing AS (
     SELECT
       COALESCE(SUM(CASE WHEN __ce_run IS NULL THEN __ce_n END), 0) AS __ce_without_run,
-      COALESCE(SUM(__ce_n_without_id), 0) AS __ce_without_id,
-      COUNT(CASE WHEN __ce_noisy THEN 1 END) AS __ce_n_noisy
+      COALESCE(SUM(__ce_n_without_id), 0) AS __ce_without_id
     FROM query_table(__ce_clusters)
   ),
   __ce_repeated AS (
@@ -202,7 +205,6 @@ CREATE OR REPLACE MACRO clustereval._check_runs(
       THEN error(concat(
         'id: expected a value in every row, got NULL in ', missing.__ce_without_id, ' rows'
       ))
-      WHEN missing.__ce_n_noisy < 0 THEN 1 -- keeps the check of noise in the plan
       ELSE faults.__ce_n_faults
     END AS __ce_n_faults
   FROM __ce_missing AS missing
@@ -390,9 +392,11 @@ CREATE OR REPLACE MACRO clustereval._best_jaccard(__ce_cells) AS TABLE
 --   FROM clustereval.run_agreement(runs, id, run, cluster, metric := 'variation_of_information');
 CREATE OR REPLACE MACRO clustereval.run_agreement(
   tbl, id, run, cluster, metric := 'adjusted_rand_score', partition_by := NULL, noise := NULL,
-  noise_as := 'cluster', average_method := 'arithmetic', beta := 1.0, require_same_ids := FALSE
+  noise_as := NULL, average_method := 'arithmetic', beta := 1.0, require_same_ids := FALSE
 ) AS TABLE
-  WITH __ce_rows AS (SELECT * FROM clustereval._run_rows(tbl, id, run, cluster, partition_by)),
+  WITH __ce_rows AS (
+    SELECT * FROM clustereval._run_rows(tbl, id, run, cluster, partition_by, noise)
+  ),
   __ce_clusters AS (SELECT * FROM clustereval._run_clusters(__ce_rows, noise, noise_as)),
   __ce_runs AS (SELECT * FROM clustereval._runs(__ce_clusters)),
   __ce_ids AS (SELECT * FROM clustereval._run_ids(__ce_rows)),
@@ -442,9 +446,11 @@ COMMENT ON MACRO TABLE clustereval.run_agreement IS
 --   FROM clustereval.run_consensus(runs, id, run, cluster);
 CREATE OR REPLACE MACRO clustereval.run_consensus(
   tbl, id, run, cluster, metric := 'adjusted_rand_score', partition_by := NULL, noise := NULL,
-  noise_as := 'cluster', average_method := 'arithmetic', beta := 1.0, require_same_ids := FALSE
+  noise_as := NULL, average_method := 'arithmetic', beta := 1.0, require_same_ids := FALSE
 ) AS TABLE
-  WITH __ce_rows AS (SELECT * FROM clustereval._run_rows(tbl, id, run, cluster, partition_by)),
+  WITH __ce_rows AS (
+    SELECT * FROM clustereval._run_rows(tbl, id, run, cluster, partition_by, noise)
+  ),
   __ce_clusters AS (SELECT * FROM clustereval._run_clusters(__ce_rows, noise, noise_as)),
   __ce_runs AS (SELECT * FROM clustereval._runs(__ce_clusters)),
   __ce_ids AS (SELECT * FROM clustereval._run_ids(__ce_rows)),
@@ -536,9 +542,11 @@ COMMENT ON MACRO TABLE clustereval.run_consensus IS
 -- Examples:
 --   FROM clustereval.cluster_stability(runs, id, run, cluster, reference := 1);
 CREATE OR REPLACE MACRO clustereval.cluster_stability(
-  tbl, id, run, cluster, reference, partition_by := NULL, noise := NULL, noise_as := 'cluster'
+  tbl, id, run, cluster, reference, partition_by := NULL, noise := NULL, noise_as := NULL
 ) AS TABLE
-  WITH __ce_rows AS (SELECT * FROM clustereval._run_rows(tbl, id, run, cluster, partition_by)),
+  WITH __ce_rows AS (
+    SELECT * FROM clustereval._run_rows(tbl, id, run, cluster, partition_by, noise)
+  ),
   __ce_clusters AS (SELECT * FROM clustereval._run_clusters(__ce_rows, noise, noise_as)),
   __ce_runs AS (SELECT * FROM clustereval._runs(__ce_clusters)),
   __ce_ids AS (SELECT * FROM clustereval._run_ids(__ce_rows)),

@@ -221,10 +221,11 @@ CREATE OR REPLACE MACRO clustereval._transition_sides(
 --   FROM clustereval.run_transitions(night_1, night_2, id, cluster, min_share := 0.1);
 CREATE OR REPLACE MACRO clustereval.run_transitions(
   tbl_before, tbl_after, id, cluster, threshold := 0.5, min_share := 0.0, partition_by := NULL,
-  noise := NULL, noise_as := 'cluster'
+  noise := NULL, noise_as := NULL
 ) AS TABLE
   WITH __ce_ids AS (
-    SELECT * FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by)
+    SELECT *
+    FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by, noise)
   ),
   __ce_cells AS MATERIALIZED (
     SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)
@@ -281,10 +282,11 @@ COMMENT ON MACRO TABLE clustereval.run_transitions IS
 --   FROM clustereval.transition_overlaps(night_1, night_2, id, cluster) WHERE is_link;
 CREATE OR REPLACE MACRO clustereval.transition_overlaps(
   tbl_before, tbl_after, id, cluster, threshold := 0.5, partition_by := NULL, noise := NULL,
-  noise_as := 'cluster'
+  noise_as := NULL
 ) AS TABLE
   WITH __ce_ids AS (
-    SELECT * FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by)
+    SELECT *
+    FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by, noise)
   ),
   __ce_cells AS MATERIALIZED (
     SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)
@@ -321,10 +323,11 @@ COMMENT ON MACRO TABLE clustereval.transition_overlaps IS
 --   FROM clustereval.moved_ids(night_1, night_2, id, cluster);
 CREATE OR REPLACE MACRO clustereval.moved_ids(
   tbl_before, tbl_after, id, cluster, threshold := 0.5, partition_by := NULL, noise := NULL,
-  noise_as := 'cluster'
+  noise_as := NULL
 ) AS TABLE
   WITH __ce_ids AS MATERIALIZED (
-    SELECT * FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by)
+    SELECT *
+    FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by, noise)
   ),
   __ce_cells AS MATERIALIZED (
     SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)

@@ -257,13 +257,13 @@ def test_a_way_with_no_noise(side: Engine, noise_as: str) -> None:
 @pytest.mark.parametrize("frame", FRAMES)
 def test_noise_of_another_type(side: Engine, frame: str, noise: object, got: str) -> None:
     words = f"noise: expected a value of the type of cluster (BIGINT), {got}"
-    refused_labels(side, words, FRAMES[frame], "species", noise=noise)
+    refused_labels(side, words, FRAMES[frame], "species", noise=noise, noise_as="cluster")
 
 
 def test_noise_that_the_type_cannot_hold(side: Engine) -> None:
     frame = FRAME.with_columns(cluster=pl.lit(1, pl.UInt8))
     words = "noise: expected a value of the type of cluster (UTINYINT), got '-1'"
-    refused_labels(side, words, frame, "species", noise=-1)
+    refused_labels(side, words, frame, "species", noise=-1, noise_as="cluster")
 
 
 NOISE_OF_CLUSTERS = [("name", -1), ("name", "-1"), ("cluster", "-1"), ("cluster", -1.0)]

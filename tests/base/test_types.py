@@ -127,7 +127,7 @@ def test_noise_of_an_alien_type(side: Engine) -> None:
     for dtype, cluster, noise, got in ALIEN:
         words = f"noise: expected a value of the type of cluster {got}"
         frame = frame_of_clusters([cluster] * 3, dtype)
-        refused_labels(side, words, frame, noise=noise)
+        refused_labels(side, words, frame, noise=noise, noise_as="cluster")
         if isinstance(side, DuckDB):
             query = f"{POINTS_SQL}{literal(noise)}, 'cluster')"
             refused(side, words, query, partial(side.rows, query, frame))
@@ -135,7 +135,15 @@ def test_noise_of_an_alien_type(side: Engine) -> None:
     for dtype, cluster, noise, got in ALIEN[:: 6 if isinstance(side, DuckDB) else 1]:
         words = f"noise: expected a value of the type of cluster {got}"
         frame = frame_of_clusters([cluster] * 3, dtype)
-        ask = partial(point_engines.call, side, "internal_report", frame, ["x"], noise=noise)
+        ask = partial(
+            point_engines.call,
+            side,
+            "internal_report",
+            frame,
+            ["x"],
+            noise=noise,
+            noise_as="cluster",
+        )
         refused(side, words, got, ask)
 
 
@@ -143,7 +151,7 @@ def test_noise_of_an_alien_type(side: Engine) -> None:
 def test_noise_that_is_no_polars_value(noise: object) -> None:
     frame = frame_of_clusters([0, 1], pl.Int64)
     with pytest.raises(ce.ClusterEvalError, match=r"noise: expected a value .*\(Int64\), got '"):
-        ce.external_report(frame, "label", "cluster", noise=noise)
+        ce.external_report(frame, "label", "cluster", noise=noise, noise_as="cluster")
 
 
 def test_noise_that_a_short_float_rounds(engine: Engine) -> None:

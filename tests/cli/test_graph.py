@@ -148,7 +148,7 @@ def test_partitions(run: Run, engine_name: str, tmp_path: Path) -> None:
         (("--resolution", "-1"), [MEMBERS, TIES], "resolution: expected a number >= 0, got -1"),
         (("--id", "cluster"), [MEMBERS], "id: expected one row with a cluster per id, got several"),
         (
-            ("--cluster", "cluster", "--noise", "x"),
+            ("--cluster", "cluster", "--noise", "x", "--noise-as", "drop"),
             [MEMBERS, TIES],
             "noise: expected a value of the type of cluster",
         ),

@@ -66,6 +66,8 @@ def test_a_text_file_of_texts(run: Run, engine_name: str, tmp_path: Path) -> Non
         "cluster",
         "--noise",
         "007",
+        "--noise-as",
+        "cluster",
         "--engine",
         engine_name,
     )
@@ -184,9 +186,9 @@ def test_numbers_of_a_text_file(run: Run, engine_name: str, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("nan", "vector: expected finite numbers, got nan in coordinate 1 (1 row is at fault)"),
-        ("-inf", "vector: expected finite numbers, got -inf in coordinate 1 (1 row is at fault)"),
-        ("", "vector: expected finite numbers, got NULL in coordinate 1 (1 row is at fault)"),
+        ("nan", "vector: expected finite numbers, got nan in column x (1 row is at fault)"),
+        ("-inf", "vector: expected finite numbers, got -inf in column x (1 row is at fault)"),
+        ("", "vector: expected finite numbers, got NULL in column x (1 row is at fault)"),
         *(
             (text, f"CSV Error on Line: 25003 Original Line: {text},1,1 Error when converting ")
             for text in ("yes", "true", "0x10", '"1,5"', "2020-01-01", "NULL", "1d")

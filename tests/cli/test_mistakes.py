@@ -69,12 +69,18 @@ def test_mistakes_of_the_call(fail: Fail, arguments: list[str], words: str) -> N
         (["--weight", "half"], "weight: expected whole numbers >= 0, got 0.5; a weight is how"),
         (["--weight", "species"], "weight: expected whole numbers >= 0, got "),
         (["--weight", "cluster"], "weight: expected whole numbers >= 0, got -1"),
-        (["--noise", "abc"], "noise: expected a value of the type of cluster (BIGINT), got 'abc'"),
         (
-            ["--noise", "-1.5"],
+            ["--noise", "abc", "--noise-as", "drop"],
+            "noise: expected a value of the type of cluster (BIGINT), got 'abc'",
+        ),
+        (
+            ["--noise", "-1.5", "--noise-as", "drop"],
             "noise: expected a value of the type of cluster (BIGINT), got '-1.5'",
         ),
-        (["--noise", "9" * 30], "noise: expected a value of the type of cluster (BIGINT), got '99"),
+        (
+            ["--noise", "9" * 30, "--noise-as", "drop"],
+            "noise: expected a value of the type of cluster (BIGINT), got '99",
+        ),
         (["--noise-as", "drop"], "noise_as 'drop' needs noise: give the value of cluster"),
         (["--noise-as", "x"], "noise_as: expected one of 'cluster', 'drop', 'singletons', got 'x'"),
         (["--average-method", "mean"], "'max', 'joint', got 'mean'"),
@@ -101,7 +107,7 @@ def test_mistakes_about_the_data(
         (["--vector", "x,text"], "vector: expected "),
         (["--vector", "x,list"], "vector: expected "),
         (["--vector", "short"], "vectors of one length (2), got 1 coordinates (1 row is at fault)"),
-        (["--vector", "hole,y"], "finite numbers, got NULL in coordinate 1 (1 row is at fault)"),
+        (["--vector", "hole,y"], "finite numbers, got NULL in column hole (1 row is at fault)"),
         (["--cluster", "clutser"], "cluster: column 'clutser' not found; did you mean 'cluster'?"),
         (["--partition-by", "run,ruin"], "partition_by: column 'ruin' not found; did you mean"),
         (["--distance", "manhattan"], "'minkowski', 'cosine', got 'manhattan'"),
@@ -110,7 +116,10 @@ def test_mistakes_about_the_data(
         (["--weights", "1"], "weights: expected one for each of 2 dimensions, got 1"),
         (["--weights", "1,-2"], "weights: expected a number > 0 for each dimension, got [1.0, -2"),
         (["--weights", "1,2", "--distance", "chebyshev"], "weights: chebyshev takes none"),
-        (["--noise", "abc"], "noise: expected a value of the type of cluster (BIGINT), got 'abc'"),
+        (
+            ["--noise", "abc", "--noise-as", "drop"],
+            "noise: expected a value of the type of cluster (BIGINT), got 'abc'",
+        ),
         (["--noise-as", "drop"], "noise_as 'drop' needs noise: give the value of cluster"),
     ],
 )

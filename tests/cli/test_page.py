@@ -262,7 +262,10 @@ def test_one_zero_vector(run: Run, write_rows: Callable[..., Path]) -> None:
     ("options", "words"),
     [
         ((), "Cluster -1 is counted as a cluster. If it is noise, give --noise -1 and"),
-        (("--noise", "-1"), "2 rows (20 %) are noise, counted as a cluster."),
+        (
+            ("--noise", "-1", "--noise-as", "cluster"),
+            "2 rows (20 %) are noise, counted as a cluster.",
+        ),
         (("--noise", "-1", "--noise-as", "drop"), "2 rows (20 %) are noise, left out."),
         (
             ("--noise", "-1", "--noise-as", "singletons"),
@@ -455,7 +458,7 @@ def test_a_chart_that_has_nothing_to_show_is_left_out(
 def test_nothing_is_left_of_a_page_that_cannot_be_written(fail: Fail, tmp_path: Path) -> None:
     old = tmp_path / "page.html"
     old.write_text("old", encoding="utf-8")
-    wrong = ("--label", "species", "--cluster", "kmeans", "--noise", "x")
+    wrong = ("--label", "species", "--cluster", "kmeans", "--noise", "x", "--noise-as", "drop")
     fail("report", IRIS, *wrong, "--html", old)
     assert old.read_text(encoding="utf-8") == "old"
     assert list(tmp_path.iterdir()) == [old]

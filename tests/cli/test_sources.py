@@ -33,7 +33,7 @@ from tests.support.compare import assert_rows
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.support.command_line import Fail, Run
+    from tests.support.command_line import Fail, Noted, Run
 
 COLUMNS = ("--label", "species", "--cluster", "cluster")
 
@@ -421,12 +421,15 @@ def test_quoted_thousands_make_no_vectors(fail: Fail, engine_name: str, tmp_path
 
 @DUCKDB_AT_THE_GATE
 def test_noise_of_json_is_written_as_in_the_file(
-    run: Run, engine_name: str, tmp_path: Path
+    run: Run, noted: Noted, engine_name: str, tmp_path: Path
 ) -> None:
     path = write_file(FRAME.cast({"cluster": pl.Float64}), tmp_path / "f.json")
-    for noise, n_noise in (("-1", 0), ("-1.0", 1)):
-        [row] = report_rows(run, path, *COLUMNS, "--noise", noise, "--engine", engine_name)
-        assert row["n_noise"] == n_noise
+    options = (*COLUMNS, "--noise-as", "drop", "--engine", engine_name)
+    [row] = report_rows(run, path, *options, "--noise", "-1.0")
+    assert row["n_noise"] == 1
+    out, note = noted("external", path, *options, "--noise", "-1", "--format", "json")
+    assert json.loads(out)[0]["n_noise"] == 0
+    assert "no row has cluster -1; the clusters are -1.0, 0.0, 1.0" in note
 
 
 @pytest.mark.parametrize("missing", [0, 1])

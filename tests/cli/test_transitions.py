@@ -167,7 +167,7 @@ def test_nothing_has_moved(run: Run) -> None:
         (("--threshold", "0"), "threshold: expected a number above 0 and at most 1, got 0"),
         (("--min-share", "0.7"), "min_share: expected a number from 0 to the threshold, got 0.7"),
         (("--id", "digit"), "id: expected one row per id in a run, got several rows of id 0 in"),
-        (("--noise", "x"), "noise: expected a value of the type of cluster"),
+        (("--noise", "x", "--noise-as", "drop"), "noise: expected a value of the type of cluster"),
     ],
 )
 def test_mistakes(fail: Fail, engine_name: str, options: tuple[str, ...], text: str) -> None:

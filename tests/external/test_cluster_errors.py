@@ -23,7 +23,7 @@ ROWS = st.lists(
 )
 NOISE: list[dict[str, Any]] = [
     {},
-    {"noise": -1},
+    {"noise": -1, "noise_as": "cluster"},
     {"noise": -1, "noise_as": "drop"},
     {"noise": -1, "noise_as": "singletons"},
 ]

@@ -23,7 +23,7 @@ ROWS = st.lists(
 )
 NOISE: list[dict[str, Any]] = [
     {},
-    {"noise": -1},
+    {"noise": -1, "noise_as": "cluster"},
     {"noise": -1, "noise_as": "drop"},
     {"noise": -1, "noise_as": "singletons"},
 ]
@@ -306,7 +306,7 @@ def test_bad_weights_and_options(side: Engine) -> None:
     with fails(side, "noise_as 'drop' needs noise"):
         summaries(side, frame, noise_as="drop")
     with fails(side, "noise: expected a value of the type of cluster (BIGINT), got 'x'"):
-        summaries(side, frame, noise="x")
+        summaries(side, frame, noise="x", noise_as="cluster")
 
 
 @pytest.mark.parametrize("name", ["n", "n_clusters", "hill_number_inf", "homonymy_rate"])

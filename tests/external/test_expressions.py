@@ -6,6 +6,8 @@ are groups of one frame. Labels are text there, so that those of all cases fit i
 
 from __future__ import annotations
 
+import inspect
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +18,7 @@ from hypothesis import given
 import polars_clustereval as ce
 from tests.support.cases import expectations, published_labelings
 from tests.support.compare import assert_metrics
-from tests.support.engines import Engine, Row, frame_of, make
+from tests.support.engines import Column, DuckDB, Engine, Expression, Row, frame_of, make
 from tests.support.oracle import METRICS, exact
 from tests.support.partition_pairs import (
     exact_values,
@@ -177,3 +179,51 @@ def test_no_rows_are_rows_of_nulls_in_sql() -> None:
             cursor.register("assignments", frame)
             found += cursor.execute(f"{read} assignments").fetchall()
     assert found[0] == found[1]
+
+
+# Noise
+
+AGGREGATES = [
+    name
+    for name in ce.__all__
+    if inspect.isfunction(function := getattr(ce, name))
+    and [*inspect.signature(function).parameters][:2] == ["label", "cluster"]
+]
+WITHOUT_NOISE = 'pl.when(pl.col("cluster") != -1).then("cluster")'
+
+
+def test_noise_is_no_option_of_an_expression() -> None:
+    """The error shows what to write in its place, as does the documentation."""
+    assert len(AGGREGATES) > 50
+    for name in AGGREGATES:
+        function = getattr(ce, name)
+        call = f'ce.{name}("label", {WITHOUT_NOISE})'
+        words = f"{name}() has no parameter 'noise', which tables have; leave noise out: {call}"
+        for options in ({"noise": -1}, {"noise": -1, "noise_as": "drop"}):
+            with pytest.raises(TypeError, match=re.escape(words)):
+                function("label", "cluster", **options)
+        with pytest.raises(TypeError, match=re.escape(f"{name}() has no parameter 'noise_as'")):
+            function("label", "cluster", noise_as="drop")
+        assert WITHOUT_NOISE in function.__doc__, name
+
+
+def test_noise_of_another_value_is_shown() -> None:
+    with pytest.raises(TypeError, match=re.escape('pl.when(pl.col("cluster") != "none")')):
+        ce.purity("label", "cluster", noise="none")  # type: ignore[call-arg]
+
+
+def test_another_unknown_parameter_is_pythons_error() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'nose'"):
+        ce.purity("label", "cluster", nose=-1)  # type: ignore[call-arg]
+
+
+def test_an_aggregate_without_noise(side: Engine) -> None:
+    """What the error and the comments of the macros advise."""
+    frame = frame_of([(0, 0), (0, 0), (1, 1), (1, -1), (0, -1)])
+    if isinstance(side, DuckDB):
+        cluster: Column = Expression("CASE WHEN cluster <> -1 THEN cluster END")
+    else:
+        cluster = pl.when(pl.col("cluster") != -1).then("cluster")
+    [row] = side.scalars(frame, "label", cluster)
+    [wanted] = side.scalars(frame.filter(pl.col("cluster") != -1))
+    assert row == wanted

@@ -618,7 +618,11 @@ def test_types_of_partitions(engine: Engine) -> None:
         ),
         ("graph_node_report", {"noise_as": "drop"}, "noise_as 'drop' needs noise"),
         ("graph_edge_report", {"noise_as": "x"}, "noise_as: expected one of 'cluster', 'drop'"),
-        ("graph_report", {"noise": "x"}, "noise: expected a value of the type of cluster"),
+        (
+            "graph_report",
+            {"noise": "x", "noise_as": "drop"},
+            "noise: expected a value of the type of cluster",
+        ),
     ],
 )
 def test_bad_options(engine: Engine, table: str, options: dict[str, Any], words: str) -> None:

@@ -221,7 +221,11 @@ def repeated(several: list[list[tuple[Any, ...]]]) -> list[Rows]:
 
 
 SINGLETONS = {"noise": 0, "noise_as": "singletons"}
-NOISE: list[dict[str, Any]] = [{}, {"noise": 0}, {"noise": 0, "noise_as": "drop"}]
+NOISE: list[dict[str, Any]] = [
+    {},
+    {"noise": 0, "noise_as": "cluster"},
+    {"noise": 0, "noise_as": "drop"},
+]
 
 
 @pytest.mark.parametrize("arguments", [{}, SINGLETONS], ids=["no noise", "singletons"])
@@ -315,7 +319,7 @@ def test_singleton_noise_is_unique_clusters(engine: Engine, several: list[Rows])
 @batched
 @given(several=batches(labelings(nulls=True)))
 def test_noise_is_a_cluster_unless_told(engine: Engine, several: list[Rows]) -> None:
-    rows = reports(engine, several, noise=0)
+    rows = reports(engine, several, noise=0, noise_as="cluster")
     assert_reports(rows, reports(engine, several), several, n_noise=noise_of(several))
 
 

@@ -270,5 +270,5 @@ def test_report_without_rows(engine: Engine) -> None:
 
 def test_report_of_a_point_at_fault(side: Engine) -> None:
     data = column_frame([[0.0, 1.0], [2.0, math.nan], [1.0, 1.0]], [0, 0, 1])
-    with fails(side, "got nan in coordinate 2 (1 row is at fault)"):
+    with fails(side, "got nan in column d1 (1 row is at fault)"):
         call(side, FUNCTION, data, ["d0", "d1"])

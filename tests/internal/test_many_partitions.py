@@ -29,7 +29,7 @@ TABLES = {
 }
 NOISE: list[Any] = [
     pytest.param({}, id="cluster"),
-    pytest.param({"noise": 0}, id="noise", marks=pytest.mark.wide),
+    pytest.param({"noise": 0, "noise_as": "cluster"}, id="noise", marks=pytest.mark.wide),
     pytest.param({"noise": 0, "noise_as": "singletons"}, id="singletons", marks=pytest.mark.wide),
 ]
 PLACES = 3

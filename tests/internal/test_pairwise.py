@@ -394,7 +394,10 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "p": ({"p": 0}, "p: expected a number >= 1, got 0"),
     "weights": ({"weights": [1, -2]}, "weights: expected a number > 0 for each dimension, got"),
     "noise_as": ({"noise_as": "drop"}, "noise_as 'drop' needs noise"),
-    "noise": ({"noise": "none"}, "noise: expected a value of the type of cluster (BIGINT)"),
+    "noise": (
+        {"noise": "none", "noise_as": "drop"},
+        "noise: expected a value of the type of cluster (BIGINT)",
+    ),
 }
 
 
@@ -431,8 +434,8 @@ def test_far_too_many_points(side: Engine) -> None:
 
 def test_points_at_fault(side: Engine) -> None:
     for value, words in (
-        (math.nan, "vector: expected finite numbers, got nan in coordinate 2 (1 row is at fault)"),
-        (None, "vector: expected finite numbers, got NULL in coordinate 2 (1 row is at fault)"),
+        (math.nan, "vector: expected finite numbers, got nan in column y (1 row is at fault)"),
+        (None, "vector: expected finite numbers, got NULL in column y (1 row is at fault)"),
         (1e200, OVERFLOW),
     ):
         frame = FRAME.with_columns(y=pl.Series([0.0, 0.0, value, 4.0]))

@@ -134,7 +134,7 @@ def test_the_first_value_of_two_in_a_column(side: Engine) -> None:
 def test_wide_columns_at_fault(side: Engine, value: float | None) -> None:
     got = "NULL" if value is None else value
     frame = FRAME.with_columns(y=pl.Series([0.0, value, value, 4.0]))
-    with fails(side, f"{FINITE} {got} in coordinate 2 (2 rows are at fault); {MEND}"):
+    with fails(side, f"{FINITE} {got} in column y (2 rows are at fault); {MEND}"):
         call(side, "internal_report", frame, WIDE)
 
 
@@ -173,7 +173,9 @@ def test_lengths_that_differ_between_partitions(side: Engine) -> None:
             "run": [1, 1, 2, 2],
         }
     )
-    with fails(side, "vectors of one length (2), got 1 coordinates (2 rows are at fault)"):
+    with fails(
+        side, "vectors of one length (2), got 1 coordinates (2 rows are at fault, the first"
+    ):
         call(side, "internal_report", frame, partition_by="run")
 
 
@@ -396,11 +398,11 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
         "weights: chebyshev takes none; scale the coordinates instead",
     ),
     "noise of another type": (
-        {"noise": "none"},
+        {"noise": "none", "noise_as": "drop"},
         "noise: expected a value of the type of cluster (BIGINT), got 'none' (VARCHAR)",
     ),
     "a fraction as noise": (
-        {"noise": 1.5},
+        {"noise": 1.5, "noise_as": "drop"},
         "noise: expected a value of the type of cluster (BIGINT), got '1.5' (",
     ),
     "unknown noise_as": (
@@ -420,7 +422,7 @@ DEFAULTS: dict[str, Any] = {
     "center": "mean",
     "weights": None,
     "noise": None,
-    "noise_as": "cluster",
+    "noise_as": None,
 }
 
 
@@ -604,7 +606,10 @@ def test_a_bad_option_or_column_raises_whatever_is_selected(
         ("internal_report(points, [x, y], cluster, distance := 'x')", "distance: expected one of"),
         ("internal_report(points, x, cluster)", "vector: expected a list"),
         ("centroids(points, [x, y], 'cluster')", "cluster: expected a column"),
-        ("neighbor_report(nothing, [x, y], cluster, noise := 'a')", "noise: expected a value"),
+        (
+            "neighbor_report(nothing, [x, y], cluster, noise := 'a', noise_as := 'drop')",
+            "noise: expected a value",
+        ),
     ):
         with pytest.raises(duckdb.Error, match=words):
             point_tables.execute(f"SELECT {columns} FROM clustereval.{call_}").fetchall()

@@ -80,7 +80,10 @@ COMMON: dict[str, tuple[dict[str, Any], str]] = {
     "weights": ({"weights": [-1]}, "weights: expected a number > 0 for each dimension, got [-1]"),
     "weights of chebyshev": ({"distance": "chebyshev", "weights": [1]}, "weights: chebyshev takes"),
     "too many weights": ({"weights": [1, 1]}, "weights: expected one for each of 1 dimensions"),
-    "noise": ({"noise": 1.5}, "noise: expected a value of the type of cluster (BIGINT), got"),
+    "noise": (
+        {"noise": 1.5, "noise_as": "drop"},
+        "noise: expected a value of the type of cluster (BIGINT), got",
+    ),
     "noise_as": ({"noise": 1, "noise_as": "x"}, "noise_as: expected one of"),
     "noise_as drop": ({"noise_as": "drop"}, "noise_as 'drop' needs noise"),
 }

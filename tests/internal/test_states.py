@@ -574,7 +574,7 @@ def test_noise_has_no_singletons(side: Engine) -> None:
 
 
 def test_a_point_at_fault(side: Engine) -> None:
-    with fails(side, "vector: expected finite numbers, got nan in coordinate 1 (1 row is at fault"):
+    with fails(side, "vector: expected finite numbers, got nan in column x (1 row is at fault"):
         states_of(side, FOUR.with_columns(x=pl.Series([0.0, 1.0, math.nan, 2.0])), WIDE)
 
 

@@ -545,7 +545,7 @@ def test_other_options_are_checked(side: Engine) -> None:
 def test_bad_points(side: Engine) -> None:
     frame = curves_frame([{1: 2.0, 2: 1.0}]).with_columns(x=pl.lit(math.nan))
     for silhouette in ("none", "exact"):
-        with fails(side, "vector: expected finite numbers, got nan in coordinate 1 (4 rows"):
+        with fails(side, "vector: expected finite numbers, got nan in column x (4 rows"):
             call_sweep(side, "elbow", frame, ["x"], "cluster", "k", silhouette=silhouette)
 
 

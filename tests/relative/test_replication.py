@@ -242,7 +242,7 @@ def test_noise(side: Engine) -> None:
     frame = TABLES["prediction_strength"]
     words = "noise: expected a value of the type of cluster (BIGINT), got 'x' (VARCHAR)"
     with fails(side, words):
-        call_runs(side, "prediction_strength", frame, noise="x")
+        call_runs(side, "prediction_strength", frame, noise="x", noise_as="cluster")
     with fails(side, "noise_as: expected one of 'cluster', 'drop', 'singletons', got 'off'"):
         call_runs(side, "prediction_strength", frame.clear(), noise=1, noise_as="off")
 

@@ -220,7 +220,9 @@ def test_noise_that_is_dropped_is_absent(engine: Engine) -> None:
     found = run_tables_by_variant(engine)
     dropped = all_tables(engine, WITH_NOISE, noise=2, noise_as="drop")
     assert_equal_tables(dropped, found["without noise"])
-    assert_equal_tables(all_tables(engine, WITH_NOISE, noise=2), found["with noise"])
+    assert_equal_tables(
+        all_tables(engine, WITH_NOISE, noise=2, noise_as="cluster"), found["with noise"]
+    )
 
 
 def test_noise_as_singletons_is_clusters_of_one(engine: Engine) -> None:

@@ -139,7 +139,7 @@ def test_noise_of_another_type(side: Engine) -> None:
     words = "noise: expected a value of the type of cluster (BIGINT), got 'x' (VARCHAR)"
     for table in RUN_TABLES:
         with fails(side, words):
-            call_runs(side, table, frame_of_runs(THREE), noise="x")
+            call_runs(side, table, frame_of_runs(THREE), noise="x", noise_as="cluster")
 
 
 @pytest.mark.parametrize("table", some_of(RUN_TABLES, ("cluster_stability",)))

@@ -99,7 +99,7 @@ def test_a_column_that_one_run_lacks(side: Engine, table: str) -> None:
 @pytest.mark.parametrize("table", PAIR_TABLES)
 def test_bad_noise(side: Engine, table: str) -> None:
     with fails(side, "noise: expected a value of the type of cluster") as raised:
-        call_pair(side, table, ONE, ONE, noise="x")
+        call_pair(side, table, ONE, ONE, noise="x", noise_as="cluster")
     assert "'x'" in str(raised.value)
     with fails(side, "noise_as: expected one of 'cluster', 'drop', 'singletons', got 'skip'"):
         call_pair(side, table, ONE, ONE, noise=0, noise_as="skip")
@@ -132,7 +132,9 @@ def test_a_partition_column_named_like_a_result(table: str) -> None:
 @pytest.mark.parametrize("table", PAIR_TABLES)
 def test_nothing_is_read_at_the_call(table: str) -> None:
     before, after = Source(ONE), Source(ONE)
-    result = getattr(ce, table)(before.lazy, after.lazy, "id", "cluster", noise=1)
+    result = getattr(ce, table)(
+        before.lazy, after.lazy, "id", "cluster", noise=1, noise_as="cluster"
+    )
     assert (before.readings, after.readings) == (0, 0)
     result.collect(engine="streaming")
     assert before.readings == after.readings == 1

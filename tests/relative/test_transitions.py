@@ -511,7 +511,9 @@ def test_a_run_without_rows(engine: Engine, runs: tuple[Run, Run]) -> None:
 
 def test_noise_is_an_ordinary_cluster_unless_told(engine: Engine) -> None:
     wanted = pair_tables_by_variant(engine)["with noise"]
-    assert_same_tables(by_table(engine, *NOISY, partition_by="part", noise=-1), wanted)
+    assert_same_tables(
+        by_table(engine, *NOISY, partition_by="part", noise=-1, noise_as="cluster"), wanted
+    )
 
 
 def test_dropped_noise_is_not_in_the_run(engine: Engine) -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 #: The parameters of _row_groups that have a default in the tables.
-OPTIONAL = {"weight": None, "partition_by": None, "noise": None, "noise_as": "cluster"}
+OPTIONAL = {"weight": None, "partition_by": None, "noise": None, "noise_as": None}
 
 
 def refused(side: Engine, words: str, what: str, call: Callable[[], object]) -> str:

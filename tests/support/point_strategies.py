@@ -30,7 +30,7 @@ SEEDS = settings(
 
 NOISE: list[dict[str, Any]] = [
     {},
-    {"noise": 0},
+    {"noise": 0, "noise_as": "cluster"},
     {"noise": 0, "noise_as": "drop"},
     {"noise": 0, "noise_as": "singletons"},
 ]

@@ -1,0 +1,60 @@
+"""Noise: a note if no row of the input has the cluster that the option --noise names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from polars_clustereval.base.checks import column_named, equals_noise, show_value
+
+from .engines import read_rows
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Sequence
+
+    from .sources import Source
+
+__all__ = ["describe_unknown_noise"]
+
+# Clusters that the note names.
+_SHOWN = 5
+
+
+def describe_unknown_noise(
+    sources: Sequence[Source], options: Namespace, result: pl.DataFrame
+) -> list[str]:
+    """Return a note if no row has the cluster that marks noise; it names some of the clusters.
+
+    `sources` are the inputs of the report in its order, `options` its parsed arguments, and
+    `result` are its rows. The inputs are read again unless the report has counted noise.
+    """
+    if getattr(options, "noise", None) is None:
+        return []
+    if "n_noise" in result.columns and result["n_noise"].sum():
+        return []
+    clusters = _read_clusters(sources, options)
+    dtype = clusters.collect_schema()["cluster"]
+    has_noise = equals_noise(pl.col("cluster"), options.noise, dtype).any()
+    known = clusters.drop_nulls().unique().collect(engine="streaming")
+    if known.is_empty() or known.select(has_noise).item():
+        return []
+    named = known if dtype.is_nested() else known.sort("cluster")
+    names = ", ".join(map(show_value, named["cluster"].head(_SHOWN)))
+    more = ", ..." if known.height > _SHOWN else ""
+    there_are = "the clusters are" if known.height > 1 else "the only cluster is"
+    where = ", ".join(source.name for source in sources)
+    return [f"{where}: no row has cluster {show_value(options.noise)}; {there_are} {names}{more}"]
+
+
+def _read_clusters(sources: Sequence[Source], options: Namespace) -> pl.LazyFrame:
+    """Return the column of clusters, as `cluster`, of all inputs that have it."""
+    return pl.concat(
+        [
+            read_rows(source, options, table)[0].select(cluster=column_named(options.cluster))
+            for source, table in zip(sources, options.report.inputs, strict=True)
+            if "cluster" in table.columns
+        ],
+        how="vertical_relaxed",
+    )

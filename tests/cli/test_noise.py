@@ -1,0 +1,94 @@
+"""The options --noise and --noise-as, and a value of noise that no row has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+from polars_clustereval.cli.reports import list_variants, split_variant
+from tests.support.command_line import ENGINE_NOTE, FRAME, VARIANT_CALLS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.command_line import Fail, Noted
+
+VARIANTS = [name for name, report in list_variants().items() if "noise" in report.defaults]
+LABELED = ("--label", "species", "--cluster", "cluster")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "table.parquet"
+    FRAME.write_parquet(path)
+    return path
+
+
+def notes_of(noted: Noted, *call: str | Path) -> list[str]:
+    """The lines on standard error, but for the one that names the engine."""
+    _, errors = noted(*call)
+    return [line for line in errors.splitlines() if f"{line}\n" != ENGINE_NOTE]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_cluster_that_no_row_has(noted: Noted, variant: str) -> None:
+    command, _ = split_variant(variant)
+    call = [command, *VARIANT_CALLS[variant]]
+    [note] = notes_of(noted, *call, "--noise=-99", "--noise-as=cluster")
+    assert note.startswith("clustereval: ")
+    assert ": no row has cluster -99; the clusters are " in note
+
+
+def test_the_note_names_some_clusters(noted: Noted, table: Path, tmp_path: Path) -> None:
+    noise = ("--noise=-99", "--noise-as=drop")
+    [note] = notes_of(noted, "external", table, *LABELED, *noise)
+    assert note == f"clustereval: {table}: no row has cluster -99; the clusters are -1, 0, 1"
+    one, many = tmp_path / "one.csv", tmp_path / "many.csv"
+    pl.DataFrame({"species": ["a", "b"], "cluster": [3, 3]}).write_csv(one)
+    pl.DataFrame({"species": ["a"] * 9, "cluster": [*"ihgfedcba"]}).write_csv(many)
+    [note] = notes_of(noted, "clusters", one, *LABELED, *noise)
+    assert note.endswith("no row has cluster -99; the only cluster is 3")
+    [note] = notes_of(noted, "external", many, *LABELED, *noise)
+    assert note.endswith("no row has cluster -99; the clusters are a, b, c, d, e, ...")
+
+
+def test_a_cluster_that_a_row_has(noted: Noted, table: Path, tmp_path: Path) -> None:
+    """Also where it does not count, since it has no label."""
+    for command in ("external", "clusters"):
+        assert notes_of(noted, command, table, *LABELED, "--noise=-1", "--noise-as=drop") == []
+    lost = tmp_path / "lost.parquet"
+    FRAME.with_columns(species=pl.when(pl.col("cluster") != -1).then("species")).write_parquet(lost)
+    assert notes_of(noted, "external", lost, *LABELED, "--noise=-1", "--noise-as=drop") == []
+
+
+def test_a_cluster_of_one_of_two_runs(noted: Noted, tmp_path: Path) -> None:
+    before, after = tmp_path / "before.parquet", tmp_path / "after.parquet"
+    pl.DataFrame({"id": [1, 2], "cluster": [5, 6]}).write_parquet(before)
+    pl.DataFrame({"id": [1, 2], "cluster": [5, -1]}).write_parquet(after)
+    call = ("transitions", before, after, "--id=id", "--cluster=cluster", "--noise-as=drop")
+    assert notes_of(noted, *call, "--noise=-1") == []
+    [note] = notes_of(noted, *call, "--noise=-2")
+    assert note.endswith("no row has cluster -2; the clusters are -1, 5, 6")
+
+
+def test_no_rows_have_a_note_of_their_own(noted: Noted, tmp_path: Path) -> None:
+    FRAME.clear().write_parquet(tmp_path / "empty.parquet")
+    call = ("external", tmp_path / "empty.parquet", *LABELED, "--noise=-1", "--noise-as=drop")
+    [note] = notes_of(noted, *call)
+    assert note.endswith("no rows")
+
+
+def test_the_page_says_so_too(noted: Noted, table: Path) -> None:
+    page, errors = noted("report", table, *LABELED, "--noise=-99", "--noise-as=drop")
+    words = "no row has cluster -99; the clusters are -1, 0, 1"
+    assert f"{words}\n" in errors
+    assert f"{words}." in page
+
+
+def test_noise_without_a_choice(fail: Fail, table: Path) -> None:
+    error = fail("report", table, *LABELED, "--noise=-1")
+    assert (
+        "noise_as: expected one of 'cluster', 'drop', 'singletons', got NULL; with noise" in error
+    )
