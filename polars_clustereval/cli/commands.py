@@ -197,8 +197,11 @@ def _describe_missing_rows(
 ) -> list[str]:
     """Return a note if a report was computed from no rows.
 
-    A report without the column n_dropped does not tell whether the input has rows.
+    A report without the column n_dropped does not tell whether the input has rows. One with reasons
+    for missing values tells more.
     """
+    if "reason" in result.columns and "std_error" in result.columns:
+        return _describe_missing_estimates(result, source, options)
     if "n_dropped" in result.columns:
         n_rows = result.select(pl.sum_horizontal(pl.col("n", "n_dropped").sum())).item()
         missing = "no rows below the header" if source.kind == "csv" else "no rows"
@@ -209,6 +212,22 @@ def _describe_missing_rows(
         )
         missing = f"no rows with a {needed} and a cluster"
     return [] if n_rows else [f"{source.name}: {missing}"]
+
+
+def _describe_missing_estimates(
+    result: pl.DataFrame, source: Source, options: argparse.Namespace
+) -> list[str]:
+    """Return a note if a clustering has no estimates at all, with the reason of the first one."""
+    keys = options.partition_by or []
+    has_value = pl.col("value").is_not_null().any()
+    if keys:
+        missing = result.filter(~has_value.over(keys)).unique(keys, maintain_order=True)
+    else:
+        missing = result.filter(~has_value).head(1)
+    if missing.is_empty():
+        return [] if result.height else [f"{source.name}: no rows with a label and a cluster"]
+    others = f" (and so for {missing.height - 1} more)" if missing.height > 1 else ""
+    return [f"{source.name}: {missing['reason'][0]}{others}"]
 
 
 #: Columns that count the rows of a report of two tables: it has none if all of them are 0.

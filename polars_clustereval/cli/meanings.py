@@ -113,6 +113,7 @@ RESOLUTION_ESTIMATES = (
         {
             "matching_rate": ("", "share of rows whose entity has several"),
             "average_label_size": ("", "mean number of rows of an entity"),
+            "reason": ("", "why there is no value"),
         }
     )
 )

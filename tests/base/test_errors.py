@@ -375,7 +375,7 @@ COLUMNS_OF_RESULTS = {
     "external_label_report": ("label", "majority_cluster", "split_pairs"),
     "cluster_error_table": ("label", "n", "expected_extra", "splitting_entropy"),
     "matching_report": ("n", "clustering_accuracy", "ceaf_f_score"),
-    "entity_resolution_estimates": ("metric", "value", "std_error", "upper"),
+    "entity_resolution_estimates": ("metric", "value", "reason", "upper"),
 }
 
 
