@@ -132,6 +132,8 @@ def run_table_pair(options: argparse.Namespace) -> Outcome:
     check_output(options.output, [path for source in pair for path in source.paths])
     format_name = options.format or infer_format(options.output)
     result = report_table_pair(pair, options)
+    if format_name == "table":
+        result = _show_changes_first(result, options)
     notes = (*_describe_engine(options), *_describe_empty_pair(result, pair, options))
     return Outcome(_write_result(result, format_name, options), notes)
 
@@ -263,6 +265,14 @@ def _sort_rows(result: pl.DataFrame, options: argparse.Namespace) -> pl.DataFram
         return result
     is_high_worst = not layout.meanings[column].is_high_best
     return result.sort(column, descending=is_high_worst, nulls_last=True, maintain_order=True)
+
+
+def _show_changes_first(result: pl.DataFrame, options: argparse.Namespace) -> pl.DataFrame:
+    """Return the rows of a report for the terminal: those that its layout shows last are last."""
+    if options.report.layout.shown_last is None:
+        return result
+    column, value = options.report.layout.shown_last
+    return result.sort(pl.col(column) == value, maintain_order=True)
 
 
 def run_schema(options: argparse.Namespace) -> Outcome:

@@ -188,10 +188,12 @@ def _render_reasons(part: pl.DataFrame) -> str:
     """Return the lines that tell why metrics of one clustering have no value; may be empty."""
     if "reason" not in part.columns:
         return ""
-    reasons = part.filter(pl.col("reason").is_not_null())
-    groups = reasons.group_by("reason", maintain_order=True).agg("metric")
+    groups: dict[str, list[str]] = {}
+    for metric, reason in part.select("metric", "reason").iter_rows():
+        if reason is not None:
+            groups.setdefault(reason, []).append(metric)
     lines: list[str] = []
-    for reason, metrics in groups.iter_rows():
+    for reason, metrics in groups.items():
         missing = "no estimates" if len(metrics) == part.height else f"no {', '.join(metrics)}"
         lines += wrap(f"{missing}: {reason}", get_width())
     return "\n\n" + "\n".join(lines) if lines else ""

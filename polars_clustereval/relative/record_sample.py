@@ -104,7 +104,7 @@ def _jackknife_term(name: str) -> pl.Expr:
     return pl.when(can_delete.first()).then((pl.col("records") * change**2).sum())
 
 
-def _estimate_terms(name: str) -> Terms:
+def _record_estimate_terms(name: str) -> Terms:
     """Return value_ and std_error_ of one metric, from the sums of one row per partition.
 
     The jackknife contains the variance that comes from single rows once, and that which comes from
@@ -156,7 +156,9 @@ def estimate_from_records(
         keys,
         {f"jackknife_{name}": _jackknife_term(name) for name in metrics},
     )
-    estimates = {key: term for name in metrics for key, term in _estimate_terms(name).items()}
+    estimates = {
+        key: term for name in metrics for key, term in _record_estimate_terms(name).items()
+    }
     return join_partitions(sums, keys, jackknives, totals).select(*keys, **estimates)
 
 

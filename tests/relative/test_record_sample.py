@@ -188,7 +188,9 @@ def test_scores_that_need_whole_entities_have_a_reason(engine: Engine) -> None:
     found = of_records(engine, with_labels(some_records(), chosen))
     for metric in NOT_ESTIMATED:
         row = dict(found[metric])
-        assert row.pop("reason") == "labels of random records do not tell how many rows an entity has"
+        assert (
+            row.pop("reason") == "labels of random records do not tell how many rows an entity has"
+        )
         assert row == {"metric": metric} | dict.fromkeys(("value", "std_error", "lower", "upper"))
     assert all(found[metric]["reason"] is None for metric in ESTIMATED)
 
@@ -219,14 +221,14 @@ def test_weights_and_noise_of_random_records(engine: Engine) -> None:
 # Labels that contradict the design -----------------------------------------------------------
 
 
-def random_records(n: int, seed: int = 7) -> pl.DataFrame:
+def label_random_records(n: int, seed: int = 7) -> pl.DataFrame:
     records = some_records()
     chosen = np.zeros(records.height, dtype=bool)
     chosen[np.random.default_rng(seed).choice(records.height, n, replace=False)] = True
     return with_labels(records, chosen)
 
 
-def random_entities(n: int, seed: int = 7) -> pl.DataFrame:
+def label_random_entities(n: int, seed: int = 7) -> pl.DataFrame:
     records = some_records()
     drawn = np.random.default_rng(seed).choice(1000, n, replace=False)
     return with_labels(records, np.isin(records["label"].to_numpy(), drawn))
@@ -235,7 +237,7 @@ def random_entities(n: int, seed: int = 7) -> pl.DataFrame:
 @pytest.mark.parametrize("design", ["uniform", "by_record"])
 @pytest.mark.parametrize("n", [120, 800])
 def test_random_records_are_not_entities(engine: Engine, design: str, n: int) -> None:
-    found = of_records(engine, random_records(n), labels_are_sample=design)
+    found = of_records(engine, label_random_records(n), labels_are_sample=design)
     for row in found.values():
         reason = row.pop("reason")
         assert reason.startswith("the labeled rows look like a random sample of records: in their")
@@ -244,7 +246,7 @@ def test_random_records_are_not_entities(engine: Engine, design: str, n: int) ->
 
 
 def test_entities_are_not_random_records(engine: Engine) -> None:
-    found = of_records(engine, random_entities(100))
+    found = of_records(engine, label_random_entities(100))
     for row in found.values():
         reason = row.pop("reason")
         assert reason.startswith("the labeled rows are not a random sample of records: in their")
@@ -253,7 +255,7 @@ def test_entities_are_not_random_records(engine: Engine) -> None:
 
 
 def test_the_reason_tells_how_many_rows_have_labels(engine: Engine) -> None:
-    frame = random_records(800)
+    frame = label_random_records(800)
     sizes = frame.group_by("cluster").agg(n=pl.len(), labeled=pl.col("label").count())
     shared = sizes.filter(pl.col("n") > 1)
     labeled = pl.col("labeled")
@@ -272,8 +274,8 @@ def test_the_reason_tells_how_many_rows_have_labels(engine: Engine) -> None:
 def test_each_partition_is_judged_by_itself(engine: Engine) -> None:
     frame = pl.concat(
         [
-            random_records(800).with_columns(run=pl.lit("records")),
-            random_entities(100).with_columns(run=pl.lit("entities")),
+            label_random_records(800).with_columns(run=pl.lit("records")),
+            label_random_entities(100).with_columns(run=pl.lit("entities")),
         ]
     )
     for design, other in (("records", "entities"), ("uniform", "records")):
@@ -286,7 +288,7 @@ def test_each_partition_is_judged_by_itself(engine: Engine) -> None:
 
 
 def test_few_labels_tell_nothing_of_the_design(engine: Engine) -> None:
-    for frame in (random_records(20), random_entities(8)):
+    for frame in (label_random_records(20), label_random_entities(8)):
         for design in ("uniform", "by_record", "records"):
             found = of_records(engine, frame, labels_are_sample=design)
             reason = found["pair_recall"]["reason"] or ""
