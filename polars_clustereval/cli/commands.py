@@ -13,6 +13,7 @@ from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.macro_database import check_new_file, write_database
 from polars_clustereval.macros import bundle
 
+from .doubts import doubt_edges, doubt_labels
 from .engines import ENGINES
 from .messages import USER_ERRORS, summarize_error
 from .output import ENCODERS, check_output, infer_format
@@ -69,7 +70,12 @@ def run_report(options: argparse.Namespace) -> Outcome:
     except USER_ERRORS as error:
         summary = source.rename_paths(summarize_error(error))
         raise ClusterEvalError(f"{source.name}: {summary}") from error
-    notes = (*_describe_engine(options), *_describe_missing_rows(result, source, options))
+    doubts = doubt_labels(source, options) if "label" in options.report.required else []
+    notes = (
+        *_describe_engine(options),
+        *_describe_missing_rows(result, source, options),
+        *(f"{source.name}: {doubt}" for doubt in doubts),
+    )
     return Outcome(_write_result(_sort_rows(result, options), format_name, options), notes)
 
 
@@ -134,7 +140,12 @@ def run_table_pair(options: argparse.Namespace) -> Outcome:
     result = report_table_pair(pair, options)
     if format_name == "table":
         result = _show_changes_first(result, options)
-    notes = (*_describe_engine(options), *_describe_empty_pair(result, pair, options))
+    doubts = doubt_edges(pair, options) if "edges" in names else []
+    notes = (
+        *_describe_engine(options),
+        *_describe_empty_pair(result, pair, options),
+        *(f"{pair[1].name}: {doubt}" for doubt in doubts),
+    )
     return Outcome(_write_result(result, format_name, options), notes)
 
 

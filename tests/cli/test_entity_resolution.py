@@ -161,6 +161,23 @@ def test_estimates_from_random_records(noted: Noted, engine_name: str, tmp_path:
     assert "average_label_size: labels of random records do not tell how many rows" in text
 
 
+@DUCKDB_AT_THE_GATE
+@pytest.mark.parametrize("blank", ["", " ", "NULL", "n/a"])
+def test_labels_that_are_blank(noted: Noted, engine_name: str, tmp_path: Path, blank: str) -> None:
+    path = tmp_path / "rows.parquet"
+    for n, has_note in ((1, False), (2, True)):
+        labels = [blank] * n + [f"p{i // 2}" for i in range(12)]
+        frame = pl.DataFrame({"l": labels, "c": range(len(labels))})
+        frame.write_parquet(path)
+        for command in ("entity-resolution", "external"):
+            call = (command, path, "--label=l", "--cluster=c", "--engine", engine_name)
+            wanted = (
+                f"clustereval: {path}: the label '{blank}' of 2 of 14 rows counts as one label; if "
+                "it stands for a missing one, make it NULL, so that these rows are left out\n"
+            )
+            assert noted(*call)[1] == (wanted if has_note else "")
+
+
 def test_matching(run: Run, engine_name: str, tmp_path: Path) -> None:
     """By hand: label a is matched with cluster 1, and b with 0: 4 of 6 rows."""
     path = tmp_path / "rows.csv"
