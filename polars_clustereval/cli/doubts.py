@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polars_clustereval.base.checks import show_value
 from polars_clustereval.quoting import quote_identifier, quote_literal
 
 from .engines import open_rows, read_rows
@@ -40,10 +39,10 @@ def doubt_labels(source: Source, options: Namespace) -> list[str]:
         types = dict(zip(relation.columns, map(str, relation.types), strict=True))
         if not types[label].startswith(("VARCHAR", "ENUM")):
             return []
-        text = f"CAST({quote_identifier(label)} AS VARCHAR)"
+        column = quote_identifier(label)
         found = connection.execute(
-            f"WITH counts AS (SELECT {text} AS label, COUNT(*) AS n, SUM(COUNT(*)) OVER () AS total "
-            f"FROM {rows} WHERE {quote_identifier(label)} IS NOT NULL GROUP BY 1) "
+            f"WITH counts AS (SELECT CAST({column} AS VARCHAR) AS label, COUNT(*) AS n, "
+            f"SUM(COUNT(*)) OVER () AS total FROM {rows} WHERE {column} IS NOT NULL GROUP BY 1) "
             f"SELECT * FROM counts WHERE n > {_LARGE_SHARE} * total "
             f"AND lower(trim(label)) IN ({', '.join(map(quote_literal, _PLACEHOLDERS))}) "
             "ORDER BY n DESC, label ASC LIMIT 1"
@@ -51,10 +50,11 @@ def doubt_labels(source: Source, options: Namespace) -> list[str]:
     if found is None:
         return []
     value, n, total = found
-    return [
-        f"the label {show_value(value)} of {n:,} of {int(total):,} rows counts as one label; if it "
-        "stands for a missing one, make it NULL, so that these rows are left out"
-    ]
+    text = (
+        f"the label '{value}' of {n:,} of {int(total):,} rows counts as one label; if it stands "
+        "for a missing one, make it NULL, so that these rows are left out"
+    )
+    return [text]
 
 
 def doubt_edges(pair: tuple[Source, Source], options: Namespace) -> list[str]:
@@ -88,7 +88,8 @@ def doubt_edges(pair: tuple[Source, Source], options: Namespace) -> list[str]:
     )
     if node is None or n <= _MOST * total:
         return []
-    return [
+    text = (
         f"{n:,} of {total:,} edges are left out: an end of each is in no cluster; the ends are "
-        f"like {show_value(end)}, the ids of {pair[0].name} like {show_value(node)}"
-    ]
+        f"like '{end}', the ids of {pair[0].name} like '{node}'"
+    )
+    return [text]

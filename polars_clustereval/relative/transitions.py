@@ -508,7 +508,7 @@ def affected_ids(
     options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
     frames, links = (frame_before, frame_after), LinkOptions(threshold=1.0)
     pair: RunPair = read_run_pair(frames, {"id": id, "cluster": cluster}, options, links, _AFFECTED)
-    keys = list(pair.keys)
+    keys: list[str] = list(pair.keys)
     in_before, in_after = pl.col("in_before"), pl.col("in_after")
     cells = pair.cells.filter(in_before | in_after)
     cells = join_small(cells, [*keys, "old"], pair.old_clusters, how="left")

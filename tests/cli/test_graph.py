@@ -199,7 +199,7 @@ def test_ids_that_do_not_match(noted: Noted, engine_name: str, tmp_path: Path) -
         note = noted(*call, "--engine", engine_name)[1]
         assert note == (
             f"clustereval: {edges}: 78 of 78 edges are left out: an end of each is in no cluster; "
-            f"the ends are like '{lowest}', the ids of {path} like 'a-0'\n"
+            f"the ends are like '{lowest}', the ids of {path} like 'a-1'\n"
         )
 
 
