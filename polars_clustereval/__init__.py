@@ -140,7 +140,7 @@ from .relative.label_sample import entity_resolution_estimates
 from .relative.replication import bootstrap_instability, prediction_strength
 from .relative.resampling import bootstrap_intervals, permutation_test
 from .relative.stability import cluster_stability, run_agreement, run_consensus
-from .relative.transitions import moved_ids, run_transitions, transition_overlaps
+from .relative.transitions import affected_ids, moved_ids, run_transitions, transition_overlaps
 from .unknown_names import describe_unknown_name, explain_noise, is_aggregate
 
 if TYPE_CHECKING:
@@ -153,6 +153,7 @@ __all__ = [
     "adjusted_fowlkes_mallows_score",
     "adjusted_mutual_info_score",
     "adjusted_rand_score",
+    "affected_ids",
     "assign_nearest",
     "basic_merge_distance",
     "bcubed_f_score",

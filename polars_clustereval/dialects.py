@@ -70,6 +70,7 @@ _RUN_TABLES = {
     "run_transitions": ("partition_key", "cluster_before", "cluster_after"),
     "transition_overlaps": ("partition_key", "cluster_before", "cluster_after"),
     "moved_ids": ("partition_key", "id"),
+    "affected_ids": ("partition_key", "id"),
 }
 _ROW_ORDER = _LABEL_TABLES | _POINT_TABLES | _RUN_TABLES
 _ADJUSTED_COLUMNS = ("adjusted_mutual_info_score", "expected_mutual_info")
@@ -157,7 +158,7 @@ def to_sql(
         Table macro of labels: ``external_report``, ``entity_resolution_report``,
         ``contingency_matrix``, ``pair_counts``, ``external_cluster_report``,
         ``external_label_report`` or ``bcubed_samples``; of two runs: ``run_transitions``,
-        ``transition_overlaps`` or ``moved_ids``; or of points:
+        ``transition_overlaps``, ``moved_ids`` or ``affected_ids``; or of points:
         ``internal_report``, ``internal_cluster_report``, ``neighbor_report``, ``centroids``,
         ``silhouette_score``, ``silhouette_clusters`` or ``silhouette_samples``.
     dialect : str

@@ -140,6 +140,7 @@ class ClusterEval:
     run_transitions = _method(transitions.run_transitions)
     transition_overlaps = _method(transitions.transition_overlaps)
     moved_ids = _method(transitions.moved_ids)
+    affected_ids = _method(transitions.affected_ids)
     run_drift = _method(drift.run_drift)
     silhouette_plot = _method(silhouette_plot)
     elbow_plot = _method(elbow_plot)

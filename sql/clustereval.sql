@@ -40,6 +40,7 @@
 .read relative/gap.sql
 .read relative/choosing_k.sql
 .read relative/intervals.sql
+.read relative/record_sample.sql
 .read relative/label_sample.sql
 .read relative/stability.sql
 .read relative/replication.sql

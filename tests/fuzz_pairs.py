@@ -81,6 +81,8 @@ def random_pair_options(rng: random.Random, table: str) -> dict[str, Any]:
         if table == "graph_cluster_report":
             options |= {"max_diameter_nodes": rng.choice([0, 3, 1000])}
         return options
+    if table == "affected_ids":
+        return options
     if table != "moved_ids" or rng.random() < 0.5:
         options |= {"threshold": rng.choice([0.1, 1 / 3, 0.5, 0.9, 1.0])}
     if table in ("run_transitions", "run_drift"):

@@ -313,7 +313,7 @@ RUNS: list[dict[str, Any]] = [
     {"noise": 9, "noise_as": "drop", "threshold": 0.4},
     {"noise": 9, "noise_as": "singletons"},
 ]
-RUN_TABLES = ("run_transitions", "transition_overlaps", "moved_ids")
+RUN_TABLES = ("run_transitions", "transition_overlaps", "moved_ids", "affected_ids")
 NIGHT = pl.DataFrame(
     {
         "id": range(40),

@@ -394,7 +394,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "labels_are_sample": {
         "metavar": "DESIGN",
         "help": "estimate the scores of all entities from labels of some, drawn uniform or "
-        "by_record",
+        "by_record, or from labels of random records",
     },
     "silhouette": {"metavar": "NAME", "help": "none (default), simplified, exact"},
     "method": {"metavar": "NAME", "help": "exact (default), simplified, bounds, sample"},

@@ -14,6 +14,7 @@ from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.macro_database import check_new_file, write_database
 from polars_clustereval.macros import bundle
 
+from .doubts import doubt_edges, doubt_labels
 from .engines import ENGINES
 from .messages import USER_ERRORS, summarize_error
 from .noise import describe_unknown_noise
@@ -72,10 +73,12 @@ def run_report(options: argparse.Namespace) -> Outcome:
     except USER_ERRORS as error:
         summary = source.rename_paths(summarize_error(error))
         raise ClusterEvalError(f"{source.name}: {summary}") from error
+    doubts = doubt_labels(source, options) if "label" in options.report.required else []
     notes = (
         *_describe_engine(options),
         *_describe_missing_rows(result, source, options),
         *describe_unknown_noise([source], options, result),
+        *(f"{source.name}: {doubt}" for doubt in doubts),
     )
     return Outcome(_write_result(_sort_rows(result, options), format_name, options), notes)
 
@@ -152,10 +155,14 @@ def run_table_pair(options: argparse.Namespace) -> Outcome:
     check_output(options.output, [path for source in pair for path in source.paths])
     format_name = _choose_format(options)
     result = report_table_pair(pair, options)
+    if format_name == "table":
+        result = _show_changes_first(result, options)
+    doubts = doubt_edges(pair, options) if "edges" in names else []
     notes = (
         *_describe_engine(options),
         *_describe_empty_pair(result, pair, options),
         *describe_unknown_noise(pair, options, result),
+        *(f"{pair[1].name}: {doubt}" for doubt in doubts),
     )
     return Outcome(_write_result(result, format_name, options), notes)
 
@@ -225,8 +232,11 @@ def _describe_missing_rows(
 ) -> list[str]:
     """Return a note if a report was computed from no rows.
 
-    A report without the column n_dropped does not tell whether the input has rows.
+    A report without the column n_dropped does not tell whether the input has rows. One with reasons
+    for missing values tells more.
     """
+    if "reason" in result.columns and "std_error" in result.columns:
+        return _describe_missing_estimates(result, source, options)
     if "n_dropped" in result.columns:
         n_rows = result.select(pl.sum_horizontal(pl.col("n", "n_dropped").sum())).item()
         missing = "no rows below the header" if source.kind == "csv" else "no rows"
@@ -237,6 +247,22 @@ def _describe_missing_rows(
         )
         missing = f"no rows with a {needed} and a cluster"
     return [] if n_rows else [f"{source.name}: {missing}"]
+
+
+def _describe_missing_estimates(
+    result: pl.DataFrame, source: Source, options: argparse.Namespace
+) -> list[str]:
+    """Return a note if a clustering has no estimates at all, with the reason of the first one."""
+    keys = options.partition_by or []
+    has_value = pl.col("value").is_not_null().any()
+    if keys:
+        missing = result.filter(~has_value.over(keys)).unique(keys, maintain_order=True)
+    else:
+        missing = result.filter(~has_value).head(1)
+    if missing.is_empty():
+        return [] if result.height else [f"{source.name}: no rows with a label and a cluster"]
+    others = f" (and so for {missing.height - 1} more)" if missing.height > 1 else ""
+    return [f"{source.name}: {missing['reason'][0]}{others}"]
 
 
 #: Columns that count the rows of a report of two tables: it has none if all of them are 0.
@@ -280,6 +306,15 @@ def run_describe(options: argparse.Namespace) -> Outcome:
     The names are those of scores, tables, criteria and parameters.
     """
     return Outcome(f"{describe(options.name)}\n".encode())
+
+
+
+def _show_changes_first(result: pl.DataFrame, options: argparse.Namespace) -> pl.DataFrame:
+    """Return the rows of a report for the terminal: those that its layout shows last are last."""
+    if options.report.layout.shown_last is None:
+        return result
+    column, value = options.report.layout.shown_last
+    return result.sort(pl.col(column) == value, maintain_order=True)
 
 
 def run_schema(options: argparse.Namespace) -> Outcome:

@@ -30,6 +30,7 @@ __all__ = [
     "format_input",
     "format_query",
     "is_value",
+    "open_rows",
     "read_checked_arguments",
     "read_rows",
     "write_queries",
@@ -108,7 +109,7 @@ def read_checked_arguments(
 
 
 @contextmanager
-def _open_rows(
+def open_rows(
     source: Source, options: argparse.Namespace, table: Input | None = None
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, str, dict[str, Any]]]:
     """Yield a connection, the SQL that stands after FROM to read the rows, and the arguments.
@@ -194,7 +195,7 @@ def _run_in_duckdb(source: Source, options: argparse.Namespace) -> pl.DataFrame:
 
     `options` are the parsed arguments; `options.report` is the report.
     """
-    with _open_rows(source, options) as (connection, rows, arguments):
+    with open_rows(source, options) as (connection, rows, arguments):
         relation = connection.sql(f"FROM {rows}")
         register_macro(connection, options.report.function.__name__)
         connection.execute(f"CREATE TEMPORARY VIEW clustereval_input AS FROM {rows}")
@@ -375,7 +376,7 @@ def _copy_rows(
     `options` are the parsed arguments, which name these columns. DuckDB reads text files for both
     engines, because two readers would take some values differently.
     """
-    with _open_rows(source, options, table) as (connection, rows, arguments):
+    with open_rows(source, options, table) as (connection, rows, arguments):
         table = table or options.report.inputs[0]
         used = _list_columns(arguments, table.columns)
         relation = connection.sql(f"FROM {rows}").select(*map(quote_identifier, used))

@@ -25,6 +25,7 @@ from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.plots.charts import count
 
 from . import layouts, meanings
+from .doubts import doubt_labels
 from .engines import ENGINES, read_rows, write_queries
 from .noise import describe_unknown_noise
 from .reports import Report
@@ -140,6 +141,7 @@ def make_findings(source: Source, options: Namespace) -> Findings:
         facts=_list_facts(source, options, tables),
         warnings=[
             *_list_warnings(options, tables, clusters),
+            *_warn_of_labels(source, calls.get("external_report")),
             *_warn_of_zero_vectors(source, calls.get("internal_report")),
             *(f"{note}." for note in notes),
         ],
@@ -389,6 +391,12 @@ def _list_warnings(options: Namespace, tables: _Tables, clusters: pl.DataFrame) 
             "by row or by pair say little of the others."
         )
     return warnings
+
+
+def _warn_of_labels(source: Source, call: Namespace | None) -> list[str]:
+    """Return a sentence on a label that looks like a missing one."""
+    doubts = [] if call is None else doubt_labels(source, call)
+    return [f"{doubt[0].upper()}{doubt[1:]}." for doubt in doubts]
 
 
 def _warn_of_zero_vectors(source: Source, call: Namespace | None) -> list[str]:

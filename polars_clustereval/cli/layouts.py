@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .meanings import Meaning
 
 __all__ = [
+    "AFFECTED",
     "CLUSTERS",
     "CONSENSUS",
     "DRIFT",
@@ -58,6 +59,8 @@ class Layout(NamedTuple):
     worst_first: str | None = None
     #: Whether a report of many rows per clustering is shown in its own order.
     keeps_order: bool = False
+    #: A column and its value in the rows that the terminal shows after all others.
+    shown_last: tuple[str, str] | None = None
     #: Whether the report has a row per metric, with the limits of an interval.
     has_intervals: bool = False
     #: Columns whose value is put into words below the table of one clustering.
@@ -276,6 +279,7 @@ TRANSITIONS = Layout(
     meanings=meanings.TRANSITIONS,
     titles={},
     keeps_order=True,
+    shown_last=("transition", "kept"),
 )
 
 OVERLAPS = Layout(
@@ -288,6 +292,13 @@ OVERLAPS = Layout(
 MOVES = Layout(
     heading=(("id", "cluster", "threshold"),),
     meanings=meanings.MOVES,
+    titles={},
+    keeps_order=True,
+)
+
+AFFECTED = Layout(
+    heading=(("id", "cluster"),),
+    meanings=meanings.AFFECTED,
     titles={},
     keeps_order=True,
 )

@@ -11,6 +11,7 @@ from polars_clustereval import catalogue
 from polars_clustereval.external.summary import METRIC_MEANINGS
 
 __all__ = [
+    "AFFECTED",
     "CLUSTERS",
     "CONSENSUS",
     "DRIFT",
@@ -113,6 +114,7 @@ RESOLUTION_ESTIMATES = (
         {
             "matching_rate": ("", "share of rows whose entity has several"),
             "average_label_size": ("", "mean number of rows of an entity"),
+            "reason": ("", "why there is no value"),
         }
     )
 )
@@ -311,6 +313,17 @@ MOVES = _explain(
         "id": ("", "an id that has moved, left or joined"),
         "cluster_before": ("", "its cluster before; NULL if it has joined"),
         "cluster_after": ("", "its cluster after; NULL if it has left"),
+    }
+)
+
+AFFECTED = _explain(
+    {
+        "id": ("", "an id whose companions, the other ids of its cluster, have changed"),
+        "cluster_before": ("", "its cluster before; NULL if it has joined"),
+        "cluster_after": ("", "its cluster after; NULL if it has left"),
+        "n_kept": ("", "companions in both runs"),
+        "n_lost": ("", "companions in the run before only"),
+        "n_gained": ("", "companions in the run after only"),
     }
 )
 

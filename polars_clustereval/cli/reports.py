@@ -6,6 +6,7 @@ from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polars_clustereval import (
+    affected_ids,
     choose_k,
     cluster_stability,
     dunn_index,
@@ -238,6 +239,13 @@ TRANSITIONS = {
     ),
     "ids": Report(
         moved_ids, "the ids that have moved, left or joined", layouts.MOVES, "duckdb", inputs=_RUNS
+    ),
+    "affected": Report(
+        affected_ids,
+        "the ids whose companions in their cluster have changed",
+        layouts.AFFECTED,
+        "duckdb",
+        inputs=_RUNS,
     ),
     "drift": Report(
         run_drift, "how much has changed, in one row", layouts.DRIFT, "duckdb", inputs=_RUNS

@@ -180,7 +180,23 @@ def _render_limits(
     for row in part.iter_rows(named=True):
         lines += _list_title_lines(row["metric"], layout, width=4)
         lines.append([f"  {row['metric']}", *(write(row[name], layout) for name in names)])
-    return _name_clustering(part, keys) + align_columns(wrap_first_column(lines), right=range(1, 4))
+    grid = align_columns(wrap_first_column(lines), right=range(1, 4))
+    return _name_clustering(part, keys) + grid + _render_reasons(part)
+
+
+def _render_reasons(part: pl.DataFrame) -> str:
+    """Return the lines that tell why metrics of one clustering have no value; may be empty."""
+    if "reason" not in part.columns:
+        return ""
+    groups: dict[str, list[str]] = {}
+    for metric, reason in part.select("metric", "reason").iter_rows():
+        if reason is not None:
+            groups.setdefault(reason, []).append(metric)
+    lines: list[str] = []
+    for reason, metrics in groups.items():
+        missing = "no estimates" if len(metrics) == part.height else f"no {', '.join(metrics)}"
+        lines += wrap(f"{missing}: {reason}", get_width())
+    return "\n\n" + "\n".join(lines) if lines else ""
 
 
 def _name_clustering(part: pl.DataFrame, keys: list[str]) -> str:

@@ -121,7 +121,10 @@ def _read_edges(
     weight = check_column(lazy, columns.weight, "weight")
     dtype = lazy.select(weight).collect_schema()["weight"]
     if not (dtype.is_numeric() or dtype == pl.Null):
-        raise _edge_weight_error(f"a column of type {dtype}")
+        raise ClusterEvalError(
+            f"weight: expected finite numbers >= 0, got a column of type {dtype}; cast it to "
+            "numbers"
+        )
     number = weight.cast(pl.Float64)
     is_good = (number.is_finite() & (number >= 0)).fill_null(False)
     facts = lazy.select(value=weight.filter(~is_good).first(), n=(~is_good).sum())

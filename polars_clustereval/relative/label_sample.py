@@ -5,6 +5,8 @@ two totals over all entities, and its estimate the quotient of the weighted mean
 over the sample, where the weight of an entity is inverse to the probability that it was drawn. The
 size of a cluster is the number of its rows, with and without a label: a cluster that joins a
 sampled entity with others is wrong, whether these have labels or not.
+
+Where rows have been labeled at random instead, the estimates are those of record_sample.
 """
 
 from __future__ import annotations
@@ -30,13 +32,16 @@ from polars_clustereval.external.contingency import (
     read_contingency_table,
 )
 
+from .record_sample import contradiction, estimate_from_records, spread_labels
+
 if TYPE_CHECKING:
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
     from polars_clustereval.base.frames import Row, Terms
 
-#: How the labeled entities were drawn: each with the same probability, or those of random rows.
-SampleDesign = Literal["uniform", "by_record"]
-_DESIGNS = ("uniform", "by_record")
+#: What was drawn and labeled: entities, each with the same probability; those of random rows; or
+#: random rows, whatever their entity.
+SampleDesign = Literal["uniform", "by_record", "records"]
+_DESIGNS = ("uniform", "by_record", "records")
 
 # ----------------------------------------------------------------------------------------------
 # Terms of the entities
@@ -178,18 +183,47 @@ def _estimate_terms(name: str) -> Terms:
     return {f"value_{name}": at_most_1, f"std_error_{name}": pl.when(top != 0).then(error)}
 
 
-def _list_estimates(metrics: list[str]) -> pl.Expr:
-    """Return the list `estimates` of structs of place, metric, value and std_error."""
-    structs = [
-        pl.struct(
-            place=pl.lit(place),
-            metric=pl.lit(name),
-            value=pl.col(f"value_{name}"),
-            std_error=pl.col(f"std_error_{name}"),
+def _list_estimates(metrics: list[str], estimated: list[str]) -> pl.Expr:
+    """Return the list `estimates` of structs of place, metric, value, std_error and reason.
+
+    value and std_error are NULL where the column contradiction is not, and for metrics that are not
+    in `estimated`.
+    """
+    is_sound, nothing = pl.col("contradiction").is_null(), pl.lit(None, pl.Float64)
+    structs = []
+    for place, name in enumerate(metrics):
+        value, error = (
+            pl.when(is_sound).then(f"{part}_{name}") if name in estimated else nothing
+            for part in ("value", "std_error")
         )
-        for place, name in enumerate(metrics)
-    ]
+        reason = _missing_reason(value, can_be_estimated=name in estimated)
+        structs.append(
+            pl.struct(
+                place=pl.lit(place),
+                metric=pl.lit(name),
+                value=value,
+                std_error=error,
+                reason=reason,
+            )
+        )
     return pl.concat_list(structs).alias("estimates")
+
+
+def _missing_reason(value: pl.Expr, *, can_be_estimated: bool) -> pl.Expr:
+    """Return why a metric has no value, as text, NULL if it has one.
+
+    `can_be_estimated` tells whether it can be from the labels of random rows, if they are.
+    """
+    unknown = "labels of random records do not tell how many rows an entity has"
+    no_pairs = "the labeled rows have no pairs to judge it by"
+    return (
+        pl.when(pl.col("labeled_share").fill_null(0) == 0)
+        .then(pl.lit("no rows with a label and a cluster"))
+        .when(pl.col("contradiction").is_not_null())
+        .then("contradiction")
+        .when(value.is_null())
+        .then(pl.lit(no_pairs if can_be_estimated else unknown))
+    )
 
 
 #: The metric that is no share.
@@ -211,7 +245,7 @@ def _cut_limits(value: pl.Expr, margin: pl.Expr) -> Terms:
 # Tables
 # ----------------------------------------------------------------------------------------------
 
-_ESTIMATE_COLUMNS = ("metric", "value", "std_error", "lower", "upper")
+_ESTIMATE_COLUMNS = ("metric", "value", "std_error", "lower", "upper", "reason")
 
 
 @table_function
@@ -228,11 +262,12 @@ def entity_resolution_estimates(
     beta: float = 1.0,
     confidence: float = 0.95,
 ) -> Frame:
-    """Estimates of external metrics for all entities, from the labels of a sample of them.
+    """Estimates of external metrics for all entities, from the labels of a sample.
 
-    Scores of the labeled rows alone are too good: a cluster that joins a sampled entity with rows
-    that have no label looks pure. Here rows without a label belong to other entities, and count in
-    the sizes of their clusters.
+    Where all rows of some entities have labels, scores of the labeled rows alone are too good: a
+    cluster that joins a sampled entity with rows that have no label looks pure. Here rows without a
+    label belong to other entities, and count in the sizes of their clusters. Where rows have been
+    labeled at random, the pairs of labeled rows stand for all pairs.
 
     Parameters
     ----------
@@ -241,7 +276,7 @@ def entity_resolution_estimates(
         streams.
     label : str or Expr
         The true entity, of any groupable type; NULL where it is not known. A labeled entity has its
-        label in all of its rows.
+        label in all of its rows, unless `labels_are_sample` is 'records'.
     cluster : str or Expr
         The assigned cluster, of any groupable type. Rows with a NULL are left out.
     weight : str or Expr, optional
@@ -253,9 +288,10 @@ def entity_resolution_estimates(
         The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
-    labels_are_sample : {'uniform', 'by_record'}
-        How the labeled entities were drawn: each entity with the same probability, or the entities
-        of rows that were drawn at random, so that the probability grows with the size.
+    labels_are_sample : {'uniform', 'by_record', 'records'}
+        What was drawn and labeled: entities, each with the same probability; the entities of rows
+        that were drawn at random, so that the probability grows with the size; or rows that were
+        drawn at random, whatever their entity.
     beta : float
         Weight of recall in the F scores, at least 0.
     confidence : float
@@ -265,14 +301,18 @@ def entity_resolution_estimates(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition and metric, sorted by partition: the partition
-        columns, metric, value, std_error, lower and upper. The metrics are pair_precision,
+        columns, metric, value, std_error, lower, upper and reason. The metrics are pair_precision,
         pair_recall, pair_f_score, bcubed_precision, bcubed_recall, bcubed_f_score,
         exact_match_precision, exact_match_recall and exact_match_f_score, as in external_report;
         matching_rate, the share of rows whose entity has several; and average_label_size, the mean
         number of rows of an entity. The interval is value -+ z std_error, where z is the normal
         quantile of `confidence`, but not beyond the metric's range, [0, 1], best 1, except that
-        average_label_size is at least 1. value is NULL for 0 / 0 and without labels; std_error,
-        lower and upper are NULL for less than 2 labels, and where no labeled row is right.
+        average_label_size is at least 1. value is NULL for 0 / 0 and without labels; for
+        'records' it is NULL for the metrics that need the number of rows of an entity, which are
+        all but those of pairs and bcubed_precision; and all values are NULL where the labels
+        contradict `labels_are_sample`. reason tells why. std_error, lower and upper are NULL for
+        less than 2 labels, and where no labeled row is right; for 'records' where no pair of
+        labeled rows is right, or none is wrong, unless all rows have labels.
 
     Raises
     ------
@@ -285,7 +325,12 @@ def entity_resolution_estimates(
     Every metric is the quotient of two totals over all entities. The estimate is the quotient of
     their weighted means over the sample, with weights 1 or 1 / size, less its bias of first order,
     and the standard error is that of the delta method. The sample is taken for a small part of all
-    entities.
+    entities. For 'records', the totals are over the pairs of labeled rows, and the standard error
+    is that of the jackknife over rows, corrected for its double count of the variance of pairs, and
+    for the part of all rows that is labeled.
+
+    Labels contradict 'uniform' and 'by_record' if the other rows in the cluster of a labeled row
+    have a label as often as all rows, and 'records' if they have one much more often.
 
     In SQL: ``FROM clustereval.entity_resolution_estimates(tbl, label, cluster)``.
 
@@ -294,7 +339,8 @@ def entity_resolution_estimates(
     Binette, York, Hickerson, Baek, Madhavan and Jones (2022), Estimating the performance of entity
     resolution algorithms: lessons learned through PatentsView.org,
     doi:10.1080/00031305.2023.2191664. Binette, Baek, Engineer, Jones, Dasylva and Reiter (2024),
-    How to evaluate entity resolution systems: an entity-centric framework, arXiv:2404.05622.
+    How to evaluate entity resolution systems: an entity-centric framework, arXiv:2404.05622. Efron
+    and Stein (1981), The jackknife estimate of variance, doi:10.1214/aos/1176345462.
 
     Examples
     --------
@@ -324,16 +370,26 @@ def entity_resolution_estimates(
     has_entity = pl.col("label").struct.field("entity").is_not_null()
     labeled = ContingencyTable(whole.groups.filter(has_entity), whole.keys)
     keys = list(labeled.keys)
-    entities = _entity_terms(labeled, whole.cluster_sizes, labels_are_sample)
+    spread = spread_labels(labeled, whole.cluster_sizes)
     n_clusters = whole.sum_by_partition(whole.cluster_sizes, {"n_clusters": pl.col("copies")})
     partitions = whole.join_partitions(whole.row_counts, n_clusters).select(
         *keys, rows_per_cluster=ratio(pl.col("total"), pl.col("n_clusters"))
     )
-    slopes = _bcubed_slopes(entities, keys, beta)
-    quotients = _mean_quotients(join_partitions(entities, keys, slopes, partitions), keys, beta)
+    partitions = join_partitions(partitions, keys, spread, how="left").with_columns(
+        contradiction=contradiction(labels_are_sample)
+    )
+    metrics = list(_metric_terms(pl.col, beta))
+    if labels_are_sample == "records":
+        quotients = estimate_from_records(labeled, whole.cluster_sizes, partitions, beta)
+    else:
+        entities = _entity_terms(labeled, whole.cluster_sizes, labels_are_sample)
+        slopes = _bcubed_slopes(entities, keys, beta)
+        quotients = _mean_quotients(join_partitions(entities, keys, slopes, partitions), keys, beta)
+    found = set(quotients.collect_schema().names())
+    estimated = [name for name in metrics if f"value_{name}" in found]
     estimates = (
         join_partitions(partitions, keys, quotients, how="left")
-        .select(*keys, _list_estimates(list(_metric_terms(pl.col, beta))))
+        .select(*keys, _list_estimates(metrics, estimated))
         .explode("estimates")
         .unnest("estimates")
         .with_columns(**_cut_limits(pl.col("value"), z * pl.col("std_error")))

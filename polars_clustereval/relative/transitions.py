@@ -195,6 +195,7 @@ _OVERLAPS = {
     "is_link": "is_link",
 }
 _MOVES = ("id", "cluster_before", "cluster_after")
+_AFFECTED = (*_MOVES, "n_kept", "n_lost", "n_gained")
 
 
 def run_transitions(
@@ -378,7 +379,7 @@ def moved_ids(
     """Ids that have moved, left or joined from one run to the next.
 
     An id has moved if its new cluster is not linked to its old one, as run_transitions has it: the
-    ids of the parts of a split cluster have not.
+    ids of the parts of a split cluster have not. affected_ids has these, too.
 
     Parameters
     ----------
@@ -441,3 +442,92 @@ def moved_ids(
     )
     moved = join_small(pair.ids, by, moves.unique()).sort(*pair.keys, "id", nulls_last=True)
     return to_user_frame(frame_before, moved.select(*pair.keys, *_MOVES), pair.keys)
+
+
+def affected_ids(
+    frame_before: Frame,
+    frame_after: pl.DataFrame | pl.LazyFrame,
+    id: Column,  # noqa: A002 -- the name in SQL
+    cluster: Column,
+    *,
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs = "cluster",
+) -> Frame:
+    """Ids whose companions, the other ids of their cluster, have changed from run to run.
+
+    These are the ids of clusters that were split or merged, those that have moved, left or joined,
+    and those of clusters that another id has left or joined. moved_ids lists fewer.
+
+    Parameters
+    ----------
+    frame_before, frame_after : DataFrame or LazyFrame
+        The run before and the run after, one row per id. A LazyFrame is read when the result is
+        collected.
+    id, cluster : str or Expr
+        What identifies the clustered object, and its cluster, of any groupable type: columns of
+        both frames, of the same types. Rows with a NULL cluster count as if they were not there.
+    partition_by : str, Expr or sequence of these, optional
+        Columns of both frames whose groups are evaluated separately. NULL is a group too.
+    noise : object, optional
+        The value of cluster that marks noise, in both runs.
+    noise_as : {'cluster', 'drop', 'singletons'}
+        Count noise as an ordinary cluster, as not in the run, or each row as a cluster without
+        companions.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        Same kind as `frame_before`, one row per affected id, sorted: the partition columns, id,
+        cluster_before, NULL if it has joined, cluster_after, NULL if it has left, and n_kept,
+        n_lost and n_gained, the companions in both runs, in the run before only, and in the run
+        after only. An id that has left has lost all companions, one that has joined has gained all.
+
+    Raises
+    ------
+    ClusterEvalError
+        If a column does not exist, cannot be grouped or has two types, an id is NULL or twice in a
+        run, noise has no equal in the type of cluster, or an option is unknown.
+
+    Notes
+    -----
+    In SQL: ``FROM clustereval.affected_ids(tbl_before, tbl_after, id, cluster)``.
+
+    Examples
+    --------
+    Cluster b has been split, and id 5 has joined a:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> before = pl.DataFrame({"id": [1, 2, 3, 4], "cluster": ["a", "b", "b", "b"]})
+    >>> after = pl.DataFrame({"id": [1, 2, 3, 4, 5], "cluster": ["x", "y", "y", "z", "x"]})
+    >>> affected = ce.affected_ids(before, after, "id", "cluster")
+    >>> affected.select("id", "cluster_after", "n_kept", "n_lost", "n_gained").rows()
+    [(1, 'x', 0, 0, 1), (2, 'y', 1, 1, 0), (3, 'y', 1, 1, 0), (4, 'z', 0, 2, 0), (5, 'x', 0, 0, 1)]
+    """
+    options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
+    frames, links = (frame_before, frame_after), LinkOptions(threshold=1.0)
+    pair: RunPair = read_run_pair(frames, {"id": id, "cluster": cluster}, options, links, _AFFECTED)
+    keys: list[str] = list(pair.keys)
+    in_before, in_after = pl.col("in_before"), pl.col("in_after")
+    cells = pair.cells.filter(in_before | in_after)
+    cells = join_small(cells, [*keys, "old"], pair.old_clusters, how="left")
+    cells = join_small(cells, [*keys, "new"], pair.new_clusters, how="left")
+    # A singleton has no row among the clusters, and no companions: its cluster and what it has in
+    # common with another one are the id itself. So is what an id of one run only has in common.
+    is_tracked = pl.col("old").is_not_null() & pl.col("new").is_not_null()
+    n_common = pl.when(in_before & in_after & is_tracked).then("n").otherwise(1)
+    by = [*keys, "before", "after"]
+    changes = cells.select(
+        *by,
+        cluster_before=pl.when(in_before).then("before"),
+        cluster_after=pl.when(in_after).then("after"),
+        n_kept=n_common - 1,
+        n_lost=pl.when(in_before).then(pl.col("n_before").fill_null(1) - n_common).otherwise(0),
+        n_gained=pl.when(in_after).then(pl.col("n_after").fill_null(1) - n_common).otherwise(0),
+        is_one_sided=in_before != in_after,
+    )
+    is_affected = pl.col("is_one_sided") | (pl.col("n_lost") > 0) | (pl.col("n_gained") > 0)
+    affected = join_small(pair.ids, by, changes.filter(is_affected).unique())
+    affected = affected.sort(*keys, "id", nulls_last=True).select(*keys, *_AFFECTED)
+    return to_user_frame(frame_before, affected, pair.keys)

@@ -37,6 +37,11 @@ CREATE OR REPLACE MACRO clustereval._valid_graph_options(
 CREATE OR REPLACE MACRO clustereval._is_integer_type(type_name) AS
   regexp_full_match(type_name, 'U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER');
 
+-- TRUE if type_name is the name of a type of numbers, or of a column of NULLs, which has none.
+CREATE OR REPLACE MACRO clustereval._is_weight_type(type_name) AS
+  clustereval._is_integer_type(type_name)
+  OR regexp_full_match(type_name, 'BIGNUM|FLOAT|DOUBLE|DECIMAL.*|"NULL"');
+
 -- x, any value, passed through unless a check fails. Raises an error if the type of the ends of
 -- edges in the column `parameter` is not the type of the ids. Whole numbers are of one kind.
 CREATE OR REPLACE MACRO clustereval._check_end_type(x, parameter, end_type, id_type) AS
@@ -81,12 +86,18 @@ CREATE OR REPLACE MACRO clustereval._check_graph_columns(
       ) AS __ce_valid,
       typeof(any_value("left")) AS __ce_left_type,
       typeof(any_value("right")) AS __ce_right_type,
+      typeof(any_value(weight)) AS __ce_weight_type,
       typeof(any_value(partition_by)) AS __ce_partition_type
     FROM query_table(edges)
     WHERE FALSE
   )
   SELECT
     CASE
+      WHEN NOT clustereval._is_weight_type(ends.__ce_weight_type)
+      THEN error(concat(
+        'weight: expected finite numbers >= 0, got a column of type ', ends.__ce_weight_type,
+        '; cast it to numbers'
+      ))
       WHEN nodes.__ce_partition_type <> ends.__ce_partition_type
       THEN error(concat(
         'partition_by: expected the same type in both tables, got ', nodes.__ce_partition_type,

@@ -2,7 +2,8 @@
 --
 --   * Labels are known for some entities only, and for these completely: the labeled entities are a
 --     sample of all, drawn with equal probability, or by records drawn at random, and so with a
---     probability that grows with their size. Rows without a label belong to other entities.
+--     probability that grows with their size. Rows without a label belong to other entities. Where
+--     rows have been labeled at random instead, the estimates are those of record_sample.
 --   * Every metric is the quotient of two totals over all entities. The estimate is the quotient of
 --     the weighted means of the two terms over the sample, where the weight of an entity is
 --     inverse to its probability.
@@ -19,9 +20,9 @@ CREATE OR REPLACE MACRO clustereval._valid_estimate_options(
   noise, noise_as, labels_are_sample, confidence, beta
 ) AS
   CASE
-    WHEN coalesce(labels_are_sample, '') NOT IN ('uniform', 'by_record')
+    WHEN coalesce(labels_are_sample, '') NOT IN ('uniform', 'by_record', 'records')
     THEN error(concat(
-      'labels_are_sample: expected one of ''uniform'', ''by_record'', got ',
+      'labels_are_sample: expected one of ''uniform'', ''by_record'', ''records'', got ',
       coalesce('''' || labels_are_sample || '''', 'NULL')
     ))
     WHEN beta IS NULL OR NOT (beta >= 0 AND beta < 1e150)
@@ -230,15 +231,30 @@ CREATE OR REPLACE MACRO clustereval._mean_quotients(__ce_terms) AS TABLE
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
+-- Why a metric has no value, as text, NULL if it has one. contradiction is the result of
+-- _contradiction, labeled_share is that of _label_spread, place the metric's place, value its
+-- estimate, and labels_are_sample the user's option.
+CREATE OR REPLACE MACRO clustereval._missing_reason(
+  contradiction, labels_are_sample, labeled_share, place, value
+) AS
+  CASE
+    WHEN COALESCE(labeled_share, 0) = 0 THEN 'no rows with a label and a cluster'
+    WHEN contradiction IS NOT NULL THEN contradiction
+    WHEN labels_are_sample = 'records' AND place > 4
+    THEN 'labels of random records do not tell how many rows an entity has'
+    WHEN value IS NULL THEN 'the labeled rows have no pairs to judge it by'
+  END;
+
 -- One row per partition (group of partition_by) and metric: partition_key, metric, value,
--- std_error, lower and upper, estimated from the labels of a sample of the entities. label and
--- cluster are the columns of the true entity, NULL where it is not known, and of the assigned
--- cluster; weight is the multiplicity of a row, a whole number >= 0. labels_are_sample tells how
--- the labeled entities were drawn: 'uniform', each with the same probability, or 'by_record', those
--- of rows drawn at random. noise is the value of cluster that marks noise, which noise_as
--- ('cluster', 'drop' or 'singletons') keeps as a cluster, leaves out, or counts as one cluster per
--- row. beta weighs recall in the F scores, and confidence is the probability that an interval
--- covers the value of all entities. Rows with a NULL cluster are left out.
+-- std_error, lower, upper and reason, why value is NULL, estimated from the labels of a sample.
+-- label and cluster are the columns of the true entity, NULL where it is not known, and of the
+-- assigned cluster; weight is the multiplicity of a row, a whole number >= 0. labels_are_sample
+-- tells what was drawn and labeled: 'uniform', entities, each with the same probability;
+-- 'by_record', the entities of rows drawn at random, both with all their rows; or 'records', rows
+-- drawn at random, whatever their entity. noise is the value of cluster that marks noise, which
+-- noise_as ('cluster', 'drop' or 'singletons') keeps as a cluster, leaves out, or counts as one
+-- cluster per row. beta weighs recall in the F scores, and confidence is the probability that an
+-- interval covers the value of all entities. Rows with a NULL cluster are left out.
 -- Examples:
 --   FROM clustereval.entity_resolution_estimates(assignments, species, cluster);
 CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
@@ -260,13 +276,20 @@ CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
   __ce_all_groups AS (SELECT * FROM __ce_both_groups WHERE NOT __ce_labeled),
   __ce_all_cells AS (SELECT * FROM __ce_all_groups WHERE __ce_copies > 0),
   __ce_cluster_sizes AS MATERIALIZED (SELECT * FROM clustereval._cluster_sizes(__ce_all_cells)),
+  __ce_labeled_sizes AS (SELECT * FROM clustereval._cluster_sizes(__ce_cells)),
+  __ce_spread AS MATERIALIZED (
+    SELECT * FROM clustereval._label_spread(__ce_labeled_sizes, __ce_cluster_sizes)
+  ),
   __ce_all_totals AS (
     SELECT
-      __ce_partition,
-      clustereval._ratio(SUM(__ce_cluster_size * __ce_copies), SUM(__ce_copies))
-        AS __ce_rows_per_cluster
-    FROM __ce_cluster_sizes
-    GROUP BY __ce_partition
+      sizes.__ce_partition,
+      clustereval._ratio(SUM(sizes.__ce_cluster_size * sizes.__ce_copies), SUM(sizes.__ce_copies))
+        AS __ce_rows_per_cluster,
+      MIN(spread.__ce_labeled_share) AS __ce_labeled_share
+    FROM __ce_cluster_sizes AS sizes
+    JOIN __ce_spread AS spread
+      ON spread.__ce_partition IS NOT DISTINCT FROM sizes.__ce_partition
+    GROUP BY sizes.__ce_partition
   ),
   __ce_row_counts AS (SELECT * FROM clustereval._row_counts(__ce_all_groups)),
   __ce_entities AS MATERIALIZED (
@@ -277,7 +300,15 @@ CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
   __ce_terms AS MATERIALIZED (
     SELECT * FROM clustereval._metric_terms(__ce_entities, __ce_slopes, __ce_all_totals, beta)
   ),
-  __ce_quotients AS (SELECT * FROM clustereval._mean_quotients(__ce_terms)),
+  __ce_quotients AS (
+    SELECT *
+    FROM clustereval._mean_quotients(__ce_terms)
+    WHERE labels_are_sample <> 'records'
+    UNION ALL
+    SELECT *
+    FROM clustereval._record_estimates(__ce_cells, __ce_cluster_sizes, __ce_all_totals, beta)
+    WHERE labels_are_sample = 'records'
+  ),
   __ce_metrics AS (
     SELECT
       metrics.__ce_place,
@@ -294,10 +325,23 @@ CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
         ]) AS __ce_metric
     ) AS metrics
   ),
+  __ce_contradictions AS (
+    SELECT
+      __ce_partition, __ce_labeled_share,
+      clustereval._contradiction(
+        labels_are_sample, __ce_labeled_share, __ce_labeled_nearby, __ce_n_near, __ce_excess,
+        __ce_deviation
+      ) AS __ce_contradiction
+    FROM __ce_spread
+  ),
   __ce_estimates AS (
     SELECT
       counts.__ce_partition,
       metrics.*,
+      clustereval._missing_reason(
+        facts.__ce_contradiction, labels_are_sample, facts.__ce_labeled_share,
+        metrics.__ce_place, quotients.__ce_value
+      ) AS __ce_reason,
       CASE
         WHEN quotients.__ce_value > metrics.__ce_greatest THEN metrics.__ce_greatest
         ELSE quotients.__ce_value
@@ -306,9 +350,12 @@ CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
       clustereval._normal_quantile(confidence) * quotients.__ce_std_error AS __ce_margin
     FROM __ce_row_counts AS counts
     CROSS JOIN __ce_metrics AS metrics
+    LEFT JOIN __ce_contradictions AS facts
+      ON facts.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
     LEFT JOIN __ce_quotients AS quotients
       ON quotients.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
       AND quotients.__ce_place = metrics.__ce_place
+      AND facts.__ce_contradiction IS NULL
   )
   SELECT
     __ce_partition AS partition_key,
@@ -322,17 +369,20 @@ CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
     CASE
       WHEN __ce_value + __ce_margin > __ce_greatest THEN __ce_greatest
       ELSE __ce_value + __ce_margin
-    END AS upper
+    END AS upper,
+    __ce_reason AS reason
   FROM __ce_estimates
   WHERE clustereval._check_options(clustereval._valid_estimate_options(
     noise, noise_as, labels_are_sample, confidence, beta
   ))
   ORDER BY __ce_partition ASC NULLS LAST, __ce_place ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.entity_resolution_estimates IS
-'Estimates of external metrics for all entities from the labels of a sample of them, one row per '
-'partition and metric: value, std_error by the delta method, lower and upper = value -+ z '
-'std_error within the range of the metric, z the normal quantile of confidence. Rows without a '
-'label count in the sizes of their clusters. labels_are_sample is ''uniform'' if each entity was '
-'drawn with the same probability, ''by_record'' if the entities of random rows were. NULL for 0 / '
-'0; std_error NULL for less than 2 labels. Source: Binette, York, Hickerson and others (2022), '
-'Estimating the performance of entity resolution algorithms, doi:10.1080/00031305.2023.2191664.';
+'Estimates of external metrics for all entities from the labels of a sample, one row per partition '
+'and metric: value, std_error, lower and upper = value -+ z std_error within the range of the '
+'metric, z the normal quantile of confidence, and reason, why value is NULL. labels_are_sample is '
+'''uniform'' if entities were drawn with the same probability, ''by_record'' if the entities of '
+'random rows were, each with all its rows, and ''records'' if random rows were labeled, whatever '
+'their entity. All values are NULL where the labels contradict this. Source: Binette, York, '
+'Hickerson and others (2022), Estimating the performance of entity resolution algorithms, '
+'doi:10.1080/00031305.2023.2191664; Efron and Stein (1981), The jackknife estimate of variance, '
+'doi:10.1214/aos/1176345462.';

@@ -370,3 +370,80 @@ COMMENT ON MACRO TABLE clustereval.moved_ids IS
 'Ids that have moved, left or joined from one run to the next, one row per id: id, cluster_before '
 'and cluster_after. An id has moved if its new cluster is not linked to its old one; '
 'cluster_after is NULL if it has left, cluster_before if it has joined.';
+
+-- Ids whose companions, the other ids of their cluster, have changed, one row per id:
+-- partition_key, id, cluster_before and cluster_after as in moved_ids, and n_kept, n_lost and
+-- n_gained, the companions in both runs, in the run before only, and in the run after only. An id
+-- that has left has lost all companions, one that has joined has gained all. The parameters are
+-- those of run_transitions.
+-- Examples:
+--   FROM clustereval.affected_ids(night_1, night_2, id, cluster) WHERE n_lost > 0;
+CREATE OR REPLACE MACRO clustereval.affected_ids(
+  tbl_before, tbl_after, id, cluster, partition_by := NULL, noise := NULL, noise_as := 'cluster'
+) AS TABLE
+  WITH __ce_ids AS MATERIALIZED (
+    SELECT * FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by)
+  ),
+  __ce_cells AS MATERIALIZED (
+    SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)
+  ),
+  __ce_old_clusters AS (SELECT * FROM clustereval._old_clusters(__ce_cells)),
+  __ce_new_clusters AS (SELECT * FROM clustereval._new_clusters(__ce_cells)),
+  -- A singleton has no row among the clusters, and no companions: its cluster and what it has in
+  -- common with another one are the id itself. So is what an id of one run only has in common.
+  __ce_sizes AS (
+    SELECT
+      cell.__ce_partition, cell.__ce_before, cell.__ce_after, cell.__ce_in_before,
+      cell.__ce_in_after,
+      COALESCE(old.__ce_n_before, 1) AS __ce_n_before,
+      COALESCE(new.__ce_n_after, 1) AS __ce_n_after,
+      CASE
+        WHEN cell.__ce_in_before AND cell.__ce_in_after
+          AND cell.__ce_old IS NOT NULL AND cell.__ce_new IS NOT NULL
+        THEN cell.__ce_n
+        ELSE 1
+      END AS __ce_n_common
+    FROM __ce_cells AS cell
+    LEFT JOIN __ce_old_clusters AS old
+      ON old.__ce_partition IS NOT DISTINCT FROM cell.__ce_partition
+      AND old.__ce_old = cell.__ce_old
+    LEFT JOIN __ce_new_clusters AS new
+      ON new.__ce_partition IS NOT DISTINCT FROM cell.__ce_partition
+      AND new.__ce_new = cell.__ce_new
+    WHERE cell.__ce_in_before OR cell.__ce_in_after
+  ),
+  __ce_changes AS (
+    SELECT
+      __ce_partition, __ce_before, __ce_after,
+      MAX(CASE WHEN __ce_in_before THEN __ce_before END) AS __ce_from,
+      MAX(CASE WHEN __ce_in_after THEN __ce_after END) AS __ce_to,
+      MAX(__ce_n_common - 1) AS __ce_n_kept,
+      MAX(CASE WHEN __ce_in_before THEN __ce_n_before - __ce_n_common ELSE 0 END) AS __ce_n_lost,
+      MAX(CASE WHEN __ce_in_after THEN __ce_n_after - __ce_n_common ELSE 0 END) AS __ce_n_gained
+    FROM __ce_sizes
+    WHERE __ce_in_before <> __ce_in_after
+      OR __ce_n_before <> __ce_n_common
+      OR __ce_n_after <> __ce_n_common
+    GROUP BY __ce_partition, __ce_before, __ce_after
+  )
+  SELECT
+    ids.__ce_partition AS partition_key,
+    ids.__ce_id AS id,
+    changes.__ce_from AS cluster_before,
+    changes.__ce_to AS cluster_after,
+    CAST(changes.__ce_n_kept AS BIGINT) AS n_kept,
+    CAST(changes.__ce_n_lost AS BIGINT) AS n_lost,
+    CAST(changes.__ce_n_gained AS BIGINT) AS n_gained
+  FROM __ce_ids AS ids
+  JOIN __ce_changes AS changes
+    ON changes.__ce_partition IS NOT DISTINCT FROM ids.__ce_partition
+    AND changes.__ce_before IS NOT DISTINCT FROM ids.__ce_before
+    AND changes.__ce_after IS NOT DISTINCT FROM ids.__ce_after
+  WHERE clustereval._check_options(
+      clustereval._valid_transition_options(noise, noise_as, 1, 0)
+    )
+  ORDER BY ids.__ce_partition ASC NULLS LAST, ids.__ce_id ASC NULLS LAST;
+COMMENT ON MACRO TABLE clustereval.affected_ids IS
+'Ids whose companions, the other ids of their cluster, have changed from one run to the next, one '
+'row per id: id, cluster_before, cluster_after (NULL if it has joined or left), and n_kept, n_lost '
+'and n_gained companions. Unlike moved_ids, it lists the ids of clusters that are split or merged.';

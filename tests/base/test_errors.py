@@ -375,7 +375,7 @@ COLUMNS_OF_RESULTS = {
     "external_label_report": ("label", "majority_cluster", "split_pairs"),
     "cluster_error_table": ("label", "n", "expected_extra", "splitting_entropy"),
     "matching_report": ("n", "clustering_accuracy", "ceaf_f_score"),
-    "entity_resolution_estimates": ("metric", "value", "std_error", "upper"),
+    "entity_resolution_estimates": ("metric", "value", "reason", "upper"),
 }
 
 
@@ -409,6 +409,7 @@ COLUMNS_OF_RUN_PAIRS = {
     "run_transitions": ("cluster_before", "transition", "share_after"),
     "transition_overlaps": ("jaccard", "is_link"),
     "moved_ids": ("cluster_before", "cluster_after"),
+    "affected_ids": ("cluster_before", "n_kept", "n_gained"),
     "run_drift": ("n_moved", "churn", "population_stability_index"),
     "overlapping_report": ("n", "omega_index", "nf1"),
 }
@@ -438,8 +439,12 @@ def test_a_partition_column_of_two_tables_named_like_a_result(side: Engine, func
         query = f"FROM clustereval.{function}({in_sql}, partition_by := [{fields}])"
         query = f"SELECT DISTINCT partition_key AS key {query} ORDER BY ALL"
         rows = side.ask(query, assignments=one, other=other)
-        # No id has moved between a run and itself.
-        wanted = [] if function == "moved_ids" else [[1] * len(names), [2] * len(names)]
+        # No id has moved between a run and itself, or has other companions.
+        wanted = (
+            []
+            if function in ("moved_ids", "affected_ids")
+            else [[1] * len(names), [2] * len(names)]
+        )
         assert [row["key"] for row in rows] == wanted
         return
     for name in names:

@@ -138,6 +138,46 @@ def test_no_labels(noted: Noted, engine_name: str, tmp_path: Path) -> None:
     assert note == f"clustereval: {path}: no rows with a label and a cluster\n"
 
 
+@DUCKDB_AT_THE_GATE
+def test_labels_that_contradict_the_design(noted: Noted, engine_name: str) -> None:
+    """All mentions of an inventor have labels, which no random sample of mentions would have."""
+    call = ("entity-resolution", INVENTORS, *COLUMNS, "--labels-are-sample", "records")
+    text, note = noted(*call, "--engine", engine_name)
+    reason = "the labeled rows are not a random sample of records: in their clusters 95.7 % of"
+    assert note.startswith(f"clustereval: {INVENTORS}: {reason}")
+    assert f"no estimates: {reason}" in " ".join(text.split())
+
+
+@DUCKDB_AT_THE_GATE
+def test_estimates_from_random_records(noted: Noted, engine_name: str, tmp_path: Path) -> None:
+    path = tmp_path / "some.parquet"
+    some = pl.when(pl.col("mention") % 3 == 0).then("inventor").alias("inventor")
+    ROWS.filter(pl.col("inventor").is_not_null()).with_columns(some).sink_parquet(path)
+    call = ("entity-resolution", path, *COLUMNS, "--labels-are-sample", "records")
+    text, note = noted(*call, "--engine", engine_name)
+    assert note == ""
+    assert re.search(r"^  pair_recall +0.9\d+ +0.9\d+ +0.9\d+$", text, re.MULTILINE)
+    text = " ".join(text.split())
+    assert "average_label_size: labels of random records do not tell how many rows" in text
+
+
+@DUCKDB_AT_THE_GATE
+@pytest.mark.parametrize("blank", ["", " ", "NULL", "n/a"])
+def test_labels_that_are_blank(noted: Noted, engine_name: str, tmp_path: Path, blank: str) -> None:
+    path = tmp_path / "rows.parquet"
+    for n, has_note in ((1, False), (2, True)):
+        labels = [blank] * n + [f"p{i // 2}" for i in range(12)]
+        frame = pl.DataFrame({"l": labels, "c": range(len(labels))})
+        frame.write_parquet(path)
+        for command in ("entity-resolution", "external"):
+            call = (command, path, "--label=l", "--cluster=c", "--engine", engine_name)
+            wanted = (
+                f"clustereval: {path}: the label '{blank}' of 2 of 14 rows counts as one label; if "
+                "it stands for a missing one, make it NULL, so that these rows are left out\n"
+            )
+            assert noted(*call)[1] == (wanted if has_note else "")
+
+
 def test_matching(run: Run, engine_name: str, tmp_path: Path) -> None:
     """By hand: label a is matched with cluster 1, and b with 0: 4 of 6 rows."""
     path = tmp_path / "rows.csv"

@@ -187,6 +187,34 @@ def test_outputs_that_cannot_be(fail: Fail, tmp_path: Path) -> None:
 
 
 @DUCKDB_AT_THE_GATE
+def test_ids_that_do_not_match(noted: Noted, engine_name: str, tmp_path: Path) -> None:
+    """Edges of splink join the source to the id by another text than the nodes."""
+    nodes = FRAME.with_columns(id=pl.format("a-{}", "id"))
+    ends = (pl.format("a-__-{}", end).alias(end) for end in ("left", "right"))
+    path = write_table(tmp_path, nodes, "nodes.parquet")
+    edges = write_table(tmp_path, EDGES.with_columns(ends), "edges.parquet")
+    lowest = sorted(f"a-__-{left}" for left in EDGES["left"])[0]
+    for show in GRAPH:
+        call = ("graph", path, *NODES, "--edges", edges, *ENDS, "--show", show)
+        note = noted(*call, "--engine", engine_name)[1]
+        assert note == (
+            f"clustereval: {edges}: 78 of 78 edges are left out: an end of each is in no cluster; "
+            f"the ends are like '{lowest}', the ids of {path} like 'a-1'\n"
+        )
+
+
+def test_half_of_the_edges_may_be_left_out(noted: Noted, tmp_path: Path) -> None:
+    names = pl.int_range(pl.len())
+    for n_left_out, n_notes in ((39, 0), (40, 1)):
+        ends = EDGES.with_columns(
+            left=pl.when(names < n_left_out).then(pl.lit(99)).otherwise("left").cast(pl.Int64)
+        )
+        edges = write_table(tmp_path, ends, f"{n_left_out}.parquet")
+        note = noted("graph", MEMBERS, *NODES, "--edges", edges, *ENDS, *QUICK)[1]
+        assert note.count("edges are left out") == n_notes
+
+
+@DUCKDB_AT_THE_GATE
 def test_no_rows(noted: Noted, engine_name: str, tmp_path: Path) -> None:
     path = write_table(tmp_path, FRAME.clear(), "none.parquet")
     edges = write_table(tmp_path, EDGES.clear(), "edges.parquet")

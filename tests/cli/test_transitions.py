@@ -44,15 +44,25 @@ def words(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("show", TRANSITIONS)
 def test_the_rows_are_those_of_the_function(run: Run, engine_name: str, show: str) -> None:
-    rows = transition_rows(
-        run, *CALL, "--show", show, "--threshold", "0.4", "--engine", engine_name
-    )
-    wanted = FUNCTIONS[show](*FRAMES, "id", "cluster", threshold=0.4).rows(named=True)
+    options = {} if show == "affected" else {"threshold": 0.4}
+    given = [text for name, value in options.items() for text in (f"--{name}", str(value))]
+    rows = transition_rows(run, *CALL, "--show", show, *given, "--engine", engine_name)
+    wanted = FUNCTIONS[show](*FRAMES, "id", "cluster", **options).rows(named=True)
     assert [list(row) for row in rows] == [list(row) for row in wanted]
     for row, other in zip(rows, wanted, strict=True):
         for name, value in other.items():
             near = pytest.approx(value, rel=1e-12) if isinstance(value, float) else value
             assert row[name] == near, name
+
+
+def test_the_terminal_shows_changes_first(run: Run, tmp_path: Path) -> None:
+    after = BEFORE.with_columns(cluster=pl.Series(["x", "x", "y", "z"]))
+    paths = [write_night(tmp_path, frame, f"{i}.csv") for i, frame in enumerate((BEFORE, after))]
+    table = run("transitions", *paths, *COLUMNS, *QUICK).splitlines()
+    words = [word for line in table for word in line.split() if word in ("split", "kept")]
+    assert words[:4] == ["split", "split", "split", "kept"]
+    rows = transition_rows(run, "transitions", *paths, *COLUMNS)
+    assert [row["transition"] for row in rows] == ["kept", "split", "split", "split"]
 
 
 def test_options_reach_the_function(run: Run, engine_name: str) -> None:
@@ -119,7 +129,8 @@ def test_the_formats(run: Run, tmp_path: Path) -> None:
 def test_the_tables(run: Run) -> None:
     for show, report in TRANSITIONS.items():
         table = run(*CALL, "--show", show, *QUICK)
-        assert table.startswith(f"{NIGHTS[0]}, {NIGHTS[1]}: id id, cluster cluster, threshold 0.5")
+        words = ", threshold 0.5" if "threshold" in report.defaults else "\n"
+        assert table.startswith(f"{NIGHTS[0]}, {NIGHTS[1]}: id id, cluster cluster{words}")
         for name, (_, text) in report.layout.meanings.items():
             assert name in table
             assert text in table

@@ -593,6 +593,17 @@ def test_bad_ids_among_dropped_noise(
         ask(engine, table, nodes, edges, noise=-1, noise_as="drop", partition_by=partition_by)
 
 
+
+@pytest.mark.parametrize("kind", [pl.String, pl.Boolean])
+def test_weights_of_a_type_that_is_no_number(engine: Engine, kind: Any) -> None:
+    """Text is refused even if it reads as numbers."""
+    edges = GOOD[1].with_columns(weight=pl.lit(1).cast(kind))
+    name = {pl.String: ("VARCHAR", "String"), pl.Boolean: ("BOOLEAN", "Boolean")}[kind]
+    words = f"got a column of type {name[0] if isinstance(engine, DuckDB) else name[1]}; cast it"
+    with pytest.raises(Exception, match=words):
+        ask(engine, "graph_report", GOOD[0], edges, weight="weight")
+
+
 @pytest.mark.parametrize("end", ["left", "right"])
 def test_types_of_ends_and_ids(engine: Engine, end: str) -> None:
     edges = GOOD[1].with_columns(pl.format("p{}", end).alias(end))

@@ -27,6 +27,7 @@ METRICS = (
     *("matching_rate", "average_label_size"),
 )
 Rows = list[tuple[int | None, int]]
+NO_PAIRS = "the labeled rows have no pairs to judge it by"
 
 
 def estimates(engine: Engine, frame: pl.DataFrame, **options: Any) -> dict[str, dict[str, Any]]:
@@ -148,8 +149,15 @@ def estimates_by_pairs(
             "std_error": error,
             "lower": limits[0],
             "upper": limits[1],
+            "reason": reason_of(value, terms[metric]),
         }
     return found
+
+
+def reason_of(value: float | None, entities: list[Any]) -> str | None:
+    if value is not None:
+        return None
+    return "no rows with a label and a cluster" if not entities else NO_PAIRS
 
 
 def quotient_of(terms: list[Any], design: str) -> tuple[Any, Fraction, float | None]:
@@ -218,7 +226,8 @@ def test_random_samples(engine: Engine, design: str, beta: int, confidence: floa
 
 
 def test_no_rows_and_no_labels(engine: Engine) -> None:
-    nothing = {"value": None, "std_error": None, "lower": None, "upper": None}
+    nothing = dict.fromkeys(("value", "std_error", "lower", "upper"))
+    nothing["reason"] = "no rows with a label and a cluster"
     for rows in ([], [(None, 1), (None, 2)], [(3, None)]):
         frame = pl.DataFrame(rows, schema={"label": pl.Int64, "cluster": pl.Int64}, orient="row")
         found = estimates(engine, frame)
@@ -332,7 +341,7 @@ def test_intervals_cover_the_score_of_all_entities(design: str) -> None:
             "cluster",
             labels_are_sample=design,  # type: ignore[arg-type]
         )
-        for metric, _, _, lower, upper in found.iter_rows():
+        for metric, _, _, lower, upper, _ in found.iter_rows():
             hits[metric] += metric in truth and lower <= truth[metric] <= upper
     for metric in METRICS[:9]:
         assert 0.93 <= hits[metric] / n_draws <= 0.975, (metric, hits[metric] / n_draws)
@@ -342,7 +351,7 @@ def test_intervals_cover_the_score_of_all_entities(design: str) -> None:
 
 
 def test_an_unknown_design(side: Engine) -> None:
-    words = "labels_are_sample: expected one of 'uniform', 'by_record', got 'random'"
+    words = "labels_are_sample: expected one of 'uniform', 'by_record', 'records', got 'random'"
     with pytest.raises(Exception, match=words):
         estimates(side, stacked([[(1, 1)]]), labels_are_sample="random")
 

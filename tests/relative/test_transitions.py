@@ -22,6 +22,7 @@ from tests.support.transition_oracle import (
     SCHEMA,
     Planting,
     Run,
+    affected_ids_of,
     assert_drift,
     by_part,
     drift_of,
@@ -275,6 +276,49 @@ def test_overlaps_and_moves_by_sets(engine: Engine, threshold: float) -> None:
         assert_rows(moves.get(number, []), moved_ids_of(*pair, threshold), what=number)
 
 
+def test_affected_ids_by_sets(engine: Engine) -> None:
+    found = by_part(call_pair(engine, "affected_ids", BEFORE, AFTER, partition_by="part"))
+    for number, pair in enumerate(PAIRS):
+        assert_rows(found.get(number, []), affected_ids_of(*pair), what=number)
+
+
+def test_the_ids_of_a_split_cluster_are_affected_and_not_moved(engine: Engine) -> None:
+    before, after = frame_of_run(dict.fromkeys(range(4), 0)), frame_of_run({0: 5, 1: 5, 2: 6, 3: 7})
+    assert not call_pair(engine, "moved_ids", before, after)
+    rows = call_pair(engine, "affected_ids", before, after)
+    counts = [(row["n_kept"], row["n_lost"], row["n_gained"]) for row in rows]
+    assert counts == [(1, 2, 0), (1, 2, 0), (0, 3, 0), (0, 3, 0)]
+
+
+@pytest.mark.parametrize("noise_as", ["drop", "singletons"])
+def test_noise_has_no_companions(engine: Engine, noise_as: str) -> None:
+    """Noise that is dropped is not in the run; as singletons, each is in a cluster of its own."""
+    pairs: list[tuple[Run, Run]] = []
+    for before, after in PAIRS[:8]:
+        runs = []
+        for run in (before, after):
+            noisy = {i: -1 if i % 4 == 0 else cluster for i, cluster in run.items()}
+            runs.append(noisy)
+        pairs.append((runs[0], runs[1]))
+    frames = [stack_runs(runs) for runs in zip(*pairs, strict=True)]
+    options = {"partition_by": "part", "noise": -1, "noise_as": noise_as}
+    found = by_part(call_pair(engine, "affected_ids", *frames, **options))
+    for number, pair in enumerate(pairs):
+        alone = [
+            {
+                i: cluster if cluster != -1 else (1000 + i)
+                for i, cluster in run.items()
+                if noise_as == "singletons" or cluster != -1
+            }
+            for run in pair
+        ]
+        wanted = affected_ids_of(*alone)
+        for row in wanted:
+            for name in ("cluster_before", "cluster_after"):
+                row[name] = -1 if (row[name] or 0) >= 1000 else row[name]
+        assert_rows(found.get(number, []), wanted, what=number)
+
+
 def overlaps_of(before: Run, after: Run, threshold: float) -> list[Row]:
     common = {*before} & {*after}
     rows = []
@@ -392,7 +436,8 @@ def test_a_run_and_itself(engine: Engine, threshold: float) -> None:
 
 
 def test_no_change_from_a_run_to_itself(engine: Engine) -> None:
-    assert not call_pair(engine, "moved_ids", BEFORE, BEFORE, partition_by="part")
+    for table in ("moved_ids", "affected_ids"):
+        assert not call_pair(engine, table, BEFORE, BEFORE, partition_by="part")
     for row in call_pair(engine, "run_drift", BEFORE, BEFORE, partition_by="part"):
         assert (row["churn"], row["population_stability_index"]) == (0.0, 0.0)
 

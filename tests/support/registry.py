@@ -59,7 +59,10 @@ KINDS: dict[str, tuple[str, ...]] = {
     "runs and one of them": ("cluster_stability",),
     "resamples": ("bootstrap_instability",),
     "removed columns": ("column_stability",),
-    "two runs": ("run_transitions", "transition_overlaps", "moved_ids", "run_drift"),
+    "two runs": (
+        *("run_transitions", "transition_overlaps", "moved_ids", "affected_ids"),
+        "run_drift",
+    ),
     "covers": ("overlapping_report",),
     "graph": ("graph_report", "graph_cluster_report", "graph_node_report", "graph_edge_report"),
     "states": ("merge_cluster_states", "internal_report_from_states"),

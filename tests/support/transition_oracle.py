@@ -141,6 +141,26 @@ def moved_ids_of(before: Run, after: Run, threshold: float = 0.5) -> list[Row]:
     ]
 
 
+def affected_ids_of(before: Run, after: Run) -> list[Row]:
+    """The rows of affected_ids, from the set of companions of each id."""
+    rows = []
+    for i in sorted({*before, *after}):
+        old = {j for j in before if j != i and i in before and before[j] == before[i]}
+        new = {j for j in after if j != i and i in after and after[j] == after[i]}
+        if old != new or (i in before) != (i in after):
+            rows.append(
+                {
+                    "id": i,
+                    "cluster_before": before.get(i),
+                    "cluster_after": after.get(i),
+                    "n_kept": len(old & new),
+                    "n_lost": len(old - new),
+                    "n_gained": len(new - old),
+                }
+            )
+    return rows
+
+
 def stability_index_of(before: Run, after: Run) -> float | None:
     """The population stability index, term by term in floating point."""
     if not (before and after):

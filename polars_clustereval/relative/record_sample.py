@@ -1,0 +1,243 @@
+"""Estimates of external metrics from the true labels of a sample of the records.
+
+The labeled rows are a random sample of all rows, drawn without regard to their entities. A pair of
+rows is labeled with the same probability whatever pair it is, so that a quotient of sums over the
+pairs of labeled rows estimates that of the sums over all pairs.
+
+A pair of two labeled rows is right if it is of one entity and in one cluster, and wrong if it is
+one of these only. In every metric, the pairs of each kind have a weight, and the metric is the
+weight of the right pairs as a share of that of all. What needs the number of rows of an entity
+cannot be estimated: of most entities one row has a label, however many they have.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from polars_clustereval.base.exact import ratio, to_double
+from polars_clustereval.base.frames import aggregate_by, join_partitions, join_small
+
+if TYPE_CHECKING:
+    from polars_clustereval.base.frames import Terms
+    from polars_clustereval.external.contingency import ContingencyTable
+
+# ----------------------------------------------------------------------------------------------
+# Pairs of labeled rows
+# ----------------------------------------------------------------------------------------------
+
+
+class _PairWeights(NamedTuple):
+    """Weights of the pairs of labeled rows in a metric: right ones, and the two kinds of wrong."""
+
+    both: pl.Expr
+    same_cluster: pl.Expr
+    same_label: pl.Expr
+
+
+def _metric_weights(beta: float) -> dict[str, _PairWeights]:
+    """Return by metric the weights of the pairs of a row, from the column cluster_size."""
+    none, one = pl.lit(0.0), pl.lit(1.0)
+    share = 1 / to_double(pl.col("cluster_size"))
+    # Of a wrong pair in the F score, in units of a right one.
+    f_weight = 1 / (1 + beta * beta)
+    return {
+        "pair_precision": _PairWeights(one, one, none),
+        "pair_recall": _PairWeights(one, none, one),
+        "pair_f_score": _PairWeights(one, pl.lit(f_weight), pl.lit(1 - f_weight)),
+        "bcubed_precision": _PairWeights(share, share, none),
+    }
+
+
+def _record_pairs(labeled: ContingencyTable, clusters: pl.LazyFrame, beta: float) -> pl.LazyFrame:
+    """Return one row per contingency cell of the labeled rows: its partition columns and weights.
+
+    records is its number of rows. For each metric, right_ and wrong_ are the weights of the pairs
+    of one of these rows with other labeled rows, right_squares_ and wrong_squares_ the sums of the
+    squared weights. `clusters` are the cluster_sizes of all rows.
+    """
+    keys = list(labeled.keys)
+    counts = labeled.sized_cells.rename({"cluster_size": "labeled_size"})
+    sizes = clusters.select(*keys, "cluster", "cluster_size")
+    cells = join_small(counts, [*keys, "cluster"], sizes)
+    n = pl.col("n")
+    both = to_double(n - 1)
+    same_cluster = to_double(pl.col("labeled_size") - n)
+    same_label = to_double(pl.col("label_size") - n)
+    terms = {}
+    for name, (u, v, w) in _metric_weights(beta).items():
+        terms[f"right_{name}"] = u * both
+        terms[f"wrong_{name}"] = v * same_cluster + w * same_label
+        terms[f"right_squares_{name}"] = u * u * both
+        terms[f"wrong_squares_{name}"] = v * v * same_cluster + w * w * same_label
+    return cells.select(*keys, records=to_double(n * pl.col("copies")), **terms).cache()
+
+
+# ----------------------------------------------------------------------------------------------
+# Shares of pairs
+# ----------------------------------------------------------------------------------------------
+
+
+def _share_terms(name: str) -> Terms:
+    """Return the sums of the weights of a metric over all rows, as aggregates by name."""
+    parts = ("right", "wrong", "right_squares", "wrong_squares")
+    records = pl.col("records")
+    sums = {f"all_{part}_{name}": (records * pl.col(f"{part}_{name}")).sum() for part in parts}
+    return sums | {f"most_{name}": (pl.col(f"right_{name}") + pl.col(f"wrong_{name}")).max()}
+
+
+def _jackknife_term(name: str) -> pl.Expr:
+    """Return the sum of the squared changes of the share of right pairs when a row is deleted.
+
+    It is NULL if a row is in all pairs.
+    """
+    all_right, all_wrong = pl.col(f"all_right_{name}"), pl.col(f"all_wrong_{name}")
+    right, wrong = pl.col(f"right_{name}"), pl.col(f"wrong_{name}")
+    whole = all_right + all_wrong
+    change = 2 * ratio(
+        right * ratio(all_wrong, whole) - wrong * ratio(all_right, whole),
+        whole - 2 * (right + wrong),
+    )
+    # A pair counts from both of its ends. Equal sums can differ by rounding errors.
+    can_delete = 2 * pl.col(f"most_{name}") < whole * 0.999999999
+    return pl.when(can_delete.first()).then((pl.col("records") * change**2).sum())
+
+
+def _record_estimate_terms(name: str) -> Terms:
+    """Return value_ and std_error_ of one metric, from the sums of one row per partition.
+
+    The jackknife contains the variance that comes from single rows once, and that which comes from
+    pairs of rows twice (Efron and Stein 1981), which with few labels is nearly all. The second one
+    is taken off: it is that of pairs that are drawn one by one. As both are positive, half of the
+    jackknife remains at least. The standard error is 0 if all rows are labeled; otherwise it is
+    NULL if no pair is right or no pair is wrong, or if a row is in all pairs.
+
+    B-cubed precision is a mean over rows: each row is in one cluster with itself, and the pairs of
+    the row with the others of its cluster weigh 1 / size.
+    """
+    all_right, all_wrong = pl.col(f"all_right_{name}"), pl.col(f"all_wrong_{name}")
+    whole = all_right + all_wrong
+    share, other = ratio(all_right, whole), ratio(all_wrong, whole)
+    squares = other**2 * pl.col(f"all_right_squares_{name}")
+    squares += share**2 * pl.col(f"all_wrong_squares_{name}")
+    of_pairs = ratio(2 * squares, whole * whole)
+    unlabeled, jackknife = 1 - pl.col("labeled_share"), pl.col(f"jackknife_{name}")
+    variance = unlabeled * pl.max_horizontal(jackknife - unlabeled * of_pairs, jackknife / 2)
+    error = (
+        pl.when((whole > 0) & (unlabeled == 0))
+        .then(0.0)
+        .when((all_right > 0) & (all_wrong > 0))
+        .then(variance.sqrt())
+    )
+    own = 1 / pl.col("rows_per_cluster") if name == "bcubed_precision" else pl.lit(0.0)
+    return {
+        f"value_{name}": own + (1 - own) * share,
+        f"std_error_{name}": (1 - own) * error,
+    }
+
+
+def estimate_from_records(
+    labeled: ContingencyTable, clusters: pl.LazyFrame, totals: pl.LazyFrame, beta: float
+) -> pl.LazyFrame:
+    """Return one row per partition: value_ and std_error_ of each metric that can be estimated.
+
+    `labeled` are the labeled rows, `clusters` the cluster_sizes of all rows. `totals` has one row
+    per partition: labeled_share, the share of all rows that are labeled, and rows_per_cluster, the
+    mean number of rows of a cluster.
+    """
+    keys, metrics = list(labeled.keys), list(_metric_weights(beta))
+    pairs = _record_pairs(labeled, clusters, beta)
+    terms = {key: term for name in metrics for key, term in _share_terms(name).items()}
+    # Cached, since a second evaluation may yield sums that differ in the last digit.
+    sums = aggregate_by(pairs, keys, terms).cache()
+    jackknives = aggregate_by(
+        join_partitions(pairs, keys, sums),
+        keys,
+        {f"jackknife_{name}": _jackknife_term(name) for name in metrics},
+    )
+    estimates = {
+        key: term for name in metrics for key, term in _record_estimate_terms(name).items()
+    }
+    return join_partitions(sums, keys, jackknives, totals).select(*keys, **estimates)
+
+
+# ----------------------------------------------------------------------------------------------
+# What the data say of the design
+# ----------------------------------------------------------------------------------------------
+
+# Few labels, or few clusters, tell nothing.
+_FEWEST_LABELS = 50
+_LARGEST_DEVIATION = 0.05
+
+
+def spread_labels(labeled: ContingencyTable, clusters: pl.LazyFrame) -> pl.LazyFrame:
+    """Return one row per partition that tells whether rows or clusters have been labeled.
+
+    labeled_share is the share of the rows of clusters that have a label, labeled_nearby that of the
+    other rows in the cluster of a labeled row, the mean over the n_near labeled rows in clusters of
+    several rows. excess is by how much this is more, from 0 if rows are labeled at random to 1 if
+    clusters are labeled completely or not at all, and deviation its standard deviation if rows are
+    labeled at random. `clusters` are the cluster_sizes of all rows.
+    """
+    keys = list(labeled.keys)
+    own = labeled.cluster_sizes.select(
+        *keys, "cluster", labeled="cluster_size", labeled_copies="copies"
+    )
+    counts = join_small(clusters, [*keys, "cluster"], own, how="left")
+    size, copies, n_labeled, n_copies = (
+        to_double(pl.col(name).fill_null(0))
+        for name in ("cluster_size", "copies", "labeled", "labeled_copies")
+    )
+    is_shared = pl.col("cluster_size") > 1
+    others = pl.when(is_shared).then(size - 1)
+    sums = aggregate_by(
+        counts,
+        keys,
+        {
+            "n": (size * copies).sum(),
+            "n_labeled": (n_labeled * n_copies).sum(),
+            "n_shared": size.filter(is_shared).sum(),
+            "n_near": n_labeled.filter(is_shared).sum(),
+            "neighbors": (n_labeled * (n_labeled - 1) / others).sum(),
+            "spread": (size / others).sum(),
+        },
+    )
+    nearby = ratio(pl.col("neighbors"), pl.col("n_near"))
+    chance = ratio(pl.col("n_labeled") - 1, pl.col("n") - 1)
+    return sums.select(
+        *(*keys, "n_near"),
+        labeled_share=ratio(pl.col("n_labeled"), pl.col("n")),
+        labeled_nearby=nearby,
+        excess=ratio(nearby - chance, 1 - chance),
+        deviation=ratio((2 * pl.col("spread")).sqrt(), pl.col("n_shared")),
+    ).cache()
+
+
+def contradiction(design: str) -> pl.Expr:
+    """Return why the labels cannot have been drawn so, as text, otherwise NULL.
+
+    `design` is labels_are_sample. The expression reads the columns of spread_labels.
+    """
+    excess, deviation = pl.col("excess"), pl.col("deviation")
+    has_enough = pl.col("n_near") >= _FEWEST_LABELS
+    if design == "records":
+        is_wrong = (excess > 0.1) & (excess > 4 * deviation)
+        finding = "are not a random sample of records"
+        advice = "whole entities are labeled, labels_are_sample is 'uniform' or 'by_record'"
+    else:
+        is_wrong = (deviation <= _LARGEST_DEVIATION) & (excess.abs() <= 4 * deviation)
+        finding = "look like a random sample of records"
+        advice = "entities are not labeled completely, labels_are_sample is 'records'"
+    text = pl.format(
+        f"the labeled rows {finding}: in their clusters {{}} of the other rows have a label, of "
+        f"all rows {{}}; if {advice}",
+        _show_share(pl.col("labeled_nearby")),
+        _show_share(pl.col("labeled_share")),
+    )
+    return pl.when(has_enough & is_wrong).then(text)
+
+
+def _show_share(share: pl.Expr) -> pl.Expr:
+    """Return a share as text, in per cent with one digit."""
+    return pl.format("{} %", (100 * share).round(1))
