@@ -33,9 +33,15 @@ def _quote_value(value: object) -> str:
 
 
 def show_value(value: object) -> str:
-    """Return a value as error texts show it: NULL for None, true for True, [1, NULL] for a list."""
+    """Return a value as error texts show it, and as DuckDB does.
+
+    It is NULL for None, true for True, [1, NULL] for a list, and {'id': 1} for a struct.
+    """
     if isinstance(value, list | tuple | pl.Series):
         return f"[{', '.join(map(show_value, value))}]"
+    if isinstance(value, Mapping):
+        fields = (f"'{name}': {show_value(part)}" for name, part in value.items())
+        return f"{{{', '.join(fields)}}}"
     if isinstance(value, bool):
         return str(value).lower()
     return "NULL" if value is None else str(value)

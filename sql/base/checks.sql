@@ -89,11 +89,16 @@ CREATE OR REPLACE MACRO clustereval._is_absent(x) AS
 CREATE OR REPLACE MACRO clustereval._is_default_id(id) AS
   concat('', alias(id)) IN ('NULL', 'CAST(NULL AS BIGINT)');
 
+-- x, any value, in the type of `other`, or NULL if it cannot be converted. It takes that type by way
+-- of text, from which every type can be cast: a cast between two nested types can be an error before
+-- any row is read. It is cast inside a list, where the type of an untyped NULL is allowed, too.
+CREATE OR REPLACE MACRO clustereval._cast_like(x, other) AS
+  try(cast_to_type([CAST(x AS VARCHAR)], [other])[1]);
+
 -- Identifier of a row: id, the value of the user's column, or the row number `number` in the type
--- of id if `unnamed` is TRUE, that is, if the user named no such column. The number takes that type
--- by way of text, from which every type can be cast.
+-- of id if `unnamed` is TRUE, that is, if the user named no such column.
 CREATE OR REPLACE MACRO clustereval._row_id(id, number, unnamed) AS
-  CASE WHEN unnamed THEN try(cast_to_type(CAST(number AS VARCHAR), id)) ELSE id END;
+  CASE WHEN unnamed THEN clustereval._cast_like(number, id) ELSE id END;
 
 -- Window: the number of a row from 1, which tells the rows of a table apart. Where other engines
 -- have to sort for such numbers, id, the user's column of row identifiers, is the key in its place,
@@ -142,10 +147,8 @@ CREATE OR REPLACE MACRO clustereval._is_left_out(x) AS
   x IS NULL AND coalesce(alias(x), '') = 'NULL';
 
 -- x, the value that marks noise, in the type of the column cluster, or NULL if it cannot be
--- converted. It takes that type by way of text, from which every type can be cast: a cast between
--- two nested types can be an error before any row is read.
-CREATE OR REPLACE MACRO clustereval._cast_noise(x, cluster) AS
-  try(cast_to_type(CAST(x AS VARCHAR), cluster));
+-- converted.
+CREATE OR REPLACE MACRO clustereval._cast_noise(x, cluster) AS clustereval._cast_like(x, cluster);
 
 -- TRUE if x, the value that marks noise, is not NULL and cannot be converted to the type of the
 -- column cluster without a change. A converted number may have another text, such as 1 for 1.0, and

@@ -298,8 +298,8 @@ CREATE OR REPLACE MACRO clustereval._check_keys_differ(counts, parameter) AS
 CREATE OR REPLACE MACRO clustereval._one_form(x) AS
   CASE
     WHEN typeof(x) = 'INTERVAL'
-    THEN cast_to_type(
-      CAST(normalized_interval(TRY_CAST(CAST(x AS VARCHAR) AS INTERVAL)) AS VARCHAR), x
+    THEN clustereval._cast_like(
+      normalized_interval(TRY_CAST(CAST(x AS VARCHAR) AS INTERVAL)), x
     )
     ELSE x
   END;
