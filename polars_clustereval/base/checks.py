@@ -59,6 +59,10 @@ def check_choice(parameter: str, value: object, choices: Sequence[str], hint: st
         )
 
 
+#: The end of the error of an id that has several rows.
+REPEATED_ID_ADVICE = "; if ids repeat across sources, give a struct of source and id"
+
+
 def is_number(x: object) -> bool:
     """Return whether x is a real number of Python or numpy; False for a bool."""
     return isinstance(x, Real) and not isinstance(x, bool)

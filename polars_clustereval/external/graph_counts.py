@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from polars_clustereval.base.checks import (
+    REPEATED_ID_ADVICE,
     Column,
     check_column,
     check_column_names,
@@ -152,7 +153,7 @@ def _check_node_ids(facts: pl.DataFrame) -> None:
     if is_twice:
         raise ClusterEvalError(
             "id: expected one row with a cluster per id, got several rows of id "
-            f"{show_value(twice)}"
+            f"{show_value(twice)}{REPEATED_ID_ADVICE}"
         )
 
 
@@ -265,11 +266,9 @@ class Graph:
         """
         noise_as = self.options.noise_as
         is_twice = pl.col("times") > 1
-        nested = self.rows.collect_schema()["id"].is_nested()
-        twice = pl.col("id").filter(is_twice)
         facts = self.ids.select(
             n_null=pl.col("times").filter(pl.col("id").is_null()).sum(),
-            twice=twice.drop_nulls().first() if nested else twice.min(),
+            twice=pl.col("id").filter(is_twice).sort(nulls_last=True).first(),
             is_twice=is_twice.any(),
         )
         ids = raise_on_collect(self.ids, facts, _check_node_ids).filter(pl.col("times") > 0)

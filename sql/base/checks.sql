@@ -100,6 +100,10 @@ CREATE OR REPLACE MACRO clustereval._cast_like(x, other) AS
 CREATE OR REPLACE MACRO clustereval._row_id(id, number, unnamed) AS
   CASE WHEN unnamed THEN clustereval._cast_like(number, id) ELSE id END;
 
+-- The end of the error of an id that has several rows.
+CREATE OR REPLACE MACRO clustereval._repeated_id_advice() AS
+  '; if ids repeat across sources, give a struct of source and id';
+
 -- Window: the number of a row from 1, which tells the rows of a table apart. Where other engines
 -- have to sort for such numbers, id, the user's column of row identifiers, is the key in its place,
 -- unless noise_as is 'singletons', which need numbers.

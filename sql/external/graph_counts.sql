@@ -173,7 +173,7 @@ CREATE OR REPLACE MACRO clustereval._check_graph_ids(__ce_ids) AS TABLE
       WHEN __ce_twice IS NOT NULL
       THEN error(concat(
         'id: expected one row with a cluster per id, got several rows of id ',
-        clustereval._show_value(__ce_twice)
+        clustereval._show_value(__ce_twice), clustereval._repeated_id_advice()
       ))
       ELSE 0
     END AS __ce_n_faults

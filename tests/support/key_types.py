@@ -49,7 +49,9 @@ KEY_TYPES: dict[str, KeyType] = {
     "Int64": KeyType(pl.Int64, (-7, 0, 1, 2, 5, 6, 7, 2**40)),
     "Int8": KeyType(pl.Int8, (-128, -1, 0, 1, 2, 3, 4, 127)),
     "UInt64": KeyType(pl.UInt64, (0, 1, 2, 3, 4, 5, 2**63, 2**64 - 1)),
-    "Decimal": KeyType(pl.Decimal(20, 2), tuple(map(Decimal, ("-1.50", "0", "0.01", "1", "1.10", "2", "3", "1e9")))),
+    "Decimal": KeyType(
+        pl.Decimal(20, 2), tuple(map(Decimal, ("-1.50", "0", "0.01", "1", "1.10", "2", "3", "1e9")))
+    ),
     "Float64": KeyType(pl.Float64, FLOATS, {2: -0.0}),
     "Float32": KeyType(pl.Float32, (-1.5, 0.0, 0.25, 1.0, 2.0, 3.0, float("inf"), NAN), {1: -0.0}),
     "String": KeyType(pl.String, LETTERS),
@@ -58,11 +60,15 @@ KEY_TYPES: dict[str, KeyType] = {
     "Date": KeyType(pl.Date, tuple(START.date() + i * DAY for i in range(8))),
     "Datetime": KeyType(pl.Datetime("us"), tuple(START + i * HOUR for i in range(8))),
     "Time": KeyType(pl.Time, tuple(dt.time(i, 59, 59, i) for i in range(8))),
-    "Duration": KeyType(pl.Duration("us"), tuple(i * HOUR for i in (-30, 0, 1, 24, 25, 48, 24 * 31, 24 * 366))),
+    "Duration": KeyType(
+        pl.Duration("us"), tuple(i * HOUR for i in (-30, 0, 1, 24, 25, 48, 24 * 31, 24 * 366))
+    ),
     "Enum": KeyType(pl.Enum(LETTERS[::-1]), LETTERS[::-1]),
     "Categorical": KeyType(pl.Categorical, LETTERS),
     "Struct": KeyType(SOURCE, tuple({"source": s, "id": i} for s, i in RECORDS)),
-    "Struct with NULL": KeyType(SOURCE, tuple({"source": s, "id": i} for s, i in [*RECORDS, ("c", None), (None, 1)])),
+    "Struct with NULL": KeyType(
+        SOURCE, tuple({"source": s, "id": i} for s, i in [*RECORDS, ("c", None), (None, 1)])
+    ),
     "Struct of structs": KeyType(
         PLACE, tuple({"at": {"x": x}, "on": [START.date()]} for x in FLOATS)
     ),

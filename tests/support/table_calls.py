@@ -37,7 +37,11 @@ class TableCall(NamedTuple):
     def outcome(self, engine: Engine, key_type: KeyType) -> list[Row] | str:
         """The rows, or the text of the project's own error; other errors are raised."""
         try:
-            rows = self._sql(engine, key_type) if isinstance(engine, DuckDB) else self._polars(engine, key_type)
+            rows = (
+                self._sql(engine, key_type)
+                if isinstance(engine, DuckDB)
+                else self._polars(engine, key_type)
+            )
         except ce.ClusterEvalError as error:
             return str(error)
         except duckdb.InvalidInputException as error:
@@ -55,7 +59,9 @@ class TableCall(NamedTuple):
         for argument in self.arguments:
             if isinstance(argument, pl.DataFrame):
                 name = f"frame_{len(frames)}"
-                frames[name] = with_sql_keys(self.table, len(frames), self._typed(argument, key_type), self.partition_by)
+                frames[name] = with_sql_keys(
+                    self.table, len(frames), self._typed(argument, key_type), self.partition_by
+                )
                 parts.append(name)
             elif isinstance(argument, Given):
                 # A variable has the very type of the column.
@@ -90,7 +96,9 @@ def ask(engine: DuckDB, query: str, frames: dict[str, pl.DataFrame]) -> list[Row
             for column, dtype in frame.schema.items():
                 if isinstance(dtype, pl.Enum):
                     values = ", ".join(map(literal, dtype.categories))
-                    cursor.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT * REPLACE (CAST({quoted(column)} AS ENUM ({values})) AS {quoted(column)}) FROM {name}")
+                    cursor.execute(
+                        f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT * REPLACE (CAST({quoted(column)} AS ENUM ({values})) AS {quoted(column)}) FROM {name}"
+                    )
         if "given" in frames:
             cursor.execute("SET VARIABLE given = (SELECT value FROM given)")
         return fetched(cursor, query)
@@ -149,7 +157,10 @@ def calls_of_tables(n_values: int) -> dict[str, TableCall]:
     models = ce.centroids(rows, VECTOR, "cluster", partition_by=["run", "fold"])
     curve = ce.elbow(rows, VECTOR, "cluster", "k", partition_by="run")
     reference = ce.elbow(
-        rows.with_columns(reference_set="fold"), VECTOR, "cluster", "k",
+        rows.with_columns(reference_set="fold"),
+        VECTOR,
+        "cluster",
+        "k",
         partition_by=["run", "reference_set"],
     )
     columns: dict[str, tuple[Any, ...]] = {
