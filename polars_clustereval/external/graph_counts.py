@@ -37,7 +37,13 @@ from polars_clustereval.base.checks import (
     show_value,
 )
 from polars_clustereval.base.exact import count_pairs, ratio, to_double, widen
-from polars_clustereval.base.frames import aggregate_by, join_partitions, join_small, sum_by
+from polars_clustereval.base.frames import (
+    aggregate_by,
+    align_structs,
+    join_partitions,
+    join_small,
+    sum_by,
+)
 from polars_clustereval.errors import ClusterEvalError
 
 from .graph_paths import LINK_COLUMNS, find_tree_edges, measure_diameters
@@ -178,6 +184,9 @@ def read_graph(
     ]
     rows = lazy.select(*key_columns(keys), *values)
     ends, bad_weights = _read_edges(edges, columns, keys)
+    types = rows.collect_schema()
+    of_ends = {name: types[name] for name in keys} | {"left": types["id"], "right": types["id"]}
+    ends = align_structs(ends, of_ends)
     _check_end_types(rows, ends, keys)
     if options.noise is not None:
         check_noise_value(options.noise, rows.collect_schema()["cluster"])

@@ -62,13 +62,27 @@ CREATE OR REPLACE MACRO clustereval._quoted_column_error(parameter, given) AS
     regexp_extract(alias(any_value(given)), '''.*'''), '; write it without quotes'
   );
 
+-- TRUE if type_name, the result of typeof(), is a type of lists or arrays of floating-point numbers.
+CREATE OR REPLACE MACRO clustereval._is_float_list(type_name) AS
+  regexp_full_match(type_name, '(FLOAT|DOUBLE)\[\d*\]');
+
+-- Text of the error of vectors in place of labels or clusters, the argument of `parameter`.
+CREATE OR REPLACE MACRO clustereval._vector_error(parameter) AS
+  concat(
+    parameter, ': expected labels, got lists of floating-point numbers; vectors of points are for ',
+    'the internal metrics'
+  );
+
 -- x, any value, passed through unless a check fails. Raises an error if `given`, the user's
--- argument of the parameter named `parameter`, is a string literal instead of a column. It is an
--- aggregate, for use after HAVING, as _is_quoted.
+-- argument of the parameter named `parameter`, is a string literal instead of a column, or has
+-- vectors in place of labels or clusters. It is an aggregate, for use after HAVING, as _is_quoted.
 CREATE OR REPLACE MACRO clustereval._check_column(x, parameter, given) AS
   CASE
     WHEN clustereval._is_quoted(given)
     THEN error(clustereval._quoted_column_error(parameter, given))
+    WHEN parameter IN ('label', 'cluster', 'cluster_1', 'cluster_2', 'reduced_cluster')
+      AND clustereval._is_float_list(typeof(any_value(given)))
+    THEN error(clustereval._vector_error(parameter))
     ELSE x
   END;
 
@@ -99,6 +113,15 @@ CREATE OR REPLACE MACRO clustereval._cast_like(x, other) AS
 -- of id if `unnamed` is TRUE, that is, if the user named no such column.
 CREATE OR REPLACE MACRO clustereval._row_id(id, number, unnamed) AS
   CASE WHEN unnamed THEN clustereval._cast_like(number, id) ELSE id END;
+
+-- The end of the error of columns of two tables that have different types, given as text. DuckDB
+-- compares structs by the names of their fields, and tuples by position.
+CREATE OR REPLACE MACRO clustereval._type_advice(type_1, type_2) AS
+  CASE
+    WHEN starts_with(type_1, 'STRUCT(') AND starts_with(type_2, 'STRUCT(')
+    THEN '; give their fields the same names and types, or write both as (source, id)'
+    ELSE '; cast one of them'
+  END;
 
 -- The end of the error of an id that has several rows.
 CREATE OR REPLACE MACRO clustereval._repeated_id_advice() AS

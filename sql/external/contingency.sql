@@ -306,7 +306,7 @@ CREATE OR REPLACE MACRO clustereval._one_form(x) AS
 
 -- x, any value, passed through unless a check fails. Raises an error if `given`, the column that
 -- the argument `parameter` names, has intervals inside lists or structs, for which _one_form has no
--- form. It is an aggregate, as _check_column, since an error per row would keep DuckDB from
+-- form, or has vectors. It is an aggregate, as _check_column, since an error per row would keep DuckDB from
 -- simplifying _one_form.
 CREATE OR REPLACE MACRO clustereval._check_form(x, parameter, given) AS
   CASE
@@ -316,6 +316,8 @@ CREATE OR REPLACE MACRO clustereval._check_form(x, parameter, given) AS
     THEN clustereval._raise(concat(
       parameter, ': a column of type ', typeof(any_value(given)), ' cannot be grouped'
     ))
+    WHEN clustereval._is_float_list(typeof(any_value(given)))
+    THEN clustereval._raise(clustereval._vector_error(parameter))
     ELSE x
   END;
 

@@ -45,7 +45,8 @@ CREATE OR REPLACE MACRO clustereval._check_end_type(x, parameter, end_type, id_t
       clustereval._is_integer_type(end_type) AND clustereval._is_integer_type(id_type)
     )
     THEN error(concat(
-      parameter, ': expected the type of id (', id_type, '), got ', end_type, '; cast one of them'
+      parameter, ': expected the type of id (', id_type, '), got ', end_type,
+      clustereval._type_advice(end_type, id_type)
     ))
     ELSE x
   END;

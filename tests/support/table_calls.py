@@ -92,16 +92,21 @@ def ask(engine: DuckDB, query: str, frames: dict[str, pl.DataFrame]) -> list[Row
     """
     with engine.connection.cursor() as cursor:
         for name, frame in frames.items():
-            cursor.register(name, frame)
-            for column, dtype in frame.schema.items():
-                if isinstance(dtype, pl.Enum):
-                    values = ", ".join(map(literal, dtype.categories))
-                    cursor.execute(
-                        f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT * REPLACE (CAST({quoted(column)} AS ENUM ({values})) AS {quoted(column)}) FROM {name}"
-                    )
+            cursor.register("rows", frame)
+            columns = ", ".join(column_as_sql(*item) for item in frame.schema.items())
+            cursor.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT {columns} FROM rows")
+            cursor.unregister("rows")
         if "given" in frames:
             cursor.execute("SET VARIABLE given = (SELECT value FROM given)")
         return fetched(cursor, query)
+
+
+def column_as_sql(name: str, dtype: pl.DataType) -> str:
+    """The column of a frame in SQL, where an enum comes as text."""
+    if isinstance(dtype, pl.Enum):
+        values = ", ".join(map(literal, dtype.categories))
+        return f"CAST({quoted(name)} AS ENUM ({values})) AS {quoted(name)}"
+    return quoted(name)
 
 
 def with_sql_keys(table: str, position: int, frame: pl.DataFrame, key: str) -> pl.DataFrame:
