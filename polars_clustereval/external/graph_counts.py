@@ -184,8 +184,8 @@ def read_graph(
     ]
     rows = lazy.select(*key_columns(keys), *values)
     ends, bad_weights = _read_edges(edges, columns, keys)
-    types = rows.collect_schema()
-    of_ends = {name: types[name] for name in keys} | {"left": types["id"], "right": types["id"]}
+    schema = rows.collect_schema()
+    of_ends = {name: schema[name] for name in keys} | {"left": schema["id"], "right": schema["id"]}
     ends = align_structs(ends, of_ends)
     _check_end_types(rows, ends, keys)
     if options.noise is not None:
