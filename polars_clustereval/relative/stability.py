@@ -363,11 +363,10 @@ def _mark_reference(runs: pl.LazyFrame, reference: object) -> pl.LazyFrame:
     given = pl.LazyFrame({"is_given": [True]}).select(run=value, is_given="is_given")
     listed = pl.concat([named, given]).sort("run", nulls_last=True)
     is_given = pl.col("is_given")
-    near = listed.select(
-        below=pl.col("run").shift(1).filter(is_given).first(),
-        above=pl.col("run").shift(-1).filter(is_given).first(),
-    )
-    facts = runs.select(n_runs=pl.len(), n_found=is_reference.sum()).join(near, how="cross")
+    places = {"below": 1, "above": -1}
+    others = {name: pl.col("run").shift(n).filter(is_given).first() for name, n in places.items()}
+    counts = runs.select(n_runs=pl.len(), n_found=is_reference.sum())
+    facts = counts.join(listed.select(**others), how="cross")
 
     def check(facts: pl.DataFrame) -> None:
         """Raise an error if there are runs, but none of them is the reference."""

@@ -70,7 +70,7 @@ class TableCall(NamedTuple):
             else:
                 parts.append(vector_sql(argument))
         parts.append(f"partition_by := {quoted(self.partition_by)}")
-        rows = ask(engine, f"FROM clustereval.{self.table}({', '.join(parts)})", frames)
+        rows = ask_as_a_user(engine, f"FROM clustereval.{self.table}({', '.join(parts)})", frames)
         if self.table in registry.tables("nominal values"):
             return rows
         return [with_keys(row, [self.partition_by]) for row in rows]
@@ -85,7 +85,7 @@ class TableCall(NamedTuple):
         return argument
 
 
-def ask(engine: DuckDB, query: str, frames: dict[str, pl.DataFrame]) -> list[Row]:
+def ask_as_a_user(engine: DuckDB, query: str, frames: dict[str, pl.DataFrame]) -> list[Row]:
     """The rows of a query, as a user's connection plans it.
 
     Without the optimizer DuckDB 2.0 fails in a LEFT JOIN whose right side has an array.
