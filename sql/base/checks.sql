@@ -62,7 +62,7 @@ CREATE OR REPLACE MACRO clustereval._quoted_column_error(parameter, given) AS
     regexp_extract(alias(any_value(given)), '''.*'''), '; write it without quotes'
   );
 
--- TRUE if type_name, the result of typeof(), is a type of lists or arrays of floating-point numbers.
+-- TRUE if type_name, the result of typeof(), is a type of lists or arrays of floats.
 CREATE OR REPLACE MACRO clustereval._is_float_list(type_name) AS
   regexp_full_match(type_name, '(FLOAT|DOUBLE)\[\d*\]');
 
@@ -103,9 +103,10 @@ CREATE OR REPLACE MACRO clustereval._is_absent(x) AS
 CREATE OR REPLACE MACRO clustereval._is_default_id(id) AS
   concat('', alias(id)) IN ('NULL', 'CAST(NULL AS BIGINT)');
 
--- x, any value, in the type of `other`, or NULL if it cannot be converted. It takes that type by way
--- of text, from which every type can be cast: a cast between two nested types can be an error before
--- any row is read. It is cast inside a list, where the type of an untyped NULL is allowed, too.
+-- x, any value, in the type of `other`, or NULL if it cannot be converted. It takes that type by
+-- way of text, from which every type can be cast: a cast between two nested types can be an error
+-- before any row is read. It is cast inside a list, where the type of an untyped NULL is allowed,
+-- too.
 CREATE OR REPLACE MACRO clustereval._cast_like(x, other) AS
   try(cast_to_type([CAST(x AS VARCHAR)], [other])[1]);
 

@@ -306,8 +306,8 @@ CREATE OR REPLACE MACRO clustereval._one_form(x) AS
 
 -- x, any value, passed through unless a check fails. Raises an error if `given`, the column that
 -- the argument `parameter` names, has intervals inside lists or structs, for which _one_form has no
--- form, or has vectors. It is an aggregate, as _check_column, since an error per row would keep DuckDB from
--- simplifying _one_form.
+-- form, or has vectors. It is an aggregate, as _check_column, since an error per row would keep
+-- DuckDB from simplifying _one_form.
 CREATE OR REPLACE MACRO clustereval._check_form(x, parameter, given) AS
   CASE
     WHEN contains(typeof(any_value(given)), 'INTERVAL')

@@ -426,8 +426,9 @@ COMMENT ON MACRO TABLE clustereval.external_label_report IS
 'with majority_n rows, recall = majority_n / n, entropy of its clusters in nats, split_pairs = '
 'pairs of its rows that lie in different clusters.';
 
--- One row, __ce_n_faults = 0. Raises an error if an id has several rows in a partition. __ce_records
--- names a CTE with a row for each record that counts: __ce_partition and __ce_id, NULL without ids.
+-- One row, __ce_n_faults = 0. Raises an error if an id has several rows in a partition.
+-- __ce_records names a CTE with a row for each record that counts: __ce_partition and __ce_id, NULL
+-- without ids.
 CREATE OR REPLACE MACRO clustereval._check_record_ids(__ce_records) AS TABLE
   WITH __ce_repeated_ids AS (
     SELECT __ce_id
