@@ -60,8 +60,9 @@ COMMENT ON MACRO TABLE clustereval.record_error_table IS
 'label), missing (rows of its label that are in another cluster), relative_extra = extra / '
 'cluster_size, and relative_missing = missing / label_size. id is the row number from 0 if none is '
 'given; several rows of one id are an error. count_unlabeled := TRUE counts rows without a label '
-'in cluster_size and extra. A noise row counted as a singleton has cluster NULL. Source: Binette and others (2024), How to evaluate '
-'entity resolution systems, doi:10.48550/arXiv.2404.05622.';
+'in cluster_size and extra. A noise row counted as a singleton has cluster NULL. Source: Binette '
+'and others (2024), How to evaluate entity resolution systems, '
+'doi:10.48550/arXiv.2404.05622.';
 
 -- One row per partition and label, which is a true cluster: partition_key, label, n (its number of
 -- rows) and n_clusters; expected_extra, expected_relative_extra, expected_missing and
