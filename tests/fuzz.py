@@ -205,6 +205,8 @@ KEY_TYPES: tuple[pl.DataType | type[pl.DataType], ...] = (
     pl.Datetime("us"),
     pl.Categorical,
     pl.List(pl.Int64),
+    pl.List(pl.String),
+    pl.Struct({"source": pl.String, "id": pl.Int64}),
 )
 
 
@@ -242,8 +244,14 @@ def cast_key(name: str, dtype: Any) -> pl.Expr:
         return key.cast(pl.String).cast(pl.Categorical)
     if dtype == pl.Date:
         return (pl.date(2020, 1, 1) + pl.duration(days=key)).alias(name)
-    if dtype == pl.List(pl.Int64):
-        return pl.when(key.is_not_null()).then(pl.concat_list(key, key))
+    if isinstance(dtype, pl.List):
+        # Of one or two elements: lists of different lengths are different keys.
+        one, two = pl.concat_list(key), pl.concat_list(key // 2, key)
+        values = pl.when(key % 2 == 0).then(one).otherwise(two)
+        return pl.when(key.is_not_null()).then(values).cast(dtype).alias(name)
+    if isinstance(dtype, pl.Struct):
+        parts = pl.struct(source=(key % 2).cast(pl.String), id=key // 2)
+        return pl.when(key.is_not_null()).then(parts).alias(name)
     if isinstance(dtype, pl.Datetime):
         return key.cast(pl.Datetime("us"))
     return key.cast(dtype)

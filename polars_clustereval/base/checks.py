@@ -33,9 +33,15 @@ def _quote_value(value: object) -> str:
 
 
 def show_value(value: object) -> str:
-    """Return a value as error texts show it: NULL for None, true for True, [1, NULL] for a list."""
+    """Return a value as error texts show it, and as DuckDB does.
+
+    It is NULL for None, true for True, [1, NULL] for a list, and {'id': 1} for a struct.
+    """
     if isinstance(value, list | tuple | pl.Series):
         return f"[{', '.join(map(show_value, value))}]"
+    if isinstance(value, Mapping):
+        fields = (f"'{name}': {show_value(part)}" for name, part in value.items())
+        return f"{{{', '.join(fields)}}}"
     if isinstance(value, bool):
         return str(value).lower()
     return "NULL" if value is None else str(value)
@@ -51,6 +57,10 @@ def check_choice(parameter: str, value: object, choices: Sequence[str], hint: st
         raise ClusterEvalError(
             f"{parameter}: expected one of {expected}, got {_quote_value(value)}{hint}"
         )
+
+
+#: The end of the error of an id that has several rows.
+REPEATED_ID_ADVICE = "; if ids repeat across sources, give a struct of source and id"
 
 
 def is_number(x: object) -> bool:
@@ -205,14 +215,45 @@ def _column_error(parameter: str, got: object, advice: str) -> ClusterEvalError:
     )
 
 
+#: Parameters of labels and clusters.
+LABELS = ("label", "cluster", "cluster_1", "cluster_2", "reduced_cluster")
+
+
+def _is_vector_type(column: pl.Expr) -> pl.Expr:
+    """Return whether a column has lists or arrays of floats, as an expression of one value."""
+    vectors = cs.list(cs.float()) | cs.array(cs.float())
+    return pl.dtype_of(column).matches(vectors)
+
+
+def _vector_error(parameter: str) -> str:
+    """Return the text of the error of vectors in place of labels or clusters."""
+    return (
+        f"{parameter}: expected labels, got lists of floating-point numbers; vectors of points are "
+        "for the internal metrics"
+    )
+
+
+def are_labels(column: pl.Expr, parameter: str) -> pl.Expr:
+    """Return an expression that is True, or that fails with an error text if these are vectors.
+
+    It is for functions that return expressions, where the type of a column is not known. A failing
+    cast shows the text; `column` is the user's argument of `parameter`.
+    """
+    text = pl.when(_is_vector_type(column)).then(pl.lit(_vector_error(parameter)))
+    return text.cast(pl.Int8).is_null()
+
+
 def check_groupable(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
     """Return the user's argument `column` as an expression with the alias `parameter`.
 
-    Raise an error as check_column does, and for the type Object, by which Polars cannot group.
-    `parameter` is the name of the argument, such as 'label'.
+    Raise an error as check_column does; for the type Object, by which Polars cannot group; and for
+    vectors where `parameter`, the name of the argument, is one of labels or clusters.
     """
     expr = check_column(lazy, column, parameter)
     dtype = lazy.select(expr).collect_schema()[parameter]
+    is_list = isinstance(dtype, pl.List | pl.Array)
+    if parameter in LABELS and is_list and cast("pl.List", dtype).inner.is_float():
+        raise ClusterEvalError(_vector_error(parameter))
     if dtype == pl.Object:
         raise ClusterEvalError(f"{parameter}: a column of type {dtype} cannot be grouped")
     return expr

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -99,6 +99,28 @@ def add_stages(frame: pl.LazyFrame, *stages: Stage) -> pl.LazyFrame:
     for stage in stages:
         frame = frame.with_columns(**stage(pl.col))
     return frame
+
+
+def _has_same_parts(dtype: Any, other: Any) -> bool:
+    """Return whether two types are structs with the same types in the same places."""
+    if not (dtype == pl.Struct and other == pl.Struct):
+        return False
+    types = [[field.dtype for field in one.fields] for one in (dtype, other)]
+    return types[0] == types[1]
+
+
+def align_structs(frame: pl.LazyFrame, like: Mapping[str, Any]) -> pl.LazyFrame:
+    """Return `frame` with other names for the fields of structs that are compared by position.
+
+    `like` has types by the names of columns of the frame. A struct of the same types in the same
+    places gets the names of that type, so that its values can be equal to those of the other table.
+    """
+    schema = frame.collect_schema()
+    return frame.with_columns(
+        pl.col(name).struct.rename_fields([field.name for field in dtype.fields])
+        for name, dtype in like.items()
+        if schema[name] != dtype and _has_same_parts(schema[name], dtype)
+    )
 
 
 def to_user_frame(frame: Frame, lazy: pl.LazyFrame, keys: dict[str, str]) -> Frame:

@@ -286,7 +286,11 @@ def _join_cluster_tables(tables: _Tables) -> pl.DataFrame:
             known = [] if joined is None else joined.columns
             kept = [x for x in frame.columns if x in _CLUSTER_MEANINGS and x not in known]
             frame = frame.select("cluster", *(column for column in kept if column != "cluster"))
-            joined = frame if joined is None else joined.join(frame, on="cluster", how="left")
+            if joined is not None:
+                # DuckDB reads durations of Parquet files as whole numbers, Polars as durations.
+                same = pl.col("cluster").cast(joined.schema["cluster"])
+                frame = joined.join(frame.with_columns(same), on="cluster", how="left")
+            joined = frame
     assert joined is not None
     row: dict[str, Any] = tables.external or tables.internal or {}
     joined = joined.with_columns(share=pl.col("n") / row["n"])
@@ -348,6 +352,15 @@ def _list_facts(source: Source, options: Namespace, tables: _Tables) -> list[tup
     return facts
 
 
+def _holds_minus_1(clusters: pl.Series) -> bool:
+    """Return whether -1 is among the clusters, as a number or a text."""
+    dtype = clusters.dtype
+    is_text = isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
+    if not (is_text or dtype.is_numeric()):
+        return False
+    return bool(clusters.cast(pl.String).eq("-1").any())
+
+
 def _list_warnings(options: Namespace, tables: _Tables, clusters: pl.DataFrame) -> list[str]:
     """Return what a reader has to know before the numbers, a sentence each."""
     row: dict[str, Any] = tables.internal or tables.external or {}
@@ -372,7 +385,7 @@ def _list_warnings(options: Namespace, tables: _Tables, clusters: pl.DataFrame) 
             f"{count(row['n_noise'], 'row')} ({_percent(row['n_noise'], total)}) "
             f"{'is' if row['n_noise'] == 1 else 'are'} noise, {treated}."
         )
-    if options.noise is None and clusters["cluster"].cast(pl.String).eq("-1").any():
+    if options.noise is None and _holds_minus_1(clusters["cluster"]):
         warnings.append(
             "Cluster -1 is counted as a cluster. If it is noise, give --noise -1 and --noise-as."
         )

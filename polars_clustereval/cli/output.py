@@ -37,7 +37,13 @@ def _encode_json(result: pl.DataFrame) -> bytes:
     # Polars writes decimals as strings; counts of pairs are decimals without a fraction.
     counts = [name for name, dtype in result.schema.items() if _is_whole_decimal(dtype)]
     columns = [column_named(name).cast(pl.Int128) for name in counts]
-    return result.with_columns(columns).write_json().encode() + b"\n"
+    return _with_bytes_as_text(result).with_columns(columns).write_json().encode() + b"\n"
+
+
+def _with_bytes_as_text(result: pl.DataFrame) -> pl.DataFrame:
+    """Return the report with columns of bytes as hexadecimal digits; JSON and CSV have no bytes."""
+    names = [name for name, dtype in result.schema.items() if dtype == pl.Binary]
+    return result.with_columns(column_named(name).bin.encode("hex") for name in names)
 
 
 def _is_whole_decimal(dtype: pl.DataType) -> bool:
@@ -47,7 +53,7 @@ def _is_whole_decimal(dtype: pl.DataType) -> bool:
 
 def _encode_csv(result: pl.DataFrame) -> bytes:
     """Return the report as CSV with a header."""
-    return result.write_csv().encode()
+    return _with_bytes_as_text(result).write_csv().encode()
 
 
 #: First characters of a text that programs for spreadsheets read as a formula.

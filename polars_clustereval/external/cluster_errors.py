@@ -56,8 +56,8 @@ def record_error_table(
     label, cluster : str or Expr
         True entity and assigned cluster, of any groupable type. Rows with a NULL are left out.
     id : str or Expr, optional
-        Identifier of each row; by default its number in the frame, from 0. It is not checked: rows
-        with one id are separate records.
+        Identifier of each row; by default its number in the frame, from 0. If ids repeat across
+        sources, a struct of source and id.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
@@ -81,7 +81,8 @@ def record_error_table(
     ------
     ClusterEvalError
         If a column does not exist or cannot be grouped, noise has no equal in the type of
-        cluster, an option is unknown, or count_unlabeled is not True or False.
+        cluster, an option is unknown, count_unlabeled is not True or False, or, when the result is
+        collected, an id has several rows.
 
     Notes
     -----

@@ -22,6 +22,7 @@ from polars_clustereval.base.checks import (
     Frame,
     Keys,
     NoiseAs,
+    are_labels,
     as_single_column,
     check_frame,
     check_groupable,
@@ -359,6 +360,7 @@ def cells_as_list(label: Column, cluster: Column) -> StructLists:
     """
     sides = as_single_column(label, "label"), as_single_column(cluster, "cluster")
     complete = sides[0].is_not_null() & sides[1].is_not_null()
+    complete &= are_labels(sides[0], "label") & are_labels(sides[1], "cluster")
     cells = pl.struct(sides[0].alias("label"), sides[1].alias("cluster")).alias("cell")
     counts = cells.filter(complete).value_counts(name="n").implode()
     n, cell = element_field("n").cast(pl.Int64), element_field("cell")

@@ -28,7 +28,7 @@ from polars_clustereval.base.checks import (
     raise_on_collect,
 )
 from polars_clustereval.base.exact import widen
-from polars_clustereval.base.frames import join_partitions, sum_by
+from polars_clustereval.base.frames import align_structs, join_partitions, sum_by
 from polars_clustereval.errors import ClusterEvalError
 
 if TYPE_CHECKING:
@@ -310,6 +310,8 @@ def read_covers(
         _read_memberships(frame, parameter, {"id": id, name: column}, keys)
         for frame, parameter, (name, column) in zip(lazy, parameters, members.items(), strict=True)
     )
+    types = labels.collect_schema()
+    clusters = align_structs(clusters, {name: types[name] for name in (*keys, "id")})
     _check_types(labels, clusters, keys)
     return Covers(labels, clusters, keys)
 

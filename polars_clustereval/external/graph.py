@@ -432,15 +432,19 @@ def graph_edge_report(
     options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
     graph = read_graph(frame, edges, columns, options, _GRAPH_EDGE_COLUMNS)
     rows = graph.edges
+    # Lists and structs can be ranked, but not compared by <=.
+    place = pl.col("id").rank("dense") if graph.id_type.is_nested() else pl.col("id")
+    places = graph.nodes.with_columns(place=place)
     for end in ("low", "high"):
-        nodes = graph.nodes.select(
+        nodes = places.select(
             pl.col("node").alias(end),
             pl.col("id").alias(f"{end}_id").cast(graph.id_type),
+            pl.col("place").alias(f"{end}_place"),
             pl.col("cluster").alias(f"cluster_of_{end}"),
         )
         rows = join_small(rows, [end], nodes)
     rows = join_small(rows, ["low", "high"], graph.tree_edges.drop("cluster_no"), how="left")
-    is_inner, is_ordered = pl.col("is_inner"), pl.col("low_id") <= pl.col("high_id")
+    is_inner, is_ordered = pl.col("is_inner"), pl.col("low_place") <= pl.col("high_place")
     rows = rows.select(
         *graph.keys,
         pl.when(is_ordered).then("low_id").otherwise("high_id").alias("left"),

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from polars_clustereval.base.checks import (
+    REPEATED_ID_ADVICE,
     Column,
     check_column,
     check_column_names,
@@ -37,7 +38,13 @@ from polars_clustereval.base.checks import (
     show_value,
 )
 from polars_clustereval.base.exact import count_pairs, ratio, to_double, widen
-from polars_clustereval.base.frames import aggregate_by, join_partitions, join_small, sum_by
+from polars_clustereval.base.frames import (
+    aggregate_by,
+    align_structs,
+    join_partitions,
+    join_small,
+    sum_by,
+)
 from polars_clustereval.errors import ClusterEvalError
 
 from .graph_paths import LINK_COLUMNS, find_tree_edges, measure_diameters
@@ -165,7 +172,7 @@ def _check_node_ids(facts: pl.DataFrame) -> None:
     if is_twice:
         raise ClusterEvalError(
             "id: expected one row with a cluster per id, got several rows of id "
-            f"{show_value(twice)}"
+            f"{show_value(twice)}{REPEATED_ID_ADVICE}"
         )
 
 
@@ -190,6 +197,9 @@ def read_graph(
     ]
     rows = lazy.select(*key_columns(keys), *values)
     ends, bad_weights = _read_edges(edges, columns, keys)
+    schema = rows.collect_schema()
+    of_ends = {name: schema[name] for name in keys} | {"left": schema["id"], "right": schema["id"]}
+    ends = align_structs(ends, of_ends)
     _check_end_types(rows, ends, keys)
     if options.noise is not None:
         check_noise_value(options.noise, rows.collect_schema()["cluster"])
@@ -266,11 +276,9 @@ class Graph:
         groups = groups.with_columns(is_noise=noise).with_row_index("node")
         groups = groups.with_columns(pl.col("node").cast(pl.Int64)).cache()
         is_twice = pl.col("times") > 1
-        nested = schema["id"].is_nested()
-        twice = pl.col("id").filter(is_twice)
         facts = groups.select(
             n_null=pl.col("times").filter(pl.col("id").is_null()).sum(),
-            twice=twice.drop_nulls().first() if nested else twice.min(),
+            twice=pl.col("id").filter(is_twice).sort(nulls_last=True).first(),
             is_twice=is_twice.any(),
         )
         # The cache keeps filters behind the check, which Polars leaves out where no row is left.

@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_clustereval.base.checks import (
+    REPEATED_ID_ADVICE,
     Column,
     Frame,
     Keys,
     NoiseAs,
     check_beta,
     check_choice,
-    check_column,
     check_frame,
     check_groupable,
     check_noise_as,
     check_partition_keys,
     key_columns,
+    raise_on_collect,
+    show_value,
     table_function,
 )
 from polars_clustereval.base.exact import count_pairs, log_ratio, ratio
@@ -495,7 +497,8 @@ def bcubed_samples(
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     id : str or Expr, optional
-        Identifier of each row; by default its number in the frame, from 0.
+        Identifier of each row; by default its number in the frame, from 0. If ids repeat across
+        sources, a struct of source and id.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
@@ -515,7 +518,7 @@ def bcubed_samples(
     ------
     ClusterEvalError
         If a column does not exist or cannot be grouped, noise has no equal in the type of
-        cluster, or an option is unknown.
+        cluster, an option is unknown, or, when the result is collected, an id has several rows.
 
     Notes
     -----
@@ -570,6 +573,11 @@ def size_records(
     rows, keys = _read_records(frame, label, cluster, record, options, results)
     noisy = is_noise(rows, options.noise)
     rows = rows.drop_nulls(["cluster"] if count_unlabeled else ["label", "cluster"])
+    if record is not None:
+        repeated = (
+            rows.drop_nulls("id").group_by(*keys, "id").agg(n=pl.len()).filter(pl.col("n") > 1)
+        )
+        rows = raise_on_collect(rows, repeated.select("id").sort("id").head(1), _check_record_ids)
     if options.noise_as == "drop":
         rows = rows.filter(~noisy)
     singleton = noisy if options.noise_as == "singletons" else pl.lit(False)
@@ -588,6 +596,15 @@ def size_records(
         one_if_singleton.otherwise(n).alias("n"),
     )
     return sized.drop_nulls("label") if count_unlabeled else sized, keys
+
+
+def _check_record_ids(repeated: pl.DataFrame) -> None:
+    """Raise an error if `repeated` has a row, an id of several rows in a partition."""
+    if repeated.height:
+        raise ClusterEvalError(
+            "id: expected one row per id, got several rows of id "
+            f"{show_value(repeated.item())}{REPEATED_ID_ADVICE}"
+        )
 
 
 def _read_records(
@@ -612,5 +629,5 @@ def _read_records(
         check_groupable(lazy, cluster, "cluster"),
     ]
     if record is not None:
-        return lazy.select(*columns, check_column(lazy, record, "id")), keys
+        return lazy.select(*columns, check_groupable(lazy, record, "id")), keys
     return lazy.select(columns).with_row_index("id").cast({"id": pl.Int64}), keys

@@ -33,7 +33,7 @@ from polars_clustereval.base.checks import (
     show_value,
 )
 from polars_clustereval.base.exact import ratio
-from polars_clustereval.base.frames import join_small
+from polars_clustereval.base.frames import align_structs, join_small
 from polars_clustereval.errors import ClusterEvalError
 
 if TYPE_CHECKING:
@@ -299,6 +299,7 @@ def read_run_pair(
     before, after = (
         _read_run(run, name, columns, keys) for run, name in zip(lazy, parameters, strict=True)
     )
+    after = align_structs(after, before.collect_schema())
     _check_same_types(before, after, keys)
     if options.noise is not None:
         check_noise_value(options.noise, before.collect_schema()["cluster"])

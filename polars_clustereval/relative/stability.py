@@ -357,13 +357,16 @@ def _mark_reference(runs: pl.LazyFrame, reference: object) -> pl.LazyFrame:
     none of them is `reference`.
     """
     value = _check_reference(reference, runs.collect_schema()["run"])
-    run = pl.col("run")
-    facts = runs.select(
-        n_runs=pl.len(),
-        n_found=(run == value).sum(),
-        below=run.filter(run < value).max(),
-        above=run.filter(run > value).min(),
-    )
+    is_reference = pl.col("run") == value
+    # Sorted with the reference among the runs, since lists and structs cannot be compared by <.
+    named = runs.select("run", is_given=pl.lit(False)).unique()
+    given = pl.LazyFrame({"is_given": [True]}).select(run=value, is_given="is_given")
+    listed = pl.concat([named, given]).sort("run", nulls_last=True)
+    is_given = pl.col("is_given")
+    places = {"below": 1, "above": -1}
+    others = {name: pl.col("run").shift(n).filter(is_given).first() for name, n in places.items()}
+    counts = runs.select(n_runs=pl.len(), n_found=is_reference.sum())
+    facts = counts.join(listed.select(**others), how="cross")
 
     def check(facts: pl.DataFrame) -> None:
         """Raise an error if there are runs, but none of them is the reference."""
@@ -376,7 +379,7 @@ def _mark_reference(runs: pl.LazyFrame, reference: object) -> pl.LazyFrame:
             f"reference: run {show_value(reference)} not found; the nearest {nearest}"
         )
 
-    return raise_on_collect(runs, facts, check).with_columns(is_reference=run == value)
+    return raise_on_collect(runs, facts, check).with_columns(is_reference=is_reference)
 
 
 def _pair_with_reference(coded: pl.DataFrame) -> list[pl.LazyFrame]:

@@ -62,13 +62,27 @@ CREATE OR REPLACE MACRO clustereval._quoted_column_error(parameter, given) AS
     regexp_extract(alias(any_value(given)), '''.*'''), '; write it without quotes'
   );
 
+-- TRUE if type_name, the result of typeof(), is a type of lists or arrays of floats.
+CREATE OR REPLACE MACRO clustereval._is_float_list(type_name) AS
+  regexp_full_match(type_name, '(FLOAT|DOUBLE)\[\d*\]');
+
+-- Text of the error of vectors in place of labels or clusters, the argument of `parameter`.
+CREATE OR REPLACE MACRO clustereval._vector_error(parameter) AS
+  concat(
+    parameter, ': expected labels, got lists of floating-point numbers; vectors of points are for ',
+    'the internal metrics'
+  );
+
 -- x, any value, passed through unless a check fails. Raises an error if `given`, the user's
--- argument of the parameter named `parameter`, is a string literal instead of a column. It is an
--- aggregate, for use after HAVING, as _is_quoted.
+-- argument of the parameter named `parameter`, is a string literal instead of a column, or has
+-- vectors in place of labels or clusters. It is an aggregate, for use after HAVING, as _is_quoted.
 CREATE OR REPLACE MACRO clustereval._check_column(x, parameter, given) AS
   CASE
     WHEN clustereval._is_quoted(given)
     THEN error(clustereval._quoted_column_error(parameter, given))
+    WHEN parameter IN ('label', 'cluster', 'cluster_1', 'cluster_2', 'reduced_cluster')
+      AND clustereval._is_float_list(typeof(any_value(given)))
+    THEN error(clustereval._vector_error(parameter))
     ELSE x
   END;
 
@@ -89,11 +103,30 @@ CREATE OR REPLACE MACRO clustereval._is_absent(x) AS
 CREATE OR REPLACE MACRO clustereval._is_default_id(id) AS
   concat('', alias(id)) IN ('NULL', 'CAST(NULL AS BIGINT)');
 
+-- x, any value, in the type of `other`, or NULL if it cannot be converted. It takes that type by
+-- way of text, from which every type can be cast: a cast between two nested types can be an error
+-- before any row is read. It is cast inside a list, where the type of an untyped NULL is allowed,
+-- too.
+CREATE OR REPLACE MACRO clustereval._cast_like(x, other) AS
+  try(cast_to_type([CAST(x AS VARCHAR)], [other])[1]);
+
 -- Identifier of a row: id, the value of the user's column, or the row number `number` in the type
--- of id if `unnamed` is TRUE, that is, if the user named no such column. The number takes that type
--- by way of text, from which every type can be cast.
+-- of id if `unnamed` is TRUE, that is, if the user named no such column.
 CREATE OR REPLACE MACRO clustereval._row_id(id, number, unnamed) AS
-  CASE WHEN unnamed THEN try(cast_to_type(CAST(number AS VARCHAR), id)) ELSE id END;
+  CASE WHEN unnamed THEN clustereval._cast_like(number, id) ELSE id END;
+
+-- The end of the error of columns of two tables that have different types, given as text. DuckDB
+-- compares structs by the names of their fields, and tuples by position.
+CREATE OR REPLACE MACRO clustereval._type_advice(type_1, type_2) AS
+  CASE
+    WHEN starts_with(type_1, 'STRUCT(') AND starts_with(type_2, 'STRUCT(')
+    THEN '; give their fields the same names and types, or write both as (source, id)'
+    ELSE '; cast one of them'
+  END;
+
+-- The end of the error of an id that has several rows.
+CREATE OR REPLACE MACRO clustereval._repeated_id_advice() AS
+  '; if ids repeat across sources, give a struct of source and id';
 
 -- Window: the number of a row from 1, which tells the rows of a table apart. Where other engines
 -- have to sort for such numbers, id, the user's column of row identifiers, is the key in its place,
@@ -142,10 +175,8 @@ CREATE OR REPLACE MACRO clustereval._is_left_out(x) AS
   x IS NULL AND coalesce(alias(x), '') = 'NULL';
 
 -- x, the value that marks noise, in the type of the column cluster, or NULL if it cannot be
--- converted. It takes that type by way of text, from which every type can be cast: a cast between
--- two nested types can be an error before any row is read.
-CREATE OR REPLACE MACRO clustereval._cast_noise(x, cluster) AS
-  try(cast_to_type(CAST(x AS VARCHAR), cluster));
+-- converted.
+CREATE OR REPLACE MACRO clustereval._cast_noise(x, cluster) AS clustereval._cast_like(x, cluster);
 
 -- TRUE if x, the value that marks noise, is not NULL and cannot be converted to the type of the
 -- column cluster without a change. A converted number may have another text, such as 1 for 1.0, and

@@ -24,7 +24,7 @@ CREATE OR REPLACE MACRO clustereval._valid_count_unlabeled(count_unlabeled, quer
 -- which noise_as ('cluster', 'drop' or 'singletons') keeps as a cluster, leaves out, or counts as
 -- one cluster per row, with cluster NULL. Rows with a NULL label or cluster are left out; with
 -- count_unlabeled := TRUE those without a label count in cluster_size and extra, for labels of a
--- sample of the true clusters.
+-- sample of the true clusters. Several rows of one id are an error.
 -- Examples:
 --   FROM clustereval.record_error_table(assignments, species, cluster, flower);
 CREATE OR REPLACE MACRO clustereval.record_error_table(
@@ -59,9 +59,10 @@ COMMENT ON MACRO TABLE clustereval.record_error_table IS
 'One row per record: label_size and cluster_size, extra (rows of its cluster that have another '
 'label), missing (rows of its label that are in another cluster), relative_extra = extra / '
 'cluster_size, and relative_missing = missing / label_size. id is the row number from 0 if none is '
-'given. count_unlabeled := TRUE counts rows without a label in cluster_size and extra. A noise '
-'row counted as a singleton has cluster NULL. Source: Binette and others (2024), How to evaluate '
-'entity resolution systems, doi:10.48550/arXiv.2404.05622.';
+'given; several rows of one id are an error. count_unlabeled := TRUE counts rows without a label '
+'in cluster_size and extra. A noise row counted as a singleton has cluster NULL. Source: Binette '
+'and others (2024), How to evaluate entity resolution systems, '
+'doi:10.48550/arXiv.2404.05622.';
 
 -- One row per partition and label, which is a true cluster: partition_key, label, n (its number of
 -- rows) and n_clusters; expected_extra, expected_relative_extra, expected_missing and

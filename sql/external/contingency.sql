@@ -299,16 +299,16 @@ CREATE OR REPLACE MACRO clustereval._check_keys_differ(counts, parameter) AS
 CREATE OR REPLACE MACRO clustereval._one_form(x) AS
   CASE
     WHEN typeof(x) = 'INTERVAL'
-    THEN cast_to_type(
-      CAST(normalized_interval(TRY_CAST(CAST(x AS VARCHAR) AS INTERVAL)) AS VARCHAR), x
+    THEN clustereval._cast_like(
+      normalized_interval(TRY_CAST(CAST(x AS VARCHAR) AS INTERVAL)), x
     )
     ELSE x
   END;
 
 -- x, any value, passed through unless a check fails. Raises an error if `given`, the column that
 -- the argument `parameter` names, has intervals inside lists or structs, for which _one_form has no
--- form. It is an aggregate, as _check_column, since an error per row would keep DuckDB from
--- simplifying _one_form.
+-- form, or has vectors. It is an aggregate, as _check_column, since an error per row would keep
+-- DuckDB from simplifying _one_form.
 CREATE OR REPLACE MACRO clustereval._check_form(x, parameter, given) AS
   CASE
     WHEN contains(typeof(any_value(given)), 'INTERVAL')
@@ -317,6 +317,8 @@ CREATE OR REPLACE MACRO clustereval._check_form(x, parameter, given) AS
     THEN clustereval._raise(concat(
       parameter, ': a column of type ', typeof(any_value(given)), ' cannot be grouped'
     ))
+    WHEN clustereval._is_float_list(typeof(any_value(given)))
+    THEN clustereval._raise(clustereval._vector_error(parameter))
     ELSE x
   END;
 

@@ -21,7 +21,8 @@ CREATE OR REPLACE MACRO clustereval._check_cover_type(x, parameter, type_1, type
     WHEN type_1 <> type_2
     THEN error(concat(
       parameter, ': expected the same type in both tables, got ', type_1, ' with the labels and ',
-      type_2, ' with the clusters; cast one of them'
+      type_2, ' with the clusters',
+      clustereval._type_advice(type_1, type_2)
     ))
     ELSE x
   END;

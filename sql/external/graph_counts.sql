@@ -50,7 +50,8 @@ CREATE OR REPLACE MACRO clustereval._check_end_type(x, parameter, end_type, id_t
       clustereval._is_integer_type(end_type) AND clustereval._is_integer_type(id_type)
     )
     THEN error(concat(
-      parameter, ': expected the type of id (', id_type, '), got ', end_type, '; cast one of them'
+      parameter, ': expected the type of id (', id_type, '), got ', end_type,
+      clustereval._type_advice(end_type, id_type)
     ))
     ELSE x
   END;
@@ -185,7 +186,7 @@ CREATE OR REPLACE MACRO clustereval._check_graph_ids(__ce_ids) AS TABLE
       WHEN __ce_twice IS NOT NULL
       THEN error(concat(
         'id: expected one row with a cluster per id, got several rows of id ',
-        clustereval._show_value(__ce_twice)
+        clustereval._show_value(__ce_twice), clustereval._repeated_id_advice()
       ))
       ELSE 0
     END AS __ce_n_faults

@@ -426,11 +426,34 @@ COMMENT ON MACRO TABLE clustereval.external_label_report IS
 'with majority_n rows, recall = majority_n / n, entropy of its clusters in nats, split_pairs = '
 'pairs of its rows that lie in different clusters.';
 
+-- One row, __ce_n_faults = 0. Raises an error if an id has several rows in a partition.
+-- __ce_records names a CTE with a row for each record that counts: __ce_partition and __ce_id, NULL
+-- without ids.
+CREATE OR REPLACE MACRO clustereval._check_record_ids(__ce_records) AS TABLE
+  WITH __ce_repeated_ids AS (
+    SELECT __ce_id
+    FROM query_table(__ce_records)
+    WHERE __ce_id IS NOT NULL
+    GROUP BY __ce_partition, __ce_id
+    HAVING COUNT(*) > 1
+  ),
+  __ce_twice AS (SELECT MIN(__ce_id) AS __ce_id FROM __ce_repeated_ids)
+  SELECT CASE
+    WHEN __ce_id IS NOT NULL
+    THEN error(concat(
+      'id: expected one row per id, got several rows of id ',
+      clustereval._show_value(__ce_id), clustereval._repeated_id_advice()
+    ))
+    ELSE 0
+  END AS __ce_n_faults
+  FROM __ce_twice;
+
 -- One row per row of the table tbl that counts: __ce_partition, __ce_id, __ce_label, __ce_cluster
 -- (NULL for noise that is counted as singletons), __ce_label_size and __ce_cluster_size, the
 -- numbers of rows of its label and of its cluster, and __ce_n, the rows that have both. If
 -- count_unlabeled is TRUE, rows without a label count in the size of their cluster. The other
--- parameters are those of bcubed_samples; noise and noise_as are not checked here.
+-- parameters are those of bcubed_samples; noise and noise_as are not checked here. Raises the error
+-- of _check_record_ids.
 CREATE OR REPLACE MACRO clustereval._record_sizes(
   tbl, label, cluster, id, partition_by, noise, noise_as, count_unlabeled
 ) AS TABLE
@@ -467,10 +490,11 @@ CREATE OR REPLACE MACRO clustereval._record_sizes(
     WHERE ((count_unlabeled OR __ce_label IS NOT NULL) AND __ce_cluster IS NOT NULL)
       OR __ce_is_check_row
   ),
+  __ce_faults AS (SELECT * FROM clustereval._check_record_ids(__ce_complete_rows)),
   __ce_counted_rows AS (
     SELECT *, __ce_noisy AND noise_as = 'singletons' AS __ce_is_singleton
     FROM __ce_complete_rows
-    WHERE NOT (__ce_noisy AND noise_as = 'drop')
+    WHERE NOT (__ce_noisy AND noise_as = 'drop') AND (SELECT __ce_n_faults FROM __ce_faults) = 0
   ),
   __ce_row_sizes AS (
     SELECT
@@ -497,7 +521,7 @@ CREATE OR REPLACE MACRO clustereval._record_sizes(
 -- assigned cluster, and id a column of row identifiers, by default the row number from 0. noise is
 -- the value of cluster that marks noise, which noise_as ('cluster', 'drop' or 'singletons') keeps
 -- as a cluster, leaves out, or counts as one cluster per row, with cluster NULL. Rows with a NULL
--- label or cluster are left out.
+-- label or cluster are left out; several of one id are an error.
 -- Examples:
 --   FROM clustereval.bcubed_samples(assignments, species, cluster, flower);
 CREATE OR REPLACE MACRO clustereval.bcubed_samples(
@@ -521,6 +545,6 @@ CREATE OR REPLACE MACRO clustereval.bcubed_samples(
 COMMENT ON MACRO TABLE clustereval.bcubed_samples IS
 'One row per record: bcubed_precision, the share of its cluster that has its label, and '
 'bcubed_recall, the share of its label that is in its cluster. id is the row number from 0 if '
-'none is given. Their means are bcubed_precision and bcubed_recall. A noise row counted as a '
-'singleton has cluster NULL. Source: Bagga and Baldwin (1998), Algorithms for scoring coreference '
-'chains.';
+'none is given; several rows of one id are an error. Their means are bcubed_precision and '
+'bcubed_recall. A noise row counted as a singleton has cluster NULL. Source: Bagga and Baldwin '
+'(1998), Algorithms for scoring coreference chains.';

@@ -45,7 +45,8 @@ CREATE OR REPLACE MACRO clustereval._check_same_type(x, parameter, type_before, 
     WHEN type_before <> type_after
     THEN error(concat(
       parameter, ': expected the same type in both runs, got ', type_before, ' before and ',
-      type_after, ' after; cast one of them'
+      type_after, ' after',
+      clustereval._type_advice(type_before, type_after)
     ))
     ELSE x
   END;

@@ -312,6 +312,7 @@ CREATE OR REPLACE MACRO clustereval._reference_runs(__ce_runs, reference) AS TAB
   __ce_facts AS (
     SELECT
       COUNT(*) AS __ce_n_runs,
+      any_value(__ce_run) AS __ce_any_run,
       COUNT(CASE WHEN __ce_run = __ce_reference THEN 1 END) AS __ce_n_found,
       MAX(CASE WHEN __ce_run < __ce_reference THEN __ce_run END) AS __ce_below,
       MIN(CASE WHEN __ce_run > __ce_reference THEN __ce_run END) AS __ce_above
@@ -324,11 +325,17 @@ CREATE OR REPLACE MACRO clustereval._reference_runs(__ce_runs, reference) AS TAB
         'reference: run ', CAST(reference AS VARCHAR), ' not found; ',
         CASE
           WHEN __ce_below IS NULL OR __ce_above IS NULL
-          THEN concat('the nearest run is ', __ce_below, __ce_above)
-          ELSE concat('the nearest runs are ', __ce_below, ' and ', __ce_above)
+          THEN concat(
+            'the nearest run is ', CAST(COALESCE(__ce_below, __ce_above) AS VARCHAR)
+          )
+          ELSE concat(
+            'the nearest runs are ', CAST(__ce_below AS VARCHAR), ' and ',
+            CAST(__ce_above AS VARCHAR)
+          )
         END
       ))
-      ELSE TRUE
+      -- Again, for a table without runs.
+      ELSE clustereval._check_reference(TRUE, reference, __ce_any_run)
     END AS __ce_exists
     FROM __ce_facts
   )

@@ -114,8 +114,10 @@ def test_an_aggregate_hands_its_arguments_to_the_checks() -> None:
     assert len(aggregates) > 50
     for name, macro in aggregates.items():
         for parameter in macro.parameters:
-            wanted = AGGREGATES[parameter]
-            assert wanted in macro_calls.places_of(name, parameter), (name, parameter)
+            places = macro_calls.places_of(name, parameter)
+            assert AGGREGATES[parameter] in places, (name, parameter)
+            if parameter in ("label", "cluster"):
+                assert Place("_check_form", "given") in places, (name, parameter)
 
 
 def test_a_table_without_a_check_is_found() -> None:

@@ -16,7 +16,7 @@ import polars_clustereval as ce
 from tests.support import point_engines
 from tests.support.compare import assert_rows, assert_same
 from tests.support.doors import refused, refused_labels, row_groups_sql
-from tests.support.engines import DuckDB, Engine, literal, make, report
+from tests.support.engines import DuckDB, Engine, fails, literal, make, report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -432,3 +432,49 @@ def test_durations_of_a_day_are_one_label(engine: Engine) -> None:
     frame = pl.DataFrame({"label": [day, day, 2 * day], "cluster": [0, 0, 1]})
     [row] = report(engine, frame)
     assert (row["n_labels"], row["purity"]) == (2, 1.0)
+
+
+# Columns of untyped NULLs
+
+
+@pytest.mark.parametrize(
+    "columns", [("nothing", "cluster"), ("label", "nothing"), ("nothing",) * 2]
+)
+def test_a_column_of_untyped_nulls(engine: Engine, columns: tuple[str, str]) -> None:
+    """As a column of NULLs of a type: no row counts."""
+    frame = pl.DataFrame({"label": [0, 0, 1], "cluster": [0, 1, 1]}).with_columns(nothing=None)
+    typed = frame.with_columns(pl.col("nothing").cast(pl.Int64))
+    assert frame.schema["nothing"] == pl.Null
+    [found] = engine.scalars(frame, *columns, metrics=SOME)
+    assert [found] == engine.scalars(typed, *columns, metrics=SOME)
+    [row] = report(engine, frame, label=columns[0], cluster=columns[1])
+    assert (row["n"], row["n_dropped"], row["adjusted_rand_score"]) == (0, 3, None)
+    assert [row] == report(engine, typed, label=columns[0], cluster=columns[1])
+    noise = {"noise": -1, "noise_as": "drop"}
+    if columns[1] == "nothing":
+        with fails(engine, "noise: expected a value of the type of cluster (\"NULL\"), got '-1' ("):
+            report(engine, frame, label=columns[0], cluster=columns[1], **noise)
+
+
+# Vectors in place of labels
+
+EMBEDDINGS = (pl.List(pl.Float64), pl.Array(pl.Float32, 2))
+
+
+@pytest.mark.parametrize("dtype", EMBEDDINGS)
+@pytest.mark.parametrize("parameter", ["label", "cluster"])
+def test_vectors_are_no_labels(side: Engine, dtype: Any, parameter: str) -> None:
+    points = pl.Series([[0.5, 1.0], [0.5, 1.0], [2.0, 3.0]], dtype=dtype)
+    frame = pl.DataFrame({"plain": [0, 0, 1], "points": points, "x": [1.0, 2.0, 4.0]})
+    words = f"{parameter}: expected labels, got lists of floating-point numbers; vectors of points"
+    columns = {"label": "plain", "cluster": "plain"} | {parameter: "points"}
+    refused_labels(side, words, frame, **columns)
+    failing = duckdb.Error if isinstance(side, DuckDB) else pl.exceptions.InvalidOperationError
+    for metric in SOME:
+        with pytest.raises(failing, match=re.escape(words)):
+            side.scalars(frame, **columns, metrics=[metric])
+    if parameter == "cluster":
+        with fails(side, words):
+            point_engines.call(side, "centroids", frame, ["x"], "points")
+    frame = frame.with_columns(points=pl.col("points").cast(pl.List(pl.Int64)))
+    assert len(report(side, frame, **columns)) == 1

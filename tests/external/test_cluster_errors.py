@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support import registry
 from tests.support.compare import assert_rows
 from tests.support.engines import Engine, Row, fails, frame_of, make, stacked
 
@@ -250,12 +251,39 @@ def test_row_order_and_types(engine: Engine) -> None:
             assert {**row, "cluster": None} == pytest.approx({**other, "cluster": None})
 
 
-def test_ids_are_not_checked(engine: Engine) -> None:
-    """Two rows of one id are two records, and one without an id is the last."""
-    frame = frame_of([(0, 0, 4), (0, 0, None), (1, 0, 4)], "key")
-    rows = engine.table("record_error_table", frame, id="key")
-    assert [row["id"] for row in rows] == [4, 4, None]
-    assert sorted(row["extra"] for row in rows) == [1, 1, 2]
+ADVICE = "; if ids repeat across sources, give a struct of source and id"
+
+
+@pytest.mark.parametrize("table", registry.tables("records"))
+def test_an_id_of_several_rows(engine: Engine, table: str) -> None:
+    """The lowest one is named. Rows that do not count, and those without an id, may repeat."""
+    rows = [(0, 0, 7, 1), (0, 0, 7, 1), (1, 0, 4, 1), (1, 0, 4, 1), (1, 0, None, 1)]
+    words = f"id: expected one row per id, got several rows of id 4{ADVICE}"
+    with fails(engine, words):
+        engine.table(table, frame_of(rows, "key", "run"), id="key")
+    allowed = [(0, 0, 4, 1), (0, 0, 4, 2), (None, 0, 4, 1), (0, None, 4, 1)]
+    allowed += [(0, 0, None, 1), (1, 0, None, 1)]
+    found = engine.table(table, frame_of(allowed, "key", "run"), id="key", partition_by="run")
+    assert [(row["run"], row["id"]) for row in found] == [(1, 4), (1, None), (1, None), (2, 4)]
+
+
+@pytest.mark.parametrize("table", registry.tables("records"))
+def test_an_id_of_two_sources(engine: Engine, table: str) -> None:
+    """As the advice says: a struct of both columns, which the error names like any other id."""
+    frame = pl.DataFrame({"source": [*"aabb"], "key": [1, 2, 1, 2], "label": 0, "cluster": 0})
+    frame = frame.with_columns(both=pl.struct("source", "key"))
+    found = engine.table(table, frame, id="both")
+    assert [row["id"] for row in found] == frame["both"].to_list()
+    words = "id: expected one row per id, got several rows of id {'source': a, 'key': 1};"
+    with fails(engine, words[:-1] + ADVICE):
+        engine.table(table, pl.concat([frame, frame]), id="both")
+
+
+def test_an_id_of_several_rows_without_a_label(engine: Engine) -> None:
+    frame = frame_of([(None, 0, 4), (0, 0, 4), (1, 0, 5)], "key")
+    assert len(engine.table("record_error_table", frame, id="key")) == 2
+    with fails(engine, f"got several rows of id 4{ADVICE}"):
+        engine.table("record_error_table", frame, id="key", count_unlabeled=True)
 
 
 def test_weights_are_repetitions(engine: Engine) -> None:

@@ -492,7 +492,8 @@ def test_ids_twice_and_missing(engine: Engine, table: str, twice: int | None) ->
     words = (
         "id: expected a value in every row with a cluster, got NULL in 1 rows"
         if twice is None
-        else "id: expected one row with a cluster per id, got several rows of id 1"
+        else "id: expected one row with a cluster per id, got several rows of id 1; if ids repeat "
+        "across sources, give a struct of source and id"
     )
     with fails(engine, words):
         ask(engine, table, nodes, GOOD[1])

@@ -326,6 +326,7 @@ POLARS_TYPES = {
     "BOOLEAN": "Boolean",
     "BOOLEAN[]": "List(Boolean)",
     "DOUBLE": "Float64",
+    '"NULL"': "Null",
     '"NULL"[]': "List(Null)",
     "UTINYINT": "UInt8",
     "VARCHAR": "String",
