@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Concatenate, NoReturn, ParamSpec, TypeVar
 
 import polars as pl
 
-from .base.checks import required_parameters
+from .base.data_arguments import required_parameters
 from .external import (
     cluster_errors,
     clustering_summary,

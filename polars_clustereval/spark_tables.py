@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from .base.checks import MAX_TOTAL_WEIGHT, check_column_names, type_name
+from .base.checks import MAX_TOTAL_WEIGHT, check_column_names
+from .base.data_arguments import type_name
 from .dialects import OPTIONS, build_query, check_kept_cells, check_macro_options
 from .errors import ClusterEvalError
 from .query_steps import QuerySteps, Step

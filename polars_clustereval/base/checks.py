@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from functools import wraps
 from math import isfinite
 from numbers import Real
 from typing import Any, Literal, TypeVar, cast, get_args
@@ -15,11 +13,19 @@ import polars.selectors as cs
 
 from polars_clustereval.errors import ClusterEvalError
 
+from .data_arguments import (
+    column_advice,
+    each_column_advice,
+    frame_error,
+    has_values,
+    select_advice,
+    type_name,
+)
+
 Column = str | pl.Expr
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 Keys = str | pl.Expr | Sequence[str | pl.Expr] | None
 NoiseAs = Literal["cluster", "drop", "singletons"]
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 # ----------------------------------------------------------------------------------------------
@@ -111,7 +117,7 @@ def check_frame(frame: object) -> pl.LazyFrame:
     """Return the user's frame as a LazyFrame; raise an error if it is no Polars frame."""
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
         return frame.lazy()
-    raise _frame_error(type_name(frame))
+    raise frame_error(type_name(frame))
 
 
 def check_is_frame(frame: object, parameter: str) -> pl.LazyFrame:
@@ -168,12 +174,12 @@ def as_single_column(column: Column, parameter: str) -> pl.Expr:
     It is for functions that return expressions: how many columns ``pl.all()`` or a selector stands
     for is known only with the frame. The error of a Series or an array shows the call on a frame.
     """
-    if _has_values(column):
-        raise _column_error(parameter, column, _select_advice())
+    if has_values(column):
+        raise _column_error(parameter, column, select_advice())
     expr = as_expression(column, parameter)
     is_selection = expr.meta.is_column_selection() and expr.meta.has_multiple_outputs()
     if is_selection and not isinstance(column, str):
-        advice = _each_column_advice(parameter)
+        advice = each_column_advice(parameter)
         raise _several_columns_error(parameter, f"the selection {expr}", advice)
     return expr
 
@@ -506,242 +512,3 @@ def raise_on_collect(
         schema=pl.Schema({"passed": pl.Boolean()}),
     )
     return frame.join(passed, how="cross").filter("passed").drop("passed")
-
-
-# ----------------------------------------------------------------------------------------------
-# Data in place of a frame or a column
-# ----------------------------------------------------------------------------------------------
-
-
-#: How a frame becomes one of Polars, by the library that its type is from.
-_CONVERSIONS = {
-    "polars": "{}",
-    "pandas": "pl.from_pandas({})",
-    "pyarrow": "pl.from_arrow({})",
-    "duckdb": "{}.pl()",
-}
-
-
-def is_data(x: object) -> bool:
-    """Return whether x holds values, such as a Series, an array or a list of numbers.
-
-    Names and expressions of columns, and lists of them, are no data.
-    """
-    if isinstance(x, list | tuple) and x and all(isinstance(part, str | pl.Expr) for part in x):
-        return False
-    return _has_values(x)
-
-
-def _has_values(x: object) -> bool:
-    """Return whether x is a Series, an array, a list or another container, but no text."""
-    return isinstance(x, Sized) and not isinstance(x, str)
-
-
-def type_name(x: object) -> str:
-    """Return the name of the type of x for error texts, such as list, Series or pandas.DataFrame.
-
-    Types of other libraries come with the library, because Polars has types of the same names.
-    """
-    library, name = _library_of(x), type(x).__name__
-    return name if library in ("builtins", "polars") else f"{library}.{name}"
-
-
-def _library_of(x: object) -> str:
-    """Return the name of the library that the type of x is from; modules such as _duckdb count."""
-    return type(x).__module__.partition(".")[0].lstrip("_")
-
-
-def column_advice(parameter: str, got: object) -> str:
-    """Return what an error text says to do if `got`, in place of the name of a column, is data.
-
-    `parameter` is the name of that argument. The text is empty for anything but data.
-    """
-    if not is_data(got):
-        return ""
-    return (
-        "; add the values to the frame, frame.with_columns(name=pl.Series(values)), "
-        f'and write {parameter}="name"'
-    )
-
-
-def table_function(function: Function) -> Function:
-    """Return a table function with a check of its first argument, the frame, before all others.
-
-    A parameter that it does not have is an error that names the one that is meant. Called as
-    scikit-learn's functions are, with data in place of a frame and names of columns, it raises an
-    error that shows the call on a frame. Python's own errors of such calls would only name the
-    parameter.
-    """
-
-    @wraps(function)
-    def checked(*args: Any, **kwargs: Any) -> Any:
-        """Call the function after the check; it has the function's own docstring."""
-        _check_keywords(function, kwargs)
-        if args or "frame" in kwargs:
-            _check_frame_call(function, args or (kwargs["frame"],), kwargs)
-        return function(*args, **kwargs)
-
-    return cast("Function", checked)
-
-
-#: Parameters of scikit-learn, scipy and pandas that have another name here.
-_OTHER_PARAMETERS = {
-    "metric": "distance",
-    "sample_weight": "weight",
-    "labels_true": "label",
-    "labels_pred": "cluster",
-    "labels": "cluster",
-    "seed": "random_state",
-    "by": "partition_by",
-    "group_by": "partition_by",
-}
-
-
-def _check_keywords(function: Callable[..., Any], keywords: Collection[str]) -> None:
-    """Raise an error unless the names in a call are parameters of the function."""
-    parameters = inspect.signature(function).parameters
-    for name in keywords:
-        if name not in parameters:
-            other = _OTHER_PARAMETERS.get(name)
-            near = [other] if other in parameters else get_close_matches(name, parameters, n=1)
-            hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(parameters)}"
-            raise TypeError(
-                f"{function.__name__}() got an unexpected keyword argument '{name}'; {hint}"
-            )
-
-
-def _check_frame_call(
-    function: Callable[..., Any], given: Sequence[object], named: Mapping[str, Any]
-) -> None:
-    """Raise an error unless the table function gets a Polars frame, or if it gets points and data.
-
-    `given` are its positional arguments, at least the frame, and `named` those by name. Points and
-    data are two arguments, such as X and y of scikit-learn, where the function needs three.
-    """
-    frame, *columns = given
-    required = required_parameters(function)
-    is_frame = isinstance(frame, pl.DataFrame | pl.LazyFrame)
-    is_complete = all(name in named for name in required[len(given) :])
-    if is_frame and (is_complete or not (len(columns) == 1 and is_data(columns[0]))):
-        return
-    conversion = _CONVERSIONS.get(_library_of(frame), "pl.DataFrame({})")
-    if not (is_frame or _is_table(frame)):
-        advice = f"; write {_call_on_data(function)}" if _has_values(frame) else ""
-    elif is_complete and not any(map(is_data, columns)):
-        advice = f"; write {_call_on_frame(function, conversion, columns, named)}"
-    elif not is_complete and "vector" in required:
-        advice = f"; write {_call_on_points(function, conversion)}"
-    elif is_frame:
-        return
-    else:
-        advice = f"; write {conversion.format('frame')}, and names of its columns"
-    raise _frame_error(" and ".join(map(type_name, given if is_frame else [frame])), advice)
-
-
-def _is_table(x: object) -> bool:
-    """Return whether x is a frame of another library, or a dictionary of columns."""
-    return isinstance(x, Mapping) or hasattr(x, "columns")
-
-
-def _frame_error(got: str, advice: str = "") -> ClusterEvalError:
-    """Return the error of a call without a frame, or without names of its columns.
-
-    `got` names the types of what was given; `advice`, which may be empty, says what to write.
-    """
-    return ClusterEvalError(
-        "frame: expected a Polars DataFrame or LazyFrame and names of its columns, "
-        f"got {got}{advice}"
-    )
-
-
-def required_parameters(function: Callable[..., Any]) -> list[str]:
-    """Return the names of the parameters of `function` that have no default, in their order."""
-    parameters = inspect.signature(function).parameters.values()
-    return [parameter.name for parameter in parameters if parameter.default is parameter.empty]
-
-
-#: Required parameters of table functions that take a value or another frame, not a column.
-_VALUES = ("reference", "centroids", "edges")
-
-
-def _new_frame(columns: Sequence[str]) -> str:
-    """Return the code of a frame of columns, from variables; those of two as in scikit-learn."""
-    pair = ("y_true", "y_pred") if columns[0] == "label" else ("X", "y")
-    variables = pair if len(columns) == 2 else columns
-    named = zip(columns, variables, strict=True)
-    pairs = ", ".join(f'"{name}": {variable}' for name, variable in named)
-    return f"pl.DataFrame({{{pairs}}})"
-
-
-def _call_on_data(function: Callable[..., Any]) -> str:
-    """Return the code of a call of a table function on a frame that is made of data."""
-    required = required_parameters(function)[1:]
-    columns = [name for name in required if name not in _VALUES]
-    names = [f'["{x}"]' if x in ("vector", "columns") else f'"{x}"' for x in columns]
-    names += [f"{name}={name}" for name in required if name in _VALUES]
-    return f"ce.{function.__name__}({_new_frame(columns)}, {', '.join(names)})"
-
-
-def _call_on_points(function: Callable[..., Any], conversion: str) -> str:
-    """Return the code of a call of a table of points on the frame X and the clusters y.
-
-    `conversion` is the code that makes a Polars frame, with {} for the variable.
-    """
-    frame = f"{conversion.format('X')}.with_columns(cluster=pl.Series(y))"
-    return f'ce.{function.__name__}({frame}, [pl.exclude("cluster")], "cluster")'
-
-
-def _call_on_frame(
-    function: Callable[..., Any],
-    conversion: str,
-    columns: Sequence[object],
-    named: Mapping[str, Any],
-) -> str:
-    """Return the code of a call of a table function on a frame, with the arguments as given.
-
-    `columns` are the positional arguments after the frame, `named` those by name. `conversion` is
-    the code that makes a Polars frame, with {} for the variable.
-    """
-    arguments = [conversion.format("frame"), *map(_show_argument, columns)]
-    arguments += [f"{name}={_show_argument(x)}" for name, x in named.items() if name != "frame"]
-    return f"ce.{function.__name__}({', '.join(arguments)})"
-
-
-def _show_argument(x: object) -> str:
-    """Return the code of an argument, or ... if it is none of a name, a number and a list."""
-    return repr(x) if isinstance(x, str | int | float | list | None) else "..."
-
-
-def _select_advice() -> str:
-    """Return what an error text says to write where an expression function got data."""
-    function = _called_function()
-    names = required_parameters(function) if function else []
-    if not function or not names:
-        return ""
-    arguments = ", ".join(f'"{name}"' for name in names)
-    end = ".item()" if len(names) > 1 else ".to_series()"
-    return f"; write {_new_frame(names)}.select(ce.{function.__name__}({arguments})){end}"
-
-
-def _each_column_advice(parameter: str) -> str:
-    """Return what an error text says to write where an expression got a selection of columns.
-
-    `parameter` is the name of that argument.
-    """
-    function = _called_function()
-    if not function:
-        return ""
-    names = required_parameters(function)
-    arguments = ", ".join("name" if name == parameter else f'"{name}"' for name in names)
-    call = f"ce.{function.__name__}({arguments}).alias(name)"
-    return f"; write an expression for each column: [{call} for name in columns]"
-
-
-def _called_function() -> Callable[..., Any] | None:
-    """Return the function of this package that the user called, from the call stack."""
-    frame, found = inspect.currentframe(), None
-    while frame and frame.f_globals.get("__name__", "").startswith("polars_clustereval."):
-        function = frame.f_globals.get(frame.f_code.co_name)
-        found = function if inspect.isfunction(function) else found
-        frame = frame.f_back
-    return found

@@ -308,7 +308,6 @@ def run_describe(options: argparse.Namespace) -> Outcome:
     return Outcome(f"{describe(options.name)}\n".encode())
 
 
-
 def _show_changes_first(result: pl.DataFrame, options: argparse.Namespace) -> pl.DataFrame:
     """Return the rows of a report for the terminal: those that its layout shows last are last."""
     if options.report.layout.shown_last is None:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_clustereval.base.checks import show_value, table_function
+from polars_clustereval.base.checks import show_value
+from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import (
     PLACES_OF_SHARES,
     from_fixed_point,

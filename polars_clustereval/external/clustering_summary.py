@@ -13,8 +13,8 @@ from polars_clustereval.base.checks import (
     check_partition_keys,
     check_weight,
     key_columns,
-    table_function,
 )
+from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import (
     PLACES_OF_SHARES,
     from_fixed_point,

@@ -31,8 +31,8 @@ from polars_clustereval.base.checks import (
     check_weight,
     equals_noise,
     key_columns,
-    table_function,
 )
+from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import count_ordered_pairs
 from polars_clustereval.base.frames import (
     Row,

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_clustereval.base.checks import check_beta, table_function
+from polars_clustereval.base.checks import check_beta
+from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import to_double
 from polars_clustereval.base.frames import Row, Terms, add_stages
 

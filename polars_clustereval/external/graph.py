@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import polars as pl
 
-from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs, table_function
+from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import ratio
 from polars_clustereval.base.frames import join_partitions, join_small, to_user_frame
 
@@ -17,6 +19,9 @@ from .graph_counts import (
     density,
     read_graph,
 )
+
+if TYPE_CHECKING:
+    from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
 
 _GRAPH_COUNTS = (
     "n_nodes",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_clustereval.base.checks import table_function
+from polars_clustereval.base.data_arguments import table_function
 
 from .contingency import LabelOptions, read_contingency_table
 from .report import external_scores, score_partitions

@@ -25,8 +25,8 @@ from polars_clustereval.base.checks import (
     key_columns,
     raise_on_collect,
     show_value,
-    table_function,
 )
+from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.frames import (
     Terms,
     aggregate_by,

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from polars_clustereval.base.checks import table_function
+from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.frames import join_partitions, join_small
 
 from .centroids import check_point_options, read_points

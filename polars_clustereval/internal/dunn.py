@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from polars_clustereval.base.checks import show_value, table_function
+from polars_clustereval.base.checks import show_value
+from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import ratio
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions, join_small
 from polars_clustereval.errors import ClusterEvalError

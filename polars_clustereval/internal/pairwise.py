@@ -20,8 +20,8 @@ from polars_clustereval.base.checks import (
     is_number,
     raise_on_collect,
     show_value,
-    table_function,
 )
+from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import count_pairs, ratio, to_double
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions
 from polars_clustereval.errors import ClusterEvalError

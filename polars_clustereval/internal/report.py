@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_clustereval.base.checks import table_function
+from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import finite_or_null
 
 from .centroids import check_point_options, read_points

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from polars_clustereval.base.checks import table_function
+from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import ratio, to_double
 from polars_clustereval.base.frames import (
     Row,

@@ -21,8 +21,8 @@ from polars_clustereval.base.checks import (
     is_number,
     is_whole_number,
     show_value,
-    table_function,
 )
+from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions
 from polars_clustereval.errors import ClusterEvalError
 

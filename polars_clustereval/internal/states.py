@@ -20,8 +20,8 @@ from polars_clustereval.base.checks import (
     check_partition_keys,
     key_columns,
     raise_on_collect,
-    table_function,
 )
+from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import clamped_mean, to_double
 from polars_clustereval.base.frames import Terms, join_partitions, join_small, to_user_frame
 from polars_clustereval.errors import ClusterEvalError

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_clustereval.base.checks import table_function
+from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.frames import to_user_frame
 
 from .centroids import check_point_options, read_points

@@ -19,12 +19,10 @@ from polars_clustereval.base.checks import (
     check_frame,
     check_groupable,
     check_partition_keys,
-    column_advice,
     column_named,
     show_value,
-    table_function,
-    type_name,
 )
+from polars_clustereval.base.data_arguments import column_advice, table_function, type_name
 from polars_clustereval.base.exact import to_double
 from polars_clustereval.errors import ClusterEvalError
 

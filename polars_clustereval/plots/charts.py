@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import duckdb
 import polars as pl
 
-from polars_clustereval.base.checks import is_whole_number, show_value, type_name
+from polars_clustereval.base.checks import is_whole_number, show_value
+from polars_clustereval.base.data_arguments import type_name
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.quoting import escape_controls
 

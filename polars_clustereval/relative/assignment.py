@@ -18,8 +18,8 @@ from polars_clustereval.base.checks import (
     check_is_frame,
     key_columns,
     show_value,
-    table_function,
 )
+from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.frames import join_small, to_user_frame
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.internal.centroids import Points, check_point_options, read_points

@@ -17,8 +17,8 @@ from polars_clustereval.base.checks import (
     check_frame,
     check_partition_keys,
     key_columns,
-    table_function,
 )
+from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import finite_or_null, ratio, to_double
 from polars_clustereval.base.frames import add_stages, to_user_frame
 from polars_clustereval.internal.centroids import check_point_options, read_points

@@ -14,8 +14,8 @@ from polars_clustereval.base.checks import (
     check_frame,
     check_groupable,
     check_is_frame,
-    table_function,
 )
+from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.frames import join_partitions, to_user_frame
 from polars_clustereval.external.contingency import (
     ContingencyTable,

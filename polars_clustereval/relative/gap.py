@@ -23,8 +23,8 @@ from polars_clustereval.base.checks import (
     key_columns,
     raise_on_collect,
     show_value,
-    table_function,
 )
+from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import to_double
 from polars_clustereval.base.frames import aggregate_by, join_partitions, join_small, to_user_frame
 from polars_clustereval.errors import ClusterEvalError

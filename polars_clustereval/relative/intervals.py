@@ -28,7 +28,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from polars_clustereval.base.checks import check_confidence, table_function
+from polars_clustereval.base.checks import check_confidence
+from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import log_ratio, ratio, to_double, widen
 from polars_clustereval.base.frames import aggregate_by
 from polars_clustereval.external.contingency import LabelOptions, read_contingency_table

@@ -22,8 +22,8 @@ from polars_clustereval.base.checks import (
     check_confidence,
     check_frame,
     check_groupable,
-    table_function,
 )
+from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import count_ordered_pairs, ratio, to_double, widen
 from polars_clustereval.base.frames import aggregate_by, join_partitions, join_small
 from polars_clustereval.external.contingency import (

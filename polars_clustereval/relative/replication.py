@@ -16,8 +16,8 @@ from polars_clustereval.base.checks import (
     check_groupable,
     check_partition_keys,
     key_columns,
-    table_function,
 )
+from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import count_ordered_pairs, ratio, widen
 from polars_clustereval.base.frames import (
     aggregate_by,

@@ -23,8 +23,8 @@ from polars_clustereval.base.checks import (
     check_random_state,
     is_whole_number,
     show_value,
-    table_function,
 )
+from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.external.contingency import (
     ContingencyTable,

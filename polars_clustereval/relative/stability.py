@@ -27,8 +27,8 @@ from polars_clustereval.base.checks import (
     key_columns,
     raise_on_collect,
     show_value,
-    table_function,
 )
+from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import ratio
 from polars_clustereval.base.frames import join_partitions, join_small, to_user_frame
 from polars_clustereval.errors import ClusterEvalError

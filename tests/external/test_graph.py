@@ -594,7 +594,6 @@ def test_bad_ids_among_dropped_noise(
         ask(engine, table, nodes, edges, noise=-1, noise_as="drop", partition_by=partition_by)
 
 
-
 @pytest.mark.parametrize("kind", [pl.String, pl.Boolean])
 def test_weights_of_a_type_that_is_no_number(engine: Engine, kind: Any) -> None:
     """Text is refused even if it reads as numbers."""
