@@ -452,7 +452,7 @@ def affected_ids(
     *,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: NoiseAs = "cluster",
+    noise_as: NoiseAs | None = None,
 ) -> Frame:
     """Ids whose companions, the other ids of their cluster, have changed from run to run.
 
@@ -471,7 +471,7 @@ def affected_ids(
         Columns of both frames whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise, in both runs.
-    noise_as : {'cluster', 'drop', 'singletons'}
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Count noise as an ordinary cluster, as not in the run, or each row as a cluster without
         companions.
 

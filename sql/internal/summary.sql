@@ -70,7 +70,7 @@ CREATE OR REPLACE MACRO clustereval._index_values(__ce_report) AS TABLE
 --   FROM clustereval.internal_summary(points, [x, y, z], cluster, distance := 'cosine');
 CREATE OR REPLACE MACRO clustereval.internal_summary(
   tbl, vector, cluster, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
-  noise := NULL, noise_as := 'cluster', weights := NULL
+  noise := NULL, noise_as := NULL, weights := NULL
 ) AS TABLE
   WITH __ce_report AS (
     SELECT *

@@ -379,10 +379,11 @@ COMMENT ON MACRO TABLE clustereval.moved_ids IS
 -- Examples:
 --   FROM clustereval.affected_ids(night_1, night_2, id, cluster) WHERE n_lost > 0;
 CREATE OR REPLACE MACRO clustereval.affected_ids(
-  tbl_before, tbl_after, id, cluster, partition_by := NULL, noise := NULL, noise_as := 'cluster'
+  tbl_before, tbl_after, id, cluster, partition_by := NULL, noise := NULL, noise_as := NULL
 ) AS TABLE
   WITH __ce_ids AS MATERIALIZED (
-    SELECT * FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by)
+    SELECT *
+    FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by, noise)
   ),
   __ce_cells AS MATERIALIZED (
     SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)

@@ -75,6 +75,7 @@ DEGENERATE = {
 ALWAYS_LISTED = {"one cluster", "singletons", "one row", "equal points"}
 WITHOUT_NULLS = ("clusters", "labels", "stability-reference", "transitions-overlaps")
 #: Those whose NULLs are in the row of no rows at all, or where a cluster is not a number.
+OF_CHANGED_IDS = ("transitions-affected", "transitions-ids")
 NULLS_WITHOUT_PARTITIONS = ("matching", "transitions-ids", "transitions-drift", "graph-edges")
 
 
@@ -187,7 +188,7 @@ def test_degenerate_partitions(noted: Noted, engine_name: str, tmp_path: Path, n
     call = (*arguments(name, path), "--partition-by", "case", "--engine", engine_name)
     rows = assert_valid(name, noted(*call, "--format", "json")[0])
     cases = {str(row["case"]) for row in rows}
-    assert cases >= ALWAYS_LISTED - ({"one row"} if name == "transitions-ids" else set())
+    assert cases >= ALWAYS_LISTED - ({"one row"} if name in OF_CHANGED_IDS else set())
     n_nulls = sum(value is None for row in rows for value in row.values())
     assert n_nulls or name in (*WITHOUT_NULLS, *NULLS_WITHOUT_PARTITIONS)
 
@@ -276,7 +277,7 @@ def test_a_wrong_row_is_not_valid(example: Callable[[str], str], name: str) -> N
             assert not validator(name).is_valid([row, changed]), (column, changed.get(column))
             seen += 1
     # The columns of this one are the ids and clusters of the input, which can only be left out.
-    assert seen >= (3 if name == "transitions-ids" else 17)
+    assert seen >= (3 if name in OF_CHANGED_IDS else 17)
     assert not validator(name).is_valid(row), "an object in place of the array"
     assert not validator(name).is_valid([[*row.values()]])
 

@@ -63,7 +63,7 @@ VARIANT_CALLS = {
     "transitions": (*NIGHTS, *_NIGHT_COLUMNS),
     **{
         f"transitions-{show}": (*NIGHTS, *_NIGHT_COLUMNS, "--show", show)
-        for show in ("overlaps", "ids", "drift")
+        for show in ("overlaps", "ids", "affected", "drift")
     },
     "graph": _GRAPH,
     **{f"graph-{show}": (*_GRAPH, "--show", show) for show in ("clusters", "nodes", "edges")},
