@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from polars_clustereval.base.checks import show_value
+from polars_clustereval.base.frames import align_structs
 from polars_clustereval.quoting import quote_identifier, quote_literal
 
 from .engines import open_rows, read_rows
@@ -66,30 +68,40 @@ def doubt_edges(pair: tuple[Source, Source], options: Namespace) -> list[str]:
     (nodes, arguments), (edges, _) = (
         read_rows(source, options, table) for source, table in zip(pair, tables, strict=True)
     )
-    keys = arguments.get("partition_by") or []
-    by = [f"key_{i}" for i in range(len(keys))]
-    parts = [pl.col(key).cast(pl.String).alias(name) for key, name in zip(keys, by, strict=True)]
-    nodes = nodes.filter(pl.col(arguments["cluster"]).is_not_null())
-    nodes = nodes.select(*parts, id=pl.col(arguments["id"]).cast(pl.String)).unique()
-    ends = edges.select(
-        *parts,
-        **{end: pl.col(arguments[end]).cast(pl.String) for end in ("left", "right")},
+    by = {f"key_{i}": pl.col(key) for i, key in enumerate(arguments.get("partition_by") or [])}
+    node = {"id": pl.col(arguments["id"]), "edge": pl.lit(None, pl.Int64), "is_node": pl.lit(True)}
+    nodes = nodes.filter(pl.col(arguments["cluster"]).is_not_null()).select(**by, **node)
+    types = nodes.collect_schema()
+    named = {end: pl.col(arguments[end]) for end in ("left", "right")}
+    edges = edges.select(**by, **named, edge=pl.int_range(pl.len(), dtype=pl.Int64))
+    edges = align_structs(edges, {x: types[x] for x in by} | dict.fromkeys(named, types["id"]))
+    ends = [edges.select(*by, "edge", id=end, is_node=pl.lit(False)) for end in named]
+    # Grouped by id instead of joined, because ids may be lists.
+    ids = pl.concat([nodes, *(end.select(types.names()) for end in ends)])
+    is_node = pl.col("is_node").any().over(*by, "id")
+    strangers = ids.filter(~is_node, pl.col("edge").is_not_null())
+    (n, end), (total,), (known,) = (
+        frame.row(0)
+        for frame in pl.collect_all(
+            [
+                strangers.select(pl.col("edge").n_unique(), _lowest_id(types["id"])),
+                edges.select(pl.len()),
+                nodes.select(_lowest_id(types["id"])),
+            ],
+            engine="streaming",
+        )
     )
-    for end in ("left", "right"):
-        known = nodes.rename({"id": end}).with_columns(pl.lit(True).alias(f"{end}_is_node"))
-        ends = ends.join(known, on=[*by, end], how="left", nulls_equal=bool(by))
-    is_node = {end: pl.col(f"{end}_is_node").fill_null(False) for end in ("left", "right")}
-    stranger = pl.when(~is_node["left"]).then("left").when(~is_node["right"]).then("right")
-    is_left_out = ~(is_node["left"] & is_node["right"])
-    counts = ends.select(n=is_left_out.sum(), total=pl.len(), example=stranger.min())
-    some = nodes.select(example=pl.col("id").min())
-    (n, total, end), (node,) = (
-        frame.row(0) for frame in pl.collect_all([counts, some], engine="streaming")
-    )
-    if node is None or n <= _MOST * total:
+    if known is None or n <= _MOST * total:
         return []
+    place = "no cluster of its partition" if by else "no cluster"
     text = (
-        f"{n:,} of {total:,} edges are left out: an end of each is in no cluster; the ends are "
-        f"like '{end}', the ids of {pair[0].name} like '{node}'"
+        f"{n:,} of {total:,} edges are left out: an end of each is in {place}; the ends are "
+        f"like '{show_value(end)}', the ids of {pair[0].name} like '{show_value(known)}'"
     )
     return [text]
+
+
+def _lowest_id(dtype: pl.DataType) -> pl.Expr:
+    """Return the lowest id that is not NULL, as an example."""
+    ids = pl.col("id").drop_nulls()
+    return ids.sort().first() if dtype.is_nested() else ids.min()

@@ -23,6 +23,7 @@ from tests.support.command_line import (
     POINTS,
     WIDE,
     Fail,
+    Noted,
     Run,
     assert_scores_of_points,
     report_of,
@@ -99,13 +100,18 @@ def test_a_text_file_of_texts(run: Run, engine_name: str, tmp_path: Path) -> Non
 )
 @DUCKDB_AT_THE_GATE
 def test_texts_identify(
-    run: Run, engine_name: str, tmp_path: Path, texts: list[str], expected: list[str | None]
+    noted: Noted, engine_name: str, tmp_path: Path, texts: list[str], expected: list[str | None]
 ) -> None:
     """Labels, clusters and partitions of a CSV file are text; an empty field is a missing one."""
     path = tmp_path / "texts.csv"
     path.write_text("\n".join(["told,same", *(f"{x},x" for x in [*texts, *texts]), ""]), "utf-8")
     engine = ("--engine", engine_name)
     known = set(expected) - {None}
+
+    def run(*arguments: str | Path) -> str:
+        """The output, whatever is noted of labels such as 'nan'."""
+        return noted(*arguments)[0]
+
     [row] = report_rows(run, path, "--label=told", "--cluster=told", *engine)
     assert (row["n_labels"], row["n_clusters"]) == (len(known), len(known))
     assert row["n_dropped"] == 2 * expected.count(None)
