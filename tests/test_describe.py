@@ -68,7 +68,7 @@ def test_what_jump_is() -> None:
 
 def test_a_parameter_and_the_tables_that_have_it() -> None:
     text = flat(ce.describe("noise_as"))
-    assert text.startswith("noise_as, a parameter {'cluster', 'drop', 'singletons'}. ")
+    assert text.startswith("noise_as, a parameter {'cluster', 'drop', 'singletons'}, needed with ")
     listed = set(re.findall(r"\w+", text))
     having = {
         name
