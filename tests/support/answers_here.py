@@ -72,6 +72,10 @@ def ask_command(folder: Path, arguments: list[str]) -> object:
     return [status, json.loads(path.read_text(encoding="utf-8"))]
 
 
+def ask_to_sql(given: dict[str, Any]) -> object:
+    return ["query", ce.to_sql(**given)]
+
+
 def try_to(ask: Callable[..., object], *given: Any) -> object:
     """The answer, or the words of an error."""
     try:
@@ -80,20 +84,17 @@ def try_to(ask: Callable[..., object], *given: Any) -> object:
         return f"{type(error).__name__}: {error}"
 
 
-def answer(questions: dict[str, list[Any]], folder: Path) -> dict[str, list[object]]:
+def answer(questions: dict[str, list[Any]], folder: Path) -> dict[str, object]:
     con = connect(folder)
     frames = {path.stem: pl.read_parquet(path) for path in (folder / "polars").glob("*.parquet")}
-    answers = {
-        "versions": [duckdb.__version__, pl.__version__],
+    return {
+        "versions": {"duckdb": duckdb.__version__, "polars": pl.__version__},
         "sql": [try_to(ask_sql, con, query) for query in questions["sql"]],
         "polars": [try_to(ask_polars, frames, call) for call in questions["polars"]],
-        "expressions": [
-            try_to(ask_expressions, frames, names) for names in questions["expressions"]
-        ],
+        "expressions": [try_to(ask_expressions, frames, x) for x in questions["expressions"]],
         "commands": [try_to(ask_command, folder, given) for given in questions["commands"]],
+        "to_sql": [try_to(ask_to_sql, given) for given in questions["to_sql"]],
     }
-    answers["to_sql"] = [try_to(lambda given: ce.to_sql(**given), x) for x in questions["to_sql"]]
-    return answers
 
 
 if __name__ == "__main__":
