@@ -181,7 +181,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def ask(python: Path | str, folder: Path, name: str) -> dict[str, Any]:
+def run_questions(python: Path | str, folder: Path, name: str) -> dict[str, Any]:
     """The answers of the environment of this interpreter to the calls for `name`."""
     file = folder / f"{name}.json"
     file.write_text(json.dumps(questions(name)), encoding="utf-8")
@@ -202,7 +202,7 @@ def ask(python: Path | str, folder: Path, name: str) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def newest(tables: Path) -> dict[str, dict[str, object]]:
     """By area, the answer to each call."""
-    return by_call(ask(sys.executable, tables, "newest"), questions("newest"))
+    return by_call(run_questions(sys.executable, tables, "newest"), questions("newest"))
 
 
 def by_call(answers: dict[str, Any], asked: dict[str, list[Any]]) -> dict[str, dict[str, object]]:
@@ -222,7 +222,7 @@ def older(
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "fresh"], check=True)
     pip = (sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check")
     subprocess.run([*pip, "install", "--quiet", *VERSIONS[request.param]], check=True)
-    answers = ask(python, tables, request.param)
+    answers = run_questions(python, tables, request.param)
     wanted = [
         x.partition("==")[2] for x in VERSIONS[request.param] if x[:6] in ("duckdb", "polars")
     ]

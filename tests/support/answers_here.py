@@ -30,7 +30,7 @@ MACROS = (
 )
 
 
-def connect(folder: Path) -> duckdb.DuckDBPyConnection:
+def connect_with_tables(folder: Path) -> duckdb.DuckDBPyConnection:
     """A connection with the macros, which are copied from the cache, and all tables."""
     writing, copying = duckdb.connect(), duckdb.connect()
     for con in (writing, copying):
@@ -84,8 +84,8 @@ def try_to(ask: Callable[..., object], *given: Any) -> object:
         return f"{type(error).__name__}: {error}"
 
 
-def answer(questions: dict[str, list[Any]], folder: Path) -> dict[str, object]:
-    con = connect(folder)
+def answer_all(questions: dict[str, list[Any]], folder: Path) -> dict[str, object]:
+    con = connect_with_tables(folder)
     frames = {path.stem: pl.read_parquet(path) for path in (folder / "polars").glob("*.parquet")}
     return {
         "versions": {"duckdb": duckdb.__version__, "polars": pl.__version__},
@@ -101,4 +101,4 @@ if __name__ == "__main__":
     warnings.simplefilter("error")
     asked = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     # Keys of structs and decimals are compared as texts.
-    sys.stdout.write(json.dumps(answer(asked, Path(sys.argv[2])), default=str))
+    sys.stdout.write(json.dumps(answer_all(asked, Path(sys.argv[2])), default=str))
