@@ -1,0 +1,251 @@
+"""The oldest declared versions of the engines, and a middle pair, answer as the newest do.
+
+A selection of each area is asked in an environment of each pair: every table macro and aggregate,
+every frame function and expression, to_sql, the command line, and macros copied from the cache.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from itertools import cycle
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+import polars_clustereval as ce
+from polars_clustereval import dialects
+from tests import test_session_settings
+from tests.support import command_line, registry
+from tests.support.compare import is_near
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+DECLARED = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dialects"]]
+#: The packages of each environment; the newest is that of the tests.
+VERSIONS = {
+    "oldest": [requirement.replace(">=", "==") for requirement in DECLARED],
+    "middle": ["duckdb==1.5.6", "polars==2.0.0", "numpy", "sqlglot"],
+}
+AREAS = ("sql", "polars", "expressions", "to_sql", "commands")
+
+#: The frames of the calls in Polars, by name: queries of the tables of test_session_settings.
+FRAMES = {
+    "points": "SELECT *, [x, y, z] AS vector, 1 + weight % 3 AS place FROM points",
+    "sweep": "SELECT *, [x, y, z] AS vector FROM sweep",
+    "centers": "SELECT partition_key AS run, cluster, centroid FROM centers",
+    "models": "FROM models",
+    "runs": "SELECT * REPLACE (id // 3 AS id) FROM points WHERE id < 80 AND run IS NOT NULL",
+    "one": "FROM points WHERE id % 4 > 0",
+    "two": "FROM moved WHERE id % 5 > 0",
+    "members": "FROM members",
+    "links": "FROM links",
+}
+#: The tables that are called with more than columns of one frame: the frame, and what follows.
+WITH_OTHER_FRAMES: dict[str, tuple[Any, ...]] = {
+    "sweep": ("sweep", *registry.GIVEN["sweep"]),
+    "runs": ("runs", *registry.GIVEN["runs"]),
+    "runs and one of them": ("runs", "id", "run", "cluster", "r"),
+    "two runs": ("one", "@two", "id", "cluster"),
+    "covers": ("one", "@two", "id", "label", "cluster"),
+    "graph": ("members", "id", "cluster", "@links", "one", "two"),
+    "states": ("states",),
+    "choose_k": ("observed",),
+    "gap_statistic": ("observed", "@reference", "weight"),
+    "assign_nearest": ("points", "vector", "@centers"),
+    "cross_validation": ("points", "vector", "cluster", "run", "@models"),
+}
+#: DuckDB 1.4 plans these for 5 to 30 seconds, as docs/duckdb.md says, so that it is not asked.
+SLOW_PLANS = (
+    *("silhouette_samples", "silhouette_clusters", "silhouette_score"),
+    *("dunn_index", "elbow"),
+)
+
+
+def sql_calls() -> list[str]:
+    """A call of every macro: the first one of each table, and all of the aggregates."""
+    calls = test_session_settings.CALLS
+    names = [*registry.tables(), *registry.METRICS, "parse_vector", "version"]
+    return list(
+        dict.fromkeys(
+            next(call for call in calls if f"clustereval.{name}(" in call) for name in names
+        )
+    )
+
+
+def polars_calls() -> Iterator[dict[str, Any]]:
+    """A call of every frame function, of DataFrames and of LazyFrames in turn."""
+    lazy = cycle((False, True))
+    for kind, tables in registry.KINDS.items():
+        for name in tables:
+            places = WITH_OTHER_FRAMES.get(kind) or WITH_OTHER_FRAMES.get(name)
+            frame, *given = places or ("points", *registry.given(name))
+            has_partitions = kind in ("labels", "points") or name == "assign_nearest"
+            yield {
+                "frame": frame,
+                "method": name,
+                "given": given,
+                "options": {"partition_by": "run"} if has_partitions else {},
+                "lazy": next(lazy),
+            }
+    for name in registry.DRAWN_BY_NUMPY:
+        given = ["label", "cluster"]
+        yield {"frame": "points", "method": name, "given": given, "options": {}, "lazy": False}
+
+
+def to_sql_calls() -> Iterator[dict[str, Any]]:
+    """A query of every table: of those that take seconds in one dialect, or else in all."""
+    in_turn = cycle(dialects.EXECUTED_DIALECTS)
+    for name in dialects._ROW_ORDER:
+        is_long = registry.kind_of(name) == "points" or name.endswith("_report")
+        for dialect in [next(in_turn)] if is_long else dialects.EXECUTED_DIALECTS:
+            yield to_sql_call(name, dialect)
+
+
+def to_sql_call(name: str, dialect: str) -> dict[str, Any]:
+    given: dict[str, Any] = {"name": name, "dialect": dialect, "cluster": "c"}
+    kind = registry.kind_of(name)
+    if kind == "two runs":
+        return given | {"tbl_before": "one", "tbl_after": "two", "id": "i"}
+    given["tbl"] = "t"
+    if kind == "points":
+        given["vector"] = ["x", "y"]
+    else:
+        given["label"] = "l"
+    if name in ("bcubed_samples", "silhouette_samples"):
+        given["id"] = "i"
+    if name.startswith("silhouette"):
+        given["distance"] = "sqeuclidean"
+    return given
+
+
+def command_calls() -> Iterator[list[str]]:
+    """Every report of the command line, by the engine that needs no plan of distances."""
+    for command, given in command_line.CALLS.items():
+        by_duckdb = command in ("external", "clusters", "internal")
+        yield [command, *given, "--engine", "duckdb" if by_duckdb else "polars"]
+
+
+def write_tables(folder: Path) -> None:
+    """The tables of the calls as Parquet files."""
+    con = test_session_settings.connect()
+    names = [name for (name,) in con.execute("SELECT table_name FROM duckdb_tables()").fetchall()]
+    (folder / "sql").mkdir()
+    (folder / "polars").mkdir()
+    for name in names:
+        con.execute(f"COPY {name} TO '{folder / 'sql' / name}.parquet'")
+    for name, query in FRAMES.items():
+        con.execute(f"COPY ({query}) TO '{folder / 'polars' / name}.parquet'")
+    points = pl.read_parquet(folder / "polars" / "points.parquet")
+    sweep = pl.read_parquet(folder / "polars" / "sweep.parquet")
+    made = {
+        "states": ce.cluster_states(points, "vector", "cluster"),
+        "observed": ce.elbow(sweep, "vector", "cluster", "k"),
+        "reference": ce.elbow(sweep, "vector", "cluster", "k", partition_by="weight"),
+    }
+    for name, frame in made.items():
+        frame.write_parquet(folder / "polars" / f"{name}.parquet")
+
+
+def questions(pair: str) -> dict[str, list[Any]]:
+    """The calls for the environment of this name."""
+    return {
+        "sql": [call for call in sql_calls() if pair != "oldest" or not is_slow(call)],
+        "polars": list(polars_calls()),
+        "expressions": [list(registry.METRICS)],
+        "to_sql": list(to_sql_calls()),
+        "commands": list(command_calls()),
+    }
+
+
+def is_slow(call: str) -> bool:
+    """Whether DuckDB 1.4 plans this call for long."""
+    return any(f"clustereval.{name}(" in call for name in SLOW_PLANS)
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tables")
+    write_tables(folder)
+    return folder
+
+
+def run_questions(python: Path | str, folder: Path, name: str) -> dict[str, Any]:
+    """The answers of the environment of this interpreter to the calls for `name`."""
+    file = folder / f"{name}.json"
+    file.write_text(json.dumps(questions(name)), encoding="utf-8")
+    script = ROOT / "tests" / "support" / "answers_here.py"
+    with TemporaryDirectory() as cache:
+        process = subprocess.run(
+            [str(python), "-P", str(script), str(file), str(folder)],
+            env=os.environ | {"PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": cache},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert process.returncode == 0, process.stderr
+    found: dict[str, Any] = json.loads(process.stdout)
+    return found
+
+
+@pytest.fixture(scope="module")
+def newest(tables: Path) -> dict[str, dict[str, object]]:
+    """By area, the answer to each call."""
+    return by_call(run_questions(sys.executable, tables, "newest"), questions("newest"))
+
+
+def by_call(answers: dict[str, Any], asked: dict[str, list[Any]]) -> dict[str, dict[str, object]]:
+    return {
+        area: {json.dumps(call): found for call, found in zip(calls, answers[area], strict=True)}
+        for area, calls in asked.items()
+    }
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def older(
+    request: pytest.FixtureRequest, tables: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, dict[str, object]]:
+    """The answers of an environment with older versions of the engines."""
+    folder = tmp_path_factory.mktemp(request.param)
+    python = folder / "fresh" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "fresh"], check=True)
+    pip = (sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check")
+    subprocess.run([*pip, "install", "--quiet", *VERSIONS[request.param]], check=True)
+    answers = run_questions(python, tables, request.param)
+    wanted = [
+        x.partition("==")[2] for x in VERSIONS[request.param] if x[:6] in ("duckdb", "polars")
+    ]
+    assert sorted(answers["versions"]) == sorted(wanted)
+    return by_call(answers, questions(request.param))
+
+
+@pytest.mark.parametrize("area", AREAS)
+def test_the_same_answers(
+    older: dict[str, dict[str, object]], newest: dict[str, dict[str, object]], area: str
+) -> None:
+    assert [answer for answer in newest[area].values() if isinstance(answer, str)] == []
+    wrong = [
+        (call, found)
+        for call, found in older[area].items()
+        if not is_near(found, newest[area][call], relative=1e-9, floor=1e-9)
+    ]
+    assert wrong == []
+
+
+def test_every_table_and_metric_is_asked() -> None:
+    asked = {name: json.dumps(calls) for name, calls in questions("middle").items()}
+    for name in [*registry.tables(), *registry.METRICS]:
+        assert f"clustereval.{name}(" in asked["sql"], name
+        area = "expressions" if name in registry.METRICS else "polars"
+        assert f'"{name}"' in asked[area], name
