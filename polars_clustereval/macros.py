@@ -287,12 +287,25 @@ def register(
                 return
             with _transaction(con):
                 _refuse_other_macros(con, schema, database, temporary)
-                con.execute(text)
+                create_macros(con, text)
     except duckdb.Error as error:
         advice = next((words for part, words in _ADVICE.items() if part in str(error)), None)
         if advice is None:
             raise
         raise ClusterEvalError(advice) from error
+
+
+def create_macros(con: duckdb.DuckDBPyConnection, text: str) -> None:
+    """Create the macros of `text`, as `bundle` returns it, whatever the session's settings.
+
+    With integer_division, which is restored afterwards, the parser would read / as //.
+    """
+    [is_integer] = con.execute("SELECT current_setting('integer_division')").fetchone() or (False,)
+    con.execute("SET integer_division = false")
+    try:
+        con.execute(text)
+    finally:
+        con.execute(f"SET integer_division = {is_integer}")
 
 
 def _has_room(con: duckdb.DuckDBPyConnection) -> bool:

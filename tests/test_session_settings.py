@@ -246,11 +246,44 @@ def test_settings_change_no_number(with_all_settings: duckdb.DuckDBPyConnection,
 
 
 @pytest.mark.wide
-@pytest.mark.parametrize("place", ["before", "after"])
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_no_single_setting_changes_a_number(setting: str, place: str) -> None:
-    con = connect(**{place: SETTINGS[setting]})
+def test_no_single_setting_changes_a_number(setting: str) -> None:
+    con = connect(after=SETTINGS[setting])
     assert [call for call in CALLS if not is_near(answer(con, call), usual_answer(call))] == []
+
+
+def macro_definitions(
+    con: duckdb.DuckDBPyConnection, schema: str = "clustereval"
+) -> list[tuple[Any, ...]]:
+    """The macros with their parameters and bodies, in the order of their names."""
+    query = (
+        "SELECT to_json({name: function_name, kind: function_type, names: parameters, "
+        "body: macro_definition}) AS macro FROM system.main.duckdb_functions() "
+        "WHERE schema_name = $schema ORDER BY macro ASC NULLS LAST"
+    )
+    return con.execute(query, {"schema": schema}).fetchall()
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_a_setting_before_registration_changes_no_macro(setting: str) -> None:
+    """So that what holds of settings after registration holds of those before it."""
+    con = duckdb.connect()
+    con.execute(SETTINGS[setting])
+    ce.register(con)
+    found = macro_definitions(con)
+    assert len(found) > len(METRICS)
+    assert found == macro_definitions(usual_session())
+
+
+@pytest.mark.gate
+def test_settings_before_macros_are_parsed_change_no_macro() -> None:
+    """A schema of another name has no copy in the cache; integer_division is read by the parser."""
+    plain, con = duckdb.connect(), duckdb.connect()
+    con.execute("; ".join(SETTINGS.values()))
+    for each in (plain, con):
+        ce.register(each, schema="scores")
+    assert macro_definitions(con, "scores") == macro_definitions(plain, "scores")
+    assert con.execute("SELECT current_setting('integer_division')").fetchone() == (True,)
 
 
 # DuckDB itself calls these by bare names: in list_append, list_prepend and COLUMNS(lambda ...).
