@@ -349,6 +349,9 @@ def test_tables_of_two_runs(dialect: str, tmp_path: Path) -> None:
     with sql_engines.ENGINES[dialect](NIGHTS, tmp_path) as run:
         for name in RUN_TABLES:
             for options in RUNS:
+                if name == "affected_ids":
+                    # An id loses and gains companions, whatever becomes of its cluster.
+                    options = {key: x for key, x in options.items() if key != "threshold"}
                 assert_answers(
                     run(translate_runs(name, dialect, **options)), rows_of_runs(name, **options)
                 )

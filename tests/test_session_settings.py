@@ -151,6 +151,7 @@ def list_calls() -> list[str]:
         f"{nights} FROM clustereval.{table}(one, two, id, cluster, {options})"
         for table in registry.tables("two runs")
         for options in (f"partition_by := run, {NOISE}", "threshold := 0.3")
+        if (table, options) != ("affected_ids", "threshold := 0.3")
     ]
     calls += [
         f"FROM clustereval.{table}(members, id, cluster, links, one, two, {options})"

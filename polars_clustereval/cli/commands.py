@@ -236,7 +236,7 @@ def _describe_missing_rows(
     for missing values tells more.
     """
     if "reason" in result.columns and "std_error" in result.columns:
-        return _describe_missing_estimates(result, source, options)
+        return _describe_missing_estimates(result, source)
     if "n_dropped" in result.columns:
         n_rows = result.select(pl.sum_horizontal(pl.col("n", "n_dropped").sum())).item()
         missing = "no rows below the header" if source.kind == "csv" else "no rows"
@@ -249,11 +249,9 @@ def _describe_missing_rows(
     return [] if n_rows else [f"{source.name}: {missing}"]
 
 
-def _describe_missing_estimates(
-    result: pl.DataFrame, source: Source, options: argparse.Namespace
-) -> list[str]:
+def _describe_missing_estimates(result: pl.DataFrame, source: Source) -> list[str]:
     """Return a note if a clustering has no estimates at all, with the reason of the first one."""
-    keys = options.partition_by or []
+    keys = result.columns[: result.columns.index("metric")]
     has_value = pl.col("value").is_not_null().any()
     if keys:
         missing = result.filter(~has_value.over(keys)).unique(keys, maintain_order=True)

@@ -390,12 +390,14 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
     SELECT
       clustereval._check_cluster_pairs(
         CAST(SUM(clustereval._widen(__ce_n_clusters) * __ce_n_clusters) AS DECIMAL(38, 0))
-      ) AS __ce_fits
+      ) AS __ce_valid
     FROM __ce_cluster_counts
     WHERE COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
   ),
   __ce_compared_clusters AS MATERIALIZED (
-    SELECT * FROM __ce_clusters WHERE (SELECT __ce_fits FROM __ce_size_check)
+    SELECT *
+    FROM __ce_clusters
+    WHERE COALESCE((SELECT MIN(__ce_valid) FROM __ce_size_check), TRUE)
   ),
   __ce_wemmert_gancarski AS (
     SELECT *
@@ -432,7 +434,7 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as)
   )
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
-    AND COALESCE((SELECT __ce_fits FROM __ce_size_check), TRUE)
+    AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_size_check), TRUE)
   ORDER BY counts.__ce_partition ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.neighbor_report IS
 'Internal indices that need the distance of every point to every center, one row per partition: '
