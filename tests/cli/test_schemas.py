@@ -45,8 +45,11 @@ if TYPE_CHECKING:
 
 VARIANTS = list_variants()
 #: Reports with a row for each metric, in the same columns.
-#: Reports whose rows are valid as others too: they have the same columns and one more.
-ALSO_VALID = {"external-confidence": ["entity-resolution-labels-are-sample"]}
+#: By report, those whose rows are valid as its rows too: they have its columns and others.
+ALSO_VALID = {
+    "external-confidence": ["entity-resolution-labels-are-sample"],
+    "transitions-ids": ["transitions-affected"],
+}
 SMALL = pl.DataFrame(
     {
         "label": ["a", "a", "b", "b"],
