@@ -340,6 +340,12 @@ NIGHTS = {
 }
 
 
+def test_transitions(tmp_path: Path) -> None:
+    with sql_engines.ENGINES["duckdb"](NIGHTS, tmp_path) as run:
+        found = run(translate_runs("run_transitions", "duckdb"))
+    assert_answers(found, rows_of_runs("run_transitions"))
+
+
 @GATE
 @pytest.mark.parametrize(
     "dialect", [*DUCKDB_FIRST, pytest.param("spark", marks=WIDE)], indirect=True, scope="module"

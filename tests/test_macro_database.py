@@ -229,7 +229,6 @@ def database_path(con: duckdb.DuckDBPyConnection) -> str | None:
     return path if path is None else str(path)
 
 
-@pytest.mark.gate
 @pytest.mark.parametrize(
     "fault",
     [

@@ -63,6 +63,16 @@ def test_bounds_hold_for_any_points(engine: Engine, distance: str, seed: int) ->
             assert row["silhouette_upper"] >= exact - 1e-14
 
 
+def test_bounds_of_cityblock_distances(engine: Engine) -> None:
+    """On a line they are the euclidean ones, whose bounds are computed in another way."""
+    rows = vector_frame([[x, 0.0] for x in (0, 1, 2, 3, 9, 10, 11, 12)], [0] * 4 + [1] * 4)
+    exact = one(engine, SCORE, rows)["silhouette"]
+    for distance in ("cityblock", "euclidean"):
+        got = one(engine, SCORE, rows, distance=distance, method="bounds")
+        lower, upper = values_of(got, "silhouette_lower", "silhouette_upper")
+        assert exact - 0.1 < lower <= exact <= upper < exact + 0.1
+
+
 def test_bounds_are_narrow(engine: Engine) -> None:
     """Within 0.05 of each other for Gaussian clusters in 16 dimensions."""
     x, clusters = spread_points("normal", 400, 16, 4, 5)
