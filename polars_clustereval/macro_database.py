@@ -14,7 +14,7 @@ import duckdb
 
 from .errors import ClusterEvalError
 from .macro_cache import attach_cached, cached_database, write_macros
-from .macros import bundle, check_name, create_macros, macros_version
+from .macros import bundle, check_name, macros_version, plain_division
 from .quoting import quote_identifier, quote_literal
 
 if TYPE_CHECKING:
@@ -106,7 +106,8 @@ def attach_macros(con: duckdb.DuckDBPyConnection) -> None:
     except (OSError, RuntimeError, duckdb.Error):
         # READ_WRITE is not the default beside a read-only database.
         con.execute(f"ATTACH ':memory:' AS {_NAME} (READ_WRITE)")
-        create_macros(con, text)
+        with plain_division(con):
+            con.execute(text)
 
 
 def _has_macros(con: duckdb.DuckDBPyConnection) -> bool:

@@ -285,9 +285,9 @@ def register(
             is_plain = schema == "clustereval" and database is None and not temporary
             if is_plain and _has_room(con) and copy_macros(con, text):
                 return
-            with _transaction(con):
+            with plain_division(con), _transaction(con):
                 _refuse_other_macros(con, schema, database, temporary)
-                create_macros(con, text)
+                con.execute(text)
     except duckdb.Error as error:
         advice = next((words for part, words in _ADVICE.items() if part in str(error)), None)
         if advice is None:
@@ -295,17 +295,20 @@ def register(
         raise ClusterEvalError(advice) from error
 
 
-def create_macros(con: duckdb.DuckDBPyConnection, text: str) -> None:
-    """Create the macros of `text`, as `bundle` returns it, whatever the session's settings.
+@contextmanager
+def plain_division(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Switch the setting integer_division off while macros are created.
 
-    With integer_division, which is restored afterwards, the parser would read / as //.
+    With it, DuckDB's parser reads / as //.
     """
-    [is_integer] = con.execute("SELECT current_setting('integer_division')").fetchone() or (False,)
+    if con.execute("SELECT current_setting('integer_division')").fetchone() != (True,):
+        yield
+        return
     con.execute("SET integer_division = false")
     try:
-        con.execute(text)
+        yield
     finally:
-        con.execute(f"SET integer_division = {is_integer}")
+        con.execute("SET integer_division = true")
 
 
 def _has_room(con: duckdb.DuckDBPyConnection) -> bool:
