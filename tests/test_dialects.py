@@ -515,7 +515,7 @@ def test_names_are_quoted() -> None:
         ({"label": None}, "label: expected a column beside cluster; leave out both"),
         (CELLS | {"weight": "w"}, "weight: kept cells contain it already"),
         (CELLS | {"partition_by": "p"}, "partition_by: kept cells contain it already"),
-        (CELLS | {"noise": 1}, "noise: kept cells contain it already"),
+        (CELLS | {"noise": 1, "noise_as": "drop"}, "noise: kept cells contain it already"),
         (CELLS | {"name": "bcubed_samples"}, "label: bcubed_samples needs the label and"),
         ({"tbl": "t'; x"}, r"tbl: expected table, schema.table .*got \"t'; x\""),
         ({"tbl": ""}, r"tbl: expected table, schema.table .*got ''"),
