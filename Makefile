@@ -17,10 +17,13 @@ DRAW := $(if $(SEED),--hypothesis-seed=$(SEED))
 test: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --tier=quick $(DRAW)
 
+# Workers of tests that wait, for servers and other processes: one more than there are cores.
+WAITING = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
+
 # What .ci/run runs after `make test`: the fast tests that it leaves out, and the share of the wide ones that the
 # seed draws, with dbt, and with Postgres and Spark where they are.
 test-rest: $(VENV)/wide.stamp
-	$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal --tier=rest -m "not slow" $(DRAW)
+	$(BIN)/python -m pytest --numprocesses=$(WAITING) --dist=worksteal --tier=rest -m "not slow" $(DRAW)
 
 # All wide tests, at any time.
 test-wide: $(VENV)/wide.stamp

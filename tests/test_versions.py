@@ -11,10 +11,10 @@ import os
 import subprocess
 import sys
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
-from itertools import cycle
+from itertools import cycle, repeat
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -183,64 +183,62 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run_questions(python: Path | str, folder: Path, name: str) -> dict[str, Any]:
-    """The answers of the environment of this interpreter to the calls for `name`."""
-    file = folder / f"{name}.json"
-    file.write_text(json.dumps(questions(name)), encoding="utf-8")
-    script = ROOT / "tests" / "support" / "answers_here.py"
-    with TemporaryDirectory() as cache:
-        process = subprocess.run(
-            [str(python), "-P", str(script), str(file), str(folder)],
-            env=os.environ | {"PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": cache},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+def make_environment(name: str, folder: Path) -> Path:
+    """The interpreter of a new environment with the packages of VERSIONS."""
+    python = folder / "fresh" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "fresh"], check=True)
+    pip = (sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check")
+    subprocess.run([*pip, "install", "--quiet", *VERSIONS[name]], check=True)
+    return python
+
+
+def ask_environment(name: str, folder: Path, tables: Path) -> dict[str, dict[str, object]]:
+    """By area, the answers of the environment of this name to its calls."""
+    python = make_environment(name, folder) if name in VERSIONS else Path(sys.executable)
+    asked, file = questions(name), folder / "questions.json"
+    file.write_text(json.dumps(asked), encoding="utf-8")
+    process = subprocess.run(
+        [python, "-P", ROOT / "tests" / "support" / "answers_here.py", file, tables],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert process.returncode == 0, process.stderr
-    found: dict[str, Any] = json.loads(process.stdout)
-    return found
-
-
-@pytest.fixture(scope="module")
-def newest(tables: Path) -> dict[str, dict[str, object]]:
-    """By area, the answer to each call."""
-    return by_call(run_questions(sys.executable, tables, "newest"), questions("newest"))
-
-
-def by_call(answers: dict[str, Any], asked: dict[str, list[Any]]) -> dict[str, dict[str, object]]:
+    answers: dict[str, Any] = json.loads(process.stdout)
+    for wanted in VERSIONS.get(name, ()):
+        engine, _, number = wanted.partition("==")
+        assert answers["versions"].get(engine, number) == number
     return {
         area: {json.dumps(call): found for call, found in zip(calls, answers[area], strict=True)}
         for area, calls in asked.items()
     }
 
 
-@pytest.fixture(scope="module", params=VERSIONS)
-def older(
-    request: pytest.FixtureRequest, tables: Path, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, dict[str, object]]:
-    """The answers of an environment with older versions of the engines."""
-    folder = tmp_path_factory.mktemp(request.param)
-    python = folder / "fresh" / "bin" / "python"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "fresh"], check=True)
-    pip = (sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check")
-    subprocess.run([*pip, "install", "--quiet", *VERSIONS[request.param]], check=True)
-    answers = run_questions(python, tables, request.param)
-    wanted = [
-        x.partition("==")[2] for x in VERSIONS[request.param] if x[:6] in ("duckdb", "polars")
-    ]
-    assert sorted(answers["versions"].values()) == sorted(wanted)
-    return by_call(answers, questions(request.param))
+@pytest.fixture(scope="module")
+def answers(
+    tables: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, dict[str, dict[str, object]]]:
+    """The answers of all environments, which work side by side."""
+    names = ("newest", *VERSIONS)
+    folders = [tmp_path_factory.mktemp(name) for name in names]
+    with ThreadPoolExecutor() as pool:
+        found = pool.map(ask_environment, names, folders, repeat(tables))
+        return dict(zip(names, found, strict=True))
 
 
 @pytest.mark.parametrize("area", AREAS)
+@pytest.mark.parametrize("name", VERSIONS)
 def test_the_same_answers(
-    older: dict[str, dict[str, object]], newest: dict[str, dict[str, object]], area: str
+    answers: dict[str, dict[str, dict[str, object]]], name: str, area: str
 ) -> None:
-    assert [answer for answer in newest[area].values() if isinstance(answer, str)] == []
+    newest = answers["newest"][area]
+    assert [answer for answer in newest.values() if isinstance(answer, str)] == []
     wrong = [
         (call, found)
-        for call, found in older[area].items()
-        if not is_near(found, newest[area][call], relative=1e-9, floor=1e-9)
+        for call, found in answers[name][area].items()
+        if not is_near(found, newest[call], relative=1e-9, floor=1e-9)
     ]
     assert wrong == []
 

@@ -65,9 +65,9 @@ def ask_expressions(frames: dict[str, pl.DataFrame], metrics: list[str]) -> obje
     return [found.columns, found.rows()]
 
 
-def ask_command(folder: Path, arguments: list[str]) -> object:
+def ask_command(arguments: list[str]) -> object:
     """The JSON that a command of the command line writes."""
-    path = folder / "answer.json"
+    path = Path("answer.json")
     status = main([*arguments, "--format", "json", "--output", str(path)])
     return [status, json.loads(path.read_text(encoding="utf-8"))]
 
@@ -92,7 +92,7 @@ def answer_all(questions: dict[str, list[Any]], folder: Path) -> dict[str, objec
         "sql": [try_to(ask_sql, con, query) for query in questions["sql"]],
         "polars": [try_to(ask_polars, frames, call) for call in questions["polars"]],
         "expressions": [try_to(ask_expressions, frames, x) for x in questions["expressions"]],
-        "commands": [try_to(ask_command, folder, given) for given in questions["commands"]],
+        "commands": [try_to(ask_command, given) for given in questions["commands"]],
         "to_sql": [try_to(ask_to_sql, given) for given in questions["to_sql"]],
     }
 
