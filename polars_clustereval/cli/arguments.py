@@ -152,7 +152,9 @@ def _add_report(
     for table in report.inputs:
         settings = {"flag": table.parameter, **_INPUTS[table.parameter]}
         add(settings.pop("flag"), **settings)
-    defaults = {key: x.defaults[key] for x in reversed((report, *others)) for key in x.defaults}
+    defaults = {
+        key: value for x in reversed((report, *others)) for key, value in x.defaults.items()
+    }
     for parameter, option in OPTIONS.items():
         if parameter in defaults:
             settings = {"flag": "--" + parameter.replace("_", "-"), **option}

@@ -2,7 +2,8 @@
 
 The time of a test is that of its process and of the processes that it has waited for, fixtures
 included. The limits are for the machine that CALIBRATION was measured on; on a slower one, they
-rise with the time of a fixed loop, up to twice.
+rise with the time of a fixed loop, up to twice. The processes that run the tests time that loop now
+and then, since a core is slower while the others work.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import os
 import time
 from collections import defaultdict
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,9 +27,12 @@ OF_TEST = 7.5
 #: CPU seconds of `fixed_loop` where the limits were measured.
 CALIBRATION = 0.03
 MOST_SLOWDOWN = 2.0
+#: CPU seconds of tests after which a process times `fixed_loop` again.
+BETWEEN_MEASUREMENTS = 20.0
 N_SHOWN = 10
 UNLIMITED = ("slow", "wide", "gate")
-PROPERTY = "cpu_seconds"
+SPENT = "cpu_seconds"
+SLOWDOWN = "slowdown"
 
 
 def cpu_seconds() -> float:
@@ -59,11 +64,24 @@ class Budget:
     """The plugin: a time for each test, the limits, and the dearest files beyond them."""
 
     def __init__(self, *, of_suite: float | None, of_test: float = OF_TEST) -> None:
+        self._of_suite = of_suite
+        self._of_test = of_test
+        #: As last measured in this process, and all measurements of the processes with tests.
         self.slowdown = measure_slowdown()
-        self.of_suite = None if of_suite is None else of_suite * self.slowdown
-        self.of_test = of_test * self.slowdown
+        self.slowdowns: list[float] = []
+        self.since_measured = 0.0
         self.start = 0.0
         self.by_file: dict[str, float] = defaultdict(float)
+
+    @property
+    def of_test(self) -> float:
+        return self._of_test * self.slowdown
+
+    @property
+    def of_suite(self) -> float | None:
+        if self._of_suite is None:
+            return None
+        return self._of_suite * fmean(self.slowdowns or [self.slowdown])
 
     @property
     def spent(self) -> float:
@@ -85,7 +103,12 @@ class Budget:
         if call.when != "teardown":
             return (yield)
         spent = cpu_seconds() - self.start
-        item.user_properties.append((PROPERTY, spent))
+        item.user_properties.append((SPENT, spent))
+        self.since_measured += spent
+        if self.since_measured > BETWEEN_MEASUREMENTS:
+            self.slowdown = measure_slowdown()
+            self.since_measured = 0.0
+            item.user_properties.append((SLOWDOWN, self.slowdown))
         report = yield
         is_limited = not any(map(item.get_closest_marker, UNLIMITED))
         if is_limited and spent > self.of_test and report.passed:
@@ -97,9 +120,13 @@ class Budget:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when != "teardown":
+            return
         for name, value in report.user_properties:
-            if name == PROPERTY and report.when == "teardown":
+            if name == SPENT:
                 self.by_file[report.nodeid.partition("::")[0]] += float(str(value))
+            elif name == SLOWDOWN:
+                self.slowdowns.append(float(str(value)))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

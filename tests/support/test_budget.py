@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -18,6 +18,20 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 CONFTEST = """
 from tests.support.budget import Budget
+
+def pytest_configure(config):
+    for mark in ("slow", "wide", "gate"):
+        config.addinivalue_line("markers", f"{mark}: dear")
+    config.pluginmanager.register(Budget(of_suite=OF_SUITE, of_test=OF_TEST))
+"""
+#: A machine that becomes twice as slow after its first measurement.
+SLOWER = """
+from tests.support import budget
+from tests.support.budget import Budget
+
+budget.BETWEEN_MEASUREMENTS = 0.1
+measured = iter([1.0])
+budget.measure_slowdown = lambda: next(measured, 2.0)
 
 def pytest_configure(config):
     for mark in ("slow", "wide", "gate"):
@@ -43,9 +57,13 @@ def run(tmp_path: Path) -> Callable[..., tuple[int, str]]:
     """Run a suite with a dear and a cheap file within the given limits."""
 
     def call(
-        of_suite: float | None, of_test: float, *options: str, mark: str = "slow"
+        of_suite: float | None,
+        of_test: float,
+        *options: str,
+        mark: str = "slow",
+        conftest: str = CONFTEST,
     ) -> tuple[int, str]:
-        text = CONFTEST.replace("OF_SUITE", str(of_suite)).replace("OF_TEST", str(of_test))
+        text = conftest.replace("OF_SUITE", str(of_suite)).replace("OF_TEST", str(of_test))
         (tmp_path / "conftest.py").write_text(text, encoding="utf-8")
         (tmp_path / "test_dear.py").write_text(SPENDING.replace("MARK", mark), encoding="utf-8")
         (tmp_path / "test_cheap.py").write_text("def test_nothing(): pass", encoding="utf-8")
@@ -115,3 +133,31 @@ def test_limits_rise_with_a_slower_machine(monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr(budget, "CALIBRATION", calibration)
         limited = budget.Budget(of_suite=100.0, of_test=3.0)
         assert (limited.of_suite, limited.of_test) == (100.0 * slowdown, 3.0 * slowdown)
+
+
+def test_the_limit_of_a_suite_follows_what_the_processes_measure() -> None:
+    limited = budget.Budget(of_suite=100.0)
+    limited.slowdown = 1.0
+    assert limited.of_suite == 100.0
+    for slowdown in (1.25, 1.75):
+        properties = [(budget.SPENT, 30.0), (budget.SLOWDOWN, slowdown)]
+        limited.pytest_runtest_logreport(report_of("teardown", properties))
+        limited.pytest_runtest_logreport(report_of("call", properties))
+    assert (limited.of_suite, limited.spent) == (150.0, 60.0)
+
+
+def report_of(
+    when: Literal["call", "teardown"], properties: list[tuple[str, float]]
+) -> pytest.TestReport:
+    return pytest.TestReport(
+        "test_dear.py::test_one", ("test_dear.py", 1, "test_one"), {}, "passed", None, when,
+        user_properties=list(properties),
+    )  # fmt: skip
+
+
+def test_a_slowdown_is_measured_again_while_tests_run(
+    run: Callable[..., tuple[int, str]],
+) -> None:
+    """The loop takes no time at first, and then as long as on a machine twice as slow."""
+    status, output = run(1.0, 100.0, "--numprocesses=1", conftest=SLOWER)
+    assert (status, "s of 2 s" in output) == (0, True)

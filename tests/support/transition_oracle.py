@@ -311,7 +311,8 @@ def stack_runs(runs: Iterable[Run]) -> pl.DataFrame:
 def by_part(rows: list[Row]) -> dict[int, list[Row]]:
     found: dict[int, list[Row]] = {}
     for row in rows:
-        found.setdefault(row.pop("part"), []).append(row)
+        others = {name: value for name, value in row.items() if name != "part"}
+        found.setdefault(row["part"], []).append(others)
     return found
 
 
