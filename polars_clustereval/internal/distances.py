@@ -210,10 +210,11 @@ class VectorForm(ABC):
 
         `rows` have raw_x and `cluster_keys`, which include `partition_keys`. A coordinate of the
         origin is, of those of all points, the one nearest to 0, if all lie on one side of 0 and
-        some cluster's spread is small against it; otherwise 0. So no origin is larger than what it
-        is subtracted from, and no digit is lost, however far other points are. If distances between
-        the points, or sums of their squares, may overflow, the origin makes all distances of the
-        partition NULL or infinite, and the check of distances raises the error.
+        some spread is small against it, that of a cluster or of them all; otherwise 0. So no origin
+        is larger than what it is subtracted from, and no digit is lost, however far other points
+        are. If distances between the points, or sums of their squares, may overflow, the origin
+        makes all distances of the partition NULL or infinite, and the check of distances raises the
+        error.
         """
 
     @abstractmethod
@@ -378,9 +379,9 @@ class WideVectors(VectorForm):
         sum_is_finite = (square * to_double(pl.col("size")).pow(2)).is_finite()
         origins: Terms = {}
         for i, (a, b) in enumerate(zip(low, high, strict=True)):
+            spread = pl.min_horizontal(f"spread_{i}", pl.when(a < b).then(b - a))
             nearest = pl.when(a > 0).then(a).when(b < 0).then(b).otherwise(0.0)
-            is_far = pl.col(f"spread_{i}") < nearest.abs() * SMALL_SPREAD
-            origin = pl.when(is_far).then(nearest).otherwise(0.0)
+            origin = pl.when(spread < nearest.abs() * SMALL_SPREAD).then(nearest).otherwise(0.0)
             origins[f"origin_{i}"] = pl.when(sum_is_finite).then(origin)
         return partitions.select(*partition_keys, **origins)
 

@@ -275,10 +275,10 @@ CREATE OR REPLACE MACRO clustereval._coordinate_moments(__ce_points, center) AS 
 
 -- One row per partition whose points have to be moved, so that coordinates far from 0 keep their
 -- digits: __ce_partition and __ce_origin, the list to be subtracted from its vectors. A coordinate
--- of the origin is the one nearest to 0 of all points, if they lie on one side of 0 and some
--- cluster's spread is below 1/1024 of it; otherwise 0. It is never larger than what it is
--- subtracted from, so that no digit is lost, however far other points are. There is none for
--- cosine. __ce_moments: rows of _coordinate_moments; distance is the option.
+-- of the origin is the one nearest to 0 of all points, if they lie on one side of 0 and some spread
+-- above 0, that of a cluster or of them all, is below 1/1024 of it; otherwise 0. It is never larger
+-- than what it is subtracted from, so that no digit is lost, however far other points are. There is
+-- none for cosine. __ce_moments: rows of _coordinate_moments; distance is the option.
 CREATE OR REPLACE MACRO clustereval._partition_origins(__ce_moments, distance) AS TABLE
   WITH __ce_extremes AS (
     SELECT
@@ -288,7 +288,10 @@ CREATE OR REPLACE MACRO clustereval._partition_origins(__ce_moments, distance) A
         WHEN MAX(__ce_high) < 0 THEN MAX(__ce_high)
         ELSE 0.0
       END AS __ce_nearest,
-      MIN(CASE WHEN __ce_low < __ce_high THEN __ce_high - __ce_low END) AS __ce_spread
+      LEAST(
+        MIN(CASE WHEN __ce_low < __ce_high THEN __ce_high - __ce_low END),
+        NULLIF(MAX(__ce_high) - MIN(__ce_low), 0)
+      ) AS __ce_spread
     FROM query_table(__ce_moments)
     WHERE lower(distance) <> 'cosine'
     GROUP BY __ce_partition, __ce_i
@@ -571,7 +574,7 @@ CREATE OR REPLACE MACRO clustereval._check_points(
   __ce_suspects AS (
     SELECT
       point.__ce_vector, point.__ce_vector_text, point.__ce_unpartitioned, point.__ce_partition,
-      CASE WHEN NOT point.__ce_has_default_id THEN CAST(point.__ce_id AS VARCHAR) END AS __ce_id
+      CASE WHEN NOT point.__ce_has_default_id THEN point.__ce_id END AS __ce_id
     FROM query_table(__ce_points) AS point
     JOIN (SELECT MAX(__ce_n_alarms) AS __ce_n_alarms FROM __ce_alarms) AS alarm
       ON alarm.__ce_n_alarms > 0
@@ -608,7 +611,7 @@ CREATE OR REPLACE MACRO clustereval._check_points(
     ELSE clustereval._point_fault_error(
       __ce_first['fault'], __ce_dims, __ce_n_faulty, __ce_names,
       clustereval._row_place(
-        __ce_first['id'],
+        CAST(__ce_first['id'] AS VARCHAR),
         CASE
           WHEN NOT __ce_unpartitioned
           THEN clustereval._show_value(__ce_first['partition'])

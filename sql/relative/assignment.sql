@@ -108,7 +108,7 @@ CREATE OR REPLACE MACRO clustereval._check_assignment(
     SELECT
       clustereval._point_fault(point.__ce_vector, totals.__ce_dims) AS __ce_fault,
       point.__ce_partition, point.__ce_unpartitioned, point.__ce_vector_text,
-      CASE WHEN NOT point.__ce_has_default_id THEN CAST(point.__ce_id AS VARCHAR) END AS __ce_id
+      CASE WHEN NOT point.__ce_has_default_id THEN point.__ce_id END AS __ce_id
     FROM query_table(__ce_points) AS point
     JOIN __ce_totals AS totals
       ON totals.__ce_n_invalid > 0 OR totals.__ce_least_dims < totals.__ce_dims
@@ -143,7 +143,7 @@ CREATE OR REPLACE MACRO clustereval._check_assignment(
     THEN clustereval._point_fault_error(
       fault.__ce_first['fault'], totals.__ce_dims, fault.__ce_n_faulty, fault.__ce_names,
       clustereval._row_place(
-        fault.__ce_first['id'],
+        CAST(fault.__ce_first['id'] AS VARCHAR),
         CASE
           WHEN NOT fault.__ce_unpartitioned
           THEN clustereval._show_value(fault.__ce_first['partition'])

@@ -105,6 +105,17 @@ def test_the_order_of_rows_far_from_0_does_not_matter(
     assert_moved_table(got, unchanged_rows(engine.name, table, dims), by)
 
 
+@pytest.mark.parametrize("dims", [2, 33])
+@pytest.mark.parametrize("table", ["internal_report", "internal_cluster_report"])
+def test_clusters_without_a_spread_far_from_0(engine: Engine, table: str, dims: int) -> None:
+    """Their common center has digits that a number of its size does not hold."""
+    rows = [([0.25 * cluster] * dims, cluster) for cluster in (0, 0, 1)]
+    frame = pl.DataFrame(rows, schema=["vector", "cluster"], orient="row")
+    wanted = engine.table(table, frame, "vector", "cluster", distance="cityblock")
+    got = engine.table(table, moved(frame, 2.0**40), "vector", "cluster", distance="cityblock")
+    assert_moved_table(got, wanted, 2.0**40)
+
+
 @pytest.mark.parametrize(("far", "dims"), with_wide((1e20, 2), (1e20, 33), (-1e20, 2), (1e300, 2)))
 @pytest.mark.parametrize("table", ALL)
 def test_dropped_rows_do_not_matter(engine: Engine, table: str, far: float, dims: int) -> None:

@@ -178,6 +178,7 @@ def find_origins(
             return pl.DataFrame({} if keys else {"origin": [None]}, schema=schema)
         with np.errstate(all="ignore"):
             partitions, sizes, low, high, spread = _merge_extremes(batches, by, keys)
+            spread = np.minimum(spread, np.where(low < high, high - low, np.inf))
             nearest = np.where(low > 0, low, np.where(high < 0, high, 0.0))
             origins = np.where(spread < np.abs(nearest) * small_spread, nearest, 0.0)
             diagonals = measure_differences((high - low) * np.array(factors), name, p)
