@@ -232,8 +232,11 @@ def database_path(con: duckdb.DuckDBPyConnection) -> str | None:
 @pytest.mark.parametrize(
     "fault",
     [
-        *("none", "no folder"),
-        *(pytest.param(x, marks=pytest.mark.gate) for x in ("no access", "damaged", "read-only")),
+        "none",
+        *(
+            pytest.param(x, marks=pytest.mark.gate)
+            for x in ("no folder", "no access", "damaged", "read-only")
+        ),
     ],
 )
 def test_attached_from_the_cache_or_created(

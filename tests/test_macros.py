@@ -488,6 +488,14 @@ def test_a_schema_that_cannot_be(schema: str, why: str) -> None:
     con.execute("ATTACH ':memory:' AS attached")
     with pytest.raises(ce.ClusterEvalError, match=f"^schema: .*{why}.*: give another schema$"):
         ce.register(con, schema)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    ["memory", *(pytest.param(x, marks=GATE) for x in ("temp", "system", "pg_catalog"))],
+)
+def test_a_prefix_of_temporary_macros_that_no_schema_can_be(schema: str) -> None:
+    con = duckdb.connect()
     ce.register(con, schema, temporary=True)
     assert con.execute(f"SELECT {schema}_rand_score(x, x) FROM range(3) t(x)").fetchone() == (1.0,)
 

@@ -18,11 +18,11 @@ import sqlglot
 from sqlglot import exp
 
 from polars_clustereval.macros import macro_definitions
-from tests.support import macro_calls, registry
+from tests.support import engines, macro_calls, registry
 from tests.support.compare import is_near
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
     import duckdb
 
@@ -203,26 +203,39 @@ def test_places_where_a_table_is_hidden_are_seen(body: str) -> None:
 NAMES_OF_SWEEPS = ("scored", "own", "silhouette", "k", "n", "ssw", "checked", "jump", "is_knee")
 
 
+ELBOW = "FROM clustereval.elbow(sweep, [x], c, asked)"
+GAP = "FROM clustereval.gap_statistic(observed, sets, partition_key)"
+#: Tables of the user, and a call that reads each of them.
+SWEEPS = {
+    "sweep": (
+        "SELECT i % asked AS c, i * i AS x, asked FROM range(9) AS t (i), range(1, 4) AS u (asked)",
+        ELBOW,
+    ),
+    "curve": (ELBOW, "FROM clustereval.choose_k(curve)"),
+    "observed": ("FROM curve", GAP),
+    "sets": ("SELECT * REPLACE (number AS partition_key) FROM curve, range(2) AS t (number)", GAP),
+}
+
+
+@pytest.fixture(scope="module")
+def sweeps() -> Iterator[tuple[duckdb.DuckDBPyConnection, dict[str, list[Any]]]]:
+    """A connection with the tables of SWEEPS, and the rows of the call of each."""
+    with engines.make("duckdb").connection.cursor() as cursor:
+        for table, (query, _) in SWEEPS.items():
+            cursor.execute(f"CREATE TEMP TABLE {table} AS {query}")
+        yield (
+            cursor,
+            {table: cursor.execute(call).fetchall() for table, (_, call) in SWEEPS.items()},
+        )
+
+
 @pytest.mark.parametrize("name", NAMES_OF_SWEEPS)
-def test_sweeps_of_any_name(con: duckdb.DuckDBPyConnection, name: str) -> None:
+def test_sweeps_of_any_name(
+    sweeps: tuple[duckdb.DuckDBPyConnection, dict[str, list[Any]]], name: str
+) -> None:
     """Their columns were checked in a subquery, where a table named like a column was not found."""
-    sweep = (
-        "SELECT i % asked AS c, i * i AS x, asked FROM range(9) AS t (i), range(1, 4) AS u (asked)"
-    )
-    elbow = "FROM clustereval.elbow(sweep, [x], c, asked)"
-    tables = {
-        "sweep": (sweep, elbow),
-        "curve": (elbow, "FROM clustereval.choose_k(curve)"),
-        "observed": (elbow, "FROM clustereval.gap_statistic(observed, sets, partition_key)"),
-        "sets": (
-            f"SELECT * REPLACE (number AS partition_key) {elbow}, range(2) AS t (number)",
-            "FROM clustereval.gap_statistic(observed, sets, partition_key)",
-        ),
-    }
-    for table, (query, _) in tables.items():
-        con.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS {query}")
-    for table, (_, call) in tables.items():
+    con, wanted = sweeps
+    for table, (_, call) in SWEEPS.items():
         con.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS FROM {table}")
-        renamed = re.sub(rf"\b{table}\b", name, call)
-        assert con.execute(renamed).fetchall() == con.execute(call).fetchall()
+        assert con.execute(re.sub(rf"\b{table}\b", name, call)).fetchall() == wanted[table]
     con.execute(f"DROP VIEW {name}")

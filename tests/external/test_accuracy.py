@@ -184,6 +184,7 @@ def test_many_small_clusters(every_engine: list[Engine], shape: str) -> None:
         assert_metrics(row, expected, what=engine.name)
 
 
+@pytest.mark.gate  # slow
 def test_many_equal_clusters(every_engine: list[Engine]) -> None:
     """A fast one, where rounding errors of a plain sum all have the same sign."""
     clusters = [cell for v in range(2, 70_000) for cell in ((0, v, 2), (1, v, 1))]

@@ -62,6 +62,7 @@ ce.neighbor_report(frame, ["x", "y"], "cluster")
 """
 
 
+@pytest.mark.gate  # it waits for seconds
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for one process")
 def test_ctrl_c_ends_a_stream_inside_of_a_collection() -> None:
     command = [sys.executable, "-c", LONG_PROGRAM]
