@@ -141,12 +141,12 @@ def test_the_limit_of_a_suite_follows_what_the_processes_measure() -> None:
     assert limited.of_suite == 100.0
     for slowdown in (1.25, 1.75):
         properties = [(budget.SPENT, 30.0), (budget.SLOWDOWN, slowdown)]
-        limited.pytest_runtest_logreport(report_of("teardown", properties))
-        limited.pytest_runtest_logreport(report_of("call", properties))
+        limited.pytest_runtest_logreport(report_with("teardown", properties))
+        limited.pytest_runtest_logreport(report_with("call", properties))
     assert (limited.of_suite, limited.spent) == (150.0, 60.0)
 
 
-def report_of(
+def report_with(
     when: Literal["call", "teardown"], properties: list[tuple[str, float]]
 ) -> pytest.TestReport:
     return pytest.TestReport(
