@@ -1,4 +1,4 @@
-"""Random tables on both engines: a few in every run, with new seeds; thousands with -m slow."""
+"""Random tables on both engines: a few in the gate, with new seeds; thousands with -m slow."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tests import fuzz, fuzz_pairs
 TABLES = [*fuzz.POINT_TABLES, *fuzz.LABEL_TABLES]
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("table", TABLES)
 def test_the_engines_agree(table: str) -> None:
     print(fuzz.fuzz_table(table, fuzz.FRAMES_PER_CALL, seed=random.SystemRandom().randrange(10**9)))
@@ -24,6 +25,7 @@ def test_the_engines_agree_on_thousands(table: str) -> None:
     assert count.values > 5 * count.frames
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("table", fuzz_pairs.TABLES)
 def test_the_engines_agree_on_two_tables(table: str) -> None:
     seed = random.SystemRandom().randrange(10**9)

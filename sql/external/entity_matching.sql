@@ -28,16 +28,23 @@ CREATE OR REPLACE MACRO clustereval._talburt_wang_index(n_labels, n_clusters, n_
 CREATE OR REPLACE MACRO clustereval._basic_merge_distance(n_labels, n_clusters, n_cells) AS
   CAST(2 * n_cells - n_labels - n_clusters AS DOUBLE);
 
--- cost, the name of the cost of one split or merge of x and y rows: 'unit' (1), 'product' (x y) or
--- 'entropy' (h(x + y) - h(x) - h(y) with h(x) = x ln x). Raises an error for any other; parameter
--- is the name of the argument.
+-- TRUE if cost is the name of the cost of one split or merge of x and y rows: 'unit' (1), 'product'
+-- (x y) or 'entropy' (h(x + y) - h(x) - h(y) with h(x) = x ln x).
+CREATE OR REPLACE MACRO clustereval._is_edit_cost(cost) AS
+  coalesce(cost, '') IN ('unit', 'product', 'entropy');
+
+-- Text of the error of a cost that is none of these; parameter is the name of the argument.
+CREATE OR REPLACE MACRO clustereval._edit_cost_error(cost, parameter) AS
+  concat(
+    parameter, ': expected one of ''unit'', ''product'', ''entropy'', got ',
+    coalesce('''' || cost || '''', 'NULL')
+  );
+
+-- cost, if _is_edit_cost; otherwise raises the error.
 CREATE OR REPLACE MACRO clustereval._check_edit_cost(cost, parameter) AS
   CASE
-    WHEN coalesce(cost, '') IN ('unit', 'product', 'entropy') THEN cost
-    ELSE clustereval._raise(concat(
-      parameter, ': expected one of ''unit'', ''product'', ''entropy'', got ',
-      coalesce('''' || cost || '''', 'NULL')
-    ))
+    WHEN clustereval._is_edit_cost(cost) THEN cost
+    ELSE clustereval._raise(clustereval._edit_cost_error(cost, parameter))
   END;
 
 -- Cost of all splits, or of all merges, as DOUBLE. cost is 'unit', 'product' or 'entropy'. n_parts

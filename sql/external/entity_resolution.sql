@@ -11,9 +11,10 @@ CREATE OR REPLACE MACRO clustereval._valid_resolution_options(
   noise, noise_as, split_cost, merge_cost, beta
 ) AS
   CASE
-    WHEN clustereval._check_edit_cost(split_cost, 'split_cost') IS NULL
-      OR clustereval._check_edit_cost(merge_cost, 'merge_cost') IS NULL
-    THEN NULL
+    WHEN NOT clustereval._is_edit_cost(split_cost)
+    THEN error(clustereval._edit_cost_error(split_cost, 'split_cost'))
+    WHEN NOT clustereval._is_edit_cost(merge_cost)
+    THEN error(clustereval._edit_cost_error(merge_cost, 'merge_cost'))
     WHEN beta IS NULL OR NOT (beta >= 0 AND beta < 1e150)
     THEN error(concat(
       'beta: expected a number >= 0, got ', coalesce(CAST(beta AS VARCHAR), 'NULL')
