@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 MOST_SECONDS = 20
 
 
-@pytest.mark.gate  # slow
 def test_time_in_many_dimensions(side: Engine) -> None:
     """A form that is quartic in the number of columns takes more than a minute."""
     points, cluster = mixed_blobs(1, 400, 160, 2)
