@@ -476,13 +476,13 @@ def test_definitions_are_read_from_the_files_as_duckdb_reads_them() -> None:
     assert {name: given for name, (given, _) in macros.macro_definitions().items()} == wanted
 
 
-@pytest.mark.parametrize(
-    ("schema", "why"),
-    [
-        *((name, "a database of this name") for name in ("temp", "system", "memory", "attached")),
-        *((name, "of this name of its own") for name in ("pg_catalog", "information_schema")),
-    ],
-)
+NO_SCHEMAS = {
+    **dict.fromkeys(("temp", "system", "memory", "attached"), "a database of this name"),
+    **dict.fromkeys(("pg_catalog", "information_schema"), "of this name of its own"),
+}
+
+
+@pytest.mark.parametrize(("schema", "why"), NO_SCHEMAS.items())
 def test_a_schema_that_cannot_be(schema: str, why: str) -> None:
     con = duckdb.connect()
     con.execute("ATTACH ':memory:' AS attached")
@@ -490,12 +490,11 @@ def test_a_schema_that_cannot_be(schema: str, why: str) -> None:
         ce.register(con, schema)
 
 
-@pytest.mark.parametrize(
-    "schema",
-    ["memory", *(pytest.param(x, marks=GATE) for x in ("temp", "system", "pg_catalog"))],
-)
+@GATE
+@pytest.mark.parametrize("schema", NO_SCHEMAS)
 def test_a_prefix_of_temporary_macros_that_no_schema_can_be(schema: str) -> None:
     con = duckdb.connect()
+    con.execute("ATTACH ':memory:' AS attached")
     ce.register(con, schema, temporary=True)
     assert con.execute(f"SELECT {schema}_rand_score(x, x) FROM range(3) t(x)").fetchone() == (1.0,)
 

@@ -25,19 +25,13 @@ def pytest_configure(config):
     config.pluginmanager.register(Budget(of_suite=OF_SUITE, of_test=OF_TEST))
 """
 #: A machine that becomes twice as slow after its first measurement.
-SLOWER = """
+SLOWER = f"""
 from tests.support import budget
-from tests.support.budget import Budget
 
 budget.BETWEEN_MEASUREMENTS = 0.1
 measured = iter([1.0])
 budget.measure_slowdown = lambda: next(measured, 2.0)
-
-def pytest_configure(config):
-    for mark in ("slow", "wide", "gate"):
-        config.addinivalue_line("markers", f"{mark}: dear")
-    config.pluginmanager.register(Budget(of_suite=OF_SUITE, of_test=OF_TEST))
-"""
+{CONFTEST}"""
 SPENDING = """
 import os, pytest, subprocess, sys, time
 
