@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .external.entity_matching import EditCost
     from .external.information import NormalizedMethod
     from .internal.distances import Center, DistanceName
+    from .internal.vectors import Missing
 
 # Table macro of labels and clusters -> the columns that order its rows.
 _LABEL_TABLES = {
@@ -117,6 +118,7 @@ OPTIONS: dict[str, Any] = {
     "p": 2,
     "center": "mean",
     "weights": None,
+    "missing": "error",
     "method": "exact",
 }
 
@@ -148,6 +150,7 @@ def to_sql(
     p: float = 2,
     center: Center = "mean",
     weights: Sequence[float] | None = None,
+    missing: Missing = "error",
     method: Literal["exact", "simplified"] = "exact",
 ) -> str:
     """Standalone query in another SQL dialect that returns the rows of a table macro.
@@ -183,7 +186,7 @@ def to_sql(
         it needs no list functions: it grows with `size`.
     noise, noise_as, average_method, beta, adjusted, split_cost, merge_cost, threshold, min_share
         As in the macro, for the tables whose macro takes them.
-    distance, p, center, weights, method
+    distance, p, center, weights, missing, method
         As in the macro, for the tables whose macro takes them. Silhouettes are for the distances
         ``sqeuclidean`` and ``cosine``, and ``silhouette_score`` with method ``simplified`` for
         every distance: those of other distances need pairs of points.
@@ -239,6 +242,7 @@ def to_sql(
         "p": p,
         "center": center,
         "weights": None if weights is None else [float(number) for number in weights],
+        "missing": missing,
         "method": method,
     }
     columns = {
@@ -339,7 +343,7 @@ def build_query(
             **_write_options(options),
             **_CONSTANTS,
             "weight": _column_or_none(columns["weight"]) or exp.Literal.number(1),
-            "vector": exp.Array(expressions=list(coordinates or ())),
+            "vector": exp.Array(expressions=_complete_or_null(coordinates, options["missing"])),
         },
     )
     if not options["adjusted"]:
@@ -365,6 +369,21 @@ def build_query(
     make_portable(query)
     drop_parentheses(query)
     return query
+
+
+def _complete_or_null(coordinates: Sequence[exp.Expr] | None, missing: str) -> list[exp.Expr]:
+    """Return coordinates; with the option missing = 'drop' the first is NULL where another is.
+
+    Then the first one alone tells whether a point is left out: a condition on all of them would be
+    planned by Spark in 2^d steps for d coordinates.
+    """
+    first, *others = coordinates or (None,)
+    if first is None:
+        return []
+    if missing == "drop" and others:
+        lacks = exp.or_(*(exp.Is(this=x.copy(), expression=exp.Null()) for x in others))
+        first = exp.Case().when(lacks, exp.null()).else_(first.copy())
+    return [first, *others]
 
 
 def _build_run_query(
@@ -560,7 +579,7 @@ def check_macro_options(name: str, options: Mapping[str, Any]) -> None:
     elif name in _RUN_TABLES:
         call = "_valid_transition_options($noise, $noise_as, $threshold, $min_share)"
     elif name in _POINT_TABLES:
-        call = "_valid_point_options($distance, $p, $center, $weights, $noise, $noise_as)"
+        call = "_valid_point_options($distance, $p, $center, $weights, $noise, $noise_as, $missing)"
     else:
         call = "_valid_noise($noise, $noise_as)"
     options = {key: value for key, value in options.items() if f"${key}" in call}

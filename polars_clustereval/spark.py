@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .external.entity_matching import EditCost
     from .external.information import NormalizedMethod
     from .internal.distances import Center, DistanceName
+    from .internal.vectors import Missing
 
     Keys: TypeAlias = str | Column | Sequence[str | Column]
     Noise: TypeAlias = str | float | bool
@@ -359,6 +360,7 @@ def internal_report(
     noise: Noise | None = None,
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
+    missing: Missing = "error",
 ) -> DataFrame:
     """Internal indices from the centers of clusters: one row per partition.
 
@@ -389,6 +391,9 @@ def internal_report(
         What noise counts as.
     weights : sequence of float, optional
         Weight > 0 of each coordinate, as in scipy.
+    missing : {'error', 'drop'}
+        Whether a vector with a NULL coordinate is an error, or its row is left out and counted in
+        n_dropped.
 
     Returns
     -------
@@ -421,6 +426,7 @@ def internal_report(
         "weights": weights,
         "noise": noise,
         "noise_as": noise_as,
+        "missing": missing,
     }
     return compute_points("internal_report", tbl, vector, columns, options)
 
@@ -437,6 +443,7 @@ def internal_cluster_report(
     noise: Noise | None = None,
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
+    missing: Missing = "error",
 ) -> DataFrame:
     """Size, centroid, spread and nearest cluster of each cluster: one row per cluster.
 
@@ -462,6 +469,7 @@ def internal_cluster_report(
         "weights": weights,
         "noise": noise,
         "noise_as": noise_as,
+        "missing": missing,
     }
     return compute_points("internal_cluster_report", tbl, vector, columns, options)
 
@@ -478,6 +486,7 @@ def centroids(
     noise: Noise | None = None,
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
+    missing: Missing = "error",
 ) -> DataFrame:
     """Centroid of each cluster: one row per partition and cluster.
 
@@ -501,6 +510,7 @@ def centroids(
         "weights": weights,
         "noise": noise,
         "noise_as": noise_as,
+        "missing": missing,
     }
     return compute_points("centroids", tbl, vector, columns, options)
 
@@ -517,6 +527,7 @@ def neighbor_report(
     noise: Noise | None = None,
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
+    missing: Missing = "error",
 ) -> DataFrame:
     """Indices that need the distance of every point to every center: one row per partition.
 
@@ -542,6 +553,7 @@ def neighbor_report(
         "weights": weights,
         "noise": noise,
         "noise_as": noise_as,
+        "missing": missing,
     }
     return compute_points("neighbor_report", tbl, vector, columns, options)
 
@@ -558,12 +570,13 @@ def silhouette_score(
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
     method: Literal["exact", "simplified"] = "exact",
+    missing: Missing = "error",
 ) -> DataFrame:
     """Mean silhouette of all points: one row per partition.
 
     Parameters
     ----------
-    tbl, vector, cluster, p, partition_by, noise, noise_as, weights
+    tbl, vector, cluster, p, partition_by, noise, noise_as, weights, missing
         As in `internal_report`.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
         With method 'exact' ``sqeuclidean`` or ``cosine``, whose silhouettes follow from sums over
@@ -602,6 +615,7 @@ def silhouette_score(
         "weights": weights,
         "noise": noise,
         "noise_as": noise_as,
+        "missing": missing,
         "method": method,
     }
     return compute_points("silhouette_score", tbl, vector, columns, options)
@@ -618,6 +632,7 @@ def silhouette_clusters(
     noise: Noise | None = None,
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
+    missing: Missing = "error",
 ) -> DataFrame:
     """Mean silhouette of each cluster: one row per partition and cluster.
 
@@ -643,6 +658,7 @@ def silhouette_clusters(
         "weights": weights,
         "noise": noise,
         "noise_as": noise_as,
+        "missing": missing,
     }
     return compute_points("silhouette_clusters", tbl, vector, columns, options)
 
@@ -659,6 +675,7 @@ def silhouette_samples(
     noise: Noise | None = None,
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
+    missing: Missing = "error",
 ) -> DataFrame:
     """Silhouette of each point.
 
@@ -667,7 +684,7 @@ def silhouette_samples(
 
     Parameters
     ----------
-    tbl, vector, cluster, distance, p, partition_by, noise, noise_as, weights
+    tbl, vector, cluster, distance, p, partition_by, noise, noise_as, weights, missing
         As in `silhouette_clusters`.
     id : str or Column, optional
         Identifier of a point, one row for each id of a partition. By default Spark numbers the
@@ -693,5 +710,6 @@ def silhouette_samples(
         "weights": weights,
         "noise": noise,
         "noise_as": noise_as,
+        "missing": missing,
     }
     return compute_points("silhouette_samples", tbl, vector, columns, options, keep=False)

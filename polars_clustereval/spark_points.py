@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
+    from .internal.vectors import Missing
+
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 
 
@@ -55,7 +57,7 @@ def compute_points(
     given = {"cluster": columns["cluster"], "partition_by": columns["partition_by"], "id": row_id}
     keys = select_rows(frame, given)
     noise = cast_noise(frame.sparkSession, options["noise"], keys.schema["cluster"])
-    coordinates = _read_coordinates(frame, vector)
+    coordinates = _read_coordinates(frame, vector, options["missing"])
     check_weights(options["weights"], len(coordinates))
     rows = select_rows(frame, given, coordinates)
     query = build_query(
@@ -85,11 +87,12 @@ def _coordinate_name(place: int) -> str:
     return f"__ce_coordinate_{place}"
 
 
-def _read_coordinates(frame: DataFrame, vector: Any) -> list[Column]:
+def _read_coordinates(frame: DataFrame, vector: Any, missing: Missing) -> list[Column]:
     """Return the coordinates of the points as columns of DOUBLE.
 
-    The query counts a point as missing if its first coordinate is NULL. Here that is so only for
-    points without any coordinate; the first one of others is NaN then, which is an error.
+    The query counts a point as missing if its first coordinate is NULL. With the option `missing`
+    = 'error' that is so only for points without any coordinate; the first one of others is NaN
+    then, which is an error.
     """
     from pyspark.sql import functions
 
@@ -108,7 +111,7 @@ def _read_coordinates(frame: DataFrame, vector: Any) -> list[Column]:
                     f"{dtype.simpleString()} in {column if isinstance(column, str) else 'a Column'}"
                 )
     first, *others = (column.cast("double") for column in columns)
-    if others:
+    if others and missing == "error":
         is_incomplete = first.isNull() & functions.coalesce(*others).isNotNull()
         first = functions.when(is_incomplete, float("nan")).otherwise(first)
     return [number.alias(_coordinate_name(i)) for i, number in enumerate((first, *others))]

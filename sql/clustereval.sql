@@ -23,6 +23,7 @@
 .read external/covers.sql
 .read external/overlapping.sql
 .read internal/vectors.sql
+.read internal/point_faults.sql
 .read internal/distances.sql
 .read internal/centroids.sql
 .read internal/scatter.sql

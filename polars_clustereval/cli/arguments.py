@@ -188,7 +188,10 @@ def _add_page(commands: Any) -> None:
     add = command.add_argument
     add("files", metavar="FILE", nargs="+", help=_FILES)
     add("--cluster", required=True, **OPTIONS["cluster"])
-    for name in ("label", "vector", "weight", "distance", "p", "weights", "noise", "noise_as"):
+    for name in (
+        *("label", "vector", "weight", "distance", "p", "weights", "noise", "noise_as"),
+        "missing",
+    ):
         add(f"--{name.replace('_', '-')}", **OPTIONS[name])
     for name in ("method", "tolerance", "sample_size", "random_state"):
         help_text = f"of the silhouette: {OPTIONS[name]['help']}"
@@ -270,8 +273,8 @@ def _add_query_options(command: argparse.ArgumentParser) -> None:
         add(f"--{option}", metavar="COLUMN")
     add("--size", metavar="N", type=int, help="coordinates of a point, if one column has arrays")
     labels = ("noise", "noise_as", "average_method", "beta", "adjusted", "split_cost", "merge_cost")
-    runs, points = ("threshold", "min_share"), ("distance", "p", "center", "weights", "method")
-    for option in (*labels, *runs, "vector", *points):
+    runs, points = ("threshold", "min_share"), ("distance", "p", "center", "weights")
+    for option in (*labels, *runs, "vector", *points, "missing", "method"):
         keywords = OPTIONS[option]
         flag = keywords.get("flag", f"--{option.replace('_', '-')}")
         others = {key: value for key, value in keywords.items() if key != "flag"}
@@ -367,6 +370,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "noise_as": {
         "metavar": "NAME",
         "help": "with --noise, what noise counts as: cluster, drop (not at all), singletons",
+    },
+    "missing": {
+        "metavar": "NAME",
+        "help": "of a point with a NULL coordinate: error (default), drop (leave it out)",
     },
     "threshold": {
         "metavar": "NUMBER",

@@ -355,7 +355,8 @@ _QUERY_OPTIONS = (
     *("tbl", "tbl_before", "tbl_after", "label", "cluster", "weight", "id", "partition_by"),
     *("noise", "noise_as", "average_method", "beta", "adjusted", "split_cost", "merge_cost"),
     *("threshold", "min_share"),
-    *("vector", "size", "distance", "p", "center", "weights", "method"),
+    *("vector", "size", "distance", "p", "center", "weights", "missing"),
+    "method",
 )
 
 

@@ -343,7 +343,10 @@ def _list_facts(source: Source, options: Namespace, tables: _Tables) -> list[tup
         )
         if name in counted
     ]
-    chosen = ("label", "cluster", "vector", "weight", "distance", "method", "noise", "noise_as")
+    chosen = (
+        *("label", "cluster", "vector", "weight", "distance", "method", "noise", "noise_as"),
+        "missing",
+    )
     facts += [
         (f"--{name.replace('_', '-')}", str(getattr(options, name)))
         for name in chosen

@@ -35,6 +35,13 @@ _NO_TABLE = (
     "check the encoding, the separator and the quotes of {0}"
 )
 
+# Advice of the engines, and the option of the command line that follows it.
+_OPTIONS_BY_ADVICE = {
+    "adjusted := false": "--no-adjusted",
+    "missing := 'drop'": "--missing drop",
+    "missing='drop'": "--missing drop",
+}
+
 _NUMBER_WITH_COMMA = re.compile(r"Could not convert string \"[^\"]*,[^\"]*\" to 'DOUBLE'$")
 
 
@@ -51,8 +58,9 @@ def summarize_error(error: Exception) -> str:
     text = _ENGINE_DETAILS.split(str(error), maxsplit=1)[0]
     if isinstance(error, duckdb.Error | pl.exceptions.PolarsError):
         text = _ERROR_KIND.sub("", text)
-    # The only advice in an error text that is written as SQL.
-    text = " ".join(text.split()).replace("adjusted := false", "--no-adjusted")
+    text = " ".join(text.split())
+    for advice, option in _OPTIONS_BY_ADVICE.items():
+        text = text.replace(advice, option)
     if _NUMBER_WITH_COMMA.search(text):
         text += "; write a decimal point and no thousands separators, or vectors in brackets"
     return escape_controls(text)

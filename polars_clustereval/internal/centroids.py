@@ -47,7 +47,14 @@ from .distances import (
     check_weights,
     weight_factors,
 )
-from .vectors import Coordinates, Vector, check_vector, point_fault_error
+from .point_faults import point_fault_error
+from .vectors import (
+    Coordinates,
+    Missing,
+    Vector,
+    check_missing,
+    check_vector,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,6 +75,7 @@ class PointOptions:
     partition_by: Keys
     noise: object
     noise_as: NoiseAs | None
+    missing: Missing
 
 
 def check_point_options(
@@ -79,6 +87,7 @@ def check_point_options(
     partition_by: Keys = None,
     noise: object = None,
     noise_as: NoiseAs | None = None,
+    missing: Missing = "error",
 ) -> PointOptions:
     """Return the options that all internal indices share; raise the error of the first wrong one.
 
@@ -89,7 +98,15 @@ def check_point_options(
     check_choice("center", center, ("mean", "median"))
     check_noise_as(noise, noise_as)
     numbers = check_weights(weights, measure)
-    return PointOptions(measure, center, numbers, partition_by, noise=noise, noise_as=noise_as)
+    return PointOptions(
+        measure,
+        center,
+        numbers,
+        partition_by,
+        noise=noise,
+        noise_as=noise_as,
+        missing=check_missing(missing),
+    )
 
 
 # ----------------------------------------------------------------------------------------------
@@ -450,7 +467,7 @@ def read_points(
     label = check_groupable(lazy, cluster, "cluster")
     noisy = _noise_flag(lazy, label, options.noise)
     counts = label.is_not_null() & (~noisy if options.noise_as == "drop" else True)
-    coordinates = check_vector(lazy, vector, counts)
+    coordinates = check_vector(lazy, vector, counts, options.missing)
     form = _choose_form(coordinates, options, needs_wide=needs_wide)
     form = replace(form, is_moved=form.is_moved and needs_origins)
     columns = key_columns(keys)
@@ -551,6 +568,7 @@ def centroids(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
+    missing: Missing = "error",
 ) -> Frame:
     """Size and centroid of each cluster.
 
@@ -579,6 +597,8 @@ def centroids(
         Whether noise is an ordinary cluster, is left out, or forms a cluster per row.
     weights : sequence of float, optional
         A number > 0 for each dimension, as in scipy; not for chebyshev.
+    missing : {'error', 'drop'}
+        Whether a vector with a NULL coordinate is an error, or its row is left out.
 
     Returns
     -------
@@ -616,6 +636,7 @@ def centroids(
         partition_by=partition_by,
         noise=noise,
         noise_as=noise_as,
+        missing=missing,
     )
     points = read_points(frame, vector, cluster, options, results=("cluster", "n", "centroid"))
     rows = points.with_user_centers(points.centers).select(

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from .centroids import Points
     from .kernels.arrays import Floats
     from .kernels.elimination import Step
-    from .vectors import Vector
+    from .vectors import Missing, Vector
 
 # Filters and selections of the result must not be applied to the input.
 _NO_PUSHDOWN = {"predicate_pushdown": False, "projection_pushdown": False, "slice_pushdown": False}
@@ -612,6 +612,7 @@ def determinant_report(
     partition_by: Keys = None,
     noise: Any = None,
     noise_as: NoiseAs | None = None,
+    missing: Missing = "error",
 ) -> Frame:
     """Internal indices made from determinants of scatter matrices.
 
@@ -631,6 +632,9 @@ def determinant_report(
         Value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Noise is an ordinary cluster, is left out, or each of its points is a cluster of its own.
+    missing : {'error', 'drop'}
+        Whether a vector with a NULL coordinate is an error, or its row is left out and counted in
+        n_dropped.
 
     Returns
     -------
@@ -675,7 +679,9 @@ def determinant_report(
     >>> ce.determinant_report(four, ["x"], "cluster")["det_ratio"].to_list()
     [11.0]
     """
-    options = check_point_options(partition_by=partition_by, noise=noise, noise_as=noise_as)
+    options = check_point_options(
+        partition_by=partition_by, noise=noise, noise_as=noise_as, missing=missing
+    )
     points = read_points(frame, vector, cluster, options, results=_DETERMINANT_COLUMNS)
     is_long = points.form.dims >= MIN_LONG_DIMS
     determinants = _factored_totals(points) if is_long else _summed_totals(points)
@@ -684,14 +690,6 @@ def determinant_report(
 
 
 _DETERMINANT_COLUMNS = (
-    "n",
-    "n_dropped",
-    "n_noise",
-    "n_dims",
-    "n_clusters",
-    "det_ratio",
-    "log_det_ratio",
-    "ksq_detw_index",
-    "scott_symons_index",
-    "trace_wib",
+    *("n", "n_dropped", "n_noise", "n_dims", "n_clusters"),
+    *("det_ratio", "log_det_ratio", "ksq_detw_index", "scott_symons_index", "trace_wib"),
 )

@@ -1,7 +1,7 @@
 """dunn: diameters of clusters, Dunn's index and its generalizations.
 
-The diameter of a cluster and the separation of two clusters each depend on a single pair of points.
-The triangle inequality excludes most other pairs, whose distances are never computed.
+The diameter of a cluster and the separation of two clusters each depend on a single pair of points,
+which kernels.extreme_pairs finds.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -21,329 +21,20 @@ from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions,
 from polars_clustereval.errors import ClusterEvalError
 
 from .centroids import Points, check_point_options, read_points
-from .distances import Center, Distance, DistanceName
-from .kernels import measured_pairs
-from .kernels.arrays import expand_range_blocks, measure_differences
-from .kernels.distance_blocks import (
-    DISTANCES_PER_BLOCK,
-    TILE_POINTS,
-    distance_blocks,
-    distance_matrix,
-)
+from .kernels.extreme_pairs import Metric, metric_diameters, metric_separation
 from .kernels.linkages import largest_mean_pair_distance, least_linkages
 from .kernels.partitions import Partition, Partitions, map_partitions
 from .kernels.small_partitions import diameters_of_many, pair_statistics
 from .scatter import centroid_gaps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
 
-    from .kernels.arrays import Booleans, Floats, Integers
-    from .vectors import Vector
-
-#: Points of a cluster that give a first bound of its diameter, or of its separation from another.
-_CANDIDATES = 64
-#: Pairs of clusters that give the first bound of the separation.
-_LIKELY_PAIRS = 32
-#: Number of clusters up to which each point is compared with every ball.
-_MAX_CLUSTERS_FOR_BORDER = 256
-#: Coordinates that make the cells of the grid.
-_GRID_AXES = 4
-#: Number of points up to which all pairs are measured, since a grid would take longer.
-_MAX_POINTS_WITHOUT_GRID = 512
-
-# ----------------------------------------------------------------------------------------------
-# Metrics
-# ----------------------------------------------------------------------------------------------
-
-
-class _Metric(NamedTuple):
-    """A distance that obeys the triangle inequality, from which the user's distance follows.
-
-    `distance` is the user's. The metric distance is the same, except that it is euclidean for
-    sqeuclidean and cosine. For cosine, points are unit vectors, and their metric distance is the
-    chord; from a zero vector it is sqrt(2), as between orthogonal vectors, even to itself.
-    """
-
-    distance: Distance
-
-    def matrix(self, x: Floats, y: Floats) -> Floats:
-        """Return the metric distances (m, n) between points x (m, d) and points y (n, d)."""
-        return self._from_distance(distance_matrix(x, y, self._block_distance))
-
-    def blocks(self, x: Floats, y: Floats) -> Iterator[Floats]:
-        """Yield the metric distances (m, n) of points x (m, d) to y (n, d), some rows at a time."""
-        for _, block in distance_blocks(x, y, self._block_distance, TILE_POINTS**2):
-            yield self._from_distance(block)
-
-    def least_distance(self, x: Floats, y: Floats) -> float:
-        """Return the least metric distance between a point of x (m, d) and a point of y (n, d).
-
-        Blocks may come from a product of matrices, which is less accurate: the least distance of
-        each is computed again from differences of coordinates.
-        """
-        least, start = np.inf, 0
-        for block in self.blocks(x, y):
-            i, j = np.unravel_index(np.argmin(block), block.shape)
-            least = min(least, float(self.row_distances(x[[start + i]], y[j])[0]))
-            start += len(block)
-        return least
-
-    def row_distances(self, x: Floats, y: Floats) -> Floats:
-        """Return the metric distances (m,) of rows of x (m, d) to rows of y, or to one y (d,)."""
-        measured_pairs.on_measured(len(x))
-        d = measure_differences(x - y, *self._block_distance)
-        if self.distance.name == "cosine":
-            d[~(x.any(axis=1) & y.any(axis=-1))] = 1.0
-        return self._from_distance(d)
-
-    def to_distance(self, d: float) -> float:
-        """Return the user's distance of two points from their metric distance d."""
-        if self.distance.name == "cosine":
-            return d * d / 2
-        return d * d if self.distance.name == "sqeuclidean" else d
-
-    @property
-    def _block_distance(self) -> Distance:
-        """The distance that blocks are computed with: the user's, but euclidean for sqeuclidean."""
-        name = self.distance.name
-        return Distance("euclidean", 2.0) if name == "sqeuclidean" else self.distance
-
-    def _from_distance(self, d: Floats) -> Floats:
-        """Return the metric distances for an array d of distances by _block_distance."""
-        return np.asarray(np.sqrt(2.0 * d)) if self.distance.name == "cosine" else d
-
-
-# ----------------------------------------------------------------------------------------------
-# Diameters
-# ----------------------------------------------------------------------------------------------
-
-
-def _metric_diameters(part: Partition, metric: _Metric) -> Floats:
-    """Return the diameter (k,) of each cluster, its points' largest metric distance."""
-    diameters = np.zeros(len(part.sizes))
-    for i in np.flatnonzero(part.sizes > 1).tolist():
-        diameters[i] = _largest_distance(part.points_of_cluster(i), metric)
-    return diameters
-
-
-def _largest_distance(x: Floats, metric: _Metric) -> float:
-    """Return the largest metric distance between two of the points x (m, d).
-
-    Points at distances r and s from the mean of x are at most r + s apart: once a pair has been
-    found, only pairs whose r + s exceeds its distance are measured.
-    """
-    if len(x) <= _CANDIDATES:
-        return float(metric.matrix(x, x).max())
-    radii = metric.row_distances(x, x.mean(axis=0))
-    outward = np.argsort(-radii)
-    x, radii = x[outward], radii[outward]
-    candidates = x[:_CANDIDATES]
-    largest = max(metric.matrix(candidates, candidates).max(), metric.row_distances(x, x[0]).max())
-    start = 0
-    while start < len(x):
-        stop = int(np.searchsorted(-radii, radii[start] - largest))
-        if stop <= start:
-            break
-        step = max(1, DISTANCES_PER_BLOCK // (stop - start))
-        largest = max(largest, metric.matrix(x[start : start + step], x[start:stop]).max())
-        start += step
-    return float(largest)
-
-
-# ----------------------------------------------------------------------------------------------
-# Separation
-# ----------------------------------------------------------------------------------------------
-
-
-class _Balls(NamedTuple):
-    """Balls around the means of the clusters that hold their points: centers (k, d), radii (k,)."""
-
-    centers: Floats
-    radii: Floats
-
-
-def _bounding_balls(part: Partition, metric: _Metric) -> _Balls:
-    """Return the balls of a partition's clusters; radii are metric distances."""
-    starts = part.starts[:-1]
-    centers = np.add.reduceat(part.x, starts, axis=0) / part.sizes[:, None]
-    distances = metric.row_distances(part.x, centers[part.numbers])
-    return _Balls(centers, np.maximum.reduceat(distances, starts))
-
-
-def _metric_separation(part: Partition, metric: _Metric) -> float:
-    """Return the least metric distance between two points of different clusters of a partition."""
-    balls = _bounding_balls(part, metric)
-    bound = _separation_bound(part, balls, metric)
-    x, numbers = part.x, part.numbers
-    if len(part.sizes) <= _MAX_CLUSTERS_FOR_BORDER:
-        border = _flag_border_points(part, balls, metric, bound)
-        x, numbers = x[border], numbers[border]
-    return _separation_by_grid(x, numbers, metric, bound)
-
-
-def _separation_bound(part: Partition, balls: _Balls, metric: _Metric) -> float:
-    """Return an upper bound of the least metric distance between points of different clusters.
-
-    It is the least distance found between points near the midpoint of two centers, for the pairs of
-    _likely_cluster_pairs. `balls` are those of the clusters.
-    """
-    bound = np.inf
-    for i, j in _likely_cluster_pairs(balls, metric):
-        midpoint = (balls.centers[i] + balls.centers[j]) / 2
-        x, y = (_nearest_candidates(part.points_of_cluster(c), midpoint) for c in (i, j))
-        bound = min(bound, metric.least_distance(x, y))
-    return float(bound)
-
-
-def _nearest_candidates(x: Floats, target: Floats) -> Floats:
-    """Return the (at most _CANDIDATES) points of x (m, d) that are nearest to target (d,)."""
-    if len(x) <= _CANDIDATES:
-        return x
-    differences = x - target
-    squares = np.einsum("ij,ij->i", differences, differences)
-    return x[np.argpartition(squares, _CANDIDATES)[:_CANDIDATES]]
-
-
-def _likely_cluster_pairs(balls: _Balls, metric: _Metric) -> Integers:
-    """Return pairs (pairs, 2) of cluster numbers: those whose balls overlap most or are nearest.
-
-    They are at most _LIKELY_PAIRS. `balls` are those of all clusters of a partition.
-    """
-    centers, radii = balls
-    pairs, gaps = np.empty((0, 2), dtype=np.int64), np.empty(0)
-    start = 0
-    for block in metric.blocks(centers, centers):
-        gap = block - radii[start : start + len(block), None] - radii
-        rows = np.arange(start, start + len(block))
-        gap[rows[:, None] >= np.arange(len(centers))] = np.inf
-        i, j = np.unravel_index(_least_gap_indices(gap), gap.shape)
-        pairs = np.concatenate([pairs, np.stack([i + start, j], axis=1)])
-        gaps = np.concatenate([gaps, gap[i, j]])
-        least = np.argsort(gaps)[:_LIKELY_PAIRS]
-        pairs, gaps = pairs[least], gaps[least]
-        start += len(block)
-    return pairs[np.isfinite(gaps)]
-
-
-def _least_gap_indices(gap: Floats) -> Integers:
-    """Return the indices, in the flattened matrix, of the _LIKELY_PAIRS least entries of gap.
-
-    gap[i, j] is the metric distance of two centers minus the radii of both balls.
-    """
-    if gap.size <= 1024:
-        return np.argsort(gap, axis=None)[:_LIKELY_PAIRS]
-    return np.argpartition(gap, _LIKELY_PAIRS, axis=None)[:_LIKELY_PAIRS]
-
-
-def _flag_border_points(part: Partition, balls: _Balls, metric: _Metric, bound: float) -> Booleans:
-    """Return for each point (m,) whether it may be nearer than `bound` to another cluster.
-
-    That is, by the metric, to one of its points. Such a point is nearer than bound + radius to the
-    center of the ball of that cluster; `balls` are those of all clusters.
-    """
-    is_border = np.zeros(len(part.x), dtype=bool)
-    for j, (center, radius) in enumerate(zip(*balls, strict=True)):
-        is_near = metric.row_distances(part.x, center) < bound + radius
-        is_near[part.starts[j] : part.starts[j + 1]] = False
-        is_border |= is_near
-    return is_border
-
-
-def _separation_by_grid(x: Floats, numbers: Integers, metric: _Metric, bound: float) -> float:
-    """Return the least metric distance between points of different clusters, at most `bound`.
-
-    x (m, d) are the points and `numbers` (m,) the numbers of their clusters, in ascending order. No
-    coordinate of two points differs by more than their distance: only points in the same or
-    adjacent cells of a grid of width `bound` are measured. A quarter of the points is searched
-    first, since their least distance is a tighter bound: narrower cells hold fewer pairs.
-    """
-    if len(x) <= _MAX_POINTS_WITHOUT_GRID:
-        return _separation_by_all_pairs(x, numbers, metric, bound)
-    bound = _separation_by_grid(x[::4], numbers[::4], metric, bound)
-    if bound == 0:
-        return bound
-    grid = _Grid(x, bound)
-    if grid.approximate_pairs > len(x) ** 2 / 16:
-        return _separation_by_all_pairs(x, numbers, metric, bound)
-    for i, j in grid:
-        different = numbers[i] != numbers[j]
-        i, j = i[different], j[different]
-        if len(i):
-            bound = min(bound, float(metric.row_distances(x[i], x[j]).min()))
-    return bound
-
-
-def _separation_by_all_pairs(x: Floats, numbers: Integers, metric: _Metric, bound: float) -> float:
-    """Return the same as _separation_by_grid, from all pairs of points in different clusters."""
-    stops = np.flatnonzero(np.diff(numbers)) + 1
-    for start, stop in zip(np.concatenate([[0], stops]), stops, strict=False):
-        for tile in range(stop, len(x), TILE_POINTS):
-            bound = min(bound, metric.least_distance(x[start:stop], x[tile : tile + TILE_POINTS]))
-    return bound
-
-
-class _Grid:
-    """Pairs of points in the same or adjacent cells of a grid, each pair once.
-
-    Iteration yields the pairs in blocks. Cells have whole numbers, and those that are adjacent
-    along the last axis have consecutive ones. A line of cells is all cells that differ along the
-    last axis only.
-    """
-
-    def __init__(self, x: Floats, width: float) -> None:
-        """Assign points x (m, d) to cells along their (at most 4) axes of largest variance.
-
-        Cells are at least `width` wide, so that points at most this far apart are in the same cell
-        or in adjacent ones.
-        """
-        axes = np.argsort(-x.var(axis=0))[:_GRID_AXES]
-        coordinates = x[:, axes] - x[:, axes].min(axis=0)
-        # Wider cells if the number of a cell would exceed 64 bits.
-        widths = np.maximum(width * (1 + 1e-9), coordinates.max(axis=0) / 2**14)
-        cells = np.floor(coordinates / widths).astype(np.int64) + 1
-        self.strides = np.cumprod([1, *(cells.max(axis=0)[:0:-1] + 2)])[::-1]
-        numbers = cells @ self.strides
-        self.order = np.argsort(numbers, kind="stable")
-        self.numbers = numbers[self.order]
-
-    @property
-    def neighbor_line_offsets(self) -> list[int]:
-        """What to add to a cell's number to reach each line of cells adjacent to its own, and 0.
-
-        Only one of any two opposite offsets is listed, so that no pair of points is found twice.
-        """
-        steps = product((-1, 0, 1), repeat=len(self.strides) - 1)
-        return sorted({abs(int(np.dot(step, self.strides[:-1]))) for step in steps})
-
-    @property
-    def approximate_pairs(self) -> int:
-        """Estimated number of pairs: those in each point's own line of cells, times all lines."""
-        start, stop = self._partner_ranges(0)
-        return len(self.neighbor_line_offsets) * int((stop - start).sum())
-
-    def _partner_ranges(self, offset: int) -> tuple[Integers, Integers]:
-        """Return the start (m,) and stop (m,) of each point's partners in a line of cells.
-
-        The points are sorted by cell; the partners of one are consecutive. `offset` is one of
-        neighbor_line_offsets: the partners lie in the cell at that offset and the two beside it.
-        For offset 0 they are the points after the point in its own cell and those in the next cell.
-        """
-        beside = self.numbers + offset
-        stop = np.searchsorted(self.numbers, beside + 1, side="right")
-        if not offset:
-            return np.arange(1, len(self.numbers) + 1), stop
-        return np.searchsorted(self.numbers, beside - 1), stop
-
-    def __iter__(self) -> Iterator[tuple[Integers, Integers]]:
-        """Yield blocks of pairs: the rows of x of their first points, and of their second."""
-        for offset in self.neighbor_line_offsets:
-            start, stop = self._partner_ranges(offset)
-            for i, j in expand_range_blocks(start, stop, DISTANCES_PER_BLOCK):
-                yield self.order[i], self.order[j]
-
+    from .distances import Center, Distance, DistanceName
+    from .kernels.arrays import Floats
+    from .vectors import Missing, Vector
 
 # ----------------------------------------------------------------------------------------------
 # Statistics
@@ -409,13 +100,13 @@ def _pair_statistics_row(
     `centers` (k, d) are those of the clusters; None leaves what only the generalized indices need
     NULL. `distance` is the user's.
     """
-    metric, values = _Metric(distance), dict[str, float | None]()
+    metric, values = Metric(distance), dict[str, float | None]()
     if len(part.x) and _has_finite_squares(part):
-        values["max_diameter"] = metric.to_distance(float(_metric_diameters(part, metric).max()))
+        values["max_diameter"] = metric.to_distance(float(metric_diameters(part, metric).max()))
         if centers is not None:
             values["max_mean_pair"] = largest_mean_pair_distance(part, distance)
         if len(part.sizes) > 1:
-            values["min_separation"] = metric.to_distance(_metric_separation(part, metric))
+            values["min_separation"] = metric.to_distance(metric_separation(part, metric))
             values |= {} if centers is None else least_linkages(part, centers, distance)
     columns = {name: [values.get(name)] for name in _PAIR_STATISTICS_SCHEMA}
     return pl.DataFrame(columns, schema=_PAIR_STATISTICS_SCHEMA)
@@ -426,11 +117,11 @@ def _diameter_rows(part: Partition | Partitions, distance: Distance) -> pl.DataF
 
     `part` is one partition, or many of few points.
     """
-    metric, diameters = _Metric(distance), np.zeros(len(part.sizes))
+    metric, diameters = Metric(distance), np.zeros(len(part.sizes))
     if isinstance(part, Partitions):
         diameters = diameters_of_many(part, distance)
     elif _has_finite_squares(part):
-        diameters[:] = [metric.to_distance(d) for d in _metric_diameters(part, metric).tolist()]
+        diameters[:] = [metric.to_distance(d) for d in metric_diameters(part, metric).tolist()]
     return part.rows[part.starts[:-1]].with_columns(
         n=pl.Series(part.sizes, dtype=pl.Int64), diameter=pl.Series(diameters)
     )
@@ -496,6 +187,7 @@ def cluster_diameters(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
+    missing: Missing = "error",
 ) -> Frame:
     """Size and diameter of each cluster: the largest distance between two of its points.
 
@@ -523,6 +215,8 @@ def cluster_diameters(
         Noise is an ordinary cluster, is left out, or each of its points is a cluster of its own.
     weights : sequence of float, optional
         One number > 0 per dimension, as in scipy; not for chebyshev.
+    missing : {'error', 'drop'}
+        Whether a vector with a NULL coordinate is an error, or its row is left out.
 
     Returns
     -------
@@ -562,6 +256,7 @@ def cluster_diameters(
         partition_by=partition_by,
         noise=noise,
         noise_as=noise_as,
+        missing=missing,
     )
     points = read_points(frame, vector, cluster, options, results=("cluster", "n", "diameter"))
     types = points.kept_rows.select(points.own_keys).collect_schema()
@@ -585,6 +280,7 @@ def dunn_index(
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
     generalized: bool = True,
+    missing: Missing = "error",
 ) -> Frame:
     """Dunn's index and its generalizations: least separation / largest diameter of the clusters.
 
@@ -615,6 +311,9 @@ def dunn_index(
     generalized : bool
         False leaves the columns gdi_11 … gdi_63 NULL, which need the distances of all pairs of
         points; dunn_index needs few of them.
+    missing : {'error', 'drop'}
+        Whether a vector with a NULL coordinate is an error, or its row is left out and counted in
+        n_dropped.
 
     Returns
     -------
@@ -677,6 +376,7 @@ def dunn_index(
         partition_by=partition_by,
         noise=noise,
         noise_as=noise_as,
+        missing=missing,
     )
     points = read_points(frame, vector, cluster, options, results=_DUNN_COLUMNS)
     statistics = points.row_counts

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from .distances import Distance, DistanceName
     from .kernels.arrays import Booleans, Floats
-    from .vectors import Vector
+    from .vectors import Missing, Vector
 
 #: Relative tolerance above the rounding errors of distances that are equal by definition.
 _TIE_TOLERANCE = 1e-10
@@ -344,6 +344,7 @@ def pairwise_report(
     weights: Sequence[float] | None = None,
     n_neighbors: int = 10,
     max_points: int = 5000,
+    missing: Missing = "error",
 ) -> Frame:
     """Internal indices that need the distances of all pairs of points.
 
@@ -375,6 +376,9 @@ def pairwise_report(
         points if there are fewer.
     max_points : int
         Largest number of points of a partition, at least 2: n points have n (n − 1) / 2 pairs.
+    missing : {'error', 'drop'}
+        Whether a vector with a NULL coordinate is an error, or its row is left out and counted in
+        n_dropped.
 
     Returns
     -------
@@ -441,6 +445,7 @@ def pairwise_report(
         partition_by=partition_by,
         noise=noise,
         noise_as=noise_as,
+        missing=missing,
     )
     points = read_points(frame, vector, cluster, options, results=_PAIRWISE_COLUMNS)
     statistics = map_partitions(

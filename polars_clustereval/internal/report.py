@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from .centroids import Points
     from .distances import Center, DistanceName
-    from .vectors import Vector
+    from .vectors import Missing, Vector
 
 _COUNT_COLUMNS = ("n", "n_dropped", "n_noise", "n_dims", "n_clusters", "n_singletons")
 
@@ -68,6 +68,7 @@ def internal_report(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
+    missing: Missing = "error",
 ) -> Frame:
     """Every internal index that needs only the centers of the clusters.
 
@@ -96,6 +97,9 @@ def internal_report(
         Whether noise is an ordinary cluster, is left out, or forms a cluster per row.
     weights : sequence of float, optional
         A number > 0 for each dimension, as in scipy; not for chebyshev.
+    missing : {'error', 'drop'}
+        Whether a vector with a NULL coordinate is an error, or its row is left out and counted in
+        n_dropped.
 
     Returns
     -------
@@ -140,6 +144,7 @@ def internal_report(
         partition_by=partition_by,
         noise=noise,
         noise_as=noise_as,
+        missing=missing,
     )
     points = read_points(frame, vector, cluster, options, results=internal_report_columns())
     scores = internal_scores(pl.col, squares_add_up=points.squares_add_up)
@@ -159,6 +164,7 @@ def internal_cluster_report(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
+    missing: Missing = "error",
 ) -> Frame:
     """Size, centroid and spread of each cluster, and the cluster nearest to it.
 
@@ -187,6 +193,8 @@ def internal_cluster_report(
         Whether noise is an ordinary cluster, is left out, or forms a cluster per row.
     weights : sequence of float, optional
         A number > 0 for each dimension, as in scipy; not for chebyshev.
+    missing : {'error', 'drop'}
+        Whether a vector with a NULL coordinate is an error, or its row is left out.
 
     Returns
     -------
@@ -227,6 +235,7 @@ def internal_cluster_report(
         partition_by=partition_by,
         noise=noise,
         noise_as=noise_as,
+        missing=missing,
     )
     points = read_points(frame, vector, cluster, options, results=_CLUSTER_COLUMNS)
     gaps = centroid_gaps(points).select("number", "nearest_cluster", nearest_distance="least")

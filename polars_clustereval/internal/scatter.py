@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from .distances import Center, DistanceName
     from .kernels.arrays import Integers
-    from .vectors import Vector
+    from .vectors import Missing, Vector
 
 # ----------------------------------------------------------------------------------------------
 # Statistics
@@ -339,6 +339,7 @@ def neighbor_report(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
+    missing: Missing = "error",
 ) -> Frame:
     """Internal indices that need the distance of every point to every center.
 
@@ -367,6 +368,9 @@ def neighbor_report(
         Whether noise is an ordinary cluster, is left out, or forms a cluster per row.
     weights : sequence of float, optional
         A number > 0 for each dimension, as in scipy; not for chebyshev.
+    missing : {'error', 'drop'}
+        Whether a vector with a NULL coordinate is an error, or its row is left out and counted in
+        n_dropped.
 
     Returns
     -------
@@ -416,6 +420,7 @@ def neighbor_report(
         partition_by=partition_by,
         noise=noise,
         noise_as=noise_as,
+        missing=missing,
     )
     points = read_points(
         frame, vector, cluster, options, results=_NEIGHBOR_COLUMNS, needs_wide=True

@@ -1,32 +1,21 @@
 """silhouette: how much nearer each point is to its own cluster than to the nearest other one.
 
-A query is a point whose silhouette is computed: every point, or those of a sample.
+A query is a point whose silhouette is computed; see silhouette_queries.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from math import log, sqrt
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
 
-from polars_clustereval.base.checks import (
-    check_choice,
-    check_column,
-    check_confidence,
-    check_random_state,
-    is_number,
-    is_whole_number,
-    show_value,
-)
 from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions
-from polars_clustereval.errors import ClusterEvalError
 
-from .centroids import PointOptions, Points, check_point_options, read_points
+from .centroids import Points, check_point_options
 from .distances import Distance, DistanceName, plain_distance_name
 from .kernels.distance_blocks import DISTANCES_PER_BLOCK
 from .kernels.partitions import Partition, Partitions, map_partitions
@@ -39,6 +28,15 @@ from .mean_distances import (
     join_cluster_numbers,
     stream_moments,
 )
+from .silhouette_queries import (
+    Method,
+    SilhouetteOptions,
+    check_silhouette_options,
+    follows_from_moments,
+    is_squared_distance,
+    mark_queries,
+    read_queried_points,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,107 +44,7 @@ if TYPE_CHECKING:
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
 
     from .kernels.arrays import Booleans, Floats, Integers
-    from .vectors import Vector
-
-Method = Literal["exact", "simplified", "bounds", "sample"]
-METHODS = get_args(Method)
-
-#: Modulus of the sample keys, a prime: products of two lesser numbers are below 2^63.
-PRIME = 2**31 - 1
-
-
-# ----------------------------------------------------------------------------------------------
-# Options and points
-# ----------------------------------------------------------------------------------------------
-
-
-class SilhouetteOptions(NamedTuple):
-    """Options of silhouette_score."""
-
-    method: str = "exact"
-    tolerance: float | None = None
-    sample_size: int | None = None
-    confidence: float = 0.95
-    random_state: int = 0
-
-
-def _check_silhouette_options(options: SilhouetteOptions) -> SilhouetteOptions:
-    """Return the options of silhouette_score unchanged, or raise the error of the first bad one."""
-    method, tolerance, size, confidence, state = options
-    check_choice("method", method, METHODS)
-    if tolerance is not None and not (is_number(tolerance) and float(tolerance) > 0):
-        raise ClusterEvalError(f"tolerance: expected a number > 0, got {show_value(tolerance)}")
-    if tolerance is not None and method != "exact":
-        raise ClusterEvalError(f"tolerance: goes with method 'exact', got method '{method}'")
-    if size is not None and method != "sample":
-        raise ClusterEvalError(f"sample_size: goes with method 'sample', got method '{method}'")
-    if method == "sample" and not is_whole_number(size, 1):
-        raise ClusterEvalError(f"sample_size: expected a whole number >= 1, got {show_value(size)}")
-    check_confidence(confidence)
-    check_random_state(state)
-    return options
-
-
-def read_queried_points(
-    frame: pl.DataFrame | pl.LazyFrame,
-    vector: Vector,
-    cluster: Column,
-    point_options: PointOptions,
-    options: SilhouetteOptions,
-    *,
-    key: Column | None = None,
-    results: Sequence[str],
-    inner_key: pl.Expr | None = None,
-) -> Points:
-    """Return the user's rows as points with a column id: `key`, or the row number from 0.
-
-    frame, vector, cluster and key are arguments of silhouette_score (key is its id); `results` are
-    the names of the result's columns, which partition columns must not have. inner_key is that of
-    read_points. If points are to stream, the moments of their clusters are computed now.
-    """
-    row_id: Any = "number" if key is None else check_column(frame.lazy(), key, "id")
-    streams = _follows_from_moments(point_options.distance, options)
-    read = partial(read_points, frame, vector, cluster, point_options, results=results)
-    points = read(row_id=row_id, inner_key=inner_key, is_eager=streams)
-    if _is_squared_distance(points.distance) or options.method != "bounds":
-        points = points.without_distances()
-    return points.precompute() if streams else points
-
-
-def _follows_from_moments(distance: Distance, options: SilhouetteOptions) -> bool:
-    """Return whether silhouettes need only moments of clusters (means, ...), so points stream."""
-    return _is_squared_distance(distance) or options.method in ("simplified", "bounds")
-
-
-def _is_squared_distance(distance: Distance) -> bool:
-    """Return whether the distance is sqeuclidean, or cosine (half of that of unit vectors)."""
-    return distance.name in ("sqeuclidean", "cosine")
-
-
-def _mark_queries(points: Points, options: SilhouetteOptions) -> Points:
-    """Return the points with a column is_query: whether a point's silhouette is computed.
-
-    It is true for all points, or with a sample_size for that many in each partition: those with the
-    least sample keys. A sample key is a pseudorandom number made of random_state and the position
-    of the point's id among the sorted ids of the partition, the same in every engine.
-    """
-    if options.sample_size is None:
-        return replace(points, rows=points.rows.with_columns(is_query=pl.lit(True)))
-    group = [pl.col(key) for key in points.keys] or [pl.lit(0)]
-    seed = int(options.random_state) % PRIME
-    rows = points.kept_rows.sort([*points.keys, "id"], nulls_last=True).with_row_index("place")
-    place = pl.col("place").cast(pl.Int64)
-    rows = rows.with_columns(place=place - place.min().over(group))
-    for step in (
-        {"x0": pl.col("place") % PRIME},
-        {"x1": (pl.col("x0") * 48271 + (seed * 69621 + 1)) % PRIME},
-        {"x2": (pl.col("x1") * pl.col("x1") + seed) % PRIME},
-        {"x3": (pl.col("x2") * 39373 + pl.col("x0")) % PRIME},
-        {"sample_key": (pl.col("x3") * pl.col("x3") + pl.col("x1")) % PRIME},
-    ):
-        rows = rows.with_columns(**step)
-    rank = pl.struct("sample_key", "place").rank("ordinal").over(group)
-    return replace(points, rows=rows.with_columns(is_query=rank <= int(options.sample_size)))
+    from .vectors import Missing, Vector
 
 
 # ----------------------------------------------------------------------------------------------
@@ -162,8 +60,8 @@ def _point_silhouettes(
     Columns: those that identify the cluster, a, b (NULL if only bounded), lower and upper (bounds
     of the silhouette) and is_exact; with_neighbor also id and neighbor (the nearest other cluster).
     """
-    marked = _mark_queries(points, options)
-    if _follows_from_moments(points.distance, options):
+    marked = mark_queries(points, options)
+    if follows_from_moments(points.distance, options):
         queries = marked.kept_rows.filter("is_query")
         return _stream_silhouettes(points, queries, options.method, with_neighbor=with_neighbor)
     schema, distance, tolerance = _silhouette_schema(points), points.distance, options.tolerance
@@ -272,7 +170,7 @@ def _stream_silhouettes(
     steps = [max(1, cells // len(moments.centers)) for moments in partitions]
     starts = [moments.start for moments in partitions]
     # Squared distances are computed along the coordinates.
-    order: Literal["c", "fortran"] = "fortran" if _is_squared_distance(points.distance) else "c"
+    order: Literal["c", "fortran"] = "fortran" if is_squared_distance(points.distance) else "c"
 
     def evaluate(batch: pl.DataFrame) -> pl.DataFrame:
         """Return the silhouettes of a batch: points x, each with the number of its cluster."""
@@ -390,6 +288,7 @@ def silhouette_samples(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
+    missing: Missing = "error",
 ) -> Frame:
     """Silhouette of each point: how much nearer it is to its own cluster than to the nearest other.
 
@@ -417,6 +316,8 @@ def silhouette_samples(
         Noise value of cluster, and whether noise is one cluster, left out, or a cluster per row.
     weights : sequence of float, optional
         One number > 0 per dimension, as in scipy; not for chebyshev.
+    missing : {'error', 'drop'}
+        Whether a vector with a NULL coordinate is an error, or its row is left out.
 
     Returns
     -------
@@ -466,6 +367,7 @@ def silhouette_samples(
         partition_by=partition_by,
         noise=noise,
         noise_as=noise_as,
+        missing=missing,
     )
     points = read_queried_points(
         frame, vector, cluster, point_options, options, key=id, results=columns
@@ -489,6 +391,7 @@ def silhouette_clusters(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
+    missing: Missing = "error",
 ) -> Frame:
     """Mean silhouette of each cluster.
 
@@ -513,6 +416,8 @@ def silhouette_clusters(
         Noise value of cluster, and whether noise is one cluster, left out, or a cluster per row.
     weights : sequence of float, optional
         One number > 0 per dimension, as in scipy; not for chebyshev.
+    missing : {'error', 'drop'}
+        Whether a vector with a NULL coordinate is an error, or its row is left out.
 
     Returns
     -------
@@ -550,6 +455,7 @@ def silhouette_clusters(
         partition_by=partition_by,
         noise=noise,
         noise_as=noise_as,
+        missing=missing,
     )
     points = read_queried_points(frame, vector, cluster, point_options, options, results=columns)
     rows = _cluster_silhouettes(points, options).select(
@@ -576,6 +482,7 @@ def silhouette_score(
     sample_size: int | None = None,
     confidence: float = 0.95,
     random_state: int = 0,
+    missing: Missing = "error",
 ) -> Frame:
     """Mean silhouette of a clustering: exact, simplified, bounded, or from a sample.
 
@@ -619,6 +526,9 @@ def silhouette_score(
         silhouette_upper enclose the exact score.
     random_state : int
         With method 'sample': the seed. The sample is the same in every engine.
+    missing : {'error', 'drop'}
+        Whether a vector with a NULL coordinate is an error, or its row is left out and counted in
+        n_dropped.
 
     Returns
     -------
@@ -666,7 +576,7 @@ def silhouette_score(
     >>> bounds.select(pl.col("silhouette_lower", "silhouette_upper").round(4)).rows()
     [(0.4396, 0.5881)]
     """
-    options = _check_silhouette_options(
+    options = check_silhouette_options(
         SilhouetteOptions(method, tolerance, sample_size, confidence, random_state)
     )
     point_options = check_point_options(
@@ -676,6 +586,7 @@ def silhouette_score(
         partition_by=partition_by,
         noise=noise,
         noise_as=noise_as,
+        missing=missing,
     )
     points = read_queried_points(
         frame, vector, cluster, point_options, options, key=id, results=_SCORE_COLUMNS

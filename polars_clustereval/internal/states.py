@@ -29,16 +29,16 @@ from polars_clustereval.errors import ClusterEvalError
 from .centroids import Points, check_point_options, read_points
 from .distances import Distance, LongVectors, WideVectors, check_weights, weight_factors
 from .kernels import long_vectors
+from .point_faults import non_finite_as_text
 from .report import internal_report_columns, report_of_clusters
 from .scatter import internal_scores
-from .vectors import non_finite_as_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_clustereval.base.checks import Column, Frame, Keys
 
-    from .vectors import Vector
+    from .vectors import Missing, Vector
 
 StateNoise = Literal["cluster", "drop"]
 StateDistance = Literal["euclidean", "sqeuclidean"]
@@ -413,6 +413,7 @@ def cluster_states(
     partition_by: Keys = None,
     noise: Any = None,
     noise_as: StateNoise | None = None,
+    missing: Missing = "error",
 ) -> Frame:
     """What to keep of the points of a night, so that later reports need only this.
 
@@ -435,6 +436,9 @@ def cluster_states(
         The value of cluster that marks noise.
     noise_as : {'cluster', 'drop'}, needed with noise
         Whether noise is an ordinary cluster or is left out.
+    missing : {'error', 'drop'}
+        Whether a vector with a NULL coordinate is an error, or its row is left out and counted in
+        n_dropped.
 
     Returns
     -------
@@ -479,7 +483,9 @@ def cluster_states(
             "noise_as: expected one of 'cluster', 'drop', got NULL; with noise it says how the "
             "rows of noise count: 'cluster' as one ordinary cluster, 'drop' not at all"
         )
-    options = check_point_options(partition_by=partition_by, noise=noise, noise_as=noise_as)
+    options = check_point_options(
+        partition_by=partition_by, noise=noise, noise_as=noise_as, missing=missing
+    )
     points = read_points(frame, vector, cluster, options, results=_STATE_COLUMNS)
     keys = points.cluster_keys
     counts = points.spreads.select(*keys, *_COUNTS)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
 
     from .distances import Center, DistanceName
-    from .vectors import Vector
+    from .vectors import Missing, Vector
 
 #: For each index of internal_report, in its order: its best value as text, "high" or "low" if that
 #: is no number, None if none is best; and what it measures, in a few words.
@@ -64,6 +64,7 @@ def internal_summary(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
+    missing: Missing = "error",
 ) -> Frame:
     """The indices of internal_report in long form, with the best value and the meaning of each.
 
@@ -92,6 +93,8 @@ def internal_summary(
         Whether noise is an ordinary cluster, is left out, or forms a cluster per row.
     weights : sequence of float, optional
         A number > 0 for each dimension, as in scipy; not for chebyshev.
+    missing : {'error', 'drop'}
+        Whether a vector with a NULL coordinate is an error, or its row is left out.
 
     Returns
     -------
@@ -131,6 +134,7 @@ def internal_summary(
         partition_by=partition_by,
         noise=noise,
         noise_as=noise_as,
+        missing=missing,
     )
     points = read_points(frame, vector, cluster, options, results=_LONG_COLUMNS)
     scores = internal_scores(pl.col, squares_add_up=points.squares_add_up)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import polars as pl
 import polars.selectors as cs
@@ -15,6 +15,7 @@ from polars_clustereval.base.checks import (
     Keys,
     as_expression,
     as_single_column,
+    check_choice,
     check_column_names,
     check_frame,
     check_groupable,
@@ -29,6 +30,8 @@ from polars_clustereval.errors import ClusterEvalError
 from .kernels import long_vectors
 
 Vector = str | pl.Expr | Sequence[str | pl.Expr]
+#: What becomes of a vector with a NULL coordinate.
+Missing = Literal["error", "drop"]
 
 
 # ----------------------------------------------------------------------------------------------
@@ -42,7 +45,7 @@ class Coordinates(NamedTuple):
     exprs: list[pl.Expr]
     #: Number of coordinates of a row.
     length: pl.Expr
-    #: Whether a row has a vector: not NULL, nor NULLs alone.
+    #: Whether a row has a vector: not NULL, nor NULLs alone; with missing='drop', no NULL at all.
     has_vector: pl.Expr
     #: Whether numbers of the type have at most 24 significant bits; see _has_few_digits.
     few_digits: bool = False
@@ -54,18 +57,27 @@ class Coordinates(NamedTuple):
     names: tuple[str, ...] = ()
 
 
-def check_vector(lazy: pl.LazyFrame, vector: Vector, counts: pl.Expr) -> Coordinates:
+def check_missing(missing: Missing) -> Missing:
+    """Return the option `missing` unchanged, or raise an error if it is none of its words."""
+    check_choice("missing", missing, get_args(Missing))
+    return missing
+
+
+def check_vector(
+    lazy: pl.LazyFrame, vector: Vector, counts: pl.Expr, missing: Missing = "error"
+) -> Coordinates:
     """Return the expressions of the coordinates that a user's `vector` argument names.
 
     `vector` is one column of lists or arrays, or several numeric columns, of `lazy`; another type
-    is an error. `counts` is true in the rows that are evaluated: the longest list among them sets
-    the number of coordinates of a column of lists.
+    is an error. `counts` is true in the rows that are evaluated, if they have a vector: the longest
+    list among them sets the number of coordinates of a column of lists. If `missing` is 'drop',
+    rows with a NULL coordinate have no vector.
     """
     named = _vector_columns(lazy, vector)
     columns = [expr for _, expr in named]
     types = lazy.select(columns).collect_schema().dtypes()
     if len(types) == 1 and isinstance(types[0], pl.Array | pl.List):
-        return _nested_coordinates(lazy, columns[0], types[0], counts)
+        return _nested_coordinates(lazy, columns[0], types[0], counts, missing)
     is_wide = not isinstance(vector, str | pl.Expr) or cs.is_selector(vector)
     if len(types) == 1 and not (is_wide and types[0].is_numeric()):
         raise _vector_type_error(types[0], is_vector_text=not is_wide and types[0] == pl.String)
@@ -80,7 +92,9 @@ def check_vector(lazy: pl.LazyFrame, vector: Vector, counts: pl.Expr) -> Coordin
     return Coordinates(
         exprs=[to_double(x) for x in columns],
         length=pl.lit(len(columns)),
-        has_vector=pl.any_horizontal([x.is_not_null() for x in columns]),
+        has_vector=(pl.all_horizontal if missing == "drop" else pl.any_horizontal)(
+            [x.is_not_null() for x in columns]
+        ),
         few_digits=all(map(_has_few_digits, types)),
         names=tuple(name for name, expr in named) if _are_columns(vector) else (),
     )
@@ -134,22 +148,27 @@ def _root_names(part: str | pl.Expr) -> list[str]:
 
 
 def _nested_coordinates(
-    lazy: pl.LazyFrame, expr: pl.Expr, dtype: pl.Array | pl.List, counts: pl.Expr
+    lazy: pl.LazyFrame,
+    expr: pl.Expr,
+    dtype: pl.Array | pl.List,
+    counts: pl.Expr,
+    missing: Missing,
 ) -> Coordinates:
     """Return the coordinates of one column `expr` of lists or arrays, whose type is `dtype`.
 
-    Elements that are not numbers are an error. `counts` is true in the rows that are evaluated: the
-    longest list among them sets the number of coordinates.
+    Elements that are not numbers are an error. `counts` and `missing` are as in check_vector.
     """
     inner = dtype.inner
     if not (isinstance(inner, pl.DataType) and inner.is_numeric()):
         raise _vector_type_error(dtype)
     if isinstance(dtype, pl.Array):
-        return _array_coordinates(expr, inner, dtype.shape[0])
-    return _list_coordinates(lazy, expr, inner, counts)
+        return _array_coordinates(expr, inner, dtype.shape[0], missing)
+    return _list_coordinates(lazy, expr, inner, counts, missing)
 
 
-def _array_coordinates(expr: pl.Expr, inner: pl.DataType, dims: int) -> Coordinates:
+def _array_coordinates(
+    expr: pl.Expr, inner: pl.DataType, dims: int, missing: Missing
+) -> Coordinates:
     """Return the coordinates of a column `expr` of arrays of `dims` numbers of type `inner`."""
     if not dims:
         null = pl.lit(None, pl.Float64)
@@ -160,27 +179,35 @@ def _array_coordinates(expr: pl.Expr, inner: pl.DataType, dims: int) -> Coordina
     return Coordinates(
         exprs=[to_double(expr.arr.get(i)) for i in range(dims)],
         length=pl.lit(dims),
-        has_vector=_has_vector(expr, expr.arr.max(), pl.lit(dims)),
+        has_vector=(
+            expr.is_not_null() & ~expr.arr.contains(None)
+            if missing == "drop"
+            else _has_vector(expr, expr.arr.max(), pl.lit(dims))
+        ),
         few_digits=_has_few_digits(inner),
         array=_array_if_long(expr, inner, dims),
     )
 
 
 def _list_coordinates(
-    lazy: pl.LazyFrame, expr: pl.Expr, inner: pl.DataType, counts: pl.Expr
+    lazy: pl.LazyFrame, expr: pl.Expr, inner: pl.DataType, counts: pl.Expr, missing: Missing
 ) -> Coordinates:
     """Return the coordinates of a column `expr` of lists of numbers of type `inner`.
 
-    There are as many as the longest list has in the rows where `counts` is true; these rows are
-    read immediately. Coordinates that a shorter list does not have are NULL.
+    There are as many as the longest list has in the rows with a vector where `counts` is true;
+    these rows are read immediately. Coordinates that a shorter list does not have are NULL.
     """
     length = expr.list.len()
-    longest = lazy.select(length.filter(counts).max().alias("length"))
+    if missing == "drop":
+        has_vector = expr.is_not_null() & ~expr.list.contains(None)
+    else:
+        has_vector = _has_vector(expr, expr.list.max(), length)
+    longest = lazy.select(length.filter(counts & has_vector).max().alias("length"))
     dims = longest.collect(engine="streaming").item() or 0
     return Coordinates(
         exprs=[to_double(expr.list.get(i, null_on_oob=True)) for i in range(max(dims, 1))],
         length=length,
-        has_vector=_has_vector(expr, expr.list.max(), length),
+        has_vector=has_vector,
         few_digits=_has_few_digits(inner),
         is_empty=not dims,
         array=_array_if_long(long_vectors.as_arrays(expr, inner, dims), inner, dims),
@@ -563,113 +590,3 @@ def vdm_encode(
     for name in names:
         encoded = _add_profiles(encoded, _value_profiles(lazy, name, classes, keys), name, keys)
     return encoded if isinstance(frame, pl.LazyFrame) else encoded.collect(engine="streaming")
-
-
-# ----------------------------------------------------------------------------------------------
-# Faults of points
-# ----------------------------------------------------------------------------------------------
-
-
-def point_fault_error(
-    rows: pl.LazyFrame,
-    raw: list[pl.Expr],
-    names: Sequence[str] = (),
-    keys: Mapping[str, str] | None = None,
-    *,
-    has_id: bool = False,
-) -> ClusterEvalError:
-    """Return the error of vectors that have no finite distances, with the number of faulty rows.
-
-    `rows` are the points that count, with the number of their coordinates as `length`; `raw` has
-    one expression per coordinate, as the user gave it, and `names` their columns, if they are
-    columns. The first faulty row is told by the partition columns `keys`, by inner name, and by its
-    id, if the user has given one (`has_id`).
-    """
-    dims = len(raw)
-    is_bad = [~x.is_finite().fill_null(False) for x in raw]
-    faulty = rows.filter(pl.any_horizontal(*is_bad, pl.col("length") != dims))
-    first = [non_finite_as_text(x).filter(bad).min() for x, bad in zip(raw, is_bad, strict=True)]
-    facts = faulty.select(
-        pl.len().alias("rows"),
-        pl.col("length").min(),
-        *(bad.any().alias(f"bad_{i}") for i, bad in enumerate(is_bad)),
-        *(text.alias(f"first_{i}") for i, text in enumerate(first)),
-    ).collect(engine="streaming")
-    row = facts.row(0, named=True)
-    place = ""
-    if row["rows"] and (keys or has_id):
-        if row["length"] < dims:
-            first_rows = faulty.filter(pl.col("length") == row["length"])
-        else:
-            i = next(i for i in range(dims) if row[f"bad_{i}"])
-            first_rows = faulty.filter(
-                is_bad[i] & (non_finite_as_text(raw[i]) == row[f"first_{i}"])
-            )
-        place = _row_place(first_rows, keys or {}, has_id=has_id)
-    return ClusterEvalError(_point_fault_text(row, dims, names, place))
-
-
-def _row_place(rows: pl.LazyFrame, keys: Mapping[str, str], *, has_id: bool) -> str:
-    """Return where the first of `rows` is, by its partition and its id, for an error text."""
-    columns = [*keys, *(["id"] if has_id else [])]
-    row = rows.select(columns).sort(columns, nulls_last=True).head(1).collect().row(0, named=True)
-    found = [show_value(row[name]) for name in keys]
-    if len(keys) > 1:
-        named = [f"'{name}': {text}" for name, text in zip(keys.values(), found, strict=True)]
-        found = [f"{{{', '.join(named)}}}"]
-    an_id = f" with id {show_value(row['id'])}" if has_id else ""
-    partition = f" in partition {found[0]}" if keys else ""
-    return f", the first one{an_id}{partition}"
-
-
-def _point_fault_text(facts: dict[str, Any], dims: int, names: Sequence[str], place: str) -> str:
-    """Return the text of the error of vectors that have no finite distances.
-
-    `dims` is the number of coordinates that vectors should have, `names` are their columns, if they
-    are columns, and `place` is what _row_place returns. `facts` are about the faulty rows: their
-    number (rows), the least number of coordinates (length), and for each coordinate i whether it
-    is NULL or not finite in any row (bad_i), and such a value as text (first_i). If there are no
-    faulty rows, it is the distances that overflow.
-    """
-    rows = facts["rows"]
-    if not rows:
-        return "vector: distances overflow; scale the coordinates down"
-    expected, advice = f"vectors of one length ({dims})", ""
-    if not facts["length"]:
-        expected, got = "at least one coordinate", "an empty vector"
-    elif facts["length"] < dims:
-        got = f"{facts['length']} coordinates"
-    else:
-        i = next(i for i in range(dims) if facts[f"bad_{i}"])
-        value = facts[f"first_{i}"]
-        where = f"column {names[i]}" if names else f"coordinate {i + 1}"
-        expected, got = "finite numbers", f"{value} in {where}"
-        advice = _finite_rows_advice(names, value)
-    at_fault = "row is" if rows == 1 else "rows are"
-    return (
-        f"vector: expected {expected}, got {got} ({rows} {at_fault} at fault{place}); "
-        f"mend these rows or leave them out{advice}"
-    )
-
-
-# Columns up to which an error text names all of them.
-_MAX_NAMED = 8
-
-
-def _finite_rows_advice(names: Sequence[str], value: str) -> str:
-    """Return the end of an error text on coordinates that are not finite: what keeps the others.
-
-    `names` are their columns, `value` is the text of one that is not finite. It is empty without
-    names, and for more than a reader copies.
-    """
-    if not 0 < len(names) <= _MAX_NAMED:
-        return ""
-    if value == "NULL":
-        return f": frame.drop_nulls({list(names)})"
-    return f": frame.filter(pl.all_horizontal(pl.col({list(names)}).is_finite()))"
-
-
-def non_finite_as_text(x: pl.Expr) -> pl.Expr:
-    """Return a coordinate x that is not finite as DuckDB writes it: NULL, nan, inf or -inf."""
-    text = pl.when(x.is_null()).then(pl.lit("NULL")).when(x.is_nan()).then(pl.lit("nan"))
-    return text.when(x > 0).then(pl.lit("inf")).otherwise(pl.lit("-inf"))

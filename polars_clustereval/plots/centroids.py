@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from polars_clustereval.internal.centroids import PointOptions
     from polars_clustereval.internal.distances import Center, DistanceName
     from polars_clustereval.internal.kernels.arrays import Floats
-    from polars_clustereval.internal.vectors import Vector
+    from polars_clustereval.internal.vectors import Missing, Vector
 
 # Up to this many clusters, there is room for distances.
 _MOST_WITH_DISTANCES = 12
@@ -62,6 +62,7 @@ def centroid_plot(
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
     max_clusters: int = 30,
+    missing: Missing = "error",
 ) -> alt.LayerChart:
     """Map of the centroids by classical multidimensional scaling of their distances.
 
@@ -72,7 +73,7 @@ def centroid_plot(
     ----------
     frame : DataFrame, LazyFrame or DuckDBPyRelation
         One point per row.
-    vector, cluster, distance, p, center, noise, noise_as, weights
+    vector, cluster, distance, p, center, noise, noise_as, weights, missing
         As in internal_cluster_report, which computes centroids and nearest clusters.
     max_clusters : int
         The largest clusters, from 1 to 100, that are drawn; the others are left out.
@@ -123,6 +124,7 @@ def centroid_plot(
         noise=noise,
         noise_as=noise_as,
         weights=weights,
+        missing=missing,
     )
     columns = ("cluster", "n", "centroid", "mean_distance", "nearest_cluster", "nearest_distance")
     clusters = report.select(columns).collect()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from polars_clustereval.base.checks import Column, NoiseAs
     from polars_clustereval.internal.distances import Center, DistanceName
-    from polars_clustereval.internal.vectors import Vector
+    from polars_clustereval.internal.vectors import Missing, Vector
 
 _CURVE_COLUMNS = ("k", "n", "n_clusters", "ssw", "explained_variance", "is_knee")
 
@@ -45,6 +45,7 @@ def elbow_plot(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
+    missing: Missing = "error",
 ) -> alt.HConcatChart:
     """Within-cluster sum of squares and explained variance by number of clusters, and the knee.
 
@@ -52,7 +53,7 @@ def elbow_plot(
     ----------
     frame : DataFrame, LazyFrame or DuckDBPyRelation
         One row per point and value of k; or, without vector, cluster and k, rows of elbow.
-    vector, cluster, k, distance, p, center, noise, noise_as, weights
+    vector, cluster, k, distance, p, center, noise, noise_as, weights, missing
         As in elbow, which computes the curve.
 
     Returns
@@ -97,6 +98,7 @@ def elbow_plot(
             noise=noise,
             noise_as=noise_as,
             weights=weights,
+            missing=missing,
         )
         rows = curve.select(_CURVE_COLUMNS).collect()
     else:

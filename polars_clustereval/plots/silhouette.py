@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from polars_clustereval.base.checks import Column, NoiseAs
     from polars_clustereval.internal.distances import DistanceName
-    from polars_clustereval.internal.vectors import Vector
+    from polars_clustereval.internal.vectors import Missing, Vector
 
     from .charts import Groups
 
@@ -56,6 +56,7 @@ def silhouette_plot(
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
     max_clusters: int = 30,
+    missing: Missing = "error",
 ) -> alt.LayerChart:
     """Silhouettes of all points, sorted within their clusters, and their mean as a dashed line.
 
@@ -66,7 +67,7 @@ def silhouette_plot(
     ----------
     frame : DataFrame, LazyFrame or DuckDBPyRelation
         One point per row.
-    vector, cluster, distance, p, noise, noise_as, weights
+    vector, cluster, distance, p, noise, noise_as, weights, missing
         As in silhouette_samples, which computes the silhouettes.
     max_clusters : int
         The largest clusters, from 1 to 100, that are drawn; the others are one group named other.
@@ -110,6 +111,7 @@ def silhouette_plot(
         noise=noise,
         noise_as=noise_as,
         weights=weights,
+        missing=missing,
     )
     points = samples.select("cluster", "silhouette").collect()
     _check_silhouettes(points)

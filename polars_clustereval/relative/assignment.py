@@ -30,7 +30,7 @@ from polars_clustereval.internal.kernels.distance_blocks import (
 )
 from polars_clustereval.internal.kernels.small_partitions import pair_distances
 from polars_clustereval.internal.kernels.streams import map_stream, split_batch
-from polars_clustereval.internal.vectors import Vector, check_vector
+from polars_clustereval.internal.vectors import Missing, Vector, check_vector
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -241,6 +241,7 @@ def assign_nearest(
     p: float = 2,
     partition_by: Keys = None,
     weights: Sequence[float] | None = None,
+    missing: Missing = "error",
 ) -> Frame:
     """Nearest of given centers for each point, as a k-means model predicts.
 
@@ -269,6 +270,8 @@ def assign_nearest(
         partition too.
     weights : sequence of float, optional
         A number > 0 for each dimension, as in scipy; not for chebyshev.
+    missing : {'error', 'drop'}
+        Whether a vector with a NULL coordinate is an error, or its row is left out.
 
     Returns
     -------
@@ -302,7 +305,7 @@ def assign_nearest(
     [(0, 'a', 1.0), (1, 'b', 1.0), (2, 'a', 2.0)]
     """
     options = check_point_options(
-        distance=distance, p=p, weights=weights, partition_by=partition_by
+        distance=distance, p=p, weights=weights, partition_by=partition_by, missing=missing
     )
     row_id: Any = "number" if id is None else check_column(check_frame(frame), id, "id").alias("id")
     points = read_points(

@@ -24,11 +24,8 @@ from polars_clustereval.base.frames import add_stages, to_user_frame
 from polars_clustereval.internal.centroids import check_point_options, read_points
 from polars_clustereval.internal.distances import plain_distance_name
 from polars_clustereval.internal.scatter import internal_scores, internal_statistics
-from polars_clustereval.internal.silhouette import (
-    SilhouetteOptions,
-    read_queried_points,
-    score_table,
-)
+from polars_clustereval.internal.silhouette import score_table
+from polars_clustereval.internal.silhouette_queries import SilhouetteOptions, read_queried_points
 
 from .gap import check_sweep_k, raise_bad_k, with_sweep_check
 
@@ -39,7 +36,7 @@ if TYPE_CHECKING:
     from polars_clustereval.base.frames import Row, Terms
     from polars_clustereval.internal.centroids import PointOptions
     from polars_clustereval.internal.distances import Center, DistanceName
-    from polars_clustereval.internal.vectors import Vector
+    from polars_clustereval.internal.vectors import Missing, Vector
 
 Silhouette = Literal["none", "simplified", "exact"]
 
@@ -317,6 +314,7 @@ def elbow(
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
     silhouette: Silhouette = "none",
+    missing: Missing = "error",
 ) -> Frame:
     """Indices for choosing the number of clusters k, of one clustering per k, and the knee of ssw.
 
@@ -351,6 +349,8 @@ def elbow(
     silhouette : {'none', 'simplified', 'exact'}
         Method of silhouette_score for the column silhouette; 'none' leaves it NULL. 'exact' holds
         all points in memory.
+    missing : {'error', 'drop'}
+        Whether a vector with a NULL coordinate is an error, or its row is left out.
 
     Returns
     -------
@@ -423,6 +423,7 @@ def elbow(
         partition_by=partition_by,
         noise=noise,
         noise_as=noise_as,
+        missing=missing,
     )
     number = check_sweep_k(check_frame(frame), k)
     points = read_points(frame, vector, cluster, options, results=_ELBOW_COLUMNS, inner_key=number)
@@ -446,6 +447,7 @@ def elbow(
             partition_by=partition_by,
             noise=noise,
             noise_as=noise_as,
+            missing=missing,
         )
         means = _mean_silhouettes(frame, vector, cluster, number, plain, silhouette)
         means = means.with_columns(pl.col(k_name).cast(pl.Int64, strict=False).alias("k")).drop(

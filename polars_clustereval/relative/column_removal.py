@@ -33,7 +33,7 @@ from polars_clustereval.internal.kernels.small_partitions import pair_distances
 if TYPE_CHECKING:
     from polars_clustereval.internal.distances import Distance, DistanceName
     from polars_clustereval.internal.kernels.arrays import Floats, Integers
-    from polars_clustereval.internal.vectors import Vector
+    from polars_clustereval.internal.vectors import Missing, Vector
 
 # ----------------------------------------------------------------------------------------------
 # Statistics
@@ -185,6 +185,7 @@ def column_stability(
     distance: DistanceName = "euclidean",
     p: float = 2,
     partition_by: Keys = None,
+    missing: Missing = "error",
 ) -> Frame:
     """Stability of a clustering when single coordinates are left out.
 
@@ -214,6 +215,8 @@ def column_stability(
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately, such as the number of clusters. NULL is a
         group of its own.
+    missing : {'error', 'drop'}
+        Whether a vector with a NULL coordinate is an error, or its row is left out.
 
     Returns
     -------
@@ -275,7 +278,7 @@ def column_stability(
         frame,
         vector,
         pl.when(both).then(whole),
-        check_point_options(distance=distance, p=p, partition_by=partition_by),
+        check_point_options(distance=distance, p=p, partition_by=partition_by, missing=missing),
         results=("removed", *_SCHEMA),
         row_id=reduced.alias("id"),
         inner_key=place.alias("removed"),

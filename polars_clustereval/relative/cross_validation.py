@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from polars_clustereval.external.information import NormalizedMethod
     from polars_clustereval.internal.centroids import PointOptions
     from polars_clustereval.internal.distances import DistanceName
-    from polars_clustereval.internal.vectors import Vector
+    from polars_clustereval.internal.vectors import Missing, Vector
 
 _RESULTS = (
     *("fold", "n", "n_labels", "n_clusters"),
@@ -89,6 +89,7 @@ def cross_validation(
     weights: Sequence[float] | None = None,
     average_method: NormalizedMethod = "arithmetic",
     beta: float = 1.0,
+    missing: Missing = "error",
 ) -> Frame:
     """Cross-validation of a clustering: agreement on points that its model has not seen.
 
@@ -128,6 +129,8 @@ def cross_validation(
         Mean of entropies in the normalized and the adjusted mutual information.
     beta : float
         Weight of recall in F measures, and of completeness in the V measure.
+    missing : {'error', 'drop'}
+        Whether a vector with a NULL coordinate is an error, or its row is left out.
 
     Returns
     -------
@@ -175,7 +178,7 @@ def cross_validation(
     [(0, 1.0, 1.0, 0.667), (1, 0.333, 0.0, 0.667)]
     """
     options = check_point_options(
-        distance=distance, p=p, weights=weights, partition_by=partition_by
+        distance=distance, p=p, weights=weights, partition_by=partition_by, missing=missing
     )
     score = score_of_metric(metric, average_method, beta)
     points = _read_folds(frame, vector, cluster, fold, options)

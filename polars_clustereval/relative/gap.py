@@ -29,7 +29,8 @@ from polars_clustereval.base.exact import to_double
 from polars_clustereval.base.frames import aggregate_by, join_partitions, join_small, to_user_frame
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.internal.kernels.streams import map_stream
-from polars_clustereval.internal.vectors import check_vector, point_fault_error
+from polars_clustereval.internal.point_faults import point_fault_error
+from polars_clustereval.internal.vectors import check_missing, check_vector
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
     from polars_clustereval.base.checks import Column, Frame, Keys
     from polars_clustereval.internal.kernels.arrays import Floats
-    from polars_clustereval.internal.vectors import Vector
+    from polars_clustereval.internal.vectors import Missing, Vector
 
 ReferenceMethod = Literal["box", "pca"]
 GapRule = Literal["firstSEmax", "Tibs2001SEmax", "globalSEmax", "firstmax", "globalmax"]
@@ -192,6 +193,8 @@ class _Vectors(NamedTuple):
     rows: pl.LazyFrame
     keys: dict[str, str]
     n_dims: int
+    #: Names of the columns of the coordinates, for error texts; empty unless each is a column.
+    names: tuple[str, ...]
 
     @property
     def x(self) -> list[str]:
@@ -219,25 +222,26 @@ class _Vectors(NamedTuple):
         def check(n_bad: pl.DataFrame) -> None:
             """Raise the error unless `n_bad`, a frame of one number, holds 0."""
             if n_bad.item():
-                raise point_fault_error(self.rows, [pl.col(x) for x in self.x])
+                raw = [pl.col(x) for x in self.x]
+                raise point_fault_error(self.rows, raw, self.names, self.keys)
 
         return raise_on_collect(frame, boxes.select(pl.col("n_bad").sum()), check)
 
 
 def _read_vectors(
-    frame: pl.DataFrame | pl.LazyFrame, vector: Vector, partition_by: Keys
+    frame: pl.DataFrame | pl.LazyFrame, vector: Vector, partition_by: Keys, missing: Missing
 ) -> _Vectors:
     """Return the rows of the user's frame that have a vector."""
     lazy = check_frame(frame)
     keys = check_partition_keys(lazy, partition_by, ("reference_set", "id", "point"))
-    coordinates = check_vector(lazy, vector, pl.lit(True))
+    coordinates = check_vector(lazy, vector, pl.lit(True), missing)
     rows = lazy.select(
         *key_columns(keys),
         coordinates.length.cast(pl.Int64).alias("length"),
         coordinates.has_vector.fill_null(False).alias("has_vector"),
         **{f"x_{i}": to_double(x) for i, x in enumerate(coordinates.exprs)},
     )
-    return _Vectors(rows.filter("has_vector"), keys, len(coordinates.exprs))
+    return _Vectors(rows.filter("has_vector"), keys, len(coordinates.exprs), coordinates.names)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -348,6 +352,7 @@ def uniform_reference(
     method: ReferenceMethod = "box",
     random_state: int = 0,
     partition_by: Keys = None,
+    missing: Missing = "error",
 ) -> Frame:
     """Points without clusters, the reference of the gap statistic: uniform where the points are.
 
@@ -369,6 +374,8 @@ def uniform_reference(
         The seed, a whole number >= 0.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group of its own.
+    missing : {'error', 'drop'}
+        Whether a vector with a NULL coordinate is an error, or its row is left out.
 
     Returns
     -------
@@ -407,7 +414,7 @@ def uniform_reference(
     [(0, [1.491, 5.0]), (1, [0.634, 5.0]), (2, [5.642, 5.0])]
     """
     _check_reference_options(n_sets, method, random_state)
-    points = _read_vectors(frame, vector, partition_by)
+    points = _read_vectors(frame, vector, partition_by, check_missing(missing))
     names: list[str] = list(points.keys)
     d = points.n_dims
     draw = (d, int(n_sets), int(random_state))

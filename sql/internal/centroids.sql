@@ -25,7 +25,7 @@
 -- without partition_by its __ce_unpartitioned is TRUE: the one partition appears without points.
 -- Its __ce_vector_text is the text of the argument vector, NULL in all others.
 CREATE OR REPLACE MACRO clustereval._points(
-  tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as,
+  tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing,
   id := CAST(NULL AS BIGINT)
 ) AS TABLE
   WITH __ce_table_rows AS NOT MATERIALIZED (
@@ -71,6 +71,8 @@ CREATE OR REPLACE MACRO clustereval._points(
       -- All-NULL vectors count as missing. The first coordinate decides this for nearly every row,
       -- and CASE stops there.
       CASE
+        WHEN missing = 'drop'
+        THEN __ce_cluster IS NOT NULL AND clustereval._has_all_coordinates(__ce_vector)
         WHEN __ce_vector[1] IS NOT NULL THEN __ce_cluster IS NOT NULL
         ELSE __ce_cluster IS NOT NULL AND clustereval._has_coordinates(__ce_vector)
       END AS __ce_complete,
@@ -588,35 +590,14 @@ CREATE OR REPLACE MACRO clustereval._check_points(
     FROM __ce_suspects AS suspect
     CROSS JOIN (SELECT MAX(len(__ce_vector)) AS __ce_dims FROM __ce_suspects) AS longest
   ),
-  __ce_first_fault AS (
-    SELECT
-      MAX(__ce_dims) AS __ce_dims,
-      COUNT(__ce_fault) AS __ce_n_faulty,
-      clustereval._coordinate_names(
-        clustereval._vector_text(MAX(__ce_vector_text))
-      ) AS __ce_names,
-      bool_or(__ce_unpartitioned) AS __ce_unpartitioned,
-      MIN(CASE
-        WHEN __ce_fault IS NOT NULL
-        THEN {'fault': __ce_fault, 'partition': __ce_partition, 'id': __ce_id}
-      END) AS __ce_first
-    FROM __ce_faults
-    HAVING COUNT(*) > 0
-  )
+  __ce_first_fault AS (SELECT * FROM clustereval._first_point_fault(__ce_faults))
   SELECT CAST(CASE
     WHEN weights IS NOT NULL AND __ce_dims <> len(weights)
     THEN error(concat(
       'weights: expected one for each of ', __ce_dims, ' dimensions, got ', len(weights)
     ))
     ELSE clustereval._point_fault_error(
-      __ce_first['fault'], __ce_dims, __ce_n_faulty, __ce_names,
-      clustereval._row_place(
-        CAST(__ce_first['id'] AS VARCHAR),
-        CASE
-          WHEN NOT __ce_unpartitioned
-          THEN clustereval._show_value(__ce_first['partition'])
-        END
-      )
+      __ce_fault, __ce_dims, __ce_n_faulty, __ce_names, __ce_details
     )
   END AS BOOLEAN) AS __ce_valid
   FROM __ce_first_fault;
@@ -631,11 +612,11 @@ CREATE OR REPLACE MACRO clustereval._check_points(
 --   FROM clustereval.centroids(points, [x, y, z], cluster, center := 'median');
 CREATE OR REPLACE MACRO clustereval.centroids(
   tbl, vector, cluster, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
-  noise := NULL, noise_as := NULL, weights := NULL
+  noise := NULL, noise_as := NULL, weights := NULL, missing := 'error'
 ) AS TABLE
   WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
-      tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as
+      tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
   ),
   __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
@@ -669,7 +650,7 @@ CREATE OR REPLACE MACRO clustereval.centroids(
   LEFT JOIN __ce_origins AS origin
     ON origin.__ce_partition IS NOT DISTINCT FROM own.__ce_partition
   WHERE clustereval._check_options(
-    clustereval._valid_point_options(distance, p, center, weights, noise, noise_as)
+    clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   )
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
   ORDER BY

@@ -586,11 +586,12 @@ CREATE OR REPLACE MACRO clustereval._check_matrix_size(n_dims) AS
 -- Examples:
 --   FROM clustereval.determinant_report(points, [x, y, z], cluster);
 CREATE OR REPLACE MACRO clustereval.determinant_report(
-  tbl, vector, cluster, partition_by := NULL, noise := NULL, noise_as := NULL
+  tbl, vector, cluster, partition_by := NULL, noise := NULL, noise_as := NULL,
+  missing := 'error'
 ) AS TABLE
   WITH __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
-      tbl, vector, cluster, 'euclidean', 2, NULL, partition_by, noise, noise_as
+      tbl, vector, cluster, 'euclidean', 2, NULL, partition_by, noise, noise_as, missing
     )
   ),
   __ce_coordinates AS MATERIALIZED (
@@ -638,7 +639,9 @@ CREATE OR REPLACE MACRO clustereval.determinant_report(
   LEFT JOIN __ce_dims AS dims ON dims.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
   LEFT JOIN __ce_determinants AS determinants
     ON determinants.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
-  WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
+  WHERE clustereval._check_options(
+    clustereval._valid_missing(missing, clustereval._valid_noise(noise, noise_as))
+  )
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
     AND COALESCE((SELECT __ce_fits FROM __ce_size_check), TRUE)
   ORDER BY counts.__ce_partition ASC NULLS LAST;

@@ -9,11 +9,23 @@ CREATE OR REPLACE MACRO clustereval._is_distance_name(x) AS
   coalesce(lower(CAST(x AS VARCHAR)), '')
     IN ('euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine');
 
+-- query_text, the text SELECT TRUE that _check_options runs, unchanged. Raises an error unless the
+-- option missing, for vectors with a NULL coordinate, is 'error' or 'drop'.
+CREATE OR REPLACE MACRO clustereval._valid_missing(missing, query_text) AS
+  CASE
+    WHEN coalesce(CAST(missing AS VARCHAR), '') NOT IN ('error', 'drop')
+    THEN error(concat(
+      'missing: expected one of ''error'', ''drop'', got ',
+      coalesce('''' || missing || '''', 'NULL')
+    ))
+    ELSE query_text
+  END;
+
 -- Text of the query SELECT TRUE, which _check_options runs. Raises an error if one of the
 -- arguments, the options that the internal indices share, is bad. Since query() needs its text
 -- before any row is read, this also happens for an empty table.
 CREATE OR REPLACE MACRO clustereval._valid_point_options(
-  distance, p, center, weights, noise, noise_as
+  distance, p, center, weights, noise, noise_as, missing
 ) AS
   CASE
     WHEN NOT clustereval._is_distance_name(distance)
@@ -49,7 +61,7 @@ CREATE OR REPLACE MACRO clustereval._valid_point_options(
     THEN error(concat(
       'weights: expected a number > 0 for each dimension, got ', CAST(weights AS VARCHAR)
     ))
-    ELSE clustereval._valid_noise(noise, noise_as)
+    ELSE clustereval._valid_missing(missing, clustereval._valid_noise(noise, noise_as))
   END;
 
 -- The option distance in lower case; for minkowski with p = 1 or 2 'cityblock' or 'euclidean',
@@ -113,6 +125,10 @@ CREATE OR REPLACE MACRO clustereval._user_center(x, origin, weights, distance, p
 -- TRUE unless the vector x, a list whose first coordinate is NULL, lacks all coordinates.
 CREATE OR REPLACE MACRO clustereval._has_coordinates(x) AS
   coalesce(list_count(x) > 0 OR len(x) = 0, FALSE);
+
+-- TRUE unless the vector x, a list, is NULL or lacks a coordinate.
+CREATE OR REPLACE MACRO clustereval._has_all_coordinates(x) AS
+  coalesce(list_count(x) = len(x), FALSE);
 
 -- A copy of the vector x with NaN for NULL. DuckDB's functions of two lists raise an error for a
 -- NULL even in a row that is filtered out, and sometimes without any NULL (in a column of a Parquet

@@ -402,11 +402,11 @@ CREATE OR REPLACE MACRO clustereval._generalized_dunn_ratio(
 --   FROM clustereval.cluster_diameters(points, [x, y, z], cluster, distance := 'cityblock');
 CREATE OR REPLACE MACRO clustereval.cluster_diameters(
   tbl, vector, cluster, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
-  noise := NULL, noise_as := NULL, weights := NULL
+  noise := NULL, noise_as := NULL, weights := NULL, missing := 'error'
 ) AS TABLE
   WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
-      tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as
+      tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
   ),
   __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
@@ -445,7 +445,7 @@ CREATE OR REPLACE MACRO clustereval.cluster_diameters(
   FROM __ce_clusters AS clusters
   LEFT JOIN __ce_diameters AS diameters ON diameters.__ce_number = clusters.__ce_number
   WHERE clustereval._check_options(
-    clustereval._valid_point_options(distance, p, center, weights, noise, noise_as)
+    clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   )
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
   ORDER BY clusters.__ce_partition ASC NULLS LAST, clusters.__ce_cluster ASC NULLS LAST,
@@ -462,11 +462,12 @@ COMMENT ON MACRO TABLE clustereval.cluster_diameters IS
 --   FROM clustereval.dunn_index(points, [x, y, z], cluster, generalized := FALSE);
 CREATE OR REPLACE MACRO clustereval.dunn_index(
   tbl, vector, cluster, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
-  noise := NULL, noise_as := NULL, weights := NULL, generalized := TRUE
+  noise := NULL, noise_as := NULL, weights := NULL, generalized := TRUE,
+  missing := 'error'
 ) AS TABLE
   WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
-      tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as
+      tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
   ),
   __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
@@ -616,7 +617,8 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
   FROM __ce_statistics
   WHERE clustereval._check_options(
     clustereval._valid_generalized(
-      generalized, clustereval._valid_point_options(distance, p, center, weights, noise, noise_as)
+      generalized,
+      clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
     )
   )
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)

@@ -9,7 +9,7 @@
 -- valid; the parameters are these options, as the user gives them. Raises an error for the first
 -- bad one.
 CREATE OR REPLACE MACRO clustereval._valid_pairwise_options(
-  distance, p, weights, noise, noise_as, n_neighbors, max_points
+  distance, p, weights, noise, noise_as, n_neighbors, max_points, missing
 ) AS
   CASE
     WHEN NOT clustereval._is_whole_number(n_neighbors, 1)
@@ -22,7 +22,9 @@ CREATE OR REPLACE MACRO clustereval._valid_pairwise_options(
       'max_points: expected a whole number >= 2, got ',
       coalesce(CAST(max_points AS VARCHAR), 'NULL')
     ))
-    ELSE clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as)
+    ELSE clustereval._valid_point_options(
+      distance, p, 'mean', weights, noise, noise_as, missing
+    )
   END;
 
 -- TRUE if n, the number of points of the largest partition, is at most max_points, or NULL because
@@ -411,11 +413,12 @@ CREATE OR REPLACE MACRO clustereval._mean_to_other_center(
 --   FROM clustereval.pairwise_report(points, [x, y, z], cluster, n_neighbors := 5);
 CREATE OR REPLACE MACRO clustereval.pairwise_report(
   tbl, vector, cluster, distance := 'euclidean', p := 2, partition_by := NULL, noise := NULL,
-  noise_as := NULL, weights := NULL, n_neighbors := 10, max_points := 5000
+  noise_as := NULL, weights := NULL, n_neighbors := 10, max_points := 5000,
+  missing := 'error'
 ) AS TABLE
   WITH __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
-      tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as
+      tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
   ),
   __ce_moments AS (SELECT * FROM clustereval._coordinate_moments(__ce_points, 'mean')),
@@ -493,7 +496,7 @@ CREATE OR REPLACE MACRO clustereval.pairwise_report(
   LEFT JOIN __ce_connectivities AS connectivities
     ON connectivities.__ce_partition_no = sizes.__ce_partition_no
   WHERE clustereval._check_options(clustereval._valid_pairwise_options(
-    distance, p, weights, noise, noise_as, n_neighbors, max_points
+    distance, p, weights, noise, noise_as, n_neighbors, max_points, missing
   ))
     AND COALESCE((SELECT __ce_fits FROM __ce_size_check), TRUE)
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)

@@ -87,11 +87,11 @@ CREATE OR REPLACE MACRO clustereval._report_of_clusters(
 -- One row per partition (group of partition_by): all columns of internal_report, which has the same
 -- parameters and adds a check of the options and the order of the rows.
 CREATE OR REPLACE MACRO clustereval._internal_report(
-  tbl, vector, cluster, distance, p, center, weights, partition_by, noise, noise_as
+  tbl, vector, cluster, distance, p, center, weights, partition_by, noise, noise_as, missing
 ) AS TABLE
   WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
-      tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as
+      tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
   ),
   __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
@@ -133,21 +133,22 @@ CREATE OR REPLACE MACRO clustereval._internal_report(
 --   FROM clustereval.internal_report(points, [x, y, z], cluster, distance := 'cosine');
 CREATE OR REPLACE MACRO clustereval.internal_report(
   tbl, vector, cluster, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
-  noise := NULL, noise_as := NULL, weights := NULL
+  noise := NULL, noise_as := NULL, weights := NULL, missing := 'error'
 ) AS TABLE
   SELECT *
   FROM clustereval._internal_report(
-    tbl, vector, cluster, distance, p, center, weights, partition_by, noise, noise_as
+    tbl, vector, cluster, distance, p, center, weights, partition_by, noise, noise_as, missing
   )
   WHERE clustereval._check_options(
-    clustereval._valid_point_options(distance, p, center, weights, noise, noise_as)
+    clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   )
   ORDER BY partition_key ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.internal_report IS
 'Internal indices from the centers of the clusters, one row per partition: counts (n points kept, '
 'n_dropped with a NULL vector or cluster, n_noise, n_dims, n_clusters, n_singletons), then one '
 'column per index, NULL where it is undefined. vector is a LIST or ARRAY of numbers, or columns as '
-'[x, y, z]. distance: ''euclidean'' (default), ''sqeuclidean'', ''cityblock'', ''chebyshev'', '
+'[x, y, z]. A vector with a NULL coordinate is an error, or with missing := ''drop'' left out and '
+'counted in n_dropped. distance: ''euclidean'' (default), ''sqeuclidean'', ''cityblock'', ''chebyshev'', '
 '''minkowski'' (with p) or ''cosine''. center ''mean'' (default) or ''median'' by coordinate; for '
 'cosine the direction of the mean unit vector. weights: one number > 0 for each dimension, as in '
 'scipy. sst, explained_variance, ratkowsky_lance_index and sd_scattering are NULL unless total = '
@@ -160,11 +161,11 @@ COMMENT ON MACRO TABLE clustereval.internal_report IS
 --   FROM clustereval.internal_cluster_report(points, [x, y, z], cluster, distance := 'cityblock');
 CREATE OR REPLACE MACRO clustereval.internal_cluster_report(
   tbl, vector, cluster, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
-  noise := NULL, noise_as := NULL, weights := NULL
+  noise := NULL, noise_as := NULL, weights := NULL, missing := 'error'
 ) AS TABLE
   WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
-      tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as
+      tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
   ),
   __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
@@ -208,7 +209,7 @@ CREATE OR REPLACE MACRO clustereval.internal_cluster_report(
   LEFT JOIN __ce_origins AS origin
     ON origin.__ce_partition IS NOT DISTINCT FROM own.__ce_partition
   WHERE clustereval._check_options(
-    clustereval._valid_point_options(distance, p, center, weights, noise, noise_as)
+    clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   )
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
   ORDER BY own.__ce_partition ASC NULLS LAST, own.__ce_cluster ASC NULLS LAST,

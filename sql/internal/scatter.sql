@@ -347,11 +347,11 @@ CREATE OR REPLACE MACRO clustereval._check_cluster_pairs(n_pairs) AS
 --   FROM clustereval.neighbor_report(points, [x, y, z], cluster);
 CREATE OR REPLACE MACRO clustereval.neighbor_report(
   tbl, vector, cluster, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
-  noise := NULL, noise_as := NULL, weights := NULL
+  noise := NULL, noise_as := NULL, weights := NULL, missing := 'error'
 ) AS TABLE
   WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
-      tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as
+      tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
   ),
   __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
@@ -431,7 +431,7 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
   LEFT JOIN __ce_density_totals AS densities
     ON densities.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
   WHERE clustereval._check_options(
-    clustereval._valid_point_options(distance, p, center, weights, noise, noise_as)
+    clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   )
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_size_check), TRUE)

@@ -307,12 +307,12 @@ CREATE OR REPLACE MACRO clustereval._mean_distances(
 --   FROM clustereval.silhouette_samples(points, [x, y, z], cluster, distance := 'cityblock');
 CREATE OR REPLACE MACRO clustereval.silhouette_samples(
   tbl, vector, cluster, id := CAST(NULL AS BIGINT), distance := 'euclidean', p := 2,
-  partition_by := NULL, noise := NULL, noise_as := NULL, weights := NULL
+  partition_by := NULL, noise := NULL, noise_as := NULL, weights := NULL, missing := 'error'
 ) AS TABLE
   WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
       tbl, vector, cluster, clustereval._plain_distance_name(distance, p), p, weights, partition_by,
-      noise, noise_as, id
+      noise, noise_as, missing, id
     )
   ),
   __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
@@ -367,7 +367,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples(
   JOIN __ce_clusters AS own ON own.__ce_number = member.__ce_number
   LEFT JOIN __ce_clusters AS nearest ON nearest.__ce_number = scored.__ce_neighbor
   WHERE clustereval._check_options(
-    clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as)
+    clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as, missing)
   )
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_points_check), TRUE)
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_ids_check), TRUE)
@@ -387,12 +387,12 @@ COMMENT ON MACRO TABLE clustereval.silhouette_samples IS
 --   FROM clustereval.silhouette_clusters(points, [x, y, z], cluster);
 CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
   tbl, vector, cluster, distance := 'euclidean', p := 2, partition_by := NULL, noise := NULL,
-  noise_as := NULL, weights := NULL
+  noise_as := NULL, weights := NULL, missing := 'error'
 ) AS TABLE
   WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
       tbl, vector, cluster, clustereval._plain_distance_name(distance, p), p, weights, partition_by,
-      noise, noise_as
+      noise, noise_as, missing
     )
   ),
   __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
@@ -452,7 +452,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
   FROM __ce_clusters AS own
   LEFT JOIN __ce_cluster_means AS averaged ON averaged.__ce_number = own.__ce_number
   WHERE clustereval._check_options(
-    clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as)
+    clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as, missing)
   )
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_points_check), TRUE)
   ORDER BY own.__ce_number ASC NULLS LAST;
@@ -509,12 +509,13 @@ CREATE OR REPLACE MACRO clustereval._sampling_error(m, n, confidence) AS
 CREATE OR REPLACE MACRO clustereval.silhouette_score(
   tbl, vector, cluster, id := CAST(NULL AS BIGINT), distance := 'euclidean', p := 2,
   partition_by := NULL, noise := NULL, noise_as := NULL, weights := NULL, method := 'exact',
-  tolerance := NULL, sample_size := NULL, confidence := 0.95, random_state := 0
+  tolerance := NULL, sample_size := NULL, confidence := 0.95, random_state := 0,
+  missing := 'error'
 ) AS TABLE
   WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
       tbl, vector, cluster, clustereval._plain_distance_name(distance, p), p, weights, partition_by,
-      noise, noise_as, id
+      noise, noise_as, missing, id
     )
   ),
   __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
@@ -607,7 +608,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
     ON scored.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
   WHERE clustereval._check_options(clustereval._valid_silhouette_options(
     method, tolerance, sample_size, confidence, random_state,
-    clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as)
+    clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as, missing)
   ))
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_points_check), TRUE)
   ORDER BY counts.__ce_partition ASC NULLS LAST;

@@ -429,7 +429,9 @@ CREATE OR REPLACE MACRO clustereval._valid_state_options(distance, weights) AS
       'distance: expected one of ''euclidean'', ''sqeuclidean'', got ',
       coalesce('''' || distance || '''', 'NULL'), '; sums of other distances do not merge'
     ))
-    ELSE clustereval._valid_point_options(distance, 2, 'mean', weights, NULL, 'cluster')
+    ELSE clustereval._valid_point_options(
+      distance, 2, 'mean', weights, NULL, 'cluster', 'error'
+    )
   END;
 
 ---------------------------------------------------------------------------------------------------
@@ -440,11 +442,12 @@ CREATE OR REPLACE MACRO clustereval._valid_state_options(distance, weights) AS
 -- Examples:
 --   FROM clustereval.cluster_states(points, [x, y, z], cluster);
 CREATE OR REPLACE MACRO clustereval.cluster_states(
-  tbl, vector, cluster, partition_by := NULL, noise := NULL, noise_as := NULL
+  tbl, vector, cluster, partition_by := NULL, noise := NULL, noise_as := NULL,
+  missing := 'error'
 ) AS TABLE
   WITH __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
-      tbl, vector, cluster, 'euclidean', 2, NULL, partition_by, noise, noise_as
+      tbl, vector, cluster, 'euclidean', 2, NULL, partition_by, noise, noise_as, missing
     )
   ),
   __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_points, 'mean')),
@@ -489,7 +492,9 @@ CREATE OR REPLACE MACRO clustereval.cluster_states(
   )
   SELECT *
   FROM clustereval._state_table(__ce_spreads, __ce_coordinates)
-  WHERE clustereval._check_options(clustereval._valid_state_noise(noise, noise_as))
+  WHERE clustereval._check_options(
+    clustereval._valid_missing(missing, clustereval._valid_state_noise(noise, noise_as))
+  )
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
   -- The second column is cluster, whose name is that of a parameter here.
   ORDER BY partition_key ASC NULLS LAST, 2 ASC NULLS LAST;

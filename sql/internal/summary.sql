@@ -70,12 +70,12 @@ CREATE OR REPLACE MACRO clustereval._index_values(__ce_report) AS TABLE
 --   FROM clustereval.internal_summary(points, [x, y, z], cluster, distance := 'cosine');
 CREATE OR REPLACE MACRO clustereval.internal_summary(
   tbl, vector, cluster, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
-  noise := NULL, noise_as := NULL, weights := NULL
+  noise := NULL, noise_as := NULL, weights := NULL, missing := 'error'
 ) AS TABLE
   WITH __ce_report AS (
     SELECT *
     FROM clustereval._internal_report(
-      tbl, vector, cluster, distance, p, center, weights, partition_by, noise, noise_as
+      tbl, vector, cluster, distance, p, center, weights, partition_by, noise, noise_as, missing
     )
   )
   SELECT
@@ -86,7 +86,7 @@ CREATE OR REPLACE MACRO clustereval.internal_summary(
     __ce_meaning AS meaning
   FROM clustereval._index_values(__ce_report)
   WHERE clustereval._check_options(
-    clustereval._valid_point_options(distance, p, center, weights, noise, noise_as)
+    clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   )
   ORDER BY __ce_partition ASC NULLS LAST, __ce_place ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.internal_summary IS

@@ -106,6 +106,7 @@ CREATE OR REPLACE MACRO clustereval._check_assignment(
   ),
   __ce_faults AS (
     SELECT
+      totals.__ce_dims, point.__ce_vector,
       clustereval._point_fault(point.__ce_vector, totals.__ce_dims) AS __ce_fault,
       point.__ce_partition, point.__ce_unpartitioned, point.__ce_vector_text,
       CASE WHEN NOT point.__ce_has_default_id THEN point.__ce_id END AS __ce_id
@@ -114,19 +115,7 @@ CREATE OR REPLACE MACRO clustereval._check_assignment(
       ON totals.__ce_n_invalid > 0 OR totals.__ce_least_dims < totals.__ce_dims
     WHERE point.__ce_kept OR point.__ce_vector_text IS NOT NULL
   ),
-  __ce_first_fault AS (
-    SELECT
-      COUNT(__ce_fault) AS __ce_n_faulty,
-      clustereval._coordinate_names(
-        clustereval._vector_text(MAX(__ce_vector_text))
-      ) AS __ce_names,
-      bool_or(__ce_unpartitioned) AS __ce_unpartitioned,
-      MIN(CASE
-        WHEN __ce_fault IS NOT NULL
-        THEN {'fault': __ce_fault, 'partition': __ce_partition, 'id': __ce_id}
-      END) AS __ce_first
-    FROM __ce_faults
-  )
+  __ce_first_fault AS (SELECT * FROM clustereval._first_point_fault(__ce_faults))
   SELECT CAST(CASE
     WHEN totals.__ce_lacking IS NOT NULL
     THEN error(concat(
@@ -141,14 +130,7 @@ CREATE OR REPLACE MACRO clustereval._check_assignment(
     ))
     WHEN fault.__ce_n_faulty > 0
     THEN clustereval._point_fault_error(
-      fault.__ce_first['fault'], totals.__ce_dims, fault.__ce_n_faulty, fault.__ce_names,
-      clustereval._row_place(
-        CAST(fault.__ce_first['id'] AS VARCHAR),
-        CASE
-          WHEN NOT fault.__ce_unpartitioned
-          THEN clustereval._show_value(fault.__ce_first['partition'])
-        END
-      )
+      fault.__ce_fault, totals.__ce_dims, fault.__ce_n_faulty, fault.__ce_names, fault.__ce_details
     )
     WHEN totals.__ce_least_center_dims <> totals.__ce_dims
       OR totals.__ce_most_center_dims <> totals.__ce_dims
@@ -166,7 +148,7 @@ CREATE OR REPLACE MACRO clustereval._check_assignment(
     ))
   END AS BOOLEAN) AS __ce_valid
   FROM __ce_totals AS totals
-  CROSS JOIN __ce_first_fault AS fault
+  LEFT JOIN __ce_first_fault AS fault ON TRUE
   WHERE totals.__ce_lacking IS NOT NULL
     OR (weights IS NOT NULL AND totals.__ce_dims <> len(weights))
     OR fault.__ce_n_faulty > 0
@@ -276,11 +258,11 @@ CREATE OR REPLACE MACRO clustereval._assigned_points(
 --   FROM clustereval.assign_nearest(points, [x, y, z], centers);
 CREATE OR REPLACE MACRO clustereval.assign_nearest(
   tbl, vector, centroids, id := CAST(NULL AS BIGINT), distance := 'euclidean', p := 2,
-  partition_by := NULL, weights := NULL
+  partition_by := NULL, weights := NULL, missing := 'error'
 ) AS TABLE
   WITH __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
-      tbl, vector, 0, distance, p, weights, partition_by, NULL, 'cluster', id
+      tbl, vector, 0, distance, p, weights, partition_by, NULL, 'cluster', missing, id
     )
   ),
   __ce_keyed_centroids AS (
@@ -312,7 +294,7 @@ CREATE OR REPLACE MACRO clustereval.assign_nearest(
     __ce_distance AS distance
   FROM __ce_assigned
   WHERE clustereval._check_options(
-    clustereval._valid_point_options(distance, p, 'mean', weights, NULL, 'cluster')
+    clustereval._valid_point_options(distance, p, 'mean', weights, NULL, 'cluster', missing)
   )
   ORDER BY __ce_partition ASC NULLS LAST, 2 ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.assign_nearest IS

@@ -74,11 +74,11 @@ CREATE OR REPLACE MACRO clustereval._check_sweep_columns(tbl, k, partition_by) A
 -- __ce_explained_variance, __ce_calinski_harabasz and __ce_davies_bouldin of internal_report, whose
 -- parameters the others are. It has only the steps of internal_report that these need.
 CREATE OR REPLACE MACRO clustereval._elbow_scores(
-  tbl, vector, cluster, __ce_key, distance, p, center, weights, noise, noise_as
+  tbl, vector, cluster, __ce_key, distance, p, center, weights, noise, noise_as, missing
 ) AS TABLE
   WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
-      tbl, vector, cluster, distance, p, weights, __ce_key, noise, noise_as
+      tbl, vector, cluster, distance, p, weights, __ce_key, noise, noise_as, missing
     )
   ),
   __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
@@ -150,7 +150,7 @@ CREATE OR REPLACE MACRO clustereval._elbow_scores(
 -- mean silhouette. The parameters are those of silhouette_score; for a method that is none of its
 -- own, such as 'none', the silhouettes are simplified, and not to be read: DuckDB 1.4 plans them.
 CREATE OR REPLACE MACRO clustereval._sweep_silhouettes(
-  tbl, vector, cluster, __ce_key, distance, p, weights, noise, noise_as, method
+  tbl, vector, cluster, __ce_key, distance, p, weights, noise, noise_as, missing, method
 ) AS TABLE
   SELECT
     scored.partition_key['partition'] AS __ce_partition,
@@ -158,7 +158,7 @@ CREATE OR REPLACE MACRO clustereval._sweep_silhouettes(
     scored.silhouette AS __ce_mean
   FROM clustereval.silhouette_score(
     tbl, vector, cluster, distance := distance, p := p, weights := weights,
-    partition_by := __ce_key, noise := noise, noise_as := noise_as,
+    partition_by := __ce_key, noise := noise, noise_as := noise_as, missing := missing,
     method := CASE WHEN method = 'exact' THEN 'exact' ELSE 'simplified' END
   ) AS scored;
 
@@ -323,13 +323,14 @@ CREATE OR REPLACE MACRO clustereval._sweep_knees(__ce_curve) AS TABLE
 --   FROM clustereval.elbow(sweep, [x, y, z], cluster, k, silhouette := 'simplified');
 CREATE OR REPLACE MACRO clustereval.elbow(
   tbl, vector, cluster, k, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
-  noise := NULL, noise_as := NULL, weights := NULL, silhouette := 'none'
+  noise := NULL, noise_as := NULL, weights := NULL, silhouette := 'none',
+  missing := 'error'
 ) AS TABLE
   WITH __ce_checked AS (SELECT * FROM clustereval._check_sweep_columns(tbl, k, partition_by)),
   __ce_scores AS (
     SELECT * FROM clustereval._elbow_scores(
       tbl, vector, cluster, {'partition': partition_by, 'k': k},
-      distance, p, center, weights, noise, noise_as
+      distance, p, center, weights, noise, noise_as, missing
     )
   ),
   __ce_curve AS (SELECT * FROM clustereval._sweep_curve(__ce_scores)),
@@ -350,7 +351,7 @@ CREATE OR REPLACE MACRO clustereval.elbow(
   __ce_mean_silhouettes AS NOT MATERIALIZED (
     SELECT * FROM clustereval._sweep_silhouettes(
       tbl, vector, cluster, {'partition': partition_by, 'k': k},
-      distance, p, weights, noise, noise_as, silhouette
+      distance, p, weights, noise, noise_as, missing, silhouette
     )
   ),
   __ce_silhouettes AS (SELECT * FROM query(clustereval._select_silhouettes(silhouette)))
@@ -401,7 +402,8 @@ CREATE OR REPLACE MACRO clustereval.elbow(
     ON scored.__ce_partition IS NOT DISTINCT FROM own.__ce_partition
     AND scored.__ce_k = own.__ce_k
   WHERE clustereval._check_options(clustereval._valid_elbow_options(
-    silhouette, clustereval._valid_point_options(distance, p, center, weights, noise, noise_as)
+    silhouette,
+    clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   ))
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
   ORDER BY own.__ce_partition ASC NULLS LAST, own.__ce_k ASC NULLS LAST;

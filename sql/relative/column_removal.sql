@@ -162,7 +162,7 @@ CREATE OR REPLACE MACRO clustereval._check_removed(__ce_points) AS TABLE
 --   FROM clustereval.column_stability(runs, [x, y, z], cluster, place, cluster);
 CREATE OR REPLACE MACRO clustereval.column_stability(
   tbl, vector, cluster, removed, reduced_cluster, distance := 'euclidean', p := 2,
-  partition_by := NULL
+  partition_by := NULL, missing := 'error'
 ) AS TABLE
   WITH __ce_columns_check AS (
     SELECT
@@ -186,7 +186,7 @@ CREATE OR REPLACE MACRO clustereval.column_stability(
         THEN {'whole': cluster, 'reduced': reduced_cluster}
       END,
       distance, p, NULL, {'key': partition_by, 'removed': clustereval._place(removed)}, NULL,
-      'cluster'
+      'cluster', missing
     )
   ),
   __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
@@ -252,7 +252,7 @@ CREATE OR REPLACE MACRO clustereval.column_stability(
   JOIN __ce_left_out AS left_out
     ON left_out.__ce_partition IS NOT DISTINCT FROM totals.__ce_partition
   WHERE clustereval._check_options(
-    clustereval._valid_point_options(distance, p, 'mean', NULL, NULL, 'cluster')
+    clustereval._valid_point_options(distance, p, 'mean', NULL, NULL, 'cluster', missing)
   )
     AND (SELECT __ce_valid FROM __ce_columns_check)
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)

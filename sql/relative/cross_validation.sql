@@ -54,7 +54,7 @@ CREATE OR REPLACE MACRO clustereval._fold_scores(
 CREATE OR REPLACE MACRO clustereval.cross_validation(
   tbl, vector, cluster, fold, centroids, metric := 'adjusted_rand_score',
   distance := 'euclidean', p := 2, partition_by := NULL, weights := NULL,
-  average_method := 'arithmetic', beta := 1.0
+  average_method := 'arithmetic', beta := 1.0, missing := 'error'
 ) AS TABLE
   WITH __ce_columns_check AS (
     SELECT
@@ -67,7 +67,7 @@ CREATE OR REPLACE MACRO clustereval.cross_validation(
   __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
       tbl, vector, cluster, distance, p, weights, {'key': partition_by, 'fold': fold}, NULL,
-      'cluster'
+      'cluster', missing
     )
   ),
   __ce_keyed_centroids AS (
@@ -115,7 +115,7 @@ CREATE OR REPLACE MACRO clustereval.cross_validation(
   LEFT JOIN __ce_weakest_labels AS weakest
     ON weakest.__ce_partition IS NOT DISTINCT FROM scores.__ce_partition
   WHERE clustereval._check_options(
-      clustereval._valid_point_options(distance, p, 'mean', weights, NULL, 'cluster')
+      clustereval._valid_point_options(distance, p, 'mean', weights, NULL, 'cluster', missing)
     )
     AND clustereval._check_options(
       clustereval._valid_agreement_options(NULL, 'cluster', metric, average_method, beta)

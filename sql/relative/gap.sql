@@ -79,8 +79,8 @@ CREATE OR REPLACE MACRO clustereval._bounding_boxes(__ce_rows) AS TABLE
   WITH __ce_moments AS MATERIALIZED (
     SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')
   ),
-  __ce_suspects AS (
-    SELECT point.__ce_vector, longest.__ce_dims
+  __ce_alarms AS (
+    SELECT COUNT(*) AS __ce_n_alarms
     FROM query_table(__ce_rows) AS point
     CROSS JOIN (SELECT COALESCE(MAX(__ce_i), 0) AS __ce_dims FROM __ce_moments) AS longest
     WHERE point.__ce_kept
@@ -90,19 +90,28 @@ CREATE OR REPLACE MACRO clustereval._bounding_boxes(__ce_rows) AS TABLE
           AND len(point.__ce_vector) = longest.__ce_dims,
         FALSE
       )
+    UNION ALL
+    SELECT COUNT(*) FROM __ce_moments WHERE NOT isfinite(__ce_high - __ce_low)
   ),
   __ce_faults AS (
-    SELECT __ce_dims, clustereval._point_fault(__ce_vector, __ce_dims) AS __ce_fault
-    FROM __ce_suspects
-    UNION ALL
-    SELECT __ce_i, NULL FROM __ce_moments WHERE NOT isfinite(__ce_high - __ce_low)
+    SELECT
+      longest.__ce_dims,
+      point.__ce_vector, point.__ce_vector_text, point.__ce_unpartitioned, point.__ce_partition,
+      NULL AS __ce_id,
+      clustereval._point_fault(point.__ce_vector, longest.__ce_dims) AS __ce_fault
+    FROM query_table(__ce_rows) AS point
+    JOIN (SELECT MAX(__ce_n_alarms) AS __ce_n_alarms FROM __ce_alarms) AS alarm
+      ON alarm.__ce_n_alarms > 0
+    CROSS JOIN (SELECT COALESCE(MAX(__ce_i), 0) AS __ce_dims FROM __ce_moments) AS longest
+    WHERE point.__ce_kept OR point.__ce_vector_text IS NOT NULL
   ),
   __ce_checked AS (
     SELECT CAST(
-      clustereval._point_fault_error(MIN(__ce_fault), MAX(__ce_dims), COUNT(__ce_fault)) AS BOOLEAN
+      clustereval._point_fault_error(
+        __ce_fault, __ce_dims, __ce_n_faulty, __ce_names, __ce_details
+      ) AS BOOLEAN
     ) AS __ce_valid
-    FROM __ce_faults
-    HAVING COUNT(*) > 0
+    FROM clustereval._first_point_fault(__ce_faults)
   )
   SELECT
     __ce_partition,
@@ -119,11 +128,12 @@ CREATE OR REPLACE MACRO clustereval._bounding_boxes(__ce_rows) AS TABLE
 -- Examples:
 --   FROM clustereval.uniform_reference(points, [x, y, z], n_sets := 2);
 CREATE OR REPLACE MACRO clustereval.uniform_reference(
-  tbl, vector, n_sets := 10, method := 'box', random_state := 0, partition_by := NULL
+  tbl, vector, n_sets := 10, method := 'box', random_state := 0, partition_by := NULL,
+  missing := 'error'
 ) AS TABLE
   WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
-      tbl, vector, 1, 'euclidean', 2, NULL, partition_by, NULL, 'cluster'
+      tbl, vector, 1, 'euclidean', 2, NULL, partition_by, NULL, 'cluster', missing
     )
   ),
   __ce_boxes AS (SELECT * FROM clustereval._bounding_boxes(__ce_rows)),
@@ -161,9 +171,9 @@ CREATE OR REPLACE MACRO clustereval.uniform_reference(
       )
     ) AS point
   FROM __ce_numbers
-  WHERE clustereval._check_options(
-    clustereval._valid_reference_options(n_sets, method, random_state)
-  )
+  WHERE clustereval._check_options(clustereval._valid_missing(
+    missing, clustereval._valid_reference_options(n_sets, method, random_state)
+  ))
   ORDER BY __ce_partition ASC NULLS LAST, __ce_set ASC NULLS LAST, __ce_id ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.uniform_reference IS
 'Points without clusters, the reference of the gap statistic: one row per partition, reference_set '

@@ -43,6 +43,7 @@ ALWAYS = {
         for name in ("distance", "p", "center", "weights")
     },
 }
+ALWAYS["missing"] = {Place("_valid_missing", "missing")}
 ALWAYS["vector"] |= {Place("_check_vector_type", "vector")}
 WEIGHTS = {Place("_check_weight", "x"), Place("_check_edge_weight", "x")}
 #: Options that a table hands to `_check_options`, or to a check of values.
@@ -166,6 +167,7 @@ FAULTS: dict[str, tuple[Any, str]] = {
     "weight": ("weight", "weight: expected "),
     "distance": ("zzz", "distance: expected one of 'euclidean', "),
     "p": (0.5, "p: expected a number >= 1, got 0.5"),
+    "missing": ("skip", "missing: expected one of 'error', 'drop', got 'skip'"),
     "center": ("zzz", "center: expected one of 'mean', 'median', got 'zzz'"),
     "weights": ([-1], "weights: expected a number > 0 for each dimension, got [-1]"),
     "beta": (-1, "beta: expected a number >= 0, got -1"),

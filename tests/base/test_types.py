@@ -82,7 +82,9 @@ def test_noise_of_a_nested_type(side: Engine, noise_as: str) -> None:
         if isinstance(side, DuckDB):
             groups = row_groups_sql("label", "cluster", **given)
             [labels] = side.rows(f"{LABELS_SQL}{groups}", frame)
-            [points] = side.rows(f"{POINTS_SQL}{literal(noise)}, {literal(noise_as)})", frame)
+            [points] = side.rows(
+                f"{POINTS_SQL}{literal(noise)}, {literal(noise_as)}, 'error')", frame
+            )
             assert [value or 0 for value in labels.values()] == [kept, n_noise, alone], case
             assert list(points.values()) == [kept, n_noise, alone], case
             continue
@@ -129,7 +131,7 @@ def test_noise_of_an_alien_type(side: Engine) -> None:
         frame = frame_of_clusters([cluster] * 3, dtype)
         refused_labels(side, words, frame, noise=noise, noise_as="cluster")
         if isinstance(side, DuckDB):
-            query = f"{POINTS_SQL}{literal(noise)}, 'cluster')"
+            query = f"{POINTS_SQL}{literal(noise)}, 'cluster', 'error')"
             refused(side, words, query, partial(side.rows, query, frame))
     # The second way, and in Polars the only one, is a report of points.
     for dtype, cluster, noise, got in ALIEN[:: 6 if isinstance(side, DuckDB) else 1]:

@@ -123,7 +123,9 @@ def polars_bounds(shape: str, name: str) -> Bounds:
 # Every point with every cluster of its shape; __ce_nearest rules none of them out.
 CHAIN = """
     WITH __ce_rows AS (
-        FROM clustereval._points(t, vector, cluster, '{d}', 3, NULL, shape, NULL, 'cluster')
+        FROM clustereval._points(
+            t, vector, cluster, '{d}', 3, NULL, shape, NULL, 'cluster', 'error'
+        )
     ),
     __ce_moments AS MATERIALIZED (FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
     __ce_origins AS MATERIALIZED (FROM clustereval._partition_origins(__ce_moments, '{d}')),

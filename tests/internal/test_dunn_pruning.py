@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 from scipy.spatial.distance import cdist, pdist
 
-from polars_clustereval.internal import dunn
 from polars_clustereval.internal.distances import Distance
+from polars_clustereval.internal.kernels import extreme_pairs
 from polars_clustereval.internal.kernels.partitions import Partition
 from tests.support.point_engines import call_by_case
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-EUCLIDEAN = dunn._Metric(Distance("euclidean", 2.0))
+EUCLIDEAN = extreme_pairs.Metric(Distance("euclidean", 2.0))
 ROOT = np.sqrt(3.0)
 # Three corners at distance 1 from their mean, and root 3 from each other.
 CORNERS = np.array([[1.0, 0.0, 0.0], [-0.5, ROOT / 2, 0.0], [-0.5, -ROOT / 2, 0.0]])
@@ -126,10 +126,10 @@ def test_a_separation_between_points_far_from_the_middle(engine: Engine) -> None
 def test_the_pair_is_not_the_first_estimate(name: str) -> None:
     """The shapes are what they are meant to be."""
     part = SEPARATED[name]
-    balls = dunn._bounding_balls(part, EUCLIDEAN)
-    assert dunn._separation_bound(part, balls, EUCLIDEAN) == pytest.approx(1.0)
-    border = dunn._flag_border_points(part, balls, EUCLIDEAN, 1.0)
+    balls = extreme_pairs._bounding_balls(part, EUCLIDEAN)
+    assert extreme_pairs._separation_bound(part, balls, EUCLIDEAN) == pytest.approx(1.0)
+    border = extreme_pairs._flag_border_points(part, balls, EUCLIDEAN, 1.0)
     assert border[[0, part.starts[1]]].all()
-    assert border.sum() > dunn._MAX_POINTS_WITHOUT_GRID
-    grid = dunn._Grid(part.x[border], 1.0)
+    assert border.sum() > extreme_pairs._MAX_POINTS_WITHOUT_GRID
+    grid = extreme_pairs._Grid(part.x[border], 1.0)
     assert grid.approximate_pairs < border.sum() ** 2 / 16, "the grid is used"

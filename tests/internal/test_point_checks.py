@@ -236,8 +236,9 @@ def reader(
 
 def points_sql(vector: str = "[x, y]", **given: str) -> str:
     columns = {"cluster": "cluster", "partition_by": "NULL", "noise": "NULL"} | given
-    options = f"'euclidean', 2, NULL, {columns['partition_by']}, {columns['noise']}, 'cluster'"
-    return f"FROM clustereval._points(assignments, {vector}, {columns['cluster']}, {options})"
+    keys = f"{columns['partition_by']}, {columns['noise']}, 'cluster', 'error'"
+    given = f"{vector}, {columns['cluster']}, 'euclidean', 2, NULL, {keys}"
+    return f"FROM clustereval._points(assignments, {given})"
 
 
 @pytest.mark.parametrize("rows", FRAMES)
@@ -409,6 +410,10 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
         {"noise": -1, "noise_as": "keep"},
         "noise_as: expected one of 'cluster', 'drop', 'singletons', got 'keep'",
     ),
+    "unknown missing": (
+        {"missing": "skip"},
+        "missing: expected one of 'error', 'drop', got 'skip'",
+    ),
     "noise_as of no noise": (
         {"noise_as": "drop"},
         "noise_as 'drop' needs noise: give the value of cluster that marks noise",
@@ -423,6 +428,7 @@ DEFAULTS: dict[str, Any] = {
     "weights": None,
     "noise": None,
     "noise_as": None,
+    "missing": "error",
 }
 
 

@@ -39,11 +39,7 @@ def advice(side: Engine, in_sql: str, in_polars: str) -> str:
 def test_the_column_of_a_missing_coordinate(side: Engine, function: str) -> None:
     """Also of whole numbers, which SQL casts to the type of the other coordinates."""
     words = "vector: expected finite numbers, got NULL in column the sum (2 rows are at fault)"
-    line = advice(
-        side,
-        'WHERE "orders" IS NOT NULL AND "the sum" IS NOT NULL',
-        "frame.drop_nulls(['orders', 'the sum'])",
-    )
+    line = advice(side, "missing := 'drop'", "missing='drop'")
     with fails(side, words + line):
         call(side, function, FRAME, WIDE)
 
@@ -53,7 +49,8 @@ def test_the_column_of_a_coordinate_that_is_not_finite(
     side: Engine, value: float, shown: str
 ) -> None:
     frame = FRAME.with_columns(pl.lit(value).alias("orders"))
-    words = f"got {shown} in column orders (12 rows are at fault)"
+    words = f"got {shown} in column orders (12 rows are at fault: 12 in column orders, 2 in "
+    words += "column the sum)"
     line = advice(
         side,
         'WHERE isfinite("orders") AND isfinite("the sum")',
@@ -61,6 +58,28 @@ def test_the_column_of_a_coordinate_that_is_not_finite(
     )
     with fails(side, words + line):
         call(side, "internal_report", frame, WIDE)
+
+
+def test_how_many_rows_are_at_fault_in_each_column(side: Engine) -> None:
+    """A row may be at fault in several; of a list, coordinates have no names."""
+    gaps = FRAME.with_columns(pl.when(pl.col("id") != 8).then("orders").alias("orders"))
+    gaps = gaps.with_columns(
+        pl.when(pl.col("id") == 8).then(1).otherwise("the sum").alias("the sum")
+    )
+    words = "(2 rows are at fault: 1 in column orders, 1 in column the sum, the first one in "
+    with fails(side, f"got NULL in column orders {words}partition 2); mend these rows"):
+        call(side, "internal_report", gaps, WIDE, partition_by="run")
+    lists = gaps.with_columns(pl.concat_list(WIDE).alias("vector"))
+    with fails(side, "got NULL in coordinate 1 (2 rows are at fault); mend these rows"):
+        call(side, "internal_report", lists)
+
+
+def test_many_columns_at_fault(side: Engine) -> None:
+    names = [f"x{i}" for i in range(10)]
+    rows = FRAME.with_columns(pl.lit(math.nan).alias(name) for name in names)
+    words = f"(12 rows are at fault: {', '.join(f'12 in column {x}' for x in names[:8])}, ...)"
+    with fails(side, f"got nan in column x0 {words}; mend these rows or leave them out"):
+        call(side, "internal_report", rows, names)
 
 
 def test_the_line_to_type_keeps_the_other_rows(side: Engine) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from tests.support.engines import DuckDB, Engine, Row, quoted, with_keys
+from tests.support.engines import COLUMN_ARGUMENTS, DuckDB, Engine, Row, quoted, with_keys
 from tests.support.point_engines import keys_of, value_sql, vector_sql
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _call_sql(
             fields = ", ".join(f"{quoted(key)}: {quoted(key)}" for key in keys)
             if keys:
                 parts.append(f"{name} := {quoted(keys[0]) if len(keys) == 1 else f'{{{fields}}}'}")
-        elif name == "reference_set":
+        elif name in (*COLUMN_ARGUMENTS, "reference_set"):
             parts.append(f"{name} := {quoted(value)}")
         else:
             parts.append(f"{name} := {text(value, is_column=False)}")

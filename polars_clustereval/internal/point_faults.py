@@ -1,0 +1,130 @@
+"""point_faults: what is wrong with the vectors of points, and the text of the error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_clustereval.base.checks import show_value
+from polars_clustereval.errors import ClusterEvalError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+def point_fault_error(
+    rows: pl.LazyFrame,
+    raw: list[pl.Expr],
+    names: Sequence[str] = (),
+    keys: Mapping[str, str] | None = None,
+    *,
+    has_id: bool = False,
+) -> ClusterEvalError:
+    """Return the error of vectors that have no finite distances, with the number of faulty rows.
+
+    `rows` are the points that count, with the number of their coordinates as `length`; `raw` has
+    one expression per coordinate, as the user gave it, and `names` their columns, if they are
+    columns. The first faulty row is told by the partition columns `keys`, by inner name, and by its
+    id, if the user has given one (`has_id`).
+    """
+    dims = len(raw)
+    is_bad = [~x.is_finite().fill_null(False) for x in raw]
+    faulty = rows.filter(pl.any_horizontal(*is_bad, pl.col("length") != dims))
+    first = [non_finite_as_text(x).filter(bad).min() for x, bad in zip(raw, is_bad, strict=True)]
+    facts = faulty.select(
+        pl.len().alias("rows"),
+        pl.col("length").min(),
+        *(bad.sum().alias(f"bad_{i}") for i, bad in enumerate(is_bad)),
+        *(text.alias(f"first_{i}") for i, text in enumerate(first)),
+    ).collect(engine="streaming")
+    row = facts.row(0, named=True)
+    place = ""
+    if row["rows"] and (keys or has_id):
+        if row["length"] < dims:
+            first_rows = faulty.filter(pl.col("length") == row["length"])
+        else:
+            i = next(i for i in range(dims) if row[f"bad_{i}"])
+            first_rows = faulty.filter(
+                is_bad[i] & (non_finite_as_text(raw[i]) == row[f"first_{i}"])
+            )
+        place = _row_place(first_rows, keys or {}, has_id=has_id)
+    return ClusterEvalError(_point_fault_text(row, dims, names, place))
+
+
+def _row_place(rows: pl.LazyFrame, keys: Mapping[str, str], *, has_id: bool) -> str:
+    """Return where the first of `rows` is, by its partition and its id, for an error text."""
+    columns = [*keys, *(["id"] if has_id else [])]
+    row = rows.select(columns).sort(columns, nulls_last=True).head(1).collect().row(0, named=True)
+    found = [show_value(row[name]) for name in keys]
+    if len(keys) > 1:
+        named = [f"'{name}': {text}" for name, text in zip(keys.values(), found, strict=True)]
+        found = [f"{{{', '.join(named)}}}"]
+    an_id = f" with id {show_value(row['id'])}" if has_id else ""
+    partition = f" in partition {found[0]}" if keys else ""
+    return f", the first one{an_id}{partition}"
+
+
+def _point_fault_text(facts: dict[str, Any], dims: int, names: Sequence[str], place: str) -> str:
+    """Return the text of the error of vectors that have no finite distances.
+
+    `dims` is the number of coordinates that vectors should have, `names` are their columns, if they
+    are columns, and `place` is what _row_place returns. `facts` are about the faulty rows: their
+    number (rows), the least number of coordinates (length), and for each coordinate i in how many
+    rows it is NULL or not finite (bad_i), and such a value as text (first_i). If there are no
+    faulty rows, it is the distances that overflow.
+    """
+    rows = facts["rows"]
+    if not rows:
+        return "vector: distances overflow; scale the coordinates down"
+    expected, advice = f"vectors of one length ({dims})", ""
+    if not facts["length"]:
+        expected, got = "at least one coordinate", "an empty vector"
+    elif facts["length"] < dims:
+        got = f"{facts['length']} coordinates"
+    else:
+        i = next(i for i in range(dims) if facts[f"bad_{i}"])
+        value = facts[f"first_{i}"]
+        where = f"column {names[i]}" if names else f"coordinate {i + 1}"
+        expected, got = "finite numbers", f"{value} in {where}"
+        advice = _finite_rows_advice(names, value)
+        place = _faulty_columns([facts[f"bad_{i}"] for i in range(dims)], names) + place
+    at_fault = "row is" if rows == 1 else "rows are"
+    return (
+        f"vector: expected {expected}, got {got} ({rows} {at_fault} at fault{place}); "
+        f"mend these rows or leave them out{advice}"
+    )
+
+
+def _faulty_columns(counts: Sequence[int], names: Sequence[str]) -> str:
+    """Return how many rows are at fault in each column, for an error text.
+
+    `counts` has a number for each coordinate, and `names` are their columns, if they are columns.
+    It is empty without names, and for a single column, which the text names already.
+    """
+    shown = [f"{n} in column {name}" for n, name in zip(counts, names, strict=False) if n]
+    more = ", ..." if len(shown) > _MAX_NAMED else ""
+    return f": {', '.join(shown[:_MAX_NAMED])}{more}" if len(shown) > 1 else ""
+
+
+# Columns up to which an error text names all of them.
+_MAX_NAMED = 8
+
+
+def _finite_rows_advice(names: Sequence[str], value: str) -> str:
+    """Return the end of an error text on coordinates that are not finite: what leaves them out.
+
+    For NULL that is an option, for other values a call. `names` are their columns, `value` is the
+    text of one that is not finite. Without names it is empty, as for more than a reader copies.
+    """
+    if value == "NULL":
+        return ": missing='drop'"
+    if not 0 < len(names) <= _MAX_NAMED:
+        return ""
+    return f": frame.filter(pl.all_horizontal(pl.col({list(names)}).is_finite()))"
+
+
+def non_finite_as_text(x: pl.Expr) -> pl.Expr:
+    """Return a coordinate x that is not finite as DuckDB writes it: NULL, nan, inf or -inf."""
+    text = pl.when(x.is_null()).then(pl.lit("NULL")).when(x.is_nan()).then(pl.lit("nan"))
+    return text.when(x > 0).then(pl.lit("inf")).otherwise(pl.lit("-inf"))

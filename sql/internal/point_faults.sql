@@ -1,0 +1,163 @@
+-- point_faults: what is wrong with the vectors of points, and the text of the error.
+
+-- Places from 1 of the coordinates of `vector` that are not finite, a list.
+CREATE OR REPLACE MACRO clustereval._faulty_places(vector) AS
+  list_filter(
+    range(1, len(vector) + 1), lambda __ce_i: NOT coalesce(isfinite(vector[__ce_i]), FALSE)
+  );
+
+-- What is wrong with `vector`, which should be a list of dims finite numbers, as a struct {rank,
+-- coordinate, what}; NULL if nothing is. rank is 0 for an empty vector, 1 for another length, 2 for
+-- a coordinate that is not finite; what is the text of what was found. The least struct of all rows
+-- is reported.
+CREATE OR REPLACE MACRO clustereval._point_fault(vector, dims) AS
+  CASE
+    WHEN len(vector) = 0 THEN {'rank': 0, 'coordinate': 0, 'what': 'an empty vector'}
+    WHEN len(vector) <> dims
+    THEN {'rank': 1, 'coordinate': len(vector), 'what': concat(len(vector), ' coordinates')}
+    ELSE list_min(list_transform(
+      clustereval._faulty_places(vector),
+      lambda __ce_i: {
+        'rank': 2, 'coordinate': __ce_i,
+        'what': coalesce(CAST(vector[__ce_i] AS VARCHAR), 'NULL')
+      }
+    ))
+  END;
+
+-- The text that alias() has of a vector [x, y, z], without the casts of columns to one type.
+CREATE OR REPLACE MACRO clustereval._vector_text(vector_text) AS
+  regexp_replace(
+    vector_text, 'CAST\(([^(),]+) AS [A-Z]+(\([0-9]+,[ ]*[0-9]+\))?\)', '\1', 'g'
+  );
+
+-- Names of the columns of a vector, given the text that _vector_text returns; NULL unless all
+-- coordinates are columns. Names with a comma or a parenthesis are not told from expressions, nor
+-- are names that begin with a digit from numbers.
+CREATE OR REPLACE MACRO clustereval._coordinate_names(text) AS
+  CASE
+    WHEN regexp_full_match(
+      text, 'any_value\((main\.)?list_value\([^(),0-9-][^(),]*(, [^(),0-9-][^(),]*)*\)\)'
+    )
+    THEN string_split(regexp_extract(text, 'list_value\((.*)\)\)', 1), ', ')
+  END;
+
+-- The end of an error text on coordinates that are not finite: what leaves these rows out. For NULL
+-- that is an option, for other values a condition. `names` are the names of their columns, `what`
+-- the text of _point_fault. Empty if names is NULL, and for more names than a reader copies.
+CREATE OR REPLACE MACRO clustereval._finite_rows_advice(names, what) AS
+  CASE
+    WHEN starts_with(what, 'NULL') THEN ': missing := ''drop'''
+    WHEN len(names) <= 8
+    THEN ': WHERE ' || list_aggregate(
+      list_transform(
+        names, lambda __ce_name: 'isfinite("' || replace(__ce_name, '"', '""') || '")'
+      ),
+      'string_agg', ' AND '
+    )
+    ELSE ''
+  END;
+
+-- How many rows are at fault in each column, for an error text: `counts` is a list of structs
+-- {place, rows}, and `names` are the names of the columns. Empty if names is NULL, and for a single
+-- column, which the text names already.
+CREATE OR REPLACE MACRO clustereval._faulty_columns(counts, names) AS
+  CASE
+    WHEN len(counts) > 1 AND names IS NOT NULL
+    THEN ': ' || list_aggregate(
+      list_transform(
+        counts[:8],
+        lambda __ce_count: concat(__ce_count['rows'], ' in column ', names[__ce_count['place']])
+      ),
+      'string_agg', ', '
+    ) || CASE WHEN len(counts) > 8 THEN ', ...' ELSE '' END
+    ELSE ''
+  END;
+
+-- Where the first row at fault is, for an error text: id and partition are its values as text, NULL
+-- where there is no such column. Empty if both are.
+CREATE OR REPLACE MACRO clustereval._row_place(id, partition) AS
+  CASE
+    WHEN coalesce(id, partition) IS NULL THEN ''
+    ELSE concat(
+      ', the first one', ' with id ' || id, ' in partition ' || partition
+    )
+  END;
+
+-- Raises the error for fault, the least struct of _point_fault of all rows, whose vectors should
+-- have dims coordinates; `rows` is the number of rows with a fault, `names` is what
+-- _coordinate_names returns, and `details` is more about these rows, from _faulty_columns and
+-- _row_place. If fault is NULL, it is the distances that overflow.
+CREATE OR REPLACE MACRO clustereval._point_fault_error(
+  fault, dims, rows, names := CAST(NULL AS VARCHAR[]), details := ''
+) AS
+  error(CASE
+    WHEN fault IS NULL
+    THEN 'vector: distances overflow; scale the coordinates down'
+    ELSE concat(
+      'vector: expected ',
+      CASE fault['rank']
+        WHEN 0 THEN 'at least one coordinate'
+        WHEN 1 THEN concat('vectors of one length (', dims, ')')
+        ELSE 'finite numbers'
+      END,
+      ', got ', fault['what'],
+      CASE
+        WHEN fault['rank'] < 2 THEN ''
+        WHEN names IS NULL THEN concat(' in coordinate ', fault['coordinate'])
+        ELSE concat(' in column ', names[fault['coordinate']])
+      END,
+      ' (', rows, CASE rows WHEN 1 THEN ' row is' ELSE ' rows are' END, ' at fault', details,
+      '); mend these rows or leave them out', clustereval._finite_rows_advice(names, fault['what'])
+    )
+  END);
+
+-- One row about the first of the rows at fault, or none if __ce_faults has no rows: __ce_fault, the
+-- least struct of _point_fault; __ce_dims, the number of coordinates that vectors should have;
+-- __ce_n_faulty, the number of faulty rows; __ce_names, the columns of the coordinates, NULL if
+-- they are not columns; and __ce_details, more about these rows for the error text. __ce_faults is
+-- the name of a CTE of rows of points: __ce_vector, __ce_partition, __ce_id, __ce_unpartitioned and
+-- __ce_vector_text of _points, with __ce_dims and __ce_fault.
+CREATE OR REPLACE MACRO clustereval._first_point_fault(__ce_faults) AS TABLE
+  WITH __ce_least AS (
+    SELECT
+      MAX(__ce_dims) AS __ce_dims,
+      COUNT(__ce_fault) AS __ce_n_faulty,
+      clustereval._coordinate_names(
+        clustereval._vector_text(MAX(__ce_vector_text))
+      ) AS __ce_names,
+      bool_or(__ce_unpartitioned) AS __ce_unpartitioned,
+      MIN(CASE
+        WHEN __ce_fault IS NOT NULL
+        THEN {'fault': __ce_fault, 'partition': __ce_partition, 'id': __ce_id}
+      END) AS __ce_first
+    FROM query_table(__ce_faults)
+    HAVING COUNT(*) > 0
+  ),
+  __ce_places AS (
+    SELECT unnest(clustereval._faulty_places(__ce_vector)) AS __ce_place
+    FROM query_table(__ce_faults)
+    WHERE __ce_fault IS NOT NULL
+  ),
+  __ce_place_counts AS (
+    SELECT __ce_place, COUNT(*) AS __ce_n_rows FROM __ce_places GROUP BY __ce_place
+  )
+  SELECT
+    least.__ce_first['fault'] AS __ce_fault,
+    least.__ce_dims, least.__ce_n_faulty, least.__ce_names,
+    concat(
+      clustereval._faulty_columns(columns.__ce_counts, least.__ce_names),
+      clustereval._row_place(
+        CAST(least.__ce_first['id'] AS VARCHAR),
+        CASE
+          WHEN NOT least.__ce_unpartitioned
+          THEN clustereval._show_value(least.__ce_first['partition'])
+        END
+      )
+    ) AS __ce_details
+  FROM __ce_least AS least
+  CROSS JOIN (
+    SELECT
+      list({'place': __ce_place, 'rows': __ce_n_rows} ORDER BY __ce_place ASC NULLS LAST)
+        AS __ce_counts
+    FROM __ce_place_counts
+  ) AS columns;
