@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import namespaces as namespaces
 from . import plots as plots
+from .base.unknown_names import describe_unknown_name, explain_noise, is_aggregate
 from .errors import ClusterEvalError
 from .external.association import (
     correlation_distance,
@@ -141,7 +142,6 @@ from .relative.replication import bootstrap_instability, prediction_strength
 from .relative.resampling import bootstrap_intervals, permutation_test
 from .relative.stability import cluster_stability, run_agreement, run_consensus
 from .relative.transitions import affected_ids, moved_ids, run_transitions, transition_overlaps
-from .unknown_names import describe_unknown_name, explain_noise, is_aggregate
 
 if TYPE_CHECKING:
     from .catalogue import describe

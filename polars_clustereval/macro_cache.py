@@ -15,8 +15,8 @@ from uuid import uuid4
 
 import duckdb
 
+from .base.quoting import quote_identifier, quote_literal
 from .cache_folder import find_trusted, open_folder, write_trusted
-from .quoting import quote_identifier, quote_literal
 
 # DuckDB 1.5 and newer leave out the MATERIALIZED of CTEs in files that older ones can read, which
 # are the default of 1.5.

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from .base.quoting import quote_identifier, quote_literal
 from .errors import ClusterEvalError
 from .macro_cache import attach_cached, cached_database, write_macros
 from .macros import bundle, check_name, macros_version, plain_division
-from .quoting import quote_identifier, quote_literal
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -13,9 +13,9 @@ from unicodedata import category
 
 import duckdb
 
+from .base.quoting import quote_identifier, quote_literal
 from .errors import ClusterEvalError
 from .macro_cache import copy_macros
-from .quoting import quote_identifier, quote_literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""quoting: names and texts of users as parts of an SQL query, and as they are shown."""
+"""Names and texts of users as parts of an SQL query, and as they are shown."""
 
 from __future__ import annotations
 

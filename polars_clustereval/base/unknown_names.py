@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import polars as pl
 
-from .base.data_arguments import required_parameters
+from .data_arguments import required_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

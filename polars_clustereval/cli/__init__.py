@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from polars_clustereval.quoting import escape_controls
+from polars_clustereval.base.quoting import escape_controls
 
 from .arguments import make_parser
 from .interruption import is_work_left, run_in_worker

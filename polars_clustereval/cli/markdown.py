@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from polars_clustereval.quoting import escape_controls
+from polars_clustereval.base.quoting import escape_controls
 
 from .findings import choose_clusters
 from .pages import NAME_COLUMNS, describe_limits, describe_range, name_page, show_number
