@@ -128,8 +128,7 @@ from .internal.silhouette import silhouette_clusters, silhouette_samples, silhou
 from .internal.states import cluster_states, internal_report_from_states, merge_cluster_states
 from .internal.summary import internal_summary
 from .internal.vectors import parse_vector, vdm_encode
-from .macro_database import write_database
-from .macros import bundle, register
+from .macros import bundle, register, write_database
 from .relative.assignment import assign_nearest
 from .relative.choosing_k import choose_k, elbow
 from .relative.column_removal import column_stability

@@ -11,8 +11,7 @@ import polars as pl
 
 from polars_clustereval.catalogue import describe
 from polars_clustereval.errors import ClusterEvalError
-from polars_clustereval.macro_database import check_new_file, write_database
-from polars_clustereval.macros import bundle
+from polars_clustereval.macros import bundle, check_new_file, write_database
 
 from .doubts import doubt_edges, doubt_labels
 from .engines import ENGINES

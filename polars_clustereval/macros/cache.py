@@ -1,9 +1,9 @@
-"""macro_cache: the macros in a DuckDB database, from which copying them takes a tenth of the time.
+"""The macros in a DuckDB database, from which copying them takes a tenth of the time.
 
 DuckDB parses the SQL of the macros in 0.3 s, and copies them from another database in 0.03 s. The
 first `register` writes that database to the user's cache folder, and later ones copy from it. Where
-it cannot be written, read or trusted, the macros are parsed. `macro_database` writes its files in
-the same way.
+it cannot be written, read or trusted, the macros are parsed. `database` writes its files in the
+same way.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from uuid import uuid4
 
 import duckdb
 
-from .base.quoting import quote_identifier, quote_literal
+from polars_clustereval.base.quoting import quote_identifier, quote_literal
+
 from .cache_folder import find_trusted, open_folder, write_trusted
 
 # DuckDB 1.5 and newer leave out the MATERIALIZED of CTEs in files that older ones can read, which

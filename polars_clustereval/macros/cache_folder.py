@@ -1,4 +1,4 @@
-"""cache_folder: the package's folder in the user's cache, and which files in it are trusted.
+"""The package's folder in the user's cache, and which files in it are trusted.
 
 What is in these files ends up in the user's database. So the folder and its files have to belong to
 the user, and nobody else may write to them. A digest in the name of a file tells whether it still

@@ -1,4 +1,4 @@
-"""macro_database: the macros as a DuckDB database of their own, which any DuckDB client attaches.
+"""The macros as a DuckDB database of their own, which any DuckDB client attaches.
 
 The macros are in its schema ``main`` and call each other by the name that the database is attached
 as. So ``clustereval.rand_score`` is found in the database ``clustereval``, as it is in a schema of
@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from .base.quoting import quote_identifier, quote_literal
-from .errors import ClusterEvalError
-from .macro_cache import attach_cached, cached_database, write_macros
-from .macros import bundle, check_name, macros_version, plain_division
+from polars_clustereval.base.quoting import quote_identifier, quote_literal
+from polars_clustereval.errors import ClusterEvalError
+
+from .cache import attach_cached, cached_database, write_macros
+from .registration import plain_division
+from .text import bundle, check_name, macros_version
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pytest
 
-from polars_clustereval import cache_folder, macro_cache, macro_database
+from polars_clustereval.macros import cache, cache_folder, database
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +46,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def written_file(folder: Path) -> Path:
     """The only file in the folder, written where there is none."""
-    assert macro_cache.copy_macros(duckdb.connect(), BUNDLE)
+    assert cache.copy_macros(duckdb.connect(), BUNDLE)
     (path,) = folder.iterdir()
     return path
 
@@ -54,7 +54,7 @@ def written_file(folder: Path) -> Path:
 def check_copy() -> None:
     """The macros of the bundle are copied, and nothing else."""
     con = duckdb.connect()
-    assert macro_cache.copy_macros(con, BUNDLE)
+    assert cache.copy_macros(con, BUNDLE)
     assert con.execute(MACROS).fetchall() == TRUSTED
     assert con.execute("SELECT count(*) FROM duckdb_tables()").fetchone() == (0,)
 
@@ -82,12 +82,12 @@ def test_a_planted_database_is_not_copied(folder: Path, statement: str) -> None:
 
 
 def test_a_planted_database_is_not_attached(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(macro_database, "bundle", lambda *_: "CREATE MACRO main.answer() AS 42")
-    macro_database.attach_macros(duckdb.connect())
+    monkeypatch.setattr(database, "bundle", lambda *_: "CREATE MACRO main.answer() AS 42")
+    database.attach_macros(duckdb.connect())
     (path,) = folder.iterdir()
     write_into(path, EVIL.replace("clustereval.", "main."))
     con = duckdb.connect()
-    macro_database.attach_macros(con)
+    database.attach_macros(con)
     assert con.execute("SELECT clustereval.main.answer()").fetchone() == (42,)
     query = "SELECT path IS NOT NULL FROM duckdb_databases() WHERE database_name = 'clustereval'"
     assert con.execute(query).fetchone() == (True,)  # from a file, written anew
@@ -109,7 +109,7 @@ def test_a_planted_log_is_not_applied(folder: Path, tmp_path: Path) -> None:
 def test_a_database_of_another_bundle_is_not_copied(folder: Path) -> None:
     """One that the package wrote for other macros, renamed to what is looked for."""
     key, number, _ = written_file(folder).name.split("-")
-    other = macro_cache.cached_database(f"{BUNDLE}{EVIL};", "macros")
+    other = cache.cached_database(f"{BUNDLE}{EVIL};", "macros")
     for path in set(folder.iterdir()) - {other}:
         path.unlink()
     other.rename(folder / "-".join([key, number, other.name.split("-")[2]]))
@@ -151,7 +151,7 @@ def test_a_folder_that_stays_open_to_others_is_not_used(
     monkeypatch.setattr(Path, "chmod", lambda *_: None)
     with pytest.raises(OSError, match="polars_clustereval: others than the user can open it"):
         cache_folder.open_folder()
-    assert not macro_cache.copy_macros(duckdb.connect(), BUNDLE)
+    assert not cache.copy_macros(duckdb.connect(), BUNDLE)
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can chown")
@@ -169,7 +169,7 @@ def test_a_folder_of_another_user_is_not_used(
     monkeypatch.setattr(os, "geteuid", lambda: other)
     with pytest.raises(OSError, match="polars_clustereval: expected a folder of the user"):
         cache_folder.open_folder()
-    assert not macro_cache.copy_macros(duckdb.connect(), BUNDLE)
+    assert not cache.copy_macros(duckdb.connect(), BUNDLE)
     assert list(folder.iterdir()) == [path]
 
 
@@ -179,7 +179,7 @@ def test_a_linked_folder_is_not_used(folder: Path, tmp_path: Path) -> None:
     folder.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="polars_clustereval: expected a folder of the user"):
         cache_folder.open_folder()
-    assert not macro_cache.copy_macros(duckdb.connect(), BUNDLE)
+    assert not cache.copy_macros(duckdb.connect(), BUNDLE)
 
 
 def test_a_linked_file_is_not_copied(folder: Path, tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def test_without_a_home_nothing_is_written(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("HOME", "")
     with pytest.raises(OSError, match="no home folder"):
         cache_folder.open_folder()
-    assert not macro_cache.copy_macros(duckdb.connect(), BUNDLE)
+    assert not cache.copy_macros(duckdb.connect(), BUNDLE)
 
 
 def run(code: str) -> subprocess.CompletedProcess[str]:
@@ -281,13 +281,13 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
 
 KILLED = f"""
 import os, signal, duckdb
-from polars_clustereval import macro_cache
-write = macro_cache._write_whole
+from polars_clustereval.macros import cache
+write = cache._write_whole
 def write_and_die(*arguments):
     write(*arguments)
     os.kill(os.getpid(), signal.SIGKILL)
-macro_cache._write_whole = write_and_die
-macro_cache.copy_macros(duckdb.connect(), {BUNDLE!r})
+cache._write_whole = write_and_die
+cache.copy_macros(duckdb.connect(), {BUNDLE!r})
 """
 
 
@@ -304,23 +304,23 @@ def test_what_a_killed_process_leaves_is_deleted(folder: Path) -> None:
 FORK = """
 import os, threading, time
 import duckdb, polars_clustereval as ce
-from polars_clustereval import macros
+from polars_clustereval.macros import registration
 
 entered, released = threading.Event(), threading.Event()
-copy = macros.copy_macros
+copy = registration.copy_macros
 
 def wait_and_copy(*arguments):
     entered.set()
     released.wait()
     return copy(*arguments)
 
-macros.copy_macros = wait_and_copy
+registration.copy_macros = wait_and_copy
 thread = threading.Thread(target=ce.register, args=[duckdb.connect()])
 thread.start()
 entered.wait()
 child = os.fork()
 if not child:
-    macros.copy_macros = copy
+    registration.copy_macros = copy
     con = duckdb.connect()
     ce.register(con)
     os._exit(con.execute("SELECT clustereval.purity(0, 1)").fetchone() != (1.0,))

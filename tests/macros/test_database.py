@@ -14,9 +14,10 @@ import duckdb
 import pytest
 
 import polars_clustereval as ce
-from polars_clustereval import macro_cache, macro_database
+from polars_clustereval.macros import database
+from polars_clustereval.macros.cache import cached_database
 
-IRIS = Path(__file__).parent.parent / "examples" / "iris.parquet"
+IRIS = Path(__file__).parent.parent.parent / "examples" / "iris.parquet"
 MACROS = (
     "SELECT function_name, function_type, parameters, comment FROM duckdb_functions() "
     "WHERE database_name = $1 AND NOT internal ORDER BY ALL"
@@ -215,7 +216,7 @@ def test_a_name_that_is_refused(tmp_path: Path, name: str) -> None:
 
 
 def test_nothing_is_left_of_a_failed_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(macro_database, "bundle", lambda *_: "SELECT no_such_function()")
+    monkeypatch.setattr(database, "bundle", lambda *_: "SELECT no_such_function()")
     with pytest.raises(duckdb.CatalogException, match="no_such_function"):
         ce.write_database(tmp_path / "a.duckdb")
     assert not list(tmp_path.iterdir())
@@ -252,12 +253,12 @@ def test_attached_from_the_cache_or_created(
         con.execute("SET enable_external_access = false")
     elif fault == "damaged":
         text = ce.bundle("main", "clustereval")
-        macro_cache.cached_database(text, "clustereval").write_bytes(b"half of it")
+        cached_database(text, "clustereval").write_bytes(b"half of it")
     elif fault == "read-only":
         duckdb.connect(tmp_path / "mine.duckdb").close()
         (tmp_path / "polars_clustereval").write_text("in its place")
         con = duckdb.connect(tmp_path / "mine.duckdb", read_only=True)
-    macro_database.attach_macros(con)
+    database.attach_macros(con)
     # A damaged file is written anew.
     assert (database_path(con) is not None) == (fault in ("none", "damaged"))
     query = "SELECT clustereval.rand_score(x, x // 2) FROM range(4) AS t (x)"
@@ -268,9 +269,9 @@ def test_attached_from_the_cache_or_created(
 def test_attached_twice(tmp_path: Path) -> None:
     """As by dbt's runner, which opens the database again while its first connection is open."""
     first = duckdb.connect(tmp_path / "mine.duckdb")
-    macro_database.attach_macros(first)
+    database.attach_macros(first)
     again = duckdb.connect(tmp_path / "mine.duckdb")
-    macro_database.attach_macros(again)
+    database.attach_macros(again)
     assert again.execute("SELECT clustereval.version()").fetchone() == (ce.__version__,)
     first.close()
     again.close()
@@ -291,7 +292,7 @@ def test_a_taken_name(statement: str, kind: str) -> None:
     con = duckdb.connect()
     con.execute(statement)
     with pytest.raises(ce.ClusterEvalError, match=f'the connection has a {kind} "clustereval"'):
-        macro_database.attach_macros(con)
+        database.attach_macros(con)
 
 
 # Other versions of DuckDB ------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 import polars_clustereval as ce
-from polars_clustereval import macro_cache, macros
+from polars_clustereval.macros import cache, registration, text
 from tests.support import macro_calls
 from tests.test_both_sides import PYTHON_ONLY
 
@@ -71,7 +71,7 @@ def test_a_copy_equals_what_is_parsed() -> None:
     parsed = duckdb.connect()
     parsed.execute(ce.bundle())
     con = duckdb.connect()
-    assert macro_cache.copy_macros(con, ce.bundle())
+    assert cache.copy_macros(con, ce.bundle())
     assert all_macros(con) == all_macros(parsed)
     databases = con.execute("SELECT database_name FROM duckdb_databases()").fetchall()
     assert {name for (name,) in databases} == {"memory", "system", "temp"}
@@ -94,7 +94,7 @@ def test_macros_are_parsed_where_none_can_be_copied(
         (tmp_path / "polars_clustereval").write_text("in its place")
     else:
         con.execute("SET enable_external_access = false")
-    assert not macro_cache.copy_macros(con, ce.bundle())
+    assert not cache.copy_macros(con, ce.bundle())
     assert registered_macros(con) == wanted
 
 
@@ -254,10 +254,10 @@ def test_all_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     con = duckdb.connect()
     ce.register(con)
     con.execute("CREATE OR REPLACE MACRO clustereval.version() AS 'old'")
-    con.execute(f"COMMENT ON MACRO clustereval.version IS '{macros._VERSION_COMMENT}'")
+    con.execute(f"COMMENT ON MACRO clustereval.version IS '{text.VERSION_COMMENT}'")
     before = count(con)
     broken = ce.bundle() + "\nCREATE MACRO clustereval.broken() AS no_such_function(1);"
-    monkeypatch.setattr(macros, "bundle", lambda *_: broken)
+    monkeypatch.setattr(registration, "bundle", lambda *_: broken)
     with pytest.raises(duckdb.Error, match="no_such_function"):
         ce.register(con)
     assert con.execute("SELECT clustereval.version()").fetchone() == ("old",)
@@ -318,16 +318,16 @@ def bind_single_macro(name: str) -> None:
         "CREATE TABLE centers AS SELECT l AS fold, c AS cluster, [x, y] AS centroid FROM five"
     )
     con.execute("CREATE TABLE pairs AS SELECT x AS one, y AS two FROM five WHERE FALSE")
-    macros.register_macro(con, name)
+    registration.register_macro(con, name)
     arguments = ARGUMENTS | {"k": "1"}
     if name in ("choose_k", "gap_statistic"):
-        macros.register_macro(con, "elbow")
+        registration.register_macro(con, "elbow")
         con.execute("CREATE TABLE swept AS FROM clustereval_elbow(five, [0.5], 1, 1)")
         arguments["frame"] = "swept"
         # A macro's default cannot be a column, as the function's is.
         arguments["reference"] = "swept, k" if name == "gap_statistic" else "swept"
     if name in ("merge_cluster_states", "internal_report_from_states"):
-        macros.register_macro(con, "cluster_states")
+        registration.register_macro(con, "cluster_states")
         con.execute("CREATE TABLE states AS FROM clustereval_cluster_states(five, [x, y], c)")
         arguments["frame"] = "states"
     call = f"clustereval_{name}({', '.join(arguments[name] for name in REQUIRED[name])})"
@@ -348,15 +348,15 @@ def test_any_single_macro_brings_all_that_it_calls(name: str) -> None:
 
 def test_a_single_macro_brings_nothing_else() -> None:
     con = duckdb.connect()
-    macros.register_macro(con, "rand_score")
+    registration.register_macro(con, "rand_score")
     rows = con.execute(
         "SELECT function_name FROM duckdb_functions() WHERE function_name LIKE 'clustereval%'"
     ).fetchall()
     assert {name.removeprefix("clustereval_") for (name,) in rows} == set(
-        macros.macros_called_by("rand_score")
+        text.macros_called_by("rand_score")
     )
-    assert "_pair_statistics" in macros.macros_called_by("rand_score")
-    assert "_cells_as_list" not in macros.macros_called_by("rand_score")
+    assert "_pair_statistics" in text.macros_called_by("rand_score")
+    assert "_cells_as_list" not in text.macros_called_by("rand_score")
     assert score_of_one(con) == RAND
 
 
@@ -437,9 +437,9 @@ def score_of_one(con: duckdb.DuckDBPyConnection) -> float:
 
 
 def test_a_missing_macro_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    called = macros.macros_called_by
+    called = text.macros_called_by
     monkeypatch.setattr(
-        macros,
+        registration,
         "macros_called_by",
         lambda name: tuple(macro for macro in called(name) if macro != "_halve"),
     )
@@ -473,7 +473,7 @@ def test_threads_may_register_at_once(tmp_path: Path) -> None:
 
 def test_definitions_are_read_from_the_files_as_duckdb_reads_them() -> None:
     wanted = {name: [*macro.parameters] for name, macro in macro_calls.macros_by_name().items()}
-    assert {name: given for name, (given, _) in macros.macro_definitions().items()} == wanted
+    assert {name: given for name, (given, _) in text.macro_definitions().items()} == wanted
 
 
 NO_SCHEMAS = {
