@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
+from tests.dialects.test_queries import TABLES, from_macro, without
 from tests.support import sql_engines
 from tests.support.sql_answers import assert_answers
-from tests.test_dialects import TABLES, from_macro, without
 from tests.test_spark import NAMES, ORDER, SINGLETONS
 
 pytestmark = pytest.mark.slow

@@ -14,9 +14,9 @@ import pytest
 
 import polars_clustereval as ce
 from benchmarks.event_log import read_stages
+from tests.dialects.test_queries import REPORTS, TABLES, from_macro, without
 from tests.support import sql_engines
 from tests.support.sql_answers import assert_answers
-from tests.test_dialects import REPORTS, TABLES, from_macro, without
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 import polars_clustereval as ce
+from tests.dialects.test_points import COLUMNS, TABLES, points_from_macro, sorted_rows
 from tests.support import sql_engines
 from tests.support.sql_answers import assert_answers
-from tests.test_dialects_points import COLUMNS, TABLES, points_from_macro, sorted_rows
 from tests.test_spark import log_folder, session  # noqa: F401 - fixtures
 
 if TYPE_CHECKING:

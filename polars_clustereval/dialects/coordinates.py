@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from sqlglot import exp
 
+from polars_clustereval.errors import ClusterEvalError
+
 from .columns import nested_queries, source_name, sources_of
-from .errors import ClusterEvalError
 from .portable import fold_conditions, rewrite_tree
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
-from .errors import ClusterEvalError
-from .macros import macro_definitions, register
+from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.macros import macro_definitions, register
+
 from .portable import fold_conditions, rewrite_tree
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sqlglot
 from sqlglot import exp
 
-from .errors import ClusterEvalError
+from polars_clustereval.errors import ClusterEvalError
+
 from .portable import rewrite_tree
 
 # The greatest DOUBLE. NaN is above it wherever it can be compared, as infinity is.

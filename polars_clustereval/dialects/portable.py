@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from .errors import ClusterEvalError
+from polars_clustereval.errors import ClusterEvalError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

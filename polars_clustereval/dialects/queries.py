@@ -22,9 +22,11 @@ except ImportError as error:
 from sqlglot import exp
 from sqlglot.dialects import Dialect
 
+from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.macros import macro_definitions
+
 from .columns import keep_first_branch, name_outputs, prune
 from .coordinates import split_lists
-from .errors import ClusterEvalError
 from .expansion import Expansion, open_cursor
 from .functions import write_functions
 from .join_conditions import (
@@ -34,16 +36,15 @@ from .join_conditions import (
     equate_clusters,
     hash_comparisons,
 )
-from .macros import macro_definitions
 from .portable import drop_parentheses, make_portable, refuse_unportable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from .base.checks import NoiseAs
-    from .external.entity_matching import EditCost
-    from .external.information import NormalizedMethod
-    from .internal.distances import Center, DistanceName
+    from polars_clustereval.base.checks import NoiseAs
+    from polars_clustereval.external.entity_matching import EditCost
+    from polars_clustereval.external.information import NormalizedMethod
+    from polars_clustereval.internal.distances import Center, DistanceName
 
 # Table macro of labels and clusters -> the columns that order its rows.
 _LABEL_TABLES = {

@@ -6,7 +6,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from polars_clustereval import columns
+from polars_clustereval.dialects import columns
 from tests.support.sql_answers import unordered_rows
 
 # a has two rows, b one, and e none.

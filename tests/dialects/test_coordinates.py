@@ -11,7 +11,7 @@ import sqlglot
 from sqlglot import exp
 
 import polars_clustereval as ce
-from polars_clustereval import coordinates
+from polars_clustereval.dialects import coordinates
 from tests.support.sql_answers import unordered_rows
 
 # Points of three coordinates, u the other way round, and a column that is NULL in place of a list.

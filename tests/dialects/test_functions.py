@@ -10,9 +10,8 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from polars_clustereval import functions
-
-from .support import sql_engines
+from polars_clustereval.dialects import functions
+from tests.support import sql_engines
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from polars_clustereval import join_conditions
+from polars_clustereval.dialects import join_conditions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 WIDE, GATE = pytest.mark.wide, pytest.mark.gate
-IRIS = pl.read_parquet(Path(__file__).parent.parent / "examples" / "iris.parquet")
+IRIS = pl.read_parquet(Path(__file__).parent.parent.parent / "examples" / "iris.parquet")
 COLUMNS = ["x", "y", "z"]
 SCHEMA = {"x": pl.Float64, "y": pl.Float64, "z": pl.Float64, "kind": pl.Int64, "run": pl.Int64}
 FAR = 1e20  # must not matter in a row that is dropped

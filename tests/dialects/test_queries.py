@@ -15,12 +15,13 @@ import sqlglot
 from sqlglot import exp
 
 import polars_clustereval as ce
-from polars_clustereval import dialects, portable
+from polars_clustereval import dialects
+from polars_clustereval.dialects import portable
 from tests.support import sql_engines
 from tests.support.sql_answers import ask_macro, assert_answers, connect_macros, write_query
 from tests.support.sql_engines import Rows, Run
 
-IRIS = pl.read_parquet(Path(__file__).parent.parent / "examples" / "iris.parquet")
+IRIS = pl.read_parquet(Path(__file__).parent.parent.parent / "examples" / "iris.parquet")
 ROWS = IRIS.select(
     "species",
     pl.when(pl.int_range(pl.len()) % 29 == 0).then(None).otherwise("kmeans").alias("kmeans"),
@@ -437,7 +438,7 @@ def test_other_dialects_are_read_by_their_own_parser(dialect: str) -> None:
 )
 def test_the_page_names_the_tested_dialects(words: str, names: list[str]) -> None:
     lines = (
-        (Path(__file__).parent.parent / "docs" / "dialects.md")
+        (Path(__file__).parent.parent.parent / "docs" / "dialects.md")
         .read_text(encoding="utf-8")
         .splitlines()
     )
