@@ -1,24 +1,11 @@
-"""The tables of labels and of points on Spark, Databricks and others that speak Spark Connect.
-
-The functions have the parameters and the columns of the table macros, and read a DataFrame of
-Spark (classic or Connect) or a table of the active session. The queries are those of ``to_sql``.
-Results are computed when a function is called, and kept in the executors as a local checkpoint:
-reading one again costs nothing. Rows come in no order.
-
-Tables of points have one expression per coordinate in their queries, which plans of some hundreds
-of coordinates take long for.
-
-``contingency_matrix`` reads the rows once. Its result can be kept, as a DataFrame, a view or a
-table, and the other functions read it in place of the rows if ``label`` and ``cluster`` are left
-out.
-"""
+"""The functions of ``polars_clustereval.spark``: parameters, columns and errors of each table."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from .spark_points import compute_points
-from .spark_tables import compute_table
+from .points import compute_points
+from .tables import compute_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,31 +13,14 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-    from .base.checks import NoiseAs
-    from .external.entity_matching import EditCost
-    from .external.information import NormalizedMethod
-    from .internal.distances import Center, DistanceName
+    from polars_clustereval.base.checks import NoiseAs
+    from polars_clustereval.external.entity_matching import EditCost
+    from polars_clustereval.external.information import NormalizedMethod
+    from polars_clustereval.internal.distances import Center, DistanceName
 
     Keys: TypeAlias = str | Column | Sequence[str | Column]
     Noise: TypeAlias = str | float | bool
     Vector: TypeAlias = str | Column | Sequence[str | Column]
-
-__all__ = [
-    "bcubed_samples",
-    "centroids",
-    "contingency_matrix",
-    "entity_resolution_report",
-    "external_cluster_report",
-    "external_label_report",
-    "external_report",
-    "internal_cluster_report",
-    "internal_report",
-    "neighbor_report",
-    "pair_counts",
-    "silhouette_clusters",
-    "silhouette_samples",
-    "silhouette_score",
-]
 
 
 def contingency_matrix(

@@ -1,4 +1,4 @@
-"""The tables of ``polars_clustereval.spark`` for points: coordinates that are read, and checks."""
+"""Tables of points: coordinates that are read, and checks."""
 
 from __future__ import annotations
 
@@ -6,9 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from .dialects import OPTIONS, build_query, check_macro_options, check_silhouette, check_weights
-from .errors import ClusterEvalError
-from .spark_tables import (
+from polars_clustereval.dialects import (
+    OPTIONS,
+    build_query,
+    check_macro_options,
+    check_silhouette,
+    check_weights,
+)
+from polars_clustereval.errors import ClusterEvalError
+
+from .tables import (
     ROWS,
     can_checkpoint,
     cast_noise,

@@ -1,4 +1,4 @@
-"""The tables of ``polars_clustereval.spark``: columns that are read, checks, and steps on Spark.
+"""Columns that are read, checks, and steps on Spark: what the functions have in common.
 
 A table is the query of ``to_sql``, run in steps (query_steps.py). A step is a local checkpoint, so
 that Spark plans and evaluates it once, and a small one is broadcast.
@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from .base.checks import MAX_TOTAL_WEIGHT, check_column_names
-from .base.data_arguments import type_name
-from .dialects import OPTIONS, build_query, check_kept_cells, check_macro_options
-from .errors import ClusterEvalError
+from polars_clustereval.base.checks import MAX_TOTAL_WEIGHT, check_column_names
+from polars_clustereval.base.data_arguments import type_name
+from polars_clustereval.dialects import OPTIONS, build_query, check_kept_cells, check_macro_options
+from polars_clustereval.errors import ClusterEvalError
+
 from .query_steps import QuerySteps, Step
 
 if TYPE_CHECKING:

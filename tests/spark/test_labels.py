@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.wide
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 ORDER = {
     "contingency_matrix": ("partition_key", "label", "cluster"),
     "external_cluster_report": ("partition_key", "cluster"),

@@ -9,9 +9,9 @@ import pytest
 
 import polars_clustereval as ce
 from tests.dialects.test_points import COLUMNS, TABLES, points_from_macro, sorted_rows
+from tests.spark.test_labels import log_folder, session  # noqa: F401 - fixtures
 from tests.support import sql_engines
 from tests.support.sql_answers import assert_answers
-from tests.test_spark import log_folder, session  # noqa: F401 - fixtures
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,17 +59,18 @@ def test_points_are_joined_where_they_are(
     frames: dict[str, DataFrame], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The clusters are sent to the points: neither are sorted, as a join of two large tables is."""
-    from polars_clustereval import spark, spark_tables
+    from polars_clustereval import spark
+    from polars_clustereval.spark import tables
 
     plans: list[str] = []
-    select_step = spark_tables._select_step
+    select_step = tables._select_step
 
     def noted(*arguments: Any) -> DataFrame:
         frame = select_step(*arguments)
         plans.append(frame._jdf.queryExecution().executedPlan().toString())
         return frame
 
-    monkeypatch.setattr(spark_tables, "_select_step", noted)
+    monkeypatch.setattr(tables, "_select_step", noted)
     spark.silhouette_score(frames["the points"], COLUMNS, "kind", distance="sqeuclidean")
     assert sum("BroadcastHashJoin" in plan for plan in plans) >= 2
     assert not any("SortMergeJoin" in plan for plan in plans)
@@ -79,9 +80,10 @@ def test_settings_of_the_session_are_as_before(
     session: SparkSession,  # noqa: F811 - the fixture
     frames: dict[str, DataFrame],
 ) -> None:
-    from polars_clustereval import spark, spark_tables
+    from polars_clustereval import spark
+    from polars_clustereval.spark import tables
 
-    known = {name: session.conf.get(name, None) for name in spark_tables._SETTINGS_FOR_POINTS}
+    known = {name: session.conf.get(name, None) for name in tables._SETTINGS_FOR_POINTS}
     spark.centroids(frames["the points"], COLUMNS, "kind")
     assert {name: session.conf.get(name, None) for name in known} == known
     with pytest.raises(ce.ClusterEvalError, match="vector: "):

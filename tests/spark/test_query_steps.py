@@ -8,8 +8,9 @@ import sqlglot
 from sqlglot import exp
 
 import polars_clustereval as ce
-from polars_clustereval import spark, spark_tables
-from polars_clustereval.query_steps import QuerySteps
+from polars_clustereval import spark
+from polars_clustereval.spark import tables
+from polars_clustereval.spark.query_steps import QuerySteps
 
 # `sums` is read twice, by way of a cheap CTE; `doubles` is cheap, `digits` reads no table, and
 # `counts` is read once.
@@ -115,7 +116,7 @@ def test_a_cte_by_the_begin_of_its_name(prefix: str, name: str) -> None:
 
 
 def test_without_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spark_tables, "find_spec", lambda _: None)
+    monkeypatch.setattr(tables, "find_spec", lambda _: None)
     with pytest.raises(ImportError, match=r"pip install 'polars_clustereval\[spark\]'"):
         spark.external_report("t", "label", "cluster")
 

@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 from tests.dialects.test_queries import TABLES, from_macro, without
+from tests.spark.test_labels import NAMES, ORDER, SINGLETONS
 from tests.support import sql_engines
 from tests.support.sql_answers import assert_answers
-from tests.test_spark import NAMES, ORDER, SINGLETONS
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 CALLS: list[tuple[str, str, dict[str, Any]]] = [
     *((name, "degenerate runs", {"partition_by": "run", **SINGLETONS}) for name in NAMES),
     ("external_report", "the rows", {"average_method": "max", "beta": 0.5}),
