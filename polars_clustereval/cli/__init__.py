@@ -5,8 +5,7 @@
 ``table_pairs`` one of two inputs, ``terminal`` renders it by means of ``grid``, with the texts of
 ``layouts`` and ``meanings``, ``output`` encodes and writes it, ``schemas`` has the JSON Schemas,
 ``messages`` turns an error into one line, ``noise`` writes a note on a cluster that no row has,
-and ``interruption`` handles Ctrl-C. The command ``report`` is made by ``findings`` (what is said),
-``pictures``, ``pages`` and ``markdown``.
+and ``interruption`` handles Ctrl-C. What the command ``report`` writes is made in ``page/``.
 """
 
 from __future__ import annotations

@@ -21,22 +21,20 @@ from polars_clustereval import (
     silhouette_score,
 )
 from polars_clustereval.catalogue import entries, reading
+from polars_clustereval.cli import layouts, meanings
+from polars_clustereval.cli.doubts import doubt_labels
+from polars_clustereval.cli.engines import ENGINES, read_rows, write_queries
+from polars_clustereval.cli.noise import describe_unknown_noise
+from polars_clustereval.cli.reports import Report
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.plots.charts import count
-
-from . import layouts, meanings
-from .doubts import doubt_labels
-from .engines import ENGINES, read_rows, write_queries
-from .noise import describe_unknown_noise
-from .reports import Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from polars_clustereval.catalogue import Entry
-
-    from .meanings import Meaning
-    from .sources import Source
+    from polars_clustereval.cli.meanings import Meaning
+    from polars_clustereval.cli.sources import Source
 
 __all__ = [
     "Findings",

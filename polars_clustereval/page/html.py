@@ -1,4 +1,4 @@
-"""Pages: the findings of the command ``report`` as one HTML page."""
+"""HTML: the findings of the command ``report`` as one page, which needs no other file."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from .findings import choose_clusters
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from polars_clustereval.cli.meanings import Meaning
+
     from .findings import Findings, Score
-    from .meanings import Meaning
 
 __all__ = [
     "NAME_COLUMNS",
@@ -31,7 +32,7 @@ __all__ = [
 
 def write_html(findings: Findings, pictures: Mapping[str, str]) -> bytes:
     """Return one page that needs no other file; `pictures` are texts of SVG by their titles."""
-    page = Template((files(__package__) / "page.html").read_text(encoding="utf-8"))
+    page = Template((files(__package__) / "template.html").read_text(encoding="utf-8"))
     values = {
         "title": _text(name_page(findings)),
         "version": _text(__version__),

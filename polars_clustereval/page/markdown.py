@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from polars_clustereval.base.quoting import escape_controls
 
 from .findings import choose_clusters
-from .pages import NAME_COLUMNS, describe_limits, describe_range, name_page, show_number
+from .html import NAME_COLUMNS, describe_limits, describe_range, name_page, show_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

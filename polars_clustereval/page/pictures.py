@@ -9,18 +9,19 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polars_clustereval import external_intervals, silhouette_samples
+from polars_clustereval.cli import layouts
+from polars_clustereval.cli.engines import read_rows
 from polars_clustereval.errors import ClusterEvalError
 
-from . import layouts
-from .engines import read_rows
 from .findings import has_silhouettes_of_points, make_call
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Mapping
 
+    from polars_clustereval.cli.sources import Source
+
     from .findings import Findings
-    from .sources import Source
 
 __all__ = ["Pictures", "draw_pictures"]
 
