@@ -1,4 +1,4 @@
-"""Charts as pictures, PNG and SVG. Their specifications are tested in test_plots.py."""
+"""Charts as pictures, PNG and SVG. Their specifications are tested in test_specifications.py."""
 
 from __future__ import annotations
 

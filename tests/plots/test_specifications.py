@@ -1,6 +1,6 @@
 """Specifications of charts: data that are those of the functions, folded to a bounded size.
 
-The pictures that become of them are tested in test_plot_pictures.py.
+The pictures that become of them are tested in test_pictures.py.
 """
 
 from __future__ import annotations
