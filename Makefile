@@ -33,7 +33,7 @@ test-wide: $(VENV)/wide.stamp
 # A module stays on one worker: its tests share packages and environments, which take seconds to make.
 test-install: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile -m slow tests/test_versions.py tests/test_install.py \
-		tests/test_macro_database.py
+		tests/macros/test_database.py
 
 # The browser of the tests of HTML pages, on Debian and where that is allowed.
 browser:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import namespaces as namespaces
 from . import plots as plots
+from .base.unknown_names import describe_unknown_name, explain_noise, is_aggregate
 from .errors import ClusterEvalError
 from .external.association import (
     correlation_distance,
@@ -127,8 +128,7 @@ from .internal.silhouette import silhouette_clusters, silhouette_samples, silhou
 from .internal.states import cluster_states, internal_report_from_states, merge_cluster_states
 from .internal.summary import internal_summary
 from .internal.vectors import parse_vector, vdm_encode
-from .macro_database import write_database
-from .macros import bundle, register
+from .macros import bundle, register, write_database
 from .relative.assignment import assign_nearest
 from .relative.choosing_k import choose_k, elbow
 from .relative.column_removal import column_stability
@@ -141,7 +141,6 @@ from .relative.replication import bootstrap_instability, prediction_strength
 from .relative.resampling import bootstrap_intervals, permutation_test
 from .relative.stability import cluster_stability, run_agreement, run_consensus
 from .relative.transitions import affected_ids, moved_ids, run_transitions, transition_overlaps
-from .unknown_names import describe_unknown_name, explain_noise, is_aggregate
 
 if TYPE_CHECKING:
     from .catalogue import describe

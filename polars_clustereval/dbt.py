@@ -21,8 +21,7 @@ except ImportError as error:
     ) from error
 
 from .errors import ClusterEvalError
-from .macro_database import attach_macros
-from .macros import find_folder
+from .macros import attach_macros, find_folder
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Concatenate, NoReturn, ParamSpec, TypeVar
 import polars as pl
 
 from .base.data_arguments import required_parameters
+from .base.unknown_names import describe_unknown_name
 from .external import (
     cluster_errors,
     clustering_summary,
@@ -50,7 +51,6 @@ from .relative import (
     stability,
     transitions,
 )
-from .unknown_names import describe_unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable

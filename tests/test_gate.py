@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 STEPS = ("lint", "test", "test-rest", "test-install")
 MAKE = """#!/bin/sh
 echo "make $*"
-echo "SKIPPED [1] tests/test_spark.py:1: $1 found no Java"
+echo "SKIPPED [1] tests/spark/test_labels.py:1: $1 found no Java"
 echo "=========== 12 passed, 1 skipped in 3.45s ($1) ==========="
 [ "$1" != "$FAILING" ]
 """
@@ -45,7 +45,7 @@ def test_the_gate_runs_everything_and_reports_skipped_tests(tmp_path: Path) -> N
     lines = process.stdout.splitlines()
     called = [line.split()[1] for line in lines if line.startswith("make ")]
     assert called == ["browser", *STEPS]
-    skipped = [f"SKIPPED [1] tests/test_spark.py:1: {x} found no Java" for x in STEPS[1:]]
+    skipped = [f"SKIPPED [1] tests/spark/test_labels.py:1: {x} found no Java" for x in STEPS[1:]]
     closing = [f"=========== 12 passed, 1 skipped in 3.45s ({x}) ===========" for x in STEPS[1:]]
     assert lines[-6:] == sorted(skipped) + closing
 
@@ -64,7 +64,7 @@ def test_a_failing_step_fails_the_gate(tmp_path: Path, step: str) -> None:
 def test_the_steps_are_targets_of_make() -> None:
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert all(f"\n{step}: " in text for step in STEPS)
-    modules = ("tests/test_versions.py", "tests/test_install.py", "tests/test_macro_database.py")
+    modules = ("tests/test_versions.py", "tests/test_install.py", "tests/macros/test_database.py")
     [target] = re.findall(r"^test-install: (?:.+\n)+", text, re.MULTILINE)
     assert all(module in target for module in ("-m slow ", *modules))
     options = (ROOT / "pyproject.toml").read_text(encoding="utf-8")

@@ -83,8 +83,9 @@ def test_what_the_packages_carry(packages: dict[str, Path]) -> None:
         for path in (ROOT / "dbt_package").rglob("*.*")
     }
     assert len(dbt_files) > 4
-    cli = ROOT / "polars_clustereval" / "cli"
-    texts = {path.relative_to(ROOT) for path in (cli / "page.html", *cli.glob("json_schemas/*/*"))}
+    package = ROOT / "polars_clustereval"
+    template, schemas = package / "page/template.html", package.glob("cli/json_schemas/*/*")
+    texts = {path.relative_to(ROOT) for path in (template, *schemas)}
     assert len(texts) > 10
     assert {str(path) for path in modules | sql_files | dbt_files | texts} <= carried
     assert {name.partition("/")[0] for name in carried} == {

@@ -18,7 +18,7 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 EXAMPLE = re.compile(r"^-- Examples?:[ \n](.*?)(?=^CREATE)", re.MULTILINE | re.DOTALL)
 
 
-#: Pages whose snippets need an engine that is not always there; tests/test_spark.py runs them.
+#: Pages whose snippets need an engine that is not always there; tests/spark runs them.
 ELSEWHERE = ("docs/spark.md",)
 DOCS = sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))
 PAGES = ("README.md", *(page for page in DOCS if page not in ELSEWHERE))

@@ -21,7 +21,7 @@ import polars as pl
 import pytest
 
 import polars_clustereval as ce
-from polars_clustereval import dialects
+from polars_clustereval.dialects import EXECUTED_DIALECTS, queries
 from tests import test_session_settings
 from tests.support import command_line, registry
 from tests.support.compare import is_near
@@ -108,10 +108,10 @@ def polars_calls() -> Iterator[dict[str, Any]]:
 
 def to_sql_calls() -> Iterator[dict[str, Any]]:
     """A query of every table: of those that take seconds in one dialect, or else in all."""
-    in_turn = cycle(dialects.EXECUTED_DIALECTS)
-    for name in dialects._ROW_ORDER:
+    in_turn = cycle(EXECUTED_DIALECTS)
+    for name in queries._ROW_ORDER:
         is_long = registry.kind_of(name) == "points" or name.endswith("_report")
-        for dialect in [next(in_turn)] if is_long else dialects.EXECUTED_DIALECTS:
+        for dialect in [next(in_turn)] if is_long else EXECUTED_DIALECTS:
             yield to_sql_call(name, dialect)
 
 

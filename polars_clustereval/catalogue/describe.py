@@ -9,8 +9,8 @@ from textwrap import shorten, wrap
 from typing import TYPE_CHECKING
 
 from polars_clustereval.base.checks import show_value
+from polars_clustereval.base.unknown_names import OTHER_NAMES
 from polars_clustereval.errors import ClusterEvalError
-from polars_clustereval.unknown_names import OTHER_NAMES
 
 from .callables import Description, describe_callable, list_callables
 from .centers import CENTERS

@@ -5,8 +5,7 @@
 ``table_pairs`` one of two inputs, ``terminal`` renders it by means of ``grid``, with the texts of
 ``layouts`` and ``meanings``, ``output`` encodes and writes it, ``schemas`` has the JSON Schemas,
 ``messages`` turns an error into one line, ``noise`` writes a note on a cluster that no row has,
-and ``interruption`` handles Ctrl-C. The command ``report`` is made by ``findings`` (what is said),
-``pictures``, ``pages`` and ``markdown``.
+and ``interruption`` handles Ctrl-C. What the command ``report`` writes is made in ``page/``.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from polars_clustereval.quoting import escape_controls
+from polars_clustereval.base.quoting import escape_controls
 
 from .arguments import make_parser
 from .interruption import is_work_left, run_in_worker

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from polars_clustereval import __version__
-from polars_clustereval.quoting import escape_controls
+from polars_clustereval.base.quoting import escape_controls
 
 from .commands import (
     run_describe,

@@ -11,8 +11,7 @@ import polars as pl
 
 from polars_clustereval.catalogue import describe
 from polars_clustereval.errors import ClusterEvalError
-from polars_clustereval.macro_database import check_new_file, write_database
-from polars_clustereval.macros import bundle
+from polars_clustereval.macros import bundle, check_new_file, write_database
 
 from .doubts import doubt_edges, doubt_labels
 from .engines import ENGINES
@@ -180,10 +179,7 @@ def run_stability(options: argparse.Namespace) -> Outcome:
 
 def run_page(options: argparse.Namespace) -> Outcome:
     """Return a page about the clustering that the parsed arguments name, as HTML or Markdown."""
-    from .findings import make_findings
-    from .markdown import write_markdown
-    from .pages import write_html
-    from .pictures import draw_pictures
+    from polars_clustereval.page import draw_pictures, make_findings, write_html, write_markdown
 
     if options.html is not None and (options.output is not None or options.format is not None):
         other = "output" if options.output is not None else "format"

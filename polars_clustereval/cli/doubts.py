@@ -8,7 +8,7 @@ import polars as pl
 
 from polars_clustereval.base.checks import show_value
 from polars_clustereval.base.frames import align_structs
-from polars_clustereval.quoting import quote_identifier, quote_literal
+from polars_clustereval.base.quoting import quote_identifier, quote_literal
 
 from .engines import open_rows, read_rows
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_clustereval import parse_vector
+from polars_clustereval.base.quoting import quote_identifier, quote_literal
 from polars_clustereval.macros import register_macro
-from polars_clustereval.quoting import quote_identifier, quote_literal
 
 from .files import format_rows, open_source, scan_files
 from .progress import show_progress

@@ -12,8 +12,8 @@ import duckdb
 import polars as pl
 
 from polars_clustereval.base.checks import column_named
+from polars_clustereval.base.quoting import quote_identifier, quote_literal
 from polars_clustereval.errors import ClusterEvalError
-from polars_clustereval.quoting import quote_identifier, quote_literal
 
 from .interruption import interruptible
 

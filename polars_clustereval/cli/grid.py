@@ -11,7 +11,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 from unicodedata import category, east_asian_width
 
-from polars_clustereval.quoting import escape_controls
+from polars_clustereval.base.quoting import escape_controls
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

@@ -7,8 +7,8 @@ import re
 import duckdb
 import polars as pl
 
+from polars_clustereval.base.quoting import escape_controls
 from polars_clustereval.errors import ClusterEvalError
-from polars_clustereval.quoting import escape_controls
 
 __all__ = ["USER_ERRORS", "summarize_error"]
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from polars_clustereval.base.quoting import escape_controls
 from polars_clustereval.catalogue import reading
 from polars_clustereval.plots.charts import count
-from polars_clustereval.quoting import escape_controls
 
 from .grid import (
     align_columns,

@@ -14,8 +14,8 @@ import polars as pl
 
 from polars_clustereval.base.checks import is_whole_number, show_value
 from polars_clustereval.base.data_arguments import type_name
+from polars_clustereval.base.quoting import escape_controls
 from polars_clustereval.errors import ClusterEvalError
-from polars_clustereval.quoting import escape_controls
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 import vl_convert
 
-from polars_clustereval.cli.findings import choose_clusters
+from polars_clustereval.page.findings import choose_clusters
 from tests.support import engines
 from tests.support.command_line import DUCKDB_AT_THE_GATE, FLOWERS, IRIS, KMEANS, QUICK, WIDE
 from tests.support.pages import BOTH, DIGITS_BOTH, Pages

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from polars_clustereval.cli.markdown import _name
-from polars_clustereval.quoting import escape_controls
+from polars_clustereval.base.quoting import escape_controls
+from polars_clustereval.page.markdown import _name
 from tests.support.command_line import IRIS, KMEANS, QUICK
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import Any
 
 import duckdb
 
+from polars_clustereval.base.quoting import quote_identifier
 from polars_clustereval.macros import register_macro
-from polars_clustereval.quoting import quote_identifier
 
 
 class MacroStore:

@@ -1,0 +1,26 @@
+"""Names and texts of users as parts of an SQL query, and as they are shown."""
+
+from __future__ import annotations
+
+from unicodedata import category
+
+# Unicode categories of characters that a terminal obeys (escape sequences, text direction, line
+# breaks) or that cannot be encoded (bytes of a path that are not UTF-8).
+_CONTROL_CATEGORIES = ("Cc", "Cf", "Zl", "Zp", "Cs")
+
+
+def quote_identifier(name: str) -> str:
+    """Return a name as a quoted SQL identifier, with quotes inside it doubled."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quote_literal(text: str) -> str:
+    """Return a text as an SQL literal, with quotes inside it doubled."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def escape_controls(text: str) -> str:
+    """Return the text with its control characters as escapes such as x1b after a backslash."""
+    return "".join(
+        ascii(char)[1:-1] if category(char) in _CONTROL_CATEGORIES else char for char in text
+    )

@@ -1,0 +1,147 @@
+"""What the package says about a name or a parameter that it does not have."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from functools import cache, wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import polars as pl
+
+from .data_arguments import required_parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+Function = TypeVar("Function", bound="Callable[..., Any]")
+
+#: Names elsewhere of what has another name here.
+OTHER_NAMES = {
+    "ami": "adjusted_mutual_info_score",
+    "ari": "adjusted_rand_score",
+    "fmi": "fowlkes_mallows_score",
+    "homogeneity_completeness_v_measure": "external_report",
+    "v_measure": "v_measure_score",
+    "entropy": "label_entropy",
+    "nmi": "normalized_mutual_info_score",
+    "pair_confusion_matrix": "pair_counts",
+}
+
+#: An argument for each parameter that tables of clusters require, as columns of a frame.
+_SAMPLE = {
+    "label": [0],
+    "cluster": [0],
+    "vector": [[0.0]],
+    "id": [0],
+    "run": [0],
+    "k": [1],
+}
+
+
+def describe_unknown_name(
+    name: str, public: Collection[str], functions: Sequence[Callable[..., Any]]
+) -> str:
+    """Return what to use in place of `name`, as the end of an error text; empty if nothing is near.
+
+    `public` are the names that the package has, and `functions` its functions. A name that is a
+    column of a table, such as calinski_harabasz_score, is answered with the call of that table.
+    """
+    tables = _tables_by_column(tuple(functions))
+    twin = _twin_of(name.lower(), public, tables)
+    if not twin:
+        return ""
+    if twin in public:
+        return f"; did you mean '{twin}'?"
+    table = tables[twin]
+    call = f'ce.{table.__name__}({", ".join(required_parameters(table))})["{twin}"]'
+    question = "it is" if twin == name else "did you mean"
+    return f"; {question} a column of {table.__name__}: {call}"
+
+
+def _twin_of(name: str, public: Collection[str], columns: Collection[str]) -> str | None:
+    """Return the name that `name` may have meant, of `public` or `columns`; None if there is none.
+
+    Few letters make a column, so a column has to be more similar than a public name.
+    """
+    other = OTHER_NAMES.get(name.removesuffix("_score"))
+    similar = get_close_matches(name, columns, n=1, cutoff=0.8)
+    similar += get_close_matches(name, public, n=1, cutoff=0.65)
+    return other or next(iter(similar), None)
+
+
+@cache
+def _tables_by_column(
+    functions: tuple[Callable[..., Any], ...],
+) -> dict[str, Callable[..., Any]]:
+    """Return the columns of all tables, each with the table that an error text names for it.
+
+    Tables are those of the functions that require a frame, clusters, and other columns at most. The
+    table is the one that requires the fewest arguments, of these the widest.
+    """
+    columns = {
+        function: _columns_of(function)
+        for function in functions
+        if {"frame", "cluster"} <= set(required_parameters(function)) <= {"frame", *_SAMPLE}
+    }
+    order = sorted(
+        columns, key=lambda table: (-len(required_parameters(table)), len(columns[table]))
+    )
+    return {column: table for table in order for column in columns[table]}
+
+
+def _columns_of(table: Callable[..., pl.DataFrame]) -> list[str]:
+    """Return the names of the columns of a table function's result that are not arguments of it."""
+    result = table(pl.DataFrame(_SAMPLE), *required_parameters(table)[1:])
+    return [column for column in result.columns if column not in _SAMPLE]
+
+
+# ----------------------------------------------------------------------------------------------
+# Parameters
+# ----------------------------------------------------------------------------------------------
+
+#: The columns of an aggregate in the docstring of its function, and how to leave noise out of it.
+_COLUMNS = "Rows with a NULL are left out.\n"
+_WITHOUT_NOISE = (
+    "Rows with a NULL are left out.\n"
+    '        Leave noise out as NULL: {cluster} in place of "cluster".\n'
+)
+
+
+def is_aggregate(function: Callable[..., Any]) -> bool:
+    """Return whether a function is an expression of a label and a cluster, not of a frame."""
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount][:2] == ("label", "cluster")
+
+
+def explain_noise(function: Function) -> Function:
+    """Return an aggregate whose errors and docstring say how to leave noise out of it.
+
+    Noise is an option of tables. Python's own error would only name the parameter.
+    """
+
+    @wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        """Call the function after the check; it has the function's own docstring."""
+        for parameter in ("noise", "noise_as"):
+            if parameter in kwargs:
+                raise _noise_error(function.__name__, parameter, kwargs.get("noise", -1))
+        return function(*args, **kwargs)
+
+    checked.__doc__ = (function.__doc__ or "").replace(
+        _COLUMNS, _WITHOUT_NOISE.format(cluster=_clusters_without(-1))
+    )
+    return cast("Function", checked)
+
+
+def _clusters_without(noise: object) -> str:
+    """Return the code of the column of clusters with NULL in place of the value of noise."""
+    shown = f'"{noise}"' if isinstance(noise, str) else repr(noise)
+    return f'pl.when(pl.col("cluster") != {shown}).then("cluster")'
+
+
+def _noise_error(name: str, parameter: str, noise: object) -> TypeError:
+    """Return the error of an aggregate that got a parameter of tables; `noise` is its value."""
+    return TypeError(
+        f"{name}() has no parameter '{parameter}', which tables have; leave noise out: "
+        f'ce.{name}("label", {_clusters_without(noise)})'
+    )

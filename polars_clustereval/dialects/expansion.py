@@ -1,0 +1,407 @@
+"""The body of a table macro of ``sql/`` as one query without macro calls.
+
+The macros that the body calls are expanded, and the parameters replaced by arguments. What they do
+for DuckDB alone, such as checks of the data, is left out.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+import duckdb
+import sqlglot
+from sqlglot import exp
+
+from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.macros import macro_definitions, register
+
+from .portable import fold_conditions, rewrite_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Table macro -> the one that takes its place in other engines: the same rows, without the form that
+# only DuckDB is faster with.
+_PLAIN_FORMS = {
+    "_unnested_moments": "_coordinate_moments",
+    "_own_and_nearest_squares": "_grouped_squares",
+    "_cross_with_clusters": "_join_with_clusters",
+}
+
+# Table macros that have another body in other engines. In _coordinate_blocks one block takes the
+# place of those of 16 coordinates: list_transform with an aggregate stands for one aggregate a
+# coordinate, which DuckDB cannot write for vectors of any length, and checked_length for the
+# length, or an error where a coordinate is not finite.
+_PLAIN_BODIES = {
+    "_coordinate_blocks": """
+        SELECT
+          __ce_partition, __ce_cluster, __ce_singleton_no,
+          0 AS __ce_block_offset,
+          COUNT(*) AS __ce_n,
+          MAX(checked_length(__ce_vector)) AS __ce_dims,
+          list_transform(
+            __ce_unweighted,
+            lambda __ce_x: CASE WHEN center = 'median' THEN median(__ce_x) ELSE SUM(__ce_x) END
+          ) AS __ce_sums_or_medians,
+          list_transform(__ce_unweighted, lambda __ce_x: var_pop(__ce_x)) AS __ce_variances,
+          list_transform(__ce_unweighted, lambda __ce_x: MIN(__ce_x)) AS __ce_minima,
+          list_transform(__ce_unweighted, lambda __ce_x: MAX(__ce_x)) AS __ce_maxima
+        FROM query_table(__ce_points)
+        WHERE __ce_kept
+        GROUP BY __ce_partition, __ce_cluster, __ce_singleton_no
+    """
+}
+
+
+class Expansion:
+    """Expansion of all macro calls of one query, with the CTEs of all macros in one list.
+
+    Some engines do not read WITH inside FROM. Two macros may have different CTEs of the same name,
+    so that each CTE gets the number of its call. CTEs that are not read are left out.
+    """
+
+    def __init__(
+        self, dialect: str, *, row_id: exp.Expr | None, numbered: bool, kept: bool
+    ) -> None:
+        """Begin with an empty list of CTEs.
+
+        `row_id` is the column that to_sql got for `id`, which `numbered` says is the number of a
+        row. `kept` says whether the table holds kept cells, from which _groups_of_cells makes the
+        rows that _row_groups makes from rows.
+        """
+        self._dialect = dialect
+        self._numbered = numbered
+        self._row_id = row_id
+        self._kept = kept
+        self._calls = 0
+        self._ctes: list[exp.CTE] = []
+
+    def query(self, name: str, arguments: Mapping[str, exp.Expr]) -> exp.Select:
+        """Return the query of the table macro `name`: a WITH list and a SELECT without macro calls.
+
+        `arguments` are syntax trees by parameter.
+        """
+        body = self._expand_table(name, arguments)
+        if not isinstance(body, exp.Select):
+            raise ClusterEvalError(f"{name}: expected a table macro that is one SELECT")
+        body = _unwrap_star(body)
+        for cte in self._ctes:
+            materialized = cte.args.get("materialized")
+            body = body.with_(cte.alias, as_=cte.this, materialized=materialized, copy=False)
+        return body
+
+    def _expand_table(self, name: str, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
+        """Return the final query of the table macro `name` without macro calls and CTEs.
+
+        Those of its CTEs that it reads are expanded too, the last one first, and added to the list
+        of the whole query. `arguments` are syntax trees by parameter.
+        """
+        self._calls += 1
+        body = parse_body(_PLAIN_FORMS.get(name, name)).copy()
+        if not isinstance(body, exp.Query):
+            raise ClusterEvalError(f"{name}: expected a table macro")
+        _number_ctes(body, self._calls)
+        ctes = body.ctes
+        body.set("with_", None)
+        outer, self._ctes = self._ctes, []
+        final = self._expand(body, arguments)
+        own = self._ctes
+        read = _tables_of(final, *own)
+        for cte in reversed(ctes):
+            if cte.alias not in read:
+                continue
+            self._ctes = []
+            cte.set("this", self._expand(cte.this, arguments))
+            added = [*self._ctes, cte]
+            read |= _tables_of(*added)
+            own = [*added, *own]
+        self._ctes = [*outer, *own]
+        return final
+
+    def _expand(self, body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
+        """Return a macro's body with arguments in place of parameters and macro calls expanded.
+
+        `arguments` are syntax trees by parameter. Conditions on them are decided before: the
+        branches that they rule out are not expanded.
+        """
+        filled = fold_conditions(_replace_parameters(body, arguments))
+        return fold_conditions(rewrite_tree(filled, self._replacement_of))
+
+    def _replacement_of(self, node: exp.Expr) -> exp.Expr | None:
+        """Return the tree that replaces `node`, or None if it stays as it is.
+
+        Calls of macros and of query_table are expanded. A condition on the column __ce_valid, the
+        result of a check of the data, becomes TRUE.
+        """
+        if isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous):
+            return self._expand_source(node)
+        if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Anonymous):
+            return self._expand_scalar(node.expression)
+        if isinstance(node, exp.Anonymous) and node.name.lower() == "fsum":
+            return exp.Sum(this=rewrite_tree(node.expressions[0], self._replacement_of))
+        if isinstance(node, exp.IgnoreNulls) and isinstance(node.this, exp.AnyValue):
+            return exp.Max(this=rewrite_tree(node.this.this, self._replacement_of))
+        if _is_passed_check(node):
+            return exp.true()
+        if isinstance(node, exp.Coalesce) and isinstance(node.this, exp.Try):
+            return rewrite_tree(node.this.this, self._replacement_of)
+        return None
+
+    def _expand_source(self, node: exp.Table) -> exp.Expr:
+        """Return the tree that replaces a table function in FROM, with the same alias.
+
+        For query_table it is the table that the argument names, for query the CTE that the text
+        names, for a table macro its query in parentheses.
+        """
+        call = node.this
+        new: exp.Expr
+        if call.name == "query_table":
+            (source,) = call.expressions
+            new = source.copy() if isinstance(source, exp.Table) else exp.to_table(source.name)
+        elif self._kept and call.name == "_row_groups":
+            tbl = {"tbl": call.expressions[0]}
+            new = exp.Subquery(this=self._expand_table("_groups_of_cells", tbl))
+        elif call.name == "query":
+            new = self._named_cte(node)
+        else:
+            new = exp.Subquery(this=self._expand_table(call.name, self._arguments_of(call)))
+        if node.args.get("alias"):
+            new.set("alias", node.args["alias"])
+        return new
+
+    def _named_cte(self, node: exp.Table) -> exp.Table:
+        """Return the table of query(text), where text is SELECT * FROM and the name of a CTE."""
+        (text,) = node.this.expressions
+        text = fold_conditions(rewrite_tree(text, self._replacement_of))
+        source = sqlglot.parse_one(text.name, dialect="duckdb").find(exp.Table)
+        if source is None:
+            raise ClusterEvalError(f"query: expected SELECT * FROM a name, got {text.sql()}")
+        return exp.to_table(f"{source.name}_{node.meta['number']}")
+
+    def _expand_scalar(self, call: exp.Anonymous) -> exp.Expr:
+        """Return the tree that replaces the call of a scalar macro: mostly its expanded body.
+
+        Macros that check the data become their first argument, which they would return.
+        """
+        if (plain := self._plain_scalar(call)) is not None:
+            return plain
+        if call.name.startswith("_check_"):
+            return self._expand_argument(call, 0)
+        return exp.paren(self._expand(parse_body(call.name).copy(), self._arguments_of(call)))
+
+    def _expand_argument(self, call: exp.Anonymous, place: int) -> exp.Expr:
+        """Return an argument of a macro call with the macro calls in it expanded."""
+        return rewrite_tree(call.expressions[place].copy(), self._replacement_of)
+
+    def _plain_scalar(self, call: exp.Anonymous) -> exp.Expr | None:
+        """Return what replaces a macro that only DuckDB can run; None for the others.
+
+        Macros that test whether an argument is the default become TRUE or FALSE, and _check_options
+        becomes TRUE.
+        """
+        named = self._row_id is not None
+        match call.name:
+            case "_check_options":
+                return exp.true()
+            case "_is_absent" | "_is_left_out":
+                absent = (exp.Null,) if call.name == "_is_absent" else (exp.Null, exp.Literal)
+                return exp.convert(isinstance(call.expressions[0], absent))
+            case "_is_default_id":
+                return exp.convert(not named)
+            case "_row_id":
+                return self._expand_argument(call, 0 if named else 1)
+            case "_row_key" if self._numbered or call.expressions[1].name != "singletons":
+                return None if self._row_id is None else self._row_id.copy()
+            case "_has_coordinates" | "_has_all_coordinates":
+                return self._has_coordinates(call)
+            case "_compensated_sum":
+                return exp.Sum(this=self._expand_argument(call, 0))
+            case "_is_noise":
+                return _is_noise(*call.expressions)
+            case "_value_at_least_key":  # each engine has its own form
+                values = [self._expand_argument(call, i) for i in range(len(call.expressions))]
+                return exp.Anonymous(this="value_at_least_key", expressions=values)
+        return None
+
+    def _has_coordinates(self, call: exp.Anonymous) -> exp.Expr | None:
+        """Return what tells whether a vector counts; None where the macro's own condition does."""
+        if call.name == "_has_all_coordinates":
+            # build_query makes the first coordinate NULL where another is.
+            return exp.Is(this=self._expand_argument(call, 0), expression=exp.Null()).not_()
+        # Spark takes 2^d steps to plan a filter on d columns that others are copies of.
+        return exp.false() if self._dialect == "spark" else None
+
+    def _arguments_of(self, call: exp.Anonymous) -> dict[str, exp.Expr]:
+        """Return the arguments of a macro call, syntax trees, by the parameters of the macro.
+
+        Options are decided here: the name of a distance may be a macro call of its own.
+        """
+        parameters, _ = macro_definitions()[call.name]
+        values = [self._decide(value) for value in call.expressions]
+        # NULL is the default of every parameter that a call leaves out.
+        values += [exp.null() for _ in parameters[len(values) :]]
+        return dict(zip(parameters, values, strict=True))
+
+    def _decide(self, argument: exp.Expr) -> exp.Expr:
+        """Return an argument without macro calls, where these are all that it is made of."""
+        if argument.find(exp.Column) or not argument.find(exp.Dot):
+            return argument
+        return fold_conditions(rewrite_tree(argument.copy(), self._replacement_of))
+
+
+def _is_noise(cluster: exp.Expr, noise: exp.Expr) -> exp.Expr:
+    """Return the condition that a cluster is the value that marks noise."""
+    if isinstance(noise, exp.Null):
+        return exp.false()
+    same = exp.EQ(this=cluster.copy(), expression=noise.copy())
+    return exp.Coalesce(this=same, expressions=[exp.false()])
+
+
+@functools.cache
+def _registered_connection() -> duckdb.DuckDBPyConnection:
+    """Return a DuckDB connection in which the macros are registered, the same one for all calls."""
+    con = duckdb.connect()
+    register(con)
+    return con
+
+
+def open_cursor() -> duckdb.DuckDBPyConnection:
+    """Return a cursor of its own for each call: threads cannot share one. It has the macros."""
+    return _registered_connection().cursor()
+
+
+@functools.cache
+def parse_body(name: str) -> exp.Expr:
+    """Return the syntax tree of the body of the macro `name`, prepared for other engines.
+
+    Qualified output columns have aliases (_name_columns), and CASE x WHEN y is CASE WHEN x = y,
+    which can be decided if x is an option.
+    """
+    text = _PLAIN_BODIES.get(name) or macro_definitions()[name][1]
+    body = sqlglot.parse_one(text, dialect="duckdb").unnest()
+    for case in body.find_all(exp.Case):
+        _write_conditions(case)
+    for function in body.find_all(exp.Lambda):
+        _name_parameters(function)
+    for select in list(body.find_all(exp.Select)):
+        _name_columns(select)
+    return rewrite_tree(body, _name_element)
+
+
+def _write_conditions(case: exp.Case) -> None:
+    """Write CASE x WHEN y as CASE WHEN x = y, in place."""
+    if case.this:
+        for branch in case.args["ifs"]:
+            branch.set("this", exp.EQ(this=case.this.copy(), expression=branch.this))
+        case.set("this", None)
+
+
+def _name_parameters(function: exp.Lambda) -> None:
+    """Write the parameters of a lambda as columns in its body, in place, as other names are."""
+    names = {parameter.name for parameter in function.expressions}
+    for node in list(function.this.find_all(exp.Identifier)):
+        if node.name in names and not isinstance(node.parent, exp.Column):
+            node.replace(exp.column(node.name))
+
+
+def _name_element(node: exp.Expr) -> exp.Expr | None:
+    """Return list_element(x, i) for x[i], i from 1; None for other nodes.
+
+    sqlglot counts from 0 where i is a literal, and from 1 where it is not.
+    """
+    if not isinstance(node, exp.Bracket) or node.expressions[0].is_string:
+        return None
+    (place,) = node.expressions
+    if isinstance(place, exp.Slice):
+        return None
+    if isinstance(place, exp.Literal):
+        place = exp.Literal.number(int(place.name) + 1)
+    values = [rewrite_tree(value, _name_element) for value in (node.this, place)]
+    return exp.Anonymous(this="list_element", expressions=values)
+
+
+def _name_columns(select: exp.Select) -> None:
+    """Add an alias to each output column of a SELECT that is written with its table, as t.x AS x.
+
+    Without an alias, engines differ in the name of such a column.
+    """
+    for column in select.expressions:
+        if isinstance(column, exp.Column) and column.table and column.name != "*":
+            column.replace(exp.alias_(column.copy(), column.name))
+
+
+def _unwrap_star(body: exp.Select) -> exp.Select:
+    """Return the inner query of SELECT * FROM (inner query), and any other query as it is.
+
+    Such a query hands on a macro's columns without naming them.
+    """
+    clauses = {key for key, value in body.args.items() if value}
+    source = body.args["from_"].this
+    is_plain = body.is_star and clauses <= {"expressions", "from_", "where", "order"}
+    passes = body.args.get("where") is None or body.args["where"].this == exp.true()
+    if is_plain and passes and isinstance(source, exp.Subquery):
+        inner = source.this
+        return inner if isinstance(inner, exp.Select) else body
+    return body
+
+
+def _is_passed_check(node: exp.Expr) -> bool:
+    """Return whether a node is a condition that holds unless a check raises an error."""
+    if isinstance(node, exp.Coalesce):
+        return _is_check(node.this)
+    if isinstance(node, exp.EQ):
+        return _is_check(node.this, "__ce_n_faults")
+    return _is_check(node) and isinstance(node.parent, exp.Where | exp.Connector | exp.Paren)
+
+
+def _is_check(node: exp.Expr, result: str = "__ce_valid") -> bool:
+    """Return whether a node is a subquery that reads the column `result`, that of a check."""
+    columns = node.find_all(exp.Column) if isinstance(node, exp.Subquery) else ()
+    return any(column.name == result for column in columns)
+
+
+def _tables_of(*trees: exp.Expr) -> set[str]:
+    """Return the names of the tables that are read in any of the trees."""
+    return {table.name for tree in trees for table in tree.find_all(exp.Table)}
+
+
+def _number_ctes(body: exp.Query, number: int) -> None:
+    """Append _`number` to the names of the CTEs of a macro's body, in place, wherever they stand.
+
+    They are defined in WITH, read as tables, and passed as arguments to table macros. A call of
+    query() notes the number: its text names a CTE too.
+    """
+    names = {cte.alias: f"{cte.alias}_{number}" for cte in body.ctes}
+    for node in list(body.walk()):
+        if isinstance(node, exp.TableAlias) and isinstance(node.parent, exp.CTE):
+            node.set("this", exp.to_identifier(names[node.name]))
+        elif isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous):
+            node.meta["number"] = number
+            for argument in node.this.expressions:
+                if isinstance(argument, exp.Column) and argument.name in names:
+                    argument.set("this", exp.to_identifier(names[argument.name]))
+        elif isinstance(node, exp.Table) and node.name in names:
+            if not node.alias:  # columns may be qualified by the old name
+                node.set("alias", exp.TableAlias(this=exp.to_identifier(node.name)))
+            node.set("this", exp.to_identifier(names[node.name]))
+
+
+def _replace_parameters(body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
+    """Return a macro's body with arguments in place of the columns named like parameters.
+
+    `arguments` are syntax trees by parameter.
+    """
+
+    def fill(node: exp.Expr) -> exp.Expr | None:
+        """Return the argument for a column named like a parameter, None for other nodes.
+
+        Parentheses keep an argument that is an expression together.
+        """
+        if isinstance(node, exp.Column) and not node.table and node.name in arguments:
+            value = arguments[node.name]
+            plain = isinstance(value, exp.Column | exp.Literal | exp.Table | exp.Boolean | exp.Null)
+            return value.copy() if plain else exp.paren(value.copy())
+        return None
+
+    return rewrite_tree(body, fill)

@@ -1,0 +1,33 @@
+"""The SQL side in Python: the macros of ``sql/`` as text, and how they get into DuckDB.
+
+``text`` reads the files and writes them as one (`bundle`), ``registration`` creates the macros in a
+connection (`register`), which copies them from ``cache``, and ``database`` makes a database of
+them. ``cache_folder`` decides which files of the cache are trusted.
+"""
+
+from __future__ import annotations
+
+from .database import attach_macros, check_new_file, write_database
+from .registration import register, register_macro
+from .text import (
+    bundle,
+    find_folder,
+    macro_definitions,
+    macros_called_by,
+    sql_files,
+    sql_folder,
+)
+
+__all__ = [
+    "attach_macros",
+    "bundle",
+    "check_new_file",
+    "find_folder",
+    "macro_definitions",
+    "macros_called_by",
+    "register",
+    "register_macro",
+    "sql_files",
+    "sql_folder",
+    "write_database",
+]

@@ -1,0 +1,151 @@
+"""The package's folder in the user's cache, and which files in it are trusted.
+
+What is in these files ends up in the user's database. So the folder and its files have to belong to
+the user, and nobody else may write to them. A digest in the name of a file tells whether it still
+has the content that was written for this name. No check helps against a program that can write
+files as the user.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+import time
+from contextlib import suppress
+from hashlib import file_digest, sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from io import BufferedReader
+
+_PACKAGE_FOLDER = "polars_clustereval"
+_FOLDER_MODE, _FILE_MODE = 0o700, 0o600
+
+# Writing takes less than a second: an older draft was left behind by a process that was killed.
+_DRAFT = "tmp"
+_DRAFT_SECONDS = 3600.0
+
+# A FIFO without a writer would wait for one, and a link leads to a file of someone else.
+_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+
+
+def open_folder() -> Path:
+    """Return the package's folder in the user's cache, made now if there is none.
+
+    Raise an OSError unless it is the user's alone.
+    """
+    folder = _find_cache() / _PACKAGE_FOLDER
+    folder.mkdir(_FOLDER_MODE, parents=True, exist_ok=True)
+    if sys.platform != "win32":
+        found = folder.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            raise OSError(f"{folder}: expected a folder of the user")
+        # What others have written before is not trusted: it is theirs.
+        if found.st_mode & 0o077:
+            folder.chmod(_FOLDER_MODE)
+            if folder.lstat().st_mode & 0o077:
+                raise OSError(f"{folder}: others than the user can open it")
+    _delete_old_drafts(folder)
+    return folder
+
+
+def _find_cache() -> Path:
+    """Return the folder of the user's caches, as the system has it."""
+    if sys.platform == "win32":
+        cache = _absolute("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        cache = _find_home() / "Library" / "Caches"
+    else:
+        cache = _absolute("XDG_CACHE_HOME") or _find_home() / ".cache"
+    if not cache.is_absolute():
+        raise OSError(f"{cache}: expected an absolute path")
+    return cache
+
+
+def _absolute(variable: str) -> Path | None:
+    """Return the path in an environment variable, or None if it is unset, empty or relative.
+
+    A relative one would be another folder after each change of the working directory.
+    """
+    path = Path(os.environ.get(variable, ""))
+    return path if path.is_absolute() else None
+
+
+def _find_home() -> Path:
+    """Return the user's home folder; without an absolute HOME, that of the list of users."""
+    if sys.platform == "win32":
+        return Path.home()
+    import pwd  # Windows has none
+
+    if home := _absolute("HOME"):
+        return home
+    try:
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError as error:
+        raise OSError("the user has no home folder") from error
+
+
+def _delete_old_drafts(folder: Path) -> None:
+    """Delete the drafts in `folder` that processes left behind when they were killed."""
+    oldest = time.time() - _DRAFT_SECONDS
+    for draft in folder.glob(f"{_DRAFT}*"):
+        with suppress(FileNotFoundError):  # its process has just finished
+            if draft.lstat().st_mtime < oldest:
+                shutil.rmtree(draft, ignore_errors=True)
+
+
+def find_trusted(folder: Path, key: str) -> Path | None:
+    """Return the trusted file in `folder` that `write_trusted` wrote for `key`, if there is one.
+
+    What else is in its place is deleted.
+    """
+    # From the last to the first: DuckDB would apply NAME.wal to NAME.
+    for path in sorted(folder.glob(f"{key}-*"), reverse=True):
+        if _is_trusted(path, key):
+            return path
+        path.unlink(missing_ok=True)
+    return None
+
+
+def _is_trusted(path: Path, key: str) -> bool:
+    """Return whether `path` is a file of the user alone, with the content that its name says."""
+    try:
+        file = os.fdopen(os.open(path, _OPEN_FLAGS), "rb")
+    except OSError:
+        return False
+    with file:
+        return _is_private(os.fstat(file.fileno())) and path.name == _file_name(key, file)
+
+
+def _is_private(found: os.stat_result) -> bool:
+    """Return whether these are the facts of a regular file that only the user can open."""
+    if not stat.S_ISREG(found.st_mode):
+        return False
+    if sys.platform == "win32":
+        return True
+    return found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) == _FILE_MODE
+
+
+def _file_name(key: str, file: BufferedReader) -> str:
+    """Return the name of a file with the content of `file`, written for `key`."""
+    digest = file_digest(file, lambda: sha256(key.encode()))
+    return f"{key}-{digest.hexdigest()[:32]}.duckdb"
+
+
+def write_trusted(folder: Path, key: str, write: Callable[[Path], None]) -> Path:
+    """Return a new file in `folder` for `key`, whose content `write` writes to a path."""
+    draft = folder / f"{_DRAFT}{os.urandom(8).hex()}"
+    draft.mkdir(_FOLDER_MODE)
+    try:
+        path = draft / "content"
+        write(path)
+        path.chmod(_FILE_MODE)
+        with path.open("rb") as file:
+            name = _file_name(key, file)
+        return path.replace(folder / name)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)

@@ -1,0 +1,140 @@
+"""The macros as a DuckDB database of their own, which any DuckDB client attaches.
+
+The macros are in its schema ``main`` and call each other by the name that the database is attached
+as. So ``clustereval.rand_score`` is found in the database ``clustereval``, as it is in a schema of
+this name after `register`, and nothing is written to the database of the user.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from polars_clustereval.base.quoting import quote_identifier, quote_literal
+from polars_clustereval.errors import ClusterEvalError
+
+from .cache import attach_cached, cached_database, write_macros
+from .registration import plain_division
+from .text import bundle, check_name, macros_version
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+_NAME = "clustereval"
+
+# The oldest DuckDB that reads the files. In such a file, newer ones leave out the MATERIALIZED of
+# CTEs, and decide by how often a CTE is used: the results are the same, and the times were.
+_OLDEST_READER = "v1.4.0"
+
+# Names that a DuckDB connection gives to databases and schemas of its own.
+_RESERVED_NAMES = ("information_schema", "main", "memory", "pg_catalog", "system", "temp")
+
+
+def write_database(path: str | PathLike[str], name: str = _NAME) -> None:
+    """Write a DuckDB database that holds only the macros, for ``ATTACH`` in any DuckDB client.
+
+    ``ATTACH 'clustereval.duckdb' AS clustereval (READ_ONLY)`` then gives a connection every macro
+    under its usual name, such as ``clustereval.rand_score``. It takes some 10 ms and writes nothing
+    to the database of the connection, which may be read-only.
+
+    Parameters
+    ----------
+    path : str or path-like
+        File to write, in a folder that exists. An existing file is not overwritten.
+    name : str
+        Name that the database is to be attached as. The macros call each other by it: under
+        another name, a call ends with the error of DuckDB that there is no catalog `name`.
+
+    Raises
+    ------
+    ClusterEvalError
+        If the file exists, its folder does not, or `name` is empty, has control characters, or is
+        that of a database or schema that every connection has, such as ``main``.
+
+    Notes
+    -----
+    DuckDB 1.4 and newer read the file, whichever version wrote it. A database attached as
+    ``clustereval`` next to a schema ``clustereval`` of the current one makes names ambiguous:
+    write ``clustereval.main.rand_score``, or give the database another `name`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import duckdb
+    >>> import polars_clustereval as ce
+    >>> con = duckdb.connect()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ce.write_database(f"{folder}/clustereval.duckdb")
+    ...     _ = con.execute(f"ATTACH '{folder}/clustereval.duckdb' AS clustereval (READ_ONLY)")
+    ...     con.execute(
+    ...         "SELECT clustereval.rand_score(x, x // 2) FROM range(4) AS t (x)"
+    ...     ).fetchone()
+    ...     _ = con.execute("DETACH clustereval")
+    (0.6666666666666666,)
+    """
+    path = Path(path)
+    check_new_file(path)
+    check_name("name", name)
+    if name.lower() in _RESERVED_NAMES:
+        msg = f"name: DuckDB has a database or schema {name!r} of its own: give another name"
+        raise ClusterEvalError(msg)
+    write_macros(bundle("main", name), path, name, _OLDEST_READER)
+
+
+def check_new_file(path: Path) -> None:
+    """Raise an error if there is a file at `path`, or no folder for it."""
+    if not path.parent.is_dir():
+        raise ClusterEvalError(f"{path.parent}: no such directory")
+    if path.exists():
+        msg = f"{path}: the file exists and is not overwritten: delete it, or give another name"
+        raise ClusterEvalError(msg)
+
+
+def attach_macros(con: duckdb.DuckDBPyConnection) -> None:
+    """Attach the macros to a connection and all its cursors, as the database ``clustereval``.
+
+    It is a file in the user's cache folder. Where that cannot be written or read, the macros are
+    created in a database in memory, which takes 0.4 s. A connection that has them stays as it is.
+    Raise an error if the name is taken.
+    """
+    if _has_macros(con):
+        return
+    _refuse_taken_name(con)
+    text = bundle("main", _NAME)
+    try:
+        attach_cached(con, cached_database(text, _NAME), _NAME)
+    except (OSError, RuntimeError, duckdb.Error):
+        # READ_WRITE is not the default beside a read-only database.
+        con.execute(f"ATTACH ':memory:' AS {_NAME} (READ_WRITE)")
+        with plain_division(con):
+            con.execute(text)
+
+
+def _has_macros(con: duckdb.DuckDBPyConnection) -> bool:
+    """Return whether the macros of this version are attached to a connection.
+
+    So they are to a second connection to the same database in one process.
+    """
+    query = (
+        "SELECT count(*) FROM duckdb_functions() WHERE lower(database_name) = $name "
+        "AND schema_name = 'main' AND function_name = 'version' AND macro_definition = $version"
+    )
+    version = quote_literal(macros_version())
+    return con.execute(query, {"name": _NAME, "version": version}).fetchone() == (1,)
+
+
+def _refuse_taken_name(con: duckdb.DuckDBPyConnection) -> None:
+    """Raise an error if the name of the macros would be ambiguous in a connection."""
+    query = (
+        "SELECT DISTINCT CASE WHEN lower(database_name) = $name THEN 'database' ELSE 'schema' END "
+        "FROM duckdb_schemas() WHERE lower(database_name) = $name "
+        "OR (lower(schema_name) = $name AND database_name = current_database()) ORDER BY ALL"
+    )
+    for (kind,) in con.execute(query, {"name": _NAME}).fetchall():
+        msg = (
+            f"the connection has a {kind} {quote_identifier(_NAME)}, "
+            "so that the names of the macros are ambiguous: drop it, or give it another name"
+        )
+        raise ClusterEvalError(msg)

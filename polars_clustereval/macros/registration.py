@@ -1,0 +1,211 @@
+"""Registration of the macros in a DuckDB connection: all of them, or one and what it calls."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from polars_clustereval.errors import ClusterEvalError
+
+from .cache import copy_macros
+from .text import VERSION_COMMENT, bundle, create_statements, macros_called_by, to_temporary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# A part of an error of DuckDB -> the error of register in its place.
+_ADVICE = {
+    "read-only": "the database is read-only: use register(con, temporary=True)",
+    "write-write conflict": (
+        "another transaction is changing the macros: commit it or roll it back, then register again"
+    ),
+    "Ambiguous reference to catalog": (
+        "schema: the connection has a database of this name, so that the names of the macros would "
+        "be ambiguous: give another schema"
+    ),
+    "in system catalog": "schema: DuckDB has a schema of this name of its own: give another schema",
+}
+
+
+class _Registration:
+    """The lock that threads hold while they register.
+
+    Transactions that create the same macros at once are in conflict. A process that is forked while
+    another thread registers gets a lock of its own: that thread, which would release it, is not
+    in it.
+    """
+
+    def __init__(self) -> None:
+        self._renew()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._renew)
+
+    def _renew(self) -> None:
+        self.lock = Lock()
+
+
+_REGISTRATION = _Registration()
+
+
+def register(
+    con: duckdb.DuckDBPyConnection,
+    schema: str = "clustereval",
+    database: str | None = None,
+    temporary: bool = False,
+) -> None:
+    """Create or replace the macros in a DuckDB database, all of them or, on an error, none.
+
+    The first call writes them to a file in the user's cache folder, from which later calls copy
+    them to databases without the schema ``clustereval``: that takes a tenth of the time.
+
+    Parameters
+    ----------
+    con : duckdb.DuckDBPyConnection
+        Open connection. In an open transaction the macros become part of it. A result that is
+        not fetched yet is lost, as with ``con.execute``; ``con.cursor()`` in place of `con` keeps
+        it. Threads may register at the same time, each with a cursor of its own.
+    schema : str
+        Schema of the macros, created if it does not exist.
+    database : str, optional
+        Attached database of the schema. Calls between macros then name this database, so that they
+        work while another one is current, as long as it is attached under this name.
+    temporary : bool
+        Create temporary macros, which end with the connection and need no write access. DuckDB
+        has no schemas for these: their names start with ``schema``, as in
+        ``clustereval_rand_score``.
+
+    Raises
+    ------
+    ClusterEvalError
+        On a read-only database without ``temporary``, for ``temporary`` with ``database``, if a
+        name is empty or has control characters, such as line breaks, if the schema has macros of
+        the same names that are not of this package, if the schema is one of DuckDB's own or is
+        named like a database of the connection, or while another transaction changes the macros.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> import polars_clustereval as ce
+    >>> con = duckdb.connect()
+    >>> ce.register(con)
+    >>> query = "SELECT clustereval.rand_score(l, c) FROM (VALUES (0, 7), (0, 7), (1, 8)) t(l, c)"
+    >>> con.execute(query).fetchone()
+    (1.0,)
+    >>> ce.register(con, temporary=True)
+    >>> con.execute(query.replace("clustereval.", "clustereval_")).fetchone()
+    (1.0,)
+    """
+    text = bundle(schema, database, temporary)
+    try:
+        with _REGISTRATION.lock:
+            is_plain = schema == "clustereval" and database is None and not temporary
+            if is_plain and _has_room(con) and copy_macros(con, text):
+                return
+            with plain_division(con), _transaction(con):
+                _refuse_other_macros(con, schema, database, temporary)
+                con.execute(text)
+    except duckdb.Error as error:
+        advice = next((words for part, words in _ADVICE.items() if part in str(error)), None)
+        if advice is None:
+            raise
+        raise ClusterEvalError(advice) from error
+
+
+@contextmanager
+def plain_division(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Switch the setting integer_division off while macros are created.
+
+    With it, DuckDB's parser reads / as //.
+    """
+    if con.execute("SELECT current_setting('integer_division')").fetchone() != (True,):
+        yield
+        return
+    con.execute("SET integer_division = false")
+    try:
+        yield
+    finally:
+        con.execute("SET integer_division = true")
+
+
+def _has_room(con: duckdb.DuckDBPyConnection) -> bool:
+    """Return whether the current database has no schema ``clustereval``, outside a transaction.
+
+    Then macros can be copied to it from another database.
+    """
+    query = (
+        "SELECT count(*) FROM duckdb_schemas() "
+        "WHERE lower(schema_name) = 'clustereval' AND database_name = current_database()"
+    )
+    return con.execute(query).fetchone() == (0,) and not _is_in_transaction(con)
+
+
+def _refuse_other_macros(
+    con: duckdb.DuckDBPyConnection, schema: str, database: str | None, temporary: bool
+) -> None:
+    """Raise an error if `register` with these arguments would replace macros of someone else.
+
+    Macros are of this package where its macro version() is.
+    """
+    prefix = f"{schema}_" if temporary else ""
+    found = con.execute(
+        "SELECT lower(function_name), comment FROM duckdb_functions() "
+        "WHERE NOT internal AND function_type IN ('macro', 'table_macro') "
+        "AND lower(schema_name) = lower($schema) "
+        "AND database_name = coalesce($database, current_database())",
+        {
+            "schema": "main" if temporary else schema,
+            "database": "temp" if temporary else database,
+        },
+    )
+    comments = dict(found.fetchall())
+    ours = {f"{prefix}{name}".lower(): name for name in create_statements()}
+    if comments.get(f"{prefix}version".lower()) == VERSION_COMMENT:
+        return
+    if taken := sorted(comments.keys() & ours):
+        msg = (
+            f"schema: {schema!r} has macros that are not of clustereval: {', '.join(taken[:5])}; "
+            "register would replace them: give another schema, or drop them first"
+        )
+        raise ClusterEvalError(msg)
+
+
+def register_macro(con: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Create one macro and all macros that it calls, as temporary macros ``clustereval_NAME``.
+
+    This takes a fraction of the time of `register`, for a connection that needs only the macro
+    `name`.
+    """
+    statements = create_statements()
+    text = "\n".join(statements[macro] for macro in macros_called_by(name))
+    with _transaction(con):
+        con.execute(to_temporary(text, "clustereval"))
+
+
+@contextmanager
+def _transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Execute statements in the connection's open transaction, or else in one of its own.
+
+    In its own, an error leaves the database as it was; in an open one, the caller commits or rolls
+    back.
+    """
+    if _is_in_transaction(con):  # begun by the caller, who commits it
+        yield
+        return
+    con.begin()
+    try:
+        yield
+    except BaseException:
+        con.rollback()
+        raise
+    con.commit()
+
+
+def _is_in_transaction(con: duckdb.DuckDBPyConnection) -> bool:
+    """Return whether the connection has an open transaction, begun by the caller."""
+    # BEGIN inside a transaction would abort it. Outside of one every statement has a new number.
+    first, second = (con.execute("SELECT txid_current()").fetchone() for _ in range(2))
+    return first == second

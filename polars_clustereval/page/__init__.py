@@ -1,0 +1,15 @@
+"""The page of the command ``report`` about one clustering.
+
+``findings`` computes what is said, by the reports of the command line, ``pictures`` draws the
+charts, and ``html`` (with ``template.html``) or ``markdown`` writes the page. ``cli.commands``
+imports this folder when a page is asked for.
+"""
+
+from __future__ import annotations
+
+from .findings import make_findings
+from .html import write_html
+from .markdown import write_markdown
+from .pictures import draw_pictures
+
+__all__ = ["draw_pictures", "make_findings", "write_html", "write_markdown"]

@@ -1,0 +1,459 @@
+"""Findings: what the command ``report`` says of one clustering, before it is written as a page."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import duckdb
+import polars as pl
+
+from polars_clustereval import (
+    __version__,
+    external_cluster_report,
+    external_intervals,
+    external_report,
+    internal_cluster_report,
+    internal_report,
+    silhouette_clusters,
+    silhouette_score,
+)
+from polars_clustereval.catalogue import entries, reading
+from polars_clustereval.cli import layouts, meanings
+from polars_clustereval.cli.doubts import doubt_labels
+from polars_clustereval.cli.engines import ENGINES, read_rows, write_queries
+from polars_clustereval.cli.noise import describe_unknown_noise
+from polars_clustereval.cli.reports import Report
+from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.plots.charts import count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from polars_clustereval.catalogue import Entry
+    from polars_clustereval.cli.meanings import Meaning
+    from polars_clustereval.cli.sources import Source
+
+__all__ = [
+    "Findings",
+    "Score",
+    "choose_clusters",
+    "has_silhouettes_of_points",
+    "make_call",
+    "make_findings",
+]
+
+_CONFIDENCE = 0.95
+
+# The scores at the top of the page; all others are in tables below.
+_HEADLINES = (
+    *("adjusted_rand_score", "adjusted_mutual_info_score", "v_measure_score", "bcubed_f_score"),
+    *("silhouette", "explained_variance", "davies_bouldin_score", "calinski_harabasz_score"),
+)
+
+# A cluster with more than this share of the points is called out.
+_GIANT_SHARE = 0.8
+
+
+class Score(NamedTuple):
+    """A score of the clustering, with limits where they are known, and what these are."""
+
+    name: str
+    value: float | None
+    meaning: Meaning
+    lower: float | None = None
+    upper: float | None = None
+    limits: str = ""
+    #: The word that the literature has for the value; empty if it has none.
+    reading: str = ""
+
+    @property
+    def entry(self) -> Entry | None:
+        """What the catalogue knows of the score; it has no entries for limits of a silhouette."""
+        return entries().get(self.name)
+
+
+class Findings(NamedTuple):
+    """What is said of one clustering."""
+
+    #: The input and the options that matter, as pairs of a name and a text.
+    facts: list[tuple[str, str]]
+    #: What a reader has to know before the numbers, a sentence each.
+    warnings: list[str]
+    #: Lines for standard error, once the page is written.
+    notes: tuple[str, ...]
+    headlines: list[Score]
+    #: All scores, by the title of their group.
+    groups: dict[str, list[Score]]
+    #: One row per cluster, the largest first, and the meanings of its columns.
+    clusters: pl.DataFrame
+    cluster_meanings: dict[str, Meaning]
+    #: The SQL of all numbers.
+    queries: list[str]
+    #: Of the programs, and of the data.
+    versions: list[tuple[str, str]]
+
+
+class _Tables(NamedTuple):
+    """The rows that the reports of the library return for one clustering, where they apply."""
+
+    external: dict[str, Any] | None
+    intervals: pl.DataFrame | None
+    internal: dict[str, Any] | None
+    silhouette: dict[str, Any] | None
+    #: One row per cluster of each report that has one, by the report's name.
+    by_cluster: dict[str, pl.DataFrame]
+
+
+def make_findings(source: Source, options: Namespace) -> Findings:
+    """Return what is found about the clustering that the parsed arguments name.
+
+    Raise an error if they name neither labels nor vectors.
+    """
+    if options.label is None and options.vector is None:
+        raise ClusterEvalError(
+            "report: expected --label, the true classes, or --vector, the points, or both"
+        )
+    if options.weight is not None and options.vector is not None:
+        raise ClusterEvalError("report: --weight is for labels alone; leave out --vector")
+    calls = {call.report.function.__name__: call for call in _list_calls(options)}
+    found = {
+        name: ENGINES[options.engine or call.report.engine](source, call)
+        for name, call in calls.items()
+    }
+    tables = _Tables(
+        external=_first_row(found, "external_report"),
+        intervals=found.get("external_intervals"),
+        internal=_first_row(found, "internal_report"),
+        silhouette=_first_row(found, "silhouette_score"),
+        by_cluster={name: frame for name, frame in found.items() if "cluster" in frame.columns},
+    )
+    groups = _list_groups(tables, options)
+    scores = {score.name: score for group in groups.values() for score in group}
+    clusters = _join_cluster_tables(tables)
+    first = next(name for name in ("external_report", "internal_report") if name in calls)
+    notes = describe_unknown_noise([source], calls[first], found[first])
+    return Findings(
+        facts=_list_facts(source, options, tables),
+        warnings=[
+            *_list_warnings(options, tables, clusters),
+            *_warn_of_labels(source, calls.get("external_report")),
+            *_warn_of_zero_vectors(source, calls.get("internal_report")),
+            *(f"{note}." for note in notes),
+        ],
+        notes=tuple(notes),
+        headlines=[scores[name] for name in _HEADLINES if name in scores],
+        groups=groups,
+        clusters=clusters,
+        cluster_meanings=_CLUSTER_MEANINGS,
+        queries=[source.rename_paths(text) for text in write_queries(source, [*calls.values()])],
+        versions=_list_versions(source),
+    )
+
+
+def _first_row(found: Mapping[str, pl.DataFrame], name: str) -> dict[str, Any] | None:
+    """Return the only row of a report, None if it was not asked for."""
+    return found[name].row(0, named=True) if name in found else None
+
+
+# ----------------------------------------------------------------------------------------------
+# Reports
+# ----------------------------------------------------------------------------------------------
+
+
+def _list_calls(options: Namespace) -> list[Namespace]:
+    """Return the arguments of each report of the library that the page needs."""
+    calls = []
+    if options.label is not None:
+        calls += [make_call(external_report, layouts.EXTERNAL, options)]
+        calls += [make_call(external_intervals, layouts.EXTERNAL_INTERVALS, options)]
+        calls[-1].confidence = _CONFIDENCE
+        calls += [make_call(external_cluster_report, layouts.CLUSTERS, options)]
+    if options.vector is not None:
+        calls += [make_call(internal_report, layouts.INTERNAL, options)]
+        calls += [make_call(internal_cluster_report, layouts.INTERNAL, options)]
+        calls += [make_call(silhouette_score, layouts.SILHOUETTE, options, engine="polars")]
+        if has_silhouettes_of_points(options):
+            calls += [make_call(silhouette_clusters, layouts.SILHOUETTE, options, engine="polars")]
+    return calls
+
+
+def has_silhouettes_of_points(options: Namespace) -> bool:
+    """Return whether the silhouette of every point is asked for, not a mean or bounds of it."""
+    is_exact = (options.method or "exact").lower() == "exact" and options.tolerance is None
+    return options.vector is not None and is_exact
+
+
+def make_call(
+    function: Callable[..., pl.LazyFrame],
+    layout: layouts.Layout,
+    options: Namespace,
+    engine: str = "duckdb",
+) -> Namespace:
+    """Return the parsed arguments of one report, with its defaults for those that are not given."""
+    report = Report(function, "", layout, engine)
+    given = {
+        name: getattr(options, name)
+        for name in report.defaults
+        if getattr(options, name, None) is not None
+    }
+    files = {"files": options.files, "scratch": options.scratch}
+    return Namespace(**{**report.defaults, **given, **files, "report": report})
+
+
+# ----------------------------------------------------------------------------------------------
+# Scores
+# ----------------------------------------------------------------------------------------------
+
+
+def _list_groups(tables: _Tables, options: Namespace) -> dict[str, list[Score]]:
+    """Return all scores by the title of their group, which is that of the terminal's tables."""
+    groups: dict[str, list[Score]] = {}
+    call = make_call(silhouette_score, layouts.SILHOUETTE, options)
+    silhouettes = layouts.adapt_to_method(layouts.SILHOUETTE, call)
+    for row, layout in (
+        (tables.external, layouts.EXTERNAL),
+        (tables.silhouette, silhouettes._replace(titles={"silhouette": "silhouette"})),
+        (tables.internal, layouts.INTERNAL),
+    ):
+        title = "counts"
+        for name, value in (row or {}).items():
+            title = layout.titles.get(name, title)
+            if name not in _NOT_SCORES:
+                groups.setdefault(title, []).append(_make_score(name, value, layout, tables))
+    return groups
+
+
+# Columns of reports that count rows and clusters; they are facts, not scores.
+_NOT_SCORES = (
+    *("n", "n_dropped", "n_noise", "n_dims", "n_labels", "n_clusters", "n_singletons"),
+    "n_evaluated",
+)
+
+
+def _make_score(name: str, value: Any, layout: layouts.Layout, tables: _Tables) -> Score:
+    """Return one score of a report, with its interval if there is one."""
+    number = None if value is None else float(value)
+    meaning = layout.meanings.get(name, meanings.Meaning("", ""))
+    words = reading(name, number) if name in layout.readings else None
+    score = Score(name, number, meaning, reading=words or "")
+    if name == "silhouette" and tables.silhouette is not None:
+        lower, upper = (tables.silhouette[f"silhouette_{side}"] for side in ("lower", "upper"))
+        is_exact = lower == upper
+        return score if is_exact else score._replace(lower=lower, upper=upper, limits="limits")
+    if tables.intervals is not None and layout is layouts.EXTERNAL:
+        for row in tables.intervals.filter(metric=name).iter_rows(named=True):
+            limits = f"{100 * _CONFIDENCE:g} % interval"
+            return score._replace(lower=row["lower"], upper=row["upper"], limits=limits)
+    return score
+
+
+# ----------------------------------------------------------------------------------------------
+# Clusters
+# ----------------------------------------------------------------------------------------------
+
+_CLUSTER_MEANINGS = {
+    "cluster": meanings.Meaning("", "the cluster"),
+    "n": meanings.Meaning("", "rows that are scored"),
+    "share": meanings.Meaning("", "its share of all rows that are scored"),
+    "n_labels": meanings.Meaning("", "different labels in it"),
+    "majority_label": meanings.Meaning("", "its most frequent label"),
+    "purity": meanings.Meaning("1", "share of its majority label"),
+    "mean_distance": meanings.Meaning("low", "mean distance of its points to its center"),
+    "max_distance": meanings.Meaning("low", "largest distance of a point to its center"),
+    "nearest_cluster": meanings.Meaning("", "the cluster with the nearest center"),
+    "nearest_distance": meanings.Meaning("high", "distance to that center"),
+    "silhouette": meanings.Meaning("1", "mean silhouette of its points"),
+}
+
+# The reports by cluster, in the order in which their columns are shown.
+_BY_CLUSTER = ("external_cluster_report", "internal_cluster_report", "silhouette_clusters")
+
+
+def _join_cluster_tables(tables: _Tables) -> pl.DataFrame:
+    """Return one row per cluster with the columns of _CLUSTER_MEANINGS, the largest cluster first.
+
+    Noise points as singletons are clusters without a name and have no row.
+    """
+    joined: pl.DataFrame | None = None
+    for name in _BY_CLUSTER:
+        if name in tables.by_cluster:
+            frame = tables.by_cluster[name].filter(pl.col("cluster").is_not_null())
+            known = [] if joined is None else joined.columns
+            kept = [x for x in frame.columns if x in _CLUSTER_MEANINGS and x not in known]
+            frame = frame.select("cluster", *(column for column in kept if column != "cluster"))
+            if joined is not None:
+                # DuckDB reads durations of Parquet files as whole numbers, Polars as durations.
+                same = pl.col("cluster").cast(joined.schema["cluster"])
+                frame = joined.join(frame.with_columns(same), on="cluster", how="left")
+            joined = frame
+    assert joined is not None
+    row: dict[str, Any] = tables.external or tables.internal or {}
+    joined = joined.with_columns(share=pl.col("n") / row["n"])
+    order = [name for name in _CLUSTER_MEANINGS if name in joined.columns]
+    return joined.select(order).sort("n", descending=True, maintain_order=True)
+
+
+#: What tells good clusters from bad ones; the first that is known of a clustering counts.
+_QUALITIES = ("silhouette", "purity", "mean_distance")
+
+
+def choose_clusters(clusters: pl.DataFrame, limit: int) -> tuple[pl.DataFrame, str]:
+    """Return at most `limit` rows of the table by cluster, and a sentence on the choice.
+
+    Of more clusters, half of the rows are the worst ones, worst first, and half the best ones, best
+    last; of equal ones the largest. Of fewer, all are there, and the sentence is empty.
+    """
+    if clusters.height <= limit:
+        return clusters, ""
+    quality = next(name for name in _QUALITIES if name in clusters.columns)
+    is_low_worst = _CLUSTER_MEANINGS[quality].is_high_best
+    half = limit // 2
+    by = [quality, "n"]
+    order: dict[str, Any] = {"nulls_last": True, "maintain_order": True}
+    worst_first = clusters.sort(by, descending=[not is_low_worst, True], **order)
+    others = worst_first.slice(half).sort(by, descending=[is_low_worst, True], **order)
+    chosen = pl.concat([worst_first.head(half), others.head(half).reverse()])
+    words = quality.replace("_", " ")
+    return chosen, (
+        f"The {half} worst and the {half} best of {clusters.height:,} clusters, by {words}."
+    )
+
+
+# ----------------------------------------------------------------------------------------------
+# Facts and warnings
+# ----------------------------------------------------------------------------------------------
+
+
+def _list_facts(source: Source, options: Namespace, tables: _Tables) -> list[tuple[str, str]]:
+    """Return the input and the options that matter, as pairs of a name and a text."""
+    row = tables.external or tables.internal or {}
+    counted = {**(tables.internal or {}), **(tables.external or {})}
+    facts = [("data", source.name), ("rows", f"{row['n']:,}")]
+    facts += [
+        (title, f"{counted[name]:,}")
+        for name, title in (
+            ("n_clusters", "clusters"),
+            ("n_labels", "labels"),
+            ("n_dims", "dimensions"),
+        )
+        if name in counted
+    ]
+    chosen = (
+        *("label", "cluster", "vector", "weight", "distance", "method", "noise", "noise_as"),
+        "missing",
+    )
+    facts += [
+        (f"--{name.replace('_', '-')}", str(getattr(options, name)))
+        for name in chosen
+        if getattr(options, name, None) is not None
+    ]
+    return facts
+
+
+def _holds_minus_1(clusters: pl.Series) -> bool:
+    """Return whether -1 is among the clusters, as a number or a text."""
+    dtype = clusters.dtype
+    is_text = isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
+    if not (is_text or dtype.is_numeric()):
+        return False
+    return bool(clusters.cast(pl.String).eq("-1").any())
+
+
+def _list_warnings(options: Namespace, tables: _Tables, clusters: pl.DataFrame) -> list[str]:
+    """Return what a reader has to know before the numbers, a sentence each."""
+    row: dict[str, Any] = tables.internal or tables.external or {}
+    n = row["n"]
+    warnings = []
+    for table, missing in ((tables.external, "label"), (tables.internal, "vector")):
+        if table is not None and table["n_dropped"]:
+            share = _percent(table["n_dropped"], table["n"] + table["n_dropped"])
+            has, is_left = ("has", "is") if table["n_dropped"] == 1 else ("have", "are")
+            warnings.append(
+                f"{count(table['n_dropped'], 'row')} ({share}) {has} no {missing} or no cluster, "
+                f"and {is_left} left out."
+            )
+    if n == 0:
+        return [*warnings, "No row is left: no score is defined."]
+    if row["n_noise"]:
+        kind = options.noise_as or "cluster"
+        treatment = {"cluster": "counted as a cluster", "drop": "left out"}
+        treated = treatment.get(kind, "each counted as a cluster of its own")
+        total = n + row["n_noise"] * (kind == "drop")
+        warnings.append(
+            f"{count(row['n_noise'], 'row')} ({_percent(row['n_noise'], total)}) "
+            f"{'is' if row['n_noise'] == 1 else 'are'} noise, {treated}."
+        )
+    if options.noise is None and _holds_minus_1(clusters["cluster"]):
+        warnings.append(
+            "Cluster -1 is counted as a cluster. If it is noise, give --noise -1 and --noise-as."
+        )
+    if row["n_clusters"] == 1:
+        warnings.append("There is one cluster: scores that compare clusters are not defined.")
+    if row.get("n_singletons"):
+        warnings.append(
+            f"{row['n_singletons']:,} of {count(row['n_clusters'], 'cluster')} "
+            f"{'has' if row['n_singletons'] == 1 else 'have'} one point, whose silhouette is 0 by "
+            "definition."
+        )
+    largest = clusters.row(0, named=True) if clusters.height > 1 else None
+    if largest is not None and largest["share"] > _GIANT_SHARE:
+        warnings.append(
+            f"Cluster {largest['cluster']} has {_percent(largest['share'], 1)} of the rows: scores "
+            "by row or by pair say little of the others."
+        )
+    return warnings
+
+
+def _warn_of_labels(source: Source, call: Namespace | None) -> list[str]:
+    """Return a sentence on a label that looks like a missing one."""
+    doubts = [] if call is None else doubt_labels(source, call)
+    return [f"{doubt[0].upper()}{doubt[1:]}." for doubt in doubts]
+
+
+def _warn_of_zero_vectors(source: Source, call: Namespace | None) -> list[str]:
+    """Return a sentence on the zero vectors among points that are compared by their angle."""
+    if call is None or call.distance.lower() != "cosine":
+        return []
+    rows, arguments = read_rows(source, call)
+    columns = arguments["vector"]
+    schema = rows.collect_schema()
+    if len(columns) == 1 and not schema[columns[0]].is_numeric():
+        numbers = pl.col(columns[0]).cast(pl.List(pl.Float64)).list
+        is_zero = (numbers.min() == 0) & (numbers.max() == 0)
+    else:
+        is_zero = pl.all_horizontal(pl.col(column) == 0 for column in columns)
+    n = rows.select(is_zero.sum()).collect(engine="streaming").item()
+    if not n:
+        return []
+    subject = "1 vector is zero: its" if n == 1 else f"{n:,} vectors are zero: their"
+    return [f"{subject} cosine distance to every other one is 1."]
+
+
+def _percent(part: float, whole: float) -> str:
+    """Return a share as per cent, with a digit where it is small."""
+    share = 100 * part / whole
+    return f"{share:.0f} %" if share >= 10 else f"{share:.2g} %"
+
+
+def _list_versions(source: Source) -> list[tuple[str, str]]:
+    """Return the versions of the programs, and the SHA-256 of each file of the input."""
+    versions = [
+        ("polars_clustereval", __version__),
+        ("duckdb", duckdb.__version__),
+        ("polars", pl.__version__),
+        ("Python", platform.python_version()),
+    ]
+    names: Iterable[str] = source.path_names or source.paths
+    return versions + [
+        (f"SHA-256 of {name}", _hash_file(path))
+        for path, name in zip(source.paths, names, strict=False)
+    ]
+
+
+def _hash_file(path: str) -> str:
+    """Return the SHA-256 of a file, in hexadecimal digits."""
+    with open(path, "rb") as file:  # noqa: PTH123 - file_digest takes a file
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,186 @@
+"""HTML: the findings of the command ``report`` as one page, which needs no other file."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from html import escape
+from importlib.resources import files
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+from polars_clustereval import __version__
+from polars_clustereval.base.quoting import escape_controls
+
+from .findings import choose_clusters
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from polars_clustereval.cli.meanings import Meaning
+
+    from .findings import Findings, Score
+
+__all__ = [
+    "NAME_COLUMNS",
+    "describe_limits",
+    "describe_range",
+    "name_page",
+    "show_number",
+    "write_html",
+]
+
+
+def write_html(findings: Findings, pictures: Mapping[str, str]) -> bytes:
+    """Return one page that needs no other file; `pictures` are texts of SVG by their titles."""
+    page = Template((files(__package__) / "template.html").read_text(encoding="utf-8"))
+    values = {
+        "title": _text(name_page(findings)),
+        "version": _text(__version__),
+        "facts": " ".join(
+            f"<span>{_text(name)} <b>{_text(value)}</b></span>" for name, value in findings.facts
+        ),
+        "warnings": _list_items(findings.warnings),
+        "cards": "\n".join(map(_write_card, findings.headlines)),
+        "definitions": "\n".join(map(_write_definition, findings.headlines)),
+        "pictures": "\n".join(
+            f"<h2>{_text(title)}</h2>\n{_embed(title, svg)}" for title, svg in pictures.items()
+        ),
+        "clusters": _write_clusters(findings),
+        "groups": "\n".join(
+            _write_group(title, scores) for title, scores in findings.groups.items()
+        ),
+        "queries": _text("\n\n".join(findings.queries), keep="\n"),
+        "versions": "<br>".join(
+            f"{_text(name)}: {_text(value)}" for name, value in findings.versions
+        ),
+    }
+    return page.substitute(values).encode()
+
+
+def _embed(title: str, svg: str) -> str:
+    """Return a picture as an image that is part of the page.
+
+    As an image it has names of its own, of which two pictures may have the same, and no scripts.
+    """
+    data = b64encode(svg.encode()).decode()
+    return f'<figure><img alt="{_text(title)}" src="data:image/svg+xml;base64,{data}"></figure>'
+
+
+def name_page(findings: Findings) -> str:
+    """Return the title of a page."""
+    return f"Clustering of {dict(findings.facts)['data']}"
+
+
+def _text(text: object, keep: str = "") -> str:
+    """Return a text for HTML; control characters but those in `keep` are written as escapes."""
+    return escape("".join(x if x in keep else escape_controls(x) for x in str(text)))
+
+
+def _list_items(texts: list[str]) -> str:
+    """Return sentences as a list of HTML, nothing if there are none."""
+    items = "".join(f"<li>{_text(text)}</li>" for text in texts)
+    return f'<ul class="warnings">{items}</ul>' if texts else ""
+
+
+def _write_card(score: Score) -> str:
+    """Return a headline score as a box of HTML."""
+    title = score.name if score.entry is None else score.entry.title
+    more = [score.meaning.text, describe_range(score), describe_limits(score), score.reading]
+    lines = "".join(f'<div class="more">{_text(line)}</div>' for line in more if line)
+    return (
+        f'<div class="card"><div class="name">{_text(title)}<br><code>{_text(score.name)}</code>'
+        f'</div><div class="value">{show_number(score.value)}</div>{lines}</div>'
+    )
+
+
+def describe_range(score: Score) -> str:
+    """Return the range of a score and its best values, in words."""
+    best = _describe_best(score.meaning)
+    bounds = "" if score.entry is None else score.entry.range
+    bounds = f"range {bounds}" if bounds[:1] in ("[", "(") else bounds
+    return ", ".join(part for part in (bounds, best) if part)
+
+
+def _write_definition(score: Score) -> str:
+    """Return what a headline score is and where it comes from, as HTML; nothing if not known."""
+    if score.entry is None:
+        return ""
+    cases = f"<br>{_text(score.entry.special_cases)}" if score.entry.special_cases else ""
+    return (
+        f"<dt>{_text(score.entry.title)}</dt><dd>{_text(score.entry.definition)}{cases}"
+        f"<br><cite>{_text(score.entry.source)}</cite></dd>"
+    )
+
+
+def _describe_best(meaning: Meaning) -> str:
+    """Return which values are good, in words."""
+    known = {"high": "↑ higher is better", "low": "↓ lower is better", "": ""}
+    return known.get(meaning.best, f"best {meaning.best}")
+
+
+def describe_limits(score: Score) -> str:
+    """Return the limits of a score in words, nothing if they are not known."""
+    if score.lower is None or score.upper is None:
+        return ""
+    return f"{score.limits}: {show_number(score.lower)} to {show_number(score.upper)}"
+
+
+def show_number(value: Any) -> str:
+    """Return a number with four significant digits, whole ones in full; – for none."""
+    if value is None:
+        return "–"
+    if isinstance(value, int) or abs(value) >= 1e4:
+        return f"{value:,.0f}" if abs(value) < 1e15 else f"{value:.3e}"
+    return f"{value:.4g}" if abs(value) >= 1e-3 or value == 0 else f"{value:.3e}"
+
+
+def _write_group(title: str, scores: list[Score]) -> str:
+    """Return the scores of a group as a table of HTML."""
+    rows = "".join(
+        f"<tr><td>{_text(score.name)}</td><td class='number'>{show_number(score.value)}</td>"
+        f"<td>{_text(describe_limits(score))}</td><td>{_text(_describe_best(score.meaning))}</td>"
+        f"<td>{_text(score.meaning.text)}</td></tr>"
+        for score in scores
+    )
+    return (
+        f"<details><summary>{_text(title)} ({len(scores)})</summary><div class='scroll'><table>"
+        f"<tbody>{rows}</tbody></table></div></details>"
+    )
+
+
+#: Rows of the table by cluster.
+_MAX_CLUSTERS = 500
+
+
+def _write_clusters(findings: Findings) -> str:
+    """Return the table by cluster, whose columns a click sorts."""
+    frame, note = choose_clusters(findings.clusters, _MAX_CLUSTERS)
+    numeric = {name for name, dtype in frame.schema.items() if dtype.is_numeric()}
+    head = "".join(
+        f"<th{' class=number' if name in numeric else ''} "
+        f"title='{_text(findings.cluster_meanings[name].text)}'>"
+        f"<button>{_text(name.replace('_', ' '))}</button></th>"
+        for name in frame.columns
+    )
+    rows = "".join(f"<tr>{_write_cells(row, numeric)}</tr>" for row in frame.iter_rows(named=True))
+    return (
+        f"<div class='scroll'><table class='sortable'><thead><tr>{head}</tr></thead>"
+        f"<tbody>{rows}</tbody></table></div>{f'<p>{_text(note)}</p>' if note else ''}"
+    )
+
+
+def _write_cells(row: Mapping[str, Any], numeric: set[str]) -> str:
+    """Return the cells of a row of the table by cluster; an empty one for NULL."""
+    cells = []
+    for name, value in row.items():
+        if name not in numeric:
+            cells.append(f"<td>{_text('' if value is None else value)}</td>")
+            continue
+        key = "" if value is None else repr(value)
+        shown = str(value) if name in NAME_COLUMNS else show_number(value)
+        cells.append(f'<td class="number" data-value="{key}">{shown}</td>')
+    return "".join(cells)
+
+
+# Columns that name a cluster or a label, and may be numbers.
+NAME_COLUMNS = ("cluster", "majority_label", "nearest_cluster")

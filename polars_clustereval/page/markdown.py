@@ -1,0 +1,134 @@
+"""Markdown: the findings of the command ``report`` for a pull request or a chat, without pictures.
+
+Every text is escaped where it is put in. The package's own texts have their marks escaped. Names
+of the user are written as code, word by word, if they hold a mark, since code is the only form in
+which no renderer reads HTML, links, bare addresses, mentions or emphasis.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from polars_clustereval.base.quoting import escape_controls
+
+from .findings import choose_clusters
+from .html import NAME_COLUMNS, describe_limits, describe_range, name_page, show_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import polars as pl
+
+    from .findings import Findings, Score
+
+__all__ = ["write_markdown"]
+
+_MAX_ROWS = 50
+
+
+def write_markdown(findings: Findings) -> bytes:
+    """Return the findings as Markdown."""
+    facts = ", ".join(f"{name} **{_name(value)}**" for name, value in findings.facts)
+    parts = [f"# {_name(name_page(findings))}", facts]
+    if findings.warnings:
+        parts.append("\n".join(f"- ⚠ {_name(warning)}" for warning in findings.warnings))
+    parts.append(
+        _table(
+            ("score", "value", "interval", "range", "reading", "meaning"),
+            map(_headline, findings.headlines),
+        )
+    )
+    clusters, note = choose_clusters(findings.clusters, _MAX_ROWS)
+    parts += ["## Clusters", _table_of(clusters), *([note] if note else [])]
+    parts += ["## SQL", _fence("\n\n".join(findings.queries))]
+    versions = "; ".join(f"{_name(name)} {_name(value)}" for name, value in findings.versions)
+    return ("\n\n".join([*parts, versions]) + "\n").encode()
+
+
+# ----------------------------------------------------------------------------------------------
+# Tables
+# ----------------------------------------------------------------------------------------------
+
+
+def _headline(score: Score) -> list[str]:
+    """Return the cells of a headline score."""
+    texts = (
+        *(show_number(score.value), describe_limits(score), describe_range(score)),
+        *(score.reading, score.meaning.text),
+    )
+    return [_code(score.name), *map(_own, texts)]
+
+
+def _table_of(frame: pl.DataFrame) -> str:
+    """Return the table by cluster."""
+    rows = (
+        [
+            (_name("–" if value is None else str(value)))
+            if name in NAME_COLUMNS
+            else show_number(value)
+            for name, value in row.items()
+        ]
+        for row in frame.iter_rows(named=True)
+    )
+    return _table([name.replace("_", " ") for name in frame.columns], rows)
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a table of cells that are Markdown already."""
+    names = list(head)
+    lines = [names, ["---"] * len(names), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+# ----------------------------------------------------------------------------------------------
+# Texts
+# ----------------------------------------------------------------------------------------------
+
+
+def _own(text: str) -> str:
+    """Return a text of the package as part of a line, with its marks escaped."""
+    return re.sub(r"[\\`*_\[\]|#<&]", r"\\\g<0>", text)
+
+
+#: What makes a word more than a word somewhere: a mark of Markdown or HTML, an underscore that can
+#: begin or end emphasis, a colon as in :smile:, and a period as in www.example.com.
+_LIVE = re.compile(
+    r"""[!"#$&*/<=>?@\[\\\]^`{|}~] | (?<![^\W_])_ | _(?![^\W_]) | :(?!$) | \.(?=[^\W\d_])""",
+    re.VERBOSE,
+)
+
+
+def _name(text: str) -> str:
+    """Return a text with names of the user as part of a line: words that hold marks are code."""
+    words = escape_controls(text).strip().split(" ")
+    return " ".join(_code(word) if _LIVE.search(word) else word for word in words)
+
+
+def _code(text: str) -> str:
+    """Return a text without blanks as code, or nothing if it is empty.
+
+    A pipe ends a cell of a table even within code, so it stands between pieces of code.
+    """
+    return "&#124;".join(_code_span(piece) for piece in text.split("|"))
+
+
+def _code_span(text: str) -> str:
+    """Return a text without pipes as code, between more backticks than stand together in it."""
+    if not text:
+        return ""
+    marks = "`" * (_longest_run(text) + 1)
+    blank = " " if "`" in (text[0], text[-1]) else ""
+    return f"{marks}{blank}{text}{blank}{marks}"
+
+
+def _fence(text: str) -> str:
+    """Return lines of SQL as a block of code, between more backticks than stand together in it."""
+    marks = "`" * max(_longest_run(text) + 1, 4)
+    lines = "\n".join(map(escape_controls, text.split("\n")))
+    return f"{marks}sql\n{lines}\n{marks}"
+
+
+def _longest_run(text: str) -> int:
+    """Return how many backticks stand together in a text, at most."""
+    return max(map(len, re.findall("`+", text)), default=0)

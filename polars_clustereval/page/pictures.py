@@ -1,0 +1,134 @@
+"""Pictures: the charts of the command ``report`` as SVG, which needs no other file."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from inspect import signature
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from polars_clustereval import external_intervals, silhouette_samples
+from polars_clustereval.cli import layouts
+from polars_clustereval.cli.engines import read_rows
+from polars_clustereval.errors import ClusterEvalError
+
+from .findings import has_silhouettes_of_points, make_call
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable, Mapping
+
+    from polars_clustereval.cli.sources import Source
+
+    from .findings import Findings
+
+__all__ = ["Pictures", "draw_pictures"]
+
+
+class Pictures(NamedTuple):
+    """The charts of a page."""
+
+    #: Texts of SVG by their titles.
+    drawn: dict[str, str]
+    #: Why there are none although there is something to show; empty otherwise.
+    note: str = ""
+
+
+def draw_pictures(source: Source, options: Namespace, findings: Findings) -> Pictures:
+    """Return the charts of a clustering.
+
+    Raise an error if the extra for pictures is missing. A chart that has nothing to show is left
+    out: silhouettes that are not defined, and centroids of a single cluster.
+    """
+    try:
+        import vl_convert  # noqa: F401 - the rendering imports it again
+
+        from polars_clustereval import plots
+    except ImportError as error:
+        raise ClusterEvalError(_MISSING) from error
+    if findings.clusters.is_empty():
+        return Pictures({})
+    charts: dict[str, Any] = {}
+    if options.label is not None:
+        call = make_call(external_intervals, layouts.EXTERNAL_INTERVALS, options)
+        rows, given = read_rows(source, call)
+        charts["Labels in the clusters"] = _call_plot(plots.contingency_plot, rows, given)
+        charts["Scores with their intervals"] = _call_plot(plots.interval_plot, rows, given)
+    if options.vector is not None and findings.clusters.height > 1:
+        call = make_call(silhouette_samples, layouts.SAMPLES, options)
+        rows, given = read_rows(source, call)
+        scores = {score.name: score.value for score in findings.headlines}
+        if has_silhouettes_of_points(options) and scores["silhouette"] is not None:
+            charts["Silhouettes of the points"] = _call_plot(plots.silhouette_plot, rows, given)
+        charts["Centroids and their distances"] = _call_plot(plots.centroid_plot, rows, given)
+    specifications = {title: chart.to_json() for title, chart in charts.items()}
+    return (_render_apart if _is_memory_limited() else _render)(specifications)
+
+
+# ----------------------------------------------------------------------------------------------
+# Rendering
+# ----------------------------------------------------------------------------------------------
+
+
+def _render(specifications: Mapping[str, str]) -> Pictures:
+    """Return the pictures of charts, which are texts of Vega-Lite by their titles."""
+    import vl_convert
+
+    return Pictures(
+        {title: vl_convert.vegalite_to_svg(vl_spec=x) for title, x in specifications.items()}
+    )
+
+
+def _is_memory_limited() -> bool:
+    """Return whether this process has a limit on its address space, as by ``ulimit -v``."""
+    try:
+        from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
+    except ImportError:  # Windows has no such limit
+        return False
+    return getrlimit(RLIMIT_AS)[0] != RLIM_INFINITY
+
+
+#: A program that renders the charts which it reads, and writes the pictures.
+_RENDERER = """
+import json, sys
+from vl_convert import vegalite_to_svg
+charts = json.load(sys.stdin)
+json.dump({title: vegalite_to_svg(vl_spec=chart) for title, chart in charts.items()}, sys.stdout)
+"""
+
+
+def _render_apart(specifications: Mapping[str, str]) -> Pictures:
+    """Return the pictures of charts, rendered in another process.
+
+    The renderer reserves address space, far more than it uses. Without it, it does not raise an
+    error but ends its process.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", _RENDERER],
+        input=json.dumps(dict(specifications)),
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    return Pictures({}, _NO_MEMORY) if done.returncode else Pictures(json.loads(done.stdout))
+
+
+_NO_MEMORY = (
+    "The pictures are left out: the program that renders them failed, as it does if the address "
+    "space is limited (ulimit -v)."
+)
+
+
+_MISSING = (
+    "--html needs the packages for pictures: pip install 'polars_clustereval[plot]'; "
+    "--format markdown does without"
+)
+
+
+def _call_plot(plot: Callable[..., Any], rows: Any, given: dict[str, Any]) -> Any:
+    """Return the chart that a function of plots draws, with those arguments that it has."""
+    known = given.keys() & signature(plot).parameters.keys()
+    chart = plot(rows, **{name: given[name] for name in known})
+    # A reader's font may be wider than the one that the names were measured in.
+    return chart.properties(padding={"left": 30, "right": 20, "top": 5, "bottom": 5})

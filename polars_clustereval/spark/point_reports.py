@@ -1,0 +1,388 @@
+"""The tables of points of ``polars_clustereval.spark``: parameters, columns and errors of each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from .points import compute_points
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import TypeAlias
+
+    from pyspark.sql import Column, DataFrame
+
+    from polars_clustereval.base.checks import NoiseAs
+    from polars_clustereval.internal.distances import Center, DistanceName
+    from polars_clustereval.internal.vectors import Missing
+
+    Keys: TypeAlias = str | Column | Sequence[str | Column]
+    Noise: TypeAlias = str | float | bool
+    Vector: TypeAlias = str | Column | Sequence[str | Column]
+
+
+def internal_report(
+    tbl: DataFrame | str,
+    vector: Vector,
+    cluster: str | Column,
+    *,
+    distance: DistanceName = "euclidean",
+    p: float = 2,
+    center: Center = "mean",
+    partition_by: Keys | None = None,
+    noise: Noise | None = None,
+    noise_as: NoiseAs | None = None,
+    weights: Sequence[float] | None = None,
+    missing: Missing = "error",
+) -> DataFrame:
+    """Internal indices from the centers of clusters: one row per partition.
+
+    The points are read twice. What is shuffled grows with the numbers of clusters and coordinates,
+    not of points.
+
+    Parameters
+    ----------
+    tbl : DataFrame or str
+        DataFrame of Spark, or the name of a table or view of the active session, as
+        ``session.table`` takes it.
+    vector : str or Column, or a sequence of them
+        Columns of the coordinates, or one column of arrays or of vectors of ``pyspark.ml``, of
+        which one row is read for their length.
+    cluster : str or Column
+        Assigned cluster.
+    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
+        Distance between two points, by scipy's name.
+    p : float
+        Order of the distance ``minkowski``, >= 1.
+    center : {'mean', 'median'}
+        Center of a cluster, coordinate by coordinate.
+    partition_by : str, Column or a sequence of them, optional
+        Key of the partitions, of which each has its row; several columns become a struct.
+    noise : str, int, float or bool, optional
+        Value of `cluster` that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
+        What noise counts as.
+    weights : sequence of float, optional
+        Weight > 0 of each coordinate, as in scipy.
+    missing : {'error', 'drop'}
+        Whether a vector with a NULL coordinate is an error, or its row is left out and counted in
+        n_dropped.
+
+    Returns
+    -------
+    DataFrame
+        ``partition_key`` (a NULL string without `partition_by`), ``n``, ``n_dropped``, ``n_noise``,
+        ``n_dims``, ``n_clusters``, ``n_singletons``, and the indices, NULL where one is undefined.
+        No rows: one row with n = 0; with `partition_by` none.
+
+    Raises
+    ------
+    ClusterEvalError
+        For a table or column that does not exist, an invalid option, a noise value of another type
+        than `cluster`, and coordinates that are NULL, NaN or infinite in a row that counts.
+
+    See Also
+    --------
+    polars_clustereval.internal_report : the same of a Polars frame.
+
+    Examples
+    --------
+    >>> from polars_clustereval import spark
+    >>> report = spark.internal_report(df, ["x", "y"], "cluster")  # doctest: +SKIP
+    >>> report.select("calinski_harabasz_score").show()  # doctest: +SKIP
+    """
+    columns = {"cluster": cluster, "partition_by": partition_by}
+    options = {
+        "distance": distance,
+        "p": p,
+        "center": center,
+        "weights": weights,
+        "noise": noise,
+        "noise_as": noise_as,
+        "missing": missing,
+    }
+    return compute_points("internal_report", tbl, vector, columns, options)
+
+
+def internal_cluster_report(
+    tbl: DataFrame | str,
+    vector: Vector,
+    cluster: str | Column,
+    *,
+    distance: DistanceName = "euclidean",
+    p: float = 2,
+    center: Center = "mean",
+    partition_by: Keys | None = None,
+    noise: Noise | None = None,
+    noise_as: NoiseAs | None = None,
+    weights: Sequence[float] | None = None,
+    missing: Missing = "error",
+) -> DataFrame:
+    """Size, centroid, spread and nearest cluster of each cluster: one row per cluster.
+
+    The parameters and errors are those of `internal_report`.
+
+    Returns
+    -------
+    DataFrame
+        ``partition_key``, ``cluster``, ``n``, ``centroid``, ``ssw``, ``mean_distance``,
+        ``max_distance``, ``nearest_cluster`` and ``nearest_distance`` (NULL if there is one
+        cluster). Noise as singletons has a row for each point, with cluster NULL.
+
+    Examples
+    --------
+    >>> from polars_clustereval import spark
+    >>> spark.internal_cluster_report(df, ["x", "y"], "cluster").show()  # doctest: +SKIP
+    """
+    columns = {"cluster": cluster, "partition_by": partition_by}
+    options = {
+        "distance": distance,
+        "p": p,
+        "center": center,
+        "weights": weights,
+        "noise": noise,
+        "noise_as": noise_as,
+        "missing": missing,
+    }
+    return compute_points("internal_cluster_report", tbl, vector, columns, options)
+
+
+def centroids(
+    tbl: DataFrame | str,
+    vector: Vector,
+    cluster: str | Column,
+    *,
+    distance: DistanceName = "euclidean",
+    p: float = 2,
+    center: Center = "mean",
+    partition_by: Keys | None = None,
+    noise: Noise | None = None,
+    noise_as: NoiseAs | None = None,
+    weights: Sequence[float] | None = None,
+    missing: Missing = "error",
+) -> DataFrame:
+    """Centroid of each cluster: one row per partition and cluster.
+
+    The parameters and errors are those of `internal_report`.
+
+    Returns
+    -------
+    DataFrame
+        ``partition_key``, ``cluster``, ``n`` and ``centroid``, an array of DOUBLE.
+
+    Examples
+    --------
+    >>> from polars_clustereval import spark
+    >>> spark.centroids(df, ["x", "y"], "cluster").show()  # doctest: +SKIP
+    """
+    columns = {"cluster": cluster, "partition_by": partition_by}
+    options = {
+        "distance": distance,
+        "p": p,
+        "center": center,
+        "weights": weights,
+        "noise": noise,
+        "noise_as": noise_as,
+        "missing": missing,
+    }
+    return compute_points("centroids", tbl, vector, columns, options)
+
+
+def neighbor_report(
+    tbl: DataFrame | str,
+    vector: Vector,
+    cluster: str | Column,
+    *,
+    distance: DistanceName = "euclidean",
+    p: float = 2,
+    center: Center = "mean",
+    partition_by: Keys | None = None,
+    noise: Noise | None = None,
+    noise_as: NoiseAs | None = None,
+    weights: Sequence[float] | None = None,
+    missing: Missing = "error",
+) -> DataFrame:
+    """Indices that need the distance of every point to every center: one row per partition.
+
+    The parameters and errors are those of `internal_report`. Each point is joined to all clusters
+    of its partition: the time grows with points times clusters.
+
+    Returns
+    -------
+    DataFrame
+        ``partition_key``, ``n``, ``n_dropped``, ``n_noise``, ``n_dims``, ``n_clusters``,
+        ``wemmert_gancarski_index`` and ``s_dbw_index``.
+
+    Examples
+    --------
+    >>> from polars_clustereval import spark
+    >>> spark.neighbor_report(df, ["x", "y"], "cluster").show()  # doctest: +SKIP
+    """
+    columns = {"cluster": cluster, "partition_by": partition_by}
+    options = {
+        "distance": distance,
+        "p": p,
+        "center": center,
+        "weights": weights,
+        "noise": noise,
+        "noise_as": noise_as,
+        "missing": missing,
+    }
+    return compute_points("neighbor_report", tbl, vector, columns, options)
+
+
+def silhouette_score(
+    tbl: DataFrame | str,
+    vector: Vector,
+    cluster: str | Column,
+    *,
+    distance: DistanceName = "euclidean",
+    p: float = 2,
+    partition_by: Keys | None = None,
+    noise: Noise | None = None,
+    noise_as: NoiseAs | None = None,
+    weights: Sequence[float] | None = None,
+    method: Literal["exact", "simplified"] = "exact",
+    missing: Missing = "error",
+) -> DataFrame:
+    """Mean silhouette of all points: one row per partition.
+
+    Parameters
+    ----------
+    tbl, vector, cluster, p, partition_by, noise, noise_as, weights, missing
+        As in `internal_report`.
+    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
+        With method 'exact' ``sqeuclidean`` or ``cosine``, whose silhouettes follow from sums over
+        clusters; those of the other distances need pairs of points, and are an error.
+    method : {'exact', 'simplified'}
+        'simplified' takes distances to centroids in place of mean distances to points.
+
+    Returns
+    -------
+    DataFrame
+        ``partition_key``, ``n``, ``n_dropped``, ``n_noise``, ``n_clusters``, ``n_singletons``,
+        ``n_evaluated``, ``silhouette``, ``silhouette_macro``, ``silhouette_max``,
+        ``silhouette_lower`` and ``silhouette_upper``, in [-1, 1], best 1; NULL with fewer than two
+        clusters or if every point is a cluster.
+
+    Raises
+    ------
+    ClusterEvalError
+        As `internal_report`, and for a distance that needs pairs of points.
+
+    See Also
+    --------
+    polars_clustereval.silhouette_score : the same of a Polars frame, for every distance.
+
+    Examples
+    --------
+    >>> from polars_clustereval import spark
+    >>> score = spark.silhouette_score(
+    ...     df, "features", "cluster", distance="cosine"
+    ... )  # doctest: +SKIP
+    """
+    columns = {"cluster": cluster, "partition_by": partition_by}
+    options = {
+        "distance": distance,
+        "p": p,
+        "weights": weights,
+        "noise": noise,
+        "noise_as": noise_as,
+        "missing": missing,
+        "method": method,
+    }
+    return compute_points("silhouette_score", tbl, vector, columns, options)
+
+
+def silhouette_clusters(
+    tbl: DataFrame | str,
+    vector: Vector,
+    cluster: str | Column,
+    *,
+    distance: DistanceName = "euclidean",
+    p: float = 2,
+    partition_by: Keys | None = None,
+    noise: Noise | None = None,
+    noise_as: NoiseAs | None = None,
+    weights: Sequence[float] | None = None,
+    missing: Missing = "error",
+) -> DataFrame:
+    """Mean silhouette of each cluster: one row per partition and cluster.
+
+    The parameters and errors are those of `silhouette_score`, whose distances ``sqeuclidean`` and
+    ``cosine`` are known here.
+
+    Returns
+    -------
+    DataFrame
+        ``partition_key``, ``cluster``, ``n``, and the means ``a``, ``b`` and ``silhouette``.
+
+    Examples
+    --------
+    >>> from polars_clustereval import spark
+    >>> means = spark.silhouette_clusters(
+    ...     df, "features", "cluster", distance="cosine"
+    ... )  # doctest: +SKIP
+    """
+    columns = {"cluster": cluster, "partition_by": partition_by}
+    options = {
+        "distance": distance,
+        "p": p,
+        "weights": weights,
+        "noise": noise,
+        "noise_as": noise_as,
+        "missing": missing,
+    }
+    return compute_points("silhouette_clusters", tbl, vector, columns, options)
+
+
+def silhouette_samples(
+    tbl: DataFrame | str,
+    vector: Vector,
+    cluster: str | Column,
+    *,
+    id: str | Column | None = None,  # noqa: A002 - the parameter's name everywhere
+    distance: DistanceName = "euclidean",
+    p: float = 2,
+    partition_by: Keys | None = None,
+    noise: Noise | None = None,
+    noise_as: NoiseAs | None = None,
+    weights: Sequence[float] | None = None,
+    missing: Missing = "error",
+) -> DataFrame:
+    """Silhouette of each point.
+
+    The rows are not computed before they are read, since there are as many as in `tbl`; what they
+    need of the clusters is computed here.
+
+    Parameters
+    ----------
+    tbl, vector, cluster, distance, p, partition_by, noise, noise_as, weights, missing
+        As in `silhouette_clusters`.
+    id : str or Column, optional
+        Identifier of a point, one row for each id of a partition. By default Spark numbers the
+        points (``monotonically_increasing_id``): the numbers differ from one another, but have
+        gaps.
+
+    Returns
+    -------
+    DataFrame
+        ``partition_key``, ``id``, ``cluster``, ``neighbor``, ``a``, ``b`` and ``silhouette``.
+
+    Examples
+    --------
+    >>> from polars_clustereval import spark
+    >>> points = spark.silhouette_samples(
+    ...     df, "features", "cluster", id="customer", distance="cosine"
+    ... )  # doctest: +SKIP
+    """
+    columns = {"cluster": cluster, "partition_by": partition_by, "id": id}
+    options = {
+        "distance": distance,
+        "p": p,
+        "weights": weights,
+        "noise": noise,
+        "noise_as": noise_as,
+        "missing": missing,
+    }
+    return compute_points("silhouette_samples", tbl, vector, columns, options, keep=False)

@@ -1,0 +1,151 @@
+"""Tables of points: coordinates that are read, and checks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from polars_clustereval.dialects import (
+    OPTIONS,
+    build_query,
+    check_macro_options,
+    check_silhouette,
+    check_weights,
+)
+from polars_clustereval.errors import ClusterEvalError
+
+from .tables import (
+    ROWS,
+    can_checkpoint,
+    cast_noise,
+    evaluate_steps,
+    evaluate_whole,
+    find_column,
+    open_table,
+    own_errors,
+    row_numbers,
+    select_rows,
+    settings_for_points,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import Column, DataFrame
+
+    from polars_clustereval.internal.vectors import Missing
+
+_NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
+
+
+def compute_points(
+    name: str,
+    tbl: DataFrame | str,
+    vector: Any,
+    columns: Mapping[str, Any],
+    options: Mapping[str, Any],
+    *,
+    keep: bool = True,
+) -> DataFrame:
+    """Return the rows of the table macro `name` of points, as a DataFrame of the session of `tbl`.
+
+    `vector` are the coordinates: names of columns or Columns, or one that holds arrays or vectors.
+    `columns` are cluster, partition_by and id, names of columns or Columns or None; without an id
+    Spark numbers the rows. `options` are the values of the other parameters. The result is computed
+    here, unless `keep` is FALSE or the session cannot keep it.
+    """
+    frame = open_table(tbl)
+    options = {**OPTIONS, **options}
+    check_macro_options(name, options)
+    check_silhouette(name, options)
+    numbered = columns.get("id") is None
+    row_id = row_numbers() if numbered else columns["id"]
+    given = {"cluster": columns["cluster"], "partition_by": columns["partition_by"], "id": row_id}
+    keys = select_rows(frame, given)
+    noise = cast_noise(frame.sparkSession, options["noise"], keys.schema["cluster"])
+    coordinates = _read_coordinates(frame, vector, options["missing"])
+    check_weights(options["weights"], len(coordinates))
+    rows = select_rows(frame, given, coordinates)
+    query = build_query(
+        name,
+        exp.to_table(ROWS),
+        {
+            "cluster": "cluster",
+            "partition_by": None if given["partition_by"] is None else "partition_by",
+            "id": "id",
+            "label": None,
+            "weight": None,
+        },
+        {**options, "noise": noise},
+        "spark",
+        [exp.column(_coordinate_name(i), quoted=True) for i in range(len(coordinates))],
+        numbered=numbered,
+        checked=True,
+    )
+    with own_errors(), settings_for_points(rows.sparkSession):
+        if not can_checkpoint(rows.sparkSession):
+            return evaluate_whole(query, rows)
+        return evaluate_steps(query, rows, keep=keep)
+
+
+def _coordinate_name(place: int) -> str:
+    """Return the name of the column with the coordinate at `place`, from 0."""
+    return f"__ce_coordinate_{place}"
+
+
+def _read_coordinates(frame: DataFrame, vector: Any, missing: Missing) -> list[Column]:
+    """Return the coordinates of the points as columns of DOUBLE.
+
+    The query counts a point as missing if its first coordinate is NULL. With the option `missing`
+    = 'error' that is so only for points without any coordinate; the first one of others is NaN
+    then, which is an error.
+    """
+    from pyspark.sql import functions
+
+    given = list(vector) if isinstance(vector, list | tuple) else [vector]
+    if not given:
+        raise ClusterEvalError(f"vector: expected columns of coordinates, got {vector!r}")
+    columns = [find_column(frame, "vector", column) for column in given]
+    types = [frame.select(column).schema.fields[0].dataType for column in columns]
+    if len(columns) == 1 and types[0].typeName() in ("array", "vectorudt"):
+        columns = _split_arrays(frame, columns[0], types[0].typeName())
+    else:
+        for column, dtype in zip(given, types, strict=True):
+            if dtype.simpleString().split("(")[0] not in _NUMBERS:
+                raise ClusterEvalError(
+                    f"vector: expected columns of numbers, or one of arrays, got "
+                    f"{dtype.simpleString()} in {column if isinstance(column, str) else 'a Column'}"
+                )
+    first, *others = (column.cast("double") for column in columns)
+    if others and missing == "error":
+        is_incomplete = first.isNull() & functions.coalesce(*others).isNotNull()
+        first = functions.when(is_incomplete, float("nan")).otherwise(first)
+    return [number.alias(_coordinate_name(i)) for i, number in enumerate((first, *others))]
+
+
+def _split_arrays(frame: DataFrame, arrays: Column, kind: str) -> list[Column]:
+    """Return the elements of a column of arrays, an error where there are others.
+
+    One row is read for their number.
+    """
+    from pyspark.sql import functions
+
+    if kind == "vectorudt":
+        from pyspark.ml.functions import vector_to_array
+
+        arrays = vector_to_array(arrays)
+    length = functions.size(arrays)
+    found = frame.where(arrays.isNotNull()).select(length).first()
+    size = 1 if found is None else max(found[0], 1)
+    expected = f"vectors of one length ({size})"
+    if found is not None and not found[0]:
+        expected = "at least one coordinate"
+    fault = functions.concat(
+        functions.lit(f"vector: expected {expected}, got "),
+        length.cast("string"),
+        functions.lit(" coordinates; mend such rows or leave them out"),
+    )
+    first, *others = (functions.get(arrays, i) for i in range(size))
+    is_wrong = arrays.isNotNull() & (length != size)
+    return [functions.when(is_wrong, functions.raise_error(fault)).otherwise(first), *others]

@@ -1,0 +1,103 @@
+"""Functions that each engine has in a form of its own: to_sql writes what DuckDB computes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import duckdb
+import polars as pl
+import pytest
+import sqlglot
+from sqlglot import exp
+
+from polars_clustereval.dialects import functions
+from tests.support import sql_engines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WIDE = pytest.mark.wide
+DIALECTS = ["duckdb", "datafusion", "clickhouse", pytest.param("postgres", marks=WIDE)]
+# The value at the least key: of group 1 not at the key that is left out, of 2 the lower one of two
+# at one key, of 3 none, of 4 NULL.
+ROWS = pl.DataFrame(
+    [
+        (1, 9.0, 0.5, 0),
+        (1, 8.0, 1.0, 1),
+        (1, 2.0, 3.0, 1),
+        (2, 7.0, 1.0, 1),
+        (2, 6.0, 1.0, 1),
+        (2, 1.0, 4.0, 1),
+        (3, 5.0, 2.0, 0),
+        (4, None, 1.0, 1),
+        (4, 3.0, 2.0, 1),
+    ],
+    schema=["k", "v", "s", "kept"],
+    orient="row",
+)
+QUERY = """
+SELECT
+  k,
+  value_at_least_key(v, s - 1, kept = 1) AS nearest,
+  median(v + 1) AS middle,
+  var_pop(v) AS spread,
+  atanh((MAX(s) - 1) / 10) AS angle
+FROM t GROUP BY k ORDER BY k
+"""
+# k, median, population variance of 9, 8, 2 and of 7, 6, 1, and ln((1 + x) / (1 - x)) / 2 of 0.2,
+# 0.3 and 0.1.
+EXPECTED = [
+    (1, 9.0, 86 / 9, 0.2027325540540822),
+    (2, 7.0, 62 / 9, 0.3095196042031117),
+    (3, 6.0, 0.0, 0.10033534773107562),
+    (4, 4.0, 0.0, 0.10033534773107562),
+]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_same_values(dialect: str, tmp_path: Path) -> None:
+    reason = sql_engines.reason_to_skip(dialect)
+    if reason:
+        pytest.skip(reason)
+    parser = {"datafusion": "postgres"}.get(dialect, dialect)
+    query = sqlglot.parse_one(QUERY, dialect="duckdb")
+    functions.write_functions(query, dialect, parser)
+    with sql_engines.ENGINES[dialect]({"t": ROWS}, tmp_path) as run:
+        rows = run(query.sql(parser, normalize_functions=False))
+    assert [row.pop("nearest") for row in rows] == [8.0, 6.0, None, None]
+    for row, expected in zip(rows, EXPECTED, strict=True):
+        assert list(row.values()) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("number", ["1.7976931348623157e308", "-1.7976931348623157e308", "0.0"])
+def test_finite_numbers_are_finite(number: str) -> None:
+    assert is_finite(f"CAST({number} AS DOUBLE)")
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf"])
+def test_other_numbers_are_not_finite(number: str) -> None:
+    assert not is_finite(f"CAST('{number}' AS DOUBLE)")
+
+
+def is_finite(number: str) -> bool:
+    """Whether the form of isfinite, which all engines share, is TRUE in DuckDB."""
+    query = sqlglot.parse_one(f"SELECT isfinite({number}) AS is_finite", dialect="duckdb")
+    functions.write_functions(query, "spark", "spark")
+    assert not query.find(exp.Anonymous)
+    (answer,) = duckdb.execute(query.sql("duckdb")).fetchall()
+    return bool(answer[0])
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("value_at_least_key(v, s, kept)", "MIN_BY(v, STRUCT(s AS __ce_argument_1, v "),
+        ("median(v)", "MEDIAN(v)"),
+        ("not_finite_error(v, s)", "ELEMENT_AT(v, s)"),
+        ("not_finite_error(v, s)", "' in coordinate ', CAST(s AS STRING)"),
+    ],
+)
+def test_forms_of_spark(call: str, words: str) -> None:
+    query = sqlglot.parse_one(f"SELECT {call} AS answer", dialect="duckdb")
+    functions.write_functions(query, "spark", "spark")
+    assert words in query.sql("spark")

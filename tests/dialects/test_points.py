@@ -1,0 +1,336 @@
+"""to_sql for tables of points: the queries run on other engines and give DuckDB's numbers."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import polars as pl
+import pytest
+import sqlglot
+from sqlglot import exp
+
+import polars_clustereval as ce
+from tests.support import sql_engines
+from tests.support.sql_answers import ask_macro, assert_answers, connect_macros, write_query
+from tests.support.sql_engines import Rows, Run, rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WIDE, GATE = pytest.mark.wide, pytest.mark.gate
+IRIS = pl.read_parquet(Path(__file__).parent.parent.parent / "examples" / "iris.parquet")
+COLUMNS = ["x", "y", "z"]
+SCHEMA = {"x": pl.Float64, "y": pl.Float64, "z": pl.Float64, "kind": pl.Int64, "run": pl.Int64}
+FAR = 1e20  # must not matter in a row that is dropped
+
+
+def point_rows(*rows: tuple[float | None, float | None, float | None, int | None]) -> pl.DataFrame:
+    frame = pl.DataFrame([{"x": x, "y": y, "z": z, "kind": k} for x, y, z, k in rows], SCHEMA)
+    return frame.with_columns(flower=pl.int_range(pl.len()) * 7 % max(len(rows), 1))
+
+
+FEW = {
+    "no row": point_rows(),
+    "one row": point_rows((1, 2, 3, 0)),
+    "only NULL": point_rows((None, None, None, 1), (FAR, FAR, FAR, None), (None, None, None, None)),
+    "one cluster": point_rows((1, 2, 3, 0), (2, 2, 5, 0), (7, 2, 1, 0)),
+    "singletons": point_rows((1, 2, 3, 0), (2, 2, 5, 1), (7, 2, 1, 2)),
+    "equal points": point_rows(*[(0.1, 0.1, 0.1, i % 2) for i in range(4)]),
+    "zero vectors": point_rows(
+        (0, 0, 0, 0), (0, 0, 0, 0), (1, 0, 0, 1), (0, 0, 0, 1), (0, 2, 0, 1)
+    ),
+    "ties": point_rows(
+        (0, 0, 1, 1), (0, 0, 1, 1), (2, 0, 1, 2), (2, 0, 1, 2), (4, 0, 1, 3), (4, 0, 1, 3)
+    ),
+    "far from 0": point_rows(
+        *[(1e8 + i % 5, -1e8 - i % 3, 5.0 + i, i % 3) for i in range(12)], (FAR, 0, 0, None)
+    ),
+}
+FLOWERS = IRIS.select(
+    *(pl.col(old).alias(new) for old, new in zip(IRIS.columns[1:4], COLUMNS, strict=True)),
+    pl.when(pl.int_range(pl.len()) % 29 == 0).then(None).otherwise("kmeans").alias("kind"),
+    (pl.int_range(pl.len()) % 4).alias("run"),
+    (pl.int_range(pl.len()) * 7 % 150).alias("flower"),
+)
+RUNS = pl.concat(
+    [
+        *(table.with_columns(run=pl.lit(i, pl.Int64)) for i, table in enumerate(FEW.values())),
+        FEW["ties"].with_columns(run=pl.lit(None, pl.Int64)),
+        FLOWERS.cast({"kind": pl.Int64, "run": pl.Int64}).with_columns(run=pl.lit(99, pl.Int64)),
+    ],
+    how="diagonal",
+).with_columns(flower=pl.int_range(pl.len()))
+TABLES = {"the points": FLOWERS, "runs": RUNS, **FEW}
+# Each table of points, and each option in one of them.
+CALLS: dict[str, tuple[str, dict[str, Any]]] = {
+    "report by run": ("internal_report", {"partition_by": "run"}),
+    "cosine report": ("internal_report", {"distance": "cosine"}),
+    "report of medians": ("internal_report", {"center": "median", "partition_by": "run"}),
+    "minkowski report with weights": (
+        "internal_report",
+        {"distance": "minkowski", "p": 3, "weights": [1.0, 2.5, 0.5], "center": "median"},
+    ),
+    "clusters by chebyshev, singletons": (
+        "internal_cluster_report",
+        {"distance": "chebyshev", "noise": 1, "noise_as": "singletons"},
+    ),
+    "cosine centroids less noise": (
+        "centroids",
+        {"distance": "cosine", "noise": 1, "noise_as": "drop", "weights": [1.0, 2.5, 0.5]},
+    ),
+    "medians": ("centroids", {"center": "median", "distance": "cityblock"}),
+    "score": ("silhouette_score", {"distance": "sqeuclidean"}),
+    "cosine score by run": ("silhouette_score", {"distance": "cosine", "partition_by": "run"}),
+    "simplified score": ("silhouette_score", {"distance": "cityblock", "method": "simplified"}),
+    "silhouettes of clusters": (
+        "silhouette_clusters",
+        {"distance": "cosine", "partition_by": "run"},
+    ),
+    "silhouettes by id": (
+        "silhouette_samples",
+        {"distance": "sqeuclidean", "partition_by": "run", "id": "flower"},
+    ),
+    "silhouettes by number": ("silhouette_samples", {"distance": "cosine"}),
+    "neighbors": ("neighbor_report", {}),
+    "neighbors by cosine": ("neighbor_report", {"distance": "cosine"}),
+}
+# ClickHouse evaluates a CTE again wherever it is read: seconds for few CTEs, a minute for many.
+QUICK_ON_CLICKHOUSE = ("cosine centroids less noise", "medians")
+
+
+@pytest.fixture(scope="module")
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    reason = sql_engines.reason_to_skip(request.param)
+    if reason:
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp(request.param)
+    with sql_engines.ENGINES[request.param](TABLES, folder) as run:
+        yield lambda query: run(query)
+
+
+@cache
+def tables_of_points() -> duckdb.DuckDBPyConnection:
+    return connect_macros(TABLES)
+
+
+@cache
+def points_from_macro(name: str, tbl: str, options: tuple[tuple[str, Any], ...]) -> Rows:
+    columns = ("partition_by", "id")
+    given = "".join(f", {k} := {v if k in columns else f'${k}'}" for k, v in options)
+    values = {k: list(v) if isinstance(v, tuple) else v for k, v in options if k not in columns}
+    query = f'FROM clustereval.{name}("{tbl}", [x, y, z], kind{given})'
+    return ask_macro(tables_of_points(), query, **values)
+
+
+def translate_points(name: str, dialect: str, tbl: str, **options: Any) -> str:
+    return write_query(name, dialect, tbl, vector=COLUMNS, cluster="kind", **options)
+
+
+def sorted_rows(rows: Rows) -> Rows:
+    """Noise points as singletons have no order among one another."""
+    return sorted(rows, key=lambda row: str([row[k] for k in row if k != "nearest_distance"]))
+
+
+def same_numbers_of_points(run: Run, dialect: str, name: str, tbl: str, **options: Any) -> None:
+    hashable = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
+    expected = points_from_macro(name, tbl, tuple(hashable.items()))
+    actual = run(translate_points(name, dialect, tbl, **options))
+    if options.get("noise_as") == "singletons":
+        # The lowest of equally near clusters may be one of several singletons.
+        actual, expected = sorted_rows(actual), sorted_rows(expected)
+    assert_answers(actual, expected)
+
+
+#: One query of each kind of body: the others take as long to translate and to plan.
+IN_MAKE_TEST = ("report by run", "medians", "silhouettes by id")
+
+
+@pytest.mark.parametrize(
+    "call", [x if x in IN_MAKE_TEST else pytest.param(x, marks=GATE) for x in CALLS]
+)
+@pytest.mark.parametrize(
+    ("run", "dialect"),
+    [("duckdb", "duckdb"), pytest.param("datafusion", "datafusion", marks=WIDE)],
+    indirect=["run"],
+    scope="module",
+)
+def test_same_numbers(run: Run, dialect: str, call: str) -> None:
+    name, options = CALLS[call]
+    same_numbers_of_points(run, dialect, name, "the points", **options)
+
+
+@WIDE
+@pytest.mark.parametrize(
+    ("run", "dialect"), [("postgres", "postgres")], indirect=["run"], scope="module"
+)
+def test_same_numbers_in_postgres(run: Run, dialect: str) -> None:
+    for name, options in CALLS.values():
+        same_numbers_of_points(run, dialect, name, "the points", **options)
+
+
+@WIDE
+@pytest.mark.parametrize(
+    ("run", "dialect"), [("clickhouse", "clickhouse")], indirect=["run"], scope="module"
+)
+def test_same_numbers_in_clickhouse(run: Run, dialect: str) -> None:
+    for call in QUICK_ON_CLICKHOUSE:
+        name, options = CALLS[call]
+        same_numbers_of_points(run, dialect, name, "the points", **options)
+
+
+@WIDE
+@pytest.mark.parametrize("call", [name for name in CALLS if name not in QUICK_ON_CLICKHOUSE])
+@pytest.mark.parametrize(
+    ("run", "dialect"), [("clickhouse", "clickhouse")], indirect=["run"], scope="module"
+)
+def test_long_queries_in_clickhouse(run: Run, dialect: str, call: str) -> None:
+    name, options = CALLS[call]
+    same_numbers_of_points(run, dialect, name, "the points", **options)
+
+
+DEGENERATE = {
+    "internal_report": {},
+    "internal_cluster_report": {},
+    "centroids": {},
+    "silhouette_score": {"distance": "sqeuclidean"},
+    "silhouette_clusters": {"distance": "cosine"},
+    "silhouette_samples": {"distance": "cosine", "id": "flower"},
+}
+
+
+@pytest.mark.parametrize(
+    "name", [x if x == "internal_report" else pytest.param(x, marks=GATE) for x in DEGENERATE]
+)
+@pytest.mark.parametrize(
+    ("run", "dialect"),
+    [
+        ("duckdb", "duckdb"),
+        pytest.param("datafusion", "datafusion", marks=WIDE),
+        pytest.param("postgres", "postgres", marks=WIDE),
+    ],
+    indirect=["run"],
+    scope="module",
+)
+def test_degenerate_tables(run: Run, dialect: str, name: str) -> None:
+    """All of them as partitions, and those that have no partition."""
+    options = DEGENERATE[name]
+    for tbl in ("no row", "one row", "only NULL"):
+        same_numbers_of_points(run, dialect, name, tbl, **options)
+    same_numbers_of_points(run, dialect, name, "runs", partition_by="run", **options)
+
+
+@GATE
+def test_a_column_of_arrays() -> None:
+    arrays = FLOWERS.select(pl.concat_arr(COLUMNS).alias("v"), "kind")
+    query = ce.to_sql(
+        "internal_report", dialect="duckdb", tbl="arrays", vector="v", size=3, cluster="kind"
+    )
+    with duckdb.connect() as connection:
+        connection.register("arrays", arrays)
+        assert_answers(
+            rows_of(connection.execute(query)),
+            points_from_macro("internal_report", "the points", ()),
+        )
+
+
+@GATE
+def test_more_coordinates_than_digits() -> None:
+    """The coordinates are counted in decimal digits where there is one row for each."""
+    coordinates = [(pl.col("x") * i + pl.col("y") % (i + 1)).alias(f"c{i}") for i in range(1, 13)]
+    names = [f"c{i}" for i in range(1, 13)]
+    options: dict[str, Any] = {"center": "median", "distance": "cityblock"}
+    query = ce.to_sql(
+        "centroids", dialect="duckdb", tbl="many", vector=names, cluster="kind", **options
+    )
+    with connect_macros({"many": FLOWERS.select("kind", *coordinates)}) as connection:
+        actual = rows_of(connection.execute(query))
+        macro = f"FROM clustereval.centroids(many, [{', '.join(names)}], kind, center := 'median'"
+        expected = rows_of(connection.execute(f"{macro}, distance := 'cityblock')"))
+    assert {len(row["centroid"]) for row in actual} == {12}
+    assert_answers(actual, expected)
+
+
+def test_the_comparison_can_fail() -> None:
+    expected = points_from_macro("centroids", "the points", ())
+    wrong = [
+        {**row, "centroid": [row["centroid"][0] + 1e-6, *row["centroid"][1:]]} for row in expected
+    ]
+    for rows in (wrong, expected[1:], [{**row, "n": None} for row in expected]):
+        with pytest.raises(AssertionError):
+            assert_answers(rows, expected)
+
+
+@pytest.mark.parametrize(
+    "call", [x if x == "medians" else pytest.param(x, marks=GATE) for x in CALLS]
+)
+def test_no_list_is_left(call: str) -> None:
+    name, options = CALLS[call]
+    query = sqlglot.parse_one(
+        translate_points(name, "spark", "the points", **options), dialect="spark"
+    )
+    arrays = list(query.find_all(exp.Array))
+    assert len(arrays) == (name in ("centroids", "internal_cluster_report"))
+    assert not query.find(exp.Lambda, exp.Explode)
+
+
+def test_the_query_has_no_column_that_nothing_reads() -> None:
+    query = sqlglot.parse_one(
+        translate_points("centroids", "duckdb", "the points"), dialect="duckdb"
+    )
+    text = query.sql()
+    for cte in query.ctes:
+        for name in cte.this.named_selects:
+            assert text.count(name) > 1, (cte.alias, name)
+        assert text.count(cte.alias) > 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"vector": None}, r"vector: internal_report needs names of columns.*got None"),
+        ({"vector": []}, r"vector: internal_report needs names of columns.*got \[\]"),
+        ({"vector": ["x", 1]}, r"vector: .*got \['x', 1\]"),
+        ({"vector": "v"}, "size: expected the number of coordinates of 'v', .*got None"),
+        ({"vector": "v", "size": 0}, "size: expected the number of coordinates of 'v', .*got 0"),
+        ({"vector": ["x", "y"], "size": 3}, "size: expected 2, as many as columns, got 3"),
+        ({"weights": [1.0]}, "weights: expected one for each of 2 dimensions, got 1"),
+        ({"weights": [1.0, -2.0]}, r"weights: expected a number > 0 .*-2\.0"),
+        ({"distance": "manhattan"}, "distance: expected one of .*did you mean 'cityblock'"),
+        ({"p": 0.5}, "p: expected a number >= 1, got 0.5"),
+        ({"center": "mode"}, "center: expected one of 'mean', 'median', got 'mode'"),
+        ({"cluster": None}, "cluster: internal_report needs the column of clusters, got None"),
+        ({"label": "a"}, "label: internal_report does not take it"),
+        ({"weight": "w"}, "weight: internal_report does not take it"),
+        ({"method": "simplified"}, "method: internal_report does not take it"),
+        (
+            {"name": "silhouette_score", "distance": "euclidean"},
+            "distance: silhouette_score .*sqeuclidean and cosine.*got 'euclidean'.*simplified",
+        ),
+        (
+            {"name": "silhouette_score", "method": "bounds"},
+            "method: expected 'exact' or .*'bounds'",
+        ),
+        (
+            {"name": "internal_cluster_report", "dialect": "snowflake"},
+            "value_at_least_key: not known how to write it in snowflake",
+        ),
+        (
+            {"center": "median", "dialect": "bigquery"},
+            "median: not known how to write it in bigquery",
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:dialect:UserWarning")
+def test_bad_options(arguments: dict[str, Any], words: str) -> None:
+    call: dict[str, Any] = {
+        "name": "internal_report",
+        "dialect": "spark",
+        "tbl": "t",
+        "vector": ["x", "y"],
+        "cluster": "c",
+    }
+    with pytest.raises(ce.ClusterEvalError, match=words):
+        ce.to_sql(**(call | arguments))

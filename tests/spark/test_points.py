@@ -1,0 +1,210 @@
+"""polars_clustereval.spark for points, on a cluster of two executor processes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+import polars_clustereval as ce
+from tests.dialects.test_points import COLUMNS, TABLES, points_from_macro, sorted_rows
+from tests.spark.test_labels import log_folder, session  # noqa: F401 - fixtures
+from tests.support import sql_engines
+from tests.support.sql_answers import assert_answers
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.wide
+
+
+@pytest.fixture(scope="module")
+def frames(
+    session: SparkSession,  # noqa: F811 - the fixture
+    tmp_path_factory: pytest.TempPathFactory,
+) -> dict[str, DataFrame]:
+    paths = sql_engines.write_parquet(TABLES, tmp_path_factory.mktemp("points"))
+    return {name: session.read.parquet(str(path)) for name, path in paths.items()}
+
+
+def check_table(frame: DataFrame, name: str, tbl: str, **options: Any) -> None:
+    """The rows that Spark computes of a frame are those of the macro, of a table."""
+    from polars_clustereval import spark
+
+    rows = [
+        row.asDict() for row in getattr(spark, name)(frame, COLUMNS, "kind", **options).collect()
+    ]
+    expected = points_from_macro(name, tbl, tuple(options.items()))
+    assert_answers(sorted_rows(rows), sorted_rows(expected))
+
+
+def test_report_of_degenerate_partitions(frames: dict[str, DataFrame]) -> None:
+    check_table(frames["runs"], "internal_report", "runs", partition_by="run")
+
+
+def test_clusters_and_noise(frames: dict[str, DataFrame]) -> None:
+    options = {"noise": 1, "noise_as": "singletons", "distance": "chebyshev"}
+    check_table(frames["the points"], "internal_cluster_report", "the points", **options)
+
+
+def test_silhouettes_of_clusters_and_neighbors(frames: dict[str, DataFrame]) -> None:
+    check_table(frames["the points"], "silhouette_clusters", "the points", distance="cosine")
+    check_table(frames["the points"], "neighbor_report", "the points")
+
+
+def test_points_are_joined_where_they_are(
+    frames: dict[str, DataFrame], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clusters are sent to the points: neither are sorted, as a join of two large tables is."""
+    from polars_clustereval import spark
+    from polars_clustereval.spark import tables
+
+    plans: list[str] = []
+    select_step = tables._select_step
+
+    def noted(*arguments: Any) -> DataFrame:
+        frame = select_step(*arguments)
+        plans.append(frame._jdf.queryExecution().executedPlan().toString())
+        return frame
+
+    monkeypatch.setattr(tables, "_select_step", noted)
+    spark.silhouette_score(frames["the points"], COLUMNS, "kind", distance="sqeuclidean")
+    assert sum("BroadcastHashJoin" in plan for plan in plans) >= 2
+    assert not any("SortMergeJoin" in plan for plan in plans)
+
+
+def test_settings_of_the_session_are_as_before(
+    session: SparkSession,  # noqa: F811 - the fixture
+    frames: dict[str, DataFrame],
+) -> None:
+    from polars_clustereval import spark
+    from polars_clustereval.spark import tables
+
+    known = {name: session.conf.get(name, None) for name in tables._SETTINGS_FOR_POINTS}
+    spark.centroids(frames["the points"], COLUMNS, "kind")
+    assert {name: session.conf.get(name, None) for name in known} == known
+    with pytest.raises(ce.ClusterEvalError, match="vector: "):
+        spark.centroids(frames["the points"].selectExpr("kind", "float('nan') x"), ["x"], "kind")
+    assert {name: session.conf.get(name, None) for name in known} == known
+
+
+def test_no_point(frames: dict[str, DataFrame]) -> None:
+    check_table(frames["no row"], "silhouette_score", "no row", distance="sqeuclidean")
+
+
+def test_silhouettes_by_run(frames: dict[str, DataFrame]) -> None:
+    options = {"partition_by": "run", "id": "flower", "distance": "sqeuclidean"}
+    check_table(frames["runs"], "silhouette_samples", "runs", **options)
+
+
+@pytest.mark.parametrize("distance", ["sqeuclidean", "cosine"])
+def test_silhouette_of_spark(frames: dict[str, DataFrame], distance: str) -> None:
+    """Spark's own ClusteringEvaluator, of vectors of pyspark.ml."""
+    from pyspark.ml.evaluation import ClusteringEvaluator
+    from pyspark.ml.feature import VectorAssembler
+
+    from polars_clustereval import spark
+
+    known = frames["the points"].where("kind IS NOT NULL")
+    points = VectorAssembler(inputCols=COLUMNS, outputCol="features").transform(known)
+    measure = "squaredEuclidean" if distance == "sqeuclidean" else distance
+    theirs = ClusteringEvaluator(predictionCol="kind", distanceMeasure=measure).evaluate(points)
+    (ours,) = spark.silhouette_score(points, "features", "kind", distance=distance).collect()
+    assert ours.silhouette == pytest.approx(theirs, abs=1e-9)
+    assert ours.n == known.count()
+
+
+def test_a_column_of_arrays(frames: dict[str, DataFrame]) -> None:
+    from polars_clustereval import spark
+
+    points = frames["the points"].selectExpr("array(x, y, z) AS v", "kind")
+    rows = [row.asDict() for row in spark.centroids(points, "v", "kind").collect()]
+    assert_answers(sorted_rows(rows), sorted_rows(points_from_macro("centroids", "the points", ())))
+
+
+@pytest.mark.parametrize(
+    ("columns", "vector", "options", "words"),
+    [
+        (
+            "CAST('NaN' AS DOUBLE) AS x, 1.0 AS y",
+            ["y", "x"],
+            {},
+            "vector: expected finite numbers, got NaN in coordinate 2; mend such rows or",
+        ),
+        (
+            "CAST('-Infinity' AS FLOAT) AS x, 1 AS y",
+            ["x", "y"],
+            {},
+            "vector: expected finite numbers, got -Infinity in coordinate 1",
+        ),
+        (
+            "CAST(NULL AS INT) AS x, 1 AS y",
+            ["x", "y"],
+            {},
+            "vector: expected finite numbers, got NaN in coordinate 1",
+        ),
+        ("'a' AS x", ["x"], {}, "vector: expected columns of numbers, .* got string in x"),
+        ("1 AS x", [], {}, r"vector: expected columns of coordinates, got \[\]"),
+        ("1 AS vektor", "vector", {}, "vector: column 'vector' not found; did you mean 'vektor'"),
+        ("1 AS x", "x", {"weights": [1.0, 2.0]}, "weights: expected one for each of 1 dim.*got 2"),
+        ("1 AS x", "x", {"distance": "l2"}, "distance: expected one of .*mean 'euclidean'"),
+        (
+            "1 AS x",
+            "x",
+            {"noise": "?", "noise_as": "drop"},
+            r"noise: expected a value of the type of cluster \(int\)",
+        ),
+    ],
+)
+def test_bad_points(
+    columns: str,
+    vector: Any,
+    options: dict[str, Any],
+    words: str,
+    session: SparkSession,  # noqa: F811
+) -> None:
+    from polars_clustereval import spark
+
+    frame = session.sql(f"SELECT {columns}, 1 AS cluster")
+    with pytest.raises(ce.ClusterEvalError, match=words):
+        spark.centroids(frame, vector, "cluster", **options)
+
+
+def test_vectors_of_another_length(session: SparkSession) -> None:  # noqa: F811
+    from polars_clustereval import spark
+
+    frame = session.sql("SELECT array(1, 2) AS v, 1 AS cluster UNION ALL SELECT array(1), 1")
+    words = r"vector: expected vectors of one length \([12]\), got [12] coordinates; mend"
+    with pytest.raises(ce.ClusterEvalError, match=words):
+        spark.centroids(frame.coalesce(1), "v", "cluster")
+
+
+def test_silhouettes_that_need_pairs(session: SparkSession) -> None:  # noqa: F811
+    from polars_clustereval import spark
+
+    frame = session.sql("SELECT 1 AS x, 1 AS cluster")
+    with pytest.raises(
+        ce.ClusterEvalError, match=r"distance: silhouette_clusters .*got 'euclidean'"
+    ):
+        spark.silhouette_clusters(frame, "x", "cluster")
+
+
+def test_what_is_left_out_may_be_anything(session: SparkSession, tmp_path: Path) -> None:  # noqa: F811
+    from polars_clustereval import spark
+
+    nan, far = float("nan"), 1e300
+    table = pl.DataFrame(
+        {
+            "x": [0.0, 1.0, 5.0, nan, far, None],
+            "y": [1.0, 0.0, 5.0, 0.0, far, None],
+            "kind": [0, 0, 1, None, -1, 0],
+        }
+    )
+    table.write_parquet(tmp_path / "points.parquet")
+    frame = session.read.parquet(str(tmp_path / "points.parquet"))
+    (row,) = spark.internal_report(frame, ["x", "y"], "kind", noise=-1, noise_as="drop").collect()
+    assert (row.n, row.n_dropped, row.n_noise, row.n_clusters) == (3, 2, 1, 2)
+    assert row.ssw == pytest.approx(1.0)
