@@ -149,12 +149,11 @@ COMMENT ON MACRO TABLE clustereval.internal_report IS
 'column per index, NULL where it is undefined. vector is a LIST or ARRAY of numbers, or columns as '
 '[x, y, z]. A vector with a NULL coordinate is an error, or with missing := ''drop'' left out and '
 'counted in n_dropped. distance: ''euclidean'' (default), ''sqeuclidean'', ''cityblock'', '
-'''chebyshev'', '
-'''minkowski'' (with p) or ''cosine''. center ''mean'' (default) or ''median'' by coordinate; for '
-'cosine the direction of the mean unit vector. weights: one number > 0 for each dimension, as in '
-'scipy. sst, explained_variance, ratkowsky_lance_index and sd_scattering are NULL unless total = '
-'within + between, that is for all but euclidean and sqeuclidean with the mean. No rows: n = 0 and '
-'NULL indices (with partition_by no row).';
+'''chebyshev'', ''minkowski'' (with p) or ''cosine''. center ''mean'' (default) or ''median'' by '
+'coordinate; for cosine the direction of the mean unit vector. weights: one number > 0 for each '
+'dimension, as in scipy. sst, explained_variance, ratkowsky_lance_index and sd_scattering are NULL '
+'unless total = within + between, that is for all but euclidean and sqeuclidean with the mean. No '
+'rows: n = 0 and NULL indices (with partition_by no row).';
 
 -- One row per cluster: its size, centroid and spread, and the cluster nearest to it.
 -- Examples:

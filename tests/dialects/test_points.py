@@ -63,7 +63,12 @@ RUNS = pl.concat(
     ],
     how="diagonal",
 ).with_columns(flower=pl.int_range(pl.len()))
-TABLES = {"the points": FLOWERS, "runs": RUNS, **FEW}
+#: Some flowers lack some coordinates: the first one, the last one, several, all.
+GAPS = FLOWERS.with_columns(
+    pl.when(pl.col("flower") % places != 1).then(name).alias(name)
+    for name, places in zip(COLUMNS, (5, 7, 11), strict=True)
+)
+TABLES = {"the points": FLOWERS, "runs": RUNS, "gaps": GAPS, **FEW}
 # Each table of points, and each option in one of them.
 CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "report by run": ("internal_report", {"partition_by": "run"}),
@@ -220,6 +225,50 @@ def test_degenerate_tables(run: Run, dialect: str, name: str) -> None:
     for tbl in ("no row", "one row", "only NULL"):
         same_numbers_of_points(run, dialect, name, tbl, **options)
     same_numbers_of_points(run, dialect, name, "runs", partition_by="run", **options)
+
+
+GAP_CALLS: dict[str, dict[str, Any]] = {
+    "internal_report": {"partition_by": "run"},
+    "silhouette_samples": {"distance": "cosine", "id": "flower"},
+}
+
+
+@pytest.mark.parametrize("name", GAP_CALLS)
+@pytest.mark.parametrize(
+    ("run", "dialect"),
+    [
+        ("duckdb", "duckdb"),
+        pytest.param("datafusion", "datafusion", marks=WIDE),
+        pytest.param("postgres", "postgres", marks=WIDE),
+    ],
+    indirect=["run"],
+    scope="module",
+)
+def test_rows_with_gaps_are_left_out(run: Run, dialect: str, name: str) -> None:
+    same_numbers_of_points(run, dialect, name, "gaps", missing="drop", **GAP_CALLS[name])
+
+
+@WIDE
+@pytest.mark.parametrize(
+    ("run", "dialect"), [("clickhouse", "clickhouse")], indirect=["run"], scope="module"
+)
+def test_rows_with_gaps_are_left_out_in_clickhouse(run: Run, dialect: str) -> None:
+    """A query that does not take ClickHouse a minute."""
+    options = {"distance": "cosine", "noise": 1, "noise_as": "drop", "missing": "drop"}
+    same_numbers_of_points(run, dialect, "centroids", "gaps", **options)
+
+
+def test_a_query_for_rows_without_gaps_does_not_look_for_them() -> None:
+    given: dict[str, Any] = {"dialect": "duckdb", "tbl": "points", "vector": ["x", "y"]}
+    by_default = ce.to_sql("centroids", cluster="kind", **given)
+    assert by_default == ce.to_sql("centroids", cluster="kind", missing="error", **given)
+    assert 'CASE WHEN "y" IS NULL' not in by_default
+    dropping = ce.to_sql("centroids", cluster="kind", missing="drop", **given)
+    assert 'CASE WHEN "y" IS NULL THEN NULL ELSE "x" END' in dropping
+    with pytest.raises(ce.ClusterEvalError, match="missing: expected one of 'error', 'drop', got"):
+        ce.to_sql("centroids", cluster="kind", missing="skip", **given)  # type: ignore[arg-type]
+    with pytest.raises(ce.ClusterEvalError, match="missing: pair_counts does not take it"):
+        ce.to_sql("pair_counts", dialect="duckdb", tbl="t", label="a", cluster="b", missing="drop")
 
 
 @GATE

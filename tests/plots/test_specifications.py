@@ -536,3 +536,19 @@ def test_axes_are_titled_in_words(name: str) -> None:
         "interval_plot": {"score, and its interval"},
     }
     assert wanted[name] <= {*titles}
+
+
+def test_points_with_gaps_are_left_out() -> None:
+    line = LINE.with_columns(y=pl.Series([1.0, None, 2.0, 0.0, 3.0]))
+    sweep = SWEEP.with_columns(y=pl.when(pl.int_range(pl.len()) % 4 != 1).then(pl.col("x") * 2))
+    for name, frame, more in (
+        ("silhouette_plot", line, ("cluster",)),
+        ("centroid_plot", line, ("cluster",)),
+        ("elbow_plot", sweep, ("cluster", "k")),
+    ):
+        draw = getattr(plots, name)
+        with pytest.raises(ce.ClusterEvalError, match="got NULL in column y"):
+            draw(frame, ["x", "y"], *more)
+        chart = draw(frame, ["x", "y"], *more, missing="drop")
+        kept = draw(frame.drop_nulls("y"), ["x", "y"], *more)
+        assert chart.to_dict() == kept.to_dict(), name

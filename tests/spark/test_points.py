@@ -8,7 +8,13 @@ import polars as pl
 import pytest
 
 import polars_clustereval as ce
-from tests.dialects.test_points import COLUMNS, TABLES, points_from_macro, sorted_rows
+from tests.dialects.test_points import (
+    COLUMNS,
+    GAP_CALLS,
+    TABLES,
+    points_from_macro,
+    sorted_rows,
+)
 from tests.spark.test_labels import log_folder, session  # noqa: F401 - fixtures
 from tests.support import sql_engines
 from tests.support.sql_answers import assert_answers
@@ -123,6 +129,20 @@ def test_a_column_of_arrays(frames: dict[str, DataFrame]) -> None:
     points = frames["the points"].selectExpr("array(x, y, z) AS v", "kind")
     rows = [row.asDict() for row in spark.centroids(points, "v", "kind").collect()]
     assert_answers(sorted_rows(rows), sorted_rows(points_from_macro("centroids", "the points", ())))
+
+
+@pytest.mark.parametrize("name", GAP_CALLS)
+def test_rows_with_gaps_are_left_out(frames: dict[str, DataFrame], name: str) -> None:
+    check_table(frames["gaps"], name, "gaps", missing="drop", **GAP_CALLS[name])
+
+
+def test_arrays_with_gaps_are_left_out(frames: dict[str, DataFrame]) -> None:
+    from polars_clustereval import spark
+
+    arrays = frames["gaps"].selectExpr("array(x, y, z) AS v", "kind")
+    (row,) = spark.internal_report(arrays, "v", "kind", missing="drop").collect()
+    [wanted] = points_from_macro("internal_report", "gaps", (("missing", "drop"),))
+    assert_answers([row.asDict()], [wanted])
 
 
 @pytest.mark.parametrize(
