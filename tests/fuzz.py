@@ -138,7 +138,7 @@ def point_options(rng: random.Random, table: str, dims: int) -> dict[str, Any]:
     options: dict[str, Any] = rng.choice(
         [{}, {}, {"noise": 1, "noise_as": "drop"}, {"noise": 0, "noise_as": "singletons"}]
     )
-    options = dict(options)
+    options = options | ({"missing": "drop"} if rng.random() < 0.3 else {})
     if table == "determinant_report":
         return options
     distance = rng.choice(DISTANCES)
@@ -152,6 +152,16 @@ def point_options(rng: random.Random, table: str, dims: int) -> dict[str, Any]:
     if table == "silhouette_score":
         options |= {"method": rng.choice(["exact", "exact", "simplified"])}
     return options
+
+
+def with_gaps(rng: random.Random, rows: list[PointRow]) -> list[PointRow]:
+    """The rows, a tenth of them with NULL in place of some coordinates."""
+    return [
+        ([None if rng.random() < 0.5 else x for x in v], c)  # type: ignore[misc]
+        if v is not None and rng.random() < 0.1
+        else (v, c)
+        for v, c in rows
+    ]
 
 
 def point_frame(sets: Sequence[list[PointRow]]) -> pl.DataFrame:
@@ -178,7 +188,11 @@ def with_other_type(
 
 
 def is_excused(rows: list[PointRow], options: dict[str, Any]) -> bool:
-    """Whether rounding decides a result of these points, by the definition of some index."""
+    """Whether rounding decides a result of these points, by the definition of some index.
+
+    A vector with a NULL counts as none: it is left out, or the call fails on both engines.
+    """
+    rows = [(None if v is None or None in v else v, c) for v, c in rows]
     how = {
         name: options[name] for name in ("distance", "p", "center", "weights") if name in options
     }
@@ -330,8 +344,11 @@ def fuzz_table(table: str, frames: int, seed: int) -> Count:
         else:
             dims = rng.choice([1, 2, 3, 33])
             sets = [random_points(rng, dims) for _ in range(FRAMES_PER_CALL)]
+            options = point_options(rng, table, dims)
+            if options.get("missing") == "drop":
+                sets = [with_gaps(rng, rows) for rows in sets]
             frame, vector = with_other_type(rng, point_frame(sets), dims)
-            given, options = (vector,), point_options(rng, table, dims)
+            given = (vector,)
             sets = [
                 list(part.select("vector", "cluster").iter_rows())
                 for part in frame.partition_by("run", maintain_order=True)

@@ -18,12 +18,13 @@
 -- as singletons the latter two are NULL and the row number, otherwise the cluster and 0. __ce_point
 -- is the DOUBLE[] that distances are computed from (weighted, and of length 1 for cosine),
 -- __ce_unweighted the one that means are computed from (the same but for the weights), __ce_vector
--- the DOUBLE[] as given, __ce_factors those of _scale_vector, __ce_row the row number from 1,
--- __ce_id the id, NULL where __ce_has_default_id is TRUE as none was given. __ce_kept: whether the
--- row counts; __ce_dropped: whether it lacks a vector or cluster; __ce_noisy: whether it is noise.
--- One more row, neither kept nor dropped, raises the errors of bad columns, of an empty table too;
--- without partition_by its __ce_unpartitioned is TRUE: the one partition appears without points.
--- Its __ce_vector_text is the text of the argument vector, NULL in all others.
+-- the DOUBLE[] as given (NULL if a coordinate is and missing is 'drop'), __ce_factors those of
+-- _scale_vector, __ce_row the row number from 1, __ce_id the id, NULL where __ce_has_default_id is
+-- TRUE as none was given. __ce_kept: whether the row counts; __ce_dropped: whether it lacks a
+-- vector or cluster; __ce_noisy: whether it is noise. One more row, neither kept nor dropped,
+-- raises the errors of bad columns, of an empty table too; without partition_by its
+-- __ce_unpartitioned is TRUE: the one partition appears without points. Its __ce_vector_text is the
+-- text of the argument vector, NULL in all others.
 CREATE OR REPLACE MACRO clustereval._points(
   tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing,
   id := CAST(NULL AS BIGINT)
@@ -32,7 +33,7 @@ CREATE OR REPLACE MACRO clustereval._points(
     SELECT
       partition_by AS __ce_partition,
       cluster AS __ce_cluster,
-      TRY_CAST(vector AS DOUBLE[]) AS __ce_vector,
+      clustereval._complete_vector(TRY_CAST(vector AS DOUBLE[]), missing) AS __ce_vector,
       clustereval._coordinate_factors(weights, distance, p) AS __ce_factors,
       clustereval._is_noise(cluster, noise) AS __ce_noisy,
       clustereval._row_key(id, noise_as) AS __ce_row,
@@ -71,10 +72,8 @@ CREATE OR REPLACE MACRO clustereval._points(
       -- All-NULL vectors count as missing. The first coordinate decides this for nearly every row,
       -- and CASE stops there.
       CASE
-        WHEN missing = 'drop'
-        THEN __ce_cluster IS NOT NULL AND clustereval._has_all_coordinates(__ce_vector)
         WHEN __ce_vector[1] IS NOT NULL THEN __ce_cluster IS NOT NULL
-        ELSE __ce_cluster IS NOT NULL AND clustereval._has_coordinates(__ce_vector)
+        ELSE __ce_cluster IS NOT NULL AND clustereval._has_coordinates(__ce_vector, missing)
       END AS __ce_complete,
       clustereval._scale_vector(__ce_vector, weights, __ce_factors) AS __ce_scaled
     FROM __ce_table_rows

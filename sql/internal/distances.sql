@@ -122,13 +122,20 @@ CREATE OR REPLACE MACRO clustereval._user_center(x, origin, weights, distance, p
     )
   END;
 
--- TRUE unless the vector x, a list whose first coordinate is NULL, lacks all coordinates.
-CREATE OR REPLACE MACRO clustereval._has_coordinates(x) AS
-  coalesce(list_count(x) > 0 OR len(x) = 0, FALSE);
+-- The vector x, a list; NULL if it is to be left out: if all of its coordinates are NULL, or one is
+-- and the option missing is 'drop'. A single NULL inside a list would make all rows take the slow
+-- forms of distances, those of _nulls_to_nan. For nearly every row the first coordinate decides.
+CREATE OR REPLACE MACRO clustereval._complete_vector(x, missing) AS
+  CASE
+    WHEN missing = 'drop' AND list_count(x) < len(x) THEN NULL
+    WHEN x[1] IS NULL AND list_count(x) < len(x) AND list_count(x) = 0 THEN NULL
+    ELSE x
+  END;
 
--- TRUE unless the vector x, a list, is NULL or lacks a coordinate.
-CREATE OR REPLACE MACRO clustereval._has_all_coordinates(x) AS
-  coalesce(list_count(x) = len(x), FALSE);
+-- TRUE unless the vector x, a list whose first coordinate is NULL, lacks all coordinates, or the
+-- option missing is 'drop'. An empty vector is not missing, but an error.
+CREATE OR REPLACE MACRO clustereval._has_coordinates(x, missing) AS
+  coalesce((missing = 'error' AND list_count(x) > 0) OR len(x) = 0, FALSE);
 
 -- A copy of the vector x with NaN for NULL. DuckDB's functions of two lists raise an error for a
 -- NULL even in a row that is filtered out, and sometimes without any NULL (in a column of a Parquet

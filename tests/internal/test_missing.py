@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -14,6 +14,9 @@ from tests.support import registry
 from tests.support.engines import DuckDB, Engine, Row, fails
 from tests.support.point_engines import assert_points, call
 from tests.support.sweep_engines import call_sweep
+
+if TYPE_CHECKING:
+    import duckdb
 
 N = 60
 WIDE = ["x", "y", "z"]
@@ -171,3 +174,16 @@ def test_other_tables(side: Engine, case: str) -> None:
 def test_the_tables_of_other_calls_are_all_there() -> None:
     called = {table for table, _, _ in OTHER_CALLS.values()}
     assert called == {*registry.tables(takes="missing")} - {*TABLES}
+
+
+def test_no_vector_that_counts_as_missing_holds_a_null(con: duckdb.DuckDBPyConnection) -> None:
+    """One NULL in a list makes DuckDB compute the distances of all rows many times more slowly."""
+    con.register("gaps", POINTS)
+    query = (
+        "SELECT count(*) FILTER (__ce_dropped), count(*) FILTER (list_count(__ce_vector) < 3) "
+        "FROM clustereval._points("
+        "gaps, [x, y, z], cluster, 'euclidean', 2, NULL, NULL, NULL, NULL, {})"
+    )
+    assert con.execute(query.format("'drop'")).fetchall() == [(len(FAULTY), 0)]
+    # By default only row 3, which has no coordinate, is missing.
+    assert con.execute(query.format("'error'")).fetchall() == [(1, len(FAULTY) - 1)]
