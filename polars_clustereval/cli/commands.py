@@ -191,7 +191,7 @@ def run_page(options: argparse.Namespace) -> Outcome:
     is_html = options.html is not None or options.format == "html"
     check_output(options.output, source.paths)
     try:
-        findings = make_findings(source, options)
+        findings = make_findings(source, options, has_pictures=is_html)
         if not is_html:
             return Outcome(write_markdown(findings), findings.notes)
         pictures = draw_pictures(source, options, findings)

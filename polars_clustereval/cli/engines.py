@@ -190,10 +190,13 @@ def _parse_vectors(connection: duckdb.DuckDBPyConnection, rows: str, column: str
 # ----------------------------------------------------------------------------------------------
 
 
-def _run_in_duckdb(source: Source, options: argparse.Namespace) -> pl.DataFrame:
+def _run_in_duckdb(
+    source: Source, options: argparse.Namespace, columns: Sequence[str] | None = None
+) -> pl.DataFrame:
     """Return a report as a DataFrame, computed in DuckDB by the SQL macro.
 
-    `options` are the parsed arguments; `options.report` is the report.
+    `options` are the parsed arguments; `options.report` is the report, and `columns` are those to
+    return, by default all.
     """
     with open_rows(source, options) as (connection, rows, arguments):
         relation = connection.sql(f"FROM {rows}")
@@ -203,7 +206,8 @@ def _run_in_duckdb(source: Source, options: argparse.Namespace) -> pl.DataFrame:
         query = format_query(options.report, arguments, relation)
         # Run before Polars reads the result, so that an error is DuckDB's own.
         connection.execute(f"CREATE TEMPORARY TABLE clustereval_report AS {query}", values)
-        return convert_to_polars(connection.sql("FROM clustereval_report"))
+        shown = "*" if columns is None else ", ".join(map(quote_identifier, columns))
+        return convert_to_polars(connection.sql(f"SELECT {shown} FROM clustereval_report"))
 
 
 def is_value(parameter: str) -> bool:
@@ -338,15 +342,19 @@ _NUMERIC_TYPES = {
 # ----------------------------------------------------------------------------------------------
 
 
-def _run_in_polars(source: Source, options: argparse.Namespace) -> pl.DataFrame:
+def _run_in_polars(
+    source: Source, options: argparse.Namespace, columns: Sequence[str] | None = None
+) -> pl.DataFrame:
     """Return a report as a DataFrame, computed by the Polars function.
 
-    `options` are the parsed arguments; `options.report` is the report.
+    `options` are the parsed arguments; `options.report` is the report, and `columns` are those to
+    return, by default all.
     """
     rows, arguments = read_rows(source, options)
     with show_progress():
         result: pl.LazyFrame = options.report.function(rows, **arguments)
-        return result.collect(engine="streaming")
+        shown = result if columns is None else result.select(columns)
+        return shown.collect(engine="streaming")
 
 
 def read_rows(
@@ -404,7 +412,7 @@ def convert_to_polars(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
     return pl.DataFrame(_ArrowStream(relation))
 
 
-ENGINES: dict[str, Callable[[Source, argparse.Namespace], pl.DataFrame]] = {
+ENGINES: dict[str, Callable[..., pl.DataFrame]] = {
     "duckdb": _run_in_duckdb,
     "polars": _run_in_polars,
 }

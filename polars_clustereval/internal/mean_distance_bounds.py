@@ -82,8 +82,11 @@ class MomentBounds:
         self._clusters = clusters
         #: Whether `refine_lower` can raise the lower bounds.
         self.is_refinable = second is not None
+        #: Whether `near_bounds` has bounds.
+        self.is_euclidean = distance.name == "euclidean"
         self._second = second
         self._largest_variances = None if second is None else second.largest_variances
+        self._total_variances = clusters.variances.sum(axis=1)
         self._distance = distance
         self._targets = TargetPoints(clusters.means, distance)
         self.n_clusters = len(clusters.sizes)
@@ -120,15 +123,56 @@ class MomentBounds:
         that can be the nearest one of a point, besides its own of own_cluster (m,).
         """
         squares = self._targets.squares(x)
-        total_variances = self._clusters.variances.sum(axis=1)
-        slack = SLACK * (squares.max(axis=1, keepdims=True) + total_variances)
+        every = np.arange(self.n_clusters)
+        return self._bound_squares(x, squares, own_cluster, every, squares.max(axis=1))
+
+    def near_bounds(
+        self, x: Floats, own_cluster: Integers
+    ) -> tuple[Integers, Integers, Floats, Floats]:
+        """Return bounds of mean euclidean distances, as lower_and_upper, but to few clusters.
+
+        Left out are clusters that are the own one of none of the points x (m, d), and that cannot
+        be the nearest other one of any: of thousands of clusters, nearly all. The results are the
+        numbers (c,) of the others, the columns own (m,) of the points' own clusters among them, and
+        lower and upper bounds (m, c).
+        """
+        squares = self._targets.squares(x)
+        largest = squares.max(axis=1)
+        upper = squares + self._total_variances
+        take_own_means(upper, own_cluster)
+        # More than the slack of both bounds, and than the rounding error of their roots.
+        slack = 4 * SLACK * (largest + self._total_variances.max())
+        limit = upper.min(axis=1) + slack
+        is_near = (squares <= limit[:, None]).any(axis=0)
+        is_near[own_cluster] = True
+        numbers = np.flatnonzero(is_near)
+        own = np.searchsorted(numbers, own_cluster)
+        return numbers, own, *self._bound_squares(x, squares[:, numbers], own, numbers, largest)
+
+    def _bound_squares(
+        self,
+        x: Floats,
+        squares: Floats,
+        own: Integers,
+        numbers: Integers,
+        largest: Floats,
+    ) -> tuple[Floats, Floats]:
+        """Return the bounds of _euclidean_bounds for the clusters `numbers`, c of all.
+
+        squares (m, c) are the squared distances of x (m, d) to the means of these clusters, own
+        (m,) the columns of the points' own clusters, and `largest` (m,) the largest squared
+        distances to the means of all clusters.
+        """
+        total_variances = self._total_variances[numbers]
+        slack = SLACK * (largest[:, None] + total_variances)
         lower = np.sqrt(np.maximum(squares - slack, 0.0))
         upper = np.sqrt(squares + total_variances + slack)
         if self._second is not None and self._largest_variances is not None:
-            near = _near_clusters(lower, upper, own_cluster)
+            near = _near_clusters(lower, upper, own)
             squares = squares[:, near]
-            variance = self._second.tails[near] + 4 * (
-                self._largest_variances[near] * squares - self._skew_products(x, near)
+            chosen = numbers[near]
+            variance = self._second.tails[chosen] + 4 * (
+                self._largest_variances[chosen] * squares - self._skew_products(x, chosen)
             )
             closer = _root_mean_lower_bound(squares + total_variances[near], variance)
             lower[:, near] = np.maximum(lower[:, near], closer)
@@ -391,12 +435,16 @@ def _block_candidates(
     a_lower and a_upper bound the mean distance to all points of the own cluster, the point itself
     included.
     """
-    lower, upper = bounds.lower_and_upper(x, own_cluster, slice(start, start + len(x)))
-    a_lower, a_upper = take_own_means(lower, own_cluster), take_own_means(upper, own_cluster)
+    if isinstance(bounds, MomentBounds) and bounds.is_euclidean:
+        numbers, own, lower, upper = bounds.near_bounds(x, own_cluster)
+    else:
+        lower, upper = bounds.lower_and_upper(x, own_cluster, slice(start, start + len(x)))
+        numbers, own = np.arange(lower.shape[1]), own_cluster
+    a_lower, a_upper = take_own_means(lower, own), take_own_means(upper, own)
     b_upper = upper.min(axis=1)
-    point, cluster = np.nonzero((lower <= b_upper[:, None]) & np.isfinite(lower))
-    pairs = lower[point, cluster], upper[point, cluster]
-    return Candidates(a_lower, a_upper, b_upper, point + start, cluster, *pairs)
+    point, column = np.nonzero((lower <= b_upper[:, None]) & np.isfinite(lower))
+    pairs = lower[point, column], upper[point, column]
+    return Candidates(a_lower, a_upper, b_upper, point + start, numbers[column], *pairs)
 
 
 def _refine_candidates(

@@ -18,6 +18,7 @@ from polars_clustereval import (
     internal_cluster_report,
     internal_report,
     silhouette_clusters,
+    silhouette_samples,
     silhouette_score,
 )
 from polars_clustereval.catalogue import entries, reading
@@ -28,6 +29,8 @@ from polars_clustereval.cli.noise import describe_unknown_noise
 from polars_clustereval.cli.reports import Report
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.plots.charts import count
+
+from .silhouettes import average_by_cluster, average_clusters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -40,7 +43,6 @@ __all__ = [
     "Findings",
     "Score",
     "choose_clusters",
-    "has_silhouettes_of_points",
     "make_call",
     "make_findings",
 ]
@@ -90,6 +92,8 @@ class Findings(NamedTuple):
     #: One row per cluster, the largest first, and the meanings of its columns.
     clusters: pl.DataFrame
     cluster_meanings: dict[str, Meaning]
+    #: What pictures of points are drawn from: rows of reports by their names.
+    drawn: dict[str, pl.DataFrame]
     #: The SQL of all numbers.
     queries: list[str]
     #: Of the programs, and of the data.
@@ -107,10 +111,11 @@ class _Tables(NamedTuple):
     by_cluster: dict[str, pl.DataFrame]
 
 
-def make_findings(source: Source, options: Namespace) -> Findings:
+def make_findings(source: Source, options: Namespace, *, has_pictures: bool) -> Findings:
     """Return what is found about the clustering that the parsed arguments name.
 
-    Raise an error if they name neither labels nor vectors.
+    With pictures, the findings have the tables that these are drawn from. Raise an error if the
+    arguments name neither labels nor vectors.
     """
     if options.label is None and options.vector is None:
         raise ClusterEvalError(
@@ -119,16 +124,13 @@ def make_findings(source: Source, options: Namespace) -> Findings:
     if options.weight is not None and options.vector is not None:
         raise ClusterEvalError("report: --weight is for labels alone; leave out --vector")
     calls = {call.report.function.__name__: call for call in _list_calls(options)}
-    found = {
-        name: ENGINES[options.engine or call.report.engine](source, call)
-        for name, call in calls.items()
-    }
+    found = _compute(source, calls, has_pictures=has_pictures)
     tables = _Tables(
         external=_first_row(found, "external_report"),
         intervals=found.get("external_intervals"),
         internal=_first_row(found, "internal_report"),
         silhouette=_first_row(found, "silhouette_score"),
-        by_cluster={name: frame for name, frame in found.items() if "cluster" in frame.columns},
+        by_cluster={name: found[name] for name in _BY_CLUSTER if name in found},
     )
     groups = _list_groups(tables, options)
     scores = {score.name: score for group in groups.values() for score in group}
@@ -148,9 +150,41 @@ def make_findings(source: Source, options: Namespace) -> Findings:
         groups=groups,
         clusters=clusters,
         cluster_meanings=_CLUSTER_MEANINGS,
+        drawn={name: found[name] for name in _DRAWN if name in found},
         queries=[source.rename_paths(text) for text in write_queries(source, [*calls.values()])],
         versions=_list_versions(source),
     )
+
+
+#: The reports that pictures of points are drawn from.
+_DRAWN = ("silhouette_samples", "internal_cluster_report")
+
+
+def _compute(
+    source: Source, calls: Mapping[str, Namespace], *, has_pictures: bool
+) -> dict[str, pl.DataFrame]:
+    """Return the rows of reports by their names, each computed once.
+
+    `calls` are the arguments of the reports. The exact silhouettes are computed for the clusters,
+    or with pictures for the points, which is added: the other tables of silhouettes follow.
+    """
+    derived: tuple[str, ...] = ()
+    if "silhouette_clusters" in calls:
+        derived = ("silhouette_score", *(["silhouette_clusters"] if has_pictures else []))
+    found = {
+        name: ENGINES[call.engine](source, call)
+        for name, call in calls.items()
+        if name not in derived
+    }
+    if not derived:
+        return found
+    if has_pictures:
+        call = make_call(silhouette_samples, layouts.SAMPLES, calls["silhouette_clusters"])
+        points = ENGINES[call.engine](source, call, ("cluster", "silhouette"))
+        found["silhouette_samples"] = points
+        found["silhouette_clusters"] = average_by_cluster(points)
+    found["silhouette_score"] = average_clusters(found["silhouette_clusters"])
+    return found
 
 
 def _first_row(found: Mapping[str, pl.DataFrame], name: str) -> dict[str, Any] | None:
@@ -175,12 +209,12 @@ def _list_calls(options: Namespace) -> list[Namespace]:
         calls += [make_call(internal_report, layouts.INTERNAL, options)]
         calls += [make_call(internal_cluster_report, layouts.INTERNAL, options)]
         calls += [make_call(silhouette_score, layouts.SILHOUETTE, options, engine="polars")]
-        if has_silhouettes_of_points(options):
+        if _has_silhouettes_of_points(options):
             calls += [make_call(silhouette_clusters, layouts.SILHOUETTE, options, engine="polars")]
     return calls
 
 
-def has_silhouettes_of_points(options: Namespace) -> bool:
+def _has_silhouettes_of_points(options: Namespace) -> bool:
     """Return whether the silhouette of every point is asked for, not a mean or bounds of it."""
     is_exact = (options.method or "exact").lower() == "exact" and options.tolerance is None
     return options.vector is not None and is_exact
@@ -199,8 +233,13 @@ def make_call(
         for name in report.defaults
         if getattr(options, name, None) is not None
     }
-    files = {"files": options.files, "scratch": options.scratch}
-    return Namespace(**{**report.defaults, **given, **files, "report": report})
+    other = {
+        "files": options.files,
+        "scratch": options.scratch,
+        "engine": options.engine or engine,
+        "report": report,
+    }
+    return Namespace(**{**report.defaults, **given, **other})
 
 
 # ----------------------------------------------------------------------------------------------

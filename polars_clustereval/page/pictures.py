@@ -8,12 +8,16 @@ import sys
 from inspect import signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from polars_clustereval import external_intervals, silhouette_samples
+import polars as pl
+
+from polars_clustereval import external_intervals, internal_cluster_report
 from polars_clustereval.cli import layouts
 from polars_clustereval.cli.engines import read_rows
+from polars_clustereval.cli.files import scan_files
 from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.internal.centroids import check_point_options
 
-from .findings import has_silhouettes_of_points, make_call
+from .findings import make_call
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -24,6 +28,10 @@ if TYPE_CHECKING:
     from .findings import Findings
 
 __all__ = ["Pictures", "draw_pictures"]
+
+
+#: Clusters in a picture of points, the largest ones; the picture says that there are more.
+_MAX_DRAWN = 30
 
 
 class Pictures(NamedTuple):
@@ -56,14 +64,49 @@ def draw_pictures(source: Source, options: Namespace, findings: Findings) -> Pic
         charts["Labels in the clusters"] = _call_plot(plots.contingency_plot, rows, given)
         charts["Scores with their intervals"] = _call_plot(plots.interval_plot, rows, given)
     if options.vector is not None and findings.clusters.height > 1:
-        call = make_call(silhouette_samples, layouts.SAMPLES, options)
-        rows, given = read_rows(source, call)
-        scores = {score.name: score.value for score in findings.headlines}
-        if has_silhouettes_of_points(options) and scores["silhouette"] is not None:
-            charts["Silhouettes of the points"] = _call_plot(plots.silhouette_plot, rows, given)
-        charts["Centroids and their distances"] = _call_plot(plots.centroid_plot, rows, given)
+        charts |= _draw_point_charts(source, options, findings)
     specifications = {title: chart.to_json() for title, chart in charts.items()}
     return (_render_apart if _is_memory_limited() else _render)(specifications)
+
+
+def _draw_point_charts(source: Source, options: Namespace, findings: Findings) -> dict[str, Any]:
+    """Return the charts of points by their titles, from the tables that the page has."""
+    from polars_clustereval.plots import centroids, silhouette
+
+    charts = {}
+    tables = _name_as_polars(findings.drawn, source, options.cluster)
+    clusters = tables["internal_cluster_report"]
+    call = make_call(internal_cluster_report, layouts.INTERNAL, options)
+    samples = tables.get("silhouette_samples")
+    if samples is not None and samples["silhouette"].count():
+        charts["Silhouettes of the points"] = _pad(
+            silhouette.draw_samples(samples, call.distance, _MAX_DRAWN)
+        )
+    point_options = check_point_options(distance=call.distance, p=call.p, weights=call.weights)
+    chart = centroids.draw_centroids(clusters, point_options, _MAX_DRAWN)
+    charts["Centroids and their distances"] = _pad(chart)
+    return charts
+
+
+def _name_as_polars(
+    tables: Mapping[str, pl.DataFrame], source: Source, cluster: str
+) -> dict[str, pl.DataFrame]:
+    """Return tables with their clusters as Polars reads and sorts them.
+
+    DuckDB reads a duration in a Parquet file as a number, a time in the time zone of the user, and
+    an Enum as a text.
+    """
+    rows = scan_files(source)
+    if rows is None:  # DuckDB reads the file for both engines
+        return dict(tables)
+    dtype = rows.collect_schema()[cluster]
+    names = pl.col("^(nearest_)?cluster$")
+    return {
+        name: table.with_columns(names.cast(dtype)).sort(
+            "cluster", nulls_last=True, maintain_order=True
+        )
+        for name, table in tables.items()
+    }
 
 
 # ----------------------------------------------------------------------------------------------
@@ -129,6 +172,10 @@ _MISSING = (
 def _call_plot(plot: Callable[..., Any], rows: Any, given: dict[str, Any]) -> Any:
     """Return the chart that a function of plots draws, with those arguments that it has."""
     known = given.keys() & signature(plot).parameters.keys()
-    chart = plot(rows, **{name: given[name] for name in known})
+    return _pad(plot(rows, **{name: given[name] for name in known}))
+
+
+def _pad(chart: Any) -> Any:
+    """Return a chart with room for the names at its sides."""
     # A reader's font may be wider than the one that the names were measured in.
     return chart.properties(padding={"left": 30, "right": 20, "top": 5, "bottom": 5})

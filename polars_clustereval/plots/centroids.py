@@ -40,6 +40,15 @@ if TYPE_CHECKING:
 
 # Up to this many clusters, there is room for distances.
 _MOST_WITH_DISTANCES = 12
+# What is read of internal_cluster_report.
+_DRAWN_COLUMNS = (
+    "cluster",
+    "n",
+    "centroid",
+    "mean_distance",
+    "nearest_cluster",
+    "nearest_distance",
+)
 
 
 class _Map(NamedTuple):
@@ -126,8 +135,14 @@ def centroid_plot(
         weights=weights,
         missing=missing,
     )
-    columns = ("cluster", "n", "centroid", "mean_distance", "nearest_cluster", "nearest_distance")
-    clusters = report.select(columns).collect()
+    return draw_centroids(report.select(_DRAWN_COLUMNS).collect(), options, limit)
+
+
+def draw_centroids(clusters: pl.DataFrame, options: PointOptions, limit: int) -> alt.LayerChart:
+    """Return the chart of centroid_plot for rows of internal_cluster_report with these options.
+
+    The `limit` largest clusters are drawn.
+    """
     if clusters.is_empty():
         raise ClusterEvalError("frame: expected points with a vector and a cluster, got none")
     order = pl.col("n").rank("ordinal", descending=True)

@@ -113,7 +113,14 @@ def silhouette_plot(
         weights=weights,
         missing=missing,
     )
-    points = samples.select("cluster", "silhouette").collect()
+    return draw_samples(samples.select("cluster", "silhouette").collect(), distance, limit)
+
+
+def draw_samples(points: pl.DataFrame, distance: str, limit: int) -> alt.LayerChart:
+    """Return the chart of silhouette_plot for points that have cluster and silhouette.
+
+    The `limit` largest clusters are drawn, the others as one group.
+    """
     _check_silhouettes(points)
     groups = fold_groups(points, "cluster", pl.len(), limit)
     bars = _make_bars(groups.number(points, "cluster", "place"), len(groups.names))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import sys
 from html import unescape
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import polars as pl
 import pytest
 import vl_convert
 
+from polars_clustereval.internal.centroids import Points
 from polars_clustereval.page.findings import choose_clusters
 from tests.support import engines
 from tests.support.command_line import DUCKDB_AT_THE_GATE, FLOWERS, IRIS, KMEANS, QUICK, WIDE
@@ -319,6 +321,119 @@ def test_no_rows(run: Run, write_rows: Callable[..., Path]) -> None:
     markdown = run("report", path, *columns, *QUICK)
     assert "No row is left: no score is defined." in markdown
     assert headlines(markdown)["silhouette"][0] == "–"
+
+
+# ----------------------------------------------------------------------------------------------
+# Many clusters
+# ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """The charts that are rendered, as Vega-Lite."""
+    charts: list[dict[str, Any]] = []
+
+    def render(vl_spec: str) -> str:
+        charts.append(json.loads(vl_spec))
+        return "<svg/>"
+
+    monkeypatch.setattr(vl_convert, "vegalite_to_svg", render)
+    return charts
+
+
+def data_of_chart(chart: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of the data in a chart."""
+    return [row for rows in chart["datasets"].values() for row in rows]
+
+
+@pytest.mark.parametrize("ending", ["md", "html"])
+def test_each_table_of_points_is_computed_once(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    """Distances of all points take most of a page's time: none is computed for a picture again."""
+    tables = []
+    to_result = Points.to_result
+
+    def count(points: Points, *args: Any, **options: Any) -> Any:
+        tables.append(points)
+        return to_result(points, *args, **options)
+
+    monkeypatch.setattr(Points, "to_result", count)
+    output = ("--html" if ending == "html" else "--output", tmp_path / f"page.{ending}")
+    run("report", *BOTH, *QUICK, *output)
+    assert len(tables) == 3, "internal_report, internal_cluster_report and one of silhouettes"
+
+
+def test_pictures_of_many_clusters_have_few_rows(
+    run: Run, write_rows: Callable[..., Path], tmp_path: Path, drawn: list[dict[str, Any]]
+) -> None:
+    n = 2000
+    clusters = [i // 2 for i in range(n)]
+    path = write_rows(x=[float(i) for i in range(n)], label=clusters, cluster=clusters)
+    columns = ("--vector", "x", "--label", "label", "--cluster", "cluster")
+    run("report", path, *columns, *QUICK, "--html", tmp_path / "page.html")
+    assert len(drawn) == 4
+    assert all(1 < len(data_of_chart(chart)) < 700 for chart in drawn)
+    texts = [json.dumps(chart["title"]) for chart in drawn]
+    assert "the 30 largest and the others as one" in texts[2]
+    assert "only the 30 largest clusters" in texts[3]
+
+
+@pytest.mark.parametrize("engine_name", ["polars", pytest.param("duckdb", marks=pytest.mark.gate)])
+@pytest.mark.parametrize("ending", ["md", "html"])
+def test_silhouettes_of_the_page_are_those_of_the_tables(
+    run: Run, write_rows: Callable[..., Path], tmp_path: Path, engine_name: str, ending: str
+) -> None:
+    """With noise as singletons, each of which counts as a cluster in the means over clusters."""
+    rows = pl.DataFrame(
+        {
+            "x": [0.0, 1, 2, 1.5, 7, 8, 11, 4, 3],
+            "cluster": [0, 0, 0, 1, 1, 1, 2, -1, -1],
+        }
+    )
+    path = write_rows(**rows.to_dict(as_series=False))
+    page = tmp_path / f"page.{ending}"
+    noise = ("--noise", "-1", "--noise-as", "singletons", "--engine", engine_name)
+    output = ("--html" if ending == "html" else "--output", page)
+    run("report", path, "--vector", "x", "--cluster", "cluster", *noise, *output)
+    arguments: dict[str, Any] = {"noise": -1, "noise_as": "singletons"}
+    (score,) = rows.clustereval.silhouette_score(["x"], "cluster", **arguments).to_dicts()
+    clusters = rows.clustereval.silhouette_clusters(["x"], "cluster", **arguments)
+    means = {row["cluster"]: row["silhouette"] for row in clusters.iter_rows(named=True)}
+    text = page.read_text(encoding="utf-8")
+    if ending == "md":
+        assert float(headlines(text)["silhouette"][0]) == pytest.approx(score["silhouette"], 5e-4)
+        found = {row["cluster"]: float(row["silhouette"]) for row in rows_of_clusters(text)}
+        assert found == {str(i): pytest.approx(means[i], 5e-4) for i in range(3)}
+        return
+    for name in ("silhouette", "silhouette_macro", "silhouette_max"):
+        (value,) = re.findall(rf"<tr><td>{name}</td><td class='number'>{NUMBER}</td>", text)
+        assert float(value) == pytest.approx(score[name], 5e-4)
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize(
+    ("clusters", "names"),
+    [
+        (pl.Series([0, 0, 5, 5]).cast(pl.Duration("us")), ["0:00:00", "0:00:00.000005"]),
+        (pl.Series(["a", "a", "b", "b"], dtype=pl.Enum(["b", "a"])), ["b", "a"]),
+    ],
+)
+def test_clusters_in_pictures_have_the_names_and_the_order_of_polars(
+    run: Run,
+    write_rows: Callable[..., Path],
+    tmp_path: Path,
+    drawn: list[dict[str, Any]],
+    clusters: pl.Series,
+    names: list[str],
+) -> None:
+    path = write_rows(x=[0.0, 1, 5, 6], cluster=clusters)
+    page = ("--html", tmp_path / "page.html")
+    run("report", path, "--vector", "x", "--cluster", "cluster", "--engine", "duckdb", *page)
+    assert len(drawn) == 2
+    for chart in drawn:
+        shown = [row["cluster"] for row in data_of_chart(chart) if "cluster" in row]
+        assert list(dict.fromkeys(shown)) == names
 
 
 # ----------------------------------------------------------------------------------------------

@@ -120,6 +120,36 @@ def polars_bounds(shape: str, name: str) -> Bounds:
     return found
 
 
+@pytest.mark.parametrize("spread", [0.0, 0.1, 1.0, 30.0])
+@pytest.mark.parametrize("origin", [0.0, 1e6])
+def test_bounds_are_computed_to_clusters_that_can_be_the_nearest(
+    spread: float, origin: float
+) -> None:
+    """To no others, which are nearly all of many clusters, or their number decides on the time."""
+    k, size = 500, 4
+    rng = np.random.default_rng(5)
+    centers = np.stack(np.unravel_index(np.arange(k), (5, 10, 10)), axis=1) * 3.0
+    x = origin + np.repeat(centers, size, axis=0) + spread * rng.normal(size=(k * size, 3))
+    rows = pl.DataFrame({"cluster": np.repeat(np.arange(k), size)})
+    part = Partition(rows, x, np.arange(0, k * size + 1, size))
+    clusters = cluster_moments(part, Distance("euclidean", 2.0))
+    second = second_moments(part, clusters)
+    bounds = MomentBounds(clusters, second, Distance("euclidean", 2.0))
+    block = slice(100, 116)
+    queries, own_cluster = x[block], part.numbers[block]
+    lower, upper = bounds.lower_and_upper(queries, own_cluster, block)
+    numbers, own, near_lower, near_upper = bounds.near_bounds(queries, own_cluster)
+    assert (numbers[own] == own_cluster).all()
+    assert (near_lower == lower[:, numbers]).all()
+    assert (near_upper == upper[:, numbers]).all()
+    others = upper.copy()
+    others[np.arange(len(queries)), own_cluster] = np.inf
+    can_be_nearest = (lower <= others.min(axis=1, keepdims=True)).any(axis=0)
+    assert set(np.flatnonzero(can_be_nearest)) <= set(numbers)
+    if spread < 1:
+        assert len(numbers) < 50
+
+
 # Every point with every cluster of its shape; __ce_nearest rules none of them out.
 CHAIN = """
     WITH __ce_rows AS (
