@@ -56,6 +56,14 @@ from .external.entity_matching import (
     talburt_wang_index,
 )
 from .external.entity_resolution import entity_resolution_report
+from .external.entropies import (
+    cluster_entropy,
+    cluster_entropy_given_label,
+    joint_entropy,
+    label_entropy,
+    label_entropy_given_cluster,
+    mutual_info_score,
+)
 from .external.expected_information import expected_mutual_info
 from .external.graph import (
     graph_cluster_report,
@@ -65,14 +73,8 @@ from .external.graph import (
 )
 from .external.information import (
     adjusted_mutual_info_score,
-    cluster_entropy,
-    cluster_entropy_given_label,
     completeness_score,
     homogeneity_score,
-    joint_entropy,
-    label_entropy,
-    label_entropy_given_cluster,
-    mutual_info_score,
     normalized_information_distance,
     normalized_mutual_info_score,
     normalized_variation_of_information,

@@ -6,12 +6,14 @@
 .read external/pair_counting.sql
 .read external/association.sql
 .read external/expected_information.sql
+.read external/entropies.sql
 .read external/information.sql
 .read external/set_matching.sql
 .read external/matching.sql
 .read external/coreference.sql
 .read external/entity_matching.sql
 .read external/reduced_information.sql
+.read facts.sql
 .read external/report.sql
 .read external/summary.sql
 .read external/entity_resolution.sql

@@ -84,7 +84,17 @@ def association_scores(row: Row) -> Terms:
 def hubert_index(label: Column, cluster: Column) -> pl.Expr:
     """Share of pairs on which label and cluster agree, minus that on which they disagree.
 
-    (tp + tn - fp - fn) / all pairs. From -1 to 1, best 1; equal to 2 rand_score - 1.
+    (tp + tn - fp - fn) / all pairs, equal to 2 rand_score - 1.
+
+    Facts
+    -----
+    Title : Hubert index
+    Meaning : pairs that agree minus pairs that differ
+    Range : [-1, 1]
+    Best value : 1
+    Special cases : NULL for a single row. NULL without rows.
+    Differs : clusterCrit's Hubert is phi_index, Hubert's normalized gamma.
+    SQL : clustereval.hubert_index(label, cluster)
 
     Parameters
     ----------
@@ -94,11 +104,7 @@ def hubert_index(label: Column, cluster: Column) -> pl.Expr:
     Returns
     -------
     Expr
-        Float64, one value per group. NULL for a single row. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.hubert_index(label, cluster)``.
+        Float64, one value per group.
 
     References
     ----------
@@ -121,7 +127,17 @@ def hubert_index(label: Column, cluster: Column) -> pl.Expr:
 def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
     """Arithmetic mean of pair precision and pair recall.
 
-    (tp / (tp + fp) + tp / (tp + fn)) / 2. From 0 to 1, best 1.
+    (tp / (tp + fp) + tp / (tp + fn)) / 2.
+
+    Facts
+    -----
+    Title : Kulczynski index
+    Meaning : mean of pair precision and pair recall
+    Range : [0, 1]
+    Best value : 1
+    Special cases : NULL if pair_precision or pair_recall is, and without rows.
+    Names elsewhere : clusterCrit: Kulczynski
+    SQL : clustereval.kulczynski_index(label, cluster)
 
     Parameters
     ----------
@@ -131,11 +147,7 @@ def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
     Returns
     -------
     Expr
-        Float64, one value per group. NULL if pair_precision or pair_recall is, and without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.kulczynski_index(label, cluster)``.
+        Float64, one value per group.
 
     References
     ----------
@@ -157,9 +169,21 @@ def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
 def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
     """Signed root of McNemar's statistic: positive if more pairs are split than joined.
 
-    (fn - fp) / sqrt(fn + fp), unbounded; 0 if as many pairs are split as joined. The fn pairs that
-    are split have one label and two clusters, the fp pairs that are joined have one cluster and two
-    labels. Approximately standard normal if pairs are split and joined at random.
+    (fn - fp) / sqrt(fn + fp); 0 if as many pairs are split as joined. The fn pairs that are split
+    have one label and two clusters, the fp pairs that are joined have one cluster and two labels.
+    Approximately standard normal if pairs are split and joined at random.
+
+    Facts
+    -----
+    Title : McNemar index
+    Meaning : split pairs minus joined pairs, scaled
+    Range : unbounded
+    Best value : none
+    Special cases : NULL for equal partitions. NULL without rows.
+    Sides swapped : the negative
+    Names elsewhere : clusterCrit: McNemar
+    Differs : clusterCrit before 1.2.8, and permetrics, compute (tn − fp) / √(tn + fp).
+    SQL : clustereval.mcnemar_index(label, cluster)
 
     Parameters
     ----------
@@ -169,11 +193,7 @@ def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
     Returns
     -------
     Expr
-        Float64, one value per group. NULL for equal partitions. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.mcnemar_index(label, cluster)``.
+        Float64, one value per group.
 
     References
     ----------
@@ -196,7 +216,19 @@ def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
 def phi_index(label: Column, cluster: Column) -> pl.Expr:
     """Correlation of "same label" and "same cluster" over all pairs of rows.
 
-    From -1 to 1, best 1; equal to Hubert's normalized Gamma.
+    (tp tn - fp fn) / sqrt((tp + fp) (tp + fn) (fp + tn) (fn + tn)), Hubert's normalized gamma.
+
+    Facts
+    -----
+    Title : Phi coefficient, Hubert's normalized gamma
+    Meaning : correlation of being together in each
+    Range : [-1, 1]
+    Best value : 1
+    Special cases : NULL where either partition is trivial: all rows together, or all apart. NULL
+        without rows.
+    Names elsewhere : clusterCrit: Hubert
+    Differs : The Phi of clusterCrit and CluSim lacks the square root in the denominator.
+    SQL : clustereval.phi_index(label, cluster)
 
     Parameters
     ----------
@@ -206,12 +238,7 @@ def phi_index(label: Column, cluster: Column) -> pl.Expr:
     Returns
     -------
     Expr
-        Float64, one value per group. NULL where either partition is trivial: all rows together, or
-        all apart. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.phi_index(label, cluster)``.
+        Float64, one value per group.
 
     References
     ----------
@@ -240,7 +267,17 @@ def phi_index(label: Column, cluster: Column) -> pl.Expr:
 def correlation_distance(label: Column, cluster: Column) -> pl.Expr:
     """Angle between the two partitions, arccos(phi_index) / pi.
 
-    A metric of partitions with an expectation near 1/2 for random labelings. From 0 to 1, best 0.
+    A metric of partitions with an expectation near 1/2 for random labelings.
+
+    Facts
+    -----
+    Title : Correlation distance
+    Meaning : angle between the partitions, of a half turn
+    Range : [0, 1]
+    Best value : 0
+    Special cases : 0 for equal partitions, trivial ones too. Otherwise NULL if one partition is
+        trivial: a single group, or singletons only. NULL without rows.
+    SQL : clustereval.correlation_distance(label, cluster)
 
     Parameters
     ----------
@@ -250,12 +287,7 @@ def correlation_distance(label: Column, cluster: Column) -> pl.Expr:
     Returns
     -------
     Expr
-        Float64, one value per group. 0 for equal partitions, trivial ones too. Otherwise NULL if
-        one partition is trivial: a single group, or singletons only. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.correlation_distance(label, cluster)``.
+        Float64, one value per group.
 
     References
     ----------
@@ -278,7 +310,17 @@ def correlation_distance(label: Column, cluster: Column) -> pl.Expr:
 def rogers_tanimoto_index(label: Column, cluster: Column) -> pl.Expr:
     """Share of pairs on which label and cluster agree, with disagreements counted twice.
 
-    (tp + tn) / (tp + tn + 2 (fp + fn)). From 0 to 1, best 1.
+    (tp + tn) / (tp + tn + 2 (fp + fn)).
+
+    Facts
+    -----
+    Title : Rogers-Tanimoto index
+    Meaning : pairs that agree; differing ones double
+    Range : [0, 1]
+    Best value : 1
+    Special cases : NULL for a single row. NULL without rows.
+    Names elsewhere : clusterCrit: Rogers_Tanimoto
+    SQL : clustereval.rogers_tanimoto_index(label, cluster)
 
     Parameters
     ----------
@@ -288,11 +330,7 @@ def rogers_tanimoto_index(label: Column, cluster: Column) -> pl.Expr:
     Returns
     -------
     Expr
-        Float64, one value per group. NULL for a single row. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.rogers_tanimoto_index(label, cluster)``.
+        Float64, one value per group.
 
     References
     ----------
@@ -315,7 +353,17 @@ def rogers_tanimoto_index(label: Column, cluster: Column) -> pl.Expr:
 def russell_rao_index(label: Column, cluster: Column) -> pl.Expr:
     """Share of all pairs of rows that have the same label and the same cluster.
 
-    tp / all pairs. From 0 to 1.
+    tp / all pairs.
+
+    Facts
+    -----
+    Title : Russell-Rao index
+    Meaning : pairs together in both, of all
+    Range : [0, 1]
+    Best value : none
+    Special cases : NULL for a single row. NULL without rows.
+    Names elsewhere : clusterCrit: Russel_Rao
+    SQL : clustereval.russell_rao_index(label, cluster)
 
     Parameters
     ----------
@@ -325,11 +373,7 @@ def russell_rao_index(label: Column, cluster: Column) -> pl.Expr:
     Returns
     -------
     Expr
-        Float64, one value per group. NULL for a single row. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.russell_rao_index(label, cluster)``.
+        Float64, one value per group.
 
     References
     ----------
@@ -352,7 +396,17 @@ def russell_rao_index(label: Column, cluster: Column) -> pl.Expr:
 def sokal_sneath_1_index(label: Column, cluster: Column) -> pl.Expr:
     """Jaccard index of pairs, with pairs on which label and cluster disagree counted twice.
 
-    tp / (tp + 2 (fp + fn)). From 0 to 1, best 1.
+    tp / (tp + 2 (fp + fn)).
+
+    Facts
+    -----
+    Title : First Sokal-Sneath index
+    Meaning : Jaccard index; differing pairs double
+    Range : [0, 1]
+    Best value : 1
+    Special cases : NULL where no pair is together in either. NULL without rows.
+    Names elsewhere : clusterCrit: Sokal_Sneath1
+    SQL : clustereval.sokal_sneath_1_index(label, cluster)
 
     Parameters
     ----------
@@ -362,11 +416,7 @@ def sokal_sneath_1_index(label: Column, cluster: Column) -> pl.Expr:
     Returns
     -------
     Expr
-        Float64, one value per group. NULL where no pair is together in either. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.sokal_sneath_1_index(label, cluster)``.
+        Float64, one value per group.
 
     References
     ----------
@@ -388,7 +438,17 @@ def sokal_sneath_1_index(label: Column, cluster: Column) -> pl.Expr:
 def sokal_sneath_2_index(label: Column, cluster: Column) -> pl.Expr:
     """Share of pairs on which label and cluster agree, with agreements counted twice.
 
-    (tp + tn) / (tp + tn + (fp + fn) / 2). From 0 to 1, best 1.
+    (tp + tn) / (tp + tn + (fp + fn) / 2).
+
+    Facts
+    -----
+    Title : Second Sokal-Sneath index
+    Meaning : pairs that agree; differing ones half
+    Range : [0, 1]
+    Best value : 1
+    Special cases : NULL for a single row. NULL without rows.
+    Names elsewhere : clusterCrit: Sokal_Sneath2
+    SQL : clustereval.sokal_sneath_2_index(label, cluster)
 
     Parameters
     ----------
@@ -398,11 +458,7 @@ def sokal_sneath_2_index(label: Column, cluster: Column) -> pl.Expr:
     Returns
     -------
     Expr
-        Float64, one value per group. NULL for a single row. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.sokal_sneath_2_index(label, cluster)``.
+        Float64, one value per group.
 
     References
     ----------
@@ -424,7 +480,16 @@ def sokal_sneath_2_index(label: Column, cluster: Column) -> pl.Expr:
 def southwood_index(label: Column, cluster: Column) -> pl.Expr:
     """Pairs with the same label and the same cluster, per pair with only one of them the same.
 
-    tp / (fp + fn). From 0 to infinity, best high; equal to J / (1 - J) with J the jaccard_index.
+    tp / (fp + fn), equal to J / (1 - J) with J the jaccard_index.
+
+    Facts
+    -----
+    Title : Southwood index
+    Meaning : pairs together in both per pair in one only
+    Range : [0, ∞)
+    Best value : high
+    Special cases : NULL for equal partitions. NULL without rows.
+    SQL : clustereval.southwood_index(label, cluster)
 
     Parameters
     ----------
@@ -434,11 +499,7 @@ def southwood_index(label: Column, cluster: Column) -> pl.Expr:
     Returns
     -------
     Expr
-        Float64, one value per group. NULL for equal partitions. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.southwood_index(label, cluster)``.
+        Float64, one value per group.
 
     References
     ----------

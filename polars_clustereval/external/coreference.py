@@ -151,7 +151,17 @@ def muc_precision(label: Column, cluster: Column) -> pl.Expr:
     """MUC precision: right links among those that hold the clusters together.
 
     (n - cells) / (n - clusters): a cluster of b rows takes b - 1 links, of which one is wrong for
-    each further label in it. From 0 to 1, best 1.
+    each further label in it.
+
+    Facts
+    -----
+    Title : MUC precision
+    Meaning : right links that hold clusters together
+    Range : [0, 1]
+    Best value : 1
+    Special cases : NULL if all clusters are singletons. NULL without rows.
+    Sides swapped : muc_recall
+    SQL : clustereval.muc_precision(label, cluster)
 
     Parameters
     ----------
@@ -161,11 +171,7 @@ def muc_precision(label: Column, cluster: Column) -> pl.Expr:
     Returns
     -------
     Expr
-        Float64, one value per group. NULL if all clusters are singletons. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.muc_precision(label, cluster)``.
+        Float64, one value per group.
 
     References
     ----------
@@ -189,7 +195,17 @@ def muc_recall(label: Column, cluster: Column) -> pl.Expr:
     """MUC recall: found links among those that hold the labels together.
 
     (n - cells) / (n - labels): a label of a rows takes a - 1 links, of which one is missing for
-    each further cluster of its rows. From 0 to 1, best 1.
+    each further cluster of its rows.
+
+    Facts
+    -----
+    Title : MUC recall
+    Meaning : found links that hold labels together
+    Range : [0, 1]
+    Best value : 1
+    Special cases : NULL if all labels are singletons. NULL without rows.
+    Sides swapped : muc_precision
+    SQL : clustereval.muc_recall(label, cluster)
 
     Parameters
     ----------
@@ -199,11 +215,7 @@ def muc_recall(label: Column, cluster: Column) -> pl.Expr:
     Returns
     -------
     Expr
-        Float64, one value per group. NULL if all labels are singletons. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.muc_recall(label, cluster)``.
+        Float64, one value per group.
 
     References
     ----------
@@ -226,7 +238,17 @@ def muc_recall(label: Column, cluster: Column) -> pl.Expr:
 def muc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of MUC precision and recall.
 
-    (1 + beta^2) P R / (beta^2 P + R). From 0 to 1, best 1.
+    (1 + beta^2) P R / (beta^2 P + R): beta > 1 weighs recall more.
+
+    Facts
+    -----
+    Title : MUC F score
+    Meaning : harmonic mean of MUC precision, recall
+    Range : [0, 1]
+    Best value : 1
+    Special cases : NULL if all rows are singletons on both sides. NULL without rows.
+    Differs : coval returns 0 where this is NULL.
+    SQL : clustereval.muc_f_score(label, cluster, beta := 1.0)
 
     Parameters
     ----------
@@ -238,17 +260,12 @@ def muc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
     Returns
     -------
     Expr
-        Float64, one value per group. NULL if all rows are singletons on both sides. NULL without
-        rows.
+        Float64, one value per group.
 
     Raises
     ------
     ClusterEvalError
         If beta is negative.
-
-    Notes
-    -----
-    In SQL: ``clustereval.muc_f_score(label, cluster, beta := 1.0)``.
 
     References
     ----------
@@ -273,7 +290,17 @@ def lea_precision(label: Column, cluster: Column) -> pl.Expr:
 
     The share of the links of each cluster that have one label, averaged with the sizes of the
     clusters as weights. A singleton has one link, to itself, which is right if its label is a
-    singleton too. From 0 to 1, best 1.
+    singleton too.
+
+    Facts
+    -----
+    Title : LEA precision
+    Meaning : right links of clusters, weighted by size
+    Range : [0, 1]
+    Best value : 1
+    Special cases : 1 for equal partitions only. NULL without rows.
+    Sides swapped : lea_recall
+    SQL : clustereval.lea_precision(label, cluster)
 
     Parameters
     ----------
@@ -283,11 +310,7 @@ def lea_precision(label: Column, cluster: Column) -> pl.Expr:
     Returns
     -------
     Expr
-        Float64, one value per group. 1 for equal partitions only. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.lea_precision(label, cluster)``.
+        Float64, one value per group.
 
     References
     ----------
@@ -312,7 +335,17 @@ def lea_recall(label: Column, cluster: Column) -> pl.Expr:
 
     The share of the links of each label that are in one cluster, averaged with the sizes of the
     labels as weights. A singleton has one link, to itself, which is found if its cluster is a
-    singleton too. From 0 to 1, best 1.
+    singleton too.
+
+    Facts
+    -----
+    Title : LEA recall
+    Meaning : found links of labels, weighted by size
+    Range : [0, 1]
+    Best value : 1
+    Special cases : 1 for equal partitions only. NULL without rows.
+    Sides swapped : lea_precision
+    SQL : clustereval.lea_recall(label, cluster)
 
     Parameters
     ----------
@@ -322,11 +355,7 @@ def lea_recall(label: Column, cluster: Column) -> pl.Expr:
     Returns
     -------
     Expr
-        Float64, one value per group. 1 for equal partitions only. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.lea_recall(label, cluster)``.
+        Float64, one value per group.
 
     References
     ----------
@@ -349,7 +378,16 @@ def lea_recall(label: Column, cluster: Column) -> pl.Expr:
 def lea_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of LEA precision and recall.
 
-    (1 + beta^2) P R / (beta^2 P + R). From 0 to 1, best 1.
+    (1 + beta^2) P R / (beta^2 P + R): beta > 1 weighs recall more.
+
+    Facts
+    -----
+    Title : LEA F score
+    Meaning : harmonic mean of LEA precision, recall
+    Range : [0, 1]
+    Best value : 1
+    Special cases : 0 if both are 0. NULL without rows.
+    SQL : clustereval.lea_f_score(label, cluster, beta := 1.0)
 
     Parameters
     ----------
@@ -361,16 +399,12 @@ def lea_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
     Returns
     -------
     Expr
-        Float64, one value per group. 0 if both are 0. NULL without rows.
+        Float64, one value per group.
 
     Raises
     ------
     ClusterEvalError
         If beta is negative.
-
-    Notes
-    -----
-    In SQL: ``clustereval.lea_f_score(label, cluster, beta := 1.0)``.
 
     References
     ----------
@@ -393,7 +427,18 @@ def lea_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
 def blanc_precision(label: Column, cluster: Column) -> pl.Expr:
     """BLANC precision: mean of the precision of the pairs together and of those apart.
 
-    (tp / (tp + fp) + tn / (tn + fn)) / 2. From 0 to 1, best 1.
+    (tp / (tp + fp) + tn / (tn + fn)) / 2.
+
+    Facts
+    -----
+    Title : BLANC precision
+    Meaning : right pairs together and apart, mean of both
+    Range : [0, 1]
+    Best value : 1
+    Special cases : 1 for equal partitions only. 0 / 0 of one kind of pairs counts as 0. NULL
+        without rows.
+    Sides swapped : blanc_recall
+    SQL : clustereval.blanc_precision(label, cluster)
 
     Parameters
     ----------
@@ -403,12 +448,7 @@ def blanc_precision(label: Column, cluster: Column) -> pl.Expr:
     Returns
     -------
     Expr
-        Float64, one value per group. 1 for equal partitions only. 0 / 0 of one kind of pairs counts
-        as 0. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.blanc_precision(label, cluster)``.
+        Float64, one value per group.
 
     References
     ----------
@@ -431,7 +471,18 @@ def blanc_precision(label: Column, cluster: Column) -> pl.Expr:
 def blanc_recall(label: Column, cluster: Column) -> pl.Expr:
     """BLANC recall: mean of the recall of the pairs together and of those apart.
 
-    (tp / (tp + fn) + tn / (tn + fp)) / 2. From 0 to 1, best 1.
+    (tp / (tp + fn) + tn / (tn + fp)) / 2.
+
+    Facts
+    -----
+    Title : BLANC recall
+    Meaning : found pairs together and apart, mean of both
+    Range : [0, 1]
+    Best value : 1
+    Special cases : 1 for equal partitions only. 0 / 0 of one kind of pairs counts as 0. NULL
+        without rows.
+    Sides swapped : blanc_precision
+    SQL : clustereval.blanc_recall(label, cluster)
 
     Parameters
     ----------
@@ -441,12 +492,7 @@ def blanc_recall(label: Column, cluster: Column) -> pl.Expr:
     Returns
     -------
     Expr
-        Float64, one value per group. 1 for equal partitions only. 0 / 0 of one kind of pairs counts
-        as 0. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.blanc_recall(label, cluster)``.
+        Float64, one value per group.
 
     References
     ----------
@@ -469,8 +515,19 @@ def blanc_recall(label: Column, cluster: Column) -> pl.Expr:
 def blanc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """BLANC F score: mean of the F score of the pairs together and of those apart.
 
-    The F scores of tp / (tp + fp) and tp / (tp + fn), and of tn / (tn + fn) and tn / (tn + fp).
-    From 0 to 1, best 1.
+    The F scores of tp / (tp + fp) and tp / (tp + fn), and of tn / (tn + fn) and tn / (tn + fp);
+    beta > 1 weighs recall more.
+
+    Facts
+    -----
+    Title : BLANC F score
+    Meaning : F scores of pairs together and apart, mean
+    Range : [0, 1]
+    Best value : 1
+    Special cases : 1 for equal partitions only. 0 / 0 of one kind of pairs counts as 0. NULL
+        without rows.
+    Differs : It is no mean of blanc_precision and blanc_recall, but of two F scores.
+    SQL : clustereval.blanc_f_score(label, cluster, beta := 1.0)
 
     Parameters
     ----------
@@ -482,17 +539,12 @@ def blanc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Ex
     Returns
     -------
     Expr
-        Float64, one value per group. 1 for equal partitions only. 0 / 0 of one kind of pairs counts
-        as 0. NULL without rows.
+        Float64, one value per group.
 
     Raises
     ------
     ClusterEvalError
         If beta is negative.
-
-    Notes
-    -----
-    In SQL: ``clustereval.blanc_f_score(label, cluster, beta := 1.0)``.
 
     References
     ----------

@@ -32,6 +32,7 @@ from polars_clustereval.base.checks import check_confidence
 from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import log_ratio, ratio, to_double, widen
 from polars_clustereval.base.frames import aggregate_by
+from polars_clustereval.base.metric_facts import metric_facts
 from polars_clustereval.external.contingency import LabelOptions, read_contingency_table
 from polars_clustereval.external.report import external_scores, score_partitions
 
@@ -471,46 +472,25 @@ def _standard_error() -> pl.Expr:
     return pl.when(defined).then(pl.when(is_constant).then(0.0).otherwise(rounded))
 
 
-_UNBOUNDED_BELOW = (
-    "mcnemar_index",
-    "adjusted_fowlkes_mallows_score",
-    "multinomial_adjusted_rand_score",
-    "adjusted_mutual_info_score",
-)
-_ENTROPIES = (
-    "label_entropy",
-    "cluster_entropy",
-    "joint_entropy",
-    "label_entropy_given_cluster",
-    "cluster_entropy_given_label",
-    "mutual_info_score",
-    "variation_of_information",
-)
-
-
 def _least_value(metric: str) -> float | None:
     """Return the least value that a metric of external_report can have, None if there is none."""
-    if metric in _UNBOUNDED_BELOW:
-        return None
-    return {"adjusted_rand_score": -0.5, "hubert_index": -1.0, "phi_index": -1.0}.get(metric, 0.0)
+    least = metric_facts()[metric].least
+    return float(least) if least else None
 
 
 def _greatest_value(metric: str) -> str | None:
     """Return the name in _greatest_values of the greatest value that a metric can have, or None."""
-    if metric in ("mcnemar_index", "southwood_index"):
-        return None
-    counts = {"mirkin_metric": "ordered pairs", "split_join_distance": "twice the rows"}
-    return "ln n" if metric in _ENTROPIES else counts.get(metric, "1")
+    greatest = metric_facts()[metric].greatest
+    # An entropy, and what is at most one, is at most that of n different labels.
+    return (greatest if greatest in _GREATEST else "ln n") if greatest else None
+
+
+_GREATEST = ("1", "ln n", "n (n - 1)", "2 n")
 
 
 def _greatest_values(n: pl.Expr) -> Terms:
     """Return the greatest values of metrics of n rows as expressions, by their names."""
-    return {
-        "1": pl.lit(1.0),
-        "ln n": n.log(),
-        "ordered pairs": n * (n - 1),
-        "twice the rows": 2 * n,
-    }
+    return dict(zip(_GREATEST, (pl.lit(1.0), n.log(), n * (n - 1), 2 * n), strict=True))
 
 
 def _metric_facts(names: Sequence[str], quotients: Mapping[str, _Quotient]) -> pl.LazyFrame:

@@ -90,10 +90,6 @@ CREATE OR REPLACE MACRO clustereval.hubert_index(label, cluster) AS
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
-COMMENT ON MACRO clustereval.hubert_index IS
-'Agreement minus disagreement, (tp + tn - fp - fn) / all. Range [-1, 1], best 1. A single row: '
-'NULL. Source: Hubert (1977), doi:10.1111/j.2044-8317.1977.tb00728.x. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): arithmetic mean of
 -- pair precision and pair recall; NULL if either is 0 / 0. Rows with a NULL in either column are
@@ -106,10 +102,6 @@ CREATE OR REPLACE MACRO clustereval.kulczynski_index(label, cluster) AS
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
-COMMENT ON MACRO clustereval.kulczynski_index IS
-'Arithmetic mean of pair precision and pair recall. Range [0, 1], best 1. NULL where either is. '
-'Source: Kulczynski (1927), Die Pflanzenassoziationen der Pieninen. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): (fn - fp) / sqrt(fn +
 -- fp), where fn pairs of rows have the same label only and fp the same cluster only; NULL for equal
@@ -123,11 +115,6 @@ CREATE OR REPLACE MACRO clustereval.mcnemar_index(label, cluster) AS
       __ce_pairs['fn_minus_fp']
     )
   )[1];
-COMMENT ON MACRO clustereval.mcnemar_index IS
-'(fn - fp) / sqrt(fn + fp), the signed root of McNemar''s statistic: > 0 if more pairs of one '
-'label are split than pairs of two labels joined. Range unbounded; 0 if as many are split as '
-'joined. Equal partitions: NULL. Source: McNemar (1947), doi:10.1007/BF02295996. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): Pearson correlation
 -- of "same label" and "same cluster" over all pairs of rows; NULL if either partition is trivial.
@@ -140,11 +127,6 @@ CREATE OR REPLACE MACRO clustereval.phi_index(label, cluster) AS
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
-COMMENT ON MACRO clustereval.phi_index IS
-'Pearson correlation of the two indicators of a pair being together; equal to Hubert''s '
-'normalized gamma. Range [-1, 1], best 1. A trivial partition: NULL. Source: Yule (1912), '
-'doi:10.2307/2340126. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): angle between the two
 -- partitions, arccos(phi_index) / pi; 0 for equal partitions, otherwise NULL if either partition is
@@ -157,12 +139,6 @@ CREATE OR REPLACE MACRO clustereval.correlation_distance(label, cluster) AS
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
-COMMENT ON MACRO clustereval.correlation_distance IS
-'Angle between the partitions, arccos(phi_index) / pi; a metric of partitions, 1/2 expected for '
-'random labelings. Range [0, 1], best 0. Equal partitions: 0; otherwise NULL if one is trivial. '
-'Source: Gosgens, Tikhonov and Prokhorenkova (2021), Systematic analysis of cluster similarity '
-'indices, https://proceedings.mlr.press/v139/gosgens21a.html. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): share of pairs of
 -- rows on which they agree, where pairs that disagree count twice; NULL for a single row. Rows with
@@ -175,10 +151,6 @@ CREATE OR REPLACE MACRO clustereval.rogers_tanimoto_index(label, cluster) AS
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
-COMMENT ON MACRO clustereval.rogers_tanimoto_index IS
-'(tp + tn) / (tp + tn + 2 (fp + fn)). Range [0, 1], best 1. A single row: NULL. Source: Rogers '
-'and Tanimoto (1960), doi:10.1126/science.132.3434.1115. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): share of all pairs of
 -- rows that have the same label and the same cluster; NULL for a single row. Rows with a NULL in
@@ -191,10 +163,6 @@ CREATE OR REPLACE MACRO clustereval.russell_rao_index(label, cluster) AS
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
-COMMENT ON MACRO clustereval.russell_rao_index IS
-'Share of pairs together in both, tp / all. Range [0, 1]. A single row: NULL. Source: Russell and '
-'Rao (1940), On habitat and association of species. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): Jaccard index of
 -- pairs of rows, where pairs that disagree count twice; NULL if no pair has one label or one
@@ -207,10 +175,6 @@ CREATE OR REPLACE MACRO clustereval.sokal_sneath_1_index(label, cluster) AS
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
-COMMENT ON MACRO clustereval.sokal_sneath_1_index IS
-'tp / (tp + 2 (fp + fn)). Range [0, 1], best 1. No pair together in either: NULL. Source: Sokal '
-'and Sneath (1963), Principles of Numerical Taxonomy. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): share of pairs of
 -- rows on which they agree, where pairs that disagree count half; NULL for a single row. Rows with
@@ -223,10 +187,6 @@ CREATE OR REPLACE MACRO clustereval.sokal_sneath_2_index(label, cluster) AS
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
-COMMENT ON MACRO clustereval.sokal_sneath_2_index IS
-'(tp + tn) / (tp + tn + (fp + fn) / 2). Range [0, 1], best 1. A single row: NULL. Source: Sokal '
-'and Sneath (1963), Principles of Numerical Taxonomy. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): pairs of rows with
 -- the same label and the same cluster, per pair with only one of them the same; NULL for equal
@@ -239,7 +199,3 @@ CREATE OR REPLACE MACRO clustereval.southwood_index(label, cluster) AS
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
-COMMENT ON MACRO clustereval.southwood_index IS
-'Pairs together in both per pair together in one only, tp / (fp + fn). Range [0, inf), best high. '
-'Equal partitions: NULL. Source: Southwood (1978), Ecological Methods. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';

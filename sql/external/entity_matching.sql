@@ -197,11 +197,6 @@ CREATE OR REPLACE MACRO clustereval.k_measure(label, cluster) AS
       clustereval._ratio(__ce_sums['recall_rows'], __ce_sums['total'])
     )
   )[1];
-COMMENT ON MACRO clustereval.k_measure IS
-'Geometric mean of average cluster purity and average entity purity, which are B-cubed '
-'precision and recall. Range (0, 1], best 1. Source: Lapidot (2002), Self-organizing-maps with '
-'BIC for speaker clustering, IDIAP-RR 02-60. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): mean over clusters
 -- of the best Jaccard index with any label. Rows with a NULL in either column are left out.
@@ -211,11 +206,6 @@ CREATE OR REPLACE MACRO clustereval.closest_cluster_precision(label, cluster) AS
     [clustereval._resolution_statistics(label, cluster)],
     lambda __ce_sums: clustereval._ratio(__ce_sums['closest_clusters'], __ce_sums['n_clusters'])
   )[1];
-COMMENT ON MACRO clustereval.closest_cluster_precision IS
-'Mean over clusters of the best Jaccard index with any label. Range (0, 1], best 1. Source: '
-'Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), '
-'doi:10.1007/s00778-008-0098-x. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): mean over labels of
 -- the best Jaccard index with any cluster. Rows with a NULL in either column are left out.
@@ -225,11 +215,6 @@ CREATE OR REPLACE MACRO clustereval.closest_cluster_recall(label, cluster) AS
     [clustereval._resolution_statistics(label, cluster)],
     lambda __ce_sums: clustereval._ratio(__ce_sums['closest_labels'], __ce_sums['n_labels'])
   )[1];
-COMMENT ON MACRO clustereval.closest_cluster_recall IS
-'Mean over labels of the best Jaccard index with any cluster. Range (0, 1], best 1. Source: '
-'Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), '
-'doi:10.1007/s00778-008-0098-x. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): weighted harmonic
 -- mean of closest_cluster_precision and closest_cluster_recall; beta > 1 weighs recall more. Rows
@@ -249,11 +234,6 @@ CREATE OR REPLACE MACRO clustereval.closest_cluster_f_score(label, cluster, beta
       __ce_call['beta']
     )
   )[1];
-COMMENT ON MACRO clustereval.closest_cluster_f_score IS
-'Weighted harmonic mean of closest_cluster_precision and closest_cluster_recall; beta > 1 '
-'weighs recall more. Range (0, 1], best 1. Source: Benjelloun, Garcia-Molina, Menestrina, Su, '
-'Whang and Widom (2009), doi:10.1007/s00778-008-0098-x. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): Talburt-Wang index,
 -- the geometric mean of the numbers of labels and clusters divided by the number of contingency
@@ -266,11 +246,6 @@ CREATE OR REPLACE MACRO clustereval.talburt_wang_index(label, cluster) AS
       __ce_sums['n_labels'], __ce_sums['n_clusters'], __ce_sums['n_cells']
     )
   )[1];
-COMMENT ON MACRO clustereval.talburt_wang_index IS
-'sqrt(labels x clusters) / cells of label and cluster that have rows. Range (0, 1], best 1. '
-'Source: Talburt, Wang, Hess and Kuo (2007), An algebraic approach to data quality metrics for '
-'entity resolution over large datasets, doi:10.4018/978-1-59904-024-0.ch001. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): number of splits and
 -- merges that turn the clusters into the labels, if all splits come first. Rows with a NULL in
@@ -283,11 +258,6 @@ CREATE OR REPLACE MACRO clustereval.basic_merge_distance(label, cluster) AS
       __ce_sums['n_labels'], __ce_sums['n_clusters'], __ce_sums['n_cells']
     )
   )[1];
-COMMENT ON MACRO clustereval.basic_merge_distance IS
-'Splits of clusters and merges of the parts that turn the clusters into the labels: 2 cells - '
-'labels - clusters. Range [0, 2 n), best 0. Source: Menestrina, Whang and Garcia-Molina (2010), '
-'doi:10.14778/1920841.1920871. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): cost of the splits
 -- and merges that turn the clusters into the labels. split_cost and merge_cost name the cost of
@@ -313,10 +283,3 @@ CREATE OR REPLACE MACRO clustereval.generalized_merge_distance(
       __ce_call['sums']['fn'], __ce_call['sums']['hc'], __ce_call['sums']['total']
     )
   )[1];
-COMMENT ON MACRO clustereval.generalized_merge_distance IS
-'Cost of the splits and merges that turn the clusters into the labels. A split into x and y '
-'rows, and their merge, costs 1 (''unit''), x y (''product'') or (x + y) ln(x + y) - x ln x - y '
-'ln y (''entropy''): with ''unit'' basic_merge_distance, with ''product'' the wrong pairs fp + '
-'fn, with ''entropy'' n times variation_of_information. Range [0, inf), best 0. Source: '
-'Menestrina, Whang and Garcia-Molina (2010), doi:10.14778/1920841.1920871. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';

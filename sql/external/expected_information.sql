@@ -659,8 +659,3 @@ CREATE OR REPLACE MACRO clustereval.expected_mutual_info(label, cluster) AS
     [clustereval._expected_statistics(label, cluster)],
     lambda __ce_expected: __ce_expected['emi']
   )[1];
-COMMENT ON MACRO clustereval.expected_mutual_info IS
-'Mutual information expected of random labelings with the same sizes (hypergeometric model), in '
-'nats. Range [0, lesser entropy]. Source: Vinh, Epps and Bailey (2009), '
-'doi:10.1145/1553374.1553511. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';

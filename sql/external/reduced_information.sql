@@ -432,13 +432,6 @@ CREATE OR REPLACE MACRO clustereval.reduced_mutual_info_score(label, cluster) AS
       __ce_sums['table_excess']
     )
   )[1];
-COMMENT ON MACRO clustereval.reduced_mutual_info_score IS
-'Mutual information per row, in nats, less ln(number of contingency tables of these sizes) / n, '
-'which is what the table itself tells; negative if the clusters tell less. Range unbounded. One '
-'label, one cluster, or singletons only on one side: 0. Source: Newman, Cantwell and Young '
-'(2020), doi:10.1103/PhysRevE.101.042304; the estimate of the number of tables: Jerdee, Kirkley '
-'and Newman (2024), doi:10.1098/rspa.2023.0470. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): reduced mutual
 -- information divided by that of the labels and themselves, so that only the labels normalize it.
@@ -462,10 +455,3 @@ CREATE OR REPLACE MACRO clustereval.normalized_reduced_mutual_info_score(label, 
       __ce_sums['label_factorials'], __ce_sums['label_excess']
     )
   )[1];
-COMMENT ON MACRO clustereval.normalized_reduced_mutual_info_score IS
-'Reduced mutual information divided by that of the labels and themselves: the share of what '
-'there is to know about the labels, whatever the entropy of the clusters. Range up to 1, best '
-'1. Equal partitions: 1. One label, or labels that are singletons: NULL. Source: Jerdee, '
-'Kirkley and Newman (2023), Normalized mutual information is a biased measure for '
-'classification and community detection, https://arxiv.org/abs/2307.01282. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';

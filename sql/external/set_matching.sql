@@ -148,10 +148,6 @@ CREATE OR REPLACE MACRO clustereval.purity(label, cluster) AS
     [clustereval._matching_statistics(label, cluster)],
     lambda __ce_sums: clustereval._ratio(__ce_sums['in_majority_labels'], __ce_sums['total'])
   )[1];
-COMMENT ON MACRO clustereval.purity IS
-'Share of rows that have the majority label of their cluster. Range (0, 1], best 1; singletons '
-'reach it. Source: Zhao and Karypis (2004), doi:10.1023/B:MACH.0000027785.44527.d6. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): share of rows that
 -- are in the majority cluster of their label. Rows with a NULL in either column are left out.
@@ -161,10 +157,6 @@ CREATE OR REPLACE MACRO clustereval.inverse_purity(label, cluster) AS
     [clustereval._matching_statistics(label, cluster)],
     lambda __ce_sums: clustereval._ratio(__ce_sums['in_majority_clusters'], __ce_sums['total'])
   )[1];
-COMMENT ON MACRO clustereval.inverse_purity IS
-'Share of rows that are in the majority cluster of their label. Range (0, 1], best 1; a single '
-'cluster reaches it. Source: Zhao and Karypis (2004), doi:10.1023/B:MACH.0000027785.44527.d6. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): best F1 score of each
 -- label with any cluster, averaged over rows. Rows with a NULL in either column are left out.
@@ -174,10 +166,6 @@ CREATE OR REPLACE MACRO clustereval.class_f_measure(label, cluster) AS
     [clustereval._matching_statistics(label, cluster)],
     lambda __ce_sums: clustereval._ratio(__ce_sums['matched_rows'], __ce_sums['total'])
   )[1];
-COMMENT ON MACRO clustereval.class_f_measure IS
-'For each label the best F1 score of any cluster, averaged over rows. Range (0, 1], best 1. '
-'Source: Larsen and Aone (1999), doi:10.1145/312129.312186. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): van Dongen's
 -- distance, 2 n - rows with the majority label of their cluster - rows in the majority cluster of
@@ -190,11 +178,6 @@ CREATE OR REPLACE MACRO clustereval.split_join_distance(label, cluster) AS
       __ce_sums['total'], __ce_sums['in_majority_clusters'], __ce_sums['in_majority_labels']
     )
   )[1];
-COMMENT ON MACRO clustereval.split_join_distance IS
-'Number of rows to move to turn one partition into the other, both ways added: 2 n minus the rows '
-'in majorities. A metric of partitions. Range [0, 2 n), best 0. Source: van Dongen (2000), '
-'Performance criteria for graph clustering, INS-R0012. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): B-cubed precision,
 -- the mean over rows of the share of their cluster that has their label. Rows with a NULL in either
@@ -205,10 +188,6 @@ CREATE OR REPLACE MACRO clustereval.bcubed_precision(label, cluster) AS
     [clustereval._matching_statistics(label, cluster)],
     lambda __ce_sums: clustereval._ratio(__ce_sums['precision_rows'], __ce_sums['total'])
   )[1];
-COMMENT ON MACRO clustereval.bcubed_precision IS
-'Mean over records of the share of their cluster that has their label. Range (0, 1], best 1. '
-'Source: Amigo, Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): B-cubed recall, the
 -- mean over rows of the share of their label that is in their cluster. Rows with a NULL in either
@@ -219,10 +198,6 @@ CREATE OR REPLACE MACRO clustereval.bcubed_recall(label, cluster) AS
     [clustereval._matching_statistics(label, cluster)],
     lambda __ce_sums: clustereval._ratio(__ce_sums['recall_rows'], __ce_sums['total'])
   )[1];
-COMMENT ON MACRO clustereval.bcubed_recall IS
-'Mean over records of the share of their label that is in their cluster. Range (0, 1], best 1. '
-'Source: Amigo, Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): weighted harmonic
 -- mean of B-cubed precision and recall; beta > 1 weighs recall more. Rows with a NULL in either
@@ -240,10 +215,6 @@ CREATE OR REPLACE MACRO clustereval.bcubed_f_score(label, cluster, beta := 1.0) 
       __ce_call['beta']
     )
   )[1];
-COMMENT ON MACRO clustereval.bcubed_f_score IS
-'Weighted harmonic mean of B-cubed precision and recall; beta > 1 weighs recall more. Range (0, '
-'1], best 1. Source: Amigo, Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): element-centric
 -- similarity, the mean over rows of the rows that share its label and its cluster, as a share of
@@ -254,11 +225,6 @@ CREATE OR REPLACE MACRO clustereval.element_centric_similarity(label, cluster) A
     [clustereval._matching_statistics(label, cluster)],
     lambda __ce_sums: clustereval._ratio(__ce_sums['similar_rows'], __ce_sums['total'])
   )[1];
-COMMENT ON MACRO clustereval.element_centric_similarity IS
-'Mean over records of the records that share its label and its cluster, as a share of the larger '
-'of these; the similarity of Gates and others for partitions, whatever their alpha. Range (0, 1], '
-'best 1. Source: Gates, Wood, Hetrick and Ahn (2019), doi:10.1038/s41598-019-44892-y. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): share of clusters
 -- that have the same rows as a label. Rows with a NULL in either column are left out.
@@ -268,10 +234,6 @@ CREATE OR REPLACE MACRO clustereval.exact_match_precision(label, cluster) AS
     [clustereval._matching_statistics(label, cluster)],
     lambda __ce_sums: clustereval._ratio(__ce_sums['exact_matches'], __ce_sums['n_clusters'])
   )[1];
-COMMENT ON MACRO clustereval.exact_match_precision IS
-'Share of clusters that equal a label, row for row. Range [0, 1], best 1. Source: Menestrina, '
-'Whang and Garcia-Molina (2010), doi:10.14778/1920841.1920871. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): share of labels that
 -- have the same rows as a cluster. Rows with a NULL in either column are left out.
@@ -281,10 +243,6 @@ CREATE OR REPLACE MACRO clustereval.exact_match_recall(label, cluster) AS
     [clustereval._matching_statistics(label, cluster)],
     lambda __ce_sums: clustereval._ratio(__ce_sums['exact_matches'], __ce_sums['n_labels'])
   )[1];
-COMMENT ON MACRO clustereval.exact_match_recall IS
-'Share of labels that equal a cluster, row for row. Range [0, 1], best 1. Source: Menestrina, '
-'Whang and Garcia-Molina (2010), doi:10.14778/1920841.1920871. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): harmonic mean of
 -- exact_match_precision and exact_match_recall; 0 if both are 0. Rows with a NULL in either column
@@ -297,7 +255,3 @@ CREATE OR REPLACE MACRO clustereval.exact_match_f_score(label, cluster) AS
       2 * __ce_sums['exact_matches'], __ce_sums['n_labels'] + __ce_sums['n_clusters']
     )
   )[1];
-COMMENT ON MACRO clustereval.exact_match_f_score IS
-'Harmonic mean of exact_match_precision and exact_match_recall. Range [0, 1], best 1. Source: '
-'Menestrina, Whang and Garcia-Molina (2010), doi:10.14778/1920841.1920871. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';

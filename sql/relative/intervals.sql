@@ -506,33 +506,6 @@ CREATE OR REPLACE MACRO clustereval._standard_errors(
     ON covariance.__ce_partition IS NOT DISTINCT FROM gradient.__ce_partition
     AND covariance.__ce_family = gradient.__ce_family;
 
--- The least value that a metric of external_report can have, NULL if there is none.
-CREATE OR REPLACE MACRO clustereval._least_value(metric) AS
-  CASE
-    WHEN metric IN (
-      'mcnemar_index', 'adjusted_fowlkes_mallows_score', 'multinomial_adjusted_rand_score',
-      'adjusted_mutual_info_score'
-    )
-    THEN NULL
-    WHEN metric = 'adjusted_rand_score' THEN -0.5
-    WHEN metric IN ('hubert_index', 'phi_index') THEN -1.0
-    ELSE 0.0
-  END;
-
--- The greatest value that a metric of external_report can have for n rows, NULL if there is none.
-CREATE OR REPLACE MACRO clustereval._greatest_value(metric, n) AS
-  CASE
-    WHEN metric IN ('mcnemar_index', 'southwood_index') THEN NULL
-    WHEN metric = 'mirkin_metric' THEN CAST(n AS DOUBLE) * (n - 1)
-    WHEN metric = 'split_join_distance' THEN 2 * n
-    WHEN metric IN (
-      'label_entropy', 'cluster_entropy', 'joint_entropy', 'label_entropy_given_cluster',
-      'cluster_entropy_given_label', 'mutual_info_score', 'variation_of_information'
-    )
-    THEN ln(n)
-    ELSE 1.0
-  END;
-
 -- Text of the query SELECT TRUE AS __ce_valid, for _check_options. Raises an error if an option of
 -- external_intervals is invalid, or two of them in combination. query_text is that text from
 -- _valid_external_options, which raises the errors of all options but confidence.
