@@ -538,6 +538,82 @@ CREATE OR REPLACE MACRO clustereval._metric_names() AS [
     'exact_match_f_score'
   ];
 
+-- One row per partition: all columns of external_report, from __ce_statistics, the name of a CTE of
+-- the rows of _statistics_of_groups, and these options of external_report. Without expectations in
+-- __ce_statistics, adjusted_mutual_info_score and expected_mutual_info are NULL.
+CREATE OR REPLACE MACRO clustereval._scores_of_statistics(
+  __ce_statistics, average_method, beta
+) AS TABLE
+  SELECT
+    __ce_partition AS partition_key,
+    __ce_total AS n,
+    __ce_n_dropped AS n_dropped,
+    __ce_n_noise AS n_noise,
+    COALESCE(__ce_n_labels, 0) AS n_labels,
+    COALESCE(__ce_n_clusters, 0) AS n_clusters,
+    clustereval._rand_score(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS rand_score,
+    clustereval._adjusted_rand_score(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS adjusted_rand_score,
+    clustereval._fowlkes_mallows_score(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS fowlkes_mallows_score,
+    clustereval._pair_precision(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS pair_precision,
+    clustereval._pair_recall(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS pair_recall,
+    clustereval._pair_f_score(__ce_tp, __ce_fp, __ce_fn, __ce_tn, beta) AS pair_f_score,
+    clustereval._jaccard_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS jaccard_index,
+    clustereval._mirkin_metric(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS mirkin_metric,
+    clustereval._hubert_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS hubert_index,
+    clustereval._kulczynski_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS kulczynski_index,
+    clustereval._mcnemar_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn, __ce_fn_minus_fp)
+      AS mcnemar_index,
+    clustereval._phi_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS phi_index,
+    clustereval._correlation_distance(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS correlation_distance,
+    clustereval._rogers_tanimoto_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS rogers_tanimoto_index,
+    clustereval._russell_rao_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS russell_rao_index,
+    clustereval._sokal_sneath_1_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS sokal_sneath_1_index,
+    clustereval._sokal_sneath_2_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS sokal_sneath_2_index,
+    clustereval._southwood_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS southwood_index,
+    clustereval._adjusted_fowlkes_mallows_score(__ce_tp, __ce_fp, __ce_fn, __ce_tn)
+      AS adjusted_fowlkes_mallows_score,
+    clustereval._multinomial_adjusted_rand_score(
+      __ce_tp, __ce_fp, __ce_fn, __ce_tn, __ce_total, __ce_links
+    ) AS multinomial_adjusted_rand_score,
+    clustereval._label_entropy(__ce_mi, __ce_hl) AS label_entropy,
+    clustereval._cluster_entropy(__ce_mi, __ce_hc) AS cluster_entropy,
+    clustereval._joint_entropy(__ce_mi, __ce_hl, __ce_hc) AS joint_entropy,
+    clustereval._label_entropy_given_cluster(__ce_hl) AS label_entropy_given_cluster,
+    clustereval._cluster_entropy_given_label(__ce_hc) AS cluster_entropy_given_label,
+    clustereval._mutual_info_score(__ce_mi) AS mutual_info_score,
+    clustereval._normalized_mutual_info_score(__ce_mi, __ce_hl, __ce_hc, average_method)
+      AS normalized_mutual_info_score,
+    clustereval._adjusted_mutual_info_score(
+      __ce_mi, __ce_hl, __ce_hc, __ce_emi, __ce_ehl, __ce_ehc, average_method
+    ) AS adjusted_mutual_info_score,
+    clustereval._expected_mutual_info(__ce_emi) AS expected_mutual_info,
+    clustereval._homogeneity_score(__ce_mi, __ce_hl, __ce_hc) AS homogeneity_score,
+    clustereval._completeness_score(__ce_mi, __ce_hl, __ce_hc) AS completeness_score,
+    clustereval._v_measure_score(__ce_mi, __ce_hl, __ce_hc, beta) AS v_measure_score,
+    clustereval._variation_of_information(__ce_hl, __ce_hc) AS variation_of_information,
+    clustereval._normalized_variation_of_information(__ce_mi, __ce_hl, __ce_hc)
+      AS normalized_variation_of_information,
+    clustereval._normalized_information_distance(__ce_mi, __ce_hl, __ce_hc)
+      AS normalized_information_distance,
+    clustereval._purity(__ce_in_majority_labels, __ce_total) AS purity,
+    clustereval._inverse_purity(__ce_in_majority_clusters, __ce_total) AS inverse_purity,
+    clustereval._class_f_measure(__ce_matched_rows, __ce_total) AS class_f_measure,
+    clustereval._split_join_distance(
+      __ce_total, __ce_in_majority_clusters, __ce_in_majority_labels
+    ) AS split_join_distance,
+    clustereval._bcubed_precision(__ce_precision_rows, __ce_total) AS bcubed_precision,
+    clustereval._bcubed_recall(__ce_recall_rows, __ce_total) AS bcubed_recall,
+    clustereval._bcubed_f_score(__ce_precision_rows, __ce_recall_rows, __ce_total, beta)
+      AS bcubed_f_score,
+    clustereval._element_centric_similarity(__ce_similar_rows, __ce_total)
+      AS element_centric_similarity,
+    clustereval._exact_match_precision(__ce_exact_matches, __ce_n_clusters)
+      AS exact_match_precision,
+    clustereval._exact_match_recall(__ce_exact_matches, __ce_n_labels) AS exact_match_recall,
+    clustereval._exact_match_f_score(__ce_exact_matches, __ce_n_labels, __ce_n_clusters)
+      AS exact_match_f_score
+  FROM query_table(__ce_statistics);
+
 -- One row per partition and metric of external_report: __ce_partition, __ce_value, its value, and
 -- the columns of _metric_meanings. __ce_report is the name of a CTE of the rows of
 -- _external_report. Without adjusted, the two metrics are left out that need the expected mutual

@@ -21,6 +21,7 @@ FOLDERS = (("errors",), ("base",), ("external", "internal"), ("relative",))
 #: Python modules of these folders that no SQL file mirrors.
 PYTHON_ONLY = {"base/data_arguments", "base/frames", "base/metric_facts", "relative/resampling"}
 MAX_LINES = 700
+GENERATED = ROOT / "sql" / "facts.sql"
 
 
 @cache
@@ -139,7 +140,7 @@ PRAGMA = re.compile(r"  # (?:type: ignore|noqa|fmt:).*")
 def test_no_file_is_long() -> None:
     for path in (*MODULES, *ROOT.glob("sql/**/*.sql"), *TEST_MODULES):
         lines = path.read_text(encoding="utf-8").splitlines()
-        assert len(lines) <= MAX_LINES, path
+        assert len(lines) <= MAX_LINES or path == GENERATED, path
         assert max((len(PRAGMA.sub("", line)) for line in lines), default=0) <= 100, path
 
 

@@ -1,9 +1,16 @@
-"""The text of sql/facts.sql: comments of the metrics, and the macros that list them."""
+"""The text of sql/facts.sql: comments of the metrics, and the macros that list them.
+
+A metric is a column of external_report by the private macro of its name, whose parameters are named
+as the statistics of the report.
+"""
 
 from __future__ import annotations
 
 from textwrap import wrap
 from typing import TYPE_CHECKING
+
+from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.macros import macro_definitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -53,6 +60,23 @@ CREATE OR REPLACE MACRO clustereval._metric_values(__ce_report, adjusted) AS TAB
   WHERE adjusted
     OR meanings.__ce_metric NOT IN ('adjusted_mutual_info_score', 'expected_mutual_info');
 """
+COLUMNS = """\
+-- One row per partition: all columns of external_report, from __ce_statistics, the name of a CTE of
+-- the rows of _statistics_of_groups, and these options of external_report. Without expectations in
+-- __ce_statistics, adjusted_mutual_info_score and expected_mutual_info are NULL.
+CREATE OR REPLACE MACRO clustereval._scores_of_statistics(
+  __ce_statistics, average_method, beta
+) AS TABLE
+  SELECT
+    __ce_partition AS partition_key,
+    __ce_total AS n,
+    __ce_n_dropped AS n_dropped,
+    __ce_n_noise AS n_noise,
+    COALESCE(__ce_n_labels, 0) AS n_labels,
+    COALESCE(__ce_n_clusters, 0) AS n_clusters,
+{columns}
+  FROM query_table(__ce_statistics);
+"""
 LIMITS = """\
 -- The least value that a metric of external_report can have, NULL if there is none.
 CREATE OR REPLACE MACRO clustereval._least_value(metric) AS
@@ -68,6 +92,8 @@ CREATE OR REPLACE MACRO clustereval._greatest_value(metric, n) AS
 """
 #: The greatest values that are no numbers, for n rows. An entropy is at most that of n labels.
 GREATEST = {"n (n - 1)": "CAST(n AS DOUBLE) * (n - 1)", "2 n": "2 * n"}
+#: The parameters of formulas that are options of external_report; the others are statistics.
+OPTIONS = ("average_method", "beta")
 NOISE = "Leave noise out: CASE WHEN cluster <> -1 THEN cluster END."
 
 
@@ -100,9 +126,23 @@ def rows(metrics: Sequence[MetricFacts]) -> str:
     return ",\n".join(found)
 
 
+def column(name: str) -> str:
+    """The column of a metric: its private macro, whose parameters are statistics and options."""
+    definitions = macro_definitions()
+    if f"_{name}" not in definitions:
+        raise ClusterEvalError(f"expected the macro _{name} of the statistics in sql/external")
+    parameters, _ = definitions[f"_{name}"]
+    arguments = [x if x in OPTIONS else f"__ce_{x}" for x in parameters]
+    call = f"clustereval._{name}({', '.join(arguments)})"
+    for line in (f"    {call} AS {name}", f"    {call}\n      AS {name}"):
+        if max(map(len, line.splitlines())) < WIDTH:
+            return line
+    return f"    clustereval._{name}(\n{name_lines(arguments, '      ')}\n    ) AS {name}"
+
+
 def name_lines(names: Iterable[str], indent: str) -> str:
-    """Names as literals, several in a line."""
-    text = ", ".join(sql_literal(name) for name in names)
+    """Names or literals, several in a line."""
+    text = ", ".join(names)
     return "\n".join(wrap(text, WIDTH - 10, initial_indent=indent, subsequent_indent=indent))
 
 
@@ -113,7 +153,7 @@ def branches(metrics: Sequence[MetricFacts], value_of: dict[str, str]) -> str:
     found = []
     for value in dict.fromkeys(values):
         if value != usual:
-            names = [x.name for x in metrics if value_of[x.name] == value]
+            names = [sql_literal(x.name) for x in metrics if value_of[x.name] == value]
             listed = f"IN (\n{name_lines(names, '      ')}\n    )"
             found.append(f"    WHEN metric {listed}\n    THEN {value}")
     return "\n".join([*found, f"    ELSE {usual}"])
@@ -144,7 +184,8 @@ def sql_facts(metrics: Sequence[MetricFacts]) -> str:
         *(comment(x) for x in metrics),
         f"{RULE}\n-- Lists\n{RULE}\n",
         MEANINGS.format(rows=rows(listed)),
-        NAMES.format(names=name_lines((x.name for x in listed), "    ")),
+        NAMES.format(names=name_lines((sql_literal(x.name) for x in listed), "    ")),
+        COLUMNS.format(columns=",\n".join(column(x.name) for x in listed)),
         VALUES.format(cases=cases),
         LIMITS.format(
             least=branches(listed, {x.name: least(x) for x in listed}),

@@ -90,6 +90,29 @@ CREATE OR REPLACE MACRO clustereval._information_statistics(label, cluster) AS
   )[1];
 
 ---------------------------------------------------------------------------------------------------
+-- Formulas. mi is the mutual information, hl the entropy of the label given the cluster, hc that of
+-- the cluster given the label.
+---------------------------------------------------------------------------------------------------
+
+-- Entropy of the labels.
+CREATE OR REPLACE MACRO clustereval._label_entropy(mi, hl) AS mi + hl;
+
+-- Entropy of the clusters.
+CREATE OR REPLACE MACRO clustereval._cluster_entropy(mi, hc) AS mi + hc;
+
+-- Entropy of the pairs of label and cluster.
+CREATE OR REPLACE MACRO clustereval._joint_entropy(mi, hl, hc) AS mi + hl + hc;
+
+-- Entropy of the label given the cluster.
+CREATE OR REPLACE MACRO clustereval._label_entropy_given_cluster(hl) AS hl;
+
+-- Entropy of the cluster given the label.
+CREATE OR REPLACE MACRO clustereval._cluster_entropy_given_label(hc) AS hc;
+
+-- Mutual information.
+CREATE OR REPLACE MACRO clustereval._mutual_info_score(mi) AS mi;
+
+---------------------------------------------------------------------------------------------------
 -- Aggregates
 ---------------------------------------------------------------------------------------------------
 
@@ -99,7 +122,7 @@ CREATE OR REPLACE MACRO clustereval._information_statistics(label, cluster) AS
 CREATE OR REPLACE MACRO clustereval.label_entropy(label, cluster) AS
   list_transform(
     [clustereval._information_statistics(label, cluster)],
-    lambda __ce_info: __ce_info['mi'] + __ce_info['hl']
+    lambda __ce_info: clustereval._label_entropy(__ce_info['mi'], __ce_info['hl'])
   )[1];
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): the entropy of the
@@ -108,7 +131,7 @@ CREATE OR REPLACE MACRO clustereval.label_entropy(label, cluster) AS
 CREATE OR REPLACE MACRO clustereval.cluster_entropy(label, cluster) AS
   list_transform(
     [clustereval._information_statistics(label, cluster)],
-    lambda __ce_info: __ce_info['mi'] + __ce_info['hc']
+    lambda __ce_info: clustereval._cluster_entropy(__ce_info['mi'], __ce_info['hc'])
   )[1];
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): the entropy of the
@@ -117,7 +140,9 @@ CREATE OR REPLACE MACRO clustereval.cluster_entropy(label, cluster) AS
 CREATE OR REPLACE MACRO clustereval.joint_entropy(label, cluster) AS
   list_transform(
     [clustereval._information_statistics(label, cluster)],
-    lambda __ce_info: __ce_info['mi'] + __ce_info['hl'] + __ce_info['hc']
+    lambda __ce_info: clustereval._joint_entropy(
+      __ce_info['mi'], __ce_info['hl'], __ce_info['hc']
+    )
   )[1];
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): the entropy of the
@@ -127,7 +152,7 @@ CREATE OR REPLACE MACRO clustereval.joint_entropy(label, cluster) AS
 CREATE OR REPLACE MACRO clustereval.label_entropy_given_cluster(label, cluster) AS
   list_transform(
     [clustereval._information_statistics(label, cluster)],
-    lambda __ce_info: __ce_info['hl']
+    lambda __ce_info: clustereval._label_entropy_given_cluster(__ce_info['hl'])
   )[1];
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): the entropy of the
@@ -137,7 +162,7 @@ CREATE OR REPLACE MACRO clustereval.label_entropy_given_cluster(label, cluster) 
 CREATE OR REPLACE MACRO clustereval.cluster_entropy_given_label(label, cluster) AS
   list_transform(
     [clustereval._information_statistics(label, cluster)],
-    lambda __ce_info: __ce_info['hc']
+    lambda __ce_info: clustereval._cluster_entropy_given_label(__ce_info['hc'])
   )[1];
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): their mutual
@@ -146,5 +171,5 @@ CREATE OR REPLACE MACRO clustereval.cluster_entropy_given_label(label, cluster) 
 CREATE OR REPLACE MACRO clustereval.mutual_info_score(label, cluster) AS
   list_transform(
     [clustereval._information_statistics(label, cluster)],
-    lambda __ce_info: __ce_info['mi']
+    lambda __ce_info: clustereval._mutual_info_score(__ce_info['mi'])
   )[1];

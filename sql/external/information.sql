@@ -60,6 +60,10 @@ CREATE OR REPLACE MACRO clustereval._normalized_mutual_info_score(mi, hl, hc, av
     WHEN average_method = 'joint' THEN clustereval._ratio(mi, mi + hl + hc)
   END;
 
+-- Variation of information: hl is the entropy of the label given the cluster, hc that of the
+-- cluster given the label.
+CREATE OR REPLACE MACRO clustereval._variation_of_information(hl, hc) AS hl + hc;
+
 -- Variation of information hl + hc divided by the joint entropy mi + hl + hc; 0 for equal
 -- partitions. mi is the mutual information, hl the entropy of the label given the cluster, hc that
 -- of the cluster given the label.
@@ -190,7 +194,7 @@ CREATE OR REPLACE MACRO clustereval.v_measure_score(label, cluster, beta := 1.0)
 CREATE OR REPLACE MACRO clustereval.variation_of_information(label, cluster) AS
   list_transform(
     [clustereval._information_statistics(label, cluster)],
-    lambda __ce_info: __ce_info['hl'] + __ce_info['hc']
+    lambda __ce_info: clustereval._variation_of_information(__ce_info['hl'], __ce_info['hc'])
   )[1];
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): the variation of

@@ -19,6 +19,19 @@ CREATE OR REPLACE MACRO clustereval._f_score(precision_, recall_, beta) AS
 CREATE OR REPLACE MACRO clustereval._match_score(n, label_size, cluster_size) AS
   clustereval._ratio(2 * n, label_size + cluster_size);
 
+-- Purity: the share of `total` rows that have the majority label of their cluster.
+CREATE OR REPLACE MACRO clustereval._purity(in_majority_labels, total) AS
+  clustereval._ratio(in_majority_labels, total);
+
+-- Inverse purity: the share of `total` rows that are in the majority cluster of their label.
+CREATE OR REPLACE MACRO clustereval._inverse_purity(in_majority_clusters, total) AS
+  clustereval._ratio(in_majority_clusters, total);
+
+-- F-measure of the labels: the mean over `total` rows of the best F1 score of their label with any
+-- cluster, whose sum is matched_rows.
+CREATE OR REPLACE MACRO clustereval._class_f_measure(matched_rows, total) AS
+  clustereval._ratio(matched_rows, total);
+
 -- Van Dongen's split-join distance 2 total - in_majority_clusters - in_majority_labels, as DOUBLE.
 -- total is the number of rows, in_majority_clusters that of rows in the majority cluster of their
 -- label, and in_majority_labels that of rows with the majority label of their cluster.
@@ -31,6 +44,40 @@ CREATE OR REPLACE MACRO clustereval._split_join_distance(
 -- DOUBLE, where n rows have the label, of label_size rows, and the cluster, of cluster_size rows.
 CREATE OR REPLACE MACRO clustereval._element_similarity(n, label_size, cluster_size) AS
   clustereval._ratio(n, GREATEST(label_size, cluster_size));
+
+-- B-cubed precision: the mean over `total` rows of the share of their cluster that has their label,
+-- whose sum is precision_rows.
+CREATE OR REPLACE MACRO clustereval._bcubed_precision(precision_rows, total) AS
+  clustereval._ratio(precision_rows, total);
+
+-- B-cubed recall: the mean over `total` rows of the share of their label that is in their cluster,
+-- whose sum is recall_rows.
+CREATE OR REPLACE MACRO clustereval._bcubed_recall(recall_rows, total) AS
+  clustereval._ratio(recall_rows, total);
+
+-- F score of B-cubed precision and recall, precision_rows / total and recall_rows / total; beta > 1
+-- weighs recall more.
+CREATE OR REPLACE MACRO clustereval._bcubed_f_score(precision_rows, recall_rows, total, beta) AS
+  clustereval._f_score(
+    clustereval._ratio(precision_rows, total), clustereval._ratio(recall_rows, total), beta
+  );
+
+-- Element-centric similarity: the mean over `total` rows of _element_similarity, whose sum is
+-- similar_rows.
+CREATE OR REPLACE MACRO clustereval._element_centric_similarity(similar_rows, total) AS
+  clustereval._ratio(similar_rows, total);
+
+-- Share of n_clusters clusters that equal a label, row for row.
+CREATE OR REPLACE MACRO clustereval._exact_match_precision(exact_matches, n_clusters) AS
+  clustereval._ratio(exact_matches, n_clusters);
+
+-- Share of n_labels labels that equal a cluster, row for row.
+CREATE OR REPLACE MACRO clustereval._exact_match_recall(exact_matches, n_labels) AS
+  clustereval._ratio(exact_matches, n_labels);
+
+-- Harmonic mean of _exact_match_precision and _exact_match_recall; 0 if both are 0.
+CREATE OR REPLACE MACRO clustereval._exact_match_f_score(exact_matches, n_labels, n_clusters) AS
+  clustereval._ratio(2 * exact_matches, n_labels + n_clusters);
 
 -- One row per __ce_partition: __ce_matched_rows, the sum over its labels of label_size times the
 -- best F1 score of the label with any cluster, for class_f_measure. __ce_sized_cells is the name of
@@ -146,7 +193,7 @@ CREATE OR REPLACE MACRO clustereval._matching_statistics(label, cluster) AS
 CREATE OR REPLACE MACRO clustereval.purity(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
-    lambda __ce_sums: clustereval._ratio(__ce_sums['in_majority_labels'], __ce_sums['total'])
+    lambda __ce_sums: clustereval._purity(__ce_sums['in_majority_labels'], __ce_sums['total'])
   )[1];
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): share of rows that
@@ -155,7 +202,9 @@ CREATE OR REPLACE MACRO clustereval.purity(label, cluster) AS
 CREATE OR REPLACE MACRO clustereval.inverse_purity(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
-    lambda __ce_sums: clustereval._ratio(__ce_sums['in_majority_clusters'], __ce_sums['total'])
+    lambda __ce_sums: clustereval._inverse_purity(
+      __ce_sums['in_majority_clusters'], __ce_sums['total']
+    )
   )[1];
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): best F1 score of each
@@ -164,7 +213,7 @@ CREATE OR REPLACE MACRO clustereval.inverse_purity(label, cluster) AS
 CREATE OR REPLACE MACRO clustereval.class_f_measure(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
-    lambda __ce_sums: clustereval._ratio(__ce_sums['matched_rows'], __ce_sums['total'])
+    lambda __ce_sums: clustereval._class_f_measure(__ce_sums['matched_rows'], __ce_sums['total'])
   )[1];
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): van Dongen's
@@ -186,7 +235,9 @@ CREATE OR REPLACE MACRO clustereval.split_join_distance(label, cluster) AS
 CREATE OR REPLACE MACRO clustereval.bcubed_precision(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
-    lambda __ce_sums: clustereval._ratio(__ce_sums['precision_rows'], __ce_sums['total'])
+    lambda __ce_sums: clustereval._bcubed_precision(
+      __ce_sums['precision_rows'], __ce_sums['total']
+    )
   )[1];
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): B-cubed recall, the
@@ -196,7 +247,7 @@ CREATE OR REPLACE MACRO clustereval.bcubed_precision(label, cluster) AS
 CREATE OR REPLACE MACRO clustereval.bcubed_recall(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
-    lambda __ce_sums: clustereval._ratio(__ce_sums['recall_rows'], __ce_sums['total'])
+    lambda __ce_sums: clustereval._bcubed_recall(__ce_sums['recall_rows'], __ce_sums['total'])
   )[1];
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): weighted harmonic
@@ -209,10 +260,9 @@ CREATE OR REPLACE MACRO clustereval.bcubed_f_score(label, cluster, beta := 1.0) 
       'sums': clustereval._matching_statistics(label, cluster),
       'beta': clustereval._check_beta(beta)
     }],
-    lambda __ce_call: clustereval._f_score(
-      clustereval._ratio(__ce_call['sums']['precision_rows'], __ce_call['sums']['total']),
-      clustereval._ratio(__ce_call['sums']['recall_rows'], __ce_call['sums']['total']),
-      __ce_call['beta']
+    lambda __ce_call: clustereval._bcubed_f_score(
+      __ce_call['sums']['precision_rows'], __ce_call['sums']['recall_rows'],
+      __ce_call['sums']['total'], __ce_call['beta']
     )
   )[1];
 
@@ -223,7 +273,9 @@ CREATE OR REPLACE MACRO clustereval.bcubed_f_score(label, cluster, beta := 1.0) 
 CREATE OR REPLACE MACRO clustereval.element_centric_similarity(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
-    lambda __ce_sums: clustereval._ratio(__ce_sums['similar_rows'], __ce_sums['total'])
+    lambda __ce_sums: clustereval._element_centric_similarity(
+      __ce_sums['similar_rows'], __ce_sums['total']
+    )
   )[1];
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): share of clusters
@@ -232,7 +284,9 @@ CREATE OR REPLACE MACRO clustereval.element_centric_similarity(label, cluster) A
 CREATE OR REPLACE MACRO clustereval.exact_match_precision(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
-    lambda __ce_sums: clustereval._ratio(__ce_sums['exact_matches'], __ce_sums['n_clusters'])
+    lambda __ce_sums: clustereval._exact_match_precision(
+      __ce_sums['exact_matches'], __ce_sums['n_clusters']
+    )
   )[1];
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): share of labels that
@@ -241,7 +295,9 @@ CREATE OR REPLACE MACRO clustereval.exact_match_precision(label, cluster) AS
 CREATE OR REPLACE MACRO clustereval.exact_match_recall(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
-    lambda __ce_sums: clustereval._ratio(__ce_sums['exact_matches'], __ce_sums['n_labels'])
+    lambda __ce_sums: clustereval._exact_match_recall(
+      __ce_sums['exact_matches'], __ce_sums['n_labels']
+    )
   )[1];
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): harmonic mean of
@@ -251,7 +307,7 @@ CREATE OR REPLACE MACRO clustereval.exact_match_recall(label, cluster) AS
 CREATE OR REPLACE MACRO clustereval.exact_match_f_score(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
-    lambda __ce_sums: clustereval._ratio(
-      2 * __ce_sums['exact_matches'], __ce_sums['n_labels'] + __ce_sums['n_clusters']
+    lambda __ce_sums: clustereval._exact_match_f_score(
+      __ce_sums['exact_matches'], __ce_sums['n_labels'], __ce_sums['n_clusters']
     )
   )[1];
