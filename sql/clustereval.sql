@@ -3,6 +3,7 @@
 .read base/checks.sql
 .read base/exact.sql
 .read external/contingency.sql
+.read external/gradients.sql
 .read external/pair_counting.sql
 .read external/association.sql
 .read external/expected_information.sql

@@ -12,6 +12,7 @@ import polars as pl
 
 from polars_clustereval.base.exact import ratio, to_double
 
+from .gradients import PAIRS, Quotient, as_expression, linear, root_slopes
 from .pair_counting import pair_expression, pair_shares
 
 if TYPE_CHECKING:
@@ -73,6 +74,71 @@ def association_scores(row: Row) -> Terms:
         "sokal_sneath_1_index": ratio(tp, tp + 2 * disagreements),
         "sokal_sneath_2_index": ratio(2 * agreements, 2 * agreements + disagreements),
         "southwood_index": ratio(tp, disagreements),
+    }
+
+
+# ----------------------------------------------------------------------------------------------
+# Derivatives
+# ----------------------------------------------------------------------------------------------
+
+
+def _angle_of(phi: Quotient, row: Row) -> Quotient:
+    """Return a quotient with the slopes of arccos(phi) / pi, given that of the correlation phi.
+
+    It is phi times the derivative of the arc cosine, taken as a constant; see correlation_distance
+    for its sine. `row(name)` is a statistic of a partition.
+    """
+    tp, fp, fn, tn = (row(f"{name}_share") for name in ("tp", "fp", "fn", "tn"))
+    sine = (tp * tn * (fp + fn) + fp * fn * (tp + tn)).sqrt()
+    factor = -ratio(as_expression(phi.bottom), math.pi * sine)
+    first, second, third = (factor * slope for slope in phi.top_slopes)
+    return phi._replace(top=factor * phi.top, top_slopes=(first, second, third))
+
+
+def association_quotients(row: Row) -> dict[str, Quotient]:
+    """Return the metrics of this module with their derivatives, by name.
+
+    The statistics are s, pairs of one label and one cluster, x of one cluster only, and y of one
+    label only, as shares of all pairs; b = s + y have one label, c = s + x are in one cluster.
+    `row(name)` is a statistic of a partition.
+    """
+    s, x, y = row("tp_share"), row("fp_share"), row("fn_share")
+    b, c, differ = s + y, s + x, x + y
+    n = to_double(row("total"))
+    all_root, differ_root = (n * (n - 1) / 2).sqrt(), differ.sqrt()
+    half = 0.5 / differ_root
+    spread_b, spread_c = b * (1 - b), c * (1 - c)
+    spread_root_b, spread_root_c = root_slopes(spread_b, spread_c)
+    phi_b, phi_c = (1 - 2 * b) * spread_root_b, (1 - 2 * c) * spread_root_c
+    phi = Quotient(
+        PAIRS,
+        s - b * c,
+        spread_b.sqrt() * spread_c.sqrt(),
+        ((0.5 - b) + (0.5 - c), -b, -c),
+        (phi_b + phi_c, phi_c, phi_b),
+    )
+    shared, agree = (1.0, 0.0, 0.0), (0.0, -1.0, -1.0)
+    return {
+        "hubert_index": linear(PAIRS, 0.0, -2.0, -2.0),
+        "kulczynski_index": Quotient(
+            PAIRS,
+            s * (b + c),
+            2 * b * c,
+            (2 * s + (b + c), s, s),
+            (2 * (b + c), 2 * b, 2 * c),
+        ),
+        "mcnemar_index": Quotient(
+            PAIRS, (y - x) * all_root, differ_root, (0.0, -all_root, all_root), (0.0, half, half)
+        ),
+        "phi_index": phi,
+        "correlation_distance": _angle_of(phi, row),
+        "rogers_tanimoto_index": Quotient(PAIRS, 1 - differ, 1 + differ, agree, (0.0, 1.0, 1.0)),
+        "russell_rao_index": linear(PAIRS, 1.0, 0.0, 0.0),
+        "sokal_sneath_1_index": Quotient(PAIRS, s, s + 2 * differ, shared, (1.0, 2.0, 2.0)),
+        "sokal_sneath_2_index": Quotient(
+            PAIRS, 1 - differ, 1 - differ / 2, agree, (0.0, -0.5, -0.5)
+        ),
+        "southwood_index": Quotient(PAIRS, s, differ, shared, (0.0, 1.0, 1.0)),
     }
 
 

@@ -199,3 +199,67 @@ CREATE OR REPLACE MACRO clustereval.southwood_index(label, cluster) AS
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
+
+---------------------------------------------------------------------------------------------------
+-- Derivatives
+---------------------------------------------------------------------------------------------------
+
+-- Derivative of arccos(phi) / pi by phi, the correlation of phi_index, where s, x and y are the
+-- shares tp, fp and fn of all pairs, and r is the denominator of phi; NULL for equal partitions.
+-- See _correlation_distance for the sine of the angle. In _association_quotients it is a constant
+-- factor.
+CREATE OR REPLACE MACRO clustereval._angle_slope(s, x, y, r) AS
+  -clustereval._ratio(
+    r,
+    3.141592653589793
+    * sqrt(GREATEST(s * (1.0 - s - x - y) * (x + y) + x * y * (1.0 - x - y), 0.0))
+  );
+
+-- One row per __ce_partition and metric of this file, as the quotient of two functions of the
+-- statistics of its __ce_family: the columns of _metric_quotients. __ce_is_quotient is FALSE for
+-- linear functions, whose divisor is 1. __ce_parts is the name of a CTE of the rows of
+-- _parts_of_gradients.
+CREATE OR REPLACE MACRO clustereval._association_quotients(__ce_parts) AS TABLE
+  SELECT
+    p.partition AS __ce_partition,
+    p.family AS __ce_family,
+    metrics.__ce_metric,
+    metrics.__ce_is_quotient,
+    metrics.__ce_top,
+    metrics.__ce_bottom,
+    metrics.__ce_t1,
+    metrics.__ce_t2,
+    metrics.__ce_t3,
+    metrics.__ce_b1,
+    metrics.__ce_b2,
+    metrics.__ce_b3
+  FROM query_table(__ce_parts)
+    AS p (partition, n, family, s, x, y, emi, b, c, g, gb, gc, r, rb, rc, larger_x)
+  CROSS JOIN LATERAL (VALUES
+    ('hubert_index', FALSE, 0e0, 1e0, 0e0, -2e0, -2e0, 0e0, 0e0, 0e0),
+    ('kulczynski_index', TRUE, p.s * (p.b + p.c), 2 * p.b * p.c,
+      2 * p.s + (p.b + p.c), p.s, p.s, 2 * (p.b + p.c), 2 * p.b, 2 * p.c),
+    ('mcnemar_index', TRUE,
+      (p.y - p.x) * sqrt(p.n * (p.n - 1) / 2), sqrt(p.x + p.y),
+      0e0, -sqrt(p.n * (p.n - 1) / 2), sqrt(p.n * (p.n - 1) / 2),
+      0e0, clustereval._ratio(0.5, sqrt(p.x + p.y)), clustereval._ratio(0.5, sqrt(p.x + p.y))),
+    ('phi_index', TRUE, p.s - p.b * p.c, p.r,
+      (0.5 - p.b) + (0.5 - p.c), -p.b, -p.c, p.rb + p.rc, p.rc, p.rb),
+    ('correlation_distance', TRUE,
+      clustereval._angle_slope(p.s, p.x, p.y, p.r) * (p.s - p.b * p.c), p.r,
+      clustereval._angle_slope(p.s, p.x, p.y, p.r) * ((0.5 - p.b) + (0.5 - p.c)),
+      clustereval._angle_slope(p.s, p.x, p.y, p.r) * -p.b,
+      clustereval._angle_slope(p.s, p.x, p.y, p.r) * -p.c, p.rb + p.rc, p.rc, p.rb),
+    ('rogers_tanimoto_index', TRUE, 1 - (p.x + p.y), 1 + (p.x + p.y),
+      0e0, -1e0, -1e0, 0e0, 1e0, 1e0),
+    ('russell_rao_index', FALSE, 0e0, 1e0, 1e0, 0e0, 0e0, 0e0, 0e0, 0e0),
+    ('sokal_sneath_1_index', TRUE, p.s, p.s + 2 * (p.x + p.y),
+      1e0, 0e0, 0e0, 1e0, 2e0, 2e0),
+    ('sokal_sneath_2_index', TRUE, 1 - (p.x + p.y), 1 - (p.x + p.y) / 2,
+      0e0, -1e0, -1e0, 0e0, -0.5e0, -0.5e0),
+    ('southwood_index', TRUE, p.s, p.x + p.y, 1e0, 0e0, 0e0, 0e0, 1e0, 1e0)
+  ) AS metrics (
+    __ce_metric, __ce_is_quotient, __ce_top, __ce_bottom,
+    __ce_t1, __ce_t2, __ce_t3, __ce_b1, __ce_b2, __ce_b3
+  )
+  WHERE p.family = 'pairs';
