@@ -190,8 +190,9 @@ COMMENT ON MACRO clustereval.normalized_mutual_info_score IS
 '''arithmetic'', ''geometric'', ''min'', ''max'' or ''joint'', which is the joint entropy. It '
 'grows with the number of random clusters, the adjusted one does not. Range [0, 1], best 1. '
 'Special cases: 1 for equal partitions, even trivial ones. Otherwise 0 for one label or one '
-'cluster. NULL without rows. Source: Strehl and Ghosh (2002), JMLR 3:583-617. Kvalseth (1987), '
-'doi:10.1109/TSMC.1987.4309069. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'cluster. NULL without rows. Source: Strehl and Ghosh (2002), Cluster ensembles, JMLR 3:583-617. '
+'Kvalseth (1987), doi:10.1109/TSMC.1987.4309069. Leave noise out: CASE WHEN cluster <> -1 THEN '
+'cluster END.';
 
 COMMENT ON MACRO clustereval.adjusted_mutual_info_score IS
 'Mutual information corrected for chance, over a mean of the entropies corrected likewise. (MI - '
@@ -199,8 +200,8 @@ COMMENT ON MACRO clustereval.adjusted_mutual_info_score IS
 'average, and M the mean that average_method names: ''arithmetic'', ''geometric'', ''min'' or '
 '''max''. Range up to 1, best 1. Special cases: 1 for equal partitions. Otherwise 0 for one label '
 'or one cluster, and NULL for ''min'' if all labels or all clusters differ, 0 / 0. NULL without '
-'rows. Source: Vinh, Epps and Bailey (2010), JMLR 11:2837-2854. Leave noise out: CASE WHEN '
-'cluster <> -1 THEN cluster END.';
+'rows. Source: Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings '
+'comparison, JMLR 11:2837-2854. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.expected_mutual_info IS
 'Mutual information expected of random labelings of the same sizes, in nats. The mean over all '
@@ -237,13 +238,14 @@ COMMENT ON MACRO clustereval.variation_of_information IS
 COMMENT ON MACRO clustereval.normalized_variation_of_information IS
 'Variation of information over the joint entropy, a metric of partitions. Range [0, 1], best 0. '
 'Special cases: 0 for equal partitions, also trivial ones. NULL without rows. Source: Vinh, Epps '
-'and Bailey (2010), JMLR 11:2837-2854. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR 11:2837-2854. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.normalized_information_distance IS
 'One minus the mutual information over the greater entropy, a metric of partitions. Range [0, 1], '
 'best 0. Special cases: 0 for equal partitions, also trivial ones. NULL without rows. Source: '
-'Vinh, Epps and Bailey (2010), JMLR 11:2837-2854. Leave noise out: CASE WHEN cluster <> -1 THEN '
-'cluster END.';
+'Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR '
+'11:2837-2854. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.purity IS
 'Share of rows that have the majority label of their cluster. Range (0, 1], best 1. Special '
@@ -277,13 +279,15 @@ COMMENT ON MACRO clustereval.bcubed_precision IS
 'Mean over rows of the share of their cluster that has their label. B-cubed precision, where each '
 'row itself counts. Range (0, 1], best 1. Special cases: 1 where every cluster is a singleton. '
 'NULL without rows. Source: Bagga and Baldwin (1998), Algorithms for scoring coreference chains. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Amigo, Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8. Leave noise out: CASE '
+'WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.bcubed_recall IS
 'Mean over rows of the share of their label that lies in their cluster. B-cubed recall, where '
 'each row itself counts. Range (0, 1], best 1. Special cases: 1 for a single cluster. NULL '
-'without rows. Source: Bagga and Baldwin (1998), Algorithms for scoring coreference chains. Leave '
-'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'without rows. Source: Bagga and Baldwin (1998), Algorithms for scoring coreference chains. '
+'Amigo, Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8. Leave noise out: CASE '
+'WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.bcubed_f_score IS
 'Weighted harmonic mean of B-cubed precision and recall. (1 + beta^2) P R / (beta^2 P + R): beta '
@@ -539,8 +543,8 @@ CREATE OR REPLACE MACRO clustereval._metric_names() AS [
   ];
 
 -- One row per partition: all columns of external_report, from __ce_statistics, the name of a CTE of
--- the rows of _statistics_of_groups, and these options of external_report. Without expectations in
--- __ce_statistics, adjusted_mutual_info_score and expected_mutual_info are NULL.
+-- the rows of _statistics_of_groups, and these options of external_report. A metric whose
+-- statistics are NULL is NULL.
 CREATE OR REPLACE MACRO clustereval._scores_of_statistics(
   __ce_statistics, average_method, beta
 ) AS TABLE
@@ -612,6 +616,69 @@ CREATE OR REPLACE MACRO clustereval._scores_of_statistics(
     clustereval._exact_match_recall(__ce_exact_matches, __ce_n_labels) AS exact_match_recall,
     clustereval._exact_match_f_score(__ce_exact_matches, __ce_n_labels, __ce_n_clusters)
       AS exact_match_f_score
+  FROM query_table(__ce_statistics);
+
+-- One row per partition: all columns of entity_resolution_report, from __ce_statistics, the name of
+-- a CTE of the rows of _resolution_statistics_of_groups, and these options of
+-- entity_resolution_report. A metric whose statistics are NULL is NULL.
+CREATE OR REPLACE MACRO clustereval._resolution_scores(
+  __ce_statistics, split_cost, merge_cost, beta
+) AS TABLE
+  SELECT
+    __ce_partition AS partition_key,
+    __ce_total AS n,
+    __ce_n_dropped AS n_dropped,
+    __ce_n_noise AS n_noise,
+    COALESCE(__ce_n_labels, 0) AS n_labels,
+    COALESCE(__ce_n_clusters, 0) AS n_clusters,
+    clustereval._pair_precision(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS pair_precision,
+    clustereval._pair_recall(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS pair_recall,
+    clustereval._pair_f_score(__ce_tp, __ce_fp, __ce_fn, __ce_tn, beta) AS pair_f_score,
+    clustereval._bcubed_precision(__ce_precision_rows, __ce_total) AS bcubed_precision,
+    clustereval._bcubed_recall(__ce_recall_rows, __ce_total) AS bcubed_recall,
+    clustereval._bcubed_f_score(__ce_precision_rows, __ce_recall_rows, __ce_total, beta)
+      AS bcubed_f_score,
+    clustereval._k_measure(__ce_precision_rows, __ce_recall_rows, __ce_total) AS k_measure,
+    clustereval._exact_match_precision(__ce_exact_matches, __ce_n_clusters)
+      AS exact_match_precision,
+    clustereval._exact_match_recall(__ce_exact_matches, __ce_n_labels) AS exact_match_recall,
+    clustereval._exact_match_f_score(__ce_exact_matches, __ce_n_labels, __ce_n_clusters)
+      AS exact_match_f_score,
+    clustereval._closest_cluster_precision(__ce_closest_clusters, __ce_n_clusters)
+      AS closest_cluster_precision,
+    clustereval._closest_cluster_recall(__ce_closest_labels, __ce_n_labels)
+      AS closest_cluster_recall,
+    clustereval._closest_cluster_f_score(
+      __ce_closest_clusters, __ce_n_clusters, __ce_closest_labels, __ce_n_labels, beta
+    ) AS closest_cluster_f_score,
+    clustereval._talburt_wang_index(__ce_n_labels, __ce_n_clusters, __ce_n_cells)
+      AS talburt_wang_index,
+    clustereval._basic_merge_distance(__ce_n_labels, __ce_n_clusters, __ce_n_cells)
+      AS basic_merge_distance,
+    clustereval._generalized_merge_distance(
+      __ce_n_labels, __ce_n_clusters, __ce_n_cells, __ce_fp, __ce_fn, __ce_hl, __ce_hc,
+      __ce_total, split_cost, merge_cost
+    ) AS generalized_merge_distance,
+    clustereval._muc_precision(__ce_total, __ce_n_cells, __ce_n_labels, __ce_n_clusters)
+      AS muc_precision,
+    clustereval._muc_recall(__ce_total, __ce_n_cells, __ce_n_labels, __ce_n_clusters) AS muc_recall,
+    clustereval._muc_f_score(__ce_total, __ce_n_cells, __ce_n_labels, __ce_n_clusters, beta)
+      AS muc_f_score,
+    clustereval._lea_precision(__ce_lea_precision_rows, __ce_total) AS lea_precision,
+    clustereval._lea_recall(__ce_lea_recall_rows, __ce_total) AS lea_recall,
+    clustereval._lea_f_score(__ce_lea_precision_rows, __ce_lea_recall_rows, __ce_total, beta)
+      AS lea_f_score,
+    clustereval._blanc_precision(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS blanc_precision,
+    clustereval._blanc_recall(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS blanc_recall,
+    clustereval._blanc_f_score(__ce_tp, __ce_fp, __ce_fn, __ce_tn, beta) AS blanc_f_score,
+    clustereval._element_centric_similarity(__ce_similar_rows, __ce_total)
+      AS element_centric_similarity,
+    clustereval._correlation_distance(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS correlation_distance,
+    __ce_reduced AS reduced_mutual_info_score,
+    clustereval._normalized_reduced_mutual_info_score(
+      __ce_reduced, __ce_total, __ce_n_labels, __ce_mi, __ce_hl, __ce_hc,
+      __ce_label_remainders, __ce_label_tables, __ce_label_factorials, __ce_label_excess
+    ) AS normalized_reduced_mutual_info_score
   FROM query_table(__ce_statistics);
 
 -- One row per partition and metric of external_report: __ce_partition, __ce_value, its value, and

@@ -16,6 +16,7 @@ from polars_clustereval.cli.schemas import read_schema
 from tests.support import engines
 from tests.support.stated_ranges import bound_of, comments, is_constant, range_of_metric
 from tools import facts as command
+from tools.exports import metrics_in
 from tools.metric_docstrings import check_range, read_elsewhere, read_items
 from tools.reference_page import call_with_parameters
 
@@ -43,6 +44,24 @@ def test_a_stale_file_is_found(tmp_path: Path) -> None:
     old.write_text("a", encoding="utf-8")
     assert command.stale_files(lambda: {old: "a", new: "b"}) == {new: "b"}
     assert command.stale_files(lambda: {old: "b"}) == {old: "b"}
+
+
+def test_a_metric_is_listed_by_hand_in_its_two_files_only() -> None:
+    """Nothing else of the product has to be changed for a metric of pairs of rows."""
+    generated = {path for step in command.STEPS for path in step()}
+    product = [
+        path
+        for folder in ("sql", "polars_clustereval")
+        for path in (ROOT / folder).rglob("*.*")
+        if path.suffix in (".sql", ".py") and path not in generated
+    ]
+    texts = {path: path.read_text(encoding="utf-8") for path in product}
+    stem = "external/association"
+    stems = {ROOT / f"sql/{stem}.sql", ROOT / f"polars_clustereval/{stem}.py"}
+    # This one is a column of entity_resolution_report too, whose expressions choose it by its name.
+    for name in set(metrics_in("association")) - {"correlation_distance"}:
+        quoted = (f'"{name}"', f"'{name}'")
+        assert {path for path, text in texts.items() if any(x in text for x in quoted)} == stems
 
 
 # One fact in every place -------------------------------------------------------------------------

@@ -130,14 +130,20 @@ def read_metric(
     return MetricFacts(name=name, elsewhere=read_elsewhere(texts.pop("elsewhere")), **texts)
 
 
+def metrics_in_report(table: str) -> list[str]:
+    """The columns of a report that are metrics, in its order."""
+    frame = pl.DataFrame({"label": [0], "cluster": [0]})
+    columns = getattr(ce, table)(frame, "label", "cluster").columns
+    return [name for name in columns if name not in COUNTS]
+
+
 def read_metrics() -> list[MetricFacts]:
     """The facts of all metrics, in the order of the reports; one of both is in the first."""
-    frame = pl.DataFrame({"label": [0], "cluster": [0]})
     tables: dict[str, str] = {}
     for table in REPORTS:
-        for name in getattr(ce, table)(frame, "label", "cluster").columns:
+        for name in metrics_in_report(table):
             tables.setdefault(name, table)
-    names = [name for name in tables if name not in COUNTS]
+    names = list(tables)
     records = []
     for name in names:
         try:

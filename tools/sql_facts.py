@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.macros import macro_definitions
+from tools.metric_docstrings import metrics_in_report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -60,12 +61,10 @@ CREATE OR REPLACE MACRO clustereval._metric_values(__ce_report, adjusted) AS TAB
   WHERE adjusted
     OR meanings.__ce_metric NOT IN ('adjusted_mutual_info_score', 'expected_mutual_info');
 """
-COLUMNS = """\
--- One row per partition: all columns of external_report, from __ce_statistics, the name of a CTE of
--- the rows of _statistics_of_groups, and these options of external_report. Without expectations in
--- __ce_statistics, adjusted_mutual_info_score and expected_mutual_info are NULL.
-CREATE OR REPLACE MACRO clustereval._scores_of_statistics(
-  __ce_statistics, average_method, beta
+SCORES = """\
+{header}
+CREATE OR REPLACE MACRO clustereval.{macro}(
+  {parameters}
 ) AS TABLE
   SELECT
     __ce_partition AS partition_key,
@@ -92,8 +91,10 @@ CREATE OR REPLACE MACRO clustereval._greatest_value(metric, n) AS
 """
 #: The greatest values that are no numbers, for n rows. An entropy is at most that of n labels.
 GREATEST = {"n (n - 1)": "CAST(n AS DOUBLE) * (n - 1)", "2 n": "2 * n"}
-#: The parameters of formulas that are options of external_report; the others are statistics.
-OPTIONS = ("average_method", "beta")
+#: The parameters of formulas that are options of a report; the others are statistics.
+OPTIONS = ("average_method", "beta", "split_cost", "merge_cost")
+#: A metric that is computed with the statistics, since the normalized one needs it too.
+STATISTICS = {"reduced_mutual_info_score": "__ce_reduced"}
 NOISE = "Leave noise out: CASE WHEN cluster <> -1 THEN cluster END."
 
 
@@ -126,8 +127,25 @@ def rows(metrics: Sequence[MetricFacts]) -> str:
     return ",\n".join(found)
 
 
+def report_macro(table: str, macro: str, statistics: str, options: Sequence[str]) -> str:
+    """The macro that computes a report from the statistics of its partitions."""
+    header = (
+        f"One row per partition: all columns of {table}, from __ce_statistics, the name of a CTE "
+        f"of the rows of {statistics}, and these options of {table}. A metric whose statistics are "
+        "NULL is NULL."
+    )
+    return SCORES.format(
+        header="\n".join(wrap(header, WIDTH, initial_indent="-- ", subsequent_indent="-- ")),
+        macro=macro,
+        parameters=", ".join(["__ce_statistics", *options]),
+        columns=",\n".join(column(name) for name in metrics_in_report(table)),
+    )
+
+
 def column(name: str) -> str:
     """The column of a metric: its private macro, whose parameters are statistics and options."""
+    if name in STATISTICS:
+        return f"    {STATISTICS[name]} AS {name}"
     definitions = macro_definitions()
     if f"_{name}" not in definitions:
         raise ClusterEvalError(f"expected the macro _{name} of the statistics in sql/external")
@@ -185,7 +203,18 @@ def sql_facts(metrics: Sequence[MetricFacts]) -> str:
         f"{RULE}\n-- Lists\n{RULE}\n",
         MEANINGS.format(rows=rows(listed)),
         NAMES.format(names=name_lines((sql_literal(x.name) for x in listed), "    ")),
-        COLUMNS.format(columns=",\n".join(column(x.name) for x in listed)),
+        report_macro(
+            "external_report",
+            "_scores_of_statistics",
+            "_statistics_of_groups",
+            ("average_method", "beta"),
+        ),
+        report_macro(
+            "entity_resolution_report",
+            "_resolution_scores",
+            "_resolution_statistics_of_groups",
+            ("split_cost", "merge_cost", "beta"),
+        ),
         VALUES.format(cases=cases),
         LIMITS.format(
             least=branches(listed, {x.name: least(x) for x in listed}),

@@ -55,10 +55,8 @@ def _correlation_distance(row: Row) -> pl.Expr:
 def association_scores(row: Row) -> Terms:
     """Return the coefficients of association between "same label" and "same cluster" by name.
 
-    They are hubert_index, kulczynski_index, mcnemar_index, phi_index, correlation_distance,
-    rogers_tanimoto_index, russell_rao_index, sokal_sneath_1_index, sokal_sneath_2_index and
-    southwood_index. `row(name)` is a field of pair_statistics: the number of rows, a pair count, or
-    its share of all pairs.
+    `row(name)` is a field of pair_statistics: the number of rows, a pair count, or its share of all
+    pairs.
     """
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     agreements, disagreements, pairs = tp + tn, fp + fn, tp + fp + fn + tn

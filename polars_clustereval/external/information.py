@@ -174,7 +174,8 @@ def normalized_mutual_info_score(
 
     References
     ----------
-    Strehl and Ghosh (2002), JMLR 3:583-617. Kvalseth (1987), doi:10.1109/TSMC.1987.4309069.
+    Strehl and Ghosh (2002), Cluster ensembles, JMLR 3:583-617. Kvalseth (1987),
+    doi:10.1109/TSMC.1987.4309069.
 
     Examples
     --------
@@ -233,7 +234,8 @@ def adjusted_mutual_info_score(
 
     References
     ----------
-    Vinh, Epps and Bailey (2010), JMLR 11:2837-2854.
+    Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR
+    11:2837-2854.
 
     Examples
     --------
@@ -446,7 +448,8 @@ def normalized_variation_of_information(label: Column, cluster: Column) -> pl.Ex
 
     References
     ----------
-    Vinh, Epps and Bailey (2010), JMLR 11:2837-2854.
+    Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR
+    11:2837-2854.
 
     Examples
     --------
@@ -483,7 +486,8 @@ def normalized_information_distance(label: Column, cluster: Column) -> pl.Expr:
 
     References
     ----------
-    Vinh, Epps and Bailey (2010), JMLR 11:2837-2854.
+    Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR
+    11:2837-2854.
 
     Examples
     --------

@@ -385,7 +385,8 @@ def bcubed_precision(label: Column, cluster: Column) -> pl.Expr:
 
     References
     ----------
-    Bagga and Baldwin (1998), Algorithms for scoring coreference chains.
+    Bagga and Baldwin (1998), Algorithms for scoring coreference chains. Amigo, Gonzalo, Artiles and
+    Verdejo (2009), doi:10.1007/s10791-008-9066-8.
 
     Examples
     --------
@@ -428,7 +429,8 @@ def bcubed_recall(label: Column, cluster: Column) -> pl.Expr:
 
     References
     ----------
-    Bagga and Baldwin (1998), Algorithms for scoring coreference chains.
+    Bagga and Baldwin (1998), Algorithms for scoring coreference chains. Amigo, Gonzalo, Artiles and
+    Verdejo (2009), doi:10.1007/s10791-008-9066-8.
 
     Examples
     --------

@@ -39,6 +39,25 @@ CREATE OR REPLACE MACRO clustereval._lea_rows(n, size, other_size) AS
     ELSE 0.0
   END;
 
+-- LEA precision: the mean over `total` rows of the share of the links of their cluster that are
+-- right, whose sum is lea_precision_rows.
+CREATE OR REPLACE MACRO clustereval._lea_precision(lea_precision_rows, total) AS
+  clustereval._ratio(lea_precision_rows, total);
+
+-- LEA recall: the mean over `total` rows of the share of the links of their label that are found,
+-- whose sum is lea_recall_rows.
+CREATE OR REPLACE MACRO clustereval._lea_recall(lea_recall_rows, total) AS
+  clustereval._ratio(lea_recall_rows, total);
+
+-- F score of LEA precision and recall, lea_precision_rows / total and lea_recall_rows / total; beta
+-- > 1 weighs recall more.
+CREATE OR REPLACE MACRO clustereval._lea_f_score(
+  lea_precision_rows, lea_recall_rows, total, beta
+) AS
+  clustereval._f_score(
+    clustereval._ratio(lea_precision_rows, total), clustereval._ratio(lea_recall_rows, total), beta
+  );
+
 -- BLANC precision, the mean of tp / (tp + fp) and tn / (tn + fn), where 0 / 0 counts as 0; 1 for
 -- equal partitions. tp, fp, fn and tn count pairs of rows: same label and cluster, same cluster
 -- only, same label only, neither.
@@ -174,7 +193,9 @@ CREATE OR REPLACE MACRO clustereval.muc_f_score(label, cluster, beta := 1.0) AS
 CREATE OR REPLACE MACRO clustereval.lea_precision(label, cluster) AS
   list_transform(
     [clustereval._coreference_statistics(label, cluster)],
-    lambda __ce_sums: clustereval._ratio(__ce_sums['lea_precision_rows'], __ce_sums['total'])
+    lambda __ce_sums: clustereval._lea_precision(
+      __ce_sums['lea_precision_rows'], __ce_sums['total']
+    )
   )[1];
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): LEA recall, the
@@ -184,7 +205,7 @@ CREATE OR REPLACE MACRO clustereval.lea_precision(label, cluster) AS
 CREATE OR REPLACE MACRO clustereval.lea_recall(label, cluster) AS
   list_transform(
     [clustereval._coreference_statistics(label, cluster)],
-    lambda __ce_sums: clustereval._ratio(__ce_sums['lea_recall_rows'], __ce_sums['total'])
+    lambda __ce_sums: clustereval._lea_recall(__ce_sums['lea_recall_rows'], __ce_sums['total'])
   )[1];
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): weighted harmonic
@@ -197,10 +218,9 @@ CREATE OR REPLACE MACRO clustereval.lea_f_score(label, cluster, beta := 1.0) AS
       'sums': clustereval._coreference_statistics(label, cluster),
       'beta': clustereval._check_beta(beta)
     }],
-    lambda __ce_call: clustereval._f_score(
-      clustereval._ratio(__ce_call['sums']['lea_precision_rows'], __ce_call['sums']['total']),
-      clustereval._ratio(__ce_call['sums']['lea_recall_rows'], __ce_call['sums']['total']),
-      __ce_call['beta']
+    lambda __ce_call: clustereval._lea_f_score(
+      __ce_call['sums']['lea_precision_rows'], __ce_call['sums']['lea_recall_rows'],
+      __ce_call['sums']['total'], __ce_call['beta']
     )
   )[1];
 

@@ -5,10 +5,30 @@
 -- Formulas
 ---------------------------------------------------------------------------------------------------
 
--- K measure sqrt(precision_ recall_), the geometric mean of B-cubed precision and recall; two
--- roots, so that nothing underflows.
-CREATE OR REPLACE MACRO clustereval._k_measure(precision_, recall_) AS
-  sqrt(precision_) * sqrt(recall_);
+-- K measure, the geometric mean of B-cubed precision and recall, precision_rows / total and
+-- recall_rows / total; two roots, so that nothing underflows.
+CREATE OR REPLACE MACRO clustereval._k_measure(precision_rows, recall_rows, total) AS
+  sqrt(clustereval._ratio(precision_rows, total)) * sqrt(clustereval._ratio(recall_rows, total));
+
+-- Mean over n_clusters clusters of the best Jaccard index with any label, whose sum is
+-- closest_clusters.
+CREATE OR REPLACE MACRO clustereval._closest_cluster_precision(closest_clusters, n_clusters) AS
+  clustereval._ratio(closest_clusters, n_clusters);
+
+-- Mean over n_labels labels of the best Jaccard index with any cluster, whose sum is
+-- closest_labels.
+CREATE OR REPLACE MACRO clustereval._closest_cluster_recall(closest_labels, n_labels) AS
+  clustereval._ratio(closest_labels, n_labels);
+
+-- F score of closest-cluster precision closest_clusters / n_clusters and recall closest_labels /
+-- n_labels; beta > 1 weighs recall more.
+CREATE OR REPLACE MACRO clustereval._closest_cluster_f_score(
+  closest_clusters, n_clusters, closest_labels, n_labels, beta
+) AS
+  clustereval._f_score(
+    clustereval._ratio(closest_clusters, n_clusters), clustereval._ratio(closest_labels, n_labels),
+    beta
+  );
 
 -- Jaccard index n / (size + other_size - n) of a label and a cluster that share n rows and have
 -- size and other_size rows, as DOUBLE.
@@ -59,6 +79,16 @@ CREATE OR REPLACE MACRO clustereval._edit_cost(cost, n_parts, n_groups, pairs, e
     WHEN cost = 'product' THEN CAST(pairs AS DOUBLE)
     WHEN cost = 'entropy' THEN entropy * total
   END;
+
+-- Cost of the splits that divide the n_clusters clusters into n_cells parts, and of the merges that
+-- make the n_labels labels of these: see _edit_cost, with the costs split_cost and merge_cost. fp
+-- pairs of rows are split and fn merged; hl and hc are the entropies of the label given the cluster
+-- and of the cluster given the label, of total rows.
+CREATE OR REPLACE MACRO clustereval._generalized_merge_distance(
+  n_labels, n_clusters, n_cells, fp, fn, hl, hc, total, split_cost, merge_cost
+) AS
+  clustereval._edit_cost(split_cost, n_cells, n_clusters, fp, hl, total)
+  + clustereval._edit_cost(merge_cost, n_cells, n_labels, fn, hc, total);
 
 -- One row per __ce_partition: __ce_closest_labels, the sum over its labels of the best Jaccard
 -- index of the label with any cluster. __ce_sized_cells is the name of a CTE of the rows of
@@ -193,8 +223,7 @@ CREATE OR REPLACE MACRO clustereval.k_measure(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
     lambda __ce_sums: clustereval._k_measure(
-      clustereval._ratio(__ce_sums['precision_rows'], __ce_sums['total']),
-      clustereval._ratio(__ce_sums['recall_rows'], __ce_sums['total'])
+      __ce_sums['precision_rows'], __ce_sums['recall_rows'], __ce_sums['total']
     )
   )[1];
 
@@ -204,7 +233,9 @@ CREATE OR REPLACE MACRO clustereval.k_measure(label, cluster) AS
 CREATE OR REPLACE MACRO clustereval.closest_cluster_precision(label, cluster) AS
   list_transform(
     [clustereval._resolution_statistics(label, cluster)],
-    lambda __ce_sums: clustereval._ratio(__ce_sums['closest_clusters'], __ce_sums['n_clusters'])
+    lambda __ce_sums: clustereval._closest_cluster_precision(
+      __ce_sums['closest_clusters'], __ce_sums['n_clusters']
+    )
   )[1];
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): mean over labels of
@@ -213,7 +244,9 @@ CREATE OR REPLACE MACRO clustereval.closest_cluster_precision(label, cluster) AS
 CREATE OR REPLACE MACRO clustereval.closest_cluster_recall(label, cluster) AS
   list_transform(
     [clustereval._resolution_statistics(label, cluster)],
-    lambda __ce_sums: clustereval._ratio(__ce_sums['closest_labels'], __ce_sums['n_labels'])
+    lambda __ce_sums: clustereval._closest_cluster_recall(
+      __ce_sums['closest_labels'], __ce_sums['n_labels']
+    )
   )[1];
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): weighted harmonic
@@ -228,10 +261,9 @@ CREATE OR REPLACE MACRO clustereval.closest_cluster_f_score(label, cluster, beta
       'sums': clustereval._resolution_statistics(label, cluster),
       'beta': clustereval._check_beta(beta)
     }],
-    lambda __ce_call: clustereval._f_score(
-      clustereval._ratio(__ce_call['sums']['closest_clusters'], __ce_call['sums']['n_clusters']),
-      clustereval._ratio(__ce_call['sums']['closest_labels'], __ce_call['sums']['n_labels']),
-      __ce_call['beta']
+    lambda __ce_call: clustereval._closest_cluster_f_score(
+      __ce_call['sums']['closest_clusters'], __ce_call['sums']['n_clusters'],
+      __ce_call['sums']['closest_labels'], __ce_call['sums']['n_labels'], __ce_call['beta']
     )
   )[1];
 
@@ -275,11 +307,10 @@ CREATE OR REPLACE MACRO clustereval.generalized_merge_distance(
       'split_cost': clustereval._check_edit_cost(split_cost, 'split_cost'),
       'merge_cost': clustereval._check_edit_cost(merge_cost, 'merge_cost')
     }],
-    lambda __ce_call: clustereval._edit_cost(
-      __ce_call['split_cost'], __ce_call['sums']['n_cells'], __ce_call['sums']['n_clusters'],
-      __ce_call['sums']['fp'], __ce_call['sums']['hl'], __ce_call['sums']['total']
-    ) + clustereval._edit_cost(
-      __ce_call['merge_cost'], __ce_call['sums']['n_cells'], __ce_call['sums']['n_labels'],
-      __ce_call['sums']['fn'], __ce_call['sums']['hc'], __ce_call['sums']['total']
+    lambda __ce_call: clustereval._generalized_merge_distance(
+      __ce_call['sums']['n_labels'], __ce_call['sums']['n_clusters'], __ce_call['sums']['n_cells'],
+      __ce_call['sums']['fp'], __ce_call['sums']['fn'], __ce_call['sums']['hl'],
+      __ce_call['sums']['hc'], __ce_call['sums']['total'],
+      __ce_call['split_cost'], __ce_call['merge_cost']
     )
   )[1];

@@ -119,24 +119,25 @@ CREATE OR REPLACE MACRO clustereval._reduced_mutual_info_score(
   END;
 
 -- reduced, the reduced mutual information of label and cluster, divided by that of the labels and
--- themselves, whose mutual information is label_entropy and whose tables have the logarithm
--- label_tables; label_remainders is the sum of the remainders of the labels (see
--- _factorial_remainder); or, of small labels, label_factorials is the sum of their ln(a!) and
--- label_excess table_excess of _table_totals. NULL if the labels are trivial (one label, or
--- singletons only) or the divisor is not positive; 1 for equal partitions.
+-- themselves, whose mutual information is the label entropy mi + hl and whose tables have the
+-- logarithm label_tables. mi is the mutual information, hl the entropy of the label given the
+-- cluster, hc that of the cluster given the label; label_remainders is the sum of the remainders of
+-- the labels (see _factorial_remainder); or, of small labels, label_factorials is the sum of their
+-- ln(a!) and label_excess table_excess of _table_totals. NULL if the labels are trivial (one label,
+-- or singletons only) or the divisor is not positive; 1 for equal partitions.
 CREATE OR REPLACE MACRO clustereval._normalized_reduced_mutual_info_score(
-  reduced, total, n_labels, distance, label_entropy, label_remainders, label_tables,
-  label_factorials, label_excess
+  reduced, total, n_labels, mi, hl, hc, label_remainders, label_tables, label_factorials,
+  label_excess
 ) AS
   CASE
     WHEN n_labels = 1 OR n_labels = total THEN NULL
-    WHEN distance = 0 THEN 1.0
+    WHEN hl + hc = 0 THEN 1.0
     ELSE clustereval._at_most_1(clustereval._ratio(
       reduced,
       GREATEST(
         CASE
           WHEN label_factorials < total THEN (label_factorials + label_excess) / total
-          ELSE label_entropy + (
+          ELSE mi + hl + (
             clustereval._factorial_remainder(total) - label_remainders - label_tables
           ) / total
         END,
@@ -450,7 +451,7 @@ CREATE OR REPLACE MACRO clustereval.normalized_reduced_mutual_info_score(label, 
         __ce_sums['table_excess']
       ),
       __ce_sums['total'], __ce_sums['n_labels'],
-      __ce_sums['hl'] + __ce_sums['hc'], __ce_sums['mi'] + __ce_sums['hl'],
+      __ce_sums['mi'], __ce_sums['hl'], __ce_sums['hc'],
       __ce_sums['label_remainders'], __ce_sums['label_tables'],
       __ce_sums['label_factorials'], __ce_sums['label_excess']
     )
