@@ -2,7 +2,8 @@
 
 The same metrics with the same numbers as SQL macros for DuckDB and as Polars functions:
 
-* expressions such as ``adjusted_rand_score(label, cluster)``, for select, group_by().agg and over;
+* expressions such as ``adjusted_rand_score(label, cluster)``, for select, group_by().agg and over:
+  a Float64 for each group of rows, NULL where it is undefined;
 * frame functions such as ``external_report(frame, label, cluster)``, also as methods of the
   namespace ``clustereval`` of every DataFrame and LazyFrame;
 * ``register(connection)`` for the macros, ``bundle()`` for their text, ``write_database(path)`` for

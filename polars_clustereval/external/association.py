@@ -165,11 +165,6 @@ def hubert_index(label: Column, cluster: Column) -> pl.Expr:
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     References
     ----------
     Hubert (1977), Nominal scale response agreement as a generalized correlation,
@@ -207,11 +202,6 @@ def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
 
     References
     ----------
@@ -254,11 +244,6 @@ def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     References
     ----------
     McNemar (1947), Note on the sampling error of the difference between correlated proportions
@@ -298,11 +283,6 @@ def phi_index(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
 
     References
     ----------
@@ -348,11 +328,6 @@ def correlation_distance(label: Column, cluster: Column) -> pl.Expr:
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     References
     ----------
     Gösgens, Tikhonov and Prokhorenkova (2021), Systematic analysis of cluster similarity indices:
@@ -390,11 +365,6 @@ def rogers_tanimoto_index(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
 
     References
     ----------
@@ -434,11 +404,6 @@ def russell_rao_index(label: Column, cluster: Column) -> pl.Expr:
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     References
     ----------
     Russell and Rao (1940), On habitat and association of species of anopheline larvae in
@@ -477,11 +442,6 @@ def sokal_sneath_1_index(label: Column, cluster: Column) -> pl.Expr:
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     References
     ----------
     Sokal and Sneath (1963), Principles of numerical taxonomy.
@@ -519,11 +479,6 @@ def sokal_sneath_2_index(label: Column, cluster: Column) -> pl.Expr:
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     References
     ----------
     Sokal and Sneath (1963), Principles of numerical taxonomy.
@@ -559,11 +514,6 @@ def southwood_index(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
 
     References
     ----------

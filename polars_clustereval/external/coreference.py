@@ -168,11 +168,6 @@ def muc_precision(label: Column, cluster: Column) -> pl.Expr:
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     References
     ----------
     Vilain, Burger, Aberdeen, Connolly and Hirschman (1995), A model-theoretic coreference scoring
@@ -211,11 +206,6 @@ def muc_recall(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
 
     References
     ----------
@@ -256,11 +246,6 @@ def muc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     beta : float
         Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
 
     Raises
     ------
@@ -307,11 +292,6 @@ def lea_precision(label: Column, cluster: Column) -> pl.Expr:
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     References
     ----------
     Moosavi and Strube (2016), Which coreference evaluation metric do you trust? A proposal for a
@@ -352,11 +332,6 @@ def lea_recall(label: Column, cluster: Column) -> pl.Expr:
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     References
     ----------
     Moosavi and Strube (2016), Which coreference evaluation metric do you trust? A proposal for a
@@ -395,11 +370,6 @@ def lea_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     beta : float
         Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
 
     Raises
     ------
@@ -445,11 +415,6 @@ def blanc_precision(label: Column, cluster: Column) -> pl.Expr:
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     References
     ----------
     Luo, Pradhan, Recasens and Hovy (2014), An extension of BLANC to system mentions,
@@ -488,11 +453,6 @@ def blanc_recall(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
 
     References
     ----------
@@ -535,11 +495,6 @@ def blanc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Ex
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     beta : float
         Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
 
     Raises
     ------

@@ -233,11 +233,6 @@ def k_measure(label: Column, cluster: Column) -> pl.Expr:
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     References
     ----------
     Lapidot (2002), Self-organizing-maps with BIC for speaker clustering, IDIAP-RR 02-60.
@@ -281,11 +276,6 @@ def closest_cluster_precision(label: Column, cluster: Column) -> pl.Expr:
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     References
     ----------
     Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), Swoosh: a generic approach to
@@ -323,11 +313,6 @@ def closest_cluster_recall(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
 
     References
     ----------
@@ -367,11 +352,6 @@ def closest_cluster_f_score(label: Column, cluster: Column, *, beta: float = 1.0
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     beta : float
         Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
 
     Raises
     ------
@@ -420,11 +400,6 @@ def talburt_wang_index(label: Column, cluster: Column) -> pl.Expr:
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     References
     ----------
     Talburt, Wang, Hess and Kuo (2007), An algebraic approach to data quality metrics for entity
@@ -461,11 +436,6 @@ def basic_merge_distance(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
 
     References
     ----------
@@ -516,11 +486,6 @@ def generalized_merge_distance(
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     split_cost, merge_cost : {'unit', 'product', 'entropy'}
         Cost of a split of a cluster, and of a merge.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
 
     Raises
     ------

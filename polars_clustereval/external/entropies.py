@@ -134,11 +134,6 @@ def label_entropy(label: Column, cluster: Column) -> pl.Expr:
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     References
     ----------
     Shannon (1948), A mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x.
@@ -173,11 +168,6 @@ def cluster_entropy(label: Column, cluster: Column) -> pl.Expr:
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     References
     ----------
     Shannon (1948), A mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x.
@@ -210,11 +200,6 @@ def joint_entropy(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
 
     References
     ----------
@@ -253,11 +238,6 @@ def label_entropy_given_cluster(label: Column, cluster: Column) -> pl.Expr:
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     References
     ----------
     Shannon (1948), A mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x.
@@ -293,11 +273,6 @@ def cluster_entropy_given_label(label: Column, cluster: Column) -> pl.Expr:
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     References
     ----------
     Shannon (1948), A mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x.
@@ -331,11 +306,6 @@ def mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
 
     References
     ----------

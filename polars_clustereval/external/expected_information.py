@@ -636,11 +636,6 @@ def expected_mutual_info(label: Column, cluster: Column) -> pl.Expr:
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     References
     ----------
     Vinh, Epps and Bailey (2009), Information theoretic measures for clusterings comparison: is a

@@ -162,11 +162,6 @@ def normalized_mutual_info_score(
     average_method : str
         Mean of the entropies: 'arithmetic', 'geometric', 'min', 'max', or 'joint' (joint entropy).
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     Raises
     ------
     ClusterEvalError
@@ -222,11 +217,6 @@ def adjusted_mutual_info_score(
     average_method : str
         Mean of the entropies: 'arithmetic', 'geometric', 'min' or 'max'.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     Raises
     ------
     ClusterEvalError
@@ -274,11 +264,6 @@ def homogeneity_score(label: Column, cluster: Column) -> pl.Expr:
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     References
     ----------
     Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043.
@@ -312,11 +297,6 @@ def completeness_score(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
 
     References
     ----------
@@ -355,11 +335,6 @@ def v_measure_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     beta : float
         Weight of completeness relative to homogeneity, at least 0.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
 
     Raises
     ------
@@ -402,11 +377,6 @@ def variation_of_information(label: Column, cluster: Column) -> pl.Expr:
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     References
     ----------
     Meila (2007), doi:10.1016/j.jmva.2006.11.013.
@@ -441,11 +411,6 @@ def normalized_variation_of_information(label: Column, cluster: Column) -> pl.Ex
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     References
     ----------
     Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR
@@ -478,11 +443,6 @@ def normalized_information_distance(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
 
     References
     ----------

@@ -262,11 +262,6 @@ def rand_score(label: Column, cluster: Column) -> pl.Expr:
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     References
     ----------
     Rand (1971), Objective criteria for the evaluation of clustering methods,
@@ -312,11 +307,6 @@ def adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     References
     ----------
     Hubert and Arabie (1985), Comparing partitions, doi:10.1007/BF01908075.
@@ -361,11 +351,6 @@ def fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     References
     ----------
     Fowlkes and Mallows (1983), A method for comparing two hierarchical clusterings,
@@ -405,11 +390,6 @@ def pair_precision(label: Column, cluster: Column) -> pl.Expr:
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     References
     ----------
     Wallace (1983), comment on A method for comparing two hierarchical clusterings,
@@ -448,11 +428,6 @@ def pair_recall(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
 
     References
     ----------
@@ -495,11 +470,6 @@ def pair_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Exp
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     beta : float
         Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
 
     Raises
     ------
@@ -548,11 +518,6 @@ def jaccard_index(label: Column, cluster: Column) -> pl.Expr:
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     References
     ----------
     Jaccard (1912), The distribution of the flora in the alpine zone,
@@ -590,11 +555,6 @@ def mirkin_metric(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
 
     References
     ----------
@@ -634,11 +594,6 @@ def adjusted_fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     References
     ----------
     Hubert and Arabie (1985), Comparing partitions, doi:10.1007/BF01908075.
@@ -676,11 +631,6 @@ def multinomial_adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
 
     References
     ----------

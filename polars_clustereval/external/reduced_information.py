@@ -371,11 +371,6 @@ def reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
-
     References
     ----------
     Newman, Cantwell and Young (2020), Improved mutual information measure for clustering,
@@ -419,11 +414,6 @@ def normalized_reduced_mutual_info_score(label: Column, cluster: Column) -> pl.E
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group.
 
     References
     ----------
