@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,6 +63,18 @@ def test_a_metric_is_listed_by_hand_in_its_two_files_only() -> None:
     for name in set(metrics_in("association")) - {"correlation_distance"}:
         quoted = (f'"{name}"', f"'{name}'")
         assert {path for path, text in texts.items() if any(x in text for x in quoted)} == stems
+
+
+def test_the_steps_for_a_metric_are_five_files_that_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    steps = text.partition("An external metric:\n\n")[2].partition("Then `make facts`.")[0]
+    files = re.findall(r"^\d\. `([^`]+)`", steps, re.MULTILINE)
+    assert len(files) == 5
+    generated = {path for step in command.STEPS for path in step()}
+    for file in files:
+        path = ROOT / file.replace("<stem>", "association")
+        assert path.is_file(), file
+        assert path not in generated, file
 
 
 # One fact in every place -------------------------------------------------------------------------
