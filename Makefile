@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # pip of the outside: where a distribution has taken ensurepip out, `venv` can bring none.
 INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet
 
-.PHONY: browser demo test test-rest test-wide test-install lint docs bench clean
+.PHONY: browser demo facts test test-rest test-wide test-install lint docs bench clean
 
 demo: $(VENV)/core.stamp
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -43,6 +43,11 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+# What is written from the docstrings of the metrics, the catalogue and the reports: comments of macros, tables, pages,
+# schemas.
+facts: $(VENV)/dev.stamp
+	$(BIN)/python -m tools.facts
 
 # The site of the documentation, in site/; a broken link or a page outside of the navigation is an error.
 docs: $(VENV)/docs.stamp

@@ -2,7 +2,8 @@
 
 The same metrics with the same numbers as SQL macros for DuckDB and as Polars functions:
 
-* expressions such as ``adjusted_rand_score(label, cluster)``, for select, group_by().agg and over;
+* expressions such as ``adjusted_rand_score(label, cluster)``, for select, group_by().agg and over:
+  a Float64 for each group of rows, NULL where it is undefined;
 * frame functions such as ``external_report(frame, label, cluster)``, also as methods of the
   namespace ``clustereval`` of every DataFrame and LazyFrame;
 * ``register(connection)`` for the macros, ``bundle()`` for their text, ``write_database(path)`` for
@@ -57,6 +58,14 @@ from .external.entity_matching import (
     talburt_wang_index,
 )
 from .external.entity_resolution import entity_resolution_report
+from .external.entropies import (
+    cluster_entropy,
+    cluster_entropy_given_label,
+    joint_entropy,
+    label_entropy,
+    label_entropy_given_cluster,
+    mutual_info_score,
+)
 from .external.expected_information import expected_mutual_info
 from .external.graph import (
     graph_cluster_report,
@@ -66,14 +75,8 @@ from .external.graph import (
 )
 from .external.information import (
     adjusted_mutual_info_score,
-    cluster_entropy,
-    cluster_entropy_given_label,
     completeness_score,
     homogeneity_score,
-    joint_entropy,
-    label_entropy,
-    label_entropy_given_cluster,
-    mutual_info_score,
     normalized_information_distance,
     normalized_mutual_info_score,
     normalized_variation_of_information,

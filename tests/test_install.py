@@ -14,11 +14,13 @@ from pathlib import Path
 
 import pytest
 
+from polars_clustereval.base.metric_facts import FACTS_FILE
+
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parent.parent
 IRIS = ROOT / "examples" / "iris.parquet"
-SQL = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "sql").glob("*/*.sql")))
+SQL = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "sql").glob("**/*.sql")))
 MACROS = sorted(set(re.findall(r"CREATE OR REPLACE MACRO clustereval\.(\w+)", SQL)))
 
 USE = """
@@ -84,8 +86,9 @@ def test_what_the_packages_carry(packages: dict[str, Path]) -> None:
     }
     assert len(dbt_files) > 4
     package = ROOT / "polars_clustereval"
-    template, schemas = package / "page/template.html", package.glob("cli/json_schemas/*/*")
-    texts = {path.relative_to(ROOT) for path in (template, *schemas)}
+    schemas = package.glob("cli/json_schemas/*/*")
+    files = (FACTS_FILE, package / "page" / "template.html", *schemas)
+    texts = {path.relative_to(ROOT) for path in files}
     assert len(texts) > 10
     assert {str(path) for path in modules | sql_files | dbt_files | texts} <= carried
     assert {name.partition("/")[0] for name in carried} == {

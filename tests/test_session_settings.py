@@ -294,7 +294,7 @@ CALLED = re.compile(r"(?<![\w.])([a-z]\w*)\(", re.IGNORECASE)
 
 def shadow_functions(con: duckdb.DuckDBPyConnection) -> set[str]:
     """Create macros of the user with the names of all functions of DuckDB that ours call."""
-    sources = "".join(path.read_text() for path in sql_folder().glob("*/*.sql"))
+    sources = "".join(path.read_text() for path in sql_folder().glob("**/*.sql"))
     functions = con.execute("SELECT lower(function_name) FROM duckdb_functions()").fetchall()
     names = set(map(str.lower, CALLED.findall(sources))) & {name for (name,) in functions}
     names -= CALLED_BY_DUCKDB

@@ -1,7 +1,7 @@
 """Ranges and best values: every statement of them is the same, and data keep and reach them.
 
-The ranges are read from the comments of the macros and from the tables of the pages, so that a
-test of the values and the statement cannot drift apart.
+The ranges of external metrics are those of their docstrings (see test_facts.py), others are read
+from the tables of the pages, so that a test of the values and the statement cannot drift apart.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ from tests.support.stated_ranges import (
     bound_of,
     comments,
     from_comment,
-    from_docstring,
     from_page,
-    from_readme,
     is_constant,
     range_of_metric,
 )
@@ -71,14 +69,6 @@ def of_index(table: str, name: str) -> Stated:
 
 
 # Statements ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", [*METRICS, *OWN])
-def test_a_metric_has_one_range(name: str) -> None:
-    stated = range_of_metric(name)
-    assert stated.means(from_docstring(inspect.getdoc(getattr(ce, name)) or "")), "docstring"
-    what, best, _ = cells_by_name("docs/reference.md")[name]
-    assert stated.means(from_readme(what, best)), "reference"
 
 
 @pytest.mark.parametrize("table", ["neighbor_report", "determinant_report", "pairwise_report"])

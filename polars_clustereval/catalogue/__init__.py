@@ -1,11 +1,10 @@
 """Catalogue: what is known of every score, each fact in one place.
 
-The facts of an external metric are read from the docstring of its expression and from
-METRIC_MEANINGS, which a macro repeats; only names in other libraries and the like are written here.
-Other reports have many columns and one docstring, so the facts of their scores are written
-here, one entry below the other; tests compare docs/internal.md, dunn.md and pairwise.md with them.
-Entries are plain tuples: no file to load, no schema, and type checkers know their fields. The
-package imports this folder, and reads the docstrings, when a score is described.
+The facts of an external metric stand in the docstring of its expression. Other reports have many
+columns and one docstring, so the facts of their scores are written here, one entry below the other;
+tests compare docs/internal.md, dunn.md and pairwise.md with them. Entries are plain tuples: no
+schema, and type checkers know their fields. The package imports this folder when a score is
+described.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from .describe import (
 from .distances import DISTANCES
 from .drift import DRIFT
 from .entry import Entry
-from .external import RESOLUTION_MEANINGS
 from .graph import GRAPH
 from .matching import MATCHING
 from .overlapping import OVERLAPPING
@@ -37,7 +35,6 @@ __all__ = [
     "MATCHING",
     "NOTATION",
     "OVERLAPPING",
-    "RESOLUTION_MEANINGS",
     "Entry",
     "describe",
     "entries",

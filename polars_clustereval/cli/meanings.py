@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from polars_clustereval import catalogue
-from polars_clustereval.external.summary import METRIC_MEANINGS
 
 __all__ = [
     "AFFECTED",
@@ -84,11 +83,7 @@ _ROW_COUNTS = _explain(
     }
 )
 
-_EXTERNAL_SCORES = {
-    name: Meaning(best or "", text) for name, (best, text) in METRIC_MEANINGS.items()
-}
-
-EXTERNAL = _ROW_COUNTS | _EXTERNAL_SCORES
+EXTERNAL = _ROW_COUNTS | _look_up("external_report")
 
 #: The columns of a report with a row for each metric.
 _LIMITS = _explain(
@@ -103,9 +98,7 @@ _LIMITS = _explain(
 
 EXTERNAL_INTERVALS = EXTERNAL | _LIMITS
 
-RESOLUTION = EXTERNAL | {
-    name: Meaning(best or "", text) for name, (best, text) in catalogue.RESOLUTION_MEANINGS.items()
-}
+RESOLUTION = EXTERNAL | _look_up("entity_resolution_report")
 
 RESOLUTION_ESTIMATES = (
     RESOLUTION

@@ -1,7 +1,7 @@
 """Schemas: the JSON Schema of what each report is with --format json, one file for each.
 
-The files are made by tests/support/json_schemas.py from the reports, their meanings and the
-catalogue. They are part of the package, so that a program can read them without computing a report.
+`make facts` writes them from the reports, their meanings and the catalogue. They are part of the
+package, so that a program can read them without computing a report.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import polars as pl
 
 from polars_clustereval.base.exact import ratio, to_double
 
+from .gradients import PAIRS, Quotient, as_expression, linear, root_slopes
 from .pair_counting import pair_expression, pair_shares
 
 if TYPE_CHECKING:
@@ -54,10 +55,8 @@ def _correlation_distance(row: Row) -> pl.Expr:
 def association_scores(row: Row) -> Terms:
     """Return the coefficients of association between "same label" and "same cluster" by name.
 
-    They are hubert_index, kulczynski_index, mcnemar_index, phi_index, correlation_distance,
-    rogers_tanimoto_index, russell_rao_index, sokal_sneath_1_index, sokal_sneath_2_index and
-    southwood_index. `row(name)` is a field of pair_statistics: the number of rows, a pair count, or
-    its share of all pairs.
+    `row(name)` is a field of pair_statistics: the number of rows, a pair count, or its share of all
+    pairs.
     """
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     agreements, disagreements, pairs = tp + tn, fp + fn, tp + fp + fn + tn
@@ -77,6 +76,71 @@ def association_scores(row: Row) -> Terms:
 
 
 # ----------------------------------------------------------------------------------------------
+# Derivatives
+# ----------------------------------------------------------------------------------------------
+
+
+def _angle_of(phi: Quotient, row: Row) -> Quotient:
+    """Return a quotient with the slopes of arccos(phi) / pi, given that of the correlation phi.
+
+    It is phi times the derivative of the arc cosine, taken as a constant; see correlation_distance
+    for its sine. `row(name)` is a statistic of a partition.
+    """
+    tp, fp, fn, tn = (row(f"{name}_share") for name in ("tp", "fp", "fn", "tn"))
+    sine = (tp * tn * (fp + fn) + fp * fn * (tp + tn)).sqrt()
+    factor = -ratio(as_expression(phi.bottom), math.pi * sine)
+    first, second, third = (factor * slope for slope in phi.top_slopes)
+    return phi._replace(top=factor * phi.top, top_slopes=(first, second, third))
+
+
+def association_quotients(row: Row) -> dict[str, Quotient]:
+    """Return the metrics of this module with their derivatives, by name.
+
+    The statistics are s, pairs of one label and one cluster, x of one cluster only, and y of one
+    label only, as shares of all pairs; b = s + y have one label, c = s + x are in one cluster.
+    `row(name)` is a statistic of a partition.
+    """
+    s, x, y = row("tp_share"), row("fp_share"), row("fn_share")
+    b, c, differ = s + y, s + x, x + y
+    n = to_double(row("total"))
+    all_root, differ_root = (n * (n - 1) / 2).sqrt(), differ.sqrt()
+    half = 0.5 / differ_root
+    spread_b, spread_c = b * (1 - b), c * (1 - c)
+    spread_root_b, spread_root_c = root_slopes(spread_b, spread_c)
+    phi_b, phi_c = (1 - 2 * b) * spread_root_b, (1 - 2 * c) * spread_root_c
+    phi = Quotient(
+        PAIRS,
+        s - b * c,
+        spread_b.sqrt() * spread_c.sqrt(),
+        ((0.5 - b) + (0.5 - c), -b, -c),
+        (phi_b + phi_c, phi_c, phi_b),
+    )
+    shared, agree = (1.0, 0.0, 0.0), (0.0, -1.0, -1.0)
+    return {
+        "hubert_index": linear(PAIRS, 0.0, -2.0, -2.0),
+        "kulczynski_index": Quotient(
+            PAIRS,
+            s * (b + c),
+            2 * b * c,
+            (2 * s + (b + c), s, s),
+            (2 * (b + c), 2 * b, 2 * c),
+        ),
+        "mcnemar_index": Quotient(
+            PAIRS, (y - x) * all_root, differ_root, (0.0, -all_root, all_root), (0.0, half, half)
+        ),
+        "phi_index": phi,
+        "correlation_distance": _angle_of(phi, row),
+        "rogers_tanimoto_index": Quotient(PAIRS, 1 - differ, 1 + differ, agree, (0.0, 1.0, 1.0)),
+        "russell_rao_index": linear(PAIRS, 1.0, 0.0, 0.0),
+        "sokal_sneath_1_index": Quotient(PAIRS, s, s + 2 * differ, shared, (1.0, 2.0, 2.0)),
+        "sokal_sneath_2_index": Quotient(
+            PAIRS, 1 - differ, 1 - differ / 2, agree, (0.0, -0.5, -0.5)
+        ),
+        "southwood_index": Quotient(PAIRS, s, differ, shared, (0.0, 1.0, 1.0)),
+    }
+
+
+# ----------------------------------------------------------------------------------------------
 # Expressions
 # ----------------------------------------------------------------------------------------------
 
@@ -84,21 +148,22 @@ def association_scores(row: Row) -> Terms:
 def hubert_index(label: Column, cluster: Column) -> pl.Expr:
     """Share of pairs on which label and cluster agree, minus that on which they disagree.
 
-    (tp + tn - fp - fn) / all pairs. From -1 to 1, best 1; equal to 2 rand_score - 1.
+    (tp + tn - fp - fn) / all pairs, equal to 2 rand_score - 1.
+
+    Facts
+    -----
+    Title : Hubert index
+    Meaning : pairs that agree minus pairs that differ
+    Range : [-1, 1]
+    Best value : 1
+    Special cases : NULL for a single row. NULL without rows.
+    Differs : clusterCrit's Hubert is phi_index, Hubert's normalized gamma.
+    SQL : clustereval.hubert_index(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. NULL for a single row. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.hubert_index(label, cluster)``.
 
     References
     ----------
@@ -121,21 +186,22 @@ def hubert_index(label: Column, cluster: Column) -> pl.Expr:
 def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
     """Arithmetic mean of pair precision and pair recall.
 
-    (tp / (tp + fp) + tp / (tp + fn)) / 2. From 0 to 1, best 1.
+    (tp / (tp + fp) + tp / (tp + fn)) / 2.
+
+    Facts
+    -----
+    Title : Kulczynski index
+    Meaning : mean of pair precision and pair recall
+    Range : [0, 1]
+    Best value : 1
+    Special cases : NULL if pair_precision or pair_recall is, and without rows.
+    Names elsewhere : clusterCrit: Kulczynski
+    SQL : clustereval.kulczynski_index(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. NULL if pair_precision or pair_recall is, and without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.kulczynski_index(label, cluster)``.
 
     References
     ----------
@@ -157,23 +223,26 @@ def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
 def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
     """Signed root of McNemar's statistic: positive if more pairs are split than joined.
 
-    (fn - fp) / sqrt(fn + fp), unbounded; 0 if as many pairs are split as joined. The fn pairs that
-    are split have one label and two clusters, the fp pairs that are joined have one cluster and two
-    labels. Approximately standard normal if pairs are split and joined at random.
+    (fn - fp) / sqrt(fn + fp); 0 if as many pairs are split as joined. The fn pairs that are split
+    have one label and two clusters, the fp pairs that are joined have one cluster and two labels.
+    Approximately standard normal if pairs are split and joined at random.
+
+    Facts
+    -----
+    Title : McNemar index
+    Meaning : split pairs minus joined pairs, scaled
+    Range : unbounded
+    Best value : none
+    Special cases : NULL for equal partitions. NULL without rows.
+    Sides swapped : the negative
+    Names elsewhere : clusterCrit: McNemar
+    Differs : clusterCrit before 1.2.8, and permetrics, compute (tn − fp) / √(tn + fp).
+    SQL : clustereval.mcnemar_index(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. NULL for equal partitions. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.mcnemar_index(label, cluster)``.
 
     References
     ----------
@@ -196,22 +265,24 @@ def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
 def phi_index(label: Column, cluster: Column) -> pl.Expr:
     """Correlation of "same label" and "same cluster" over all pairs of rows.
 
-    From -1 to 1, best 1; equal to Hubert's normalized Gamma.
+    (tp tn - fp fn) / sqrt((tp + fp) (tp + fn) (fp + tn) (fn + tn)), Hubert's normalized gamma.
+
+    Facts
+    -----
+    Title : Phi coefficient, Hubert's normalized gamma
+    Meaning : correlation of being together in each
+    Range : [-1, 1]
+    Best value : 1
+    Special cases : NULL where either partition is trivial: all rows together, or all apart. NULL
+        without rows.
+    Names elsewhere : clusterCrit: Hubert
+    Differs : The Phi of clusterCrit and CluSim lacks the square root in the denominator.
+    SQL : clustereval.phi_index(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. NULL where either partition is trivial: all rows together, or
-        all apart. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.phi_index(label, cluster)``.
 
     References
     ----------
@@ -240,22 +311,22 @@ def phi_index(label: Column, cluster: Column) -> pl.Expr:
 def correlation_distance(label: Column, cluster: Column) -> pl.Expr:
     """Angle between the two partitions, arccos(phi_index) / pi.
 
-    A metric of partitions with an expectation near 1/2 for random labelings. From 0 to 1, best 0.
+    A metric of partitions with an expectation near 1/2 for random labelings.
+
+    Facts
+    -----
+    Title : Correlation distance
+    Meaning : angle between the partitions, of a half turn
+    Range : [0, 1]
+    Best value : 0
+    Special cases : 0 for equal partitions, trivial ones too. Otherwise NULL if one partition is
+        trivial: a single group, or singletons only. NULL without rows.
+    SQL : clustereval.correlation_distance(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 0 for equal partitions, trivial ones too. Otherwise NULL if
-        one partition is trivial: a single group, or singletons only. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.correlation_distance(label, cluster)``.
 
     References
     ----------
@@ -278,21 +349,22 @@ def correlation_distance(label: Column, cluster: Column) -> pl.Expr:
 def rogers_tanimoto_index(label: Column, cluster: Column) -> pl.Expr:
     """Share of pairs on which label and cluster agree, with disagreements counted twice.
 
-    (tp + tn) / (tp + tn + 2 (fp + fn)). From 0 to 1, best 1.
+    (tp + tn) / (tp + tn + 2 (fp + fn)).
+
+    Facts
+    -----
+    Title : Rogers-Tanimoto index
+    Meaning : pairs that agree; differing ones double
+    Range : [0, 1]
+    Best value : 1
+    Special cases : NULL for a single row. NULL without rows.
+    Names elsewhere : clusterCrit: Rogers_Tanimoto
+    SQL : clustereval.rogers_tanimoto_index(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. NULL for a single row. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.rogers_tanimoto_index(label, cluster)``.
 
     References
     ----------
@@ -315,21 +387,22 @@ def rogers_tanimoto_index(label: Column, cluster: Column) -> pl.Expr:
 def russell_rao_index(label: Column, cluster: Column) -> pl.Expr:
     """Share of all pairs of rows that have the same label and the same cluster.
 
-    tp / all pairs. From 0 to 1.
+    tp / all pairs.
+
+    Facts
+    -----
+    Title : Russell-Rao index
+    Meaning : pairs together in both, of all
+    Range : [0, 1]
+    Best value : none
+    Special cases : NULL for a single row. NULL without rows.
+    Names elsewhere : clusterCrit: Russel_Rao
+    SQL : clustereval.russell_rao_index(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. NULL for a single row. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.russell_rao_index(label, cluster)``.
 
     References
     ----------
@@ -352,21 +425,22 @@ def russell_rao_index(label: Column, cluster: Column) -> pl.Expr:
 def sokal_sneath_1_index(label: Column, cluster: Column) -> pl.Expr:
     """Jaccard index of pairs, with pairs on which label and cluster disagree counted twice.
 
-    tp / (tp + 2 (fp + fn)). From 0 to 1, best 1.
+    tp / (tp + 2 (fp + fn)).
+
+    Facts
+    -----
+    Title : First Sokal-Sneath index
+    Meaning : Jaccard index; differing pairs double
+    Range : [0, 1]
+    Best value : 1
+    Special cases : NULL where no pair is together in either. NULL without rows.
+    Names elsewhere : clusterCrit: Sokal_Sneath1
+    SQL : clustereval.sokal_sneath_1_index(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. NULL where no pair is together in either. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.sokal_sneath_1_index(label, cluster)``.
 
     References
     ----------
@@ -388,21 +462,22 @@ def sokal_sneath_1_index(label: Column, cluster: Column) -> pl.Expr:
 def sokal_sneath_2_index(label: Column, cluster: Column) -> pl.Expr:
     """Share of pairs on which label and cluster agree, with agreements counted twice.
 
-    (tp + tn) / (tp + tn + (fp + fn) / 2). From 0 to 1, best 1.
+    (tp + tn) / (tp + tn + (fp + fn) / 2).
+
+    Facts
+    -----
+    Title : Second Sokal-Sneath index
+    Meaning : pairs that agree; differing ones half
+    Range : [0, 1]
+    Best value : 1
+    Special cases : NULL for a single row. NULL without rows.
+    Names elsewhere : clusterCrit: Sokal_Sneath2
+    SQL : clustereval.sokal_sneath_2_index(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. NULL for a single row. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.sokal_sneath_2_index(label, cluster)``.
 
     References
     ----------
@@ -424,21 +499,21 @@ def sokal_sneath_2_index(label: Column, cluster: Column) -> pl.Expr:
 def southwood_index(label: Column, cluster: Column) -> pl.Expr:
     """Pairs with the same label and the same cluster, per pair with only one of them the same.
 
-    tp / (fp + fn). From 0 to infinity, best high; equal to J / (1 - J) with J the jaccard_index.
+    tp / (fp + fn), equal to J / (1 - J) with J the jaccard_index.
+
+    Facts
+    -----
+    Title : Southwood index
+    Meaning : pairs together in both per pair in one only
+    Range : [0, ∞)
+    Best value : high
+    Special cases : NULL for equal partitions. NULL without rows.
+    SQL : clustereval.southwood_index(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. NULL for equal partitions. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.southwood_index(label, cluster)``.
 
     References
     ----------

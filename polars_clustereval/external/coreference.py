@@ -151,21 +151,22 @@ def muc_precision(label: Column, cluster: Column) -> pl.Expr:
     """MUC precision: right links among those that hold the clusters together.
 
     (n - cells) / (n - clusters): a cluster of b rows takes b - 1 links, of which one is wrong for
-    each further label in it. From 0 to 1, best 1.
+    each further label in it.
+
+    Facts
+    -----
+    Title : MUC precision
+    Meaning : right links that hold clusters together
+    Range : [0, 1]
+    Best value : 1
+    Special cases : NULL if all clusters are singletons. NULL without rows.
+    Sides swapped : muc_recall
+    SQL : clustereval.muc_precision(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. NULL if all clusters are singletons. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.muc_precision(label, cluster)``.
 
     References
     ----------
@@ -189,21 +190,22 @@ def muc_recall(label: Column, cluster: Column) -> pl.Expr:
     """MUC recall: found links among those that hold the labels together.
 
     (n - cells) / (n - labels): a label of a rows takes a - 1 links, of which one is missing for
-    each further cluster of its rows. From 0 to 1, best 1.
+    each further cluster of its rows.
+
+    Facts
+    -----
+    Title : MUC recall
+    Meaning : found links that hold labels together
+    Range : [0, 1]
+    Best value : 1
+    Special cases : NULL if all labels are singletons. NULL without rows.
+    Sides swapped : muc_precision
+    SQL : clustereval.muc_recall(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. NULL if all labels are singletons. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.muc_recall(label, cluster)``.
 
     References
     ----------
@@ -226,7 +228,17 @@ def muc_recall(label: Column, cluster: Column) -> pl.Expr:
 def muc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of MUC precision and recall.
 
-    (1 + beta^2) P R / (beta^2 P + R). From 0 to 1, best 1.
+    (1 + beta^2) P R / (beta^2 P + R): beta > 1 weighs recall more.
+
+    Facts
+    -----
+    Title : MUC F score
+    Meaning : harmonic mean of MUC precision, recall
+    Range : [0, 1]
+    Best value : 1
+    Special cases : NULL if all rows are singletons on both sides. NULL without rows.
+    Differs : coval returns 0 where this is NULL.
+    SQL : clustereval.muc_f_score(label, cluster, beta := 1.0)
 
     Parameters
     ----------
@@ -235,20 +247,10 @@ def muc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
     beta : float
         Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group. NULL if all rows are singletons on both sides. NULL without
-        rows.
-
     Raises
     ------
     ClusterEvalError
         If beta is negative.
-
-    Notes
-    -----
-    In SQL: ``clustereval.muc_f_score(label, cluster, beta := 1.0)``.
 
     References
     ----------
@@ -273,21 +275,22 @@ def lea_precision(label: Column, cluster: Column) -> pl.Expr:
 
     The share of the links of each cluster that have one label, averaged with the sizes of the
     clusters as weights. A singleton has one link, to itself, which is right if its label is a
-    singleton too. From 0 to 1, best 1.
+    singleton too.
+
+    Facts
+    -----
+    Title : LEA precision
+    Meaning : right links of clusters, weighted by size
+    Range : [0, 1]
+    Best value : 1
+    Special cases : 1 for equal partitions only. NULL without rows.
+    Sides swapped : lea_recall
+    SQL : clustereval.lea_precision(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 1 for equal partitions only. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.lea_precision(label, cluster)``.
 
     References
     ----------
@@ -312,21 +315,22 @@ def lea_recall(label: Column, cluster: Column) -> pl.Expr:
 
     The share of the links of each label that are in one cluster, averaged with the sizes of the
     labels as weights. A singleton has one link, to itself, which is found if its cluster is a
-    singleton too. From 0 to 1, best 1.
+    singleton too.
+
+    Facts
+    -----
+    Title : LEA recall
+    Meaning : found links of labels, weighted by size
+    Range : [0, 1]
+    Best value : 1
+    Special cases : 1 for equal partitions only. NULL without rows.
+    Sides swapped : lea_precision
+    SQL : clustereval.lea_recall(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 1 for equal partitions only. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.lea_recall(label, cluster)``.
 
     References
     ----------
@@ -349,7 +353,16 @@ def lea_recall(label: Column, cluster: Column) -> pl.Expr:
 def lea_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of LEA precision and recall.
 
-    (1 + beta^2) P R / (beta^2 P + R). From 0 to 1, best 1.
+    (1 + beta^2) P R / (beta^2 P + R): beta > 1 weighs recall more.
+
+    Facts
+    -----
+    Title : LEA F score
+    Meaning : harmonic mean of LEA precision, recall
+    Range : [0, 1]
+    Best value : 1
+    Special cases : 0 if both are 0. NULL without rows.
+    SQL : clustereval.lea_f_score(label, cluster, beta := 1.0)
 
     Parameters
     ----------
@@ -358,19 +371,10 @@ def lea_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
     beta : float
         Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 0 if both are 0. NULL without rows.
-
     Raises
     ------
     ClusterEvalError
         If beta is negative.
-
-    Notes
-    -----
-    In SQL: ``clustereval.lea_f_score(label, cluster, beta := 1.0)``.
 
     References
     ----------
@@ -393,22 +397,23 @@ def lea_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
 def blanc_precision(label: Column, cluster: Column) -> pl.Expr:
     """BLANC precision: mean of the precision of the pairs together and of those apart.
 
-    (tp / (tp + fp) + tn / (tn + fn)) / 2. From 0 to 1, best 1.
+    (tp / (tp + fp) + tn / (tn + fn)) / 2.
+
+    Facts
+    -----
+    Title : BLANC precision
+    Meaning : right pairs together and apart, mean of both
+    Range : [0, 1]
+    Best value : 1
+    Special cases : 1 for equal partitions only. 0 / 0 of one kind of pairs counts as 0. NULL
+        without rows.
+    Sides swapped : blanc_recall
+    SQL : clustereval.blanc_precision(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 1 for equal partitions only. 0 / 0 of one kind of pairs counts
-        as 0. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.blanc_precision(label, cluster)``.
 
     References
     ----------
@@ -431,22 +436,23 @@ def blanc_precision(label: Column, cluster: Column) -> pl.Expr:
 def blanc_recall(label: Column, cluster: Column) -> pl.Expr:
     """BLANC recall: mean of the recall of the pairs together and of those apart.
 
-    (tp / (tp + fn) + tn / (tn + fp)) / 2. From 0 to 1, best 1.
+    (tp / (tp + fn) + tn / (tn + fp)) / 2.
+
+    Facts
+    -----
+    Title : BLANC recall
+    Meaning : found pairs together and apart, mean of both
+    Range : [0, 1]
+    Best value : 1
+    Special cases : 1 for equal partitions only. 0 / 0 of one kind of pairs counts as 0. NULL
+        without rows.
+    Sides swapped : blanc_precision
+    SQL : clustereval.blanc_recall(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 1 for equal partitions only. 0 / 0 of one kind of pairs counts
-        as 0. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.blanc_recall(label, cluster)``.
 
     References
     ----------
@@ -469,8 +475,19 @@ def blanc_recall(label: Column, cluster: Column) -> pl.Expr:
 def blanc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """BLANC F score: mean of the F score of the pairs together and of those apart.
 
-    The F scores of tp / (tp + fp) and tp / (tp + fn), and of tn / (tn + fn) and tn / (tn + fp).
-    From 0 to 1, best 1.
+    The F scores of tp / (tp + fp) and tp / (tp + fn), and of tn / (tn + fn) and tn / (tn + fp);
+    beta > 1 weighs recall more.
+
+    Facts
+    -----
+    Title : BLANC F score
+    Meaning : F scores of pairs together and apart, mean
+    Range : [0, 1]
+    Best value : 1
+    Special cases : 1 for equal partitions only. 0 / 0 of one kind of pairs counts as 0. NULL
+        without rows.
+    Differs : It is no mean of blanc_precision and blanc_recall, but of two F scores.
+    SQL : clustereval.blanc_f_score(label, cluster, beta := 1.0)
 
     Parameters
     ----------
@@ -479,20 +496,10 @@ def blanc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Ex
     beta : float
         Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 1 for equal partitions only. 0 / 0 of one kind of pairs counts
-        as 0. NULL without rows.
-
     Raises
     ------
     ClusterEvalError
         If beta is negative.
-
-    Notes
-    -----
-    In SQL: ``clustereval.blanc_f_score(label, cluster, beta := 1.0)``.
 
     References
     ----------

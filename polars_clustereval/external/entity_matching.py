@@ -26,7 +26,7 @@ from .contingency import (
     pair_count_terms,
 )
 from .coreference import coreference_statistics
-from .information import cell_difference_terms, cell_information_terms, information_terms
+from .entropies import cell_difference_terms, cell_information_terms, information_terms
 from .set_matching import f_score, matching_scores, matching_statistics
 
 if TYPE_CHECKING:
@@ -217,22 +217,21 @@ def merge_distance(row: Row, split_cost: str, merge_cost: str) -> Terms:
 def k_measure(label: Column, cluster: Column) -> pl.Expr:
     """Geometric mean of B-cubed precision and recall.
 
-    Average cluster purity and average entity purity are other names of these. Greater than 0, up to
-    1, best 1.
+    Average cluster purity and average entity purity are other names of these.
+
+    Facts
+    -----
+    Title : K measure
+    Meaning : geometric mean of B-cubed precision, recall
+    Range : (0, 1]
+    Best value : 1
+    Special cases : 1 for equal partitions only. NULL without rows.
+    SQL : clustereval.k_measure(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 1 for equal partitions only. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.k_measure(label, cluster)``.
 
     References
     ----------
@@ -260,21 +259,22 @@ def _closest_expression(label: Column, cluster: Column, name: str, beta: float =
 def closest_cluster_precision(label: Column, cluster: Column) -> pl.Expr:
     """Mean over clusters of the best Jaccard index with any label.
 
-    Each cluster counts the same, whatever its size. Greater than 0, up to 1, best 1.
+    Each cluster counts the same, whatever its size.
+
+    Facts
+    -----
+    Title : Closest-cluster precision
+    Meaning : best Jaccard index of a cluster, on average
+    Range : (0, 1]
+    Best value : 1
+    Special cases : 1 for equal partitions only. NULL without rows.
+    Sides swapped : closest_cluster_recall
+    SQL : clustereval.closest_cluster_precision(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 1 for equal partitions only. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.closest_cluster_precision(label, cluster)``.
 
     References
     ----------
@@ -297,21 +297,22 @@ def closest_cluster_precision(label: Column, cluster: Column) -> pl.Expr:
 def closest_cluster_recall(label: Column, cluster: Column) -> pl.Expr:
     """Mean over labels of the best Jaccard index with any cluster.
 
-    Each label counts the same, whatever its size. Greater than 0, up to 1, best 1.
+    Each label counts the same, whatever its size.
+
+    Facts
+    -----
+    Title : Closest-cluster recall
+    Meaning : best Jaccard index of a label, on average
+    Range : (0, 1]
+    Best value : 1
+    Special cases : 1 for equal partitions only. NULL without rows.
+    Sides swapped : closest_cluster_precision
+    SQL : clustereval.closest_cluster_recall(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 1 for equal partitions only. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.closest_cluster_recall(label, cluster)``.
 
     References
     ----------
@@ -334,7 +335,16 @@ def closest_cluster_recall(label: Column, cluster: Column) -> pl.Expr:
 def closest_cluster_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of closest_cluster_precision and closest_cluster_recall.
 
-    (1 + beta^2) P R / (beta^2 P + R). Greater than 0, up to 1, best 1.
+    (1 + beta^2) P R / (beta^2 P + R): beta > 1 weighs recall more.
+
+    Facts
+    -----
+    Title : Closest-cluster F score
+    Meaning : harmonic mean of closest-cluster scores
+    Range : (0, 1]
+    Best value : 1
+    Special cases : 1 for equal partitions only. NULL without rows.
+    SQL : clustereval.closest_cluster_f_score(label, cluster, beta := 1.0)
 
     Parameters
     ----------
@@ -343,19 +353,10 @@ def closest_cluster_f_score(label: Column, cluster: Column, *, beta: float = 1.0
     beta : float
         Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 1 for equal partitions only. NULL without rows.
-
     Raises
     ------
     ClusterEvalError
         If beta is negative.
-
-    Notes
-    -----
-    In SQL: ``clustereval.closest_cluster_f_score(label, cluster, beta := 1.0)``.
 
     References
     ----------
@@ -383,22 +384,21 @@ def _overlap_expression(label: Column, cluster: Column, name: str) -> pl.Expr:
 def talburt_wang_index(label: Column, cluster: Column) -> pl.Expr:
     """Geometric mean of the numbers of labels and clusters, per contingency cell.
 
-    sqrt(labels x clusters) / cells, where a cell is a label and a cluster that share rows. Greater
-    than 0, up to 1, best 1.
+    sqrt(labels x clusters) / cells, where a cell is a label and a cluster that share rows.
+
+    Facts
+    -----
+    Title : Talburt-Wang index (TWI)
+    Meaning : labels and clusters per overlap of them
+    Range : (0, 1]
+    Best value : 1
+    Special cases : 1 for equal partitions only. NULL without rows.
+    SQL : clustereval.talburt_wang_index(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 1 for equal partitions only. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.talburt_wang_index(label, cluster)``.
 
     References
     ----------
@@ -422,21 +422,20 @@ def basic_merge_distance(label: Column, cluster: Column) -> pl.Expr:
     """Number of splits and merges that turn the clusters into the labels.
 
     2 cells - labels - clusters. All splits come first, so that no merge joins rows of two labels.
-    From 0 to less than 2 n, best 0.
+
+    Facts
+    -----
+    Title : Basic merge distance (BMD)
+    Meaning : splits and merges that make the labels
+    Range : [0, 2 n)
+    Best value : 0
+    Special cases : 0 for equal partitions only. NULL without rows.
+    SQL : clustereval.basic_merge_distance(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 0 for equal partitions only. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.basic_merge_distance(label, cluster)``.
 
     References
     ----------
@@ -468,8 +467,18 @@ def generalized_merge_distance(
     A split into x and y rows, and their merge, costs 1 ('unit'), x y ('product') or (x + y) ln(x +
     y) - x ln x - y ln y ('entropy'). All splits come first, so that no merge joins rows of two
     labels; then their order does not matter. With 'unit' for both it is basic_merge_distance, with
-    'product' fp + fn, half of mirkin_metric, with 'entropy' n times variation_of_information. From
-    0 to infinity, best 0.
+    'product' fp + fn, half of mirkin_metric, with 'entropy' n times variation_of_information.
+
+    Facts
+    -----
+    Title : Generalized merge distance (GMD)
+    Meaning : cost of the splits and merges
+    Range : [0, ∞)
+    Best value : 0
+    Special cases : 0 for equal partitions only. NULL without rows.
+    Differs : The slice algorithm of Menestrina and others allows any cost function; the result
+        depends on the order of the splits and merges unless the cost is one of these.
+    SQL : clustereval.generalized_merge_distance(label, cluster, split_cost := 'unit')
 
     Parameters
     ----------
@@ -478,19 +487,10 @@ def generalized_merge_distance(
     split_cost, merge_cost : {'unit', 'product', 'entropy'}
         Cost of a split of a cluster, and of a merge.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 0 for equal partitions only. NULL without rows.
-
     Raises
     ------
     ClusterEvalError
         If a cost is unknown.
-
-    Notes
-    -----
-    In SQL: ``clustereval.generalized_merge_distance(label, cluster, split_cost := 'unit')``.
 
     References
     ----------

@@ -34,7 +34,7 @@ from .entity_matching import (
     merge_distance,
     overlap_scores,
 )
-from .information import cell_difference_terms, cell_information_terms, information_terms
+from .entropies import cell_difference_terms, cell_information_terms, information_terms
 from .pair_counting import pair_scores, pair_share_terms
 from .reduced_information import (
     cell_table_terms,

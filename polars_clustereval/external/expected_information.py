@@ -617,21 +617,24 @@ def _nodes_as_list(pairs: StructLists, carried: tuple[str, ...]) -> StructLists:
 def expected_mutual_info(label: Column, cluster: Column) -> pl.Expr:
     """Mutual information expected of random labelings of the same sizes, in nats.
 
-    The mean over all permutations of the rows. From 0 to the lesser entropy.
+    The mean over all permutations of the rows.
+
+    Facts
+    -----
+    Title : Expected mutual information
+    Meaning : mutual information of random labelings
+    Range : [0, the lesser entropy]
+    Best value : none
+    Special cases : 0 for a single label or a single cluster. NULL without rows.
+    Cost : Then a sum for each pair of different sizes of a label and a cluster, by far the slowest
+        part.
+    Names elsewhere : scikit-learn: cluster.expected_mutual_information
+    SQL : clustereval.expected_mutual_info(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 0 for a single label or a single cluster. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.expected_mutual_info(label, cluster)``.
 
     References
     ----------

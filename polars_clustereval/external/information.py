@@ -1,7 +1,6 @@
-"""Entropies and mutual information, in nats.
+"""Scores of mutual information and entropies: normalized, and corrected for chance.
 
-Scores are sums and ratios of the mutual information mi and the two conditional entropies hl and hc,
-never differences, so they lose no digits for independent, identical and nearly trivial labelings.
+They are ratios of sums of the mutual information mi and the two conditional entropies hl and hc.
 """
 
 from __future__ import annotations
@@ -12,19 +11,16 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from polars_clustereval.base.checks import Column, check_beta, check_choice
-from polars_clustereval.base.exact import (
-    deviance,
-    from_fixed_point,
-    log_ratio,
-    ratio,
-    ratio_or,
-    to_double,
-    to_fixed_point,
-    widen,
-)
+from polars_clustereval.base.exact import ratio, ratio_or
 from polars_clustereval.base.frames import Row, StructLists, Terms, element_field
 
 from .contingency import cells_as_list
+from .entropies import (
+    cell_difference_terms,
+    cell_information_terms,
+    information_statistics,
+    information_terms,
+)
 from .expected_information import (
     adjusted_mutual_info,
     expected_entropy_terms,
@@ -44,64 +40,6 @@ NORMALIZED_AVERAGES = (*_AVERAGES, "joint")
 # ----------------------------------------------------------------------------------------------
 # Statistics and formulas
 # ----------------------------------------------------------------------------------------------
-
-
-def cell_difference_terms(row: Row) -> Terms:
-    """Return the columns size_product, mean and difference of a contingency cell.
-
-    `row` returns a column by name. size_product is label_size x cluster_size, mean is
-    size_product / total, the rows expected if label and cluster were independent, and difference is
-    n - mean, from exact integers.
-    """
-    n, total = widen(row("n")), widen(row("total"))
-    size_product = widen(row("label_size")) * widen(row("cluster_size"))
-    return {
-        "size_product": size_product,
-        "mean": to_double(size_product) / to_double(total),
-        "difference": to_double(n * total - size_product) / to_double(total),
-    }
-
-
-def cell_information_terms(row: Row) -> Terms:
-    """Return the columns fixed_deviance, size_products, fixed_hl, fixed_hc of a contingency cell.
-
-    information_terms computes mutual information and conditional entropies from their sums over
-    cells, which are exact: `fixed` means fixed point. `row` returns a column by name: n, copies
-    (how often the cell counts), label_size, cluster_size, size_product (of these two), mean (rows
-    expected by chance) and difference, n - mean.
-    """
-    n, copies = row("n"), to_double(row("copies"))
-    rows = copies * to_double(n)
-    rows_deviance = copies * deviance(to_double(n), row("mean"), row("difference"))
-    return {
-        "fixed_deviance": to_fixed_point(rows_deviance),
-        "size_products": row("size_product") * row("copies"),
-        "fixed_hl": to_fixed_point(rows * log_ratio(row("cluster_size"), n)),
-        "fixed_hc": to_fixed_point(rows * log_ratio(row("label_size"), n)),
-    }
-
-
-def information_terms(row: Row) -> Terms:
-    """Return the columns mi (mutual information), hl = H(label|cluster), hc = H(cluster|label).
-
-    They are those of a partition, in nats. `row` returns a column by name: total (rows), and the
-    sums of cell_information_terms over cells with rows. An empty cell has a deviance too: the
-    number of rows expected in it.
-    """
-    n = to_double(row("total"))
-    of_empty_cells = widen(row("total")) * widen(row("total")) - row("size_products")
-    return {
-        "mi": (from_fixed_point(row("fixed_deviance")) + to_double(of_empty_cells) / n) / n,
-        "hl": from_fixed_point(row("fixed_hl")) / n,
-        "hc": from_fixed_point(row("fixed_hc")) / n,
-    }
-
-
-def information_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return one struct per group: total rows, mi, hl = H(label|cluster), hc = H(cluster|label)."""
-    cells = cells_as_list(label, cluster).add_stages(cell_difference_terms)
-    sums = cells.sum_terms(cell_information_terms(element_field))
-    return sums.select({"total": element_field("total"), **information_terms(element_field)})
 
 
 def adjusted_information_statistics(label: Column, cluster: Column) -> StructLists:
@@ -170,12 +108,6 @@ def information_scores(
     mi, hl, hc = row("mi"), row("hl"), row("hc")
     larger = pl.max_horizontal(hl, hc)
     return {
-        "label_entropy": mi + hl,
-        "cluster_entropy": mi + hc,
-        "joint_entropy": mi + hl + hc,
-        "label_entropy_given_cluster": hl,
-        "cluster_entropy_given_label": hc,
-        "mutual_info_score": mi,
         "normalized_mutual_info_score": _normalized_mutual_info_score(row, average_method),
         **(_adjusted_information_scores(row, average_method) if adjusted else {}),
         "homogeneity_score": ratio_or(mi, mi + hl, 1.0),
@@ -202,204 +134,26 @@ def _information_expression(
     return information_statistics(label, cluster).score(scores, name)
 
 
-def label_entropy(label: Column, cluster: Column) -> pl.Expr:
-    """Entropy of the labels in nats, from 0 to ln n.
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 0 for a single label. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.label_entropy(label, cluster)``.
-
-    References
-    ----------
-    Shannon (1948), A mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
-    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
-    >>> six.select(ce.label_entropy("label", "cluster")).item()  # two labels of equal size: ln 2
-    0.6931...
-    """
-    return _information_expression(label, cluster, "label_entropy")
-
-
-def cluster_entropy(label: Column, cluster: Column) -> pl.Expr:
-    """Entropy of the clusters in nats, from 0 to ln n.
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 0 for a single cluster. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.cluster_entropy(label, cluster)``.
-
-    References
-    ----------
-    Shannon (1948), A mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
-    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
-    >>> six.select(ce.cluster_entropy("label", "cluster")).item()  # three of equal size: ln 3
-    1.0986...
-    """
-    return _information_expression(label, cluster, "cluster_entropy")
-
-
-def joint_entropy(label: Column, cluster: Column) -> pl.Expr:
-    """Entropy of the pairs of label and cluster in nats, from 0 to ln n.
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 0 for one label and one cluster. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.joint_entropy(label, cluster)``.
-
-    References
-    ----------
-    Shannon (1948), A mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x.
-
-    Examples
-    --------
-    At least the greater of the two entropies, here ln 3, and at most their sum:
-
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
-    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
-    >>> six.select(ce.joint_entropy("label", "cluster")).item()
-    1.3296...
-    """
-    return _information_expression(label, cluster, "joint_entropy")
-
-
-def label_entropy_given_cluster(label: Column, cluster: Column) -> pl.Expr:
-    """Entropy of the labels given the cluster, in nats, from 0 to label_entropy, best 0.
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 0 for a single label. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.label_entropy_given_cluster(label, cluster)``.
-
-    References
-    ----------
-    Shannon (1948), A mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
-    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
-    >>> six.select(ce.label_entropy_given_cluster("label", "cluster")).item()  # ln 2 / 3
-    0.2310...
-    """
-    return _information_expression(label, cluster, "label_entropy_given_cluster")
-
-
-def cluster_entropy_given_label(label: Column, cluster: Column) -> pl.Expr:
-    """Entropy of the clusters given the label, in nats, from 0 to cluster_entropy, best 0.
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 0 for a single cluster. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.cluster_entropy_given_label(label, cluster)``.
-
-    References
-    ----------
-    Shannon (1948), A mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
-    >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 0, 0, 0]})
-    >>> flowers.select(ce.cluster_entropy_given_label("label", "cluster")).item()  # no label split
-    0.0
-    """
-    return _information_expression(label, cluster, "cluster_entropy_given_label")
-
-
-def mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
-    """Mutual information of label and cluster in nats, from 0 to the lesser entropy.
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 0 for a single label or a single cluster. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.mutual_info_score(label, cluster)``.
-
-    References
-    ----------
-    Shannon (1948), A mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
-    >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [1, 1, 0, 0]})
-    >>> flowers.select(ce.mutual_info_score("label", "cluster")).item()  # equal partitions: ln 2
-    0.6931...
-    """
-    return _information_expression(label, cluster, "mutual_info_score")
-
-
 def normalized_mutual_info_score(
     label: Column, cluster: Column, *, average_method: NormalizedMethod = "arithmetic"
 ) -> pl.Expr:
-    """Mutual information over a mean of the two entropies, from 0 to 1, best 1.
+    """Mutual information over a mean of the two entropies.
+
+    average_method names the mean: 'arithmetic', 'geometric', 'min', 'max' or 'joint', which is the
+    joint entropy. It grows with the number of random clusters, the adjusted one does not.
+
+    Facts
+    -----
+    Title : Normalized mutual information (NMI)
+    Meaning : shared information over the mean entropy
+    Range : [0, 1]
+    Best value : 1
+    Special cases : 1 for equal partitions, even trivial ones. Otherwise 0 for one label or one
+        cluster. NULL without rows.
+    Names elsewhere : scikit-learn: normalized_mutual_info_score; Alink: getNmi
+    Differs : scikit-learn before 0.22 took the geometric mean, and aricode takes the greater
+        entropy, unless told otherwise.
+    SQL : clustereval.normalized_mutual_info_score(label, cluster, average_method := 'max')
 
     Parameters
     ----------
@@ -408,24 +162,15 @@ def normalized_mutual_info_score(
     average_method : str
         Mean of the entropies: 'arithmetic', 'geometric', 'min', 'max', or 'joint' (joint entropy).
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 1 for equal partitions, even trivial ones. NULL without rows.
-
     Raises
     ------
     ClusterEvalError
         If average_method is none of these.
 
-    Notes
-    -----
-    It grows with the number of random clusters, the adjusted one does not.
-    In SQL: ``clustereval.normalized_mutual_info_score(label, cluster, average_method := 'max')``.
-
     References
     ----------
-    Strehl and Ghosh (2002), JMLR 3:583-617. Kvalseth (1987), doi:10.1109/TSMC.1987.4309069.
+    Strehl and Ghosh (2002), Cluster ensembles, JMLR 3:583-617. Kvalseth (1987),
+    doi:10.1109/TSMC.1987.4309069.
 
     Examples
     --------
@@ -449,7 +194,21 @@ def adjusted_mutual_info_score(
 ) -> pl.Expr:
     """Mutual information corrected for chance, over a mean of the entropies corrected likewise.
 
-    Up to 1, best 1.
+    (MI - E) / (M - E), where E is the expectation of MI for random labelings, whose score is thus 0
+    on average, and M the mean that average_method names: 'arithmetic', 'geometric', 'min' or 'max'.
+
+    Facts
+    -----
+    Title : Adjusted mutual information (AMI)
+    Meaning : NMI corrected for chance: 0 if random
+    Range : up to 1
+    Best value : 1
+    Special cases : 1 for equal partitions. Otherwise 0 for one label or one cluster, and NULL for
+        'min' if all labels or all clusters differ, 0 / 0. NULL without rows.
+    Cost : Then that of expected_mutual_info, by far the slowest part.
+    Names elsewhere : scikit-learn: adjusted_mutual_info_score
+    Differs : scikit-learn before 0.22, and aricode, take the greater entropy.
+    SQL : clustereval.adjusted_mutual_info_score(label, cluster, average_method := 'max')
 
     Parameters
     ----------
@@ -458,25 +217,15 @@ def adjusted_mutual_info_score(
     average_method : str
         Mean of the entropies: 'arithmetic', 'geometric', 'min' or 'max'.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group: 0 is expected for random labelings. 1 for equal partitions.
-        Otherwise 0 for one label or one cluster, and NULL for 'min' if all labels or all clusters
-        differ, 0 / 0. NULL without rows.
-
     Raises
     ------
     ClusterEvalError
         If average_method is none of these.
 
-    Notes
-    -----
-    In SQL: ``clustereval.adjusted_mutual_info_score(label, cluster, average_method := 'max')``.
-
     References
     ----------
-    Vinh, Epps and Bailey (2010), JMLR 11:2837-2854.
+    Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR
+    11:2837-2854.
 
     Examples
     --------
@@ -495,21 +244,25 @@ def adjusted_mutual_info_score(
 
 
 def homogeneity_score(label: Column, cluster: Column) -> pl.Expr:
-    """Share of the label entropy that the clusters explain, from 0 to 1, best 1.
+    """Share of the label entropy that the clusters explain.
+
+    Facts
+    -----
+    Title : Homogeneity
+    Meaning : 1 if no cluster mixes labels
+    Range : [0, 1]
+    Best value : 1
+    Special cases : 1 if no cluster mixes labels, as for a single label. NULL without rows.
+    Sides swapped : completeness_score
+    Names elsewhere : scikit-learn: homogeneity_score
+    Differs : torchmetrics takes the clusters first: with scikit-learn's order of arguments it
+        returns the completeness.
+    SQL : clustereval.homogeneity_score(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 1 if no cluster mixes labels. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.homogeneity_score(label, cluster)``.
 
     References
     ----------
@@ -527,21 +280,23 @@ def homogeneity_score(label: Column, cluster: Column) -> pl.Expr:
 
 
 def completeness_score(label: Column, cluster: Column) -> pl.Expr:
-    """Share of the cluster entropy that the labels explain, from 0 to 1, best 1.
+    """Share of the cluster entropy that the labels explain.
+
+    Facts
+    -----
+    Title : Completeness
+    Meaning : 1 if no label is split
+    Range : [0, 1]
+    Best value : 1
+    Special cases : 1 if no label is split, as for a single cluster. NULL without rows.
+    Sides swapped : homogeneity_score
+    Names elsewhere : scikit-learn: completeness_score
+    SQL : clustereval.completeness_score(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 1 if no label is split. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.completeness_score(label, cluster)``.
 
     References
     ----------
@@ -561,7 +316,18 @@ def completeness_score(label: Column, cluster: Column) -> pl.Expr:
 def v_measure_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of homogeneity and completeness.
 
-    (1 + beta) h c / (beta h + c), with beta 1 normalized_mutual_info_score. From 0 to 1, best 1.
+    (1 + beta) h c / (beta h + c): beta > 1 weighs completeness more. With beta 1 it is
+    normalized_mutual_info_score.
+
+    Facts
+    -----
+    Title : V-measure
+    Meaning : mean of homogeneity and completeness
+    Range : [0, 1]
+    Best value : 1
+    Special cases : 0 for h = c = 0, NULL for beta = c = 0 < h and without rows.
+    Names elsewhere : scikit-learn: v_measure_score
+    SQL : clustereval.v_measure_score(label, cluster, beta := 1.0)
 
     Parameters
     ----------
@@ -570,19 +336,10 @@ def v_measure_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.
     beta : float
         Weight of completeness relative to homogeneity, at least 0.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 0 for h = c = 0, NULL for beta = c = 0 < h and without rows.
-
     Raises
     ------
     ClusterEvalError
         If beta is negative.
-
-    Notes
-    -----
-    In SQL: ``clustereval.v_measure_score(label, cluster, beta := 1.0)``.
 
     References
     ----------
@@ -603,21 +360,22 @@ def v_measure_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.
 
 
 def variation_of_information(label: Column, cluster: Column) -> pl.Expr:
-    """Sum of the two conditional entropies in nats, a metric from 0 to ln n, best 0.
+    """Sum of the two conditional entropies in nats, a metric of partitions.
+
+    Facts
+    -----
+    Title : Variation of information (VI)
+    Meaning : information that only one has, in nats
+    Range : [0, ln n]
+    Best value : 0
+    Special cases : 0 for equal partitions, also trivial ones. NULL without rows.
+    Names elsewhere : fpc: vi
+    SQL : clustereval.variation_of_information(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 0 for equal partitions, also trivial ones. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.variation_of_information(label, cluster)``.
 
     References
     ----------
@@ -637,25 +395,26 @@ def variation_of_information(label: Column, cluster: Column) -> pl.Expr:
 
 
 def normalized_variation_of_information(label: Column, cluster: Column) -> pl.Expr:
-    """Variation of information over the joint entropy, a metric from 0 to 1, best 0.
+    """Variation of information over the joint entropy, a metric of partitions.
+
+    Facts
+    -----
+    Title : Normalized variation of information (NVI)
+    Meaning : variation of information over joint entropy
+    Range : [0, 1]
+    Best value : 0
+    Special cases : 0 for equal partitions, also trivial ones. NULL without rows.
+    SQL : clustereval.normalized_variation_of_information(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 0 for equal partitions, also trivial ones. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.normalized_variation_of_information(label, cluster)``.
-
     References
     ----------
-    Vinh, Epps and Bailey (2010), JMLR 11:2837-2854.
+    Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR
+    11:2837-2854.
 
     Examples
     --------
@@ -669,25 +428,26 @@ def normalized_variation_of_information(label: Column, cluster: Column) -> pl.Ex
 
 
 def normalized_information_distance(label: Column, cluster: Column) -> pl.Expr:
-    """One minus the mutual information over the greater entropy, a metric from 0 to 1, best 0.
+    """One minus the mutual information over the greater entropy, a metric of partitions.
+
+    Facts
+    -----
+    Title : Normalized information distance (NID)
+    Meaning : 1 - shared information over greater entropy
+    Range : [0, 1]
+    Best value : 0
+    Special cases : 0 for equal partitions, also trivial ones. NULL without rows.
+    SQL : clustereval.normalized_information_distance(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 0 for equal partitions, also trivial ones. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.normalized_information_distance(label, cluster)``.
-
     References
     ----------
-    Vinh, Epps and Bailey (2010), JMLR 11:2837-2854.
+    Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR
+    11:2837-2854.
 
     Examples
     --------

@@ -244,22 +244,23 @@ def pair_expression(
 def rand_score(label: Column, cluster: Column) -> pl.Expr:
     """Rand index: the share of pairs of rows on which label and cluster agree.
 
-    (tp + tn) / all pairs. From 0 to 1, best 1. It is always large for many small clusters, because
-    most pairs are apart in both: adjusted_rand_score corrects for that.
+    (tp + tn) / all pairs. It is always large for many small clusters, because most pairs are apart
+    in both: adjusted_rand_score corrects for that.
+
+    Facts
+    -----
+    Title : Rand index
+    Meaning : pairs of rows on which both agree
+    Range : [0, 1]
+    Best value : 1
+    Special cases : 1 for a single row. NULL without rows.
+    Names elsewhere : scikit-learn: rand_score; clusterCrit: Rand; Alink: getRi
+    SQL : clustereval.rand_score(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 1 for a single row. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.rand_score(label, cluster)``.
 
     References
     ----------
@@ -289,22 +290,22 @@ def adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
     """Rand index RI corrected for chance, (RI - E) / (1 - E).
 
     E is its expectation for random labelings of the same sizes, whose score is thus 0 on average.
-    From -0.5 to 1, best 1.
+
+    Facts
+    -----
+    Title : Adjusted Rand index (ARI)
+    Meaning : Rand index corrected for chance: 0 if random
+    Range : [-0.5, 1]
+    Best value : 1
+    Special cases : 1 for equal partitions, also for one cluster, singletons or a single row. NULL
+        without rows.
+    Names elsewhere : scikit-learn: adjusted_rand_score; fpc: corrected.rand; Alink: getAri
+    SQL : clustereval.adjusted_rand_score(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 1 for equal partitions, also for one cluster, singletons or a
-        single row. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.adjusted_rand_score(label, cluster)``.
 
     References
     ----------
@@ -332,22 +333,23 @@ def adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
 def fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
     """Geometric mean of pair precision and pair recall.
 
-    tp / sqrt((tp + fp) (tp + fn)). From 0 to 1, best 1.
+    tp / sqrt((tp + fp) (tp + fn)).
+
+    Facts
+    -----
+    Title : Fowlkes-Mallows score
+    Meaning : geometric mean of pair precision, recall
+    Range : [0, 1]
+    Best value : 1
+    Special cases : 0 where no pair is together in both, two partitions into singletons included.
+        NULL without rows.
+    Names elsewhere : scikit-learn: fowlkes_mallows_score; clusterCrit: Folkes_Mallows
+    SQL : clustereval.fowlkes_mallows_score(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 0 where no pair is together in both, two partitions into
-        singletons included. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.fowlkes_mallows_score(label, cluster)``.
 
     References
     ----------
@@ -370,21 +372,23 @@ def fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
 def pair_precision(label: Column, cluster: Column) -> pl.Expr:
     """Share of the pairs in one cluster that have one label.
 
-    tp / (tp + fp), Wallace's index of the clusters. From 0 to 1, best 1.
+    tp / (tp + fp), Wallace's index of the clusters.
+
+    Facts
+    -----
+    Title : Pair precision
+    Meaning : pairs in one cluster that have one label
+    Range : [0, 1]
+    Best value : 1
+    Special cases : NULL where every cluster has one row only. NULL without rows.
+    Sides swapped : pair_recall
+    Names elsewhere : clusterCrit: Precision
+    SQL : clustereval.pair_precision(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. NULL where every cluster has one row only. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.pair_precision(label, cluster)``.
 
     References
     ----------
@@ -407,21 +411,23 @@ def pair_precision(label: Column, cluster: Column) -> pl.Expr:
 def pair_recall(label: Column, cluster: Column) -> pl.Expr:
     """Share of the pairs of one label that are in one cluster.
 
-    tp / (tp + fn), Wallace's index of the labels. From 0 to 1, best 1.
+    tp / (tp + fn), Wallace's index of the labels.
+
+    Facts
+    -----
+    Title : Pair recall
+    Meaning : pairs of one label that are in one cluster
+    Range : [0, 1]
+    Best value : 1
+    Special cases : NULL where every label is on one row only. NULL without rows.
+    Sides swapped : pair_precision
+    Names elsewhere : clusterCrit: Recall
+    SQL : clustereval.pair_recall(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. NULL where every label is on one row only. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.pair_recall(label, cluster)``.
 
     References
     ----------
@@ -444,8 +450,19 @@ def pair_recall(label: Column, cluster: Column) -> pl.Expr:
 def pair_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of pair precision and pair recall.
 
-    (1 + beta^2) P R / (beta^2 P + R); with beta 1 the index of Czekanowski, Dice and Sorensen.
-    From 0 to 1, best 1.
+    (1 + beta^2) P R / (beta^2 P + R): beta > 1 weighs recall more. With beta 1 the index of
+    Czekanowski, Dice and Sorensen.
+
+    Facts
+    -----
+    Title : Pair F score, Czekanowski-Dice index
+    Meaning : harmonic mean of pair precision, recall
+    Range : [0, 1]
+    Best value : 1
+    Special cases : NULL if no pair is together by label or cluster, if beta is 0 and every cluster
+        a singleton, or without rows.
+    Names elsewhere : clusterCrit: Czekanowski_Dice
+    SQL : clustereval.pair_f_score(label, cluster, beta := 1.0)
 
     Parameters
     ----------
@@ -454,20 +471,10 @@ def pair_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Exp
     beta : float
         Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group. NULL if no pair is together by label or cluster, if beta is 0
-        and every cluster a singleton, or without rows.
-
     Raises
     ------
     ClusterEvalError
         If beta is negative.
-
-    Notes
-    -----
-    In SQL: ``clustereval.pair_f_score(label, cluster, beta := 1.0)``.
 
     References
     ----------
@@ -494,21 +501,22 @@ def pair_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Exp
 def jaccard_index(label: Column, cluster: Column) -> pl.Expr:
     """Share of the pairs together by label or cluster that are together by both.
 
-    tp / (tp + fp + fn). From 0 to 1, best 1.
+    tp / (tp + fp + fn).
+
+    Facts
+    -----
+    Title : Jaccard index
+    Meaning : pairs together in both, of those in either
+    Range : [0, 1]
+    Best value : 1
+    Special cases : NULL where no pair is together in either. NULL without rows.
+    Names elsewhere : clusterCrit: Jaccard
+    SQL : clustereval.jaccard_index(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. NULL where no pair is together in either. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.jaccard_index(label, cluster)``.
 
     References
     ----------
@@ -531,21 +539,22 @@ def jaccard_index(label: Column, cluster: Column) -> pl.Expr:
 def mirkin_metric(label: Column, cluster: Column) -> pl.Expr:
     """Number of ordered pairs of rows on which label and cluster disagree.
 
-    2 (fp + fn), a metric of partitions. From 0 to n (n - 1), best 0.
+    2 (fp + fn), a metric of partitions.
+
+    Facts
+    -----
+    Title : Mirkin metric
+    Meaning : ordered pairs of rows on which they differ
+    Range : [0, n (n - 1)]
+    Best value : 0
+    Special cases : 0 for a single row. NULL without rows.
+    Differs : Clustering.jl divides it by the number of ordered pairs.
+    SQL : clustereval.mirkin_metric(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 0 for a single row. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.mirkin_metric(label, cluster)``.
 
     References
     ----------
@@ -568,22 +577,22 @@ def adjusted_fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
     """Fowlkes-Mallows score corrected for chance.
 
     (FM - E) / (1 - E), where E is the expectation of the score FM for random labelings of the same
-    sizes. 0 is expected for random labelings. Up to 1, best 1.
+    sizes. 0 is expected for random labelings.
+
+    Facts
+    -----
+    Title : Adjusted Fowlkes-Mallows score
+    Meaning : Fowlkes-Mallows score corrected for chance
+    Range : up to 1
+    Best value : 1
+    Special cases : NULL where either partition is trivial: all rows together, or all apart. NULL
+        without rows.
+    SQL : clustereval.adjusted_fowlkes_mallows_score(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. NULL where either partition is trivial: all rows together, or
-        all apart. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.adjusted_fowlkes_mallows_score(label, cluster)``.
 
     References
     ----------
@@ -606,23 +615,22 @@ def multinomial_adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
     """Adjusted Rand index under a multinomial model (MARI).
 
     adjusted_rand_score takes the sizes of labels and clusters as fixed. Here they are random too,
-    and the correction is unbiased. The expectation for random labelings is 0. Up to 1, best 1.
+    and the correction is unbiased. The expectation for random labelings is 0.
+
+    Facts
+    -----
+    Title : Multinomial adjusted Rand index (MARI)
+    Meaning : Rand index corrected where labels are a sample
+    Range : up to 1
+    Best value : 1
+    Special cases : NULL for fewer than 4 rows and for 0 / 0. Among equal partitions this is one
+        cluster, all singletons, or two clusters of two rows. NULL without rows.
+    SQL : clustereval.multinomial_adjusted_rand_score(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. NULL for fewer than 4 rows and for 0 / 0. Among equal
-        partitions this is one cluster, all singletons, or two clusters of two rows. NULL without
-        rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.multinomial_adjusted_rand_score(label, cluster)``.
 
     References
     ----------

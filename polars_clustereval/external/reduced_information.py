@@ -38,8 +38,8 @@ from .contingency import (
     label_field,
     label_pair_terms,
 )
+from .entropies import cell_difference_terms, cell_information_terms, information_terms
 from .expected_information import stirling_error, stirling_scale
-from .information import cell_difference_terms, cell_information_terms, information_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -352,22 +352,24 @@ def reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
     (1/n) ln(n! prod n_ij! / (prod a_i! prod b_j!)) - (1/n) ln(tables), where tables is the number
     of contingency tables with the same sizes a_i of labels and b_j of clusters, by the estimate of
     Jerdee, Kirkley and Newman for the side with more groups as rows. Negative if the clusters tell
-    less than the table takes. Unbounded.
+    less than the table takes.
+
+    Facts
+    -----
+    Title : Reduced mutual information (RMI)
+    Meaning : mutual information beyond the table's
+    Range : unbounded
+    Best value : none
+    Special cases : 0 for a single label or cluster, and where one side has singletons only, as the
+        number of tables is known there. NULL without rows.
+    Differs : clustering-mi's reduced_flat is in bits, not divided by n, and always has the clusters
+        as rows of the table; its default estimates the table with a fitted parameter.
+    SQL : clustereval.reduced_mutual_info_score(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 0 for a single label or cluster, and where one side has
-        singletons only, as the number of tables is known there. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.reduced_mutual_info_score(label, cluster)``.
 
     References
     ----------
@@ -393,23 +395,25 @@ def normalized_reduced_mutual_info_score(label: Column, cluster: Column) -> pl.E
     """Reduced mutual information as a share of what there is to know about the labels.
 
     reduced_mutual_info_score divided by that of the labels and themselves, so that clusters of high
-    entropy gain nothing. Not symmetric. Up to 1, best 1.
+    entropy gain nothing.
+
+    Facts
+    -----
+    Title : Normalized reduced mutual information, asymmetric
+    Meaning : reduced information, of what labels have
+    Range : up to 1
+    Best value : 1
+    Special cases : 1 for equal partitions. NULL for a single label and for labels that are
+        singletons, of which a table tells all, and where the divisor is not positive. NULL without
+        rows.
+    Sides swapped : another value
+    Differs : clustering-mi returns 0 where this is NULL.
+    SQL : clustereval.normalized_reduced_mutual_info_score(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 1 for equal partitions. NULL for a single label and for labels
-        that are singletons, of which a table tells all, and where the divisor is not positive. NULL
-        without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.normalized_reduced_mutual_info_score(label, cluster)``.
 
     References
     ----------

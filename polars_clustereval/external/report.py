@@ -39,15 +39,14 @@ from .contingency import (
     pair_count_terms,
     read_contingency_table,
 )
-from .expected_information import expected_totals
-from .information import (
-    NORMALIZED_AVERAGES,
-    NormalizedMethod,
+from .entropies import (
     cell_difference_terms,
     cell_information_terms,
-    information_scores,
+    entropy_scores,
     information_terms,
 )
+from .expected_information import expected_totals
+from .information import NORMALIZED_AVERAGES, NormalizedMethod, information_scores
 from .pair_counting import adjusted_pair_scores, cell_link_terms, pair_scores, pair_share_terms
 from .set_matching import (
     MATCHING_COUNTS,
@@ -168,6 +167,7 @@ def external_scores(average_method: str, beta: float, *, adjusted: bool) -> Term
         **pair_scores(pl.col, float(beta)),
         **association_scores(pl.col),
         **adjusted_pair_scores(pl.col),
+        **entropy_scores(pl.col),
         **information_scores(pl.col, average_method, float(beta), adjusted=adjusted),
         **matching_scores(pl.col, float(beta)),
     }

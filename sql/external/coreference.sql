@@ -39,6 +39,25 @@ CREATE OR REPLACE MACRO clustereval._lea_rows(n, size, other_size) AS
     ELSE 0.0
   END;
 
+-- LEA precision: the mean over `total` rows of the share of the links of their cluster that are
+-- right, whose sum is lea_precision_rows.
+CREATE OR REPLACE MACRO clustereval._lea_precision(lea_precision_rows, total) AS
+  clustereval._ratio(lea_precision_rows, total);
+
+-- LEA recall: the mean over `total` rows of the share of the links of their label that are found,
+-- whose sum is lea_recall_rows.
+CREATE OR REPLACE MACRO clustereval._lea_recall(lea_recall_rows, total) AS
+  clustereval._ratio(lea_recall_rows, total);
+
+-- F score of LEA precision and recall, lea_precision_rows / total and lea_recall_rows / total; beta
+-- > 1 weighs recall more.
+CREATE OR REPLACE MACRO clustereval._lea_f_score(
+  lea_precision_rows, lea_recall_rows, total, beta
+) AS
+  clustereval._f_score(
+    clustereval._ratio(lea_precision_rows, total), clustereval._ratio(lea_recall_rows, total), beta
+  );
+
 -- BLANC precision, the mean of tp / (tp + fp) and tn / (tn + fn), where 0 / 0 counts as 0; 1 for
 -- equal partitions. tp, fp, fn and tn count pairs of rows: same label and cluster, same cluster
 -- only, same label only, neither.
@@ -137,11 +156,6 @@ CREATE OR REPLACE MACRO clustereval.muc_precision(label, cluster) AS
       __ce_sums['n_clusters']
     )
   )[1];
-COMMENT ON MACRO clustereval.muc_precision IS
-'Links that hold the clusters together, of which this share is right: (n - cells) / (n - '
-'clusters). Range [0, 1], best 1. All clusters singletons: NULL. Source: Vilain, Burger, '
-'Aberdeen, Connolly and Hirschman (1995), doi:10.3115/1072399.1072405. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): MUC recall, of the
 -- links that hold the labels together the share that is found; NULL for 0 / 0. Rows with a NULL in
@@ -155,11 +169,6 @@ CREATE OR REPLACE MACRO clustereval.muc_recall(label, cluster) AS
       __ce_sums['n_clusters']
     )
   )[1];
-COMMENT ON MACRO clustereval.muc_recall IS
-'Links that hold the labels together, of which this share is found: (n - cells) / (n - labels). '
-'Range [0, 1], best 1. All labels singletons: NULL. Source: Vilain, Burger, Aberdeen, Connolly '
-'and Hirschman (1995), doi:10.3115/1072399.1072405. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): weighted harmonic
 -- mean of MUC precision and recall; beta > 1 weighs recall more; NULL for 0 / 0. Rows with a NULL
@@ -176,11 +185,6 @@ CREATE OR REPLACE MACRO clustereval.muc_f_score(label, cluster, beta := 1.0) AS
       __ce_call['sums']['n_clusters'], __ce_call['beta']
     )
   )[1];
-COMMENT ON MACRO clustereval.muc_f_score IS
-'Weighted harmonic mean of MUC precision and recall; beta > 1 weighs recall more. Range [0, 1], '
-'best 1. Singletons on both sides: NULL. Source: Vilain, Burger, Aberdeen, Connolly and '
-'Hirschman (1995), doi:10.3115/1072399.1072405. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): LEA precision, the
 -- share of the links of each cluster that are right, averaged over clusters with their sizes as
@@ -189,12 +193,10 @@ COMMENT ON MACRO clustereval.muc_f_score IS
 CREATE OR REPLACE MACRO clustereval.lea_precision(label, cluster) AS
   list_transform(
     [clustereval._coreference_statistics(label, cluster)],
-    lambda __ce_sums: clustereval._ratio(__ce_sums['lea_precision_rows'], __ce_sums['total'])
+    lambda __ce_sums: clustereval._lea_precision(
+      __ce_sums['lea_precision_rows'], __ce_sums['total']
+    )
   )[1];
-COMMENT ON MACRO clustereval.lea_precision IS
-'Share of the links of each cluster that are right, averaged by size; a singleton has a link to '
-'itself. Range [0, 1], best 1. Source: Moosavi and Strube (2016), doi:10.18653/v1/P16-1060. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): LEA recall, the
 -- share of the links of each label that are found, averaged over labels with their sizes as
@@ -203,12 +205,8 @@ COMMENT ON MACRO clustereval.lea_precision IS
 CREATE OR REPLACE MACRO clustereval.lea_recall(label, cluster) AS
   list_transform(
     [clustereval._coreference_statistics(label, cluster)],
-    lambda __ce_sums: clustereval._ratio(__ce_sums['lea_recall_rows'], __ce_sums['total'])
+    lambda __ce_sums: clustereval._lea_recall(__ce_sums['lea_recall_rows'], __ce_sums['total'])
   )[1];
-COMMENT ON MACRO clustereval.lea_recall IS
-'Share of the links of each label that are found, averaged by size; a singleton has a link to '
-'itself. Range [0, 1], best 1. Source: Moosavi and Strube (2016), doi:10.18653/v1/P16-1060. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): weighted harmonic
 -- mean of LEA precision and recall, 0 if both are 0; beta > 1 weighs recall more. Rows with a NULL
@@ -220,16 +218,11 @@ CREATE OR REPLACE MACRO clustereval.lea_f_score(label, cluster, beta := 1.0) AS
       'sums': clustereval._coreference_statistics(label, cluster),
       'beta': clustereval._check_beta(beta)
     }],
-    lambda __ce_call: clustereval._f_score(
-      clustereval._ratio(__ce_call['sums']['lea_precision_rows'], __ce_call['sums']['total']),
-      clustereval._ratio(__ce_call['sums']['lea_recall_rows'], __ce_call['sums']['total']),
-      __ce_call['beta']
+    lambda __ce_call: clustereval._lea_f_score(
+      __ce_call['sums']['lea_precision_rows'], __ce_call['sums']['lea_recall_rows'],
+      __ce_call['sums']['total'], __ce_call['beta']
     )
   )[1];
-COMMENT ON MACRO clustereval.lea_f_score IS
-'Weighted harmonic mean of LEA precision and recall, 0 if both are 0; beta > 1 weighs recall '
-'more. Range [0, 1], best 1. Source: Moosavi and Strube (2016), doi:10.18653/v1/P16-1060. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): BLANC precision, the
 -- mean of the precision of the pairs of rows together and that of the pairs apart; 1 for equal
@@ -242,11 +235,6 @@ CREATE OR REPLACE MACRO clustereval.blanc_precision(label, cluster) AS
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
-COMMENT ON MACRO clustereval.blanc_precision IS
-'Mean of the precision of the pairs together and that of the pairs apart. Range [0, 1], best 1. '
-'Equal partitions: 1; 0 / 0 of one kind of pairs counts as 0. Source: Luo, Pradhan, Recasens '
-'and Hovy (2014), doi:10.3115/v1/P14-2005. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): BLANC recall, the
 -- mean of the recall of the pairs of rows together and that of the pairs apart; 1 for equal
@@ -259,11 +247,6 @@ CREATE OR REPLACE MACRO clustereval.blanc_recall(label, cluster) AS
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
-COMMENT ON MACRO clustereval.blanc_recall IS
-'Mean of the recall of the pairs together and that of the pairs apart. Range [0, 1], best 1. '
-'Equal partitions: 1; 0 / 0 of one kind of pairs counts as 0. Source: Luo, Pradhan, Recasens '
-'and Hovy (2014), doi:10.3115/v1/P14-2005. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): BLANC F score, the
 -- mean of the F score of the pairs of rows together and that of the pairs apart; 1 for equal
@@ -280,8 +263,3 @@ CREATE OR REPLACE MACRO clustereval.blanc_f_score(label, cluster, beta := 1.0) A
       __ce_call['pairs']['tn'], __ce_call['beta']
     )
   )[1];
-COMMENT ON MACRO clustereval.blanc_f_score IS
-'Mean of the F score of the pairs together and that of the pairs apart; beta > 1 weighs recall '
-'more. Range [0, 1], best 1. Equal partitions: 1; 0 / 0 of one kind of pairs counts as 0. '
-'Source: Luo, Pradhan, Recasens and Hovy (2014), doi:10.3115/v1/P14-2005. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';

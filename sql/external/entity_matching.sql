@@ -5,10 +5,30 @@
 -- Formulas
 ---------------------------------------------------------------------------------------------------
 
--- K measure sqrt(precision_ recall_), the geometric mean of B-cubed precision and recall; two
--- roots, so that nothing underflows.
-CREATE OR REPLACE MACRO clustereval._k_measure(precision_, recall_) AS
-  sqrt(precision_) * sqrt(recall_);
+-- K measure, the geometric mean of B-cubed precision and recall, precision_rows / total and
+-- recall_rows / total; two roots, so that nothing underflows.
+CREATE OR REPLACE MACRO clustereval._k_measure(precision_rows, recall_rows, total) AS
+  sqrt(clustereval._ratio(precision_rows, total)) * sqrt(clustereval._ratio(recall_rows, total));
+
+-- Mean over n_clusters clusters of the best Jaccard index with any label, whose sum is
+-- closest_clusters.
+CREATE OR REPLACE MACRO clustereval._closest_cluster_precision(closest_clusters, n_clusters) AS
+  clustereval._ratio(closest_clusters, n_clusters);
+
+-- Mean over n_labels labels of the best Jaccard index with any cluster, whose sum is
+-- closest_labels.
+CREATE OR REPLACE MACRO clustereval._closest_cluster_recall(closest_labels, n_labels) AS
+  clustereval._ratio(closest_labels, n_labels);
+
+-- F score of closest-cluster precision closest_clusters / n_clusters and recall closest_labels /
+-- n_labels; beta > 1 weighs recall more.
+CREATE OR REPLACE MACRO clustereval._closest_cluster_f_score(
+  closest_clusters, n_clusters, closest_labels, n_labels, beta
+) AS
+  clustereval._f_score(
+    clustereval._ratio(closest_clusters, n_clusters), clustereval._ratio(closest_labels, n_labels),
+    beta
+  );
 
 -- Jaccard index n / (size + other_size - n) of a label and a cluster that share n rows and have
 -- size and other_size rows, as DOUBLE.
@@ -59,6 +79,16 @@ CREATE OR REPLACE MACRO clustereval._edit_cost(cost, n_parts, n_groups, pairs, e
     WHEN cost = 'product' THEN CAST(pairs AS DOUBLE)
     WHEN cost = 'entropy' THEN entropy * total
   END;
+
+-- Cost of the splits that divide the n_clusters clusters into n_cells parts, and of the merges that
+-- make the n_labels labels of these: see _edit_cost, with the costs split_cost and merge_cost. fp
+-- pairs of rows are split and fn merged; hl and hc are the entropies of the label given the cluster
+-- and of the cluster given the label, of total rows.
+CREATE OR REPLACE MACRO clustereval._generalized_merge_distance(
+  n_labels, n_clusters, n_cells, fp, fn, hl, hc, total, split_cost, merge_cost
+) AS
+  clustereval._edit_cost(split_cost, n_cells, n_clusters, fp, hl, total)
+  + clustereval._edit_cost(merge_cost, n_cells, n_labels, fn, hc, total);
 
 -- One row per __ce_partition: __ce_closest_labels, the sum over its labels of the best Jaccard
 -- index of the label with any cluster. __ce_sized_cells is the name of a CTE of the rows of
@@ -193,15 +223,9 @@ CREATE OR REPLACE MACRO clustereval.k_measure(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
     lambda __ce_sums: clustereval._k_measure(
-      clustereval._ratio(__ce_sums['precision_rows'], __ce_sums['total']),
-      clustereval._ratio(__ce_sums['recall_rows'], __ce_sums['total'])
+      __ce_sums['precision_rows'], __ce_sums['recall_rows'], __ce_sums['total']
     )
   )[1];
-COMMENT ON MACRO clustereval.k_measure IS
-'Geometric mean of average cluster purity and average entity purity, which are B-cubed '
-'precision and recall. Range (0, 1], best 1. Source: Lapidot (2002), Self-organizing-maps with '
-'BIC for speaker clustering, IDIAP-RR 02-60. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): mean over clusters
 -- of the best Jaccard index with any label. Rows with a NULL in either column are left out.
@@ -209,13 +233,10 @@ COMMENT ON MACRO clustereval.k_measure IS
 CREATE OR REPLACE MACRO clustereval.closest_cluster_precision(label, cluster) AS
   list_transform(
     [clustereval._resolution_statistics(label, cluster)],
-    lambda __ce_sums: clustereval._ratio(__ce_sums['closest_clusters'], __ce_sums['n_clusters'])
+    lambda __ce_sums: clustereval._closest_cluster_precision(
+      __ce_sums['closest_clusters'], __ce_sums['n_clusters']
+    )
   )[1];
-COMMENT ON MACRO clustereval.closest_cluster_precision IS
-'Mean over clusters of the best Jaccard index with any label. Range (0, 1], best 1. Source: '
-'Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), '
-'doi:10.1007/s00778-008-0098-x. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): mean over labels of
 -- the best Jaccard index with any cluster. Rows with a NULL in either column are left out.
@@ -223,13 +244,10 @@ COMMENT ON MACRO clustereval.closest_cluster_precision IS
 CREATE OR REPLACE MACRO clustereval.closest_cluster_recall(label, cluster) AS
   list_transform(
     [clustereval._resolution_statistics(label, cluster)],
-    lambda __ce_sums: clustereval._ratio(__ce_sums['closest_labels'], __ce_sums['n_labels'])
+    lambda __ce_sums: clustereval._closest_cluster_recall(
+      __ce_sums['closest_labels'], __ce_sums['n_labels']
+    )
   )[1];
-COMMENT ON MACRO clustereval.closest_cluster_recall IS
-'Mean over labels of the best Jaccard index with any cluster. Range (0, 1], best 1. Source: '
-'Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), '
-'doi:10.1007/s00778-008-0098-x. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): weighted harmonic
 -- mean of closest_cluster_precision and closest_cluster_recall; beta > 1 weighs recall more. Rows
@@ -243,17 +261,11 @@ CREATE OR REPLACE MACRO clustereval.closest_cluster_f_score(label, cluster, beta
       'sums': clustereval._resolution_statistics(label, cluster),
       'beta': clustereval._check_beta(beta)
     }],
-    lambda __ce_call: clustereval._f_score(
-      clustereval._ratio(__ce_call['sums']['closest_clusters'], __ce_call['sums']['n_clusters']),
-      clustereval._ratio(__ce_call['sums']['closest_labels'], __ce_call['sums']['n_labels']),
-      __ce_call['beta']
+    lambda __ce_call: clustereval._closest_cluster_f_score(
+      __ce_call['sums']['closest_clusters'], __ce_call['sums']['n_clusters'],
+      __ce_call['sums']['closest_labels'], __ce_call['sums']['n_labels'], __ce_call['beta']
     )
   )[1];
-COMMENT ON MACRO clustereval.closest_cluster_f_score IS
-'Weighted harmonic mean of closest_cluster_precision and closest_cluster_recall; beta > 1 '
-'weighs recall more. Range (0, 1], best 1. Source: Benjelloun, Garcia-Molina, Menestrina, Su, '
-'Whang and Widom (2009), doi:10.1007/s00778-008-0098-x. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): Talburt-Wang index,
 -- the geometric mean of the numbers of labels and clusters divided by the number of contingency
@@ -266,11 +278,6 @@ CREATE OR REPLACE MACRO clustereval.talburt_wang_index(label, cluster) AS
       __ce_sums['n_labels'], __ce_sums['n_clusters'], __ce_sums['n_cells']
     )
   )[1];
-COMMENT ON MACRO clustereval.talburt_wang_index IS
-'sqrt(labels x clusters) / cells of label and cluster that have rows. Range (0, 1], best 1. '
-'Source: Talburt, Wang, Hess and Kuo (2007), An algebraic approach to data quality metrics for '
-'entity resolution over large datasets, doi:10.4018/978-1-59904-024-0.ch001. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): number of splits and
 -- merges that turn the clusters into the labels, if all splits come first. Rows with a NULL in
@@ -283,11 +290,6 @@ CREATE OR REPLACE MACRO clustereval.basic_merge_distance(label, cluster) AS
       __ce_sums['n_labels'], __ce_sums['n_clusters'], __ce_sums['n_cells']
     )
   )[1];
-COMMENT ON MACRO clustereval.basic_merge_distance IS
-'Splits of clusters and merges of the parts that turn the clusters into the labels: 2 cells - '
-'labels - clusters. Range [0, 2 n), best 0. Source: Menestrina, Whang and Garcia-Molina (2010), '
-'doi:10.14778/1920841.1920871. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): cost of the splits
 -- and merges that turn the clusters into the labels. split_cost and merge_cost name the cost of
@@ -305,18 +307,10 @@ CREATE OR REPLACE MACRO clustereval.generalized_merge_distance(
       'split_cost': clustereval._check_edit_cost(split_cost, 'split_cost'),
       'merge_cost': clustereval._check_edit_cost(merge_cost, 'merge_cost')
     }],
-    lambda __ce_call: clustereval._edit_cost(
-      __ce_call['split_cost'], __ce_call['sums']['n_cells'], __ce_call['sums']['n_clusters'],
-      __ce_call['sums']['fp'], __ce_call['sums']['hl'], __ce_call['sums']['total']
-    ) + clustereval._edit_cost(
-      __ce_call['merge_cost'], __ce_call['sums']['n_cells'], __ce_call['sums']['n_labels'],
-      __ce_call['sums']['fn'], __ce_call['sums']['hc'], __ce_call['sums']['total']
+    lambda __ce_call: clustereval._generalized_merge_distance(
+      __ce_call['sums']['n_labels'], __ce_call['sums']['n_clusters'], __ce_call['sums']['n_cells'],
+      __ce_call['sums']['fp'], __ce_call['sums']['fn'], __ce_call['sums']['hl'],
+      __ce_call['sums']['hc'], __ce_call['sums']['total'],
+      __ce_call['split_cost'], __ce_call['merge_cost']
     )
   )[1];
-COMMENT ON MACRO clustereval.generalized_merge_distance IS
-'Cost of the splits and merges that turn the clusters into the labels. A split into x and y '
-'rows, and their merge, costs 1 (''unit''), x y (''product'') or (x + y) ln(x + y) - x ln x - y '
-'ln y (''entropy''): with ''unit'' basic_merge_distance, with ''product'' the wrong pairs fp + '
-'fn, with ''entropy'' n times variation_of_information. Range [0, inf), best 0. Source: '
-'Menestrina, Whang and Garcia-Molina (2010), doi:10.14778/1920841.1920871. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';

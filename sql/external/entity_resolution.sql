@@ -158,71 +158,8 @@ CREATE OR REPLACE MACRO clustereval.entity_resolution_report(
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
   ),
   __ce_statistics AS (SELECT * FROM clustereval._resolution_statistics_of_groups(__ce_groups))
-  SELECT
-    __ce_partition AS partition_key,
-    __ce_total AS n,
-    __ce_n_dropped AS n_dropped,
-    __ce_n_noise AS n_noise,
-    COALESCE(__ce_n_labels, 0) AS n_labels,
-    COALESCE(__ce_n_clusters, 0) AS n_clusters,
-    clustereval._pair_precision(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS pair_precision,
-    clustereval._pair_recall(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS pair_recall,
-    clustereval._pair_f_score(__ce_tp, __ce_fp, __ce_fn, __ce_tn, beta) AS pair_f_score,
-    clustereval._ratio(__ce_precision_rows, __ce_total) AS bcubed_precision,
-    clustereval._ratio(__ce_recall_rows, __ce_total) AS bcubed_recall,
-    clustereval._f_score(
-      clustereval._ratio(__ce_precision_rows, __ce_total),
-      clustereval._ratio(__ce_recall_rows, __ce_total),
-      beta
-    ) AS bcubed_f_score,
-    clustereval._k_measure(
-      clustereval._ratio(__ce_precision_rows, __ce_total),
-      clustereval._ratio(__ce_recall_rows, __ce_total)
-    ) AS k_measure,
-    clustereval._ratio(__ce_exact_matches, __ce_n_clusters) AS exact_match_precision,
-    clustereval._ratio(__ce_exact_matches, __ce_n_labels) AS exact_match_recall,
-    clustereval._ratio(2 * __ce_exact_matches, __ce_n_labels + __ce_n_clusters)
-      AS exact_match_f_score,
-    clustereval._ratio(__ce_closest_clusters, __ce_n_clusters) AS closest_cluster_precision,
-    clustereval._ratio(__ce_closest_labels, __ce_n_labels) AS closest_cluster_recall,
-    clustereval._f_score(
-      clustereval._ratio(__ce_closest_clusters, __ce_n_clusters),
-      clustereval._ratio(__ce_closest_labels, __ce_n_labels),
-      beta
-    ) AS closest_cluster_f_score,
-    clustereval._talburt_wang_index(__ce_n_labels, __ce_n_clusters, __ce_n_cells)
-      AS talburt_wang_index,
-    clustereval._basic_merge_distance(__ce_n_labels, __ce_n_clusters, __ce_n_cells)
-      AS basic_merge_distance,
-    clustereval._edit_cost(
-      split_cost, __ce_n_cells, __ce_n_clusters, __ce_fp, __ce_hl, __ce_total
-    ) + clustereval._edit_cost(
-      merge_cost, __ce_n_cells, __ce_n_labels, __ce_fn, __ce_hc, __ce_total
-    ) AS generalized_merge_distance,
-    clustereval._muc_precision(__ce_total, __ce_n_cells, __ce_n_labels, __ce_n_clusters)
-      AS muc_precision,
-    clustereval._muc_recall(__ce_total, __ce_n_cells, __ce_n_labels, __ce_n_clusters)
-      AS muc_recall,
-    clustereval._muc_f_score(__ce_total, __ce_n_cells, __ce_n_labels, __ce_n_clusters, beta)
-      AS muc_f_score,
-    clustereval._ratio(__ce_lea_precision_rows, __ce_total) AS lea_precision,
-    clustereval._ratio(__ce_lea_recall_rows, __ce_total) AS lea_recall,
-    clustereval._f_score(
-      clustereval._ratio(__ce_lea_precision_rows, __ce_total),
-      clustereval._ratio(__ce_lea_recall_rows, __ce_total),
-      beta
-    ) AS lea_f_score,
-    clustereval._blanc_precision(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS blanc_precision,
-    clustereval._blanc_recall(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS blanc_recall,
-    clustereval._blanc_f_score(__ce_tp, __ce_fp, __ce_fn, __ce_tn, beta) AS blanc_f_score,
-    clustereval._ratio(__ce_similar_rows, __ce_total) AS element_centric_similarity,
-    clustereval._correlation_distance(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS correlation_distance,
-    __ce_reduced AS reduced_mutual_info_score,
-    clustereval._normalized_reduced_mutual_info_score(
-      __ce_reduced, __ce_total, __ce_n_labels, __ce_hl + __ce_hc, __ce_mi + __ce_hl,
-      __ce_label_remainders, __ce_label_tables, __ce_label_factorials, __ce_label_excess
-    ) AS normalized_reduced_mutual_info_score
-  FROM __ce_statistics
+  SELECT *
+  FROM clustereval._resolution_scores(__ce_statistics, split_cost, merge_cost, beta)
   WHERE clustereval._check_options(
     clustereval._valid_resolution_options(noise, noise_as, split_cost, merge_cost, beta)
   )

@@ -650,6 +650,9 @@ CREATE OR REPLACE MACRO clustereval._expected_statistics(label, cluster) AS
     }
   )[1];
 
+-- Mutual information expected of random labelings.
+CREATE OR REPLACE MACRO clustereval._expected_mutual_info(emi) AS emi;
+
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): the mutual
 -- information expected of random labelings of the same sizes (hypergeometric model), in nats. Rows
 -- with a NULL in either column are left out.
@@ -657,10 +660,5 @@ CREATE OR REPLACE MACRO clustereval._expected_statistics(label, cluster) AS
 CREATE OR REPLACE MACRO clustereval.expected_mutual_info(label, cluster) AS
   list_transform(
     [clustereval._expected_statistics(label, cluster)],
-    lambda __ce_expected: __ce_expected['emi']
+    lambda __ce_expected: clustereval._expected_mutual_info(__ce_expected['emi'])
   )[1];
-COMMENT ON MACRO clustereval.expected_mutual_info IS
-'Mutual information expected of random labelings with the same sizes (hypergeometric model), in '
-'nats. Range [0, lesser entropy]. Source: Vinh, Epps and Bailey (2009), '
-'doi:10.1145/1553374.1553511. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';

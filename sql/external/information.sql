@@ -1,13 +1,7 @@
--- information: entropies and mutual information, in nats.
---
--- Everything follows from three sums of non-negative terms:
---   mi  mutual information
---   hl  entropy of the label given the cluster
---   hc  entropy of the cluster given the label
--- The entropy of the labels is mi + hl, that of the clusters mi + hc. emi, ehl and ehc are the
--- expectations of mi, hl and hc for random labelings of the same sizes. Entropies and normalized
--- scores are sums and ratios of these, never differences, so they lose no digits for independent,
--- identical and nearly trivial labelings.
+-- information: scores of mutual information and entropies, normalized or corrected for chance.
+-- They are computed from the statistics mi, hl and hc of entropies; emi, ehl and ehc are the
+-- expectations of these for random labelings of the same sizes. Normalized scores are ratios of
+-- sums, never of differences, so they lose no digits.
 
 ---------------------------------------------------------------------------------------------------
 -- Formulas of mi, hl and hc
@@ -66,6 +60,10 @@ CREATE OR REPLACE MACRO clustereval._normalized_mutual_info_score(mi, hl, hc, av
     WHEN average_method = 'joint' THEN clustereval._ratio(mi, mi + hl + hc)
   END;
 
+-- Variation of information: hl is the entropy of the label given the cluster, hc that of the
+-- cluster given the label.
+CREATE OR REPLACE MACRO clustereval._variation_of_information(hl, hc) AS hl + hc;
+
 -- Variation of information hl + hc divided by the joint entropy mi + hl + hc; 0 for equal
 -- partitions. mi is the mutual information, hl the entropy of the label given the cluster, hc that
 -- of the cluster given the label.
@@ -102,168 +100,9 @@ CREATE OR REPLACE MACRO clustereval._adjusted_mutual_info_score(
     )
   END;
 
--- Mutual information in nats of `total` rows, from two sums over the cells (label, cluster) that
--- have rows. deviance is the sum of n ln(n / m) + m - n, where n is the rows of a cell and
--- m = label_size x cluster_size / total is their expected number if label and cluster were
--- independent. size_products is the sum of label_size x cluster_size, an exact integer:
--- total^2 - size_products is `total` times the sum of m over the empty cells, each of which adds m
--- to the deviance.
-CREATE OR REPLACE MACRO clustereval._mutual_information(total, deviance, size_products) AS
-  clustereval._ratio(
-    deviance
-      + clustereval._ratio(
-        clustereval._widen(total) * clustereval._widen(total) - size_products, total
-      ),
-    total
-  );
-
 ---------------------------------------------------------------------------------------------------
 -- Aggregates
 ---------------------------------------------------------------------------------------------------
-
--- Deviance n ln(n / m) + m - n of a cell with n rows, where m = size_product / total is their
--- expected number if label and cluster were independent among `total` rows. size_product is
--- label_size x cluster_size; scaled_difference is n total - size_product, computed from integers,
--- so that no digits cancel. All are DOUBLE.
-CREATE OR REPLACE MACRO clustereval._deviance_from_product(
-  n, total, size_product, scaled_difference
-) AS
-  clustereval._deviance(
-    n, size_product / total, scaled_difference / total,
-    scaled_difference / (n * total + size_product)
-  );
-
--- Deviance n ln(n / m) + m - n of a cell with n rows, where m = label_size x cluster_size / total
--- is their expected number if label and cluster were independent among `total` rows. The sizes are
--- the numbers of rows of the cell's label and of its cluster; all arguments are integers.
-CREATE OR REPLACE MACRO clustereval._cell_deviance(total, n, label_size, cluster_size) AS
-  clustereval._deviance_from_product(
-    CAST(n AS DOUBLE),
-    CAST(total AS DOUBLE),
-    CAST(clustereval._widen(label_size) * clustereval._widen(cluster_size) AS DOUBLE),
-    CAST(
-      clustereval._widen(n) * clustereval._widen(total)
-      - clustereval._widen(label_size) * clustereval._widen(cluster_size)
-      AS DOUBLE
-    )
-  );
-
--- Aggregate of the columns label (true class) and cluster (assigned cluster): {total, mi, hl, hc}.
--- total is the number of rows without a NULL in either column, mi the mutual information, hl the
--- entropy of the label given the cluster, and hc that of the cluster given the label, in nats. All
--- entropies and scores of this file are computed from these.
-CREATE OR REPLACE MACRO clustereval._information_statistics(label, cluster) AS
-  list_transform(
-    [clustereval._cells_as_list(label, cluster)],
-    lambda __ce_sides: {
-      'total': __ce_sides['total'],
-      'mi': clustereval._mutual_information(
-        __ce_sides['total'],
-        clustereval._compensated_list_sum(list_transform(
-          __ce_sides['cells'],
-          lambda __ce_cell: clustereval._cell_deviance(
-            __ce_sides['total'], __ce_cell['n'], __ce_cell['label_size'], __ce_cell['cluster_size']
-          )
-        )),
-        list_sum(list_transform(
-          __ce_sides['cells'],
-          lambda __ce_cell: clustereval._widen(__ce_cell['label_size'])
-            * clustereval._widen(__ce_cell['cluster_size'])
-        ))
-      ),
-      'hl': clustereval._compensated_list_sum(list_transform(
-        __ce_sides['cells'],
-        lambda __ce_cell: clustereval._ratio(__ce_cell['n'], __ce_sides['total'])
-          * clustereval._log_ratio(__ce_cell['cluster_size'], __ce_cell['n'])
-      )),
-      'hc': clustereval._compensated_list_sum(list_transform(
-        __ce_sides['cells'],
-        lambda __ce_cell: clustereval._ratio(__ce_cell['n'], __ce_sides['total'])
-          * clustereval._log_ratio(__ce_cell['label_size'], __ce_cell['n'])
-      ))
-    }
-  )[1];
-
--- Aggregate of the columns label (true class) and cluster (assigned cluster): the entropy of the
--- labels, in nats. Rows with a NULL in either column are left out.
--- Examples: SELECT clustereval.label_entropy(species, cluster) FROM assignments;
-CREATE OR REPLACE MACRO clustereval.label_entropy(label, cluster) AS
-  list_transform(
-    [clustereval._information_statistics(label, cluster)],
-    lambda __ce_info: __ce_info['mi'] + __ce_info['hl']
-  )[1];
-COMMENT ON MACRO clustereval.label_entropy IS
-'Entropy of the labels, in nats. Range [0, ln n]. One label: 0. Source: Shannon (1948), '
-'doi:10.1002/j.1538-7305.1948.tb01338.x. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
-
--- Aggregate of the columns label (true class) and cluster (assigned cluster): the entropy of the
--- clusters, in nats. Rows with a NULL in either column are left out.
--- Examples: SELECT clustereval.cluster_entropy(species, cluster) FROM assignments;
-CREATE OR REPLACE MACRO clustereval.cluster_entropy(label, cluster) AS
-  list_transform(
-    [clustereval._information_statistics(label, cluster)],
-    lambda __ce_info: __ce_info['mi'] + __ce_info['hc']
-  )[1];
-COMMENT ON MACRO clustereval.cluster_entropy IS
-'Entropy of the clusters, in nats. Range [0, ln n]. One cluster: 0. Source: Shannon (1948), '
-'doi:10.1002/j.1538-7305.1948.tb01338.x. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
-
--- Aggregate of the columns label (true class) and cluster (assigned cluster): the entropy of the
--- pairs (label, cluster), in nats. Rows with a NULL in either column are left out.
--- Examples: SELECT clustereval.joint_entropy(species, cluster) FROM assignments;
-CREATE OR REPLACE MACRO clustereval.joint_entropy(label, cluster) AS
-  list_transform(
-    [clustereval._information_statistics(label, cluster)],
-    lambda __ce_info: __ce_info['mi'] + __ce_info['hl'] + __ce_info['hc']
-  )[1];
-COMMENT ON MACRO clustereval.joint_entropy IS
-'Entropy of the pairs (label, cluster), in nats. Range [0, ln n]. Source: Shannon (1948), '
-'doi:10.1002/j.1538-7305.1948.tb01338.x. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
-
--- Aggregate of the columns label (true class) and cluster (assigned cluster): the entropy of the
--- labels given the cluster, in nats, best 0: the mean of the clusters' label entropies, weighted by
--- size. Rows with a NULL in either column are left out.
--- Examples: SELECT clustereval.label_entropy_given_cluster(species, cluster) FROM assignments;
-CREATE OR REPLACE MACRO clustereval.label_entropy_given_cluster(label, cluster) AS
-  list_transform(
-    [clustereval._information_statistics(label, cluster)],
-    lambda __ce_info: __ce_info['hl']
-  )[1];
-COMMENT ON MACRO clustereval.label_entropy_given_cluster IS
-'Entropy of the labels given the cluster, in nats: the size-weighted mean of the clusters'' label '
-'entropies. Range [0, label_entropy], best 0. Source: Shannon (1948), '
-'doi:10.1002/j.1538-7305.1948.tb01338.x. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
-
--- Aggregate of the columns label (true class) and cluster (assigned cluster): the entropy of the
--- clusters given the label, in nats, best 0: the mean of the labels' cluster entropies, weighted by
--- size. Rows with a NULL in either column are left out.
--- Examples: SELECT clustereval.cluster_entropy_given_label(species, cluster) FROM assignments;
-CREATE OR REPLACE MACRO clustereval.cluster_entropy_given_label(label, cluster) AS
-  list_transform(
-    [clustereval._information_statistics(label, cluster)],
-    lambda __ce_info: __ce_info['hc']
-  )[1];
-COMMENT ON MACRO clustereval.cluster_entropy_given_label IS
-'Entropy of the clusters given the label, in nats. Range [0, cluster_entropy], best 0. Source: '
-'Shannon (1948), doi:10.1002/j.1538-7305.1948.tb01338.x. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
-
--- Aggregate of the columns label (true class) and cluster (assigned cluster): their mutual
--- information, in nats. Rows with a NULL in either column are left out.
--- Examples: SELECT clustereval.mutual_info_score(species, cluster) FROM assignments;
-CREATE OR REPLACE MACRO clustereval.mutual_info_score(label, cluster) AS
-  list_transform(
-    [clustereval._information_statistics(label, cluster)],
-    lambda __ce_info: __ce_info['mi']
-  )[1];
-COMMENT ON MACRO clustereval.mutual_info_score IS
-'Mutual information of label and cluster, in nats. Range [0, lesser entropy]. One label or one '
-'cluster: 0. Source: Shannon (1948), doi:10.1002/j.1538-7305.1948.tb01338.x. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): their mutual
 -- information divided by a mean of their entropies, from 0 to 1, best 1. average_method names the
@@ -285,12 +124,6 @@ CREATE OR REPLACE MACRO clustereval.normalized_mutual_info_score(
       __ce_call['average_method']
     )
   )[1];
-COMMENT ON MACRO clustereval.normalized_mutual_info_score IS
-'Mutual information over a mean of the two entropies: average_method ''arithmetic'' (default), '
-'''geometric'', ''min'', ''max'' or ''joint'' (the joint entropy). Range [0, 1], best 1. Equal '
-'partitions, trivial ones too: 1; no mutual information: 0. Source: Strehl and Ghosh (2002), '
-'Cluster ensembles, JMLR 3; Kvalseth (1987), doi:10.1109/TSMC.1987.4309069. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): their mutual
 -- information corrected for chance, divided by a mean of their entropies corrected likewise; 0 is
@@ -314,13 +147,6 @@ CREATE OR REPLACE MACRO clustereval.adjusted_mutual_info_score(
       __ce_call['average_method']
     )
   )[1];
-COMMENT ON MACRO clustereval.adjusted_mutual_info_score IS
-'Mutual information corrected for chance, over a mean of the two entropies corrected likewise: '
-'average_method ''arithmetic'' (default), ''geometric'', ''min'' or ''max''. 0 expected for '
-'random labelings. Range up to 1, best 1. Equal partitions, trivial ones too: 1; otherwise one '
-'label or one cluster: 0; ''min'' if all labels or all clusters differ: NULL. Source: Vinh, Epps '
-'and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR 11. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): the share of the
 -- label entropy that the clusters explain, from 0 to 1, best 1. Rows with a NULL in either column
@@ -333,11 +159,6 @@ CREATE OR REPLACE MACRO clustereval.homogeneity_score(label, cluster) AS
       __ce_info['mi'], __ce_info['hl'], __ce_info['hc']
     )
   )[1];
-COMMENT ON MACRO clustereval.homogeneity_score IS
-'Share of the label entropy that the clusters explain: 1 where no cluster mixes labels. Range [0, '
-'1], best 1. One label: 1. Source: Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, '
-'D07-1043. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): the share of the
 -- cluster entropy that the labels explain, from 0 to 1, best 1. Rows with a NULL in either column
@@ -350,11 +171,6 @@ CREATE OR REPLACE MACRO clustereval.completeness_score(label, cluster) AS
       __ce_info['mi'], __ce_info['hl'], __ce_info['hc']
     )
   )[1];
-COMMENT ON MACRO clustereval.completeness_score IS
-'Share of the cluster entropy that the labels explain: 1 where no label is split. Range [0, 1], '
-'best 1. One cluster: 1. Source: Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, '
-'D07-1043. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): the weighted harmonic
 -- mean of homogeneity and completeness, from 0 to 1, best 1. beta, a number >= 0, is the weight of
@@ -370,11 +186,6 @@ CREATE OR REPLACE MACRO clustereval.v_measure_score(label, cluster, beta := 1.0)
       __ce_call['info']['mi'], __ce_call['info']['hl'], __ce_call['info']['hc'], __ce_call['beta']
     )
   )[1];
-COMMENT ON MACRO clustereval.v_measure_score IS
-'Weighted harmonic mean of homogeneity and completeness; beta > 1 weighs completeness more. Range '
-'[0, 1], best 1. Both 0: 0. Source: Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, '
-'D07-1043. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): the sum of their two
 -- conditional entropies, in nats, best 0: a metric of partitions. Rows with a NULL in either column
@@ -383,12 +194,8 @@ COMMENT ON MACRO clustereval.v_measure_score IS
 CREATE OR REPLACE MACRO clustereval.variation_of_information(label, cluster) AS
   list_transform(
     [clustereval._information_statistics(label, cluster)],
-    lambda __ce_info: __ce_info['hl'] + __ce_info['hc']
+    lambda __ce_info: clustereval._variation_of_information(__ce_info['hl'], __ce_info['hc'])
   )[1];
-COMMENT ON MACRO clustereval.variation_of_information IS
-'Sum of the two conditional entropies, in nats: a metric of partitions. Range [0, ln n], best 0. '
-'Source: Meila (2007), doi:10.1016/j.jmva.2006.11.013. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): the variation of
 -- information divided by the joint entropy, from 0 to 1, best 0: a metric of partitions. Rows with
@@ -402,11 +209,6 @@ CREATE OR REPLACE MACRO clustereval.normalized_variation_of_information(label, c
       __ce_info['mi'], __ce_info['hl'], __ce_info['hc']
     )
   )[1];
-COMMENT ON MACRO clustereval.normalized_variation_of_information IS
-'Variation of information over the joint entropy: a metric of partitions. Range [0, 1], best 0. '
-'Equal partitions: 0. Source: Vinh, Epps and Bailey (2010), Information theoretic measures for '
-'clusterings comparison, JMLR 11. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): 1 - mutual
 -- information / greater entropy, from 0 to 1, best 0: a metric of partitions. Rows with a NULL in
@@ -419,8 +221,3 @@ CREATE OR REPLACE MACRO clustereval.normalized_information_distance(label, clust
       __ce_info['mi'], __ce_info['hl'], __ce_info['hc']
     )
   )[1];
-COMMENT ON MACRO clustereval.normalized_information_distance IS
-'1 - mutual information over the greater entropy: a metric of partitions. Range [0, 1], best 0. '
-'Equal partitions: 0. Source: Vinh, Epps and Bailey (2010), Information theoretic measures for '
-'clusterings comparison, JMLR 11. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';

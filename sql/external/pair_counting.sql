@@ -121,10 +121,6 @@ CREATE OR REPLACE MACRO clustereval.rand_score(label, cluster) AS
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
-COMMENT ON MACRO clustereval.rand_score IS
-'Share of pairs on which label and cluster agree, (tp + tn) / all. Range [0, 1], best 1. A single '
-'row or equal partitions: 1. Source: Rand (1971), doi:10.1080/01621459.1971.10482356. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): Rand index corrected
 -- for chance; 1 for equal partitions, 0 expected for random labelings. Rows with a NULL in either
@@ -137,11 +133,6 @@ CREATE OR REPLACE MACRO clustereval.adjusted_rand_score(label, cluster) AS
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
-COMMENT ON MACRO clustereval.adjusted_rand_score IS
-'Rand index corrected for chance: 0 expected for random labelings, 1 for equal partitions. Range '
-'[-0.5, 1], best 1. Equal trivial partitions: 1. Source: Hubert and Arabie (1985), '
-'doi:10.1007/BF01908075. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): geometric mean of
 -- pair precision and pair recall; 0 if no pair of rows has one label and one cluster. Rows with a
@@ -154,10 +145,6 @@ CREATE OR REPLACE MACRO clustereval.fowlkes_mallows_score(label, cluster) AS
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
-COMMENT ON MACRO clustereval.fowlkes_mallows_score IS
-'Geometric mean of pair precision and pair recall. Range [0, 1], best 1. No pair together in '
-'both: 0. Source: Fowlkes and Mallows (1983), doi:10.1080/01621459.1983.10478008. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): share of the pairs of
 -- rows in one cluster that have one label; NULL if every cluster has one row. Rows with a NULL in
@@ -170,11 +157,6 @@ CREATE OR REPLACE MACRO clustereval.pair_precision(label, cluster) AS
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
-COMMENT ON MACRO clustereval.pair_precision IS
-'Share of the pairs in one cluster that have one label, tp / (tp + fp); Wallace''s index of the '
-'clusters. Range [0, 1], best 1. All clusters singletons: NULL. Source: Wallace (1983), '
-'doi:10.1080/01621459.1983.10478009. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): share of the pairs of
 -- rows with one label that are in one cluster; NULL if every label has one row. Rows with a NULL in
@@ -187,11 +169,6 @@ CREATE OR REPLACE MACRO clustereval.pair_recall(label, cluster) AS
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
-COMMENT ON MACRO clustereval.pair_recall IS
-'Share of the pairs with one label that are in one cluster, tp / (tp + fn); Wallace''s index of '
-'the labels. Range [0, 1], best 1. All labels singletons: NULL. Source: Wallace (1983), '
-'doi:10.1080/01621459.1983.10478009. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): weighted harmonic
 -- mean of pair precision and pair recall; beta > 1 weighs recall more. NULL for 0 / 0, as where no
@@ -208,11 +185,6 @@ CREATE OR REPLACE MACRO clustereval.pair_f_score(label, cluster, beta := 1.0) AS
       __ce_call['pairs']['tn'], __ce_call['beta']
     )
   )[1];
-COMMENT ON MACRO clustereval.pair_f_score IS
-'Weighted harmonic mean of pair precision and pair recall; beta > 1 weighs recall more; with beta '
-'1 the Czekanowski-Dice index. Range [0, 1], best 1. No pair together in either: NULL. Source: '
-'Dice (1945), doi:10.2307/1932409. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): share of the pairs of
 -- rows with one label or in one cluster that have both; NULL if there is no such pair. Rows with a
@@ -225,11 +197,6 @@ CREATE OR REPLACE MACRO clustereval.jaccard_index(label, cluster) AS
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
-COMMENT ON MACRO clustereval.jaccard_index IS
-'Share of the pairs together in either that are together in both, tp / (tp + fp + fn). Range [0, '
-'1], best 1. No pair together in either: NULL. Source: Jaccard (1912), '
-'doi:10.1111/j.1469-8137.1912.tb05611.x. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): number of ordered
 -- pairs of rows on which they disagree. Rows with a NULL in either column are left out.
@@ -241,10 +208,6 @@ CREATE OR REPLACE MACRO clustereval.mirkin_metric(label, cluster) AS
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
-COMMENT ON MACRO clustereval.mirkin_metric IS
-'Ordered pairs on which label and cluster disagree, 2 (fp + fn). A metric of partitions. Range '
-'[0, n (n - 1)], best 0. Source: Mirkin (1996), doi:10.1007/978-1-4613-0457-9. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): Fowlkes-Mallows score
 -- corrected for chance; NULL if either partition is trivial, with all rows together or all apart.
@@ -257,10 +220,6 @@ CREATE OR REPLACE MACRO clustereval.adjusted_fowlkes_mallows_score(label, cluste
       __ce_pairs['tp'], __ce_pairs['fp'], __ce_pairs['fn'], __ce_pairs['tn']
     )
   )[1];
-COMMENT ON MACRO clustereval.adjusted_fowlkes_mallows_score IS
-'Fowlkes-Mallows score corrected for chance. 0 expected for random labelings. Range up to 1, best '
-'1. A trivial partition: NULL. Source: Hubert and Arabie (1985), doi:10.1007/BF01908075. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): {total, tp, fp, fn,
 -- tn, links}. total is the number of rows without a NULL in either column. tp, fp, fn and tn count
@@ -300,9 +259,3 @@ CREATE OR REPLACE MACRO clustereval.multinomial_adjusted_rand_score(label, clust
       __ce_pairs['total'], __ce_pairs['links']
     )
   )[1];
-COMMENT ON MACRO clustereval.multinomial_adjusted_rand_score IS
-'Adjusted Rand index whose correction is unbiased when the labels too are a sample (MARI). 0 '
-'expected for random labelings. Range up to 1, best 1. Fewer than 4 rows or 0 / 0, among equal '
-'partitions one cluster, all singletons or two clusters of two rows: NULL. Source: Sundqvist, '
-'Chiquet and Rigaill (2023), doi:10.1007/s00180-022-01230-7. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';

@@ -119,24 +119,25 @@ CREATE OR REPLACE MACRO clustereval._reduced_mutual_info_score(
   END;
 
 -- reduced, the reduced mutual information of label and cluster, divided by that of the labels and
--- themselves, whose mutual information is label_entropy and whose tables have the logarithm
--- label_tables; label_remainders is the sum of the remainders of the labels (see
--- _factorial_remainder); or, of small labels, label_factorials is the sum of their ln(a!) and
--- label_excess table_excess of _table_totals. NULL if the labels are trivial (one label, or
--- singletons only) or the divisor is not positive; 1 for equal partitions.
+-- themselves, whose mutual information is the label entropy mi + hl and whose tables have the
+-- logarithm label_tables. mi is the mutual information, hl the entropy of the label given the
+-- cluster, hc that of the cluster given the label; label_remainders is the sum of the remainders of
+-- the labels (see _factorial_remainder); or, of small labels, label_factorials is the sum of their
+-- ln(a!) and label_excess table_excess of _table_totals. NULL if the labels are trivial (one label,
+-- or singletons only) or the divisor is not positive; 1 for equal partitions.
 CREATE OR REPLACE MACRO clustereval._normalized_reduced_mutual_info_score(
-  reduced, total, n_labels, distance, label_entropy, label_remainders, label_tables,
-  label_factorials, label_excess
+  reduced, total, n_labels, mi, hl, hc, label_remainders, label_tables, label_factorials,
+  label_excess
 ) AS
   CASE
     WHEN n_labels = 1 OR n_labels = total THEN NULL
-    WHEN distance = 0 THEN 1.0
+    WHEN hl + hc = 0 THEN 1.0
     ELSE clustereval._at_most_1(clustereval._ratio(
       reduced,
       GREATEST(
         CASE
           WHEN label_factorials < total THEN (label_factorials + label_excess) / total
-          ELSE label_entropy + (
+          ELSE mi + hl + (
             clustereval._factorial_remainder(total) - label_remainders - label_tables
           ) / total
         END,
@@ -432,13 +433,6 @@ CREATE OR REPLACE MACRO clustereval.reduced_mutual_info_score(label, cluster) AS
       __ce_sums['table_excess']
     )
   )[1];
-COMMENT ON MACRO clustereval.reduced_mutual_info_score IS
-'Mutual information per row, in nats, less ln(number of contingency tables of these sizes) / n, '
-'which is what the table itself tells; negative if the clusters tell less. Range unbounded. One '
-'label, one cluster, or singletons only on one side: 0. Source: Newman, Cantwell and Young '
-'(2020), doi:10.1103/PhysRevE.101.042304; the estimate of the number of tables: Jerdee, Kirkley '
-'and Newman (2024), doi:10.1098/rspa.2023.0470. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): reduced mutual
 -- information divided by that of the labels and themselves, so that only the labels normalize it.
@@ -457,15 +451,8 @@ CREATE OR REPLACE MACRO clustereval.normalized_reduced_mutual_info_score(label, 
         __ce_sums['table_excess']
       ),
       __ce_sums['total'], __ce_sums['n_labels'],
-      __ce_sums['hl'] + __ce_sums['hc'], __ce_sums['mi'] + __ce_sums['hl'],
+      __ce_sums['mi'], __ce_sums['hl'], __ce_sums['hc'],
       __ce_sums['label_remainders'], __ce_sums['label_tables'],
       __ce_sums['label_factorials'], __ce_sums['label_excess']
     )
   )[1];
-COMMENT ON MACRO clustereval.normalized_reduced_mutual_info_score IS
-'Reduced mutual information divided by that of the labels and themselves: the share of what '
-'there is to know about the labels, whatever the entropy of the clusters. Range up to 1, best '
-'1. Equal partitions: 1. One label, or labels that are singletons: NULL. Source: Jerdee, '
-'Kirkley and Newman (2023), Normalized mutual information is a biased measure for '
-'classification and community detection, https://arxiv.org/abs/2307.01282. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';

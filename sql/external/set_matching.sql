@@ -19,6 +19,19 @@ CREATE OR REPLACE MACRO clustereval._f_score(precision_, recall_, beta) AS
 CREATE OR REPLACE MACRO clustereval._match_score(n, label_size, cluster_size) AS
   clustereval._ratio(2 * n, label_size + cluster_size);
 
+-- Purity: the share of `total` rows that have the majority label of their cluster.
+CREATE OR REPLACE MACRO clustereval._purity(in_majority_labels, total) AS
+  clustereval._ratio(in_majority_labels, total);
+
+-- Inverse purity: the share of `total` rows that are in the majority cluster of their label.
+CREATE OR REPLACE MACRO clustereval._inverse_purity(in_majority_clusters, total) AS
+  clustereval._ratio(in_majority_clusters, total);
+
+-- F-measure of the labels: the mean over `total` rows of the best F1 score of their label with any
+-- cluster, whose sum is matched_rows.
+CREATE OR REPLACE MACRO clustereval._class_f_measure(matched_rows, total) AS
+  clustereval._ratio(matched_rows, total);
+
 -- Van Dongen's split-join distance 2 total - in_majority_clusters - in_majority_labels, as DOUBLE.
 -- total is the number of rows, in_majority_clusters that of rows in the majority cluster of their
 -- label, and in_majority_labels that of rows with the majority label of their cluster.
@@ -31,6 +44,40 @@ CREATE OR REPLACE MACRO clustereval._split_join_distance(
 -- DOUBLE, where n rows have the label, of label_size rows, and the cluster, of cluster_size rows.
 CREATE OR REPLACE MACRO clustereval._element_similarity(n, label_size, cluster_size) AS
   clustereval._ratio(n, GREATEST(label_size, cluster_size));
+
+-- B-cubed precision: the mean over `total` rows of the share of their cluster that has their label,
+-- whose sum is precision_rows.
+CREATE OR REPLACE MACRO clustereval._bcubed_precision(precision_rows, total) AS
+  clustereval._ratio(precision_rows, total);
+
+-- B-cubed recall: the mean over `total` rows of the share of their label that is in their cluster,
+-- whose sum is recall_rows.
+CREATE OR REPLACE MACRO clustereval._bcubed_recall(recall_rows, total) AS
+  clustereval._ratio(recall_rows, total);
+
+-- F score of B-cubed precision and recall, precision_rows / total and recall_rows / total; beta > 1
+-- weighs recall more.
+CREATE OR REPLACE MACRO clustereval._bcubed_f_score(precision_rows, recall_rows, total, beta) AS
+  clustereval._f_score(
+    clustereval._ratio(precision_rows, total), clustereval._ratio(recall_rows, total), beta
+  );
+
+-- Element-centric similarity: the mean over `total` rows of _element_similarity, whose sum is
+-- similar_rows.
+CREATE OR REPLACE MACRO clustereval._element_centric_similarity(similar_rows, total) AS
+  clustereval._ratio(similar_rows, total);
+
+-- Share of n_clusters clusters that equal a label, row for row.
+CREATE OR REPLACE MACRO clustereval._exact_match_precision(exact_matches, n_clusters) AS
+  clustereval._ratio(exact_matches, n_clusters);
+
+-- Share of n_labels labels that equal a cluster, row for row.
+CREATE OR REPLACE MACRO clustereval._exact_match_recall(exact_matches, n_labels) AS
+  clustereval._ratio(exact_matches, n_labels);
+
+-- Harmonic mean of _exact_match_precision and _exact_match_recall; 0 if both are 0.
+CREATE OR REPLACE MACRO clustereval._exact_match_f_score(exact_matches, n_labels, n_clusters) AS
+  clustereval._ratio(2 * exact_matches, n_labels + n_clusters);
 
 -- One row per __ce_partition: __ce_matched_rows, the sum over its labels of label_size times the
 -- best F1 score of the label with any cluster, for class_f_measure. __ce_sized_cells is the name of
@@ -146,12 +193,8 @@ CREATE OR REPLACE MACRO clustereval._matching_statistics(label, cluster) AS
 CREATE OR REPLACE MACRO clustereval.purity(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
-    lambda __ce_sums: clustereval._ratio(__ce_sums['in_majority_labels'], __ce_sums['total'])
+    lambda __ce_sums: clustereval._purity(__ce_sums['in_majority_labels'], __ce_sums['total'])
   )[1];
-COMMENT ON MACRO clustereval.purity IS
-'Share of rows that have the majority label of their cluster. Range (0, 1], best 1; singletons '
-'reach it. Source: Zhao and Karypis (2004), doi:10.1023/B:MACH.0000027785.44527.d6. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): share of rows that
 -- are in the majority cluster of their label. Rows with a NULL in either column are left out.
@@ -159,12 +202,10 @@ COMMENT ON MACRO clustereval.purity IS
 CREATE OR REPLACE MACRO clustereval.inverse_purity(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
-    lambda __ce_sums: clustereval._ratio(__ce_sums['in_majority_clusters'], __ce_sums['total'])
+    lambda __ce_sums: clustereval._inverse_purity(
+      __ce_sums['in_majority_clusters'], __ce_sums['total']
+    )
   )[1];
-COMMENT ON MACRO clustereval.inverse_purity IS
-'Share of rows that are in the majority cluster of their label. Range (0, 1], best 1; a single '
-'cluster reaches it. Source: Zhao and Karypis (2004), doi:10.1023/B:MACH.0000027785.44527.d6. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): best F1 score of each
 -- label with any cluster, averaged over rows. Rows with a NULL in either column are left out.
@@ -172,12 +213,8 @@ COMMENT ON MACRO clustereval.inverse_purity IS
 CREATE OR REPLACE MACRO clustereval.class_f_measure(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
-    lambda __ce_sums: clustereval._ratio(__ce_sums['matched_rows'], __ce_sums['total'])
+    lambda __ce_sums: clustereval._class_f_measure(__ce_sums['matched_rows'], __ce_sums['total'])
   )[1];
-COMMENT ON MACRO clustereval.class_f_measure IS
-'For each label the best F1 score of any cluster, averaged over rows. Range (0, 1], best 1. '
-'Source: Larsen and Aone (1999), doi:10.1145/312129.312186. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): van Dongen's
 -- distance, 2 n - rows with the majority label of their cluster - rows in the majority cluster of
@@ -190,11 +227,6 @@ CREATE OR REPLACE MACRO clustereval.split_join_distance(label, cluster) AS
       __ce_sums['total'], __ce_sums['in_majority_clusters'], __ce_sums['in_majority_labels']
     )
   )[1];
-COMMENT ON MACRO clustereval.split_join_distance IS
-'Number of rows to move to turn one partition into the other, both ways added: 2 n minus the rows '
-'in majorities. A metric of partitions. Range [0, 2 n), best 0. Source: van Dongen (2000), '
-'Performance criteria for graph clustering, INS-R0012. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): B-cubed precision,
 -- the mean over rows of the share of their cluster that has their label. Rows with a NULL in either
@@ -203,12 +235,10 @@ COMMENT ON MACRO clustereval.split_join_distance IS
 CREATE OR REPLACE MACRO clustereval.bcubed_precision(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
-    lambda __ce_sums: clustereval._ratio(__ce_sums['precision_rows'], __ce_sums['total'])
+    lambda __ce_sums: clustereval._bcubed_precision(
+      __ce_sums['precision_rows'], __ce_sums['total']
+    )
   )[1];
-COMMENT ON MACRO clustereval.bcubed_precision IS
-'Mean over records of the share of their cluster that has their label. Range (0, 1], best 1. '
-'Source: Amigo, Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): B-cubed recall, the
 -- mean over rows of the share of their label that is in their cluster. Rows with a NULL in either
@@ -217,12 +247,8 @@ COMMENT ON MACRO clustereval.bcubed_precision IS
 CREATE OR REPLACE MACRO clustereval.bcubed_recall(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
-    lambda __ce_sums: clustereval._ratio(__ce_sums['recall_rows'], __ce_sums['total'])
+    lambda __ce_sums: clustereval._bcubed_recall(__ce_sums['recall_rows'], __ce_sums['total'])
   )[1];
-COMMENT ON MACRO clustereval.bcubed_recall IS
-'Mean over records of the share of their label that is in their cluster. Range (0, 1], best 1. '
-'Source: Amigo, Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): weighted harmonic
 -- mean of B-cubed precision and recall; beta > 1 weighs recall more. Rows with a NULL in either
@@ -234,16 +260,11 @@ CREATE OR REPLACE MACRO clustereval.bcubed_f_score(label, cluster, beta := 1.0) 
       'sums': clustereval._matching_statistics(label, cluster),
       'beta': clustereval._check_beta(beta)
     }],
-    lambda __ce_call: clustereval._f_score(
-      clustereval._ratio(__ce_call['sums']['precision_rows'], __ce_call['sums']['total']),
-      clustereval._ratio(__ce_call['sums']['recall_rows'], __ce_call['sums']['total']),
-      __ce_call['beta']
+    lambda __ce_call: clustereval._bcubed_f_score(
+      __ce_call['sums']['precision_rows'], __ce_call['sums']['recall_rows'],
+      __ce_call['sums']['total'], __ce_call['beta']
     )
   )[1];
-COMMENT ON MACRO clustereval.bcubed_f_score IS
-'Weighted harmonic mean of B-cubed precision and recall; beta > 1 weighs recall more. Range (0, '
-'1], best 1. Source: Amigo, Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): element-centric
 -- similarity, the mean over rows of the rows that share its label and its cluster, as a share of
@@ -252,13 +273,10 @@ COMMENT ON MACRO clustereval.bcubed_f_score IS
 CREATE OR REPLACE MACRO clustereval.element_centric_similarity(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
-    lambda __ce_sums: clustereval._ratio(__ce_sums['similar_rows'], __ce_sums['total'])
+    lambda __ce_sums: clustereval._element_centric_similarity(
+      __ce_sums['similar_rows'], __ce_sums['total']
+    )
   )[1];
-COMMENT ON MACRO clustereval.element_centric_similarity IS
-'Mean over records of the records that share its label and its cluster, as a share of the larger '
-'of these; the similarity of Gates and others for partitions, whatever their alpha. Range (0, 1], '
-'best 1. Source: Gates, Wood, Hetrick and Ahn (2019), doi:10.1038/s41598-019-44892-y. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): share of clusters
 -- that have the same rows as a label. Rows with a NULL in either column are left out.
@@ -266,12 +284,10 @@ COMMENT ON MACRO clustereval.element_centric_similarity IS
 CREATE OR REPLACE MACRO clustereval.exact_match_precision(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
-    lambda __ce_sums: clustereval._ratio(__ce_sums['exact_matches'], __ce_sums['n_clusters'])
+    lambda __ce_sums: clustereval._exact_match_precision(
+      __ce_sums['exact_matches'], __ce_sums['n_clusters']
+    )
   )[1];
-COMMENT ON MACRO clustereval.exact_match_precision IS
-'Share of clusters that equal a label, row for row. Range [0, 1], best 1. Source: Menestrina, '
-'Whang and Garcia-Molina (2010), doi:10.14778/1920841.1920871. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): share of labels that
 -- have the same rows as a cluster. Rows with a NULL in either column are left out.
@@ -279,12 +295,10 @@ COMMENT ON MACRO clustereval.exact_match_precision IS
 CREATE OR REPLACE MACRO clustereval.exact_match_recall(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
-    lambda __ce_sums: clustereval._ratio(__ce_sums['exact_matches'], __ce_sums['n_labels'])
+    lambda __ce_sums: clustereval._exact_match_recall(
+      __ce_sums['exact_matches'], __ce_sums['n_labels']
+    )
   )[1];
-COMMENT ON MACRO clustereval.exact_match_recall IS
-'Share of labels that equal a cluster, row for row. Range [0, 1], best 1. Source: Menestrina, '
-'Whang and Garcia-Molina (2010), doi:10.14778/1920841.1920871. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): harmonic mean of
 -- exact_match_precision and exact_match_recall; 0 if both are 0. Rows with a NULL in either column
@@ -293,11 +307,7 @@ COMMENT ON MACRO clustereval.exact_match_recall IS
 CREATE OR REPLACE MACRO clustereval.exact_match_f_score(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
-    lambda __ce_sums: clustereval._ratio(
-      2 * __ce_sums['exact_matches'], __ce_sums['n_labels'] + __ce_sums['n_clusters']
+    lambda __ce_sums: clustereval._exact_match_f_score(
+      __ce_sums['exact_matches'], __ce_sums['n_labels'], __ce_sums['n_clusters']
     )
   )[1];
-COMMENT ON MACRO clustereval.exact_match_f_score IS
-'Harmonic mean of exact_match_precision and exact_match_recall. Range [0, 1], best 1. Source: '
-'Menestrina, Whang and Garcia-Molina (2010), doi:10.14778/1920841.1920871. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';

@@ -1,17 +1,13 @@
 -- intervals: standard errors and confidence intervals of the external metrics, by the delta method.
 --
 -- The rows are a sample of independent draws, so the contingency cells are multinomial with shares
--- p. Every metric here is a smooth function of one, two or three statistics of the shares:
---   family       first                 second                    third
---   pairs        tp                    fp                        fn    as shares of all pairs
---   information  mi                    hc                        hl    in nats
---   bcubed       B-cubed precision     B-cubed recall
---   majority     purity                inverse purity
--- The influence of a row on a statistic is the derivative of the statistic by the share of the
--- row's cell: a sum of a term of the cell, one of its label and one of its cluster. The covariances
--- C of the influences, summed over the cells once, serve every metric: one with the gradient d by
--- its statistics has the variance d' C d / n. The statistics of the second and third column are
--- chosen so that all their influences are exactly 0 for equal labelings.
+-- p. Every metric here is a smooth function of one, two or three statistics of the shares, those of
+-- its family (see external/gradients). The influence of a row on a statistic is the derivative of
+-- the statistic by the share of the row's cell: a sum of a term of the cell, one of its label and
+-- one of its cluster. The covariances C of the influences, summed over the cells once, serve every
+-- metric: one with the gradient d by its statistics has the variance d' C d / n. The statistics of
+-- the second and third column are chosen so that all their influences are exactly 0 for equal
+-- labelings.
 
 ---------------------------------------------------------------------------------------------------
 -- Normal quantile
@@ -225,75 +221,6 @@ CREATE OR REPLACE MACRO clustereval._covariances(__ce_influences) AS TABLE
 -- Gradients
 ---------------------------------------------------------------------------------------------------
 
--- One row per __ce_partition and family with the values that the gradients are made of: __ce_s,
--- __ce_x and __ce_y, its statistics (shares of the counts of pairs). __ce_b = s + y is what the
--- labels have (pairs of one label, or their entropy) and __ce_c = s + x what the clusters have.
--- __ce_g = sqrt(b c), __ce_gb and __ce_gc are its derivatives by b and c, and __ce_r, __ce_rb and
--- __ce_rc the same of the phi index, sqrt(b (1 - b) c (1 - c)). __ce_larger_x is 1 if x > y, 0 if
--- x < y, and NULL if they are equal but for rounding. __ce_emi is the expected mutual information.
--- It tends to (labels - 1) (clusters - 1) / (2 rows) whatever the shares, and counts as constant if
--- it is at most 0.005 of the mean entropy; otherwise it is NULL here, and so are the derivatives of
--- the adjusted mutual information. NULL for 0 / 0. __ce_total is the number of rows.
--- __ce_statistics is the name of a CTE of the rows of _statistics_of_groups.
-CREATE OR REPLACE MACRO clustereval._parts_of_gradients(__ce_statistics) AS TABLE
-  WITH __ce_parts AS (
-    SELECT
-      __ce_partition,
-      CAST(__ce_total AS DOUBLE) AS __ce_total,
-      'pairs' AS __ce_family,
-      clustereval._ratio(__ce_tp, __ce_tp + __ce_fp + __ce_fn + __ce_tn) AS __ce_s,
-      clustereval._ratio(__ce_fp, __ce_tp + __ce_fp + __ce_fn + __ce_tn) AS __ce_x,
-      clustereval._ratio(__ce_fn, __ce_tp + __ce_fp + __ce_fn + __ce_tn) AS __ce_y,
-      0.0 AS __ce_emi
-    FROM query_table(__ce_statistics)
-    UNION ALL
-    SELECT __ce_partition, __ce_total, 'information', __ce_mi, __ce_hc, __ce_hl, __ce_emi
-    FROM query_table(__ce_statistics)
-    UNION ALL
-    SELECT
-      __ce_partition,
-      __ce_total,
-      'bcubed',
-      clustereval._ratio(__ce_precision_rows, __ce_total),
-      clustereval._ratio(__ce_recall_rows, __ce_total),
-      0.0,
-      0.0
-    FROM query_table(__ce_statistics)
-    UNION ALL
-    SELECT __ce_partition, __ce_total, 'majority', 0.0, 0.0, 0.0, 0.0
-    FROM query_table(__ce_statistics)
-  ),
-  __ce_sides AS (SELECT *, __ce_s + __ce_y AS __ce_b, __ce_s + __ce_x AS __ce_c FROM __ce_parts),
-  __ce_spreads AS (
-    SELECT
-      *,
-      CASE WHEN __ce_family = 'pairs' THEN __ce_b * (1.0 - __ce_b) END AS __ce_vb,
-      CASE WHEN __ce_family = 'pairs' THEN __ce_c * (1.0 - __ce_c) END AS __ce_vc
-    FROM __ce_sides
-  )
-  SELECT
-    __ce_partition,
-    __ce_total,
-    __ce_family,
-    __ce_s,
-    __ce_x,
-    __ce_y,
-    CASE WHEN __ce_emi <= 0.005 * (__ce_b + __ce_c) / 2 THEN __ce_emi END AS __ce_emi,
-    __ce_b,
-    __ce_c,
-    sqrt(__ce_b * __ce_c) AS __ce_g,
-    0.5 * sqrt(clustereval._ratio(__ce_c, __ce_b)) AS __ce_gb,
-    0.5 * sqrt(clustereval._ratio(__ce_b, __ce_c)) AS __ce_gc,
-    sqrt(__ce_vb) * sqrt(__ce_vc) AS __ce_r,
-    (0.5 - __ce_b) * sqrt(clustereval._ratio(__ce_vc, __ce_vb)) AS __ce_rb,
-    (0.5 - __ce_c) * sqrt(clustereval._ratio(__ce_vb, __ce_vc)) AS __ce_rc,
-    CASE
-      WHEN abs(__ce_x - __ce_y) <= 1e-12 * (__ce_x + __ce_y) THEN NULL
-      WHEN __ce_x > __ce_y THEN 1.0
-      ELSE 0.0
-    END AS __ce_larger_x
-  FROM __ce_spreads;
-
 -- One row per __ce_partition and metric that is a linear function of the statistics of its
 -- __ce_family, for samples of a given number of rows: __ce_metric, and __ce_g1, __ce_g2 and
 -- __ce_g3, the coefficients. __ce_parts is the name of a CTE of the rows of _parts_of_gradients.
@@ -307,8 +234,6 @@ CREATE OR REPLACE MACRO clustereval._linear_gradients(__ce_parts) AS TABLE
     ('pairs', 'mirkin_metric', 0e0,
       CAST(part.__ce_total AS DOUBLE) * (part.__ce_total - 1),
       CAST(part.__ce_total AS DOUBLE) * (part.__ce_total - 1)),
-    ('pairs', 'hubert_index', 0e0, -2e0, -2e0),
-    ('pairs', 'russell_rao_index', 1e0, 0e0, 0e0),
     ('information', 'label_entropy', 1e0, 0e0, 1e0),
     ('information', 'cluster_entropy', 1e0, 1e0, 0e0),
     ('information', 'joint_entropy', 1e0, 1e0, 1e0),
@@ -324,28 +249,18 @@ CREATE OR REPLACE MACRO clustereval._linear_gradients(__ce_parts) AS TABLE
   ) AS metrics (__ce_family, __ce_metric, __ce_g1, __ce_g2, __ce_g3)
   WHERE metrics.__ce_family = part.__ce_family;
 
--- Derivative of arccos(phi) / pi by phi, the correlation of phi_index, where s, x and y are the
--- shares tp, fp and fn of all pairs, and r is the denominator of phi; NULL for equal partitions.
--- See _correlation_distance for the sine of the angle. In _metric_quotients it is a constant
--- factor.
-CREATE OR REPLACE MACRO clustereval._angle_slope(s, x, y, r) AS
-  -clustereval._ratio(
-    r,
-    3.141592653589793
-    * sqrt(GREATEST(s * (1.0 - s - x - y) * (x + y) + x * y * (1.0 - x - y), 0.0))
-  );
-
 -- One row per __ce_partition and metric that is a quotient of two functions of the statistics of
--- its __ce_family: __ce_metric; __ce_top and __ce_bottom, the functions; __ce_t1, __ce_t2, __ce_t3
--- and __ce_b1, __ce_b2, __ce_b3, their derivatives by the statistics. The multinomial adjusted Rand
--- index differs from the adjusted one by terms that are smaller by a factor of the number of rows,
--- and has its derivatives. __ce_parts is the name of a CTE of the rows of _parts_of_gradients;
--- average_method and beta are options of external_report.
+-- its __ce_family: __ce_metric; __ce_is_quotient; __ce_top and __ce_bottom, the functions; __ce_t1,
+-- __ce_t2, __ce_t3 and __ce_b1, __ce_b2, __ce_b3, their derivatives by the statistics. The
+-- multinomial adjusted Rand index differs from the adjusted one by terms that are smaller by a
+-- factor of the number of rows, and has its derivatives. __ce_parts is the name of a CTE of the
+-- rows of _parts_of_gradients; average_method and beta are options of external_report.
 CREATE OR REPLACE MACRO clustereval._metric_quotients(__ce_parts, average_method, beta) AS TABLE
   SELECT
     p.partition AS __ce_partition,
     p.family AS __ce_family,
     metrics.__ce_metric,
+    TRUE AS __ce_is_quotient,
     metrics.__ce_top,
     metrics.__ce_bottom,
     metrics.__ce_t1,
@@ -366,26 +281,6 @@ CREATE OR REPLACE MACRO clustereval._metric_quotients(__ce_parts, average_method
       (1 + beta * beta) * p.s, (1 + beta * beta) * p.s + p.x + beta * beta * p.y,
       1 + beta * beta, 0e0, 0e0, 1 + beta * beta, 1e0, beta * beta),
     ('pairs', 'jaccard_index', NULL, p.s, p.s + p.x + p.y, 1e0, 0e0, 0e0, 1e0, 1e0, 1e0),
-    ('pairs', 'kulczynski_index', NULL, p.s * (p.b + p.c), 2 * p.b * p.c,
-      2 * p.s + (p.b + p.c), p.s, p.s, 2 * (p.b + p.c), 2 * p.b, 2 * p.c),
-    ('pairs', 'mcnemar_index', NULL,
-      (p.y - p.x) * sqrt(p.n * (p.n - 1) / 2), sqrt(p.x + p.y),
-      0e0, -sqrt(p.n * (p.n - 1) / 2), sqrt(p.n * (p.n - 1) / 2),
-      0e0, clustereval._ratio(0.5, sqrt(p.x + p.y)), clustereval._ratio(0.5, sqrt(p.x + p.y))),
-    ('pairs', 'phi_index', NULL, p.s - p.b * p.c, p.r,
-      (0.5 - p.b) + (0.5 - p.c), -p.b, -p.c, p.rb + p.rc, p.rc, p.rb),
-    ('pairs', 'correlation_distance', NULL,
-      clustereval._angle_slope(p.s, p.x, p.y, p.r) * (p.s - p.b * p.c), p.r,
-      clustereval._angle_slope(p.s, p.x, p.y, p.r) * ((0.5 - p.b) + (0.5 - p.c)),
-      clustereval._angle_slope(p.s, p.x, p.y, p.r) * -p.b,
-      clustereval._angle_slope(p.s, p.x, p.y, p.r) * -p.c, p.rb + p.rc, p.rc, p.rb),
-    ('pairs', 'rogers_tanimoto_index', NULL, 1 - (p.x + p.y), 1 + (p.x + p.y),
-      0e0, -1e0, -1e0, 0e0, 1e0, 1e0),
-    ('pairs', 'sokal_sneath_1_index', NULL, p.s, p.s + 2 * (p.x + p.y),
-      1e0, 0e0, 0e0, 1e0, 2e0, 2e0),
-    ('pairs', 'sokal_sneath_2_index', NULL, 1 - (p.x + p.y), 1 - (p.x + p.y) / 2,
-      0e0, -1e0, -1e0, 0e0, -0.5e0, -0.5e0),
-    ('pairs', 'southwood_index', NULL, p.s, p.x + p.y, 1e0, 0e0, 0e0, 0e0, 1e0, 1e0),
     ('pairs', 'adjusted_fowlkes_mallows_score', NULL, p.s - p.b * p.c, p.g - p.b * p.c,
       (0.5 - p.b) + (0.5 - p.c), -p.b, -p.c,
       (p.gb - p.c) + (p.gc - p.b), p.gc - p.b, p.gb - p.c),
@@ -427,12 +322,9 @@ CREATE OR REPLACE MACRO clustereval._metric_quotients(__ce_parts, average_method
     __ce_t1, __ce_t2, __ce_t3, __ce_b1, __ce_b2, __ce_b3
   )
   WHERE metrics.__ce_family = p.family
-    AND (metrics.__ce_method IS NULL OR metrics.__ce_method = average_method);
-
--- The derivative of top / bottom by a variable by which top and bottom have the derivatives of the
--- parameters top_slope and bottom_slope; NULL if bottom is 0.
-CREATE OR REPLACE MACRO clustereval._quotient_slope(top, bottom, top_slope, bottom_slope) AS
-  clustereval._ratio(top_slope - bottom_slope * clustereval._ratio(top, bottom), bottom);
+    AND (metrics.__ce_method IS NULL OR metrics.__ce_method = average_method)
+  UNION ALL
+  SELECT * FROM clustereval._association_quotients(__ce_parts);
 
 -- One row per __ce_partition and metric with a derivative: __ce_family, __ce_metric,
 -- __ce_is_quotient (FALSE for linear functions), and __ce_g1, __ce_g2 and __ce_g3, its derivatives
@@ -446,7 +338,7 @@ CREATE OR REPLACE MACRO clustereval._gradients(__ce_parts, average_method, beta)
     __ce_partition,
     __ce_family,
     __ce_metric,
-    TRUE,
+    __ce_is_quotient,
     clustereval._quotient_slope(__ce_top, __ce_bottom, __ce_t1, __ce_b1),
     clustereval._quotient_slope(__ce_top, __ce_bottom, __ce_t2, __ce_b2),
     clustereval._quotient_slope(__ce_top, __ce_bottom, __ce_t3, __ce_b3)
@@ -505,33 +397,6 @@ CREATE OR REPLACE MACRO clustereval._standard_errors(
   JOIN query_table(__ce_covariances) AS covariance
     ON covariance.__ce_partition IS NOT DISTINCT FROM gradient.__ce_partition
     AND covariance.__ce_family = gradient.__ce_family;
-
--- The least value that a metric of external_report can have, NULL if there is none.
-CREATE OR REPLACE MACRO clustereval._least_value(metric) AS
-  CASE
-    WHEN metric IN (
-      'mcnemar_index', 'adjusted_fowlkes_mallows_score', 'multinomial_adjusted_rand_score',
-      'adjusted_mutual_info_score'
-    )
-    THEN NULL
-    WHEN metric = 'adjusted_rand_score' THEN -0.5
-    WHEN metric IN ('hubert_index', 'phi_index') THEN -1.0
-    ELSE 0.0
-  END;
-
--- The greatest value that a metric of external_report can have for n rows, NULL if there is none.
-CREATE OR REPLACE MACRO clustereval._greatest_value(metric, n) AS
-  CASE
-    WHEN metric IN ('mcnemar_index', 'southwood_index') THEN NULL
-    WHEN metric = 'mirkin_metric' THEN CAST(n AS DOUBLE) * (n - 1)
-    WHEN metric = 'split_join_distance' THEN 2 * n
-    WHEN metric IN (
-      'label_entropy', 'cluster_entropy', 'joint_entropy', 'label_entropy_given_cluster',
-      'cluster_entropy_given_label', 'mutual_info_score', 'variation_of_information'
-    )
-    THEN ln(n)
-    ELSE 1.0
-  END;
 
 -- Text of the query SELECT TRUE AS __ce_valid, for _check_options. Raises an error if an option of
 -- external_intervals is invalid, or two of them in combination. query_text is that text from

@@ -1,4 +1,4 @@
-"""What must hold for any labeling. The lists of metrics by property are complete by a guard."""
+"""What must hold for any labeling, with the properties that the docstrings of metrics state."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polars_clustereval.base.metric_facts import metrics_of
 from tests.support import engines
 from tests.support.compare import assert_metrics, assert_rows, assert_same
 from tests.support.engines import TABLES, Engine, Row, frame_of, report, reports, stacked
@@ -23,55 +24,9 @@ from tests.support.strategies import Rows, batched, batches, labelings, weights
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SYMMETRIC = {
-    "rand_score",
-    "adjusted_rand_score",
-    "fowlkes_mallows_score",
-    "pair_f_score",
-    "jaccard_index",
-    "mirkin_metric",
-    "hubert_index",
-    "kulczynski_index",
-    "phi_index",
-    "correlation_distance",
-    "rogers_tanimoto_index",
-    "russell_rao_index",
-    "sokal_sneath_1_index",
-    "sokal_sneath_2_index",
-    "southwood_index",
-    "adjusted_fowlkes_mallows_score",
-    "multinomial_adjusted_rand_score",
-    "joint_entropy",
-    "mutual_info_score",
-    "normalized_mutual_info_score",
-    "adjusted_mutual_info_score",
-    "expected_mutual_info",
-    "v_measure_score",
-    "variation_of_information",
-    "normalized_variation_of_information",
-    "normalized_information_distance",
-    "split_join_distance",
-    "bcubed_f_score",
-    "element_centric_similarity",
-    "exact_match_f_score",
-}
-MIRRORED = {
-    "pair_precision": "pair_recall",
-    "label_entropy": "cluster_entropy",
-    "label_entropy_given_cluster": "cluster_entropy_given_label",
-    "homogeneity_score": "completeness_score",
-    "purity": "inverse_purity",
-    "bcubed_precision": "bcubed_recall",
-    "exact_match_precision": "exact_match_recall",
-}
-ANTISYMMETRIC = {"mcnemar_index"}
-ONE_SIDED = {"class_f_measure"}
-
-
-def test_the_lists_are_complete() -> None:
-    mirrored = [*MIRRORED, *MIRRORED.values()]
-    sides = [*SYMMETRIC, *mirrored, *ANTISYMMETRIC, *ONE_SIDED]
-    assert sorted(sides) == sorted(METRICS)
+SWAPPED = {name: facts.swapped for name, facts in metrics_of("external_report").items()}
+#: The metrics that are another one if label and cluster change places, and that one.
+MIRRORED = {name: other for name, other in SWAPPED.items() if other in SWAPPED}
 
 
 def test_the_metrics_are_those_of_the_report(engine: Engine) -> None:
@@ -130,11 +85,11 @@ def test_the_two_sides_change_places(engine: Engine, several: list[Rows]) -> Non
 
 
 def assert_mirrored(swapped: Row, row: Row, labeling: Rows) -> None:
-    wanted = {name: row[name] for name in SYMMETRIC}
-    for left, right in MIRRORED.items():
-        wanted |= {left: row[right], right: row[left]}
-    for name in ANTISYMMETRIC:
-        wanted[name] = None if row[name] is None else -row[name]
+    wanted = {name: row[name] for name, value in SWAPPED.items() if value == "the same"}
+    wanted |= {name: row[other] for name, other in MIRRORED.items()}
+    for name, value in SWAPPED.items():
+        if value == "the negative":
+            wanted[name] = None if row[name] is None else -row[name]
     for name, value in wanted.items():
         bounded = name not in UNBOUNDED
         assert_same(swapped[name], value, bounded=bounded, what=f"{name} of {labeling}")
@@ -144,7 +99,9 @@ def test_the_one_sided_are_one_sided(engine: Engine) -> None:
     frame = frame_of([(0, 0), (0, 1), (0, 2), (1, 2)])
     row = only_row(report(engine, frame))
     swapped = only_row(report(engine, frame, label="cluster", cluster="label"))
-    assert all(abs(row[name] - swapped[name]) > 0.01 for name in ONE_SIDED)
+    one_sided = [name for name, value in SWAPPED.items() if value == "another value"]
+    assert one_sided
+    assert all(abs(row[name] - swapped[name]) > 0.01 for name in one_sided)
 
 
 @batched
@@ -168,7 +125,7 @@ def test_names_and_order_do_not_matter(engine: Engine, several: list[Rows], rand
 @batched
 @given(several=batches(labelings()))
 def test_the_range_is_kept(engine: Engine, several: list[Rows]) -> None:
-    """The range that the comment of the macro states; see tests/test_stated_ranges.py too."""
+    """The range that the docstring states; see tests/test_stated_ranges.py too."""
     rows = reports(engine, several)
     assert len(rows) == len(several)
     for name in METRICS:

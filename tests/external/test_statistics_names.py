@@ -9,10 +9,8 @@ import polars as pl
 import pytest
 
 from polars_clustereval.external.contingency import LabelOptions, read_contingency_table
-from polars_clustereval.external.information import (
-    adjusted_information_statistics,
-    information_statistics,
-)
+from polars_clustereval.external.entropies import information_statistics
+from polars_clustereval.external.information import adjusted_information_statistics
 from polars_clustereval.external.pair_counting import pair_statistics
 from polars_clustereval.external.report import external_statistics
 from polars_clustereval.external.set_matching import matching_statistics

@@ -8,13 +8,12 @@ import polars as pl
 import pytest
 
 import polars_clustereval as ce
-from polars_clustereval.external.summary import METRIC_MEANINGS
-from tests.support.engines import make
-from tests.support.stated_ranges import from_comment
+from polars_clustereval.base.metric_facts import metrics_of
 
 if TYPE_CHECKING:
     from tests.support.engines import Engine
 
+METRICS = metrics_of("external_report")
 RUNS = pl.DataFrame(
     {
         "run": [1, 1, 1, 1, 2, 2, 2, None, None],
@@ -51,34 +50,23 @@ def test_values_are_those_of_the_report(
         # Two evaluations may add in another order.
         assert row["value"] == (None if value is None else pytest.approx(value, rel=1e-12))
     for row in rows:
-        assert (row["best"], row["meaning"]) == METRIC_MEANINGS[row["metric"]]
+        facts = METRICS[row["metric"]]
+        assert (row["best"], row["meaning"]) == (facts.best or None, facts.meaning)
 
 
 def test_no_rows(engine: Engine) -> None:
     rows = engine.table("external_summary", RUNS.head(0))
-    assert len(rows) == len(METRIC_MEANINGS)
+    assert len(rows) == len(METRICS)
     assert {row["value"] for row in rows} == {None}
     assert engine.table("external_summary", RUNS.head(0), partition_by="run") == []
 
 
 def test_every_metric_has_a_meaning_that_fits_a_terminal() -> None:
     report = ce.external_report(RUNS, "label", "cluster")
-    assert [*COUNTS, *METRIC_MEANINGS] == report.columns
-    meanings = [meaning for _, meaning in METRIC_MEANINGS.values()]
+    assert [*COUNTS, *METRICS] == report.columns
+    meanings = [facts.meaning for facts in METRICS.values()]
     assert len(set(meanings)) == len(meanings)
     assert all(10 < len(meaning) <= 50 for meaning in meanings)
-
-
-def test_best_values_are_those_of_the_comments() -> None:
-    engine: Any = make("duckdb")
-    query = (
-        "SELECT function_name, comment FROM duckdb_functions() WHERE schema_name = 'clustereval'"
-    )
-    comments = dict(engine.connection.execute(query).fetchall())
-    for metric, (best, _) in METRIC_MEANINGS.items():
-        stated = from_comment(comments[metric])
-        assert stated is not None, metric
-        assert best == stated.best, metric
 
 
 def test_a_partition_named_as_a_column_is_refused() -> None:

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
-from polars_clustereval.external.summary import METRIC_MEANINGS
+from polars_clustereval.base.metric_facts import metrics_of
 from tests.support.compare import assert_rows, assert_same
-from tests.support.oracle import UNBOUNDED, exact
+from tests.support.oracle import METRICS, UNBOUNDED, exact
 from tests.support.run_engines import RUN_TABLES, call_runs, some_of
 from tests.support.stability_oracle import (
     ORACLES,
@@ -79,7 +79,7 @@ def test_scores_of_scikit_learn(engine: Engine, metric: str) -> None:
 
 @pytest.mark.parametrize(
     "metric",
-    some_of(METRIC_MEANINGS, ("pair_precision", "completeness_score", "expected_mutual_info")),
+    some_of(METRICS, ("pair_precision", "completeness_score", "expected_mutual_info")),
 )
 def test_every_metric_in_exact_arithmetic(side: Engine, metric: str) -> None:
     """run_1 is the label: most metrics of one run in the other differ from the reverse."""
@@ -258,7 +258,7 @@ def test_consensus_is_the_mean_of_the_agreement(engine: Engine) -> None:
 @pytest.mark.parametrize(
     "metric",
     some_of(
-        [metric for metric, (best, _) in METRIC_MEANINGS.items() if best],
+        [x.name for x in metrics_of("external_report").values() if x.best],
         ("purity", "mirkin_metric", "southwood_index"),
     ),
 )
@@ -371,7 +371,7 @@ def test_the_list_of_names_is_that_of_the_metrics(con: duckdb.DuckDBPyConnection
             "SELECT __ce_metric FROM clustereval._metric_meanings() ORDER BY __ce_place",
         )
     )
-    assert names == meanings == [(name,) for name in METRIC_MEANINGS]
+    assert names == meanings == [(name,) for name in METRICS]
 
 
 def test_pairs_are_joined_in_one_direction(con: duckdb.DuckDBPyConnection) -> None:

@@ -18,83 +18,24 @@ from typing import Any
 
 from mpmath import MPContext
 
+from polars_clustereval.base.metric_facts import metrics_of
+
 mp = MPContext()
 mp.dps = 60
 
 Cell = tuple[Hashable, Hashable, int]
 Value = Any  # Fraction | mpf | int | None: mpmath ships no types
 
-PAIR_COUNTING = (
-    "rand_score",
-    "adjusted_rand_score",
-    "fowlkes_mallows_score",
-    "pair_precision",
-    "pair_recall",
-    "pair_f_score",
-    "jaccard_index",
-    "mirkin_metric",
-    "hubert_index",
-    "kulczynski_index",
-    "mcnemar_index",
-    "phi_index",
-    "correlation_distance",
-    "rogers_tanimoto_index",
-    "russell_rao_index",
-    "sokal_sneath_1_index",
-    "sokal_sneath_2_index",
-    "southwood_index",
-    "adjusted_fowlkes_mallows_score",
-    "multinomial_adjusted_rand_score",
+METRICS = tuple(metrics_of("external_report"))
+PAIR_COUNTING = tuple(
+    name for name, facts in metrics_of("external_report").items() if facts.family == "pair counting"
 )
-INFORMATION = (
-    "label_entropy",
-    "cluster_entropy",
-    "joint_entropy",
-    "label_entropy_given_cluster",
-    "cluster_entropy_given_label",
-    "mutual_info_score",
-    "normalized_mutual_info_score",
-    "adjusted_mutual_info_score",
-    "expected_mutual_info",
-    "homogeneity_score",
-    "completeness_score",
-    "v_measure_score",
-    "variation_of_information",
-    "normalized_variation_of_information",
-    "normalized_information_distance",
-)
-SET_MATCHING = (
-    "purity",
-    "inverse_purity",
-    "class_f_measure",
-    "split_join_distance",
-    "bcubed_precision",
-    "bcubed_recall",
-    "bcubed_f_score",
-    "element_centric_similarity",
-    "exact_match_precision",
-    "exact_match_recall",
-    "exact_match_f_score",
-)
-METRICS = PAIR_COUNTING + INFORMATION + SET_MATCHING
 ADJUSTED = ("adjusted_mutual_info_score", "expected_mutual_info")
 COUNTS = ("n", "n_dropped", "n_noise", "n_labels", "n_clusters")
 AVERAGES = ("arithmetic", "geometric", "min", "max")
+#: The metrics that can be more than 1, which are compared relative to their size.
 UNBOUNDED = frozenset(
-    {
-        "mirkin_metric",
-        "mcnemar_index",
-        "southwood_index",
-        "label_entropy",
-        "cluster_entropy",
-        "joint_entropy",
-        "label_entropy_given_cluster",
-        "cluster_entropy_given_label",
-        "mutual_info_score",
-        "expected_mutual_info",
-        "variation_of_information",
-        "split_join_distance",
-    }
+    name for name, facts in metrics_of("external_report").items() if facts.greatest != "1"
 )
 
 

@@ -13,6 +13,7 @@ from functools import cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from polars_clustereval.base.metric_facts import metrics_of
 from tests.support.brute import groups
 from tests.support.oracle import Table, Value, exact, f_score, ln, mp, number, ratio, sqrt
 
@@ -23,26 +24,7 @@ if TYPE_CHECKING:
     from tests.support.oracle import Cell
 
 #: The measures that external_report does not have.
-OWN = (
-    "k_measure",
-    "closest_cluster_precision",
-    "closest_cluster_recall",
-    "closest_cluster_f_score",
-    "talburt_wang_index",
-    "basic_merge_distance",
-    "generalized_merge_distance",
-    "muc_precision",
-    "muc_recall",
-    "muc_f_score",
-    "lea_precision",
-    "lea_recall",
-    "lea_f_score",
-    "blanc_precision",
-    "blanc_recall",
-    "blanc_f_score",
-    "reduced_mutual_info_score",
-    "normalized_reduced_mutual_info_score",
-)
+OWN = tuple(metrics_of("entity_resolution_report"))
 #: All measures, in the order of the report.
 RESOLUTION = (
     *("pair_precision", "pair_recall", "pair_f_score"),

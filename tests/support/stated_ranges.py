@@ -1,4 +1,4 @@
-"""The ranges and best values that comments of macros, docstrings and pages state, as numbers.
+"""The ranges and best values that docstrings, comments of macros and pages state, as numbers.
 
 A bound is kept as its text, in one spelling, so that two statements can be compared; `bound_of`
 computes it for a row of a report.
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from polars_clustereval.base.metric_facts import metric_facts
 from tests.support import engines
 
 if TYPE_CHECKING:
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 #: Other spellings of a bound.
 SPELLINGS = {
     "∞": "inf",
-    "infinity": "inf",
-    "n(n - 1)": "n (n - 1)",
-    "2n": "2 n",
-    "min H": "lesser entropy",
     "the lesser entropy": "lesser entropy",
 }
 #: Bounds that are no constants, from a row.
@@ -42,12 +39,6 @@ IN_COMMENT = re.compile(
     r"range (?:(?P<unbounded>unbounded)|up to (?P<top>\d+)"
     r"|(?P<opening>[\[(])(?P<low>[^,\]]+), (?P<high>.+?)(?P<closing>[\])])(?=[,.;)]|$))"
     r"(?:, best (?P<best>-?\w+))?",
-    re.IGNORECASE,
-)
-IN_DOCSTRING = re.compile(
-    r"(?:\bfrom (?P<low>-?\d\S*) to (?:less than )?(?P<high>.+?)"
-    r"|greater than (?P<open_low>\d+), up to (?P<open_high>\d+)"
-    r"|\bup to (?P<top>\d+)|\b(?P<unbounded>unbounded))(?:, best (?P<best>-?\w+))?[.,;]",
     re.IGNORECASE,
 )
 
@@ -76,16 +67,6 @@ def from_comment(text: str) -> Stated | None:
     return stated(IN_COMMENT.search(in_one_line(text)))
 
 
-def from_docstring(text: str) -> Stated | None:
-    """From a statement such as 'from 0 to ln n, best 0.' in the docstring of an expression."""
-    return stated(IN_DOCSTRING.search(in_one_line(text)))
-
-
-def from_readme(what: str, best: str) -> Stated | None:
-    """From the columns `range` and `best` of a table, such as '0 to ln n' and '0' or '–'."""
-    return from_docstring(f"from {what}{'' if best == '–' else f', best {best}'}.")
-
-
 def from_page(cell: str) -> Stated | None:
     """From the column `range, best` of a table, such as '[0, 1], high' or 'low'."""
     cell = cell.strip("¹²³")
@@ -108,9 +89,9 @@ def stated(found: re.Match[str] | None) -> Stated | None:
     if found is None:
         return None
     part = found.groupdict()
-    low = part["low"] or part.get("open_low") or "-inf"
-    high = part["high"] or part.get("open_high") or part["top"] or "inf"
-    is_open = part.get("opening") == "("
+    low = part["low"] or "-inf"
+    high = part["high"] or part["top"] or "inf"
+    is_open = part["opening"] == "("
     return Stated(SPELLINGS.get(low, low), SPELLINGS.get(high, high), part["best"], is_open)
 
 
@@ -143,8 +124,10 @@ def comments() -> dict[str, str]:
 
 
 def range_of_metric(name: str) -> Stated:
-    found = from_comment(comments()[name])
-    assert found, f"the comment of {name} states no range"
+    """The range and the best value that the docstring of an external metric states."""
+    facts = metric_facts()[name]
+    found = from_comment(f"range {facts.range}{f', best {facts.best}' if facts.best else ''}")
+    assert found, f"the range of {name}: {facts.range}"
     return found
 
 

@@ -1,4 +1,4 @@
-"""The pages of the catalogue: ``python -m tests.support.metrics_page`` writes them into docs/."""
+"""The pages of the catalogue in docs/, a section for each score."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from polars_clustereval.catalogue import Entry
 
-DOCS = Path(__file__).parent.parent.parent / "docs"
+DOCS = Path(__file__).parent.parent / "docs"
 
 HEAD = """# Catalogue of the scores
 
@@ -255,8 +255,3 @@ def pages() -> dict[str, str]:
     """The text of each page by the name of its file in docs/."""
     by_family = {file_of(name): family_page(name, scores) for name, scores in families().items()}
     return {"metrics.md": catalogue(), **by_family}
-
-
-if __name__ == "__main__":
-    for name, text in pages().items():
-        (DOCS / name).write_text(text, encoding="utf-8")

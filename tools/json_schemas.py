@@ -1,4 +1,4 @@
-"""The JSON Schemas of the reports: ``python -m tests.support.json_schemas`` writes their files.
+"""The JSON Schemas of the reports.
 
 The columns and their types are those of the library's functions, the texts those of the tables on
 the terminal, and the limits of a score those of the catalogue.
@@ -18,6 +18,7 @@ from polars_clustereval.cli.schemas import SCHEMA_VERSION, schema_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from polars_clustereval.cli.meanings import Meaning
     from polars_clustereval.cli.reports import Report
@@ -152,14 +153,12 @@ def text_of(schema: Mapping[str, Any]) -> str:
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
-def main() -> None:
+def schemas() -> dict[Path, str]:
+    """The text of each file; an error if it breaks a promise of the file that there is."""
+    texts = {}
     for name, report in list_variants().items():
         file, schema = schema_file(name), report_schema(name, report)
         if file.exists():
             check_compatible(json.loads(file.read_text(encoding="utf-8")), schema)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text_of(schema), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+        texts[file] = text_of(schema)
+    return texts

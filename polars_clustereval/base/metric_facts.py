@@ -1,0 +1,75 @@
+"""metric_facts: what is known of each external metric, as the docstring of its expression says it.
+
+The docstrings are the record. ``make facts`` reads them into the file metric_facts.json, since
+Python leaves docstrings out with -OO, and since they are not read when the package is imported.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FACTS_FILE = Path(__file__).with_suffix(".json")
+
+
+class MetricFacts(NamedTuple):
+    """One metric. Texts that do not apply are empty."""
+
+    name: str
+    title: str
+    #: Such as 'pair counting'.
+    family: str
+    #: The first report whose column it is: 'external_report' or 'entity_resolution_report'.
+    table: str
+    #: What it is in one sentence, and then its formula and other remarks.
+    summary: str
+    definition: str
+    #: A few words for the terminal.
+    meaning: str
+    #: An interval such as [0, 1], 'up to 1' or 'unbounded'.
+    range: str
+    #: The best value: a number, 'high', 'low', or '' if none is best.
+    best: str
+    #: When it is NULL, or has a value by convention.
+    special_cases: str
+    #: Authors, year, title, and DOI or publisher.
+    source: str
+    #: Its value if label and cluster change places: 'the same', 'the negative', 'another value', or
+    #: the name of another metric.
+    swapped: str
+    #: What takes time besides the cells.
+    cost: str
+    #: Names in other libraries, by library.
+    elsewhere: Mapping[str, str]
+    #: What other libraries compute under this name.
+    differs: str
+
+    @property
+    def least(self) -> str:
+        """The lower end of the range as its text, '' if there is none."""
+        return self.range[1:].partition(", ")[0] if self.range[0] in "[(" else ""
+
+    @property
+    def greatest(self) -> str:
+        """The upper end of the range as its text, '' if there is none."""
+        if self.range[0] in "[(":
+            return self.range[:-1].partition(", ")[2].removeprefix("∞")
+        return self.range.removeprefix("up to ").removeprefix("unbounded")
+
+
+@cache
+def metric_facts() -> Mapping[str, MetricFacts]:
+    """Return the facts of every external metric by its name, in the order of the reports."""
+    records = json.loads(FACTS_FILE.read_text(encoding="utf-8"))
+    return {record["name"]: MetricFacts(**record) for record in records}
+
+
+@cache
+def metrics_of(table: str) -> Mapping[str, MetricFacts]:
+    """Return the facts of the metrics whose first report is `table`, by name, in its order."""
+    return {name: facts for name, facts in metric_facts().items() if facts.table == table}

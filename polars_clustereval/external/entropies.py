@@ -1,0 +1,322 @@
+"""Mutual information, and the entropies of labels and clusters, in nats.
+
+The entropies are sums of the mutual information mi and the two conditional entropies hl and hc,
+never differences, so they lose no digits for independent, identical and nearly trivial labelings.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from polars_clustereval.base.exact import (
+    deviance,
+    from_fixed_point,
+    log_ratio,
+    to_double,
+    to_fixed_point,
+    widen,
+)
+from polars_clustereval.base.frames import Row, StructLists, Terms, element_field
+
+from .contingency import cells_as_list
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from polars_clustereval.base.checks import Column
+
+# ----------------------------------------------------------------------------------------------
+# Statistics and formulas
+# ----------------------------------------------------------------------------------------------
+
+
+def cell_difference_terms(row: Row) -> Terms:
+    """Return the columns size_product, mean and difference of a contingency cell.
+
+    `row` returns a column by name. size_product is label_size x cluster_size, mean is
+    size_product / total, the rows expected if label and cluster were independent, and difference is
+    n - mean, from exact integers.
+    """
+    n, total = widen(row("n")), widen(row("total"))
+    size_product = widen(row("label_size")) * widen(row("cluster_size"))
+    return {
+        "size_product": size_product,
+        "mean": to_double(size_product) / to_double(total),
+        "difference": to_double(n * total - size_product) / to_double(total),
+    }
+
+
+def cell_information_terms(row: Row) -> Terms:
+    """Return the columns fixed_deviance, size_products, fixed_hl, fixed_hc of a contingency cell.
+
+    information_terms computes mutual information and conditional entropies from their sums over
+    cells, which are exact: `fixed` means fixed point. `row` returns a column by name: n, copies
+    (how often the cell counts), label_size, cluster_size, size_product (of these two), mean (rows
+    expected by chance) and difference, n - mean.
+    """
+    n, copies = row("n"), to_double(row("copies"))
+    rows = copies * to_double(n)
+    rows_deviance = copies * deviance(to_double(n), row("mean"), row("difference"))
+    return {
+        "fixed_deviance": to_fixed_point(rows_deviance),
+        "size_products": row("size_product") * row("copies"),
+        "fixed_hl": to_fixed_point(rows * log_ratio(row("cluster_size"), n)),
+        "fixed_hc": to_fixed_point(rows * log_ratio(row("label_size"), n)),
+    }
+
+
+def information_terms(row: Row) -> Terms:
+    """Return the columns mi (mutual information), hl = H(label|cluster), hc = H(cluster|label).
+
+    They are those of a partition, in nats. `row` returns a column by name: total (rows), and the
+    sums of cell_information_terms over cells with rows. An empty cell has a deviance too: the
+    number of rows expected in it.
+    """
+    n = to_double(row("total"))
+    of_empty_cells = widen(row("total")) * widen(row("total")) - row("size_products")
+    return {
+        "mi": (from_fixed_point(row("fixed_deviance")) + to_double(of_empty_cells) / n) / n,
+        "hl": from_fixed_point(row("fixed_hl")) / n,
+        "hc": from_fixed_point(row("fixed_hc")) / n,
+    }
+
+
+def information_statistics(label: Column, cluster: Column) -> StructLists:
+    """Return one struct per group: total rows, mi, hl = H(label|cluster), hc = H(cluster|label)."""
+    cells = cells_as_list(label, cluster).add_stages(cell_difference_terms)
+    sums = cells.sum_terms(cell_information_terms(element_field))
+    return sums.select({"total": element_field("total"), **information_terms(element_field)})
+
+
+def entropy_scores(row: Row) -> Terms:
+    """Return the entropies and the mutual information of a partition by name.
+
+    `row` returns mi (mutual information), hl = H(label | cluster) and hc = H(cluster | label) by
+    name.
+    """
+    mi, hl, hc = row("mi"), row("hl"), row("hc")
+    return {
+        "label_entropy": mi + hl,
+        "cluster_entropy": mi + hc,
+        "joint_entropy": mi + hl + hc,
+        "label_entropy_given_cluster": hl,
+        "cluster_entropy_given_label": hc,
+        "mutual_info_score": mi,
+    }
+
+
+# ----------------------------------------------------------------------------------------------
+# Expressions
+# ----------------------------------------------------------------------------------------------
+
+
+def _entropy_expression(label: Column, cluster: Column, name: str) -> pl.Expr:
+    """Return one score of entropy_scores of two columns as an expression: the one called `name`."""
+    return information_statistics(label, cluster).score(entropy_scores, name)
+
+
+def label_entropy(label: Column, cluster: Column) -> pl.Expr:
+    """Entropy of the labels in nats.
+
+    Facts
+    -----
+    Title : Entropy of the labels
+    Meaning : entropy of the labels, in nats
+    Range : [0, ln n]
+    Best value : none
+    Special cases : 0 for a single label. NULL without rows.
+    Sides swapped : cluster_entropy
+    Names elsewhere : scipy: stats.entropy of their sizes
+    SQL : clustereval.label_entropy(label, cluster)
+
+    Parameters
+    ----------
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+
+    References
+    ----------
+    Shannon (1948), A mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
+    >>> six.select(ce.label_entropy("label", "cluster")).item()  # two labels of equal size: ln 2
+    0.6931...
+    """
+    return _entropy_expression(label, cluster, "label_entropy")
+
+
+def cluster_entropy(label: Column, cluster: Column) -> pl.Expr:
+    """Entropy of the clusters in nats.
+
+    Facts
+    -----
+    Title : Entropy of the clusters
+    Meaning : entropy of the clusters, in nats
+    Range : [0, ln n]
+    Best value : none
+    Special cases : 0 for a single cluster. NULL without rows.
+    Sides swapped : label_entropy
+    Names elsewhere : scipy: stats.entropy of their sizes
+    SQL : clustereval.cluster_entropy(label, cluster)
+
+    Parameters
+    ----------
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+
+    References
+    ----------
+    Shannon (1948), A mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
+    >>> six.select(ce.cluster_entropy("label", "cluster")).item()  # three of equal size: ln 3
+    1.0986...
+    """
+    return _entropy_expression(label, cluster, "cluster_entropy")
+
+
+def joint_entropy(label: Column, cluster: Column) -> pl.Expr:
+    """Entropy of the pairs of label and cluster in nats.
+
+    Facts
+    -----
+    Title : Entropy of labels and clusters
+    Meaning : entropy of label and cluster, in nats
+    Range : [0, ln n]
+    Best value : none
+    Special cases : 0 for one label and one cluster. NULL without rows.
+    Names elsewhere : scipy: stats.entropy of the sizes of the cells
+    SQL : clustereval.joint_entropy(label, cluster)
+
+    Parameters
+    ----------
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+
+    References
+    ----------
+    Shannon (1948), A mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x.
+
+    Examples
+    --------
+    At least the greater of the two entropies, here ln 3, and at most their sum:
+
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
+    >>> six.select(ce.joint_entropy("label", "cluster")).item()
+    1.3296...
+    """
+    return _entropy_expression(label, cluster, "joint_entropy")
+
+
+def label_entropy_given_cluster(label: Column, cluster: Column) -> pl.Expr:
+    """Entropy of the labels given the cluster, in nats.
+
+    The mean entropy of the labels of a cluster, with the sizes of the clusters as weights.
+
+    Facts
+    -----
+    Title : Conditional entropy of the labels
+    Meaning : labels mixed in clusters, in nats
+    Range : [0, label_entropy]
+    Best value : 0
+    Special cases : 0 for a single label. NULL without rows.
+    Sides swapped : cluster_entropy_given_label
+    SQL : clustereval.label_entropy_given_cluster(label, cluster)
+
+    Parameters
+    ----------
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+
+    References
+    ----------
+    Shannon (1948), A mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
+    >>> six.select(ce.label_entropy_given_cluster("label", "cluster")).item()  # ln 2 / 3
+    0.2310...
+    """
+    return _entropy_expression(label, cluster, "label_entropy_given_cluster")
+
+
+def cluster_entropy_given_label(label: Column, cluster: Column) -> pl.Expr:
+    """Entropy of the clusters given the label, in nats.
+
+    The mean entropy of the clusters of a label, with the sizes of the labels as weights.
+
+    Facts
+    -----
+    Title : Conditional entropy of the clusters
+    Meaning : labels split over clusters, in nats
+    Range : [0, cluster_entropy]
+    Best value : 0
+    Special cases : 0 for a single cluster. NULL without rows.
+    Sides swapped : label_entropy_given_cluster
+    SQL : clustereval.cluster_entropy_given_label(label, cluster)
+
+    Parameters
+    ----------
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+
+    References
+    ----------
+    Shannon (1948), A mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 0, 0, 0]})
+    >>> flowers.select(ce.cluster_entropy_given_label("label", "cluster")).item()  # no label split
+    0.0
+    """
+    return _entropy_expression(label, cluster, "cluster_entropy_given_label")
+
+
+def mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
+    """Mutual information of label and cluster in nats.
+
+    Facts
+    -----
+    Title : Mutual information
+    Meaning : information that both share, in nats
+    Range : [0, the lesser entropy]
+    Best value : none
+    Special cases : 0 for a single label or a single cluster. NULL without rows.
+    Names elsewhere : scikit-learn: mutual_info_score
+    Differs : CluSim measures it in bits.
+    SQL : clustereval.mutual_info_score(label, cluster)
+
+    Parameters
+    ----------
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+
+    References
+    ----------
+    Shannon (1948), A mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_clustereval as ce
+    >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [1, 1, 0, 0]})
+    >>> flowers.select(ce.mutual_info_score("label", "cluster")).item()  # equal partitions: ln 2
+    0.6931...
+    """
+    return _entropy_expression(label, cluster, "mutual_info_score")

@@ -1,0 +1,1 @@
+"""What `make facts` runs: it writes all that repeats the facts of a metric."""

@@ -1,0 +1,76 @@
+"""`make facts`: all that repeats the facts of the metrics and reports, written from the one record.
+
+The record of an external metric is the docstring of its expression, those of other scores are in
+polars_clustereval/catalogue, and the words for other columns in polars_clustereval/cli.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tools import exports
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    #: A function that returns the text of some files.
+    Step = Callable[[], dict[Path, str]]
+
+ROOT = Path(__file__).parent.parent
+
+
+def metric_files() -> dict[Path, str]:
+    """The texts of the files that hold nothing but the docstrings of the external metrics say."""
+    from polars_clustereval.base.metric_facts import FACTS_FILE
+    from tools.metric_docstrings import read_metrics
+    from tools.reference_page import fill_tables
+    from tools.sql_facts import sql_facts
+
+    metrics = read_metrics()
+    reference = ROOT / "docs" / "reference.md"
+    records = json.dumps([x._asdict() for x in metrics], indent=1, ensure_ascii=False)
+    return {
+        FACTS_FILE: f"{records}\n",
+        ROOT / "sql" / "facts.sql": sql_facts(metrics),
+        reference: fill_tables(reference.read_text(encoding="utf-8"), metrics),
+    }
+
+
+def catalogue_files() -> dict[Path, str]:
+    """The texts of the files that are made from the catalogue: its pages, and the JSON Schemas."""
+    from tools import json_schemas, metrics_page
+
+    pages = {metrics_page.DOCS / name: text for name, text in metrics_page.pages().items()}
+    return pages | json_schemas.schemas()
+
+
+#: In this order: the names can be imported once they are there, the catalogue reads the metrics.
+STEPS: tuple[Step, ...] = (
+    lambda: {exports.INIT: exports.exports()},
+    metric_files,
+    catalogue_files,
+)
+
+
+def stale_files(step: Step) -> dict[Path, str]:
+    """The files of a step whose text is another one, and the text that they should have."""
+    return {
+        path: text
+        for path, text in step().items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
+    }
+
+
+def main() -> None:
+    for step in STEPS:
+        for path, text in stale_files(step).items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            sys.stdout.write(f"{path.relative_to(ROOT)}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,224 @@
+"""The text of sql/facts.sql: comments of the metrics, and the macros that list them.
+
+A metric is a column of external_report by the private macro of its name, whose parameters are named
+as the statistics of the report.
+"""
+
+from __future__ import annotations
+
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.macros import macro_definitions
+from tools.metric_docstrings import metrics_in_report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from polars_clustereval.base.metric_facts import MetricFacts
+
+WIDTH = 100
+RULE = "-" * 99
+HEAD = """\
+-- facts: what is known of each external metric. `make facts` writes this file from the docstrings
+-- of polars_clustereval/external: change these.
+"""
+MEANINGS = """\
+-- One row per metric of external_report, in its order (__ce_place): __ce_metric, its name;
+-- __ce_best, its best value as text, 'high' or 'low' if that is no number, NULL if none is best;
+-- __ce_meaning, what it measures, in a few words.
+CREATE OR REPLACE MACRO clustereval._metric_meanings() AS TABLE
+  SELECT *
+  FROM (VALUES
+{rows}
+  ) AS meanings (__ce_place, __ce_metric, __ce_best, __ce_meaning);
+"""
+NAMES = """\
+-- List of the names of the metrics of external_report, in its order, those of _metric_meanings: for
+-- checks of options, which are made before a query runs and so read no table.
+CREATE OR REPLACE MACRO clustereval._metric_names() AS [
+{names}
+  ];
+"""
+VALUES = """\
+-- One row per partition and metric of external_report: __ce_partition, __ce_value, its value, and
+-- the columns of _metric_meanings. __ce_report is the name of a CTE of the rows of
+-- _external_report. Without adjusted, the two metrics are left out that need the expected mutual
+-- information.
+CREATE OR REPLACE MACRO clustereval._metric_values(__ce_report, adjusted) AS TABLE
+  SELECT
+    report.partition_key AS __ce_partition,
+    meanings.__ce_place,
+    meanings.__ce_metric,
+    CASE meanings.__ce_metric
+{cases}
+    END AS __ce_value,
+    meanings.__ce_best,
+    meanings.__ce_meaning
+  FROM query_table(__ce_report) AS report
+  CROSS JOIN clustereval._metric_meanings() AS meanings
+  WHERE adjusted
+    OR meanings.__ce_metric NOT IN ('adjusted_mutual_info_score', 'expected_mutual_info');
+"""
+SCORES = """\
+{header}
+CREATE OR REPLACE MACRO clustereval.{macro}(
+  {parameters}
+) AS TABLE
+  SELECT
+    __ce_partition AS partition_key,
+    __ce_total AS n,
+    __ce_n_dropped AS n_dropped,
+    __ce_n_noise AS n_noise,
+    COALESCE(__ce_n_labels, 0) AS n_labels,
+    COALESCE(__ce_n_clusters, 0) AS n_clusters,
+{columns}
+  FROM query_table(__ce_statistics);
+"""
+LIMITS = """\
+-- The least value that a metric of external_report can have, NULL if there is none.
+CREATE OR REPLACE MACRO clustereval._least_value(metric) AS
+  CASE
+{least}
+  END;
+
+-- The greatest value that a metric of external_report can have for n rows, NULL if there is none.
+CREATE OR REPLACE MACRO clustereval._greatest_value(metric, n) AS
+  CASE
+{greatest}
+  END;
+"""
+#: The greatest values that are no numbers, for n rows. An entropy is at most that of n labels.
+GREATEST = {"n (n - 1)": "CAST(n AS DOUBLE) * (n - 1)", "2 n": "2 * n"}
+#: The parameters of formulas that are options of a report; the others are statistics.
+OPTIONS = ("average_method", "beta", "split_cost", "merge_cost")
+#: A metric that is computed with the statistics, since the normalized one needs it too.
+STATISTICS = {"reduced_mutual_info_score": "__ce_reduced"}
+NOISE = "Leave noise out: CASE WHEN cluster <> -1 THEN cluster END."
+
+
+def sql_literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def literals(text: str) -> str:
+    """A text as string literals one below the other, which SQL reads as one."""
+    lines = wrap(text.replace("'", "''"), WIDTH - 4, break_long_words=False, break_on_hyphens=False)
+    return "\n".join([*(f"'{line} '" for line in lines[:-1]), f"'{lines[-1]}'"])
+
+
+def comment(facts: MetricFacts) -> str:
+    """The comment of a macro: definition, range, special cases and source."""
+    best = f", best {facts.best}" if facts.best else ""
+    text = (
+        f"{facts.definition} Range {facts.range}{best}. Special cases: {facts.special_cases} "
+        f"Source: {facts.source} {NOISE}"
+    )
+    return f"COMMENT ON MACRO clustereval.{facts.name} IS\n{literals(text)};\n"
+
+
+def rows(metrics: Sequence[MetricFacts]) -> str:
+    """The rows of _metric_meanings."""
+    found = []
+    for place, x in enumerate(metrics, 1):
+        best = sql_literal(x.best) if x.best else "CAST(NULL AS VARCHAR)"
+        found.append(f"    ({place}, {sql_literal(x.name)}, {best}, {sql_literal(x.meaning)})")
+    return ",\n".join(found)
+
+
+def report_macro(table: str, macro: str, statistics: str, options: Sequence[str]) -> str:
+    """The macro that computes a report from the statistics of its partitions."""
+    header = (
+        f"One row per partition: all columns of {table}, from __ce_statistics, the name of a CTE "
+        f"of the rows of {statistics}, and these options of {table}. A metric whose statistics are "
+        "NULL is NULL."
+    )
+    return SCORES.format(
+        header="\n".join(wrap(header, WIDTH, initial_indent="-- ", subsequent_indent="-- ")),
+        macro=macro,
+        parameters=", ".join(["__ce_statistics", *options]),
+        columns=",\n".join(column(name) for name in metrics_in_report(table)),
+    )
+
+
+def column(name: str) -> str:
+    """The column of a metric: its private macro, whose parameters are statistics and options."""
+    if name in STATISTICS:
+        return f"    {STATISTICS[name]} AS {name}"
+    definitions = macro_definitions()
+    if f"_{name}" not in definitions:
+        raise ClusterEvalError(f"expected the macro _{name} of the statistics in sql/external")
+    parameters, _ = definitions[f"_{name}"]
+    arguments = [x if x in OPTIONS else f"__ce_{x}" for x in parameters]
+    call = f"clustereval._{name}({', '.join(arguments)})"
+    for line in (f"    {call} AS {name}", f"    {call}\n      AS {name}"):
+        if max(map(len, line.splitlines())) < WIDTH:
+            return line
+    return f"    clustereval._{name}(\n{name_lines(arguments, '      ')}\n    ) AS {name}"
+
+
+def name_lines(names: Iterable[str], indent: str) -> str:
+    """Names or literals, several in a line."""
+    text = ", ".join(names)
+    return "\n".join(wrap(text, WIDTH - 10, initial_indent=indent, subsequent_indent=indent))
+
+
+def branches(metrics: Sequence[MetricFacts], value_of: dict[str, str]) -> str:
+    """The branches of a CASE with a value for each metric, the most frequent one for the rest."""
+    values = list(value_of.values())
+    usual = max(values, key=values.count)
+    found = []
+    for value in dict.fromkeys(values):
+        if value != usual:
+            names = [sql_literal(x.name) for x in metrics if value_of[x.name] == value]
+            listed = f"IN (\n{name_lines(names, '      ')}\n    )"
+            found.append(f"    WHEN metric {listed}\n    THEN {value}")
+    return "\n".join([*found, f"    ELSE {usual}"])
+
+
+def least(facts: MetricFacts) -> str:
+    return str(float(facts.least)) if facts.least else "NULL"
+
+
+def greatest(facts: MetricFacts) -> str:
+    if not facts.greatest:
+        return "NULL"
+    if facts.greatest in GREATEST:
+        return GREATEST[facts.greatest]
+    try:
+        return str(float(facts.greatest))
+    except ValueError:
+        return "ln(n)"
+
+
+def sql_facts(metrics: Sequence[MetricFacts]) -> str:
+    """The text of sql/facts.sql."""
+    listed = [x for x in metrics if x.table == "external_report"]
+    cases = "\n".join(f"      WHEN {sql_literal(x.name)} THEN report.{x.name}" for x in listed)
+    parts = [
+        HEAD,
+        f"{RULE}\n-- Comments\n{RULE}\n",
+        *(comment(x) for x in metrics),
+        f"{RULE}\n-- Lists\n{RULE}\n",
+        MEANINGS.format(rows=rows(listed)),
+        NAMES.format(names=name_lines((sql_literal(x.name) for x in listed), "    ")),
+        report_macro(
+            "external_report",
+            "_scores_of_statistics",
+            "_statistics_of_groups",
+            ("average_method", "beta"),
+        ),
+        report_macro(
+            "entity_resolution_report",
+            "_resolution_scores",
+            "_resolution_statistics_of_groups",
+            ("split_cost", "merge_cost", "beta"),
+        ),
+        VALUES.format(cases=cases),
+        LIMITS.format(
+            least=branches(listed, {x.name: least(x) for x in listed}),
+            greatest=branches(listed, {x.name: greatest(x) for x in listed}),
+        ),
+    ]
+    return "\n".join(parts)
