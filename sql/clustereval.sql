@@ -52,3 +52,4 @@
 .read relative/run_pairs.sql
 .read relative/transitions.sql
 .read relative/drift.sql
+.read columns.sql

@@ -40,11 +40,14 @@ def metric_files() -> dict[Path, str]:
 
 
 def catalogue_files() -> dict[Path, str]:
-    """The texts of the files that are made from the catalogue: its pages, and the JSON Schemas."""
+    """The texts made from the catalogue: its pages, the JSON Schemas and sql/columns.sql."""
+    from polars_clustereval.catalogue import entries
     from tools import json_schemas, metrics_page
+    from tools.sql_columns import sql_columns
 
     pages = {metrics_page.DOCS / name: text for name, text in metrics_page.pages().items()}
-    return pages | json_schemas.schemas()
+    stubs = {ROOT / "sql" / "columns.sql": sql_columns(entries().values())}
+    return pages | json_schemas.schemas() | stubs
 
 
 #: In this order: the names can be imported once they are there, the catalogue reads the metrics.

@@ -70,11 +70,21 @@ class Entry(NamedTuple):
     scale: Scale | None = None
 
     @property
+    def is_expression(self) -> bool:
+        """Whether the score is an expression and an aggregate macro, too."""
+        return self.table in _TABLES_OF_EXPRESSIONS
+
+    @property
+    def has_one_table(self) -> bool:
+        """Whether its table reads one table: a cluster, and a label or a vector per row."""
+        return self.table not in _ARGUMENTS
+
+    @property
     def sql(self) -> str:
         """The query for DuckDB."""
-        if self.table in _TABLES_OF_EXPRESSIONS:
+        if self.is_expression:
             return f"SELECT clustereval.{self.name}(label, cluster) FROM tbl"
-        if self.table in _ARGUMENTS:
+        if not self.has_one_table:
             arguments = ", ".join(_ARGUMENTS[self.table])
             return f"SELECT {self.name} FROM clustereval.{self.table}({arguments})"
         if self.kind == "external":
@@ -84,9 +94,9 @@ class Entry(NamedTuple):
     @property
     def polars(self) -> str:
         """The expression of Python for a DataFrame."""
-        if self.table in _TABLES_OF_EXPRESSIONS:
+        if self.is_expression:
             return f'frame.select(ce.{self.name}("label", "cluster"))'
-        if self.table in _ARGUMENTS:
+        if not self.has_one_table:
             arguments = ", ".join(
                 word if word in _NAMES_OF_TABLES else f'"{word}"' for word in _ARGUMENTS[self.table]
             )

@@ -31,17 +31,12 @@ CREATE OR REPLACE MACRO clustereval._raise(message) AS
   [NULL][CAST(CAST(message AS ENUM ('accepted argument')) AS TINYINT)];
 
 -- Raises the error of a macro that only says where to find column_name, a column of the table macro
--- `report`. Without such macros DuckDB would suggest a private macro of a like name.
-CREATE OR REPLACE MACRO clustereval._raise_column(column_name, report) AS
+-- `report`, whose first arguments are the names `arguments`. Without such macros, which are in
+-- sql/columns.sql, DuckDB would suggest a private macro of a similar name.
+CREATE OR REPLACE MACRO clustereval._raise_column(column_name, report, arguments) AS
   clustereval._raise(concat(
-    column_name, ' is a column of a table: SELECT ', column_name, ' FROM ', report,
-    '(tbl, vector, cluster), in this schema'
-  ));
--- The same for a table macro of labels and clusters.
-CREATE OR REPLACE MACRO clustereval._raise_column_of_labels(column_name, report) AS
-  clustereval._raise(concat(
-    column_name, ' is a column of a table: SELECT ', column_name, ' FROM ', report,
-    '(tbl, label, cluster), in this schema'
+    column_name, ' is a column of a table: SELECT ', column_name, ' FROM ', report, '(', arguments,
+    '), in this schema'
   ));
 
 ---------------------------------------------------------------------------------------------------

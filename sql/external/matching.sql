@@ -634,20 +634,3 @@ COMMENT ON MACRO TABLE clustereval.matching_report IS
 'coreference resolution performance metrics, H05-1004; Rezaei and Franti (2016), Set matching '
 'measures for external cluster validity, doi:10.1109/TKDE.2016.2551240; Gagolewski (2025), '
 'Normalised clustering accuracy, doi:10.1007/s00357-024-09482-2.';
-
----------------------------------------------------------------------------------------------------
--- Columns of matching_report, asked for as if they were macros
----------------------------------------------------------------------------------------------------
-
-CREATE OR REPLACE MACRO clustereval.clustering_accuracy(label, cluster) AS
-  clustereval._raise_column_of_labels('clustering_accuracy', 'matching_report');
-CREATE OR REPLACE MACRO clustereval.normalized_clustering_accuracy(label, cluster) AS
-  clustereval._raise_column_of_labels('normalized_clustering_accuracy', 'matching_report');
-CREATE OR REPLACE MACRO clustereval.pair_sets_index(label, cluster) AS
-  clustereval._raise_column_of_labels('pair_sets_index', 'matching_report');
-CREATE OR REPLACE MACRO clustereval.ceaf_precision(label, cluster) AS
-  clustereval._raise_column_of_labels('ceaf_precision', 'matching_report');
-CREATE OR REPLACE MACRO clustereval.ceaf_recall(label, cluster) AS
-  clustereval._raise_column_of_labels('ceaf_recall', 'matching_report');
-CREATE OR REPLACE MACRO clustereval.ceaf_f_score(label, cluster) AS
-  clustereval._raise_column_of_labels('ceaf_f_score', 'matching_report');

@@ -655,18 +655,3 @@ COMMENT ON MACRO TABLE clustereval.determinant_report IS
 'dimensions is, or a column is a combination of others up to about 1e-10. At most 500 dimensions. '
 'Source: Scott and Symons (1971), doi:10.2307/2529003; Marriott (1971), '
 'doi:10.2307/2528592; Friedman and Rubin (1967), doi:10.1080/01621459.1967.10500923.';
-
----------------------------------------------------------------------------------------------------
--- Columns of determinant_report, asked for as if they were macros
----------------------------------------------------------------------------------------------------
-
-CREATE OR REPLACE MACRO clustereval.det_ratio(vector, cluster) AS
-  clustereval._raise_column('det_ratio', 'determinant_report');
-CREATE OR REPLACE MACRO clustereval.log_det_ratio(vector, cluster) AS
-  clustereval._raise_column('log_det_ratio', 'determinant_report');
-CREATE OR REPLACE MACRO clustereval.ksq_detw_index(vector, cluster) AS
-  clustereval._raise_column('ksq_detw_index', 'determinant_report');
-CREATE OR REPLACE MACRO clustereval.scott_symons_index(vector, cluster) AS
-  clustereval._raise_column('scott_symons_index', 'determinant_report');
-CREATE OR REPLACE MACRO clustereval.trace_wib(vector, cluster) AS
-  clustereval._raise_column('trace_wib', 'determinant_report');

@@ -513,22 +513,3 @@ COMMENT ON MACRO TABLE clustereval.pairwise_report IS
 'Hubert (1975), doi:10.1080/01621459.1975.10480256; Rohlf (1974), '
 'doi:10.1146/annurev.es.05.110174.000533; Milligan (1981), doi:10.1007/BF02293899; McClain and '
 'Rao (1975), JMR 12; Handl, Knowles and Kell (2005), doi:10.1093/bioinformatics/bti517.';
-
----------------------------------------------------------------------------------------------------
--- Columns of pairwise_report, asked for as if they were macros
----------------------------------------------------------------------------------------------------
-
-CREATE OR REPLACE MACRO clustereval.c_index(vector, cluster) AS
-  clustereval._raise_column('c_index', 'pairwise_report');
-CREATE OR REPLACE MACRO clustereval.gamma(vector, cluster) AS
-  clustereval._raise_column('gamma', 'pairwise_report');
-CREATE OR REPLACE MACRO clustereval.g_plus(vector, cluster) AS
-  clustereval._raise_column('g_plus', 'pairwise_report');
-CREATE OR REPLACE MACRO clustereval.tau(vector, cluster) AS
-  clustereval._raise_column('tau', 'pairwise_report');
-CREATE OR REPLACE MACRO clustereval.mcclain_rao(vector, cluster) AS
-  clustereval._raise_column('mcclain_rao', 'pairwise_report');
-CREATE OR REPLACE MACRO clustereval.point_biserial(vector, cluster) AS
-  clustereval._raise_column('point_biserial', 'pairwise_report');
-CREATE OR REPLACE MACRO clustereval.connectivity(vector, cluster) AS
-  clustereval._raise_column('connectivity', 'pairwise_report');

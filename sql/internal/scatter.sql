@@ -444,12 +444,3 @@ COMMENT ON MACRO TABLE clustereval.neighbor_report IS
 'with the square of the clusters: at most 64 million pairs of clusters. '
 'Source: Wemmert, Gancarski and Korczak (2000), doi:10.1142/S0218213000000069; '
 'Halkidi and Vazirgiannis (2001), doi:10.1109/ICDM.2001.989517.';
-
----------------------------------------------------------------------------------------------------
--- Columns of neighbor_report, asked for as if they were macros
----------------------------------------------------------------------------------------------------
-
-CREATE OR REPLACE MACRO clustereval.wemmert_gancarski_index(vector, cluster) AS
-  clustereval._raise_column('wemmert_gancarski_index', 'neighbor_report');
-CREATE OR REPLACE MACRO clustereval.s_dbw_index(vector, cluster) AS
-  clustereval._raise_column('s_dbw_index', 'neighbor_report');

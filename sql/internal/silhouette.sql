@@ -625,14 +625,3 @@ COMMENT ON MACRO TABLE clustereval.silhouette_score IS
 'doi:10.1016/0377-0427(87)90125-7; Hruschka, de Castro and Campello (2004), Evolutionary '
 'algorithms for clustering gene-expression data, for simplified; Gaido (2023), arXiv:2303.14102, '
 'for sqeuclidean and cosine.';
-
----------------------------------------------------------------------------------------------------
--- Columns of silhouette_score, asked for as if they were macros
----------------------------------------------------------------------------------------------------
-
-CREATE OR REPLACE MACRO clustereval.silhouette(vector, cluster) AS
-  clustereval._raise_column('silhouette', 'silhouette_score');
-CREATE OR REPLACE MACRO clustereval.silhouette_macro(vector, cluster) AS
-  clustereval._raise_column('silhouette_macro', 'silhouette_score');
-CREATE OR REPLACE MACRO clustereval.silhouette_max(vector, cluster) AS
-  clustereval._raise_column('silhouette_max', 'silhouette_score');

@@ -106,7 +106,7 @@ def public_aggregates() -> dict[str, macro_calls.Macro]:
         name: macro
         for name, macro in macro_calls.macros_by_name().items()
         if not macro.is_table and name[0] != "_" and macro.parameters[:2] == ("label", "cluster")
-        if "_raise_column_of_labels" not in macro.body
+        if "_raise_column" not in macro.body
     }
 
 

@@ -1,0 +1,532 @@
+-- columns: indices that are not aggregates, but columns of a table. Called as a macro, each names
+-- its table, and its comment is found in duckdb_functions(). `make facts` writes this file from the
+-- catalogue of the package.
+
+CREATE OR REPLACE MACRO clustereval.clustering_accuracy(label, cluster) AS
+  clustereval._raise_column(
+    'clustering_accuracy', 'matching_report', 'tbl, label, cluster'
+  );
+COMMENT ON MACRO clustereval.clustering_accuracy IS
+'Not an aggregate: a column of matching_report(tbl, label, cluster). (1/n) max Σ n_ij over '
+'matchings; also the mention-based CEAF. Range [0, 1], best 1.';
+
+CREATE OR REPLACE MACRO clustereval.normalized_clustering_accuracy(label, cluster) AS
+  clustereval._raise_column(
+    'normalized_clustering_accuracy', 'matching_report', 'tbl, label, cluster'
+  );
+COMMENT ON MACRO clustereval.normalized_clustering_accuracy IS
+'Not an aggregate: a column of matching_report(tbl, label, cluster). (s − 1) / (k − 1), where s = '
+'max Σ n_ij / a_i over matchings, and k is the greater of the numbers of labels and clusters. '
+'Range [-0.5, 1], best 1.';
+
+CREATE OR REPLACE MACRO clustereval.pair_sets_index(label, cluster) AS
+  clustereval._raise_column(
+    'pair_sets_index', 'matching_report', 'tbl, label, cluster'
+  );
+COMMENT ON MACRO clustereval.pair_sets_index IS
+'Not an aggregate: a column of matching_report(tbl, label, cluster). max(0, (s − E) / (k − E)), '
+'where s = max Σ n_ij / max(a_i, b_j) over matchings, k is the greater of the numbers of labels '
+'and clusters, and E = (1/n) Σ min(a_i, b_i) over the sizes in descending order. Range [0, 1], '
+'best 1.';
+
+CREATE OR REPLACE MACRO clustereval.ceaf_precision(label, cluster) AS
+  clustereval._raise_column(
+    'ceaf_precision', 'matching_report', 'tbl, label, cluster'
+  );
+COMMENT ON MACRO clustereval.ceaf_precision IS
+'Not an aggregate: a column of matching_report(tbl, label, cluster). Φ / number of clusters, '
+'where Φ = max Σ 2 n_ij / (a_i + b_j) over matchings. Range [0, 1], best 1.';
+
+CREATE OR REPLACE MACRO clustereval.ceaf_recall(label, cluster) AS
+  clustereval._raise_column(
+    'ceaf_recall', 'matching_report', 'tbl, label, cluster'
+  );
+COMMENT ON MACRO clustereval.ceaf_recall IS
+'Not an aggregate: a column of matching_report(tbl, label, cluster). Φ / number of labels, where '
+'Φ = max Σ 2 n_ij / (a_i + b_j) over matchings. Range [0, 1], best 1.';
+
+CREATE OR REPLACE MACRO clustereval.ceaf_f_score(label, cluster) AS
+  clustereval._raise_column(
+    'ceaf_f_score', 'matching_report', 'tbl, label, cluster'
+  );
+COMMENT ON MACRO clustereval.ceaf_f_score IS
+'Not an aggregate: a column of matching_report(tbl, label, cluster). weighted harmonic mean of '
+'ceaf_precision and ceaf_recall. Range [0, 1], best 1.';
+
+CREATE OR REPLACE MACRO clustereval.ssw(vector, cluster) AS
+  clustereval._raise_column(
+    'ssw', 'internal_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.ssw IS
+'Not an aggregate: a column of internal_report(tbl, vector, cluster). Σ_x d(x, μ_C)²: within '
+'clusters; also called inertia or distortion. Range [0, ∞), best low.';
+
+CREATE OR REPLACE MACRO clustereval.ssb(vector, cluster) AS
+  clustereval._raise_column(
+    'ssb', 'internal_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.ssb IS
+'Not an aggregate: a column of internal_report(tbl, vector, cluster). Σ_C n_C d(μ_C, μ)²: between '
+'clusters. Range [0, ∞), best high.';
+
+CREATE OR REPLACE MACRO clustereval.sst(vector, cluster) AS
+  clustereval._raise_column(
+    'sst', 'internal_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.sst IS
+'Not an aggregate: a column of internal_report(tbl, vector, cluster). ssw + ssb. Range [0, ∞).';
+
+CREATE OR REPLACE MACRO clustereval.explained_variance(vector, cluster) AS
+  clustereval._raise_column(
+    'explained_variance', 'internal_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.explained_variance IS
+'Not an aggregate: a column of internal_report(tbl, vector, cluster). ssb / sst. Range [0, 1], '
+'best 1.';
+
+CREATE OR REPLACE MACRO clustereval.compactness(vector, cluster) AS
+  clustereval._raise_column(
+    'compactness', 'internal_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.compactness IS
+'Not an aggregate: a column of internal_report(tbl, vector, cluster). mean of r_C over clusters '
+'(CP). Range [0, ∞), best low.';
+
+CREATE OR REPLACE MACRO clustereval.separation(vector, cluster) AS
+  clustereval._raise_column(
+    'separation', 'internal_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.separation IS
+'Not an aggregate: a column of internal_report(tbl, vector, cluster). mean of Δ_CD over pairs of '
+'clusters (SP). Range [0, ∞), best high.';
+
+CREATE OR REPLACE MACRO clustereval.calinski_harabasz_score(vector, cluster) AS
+  clustereval._raise_column(
+    'calinski_harabasz_score', 'internal_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.calinski_harabasz_score IS
+'Not an aggregate: a column of internal_report(tbl, vector, cluster). (ssb / (k − 1)) / (ssw / (n '
+'− k)); 1 where ssw = 0. Range [0, ∞), best high.';
+
+CREATE OR REPLACE MACRO clustereval.davies_bouldin_score(vector, cluster) AS
+  clustereval._raise_column(
+    'davies_bouldin_score', 'internal_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.davies_bouldin_score IS
+'Not an aggregate: a column of internal_report(tbl, vector, cluster). mean over C of the greatest '
+'(r_C + r_D) / Δ_CD; pairs of equal centers are skipped. Range [0, ∞), best low.';
+
+CREATE OR REPLACE MACRO clustereval.ball_hall_index(vector, cluster) AS
+  clustereval._raise_column(
+    'ball_hall_index', 'internal_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.ball_hall_index IS
+'Not an aggregate: a column of internal_report(tbl, vector, cluster). mean of ssw_C / n_C over '
+'clusters. Range [0, ∞), best low.';
+
+CREATE OR REPLACE MACRO clustereval.banfield_raftery_index(vector, cluster) AS
+  clustereval._raise_column(
+    'banfield_raftery_index', 'internal_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.banfield_raftery_index IS
+'Not an aggregate: a column of internal_report(tbl, vector, cluster). Σ_C n_C ln(ssw_C / n_C). '
+'Range unbounded, best low.';
+
+CREATE OR REPLACE MACRO clustereval.log_ss_ratio(vector, cluster) AS
+  clustereval._raise_column(
+    'log_ss_ratio', 'internal_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.log_ss_ratio IS
+'Not an aggregate: a column of internal_report(tbl, vector, cluster). ln(ssb / ssw). Range '
+'unbounded, best high.';
+
+CREATE OR REPLACE MACRO clustereval.pbm_index(vector, cluster) AS
+  clustereval._raise_column(
+    'pbm_index', 'internal_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.pbm_index IS
+'Not an aggregate: a column of internal_report(tbl, vector, cluster). ((Σ_x d(x, μ) / Σ_x d(x, '
+'μ_C)) · max Δ / k)². Range [0, ∞), best high.';
+
+CREATE OR REPLACE MACRO clustereval.ratkowsky_lance_index(vector, cluster) AS
+  clustereval._raise_column(
+    'ratkowsky_lance_index', 'internal_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.ratkowsky_lance_index IS
+'Not an aggregate: a column of internal_report(tbl, vector, cluster). √(mean over coordinates of '
+'between / total sum of squares, / k). Range [0, 1/√k], best high.';
+
+CREATE OR REPLACE MACRO clustereval.ray_turi_index(vector, cluster) AS
+  clustereval._raise_column(
+    'ray_turi_index', 'internal_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.ray_turi_index IS
+'Not an aggregate: a column of internal_report(tbl, vector, cluster). (ssw / n) / min Δ². Range '
+'[0, ∞), best low.';
+
+CREATE OR REPLACE MACRO clustereval.xie_beni_index(vector, cluster) AS
+  clustereval._raise_column(
+    'xie_beni_index', 'internal_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.xie_beni_index IS
+'Not an aggregate: a column of internal_report(tbl, vector, cluster). equals ray_turi_index, '
+'because every point is in one cluster. Range [0, ∞), best low.';
+
+CREATE OR REPLACE MACRO clustereval.sd_scattering(vector, cluster) AS
+  clustereval._raise_column(
+    'sd_scattering', 'internal_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.sd_scattering IS
+'Not an aggregate: a column of internal_report(tbl, vector, cluster). mean over C of ‖Var_C‖ / '
+'‖Var‖. Range [0, ∞), best low.';
+
+CREATE OR REPLACE MACRO clustereval.sd_separation(vector, cluster) AS
+  clustereval._raise_column(
+    'sd_separation', 'internal_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.sd_separation IS
+'Not an aggregate: a column of internal_report(tbl, vector, cluster). (max Δ / min Δ) · Σ_C 1 / '
+'Σ_D Δ_CD. Range (0, ∞), best low.';
+
+CREATE OR REPLACE MACRO clustereval.wemmert_gancarski_index(vector, cluster) AS
+  clustereval._raise_column(
+    'wemmert_gancarski_index', 'neighbor_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.wemmert_gancarski_index IS
+'Not an aggregate: a column of neighbor_report(tbl, vector, cluster). (1/n) Σ_C max(0, Σ_x (1 − '
+'d(x, μ_C) / min_D d(x, μ_D))). Range [0, 1], best 1.';
+
+CREATE OR REPLACE MACRO clustereval.s_dbw_index(vector, cluster) AS
+  clustereval._raise_column(
+    's_dbw_index', 'neighbor_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.s_dbw_index IS
+'Not an aggregate: a column of neighbor_report(tbl, vector, cluster). sd_scattering + mean over '
+'pairs of clusters of m / max(m_C, m_D), where m, m_C and m_D count the points of C and D within '
+'σ of (μ_C + μ_D) / 2, of μ_C and of μ_D; σ = √(Σ_C ‖Var_C‖) / k. Range [0, ∞), best 0.';
+
+CREATE OR REPLACE MACRO clustereval.det_ratio(vector, cluster) AS
+  clustereval._raise_column(
+    'det_ratio', 'determinant_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.det_ratio IS
+'Not an aggregate: a column of determinant_report(tbl, vector, cluster). |T| / |W|. Range [1, ∞), '
+'best high.';
+
+CREATE OR REPLACE MACRO clustereval.log_det_ratio(vector, cluster) AS
+  clustereval._raise_column(
+    'log_det_ratio', 'determinant_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.log_det_ratio IS
+'Not an aggregate: a column of determinant_report(tbl, vector, cluster). n ln(|T| / |W|). Range '
+'[0, ∞), best high.';
+
+CREATE OR REPLACE MACRO clustereval.ksq_detw_index(vector, cluster) AS
+  clustereval._raise_column(
+    'ksq_detw_index', 'determinant_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.ksq_detw_index IS
+'Not an aggregate: a column of determinant_report(tbl, vector, cluster). k² |W|. Range (0, ∞), '
+'best low.';
+
+CREATE OR REPLACE MACRO clustereval.scott_symons_index(vector, cluster) AS
+  clustereval._raise_column(
+    'scott_symons_index', 'determinant_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.scott_symons_index IS
+'Not an aggregate: a column of determinant_report(tbl, vector, cluster). Σ_C n_C ln |W_C / n_C|. '
+'Range unbounded, best low.';
+
+CREATE OR REPLACE MACRO clustereval.trace_wib(vector, cluster) AS
+  clustereval._raise_column(
+    'trace_wib', 'determinant_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.trace_wib IS
+'Not an aggregate: a column of determinant_report(tbl, vector, cluster). trace(W⁻¹ B). Range [0, '
+'∞), best high.';
+
+CREATE OR REPLACE MACRO clustereval.silhouette(vector, cluster) AS
+  clustereval._raise_column(
+    'silhouette', 'silhouette_score', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.silhouette IS
+'Not an aggregate: a column of silhouette_score(tbl, vector, cluster). mean over the points of (b '
+'− a) / max(a, b), where a is the mean distance to the other points of the own cluster, and b the '
+'least mean distance to the points of another cluster. Range [-1, 1], best 1.';
+
+CREATE OR REPLACE MACRO clustereval.silhouette_macro(vector, cluster) AS
+  clustereval._raise_column(
+    'silhouette_macro', 'silhouette_score', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.silhouette_macro IS
+'Not an aggregate: a column of silhouette_score(tbl, vector, cluster). mean over the clusters of '
+'the mean silhouette of their points. Range [-1, 1], best 1.';
+
+CREATE OR REPLACE MACRO clustereval.silhouette_max(vector, cluster) AS
+  clustereval._raise_column(
+    'silhouette_max', 'silhouette_score', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.silhouette_max IS
+'Not an aggregate: a column of silhouette_score(tbl, vector, cluster). largest mean silhouette of '
+'the points of a cluster. Range [-1, 1], best 1.';
+
+CREATE OR REPLACE MACRO clustereval.silhouette_lower(vector, cluster) AS
+  clustereval._raise_column(
+    'silhouette_lower', 'silhouette_score', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.silhouette_lower IS
+'Not an aggregate: a column of silhouette_score(tbl, vector, cluster). the exact mean silhouette '
+'is no less: equal to silhouette for method ''exact'', certified for ''bounds'' and tolerance, '
+'with probability confidence for ''sample''. Range [-1, 1], best 1.';
+
+CREATE OR REPLACE MACRO clustereval.silhouette_upper(vector, cluster) AS
+  clustereval._raise_column(
+    'silhouette_upper', 'silhouette_score', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.silhouette_upper IS
+'Not an aggregate: a column of silhouette_score(tbl, vector, cluster). the exact mean silhouette '
+'is no more: equal to silhouette for method ''exact'', certified for ''bounds'' and tolerance, '
+'with probability confidence for ''sample''. Range [-1, 1], best 1.';
+
+CREATE OR REPLACE MACRO clustereval.centroid_dunn_index(vector, cluster) AS
+  clustereval._raise_column(
+    'centroid_dunn_index', 'dunn_index', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.centroid_dunn_index IS
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). least distance of two centroids '
+'/ largest diameter. Range [0, ∞), best high.';
+
+CREATE OR REPLACE MACRO clustereval.max_diameter(vector, cluster) AS
+  clustereval._raise_column(
+    'max_diameter', 'dunn_index', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.max_diameter IS
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). largest distance of two points '
+'of one cluster. Range [0, ∞), best low.';
+
+CREATE OR REPLACE MACRO clustereval.min_separation(vector, cluster) AS
+  clustereval._raise_column(
+    'min_separation', 'dunn_index', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.min_separation IS
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). least distance of two points of '
+'different clusters. Range [0, ∞), best high.';
+
+CREATE OR REPLACE MACRO clustereval.gdi_11(vector, cluster) AS
+  clustereval._raise_column(
+    'gdi_11', 'dunn_index', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.gdi_11 IS
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ1 over pairs of clusters / '
+'max Δ1 over clusters; δ1: least d(x, y), single linkage; Δ1: largest d(x, y), the diameter. '
+'Range [0, ∞), best high.';
+
+CREATE OR REPLACE MACRO clustereval.gdi_12(vector, cluster) AS
+  clustereval._raise_column(
+    'gdi_12', 'dunn_index', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.gdi_12 IS
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ1 over pairs of clusters / '
+'max Δ2 over clusters; δ1: least d(x, y), single linkage; Δ2: mean d(x, y) of two different '
+'points; 0 for a single point. Range [0, ∞), best high.';
+
+CREATE OR REPLACE MACRO clustereval.gdi_13(vector, cluster) AS
+  clustereval._raise_column(
+    'gdi_13', 'dunn_index', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.gdi_13 IS
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ1 over pairs of clusters / '
+'max Δ3 over clusters; δ1: least d(x, y), single linkage; Δ3: 2 · mean d(x, μ_C). Range [0, ∞), '
+'best high.';
+
+CREATE OR REPLACE MACRO clustereval.gdi_21(vector, cluster) AS
+  clustereval._raise_column(
+    'gdi_21', 'dunn_index', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.gdi_21 IS
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ2 over pairs of clusters / '
+'max Δ1 over clusters; δ2: largest d(x, y), complete linkage; Δ1: largest d(x, y), the diameter. '
+'Range [0, ∞), best high.';
+
+CREATE OR REPLACE MACRO clustereval.gdi_22(vector, cluster) AS
+  clustereval._raise_column(
+    'gdi_22', 'dunn_index', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.gdi_22 IS
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ2 over pairs of clusters / '
+'max Δ2 over clusters; δ2: largest d(x, y), complete linkage; Δ2: mean d(x, y) of two different '
+'points; 0 for a single point. Range [0, ∞), best high.';
+
+CREATE OR REPLACE MACRO clustereval.gdi_23(vector, cluster) AS
+  clustereval._raise_column(
+    'gdi_23', 'dunn_index', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.gdi_23 IS
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ2 over pairs of clusters / '
+'max Δ3 over clusters; δ2: largest d(x, y), complete linkage; Δ3: 2 · mean d(x, μ_C). Range [0, '
+'∞), best high.';
+
+CREATE OR REPLACE MACRO clustereval.gdi_31(vector, cluster) AS
+  clustereval._raise_column(
+    'gdi_31', 'dunn_index', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.gdi_31 IS
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ3 over pairs of clusters / '
+'max Δ1 over clusters; δ3: mean d(x, y), average linkage; Δ1: largest d(x, y), the diameter. '
+'Range [0, ∞), best high.';
+
+CREATE OR REPLACE MACRO clustereval.gdi_32(vector, cluster) AS
+  clustereval._raise_column(
+    'gdi_32', 'dunn_index', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.gdi_32 IS
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ3 over pairs of clusters / '
+'max Δ2 over clusters; δ3: mean d(x, y), average linkage; Δ2: mean d(x, y) of two different '
+'points; 0 for a single point. Range [0, ∞), best high.';
+
+CREATE OR REPLACE MACRO clustereval.gdi_33(vector, cluster) AS
+  clustereval._raise_column(
+    'gdi_33', 'dunn_index', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.gdi_33 IS
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ3 over pairs of clusters / '
+'max Δ3 over clusters; δ3: mean d(x, y), average linkage; Δ3: 2 · mean d(x, μ_C). Range [0, ∞), '
+'best high.';
+
+CREATE OR REPLACE MACRO clustereval.gdi_41(vector, cluster) AS
+  clustereval._raise_column(
+    'gdi_41', 'dunn_index', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.gdi_41 IS
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ4 over pairs of clusters / '
+'max Δ1 over clusters; δ4: d(μ_C, μ_D); Δ1: largest d(x, y), the diameter. Range [0, ∞), best '
+'high.';
+
+CREATE OR REPLACE MACRO clustereval.gdi_42(vector, cluster) AS
+  clustereval._raise_column(
+    'gdi_42', 'dunn_index', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.gdi_42 IS
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ4 over pairs of clusters / '
+'max Δ2 over clusters; δ4: d(μ_C, μ_D); Δ2: mean d(x, y) of two different points; 0 for a single '
+'point. Range [0, ∞), best high.';
+
+CREATE OR REPLACE MACRO clustereval.gdi_43(vector, cluster) AS
+  clustereval._raise_column(
+    'gdi_43', 'dunn_index', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.gdi_43 IS
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ4 over pairs of clusters / '
+'max Δ3 over clusters; δ4: d(μ_C, μ_D); Δ3: 2 · mean d(x, μ_C). Range [0, ∞), best high.';
+
+CREATE OR REPLACE MACRO clustereval.gdi_51(vector, cluster) AS
+  clustereval._raise_column(
+    'gdi_51', 'dunn_index', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.gdi_51 IS
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ5 over pairs of clusters / '
+'max Δ1 over clusters; δ5: (Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C + n_D); Δ1: largest d(x, y), '
+'the diameter. Range [0, ∞), best high.';
+
+CREATE OR REPLACE MACRO clustereval.gdi_52(vector, cluster) AS
+  clustereval._raise_column(
+    'gdi_52', 'dunn_index', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.gdi_52 IS
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ5 over pairs of clusters / '
+'max Δ2 over clusters; δ5: (Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C + n_D); Δ2: mean d(x, y) of two '
+'different points; 0 for a single point. Range [0, ∞), best high.';
+
+CREATE OR REPLACE MACRO clustereval.gdi_53(vector, cluster) AS
+  clustereval._raise_column(
+    'gdi_53', 'dunn_index', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.gdi_53 IS
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ5 over pairs of clusters / '
+'max Δ3 over clusters; δ5: (Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C + n_D); Δ3: 2 · mean d(x, μ_C). '
+'Range [0, ∞), best high.';
+
+CREATE OR REPLACE MACRO clustereval.gdi_61(vector, cluster) AS
+  clustereval._raise_column(
+    'gdi_61', 'dunn_index', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.gdi_61 IS
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ6 over pairs of clusters / '
+'max Δ1 over clusters; δ6: largest distance of a point to the other cluster''s nearest '
+'(Hausdorff); Δ1: largest d(x, y), the diameter. Range [0, ∞), best high.';
+
+CREATE OR REPLACE MACRO clustereval.gdi_62(vector, cluster) AS
+  clustereval._raise_column(
+    'gdi_62', 'dunn_index', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.gdi_62 IS
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ6 over pairs of clusters / '
+'max Δ2 over clusters; δ6: largest distance of a point to the other cluster''s nearest '
+'(Hausdorff); Δ2: mean d(x, y) of two different points; 0 for a single point. Range [0, ∞), best '
+'high.';
+
+CREATE OR REPLACE MACRO clustereval.gdi_63(vector, cluster) AS
+  clustereval._raise_column(
+    'gdi_63', 'dunn_index', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.gdi_63 IS
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ6 over pairs of clusters / '
+'max Δ3 over clusters; δ6: largest distance of a point to the other cluster''s nearest '
+'(Hausdorff); Δ3: 2 · mean d(x, μ_C). Range [0, ∞), best high.';
+
+CREATE OR REPLACE MACRO clustereval.c_index(vector, cluster) AS
+  clustereval._raise_column(
+    'c_index', 'pairwise_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.c_index IS
+'Not an aggregate: a column of pairwise_report(tbl, vector, cluster). (S_W − S_min) / (S_max − '
+'S_min); S_min, S_max: sums of the N_W smallest and largest distances. Range [0, 1], best 0.';
+
+CREATE OR REPLACE MACRO clustereval.gamma(vector, cluster) AS
+  clustereval._raise_column(
+    'gamma', 'pairwise_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.gamma IS
+'Not an aggregate: a column of pairwise_report(tbl, vector, cluster). (s⁺ − s⁻) / (s⁺ + s⁻). '
+'Range [-1, 1], best 1.';
+
+CREATE OR REPLACE MACRO clustereval.g_plus(vector, cluster) AS
+  clustereval._raise_column(
+    'g_plus', 'pairwise_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.g_plus IS
+'Not an aggregate: a column of pairwise_report(tbl, vector, cluster). 2 s⁻ / (N_T (N_T − 1)). '
+'Range [0, 2/3], best 0.';
+
+CREATE OR REPLACE MACRO clustereval.tau(vector, cluster) AS
+  clustereval._raise_column(
+    'tau', 'pairwise_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.tau IS
+'Not an aggregate: a column of pairwise_report(tbl, vector, cluster). (s⁺ − s⁻) / √(N_W N_B N_T '
+'(N_T − 1) / 2). Range [-m, m], best high.';
+
+CREATE OR REPLACE MACRO clustereval.mcclain_rao(vector, cluster) AS
+  clustereval._raise_column(
+    'mcclain_rao', 'pairwise_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.mcclain_rao IS
+'Not an aggregate: a column of pairwise_report(tbl, vector, cluster). (S_W / N_W) / (S_B / N_B). '
+'Range [0, ∞), best low.';
+
+CREATE OR REPLACE MACRO clustereval.point_biserial(vector, cluster) AS
+  clustereval._raise_column(
+    'point_biserial', 'pairwise_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.point_biserial IS
+'Not an aggregate: a column of pairwise_report(tbl, vector, cluster). (S_W / N_W − S_B / N_B) '
+'√(N_W N_B) / N_T. Range unbounded, best low.';
+
+CREATE OR REPLACE MACRO clustereval.connectivity(vector, cluster) AS
+  clustereval._raise_column(
+    'connectivity', 'pairwise_report', 'tbl, vector, cluster'
+  );
+COMMENT ON MACRO clustereval.connectivity IS
+'Not an aggregate: a column of pairwise_report(tbl, vector, cluster). Σ over points and j ≤ '
+'n_neighbors of 1 / j, where the j-th nearest neighbor is in another cluster. Range [0, ∞), best '
+'0.';
