@@ -256,10 +256,10 @@ def to_sql(
     tables = {"tbl": tbl, "tbl_before": tbl_before, "tbl_after": tbl_after}
     _check_tables(name, {**tables, "id": id, "cluster": cluster})
     check_macro_options(name, options)
-    coordinates = None
     if name in _LABEL_TABLES:
         check_kept_cells(name, label, cluster, weight, partition_by, noise)
-    elif name in _POINT_TABLES:
+    coordinates = None
+    if name in _POINT_TABLES:
         coordinates = _name_coordinates(name, vector, size, weights)
         if cluster is None:
             raise ClusterEvalError(f"cluster: {name} needs the column of clusters, got None")
@@ -270,9 +270,17 @@ def to_sql(
         query = _build_run_query(name, parsed, columns, options, dialect.lower())
     else:
         query = build_query(name, parsed["tbl"], columns, options, dialect, coordinates)
+    return _write_query(query, _ROW_ORDER[name], dialect, target)
+
+
+def _write_query(query: exp.Select, order: Sequence[str], dialect: str, target: str) -> str:
+    """Return a query as text, sorted by the columns `order` unless it is sorted already.
+
+    `dialect` is the user's name of the dialect, and `target` that of sqlglot.
+    """
     if not query.args.get("order"):
         query = query.order_by(
-            *(exp.Ordered(this=exp.column(key), nulls_first=False) for key in _ROW_ORDER[name])
+            *(exp.Ordered(this=exp.column(key), nulls_first=False) for key in order)
         )
     _mark_materialized(query, dialect.lower())
     refuse_unportable(query, dialect)

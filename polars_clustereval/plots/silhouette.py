@@ -219,43 +219,6 @@ def _draw_silhouettes(
     low = min(0.0, floor(bars.select(pl.col("least").min()).item() * 10) / 10)
     x = alt.X("mean:Q", title="silhouette of a point", scale=alt.Scale(domain=[low, 1]))
     pixels = alt.Scale(domain=[height, 0], nice=False, zero=False)
-    y = alt.Y("top:Q", axis=None, scale=pixels)
-    color = alt.Color("color:N", scale=None, legend=None)
-    rectangles = (
-        alt.Chart(inline_data(bars))
-        .mark_rect(opacity=1, strokeWidth=0.5)
-        .encode(
-            x=x,
-            x2=alt.X2Datum(0),
-            y=y,
-            y2="bottom:Q",
-            color=color,
-            stroke=alt.Stroke("color:N", scale=None, legend=None),
-            tooltip=[
-                alt.Tooltip("cluster:N", title="cluster"),
-                alt.Tooltip("points:Q", title="points in the bar", format=","),
-                alt.Tooltip("mean:Q", title="silhouette (mean)", format=".4f"),
-                alt.Tooltip("least:Q", title="least", format=".4f"),
-                alt.Tooltip("greatest:Q", title="greatest", format=".4f"),
-            ],
-        )
-    )
-    middle = pl.col("top") + pl.col("height") / 2
-    labels = places.select("cluster", "points", "mean", middle=middle.round(2))
-    names = (
-        alt.Chart(inline_data(labels))
-        .mark_text(align="right", baseline="middle", limit=170)
-        .encode(
-            x=alt.value(-6),
-            y=alt.Y("middle:Q", axis=None, scale=pixels),
-            text="cluster:N",
-            tooltip=[
-                alt.Tooltip("cluster:N", title="cluster"),
-                alt.Tooltip("points:Q", title="points", format=","),
-                alt.Tooltip("mean:Q", title="mean silhouette", format=".4f"),
-            ],
-        )
-    )
     rule = (
         alt.Chart(inline_data(pl.DataFrame({"mean": [mean]})))
         .mark_rule(strokeDash=[6, 4], strokeWidth=1.5)
@@ -269,5 +232,54 @@ def _draw_silhouettes(
         f"{distance.lower()} distance, mean {mean:.3f} (dashed line)",
         "" if len(bars) == n else "each bar is the mean of a quantile of the points of its cluster",
     )
-    chart = alt.LayerChart(layer=[rectangles, names, rule], title=title)
-    return chart.properties(width=420, height=height)
+    layers = [_draw_bars(bars, x, pixels), _draw_names(places, pixels), rule]
+    return alt.LayerChart(layer=layers, title=title).properties(width=420, height=height)
+
+
+def _draw_bars(bars: pl.DataFrame, x: alt.X, pixels: alt.Scale) -> alt.Chart:
+    """Return the rectangles of the bars, whose edges have the scale `pixels` from top to bottom."""
+    import altair as alt
+
+    chart: alt.Chart = (
+        alt.Chart(inline_data(bars))
+        .mark_rect(opacity=1, strokeWidth=0.5)
+        .encode(
+            x=x,
+            x2=alt.X2Datum(0),
+            y=alt.Y("top:Q", axis=None, scale=pixels),
+            y2="bottom:Q",
+            color=alt.Color("color:N", scale=None, legend=None),
+            stroke=alt.Stroke("color:N", scale=None, legend=None),
+            tooltip=[
+                alt.Tooltip("cluster:N", title="cluster"),
+                alt.Tooltip("points:Q", title="points in the bar", format=","),
+                alt.Tooltip("mean:Q", title="silhouette (mean)", format=".4f"),
+                alt.Tooltip("least:Q", title="least", format=".4f"),
+                alt.Tooltip("greatest:Q", title="greatest", format=".4f"),
+            ],
+        )
+    )
+    return chart
+
+
+def _draw_names(places: pl.DataFrame, pixels: alt.Scale) -> alt.Chart:
+    """Return the names of the clusters, each at the middle of its bars on the scale `pixels`."""
+    import altair as alt
+
+    middle = pl.col("top") + pl.col("height") / 2
+    labels = places.select("cluster", "points", "mean", middle=middle.round(2))
+    chart: alt.Chart = (
+        alt.Chart(inline_data(labels))
+        .mark_text(align="right", baseline="middle", limit=170)
+        .encode(
+            x=alt.value(-6),
+            y=alt.Y("middle:Q", axis=None, scale=pixels),
+            text="cluster:N",
+            tooltip=[
+                alt.Tooltip("cluster:N", title="cluster"),
+                alt.Tooltip("points:Q", title="points", format=","),
+                alt.Tooltip("mean:Q", title="mean silhouette", format=".4f"),
+            ],
+        )
+    )
+    return chart

@@ -67,16 +67,18 @@ def _mean_silhouettes(
     options: PointOptions,
     method: str,
 ) -> pl.LazyFrame:
-    """Return the mean silhouette of each partition and k: the key columns and silhouette.
+    """Return the mean silhouette of each partition and k: partition columns, k and silhouette.
 
-    The last key column is that of k. `method` is an option of silhouette_score, whose arguments the
+    `method` is an option of silhouette_score, whose arguments the
     others are.
     """
     scored = SilhouetteOptions(method)
     points = read_queried_points(
         frame, vector, cluster, options, scored, results=_ELBOW_COLUMNS, inner_key=k
     )
-    rows = score_table(points, scored).select(*points.keys, "silhouette")
+    *names, k_name = points.keys
+    as_number = pl.col(k_name).cast(pl.Int64, strict=False).alias("k")
+    rows = score_table(points, scored).select(*names, as_number, "silhouette")
     return points.with_fault_check(rows)
 
 
@@ -450,9 +452,6 @@ def elbow(
             missing=missing,
         )
         means = _mean_silhouettes(frame, vector, cluster, number, plain, silhouette)
-        means = means.with_columns(pl.col(k_name).cast(pl.Int64, strict=False).alias("k")).drop(
-            k_name
-        )
         rows = rows.join(means, on=[*names, "k"], how="left", nulls_equal=True)
     rows = _add_curve(rows, names or ["whole"])
     rows = _add_indices(_add_knees(rows, names or ["whole"]), names or ["whole"])

@@ -269,47 +269,18 @@ CREATE OR REPLACE MACRO clustereval._reduced_sizes(__ce_size_counts) AS TABLE
   )
   SELECT * FROM __ce_sizes;
 
--- One row per partition: __ce_partition, and the expectations, for random labelings of the same
--- sizes, of the mutual information (__ce_emi), of the entropy of the label given the cluster
--- (__ce_ehl) and of that of the cluster given the label (__ce_ehc), in nats. The parameters name a
--- table with one row per partition (__ce_total, its number of rows), one with one row per label
--- (__ce_label_size) and one with one row per cluster (__ce_cluster_size), all with __ce_partition,
--- the last two with __ce_copies, the number of labels or clusters that a row stands for. Empty, at
--- no cost, unless the BOOLEAN wanted is TRUE.
-CREATE OR REPLACE MACRO clustereval._expected_totals(
-  __ce_row_counts, __ce_label_sizes, __ce_cluster_sizes, wanted
-) AS TABLE
-  WITH __ce_size_counts AS (
-    SELECT * FROM clustereval._size_counts(__ce_label_sizes, __ce_cluster_sizes, wanted)
-  ),
-  __ce_sizes AS (SELECT * FROM clustereval._reduced_sizes(__ce_size_counts)),
-  __ce_size_pairs AS NOT MATERIALIZED (
-    SELECT
-      counts.__ce_partition,
-      CAST(counts.__ce_total AS DOUBLE) AS __ce_n,
-      CAST(labels.__ce_size AS DOUBLE) AS __ce_a,
-      CAST(clusters.__ce_size AS DOUBLE) AS __ce_b,
-      labels.__ce_multiplicity * clusters.__ce_multiplicity AS __ce_multiplicity
-    FROM query_table(__ce_row_counts) AS counts
-    JOIN __ce_sizes AS labels
-      ON labels.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
-    JOIN __ce_sizes AS clusters
-      ON clusters.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
-    WHERE labels.__ce_is_label AND NOT clusters.__ce_is_label
-  ),
-  -- Partitions share most of their pairs of sizes, whose terms are computed once for all.
-  __ce_distinct_pairs AS (
-    SELECT DISTINCT __ce_n, __ce_a, __ce_b
-    FROM __ce_size_pairs
-  ),
-  __ce_centers AS (
+-- One row per distinct pair of sizes and node of its sum: the sizes (__ce_n, __ce_a, __ce_b), the
+-- stride of the nodes (__ce_stride), the overlap at the node (__ce_x1) and its difference from the
+-- expected overlap (__ce_d). __ce_distinct_pairs is the name of a CTE of rows of sizes.
+CREATE OR REPLACE MACRO clustereval._overlap_nodes(__ce_distinct_pairs) AS TABLE
+  WITH __ce_centers AS (
     SELECT
       *,
       clustereval._overlap_deviation(__ce_n, __ce_a, __ce_b) AS __ce_deviation,
       GREATEST(0.0, __ce_a + __ce_b - __ce_n) AS __ce_least,
       LEAST(__ce_a, __ce_b) AS __ce_most,
       clustereval._central_overlap(__ce_n, __ce_a, __ce_b) AS __ce_center
-    FROM __ce_distinct_pairs
+    FROM query_table(__ce_distinct_pairs)
   ),
   __ce_plans AS (
     SELECT
@@ -325,18 +296,21 @@ CREATE OR REPLACE MACRO clustereval._expected_totals(
     SELECT counts.__ce_node AS __ce_n_nodes, numbers.__ce_node
     FROM __ce_numbers AS counts
     JOIN __ce_numbers AS numbers ON numbers.__ce_node < counts.__ce_node
-  ),
-  -- Each stage from here on has only the columns that the next ones need, since all take time.
-  __ce_nodes AS (
-    SELECT
-      __ce_n, __ce_a, __ce_b, __ce_stride,
-      __ce_center + __ce_stride * (__ce_node - __ce_below) AS __ce_x1,
-      __ce_stride * (__ce_node - __ce_below) + __ce_offset AS __ce_d
-    FROM __ce_plans
-    JOIN __ce_ranges AS ranges
-      ON ranges.__ce_n_nodes = CAST(__ce_below + __ce_above + 1 AS BIGINT)
-  ),
-  __ce_tables AS (
+  )
+  SELECT
+    __ce_n, __ce_a, __ce_b, __ce_stride,
+    __ce_center + __ce_stride * (__ce_node - __ce_below) AS __ce_x1,
+    __ce_stride * (__ce_node - __ce_below) + __ce_offset AS __ce_d
+  FROM __ce_plans
+  JOIN __ce_ranges AS ranges
+    ON ranges.__ce_n_nodes = CAST(__ce_below + __ce_above + 1 AS BIGINT);
+
+-- One row per distinct pair of sizes (__ce_n, __ce_a, __ce_b): its terms of the expected mutual
+-- information (__ce_emi) and of the expected conditional entropies (__ce_ehl, __ce_ehc).
+-- __ce_nodes is the name of a CTE of the rows of _overlap_nodes. Each stage has only the columns
+-- that the next ones need, since all take time.
+CREATE OR REPLACE MACRO clustereval._pair_expectations(__ce_nodes) AS TABLE
+  WITH __ce_tables AS (
     SELECT
       __ce_n, __ce_a, __ce_b, __ce_stride, __ce_x1, __ce_d,
       __ce_a - __ce_x1 AS __ce_x2,
@@ -346,7 +320,7 @@ CREATE OR REPLACE MACRO clustereval._expected_totals(
       __ce_a * (__ce_n - __ce_b) / __ce_n AS __ce_m2,
       __ce_b * (__ce_n - __ce_a) / __ce_n AS __ce_m3,
       (__ce_n - __ce_a) * (__ce_n - __ce_b) / __ce_n AS __ce_m4
-    FROM __ce_nodes
+    FROM query_table(__ce_nodes)
   ),
   __ce_relative_differences AS (
     SELECT
@@ -396,28 +370,62 @@ CREATE OR REPLACE MACRO clustereval._expected_totals(
     -- the join, which takes twice as long; it is evaluated twice, so it uses an early stage.
     WHERE __ce_v1 > -2
     GROUP BY __ce_n, __ce_a, __ce_b
-  ),
-  -- With a stride, ehl and ehc follow from emi and the entropies of the sizes.
-  __ce_pair_values AS (
-    SELECT
-      __ce_n,
-      __ce_a,
-      __ce_b,
-      __ce_emi / __ce_weight_sum AS __ce_emi,
-      CASE
-        WHEN __ce_stride > 1
-        THEN clustereval._independent_entropy_term(__ce_n, __ce_a, __ce_b)
-          - __ce_emi / __ce_weight_sum
-        ELSE __ce_ehl / __ce_weight_sum
-      END AS __ce_ehl,
-      CASE
-        WHEN __ce_stride > 1
-        THEN clustereval._independent_entropy_term(__ce_n, __ce_b, __ce_a)
-          - __ce_emi / __ce_weight_sum
-        ELSE __ce_ehc / __ce_weight_sum
-      END AS __ce_ehc
-    FROM __ce_pair_sums
   )
+  -- With a stride, ehl and ehc follow from emi and the entropies of the sizes.
+  SELECT
+    __ce_n,
+    __ce_a,
+    __ce_b,
+    __ce_emi / __ce_weight_sum AS __ce_emi,
+    CASE
+      WHEN __ce_stride > 1
+      THEN clustereval._independent_entropy_term(__ce_n, __ce_a, __ce_b)
+        - __ce_emi / __ce_weight_sum
+      ELSE __ce_ehl / __ce_weight_sum
+    END AS __ce_ehl,
+    CASE
+      WHEN __ce_stride > 1
+      THEN clustereval._independent_entropy_term(__ce_n, __ce_b, __ce_a)
+        - __ce_emi / __ce_weight_sum
+      ELSE __ce_ehc / __ce_weight_sum
+    END AS __ce_ehc
+  FROM __ce_pair_sums;
+
+-- One row per partition: __ce_partition, and the expectations, for random labelings of the same
+-- sizes, of the mutual information (__ce_emi), of the entropy of the label given the cluster
+-- (__ce_ehl) and of that of the cluster given the label (__ce_ehc), in nats. The parameters name a
+-- table with one row per partition (__ce_total, its number of rows), one with one row per label
+-- (__ce_label_size) and one with one row per cluster (__ce_cluster_size), all with __ce_partition,
+-- the last two with __ce_copies, the number of labels or clusters that a row stands for. Empty, at
+-- no cost, unless the BOOLEAN wanted is TRUE.
+CREATE OR REPLACE MACRO clustereval._expected_totals(
+  __ce_row_counts, __ce_label_sizes, __ce_cluster_sizes, wanted
+) AS TABLE
+  WITH __ce_size_counts AS (
+    SELECT * FROM clustereval._size_counts(__ce_label_sizes, __ce_cluster_sizes, wanted)
+  ),
+  __ce_sizes AS (SELECT * FROM clustereval._reduced_sizes(__ce_size_counts)),
+  __ce_size_pairs AS NOT MATERIALIZED (
+    SELECT
+      counts.__ce_partition,
+      CAST(counts.__ce_total AS DOUBLE) AS __ce_n,
+      CAST(labels.__ce_size AS DOUBLE) AS __ce_a,
+      CAST(clusters.__ce_size AS DOUBLE) AS __ce_b,
+      labels.__ce_multiplicity * clusters.__ce_multiplicity AS __ce_multiplicity
+    FROM query_table(__ce_row_counts) AS counts
+    JOIN __ce_sizes AS labels
+      ON labels.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
+    JOIN __ce_sizes AS clusters
+      ON clusters.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
+    WHERE labels.__ce_is_label AND NOT clusters.__ce_is_label
+  ),
+  -- Partitions share most of their pairs of sizes, whose terms are computed once for all.
+  __ce_distinct_pairs AS (
+    SELECT DISTINCT __ce_n, __ce_a, __ce_b
+    FROM __ce_size_pairs
+  ),
+  __ce_nodes AS (SELECT * FROM clustereval._overlap_nodes(__ce_distinct_pairs)),
+  __ce_pair_values AS (SELECT * FROM clustereval._pair_expectations(__ce_nodes))
   SELECT
     pairs.__ce_partition,
     clustereval._compensated_sum(pairs.__ce_multiplicity * terms.__ce_emi) AS __ce_emi,

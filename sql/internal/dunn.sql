@@ -392,6 +392,76 @@ CREATE OR REPLACE MACRO clustereval._generalized_dunn_ratio(
     THEN clustereval._dunn_ratio(n, n_clusters, separation, diameter)
   END;
 
+-- The columns of dunn_index, one row per partition. __ce_statistics is the name of a CTE of the
+-- counts of each partition, the separations of its clusters and their diameters. Unless the option
+-- generalized is TRUE, the columns gdi_11 to gdi_63 are NULL.
+CREATE OR REPLACE MACRO clustereval._dunn_indices(__ce_statistics, generalized) AS TABLE
+  SELECT
+    __ce_partition AS partition_key, __ce_total AS n, __ce_n_dropped AS n_dropped,
+    __ce_n_noise AS n_noise, __ce_n_clusters AS n_clusters,
+    clustereval._dunn_ratio(
+      __ce_total, __ce_n_clusters, __ce_min_separation, __ce_max_diameter
+    ) AS dunn_index,
+    clustereval._dunn_ratio(
+      __ce_total, __ce_n_clusters, __ce_min_centroid_distance, __ce_max_diameter
+    ) AS centroid_dunn_index,
+    __ce_max_diameter AS max_diameter, __ce_min_separation AS min_separation,
+    clustereval._generalized_dunn_ratio(
+      generalized, __ce_total, __ce_n_clusters, __ce_min_separation, __ce_max_diameter
+    ) AS gdi_11,
+    clustereval._generalized_dunn_ratio(
+      generalized, __ce_total, __ce_n_clusters, __ce_min_separation, __ce_max_mean_pair
+    ) AS gdi_12,
+    clustereval._generalized_dunn_ratio(
+      generalized, __ce_total, __ce_n_clusters, __ce_min_separation, __ce_max_double_mean
+    ) AS gdi_13,
+    clustereval._generalized_dunn_ratio(
+      generalized, __ce_total, __ce_n_clusters, __ce_min_complete_linkage, __ce_max_diameter
+    ) AS gdi_21,
+    clustereval._generalized_dunn_ratio(
+      generalized, __ce_total, __ce_n_clusters, __ce_min_complete_linkage, __ce_max_mean_pair
+    ) AS gdi_22,
+    clustereval._generalized_dunn_ratio(
+      generalized, __ce_total, __ce_n_clusters, __ce_min_complete_linkage, __ce_max_double_mean
+    ) AS gdi_23,
+    clustereval._generalized_dunn_ratio(
+      generalized, __ce_total, __ce_n_clusters, __ce_min_average_linkage, __ce_max_diameter
+    ) AS gdi_31,
+    clustereval._generalized_dunn_ratio(
+      generalized, __ce_total, __ce_n_clusters, __ce_min_average_linkage, __ce_max_mean_pair
+    ) AS gdi_32,
+    clustereval._generalized_dunn_ratio(
+      generalized, __ce_total, __ce_n_clusters, __ce_min_average_linkage, __ce_max_double_mean
+    ) AS gdi_33,
+    clustereval._generalized_dunn_ratio(
+      generalized, __ce_total, __ce_n_clusters, __ce_min_centroid_distance, __ce_max_diameter
+    ) AS gdi_41,
+    clustereval._generalized_dunn_ratio(
+      generalized, __ce_total, __ce_n_clusters, __ce_min_centroid_distance, __ce_max_mean_pair
+    ) AS gdi_42,
+    clustereval._generalized_dunn_ratio(
+      generalized, __ce_total, __ce_n_clusters, __ce_min_centroid_distance, __ce_max_double_mean
+    ) AS gdi_43,
+    clustereval._generalized_dunn_ratio(
+      generalized, __ce_total, __ce_n_clusters, __ce_min_mean_to_other_center, __ce_max_diameter
+    ) AS gdi_51,
+    clustereval._generalized_dunn_ratio(
+      generalized, __ce_total, __ce_n_clusters, __ce_min_mean_to_other_center, __ce_max_mean_pair
+    ) AS gdi_52,
+    clustereval._generalized_dunn_ratio(
+      generalized, __ce_total, __ce_n_clusters, __ce_min_mean_to_other_center, __ce_max_double_mean
+    ) AS gdi_53,
+    clustereval._generalized_dunn_ratio(
+      generalized, __ce_total, __ce_n_clusters, __ce_min_hausdorff, __ce_max_diameter
+    ) AS gdi_61,
+    clustereval._generalized_dunn_ratio(
+      generalized, __ce_total, __ce_n_clusters, __ce_min_hausdorff, __ce_max_mean_pair
+    ) AS gdi_62,
+    clustereval._generalized_dunn_ratio(
+      generalized, __ce_total, __ce_n_clusters, __ce_min_hausdorff, __ce_max_double_mean
+    ) AS gdi_63
+  FROM query_table(__ce_statistics);
+
 ---------------------------------------------------------------------------------------------------
 -- Tables
 ---------------------------------------------------------------------------------------------------
@@ -550,71 +620,8 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
     LEFT JOIN __ce_means_to_other_center AS means
       ON means.__ce_partition_no = extremes.__ce_partition_no
   )
-  SELECT
-    __ce_partition AS partition_key, __ce_total AS n, __ce_n_dropped AS n_dropped,
-    __ce_n_noise AS n_noise, __ce_n_clusters AS n_clusters,
-    clustereval._dunn_ratio(
-      __ce_total, __ce_n_clusters, __ce_min_separation, __ce_max_diameter
-    ) AS dunn_index,
-    clustereval._dunn_ratio(
-      __ce_total, __ce_n_clusters, __ce_min_centroid_distance, __ce_max_diameter
-    ) AS centroid_dunn_index,
-    __ce_max_diameter AS max_diameter, __ce_min_separation AS min_separation,
-    clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_separation, __ce_max_diameter
-    ) AS gdi_11,
-    clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_separation, __ce_max_mean_pair
-    ) AS gdi_12,
-    clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_separation, __ce_max_double_mean
-    ) AS gdi_13,
-    clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_complete_linkage, __ce_max_diameter
-    ) AS gdi_21,
-    clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_complete_linkage, __ce_max_mean_pair
-    ) AS gdi_22,
-    clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_complete_linkage, __ce_max_double_mean
-    ) AS gdi_23,
-    clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_average_linkage, __ce_max_diameter
-    ) AS gdi_31,
-    clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_average_linkage, __ce_max_mean_pair
-    ) AS gdi_32,
-    clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_average_linkage, __ce_max_double_mean
-    ) AS gdi_33,
-    clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_centroid_distance, __ce_max_diameter
-    ) AS gdi_41,
-    clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_centroid_distance, __ce_max_mean_pair
-    ) AS gdi_42,
-    clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_centroid_distance, __ce_max_double_mean
-    ) AS gdi_43,
-    clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_mean_to_other_center, __ce_max_diameter
-    ) AS gdi_51,
-    clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_mean_to_other_center, __ce_max_mean_pair
-    ) AS gdi_52,
-    clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_mean_to_other_center, __ce_max_double_mean
-    ) AS gdi_53,
-    clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_hausdorff, __ce_max_diameter
-    ) AS gdi_61,
-    clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_hausdorff, __ce_max_mean_pair
-    ) AS gdi_62,
-    clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_hausdorff, __ce_max_double_mean
-    ) AS gdi_63
-  FROM __ce_statistics
+  SELECT *
+  FROM clustereval._dunn_indices(__ce_statistics, generalized)
   WHERE clustereval._check_options(
     clustereval._valid_generalized(
       generalized,
@@ -622,7 +629,7 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
     )
   )
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
-  ORDER BY __ce_partition ASC NULLS LAST;
+  ORDER BY partition_key ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.dunn_index IS
 'Dunn''s index and its generalizations, least separation of two clusters / largest diameter of a '
 'cluster, one row per partition: counts (n points kept, n_dropped, n_noise, n_clusters), '
