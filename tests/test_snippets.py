@@ -2,6 +2,7 @@
 
 import ast
 import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -102,9 +103,13 @@ def test_python_of_pages(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     printed: list[str] = []
     names: dict[str, object] = {"print": lambda *values: printed.append(" ".join(map(str, values)))}
+    handler = signal.getsignal(signal.SIGINT)  # which a page replaces
     for block in blocks("python", page):
         del printed[:]
-        exec(block, names)
+        try:
+            exec(block, names)
+        finally:
+            signal.signal(signal.SIGINT, handler)
         wanted = comments_of_prints(block)
         assert len(printed) == len(wanted)
         for text, comment in zip(printed, wanted, strict=True):

@@ -14,6 +14,7 @@ import pytest
 
 import polars_clustereval as ce
 from benchmarks.event_log import read_stages
+from polars_clustereval.spark import tables as spark_tables
 from tests.dialects.test_queries import REPORTS, TABLES, from_macro, without
 from tests.support import sql_engines
 from tests.support.sql_answers import assert_answers
@@ -147,6 +148,24 @@ def test_costs_of_a_single_partition(frames: dict[str, DataFrame]) -> None:
         assert_answers(actual, from_macro("entity_resolution_report", tbl, **options))
 
 
+def test_rows_without_an_id_are_numbered(frames: dict[str, DataFrame]) -> None:
+    """The numbers of Spark tell all rows apart, and change nothing else."""
+    rows = compute("bcubed_samples", frames["the rows"], "species", "kmeans")
+    assert len({row["id"] for row in rows}) == len(rows) > 1
+    expected = from_macro("bcubed_samples", "the rows", id="flower")
+    names = ("label", "cluster", "bcubed_precision", "bcubed_recall")
+    first, second = (
+        [{name: row[name] for name in names} for row in sorted(found, key=repr_without_id)]
+        for found in (rows, expected)
+    )
+    assert_answers(first, second)
+
+
+def repr_without_id(row: dict[str, Any]) -> str:
+    """By what rows are sorted that may have any id: engines differ in last digits."""
+    return str([round(x, 9) if isinstance(x, float) else x for k, x in row.items() if k != "id"])
+
+
 def test_counts_beyond_bigint_are_exact(frames: dict[str, DataFrame]) -> None:
     (counts,) = compute("pair_counts", frames["many rows"], "species", "kmeans", weight="times")
     assert counts["tn"] == counts["fp"] == 2 * 3_000_000_001**2
@@ -179,6 +198,33 @@ def test_days_of_kept_cells_are_united(frames: dict[str, DataFrame]) -> None:
     both = rows.filter("run < 2")
     expected = compute("contingency_matrix", both, "species", "kmeans", **SINGLETONS)
     assert compute("contingency_matrix", days[0].union(days[1])) == expected
+
+
+@pytest.mark.parametrize("name", ["external_report", "bcubed_samples"])
+def test_a_session_that_cannot_keep_results(
+    name: str, frames: dict[str, DataFrame], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is kept on the way, and the numbers are the same."""
+    frame = frames["degenerate runs"]
+    monkeypatch.setattr(spark_tables, "can_checkpoint", lambda _: False)
+    monkeypatch.setattr(spark_tables, "_check_division", lambda *_: None)
+    monkeypatch.setattr(type(frame), "localCheckpoint", None)
+    options = {"partition_by": "run"} | SINGLETONS
+    if name == "bcubed_samples":
+        options = without(options, "weight") | {"id": "flower"}
+    actual = compute(name, frame, "species", "kmeans", **options)
+    assert_answers(actual, from_macro(name, "degenerate runs", **options))
+
+
+def test_a_weight_in_a_session_that_cannot_keep_results(
+    session: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from polars_clustereval import spark
+
+    monkeypatch.setattr(spark_tables, "can_checkpoint", lambda _: False)
+    frame = session.sql("SELECT 1 AS label, 1 AS cluster, 2000000000000 AS huge")
+    with pytest.raises(ce.ClusterEvalError, match="weight: expected a sum of at most"):
+        spark.pair_counts(frame, "label", "cluster", weight="huge")
 
 
 def test_no_cells(session: SparkSession) -> None:

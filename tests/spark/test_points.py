@@ -15,7 +15,7 @@ from tests.dialects.test_points import (
     points_from_macro,
     sorted_rows,
 )
-from tests.spark.test_labels import log_folder, session  # noqa: F401 - fixtures
+from tests.spark.test_labels import log_folder, repr_without_id, session  # noqa: F401 - fixtures
 from tests.support import sql_engines
 from tests.support.sql_answers import assert_answers
 
@@ -106,6 +106,44 @@ def test_silhouettes_by_run(frames: dict[str, DataFrame]) -> None:
     check_table(frames["runs"], "silhouette_samples", "runs", **options)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"distance": "sqeuclidean", "noise": 1, "noise_as": "drop", "weights": (1.0, 4.0, 0.25)},
+        {"method": "simplified", "distance": "minkowski", "p": 3},
+    ],
+)
+def test_score_of_a_list_of_columns(options: dict[str, Any], frames: dict[str, DataFrame]) -> None:
+    check_table(frames["the points"], "silhouette_score", "the points", **options)
+
+
+def test_points_in_a_session_that_cannot_keep_results(
+    frames: dict[str, DataFrame], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is kept on the way, and the numbers are the same."""
+    from polars_clustereval.spark import points as spark_points
+
+    monkeypatch.setattr(spark_points, "can_checkpoint", lambda _: False)
+    monkeypatch.setattr(type(frames["the points"]), "localCheckpoint", None)
+    check_table(frames["the points"], "silhouette_score", "the points", distance="sqeuclidean")
+
+
+def test_points_without_an_id_are_numbered(frames: dict[str, DataFrame]) -> None:
+    """The numbers of Spark tell all points apart, and change nothing else."""
+    from polars_clustereval import spark
+
+    options = {"distance": "sqeuclidean"}
+    answer = spark.silhouette_samples(frames["the points"], COLUMNS, "kind", **options)
+    rows = [row.asDict() for row in answer.collect()]
+    assert len({row["id"] for row in rows}) == len(rows) > 1
+    expected = points_from_macro("silhouette_samples", "the points", tuple(options.items()))
+    first, second = (
+        [{**row, "id": None} for row in sorted(found, key=repr_without_id)]
+        for found in (rows, expected)
+    )
+    assert_answers(first, second)
+
+
 @pytest.mark.parametrize("distance", ["sqeuclidean", "cosine"])
 def test_silhouette_of_spark(frames: dict[str, DataFrame], distance: str) -> None:
     """Spark's own ClusteringEvaluator, of vectors of pyspark.ml."""
@@ -167,6 +205,7 @@ def test_arrays_with_gaps_are_left_out(frames: dict[str, DataFrame]) -> None:
             "vector: expected finite numbers, got NaN in coordinate 1",
         ),
         ("'a' AS x", ["x"], {}, "vector: expected columns of numbers, .* got string in x"),
+        ("array(1) AS v, 1 AS x", ["v", "x"], {}, "vector: .* got array<int> in v"),
         ("1 AS x", [], {}, r"vector: expected columns of coordinates, got \[\]"),
         ("1 AS vektor", "vector", {}, "vector: column 'vector' not found; did you mean 'vektor'"),
         ("1 AS x", "x", {"weights": [1.0, 2.0]}, "weights: expected one for each of 1 dim.*got 2"),
