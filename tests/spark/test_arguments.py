@@ -108,7 +108,7 @@ def test_rows_without_an_id_are_numbered(keeps: bool, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("keeps", [False, True])
 def test_points_without_an_id_are_numbered(keeps: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     evaluation = Evaluation(monkeypatch, some_session(), keeps=keeps)
-    monkeypatch.setattr(spark_points, "_read_coordinates", lambda _, vector, missing: list(vector))
+    monkeypatch.setattr(spark_points, "_read_coordinates", lambda _, vector, __: list(vector))
     spark.silhouette_samples("t", ["x", "y"], "cluster", distance="sqeuclidean")
     assert (evaluation.read["id"], evaluation.numbered) == ("numbers", True)
     spark.silhouette_samples("t", ["x", "y"], "cluster", id="flower", distance="sqeuclidean")
@@ -146,7 +146,7 @@ def test_points_in_a_session_that_cannot_keep_results(
     keeps: bool, way: tuple[str, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evaluation = Evaluation(monkeypatch, some_session(), keeps=keeps)
-    monkeypatch.setattr(spark_points, "_read_coordinates", lambda _, vector, missing: list(vector))
+    monkeypatch.setattr(spark_points, "_read_coordinates", lambda _, vector, __: list(vector))
     spark.silhouette_score("t", ["x", "y"], "cluster", distance="sqeuclidean")
     assert evaluation.ways == [way]
 
