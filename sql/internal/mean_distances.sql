@@ -333,8 +333,7 @@ CREATE OR REPLACE MACRO clustereval._simplified_means(
 -- One row: __ce_prefer_lists is TRUE if lists of the clusters' points are best joined to queried
 -- points on a condition that is no equality. Such a join copies no lists but scans all of them for
 -- each point, which is slow for many small clusters: then an equi-join with one row per point is
--- better. Up to 512 points of a cluster count as one scan. __ce_clusters is a table with one row
--- per cluster, which has __ce_n points.
+-- better. __ce_clusters is a table with one row per cluster, which has __ce_n points.
 CREATE OR REPLACE MACRO clustereval._prefer_list_join(__ce_clusters) AS TABLE
   SELECT
     SUM(ceil(__ce_n / 512.0)) <= 4 * SUM(pow(__ce_n, 2)) / SUM(__ce_n) + 64 AS __ce_prefer_lists
@@ -382,8 +381,7 @@ CREATE OR REPLACE MACRO clustereval._query_target_pairs(
 -- points (__ce_sum), every one of which is computed. Tables: __ce_queries, the queried points,
 -- whose silhouettes are computed, and __ce_members, all points (rows of _cluster_members);
 -- __ce_clusters, the rows of _cluster_moments. plain_distance is the distance in lower case. The
--- cluster's points are either in lists of 128, or one row each (see _prefer_list_join). A query can
--- be stopped between two chunks of rows: each has 2,048 lists, of which longer ones take seconds.
+-- cluster's points are either in lists of 512, or one row each (see _prefer_list_join).
 CREATE OR REPLACE MACRO clustereval._distance_sums(
   __ce_queries, __ce_members, __ce_clusters, __ce_target_lists, plain_distance, p
 ) AS TABLE
@@ -401,7 +399,7 @@ CREATE OR REPLACE MACRO clustereval._distance_sums(
   __ce_chunked_members AS (
     SELECT
       __ce_number, __ce_point,
-      (row_number() OVER (PARTITION BY __ce_number) - 1) // 128 AS __ce_chunk
+      (row_number() OVER (PARTITION BY __ce_number) - 1) // 512 AS __ce_chunk
     FROM query_table(__ce_members)
   ),
   __ce_member_lists AS MATERIALIZED (
