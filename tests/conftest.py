@@ -39,6 +39,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # For the workers, which share the cores: threads of numpy that wait for each other take CPU
+    # time, on a busy machine ten times that of the work itself.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     tier, seed = config.getoption("--tier"), config.getoption("--hypothesis-seed")
     seeds.set_first(seed)
     # No deadline: a first call on a cold engine takes long.

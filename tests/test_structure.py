@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from polars_clustereval.macros import sql_files
+from polars_clustereval.macros import macro_definitions, sql_files
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "polars_clustereval"
@@ -265,3 +265,12 @@ def test_every_order_is_written_out() -> None:
 )
 def test_an_order_that_is_not_written_out_is_found(sql: str, found: list[str]) -> None:
     assert undirected_keys(sql) == found
+
+
+def test_the_page_of_the_sql_side_names_macros_and_files_that_there_are() -> None:
+    text = (ROOT / "sql" / "README.md").read_text(encoding="utf-8")
+    macros = {name for name in re.findall(r"`(_[a-z]\w*[a-z])\b", text) if name[:2] != "__"}
+    assert len(macros) > 8
+    assert macros <= macro_definitions().keys()
+    folders = {path.name for path in (ROOT / "sql").iterdir() if path.is_dir()}
+    assert set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)) == folders
