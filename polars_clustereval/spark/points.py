@@ -57,6 +57,9 @@ def compute_points(
     """
     frame = open_table(tbl)
     options = {**OPTIONS, **options}
+    if options["weights"] is not None:
+        # Any sequence is an array in the query; a tuple would be a struct.
+        options["weights"] = list(options["weights"])
     check_macro_options(name, options)
     check_silhouette(name, options)
     numbered = columns.get("id") is None
