@@ -48,6 +48,18 @@ def repeat(
     """Compare the rows of a call with those of both engines of Polars, if the call is due."""
     for engine in get_args(PolarsEngine) if is_due(function) else ():
         found = collect(engine)
-        assert is_near(found, rows, relative=RELATIVE), (
+        assert is_near(_whole_means(found), _whole_means(rows), relative=RELATIVE), (
             f"{function} of LazyFrames, {engine}: {found!r}, of DataFrames: {rows!r}"
         )
+
+
+def _whole_means(rows: Any) -> Any:
+    """The rows with each mean_correction added to its mean: alone it is nothing but last digits."""
+    if not isinstance(rows, list | tuple):
+        return rows
+    return [
+        {**row, "mean_correction": [sum(x) for x in zip(row["mean"], correction, strict=True)]}
+        if (correction := row.get("mean_correction"))
+        else row
+        for row in rows
+    ]
