@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-QUALIFIER = re.compile(r"(?<![\w.\])])([a-z]\w*)\.(?:__ce_\w|\*)")
+QUALIFIER = re.compile(r"(?<![\w.\])])(?!clustereval\.)([a-z]\w*)\.(?:[a-z_]\w*|\*)")
 RELATIVE = registry.tables("runs", "runs and one of them", "resamples")
 #: Called with the same table for nodes and edges, whose ends are the columns id and label.
 OF_GRAPHS = registry.tables("graph")

@@ -101,13 +101,13 @@ CREATE OR REPLACE MACRO clustereval._adjusted_mutual_info_score(
   END;
 
 ---------------------------------------------------------------------------------------------------
--- Aggregates
+-- Aggregates of the columns label (true class) and cluster (assigned cluster). Rows with a NULL in
+-- either are left out.
 ---------------------------------------------------------------------------------------------------
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): their mutual
--- information divided by a mean of their entropies, from 0 to 1, best 1. average_method names the
--- mean: 'arithmetic', 'geometric', 'min', 'max', or 'joint' for the joint entropy. Rows with a NULL
--- in either column are left out.
+-- Their mutual information divided by a mean of their entropies, from 0 to 1, best 1.
+-- average_method names the mean: 'arithmetic', 'geometric', 'min', 'max', or 'joint' for the joint
+-- entropy.
 -- Examples:
 --   SELECT clustereval.normalized_mutual_info_score(species, cluster, average_method := 'max')
 --   FROM assignments;
@@ -125,10 +125,9 @@ CREATE OR REPLACE MACRO clustereval.normalized_mutual_info_score(
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): their mutual
--- information corrected for chance, divided by a mean of their entropies corrected likewise; 0 is
--- expected for random labelings, 1 is best. average_method names the mean: 'arithmetic',
--- 'geometric', 'min' or 'max'. Rows with a NULL in either column are left out.
+-- Their mutual information corrected for chance, divided by a mean of their entropies corrected
+-- likewise; 0 is expected for random labelings, 1 is best. average_method names the mean:
+-- 'arithmetic', 'geometric', 'min' or 'max'.
 -- Examples:
 --   SELECT clustereval.adjusted_mutual_info_score(species, cluster, average_method := 'max')
 --   FROM assignments;
@@ -148,9 +147,7 @@ CREATE OR REPLACE MACRO clustereval.adjusted_mutual_info_score(
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): the share of the
--- label entropy that the clusters explain, from 0 to 1, best 1. Rows with a NULL in either column
--- are left out.
+-- The share of the label entropy that the clusters explain, from 0 to 1, best 1.
 -- Examples: SELECT clustereval.homogeneity_score(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.homogeneity_score(label, cluster) AS
   list_transform(
@@ -160,9 +157,7 @@ CREATE OR REPLACE MACRO clustereval.homogeneity_score(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): the share of the
--- cluster entropy that the labels explain, from 0 to 1, best 1. Rows with a NULL in either column
--- are left out.
+-- The share of the cluster entropy that the labels explain, from 0 to 1, best 1.
 -- Examples: SELECT clustereval.completeness_score(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.completeness_score(label, cluster) AS
   list_transform(
@@ -172,9 +167,8 @@ CREATE OR REPLACE MACRO clustereval.completeness_score(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): the weighted harmonic
--- mean of homogeneity and completeness, from 0 to 1, best 1. beta, a number >= 0, is the weight of
--- completeness relative to homogeneity. Rows with a NULL in either column are left out.
+-- The weighted harmonic mean of homogeneity and completeness, from 0 to 1, best 1. beta, a number
+-- >= 0, is the weight of completeness relative to homogeneity.
 -- Examples: SELECT clustereval.v_measure_score(species, cluster, beta := 0.5) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.v_measure_score(label, cluster, beta := 1.0) AS
   list_transform(
@@ -187,9 +181,7 @@ CREATE OR REPLACE MACRO clustereval.v_measure_score(label, cluster, beta := 1.0)
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): the sum of their two
--- conditional entropies, in nats, best 0: a metric of partitions. Rows with a NULL in either column
--- are left out.
+-- The sum of their two conditional entropies, in nats, best 0: a metric of partitions.
 -- Examples: SELECT clustereval.variation_of_information(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.variation_of_information(label, cluster) AS
   list_transform(
@@ -197,9 +189,8 @@ CREATE OR REPLACE MACRO clustereval.variation_of_information(label, cluster) AS
     lambda __ce_info: clustereval._variation_of_information(__ce_info['hl'], __ce_info['hc'])
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): the variation of
--- information divided by the joint entropy, from 0 to 1, best 0: a metric of partitions. Rows with
--- a NULL in either column are left out.
+-- The variation of information divided by the joint entropy, from 0 to 1, best 0: a metric of
+-- partitions.
 -- Examples:
 --   SELECT clustereval.normalized_variation_of_information(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.normalized_variation_of_information(label, cluster) AS
@@ -210,9 +201,7 @@ CREATE OR REPLACE MACRO clustereval.normalized_variation_of_information(label, c
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): 1 - mutual
--- information / greater entropy, from 0 to 1, best 0: a metric of partitions. Rows with a NULL in
--- either column are left out.
+-- 1 - mutual information / greater entropy, from 0 to 1, best 0: a metric of partitions.
 -- Examples: SELECT clustereval.normalized_information_distance(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.normalized_information_distance(label, cluster) AS
   list_transform(
