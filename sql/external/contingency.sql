@@ -107,7 +107,7 @@ CREATE OR REPLACE MACRO clustereval._row_groups(
 -- many rows were left out. If there are no cells, one row with is_only TRUE. to_sql puts this macro
 -- in place of _row_groups.
 CREATE OR REPLACE MACRO clustereval._groups_of_cells(tbl) AS TABLE
-  WITH merged_cells AS (
+  WITH __ce_merged_cells AS (
     SELECT
       cell.partition_key,
       cell.label,
@@ -127,13 +127,13 @@ CREATE OR REPLACE MACRO clustereval._groups_of_cells(tbl) AS TABLE
       CAST(NULL AS BIGINT) AS n_dropped,
       CAST(NULL AS BIGINT) AS n_noise,
       FALSE AS is_only
-    FROM merged_cells
+    FROM __ce_merged_cells
     UNION ALL
     -- Counts that are 0: DataFusion evaluates a later filter on a literal 0 below HAVING.
     SELECT
       NULL, NULL, NULL, CAST(COUNT(*) AS BIGINT), CAST(COUNT(*) AS BIGINT),
       CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), COUNT(*) = 0
-    FROM merged_cells
+    FROM __ce_merged_cells
     HAVING COUNT(*) = 0
   )
   SELECT * FROM kept_groups;
