@@ -132,10 +132,12 @@ def ctes_of(macro: str) -> list[str]:
 
 def inner_names_of(macro: str) -> set[str]:
     """The inner columns and CTEs of a macro and of all that it calls."""
-    return {name for one in reached_from(macro) for name in names_in(macros_by_name()[one].body)}
+    return {
+        name for one in reached_from(macro) for name in named_inside(macros_by_name()[one].body)
+    }
 
 
-def names_in(text: str) -> set[str]:
+def named_inside(text: str) -> set[str]:
     """The columns, CTEs and parameters of lambdas that a query names, and some words of types."""
     return {name for names in INNER_NAME.findall(text) for name in names if name}
 
