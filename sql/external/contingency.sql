@@ -224,24 +224,18 @@ CREATE OR REPLACE MACRO clustereval._cluster_totals(cluster_sizes) AS TABLE
   FROM query_table(cluster_sizes)
   GROUP BY partition_key;
 
--- tp, the number of unordered pairs of rows with the same label and the same cluster. total is the
--- number of rows; cell_pairs, label_pairs and cluster_pairs are the numbers of ordered pairs of
--- rows in one contingency cell, of one label, and in one cluster.
+-- tp, the number of unordered pairs of rows with the same label and the same cluster. Of it and the
+-- next three, total is the number of rows, and cell_pairs, label_pairs and cluster_pairs are the
+-- numbers of ordered pairs of rows in one contingency cell, of one label, and in one cluster.
 CREATE OR REPLACE MACRO clustereval._tp(total, cell_pairs, label_pairs, cluster_pairs) AS
   clustereval._halve(cell_pairs);
--- fp, the number of unordered pairs of rows with the same cluster and different labels. total is
--- the number of rows; cell_pairs, label_pairs and cluster_pairs are the numbers of ordered pairs of
--- rows in one contingency cell, of one label, and in one cluster.
+-- fp, the number of unordered pairs of rows with the same cluster and different labels.
 CREATE OR REPLACE MACRO clustereval._fp(total, cell_pairs, label_pairs, cluster_pairs) AS
   clustereval._halve(cluster_pairs - cell_pairs);
--- fn, the number of unordered pairs of rows with the same label and different clusters. total is
--- the number of rows; cell_pairs, label_pairs and cluster_pairs are the numbers of ordered pairs of
--- rows in one contingency cell, of one label, and in one cluster.
+-- fn, the number of unordered pairs of rows with the same label and different clusters.
 CREATE OR REPLACE MACRO clustereval._fn(total, cell_pairs, label_pairs, cluster_pairs) AS
   clustereval._halve(label_pairs - cell_pairs);
--- tn, the number of unordered pairs of rows with different labels and different clusters. total is
--- the number of rows; cell_pairs, label_pairs and cluster_pairs are the numbers of ordered pairs of
--- rows in one contingency cell, of one label, and in one cluster.
+-- tn, the number of unordered pairs of rows with different labels and different clusters.
 CREATE OR REPLACE MACRO clustereval._tn(total, cell_pairs, label_pairs, cluster_pairs) AS
   clustereval._halve(
     clustereval._count_ordered_pairs(total) - label_pairs - cluster_pairs + cell_pairs

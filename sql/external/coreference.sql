@@ -5,24 +5,22 @@
 -- size; BLANC the links and, as well, the pairs of rows that are no links.
 
 ---------------------------------------------------------------------------------------------------
--- Formulas
+-- Formulas. tp, fp, fn and tn count pairs of rows: same label and cluster, same cluster only, same
+-- label only, neither. total is the number of rows; n_cells, n_labels and n_clusters are those of
+-- contingency cells, labels and clusters.
 ---------------------------------------------------------------------------------------------------
 
 -- MUC precision (total - n_cells) / (total - n_clusters), of the links that hold the clusters
--- together the share that is right; NULL for 0 / 0. total is the number of rows, n_cells, n_labels
--- (not used) and n_clusters are those of contingency cells, labels and clusters.
+-- together the share that is right; NULL for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._muc_precision(total, n_cells, n_labels, n_clusters) AS
   clustereval._ratio(total - n_cells, total - n_clusters);
 
--- MUC recall (total - n_cells) / (total - n_labels), of the links that hold the labels together
--- the share that is found; NULL for 0 / 0. total is the number of rows, n_cells, n_labels and
--- n_clusters (not used) are those of contingency cells, labels and clusters.
+-- MUC recall (total - n_cells) / (total - n_labels), of the links that hold the labels together the
+-- share that is found; NULL for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._muc_recall(total, n_cells, n_labels, n_clusters) AS
   clustereval._ratio(total - n_cells, total - n_labels);
 
--- F score of MUC precision and recall; beta > 1 weighs recall more; NULL for 0 / 0. total is the
--- number of rows, n_cells, n_labels and n_clusters are those of contingency cells, labels and
--- clusters.
+-- F score of MUC precision and recall; beta > 1 weighs recall more; NULL for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._muc_f_score(total, n_cells, n_labels, n_clusters, beta) AS
   clustereval._ratio(
     (1.0 + beta * beta) * (total - n_cells),

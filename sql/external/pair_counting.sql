@@ -48,8 +48,7 @@ CREATE OR REPLACE MACRO clustereval._pair_f_score(tp, fp, fn, tn, beta) AS
 CREATE OR REPLACE MACRO clustereval._jaccard_index(tp, fp, fn, tn) AS tp / NULLIF(tp + fp + fn, 0);
 
 -- Mirkin metric 2 (fp + fn), the number of ordered pairs of rows on which label and cluster
--- disagree. tp, fp, fn and tn count unordered pairs: same label and cluster, same cluster only,
--- same label only, neither.
+-- disagree.
 CREATE OR REPLACE MACRO clustereval._mirkin_metric(tp, fp, fn, tn) AS 2.0 * (fp + fn);
 
 -- Fowlkes-Mallows score FM corrected for chance, (FM - E) / (1 - E); NULL for 0 / 0. E = together /
