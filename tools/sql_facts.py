@@ -25,14 +25,14 @@ HEAD = """\
 -- of polars_clustereval/external: change these.
 """
 MEANINGS = """\
--- One row per metric of external_report, in its order (__ce_place): __ce_metric, its name;
--- __ce_best, its best value as text, 'high' or 'low' if that is no number, NULL if none is best;
--- __ce_meaning, what it measures, in a few words.
+-- One row per metric of external_report, in its order (place): metric, its name;
+-- best, its best value as text, 'high' or 'low' if that is no number, NULL if none is best;
+-- meaning, what it measures, in a few words.
 CREATE OR REPLACE MACRO clustereval._metric_meanings() AS TABLE
   SELECT *
   FROM (VALUES
 {rows}
-  ) AS meanings (__ce_place, __ce_metric, __ce_best, __ce_meaning);
+  ) AS meanings (place, metric, best, meaning);
 """
 NAMES = """\
 -- List of the names of the metrics of external_report, in its order, those of _metric_meanings: for
@@ -42,24 +42,24 @@ CREATE OR REPLACE MACRO clustereval._metric_names() AS [
   ];
 """
 VALUES = """\
--- One row per partition and metric of external_report: __ce_partition, __ce_value, its value, and
--- the columns of _metric_meanings. __ce_report is the name of a CTE of the rows of
+-- One row per partition and metric of external_report: partition_key, value, its value, and
+-- the columns of _metric_meanings. report is the name of a CTE of the rows of
 -- _external_report. Without adjusted, the two metrics are left out that need the expected mutual
 -- information.
-CREATE OR REPLACE MACRO clustereval._metric_values(__ce_report, adjusted) AS TABLE
+CREATE OR REPLACE MACRO clustereval._metric_values(report, adjusted) AS TABLE
   SELECT
-    report.partition_key AS __ce_partition,
-    meanings.__ce_place,
-    meanings.__ce_metric,
-    CASE meanings.__ce_metric
+    scores.partition_key,
+    meanings.place,
+    meanings.metric,
+    CASE meanings.metric
 {cases}
-    END AS __ce_value,
-    meanings.__ce_best,
-    meanings.__ce_meaning
-  FROM query_table(__ce_report) AS report
+    END AS value,
+    meanings.best,
+    meanings.meaning
+  FROM query_table(report) AS scores
   CROSS JOIN clustereval._metric_meanings() AS meanings
   WHERE adjusted
-    OR meanings.__ce_metric NOT IN ('adjusted_mutual_info_score', 'expected_mutual_info');
+    OR meanings.metric NOT IN ('adjusted_mutual_info_score', 'expected_mutual_info');
 """
 SCORES = """\
 {header}
@@ -67,14 +67,14 @@ CREATE OR REPLACE MACRO clustereval.{macro}(
   {parameters}
 ) AS TABLE
   SELECT
-    __ce_partition AS partition_key,
-    __ce_total AS n,
-    __ce_n_dropped AS n_dropped,
-    __ce_n_noise AS n_noise,
-    COALESCE(__ce_n_labels, 0) AS n_labels,
-    COALESCE(__ce_n_clusters, 0) AS n_clusters,
+    partition_key,
+    total AS n,
+    n_dropped,
+    n_noise,
+    COALESCE(n_labels, 0) AS n_labels,
+    COALESCE(n_clusters, 0) AS n_clusters,
 {columns}
-  FROM query_table(__ce_statistics);
+  FROM query_table(statistics);
 """
 LIMITS = """\
 -- The least value that a metric of external_report can have, NULL if there is none.
@@ -94,7 +94,7 @@ GREATEST = {"n (n - 1)": "CAST(n AS DOUBLE) * (n - 1)", "2 n": "2 * n"}
 #: The parameters of formulas that are options of a report; the others are statistics.
 OPTIONS = ("average_method", "beta", "split_cost", "merge_cost")
 #: A metric that is computed with the statistics, since the normalized one needs it too.
-STATISTICS = {"reduced_mutual_info_score": "__ce_reduced"}
+STATISTICS = {"reduced_mutual_info_score": "reduced"}
 NOISE = "Leave noise out: CASE WHEN cluster <> -1 THEN cluster END."
 
 
@@ -130,14 +130,14 @@ def rows(metrics: Sequence[MetricFacts]) -> str:
 def report_macro(table: str, macro: str, statistics: str, options: Sequence[str]) -> str:
     """The macro that computes a report from the statistics of its partitions."""
     header = (
-        f"One row per partition: all columns of {table}, from __ce_statistics, the name of a CTE "
+        f"One row per partition: all columns of {table}, from statistics, the name of a CTE "
         f"of the rows of {statistics}, and these options of {table}. A metric whose statistics are "
         "NULL is NULL."
     )
     return SCORES.format(
         header="\n".join(wrap(header, WIDTH, initial_indent="-- ", subsequent_indent="-- ")),
         macro=macro,
-        parameters=", ".join(["__ce_statistics", *options]),
+        parameters=", ".join(["statistics", *options]),
         columns=",\n".join(column(name) for name in metrics_in_report(table)),
     )
 
@@ -150,7 +150,7 @@ def column(name: str) -> str:
     if f"_{name}" not in definitions:
         raise ClusterEvalError(f"expected the macro _{name} of the statistics in sql/external")
     parameters, _ = definitions[f"_{name}"]
-    arguments = [x if x in OPTIONS else f"__ce_{x}" for x in parameters]
+    arguments = parameters
     call = f"clustereval._{name}({', '.join(arguments)})"
     for line in (f"    {call} AS {name}", f"    {call}\n      AS {name}"):
         if max(map(len, line.splitlines())) < WIDTH:
@@ -195,7 +195,7 @@ def greatest(facts: MetricFacts) -> str:
 def sql_facts(metrics: Sequence[MetricFacts]) -> str:
     """The text of sql/facts.sql."""
     listed = [x for x in metrics if x.table == "external_report"]
-    cases = "\n".join(f"      WHEN {sql_literal(x.name)} THEN report.{x.name}" for x in listed)
+    cases = "\n".join(f"      WHEN {sql_literal(x.name)} THEN scores.{x.name}" for x in listed)
     parts = [
         HEAD,
         f"{RULE}\n-- Comments\n{RULE}\n",

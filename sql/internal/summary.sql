@@ -1,8 +1,8 @@
 -- summary: the indices of internal_report one below the other, for reading.
 
--- One row per index of internal_report, in its order (__ce_place): __ce_metric, its name;
--- __ce_best, its best value as text, 'high' or 'low' if that is no number, NULL if none is best;
--- __ce_meaning, what it measures, in a few words.
+-- One row per index of internal_report, in its order (place): metric, its name; best, its best
+-- value as text, 'high' or 'low' if that is no number, NULL if none is best; meaning, what it
+-- measures, in a few words.
 CREATE OR REPLACE MACRO clustereval._index_meanings() AS TABLE
   SELECT *
   FROM (VALUES
@@ -23,37 +23,37 @@ CREATE OR REPLACE MACRO clustereval._index_meanings() AS TABLE
     (15, 'xie_beni_index', 'low', 'same as ray_turi_index'),
     (16, 'sd_scattering', 'low', 'variance within / overall'),
     (17, 'sd_separation', 'low', 'unevenness of centroid gaps')
-  ) AS meanings (__ce_place, __ce_metric, __ce_best, __ce_meaning);
+  ) AS meanings (place, metric, best, meaning);
 
--- One row per partition and index of internal_report: __ce_partition, __ce_value, its value, and
--- the columns of _index_meanings. __ce_report is the name of a CTE of the rows of _internal_report.
-CREATE OR REPLACE MACRO clustereval._index_values(__ce_report) AS TABLE
+-- One row per partition and index of internal_report: partition_key, value, its value, and the
+-- columns of _index_meanings. report: rows of _internal_report.
+CREATE OR REPLACE MACRO clustereval._index_values(report) AS TABLE
   SELECT
-    report.partition_key AS __ce_partition,
-    meanings.__ce_place,
-    meanings.__ce_metric,
-    CASE meanings.__ce_metric
-      WHEN 'ssw' THEN report.ssw
-      WHEN 'ssb' THEN report.ssb
-      WHEN 'sst' THEN report.sst
-      WHEN 'explained_variance' THEN report.explained_variance
-      WHEN 'compactness' THEN report.compactness
-      WHEN 'separation' THEN report.separation
-      WHEN 'calinski_harabasz_score' THEN report.calinski_harabasz_score
-      WHEN 'davies_bouldin_score' THEN report.davies_bouldin_score
-      WHEN 'ball_hall_index' THEN report.ball_hall_index
-      WHEN 'banfield_raftery_index' THEN report.banfield_raftery_index
-      WHEN 'log_ss_ratio' THEN report.log_ss_ratio
-      WHEN 'pbm_index' THEN report.pbm_index
-      WHEN 'ratkowsky_lance_index' THEN report.ratkowsky_lance_index
-      WHEN 'ray_turi_index' THEN report.ray_turi_index
-      WHEN 'xie_beni_index' THEN report.xie_beni_index
-      WHEN 'sd_scattering' THEN report.sd_scattering
-      WHEN 'sd_separation' THEN report.sd_separation
-    END AS __ce_value,
-    meanings.__ce_best,
-    meanings.__ce_meaning
-  FROM query_table(__ce_report) AS report
+    scores.partition_key,
+    meanings.place,
+    meanings.metric,
+    CASE meanings.metric
+      WHEN 'ssw' THEN scores.ssw
+      WHEN 'ssb' THEN scores.ssb
+      WHEN 'sst' THEN scores.sst
+      WHEN 'explained_variance' THEN scores.explained_variance
+      WHEN 'compactness' THEN scores.compactness
+      WHEN 'separation' THEN scores.separation
+      WHEN 'calinski_harabasz_score' THEN scores.calinski_harabasz_score
+      WHEN 'davies_bouldin_score' THEN scores.davies_bouldin_score
+      WHEN 'ball_hall_index' THEN scores.ball_hall_index
+      WHEN 'banfield_raftery_index' THEN scores.banfield_raftery_index
+      WHEN 'log_ss_ratio' THEN scores.log_ss_ratio
+      WHEN 'pbm_index' THEN scores.pbm_index
+      WHEN 'ratkowsky_lance_index' THEN scores.ratkowsky_lance_index
+      WHEN 'ray_turi_index' THEN scores.ray_turi_index
+      WHEN 'xie_beni_index' THEN scores.xie_beni_index
+      WHEN 'sd_scattering' THEN scores.sd_scattering
+      WHEN 'sd_separation' THEN scores.sd_separation
+    END AS value,
+    meanings.best,
+    meanings.meaning
+  FROM query_table(report) AS scores
   CROSS JOIN clustereval._index_meanings() AS meanings;
 
 ---------------------------------------------------------------------------------------------------
@@ -79,16 +79,16 @@ CREATE OR REPLACE MACRO clustereval.internal_summary(
     )
   )
   SELECT
-    __ce_partition AS partition_key,
-    __ce_metric AS metric,
-    __ce_value AS value,
-    __ce_best AS best,
-    __ce_meaning AS meaning
+    partition_key,
+    metric,
+    value,
+    best,
+    meaning
   FROM clustereval._index_values(__ce_report)
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   )
-  ORDER BY __ce_partition ASC NULLS LAST, __ce_place ASC NULLS LAST;
+  ORDER BY partition_key ASC NULLS LAST, place ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.internal_summary IS
 'The indices of internal_report in long form, one row per partition and index: metric, its name; '
 'value; best, its best value as text (a number, ''high'' or ''low'', NULL if none is best); '
