@@ -83,11 +83,12 @@ def test_a_column_is_listed_by_hand_in_its_three_files_only() -> None:
         assert named == files, name
 
 
-def test_the_steps_for_a_metric_are_five_files_that_exist() -> None:
+@pytest.mark.parametrize(("head", "n"), [("An external metric:", 5), ("An internal index,", 6)])
+def test_the_steps_for_a_score_are_few_files_that_exist(head: str, n: int) -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    steps = text.partition("An external metric:\n\n")[2].partition("Then `make facts`.")[0]
+    steps = text.partition(f"\n{head}")[2].partition("Then `make facts`")[0]
     files = re.findall(r"^\d\. `([^`]+)`", steps, re.MULTILINE)
-    assert len(files) == 5
+    assert len(files) == n
     generated = {path for step in command.STEPS for path in step()}
     for file in files:
         path = ROOT / file.replace("<stem>", "association")
