@@ -186,6 +186,7 @@ Range : [0, 1]
 Best value : 1
 Special cases : 1 for a single row.
     NULL without rows.
+Source : Rand (1971), doi:10.1080/01621459.1971.10482356.
 SQL : clustereval.rand_score(label, cluster)"""
 
 
