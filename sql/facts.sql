@@ -1,5 +1,6 @@
--- facts: what is known of each external metric. `make facts` writes this file from the docstrings
--- of polars_clustereval/external: change these.
+-- facts: what is known of the external metrics and of the indices of internal_report. `make facts`
+-- writes this file from the docstrings of polars_clustereval/external, and from the records of
+-- polars_clustereval/base/score_facts: change these.
 
 ---------------------------------------------------------------------------------------------------
 -- Comments
@@ -660,10 +661,9 @@ CREATE OR REPLACE MACRO clustereval._resolution_scores(
     ) AS normalized_reduced_mutual_info_score
   FROM query_table(statistics);
 
--- One row per partition and metric of external_report: partition_key, value, its value, and
--- the columns of _metric_meanings. report is the name of a CTE of the rows of
--- _external_report. Without adjusted, the two metrics are left out that need the expected mutual
--- information.
+-- One row per partition and metric of external_report: partition_key, value, its value, and the
+-- columns of _metric_meanings. report is the name of a CTE of the rows of _external_report. Without
+-- adjusted, the two metrics are left out that need the expected mutual information.
 CREATE OR REPLACE MACRO clustereval._metric_values(report, adjusted) AS TABLE
   SELECT
     scores.partition_key,
@@ -723,6 +723,62 @@ CREATE OR REPLACE MACRO clustereval._metric_values(report, adjusted) AS TABLE
   CROSS JOIN clustereval._metric_meanings() AS meanings
   WHERE adjusted
     OR meanings.metric NOT IN ('adjusted_mutual_info_score', 'expected_mutual_info');
+
+-- One row per index of internal_report, in its order (place): metric, its name;
+-- best, its best value as text, 'high' or 'low' if that is no number, NULL if none is best;
+-- meaning, what it measures, in a few words.
+CREATE OR REPLACE MACRO clustereval._index_meanings() AS TABLE
+  SELECT *
+  FROM (VALUES
+    (1, 'ssw', 'low', 'within: points to their own centroid'),
+    (2, 'ssb', 'high', 'between: centroids to overall centroid'),
+    (3, 'sst', CAST(NULL AS VARCHAR), 'total: within + between'),
+    (4, 'explained_variance', '1', 'between / total'),
+    (5, 'compactness', 'low', 'mean distance to own centroid'),
+    (6, 'separation', 'high', 'mean gap between centroids'),
+    (7, 'calinski_harabasz_score', 'high', 'variance between / within'),
+    (8, 'davies_bouldin_score', 'low', 'widths / gap of worst pairs'),
+    (9, 'ball_hall_index', 'low', 'mean square within a cluster'),
+    (10, 'banfield_raftery_index', 'low', 'sum of n ln(mean square)'),
+    (11, 'log_ss_ratio', 'high', 'ln(between / within)'),
+    (12, 'pbm_index', 'high', 'largest gap / width, squared'),
+    (13, 'ratkowsky_lance_index', 'high', 'explained in each coordinate'),
+    (14, 'ray_turi_index', 'low', 'mean square / squared gap'),
+    (15, 'xie_beni_index', 'low', 'same as ray_turi_index'),
+    (16, 'sd_scattering', 'low', 'variance within / overall'),
+    (17, 'sd_separation', 'low', 'unevenness of centroid gaps')
+  ) AS meanings (place, metric, best, meaning);
+
+-- One row per partition and index of internal_report: partition_key, value, its value, and the
+-- columns of _index_meanings. report is the name of a CTE of the rows of _internal_report.
+CREATE OR REPLACE MACRO clustereval._index_values(report) AS TABLE
+  SELECT
+    scores.partition_key,
+    meanings.place,
+    meanings.metric,
+    CASE meanings.metric
+      WHEN 'ssw' THEN scores.ssw
+      WHEN 'ssb' THEN scores.ssb
+      WHEN 'sst' THEN scores.sst
+      WHEN 'explained_variance' THEN scores.explained_variance
+      WHEN 'compactness' THEN scores.compactness
+      WHEN 'separation' THEN scores.separation
+      WHEN 'calinski_harabasz_score' THEN scores.calinski_harabasz_score
+      WHEN 'davies_bouldin_score' THEN scores.davies_bouldin_score
+      WHEN 'ball_hall_index' THEN scores.ball_hall_index
+      WHEN 'banfield_raftery_index' THEN scores.banfield_raftery_index
+      WHEN 'log_ss_ratio' THEN scores.log_ss_ratio
+      WHEN 'pbm_index' THEN scores.pbm_index
+      WHEN 'ratkowsky_lance_index' THEN scores.ratkowsky_lance_index
+      WHEN 'ray_turi_index' THEN scores.ray_turi_index
+      WHEN 'xie_beni_index' THEN scores.xie_beni_index
+      WHEN 'sd_scattering' THEN scores.sd_scattering
+      WHEN 'sd_separation' THEN scores.sd_separation
+    END AS value,
+    meanings.best,
+    meanings.meaning
+  FROM query_table(report) AS scores
+  CROSS JOIN clustereval._index_meanings() AS meanings;
 
 -- The least value that a metric of external_report can have, NULL if there is none.
 CREATE OR REPLACE MACRO clustereval._least_value(metric) AS

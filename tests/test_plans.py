@@ -76,7 +76,7 @@ def test_plans_of_duckdb(con: duckdb.DuckDBPyConnection, query: str) -> None:
 def plan_of(con: duckdb.DuckDBPyConnection, query: str) -> Plan:
     row = con.execute(f"EXPLAIN (FORMAT json) {query}").fetchone()
     assert row is not None
-    nodes = list(nodes_of({"name": "PLAN", "children": json.loads(row[1])}))
+    nodes = list(plan_nodes({"name": "PLAN", "children": json.loads(row[1])}))
     readings = sum(is_reading(node) for node in nodes)
     # CTEs of rows, such as one that the optimizer makes of two equal readings.
     rows = {cte_of(node) for node in nodes if node["name"] == "CTE" and has_rows(node, set())}
@@ -84,10 +84,10 @@ def plan_of(con: duckdb.DuckDBPyConnection, query: str) -> Plan:
     return Plan(readings, max(map(count_aggregates, groups)))
 
 
-def nodes_of(node: Node) -> Iterator[Node]:
+def plan_nodes(node: Node) -> Iterator[Node]:
     yield node
     for child in node["children"]:
-        yield from nodes_of(child)
+        yield from plan_nodes(child)
 
 
 def is_reading(node: Node) -> bool:

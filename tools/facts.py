@@ -1,7 +1,7 @@
 """`make facts`: all that repeats the facts of the metrics and reports, written from the one record.
 
 The record of an external metric is the docstring of its expression, those of other scores are in
-polars_clustereval/catalogue, and the words for other columns in polars_clustereval/cli.
+polars_clustereval/base/score_facts, and the words for other columns in polars_clustereval/cli.
 """
 
 from __future__ import annotations
@@ -23,19 +23,21 @@ ROOT = Path(__file__).parent.parent
 
 
 def metric_files() -> dict[Path, str]:
-    """The texts of the files that hold nothing but the docstrings of the external metrics say."""
+    """The texts of the files that state facts of scores, and of pages with blocks of them."""
     from polars_clustereval.base.metric_facts import FACTS_FILE
+    from polars_clustereval.base.score_facts import entries_of
     from tools.metric_docstrings import read_metrics
-    from tools.reference_page import fill_tables
+    from tools.page_blocks import fill_blocks
     from tools.sql_facts import sql_facts
 
-    metrics = read_metrics()
-    reference = ROOT / "docs" / "reference.md"
+    metrics, indices = read_metrics(), list(entries_of("internal_report").values())
+    pages = {path: path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")}
+    filled = {path: fill_blocks(text, metrics) for path, text in pages.items()}
     records = json.dumps([x._asdict() for x in metrics], indent=1, ensure_ascii=False)
     return {
         FACTS_FILE: f"{records}\n",
-        ROOT / "sql" / "facts.sql": sql_facts(metrics),
-        reference: fill_tables(reference.read_text(encoding="utf-8"), metrics),
+        ROOT / "sql" / "facts.sql": sql_facts(metrics, indices),
+        **{path: text for path, text in filled.items() if "<!-- end of " in text},
     }
 
 

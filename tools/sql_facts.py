@@ -1,4 +1,4 @@
-"""The text of sql/facts.sql: comments of the metrics, and the macros that list them.
+"""The text of sql/facts.sql: comments of the external metrics, and the macros that list scores.
 
 A metric is a column of external_report by the private macro of its name, whose parameters are named
 as the statistics of the report.
@@ -17,18 +17,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from polars_clustereval.base.metric_facts import MetricFacts
+    from polars_clustereval.base.score_facts import Entry
+
+    Scores = Sequence[MetricFacts] | Sequence[Entry]
 
 WIDTH = 100
 RULE = "-" * 99
 HEAD = """\
--- facts: what is known of each external metric. `make facts` writes this file from the docstrings
--- of polars_clustereval/external: change these.
+-- facts: what is known of the external metrics and of the indices of internal_report. `make facts`
+-- writes this file from the docstrings of polars_clustereval/external, and from the records of
+-- polars_clustereval/base/score_facts: change these.
 """
 MEANINGS = """\
--- One row per metric of external_report, in its order (place): metric, its name;
+-- One row per {what} of {table}, in its order (place): metric, its name;
 -- best, its best value as text, 'high' or 'low' if that is no number, NULL if none is best;
 -- meaning, what it measures, in a few words.
-CREATE OR REPLACE MACRO clustereval._metric_meanings() AS TABLE
+CREATE OR REPLACE MACRO clustereval._{what}_meanings() AS TABLE
   SELECT *
   FROM (VALUES
 {rows}
@@ -42,11 +46,8 @@ CREATE OR REPLACE MACRO clustereval._metric_names() AS [
   ];
 """
 VALUES = """\
--- One row per partition and metric of external_report: partition_key, value, its value, and
--- the columns of _metric_meanings. report is the name of a CTE of the rows of
--- _external_report. Without adjusted, the two metrics are left out that need the expected mutual
--- information.
-CREATE OR REPLACE MACRO clustereval._metric_values(report, adjusted) AS TABLE
+{header}
+CREATE OR REPLACE MACRO clustereval._{what}_values({parameters}) AS TABLE
   SELECT
     scores.partition_key,
     meanings.place,
@@ -57,10 +58,12 @@ CREATE OR REPLACE MACRO clustereval._metric_values(report, adjusted) AS TABLE
     meanings.best,
     meanings.meaning
   FROM query_table(report) AS scores
-  CROSS JOIN clustereval._metric_meanings() AS meanings
-  WHERE adjusted
-    OR meanings.metric NOT IN ('adjusted_mutual_info_score', 'expected_mutual_info');
+  CROSS JOIN clustereval._{what}_meanings() AS meanings{condition};
 """
+#: The metrics that `adjusted` leaves out.
+UNLESS_ADJUSTED = """
+  WHERE adjusted
+    OR meanings.metric NOT IN ('adjusted_mutual_info_score', 'expected_mutual_info')"""
 SCORES = """\
 {header}
 CREATE OR REPLACE MACRO clustereval.{macro}(
@@ -118,13 +121,39 @@ def comment(facts: MetricFacts) -> str:
     return f"COMMENT ON MACRO clustereval.{facts.name} IS\n{literals(text)};\n"
 
 
-def rows(metrics: Sequence[MetricFacts]) -> str:
-    """The rows of _metric_meanings."""
-    found = []
-    for place, x in enumerate(metrics, 1):
+def meanings_macro(what: str, table: str, scores: Scores) -> str:
+    """The macro that lists the scores of a table, with the best value and the meaning of each."""
+    rows = []
+    for place, x in enumerate(scores, 1):
         best = sql_literal(x.best) if x.best else "CAST(NULL AS VARCHAR)"
-        found.append(f"    ({place}, {sql_literal(x.name)}, {best}, {sql_literal(x.meaning)})")
-    return ",\n".join(found)
+        rows.append(f"    ({place}, {sql_literal(x.name)}, {best}, {sql_literal(x.meaning)})")
+    return MEANINGS.format(what=what, table=table, rows=",\n".join(rows))
+
+
+def values_macro(
+    what: str, table: str, scores: Scores, options: Sequence[str] = (), condition: str = ""
+) -> str:
+    """The macro that turns the columns of a report into rows, with what is known of each score."""
+    of_options = (
+        "Without adjusted, the two metrics are left out that need the expected mutual information."
+    )
+    header = (
+        f"One row per partition and {what} of {table}: partition_key, value, its value, and "
+        f"the columns of _{what}_meanings. report is the name of a CTE of the rows of "
+        f"_{table}. {of_options if options else ''}"
+    )
+    return VALUES.format(
+        header=sql_comment(header.rstrip()),
+        what=what,
+        parameters=", ".join(["report", *options]),
+        cases="\n".join(f"      WHEN {sql_literal(x.name)} THEN scores.{x.name}" for x in scores),
+        condition=condition,
+    )
+
+
+def sql_comment(text: str) -> str:
+    """A text as the lines of a comment."""
+    return "\n".join(wrap(text, WIDTH, initial_indent="-- ", subsequent_indent="-- "))
 
 
 def report_macro(table: str, macro: str, statistics: str, options: Sequence[str]) -> str:
@@ -135,7 +164,7 @@ def report_macro(table: str, macro: str, statistics: str, options: Sequence[str]
         "NULL is NULL."
     )
     return SCORES.format(
-        header="\n".join(wrap(header, WIDTH, initial_indent="-- ", subsequent_indent="-- ")),
+        header=sql_comment(header),
         macro=macro,
         parameters=", ".join(["statistics", *options]),
         columns=",\n".join(column(name) for name in metrics_in_report(table)),
@@ -192,16 +221,17 @@ def greatest(facts: MetricFacts) -> str:
         return "ln(n)"
 
 
-def sql_facts(metrics: Sequence[MetricFacts]) -> str:
-    """The text of sql/facts.sql."""
+def sql_facts(metrics: Sequence[MetricFacts], indices: Sequence[Entry]) -> str:
+    """The text of sql/facts.sql, from all metrics and the indices of internal_report."""
     listed = [x for x in metrics if x.table == "external_report"]
-    cases = "\n".join(f"      WHEN {sql_literal(x.name)} THEN scores.{x.name}" for x in listed)
+    of_report = ("metric", "external_report", listed)
+    of_points = ("index", "internal_report", indices)
     parts = [
         HEAD,
         f"{RULE}\n-- Comments\n{RULE}\n",
         *(comment(x) for x in metrics),
         f"{RULE}\n-- Lists\n{RULE}\n",
-        MEANINGS.format(rows=rows(listed)),
+        meanings_macro(*of_report),
         NAMES.format(names=name_lines((sql_literal(x.name) for x in listed), "    ")),
         report_macro(
             "external_report",
@@ -215,7 +245,9 @@ def sql_facts(metrics: Sequence[MetricFacts]) -> str:
             "_resolution_statistics_of_groups",
             ("split_cost", "merge_cost", "beta"),
         ),
-        VALUES.format(cases=cases),
+        values_macro(*of_report, ["adjusted"], UNLESS_ADJUSTED),
+        meanings_macro(*of_points),
+        values_macro(*of_points),
         LIMITS.format(
             least=branches(listed, {x.name: least(x) for x in listed}),
             greatest=branches(listed, {x.name: greatest(x) for x in listed}),

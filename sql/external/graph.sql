@@ -65,11 +65,13 @@ CREATE OR REPLACE MACRO clustereval.graph_report(
   ORDER BY counts.partition_key ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.graph_report IS
 'Clusters of a graph, given a table of nodes with their clusters and a table of edges: numbers of '
-'nodes and edges, modularity, coverage (share of the weight of edges within clusters), '
-'performance, mean and worst conductance, and the share of edges between clusters. Edges are '
-'undirected; rows of the same two ids are one edge, and their weights are added. Source: Newman '
-'(2004), Analysis of weighted networks, doi:10.1103/PhysRevE.70.056131; Fortunato (2010), '
-'Community detection in graphs, doi:10.1016/j.physrep.2009.11.002.';
+'nodes and edges, modularity (range up to 1, best high), coverage (range [0, 1], best high), the '
+'share of the weight of edges within clusters, performance (range [0, inf), best high), '
+'mean_conductance (range [0, 1], best low), worst_conductance (range [0, 1], best low), and '
+'inter_cluster_edge_share (range [0, 1], best low). Edges are undirected; rows of the same two '
+'ids are one edge, and their weights are added. Source: Newman (2004), Analysis of weighted '
+'networks, doi:10.1103/PhysRevE.70.056131; Fortunato (2010), Community detection in graphs, '
+'doi:10.1016/j.physrep.2009.11.002.';
 
 -- Clusters of a graph, one row per cluster: cluster, n_nodes, n_edges within it, weight of these,
 -- n_cut_edges to other clusters, cut_weight, density, centralization, conductance, n_components,

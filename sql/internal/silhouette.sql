@@ -425,7 +425,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
   ORDER BY own.number ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.silhouette_clusters IS
 'One row per cluster: n points and the means of their a, b and silhouette (see '
-'silhouette_samples). Range of silhouette [-1, 1], best 1; 0 in a cluster of one; NULL with fewer '
+'silhouette_samples). Range [-1, 1], best 1 for silhouette; 0 in a cluster of one; NULL with fewer '
 'than two clusters or if every point is a cluster. With noise_as := ''singletons'' each noise '
 'point has a row of its own, cluster NULL. Source: Rousseeuw (1987), '
 'doi:10.1016/0377-0427(87)90125-7.';
