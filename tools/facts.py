@@ -52,7 +52,7 @@ def catalogue_files() -> dict[Path, str]:
 
 #: In this order: the names can be imported once they are there, the catalogue reads the metrics.
 STEPS: tuple[Step, ...] = (
-    lambda: {exports.INIT: exports.exports()},
+    lambda: {exports.INIT: exports.exports(), exports.NAMESPACES: exports.namespaces()},
     metric_files,
     catalogue_files,
 )

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import ratio
 from polars_clustereval.base.frames import join_partitions, join_small, to_user_frame
+from polars_clustereval.base.tables import table_function
 
 from .contingency import LabelOptions
 from .graph_counts import (
@@ -67,7 +67,7 @@ _GRAPH_NODE_COLUMNS = (
 _GRAPH_EDGE_COLUMNS = ("left", "right", "weight", "n_rows", "cluster", "is_bridge")
 
 
-@table_function
+@table_function("graph", guide="graph")
 def graph_report(
     frame: Frame,
     id: Column,  # noqa: A002 -- the name in SQL
@@ -162,7 +162,7 @@ def graph_report(
     return to_user_frame(frame, rows.sort(keys, nulls_last=True) if keys else rows, graph.keys)
 
 
-@table_function
+@table_function("graph", guide="graph", order=("cluster",))
 def graph_cluster_report(
     frame: Frame,
     id: Column,  # noqa: A002 -- the name in SQL
@@ -257,7 +257,7 @@ def graph_cluster_report(
     return to_user_frame(frame, rows.sort(*graph.keys, "cluster", nulls_last=True), graph.keys)
 
 
-@table_function
+@table_function("graph", guide="graph", order=("id",))
 def graph_node_report(
     frame: Frame,
     id: Column,  # noqa: A002 -- the name in SQL
@@ -357,7 +357,7 @@ def graph_node_report(
     return to_user_frame(frame, rows.sort(*graph.keys, "id", nulls_last=True), graph.keys)
 
 
-@table_function
+@table_function("graph", guide="graph", order=("left", "right"))
 def graph_edge_report(
     frame: Frame,
     id: Column,  # noqa: A002 -- the name in SQL

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.metric_facts import metrics_of
+from polars_clustereval.base.tables import table_function
 
 from .contingency import LabelOptions, read_contingency_table
 from .report import external_scores, score_partitions
@@ -29,7 +29,7 @@ def _metric_meanings() -> pl.LazyFrame:
     return pl.LazyFrame(columns).with_row_index("place")
 
 
-@table_function
+@table_function("labels", guide="external", order=("metric",))
 def external_summary(
     frame: Frame,
     label: Column,

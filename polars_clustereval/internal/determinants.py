@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.frames import join_partitions, join_small
+from polars_clustereval.base.tables import table_function
 
 from .centroids import check_point_options, read_points
 from .kernels.elimination import eliminate_columns, eliminate_matrices
@@ -603,7 +603,7 @@ def _factored_indices(part: Partition) -> pl.DataFrame:
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function
+@table_function("points", guide="internal")
 def determinant_report(
     frame: Frame,
     vector: Vector,

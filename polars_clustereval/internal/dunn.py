@@ -15,9 +15,9 @@ import numpy as np
 import polars as pl
 
 from polars_clustereval.base.checks import show_value
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import ratio
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions, join_small
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
 
 from .centroids import Points, check_point_options, read_points
@@ -174,7 +174,7 @@ def _dunn_indices(*, generalized: bool) -> Terms:
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function
+@table_function("points", guide="dunn", order=("cluster",))
 def cluster_diameters(
     frame: Frame,
     vector: Vector,
@@ -266,7 +266,7 @@ def cluster_diameters(
     return points.to_result(frame, rows, points.own_keys)
 
 
-@table_function
+@table_function("points", guide="dunn")
 def dunn_index(
     frame: Frame,
     vector: Vector,

@@ -21,9 +21,9 @@ from polars_clustereval.base.checks import (
     raise_on_collect,
     show_value,
 )
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import count_pairs, ratio, to_double
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
 
 from .centroids import Points, check_point_options, read_points
@@ -330,7 +330,7 @@ def _pairwise_indices() -> Terms:
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function
+@table_function("points", guide="pairwise")
 def pairwise_report(
     frame: Frame,
     vector: Vector,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import finite_or_null
+from polars_clustereval.base.tables import table_function
 
 from .centroids import check_point_options, read_points
 from .scatter import centroid_gaps, internal_scores, internal_statistics
@@ -55,7 +55,7 @@ def internal_report_columns() -> tuple[str, ...]:
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function
+@table_function("points", guide="internal", is_portable=True)
 def internal_report(
     frame: Frame,
     vector: Vector,
@@ -151,7 +151,7 @@ def internal_report(
     return points.to_result(frame, report_of_clusters(points, scores))
 
 
-@table_function
+@table_function("points", guide="internal", order=("cluster",), is_portable=True)
 def internal_cluster_report(
     frame: Frame,
     vector: Vector,

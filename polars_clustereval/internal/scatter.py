@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import ratio, to_double
 from polars_clustereval.base.frames import (
     Row,
@@ -20,6 +19,7 @@ from polars_clustereval.base.frames import (
     join_partitions,
     join_small,
 )
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
 
 from .centroids import Points, check_point_options, read_points
@@ -326,7 +326,7 @@ def _add_points(points: Points, clusters: pl.DataFrame, sums: CenterNeighbors) -
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function
+@table_function("points", guide="internal", is_portable=True)
 def neighbor_report(
     frame: Frame,
     vector: Vector,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions
+from polars_clustereval.base.tables import table_function
 
 from .centroids import Points, check_point_options
 from .distances import Distance, DistanceName, plain_distance_name
@@ -275,7 +275,7 @@ def _cluster_silhouettes(points: Points, options: SilhouetteOptions) -> pl.LazyF
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function
+@table_function("points", guide="silhouette", order=("id",), is_portable=True)
 def silhouette_samples(
     frame: Frame,
     vector: Vector,
@@ -379,7 +379,7 @@ def silhouette_samples(
     return points.to_result(frame, rows, ["id"])
 
 
-@table_function
+@table_function("points", guide="silhouette", order=("cluster",), is_portable=True)
 def silhouette_clusters(
     frame: Frame,
     vector: Vector,
@@ -464,7 +464,7 @@ def silhouette_clusters(
     return points.to_result(frame, rows, points.own_keys)
 
 
-@table_function
+@table_function("points", guide="silhouette", is_portable=True)
 def silhouette_score(
     frame: Frame,
     vector: Vector,

@@ -21,9 +21,9 @@ from polars_clustereval.base.checks import (
     key_columns,
     raise_on_collect,
 )
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import clamped_mean, to_double
 from polars_clustereval.base.frames import Terms, join_partitions, join_small, to_user_frame
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
 
 from .centroids import Points, check_point_options, read_points
@@ -404,7 +404,7 @@ def _raise_overflow(overflows: pl.DataFrame) -> None:
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function
+@table_function("points of states", guide="states", order=("cluster",))
 def cluster_states(
     frame: Frame,
     vector: Vector,
@@ -494,7 +494,7 @@ def cluster_states(
     return points.to_result(frame, states.select(*keys, *_COUNTS, *_LISTS), ["cluster"])
 
 
-@table_function
+@table_function("states", guide="states", order=("cluster",))
 def merge_cluster_states(frame: Frame, *, partition_by: Keys = None) -> Frame:
     """States of the same cluster, such as those of a week, merged into one.
 
@@ -544,7 +544,7 @@ def merge_cluster_states(frame: Frame, *, partition_by: Keys = None) -> Frame:
     return to_user_frame(frame, merged.sort(by, nulls_last=True), states.keys)
 
 
-@table_function
+@table_function("states", guide="states")
 def internal_report_from_states(
     frame: Frame,
     *,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.frames import to_user_frame
+from polars_clustereval.base.tables import table_function
 
 from .centroids import check_point_options, read_points
 from .report import report_of_clusters
@@ -51,7 +51,7 @@ def _index_meanings() -> pl.LazyFrame:
     return pl.LazyFrame(columns).with_row_index("place")
 
 
-@table_function
+@table_function("points", guide="internal", order=("metric",))
 def internal_summary(
     frame: Frame,
     vector: Vector,

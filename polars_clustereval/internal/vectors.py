@@ -23,8 +23,9 @@ from polars_clustereval.base.checks import (
     column_named,
     show_value,
 )
-from polars_clustereval.base.data_arguments import column_advice, table_function, type_name
+from polars_clustereval.base.data_arguments import column_advice, type_name
 from polars_clustereval.base.exact import to_double
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
 
 from .kernels import long_vectors
@@ -523,7 +524,7 @@ def _add_profiles(
     return encoded.drop(*by)
 
 
-@table_function
+@table_function("nominal values", guide="nominal")
 def vdm_encode(
     frame: Frame,
     columns: str | Sequence[str],

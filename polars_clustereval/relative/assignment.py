@@ -19,8 +19,8 @@ from polars_clustereval.base.checks import (
     key_columns,
     show_value,
 )
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.frames import join_small, to_user_frame
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.internal.centroids import Points, check_point_options, read_points
 from polars_clustereval.internal.kernels.distance_blocks import (
@@ -230,7 +230,7 @@ def _check_places(batch: pl.DataFrame, points: Points, centers: GivenCenters) ->
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function
+@table_function("centers", guide="held_out", order=("id",))
 def assign_nearest(
     frame: Frame,
     vector: Vector,

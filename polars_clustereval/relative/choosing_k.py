@@ -18,9 +18,9 @@ from polars_clustereval.base.checks import (
     check_partition_keys,
     key_columns,
 )
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import finite_or_null, ratio, to_double
 from polars_clustereval.base.frames import add_stages, to_user_frame
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.internal.centroids import check_point_options, read_points
 from polars_clustereval.internal.distances import plain_distance_name
 from polars_clustereval.internal.scatter import internal_scores, internal_statistics
@@ -301,7 +301,7 @@ def _add_indices(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function
+@table_function("sweep", guide="choosing_k", order=("k",))
 def elbow(
     frame: Frame,
     vector: Vector,
@@ -544,7 +544,7 @@ def _read_table(
     return with_sweep_check(rows, list(keys), "a clustering", remedy).cache()
 
 
-@table_function
+@table_function("curves", guide="choosing_k", order=("criterion",))
 def choose_k(
     frame: Frame, gap: pl.DataFrame | pl.LazyFrame | None = None, *, partition_by: Keys = None
 ) -> Frame:

@@ -15,8 +15,8 @@ from polars_clustereval.base.checks import (
     check_groupable,
     check_is_frame,
 )
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.frames import join_partitions, to_user_frame
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.external.contingency import (
     ContingencyTable,
     LabelOptions,
@@ -74,7 +74,7 @@ def _contingency_of_folds(assigned: pl.LazyFrame, points: Points) -> Contingency
     return read_contingency_table(assigned, "cluster", "nearest", options, ()).cache_groups()
 
 
-@table_function
+@table_function("centers", guide="held_out", order=("fold",))
 def cross_validation(
     frame: Frame,
     vector: Vector,

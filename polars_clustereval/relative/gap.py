@@ -24,9 +24,9 @@ from polars_clustereval.base.checks import (
     raise_on_collect,
     show_value,
 )
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import to_double
 from polars_clustereval.base.frames import aggregate_by, join_partitions, join_small, to_user_frame
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.internal.kernels.streams import map_stream
 from polars_clustereval.internal.point_faults import point_fault_error
@@ -344,7 +344,7 @@ def _rotate_back(rows: pl.LazyFrame, n_dims: int, axes: _Axes) -> pl.LazyFrame:
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function
+@table_function("points alone", guide="choosing_k", order=("reference_set", "id"))
 def uniform_reference(
     frame: Frame,
     vector: Vector,
@@ -527,7 +527,7 @@ def _choose_by_rule(rows: pl.LazyFrame, keys: list[str], rule: str, factor: floa
     return rows.with_columns(is_choice=pl.when(complete).then(k == choice))
 
 
-@table_function
+@table_function("curves", guide="choosing_k", order=("k",))
 def gap_statistic(
     frame: Frame,
     reference: pl.DataFrame | pl.LazyFrame,
