@@ -30,7 +30,7 @@ MAX_LINES = 700
 #: Python modules of the package that are in no folder.
 MAX_LOOSE = 8
 #: Files of sql/ that `make facts` writes.
-GENERATED = {"facts", "columns"}
+GENERATED = {"facts", "columns", "tables"}
 
 
 @cache

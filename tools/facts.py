@@ -23,7 +23,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def metric_files() -> dict[Path, str]:
-    """The texts of the files that hold nothing but the docstrings of the external metrics say."""
+    """The texts of the files that hold nothing but what the docstrings of the metrics say."""
     from polars_clustereval.base.metric_facts import FACTS_FILE
     from tools.metric_docstrings import read_metrics
     from tools.reference_page import fill_tables
@@ -50,10 +50,18 @@ def catalogue_files() -> dict[Path, str]:
     return pages | json_schemas.schemas() | stubs
 
 
+def table_files() -> dict[Path, str]:
+    """The texts of the files that say what the tables are."""
+    from tools.table_comments import table_comments
+
+    return {ROOT / "sql" / "tables.sql": table_comments()}
+
+
 #: In this order: the names can be imported once they are there, the catalogue reads the metrics.
 STEPS: tuple[Step, ...] = (
     lambda: {exports.INIT: exports.exports(), exports.NAMESPACES: exports.namespaces()},
     metric_files,
+    table_files,
     catalogue_files,
 )
 

@@ -603,7 +603,7 @@ def centroids(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per cluster, sorted by partition and cluster: the partition
+        Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
         columns, cluster, n points and centroid, a list of one number per coordinate. With noise_as
         'singletons' each noise point has a row of its own, cluster NULL.
 

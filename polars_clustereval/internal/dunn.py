@@ -221,7 +221,7 @@ def cluster_diameters(
     Returns
     -------
     DataFrame or LazyFrame
-        The kind that was given, one row per cluster, sorted by partition and cluster: the partition
+        Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
         columns, cluster, n points and diameter, 0 for a single point. With noise_as 'singletons'
         each noise point has a row of its own, cluster NULL.
 
@@ -318,7 +318,7 @@ def dunn_index(
     Returns
     -------
     DataFrame or LazyFrame
-        The kind that was given, one row per partition, sorted by it: the partition columns, n
+        Same kind as `frame`, one row per partition, sorted by it: the partition columns, n
         points kept, n_dropped, n_noise, n_clusters, and
 
         * dunn_index = min_separation / max_diameter;

@@ -383,7 +383,7 @@ def pairwise_report(
     Returns
     -------
     DataFrame or LazyFrame
-        The kind that was given, one row per partition, sorted by it: the partition columns, n
+        Same kind as `frame`, one row per partition, sorted by it: the partition columns, n
         points kept, n_dropped, n_noise, n_clusters, n_within_pairs and n_between_pairs (Decimal(38,
         0)), c_index (range [0, 1], best 0), gamma (range [-1, 1], best 1), tau (range [-m, m], best
         m, where m^2 = 2 w b / (t (t - 1)) for w pairs within and b between clusters, t = w + b),

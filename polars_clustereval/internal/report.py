@@ -104,7 +104,7 @@ def internal_report(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per partition, sorted by it: the partition columns, n points
+        Same kind as `frame`, one row per partition, sorted by it: the partition columns, n points
         that count, n_dropped rows without a vector or cluster, n_noise, n_dims, n_clusters,
         n_singletons, and one column per index, NULL where it is undefined (calinski_harabasz_score
         and davies_bouldin_score for fewer than 2 clusters or as many as points). Sums of squares
@@ -199,7 +199,7 @@ def internal_cluster_report(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per cluster, sorted by partition and cluster: the partition
+        Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
         columns, cluster, n points, centroid, ssw (the sum of their squared distances to it), their
         mean_distance and max_distance to it, and the nearest_cluster by centroids (the lowest in a
         tie) with its nearest_distance. These two are NULL if there is one cluster. With noise_as

@@ -375,7 +375,7 @@ def neighbor_report(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per partition, sorted by it: the partition columns, n points
+        Same kind as `frame`, one row per partition, sorted by it: the partition columns, n points
         that count, n_dropped, n_noise, n_dims, n_clusters, wemmert_gancarski_index (range [0, 1],
         best 1) and s_dbw_index (range [0, inf), best 0; NULL for distances and centers with which
         the sums of squares within and between do not add up to the total, and if no point lies near

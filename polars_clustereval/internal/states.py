@@ -443,7 +443,7 @@ def cluster_states(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per cluster, sorted by partition and cluster: the partition
+        Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
         columns, cluster, n points, n_dropped rows without a vector or cluster, n_noise, and lists
         of one number per coordinate: mean, mean_correction, m2 (the sum of squared deviations from
         the mean), minimum and maximum. mean + mean_correction is the mean with more digits than one
@@ -510,7 +510,7 @@ def merge_cluster_states(frame: Frame, *, partition_by: Keys = None) -> Frame:
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per cluster, sorted by partition and cluster, with the
+        Same kind as `frame`, one row per cluster, sorted by partition and cluster, with the
         columns of cluster_states. No rows: no row.
 
     Raises
@@ -570,7 +570,7 @@ def internal_report_from_states(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, with the rows and columns of internal_report of all points of the
+        Same kind as `frame`, with the rows and columns of internal_report of all points of the
         states. compactness, davies_bouldin_score and pbm_index need mean distances, which do not
         merge: they are NULL for euclidean. The mean of squared distances does: for sqeuclidean they
         have values.

@@ -99,7 +99,7 @@ def internal_summary(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per partition and index, sorted by partition and in the
+        Same kind as `frame`, one row per partition and index, sorted by partition and in the
         order of internal_report: the partition columns, metric (the name of the index), value (NULL
         if undefined), best (its best value as text: a number, 'high' or 'low'; NULL if none is
         best) and meaning (what it measures, in a few words). If there are no rows, every value is

@@ -258,7 +258,7 @@ def assign_nearest(
     centroids : DataFrame or LazyFrame
         The centers: columns cluster, centroid (lists of numbers) and the columns of partition_by,
         such as the function `centroids` returns them. Rows without a cluster or a centroid are left
-        out. It is collected at the call.
+        out. A LazyFrame is collected at the call.
     id : str or Expr, optional
         Identifies a point; by default its row number in the frame, from 0.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
@@ -276,7 +276,7 @@ def assign_nearest(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per point, sorted by partition and id: the partition
+        Same kind as `frame`, one row per point, sorted by partition and id: the partition
         columns, id, cluster (that of the nearest center, the lowest of equally near ones) and
         distance, from 0, to that center.
 

@@ -357,7 +357,7 @@ def elbow(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per partition and k, sorted by them: the partition columns;
+        Same kind as `frame`, one row per partition and k, sorted by them: the partition columns;
         k; n points and n_clusters; ssw, explained_variance, calinski_harabasz_score and
         davies_bouldin_score of internal_report; the mean silhouette; and
 
@@ -562,7 +562,7 @@ def choose_k(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per partition and criterion: the partition columns;
+        Same kind as `frame`, one row per partition and criterion: the partition columns;
         criterion, the name of its column; the k that it recommends and the value there; its rule in
         words; runner_up, the k that would come next by that rule, and runner_up_value; reason. Of
         equal values the smallest k comes first. k is NULL if a criterion recommends none, and

@@ -221,7 +221,7 @@ def column_stability(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per partition and left out coordinate, sorted by these: the
+        Same kind as `frame`, one row per partition and left out coordinate, sorted by these: the
         partition columns, removed, n points, n_clusters of the reduced clustering, and
 
         * average_proportion_non_overlap, the mean over points of the share of its cluster that the

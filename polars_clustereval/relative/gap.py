@@ -380,7 +380,7 @@ def uniform_reference(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per partition, reference set and point, sorted by them: the
+        Same kind as `frame`, one row per partition, reference set and point, sorted by them: the
         partition columns, reference_set (from 1), id (from 0) and point, a list of numbers. A set
         has as many points as the partition. The numbers of 'box' are the same in every engine, to
         the last bit, and have 32 random bits; they are the same share of the box in every
@@ -563,7 +563,7 @@ def gap_statistic(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per partition and k, sorted by them: the partition columns,
+        Same kind as `frame`, one row per partition and k, sorted by them: the partition columns,
         k, log_ssw, expected_log_ssw, gap, gap_se (the standard deviation with 1/B of ln(ssw) over
         the B reference sets, times sqrt(1 + 1/B)) and is_choice, true at the k that is chosen. The
         next k is that of the next row. Where an ssw is 0, log_ssw or what needs it is NULL, and
