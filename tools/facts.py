@@ -1,6 +1,7 @@
-"""`make facts`: all that repeats the facts of the metrics and reports, written from the one record.
+"""`make facts`: all that repeats the facts of the metrics and tables, written from the one record.
 
-The record of an external metric is the docstring of its expression, those of other scores are in
+The record of an external metric is the docstring of its expression, that of a table the docstring
+of its function and the decorator above it. Those of other scores are in
 polars_clustereval/catalogue, and the words for other columns in polars_clustereval/cli.
 """
 
@@ -20,22 +21,22 @@ if TYPE_CHECKING:
     Step = Callable[[], dict[Path, str]]
 
 ROOT = Path(__file__).parent.parent
+REFERENCE = ROOT / "docs" / "reference.md"
 
 
 def metric_files() -> dict[Path, str]:
     """The texts of the files that hold nothing but what the docstrings of the metrics say."""
     from polars_clustereval.base.metric_facts import FACTS_FILE
     from tools.metric_docstrings import read_metrics
-    from tools.reference_page import fill_tables
+    from tools.reference_page import fill_metrics
     from tools.sql_facts import sql_facts
 
     metrics = read_metrics()
-    reference = ROOT / "docs" / "reference.md"
     records = json.dumps([x._asdict() for x in metrics], indent=1, ensure_ascii=False)
     return {
         FACTS_FILE: f"{records}\n",
         ROOT / "sql" / "facts.sql": sql_facts(metrics),
-        reference: fill_tables(reference.read_text(encoding="utf-8"), metrics),
+        REFERENCE: fill_metrics(REFERENCE.read_text(encoding="utf-8"), metrics),
     }
 
 
@@ -52,9 +53,13 @@ def catalogue_files() -> dict[Path, str]:
 
 def table_files() -> dict[Path, str]:
     """The texts of the files that say what the tables are."""
+    from tools.reference_page import fill_tables
     from tools.table_comments import table_comments
 
-    return {ROOT / "sql" / "tables.sql": table_comments()}
+    return {
+        ROOT / "sql" / "tables.sql": table_comments(),
+        REFERENCE: fill_tables(REFERENCE.read_text(encoding="utf-8")),
+    }
 
 
 #: In this order: the names can be imported once they are there, the catalogue reads the metrics.

@@ -9,6 +9,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
+from polars_clustereval.base.tables import declared_tables
 from polars_clustereval.catalogue import (
     NOTATION,
     entries,
@@ -17,6 +18,7 @@ from polars_clustereval.catalogue import (
     show_range,
     show_scale,
 )
+from tools.reference_page import page_titles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -56,21 +58,6 @@ clustering. Silhouettes of squared distances and of distances to centers are lar
 """
 BEST = {"": "–", "high": "high", "low": "low"}
 
-#: The page that explains the tables and options of a table function.
-GUIDES = {
-    "external_report": ("external indices", "external.md"),
-    "entity_resolution_report": ("entity resolution", "entity_resolution.md"),
-    "matching_report": ("one-to-one matching", "matching.md"),
-    "overlapping_report": ("overlapping clusters", "overlapping.md"),
-    "graph_report": ("clusters of a graph", "graph.md"),
-    "run_drift": ("transitions", "transitions.md"),
-    "internal_report": ("indices of points", "internal.md"),
-    "neighbor_report": ("indices of points", "internal.md"),
-    "determinant_report": ("indices of points", "internal.md"),
-    "silhouette_score": ("silhouettes", "silhouette.md"),
-    "dunn_index": ("Dunn's index", "dunn.md"),
-    "pairwise_report": ("pairs of points", "pairwise.md"),
-}
 POINTS = ("petal_length", "petal_width")
 
 #: Views of iris for the tables of two tables, the arguments of these, and the same in Python.
@@ -174,7 +161,8 @@ def family_page(family: str, scores: Sequence[Entry]) -> str:
     """The page of a family: its notation and cost, a query of all, and a section for each score."""
     cost = Counter(entry.cost for entry in scores).most_common(1)[0][0]
     tables = dict.fromkeys(entry.table for entry in scores)
-    guides = dict.fromkeys("[{}]({})".format(*GUIDES[table]) for table in tables)
+    pages = dict.fromkeys(declared_tables()[table].guide for table in tables)
+    guides = (f"[{page_titles()[page]}]({page}.md)" for page in pages)
     related = [
         f"Tables and options: {', '.join(guides)}",
         "which score to take: [by question](which_metric.md)",

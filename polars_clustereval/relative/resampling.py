@@ -474,7 +474,7 @@ def bootstrap_intervals(
     return _as_given(frame, intervals.select(*sample.keys.values(), *_BOOTSTRAP_COLUMNS))
 
 
-@table_function("labels", guide="intervals", order=("metric",), has_macro=False)
+@table_function("labels", guide="intervals", has_macro=False)
 def permutation_test(
     frame: Frame,
     label: Column,
