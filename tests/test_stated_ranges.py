@@ -17,6 +17,8 @@ import polars as pl
 import pytest
 
 import polars_clustereval as ce
+from polars_clustereval.base.tables import declared_tables
+from tests.support import registry
 from tests.support.engines import Engine, Row, reports
 from tests.support.oracle import METRICS
 from tests.support.point_engines import call
@@ -40,10 +42,9 @@ ROOT = Path(__file__).parent.parent
 TABLE_ROW = re.compile(r"^\| `(\w+)(?:\([^)]*\))?` \| (.*) \|$", re.MULTILINE)
 #: Reports of points by the page that has the ranges of their indices.
 POINT_REPORTS = {
-    "internal_report": "internal",
-    "neighbor_report": "internal",
-    "determinant_report": "internal",
-    "pairwise_report": "pairwise",
+    table: declared_tables()[table].guide
+    for table in registry.WITH_SCORES["points"]
+    if declared_tables()[table].guide in ("internal", "pairwise")
 }
 DUNN = (
     "dunn_index",
@@ -71,7 +72,7 @@ def of_index(table: str, name: str) -> Stated:
 # Statements ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("table", ["neighbor_report", "determinant_report", "pairwise_report"])
+@pytest.mark.parametrize("table", [x for x in POINT_REPORTS if x != "internal_report"])
 def test_an_index_of_points_has_one_range(table: str) -> None:
     for name in all_indices_of(table):
         stated = of_index(table, name)
