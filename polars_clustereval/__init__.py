@@ -67,12 +67,7 @@ from .external.entropies import (
     mutual_info_score,
 )
 from .external.expected_information import expected_mutual_info
-from .external.graph import (
-    graph_cluster_report,
-    graph_edge_report,
-    graph_node_report,
-    graph_report,
-)
+from .external.graph import graph_cluster_report, graph_edge_report, graph_node_report, graph_report
 from .external.information import (
     adjusted_mutual_info_score,
     completeness_score,

@@ -15,20 +15,30 @@ import polars as pl
 
 from .base.data_arguments import required_parameters
 from .base.unknown_names import describe_unknown_name
-from .external import (
-    cluster_errors,
-    clustering_summary,
-    contingency,
-    entity_resolution,
-    graph,
-    matching,
-    overlapping,
-    summary,
+from .external.cluster_errors import cluster_error_table, record_error_table
+from .external.clustering_summary import clustering_summary
+from .external.contingency import contingency_matrix, pair_counts
+from .external.entity_resolution import entity_resolution_report
+from .external.graph import graph_cluster_report, graph_edge_report, graph_node_report, graph_report
+from .external.matching import matching_report
+from .external.overlapping import overlapping_report
+from .external.report import (
+    bcubed_samples,
+    external_cluster_report,
+    external_label_report,
+    external_report,
 )
-from .external import report as external
-from .internal import centroids, determinants, dunn, pairwise, scatter, silhouette, states, vectors
-from .internal import report as internal
-from .internal import summary as internal_summaries
+from .external.summary import external_summary
+from .internal.centroids import centroids
+from .internal.determinants import determinant_report
+from .internal.dunn import cluster_diameters, dunn_index
+from .internal.pairwise import pairwise_report
+from .internal.report import internal_cluster_report, internal_report
+from .internal.scatter import neighbor_report
+from .internal.silhouette import silhouette_clusters, silhouette_samples, silhouette_score
+from .internal.states import cluster_states, internal_report_from_states, merge_cluster_states
+from .internal.summary import internal_summary
+from .internal.vectors import vdm_encode
 from .plots import (
     agreement_plot,
     centroid_plot,
@@ -37,20 +47,18 @@ from .plots import (
     interval_plot,
     silhouette_plot,
 )
-from .relative import (
-    assignment,
-    choosing_k,
-    column_removal,
-    cross_validation,
-    drift,
-    gap,
-    intervals,
-    label_sample,
-    replication,
-    resampling,
-    stability,
-    transitions,
-)
+from .relative.assignment import assign_nearest
+from .relative.choosing_k import choose_k, elbow
+from .relative.column_removal import column_stability
+from .relative.cross_validation import cross_validation
+from .relative.drift import run_drift
+from .relative.gap import gap_statistic, uniform_reference
+from .relative.intervals import external_intervals
+from .relative.label_sample import entity_resolution_estimates
+from .relative.replication import bootstrap_instability, prediction_strength
+from .relative.resampling import bootstrap_intervals, permutation_test
+from .relative.stability import cluster_stability, run_agreement, run_consensus
+from .relative.transitions import affected_ids, moved_ids, run_transitions, transition_overlaps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,60 +96,60 @@ class ClusterEval:
         """Keep the frame that Polars passes when ``frame.clustereval`` is used."""
         self._frame = frame
 
-    contingency_matrix = _method(contingency.contingency_matrix)
-    pair_counts = _method(contingency.pair_counts)
-    external_cluster_report = _method(external.external_cluster_report)
-    external_label_report = _method(external.external_label_report)
-    bcubed_samples = _method(external.bcubed_samples)
-    external_report = _method(external.external_report)
-    external_summary = _method(summary.external_summary)
-    matching_report = _method(matching.matching_report)
-    entity_resolution_report = _method(entity_resolution.entity_resolution_report)
-    record_error_table = _method(cluster_errors.record_error_table)
-    cluster_error_table = _method(cluster_errors.cluster_error_table)
-    clustering_summary = _method(clustering_summary.clustering_summary)
-    graph_report = _method(graph.graph_report)
-    graph_cluster_report = _method(graph.graph_cluster_report)
-    graph_node_report = _method(graph.graph_node_report)
-    graph_edge_report = _method(graph.graph_edge_report)
-    overlapping_report = _method(overlapping.overlapping_report)
-    vdm_encode = _method(vectors.vdm_encode)
-    centroids = _method(centroids.centroids)
-    internal_report = _method(internal.internal_report)
-    internal_cluster_report = _method(internal.internal_cluster_report)
-    internal_summary = _method(internal_summaries.internal_summary)
-    cluster_states = _method(states.cluster_states)
-    merge_cluster_states = _method(states.merge_cluster_states)
-    internal_report_from_states = _method(states.internal_report_from_states)
-    neighbor_report = _method(scatter.neighbor_report)
-    determinant_report = _method(determinants.determinant_report)
-    silhouette_samples = _method(silhouette.silhouette_samples)
-    silhouette_clusters = _method(silhouette.silhouette_clusters)
-    silhouette_score = _method(silhouette.silhouette_score)
-    cluster_diameters = _method(dunn.cluster_diameters)
-    dunn_index = _method(dunn.dunn_index)
-    pairwise_report = _method(pairwise.pairwise_report)
-    assign_nearest = _method(assignment.assign_nearest)
-    column_stability = _method(column_removal.column_stability)
-    uniform_reference = _method(gap.uniform_reference)
-    gap_statistic = _method(gap.gap_statistic)
-    elbow = _method(choosing_k.elbow)
-    choose_k = _method(choosing_k.choose_k)
-    external_intervals = _method(intervals.external_intervals)
-    entity_resolution_estimates = _method(label_sample.entity_resolution_estimates)
-    bootstrap_intervals = _method(resampling.bootstrap_intervals)
-    permutation_test = _method(resampling.permutation_test)
-    run_agreement = _method(stability.run_agreement)
-    run_consensus = _method(stability.run_consensus)
-    cluster_stability = _method(stability.cluster_stability)
-    prediction_strength = _method(replication.prediction_strength)
-    bootstrap_instability = _method(replication.bootstrap_instability)
-    cross_validation = _method(cross_validation.cross_validation)
-    run_transitions = _method(transitions.run_transitions)
-    transition_overlaps = _method(transitions.transition_overlaps)
-    moved_ids = _method(transitions.moved_ids)
-    affected_ids = _method(transitions.affected_ids)
-    run_drift = _method(drift.run_drift)
+    record_error_table = _method(record_error_table)
+    cluster_error_table = _method(cluster_error_table)
+    clustering_summary = _method(clustering_summary)
+    contingency_matrix = _method(contingency_matrix)
+    pair_counts = _method(pair_counts)
+    entity_resolution_report = _method(entity_resolution_report)
+    graph_report = _method(graph_report)
+    graph_cluster_report = _method(graph_cluster_report)
+    graph_node_report = _method(graph_node_report)
+    graph_edge_report = _method(graph_edge_report)
+    matching_report = _method(matching_report)
+    overlapping_report = _method(overlapping_report)
+    external_report = _method(external_report)
+    external_cluster_report = _method(external_cluster_report)
+    external_label_report = _method(external_label_report)
+    bcubed_samples = _method(bcubed_samples)
+    external_summary = _method(external_summary)
+    centroids = _method(centroids)
+    determinant_report = _method(determinant_report)
+    cluster_diameters = _method(cluster_diameters)
+    dunn_index = _method(dunn_index)
+    pairwise_report = _method(pairwise_report)
+    internal_report = _method(internal_report)
+    internal_cluster_report = _method(internal_cluster_report)
+    neighbor_report = _method(neighbor_report)
+    silhouette_samples = _method(silhouette_samples)
+    silhouette_clusters = _method(silhouette_clusters)
+    silhouette_score = _method(silhouette_score)
+    cluster_states = _method(cluster_states)
+    merge_cluster_states = _method(merge_cluster_states)
+    internal_report_from_states = _method(internal_report_from_states)
+    internal_summary = _method(internal_summary)
+    vdm_encode = _method(vdm_encode)
+    assign_nearest = _method(assign_nearest)
+    elbow = _method(elbow)
+    choose_k = _method(choose_k)
+    column_stability = _method(column_stability)
+    cross_validation = _method(cross_validation)
+    run_drift = _method(run_drift)
+    uniform_reference = _method(uniform_reference)
+    gap_statistic = _method(gap_statistic)
+    external_intervals = _method(external_intervals)
+    entity_resolution_estimates = _method(entity_resolution_estimates)
+    prediction_strength = _method(prediction_strength)
+    bootstrap_instability = _method(bootstrap_instability)
+    bootstrap_intervals = _method(bootstrap_intervals)
+    permutation_test = _method(permutation_test)
+    run_agreement = _method(run_agreement)
+    run_consensus = _method(run_consensus)
+    cluster_stability = _method(cluster_stability)
+    run_transitions = _method(run_transitions)
+    transition_overlaps = _method(transition_overlaps)
+    moved_ids = _method(moved_ids)
+    affected_ids = _method(affected_ids)
     silhouette_plot = _method(silhouette_plot)
     elbow_plot = _method(elbow_plot)
     contingency_plot = _method(contingency_plot)

@@ -53,3 +53,4 @@
 .read relative/transitions.sql
 .read relative/drift.sql
 .read columns.sql
+.read tables.sql

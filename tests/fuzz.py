@@ -39,7 +39,6 @@ TOLERANCE = 1e-9
 #: Of a hundred frames, how many may be excused.
 MOST_EXCUSED = 10
 
-CENTERED = ("centroids", "internal_report", "internal_cluster_report", "neighbor_report")
 POINT_TABLES = registry.tables("points")
 #: Standard errors and estimates are compared by the tests of their own.
 LABEL_TABLES = tuple(
@@ -139,13 +138,13 @@ def point_options(rng: random.Random, table: str, dims: int) -> dict[str, Any]:
         [{}, {}, {"noise": 1, "noise_as": "drop"}, {"noise": 0, "noise_as": "singletons"}]
     )
     options = options | ({"missing": "drop"} if rng.random() < 0.3 else {})
-    if table == "determinant_report":
+    if "distance" not in registry.parameters(table):
         return options
     distance = rng.choice(DISTANCES)
     options |= {"distance": distance}
     if distance == "minkowski":
         options |= {"p": rng.choice([1.5, 3.0, 20.0, 400.0])}
-    if table in CENTERED or table in ("dunn_index", "cluster_diameters"):
+    if "center" in registry.parameters(table):
         options |= {"center": rng.choice(["mean", "mean", "median"])}
     if distance != "chebyshev" and rng.random() < 0.3:
         options |= {"weights": [rng.choice([0.25, 4.0, 3.62]) for _ in range(dims)]}

@@ -24,13 +24,13 @@ FOLDERS = (
 #: Python modules of these folders that no SQL file mirrors.
 PYTHON_ONLY = {
     *("base/data_arguments", "base/frames", "base/metric_facts", "base/quoting"),
-    *("base/unknown_names", "internal/silhouette_queries", "relative/resampling"),
+    *("base/tables", "base/unknown_names", "internal/silhouette_queries", "relative/resampling"),
 }
 MAX_LINES = 700
 #: Python modules of the package that are in no folder.
 MAX_LOOSE = 8
 #: Files of sql/ that `make facts` writes.
-GENERATED = {"facts", "columns"}
+GENERATED = {"facts", "columns", "tables"}
 
 
 @cache

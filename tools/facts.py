@@ -1,6 +1,7 @@
-"""`make facts`: all that repeats the facts of the metrics and reports, written from the one record.
+"""`make facts`: all that repeats the facts of the metrics and tables, written from the one record.
 
-The record of an external metric is the docstring of its expression, those of other scores are in
+The record of an external metric is the docstring of its expression, that of a table the docstring
+of its function and the decorator above it. Those of other scores are in
 polars_clustereval/base/score_facts, and the words for other columns in polars_clustereval/cli.
 """
 
@@ -52,10 +53,18 @@ def catalogue_files() -> dict[Path, str]:
     return pages | json_schemas.schemas() | stubs
 
 
+def table_files() -> dict[Path, str]:
+    """The text of the file that says what the tables are."""
+    from tools.table_comments import table_comments
+
+    return {ROOT / "sql" / "tables.sql": table_comments()}
+
+
 #: In this order: the names can be imported once they are there, the catalogue reads the metrics.
 STEPS: tuple[Step, ...] = (
-    lambda: {exports.INIT: exports.exports()},
+    lambda: {exports.INIT: exports.exports(), exports.NAMESPACES: exports.namespaces()},
     metric_files,
+    table_files,
     catalogue_files,
 )
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
+from polars_clustereval.base.tables import declared_tables
 from polars_clustereval.catalogue import (
     NOTATION,
     entries,
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from polars_clustereval.catalogue import Entry
 
 DOCS = Path(__file__).parent.parent / "docs"
+NAVIGATION = DOCS.parent / "mkdocs.yml"
 
 HEAD = """# Catalogue of the scores
 
@@ -56,21 +59,6 @@ clustering. Silhouettes of squared distances and of distances to centers are lar
 """
 BEST = {"": "–", "high": "high", "low": "low"}
 
-#: The page that explains the tables and options of a table function.
-GUIDES = {
-    "external_report": ("external indices", "external.md"),
-    "entity_resolution_report": ("entity resolution", "entity_resolution.md"),
-    "matching_report": ("one-to-one matching", "matching.md"),
-    "overlapping_report": ("overlapping clusters", "overlapping.md"),
-    "graph_report": ("clusters of a graph", "graph.md"),
-    "run_drift": ("transitions", "transitions.md"),
-    "internal_report": ("indices of points", "internal.md"),
-    "neighbor_report": ("indices of points", "internal.md"),
-    "determinant_report": ("indices of points", "internal.md"),
-    "silhouette_score": ("silhouettes", "silhouette.md"),
-    "dunn_index": ("Dunn's index", "dunn.md"),
-    "pairwise_report": ("pairs of points", "pairwise.md"),
-}
 POINTS = ("petal_length", "petal_width")
 
 #: Views of iris for the tables of two tables, the arguments of these, and the same in Python.
@@ -121,6 +109,13 @@ IN_PYTHON = {
     "graph_report": 'iris, "id", "kmeans", edges, "id_l", "id_r"',
     "run_drift": 'run_before, run_after, "id", "cluster"',
 }
+
+
+@cache
+def page_titles() -> dict[str, str]:
+    """The titles of the pages of docs/ by their stems, in the order of the navigation."""
+    text = NAVIGATION.read_text(encoding="utf-8")
+    return {page: title for title, page in re.findall(r"^ +- (.*): (\w+)\.md$", text, re.MULTILINE)}
 
 
 def row(*cells: str) -> str:
@@ -174,7 +169,8 @@ def family_page(family: str, scores: Sequence[Entry]) -> str:
     """The page of a family: its notation and cost, a query of all, and a section for each score."""
     cost = Counter(entry.cost for entry in scores).most_common(1)[0][0]
     tables = dict.fromkeys(entry.table for entry in scores)
-    guides = dict.fromkeys("[{}]({})".format(*GUIDES[table]) for table in tables)
+    pages = dict.fromkeys(declared_tables()[table].guide for table in tables)
+    guides = (f"[{page_titles()[page]}]({page}.md)" for page in pages)
     related = [
         f"Tables and options: {', '.join(guides)}",
         "which score to take: [by question](which_metric.md)",

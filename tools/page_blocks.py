@@ -3,7 +3,8 @@
 A block stands between a mark, `<!-- metrics: pair counting -->`, and its end,
 `<!-- end of metrics -->`. A mark says what the block lists: metrics, the rows of all metrics of
 these families; notation, the letters of a family; scores, those of these tables; sources, the
-sources of the scores of these tables.
+sources of the scores of these tables; tables, all of them, in the order of the pages in the
+navigation.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ from typing import TYPE_CHECKING
 
 import polars_clustereval as ce
 from polars_clustereval.base.score_facts import NO_TOTAL, entries_of
+from polars_clustereval.base.tables import declared_tables
 from polars_clustereval.catalogue import NOTATION
-from tools.metrics_page import row
+from polars_clustereval.catalogue.docstrings import join_lines, read_sections
+from tools.metrics_page import page_titles, row
+from tools.table_columns import columns_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -91,6 +95,23 @@ def list_sources(tables: Sequence[str]) -> list[str]:
     return ["", *dict.fromkeys(f"- {entry.source}" for entry in entries_of_tables(tables)), ""]
 
 
+# Tables --------------------------------------------------------------------------------------
+
+
+def table_row(name: str) -> str:
+    table = declared_tables()[name]
+    summary = join_lines(read_sections(table.function)[""].partition("\n\n")[0]).rstrip(".")
+    shown = f"`{name}`" if table.has_macro else f"`{name}` (Python)"
+    what = f"{summary} ([{page_titles()[table.guide]}]({table.guide}.md))"
+    return row(shown, what, columns_in_words(name))
+
+
+def list_tables(_: Sequence[str]) -> list[str]:
+    places = list(page_titles())
+    tables = sorted(declared_tables().items(), key=lambda item: places.index(item[1].guide))
+    return table_lines(("name", "what", "columns"), [table_row(name) for name, _ in tables])
+
+
 # Pages ---------------------------------------------------------------------------------------
 
 
@@ -101,6 +122,7 @@ def fill_blocks(page: str, metrics: Sequence[MetricFacts]) -> str:
         "notation": list_notation,
         "scores": list_scores,
         "sources": list_sources,
+        "tables": list_tables,
     }
     lines: list[str] = []
     end = ""

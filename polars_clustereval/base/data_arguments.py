@@ -65,7 +65,7 @@ def column_advice(parameter: str, got: object) -> str:
     )
 
 
-def table_function(function: Function) -> Function:
+def check_calls(function: Function) -> Function:
     """Return a table function with a check of its first argument, the frame, before all others.
 
     A parameter that it does not have is an error that names the one that is meant. Called as

@@ -22,6 +22,7 @@ except ImportError as error:
 from sqlglot import exp
 from sqlglot.dialects import Dialect
 
+from polars_clustereval.base.tables import orders_of_portable_tables
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.macros import macro_definitions
 
@@ -47,33 +48,11 @@ if TYPE_CHECKING:
     from polars_clustereval.internal.distances import Center, DistanceName
     from polars_clustereval.internal.vectors import Missing
 
-# Table macro of labels and clusters -> the columns that order its rows.
-_LABEL_TABLES = {
-    "contingency_matrix": ("partition_key", "label", "cluster"),
-    "pair_counts": ("partition_key",),
-    "external_cluster_report": ("partition_key", "cluster"),
-    "external_label_report": ("partition_key", "label"),
-    "bcubed_samples": ("partition_key", "id"),
-    "external_report": ("partition_key",),
-    "entity_resolution_report": ("partition_key",),
-}
-# Table macro of points and clusters -> the columns that order its rows.
-_POINT_TABLES = {
-    "centroids": ("partition_key", "cluster"),
-    "internal_report": ("partition_key",),
-    "internal_cluster_report": ("partition_key", "cluster"),
-    "neighbor_report": ("partition_key",),
-    "silhouette_score": ("partition_key",),
-    "silhouette_clusters": ("partition_key", "cluster"),
-    "silhouette_samples": ("partition_key", "id"),
-}
-# Table macro of two runs -> the columns that order its rows; its query is ordered already.
-_RUN_TABLES = {
-    "run_transitions": ("partition_key", "cluster_before", "cluster_after"),
-    "transition_overlaps": ("partition_key", "cluster_before", "cluster_after"),
-    "moved_ids": ("partition_key", "id"),
-    "affected_ids": ("partition_key", "id"),
-}
+# Table macros of labels, of points and of two runs -> the columns that order the rows of each; the
+# query of the last is ordered already.
+_LABEL_TABLES = orders_of_portable_tables("labels", "records")
+_POINT_TABLES = orders_of_portable_tables("points")
+_RUN_TABLES = orders_of_portable_tables("two runs")
 _ROW_ORDER = _LABEL_TABLES | _POINT_TABLES | _RUN_TABLES
 _ADJUSTED_COLUMNS = ("adjusted_mutual_info_score", "expected_mutual_info")
 

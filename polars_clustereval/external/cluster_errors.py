@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_clustereval.base.checks import show_value
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import (
     PLACES_OF_SHARES,
     from_fixed_point,
@@ -18,6 +17,7 @@ from polars_clustereval.base.exact import (
     widen,
 )
 from polars_clustereval.base.frames import join_small, to_user_frame
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
 
 from .contingency import ContingencyTable, LabelOptions, read_contingency_table
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function
+@table_function("records", guide="cluster_errors", order=("id",))
 def record_error_table(
     frame: Frame,
     label: Column,
@@ -128,7 +128,7 @@ def _record_terms() -> Terms:
     }
 
 
-@table_function
+@table_function("labels", guide="cluster_errors", order=("label",))
 def cluster_error_table(
     frame: Frame,
     label: Column,

@@ -14,7 +14,6 @@ from polars_clustereval.base.checks import (
     check_weight,
     key_columns,
 )
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import (
     PLACES_OF_SHARES,
     from_fixed_point,
@@ -25,6 +24,7 @@ from polars_clustereval.base.exact import (
     widen,
 )
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions, join_small
+from polars_clustereval.base.tables import table_function
 
 from .contingency import ContingencyTable, LabelOptions, flag_groups, is_noise
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
 
 
-@table_function
+@table_function("one clustering", guide="cluster_errors")
 def clustering_summary(
     frame: Frame,
     cluster: Column,

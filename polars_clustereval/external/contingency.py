@@ -32,7 +32,6 @@ from polars_clustereval.base.checks import (
     equals_noise,
     key_columns,
 )
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import count_ordered_pairs
 from polars_clustereval.base.frames import (
     Row,
@@ -44,6 +43,7 @@ from polars_clustereval.base.frames import (
     sum_by,
     to_user_frame,
 )
+from polars_clustereval.base.tables import table_function
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -402,7 +402,7 @@ def cluster_field(name: str) -> pl.Expr:
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function
+@table_function("labels", guide="external", order=("label", "cluster"), is_portable=True)
 def contingency_matrix(
     frame: Frame,
     label: Column,
@@ -473,7 +473,7 @@ def contingency_matrix(
     return table.to_user_frame(frame, cells)
 
 
-@table_function
+@table_function("labels", guide="external", is_portable=True)
 def pair_counts(
     frame: Frame,
     label: Column,

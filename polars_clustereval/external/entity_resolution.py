@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_clustereval.base.checks import check_beta
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import to_double
 from polars_clustereval.base.frames import Row, Terms, add_stages
+from polars_clustereval.base.tables import table_function
 
 from .association import association_scores
 from .contingency import (
@@ -197,7 +197,7 @@ def resolution_scores(split_cost: str, merge_cost: str, beta: float) -> Terms:
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function
+@table_function("labels", guide="entity_resolution", is_portable=True)
 def entity_resolution_report(
     frame: Frame,
     label: Column,

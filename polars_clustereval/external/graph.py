@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import ratio
 from polars_clustereval.base.frames import join_partitions, join_small, to_user_frame
+from polars_clustereval.base.tables import table_function
 
 from .contingency import LabelOptions
 from .graph_counts import (
@@ -67,7 +67,7 @@ _GRAPH_NODE_COLUMNS = (
 _GRAPH_EDGE_COLUMNS = ("left", "right", "weight", "n_rows", "cluster", "is_bridge")
 
 
-@table_function
+@table_function("graph", guide="graph")
 def graph_report(
     frame: Frame,
     id: Column,  # noqa: A002 -- the name in SQL
@@ -82,7 +82,7 @@ def graph_report(
     noise_as: NoiseAs | None = None,
     resolution: float = 1.0,
 ) -> Frame:
-    """Scores of the clusters of a graph, one row per partition.
+    """Scores of the clusters of a graph.
 
     Parameters
     ----------
@@ -112,15 +112,15 @@ def graph_report(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame: the partition columns, n_nodes, n_dropped rows without a cluster,
-        n_noise, n_clusters, n_edges, n_self_loops, n_dropped_edges and n_duplicate_edges (rows of
-        edges that are left out, and further rows of an edge); modularity (range up to 1, best
-        high); coverage (range [0, 1], best high), the share of the weight of edges within clusters;
-        performance (range [0, inf), best high), the share of pairs of nodes that are joined in a
-        cluster, or apart and not joined; mean_conductance (range [0, 1], best low) and
-        worst_conductance (range [0, 1], best low) of the clusters; and inter_cluster_edge_share
-        (range [0, 1], best low), the share of edges between clusters. Without weights above 0 they
-        are NULL, but for performance and the last one.
+        Same kind as `frame`, one row per partition: the partition columns, n_nodes, n_dropped rows
+        without a cluster, n_noise, n_clusters, n_edges, n_self_loops, n_dropped_edges and
+        n_duplicate_edges (rows of edges that are left out, and further rows of an edge);
+        modularity (range up to 1, best high); coverage (range [0, 1], best high), the share of the
+        weight of edges within clusters; performance (range [0, inf), best high), the share of pairs
+        of nodes that are joined in a cluster, or apart and not joined; mean_conductance (range
+        [0, 1], best low) and worst_conductance (range [0, 1], best low) of the clusters; and
+        inter_cluster_edge_share (range [0, 1], best low), the share of edges between clusters.
+        Without weights above 0 they are NULL, but for performance and the last one.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def graph_report(
     return to_user_frame(frame, rows.sort(keys, nulls_last=True) if keys else rows, graph.keys)
 
 
-@table_function
+@table_function("graph", guide="graph", order=("cluster",))
 def graph_cluster_report(
     frame: Frame,
     id: Column,  # noqa: A002 -- the name in SQL
@@ -210,7 +210,7 @@ def graph_cluster_report(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per cluster, sorted by partition and cluster: the partition
+        Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
         columns, cluster, n_nodes, n_edges within the cluster, weight of these, n_cut_edges to other
         clusters, cut_weight, density (edges divided by pairs of nodes), centralization (Freeman, 1
         for a star), conductance, n_components (the cluster is not connected if there are several),
@@ -259,7 +259,7 @@ def graph_cluster_report(
     return to_user_frame(frame, rows.sort(*graph.keys, "cluster", nulls_last=True), graph.keys)
 
 
-@table_function
+@table_function("graph", guide="graph", order=("id",))
 def graph_node_report(
     frame: Frame,
     id: Column,  # noqa: A002 -- the name in SQL
@@ -301,7 +301,7 @@ def graph_node_report(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per node, sorted by partition and id: the partition columns,
+        Same kind as `frame`, one row per node, sorted by partition and id: the partition columns,
         id, cluster (NULL for noise that counts as singletons), degree, the number of its edges,
         weighted_degree, the sum of their weights, node_degree, the number of edges within its
         cluster, node_centrality, node_degree divided by the number of other nodes of the cluster,
@@ -359,7 +359,7 @@ def graph_node_report(
     return to_user_frame(frame, rows.sort(*graph.keys, "id", nulls_last=True), graph.keys)
 
 
-@table_function
+@table_function("graph", guide="graph", order=("left", "right"))
 def graph_edge_report(
     frame: Frame,
     id: Column,  # noqa: A002 -- the name in SQL
@@ -401,7 +401,7 @@ def graph_edge_report(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per edge between two ids that have a cluster, sorted by
+        Same kind as `frame`, one row per edge between two ids that have a cluster, sorted by
         partition, left and right: the partition columns, left and right, the lower id first,
         weight, the sum over the rows of the edge, n_rows, their number, cluster, NULL for an edge
         between clusters, and is_bridge, whether its removal divides a component of the cluster,

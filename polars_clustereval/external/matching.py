@@ -16,9 +16,9 @@ import numpy as np
 import polars as pl
 
 from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs, check_beta
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import ratio, to_double
 from polars_clustereval.base.frames import join_partitions
+from polars_clustereval.base.tables import table_function
 
 from .contingency import ROW_COUNTS, ContingencyTable, LabelOptions, read_contingency_table
 from .kernels.linear_assignment import Cells, matched_weights
@@ -164,7 +164,7 @@ def _matching_scores(row: Row, beta: float) -> Terms:
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function
+@table_function("labels", guide="matching")
 def matching_report(
     frame: Frame,
     label: Column,

@@ -20,6 +20,7 @@ from polars_clustereval.base.exact import (
     widen,
 )
 from polars_clustereval.base.frames import aggregate_by, join_partitions, sum_by, to_user_frame
+from polars_clustereval.base.tables import table_function
 
 from .covers import Covers, cover_pairs, read_covers
 from .set_matching import f_score
@@ -265,6 +266,7 @@ def _scores(beta: float) -> Terms:
 _COLUMNS_OF_REPORT = (*_ID_COUNTS, *_scores(1.0))
 
 
+@table_function("covers", guide="overlapping")
 def overlapping_report(
     frame_labels: Frame,
     frame_clusters: pl.DataFrame | pl.LazyFrame,

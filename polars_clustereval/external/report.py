@@ -22,9 +22,9 @@ from polars_clustereval.base.checks import (
     raise_on_collect,
     show_value,
 )
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import count_pairs, log_ratio, ratio
 from polars_clustereval.base.frames import Terms, add_stages, join_small, to_user_frame
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
 
 from .association import association_scores
@@ -201,7 +201,7 @@ def _check_report_options(average_method: str, beta: float, *, adjusted: bool) -
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function
+@table_function("labels", guide="external", is_portable=True)
 def external_report(
     frame: Frame,
     label: Column,
@@ -285,7 +285,7 @@ def external_report(
     return table.to_user_frame(frame, table.sort_by_partition(report))
 
 
-@table_function
+@table_function("labels", guide="external", order=("cluster",), is_portable=True)
 def external_cluster_report(
     frame: Frame,
     label: Column,
@@ -361,7 +361,7 @@ def external_cluster_report(
     return table.to_user_frame(frame, clusters.rename(names))
 
 
-@table_function
+@table_function("labels", guide="external", order=("label",), is_portable=True)
 def external_label_report(
     frame: Frame,
     label: Column,
@@ -477,7 +477,7 @@ def _describe_side(
     )
 
 
-@table_function
+@table_function("records", guide="external", order=("id",), is_portable=True)
 def bcubed_samples(
     frame: Frame,
     label: Column,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.frames import list_meanings
 from polars_clustereval.base.metric_facts import metrics_of
+from polars_clustereval.base.tables import table_function
 
 from .contingency import LabelOptions, read_contingency_table
 from .report import external_scores, score_partitions
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .information import NormalizedMethod
 
 
-@table_function
+@table_function("labels", guide="external", order=("metric",))
 def external_summary(
     frame: Frame,
     label: Column,

@@ -26,7 +26,6 @@ from polars_clustereval.base.checks import (
     raise_on_collect,
     show_value,
 )
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.frames import (
     Terms,
     aggregate_by,
@@ -34,6 +33,7 @@ from polars_clustereval.base.frames import (
     join_small,
     to_user_frame,
 )
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
 
 from .distances import (
@@ -555,7 +555,7 @@ def _flag_rows(rows: pl.LazyFrame, noise_as: NoiseAs | None) -> pl.LazyFrame:
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function
+@table_function("points", guide="internal", order=("cluster",), is_portable=True)
 def centroids(
     frame: Frame,
     vector: Vector,
@@ -603,7 +603,7 @@ def centroids(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per cluster, sorted by partition and cluster: the partition
+        Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
         columns, cluster, n points and centroid, a list of one number per coordinate. With noise_as
         'singletons' each noise point has a row of its own, cluster NULL.
 

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.frames import join_partitions, join_small
+from polars_clustereval.base.tables import table_function
 
 from .centroids import check_point_options, read_points
 from .kernels.elimination import eliminate_columns, eliminate_matrices
@@ -603,7 +603,7 @@ def _factored_indices(part: Partition) -> pl.DataFrame:
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function
+@table_function("points", guide="internal")
 def determinant_report(
     frame: Frame,
     vector: Vector,
@@ -639,13 +639,13 @@ def determinant_report(
     Returns
     -------
     DataFrame or LazyFrame
-        The kind that was given, one row per partition, sorted by it: the partition columns, n
+        Same kind as `frame`, one row per partition, sorted by it: the partition columns, n
         points kept, n_dropped, n_noise, n_dims, n_clusters, and with T the scatter matrix of all
         points, W within and B between clusters: det_ratio = |T| / |W| (range [1, inf), best high),
         log_det_ratio = n ln det_ratio (range [0, inf), best high), ksq_detw_index = k² |W| (range
         (0, inf), best low), scott_symons_index = Σ n_C ln |W_C / n_C| (range unbounded, best low)
         and trace_wib = trace(W⁻¹ B) (range [0, inf), best high). NULL if a matrix is singular, as
-        that of a cluster with no more points than dimensions is: see Notes.
+        that of a cluster with no more points than dimensions is.
 
     Raises
     ------
@@ -661,7 +661,7 @@ def determinant_report(
     times noise, the relative error of the determinants is 1e-16 / ε to 1e-15 / ε: that of the
     coordinates as given, whose last digits are part of the noise; below 32 dimensions it takes
     about three times as long. A matrix is singular if a column is a combination of
-    others up to about 1e-10 of these (√d 2⁻³⁴ for d dimensions).
+    others up to about 1e-10 of these (√d 2⁻³⁴ for d dimensions). A macro takes 500 dimensions.
     In SQL: ``FROM clustereval.determinant_report(tbl, [x, y], cluster)``.
 
     References

@@ -15,9 +15,9 @@ import numpy as np
 import polars as pl
 
 from polars_clustereval.base.checks import show_value
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import ratio
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions, join_small
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
 
 from .centroids import Points, check_point_options, read_points
@@ -174,7 +174,7 @@ def _dunn_indices(*, generalized: bool) -> Terms:
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function
+@table_function("points", guide="dunn", order=("cluster",))
 def cluster_diameters(
     frame: Frame,
     vector: Vector,
@@ -221,7 +221,7 @@ def cluster_diameters(
     Returns
     -------
     DataFrame or LazyFrame
-        The kind that was given, one row per cluster, sorted by partition and cluster: the partition
+        Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
         columns, cluster, n points and diameter, 0 for a single point. With noise_as 'singletons'
         each noise point has a row of its own, cluster NULL.
 
@@ -266,7 +266,7 @@ def cluster_diameters(
     return points.to_result(frame, rows, points.own_keys)
 
 
-@table_function
+@table_function("points", guide="dunn")
 def dunn_index(
     frame: Frame,
     vector: Vector,
@@ -318,7 +318,7 @@ def dunn_index(
     Returns
     -------
     DataFrame or LazyFrame
-        The kind that was given, one row per partition, sorted by it: the partition columns, n
+        Same kind as `frame`, one row per partition, sorted by it: the partition columns, n
         points kept, n_dropped, n_noise, n_clusters, and
 
         * dunn_index = min_separation / max_diameter;

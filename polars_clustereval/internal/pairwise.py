@@ -21,9 +21,9 @@ from polars_clustereval.base.checks import (
     raise_on_collect,
     show_value,
 )
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import count_pairs, ratio, to_double
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
 
 from .centroids import Points, check_point_options, read_points
@@ -330,7 +330,7 @@ def _pairwise_indices() -> Terms:
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function
+@table_function("points", guide="pairwise")
 def pairwise_report(
     frame: Frame,
     vector: Vector,
@@ -383,7 +383,7 @@ def pairwise_report(
     Returns
     -------
     DataFrame or LazyFrame
-        The kind that was given, one row per partition, sorted by it: the partition columns, n
+        Same kind as `frame`, one row per partition, sorted by it: the partition columns, n
         points kept, n_dropped, n_noise, n_clusters, n_within_pairs and n_between_pairs (Decimal(38,
         0)), c_index (range [0, 1], best 0), gamma (range [-1, 1], best 1), tau (range [-m, m], best
         high, where m^2 = 2 w b / (t (t - 1)) for w pairs within and b between clusters, t = w + b),

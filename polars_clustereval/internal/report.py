@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import finite_or_null
+from polars_clustereval.base.tables import table_function
 
 from .centroids import check_point_options, read_points
 from .scatter import centroid_gaps, internal_scores, internal_statistics
@@ -55,7 +55,7 @@ def internal_report_columns() -> tuple[str, ...]:
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function
+@table_function("points", guide="internal", is_portable=True)
 def internal_report(
     frame: Frame,
     vector: Vector,
@@ -104,7 +104,7 @@ def internal_report(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per partition, sorted by it: the partition columns, n points
+        Same kind as `frame`, one row per partition, sorted by it: the partition columns, n points
         that count, n_dropped rows without a vector or cluster, n_noise, n_dims, n_clusters,
         n_singletons, and one column per index, NULL where it is undefined (calinski_harabasz_score
         and davies_bouldin_score for fewer than 2 clusters or as many as points). Sums of squares
@@ -151,7 +151,7 @@ def internal_report(
     return points.to_result(frame, report_of_clusters(points, scores))
 
 
-@table_function
+@table_function("points", guide="internal", order=("cluster",), is_portable=True)
 def internal_cluster_report(
     frame: Frame,
     vector: Vector,
@@ -199,7 +199,7 @@ def internal_cluster_report(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per cluster, sorted by partition and cluster: the partition
+        Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
         columns, cluster, n points, centroid, ssw (the sum of their squared distances to it), their
         mean_distance and max_distance to it, and the nearest_cluster by centroids (the lowest in a
         tie) with its nearest_distance. These two are NULL if there is one cluster. With noise_as

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import ratio, to_double
 from polars_clustereval.base.frames import (
     Row,
@@ -20,6 +19,7 @@ from polars_clustereval.base.frames import (
     join_partitions,
     join_small,
 )
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
 
 from .centroids import Points, check_point_options, read_points
@@ -326,7 +326,7 @@ def _add_points(points: Points, clusters: pl.DataFrame, sums: CenterNeighbors) -
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function
+@table_function("points", guide="internal", is_portable=True)
 def neighbor_report(
     frame: Frame,
     vector: Vector,
@@ -375,7 +375,7 @@ def neighbor_report(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per partition, sorted by it: the partition columns, n points
+        Same kind as `frame`, one row per partition, sorted by it: the partition columns, n points
         that count, n_dropped, n_noise, n_dims, n_clusters, wemmert_gancarski_index (range [0, 1],
         best 1) and s_dbw_index (range [0, inf), best 0; NULL for distances and centers with which
         the sums of squares within and between do not add up to the total, and if no point lies near

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions
+from polars_clustereval.base.tables import table_function
 
 from .centroids import Points, check_point_options
 from .distances import Distance, DistanceName, plain_distance_name
@@ -275,7 +275,7 @@ def _cluster_silhouettes(points: Points, options: SilhouetteOptions) -> pl.LazyF
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function
+@table_function("points", guide="silhouette", order=("id",), is_portable=True)
 def silhouette_samples(
     frame: Frame,
     vector: Vector,
@@ -322,11 +322,11 @@ def silhouette_samples(
     Returns
     -------
     DataFrame or LazyFrame
-        The given kind, one row per point, sorted by partition and id: the partition columns, id,
-        cluster, neighbor (the nearest other cluster, the lowest of equals), a, b and silhouette. A
-        point alone in its cluster has a = 0 and silhouette 0; silhouette is also 0 if a = b = 0.
-        With one cluster neighbor, b and silhouette are NULL; silhouette is also NULL if every point
-        is a cluster. Noise points counted as singletons have cluster NULL.
+        Same kind as `frame`, one row per point, sorted by partition and id: the partition columns,
+        id, cluster, neighbor (the nearest other cluster, the lowest of equals), a, b and
+        silhouette. A point alone in its cluster has a = 0 and silhouette 0; silhouette is also 0 if
+        a = b = 0. With one cluster neighbor, b and silhouette are NULL; silhouette is also NULL if
+        every point is a cluster. Noise points counted as singletons have cluster NULL.
 
     Raises
     ------
@@ -379,7 +379,7 @@ def silhouette_samples(
     return points.to_result(frame, rows, ["id"])
 
 
-@table_function
+@table_function("points", guide="silhouette", order=("cluster",), is_portable=True)
 def silhouette_clusters(
     frame: Frame,
     vector: Vector,
@@ -422,9 +422,10 @@ def silhouette_clusters(
     Returns
     -------
     DataFrame or LazyFrame
-        The given kind, one row per cluster, sorted by partition and cluster: the partition columns,
-        cluster, n points, and the means of their a, b and silhouette (see silhouette_samples). With
-        noise_as 'singletons' each noise point has a row of its own, cluster NULL.
+        Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
+        columns, cluster, n points, and the means of their a, b and silhouette (see
+        silhouette_samples). With noise_as 'singletons' each noise point has a row of its own,
+        cluster NULL.
 
     Raises
     ------
@@ -464,7 +465,7 @@ def silhouette_clusters(
     return points.to_result(frame, rows, points.own_keys)
 
 
-@table_function
+@table_function("points", guide="silhouette", is_portable=True)
 def silhouette_score(
     frame: Frame,
     vector: Vector,
@@ -533,10 +534,10 @@ def silhouette_score(
     Returns
     -------
     DataFrame or LazyFrame
-        The given kind, one row per partition, sorted: the partition columns; n points, n_dropped
-        and n_noise rows, n_clusters, n_singletons; n_evaluated, the points whose exact silhouette
-        is used; silhouette, the mean over the points; silhouette_macro, the mean over the clusters
-        of their means, and silhouette_max, the largest of these; silhouette_lower and
+        Same kind as `frame`, one row per partition, sorted: the partition columns; n points,
+        n_dropped and n_noise rows, n_clusters, n_singletons; n_evaluated, the points whose exact
+        silhouette is used; silhouette, the mean over the points; silhouette_macro, the mean over
+        the clusters of their means, and silhouette_max, the largest of these; silhouette_lower and
         silhouette_upper, which enclose the exact mean. Both equal silhouette for 'exact' and are
         NULL for 'simplified'; the three means are NULL for 'bounds', the last two of them also for
         'sample' if it misses a cluster. Scores are NULL if there are fewer than 2 clusters, or as

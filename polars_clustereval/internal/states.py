@@ -21,9 +21,9 @@ from polars_clustereval.base.checks import (
     key_columns,
     raise_on_collect,
 )
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import clamped_mean, to_double
 from polars_clustereval.base.frames import Terms, join_partitions, join_small, to_user_frame
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
 
 from .centroids import Points, check_point_options, read_points
@@ -404,7 +404,7 @@ def _raise_overflow(overflows: pl.DataFrame) -> None:
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function
+@table_function("points of states", guide="states", order=("cluster",))
 def cluster_states(
     frame: Frame,
     vector: Vector,
@@ -443,7 +443,7 @@ def cluster_states(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per cluster, sorted by partition and cluster: the partition
+        Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
         columns, cluster, n points, n_dropped rows without a vector or cluster, n_noise, and lists
         of one number per coordinate: mean, mean_correction, m2 (the sum of squared deviations from
         the mean), minimum and maximum. mean + mean_correction is the mean with more digits than one
@@ -494,7 +494,7 @@ def cluster_states(
     return points.to_result(frame, states.select(*keys, *_COUNTS, *_LISTS), ["cluster"])
 
 
-@table_function
+@table_function("states", guide="states", order=("cluster",))
 def merge_cluster_states(frame: Frame, *, partition_by: Keys = None) -> Frame:
     """States of the same cluster, such as those of a week, merged into one.
 
@@ -510,7 +510,7 @@ def merge_cluster_states(frame: Frame, *, partition_by: Keys = None) -> Frame:
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per cluster, sorted by partition and cluster, with the
+        Same kind as `frame`, one row per cluster, sorted by partition and cluster, with the
         columns of cluster_states. No rows: no row.
 
     Raises
@@ -544,7 +544,7 @@ def merge_cluster_states(frame: Frame, *, partition_by: Keys = None) -> Frame:
     return to_user_frame(frame, merged.sort(by, nulls_last=True), states.keys)
 
 
-@table_function
+@table_function("states", guide="states")
 def internal_report_from_states(
     frame: Frame,
     *,
@@ -570,7 +570,7 @@ def internal_report_from_states(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, with the rows and columns of internal_report of all points of the
+        Same kind as `frame`, with the rows and columns of internal_report of all points of the
         states. compactness, davies_bouldin_score and pbm_index need mean distances, which do not
         merge: they are NULL for euclidean. The mean of squared distances does: for sqeuclidean they
         have values.

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.frames import list_meanings, to_user_frame
 from polars_clustereval.base.score_facts import entries_of
+from polars_clustereval.base.tables import table_function
 
 from .centroids import check_point_options, read_points
 from .report import report_of_clusters
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .vectors import Missing, Vector
 
 
-@table_function
+@table_function("points", guide="internal", order=("metric",))
 def internal_summary(
     frame: Frame,
     vector: Vector,
@@ -71,7 +71,7 @@ def internal_summary(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per partition and index, sorted by partition and in the
+        Same kind as `frame`, one row per partition and index, sorted by partition and in the
         order of internal_report: the partition columns, metric (the name of the index), value (NULL
         if undefined), best (its best value as text: a number, 'high' or 'low'; NULL if none is
         best) and meaning (what it measures, in a few words). If there are no rows, every value is

@@ -23,8 +23,9 @@ from polars_clustereval.base.checks import (
     column_named,
     show_value,
 )
-from polars_clustereval.base.data_arguments import column_advice, table_function, type_name
+from polars_clustereval.base.data_arguments import column_advice, type_name
 from polars_clustereval.base.exact import to_double
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
 
 from .kernels import long_vectors
@@ -523,7 +524,7 @@ def _add_profiles(
     return encoded.drop(*by)
 
 
-@table_function
+@table_function("nominal values", guide="nominal")
 def vdm_encode(
     frame: Frame,
     columns: str | Sequence[str],
@@ -549,10 +550,10 @@ def vdm_encode(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, with its rows in their order, its columns, and for each nominal
-        column u a column u_vdm: the list of P(c | u) over the classes c in sorted order. A row
-        whose label is NULL has the profile of its value too; a value that has no other rows has a
-        NULL profile.
+        Same kind as `frame`, with its rows in their order (of the macro in any order), its columns,
+        and for each nominal column u a column u_vdm: the list of P(c | u) over the classes c in
+        sorted order. A row whose label is NULL has the profile of its value too; a value that has
+        no other rows has a NULL profile.
 
     Raises
     ------
@@ -565,7 +566,7 @@ def vdm_encode(
     VDM_p(a, b) = Σ_c |P(c|a) − P(c|b)|^p is the p-th power of a Minkowski distance of profiles.
     Therefore the mixed distance (Σ_x |x − x'|^p + Σ_u VDM_p)^(1/p) is minkowski on one vector: the
     numbers followed by the profiles, each profile times w^(1/p) if its column has weight w.
-    In SQL: ``FROM clustereval.vdm_encode(tbl, columns, label)``; rows come in any order there.
+    In SQL: ``FROM clustereval.vdm_encode(tbl, columns, label)``.
 
     References
     ----------

@@ -19,8 +19,8 @@ from polars_clustereval.base.checks import (
     key_columns,
     show_value,
 )
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.frames import join_small, to_user_frame
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.internal.centroids import Points, check_point_options, read_points
 from polars_clustereval.internal.kernels.distance_blocks import (
@@ -230,7 +230,7 @@ def _check_places(batch: pl.DataFrame, points: Points, centers: GivenCenters) ->
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function
+@table_function("centers", guide="held_out", order=("id",))
 def assign_nearest(
     frame: Frame,
     vector: Vector,
@@ -258,7 +258,7 @@ def assign_nearest(
     centroids : DataFrame or LazyFrame
         The centers: columns cluster, centroid (lists of numbers) and the columns of partition_by,
         such as the function `centroids` returns them. Rows without a cluster or a centroid are left
-        out. It is collected at the call.
+        out. A LazyFrame is collected at the call.
     id : str or Expr, optional
         Identifies a point; by default its row number in the frame, from 0.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
@@ -276,7 +276,7 @@ def assign_nearest(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per point, sorted by partition and id: the partition
+        Same kind as `frame`, one row per point, sorted by partition and id: the partition
         columns, id, cluster (that of the nearest center, the lowest of equally near ones) and
         distance, from 0, to that center.
 

@@ -18,9 +18,9 @@ from polars_clustereval.base.checks import (
     check_partition_keys,
     key_columns,
 )
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import finite_or_null, ratio, to_double
 from polars_clustereval.base.frames import add_stages, to_user_frame
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.internal.centroids import check_point_options, read_points
 from polars_clustereval.internal.distances import plain_distance_name
 from polars_clustereval.internal.scatter import internal_scores, internal_statistics
@@ -301,7 +301,7 @@ def _add_indices(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function
+@table_function("sweep", guide="choosing_k", order=("k",))
 def elbow(
     frame: Frame,
     vector: Vector,
@@ -357,7 +357,7 @@ def elbow(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per partition and k, sorted by them: the partition columns;
+        Same kind as `frame`, one row per partition and k, sorted by them: the partition columns;
         k; n points and n_clusters; ssw, explained_variance, calinski_harabasz_score and
         davies_bouldin_score of internal_report; the mean silhouette; and
 
@@ -544,7 +544,7 @@ def _read_table(
     return with_sweep_check(rows, list(keys), "a clustering", remedy).cache()
 
 
-@table_function
+@table_function("curves", guide="choosing_k", order=("criterion",))
 def choose_k(
     frame: Frame, gap: pl.DataFrame | pl.LazyFrame | None = None, *, partition_by: Keys = None
 ) -> Frame:
@@ -562,7 +562,7 @@ def choose_k(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per partition and criterion: the partition columns;
+        Same kind as `frame`, one row per partition and criterion: the partition columns;
         criterion, the name of its column; the k that it recommends and the value there; its rule in
         words; runner_up, the k that would come next by that rule, and runner_up_value; reason. Of
         equal values the smallest k comes first. k is NULL if a criterion recommends none, and

@@ -21,8 +21,8 @@ from polars_clustereval.base.checks import (
     check_groupable,
     show_value,
 )
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.frames import to_user_frame
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.internal.centroids import Points, check_point_options, read_points
 from polars_clustereval.internal.distances import LongVectors
@@ -174,7 +174,7 @@ def _check_place(place: int | None, dims: int) -> None:
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function
+@table_function("removed columns", guide="held_out", order=("removed",))
 def column_stability(
     frame: Frame,
     vector: Vector,
@@ -221,7 +221,7 @@ def column_stability(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per partition and left out coordinate, sorted by these: the
+        Same kind as `frame`, one row per partition and left out coordinate, sorted by these: the
         partition columns, removed, n points, n_clusters of the reduced clustering, and
 
         * average_proportion_non_overlap, the mean over points of the share of its cluster that the

@@ -15,8 +15,8 @@ from polars_clustereval.base.checks import (
     check_groupable,
     check_is_frame,
 )
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.frames import join_partitions, to_user_frame
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.external.contingency import (
     ContingencyTable,
     LabelOptions,
@@ -74,7 +74,7 @@ def _contingency_of_folds(assigned: pl.LazyFrame, points: Points) -> Contingency
     return read_contingency_table(assigned, "cluster", "nearest", options, ()).cache_groups()
 
 
-@table_function
+@table_function("centers", guide="held_out", order=("fold",))
 def cross_validation(
     frame: Frame,
     vector: Vector,
@@ -112,7 +112,7 @@ def cross_validation(
         Fold that the point is held out in.
     centroids : DataFrame or LazyFrame
         The centers of the models: columns fold, cluster, centroid (lists of numbers) and the
-        columns of partition_by. It is collected at the call.
+        columns of partition_by. A LazyFrame is collected at the call.
     metric : str
         Metric of external_report that compares the two clusterings; the points' own clusters are
         the label.
@@ -135,7 +135,7 @@ def cross_validation(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per partition and fold, sorted by these: the partition
+        Same kind as `frame`, one row per partition and fold, sorted by these: the partition
         columns, fold, n points, n_labels (own clusters), n_clusters (assigned ones), score (the
         range and best value are those of the metric), prediction_strength (range [0, 1], best 1,
         see the function of that name), and over all folds of the partition mean_score and

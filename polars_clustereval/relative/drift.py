@@ -15,6 +15,7 @@ from polars_clustereval.base.exact import (
     widen,
 )
 from polars_clustereval.base.frames import aggregate_by, join_partitions, sum_by, to_user_frame
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.external.contingency import ContingencyTable, LabelOptions
 from polars_clustereval.external.report import external_scores, score_partitions
 
@@ -162,6 +163,7 @@ def _rates() -> dict[str, pl.Expr]:
     }
 
 
+@table_function("two runs", guide="transitions")
 def run_drift(
     frame_before: Frame,
     frame_after: pl.DataFrame | pl.LazyFrame,

@@ -24,9 +24,9 @@ from polars_clustereval.base.checks import (
     raise_on_collect,
     show_value,
 )
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import to_double
 from polars_clustereval.base.frames import aggregate_by, join_partitions, join_small, to_user_frame
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.internal.kernels.streams import map_stream
 from polars_clustereval.internal.point_faults import point_fault_error
@@ -344,7 +344,7 @@ def _rotate_back(rows: pl.LazyFrame, n_dims: int, axes: _Axes) -> pl.LazyFrame:
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function
+@table_function("points alone", guide="choosing_k", order=("reference_set", "id"))
 def uniform_reference(
     frame: Frame,
     vector: Vector,
@@ -380,7 +380,7 @@ def uniform_reference(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per partition, reference set and point, sorted by them: the
+        Same kind as `frame`, one row per partition, reference set and point, sorted by them: the
         partition columns, reference_set (from 1), id (from 0) and point, a list of numbers. A set
         has as many points as the partition. The numbers of 'box' are the same in every engine, to
         the last bit, and have 32 random bits; they are the same share of the box in every
@@ -527,7 +527,7 @@ def _choose_by_rule(rows: pl.LazyFrame, keys: list[str], rule: str, factor: floa
     return rows.with_columns(is_choice=pl.when(complete).then(k == choice))
 
 
-@table_function
+@table_function("curves", guide="choosing_k", order=("k",))
 def gap_statistic(
     frame: Frame,
     reference: pl.DataFrame | pl.LazyFrame,
@@ -563,7 +563,7 @@ def gap_statistic(
     Returns
     -------
     DataFrame or LazyFrame
-        The same kind as frame, one row per partition and k, sorted by them: the partition columns,
+        Same kind as `frame`, one row per partition and k, sorted by them: the partition columns,
         k, log_ssw, expected_log_ssw, gap, gap_se (the standard deviation with 1/B of ln(ssw) over
         the B reference sets, times sqrt(1 + 1/B)) and is_choice, true at the k that is chosen. The
         next k is that of the next row. Where an ssw is 0, log_ssw or what needs it is NULL, and

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_clustereval.base.checks import check_confidence
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import log_ratio, ratio, to_double, widen
 from polars_clustereval.base.frames import aggregate_by
 from polars_clustereval.base.metric_facts import metric_facts
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.external.association import association_quotients
 from polars_clustereval.external.contingency import LabelOptions, read_contingency_table
 from polars_clustereval.external.gradients import (
@@ -456,7 +456,7 @@ def _long_metrics(
 _INTERVAL_COLUMNS = ("metric", "value", "std_error", "lower", "upper")
 
 
-@table_function
+@table_function("labels", guide="intervals", order=("metric",))
 def external_intervals(
     frame: Frame,
     label: Column,

@@ -23,9 +23,9 @@ from polars_clustereval.base.checks import (
     check_frame,
     check_groupable,
 )
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import count_ordered_pairs, ratio, to_double, widen
 from polars_clustereval.base.frames import aggregate_by, join_partitions, join_small
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.external.contingency import (
     ContingencyTable,
     LabelOptions,
@@ -248,7 +248,7 @@ def _cut_limits(value: pl.Expr, margin: pl.Expr) -> Terms:
 _ESTIMATE_COLUMNS = ("metric", "value", "std_error", "lower", "upper", "reason")
 
 
-@table_function
+@table_function("labels", guide="label_sample", order=("metric",))
 def entity_resolution_estimates(
     frame: Frame,
     label: Column,

@@ -17,7 +17,6 @@ from polars_clustereval.base.checks import (
     check_partition_keys,
     key_columns,
 )
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import count_ordered_pairs, ratio, widen
 from polars_clustereval.base.frames import (
     aggregate_by,
@@ -26,6 +25,7 @@ from polars_clustereval.base.frames import (
     sum_by,
     to_user_frame,
 )
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.external.contingency import (
     ROW_COUNTS,
     ContingencyTable,
@@ -117,7 +117,7 @@ def _read_resamples(
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function
+@table_function("replication", guide="held_out")
 def prediction_strength(
     frame: Frame,
     label: Column,
@@ -201,7 +201,7 @@ def prediction_strength(
     return table.to_user_frame(frame, table.sort_by_partition(rows))
 
 
-@table_function
+@table_function("resamples", guide="stability")
 def bootstrap_instability(
     frame: Frame,
     cluster_1: Column,

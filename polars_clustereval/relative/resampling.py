@@ -24,8 +24,8 @@ from polars_clustereval.base.checks import (
     is_whole_number,
     show_value,
 )
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.metric_facts import metric_facts, metrics_of
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.external.contingency import (
     ContingencyTable,
@@ -354,7 +354,7 @@ _BOOTSTRAP_COLUMNS = ("metric", "value", "std_error", "lower", "upper", "n_resam
 _TEST_COLUMNS = ("metric", "value", "expected", "std", "z", "p_value", "n_resamples")
 
 
-@table_function
+@table_function("labels", guide="intervals", order=("metric",), has_macro=False)
 def bootstrap_intervals(
     frame: Frame,
     label: Column,
@@ -474,7 +474,7 @@ def bootstrap_intervals(
     return _as_given(frame, intervals.select(*sample.keys.values(), *_BOOTSTRAP_COLUMNS))
 
 
-@table_function
+@table_function("labels", guide="intervals", has_macro=False)
 def permutation_test(
     frame: Frame,
     label: Column,

@@ -28,10 +28,10 @@ from polars_clustereval.base.checks import (
     raise_on_collect,
     show_value,
 )
-from polars_clustereval.base.data_arguments import table_function
 from polars_clustereval.base.exact import ratio
 from polars_clustereval.base.frames import join_partitions, join_small, to_user_frame
 from polars_clustereval.base.metric_facts import metric_facts, metrics_of
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.external.contingency import ContingencyTable, LabelOptions, is_noise
 from polars_clustereval.external.report import external_scores, score_partitions
@@ -418,7 +418,7 @@ _STABILITY = (
 )
 
 
-@table_function
+@table_function("runs", guide="stability", order=("run_1", "run_2"))
 def run_agreement(
     frame: Frame,
     id: Column,  # noqa: A002 -- the name in SQL
@@ -506,7 +506,7 @@ def run_agreement(
     return to_user_frame(frame, pairs.select(*table.keys, *_AGREEMENT), table.keys)
 
 
-@table_function
+@table_function("runs", guide="stability", order=("rank",))
 def run_consensus(
     frame: Frame,
     id: Column,  # noqa: A002 -- the name in SQL
@@ -600,7 +600,7 @@ def run_consensus(
     return to_user_frame(frame, ranks, table.keys)
 
 
-@table_function
+@table_function("runs and one of them", guide="stability", order=("cluster",))
 def cluster_stability(
     frame: Frame,
     id: Column,  # noqa: A002 -- the name in SQL

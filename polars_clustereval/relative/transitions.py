@@ -12,6 +12,7 @@ import polars as pl
 
 from polars_clustereval.base.exact import ratio
 from polars_clustereval.base.frames import join_small, to_user_frame
+from polars_clustereval.base.tables import table_function
 from polars_clustereval.external.contingency import LabelOptions
 
 from .run_pairs import LinkOptions, RunPair, read_run_pair
@@ -198,6 +199,9 @@ _MOVES = ("id", "cluster_before", "cluster_after")
 _AFFECTED = (*_MOVES, "n_kept", "n_lost", "n_gained")
 
 
+@table_function(
+    "two runs", guide="transitions", order=("cluster_before", "cluster_after"), is_portable=True
+)
 def run_transitions(
     frame_before: Frame,
     frame_after: pl.DataFrame | pl.LazyFrame,
@@ -291,6 +295,9 @@ def run_transitions(
     return to_user_frame(frame_before, sides.select(*pair.keys, **_TRANSITIONS), pair.keys)
 
 
+@table_function(
+    "two runs", guide="transitions", order=("cluster_before", "cluster_after"), is_portable=True
+)
 def transition_overlaps(
     frame_before: Frame,
     frame_after: pl.DataFrame | pl.LazyFrame,
@@ -365,6 +372,7 @@ def transition_overlaps(
     return to_user_frame(frame_before, pairs.select(*pair.keys, **_OVERLAPS), pair.keys)
 
 
+@table_function("two runs", guide="transitions", order=("id",), is_portable=True)
 def moved_ids(
     frame_before: Frame,
     frame_after: pl.DataFrame | pl.LazyFrame,
@@ -444,6 +452,7 @@ def moved_ids(
     return to_user_frame(frame_before, moved.select(*pair.keys, *_MOVES), pair.keys)
 
 
+@table_function("two runs", guide="transitions", order=("id",), is_portable=True)
 def affected_ids(
     frame_before: Frame,
     frame_after: pl.DataFrame | pl.LazyFrame,

@@ -53,14 +53,6 @@ CREATE OR REPLACE MACRO clustereval.record_error_table(
     clustereval._valid_count_unlabeled(count_unlabeled, clustereval._valid_noise(noise, noise_as))
   )
   ORDER BY partition_key ASC NULLS LAST, 2 ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.record_error_table IS
-'One row per record: label_size and cluster_size, extra (rows of its cluster that have another '
-'label), missing (rows of its label that are in another cluster), relative_extra = extra / '
-'cluster_size, and relative_missing = missing / label_size. id is the row number from 0 if none is '
-'given; several rows of one id are an error. count_unlabeled := TRUE counts rows without a label '
-'in cluster_size and extra. A noise row counted as a singleton has cluster NULL. Source: Binette '
-'and others (2024), How to evaluate entity resolution systems, '
-'doi:10.48550/arXiv.2404.05622.';
 
 -- One row per partition and label, which is a true cluster: partition_key, label, n (its number of
 -- rows) and n_clusters; expected_extra, expected_relative_extra, expected_missing and
@@ -137,10 +129,3 @@ CREATE OR REPLACE MACRO clustereval.cluster_error_table(
     )
     AND (SELECT COUNT(*) FROM __ce_groups) >= 0 -- keeps the checks of __ce_groups in the plan
   ORDER BY partition_key ASC NULLS LAST, label_sums.label ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.cluster_error_table IS
-'One row per true cluster, which is a label: n rows, n_clusters it lies in; expected_extra, '
-'expected_relative_extra, expected_missing and expected_relative_missing, means over its rows of '
-'the columns of record_error_table; error_indicator, 0 if it is exactly a cluster, else 1; '
-'splitting_entropy = exp(entropy of its clusters). count_unlabeled := TRUE counts rows without a '
-'label as extra rows of their cluster. Source: Binette and others (2024), How to evaluate entity '
-'resolution systems, doi:10.48550/arXiv.2404.05622.';

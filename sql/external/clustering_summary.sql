@@ -183,11 +183,3 @@ CREATE OR REPLACE MACRO clustereval.clustering_summary(
   LEFT JOIN names ON names.partition_key IS NOT DISTINCT FROM counts.partition_key
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
   ORDER BY counts.partition_key ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.clustering_summary IS
-'Summary of a clustering without labels, one row per partition: n rows, n_dropped with a NULL '
-'cluster, n_noise, n_clusters; matching_rate, the share of rows in clusters of more than one row; '
-'average_cluster_size; hill_number_0, 1, 2 and inf of the distribution of cluster sizes; and of '
-'the column name, NULL without one: homonymy_rate, the share of the clusters with a name that '
-'share one with another cluster, and name_variation_rate, the share of clusters with more than '
-'one name. Source: Hill (1973), Diversity and evenness, doi:10.2307/1934352; Binette and others '
-'(2024), How to evaluate entity resolution systems, doi:10.48550/arXiv.2404.05622.';

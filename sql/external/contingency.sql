@@ -560,11 +560,6 @@ CREATE OR REPLACE MACRO clustereval.contingency_matrix(
     AND clustereval._check_options(clustereval._valid_noise(noise, noise_as))
     AND (SELECT COUNT(*) FROM __ce_groups) >= 0 -- keeps the checks of __ce_groups in the plan
   ORDER BY partition_key ASC NULLS LAST, cell.label ASC NULLS LAST, cell.cluster ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.contingency_matrix IS
-'Sparse contingency table: one row for each cell of label and cluster that has rows; n is their '
-'number. copies is 1; with noise_as := ''singletons'' a label has one row with cluster NULL, n 1 '
-'and copies = how many noise rows. Rows with a NULL label or cluster are left out; weight is a '
-'row''s multiplicity, a whole number >= 0. Source: Pearson (1904), On the theory of contingency.';
 
 -- One row per partition_key (value of partition_by): tp, fp, fn and tn, the numbers of unordered
 -- pairs of rows of the table tbl with the same label and cluster, the same cluster only, the same
@@ -617,8 +612,3 @@ CREATE OR REPLACE MACRO clustereval.pair_counts(
   FROM totals
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
   ORDER BY partition_key ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.pair_counts IS
-'Counts of unordered pairs of rows: tp same label and same cluster, fp same cluster only, fn same '
-'label only, tn neither; DECIMAL(38,0), exact for 1e10 rows. scikit-learn''s '
-'pair_confusion_matrix is [[2 tn, 2 fp], [2 fn, 2 tp]]. No rows: all 0. Source: Hubert and Arabie '
-'(1985), Comparing partitions, doi:10.1007/BF01908075.';

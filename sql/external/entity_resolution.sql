@@ -141,11 +141,3 @@ CREATE OR REPLACE MACRO clustereval.entity_resolution_report(
     clustereval._valid_resolution_options(noise, noise_as, split_cost, merge_cost, beta)
   )
   ORDER BY partition_key ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.entity_resolution_report IS
-'Measures of entity resolution, one row per partition: counts (n rows kept, n_dropped with a '
-'NULL label or cluster, n_noise, n_labels, n_clusters), then one column per measure, named as '
-'its macro. split_cost and merge_cost are those of generalized_merge_distance: ''unit'', '
-'''product'' or ''entropy''; beta weighs recall in the F scores. noise names the value of '
-'cluster that marks noise and noise_as what to do with it: ''cluster'', ''drop'' or '
-'''singletons''. weight is a row''s multiplicity. No rows: n = 0 and NULL measures (with '
-'partition_by no row).';

@@ -63,15 +63,6 @@ CREATE OR REPLACE MACRO clustereval.graph_report(
   WHERE clustereval._check_options(clustereval._valid_graph_options(noise, noise_as, resolution, 0))
     AND (sums.n_nodes > 0 OR (SELECT __ce_is_only FROM __ce_only))
   ORDER BY counts.partition_key ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.graph_report IS
-'Clusters of a graph, given a table of nodes with their clusters and a table of edges: numbers of '
-'nodes and edges, modularity (range up to 1, best high), coverage (range [0, 1], best high), the '
-'share of the weight of edges within clusters, performance (range [0, inf), best high), '
-'mean_conductance (range [0, 1], best low), worst_conductance (range [0, 1], best low), and '
-'inter_cluster_edge_share (range [0, 1], best low). Edges are undirected; rows of the same two '
-'ids are one edge, and their weights are added. Source: Newman (2004), Analysis of weighted '
-'networks, doi:10.1103/PhysRevE.70.056131; Fortunato (2010), Community detection in graphs, '
-'doi:10.1016/j.physrep.2009.11.002.';
 
 -- Clusters of a graph, one row per cluster: cluster, n_nodes, n_edges within it, weight of these,
 -- n_cut_edges to other clusters, cut_weight, density, centralization, conductance, n_components,
@@ -128,12 +119,6 @@ CREATE OR REPLACE MACRO clustereval.graph_cluster_report(
     )
     AND one.cluster IS NOT NULL
   ORDER BY one.partition_key ASC NULLS LAST, one.cluster ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.graph_cluster_report IS
-'Clusters of a graph, one row per cluster: numbers and weights of edges within it and to other '
-'clusters, density, centralization (Freeman, as in splink), conductance, n_components (if more '
-'than 1, the cluster is not connected), n_bridges, edges whose removal would divide it, and '
-'diameter. '
-'Source: Freeman (1978), Centrality in social networks, doi:10.1016/0378-8733(78)90021-7.';
 
 -- Nodes of a graph, one row per node: id, cluster, degree, the number of its edges,
 -- weighted_degree, node_degree, the number of those within its cluster, node_centrality, that is
@@ -188,11 +173,6 @@ CREATE OR REPLACE MACRO clustereval.graph_node_report(
   LEFT JOIN bridge_counts AS bridge ON bridge.node = node.node
   WHERE clustereval._check_options(clustereval._valid_graph_options(noise, noise_as, 1, 0))
   ORDER BY node.partition_key ASC NULLS LAST, node.id ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.graph_node_report IS
-'Nodes of a graph, one row per node: id, cluster, degree, weighted_degree, and within the cluster '
-'node_degree, node_centrality (node_degree divided by the number of other nodes, as in splink) and '
-'n_bridges, the edges at the node whose removal would divide the cluster. A self-loop adds two to '
-'a degree.';
 
 -- Edges of a graph, one row per edge between two ids that have a cluster: left and right, the lower
 -- id first, weight, n_rows, the rows of the table that are this edge, cluster, NULL if the ends are
@@ -244,8 +224,3 @@ CREATE OR REPLACE MACRO clustereval.graph_edge_report(
   WHERE clustereval._check_options(clustereval._valid_graph_options(noise, noise_as, 1, 0))
   ORDER BY
     partition_key ASC NULLS LAST, left_id ASC NULLS LAST, right_id ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.graph_edge_report IS
-'Edges of a graph, one row per edge between two ids that have a cluster: left, right, weight '
-'(added over all rows of the edge), n_rows, cluster (NULL for an edge between clusters) and '
-'is_bridge, whether the cluster would fall apart without the edge. Source: Tarjan (1974), A note '
-'on finding the bridges of a graph, doi:10.1016/0020-0190(74)90003-9.';

@@ -581,14 +581,3 @@ CREATE OR REPLACE MACRO clustereval.matching_report(
   FROM statistics
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
   ORDER BY partition_key ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.matching_report IS
-'Indices of the best one-to-one matching of labels and clusters, one row per partition: counts; '
-'clustering_accuracy (range [0, 1], best 1), the share of rows that are matched, also the '
-'mention-based CEAF; normalized_clustering_accuracy (range [-0.5, 1], best 1); pair_sets_index '
-'(range [0, 1], best 1); and the entity-based CEAF, ceaf_precision (range [0, 1], best 1), '
-'ceaf_recall (range [0, 1], best 1) and ceaf_f_score (range [0, 1], best 1). Each has the matching '
-'that is best for it. No rows: n = 0 and NULL, or no row with partition_by. Source: Kuhn (1955), '
-'The Hungarian method for the assignment problem, doi:10.1002/nav.3800020109; Luo (2005), On '
-'coreference resolution performance metrics, H05-1004; Rezaei and Franti (2016), Set matching '
-'measures for external cluster validity, doi:10.1109/TKDE.2016.2551240; Gagolewski (2025), '
-'Normalised clustering accuracy, doi:10.1007/s00357-024-09482-2.';

@@ -429,15 +429,3 @@ CREATE OR REPLACE MACRO clustereval.overlapping_report(
     f1 * coverage / redundancy AS nf1
   FROM scores
   ORDER BY partition_key ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.overlapping_report IS
-'Scores of clusters against labels where an id may have several of both, from two tables of '
-'memberships, one row per partition: n, the ids in both tables, n_only_labels, n_only_clusters, '
-'n_dropped, n_labels, n_clusters, omega_index (range up to 1, best 1), overlapping_nmi_lfk (range '
-'[0, 1], best 1), overlapping_nmi_mgh (range [0, 1], best 1), extended_bcubed_precision (range '
-'[0, 1], best 1), extended_bcubed_recall (range [0, 1], best 1), extended_bcubed_f_score (range '
-'[0, 1], best 1), best_match_f1 (range [0, 1], best 1), label_coverage (range [0, 1], best 1), '
-'cluster_redundancy (range [1, inf), best 1), and nf1 (range [0, 1], best 1). Source: Collins and '
-'Dent (1988), doi:10.1207/s15327906mbr2302_6; Lancichinetti, Fortunato and Kertesz (2009), '
-'doi:10.1088/1367-2630/11/3/033015; McDaid, Greene and Hurley (2011), arXiv:1110.2515; Amigo, '
-'Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8; Rossetti, Pappalardo and '
-'Rinzivillo (2016), doi:10.1007/978-3-319-30569-1_10.';

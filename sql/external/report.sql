@@ -220,14 +220,6 @@ CREATE OR REPLACE MACRO clustereval.external_report(
     clustereval._valid_external_options(noise, noise_as, average_method, beta, adjusted)
   )
   ORDER BY partition_key ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.external_report IS
-'Every external index, one row per partition: counts (n rows kept, n_dropped with a NULL label or '
-'cluster, n_noise, n_labels, n_clusters), then one column per metric, named as its macro. noise '
-'names the value of cluster that marks noise and noise_as what to do with it: ''cluster'' '
-'(default), ''drop'' or ''singletons''. weight is a row''s multiplicity. average_method applies '
-'to the normalized and adjusted mutual information, beta to the F and V measures; adjusted := '
-'FALSE leaves out what needs the expected mutual information. No rows: n = 0 and NULL metrics '
-'(with partition_by no row).';
 
 -- One row per partition and cluster: partition_key, cluster, n rows, n_labels, majority_label,
 -- majority_n, purity, entropy (of its labels, in nats) and joined_pairs (pairs of its rows with
@@ -271,11 +263,6 @@ CREATE OR REPLACE MACRO clustereval.external_cluster_report(
     AND (SELECT COUNT(*) FROM __ce_groups) >= 0 -- keeps the checks of __ce_groups in the plan
   GROUP BY clusters.partition_key, clusters.cluster
   ORDER BY clusters.partition_key ASC NULLS LAST, clusters.cluster ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.external_cluster_report IS
-'One row per cluster: n rows, n_labels in it, its majority_label (the lowest of equals) with '
-'majority_n rows, purity = majority_n / n, entropy of its labels in nats, joined_pairs = pairs of '
-'rows in it that have different labels. With noise_as := ''singletons'' one row with cluster NULL '
-'and n 1 stands for all singletons.';
 
 -- One row per partition and label: partition_key, label, n (its number of rows), n_clusters,
 -- majority_cluster (with most of them, the lowest of equals), majority_n (how many), recall =
@@ -318,10 +305,6 @@ CREATE OR REPLACE MACRO clustereval.external_label_report(
     AND (SELECT COUNT(*) FROM __ce_groups) >= 0 -- keeps the checks of __ce_groups in the plan
   GROUP BY labels.partition_key, labels.label
   ORDER BY labels.partition_key ASC NULLS LAST, labels.label ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.external_label_report IS
-'One row per label: n rows, n_clusters it lies in, its majority_cluster (the lowest of equals) '
-'with majority_n rows, recall = majority_n / n, entropy of its clusters in nats, split_pairs = '
-'pairs of its rows that lie in different clusters.';
 
 -- One row, n_faults = 0. Raises an error if an id has several rows in a partition. records names a
 -- CTE with a row for each record that counts: __ce_partition and __ce_id, NULL without ids.
@@ -437,9 +420,3 @@ CREATE OR REPLACE MACRO clustereval.bcubed_samples(
   FROM __ce_records AS record
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
   ORDER BY partition_key ASC NULLS LAST, 2 ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.bcubed_samples IS
-'One row per record: bcubed_precision, the share of its cluster that has its label, and '
-'bcubed_recall, the share of its label that is in its cluster. id is the row number from 0 if '
-'none is given; several rows of one id are an error. Their means are bcubed_precision and '
-'bcubed_recall. A noise row counted as a singleton has cluster NULL. Source: Bagga and Baldwin '
-'(1998), Algorithms for scoring coreference chains.';

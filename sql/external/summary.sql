@@ -29,7 +29,3 @@ CREATE OR REPLACE MACRO clustereval.external_summary(
     clustereval._valid_external_options(noise, noise_as, average_method, beta, adjusted)
   )
   ORDER BY partition_key ASC NULLS LAST, place ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.external_summary IS
-'The metrics of external_report in long form, one row per partition and metric: metric, its name; '
-'value; best, its best value as text (a number, ''high'' or ''low'', NULL if none is best); '
-'meaning, what it measures in a few words. The parameters are those of external_report.';

@@ -617,8 +617,3 @@ CREATE OR REPLACE MACRO clustereval.centroids(
   ORDER BY
     own.partition_key ASC NULLS LAST, own.cluster ASC NULLS LAST,
     own.singleton_no ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.centroids IS
-'One row per cluster: n points and their centroid, the mean of each coordinate (center ''median'': '
-'the median); with distance ''cosine'' the direction of the mean unit vector, as a vector of '
-'length 1 (a zero vector if the mean is one). With noise_as := ''singletons'' each noise point has '
-'a row of its own, cluster NULL.';

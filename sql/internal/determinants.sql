@@ -596,13 +596,3 @@ CREATE OR REPLACE MACRO clustereval.determinant_report(
     AND COALESCE((SELECT MIN(valid) FROM checked), TRUE)
     AND COALESCE((SELECT fits FROM size_check), TRUE)
   ORDER BY counts.partition_key ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.determinant_report IS
-'Internal indices from determinants of scatter matrices, T of all points = W within + B between '
-'clusters, one row per partition: counts (n points kept, n_dropped, n_noise, n_dims, n_clusters), '
-'det_ratio = |T| / |W| (range [1, inf), best high), log_det_ratio = n ln det_ratio (range [0, '
-'inf), best high), ksq_detw_index = k^2 |W| (range (0, inf), best low), scott_symons_index = sum '
-'over clusters of n_C ln |W_C / n_C| (range unbounded, best low), trace_wib = trace(W^-1 B) (range '
-'[0, inf), best high). NULL if a matrix is singular, as that of a cluster with no more points than '
-'dimensions is, or a column is a combination of others up to about 1e-10. At most 500 dimensions. '
-'Source: Scott and Symons (1971), doi:10.2307/2529003; Marriott (1971), '
-'doi:10.2307/2528592; Friedman and Rubin (1967), doi:10.1080/01621459.1967.10500923.';

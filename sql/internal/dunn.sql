@@ -480,11 +480,6 @@ CREATE OR REPLACE MACRO clustereval.cluster_diameters(
     AND COALESCE((SELECT MIN(valid) FROM checked), TRUE)
   ORDER BY clusters.partition_key ASC NULLS LAST, clusters.cluster ASC NULLS LAST,
     clusters.singleton_no ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.cluster_diameters IS
-'Size and diameter of each cluster, one row per cluster: n points and the largest distance '
-'between two of them (0 for a single point). Exact; in few dimensions most pairs are never '
-'measured. center makes no difference. With noise_as := ''singletons'' each noise point has a row '
-'of its own, cluster NULL.';
 
 -- One row per partition: least separation of two clusters / largest diameter, in several forms.
 -- Examples:
@@ -565,17 +560,3 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
   )
     AND COALESCE((SELECT MIN(valid) FROM checked), TRUE)
   ORDER BY partition_key ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.dunn_index IS
-'Dunn''s index and its generalizations, least separation of two clusters / largest diameter of a '
-'cluster, one row per partition: counts (n points kept, n_dropped, n_noise, n_clusters), '
-'dunn_index = min_separation / max_diameter, centroid_dunn_index = least distance between two '
-'centroids / max_diameter (also called Dunn''s index by some authors; equal to gdi_41), '
-'max_diameter (largest distance between two points of one cluster), min_separation (least '
-'distance between points of different clusters), and gdi_ij = separation i / diameter j. '
-'Separations: 1 least, 2 largest, 3 mean distance between the points of two clusters, 4 between '
-'their centroids, 5 mean distance of the points of both from the other cluster''s centroid, 6 '
-'Hausdorff distance. Diameters: 1 the diameter, 2 mean distance between two points, 3 twice the '
-'mean distance from the centroid. All indices: range [0, inf), best high; NULL for one cluster, '
-'for as many clusters as points, and if the diameter is 0. generalized := FALSE leaves gdi_11 ... '
-'gdi_63 NULL, which need the distances between all points; dunn_index needs few. Source: Dunn '
-'(1973), doi:10.1080/01969727308546046; Bezdek and Pal (1998), doi:10.1109/3477.678624.';

@@ -468,15 +468,3 @@ CREATE OR REPLACE MACRO clustereval.pairwise_report(
     AND COALESCE((SELECT fits FROM size_check), TRUE)
     AND COALESCE((SELECT MIN(valid) FROM checked), TRUE)
   ORDER BY counts.partition_key ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.pairwise_report IS
-'Internal indices from the distances between all pairs of points, one row per partition: counts '
-'(n points kept, n_dropped, n_noise, n_clusters, n_within_pairs, n_between_pairs), c_index '
-'(range [0, 1], best 0), gamma (range [-1, 1], best 1), tau (range [-m, m], best high, where m^2 = '
-'2 w b / (t (t - 1)) for w pairs within and b between clusters, t = w + b), g_plus (range [0, '
-'2/3], best 0), mcclain_rao (range [0, inf), best low), point_biserial (range unbounded, best low) '
-'and connectivity (range [0, inf), best 0) over n_neighbors neighbors. NULL for one cluster and '
-'if every point is a cluster, except connectivity. More than max_points points in a partition '
-'are an error. Source: Hubert and Levin (1976), doi:10.1037/0033-2909.83.6.1072; Baker and '
-'Hubert (1975), doi:10.1080/01621459.1975.10480256; Rohlf (1974), '
-'doi:10.1146/annurev.es.05.110174.000533; Milligan (1981), doi:10.1007/BF02293899; McClain and '
-'Rao (1975), JMR 12; Handl, Knowles and Kell (2005), doi:10.1093/bioinformatics/bti517.';

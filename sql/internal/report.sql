@@ -124,17 +124,6 @@ CREATE OR REPLACE MACRO clustereval.internal_report(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   )
   ORDER BY partition_key ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.internal_report IS
-'Internal indices from the centers of the clusters, one row per partition: counts (n points kept, '
-'n_dropped with a NULL vector or cluster, n_noise, n_dims, n_clusters, n_singletons), then one '
-'column per index, NULL where it is undefined. vector is a LIST or ARRAY of numbers, or columns as '
-'[x, y, z]. A vector with a NULL coordinate is an error, or with missing := ''drop'' left out and '
-'counted in n_dropped. distance: ''euclidean'' (default), ''sqeuclidean'', ''cityblock'', '
-'''chebyshev'', ''minkowski'' (with p) or ''cosine''. center ''mean'' (default) or ''median'' by '
-'coordinate; for cosine the direction of the mean unit vector. weights: one number > 0 for each '
-'dimension, as in scipy. sst, explained_variance, ratkowsky_lance_index and sd_scattering are NULL '
-'unless total = within + between, that is for all but euclidean and sqeuclidean with the mean. No '
-'rows: n = 0 and NULL indices (with partition_by no row).';
 
 -- One row per cluster: its size, centroid and spread, and the cluster nearest to it.
 -- Examples:
@@ -179,8 +168,3 @@ CREATE OR REPLACE MACRO clustereval.internal_cluster_report(
     AND COALESCE((SELECT MIN(valid) FROM checked), TRUE)
   ORDER BY own.partition_key ASC NULLS LAST, own.cluster ASC NULLS LAST,
     own.singleton_no ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.internal_cluster_report IS
-'One row per cluster: n points, centroid, ssw (the sum of their squared distances to it), their '
-'mean_distance and max_distance to it, and the nearest_cluster by centroids (the lowest in a tie) '
-'with its nearest_distance. These two are NULL if there is one cluster. '
-'With noise_as := ''singletons'' each noise point has a row of its own, cluster NULL.';

@@ -400,11 +400,3 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
     AND COALESCE((SELECT MIN(valid) FROM checked), TRUE)
     AND COALESCE((SELECT MIN(valid) FROM size_check), TRUE)
   ORDER BY counts.partition_key ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.neighbor_report IS
-'Internal indices that need the distance of every point to every center, one row per partition: '
-'counts (n points kept, n_dropped, n_noise, n_dims, n_clusters), wemmert_gancarski_index (range '
-'[0, 1], best 1) and s_dbw_index (range [0, inf), best 0; NULL unless total = within + between, '
-'and if no point lies near either center of a pair). Time grows with points times clusters, memory '
-'with the square of the clusters: at most 64 million pairs of clusters. '
-'Source: Wemmert, Gancarski and Korczak (2000), doi:10.1142/S0218213000000069; '
-'Halkidi and Vazirgiannis (2001), doi:10.1109/ICDM.2001.989517.';

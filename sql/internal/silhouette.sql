@@ -349,15 +349,6 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples(
     AND COALESCE((SELECT MIN(valid) FROM points_check), TRUE)
     AND COALESCE((SELECT MIN(valid) FROM ids_check), TRUE)
   ORDER BY own.partition_key ASC NULLS LAST, 2 ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.silhouette_samples IS
-'One row per point: a, its mean distance to the other points of its cluster (0 in a cluster of '
-'one), b, the least of its mean distances to the points of each other cluster, that cluster as '
-'neighbor (the lowest of equals), and silhouette = (b - a) / max(a, b). Range [-1, 1], best 1; 0 '
-'in a cluster of one and where a = b = 0. NULL with fewer than two clusters or if every point is '
-'a cluster; neighbor and b are NULL with one cluster. id is the row number from 0 by default. A '
-'noise point counted as a singleton has cluster NULL. Source: Rousseeuw (1987), '
-'doi:10.1016/0377-0427(87)90125-7; sqeuclidean and cosine from sums as in Gaido (2023), '
-'arXiv:2303.14102.';
 
 -- Mean silhouette of each cluster of the table tbl (one row per point: its vector and cluster).
 -- Examples:
@@ -423,12 +414,6 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
   )
     AND COALESCE((SELECT MIN(valid) FROM points_check), TRUE)
   ORDER BY own.number ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.silhouette_clusters IS
-'One row per cluster: n points and the means of their a, b and silhouette (see '
-'silhouette_samples). Range [-1, 1], best 1 for silhouette; 0 in a cluster of one; NULL with fewer '
-'than two clusters or if every point is a cluster. With noise_as := ''singletons'' each noise '
-'point has a row of its own, cluster NULL. Source: Rousseeuw (1987), '
-'doi:10.1016/0377-0427(87)90125-7.';
 
 -- One row per partition (partition_no), from silhouettes, the rows of _point_silhouettes: their
 -- number n, how many are exact (n_exact), the number of their clusters (n_clusters), the means of
@@ -565,16 +550,3 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
   ))
     AND COALESCE((SELECT MIN(valid) FROM points_check), TRUE)
   ORDER BY counts.partition_key ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.silhouette_score IS
-'One row per partition: silhouette, the mean silhouette of all points (see silhouette_samples), '
-'silhouette_macro, the mean over clusters of their means, and silhouette_max, the largest of '
-'these means. Range [-1, 1], best 1; NULL with fewer than two clusters or if every point is a '
-'cluster. method ''exact'': silhouette_lower and silhouette_upper are the mean itself, or with '
-'tolerance at most that far apart; n_evaluated points are then exact, the others count with the '
-'middle of their bounds. ''simplified'': distances to centroids in place of mean distances to '
-'points. ''bounds'': only a certified interval, from sums over clusters. ''sample'': sample_size '
-'points, drawn by id and random_state, each against all points; silhouette_lower and '
-'silhouette_upper are the confidence limits (Hoeffding). Source: Rousseeuw (1987), '
-'doi:10.1016/0377-0427(87)90125-7; Hruschka, de Castro and Campello (2004), Evolutionary '
-'algorithms for clustering gene-expression data, for simplified; Gaido (2023), arXiv:2303.14102, '
-'for sqeuclidean and cosine.';

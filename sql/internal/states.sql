@@ -482,14 +482,6 @@ CREATE OR REPLACE MACRO clustereval.cluster_states(
     AND COALESCE((SELECT MIN(valid) FROM checked), TRUE)
   -- The second column is cluster, whose name is that of a parameter here.
   ORDER BY partition_key ASC NULLS LAST, 2 ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.cluster_states IS
-'States of clusters, from which internal_report_from_states computes indices without the points: '
-'one row per cluster with n points, and lists of one number per coordinate: mean, '
-'mean_correction (which adds further digits to the mean), m2 (sum of squared deviations from the '
-'mean), minimum and maximum. n_dropped counts the rows without a vector or cluster, n_noise those '
-'of noise, each with their cluster; a cluster of none but such rows has n = 0 and no lists. '
-'noise_as: ''cluster'' or ''drop''. Source: Chan, Golub and LeVeque (1983), '
-'doi:10.1080/00031305.1983.10483115.';
 
 -- States of the same cluster, such as those of a week, merged into one.
 -- Examples:
@@ -504,11 +496,6 @@ CREATE OR REPLACE MACRO clustereval.merge_cluster_states(tbl, partition_by := NU
   FROM clustereval._state_table(counts, coordinates)
   WHERE COALESCE((SELECT MIN(valid) FROM checked), TRUE)
   ORDER BY partition_key ASC NULLS LAST, cluster ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.merge_cluster_states IS
-'States of the same cluster merged into one: a table with the columns of cluster_states, from one '
-'or several of these, one row per cluster of a partition. The columns n_dropped, n_noise and '
-'mean_correction may be missing or NULL: they are then 0. Source: Chan, Golub and LeVeque (1983), '
-'doi:10.1080/00031305.1983.10483115.';
 
 -- internal_report without the points, from the states of any number of parts of each cluster.
 -- Examples:
@@ -549,10 +536,3 @@ CREATE OR REPLACE MACRO clustereval.internal_report_from_states(
     AND COALESCE((SELECT MIN(valid) FROM checked), TRUE)
     AND COALESCE((SELECT MIN(valid) FROM overflow), TRUE)
   ORDER BY partition_key ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.internal_report_from_states IS
-'internal_report without the points: its columns, from a table of cluster_states with one or '
-'several states per cluster, merged before. distance: ''euclidean'' (default) or ''sqeuclidean''. '
-'compactness, davies_bouldin_score and pbm_index need mean distances, which do not merge; they are '
-'NULL for euclidean. weights: one number > 0 for each dimension, as in scipy. The columns '
-'n_dropped, n_noise and mean_correction may be missing or NULL: they are then 0. No states: n = 0 '
-'and NULL indices (with partition_by no row).';

@@ -29,7 +29,3 @@ CREATE OR REPLACE MACRO clustereval.internal_summary(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   )
   ORDER BY partition_key ASC NULLS LAST, place ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.internal_summary IS
-'The indices of internal_report in long form, one row per partition and index: metric, its name; '
-'value; best, its best value as text (a number, ''high'' or ''low'', NULL if none is best); '
-'meaning, what it measures in a few words. The parameters are those of internal_report.';

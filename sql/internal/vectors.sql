@@ -388,12 +388,3 @@ CREATE OR REPLACE MACRO clustereval.vdm_encode(tbl, columns, label, partition_by
   FROM query(clustereval._vdm_query(clustereval._column_names(columns)))
   WHERE (SELECT __ce_valid FROM __ce_checked_names)
     AND (SELECT __ce_no_rows FROM __ce_checked_columns) = 0;
-COMMENT ON MACRO TABLE clustereval.vdm_encode IS
-'The rows of the table, in any order, and for each of columns (names, such as [color] or '
-'[''color'']) its profile: color_vdm is the list of P(class | color) over the classes of label in '
-'sorted order, from the rows and classes of the partition alone. The sum over classes of '
-'|P(c|a) - P(c|b)|^p is the value difference metric, so it is the p-th power of a minkowski '
-'distance of profiles, and mixed data are one vector. NULL is a value of its own; rows with a NULL '
-'label are not counted, and a value that has only such rows has a NULL profile. '
-'Source: Stanfill and Waltz (1986), Toward memory-based reasoning, doi:10.1145/7902.7906; '
-'Wilson and Martinez (1997), Improved heterogeneous distance functions, doi:10.1613/jair.346.';

@@ -287,9 +287,3 @@ CREATE OR REPLACE MACRO clustereval.assign_nearest(
     clustereval._valid_point_options(distance, p, 'mean', weights, NULL, 'cluster', missing)
   )
   ORDER BY partition_key ASC NULLS LAST, 2 ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.assign_nearest IS
-'Nearest of given centers for each point, as a k-means model predicts: one row per point with id '
-'(its row number from 0 by default), cluster (the lowest of equally near ones) and distance. '
-'centroids is a table with the columns cluster and centroid, and partition_key if partition_by is '
-'given, as clustereval.centroids returns it. Points without a vector are left out. Source: Lloyd '
-'(1982), Least squares quantization in PCM, doi:10.1109/TIT.1982.1056489.';

@@ -384,16 +384,6 @@ CREATE OR REPLACE MACRO clustereval.elbow(
   ))
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
   ORDER BY own.partition_key ASC NULLS LAST, own.k ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.elbow IS
-'Indices for choosing the number of clusters, one row per partition and k: counts (n points, '
-'n_clusters), ssw, explained_variance, calinski_harabasz_score, davies_bouldin_score and '
-'silhouette as in internal_report and silhouette_score (NULL unless silhouette is ''simplified'' '
-'or ''exact''), krzanowski_lai_index, hartigan_index, jump (NULL where the k next to it that '
-'they need is missing), second_difference, chord_distance, kneedle (Kneedle''s difference curve) '
-'and is_knee (its first knee, S = 1; NULL in all rows if there is none). tbl has a row per point '
-'and k; k is the number of clusters asked for. Sources: Krzanowski and Lai (1988), '
-'doi:10.2307/2531893; Hartigan (1975), Clustering Algorithms; Sugar and James (2003), '
-'doi:10.1198/016214503000000666; Satopaa and others (2011), doi:10.1109/ICDCSW.2011.20.';
 
 -- The value of a criterion as DOUBLE, NULL if it is NaN, which no criterion can recommend.
 CREATE OR REPLACE MACRO clustereval._value_or_null(x) AS
@@ -544,10 +534,3 @@ CREATE OR REPLACE MACRO clustereval.choose_k(
   WHERE (SELECT MIN(__ce_valid) FROM __ce_checked)
   GROUP BY partition_key, place
   ORDER BY partition_key ASC NULLS LAST, place ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.choose_k IS
-'Number of clusters that each criterion of an elbow table recommends, one row per partition and '
-'criterion: criterion (the name of its column; gap for a table of gap_statistic), k and value, '
-'rule in words, the runner_up with its runner_up_value, and reason. k is NULL if a criterion '
-'recommends none; reason says why: no value (all are NULL or NaN), no value > 0 (jump, '
-'second_difference, chord_distance), no value <= 10 (hartigan_index), no knee (kneedle) or no '
-'choice (gap). Criteria disagree, and each has assumptions; see docs/choosing_k.md.';

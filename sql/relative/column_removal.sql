@@ -228,12 +228,3 @@ CREATE OR REPLACE MACRO clustereval.column_stability(
     AND COALESCE((SELECT MIN(valid) FROM checked), TRUE)
     AND COALESCE((SELECT MIN(valid) FROM removed_check), TRUE)
   ORDER BY totals.partition_key ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.column_stability IS
-'Stability of a clustering when a coordinate is left out, one row per left out coordinate '
-'(removed, from 1): average_proportion_non_overlap, mean over points of the share of its cluster '
-'that the reduced clustering puts elsewhere (range [0, 1), best 0); average_distance, mean '
-'distance of the points of its two clusters (best low); average_distance_between_means, of the '
-'means of these (best 0); figure_of_merit, root mean square deviation of the left out coordinate '
-'within the reduced clusters, times sqrt(n / (n - n_clusters)) (best low; NULL if every point is a '
-'cluster). Source: Datta and Datta (2003), doi:10.1093/bioinformatics/btg025; Yeung, Haynor and '
-'Ruzzo (2001), doi:10.1093/bioinformatics/17.4.309.';

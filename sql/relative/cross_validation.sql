@@ -117,11 +117,3 @@ CREATE OR REPLACE MACRO clustereval.cross_validation(
     )
     AND (SELECT __ce_valid FROM __ce_columns_check)
   ORDER BY scores.partition_key ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.cross_validation IS
-'Cross-validation of a clustering, one row per fold: n held out points, n_labels clusters of them '
-'found without the model, n_clusters of the model that they are assigned to by the nearest center, '
-'score, the agreement of the two by a metric of external_report (with the held out clusters as '
-'the label), prediction_strength, and mean_score and std_score over all folds. centroids has the '
-'columns fold, cluster and centroid (and partition_key with partition_by): the centers of a model '
-'fitted without the points of the fold. Source: Tibshirani and Walther (2005), Cluster validation '
-'by prediction strength, doi:10.1198/106186005X59243.';

@@ -223,12 +223,3 @@ CREATE OR REPLACE MACRO clustereval.run_drift(
       clustereval._valid_transition_options(noise, noise_as, threshold, min_share)
     )
   ORDER BY totals.partition_key ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.run_drift IS
-'How much has changed from one run to the next, one row per partition: numbers of ids, how many '
-'of them have moved, left or joined, as rates too: moved_rate (range [0, 1], best low), left_rate '
-'(range [0, 1]), joined_rate (range [0, 1]) and churn (range [0, 1], best low), the share of all '
-'ids that have; numbers of clusters with each transition, adjusted_rand_score, '
-'adjusted_mutual_info_score and variation_of_information on the ids in both, and '
-'population_stability_index (range [0, inf), best 0) of the sizes of clusters of the same name, '
-'where half a row stands for none. Source: Yurdakul and Naranjo (2020), Statistical properties of '
-'the population stability index, doi:10.21314/JRMV.2020.227.';

@@ -166,12 +166,6 @@ CREATE OR REPLACE MACRO clustereval.uniform_reference(
     missing, clustereval._valid_reference_options(n_sets, method, random_state)
   ))
   ORDER BY partition_key ASC NULLS LAST, set ASC NULLS LAST, id ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.uniform_reference IS
-'Points without clusters, the reference of the gap statistic: one row per partition, reference_set '
-'(from 1 to n_sets) and point, with id (from 0) and point, a list of numbers. A set has as many '
-'points as the partition, uniform in the box that these span. random_state is the seed; all '
-'engines draw the same numbers, for every partition the same share of its box. Source: '
-'Tibshirani, Walther and Hastie (2001), doi:10.1111/1467-9868.00293.';
 
 ---------------------------------------------------------------------------------------------------
 -- Gap statistic
@@ -428,11 +422,3 @@ CREATE OR REPLACE MACRO clustereval.gap_statistic(
   WHERE clustereval._check_options(clustereval._valid_gap_options(rule, se_factor))
     AND (SELECT MIN(__ce_valid) FROM __ce_checked)
   ORDER BY partition_key ASC NULLS LAST, k ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.gap_statistic IS
-'Gap statistic, one row per partition and k: log_ssw, expected_log_ssw (its mean over the '
-'reference sets), gap = expected_log_ssw - log_ssw, gap_se (standard deviation with 1/B over the '
-'B sets times sqrt(1 + 1/B)), and is_choice, TRUE for the k that rule chooses: ''firstSEmax'', '
-'''Tibs2001SEmax'' (default), ''globalSEmax'', ''firstmax'' or ''globalmax'', with se_factor '
-'standard errors. k + 1 is the next k of the table. NULL where an ssw is 0; is_choice is then '
-'NULL in all rows. Source: Tibshirani, Walther and Hastie (2001), doi:10.1111/1467-9868.00293; '
-'the rules as in the documentation of maxSE of the R package cluster.';

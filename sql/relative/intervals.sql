@@ -468,11 +468,3 @@ CREATE OR REPLACE MACRO clustereval.external_intervals(
     clustereval._valid_external_options(noise, noise_as, average_method, beta, adjusted)
   ))
   ORDER BY partition_key ASC NULLS LAST, place ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.external_intervals IS
-'Confidence intervals of the metrics of external_report, one row per partition and metric: value, '
-'std_error (standard error by the delta method, from the contingency cells alone), lower and '
-'upper: value -+ z std_error within the range of the metric, z the normal quantile of confidence. '
-'The rows are taken for independent draws. NULL where the method does not apply: '
-'class_f_measure, the exact matches, the expected mutual information, purities with a tied '
-'majority, fewer than 2 rows. Source: Goodman and Kruskal (1972), '
-'doi:10.1080/01621459.1972.10482401.';

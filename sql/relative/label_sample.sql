@@ -357,13 +357,3 @@ CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
     noise, noise_as, labels_are_sample, confidence, beta
   ))
   ORDER BY partition_key ASC NULLS LAST, place ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.entity_resolution_estimates IS
-'Estimates of external metrics for all entities from the labels of a sample, one row per partition '
-'and metric: value, std_error, lower and upper = value -+ z std_error within the range of the '
-'metric, z the normal quantile of confidence, and reason, why value is NULL. labels_are_sample is '
-'''uniform'' if entities were drawn with the same probability, ''by_record'' if the entities of '
-'random rows were, each with all its rows, and ''records'' if random rows were labeled, whatever '
-'their entity. All values are NULL where the labels contradict this. Source: Binette, York, '
-'Hickerson and others (2022), Estimating the performance of entity resolution algorithms, '
-'doi:10.1080/00031305.2023.2191664; Efron and Stein (1981), The jackknife estimate of variance, '
-'doi:10.1214/aos/1176345462.';

@@ -108,12 +108,6 @@ CREATE OR REPLACE MACRO clustereval.prediction_strength(
     ON weakest.partition_key IS NOT DISTINCT FROM counts.partition_key
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
   ORDER BY counts.partition_key ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.prediction_strength IS
-'Prediction strength, one row per partition: the least, over the clusters of the test data '
-'(label), of the share of pairs of rows that the clustering learned from the training data '
-'(cluster) also puts together; weakest_label is where. From 0 to 1, best 1; 0.8 or more is the '
-'usual demand. Labels of one row are passed over; NULL if no label has two. Source: Tibshirani '
-'and Walther (2005), Cluster validation by prediction strength, doi:10.1198/106186005X59243.';
 
 -- Bootstrap instability: the mean over resamples of the distance of two clusterings of all rows,
 -- cluster_1 and cluster_2, each learned from a bootstrap sample of its own. The distance is the
@@ -191,10 +185,3 @@ CREATE OR REPLACE MACRO clustereval.bootstrap_instability(
   FROM means
   LEFT JOIN dropped ON dropped.partition_key IS NOT DISTINCT FROM means.partition_key
   ORDER BY means.partition_key ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.bootstrap_instability IS
-'Bootstrap instability, one row per partition: the mean over resamples of the share of the n^2 '
-'ordered pairs of rows that two clusterings, learned from two bootstrap samples, disagree on. n '
-'rows that count, n_dropped with a NULL cluster, n_resamples, instability, std_error of the mean. '
-'From 0 to 1, best 0: the number of clusters with the least is chosen. Source: Fang and Wang '
-'(2012), Selection of the number of clusters via the bootstrap method, '
-'doi:10.1016/j.csda.2011.09.003.';

@@ -430,12 +430,6 @@ CREATE OR REPLACE MACRO clustereval.run_agreement(
   WHERE (SELECT n_faults FROM faults) = 0
     AND (SELECT n_faults FROM id_faults) = 0
   ORDER BY run_no_1 ASC NULLS LAST, run_no_2 ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.run_agreement IS
-'Agreement of every pair of runs (clusterings of the same ids), run_1 < run_2: n ids in both, '
-'n_only_1 and n_only_2 in one of them only, and score: a metric of external_report by its name, '
-'with run_1 as the label. Rows with a NULL cluster count as absent. A pair without common ids has '
-'n = 0 and score NULL; one run alone gives no row. The average over runs is in run_consensus. '
-'Source: Hubert and Arabie (1985), Comparing partitions, doi:10.1007/BF01908075.';
 
 -- Each run's mean agreement with the other runs, the most central run first: partition_key, run,
 -- n_runs (others it is compared with), mean_score, min_score and max_score over these, and rank,
@@ -522,12 +516,6 @@ CREATE OR REPLACE MACRO clustereval.run_consensus(
   WHERE (SELECT n_faults FROM faults) = 0
     AND (SELECT n_faults FROM id_faults) = 0
   ORDER BY partition_key ASC NULLS LAST, rank ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.run_consensus IS
-'Mean agreement of each run with the other runs, the most central run first: n_runs others that it '
-'is compared with, mean_score, min_score and max_score of the metric over these, and rank, 1 for '
-'the most central run (highest mean, or lowest where low values are best; the lowest run of '
-'equals). A run without a comparison has NULL scores and rank. The parameters are those of '
-'run_agreement. Source: Strehl and Ghosh (2002), Cluster ensembles, JMLR 3:583-617.';
 
 -- Stability of each cluster of the run `reference`, a value of the column run: partition_key,
 -- cluster, n (its rows), n_runs (other runs that have ids of it), mean_jaccard and min_jaccard of
@@ -582,9 +570,3 @@ CREATE OR REPLACE MACRO clustereval.cluster_stability(
     AND (SELECT n_faults FROM faults) = 0
     AND (SELECT COUNT(*) FROM reference_runs) >= 0 -- keeps the check of reference in the plan
   ORDER BY clusters.code ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.cluster_stability IS
-'Stability of each cluster of the run named reference: its best Jaccard index with a cluster of '
-'each other run, on the ids in both. n rows, n_runs runs that have some of them, mean_jaccard, '
-'min_jaccard, recovered and dissolved, the shares of runs with more than 0.75 and less than 0.5. '
-'All NULL if n_runs is 0. Source: Hennig (2007), Cluster-wise assessment of cluster stability, '
-'doi:10.1016/j.csda.2006.11.025.';

@@ -249,15 +249,6 @@ CREATE OR REPLACE MACRO clustereval.run_transitions(
     )
   ORDER BY
     partition_key ASC NULLS LAST, old ASC NULLS LAST, new ASC NULLS FIRST;
-COMMENT ON MACRO TABLE clustereval.run_transitions IS
-'What became of the clusters from one run to the next, one row per cluster of either run: '
-'transition (kept, grown, shrunk, split, merged, gone or new), ambiguity, what makes that '
-'doubtful, and numbers of ids and shares of the clusters on both sides of the row. A split '
-'cluster has a row of its own, with cluster_after NULL, and one per part; a merged one a row with '
-'cluster_before NULL, and one per source. Two clusters are linked if their common ids are a share '
-'of threshold or more of one of them. Source: Spiliopoulou, Ntoutsi, Theodoridis and Schult '
-'(2006), MONIC: modeling and monitoring cluster transitions, '
-'doi:10.1145/1150402.1150491.';
 
 -- Clusters of the run before and of the run after that have common ids, one row per pair:
 -- partition_key, cluster_before, cluster_after, n_before, n_after, n_common, share_before and
@@ -293,10 +284,6 @@ CREATE OR REPLACE MACRO clustereval.transition_overlaps(
     )
   ORDER BY
     partition_key ASC NULLS LAST, old ASC NULLS LAST, new ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.transition_overlaps IS
-'Clusters of one run and of the next that have common ids, one row per pair: n_before, n_after, '
-'n_common, share_before and share_after (n_common as a share of each cluster''s ids that are in '
-'both runs), jaccard on these ids, and is_link, whether one of the shares is threshold or more.';
 
 -- Ids that have moved, left or joined, one row per id: partition_key, id, cluster_before and
 -- cluster_after. An id has moved if its clusters are not linked (see run_transitions, which has the
@@ -341,10 +328,6 @@ CREATE OR REPLACE MACRO clustereval.moved_ids(
       clustereval._valid_transition_options(noise, noise_as, threshold, 0)
     )
   ORDER BY ids.partition_key ASC NULLS LAST, ids.id ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.moved_ids IS
-'Ids that have moved, left or joined from one run to the next, one row per id: id, cluster_before '
-'and cluster_after. An id has moved if its new cluster is not linked to its old one; '
-'cluster_after is NULL if it has left, cluster_before if it has joined.';
 
 -- Ids whose companions, the other ids of their cluster, have changed, one row per id:
 -- partition_key, id, cluster_before and cluster_after as in moved_ids, and n_kept, n_lost and
@@ -415,7 +398,3 @@ CREATE OR REPLACE MACRO clustereval.affected_ids(
     AND changes.after IS NOT DISTINCT FROM ids.after
   WHERE clustereval._check_options(clustereval._valid_transition_options(noise, noise_as, 1, 0))
   ORDER BY ids.partition_key ASC NULLS LAST, ids.id ASC NULLS LAST;
-COMMENT ON MACRO TABLE clustereval.affected_ids IS
-'Ids whose companions, the other ids of their cluster, have changed from one run to the next, one '
-'row per id: id, cluster_before, cluster_after (NULL if it has joined or left), and n_kept, n_lost '
-'and n_gained companions. Unlike moved_ids, it lists the ids of clusters that are split or merged.';

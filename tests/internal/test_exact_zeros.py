@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from mpmath import mp, mpf
 
+from tests.support import registry
 from tests.support.engines import fails
 from tests.support.point_engines import call, call_by_case, one
 
@@ -217,18 +218,7 @@ def test_powers_of_distances_to_centers_are_finite(engine: Engine, p: float) -> 
                 assert all(map(math.isfinite, values)), (table, scale, found)
 
 
-TABLES = [
-    "internal_report",
-    "internal_cluster_report",
-    "centroids",
-    "neighbor_report",
-    "silhouette_score",
-    "silhouette_samples",
-    "silhouette_clusters",
-    "dunn_index",
-    "cluster_diameters",
-    "pairwise_report",
-]
+TABLES = registry.tables("points", takes="distance")
 
 
 OVERFLOWS = [
@@ -276,7 +266,7 @@ def test_an_index_that_overflows_is_null(engine: Engine, scale: float, distance:
         assert row["pbm_index"] is None
 
 
-@pytest.mark.parametrize("table", [*TABLES, "determinant_report"])
+@pytest.mark.parametrize("table", registry.tables("points"))
 @pytest.mark.parametrize(
     "noise",
     [

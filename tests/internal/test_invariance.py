@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from tests.support import engines
+from tests.support import engines, registry
 from tests.support.point_engines import assert_points, call
 
 if TYPE_CHECKING:
@@ -25,12 +25,9 @@ def with_wide(*cases: Any) -> list[Any]:
     return [cases[0], *(pytest.param(*case, marks=pytest.mark.wide) for case in cases[1:])]
 
 
-REPORTS = ("internal_report", "neighbor_report", "dunn_index", "pairwise_report")
-CLUSTER_TABLES = ("centroids", "internal_cluster_report", "silhouette_clusters")
-TABLES = (*REPORTS, *CLUSTER_TABLES, "cluster_diameters", "determinant_report")
-SILHOUETTES = ("silhouette_samples", "silhouette_score")
-ALL = (*TABLES, *SILHOUETTES)
-WITH_DISTANCE = [table for table in ALL if table != "determinant_report"]
+#: internal_summary has the values of internal_report.
+ALL = [table for table in registry.tables("points") if table != "internal_summary"]
+WITH_DISTANCE = [table for table in ALL if "distance" in registry.parameters(table)]
 
 
 def grid_points(dims: int = 2, n: int = 36) -> pl.DataFrame:

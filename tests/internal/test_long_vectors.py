@@ -12,6 +12,7 @@ import pytest
 import polars_clustereval as ce
 from polars_clustereval import ClusterEvalError
 from polars_clustereval.internal.kernels import long_vectors
+from tests.support import registry
 from tests.support.point_engines import assert_points
 
 DIMS = long_vectors.MIN_LONG_DIMS + 5
@@ -74,9 +75,11 @@ def both(
 
 
 TABLES = [
-    *((name, {}) for name in ("centroids", "internal_report", "internal_cluster_report")),
-    *((name, {}) for name in ("neighbor_report", "cluster_diameters", "dunn_index")),
-    *((name, {}) for name in ("pairwise_report", "silhouette_samples", "silhouette_clusters")),
+    *(
+        (name, {})
+        for name in registry.tables("points", takes="distance")
+        if name not in ("internal_summary", "silhouette_score")
+    ),
     *(("silhouette_score", {"method": method}) for method in ("exact", "simplified", "bounds")),
 ]
 

@@ -1,14 +1,17 @@
-"""Every table and metric that the tests know of, and questions to the list.
+"""Every table and metric, and questions to the list.
 
-A table that the package exports and this module does not name fails a test of test_registry.
+The tables are those that polars_clustereval/base/tables.py keeps: a new one of a kind that there is
+needs nothing here.
 """
 
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import polars_clustereval as ce
+from polars_clustereval.base.tables import Kind, declared_tables
+from polars_clustereval.catalogue import entries
 from tests.support import oracle, resolution
 
 if TYPE_CHECKING:
@@ -17,62 +20,16 @@ if TYPE_CHECKING:
 #: Metrics, each an expression and an aggregate macro: those of external_report, and others.
 METRICS = (*oracle.METRICS, *resolution.OWN)
 #: Frame functions without a macro, because numpy draws what they score.
-DRAWN_BY_NUMPY = ("bootstrap_intervals", "permutation_test")
-
-#: The tables by their kind, which decides what they are called with.
-KINDS: dict[str, tuple[str, ...]] = {
-    "labels": (
-        "external_report",
-        "external_summary",
-        "external_intervals",
-        "contingency_matrix",
-        "pair_counts",
-        "external_cluster_report",
-        "external_label_report",
-        "cluster_error_table",
-        "matching_report",
-        "entity_resolution_estimates",
-        "entity_resolution_report",
-    ),
-    "records": ("bcubed_samples", "record_error_table"),
-    "one clustering": ("clustering_summary",),
-    "points": (
-        "centroids",
-        "internal_report",
-        "internal_summary",
-        "internal_cluster_report",
-        "neighbor_report",
-        "determinant_report",
-        "silhouette_samples",
-        "silhouette_clusters",
-        "silhouette_score",
-        "cluster_diameters",
-        "dunn_index",
-        "pairwise_report",
-    ),
-    "points of states": ("cluster_states",),
-    "nominal values": ("vdm_encode",),
-    "sweep": ("elbow",),
-    "points alone": ("uniform_reference",),
-    "replication": ("prediction_strength",),
-    "runs": ("run_agreement", "run_consensus"),
-    "runs and one of them": ("cluster_stability",),
-    "resamples": ("bootstrap_instability",),
-    "removed columns": ("column_stability",),
-    "two runs": (
-        *("run_transitions", "transition_overlaps", "moved_ids", "affected_ids"),
-        "run_drift",
-    ),
-    "covers": ("overlapping_report",),
-    "graph": ("graph_report", "graph_cluster_report", "graph_node_report", "graph_edge_report"),
-    "states": ("merge_cluster_states", "internal_report_from_states"),
-    "centers": ("assign_nearest", "cross_validation"),
-    "curves": ("choose_k", "gap_statistic"),
+DRAWN_BY_NUMPY = tuple(name for name, x in declared_tables().items() if not x.has_macro)
+#: The tables with a macro by their kind, which decides what they are called with.
+KINDS: dict[Kind, tuple[str, ...]] = {
+    kind: tuple(name for name, x in declared_tables(kind).items() if x.has_macro)
+    for kind in get_args(Kind)
 }
 
 #: What follows the frame in a call: a column, a tuple of columns, or a value. The kinds that are
 #: not here take further frames, or tables of other functions.
-GIVEN: dict[str, tuple[object, ...]] = {
+GIVEN: dict[Kind, tuple[object, ...]] = {
     "labels": ("label", "cluster"),
     "records": ("label", "cluster"),
     "one clustering": ("cluster",),
@@ -89,20 +46,13 @@ GIVEN: dict[str, tuple[object, ...]] = {
 }
 
 #: The tables whose columns are scores in the catalogue, in its order.
-WITH_SCORES: dict[str, tuple[str, ...]] = {
-    "labels": ("external_report", "entity_resolution_report", "matching_report"),
-    "points": (
-        "internal_report",
-        "neighbor_report",
-        "determinant_report",
-        "silhouette_score",
-        "dunn_index",
-        "pairwise_report",
-    ),
+WITH_SCORES: dict[Kind, tuple[str, ...]] = {
+    kind: tuple(dict.fromkeys(x.table for x in entries().values() if x.table in KINDS[kind]))
+    for kind in ("labels", "points")
 }
 
 
-def tables(*kinds: str, takes: str | None = None) -> tuple[str, ...]:
+def tables(*kinds: Kind, takes: str | None = None) -> tuple[str, ...]:
     """The tables of these kinds, or of all, that have a parameter of this name."""
     return tuple(
         name
@@ -112,8 +62,8 @@ def tables(*kinds: str, takes: str | None = None) -> tuple[str, ...]:
     )
 
 
-def kind_of(table: str) -> str:
-    return next(kind for kind, names in KINDS.items() if table in names)
+def kind_of(table: str) -> Kind:
+    return declared_tables()[table].kind
 
 
 def given(table: str) -> Sequence[object]:

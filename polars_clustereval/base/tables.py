@@ -1,0 +1,102 @@
+"""tables: the declaration of each table function, and questions to all of them.
+
+A table is declared once, above its function: ``@table_function("points", order=("cluster",))``.
+Its parameters are those of the signature, and its docstring says what the columns are. Everything
+that lists tables asks here, or is written by ``make facts``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
+
+from .data_arguments import check_calls
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+#: What a table is called with, and what that means: tables of one kind can be called alike.
+Kind: TypeAlias = Literal[
+    "labels",  # a label and a cluster per row, which may have a weight
+    "records",  # a label and a cluster per row, which has an id
+    "one clustering",
+    "points",  # a vector and a cluster per row
+    "points of states",  # the same, kept as states of clusters, which merge
+    "nominal values",
+    "sweep",  # points in several clusterings, with the number of clusters of each
+    "points alone",
+    "replication",  # a cluster of its own and a predicted one per row
+    "runs",  # an id, a run and a cluster per row
+    "runs and one of them",
+    "resamples",  # two clusters and a resample per row
+    "removed columns",
+    "two runs",  # two frames with an id and a cluster per row
+    "covers",  # two frames of memberships
+    "graph",  # a frame of nodes with a cluster, and one of edges
+    "states",  # the table cluster_states
+    "centers",  # points and the table centroids
+    "curves",  # the table elbow
+]
+
+
+class Table(NamedTuple):
+    """What is declared of a table, besides its parameters and columns."""
+
+    function: Callable[..., Any]
+    kind: Kind
+    #: The columns by which the rows of a partition are ordered; none if there is one row.
+    order: tuple[str, ...]
+    #: The page in docs/ that explains it.
+    guide: str
+    #: Whether ``to_sql`` can write it, and Spark compute it if it reads one frame.
+    is_portable: bool
+    #: Whether there is a macro of its name; numpy draws what the other tables score.
+    has_macro: bool
+
+
+_DECLARED: dict[str, Table] = {}
+
+
+def table_function(
+    kind: Kind,
+    *,
+    guide: str,
+    order: tuple[str, ...] = (),
+    is_portable: bool = False,
+    has_macro: bool = True,
+) -> Callable[[Function], Function]:
+    """Return the decorator that declares a table function; see Table for the parameters.
+
+    A function of one frame gets a check of its calls, see check_calls.
+    """
+
+    def declare(function: Function) -> Function:
+        """Keep the declaration by the function's name."""
+        is_of_one_frame = function.__code__.co_varnames[0] == "frame"
+        checked = check_calls(function) if is_of_one_frame else function
+        _DECLARED[function.__name__] = Table(checked, kind, order, guide, is_portable, has_macro)
+        return checked
+
+    return declare
+
+
+def declared_tables(*kinds: Kind) -> Mapping[str, Table]:
+    """Return the tables of some kinds, or of all, by name: kind by kind, as in Kind.
+
+    The modules that declare them must have been imported, as the package does it.
+    """
+    asked = kinds or get_args(Kind)
+    found = {name: x for kind in asked for name, x in _DECLARED.items() if x.kind == kind}
+    return MappingProxyType(found)
+
+
+def orders_of_portable_tables(*kinds: Kind) -> dict[str, tuple[str, ...]]:
+    """Return the columns that order the rows of each table of some kinds that `to_sql` can write.
+
+    They begin with the partition, the column partition_key.
+    """
+    tables = declared_tables(*kinds).items()
+    return {name: ("partition_key", *x.order) for name, x in tables if x.is_portable}

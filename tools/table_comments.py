@@ -1,0 +1,82 @@
+"""The text of sql/tables.sql: comments of the table macros, from the docstrings of the functions.
+
+Both sides have the same tables, so that the words for one are right for the other, but for a few:
+what is a frame in Polars is a table in SQL, and nothing there is lazy.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from polars_clustereval.base.tables import declared_tables
+from polars_clustereval.catalogue.callables import describe_callable
+from polars_clustereval.catalogue.docstrings import join_lines, read_parameters, read_sections
+from tools.sql_facts import literals
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+HEAD = """\
+-- tables: what each table macro returns, takes and is. `make facts` writes this file from the
+-- docstrings of polars_clustereval: change these.
+"""
+#: How the section Returns of a table begins; what follows is right for SQL too.
+RETURNS = re.compile(r"DataFrame or LazyFrame\s+Same kind as `frame\w*`(?:, |: )")
+#: Sentences about what Polars does with a plan or a stream, and numpy with the points in memory.
+ONLY_IN_PYTHON = re.compile(r"\b(LazyFrame|in memory|streams?)\b")
+#: Words of Polars, and the same in SQL.
+IN_SQL = (
+    (r"\bframe_(labels|clusters|before|after)\b", r"tbl_\1"),
+    (r"\b(the|both|a) frame", r"\1 table"),
+    (r"\bframe\b", "tbl"),
+    (r"\bthe partition columns\b", "partition_key"),
+    (r"\bnamed as its expression\b", "named as its macro"),
+    (r"(\w)=(\w)", r"\1 := \2"),
+)
+
+
+def in_sql(text: str) -> str:
+    """A text of a docstring for the macro, in one line."""
+    without_bullets = re.sub(r"^\s*[*-] ", "", text, flags=re.MULTILINE)
+    sentences = re.split(r"(?<=\.) ", join_lines(without_bullets))
+    found = " ".join(x for x in sentences if not ONLY_IN_PYTHON.search(x))
+    for pattern, words in IN_SQL:
+        found = re.sub(pattern, words, found)
+    return found
+
+
+def parameters_in_sql(function: Callable[..., Any]) -> str:
+    """What the parameters are: 'p: Order of the distance.' with choices in parentheses."""
+    names_of: dict[str, list[str]] = {}
+    for name, text in read_parameters(function).items():
+        type_name, _, meaning = text.partition(". ")
+        choices = re.sub("[{}]", "", type_name) if type_name.startswith("{") else ""
+        in_words = f"{f' ({choices})' if choices else ''}: {in_sql(meaning)}"
+        names_of.setdefault(in_words, []).append(in_sql(name) if name != "frame" else "tbl")
+    return " ".join(f"{', '.join(names)}{in_words}" for in_words, names in names_of.items())
+
+
+def table_comment(name: str, function: Callable[..., Any]) -> str:
+    sections = read_sections(function)
+    returns, is_known = RETURNS.subn("", sections["Returns"], count=1)
+    known = describe_callable(name)
+    if not is_known or known is None:
+        raise ValueError(f"{name}: expected Returns to begin with 'Same kind as `frame`, '")
+    source = join_lines(sections.get("References", ""))
+    texts = (
+        in_sql(sections[""]),
+        in_sql(returns[0].upper() + returns[1:]),
+        in_sql(known.facts["Notes"]),
+        parameters_in_sql(function),
+        source and f"Source: {source}",
+    )
+    text = " ".join(filter(None, texts))
+    return f"COMMENT ON MACRO TABLE clustereval.{name} IS\n{literals(text)};\n"
+
+
+def table_comments() -> str:
+    """The text of sql/tables.sql."""
+    tables = ((name, x) for name, x in sorted(declared_tables().items()) if x.has_macro)
+    return "\n".join([HEAD, *(table_comment(name, x.function) for name, x in tables)])
