@@ -17,41 +17,10 @@ from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.macros import macro_definitions, register
 
 from .portable import fold_conditions, rewrite_tree
+from .sql_names import N_FAULTS, PLAIN_BODIES, PLAIN_FORMS, VALID
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-# Table macro -> the one that takes its place in other engines: the same rows, without the form that
-# only DuckDB is faster with.
-_PLAIN_FORMS = {
-    "_unnested_moments": "_coordinate_moments",
-    "_own_and_nearest_squares": "_grouped_squares",
-    "_cross_with_clusters": "_join_with_clusters",
-}
-
-# Table macros that have another body in other engines. In _coordinate_blocks one block takes the
-# place of those of 16 coordinates: list_transform with an aggregate stands for one aggregate a
-# coordinate, which DuckDB cannot write for vectors of any length, and checked_length for the
-# length, or an error where a coordinate is not finite.
-_PLAIN_BODIES = {
-    "_coordinate_blocks": """
-        SELECT
-          __ce_partition, __ce_cluster, __ce_singleton_no,
-          0 AS __ce_block_offset,
-          COUNT(*) AS __ce_n,
-          MAX(checked_length(__ce_vector)) AS __ce_dims,
-          list_transform(
-            __ce_unweighted,
-            lambda __ce_x: CASE WHEN center = 'median' THEN median(__ce_x) ELSE SUM(__ce_x) END
-          ) AS __ce_sums_or_medians,
-          list_transform(__ce_unweighted, lambda __ce_x: var_pop(__ce_x)) AS __ce_variances,
-          list_transform(__ce_unweighted, lambda __ce_x: MIN(__ce_x)) AS __ce_minima,
-          list_transform(__ce_unweighted, lambda __ce_x: MAX(__ce_x)) AS __ce_maxima
-        FROM query_table(__ce_points)
-        WHERE __ce_kept
-        GROUP BY __ce_partition, __ce_cluster, __ce_singleton_no
-    """
-}
 
 
 class Expansion:
@@ -98,7 +67,7 @@ class Expansion:
         of the whole query. `arguments` are syntax trees by parameter.
         """
         self._calls += 1
-        body = parse_body(_PLAIN_FORMS.get(name, name)).copy()
+        body = parse_body(PLAIN_FORMS.get(name, name)).copy()
         if not isinstance(body, exp.Query):
             raise ClusterEvalError(f"{name}: expected a table macro")
         _number_ctes(body, self._calls)
@@ -280,7 +249,7 @@ def parse_body(name: str) -> exp.Expr:
     Qualified output columns have aliases (_name_columns), and CASE x WHEN y is CASE WHEN x = y,
     which can be decided if x is an option.
     """
-    text = _PLAIN_BODIES.get(name) or macro_definitions()[name][1]
+    text = PLAIN_BODIES.get(name) or macro_definitions()[name][1]
     body = sqlglot.parse_one(text, dialect="duckdb").unnest()
     for case in body.find_all(exp.Case):
         _write_conditions(case)
@@ -353,11 +322,11 @@ def _is_passed_check(node: exp.Expr) -> bool:
     if isinstance(node, exp.Coalesce):
         return _is_check(node.this)
     if isinstance(node, exp.EQ):
-        return _is_check(node.this, "__ce_n_faults")
+        return _is_check(node.this, N_FAULTS)
     return _is_check(node) and isinstance(node.parent, exp.Where | exp.Connector | exp.Paren)
 
 
-def _is_check(node: exp.Expr, result: str = "__ce_valid") -> bool:
+def _is_check(node: exp.Expr, result: str = VALID) -> bool:
     """Return whether a node is a subquery that reads the column `result`, that of a check."""
     columns = node.find_all(exp.Column) if isinstance(node, exp.Subquery) else ()
     return any(column.name == result for column in columns)

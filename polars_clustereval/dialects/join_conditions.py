@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from .sql_names import CLUSTER, PARTITION
+
 
 def drop_partition_conditions(query: exp.Expr) -> None:
     """Replace each comparison of two partition keys by TRUE, in place.
 
     It is for queries without partition_by, where all keys are NULL.
     """
-    for node in _find_comparisons(query, "__ce_partition"):
+    for node in _find_comparisons(query, PARTITION):
         node.replace(exp.true())
 
 
@@ -24,7 +26,7 @@ def drop_partition_order(query: exp.Expr) -> None:
     plans that sort by a constant.
     """
     for order in query.find_all(exp.Order):
-        others = [key for key in order.expressions if key.this.name != "__ce_partition"]
+        others = [key for key in order.expressions if key.this.name != PARTITION]
         order.set("expressions", others or order.expressions)
 
 
@@ -33,7 +35,7 @@ def equate_clusters(query: exp.Expr) -> None:
 
     It is for queries in which no cell has the cluster NULL, that of noise rows as singletons.
     """
-    for node in _find_comparisons(query, "__ce_cluster"):
+    for node in _find_comparisons(query, CLUSTER):
         node.replace(exp.EQ(this=node.left, expression=node.right))
 
 

@@ -37,6 +37,7 @@ from .join_conditions import (
     hash_comparisons,
 )
 from .portable import drop_parentheses, make_portable, refuse_unportable
+from .sql_names import TABLE_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -361,7 +362,7 @@ def build_query(
         query.set("order", None)
     if coordinates is not None and columns["partition_by"] is not None:
         # The row that shows the one partition of a table without points.
-        keep_first_branch(query, "__ce_table_rows_")
+        keep_first_branch(query, TABLE_ROWS)
     drop_row_count_checks(query)
     if columns["partition_by"] is None and not kept:
         drop_partition_order(query)
