@@ -13,8 +13,8 @@ from sqlglot import exp
 
 from polars_clustereval.errors import ClusterEvalError
 
-from .columns import nested_queries, source_name, sources_of
-from .portable import fold_conditions, rewrite_tree
+from .folding import fold_conditions
+from .trees import nested_queries, rewrite_tree, source_name, sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -28,16 +28,20 @@ _Result = TypeVar("_Result")
 _DIGITS = "__ce_digits"
 
 
-def split_lists(query: exp.Select, *, checked: bool = False) -> None:
-    """Replace the lists of a query by one column per coordinate, in place.
+def check_lengths(query: exp.Select) -> exp.Select:
+    """Return a query that raises an error, of Spark, where a coordinate is not finite."""
+    for call in query.find_all(exp.Anonymous):
+        if call.name == "checked_length":
+            call.set("this", "length_or_error")
+    return query
+
+
+def split_lists(query: exp.Select) -> exp.Select:
+    """Return a query with one column per coordinate in place of lists.
 
     The query has no star: see columns.name_outputs. The lists of the result itself, such as a
-    centroid, are arrays of these columns. If `checked` is TRUE, checked_length raises an error in
-    Spark where a coordinate is not finite.
+    centroid, are arrays of these columns.
     """
-    for length in query.find_all(exp.Anonymous):
-        if length.name == "checked_length" and checked:
-            length.set("this", "length_or_error")
     known: dict[str, Lengths] = {}
     for cte in query.ctes:
         known[cte.alias] = _Splitter(known).split(cte.this)
@@ -48,6 +52,7 @@ def split_lists(query: exp.Select, *, checked: bool = False) -> None:
             distinct=False,
         )
         query.set("with_", exp.With(expressions=[_cte(_DIGITS, digits), *query.ctes]))
+    return query
 
 
 def _cte(name: str, query: exp.Query) -> exp.CTE:

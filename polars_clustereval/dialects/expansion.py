@@ -16,8 +16,9 @@ from sqlglot import exp
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.macros import macro_definitions, register
 
-from .portable import fold_conditions, rewrite_tree
+from .folding import fold_conditions
 from .sql_names import N_FAULTS, PLAIN_BODIES, PLAIN_FORMS, VALID
+from .trees import rewrite_tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,15 +32,16 @@ class Expansion:
     """
 
     def __init__(
-        self, dialect: str, *, row_id: exp.Expr | None, numbered: bool, kept: bool
+        self, macros: Mapping[str, str], *, row_id: exp.Expr | None, numbered: bool, kept: bool
     ) -> None:
         """Begin with an empty list of CTEs.
 
+        `macros` are bodies of scalar macros that the engine has in place of those of sql/, by name.
         `row_id` is the column that to_sql got for `id`, which `numbered` says is the number of a
         row. `kept` says whether the table holds kept cells, from which _groups_of_cells makes the
         rows that _row_groups makes from rows.
         """
-        self._dialect = dialect
+        self._macros = macros
         self._numbered = numbered
         self._row_id = row_id
         self._kept = kept
@@ -67,7 +69,7 @@ class Expansion:
         of the whole query. `arguments` are syntax trees by parameter.
         """
         self._calls += 1
-        body = parse_body(PLAIN_FORMS.get(name, name)).copy()
+        body = _parse_body(_body_of(PLAIN_FORMS.get(name, name))).copy()
         if not isinstance(body, exp.Query):
             raise ClusterEvalError(f"{name}: expected a table macro")
         _number_ctes(body, self._calls)
@@ -157,7 +159,8 @@ class Expansion:
             return plain
         if call.name.startswith("_check_"):
             return self._expand_argument(call, 0)
-        return exp.paren(self._expand(parse_body(call.name).copy(), self._arguments_of(call)))
+        body = _parse_body(self._macros.get(call.name) or _body_of(call.name))
+        return exp.paren(self._expand(body.copy(), self._arguments_of(call)))
 
     def _expand_argument(self, call: exp.Anonymous, place: int) -> exp.Expr:
         """Return an argument of a macro call with the macro calls in it expanded."""
@@ -182,9 +185,6 @@ class Expansion:
                 return self._expand_argument(call, 0 if named else 1)
             case "_row_key" if self._numbered or call.expressions[1].name != "singletons":
                 return None if self._row_id is None else self._row_id.copy()
-            case "_has_coordinates" if self._dialect == "spark":
-                # Spark takes 2^d steps to plan a filter on d columns that others are copies of.
-                return exp.false()
             case "_complete_vector" | "_compensated_sum":
                 return self._plain_value(call)
             case "_is_noise":
@@ -242,14 +242,18 @@ def open_cursor() -> duckdb.DuckDBPyConnection:
     return _registered_connection().cursor()
 
 
+def _body_of(name: str) -> str:
+    """Return the text of the body of the macro `name`."""
+    return PLAIN_BODIES.get(name) or macro_definitions()[name][1]
+
+
 @functools.cache
-def parse_body(name: str) -> exp.Expr:
-    """Return the syntax tree of the body of the macro `name`, prepared for other engines.
+def _parse_body(text: str) -> exp.Expr:
+    """Return the syntax tree of the body of a macro, prepared for other engines.
 
     Qualified output columns have aliases (_name_columns), and CASE x WHEN y is CASE WHEN x = y,
     which can be decided if x is an option.
     """
-    text = PLAIN_BODIES.get(name) or macro_definitions()[name][1]
     body = sqlglot.parse_one(text, dialect="duckdb").unnest()
     for case in body.find_all(exp.Case):
         _write_conditions(case)

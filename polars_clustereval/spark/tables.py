@@ -16,7 +16,14 @@ from sqlglot import exp
 
 from polars_clustereval.base.checks import MAX_TOTAL_WEIGHT, check_column_names
 from polars_clustereval.base.data_arguments import type_name
-from polars_clustereval.dialects import OPTIONS, build_query, check_kept_cells, check_macro_options
+from polars_clustereval.dialects import (
+    ENGINES,
+    OPTIONS,
+    Request,
+    build_query,
+    check_kept_cells,
+    check_macro_options,
+)
 from polars_clustereval.dialects.sql_names import GROUP_COUNTS, PARTITION, ROW_COUNT
 from polars_clustereval.errors import ClusterEvalError
 
@@ -29,6 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 ROWS = "__ce_tbl"  # the table that a query reads
+ROWS_TABLE = {"tbl": exp.to_table(ROWS)}
 _CELL_COLUMNS = ("partition_key", "label", "cluster", "n", "copies")
 
 # A result of at most this many rows is sent whole to every executor that joins it.
@@ -80,7 +88,7 @@ def compute_table(
         rows = select_rows(frame, given)
         options["noise"] = cast_noise(frame.sparkSession, options["noise"], rows.schema["cluster"])
     names = {key: None if value is None else key for key, value in given.items()}
-    query = build_query(name, exp.to_table(ROWS), names, options, "spark")
+    query = build_query(Request(name, ENGINES["spark"], ROWS_TABLE, names, options))
     weighted = given["weight"] is not None
     with own_errors():
         if lazy or not can_checkpoint(rows.sparkSession):

@@ -1,0 +1,183 @@
+"""How a query of ``to_sql`` is made: a macro's query, and the steps from it to the text.
+
+A step is a function from tree to tree, and says in its first line what holds after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from polars_clustereval.macros import macro_definitions
+
+from . import columns, coordinates, plans, portable
+from .arguments import column_or_none
+from .expansion import Expansion
+from .folding import fold_query
+from .functions import write_functions
+from .sql_names import TABLE_ROWS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from .engines import Engine
+    from .trees import Step
+
+# Columns of a report that to_sql leaves out if it is not adjusted.
+_ADJUSTED_COLUMNS = ("adjusted_mutual_info_score", "expected_mutual_info")
+
+# Parameters of macros that have one value in other dialects.
+_CONSTANTS: dict[str, exp.Expr] = {
+    "tolerance": exp.null(),
+    "sample_size": exp.null(),
+    "confidence": exp.Literal.number("0.95"),
+    "random_state": exp.Literal.number(0),
+}
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a query is to compute: a table macro with its arguments, and the engine.
+
+    `tables` are tables, `columns` names of their columns, None for the default, and `options` the
+    values of the other parameters, each by parameter. `coordinates` are those of a point, for
+    tables of points; `numbered` says that the id is a number that tells all rows apart, and
+    `checked` that coordinates that are not finite are an error, of Spark.
+    """
+
+    name: str
+    engine: Engine
+    tables: Mapping[str, exp.Table]
+    columns: Mapping[str, str | None]
+    options: Mapping[str, Any]
+    coordinates: Sequence[exp.Expr] = ()
+    numbered: bool = False
+    checked: bool = False
+
+    @property
+    def is_of_labels(self) -> bool:
+        """Whether the macro is one of labels and clusters."""
+        return "label" in macro_definitions()[self.name][0]
+
+    @property
+    def reads_cells(self) -> bool:
+        """Whether the table holds kept cells, the rows of contingency_matrix."""
+        return self.is_of_labels and self.columns["label"] is None
+
+    @property
+    def has_one_partition(self) -> bool:
+        """Whether all partition keys are NULL."""
+        return self.columns["partition_by"] is None and not self.reads_cells
+
+
+def write_query(request: Request, order: Sequence[str]) -> str:
+    """Return a query as text, sorted by the columns `order` unless the macro sorts it."""
+    query = build_query(request)
+    for step in _steps_to_text(request.engine, order):
+        query = step(query)
+    engine = request.engine
+    return query.sql(dialect=engine.parser, normalize_functions=False) + engine.suffix
+
+
+def build_query(request: Request) -> exp.Select:
+    """Return a query as a syntax tree that all engines read alike."""
+    query = _expand_macro(request)
+    for step in _steps(request):
+        query = step(query)
+    return query
+
+
+def _steps(request: Request) -> Iterator[Step]:
+    """Yield the steps from a macro's query to one that all engines read alike."""
+    # What this query does not need, of what the macro has for every query.
+    if not request.options["adjusted"]:
+        yield partial(columns.drop_outputs, names=_ADJUSTED_COLUMNS)
+    if request.is_of_labels:
+        yield portable.drop_order
+    if request.columns["partition_by"] is not None:
+        yield partial(columns.keep_first_branch, prefix=TABLE_ROWS)
+    yield plans.drop_row_count_checks
+    if request.has_one_partition:
+        yield plans.drop_partition_order
+        yield from request.engine.partition_steps
+    if request.options["noise_as"] != "singletons" and not request.reads_cells:
+        yield plans.equate_clusters
+    # Columns by name, and lists as columns, of which some are not read.
+    yield columns.name_outputs
+    yield columns.prune
+    if request.checked:
+        yield coordinates.check_lengths
+    yield coordinates.split_lists
+    yield columns.prune
+    yield partial(write_functions, engine=request.engine)
+    # Forms that mean the same everywhere. What is decided by literals comes first.
+    yield fold_query
+    yield portable.drop_empty_branches
+    yield portable.write_constant_rows
+    yield portable.drop_true_clauses
+    yield portable.type_nulls
+    yield portable.guard_divisions
+    yield portable.number_conditions
+    yield portable.type_fractions
+    yield portable.order_row_numbers
+    yield portable.separate_distinctions
+    yield portable.drop_constant_keys
+    yield portable.alias_sources
+    yield portable.drop_parentheses
+
+
+def _steps_to_text(engine: Engine, order: Sequence[str]) -> Iterator[Step]:
+    """Yield the steps from a query that all engines read alike to the one that is written."""
+    yield partial(portable.order_rows, names=order)
+    yield plans.materialize_ctes if engine.inlines_ctes else plans.unmark_ctes
+    yield partial(portable.refuse_unportable, dialect=engine.name)
+    yield from engine.last_steps
+
+
+def _expand_macro(request: Request) -> exp.Select:
+    """Return the query of a table macro with its arguments, without macro calls."""
+    name = f"_{request.name}" if f"_{request.name}" in macro_definitions() else request.name
+    named = {key: column_or_none(column) for key, column in request.columns.items()}
+    coordinates = _complete_or_null(request.coordinates, request.options["missing"])
+    expansion = Expansion(
+        request.engine.macros,
+        row_id=named["id"],
+        numbered=request.numbered,
+        kept=request.reads_cells,
+    )
+    arguments = {
+        **request.tables,
+        **{key: column or exp.null() for key, column in named.items()},
+        **_write_options(request.options),
+        **_CONSTANTS,
+        "weight": named["weight"] or exp.Literal.number(1),
+        "vector": exp.Array(expressions=coordinates),
+    }
+    return expansion.query(name, arguments)
+
+
+def _complete_or_null(coordinates: Sequence[exp.Expr], missing: str) -> list[exp.Expr]:
+    """Return coordinates; with the option missing = 'drop' the first is NULL where another is.
+
+    Then the first one alone tells whether a point is left out: a condition on all of them would be
+    planned by Spark in 2^d steps for d coordinates.
+    """
+    first, *others = coordinates or (None,)
+    if first is None:
+        return []
+    if missing == "drop" and others:
+        lacks = exp.or_(*(exp.Is(this=x.copy(), expression=exp.Null()) for x in others))
+        first = exp.Case().when(lacks, exp.null()).else_(first.copy())
+    return [first, *others]
+
+
+def _write_options(options: Mapping[str, Any]) -> dict[str, exp.Expr]:
+    """Return options as literals. Without a value of noise it is not compared, so any way will do.
+
+    A NULL would be compared with texts, and has no type in some engines.
+    """
+    literals: dict[str, exp.Expr] = {key: exp.convert(value) for key, value in options.items()}
+    return literals | {"noise_as": exp.convert(options["noise_as"] or "cluster")}
