@@ -31,7 +31,10 @@ def keep_first_branch(query: exp.Select, prefix: str) -> exp.Select:
 
 
 def name_outputs(query: exp.Select) -> exp.Select:
-    """Return a query without stars: SELECT *, t.* and * EXCLUDE (…) name each column."""
+    """Return a query without stars: SELECT *, t.* and * EXCLUDE (…) name each column.
+
+    The branches of a UNION ALL have the names of the first one, so that any may be left out.
+    """
     known: dict[str, list[str]] = {}
     for cte in query.ctes:
         known[cte.alias] = _name_outputs(cte.this, known)
@@ -44,8 +47,18 @@ def _name_outputs(query: exp.Expr, known: dict[str, list[str]]) -> list[str]:
 
     `known` has those of the CTEs before.
     """
-    names = [_name_columns_of(select, known) for select in selects_of(query)]
-    return names[0] if names else []
+    first: list[str] = []
+    for select in selects_of(query):
+        names = _name_columns_of(select, known)
+        first = first or names
+        if first is not names:
+            select.set("expressions", list(map(_rename, select.expressions, first)))
+    return first
+
+
+def _rename(column: exp.Expr, name: str) -> exp.Expr:
+    """Return an output column by another name."""
+    return exp.alias_(column.unalias().copy(), name)
 
 
 def _name_columns_of(select: exp.Select, known: dict[str, list[str]]) -> list[str]:
@@ -84,7 +97,8 @@ def _star_columns(star: exp.Expr, sources: dict[str, list[str]]) -> list[exp.Exp
 def prune(query: exp.Select) -> exp.Select:
     """Return a query that computes no column and no CTE that nothing reads.
 
-    Nor does it have joins and branches of UNION ALL with CTEs that are known to have no rows.
+    Nor does it have joins and branches of UNION ALL without rows, as far as that is known. All
+    outputs have names: see name_outputs.
     """
     _drop_empty_sources(query)
     needed: dict[str, set[str]] = {}
@@ -142,38 +156,23 @@ def _keep_columns(query: exp.Query, names: set[str]) -> None:
 
 
 def _drop_empty_sources(query: exp.Select) -> None:
-    """Leave out the joins with CTEs that have no rows, and branches of UNION ALL that read them."""
+    """Leave out LEFT JOINs with CTEs that have no rows, and branches of UNION ALL without rows."""
     empty: set[str] = set()
-    for cte in query.ctes:
-        cte.set("this", _without_empty(cte.this, empty))
-        if has_no_rows(cte.this, empty):
-            empty.add(cte.alias)
-    for select in _all_selects_of(query):
-        _drop_empty_joins(select, empty)
+    for part in (*query.ctes, query):
+        for union in reversed(list(part.find_all(exp.Union))):
+            _drop_empty_branch(union, empty)
+        for select in part.find_all(exp.Select):
+            _drop_empty_joins(select, empty)
+        if isinstance(part, exp.CTE) and _has_no_rows(part.this, empty):
+            empty.add(part.alias)
 
 
-def _without_empty(query: exp.Expr, empty: set[str]) -> exp.Expr:
-    """Return a query without joins and branches that the CTEs named in `empty` make empty."""
-    if isinstance(query, exp.Union):
-        branches = [_without_empty(branch, empty) for branch in (query.left, query.right)]
-        filled = [branch for branch in branches if not has_no_rows(branch, empty)]
-        if len(filled) == 1:
-            names = query.named_selects
-            branch = filled[0].unnest()
-            name_like(branch, names)
-            return branch
-        query.set("this", branches[0])
-        query.set("expression", branches[1])
-        return query
-    for select in _all_selects_of(query):
-        _drop_empty_joins(select, empty)
-    return query
-
-
-def name_like(select: exp.Expr, names: Collection[str]) -> None:
-    """Give the output columns of a SELECT these names, in place."""
-    for column, name in zip(list(select.expressions), names, strict=True):
-        column.replace(exp.alias_(column.unalias().copy(), name))
+def _drop_empty_branch(union: exp.Union, empty: set[str]) -> None:
+    """Leave out a side of UNION ALL that has no rows, in place."""
+    for branch, other in ((union.left, union.right), (union.right, union.left)):
+        if _has_no_rows(branch, empty):
+            union.replace(other.unnest())
+            return
 
 
 def _drop_empty_joins(select: exp.Select, empty: set[str]) -> None:
@@ -190,19 +189,16 @@ def _drop_empty_joins(select: exp.Select, empty: set[str]) -> None:
     for column in list(select.find_all(exp.Column)):
         if column.table in dropped:
             column.replace(exp.null())
-    select.set("expressions", [fold_conditions(column) for column in select.expressions])
-    for clause in ("where", "having"):
-        if select.args.get(clause):
-            select.set(clause, fold_conditions(select.args[clause]))
+    fold_conditions(select)
 
 
-def has_no_rows(query: exp.Expr, empty: Collection[str] = ()) -> bool:
-    """Return whether a query is known to have no rows, as the CTEs named in `empty`."""
+def _has_no_rows(query: exp.Expr, empty: set[str]) -> bool:
+    """Return whether a query is known to have no rows, as the CTEs named in `empty` have none."""
     return all(_selects_nothing(select, empty) for select in selects_of(query))
 
 
-def _selects_nothing(select: exp.Select, empty: Collection[str]) -> bool:
-    """Return whether a SELECT is known to have no rows; see has_no_rows.
+def _selects_nothing(select: exp.Select, empty: set[str]) -> bool:
+    """Return whether a SELECT is known to have no rows; see _has_no_rows.
 
     Without GROUP BY an aggregate has a row even of no rows.
     """

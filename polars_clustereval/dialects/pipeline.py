@@ -111,11 +111,10 @@ def _steps(request: Request) -> Iterator[Step]:
     if request.checked:
         yield coordinates.check_lengths
     yield coordinates.split_lists
-    yield columns.prune
     yield partial(write_functions, engine=request.engine)
     # Forms that mean the same everywhere. What is decided by literals comes first.
     yield fold_query
-    yield portable.drop_empty_branches
+    yield columns.prune
     yield portable.write_constant_rows
     yield portable.drop_true_clauses
     yield portable.type_nulls

@@ -14,7 +14,6 @@ from sqlglot import exp
 
 from polars_clustereval.errors import ClusterEvalError
 
-from .columns import has_no_rows, name_like
 from .trees import find_unions, sources_of
 
 if TYPE_CHECKING:
@@ -28,19 +27,6 @@ _PORTABLE_FUNCTIONS = frozenset(
         *("Count", "Max", "Min", "RowNumber", "Sum", "VariancePop"),
     )
 )
-
-
-def drop_empty_branches(query: exp.Select) -> exp.Select:
-    """Return a query without branches of UNION ALL that a condition FALSE makes empty."""
-    for first, *others in find_unions(query):
-        for branch in others:  # whichever is left names the columns
-            name_like(branch, first.named_selects)
-    for union in reversed(list(query.find_all(exp.Union))):
-        for branch, other in ((union.this, union.expression), (union.expression, union.this)):
-            if has_no_rows(branch):
-                union.replace(other.unnest())
-                break
-    return query
 
 
 def write_constant_rows(query: exp.Select) -> exp.Select:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from sqlglot import exp
 
+from polars_clustereval.errors import ClusterEvalError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -43,7 +45,10 @@ def source_name(source: exp.Expr) -> str:
 
 
 def selects_of(query: exp.Expr) -> Iterator[exp.Select]:
-    """Yield the branches of a UNION ALL in their order, or the SELECT that a query is."""
+    """Yield the branches of a UNION ALL in their order, or the SELECT that a query is.
+
+    Raise an error for a query that is neither.
+    """
     if isinstance(query, exp.Subquery):
         yield from selects_of(query.this)
     elif isinstance(query, exp.Union):
@@ -51,6 +56,8 @@ def selects_of(query: exp.Expr) -> Iterator[exp.Select]:
         yield from selects_of(query.right)
     elif isinstance(query, exp.Select):
         yield query
+    else:
+        raise ClusterEvalError(f"expected SELECT, got {query.sql('duckdb')}")
 
 
 def find_unions(query: exp.Expr) -> Iterator[list[exp.Select]]:
