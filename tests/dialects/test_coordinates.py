@@ -10,7 +10,7 @@ import pytest
 from sqlglot import exp
 
 import polars_clustereval as ce
-from polars_clustereval.dialects import coordinates
+from polars_clustereval.dialects import columns, coordinates
 from tests.support.sql_answers import parse_query, unordered_rows
 
 # Points of three coordinates, u the other way round, and a column that is NULL in place of a list.
@@ -30,7 +30,7 @@ def split_query(text: str) -> exp.Select:
         for name in list(function.this.find_all(exp.Identifier)):
             if name.name in parameters and not isinstance(name.parent, exp.Column):
                 name.replace(exp.column(name.name))
-    return coordinates.split_lists(query)
+    return coordinates.split_lists(columns.name_outputs(query))
 
 
 @pytest.mark.parametrize(
