@@ -14,10 +14,10 @@ try:
 except ImportError as error:
     raise ImportError("to_sql needs sqlglot: pip install polars_clustereval[dialects]") from error
 
-from .arguments import OPTIONS, check_kept_cells, check_silhouette, check_weights
+from .arguments import check_kept_cells, check_silhouette, check_weights
 from .engines import ENGINES, EXECUTED_DIALECTS
 from .pipeline import Request, build_query
-from .queries import check_macro_options, to_sql
+from .queries import OPTIONS, check_macro_options, to_sql
 
 __all__ = [
     "ENGINES",

@@ -1,40 +1,23 @@
-"""Arguments of to_sql: their defaults, checks of them, and names as syntax trees."""
+"""Arguments of to_sql: checks of them, and names as syntax trees."""
 
 from __future__ import annotations
 
+import functools
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import sqlglot
 from sqlglot import exp
 
 from polars_clustereval.errors import ClusterEvalError
-from polars_clustereval.macros import macro_definitions
+from polars_clustereval.macros import macro_definitions, register
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 # Distances whose silhouettes follow from sums over clusters; the others need pairs of points.
 _SUMMED_DISTANCES = ("sqeuclidean", "cosine")
-
-# Default of each option of the table macros.
-OPTIONS: dict[str, Any] = {
-    "noise": None,
-    "noise_as": None,
-    "average_method": "arithmetic",
-    "beta": 1.0,
-    "adjusted": True,
-    "split_cost": "unit",
-    "merge_cost": "unit",
-    "threshold": 0.5,
-    "min_share": 0.0,
-    "distance": "euclidean",
-    "p": 2,
-    "center": "mean",
-    "weights": None,
-    "missing": "error",
-    "method": "exact",
-}
 
 
 def check_kept_cells(
@@ -156,15 +139,12 @@ def check_tables(name: str, given: Mapping[str, str | None]) -> None:
             raise ClusterEvalError(f"{parameter}: {name} needs {', '.join(needed)}, got None")
 
 
-def refuse_unknown_parameters(name: str, given: Mapping[str, Any]) -> None:
-    """Raise an error if an argument was given that is no parameter of the macro `name`.
-
-    `given` are arguments of to_sql; those that are equal to the default do not count.
-    """
+def refuse_unknown_parameters(name: str, given: Iterable[str]) -> None:
+    """Raise an error if one of the parameters `given` is none of the macro `name`."""
     parameters, _ = macro_definitions()[name]
     known = [*parameters, "size"] if "vector" in parameters else parameters
-    for parameter, value in given.items():
-        if value != OPTIONS.get(parameter) and parameter not in known:
+    for parameter in given:
+        if parameter not in known:
             raise ClusterEvalError(f"{parameter}: {name} does not take it, but {', '.join(known)}")
 
 
@@ -181,3 +161,16 @@ def unknown_choice_text(parameter: str, value: str, known: Iterable[str]) -> str
     near = get_close_matches(value, known, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return f"{parameter}: expected one of {', '.join(sorted(known))}, got {value!r}{hint}"
+
+
+@functools.cache
+def _registered_connection() -> duckdb.DuckDBPyConnection:
+    """Return a DuckDB connection in which the macros are registered, the same one for all calls."""
+    con = duckdb.connect()
+    register(con)
+    return con
+
+
+def open_cursor() -> duckdb.DuckDBPyConnection:
+    """Return a cursor of its own for each call: threads cannot share one. It has the macros."""
+    return _registered_connection().cursor()

@@ -10,7 +10,7 @@ from sqlglot import exp
 from polars_clustereval.errors import ClusterEvalError
 
 from .engines import ENGINES
-from .trees import rewrite_tree
+from .trees import fill_columns, rewrite_tree
 
 if TYPE_CHECKING:
     from .engines import Engine
@@ -68,13 +68,4 @@ def _form(function: str, arguments: list[exp.Expr], engine: Engine) -> exp.Expr:
         form = exp.Anonymous(this=function, expressions=[form.this])
     for node in form.walk():
         node.meta["native"] = True  # see portable.refuse_unportable
-    values = dict(zip(names, arguments, strict=True))
-    return rewrite_tree(form, lambda node: _argument(node, values))
-
-
-def _argument(node: exp.Expr, values: dict[str, exp.Expr]) -> exp.Expr | None:
-    """Return the argument that a column of a form stands for, None for other nodes."""
-    if isinstance(node, exp.Column) and node.name in values:
-        value = values[node.name].copy()
-        return value if isinstance(value, exp.Column) else exp.paren(value)
-    return None
+    return fill_columns(form, dict(zip(names, arguments, strict=True)))

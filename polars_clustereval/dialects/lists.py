@@ -9,7 +9,7 @@ from sqlglot import exp
 from polars_clustereval.errors import ClusterEvalError
 
 from .folding import fold_conditions
-from .trees import rewrite_tree
+from .trees import fill_columns, rewrite_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -140,21 +140,13 @@ class Lists:
 
         Lists stay bound by name, since only their elements can be written; numbers are put in.
         """
-        body = node.expression.this.copy()
         numbers: dict[str, exp.Expr] = {}
         lists: dict[str, exp.Expr] = {}
         for name, value in values.items():
             if name is not None:
                 (lists if self.length(value) is not None else numbers)[name] = value
 
-        def put_in(part: exp.Expr) -> exp.Expr | None:
-            """Return the number for a parameter, None for other nodes."""
-            if isinstance(part, exp.Column) and not part.table and part.name in numbers:
-                new = numbers[part.name].copy()
-                return new if isinstance(new, exp.Column | exp.Literal) else exp.paren(new)
-            return None
-
-        body = rewrite_tree(body, put_in)
+        body = fill_columns(node.expression.this.copy(), numbers)
         outer = self._bound
         self._bound = {**outer, **lists}
         try:
@@ -202,9 +194,9 @@ class Lists:
             return exp.Is(this=self.element(node.this, 1), expression=node.expression)
         return None
 
-    def _named_number(self, node: exp.Anonymous) -> exp.Expr | None:
+    def _named_number(self, call: exp.Anonymous) -> exp.Expr | None:
         """Return what replaces a list function that sqlglot has no class for; None for others."""
-        name, values = node.name.lower(), node.expressions
+        name, values = call.name.lower(), call.expressions
         if name == "list_sum":
             return exp.paren(_sum(self._elements(values[0])))
         if name == "list_count":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal
 
 import duckdb
@@ -10,17 +11,16 @@ import duckdb
 from polars_clustereval.errors import ClusterEvalError
 
 from .arguments import (
-    OPTIONS,
     check_kept_cells,
     check_silhouette,
     check_tables,
     name_coordinates,
+    open_cursor,
     parse_table,
     refuse_unknown_parameters,
     unknown_choice_text,
 )
 from .engines import find_engine, warn_if_never_executed
-from .expansion import open_cursor
 from .pipeline import Request, write_query
 
 if TYPE_CHECKING:
@@ -60,6 +60,10 @@ _RUN_TABLES = {
     "affected_ids": ("partition_key", "id"),
 }
 _ROW_ORDER = _LABEL_TABLES | _POINT_TABLES | _RUN_TABLES
+
+# Parameters of to_sql that name a table, and a column of it.
+_TABLE_PARAMETERS = ("tbl", "tbl_before", "tbl_after")
+_COLUMN_PARAMETERS = ("label", "cluster", "weight", "id", "partition_by")
 
 
 def to_sql(
@@ -171,8 +175,8 @@ def to_sql(
     options = {key: given[key] for key in OPTIONS}
     if weights is not None:
         options["weights"] = [float(number) for number in weights]
-    columns = {key: given[key] for key in ("label", "cluster", "weight", "id", "partition_by")}
-    tables = {key: given[key] for key in ("tbl", "tbl_before", "tbl_after")}
+    columns = {key: given[key] for key in _COLUMN_PARAMETERS}
+    tables = {key: given[key] for key in _TABLE_PARAMETERS}
     check_tables(name, {**tables, "id": id, "cluster": cluster})
     check_macro_options(name, options)
     if name in _LABEL_TABLES:
@@ -181,13 +185,20 @@ def to_sql(
     coordinates = name_coordinates(name, vector, size, weights) if is_of_points else []
     if is_of_points and cluster is None:
         raise ClusterEvalError(f"cluster: {name} needs the column of clusters, got None")
-    refuse_unknown_parameters(
-        name, {**options, **columns, **tables, "vector": vector, "size": size}
-    )
+    others = {**options, **columns, **tables, "vector": vector, "size": size}
+    refuse_unknown_parameters(name, [k for k, x in others.items() if x != OPTIONS.get(k)])
     parsed = {key: parse_table(key, x) for key, x in tables.items() if x is not None}
     check_silhouette(name, options)
     request = Request(name, engine, parsed, columns, options, coordinates)
     return write_query(request, _ROW_ORDER[name])
+
+
+# Default of each option of the table macros.
+OPTIONS: dict[str, Any] = {
+    key: parameter.default
+    for key, parameter in signature(to_sql).parameters.items()
+    if key not in ("name", "dialect", *_TABLE_PARAMETERS, *_COLUMN_PARAMETERS, "vector", "size")
+}
 
 
 def check_macro_options(name: str, options: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from sqlglot import exp
 from polars_clustereval.errors import ClusterEvalError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 #: A step of to_sql: it returns the query in another form, the same tree or another one.
 Step: TypeAlias = "Callable[[exp.Select], exp.Select]"
@@ -29,6 +29,23 @@ def rewrite_tree(node: exp.Expr, replacement: Callable[[exp.Expr], exp.Expr | No
         if changed is not child:
             child.replace(changed)
     return node
+
+
+def fill_columns(node: exp.Expr, values: Mapping[str, exp.Expr]) -> exp.Expr:
+    """Return the tree with values in place of the unqualified columns of these names.
+
+    Parentheses keep a value that is an expression together.
+    """
+
+    def fill(node: exp.Expr) -> exp.Expr | None:
+        """Return the value that a column stands for, None for other nodes."""
+        if not isinstance(node, exp.Column) or node.table or node.name not in values:
+            return None
+        value = values[node.name].copy()
+        plain = isinstance(value, exp.Column | exp.Literal | exp.Table | exp.Boolean | exp.Null)
+        return value if plain else exp.paren(value)
+
+    return rewrite_tree(node, fill)
 
 
 def sources_of(select: exp.Select) -> list[exp.Expr]:
