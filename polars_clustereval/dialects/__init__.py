@@ -1,10 +1,12 @@
 """to_sql: a table macro as one standalone query for another SQL engine.
 
 ``queries`` has to_sql and ``arguments`` its checks. ``pipeline`` lists the steps of a query from
-top to bottom: ``expansion`` (macros in macros), ``plans`` (forms that engines plan well),
-``columns`` (stars, and columns that nothing reads), ``coordinates`` (lists as columns),
-``functions`` (of each engine, from ``engines``) and ``portable`` (forms that mean the same
-everywhere). sqlglot is in an extra, so the package imports this folder when `to_sql` is used.
+top to bottom: ``expansion`` (macros in macros, whose ``bodies`` are trees), ``plans`` (forms that
+engines plan well), ``columns`` (stars, and what nothing reads), ``coordinates`` (``lists`` as
+columns), ``functions`` (of each of the ``engines``), ``folding`` (conditions on literals) and
+``portable`` (forms that mean the same everywhere). ``trees`` has what they share, and ``sql_names``
+what they know of ``sql/``. sqlglot is in an extra, so the package imports this folder when `to_sql`
+is used.
 """
 
 from __future__ import annotations

@@ -124,10 +124,10 @@ def find_engine(dialect: str) -> Engine:
     Raise an error for another name.
     """
     name = dialect.lower()
-    known = {other: Engine(name=other, parser=other) for other in Dialect.classes if other}
-    if name not in known | ENGINES:
-        raise ClusterEvalError(unknown_choice_text("dialect", dialect, known | ENGINES))
-    return (known | ENGINES)[name]
+    known = {*ENGINES, *filter(None, Dialect.classes)}
+    if name not in known:
+        raise ClusterEvalError(unknown_choice_text("dialect", dialect, known))
+    return ENGINES.get(name) or Engine(name=name, parser=name)
 
 
 def warn_if_never_executed(dialect: str) -> None:

@@ -271,15 +271,15 @@ def _number_ctes(body: exp.Query, number: int) -> None:
     query() notes the number: its text names a CTE too.
     """
     names = {cte.alias: f"{cte.alias}_{number}" for cte in body.ctes}
-    for node in list(body.walk()):
-        if isinstance(node, exp.TableAlias) and isinstance(node.parent, exp.CTE):
-            node.set("this", exp.to_identifier(names[node.name]))
-        elif isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous):
-            node.meta["number"] = number
-            for argument in node.this.expressions:
+    for cte in body.ctes:
+        cte.args["alias"].set("this", exp.to_identifier(names[cte.alias]))
+    for table in list(body.find_all(exp.Table)):
+        if isinstance(table.this, exp.Anonymous):
+            table.meta["number"] = number
+            for argument in table.this.expressions:
                 if isinstance(argument, exp.Column) and argument.name in names:
                     argument.set("this", exp.to_identifier(names[argument.name]))
-        elif isinstance(node, exp.Table) and node.name in names:
-            if not node.alias:  # columns may be qualified by the old name
-                node.set("alias", exp.TableAlias(this=exp.to_identifier(node.name)))
-            node.set("this", exp.to_identifier(names[node.name]))
+        elif table.name in names:
+            if not table.alias:  # columns may be qualified by the old name
+                table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name)))
+            table.set("this", exp.to_identifier(names[table.name]))

@@ -1,6 +1,6 @@
-"""How a query of ``to_sql`` is made: a macro's query, and the steps from it to the text.
+"""How a query of ``to_sql`` is made: the query of a macro, and the steps from it to the text.
 
-A step is a function from tree to tree, and says in its first line what holds after it.
+A step is a function from tree to tree. The first line of its docstring says what holds after it.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def build_query(request: Request) -> exp.Select:
 
 def _steps(request: Request) -> Iterator[Step]:
     """Yield the steps from a macro's query to one that all engines read alike."""
-    # What this query does not need, of what the macro has for every query.
+    # The macro's query without what the arguments make superfluous.
     if not request.options["adjusted"]:
         yield partial(columns.drop_outputs, names=_ADJUSTED_COLUMNS)
     if request.is_of_labels:
@@ -105,18 +105,19 @@ def _steps(request: Request) -> Iterator[Step]:
         yield from request.engine.partition_steps
     if request.options["noise_as"] != "singletons" and not request.reads_cells:
         yield plans.equate_clusters
-    # Columns by name, and lists as columns, of which some are not read.
+    # Lists become columns once all outputs have names, and those that nothing reads are gone.
     yield columns.name_outputs
     yield columns.prune
     if request.checked:
         yield coordinates.check_lengths
     yield coordinates.split_lists
     yield partial(write_functions, engine=request.engine)
-    # Forms that mean the same everywhere. What is decided by literals comes first.
+    # Conditions on literals are decided, which shows more that nothing reads or that has no rows.
     yield fold_query
     yield columns.prune
     yield portable.write_constant_rows
     yield portable.drop_true_clauses
+    # Forms that mean the same everywhere: numbers of conditions are fractions, which need a type.
     yield portable.type_nulls
     yield portable.guard_divisions
     yield portable.number_conditions
