@@ -148,11 +148,6 @@ def refuse_unknown_parameters(name: str, given: Iterable[str]) -> None:
             raise ClusterEvalError(f"{parameter}: {name} does not take it, but {', '.join(known)}")
 
 
-def column_or_none(name: str | None) -> exp.Column | None:
-    """Return the syntax tree of the quoted column `name`, None for None."""
-    return None if name is None else exp.column(name, quoted=True)
-
-
 def unknown_choice_text(parameter: str, value: str, known: Iterable[str]) -> str:
     """Return an error text: `value` is none of the `known` ones; it names the most similar one.
 

@@ -97,8 +97,8 @@ def _star_columns(star: exp.Expr, sources: dict[str, list[str]]) -> list[exp.Exp
 def prune(query: exp.Select) -> exp.Select:
     """Return a query that computes no column and no CTE that nothing reads.
 
-    Nor does it have joins and branches of UNION ALL without rows, as far as that is known. All
-    outputs have names: see name_outputs.
+    Nor does it have joins and branches of UNION ALL without rows, as far as that is known. There is
+    no star in it: see name_outputs.
     """
     _drop_empty_sources(query)
     needed: dict[str, set[str]] = {}

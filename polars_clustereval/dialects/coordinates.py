@@ -27,7 +27,7 @@ def check_lengths(query: exp.Select) -> exp.Select:
 def split_lists(query: exp.Select) -> exp.Select:
     """Return a query with one column per coordinate in place of lists.
 
-    All outputs have names: see columns.name_outputs. The lists of the result itself, such as a
+    There is no star in it: see columns.name_outputs. The lists of the result itself, such as a
     centroid, are arrays of these columns.
     """
     known: dict[str, Lengths] = {}

@@ -14,7 +14,6 @@ from sqlglot import exp
 from polars_clustereval.macros import macro_definitions
 
 from . import columns, coordinates, plans, portable
-from .arguments import column_or_none
 from .expansion import Expansion
 from .folding import fold_query
 from .functions import write_functions
@@ -28,14 +27,6 @@ if TYPE_CHECKING:
 
 # Columns of a report that to_sql leaves out if it is not adjusted.
 _ADJUSTED_COLUMNS = ("adjusted_mutual_info_score", "expected_mutual_info")
-
-# Parameters of macros that have one value in other dialects.
-_CONSTANTS: dict[str, exp.Expr] = {
-    "tolerance": exp.null(),
-    "sample_size": exp.null(),
-    "confidence": exp.Literal.number("0.95"),
-    "random_state": exp.Literal.number(0),
-}
 
 
 @dataclass(frozen=True)
@@ -105,7 +96,7 @@ def _steps(request: Request) -> Iterator[Step]:
         yield from request.engine.partition_steps
     if request.options["noise_as"] != "singletons" and not request.reads_cells:
         yield plans.equate_clusters
-    # Lists become columns once all outputs have names, and those that nothing reads are gone.
+    # Lists become columns once no star hides a column, and lists that nothing reads are gone.
     yield columns.name_outputs
     yield columns.prune
     if request.checked:
@@ -140,44 +131,35 @@ def _steps_to_text(engine: Engine, order: Sequence[str]) -> Iterator[Step]:
 def _expand_macro(request: Request) -> exp.Select:
     """Return the query of a table macro with its arguments, without macro calls."""
     name = f"_{request.name}" if f"_{request.name}" in macro_definitions() else request.name
-    named = {key: column_or_none(column) for key, column in request.columns.items()}
-    coordinates = _complete_or_null(request.coordinates, request.options["missing"])
+    given = {key: exp.column(x, quoted=True) for key, x in request.columns.items() if x is not None}
     expansion = Expansion(
         request.engine.macros,
-        row_id=named["id"],
+        row_id=given.get("id"),
         numbered=request.numbered,
         kept=request.reads_cells,
     )
     arguments = {
+        **dict.fromkeys(macro_definitions()[name][0], exp.null()),
+        **{key: exp.convert(value) for key, value in request.options.items()},
+        # Without a value of noise it is not compared, so any way will do. A NULL would be compared
+        # with texts, and has no type in some engines.
+        "noise_as": exp.convert(request.options["noise_as"] or "cluster"),
+        "weight": exp.Literal.number(1),
+        "vector": exp.Array(expressions=_complete_or_null(request)),
         **request.tables,
-        **{key: column or exp.null() for key, column in named.items()},
-        **_write_options(request.options),
-        **_CONSTANTS,
-        "weight": named["weight"] or exp.Literal.number(1),
-        "vector": exp.Array(expressions=coordinates),
+        **given,
     }
     return expansion.query(name, arguments)
 
 
-def _complete_or_null(coordinates: Sequence[exp.Expr], missing: str) -> list[exp.Expr]:
+def _complete_or_null(request: Request) -> list[exp.Expr]:
     """Return coordinates; with the option missing = 'drop' the first is NULL where another is.
 
     Then the first one alone tells whether a point is left out: a condition on all of them would be
     planned by Spark in 2^d steps for d coordinates.
     """
-    first, *others = coordinates or (None,)
-    if first is None:
-        return []
-    if missing == "drop" and others:
-        lacks = exp.or_(*(exp.Is(this=x.copy(), expression=exp.Null()) for x in others))
-        first = exp.Case().when(lacks, exp.null()).else_(first.copy())
-    return [first, *others]
-
-
-def _write_options(options: Mapping[str, Any]) -> dict[str, exp.Expr]:
-    """Return options as literals. Without a value of noise it is not compared, so any way will do.
-
-    A NULL would be compared with texts, and has no type in some engines.
-    """
-    literals: dict[str, exp.Expr] = {key: exp.convert(value) for key, value in options.items()}
-    return literals | {"noise_as": exp.convert(options["noise_as"] or "cluster")}
+    coordinates = list(request.coordinates)
+    if request.options["missing"] == "drop" and len(coordinates) > 1:
+        lacks = exp.or_(*(exp.Is(this=x.copy(), expression=exp.Null()) for x in coordinates[1:]))
+        coordinates[0] = exp.Case().when(lacks, exp.null()).else_(coordinates[0].copy())
+    return coordinates

@@ -14,10 +14,10 @@ from sqlglot import exp
 
 from polars_clustereval.errors import ClusterEvalError
 
-from .trees import find_unions, sources_of
+from .trees import selects_of, sources_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 # sqlglot's names of the functions that all engines share. LOG is not among them: its base differs.
 _PORTABLE_FUNCTIONS = frozenset(
@@ -65,13 +65,23 @@ def type_nulls(query: exp.Select) -> exp.Select:
 
     Elsewhere a NULL takes its type from another branch of UNION ALL or CASE.
     """
-    for selects in find_unions(query):
+    for selects in _find_unions(query):
         for column in zip(*(select.expressions for select in selects), strict=True):
             values = [value.unalias() for value in column]
             if all(isinstance(value, exp.Null) for value in values):
                 for value in values:
                     value.replace(exp.cast(exp.null(), "VARCHAR"))
     return query
+
+
+def _find_unions(query: exp.Expr) -> Iterator[list[exp.Select]]:
+    """Yield the branches of each UNION ALL in a query, and each SELECT that is not in one."""
+    found: set[int] = set()
+    for node in list(query.find_all(exp.Union, exp.Select, bfs=False)):
+        branches = [select for select in selects_of(node) if id(select) not in found]
+        found.update(map(id, branches))
+        if branches:
+            yield branches
 
 
 def guard_divisions(query: exp.Select) -> exp.Select:

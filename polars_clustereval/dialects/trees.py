@@ -77,24 +77,11 @@ def selects_of(query: exp.Expr) -> Iterator[exp.Select]:
         raise ClusterEvalError(f"expected SELECT, got {query.sql('duckdb')}")
 
 
-def find_unions(query: exp.Expr) -> Iterator[list[exp.Select]]:
-    """Yield the branches of each UNION ALL in a query, and each SELECT that is not in one."""
-    found: set[int] = set()
-    for node in list(query.find_all(exp.Union, exp.Select, bfs=False)):
-        branches = [select for select in selects_of(node) if id(select) not in found]
-        found.update(map(id, branches))
-        if branches:
-            yield branches
-
-
 def nested_queries(select: exp.Select) -> Iterator[exp.Query]:
     """Yield the scalar subqueries in the expressions of a SELECT."""
     sources = {id(source) for source in sources_of(select)}
-    for node in select.walk(prune=lambda node: _is_inner(node, select)):
+    for node in select.walk(
+        prune=lambda x: x is not select and isinstance(x, exp.With | exp.Query)
+    ):
         if isinstance(node, exp.Subquery) and id(node) not in sources:
             yield node.this
-
-
-def _is_inner(node: exp.Expr, select: exp.Select) -> bool:
-    """Return whether a node is WITH or a query inside a SELECT."""
-    return node is not select and isinstance(node, exp.With | exp.Query)
