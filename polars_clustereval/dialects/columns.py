@@ -52,13 +52,9 @@ def _name_outputs(query: exp.Expr, known: dict[str, list[str]]) -> list[str]:
         names = _name_columns_of(select, known)
         first = first or names
         if first is not names:
-            select.set("expressions", list(map(_rename, select.expressions, first)))
+            columns = zip(select.expressions, first, strict=True)
+            select.set("expressions", [exp.alias_(x.unalias().copy(), name) for x, name in columns])
     return first
-
-
-def _rename(column: exp.Expr, name: str) -> exp.Expr:
-    """Return an output column by another name."""
-    return exp.alias_(column.unalias().copy(), name)
 
 
 def _name_columns_of(select: exp.Select, known: dict[str, list[str]]) -> list[str]:

@@ -11,8 +11,9 @@ ROW_COUNT = "__ce_n"
 VALID = "__ce_valid"
 N_FAULTS = "__ce_n_faults"
 
-# How the names of CTEs begin: the partitions of points, those of the rows and then the one of a
-# table without rows; and the numbers of rows by group, which are sums of weights.
+# How the names of CTEs begin: the points of a table, with a second branch for the row that shows
+# the one partition of a table without points; and the numbers of rows by group, which are sums of
+# weights.
 TABLE_ROWS = "__ce_table_rows_"
 GROUP_COUNTS = "__ce_group_counts"
 
