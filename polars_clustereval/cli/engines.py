@@ -10,9 +10,11 @@ import polars as pl
 
 from polars_clustereval import parse_vector
 from polars_clustereval.base.quoting import quote_identifier, quote_literal
+from polars_clustereval.errors import Setting
 from polars_clustereval.macros import register_macro
 
 from .files import format_rows, open_source, scan_files
+from .options import write_setting
 from .progress import show_progress
 
 if TYPE_CHECKING:
@@ -200,7 +202,7 @@ def _run_in_duckdb(
     """
     with open_rows(source, options) as (connection, rows, arguments):
         relation = connection.sql(f"FROM {rows}")
-        register_macro(connection, options.report.function.__name__)
+        _register_report(connection, options.report)
         connection.execute(f"CREATE TEMPORARY VIEW clustereval_input AS FROM {rows}")
         values = {name: value for name, value in arguments.items() if is_value(name)}
         query = format_query(options.report, arguments, relation)
@@ -208,6 +210,21 @@ def _run_in_duckdb(
         connection.execute(f"CREATE TEMPORARY TABLE clustereval_report AS {query}", values)
         shown = "*" if columns is None else ", ".join(map(quote_identifier, columns))
         return convert_to_polars(connection.sql(f"SELECT {shown} FROM clustereval_report"))
+
+
+def _register_report(connection: duckdb.DuckDBPyConnection, report: Report) -> None:
+    """Create the macro of a report; its check of vectors gives advice in the shell's words."""
+    register_macro(connection, report.function.__name__)
+    if "missing" in report.defaults:
+        connection.execute(_SHELL_ADVICE)
+
+
+# The twin of the macro in sql/internal/point_faults.sql, which has the words of SQL.
+_SHELL_ADVICE = (
+    "CREATE OR REPLACE TEMPORARY MACRO clustereval__finite_rows_advice(names, what) AS "
+    f"CASE WHEN starts_with(what, 'NULL') THEN ': {write_setting(Setting('missing', 'drop'))}' "
+    "ELSE '' END"
+)
 
 
 def is_value(parameter: str) -> bool:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from polars_clustereval.cli.arguments import OPTIONS
+from polars_clustereval.cli.options import OPTIONS
 from polars_clustereval.cli.reports import REPORTS
 from tests.support.command_line import (
     CALLS,
