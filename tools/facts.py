@@ -1,7 +1,7 @@
 """`make facts`: all that repeats the facts of the metrics and reports, written from the one record.
 
 The record of an external metric is the docstring of its expression, those of other scores are in
-polars_clustereval/catalogue, and the words for other columns in polars_clustereval/cli.
+polars_clustereval/catalogue, and the words for other columns in polars_clustereval/cli/reports.
 """
 
 from __future__ import annotations

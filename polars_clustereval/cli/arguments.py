@@ -17,23 +17,16 @@ from .commands import (
     run_schema,
     run_sql,
     run_stability,
-    run_table_pair,
 )
 from .engines import ENGINES
-from .options import OPTIONS, parse_value
+from .options import INPUTS, OPTIONS, option_flag
 from .output import FORMATS
-from .reports import (
-    GRAPH,
-    OVERLAPPING,
-    REPORTS,
-    STABILITY,
-    TRANSITIONS,
-    Report,
-    list_variants,
-)
+from .reports import COMMANDS, REPORTS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable
+
+    from .reports import Report
 
 __all__ = ["make_parser"]
 
@@ -49,7 +42,7 @@ class _Parser(argparse.ArgumentParser):
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line.
 
-    The result of its parse_args has `call`, a function that takes that result and returns an
+    The result of its parse_args has `command`, a function that takes Options and returns an
     Outcome; None without a command.
     """
     parser = _Parser(
@@ -58,15 +51,12 @@ def make_parser() -> argparse.ArgumentParser:
         epilog="clustereval COMMAND --help lists the options of a command.",
     )
     parser.add_argument("--version", action="version", version=f"clustereval {__version__}")
-    parser.set_defaults(call=None)
+    parser.set_defaults(command=None)
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
-    for name in REPORTS:
-        _add_report(commands, name, REPORTS[name])
-    commands.choices["entity-resolution"].set_defaults(call=run_resolution)
-    _add_stability(commands)
-    _add_table_pair(commands, "transitions", TRANSITIONS)
-    _add_table_pair(commands, "graph", GRAPH)
-    _add_table_pair(commands, "overlapping", {None: OVERLAPPING})
+    for reports in COMMANDS.values():
+        _add_report(commands, reports)
+    commands.choices["entity-resolution"].set_defaults(command=run_resolution)
+    commands.choices["stability"].set_defaults(command=run_stability)
     _add_page(commands)
     _add_describe(commands)
     _add_schema(commands)
@@ -74,106 +64,65 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-_FILES = (
-    "Parquet, CSV (.csv, .tsv, with .gz too), JSON (.json, .jsonl, .ndjson) or Arrow (.arrow, "
-    ".feather, .ipc) files, patterns of them, a folder of Parquet files, - for CSV on standard "
-    "input, or DATABASE::TABLE of DuckDB"
-)
-
-
 _DATABASE_HELP = (
     "attached database; default: the current one. FILE.duckdb: write the macros to this new "
     "database, for ATTACH 'FILE.duckdb' AS SCHEMA (READ_ONLY)"
 )
 
-_INTERVAL_HELP = "show the interval of each metric with this confidence, such as 0.95"
-
 _FORMULA_HELP = "in CSV: an apostrophe before texts that spreadsheets would compute"
 
-_ESTIMATE_HELP = "confidence of the intervals of the estimates; default 0.95"
+
+def _add_option(
+    parser: Any, parameter: str, help_text: str = "", *, required: bool = False
+) -> None:
+    """Add the option of a parameter to a parser or a group, with its usual help by default.
+
+    Its value is None if it is not given.
+    """
+    settings = OPTIONS[parameter] | {"dest": parameter, "required": required, "default": None}
+    if help_text:
+        settings["help"] = help_text
+    settings.pop("flag", None)
+    parser.add_argument(option_flag(parameter), **settings)
 
 
-def _add_stability(commands: Any) -> None:
-    """Add the command ``stability``, whose report depends on the option --reference.
+def _add_inputs(command: argparse.ArgumentParser, parameters: Iterable[str]) -> None:
+    """Add the arguments for the tables of a report to the parser of a command.
+
+    `parameters` are those of its function.
+    """
+    for parameter in parameters:
+        settings = {"flag": parameter, **INPUTS[parameter]}
+        command.add_argument(settings.pop("flag"), **settings)
+
+
+def _add_report(commands: Any, reports: tuple[Report, ...]) -> None:
+    """Add a command with an option for each parameter of the functions of its reports.
 
     `commands` is what add_subparsers of argparse returned.
     """
-    command = _add_report(commands, "stability", STABILITY[False])
-    command.add_argument(
-        "--reference", metavar="RUN", type=parse_value, help="evaluate the clusters of this run"
-    )
-    command.set_defaults(call=run_stability)
-
-
-def _add_table_pair(commands: Any, name: str, reports: Mapping[Any, Report]) -> None:
-    """Add the command `name` of two tables, whose report depends on the option --show.
-
-    `commands` is what add_subparsers of argparse returned, `reports` are the reports by the value
-    of --show, the default first; there is no such option for a single report.
-    """
     first, *others = reports
-    command = _add_report(commands, name, reports[first], *(reports[other] for other in others))
-    if others:
-        texts = (f"{show}, {report.description}" for show, report in reports.items())
-        command.add_argument("--show", choices=reports, default=first, help="; ".join(texts))
-    command.set_defaults(call=run_table_pair, reports=reports)
-    if not others:
-        command.set_defaults(show=first)
-
-
-#: The argument for each table of a report, by the parameter of its function.
-_INPUTS: dict[str, dict[str, Any]] = {
-    "frame": {"flag": "files", "metavar": "FILE", "nargs": "+", "help": _FILES},
-    "frame_before": {"metavar": "BEFORE", "help": f"the run before: {_FILES}"},
-    "frame_after": {"metavar": "AFTER", "help": "the run after, likewise"},
-    "edges": {
-        "flag": "--edges",
-        "metavar": "FILE",
-        "required": True,
-        "help": "the edges: a file, a pattern and so on, like FILE",
-    },
-    "frame_labels": {"metavar": "LABELS", "help": f"rows of an id and a label: {_FILES}"},
-    "frame_clusters": {"metavar": "CLUSTERS", "help": "rows of an id and a cluster, likewise"},
-}
-
-
-def _add_report(
-    commands: Any, name: str, report: Report, *others: Report
-) -> argparse.ArgumentParser:
-    """Add the command `name` of a report, with an option for each parameter of its function.
-
-    `commands` is what add_subparsers of argparse returned, `others` are further reports whose
-    parameters are options too. The result is the command's parser.
-    """
     command: argparse.ArgumentParser = commands.add_parser(
-        name, help=report.description, description=f"Compute {report.description}."
+        first.command, help=first.description, description=f"Compute {first.description}."
     )
+    _add_inputs(command, [table.parameter for table in first.inputs])
+    of_variants = {name: text for report in others for name, text in report.options.items()}
+    parameters = {name for report in reports for name in report.defaults} - of_variants.keys()
+    for name in OPTIONS:
+        if name in parameters:
+            _add_option(command, name, required=name in first.required)
+    for name, text in of_variants.items():
+        _add_option(command, name, text)
     add = command.add_argument
-    for table in report.inputs:
-        settings = {"flag": table.parameter, **_INPUTS[table.parameter]}
-        add(settings.pop("flag"), **settings)
-    defaults = {
-        key: value for x in reversed((report, *others)) for key, value in x.defaults.items()
-    }
-    for parameter, option in OPTIONS.items():
-        if parameter in defaults:
-            settings = {"flag": "--" + parameter.replace("_", "-"), **option}
-            required = parameter in report.required
-            default = None if required else defaults[parameter]
-            flag = settings.pop("flag")
-            add(flag, dest=parameter, required=required, default=default, **settings)
-    if report.intervals is not None:
-        chosen_by = report.interval_option
-        help_text = _INTERVAL_HELP if chosen_by == "confidence" else _ESTIMATE_HELP
-        add("--confidence", **OPTIONS["confidence"] | {"help": help_text})
-        if chosen_by != "confidence":
-            add("--" + chosen_by.replace("_", "-"), **OPTIONS[chosen_by])
-    add("--engine", choices=ENGINES, help=f"duckdb, polars; default here: {report.engine}")
+    add("--engine", choices=ENGINES, help=f"duckdb, polars; default here: {first.engine}")
     add("--format", choices=FORMATS, help="table, json, csv, parquet; default: by --output")
     add("--quote-formulas", action="store_true", help=_FORMULA_HELP)
     _add_output(command)
-    command.set_defaults(call=run_report, report=report)
-    return command
+    if first.show:
+        texts = {report.variant or report.show: report.description for report in reports}
+        help_text = "; ".join(f"{show}, {text}" for show, text in texts.items())
+        add("--show", choices=texts, default=first.show, help=help_text)
+    command.set_defaults(command=run_report, reports=reports)
 
 
 def _add_page(commands: Any) -> None:
@@ -185,22 +134,19 @@ def _add_page(commands: Any) -> None:
     command = commands.add_parser(
         "report", help=description, description=f"Write {description}, as HTML or Markdown."
     )
-    add = command.add_argument
-    add("files", metavar="FILE", nargs="+", help=_FILES)
-    add("--cluster", required=True, **OPTIONS["cluster"])
-    for name in (
-        *("label", "vector", "weight", "distance", "p", "weights", "noise", "noise_as"),
-        "missing",
-    ):
-        add(f"--{name.replace('_', '-')}", **OPTIONS[name])
+    _add_inputs(command, ["frame"])
+    _add_option(command, "cluster", required=True)
+    points = ("distance", "p", "weights")
+    for name in ("label", "vector", "weight", *points, "noise", "noise_as", "missing"):
+        _add_option(command, name)
     for name in ("method", "tolerance", "sample_size", "random_state"):
-        help_text = f"of the silhouette: {OPTIONS[name]['help']}"
-        add(f"--{name.replace('_', '-')}", **OPTIONS[name] | {"help": help_text})
+        _add_option(command, name, f"of the silhouette: {OPTIONS[name]['help']}")
+    add = command.add_argument
     add("--engine", choices=ENGINES, help="duckdb, polars; default: the faster one for each table")
     add("--html", metavar="FILE", type=Path, help="write one HTML page with pictures to this file")
     add("--format", choices=("markdown", "html"), help="default: markdown, or html with --html")
     _add_output(command)
-    command.set_defaults(call=run_page)
+    command.set_defaults(command=run_page)
 
 
 def _add_describe(commands: Any) -> None:
@@ -218,7 +164,7 @@ def _add_describe(commands: Any) -> None:
         "name", metavar="NAME", nargs="?", help="such as purity, external_summary, jump, noise_as"
     )
     _add_output(command)
-    command.set_defaults(call=run_describe)
+    command.set_defaults(command=run_describe)
 
 
 def _add_schema(commands: Any) -> None:
@@ -232,10 +178,11 @@ def _add_schema(commands: Any) -> None:
         help=description,
         description=f"Print {description}; without REPORT, the list of the reports.",
     )
-    names = list_variants()
-    command.add_argument("name", metavar="REPORT", nargs="?", choices=names, help=", ".join(names))
+    command.add_argument(
+        "name", metavar="REPORT", nargs="?", choices=REPORTS, help=", ".join(REPORTS)
+    )
     _add_output(command)
-    command.set_defaults(call=run_schema)
+    command.set_defaults(command=run_schema)
 
 
 def _add_sql(commands: Any) -> None:
@@ -254,7 +201,7 @@ def _add_sql(commands: Any) -> None:
     add("--database", metavar="NAME", help=_DATABASE_HELP)
     add("--temporary", action="store_true", help="temporary macros, named SCHEMA_MACRO")
     _add_output(command)
-    command.set_defaults(call=run_sql)
+    command.set_defaults(command=run_sql)
     _add_query_options(command)
 
 
@@ -275,10 +222,7 @@ def _add_query_options(command: argparse.ArgumentParser) -> None:
     labels = ("noise", "noise_as", "average_method", "beta", "adjusted", "split_cost", "merge_cost")
     runs, points = ("threshold", "min_share"), ("distance", "p", "center", "weights")
     for option in (*labels, *runs, "vector", *points, "missing", "method"):
-        keywords = OPTIONS[option]
-        flag = keywords.get("flag", f"--{option.replace('_', '-')}")
-        others = {key: value for key, value in keywords.items() if key != "flag"}
-        add(flag, dest=option, default=None, **others)
+        _add_option(group, option)
 
 
 def _add_output(command: argparse.ArgumentParser) -> None:

@@ -1,14 +1,43 @@
-"""Options: what the command line calls the parameters of the reports, and how it reads them."""
+"""Options: what the command line calls the parameters of reports, and what the arguments say."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Mapping
+    from pathlib import Path
+
     from polars_clustereval.errors import Setting
 
-__all__ = ["OPTIONS", "option_flag", "parse_value", "write_setting"]
+    from .reports import Report
+
+__all__ = ["INPUTS", "OPTIONS", "Call", "Options", "option_flag", "write_setting"]
+
+_FILES = (
+    "Parquet, CSV (.csv, .tsv, with .gz too), JSON (.json, .jsonl, .ndjson) or Arrow (.arrow, "
+    ".feather, .ipc) files, patterns of them, a folder of Parquet files, - for CSV on standard "
+    "input, or DATABASE::TABLE of DuckDB"
+)
+
+#: The argument for each table of a report, by the parameter of its function.
+INPUTS: dict[str, dict[str, Any]] = {
+    "frame": {"metavar": "FILE", "nargs": "+", "help": _FILES},
+    "frame_before": {"metavar": "BEFORE", "help": f"the run before: {_FILES}"},
+    "frame_after": {"metavar": "AFTER", "help": "the run after, likewise"},
+    "edges": {
+        "flag": "--edges",
+        "metavar": "FILE",
+        "required": True,
+        "help": "the edges: a file, a pattern and so on, like FILE",
+    },
+    "frame_labels": {"metavar": "LABELS", "help": f"rows of an id and a label: {_FILES}"},
+    "frame_clusters": {"metavar": "CLUSTERS", "help": "rows of an id and a cluster, likewise"},
+}
 
 
 def _parse_number(text: str) -> float:
@@ -26,7 +55,7 @@ _parse_number.__name__ = "number"
 _parse_numbers.__name__ = "list of numbers"
 
 
-def parse_value(text: str) -> str | float:
+def _parse_value(text: str) -> str | float:
     """Return the value that an argument stands for: a number or the text itself.
 
     It is a number if Python writes that number in the same way: 7 is one, 007 stays a text.
@@ -37,8 +66,8 @@ def parse_value(text: str) -> str | float:
     return text
 
 
-#: The option of each parameter of the reports. A command has those of its report, with the
-#: function's defaults; the function checks the values, so that there is one error text for all.
+#: The option of each parameter of the reports. A command has those of its reports; their functions
+#: have the defaults, and check the values, so that there is one error text for all.
 OPTIONS: dict[str, dict[str, Any]] = {
     "vector": {
         "metavar": "COLUMNS",
@@ -49,6 +78,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "k": {"metavar": "COLUMN", "help": "the number of clusters that was asked for"},
     "run": {"metavar": "COLUMN", "help": "identifies the clustering, one row per run and id"},
     "metric": {"metavar": "NAME", "help": "metric of external; default adjusted_rand_score"},
+    "reference": {
+        "metavar": "RUN",
+        "type": _parse_value,
+        "help": "evaluate the clusters of this run",
+    },
     "require_same_ids": {
         "flag": "--require-same-ids",
         "action": "store_true",
@@ -79,7 +113,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     },
     "noise": {
         "metavar": "VALUE",
-        "type": parse_value,
+        "type": _parse_value,
         "help": "value of the cluster column that marks noise, written as in the file",
     },
     "noise_as": {
@@ -184,3 +218,77 @@ def write_setting(setting: Setting) -> str:
     """Return the option that sets a parameter to a value, as it is typed in the shell."""
     flag = option_flag(setting.parameter)
     return flag if "action" in OPTIONS[setting.parameter] else f"{flag} {setting.value}"
+
+
+# ----------------------------------------------------------------------------------------------
+# Records
+# ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Call:
+    """A report, and what it is computed with."""
+
+    report: Report
+    #: The arguments of its function by parameter; names of columns as the user wrote them.
+    arguments: Mapping[str, Any]
+    engine: str
+    #: A folder for files that are needed until the end.
+    scratch: Path
+
+    @property
+    def adapted_report(self) -> Report:
+        """The report in the words for these arguments."""
+        adapt = self.report.adapt
+        return self.report if adapt is None else adapt(self.report, self.arguments)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What the arguments of a command say."""
+
+    scratch: Path
+    #: The files of each input.
+    files: tuple[tuple[str, ...], ...] = ()
+    #: The reports of the command, and the value of --show that chooses one.
+    reports: tuple[Report, ...] = ()
+    show: str | None = None
+    #: The values that are given for parameters of functions.
+    values: Mapping[str, Any] = field(default_factory=dict)
+    name: str | None = None
+    engine: str | None = None
+    format: str | None = None
+    quote_formulas: bool = False
+    output: Path | None = None
+    html: Path | None = None
+
+    @classmethod
+    def read(cls, parsed: Namespace, scratch: Path) -> Options:
+        """Return the options that argparse has parsed; `scratch` is a folder for files."""
+        given = {name: value for name, value in vars(parsed).items() if value is not None}
+        del given["command"]
+        files = [given.pop(name) for name in INPUTS if name in given]
+        own = {x.name: given.pop(x.name) for x in fields(cls) if x.name in given}
+        return cls(
+            scratch=scratch,
+            files=tuple((x,) if isinstance(x, str) else tuple(x) for x in files),
+            values=MappingProxyType(given),
+            **own,
+        )
+
+    @property
+    def report(self) -> Report:
+        """The report that the command computes: the first one, unless an option asks for others."""
+        first, *others = self.reports
+        asked_for = (x for x in others if x.option in self.values or x.variant == self.show)
+        return next(asked_for, first)
+
+    def call(self, report: Report, **arguments: Any) -> Call:
+        """Return a call of a report with the values given for its parameters, or their defaults.
+
+        `arguments` take the place of other values.
+        """
+        defaults = report.defaults
+        given = {name: self.values[name] for name in defaults if name in self.values}
+        engine = self.engine or report.engine
+        return Call(report, defaults | given | arguments, engine, self.scratch)
