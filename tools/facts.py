@@ -2,7 +2,8 @@
 
 The record of an external metric is the docstring of its expression, that of a table the docstring
 of its function and the decorator above it. Those of other scores are in
-polars_clustereval/base/score_facts, and the words for other columns in polars_clustereval/cli.
+polars_clustereval/base/score_facts, and the words for other columns in
+polars_clustereval/cli/reports.
 """
 
 from __future__ import annotations

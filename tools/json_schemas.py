@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_clustereval.catalogue import entries
-from polars_clustereval.cli.reports import list_variants, split_variant
+from polars_clustereval.cli.reports import REPORTS
 from polars_clustereval.cli.schemas import SCHEMA_VERSION, schema_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from polars_clustereval.cli.meanings import Meaning
-    from polars_clustereval.cli.reports import Report
+    from polars_clustereval.cli.reports import Meaning, Report
 
 Schema = dict[str, Any]
 
@@ -101,18 +100,17 @@ def column_schema(values: pl.Series, meaning: Meaning, *, is_users: bool) -> Sch
     }
 
 
-def command_of(name: str) -> str:
-    """The command of a report and the option that changes it, by its name in `list_variants`."""
-    command, variant = split_variant(name)
-    option = " --show " if command in ("transitions", "graph") else " --"
-    return f"{command}{option}{variant}" if variant else command
+def command_of(report: Report) -> str:
+    """The command of a report and the option that changes it."""
+    option = " --show " if report.command in ("transitions", "graph") else " --"
+    return f"{report.command}{option}{report.variant}" if report.variant else report.command
 
 
-def report_schema(name: str, report: Report) -> Schema:
-    """The JSON Schema of a report, by its name in `list_variants`."""
+def report_schema(report: Report) -> Schema:
+    """The JSON Schema of a report."""
     texts, numbers = degenerate_result(report, "a"), degenerate_result(report, 1)
     optional = optional_columns(report)
-    meanings = report.layout.meanings
+    meanings = report.meanings
     properties = {
         column: column_schema(
             texts[column], meanings[column], is_users=texts.schema[column] != numbers.schema[column]
@@ -121,8 +119,8 @@ def report_schema(name: str, report: Report) -> Schema:
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"urn:clustereval:schema:v{SCHEMA_VERSION}:{name}",
-        "title": f"clustereval {command_of(name)} --format json",
+        "$id": f"urn:clustereval:schema:v{SCHEMA_VERSION}:{report.name}",
+        "title": f"clustereval {command_of(report)} --format json",
         "description": f"{report.description[0].upper()}{report.description[1:]}. {RULES}",
         "type": "array",
         "items": {
@@ -156,8 +154,8 @@ def text_of(schema: Mapping[str, Any]) -> str:
 def schemas() -> dict[Path, str]:
     """The text of each file; an error if it breaks a promise of the file that there is."""
     texts = {}
-    for name, report in list_variants().items():
-        file, schema = schema_file(name), report_schema(name, report)
+    for name, report in REPORTS.items():
+        file, schema = schema_file(name), report_schema(report)
         if file.exists():
             check_compatible(json.loads(file.read_text(encoding="utf-8")), schema)
         texts[file] = text_of(schema)

@@ -1,9 +1,9 @@
 """Command line: reads files, computes a report in DuckDB or Polars, and writes it.
 
-``arguments`` defines the options and ``commands`` runs them. ``reports`` lists the reports,
-``sources`` finds the input and ``files`` opens it, ``engines`` computes a report,
-``table_pairs`` one of two inputs, ``terminal`` renders it by means of ``grid``, with the texts of
-``layouts`` and ``meanings``, ``output`` encodes and writes it, ``schemas`` has the JSON Schemas,
+``reports`` has a record of each report. ``arguments`` makes the parser, whose result becomes the
+record in ``options``, and ``commands`` runs it: ``sources`` finds the input and ``files`` opens it,
+``engines`` computes a report, ``terminal`` renders it by means of ``grid``, ``output`` encodes and
+writes it. ``doubts`` looks at the input, ``schemas`` has the JSON Schemas,
 ``messages`` turns an error into one line, ``noise`` writes a note on a cluster that no row has,
 and ``interruption`` handles Ctrl-C. What the command ``report`` writes is made in ``page/``.
 """
@@ -21,6 +21,7 @@ from polars_clustereval.base.quoting import escape_controls
 from .arguments import make_parser
 from .interruption import is_work_left, run_in_worker
 from .messages import USER_ERRORS, summarize_error
+from .options import Options
 from .output import write_output
 
 if TYPE_CHECKING:
@@ -49,12 +50,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Exit status: 0, 2 after one line on standard error, or 130 after Ctrl-C.
     """
     parser = make_parser()
-    options = parser.parse_args(arguments)
-    if options.call is None:
+    parsed = parser.parse_args(arguments)
+    if parsed.command is None:
         parser.print_help(sys.stderr)
         return 2
     try:
-        _run(options)
+        _run(parsed)
     except USER_ERRORS as error:
         sys.stderr.write(f"clustereval: error: {summarize_error(error)}\n")
         return 2
@@ -63,13 +64,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _run(options: Namespace) -> None:
+def _run(parsed: Namespace) -> None:
     """Run the command of the parsed arguments, and write its output, then its notes."""
     # Left when Ctrl-C ends the main thread's wait for the worker, so that no file stays behind.
     with TemporaryDirectory(prefix="clustereval-", ignore_cleanup_errors=True) as scratch:
-        options.scratch = Path(scratch)
-        outcome: Outcome = run_in_worker(lambda: options.call(options))
-    write_output(options.output, outcome.content)
+        options = Options.read(parsed, Path(scratch))
+        outcome: Outcome = run_in_worker(lambda: parsed.command(options))
+    write_output(outcome.output, outcome.content)
     for note in outcome.notes:
         sys.stderr.write(f"clustereval: {escape_controls(note)}\n")
 

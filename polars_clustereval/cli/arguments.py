@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -18,24 +17,18 @@ from .commands import (
     run_schema,
     run_sql,
     run_stability,
-    run_table_pair,
 )
 from .engines import ENGINES
+from .options import INPUTS, OPTIONS, option_flag
 from .output import FORMATS
-from .reports import (
-    GRAPH,
-    OVERLAPPING,
-    REPORTS,
-    STABILITY,
-    TRANSITIONS,
-    Report,
-    list_variants,
-)
+from .reports import COMMANDS, REPORTS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable
 
-__all__ = ["OPTIONS", "make_parser"]
+    from .reports import Report
+
+__all__ = ["make_parser"]
 
 
 class _Parser(argparse.ArgumentParser):
@@ -49,7 +42,7 @@ class _Parser(argparse.ArgumentParser):
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line.
 
-    The result of its parse_args has `call`, a function that takes that result and returns an
+    The result of its parse_args has `command`, a function that takes Options and returns an
     Outcome; None without a command.
     """
     parser = _Parser(
@@ -58,15 +51,12 @@ def make_parser() -> argparse.ArgumentParser:
         epilog="clustereval COMMAND --help lists the options of a command.",
     )
     parser.add_argument("--version", action="version", version=f"clustereval {__version__}")
-    parser.set_defaults(call=None)
+    parser.set_defaults(command=None)
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
-    for name in REPORTS:
-        _add_report(commands, name, REPORTS[name])
-    commands.choices["entity-resolution"].set_defaults(call=run_resolution)
-    _add_stability(commands)
-    _add_table_pair(commands, "transitions", TRANSITIONS)
-    _add_table_pair(commands, "graph", GRAPH)
-    _add_table_pair(commands, "overlapping", {None: OVERLAPPING})
+    for reports in COMMANDS.values():
+        _add_report(commands, reports)
+    commands.choices["entity-resolution"].set_defaults(command=run_resolution)
+    commands.choices["stability"].set_defaults(command=run_stability)
     _add_page(commands)
     _add_describe(commands)
     _add_schema(commands)
@@ -74,106 +64,65 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-_FILES = (
-    "Parquet, CSV (.csv, .tsv, with .gz too), JSON (.json, .jsonl, .ndjson) or Arrow (.arrow, "
-    ".feather, .ipc) files, patterns of them, a folder of Parquet files, - for CSV on standard "
-    "input, or DATABASE::TABLE of DuckDB"
-)
-
-
 _DATABASE_HELP = (
     "attached database; default: the current one. FILE.duckdb: write the macros to this new "
     "database, for ATTACH 'FILE.duckdb' AS SCHEMA (READ_ONLY)"
 )
 
-_INTERVAL_HELP = "show the interval of each metric with this confidence, such as 0.95"
-
 _FORMULA_HELP = "in CSV: an apostrophe before texts that spreadsheets would compute"
 
-_ESTIMATE_HELP = "confidence of the intervals of the estimates; default 0.95"
+
+def _add_option(
+    parser: Any, parameter: str, help_text: str = "", *, required: bool = False
+) -> None:
+    """Add the option of a parameter to a parser or a group, with its usual help by default.
+
+    Its value is None if it is not given.
+    """
+    settings = OPTIONS[parameter] | {"dest": parameter, "required": required, "default": None}
+    if help_text:
+        settings["help"] = help_text
+    settings.pop("flag", None)
+    parser.add_argument(option_flag(parameter), **settings)
 
 
-def _add_stability(commands: Any) -> None:
-    """Add the command ``stability``, whose report depends on the option --reference.
+def _add_inputs(command: argparse.ArgumentParser, parameters: Iterable[str]) -> None:
+    """Add the arguments for the tables of a report to the parser of a command.
+
+    `parameters` are those of its function.
+    """
+    for parameter in parameters:
+        settings = {"flag": parameter, **INPUTS[parameter]}
+        command.add_argument(settings.pop("flag"), **settings)
+
+
+def _add_report(commands: Any, reports: tuple[Report, ...]) -> None:
+    """Add a command with an option for each parameter of the functions of its reports.
 
     `commands` is what add_subparsers of argparse returned.
     """
-    command = _add_report(commands, "stability", STABILITY[False])
-    command.add_argument(
-        "--reference", metavar="RUN", type=_parse_value, help="evaluate the clusters of this run"
-    )
-    command.set_defaults(call=run_stability)
-
-
-def _add_table_pair(commands: Any, name: str, reports: Mapping[Any, Report]) -> None:
-    """Add the command `name` of two tables, whose report depends on the option --show.
-
-    `commands` is what add_subparsers of argparse returned, `reports` are the reports by the value
-    of --show, the default first; there is no such option for a single report.
-    """
     first, *others = reports
-    command = _add_report(commands, name, reports[first], *(reports[other] for other in others))
-    if others:
-        texts = (f"{show}, {report.description}" for show, report in reports.items())
-        command.add_argument("--show", choices=reports, default=first, help="; ".join(texts))
-    command.set_defaults(call=run_table_pair, reports=reports)
-    if not others:
-        command.set_defaults(show=first)
-
-
-#: The argument for each table of a report, by the parameter of its function.
-_INPUTS: dict[str, dict[str, Any]] = {
-    "frame": {"flag": "files", "metavar": "FILE", "nargs": "+", "help": _FILES},
-    "frame_before": {"metavar": "BEFORE", "help": f"the run before: {_FILES}"},
-    "frame_after": {"metavar": "AFTER", "help": "the run after, likewise"},
-    "edges": {
-        "flag": "--edges",
-        "metavar": "FILE",
-        "required": True,
-        "help": "the edges: a file, a pattern and so on, like FILE",
-    },
-    "frame_labels": {"metavar": "LABELS", "help": f"rows of an id and a label: {_FILES}"},
-    "frame_clusters": {"metavar": "CLUSTERS", "help": "rows of an id and a cluster, likewise"},
-}
-
-
-def _add_report(
-    commands: Any, name: str, report: Report, *others: Report
-) -> argparse.ArgumentParser:
-    """Add the command `name` of a report, with an option for each parameter of its function.
-
-    `commands` is what add_subparsers of argparse returned, `others` are further reports whose
-    parameters are options too. The result is the command's parser.
-    """
     command: argparse.ArgumentParser = commands.add_parser(
-        name, help=report.description, description=f"Compute {report.description}."
+        first.command, help=first.description, description=f"Compute {first.description}."
     )
+    _add_inputs(command, [table.parameter for table in first.inputs])
+    of_variants = {name: text for report in others for name, text in report.options.items()}
+    parameters = {name for report in reports for name in report.defaults} - of_variants.keys()
+    for name in OPTIONS:
+        if name in parameters:
+            _add_option(command, name, required=name in first.required)
+    for name, text in of_variants.items():
+        _add_option(command, name, text)
     add = command.add_argument
-    for table in report.inputs:
-        settings = {"flag": table.parameter, **_INPUTS[table.parameter]}
-        add(settings.pop("flag"), **settings)
-    defaults = {
-        key: value for x in reversed((report, *others)) for key, value in x.defaults.items()
-    }
-    for parameter, option in OPTIONS.items():
-        if parameter in defaults:
-            settings = {"flag": "--" + parameter.replace("_", "-"), **option}
-            required = parameter in report.required
-            default = None if required else defaults[parameter]
-            flag = settings.pop("flag")
-            add(flag, dest=parameter, required=required, default=default, **settings)
-    if report.intervals is not None:
-        chosen_by = report.interval_option
-        help_text = _INTERVAL_HELP if chosen_by == "confidence" else _ESTIMATE_HELP
-        add("--confidence", **OPTIONS["confidence"] | {"help": help_text})
-        if chosen_by != "confidence":
-            add("--" + chosen_by.replace("_", "-"), **OPTIONS[chosen_by])
-    add("--engine", choices=ENGINES, help=f"duckdb, polars; default here: {report.engine}")
+    add("--engine", choices=ENGINES, help=f"duckdb, polars; default here: {first.engine}")
     add("--format", choices=FORMATS, help="table, json, csv, parquet; default: by --output")
     add("--quote-formulas", action="store_true", help=_FORMULA_HELP)
     _add_output(command)
-    command.set_defaults(call=run_report, report=report)
-    return command
+    if first.show:
+        texts = {report.variant or report.show: report.description for report in reports}
+        help_text = "; ".join(f"{show}, {text}" for show, text in texts.items())
+        add("--show", choices=texts, default=first.show, help=help_text)
+    command.set_defaults(command=run_report, reports=reports)
 
 
 def _add_page(commands: Any) -> None:
@@ -185,22 +134,19 @@ def _add_page(commands: Any) -> None:
     command = commands.add_parser(
         "report", help=description, description=f"Write {description}, as HTML or Markdown."
     )
-    add = command.add_argument
-    add("files", metavar="FILE", nargs="+", help=_FILES)
-    add("--cluster", required=True, **OPTIONS["cluster"])
-    for name in (
-        *("label", "vector", "weight", "distance", "p", "weights", "noise", "noise_as"),
-        "missing",
-    ):
-        add(f"--{name.replace('_', '-')}", **OPTIONS[name])
+    _add_inputs(command, ["frame"])
+    _add_option(command, "cluster", required=True)
+    points = ("distance", "p", "weights")
+    for name in ("label", "vector", "weight", *points, "noise", "noise_as", "missing"):
+        _add_option(command, name)
     for name in ("method", "tolerance", "sample_size", "random_state"):
-        help_text = f"of the silhouette: {OPTIONS[name]['help']}"
-        add(f"--{name.replace('_', '-')}", **OPTIONS[name] | {"help": help_text})
+        _add_option(command, name, f"of the silhouette: {OPTIONS[name]['help']}")
+    add = command.add_argument
     add("--engine", choices=ENGINES, help="duckdb, polars; default: the faster one for each table")
     add("--html", metavar="FILE", type=Path, help="write one HTML page with pictures to this file")
     add("--format", choices=("markdown", "html"), help="default: markdown, or html with --html")
     _add_output(command)
-    command.set_defaults(call=run_page)
+    command.set_defaults(command=run_page)
 
 
 def _add_describe(commands: Any) -> None:
@@ -218,7 +164,7 @@ def _add_describe(commands: Any) -> None:
         "name", metavar="NAME", nargs="?", help="such as purity, external_summary, jump, noise_as"
     )
     _add_output(command)
-    command.set_defaults(call=run_describe)
+    command.set_defaults(command=run_describe)
 
 
 def _add_schema(commands: Any) -> None:
@@ -232,10 +178,11 @@ def _add_schema(commands: Any) -> None:
         help=description,
         description=f"Print {description}; without REPORT, the list of the reports.",
     )
-    names = list_variants()
-    command.add_argument("name", metavar="REPORT", nargs="?", choices=names, help=", ".join(names))
+    command.add_argument(
+        "name", metavar="REPORT", nargs="?", choices=REPORTS, help=", ".join(REPORTS)
+    )
     _add_output(command)
-    command.set_defaults(call=run_schema)
+    command.set_defaults(command=run_schema)
 
 
 def _add_sql(commands: Any) -> None:
@@ -254,7 +201,7 @@ def _add_sql(commands: Any) -> None:
     add("--database", metavar="NAME", help=_DATABASE_HELP)
     add("--temporary", action="store_true", help="temporary macros, named SCHEMA_MACRO")
     _add_output(command)
-    command.set_defaults(call=run_sql)
+    command.set_defaults(command=run_sql)
     _add_query_options(command)
 
 
@@ -275,10 +222,7 @@ def _add_query_options(command: argparse.ArgumentParser) -> None:
     labels = ("noise", "noise_as", "average_method", "beta", "adjusted", "split_cost", "merge_cost")
     runs, points = ("threshold", "min_share"), ("distance", "p", "center", "weights")
     for option in (*labels, *runs, "vector", *points, "missing", "method"):
-        keywords = OPTIONS[option]
-        flag = keywords.get("flag", f"--{option.replace('_', '-')}")
-        others = {key: value for key, value in keywords.items() if key != "flag"}
-        add(flag, dest=option, default=None, **others)
+        _add_option(group, option)
 
 
 def _add_output(command: argparse.ArgumentParser) -> None:
@@ -294,166 +238,3 @@ def _add_output(command: argparse.ArgumentParser) -> None:
 def _parse_output(text: str) -> Path | None:
     """Return the path of the output file; None for ``-``, which is standard output."""
     return None if text == "-" else Path(text)
-
-
-def _parse_number(text: str) -> float:
-    """Return the number in a text: an int if it is whole, of up to 18 digits; otherwise a float."""
-    return int(text) if re.fullmatch(r"-?\d{1,18}", text) else float(text)
-
-
-def _parse_numbers(text: str) -> list[float]:
-    """Return the list of the numbers in a text that separates them by commas, such as 1,0.5."""
-    return [float(number) for number in text.split(",")]
-
-
-# argparse shows these names in its errors.
-_parse_number.__name__ = "number"
-_parse_numbers.__name__ = "list of numbers"
-
-
-def _parse_value(text: str) -> str | float:
-    """Return the value that an argument stands for: a number or the text itself.
-
-    It is a number if Python writes that number in the same way: 7 is one, 007 stays a text.
-    """
-    if re.fullmatch(r"-?\d{1,18}(\.\d+)?", text):
-        number = _parse_number(text)
-        return number if str(number) == text else text
-    return text
-
-
-#: The option of each parameter of the reports. A command has those of its report, with the
-#: function's defaults; the function checks the values, so that there is one error text for all.
-OPTIONS: dict[str, dict[str, Any]] = {
-    "vector": {
-        "metavar": "COLUMNS",
-        "help": "a column of lists or of vectors as text, or numeric columns separated by commas",
-    },
-    "label": {"metavar": "COLUMN", "help": "the true classes"},
-    "cluster": {"metavar": "COLUMN", "help": "the assigned clusters"},
-    "k": {"metavar": "COLUMN", "help": "the number of clusters that was asked for"},
-    "run": {"metavar": "COLUMN", "help": "identifies the clustering, one row per run and id"},
-    "metric": {"metavar": "NAME", "help": "metric of external; default adjusted_rand_score"},
-    "require_same_ids": {
-        "flag": "--require-same-ids",
-        "action": "store_true",
-        "help": "fail if an id is not in every run",
-    },
-    "id": {"metavar": "COLUMN", "help": "identifies the points; a sample depends on its order"},
-    "partition_by": {
-        "metavar": "COLUMNS",
-        "action": "append",
-        "help": "score each group on its own; columns separated by commas, or several times",
-    },
-    "left": {"metavar": "COLUMN", "help": "of the edges: the id of one end"},
-    "right": {"metavar": "COLUMN", "help": "of the edges: the id of the other end"},
-    "weight": {
-        "metavar": "COLUMN",
-        "help": "how many times each row counts; in a graph, the weight of an edge",
-    },
-    "distance": {
-        "metavar": "NAME",
-        "help": "euclidean (default), sqeuclidean, cityblock, chebyshev, minkowski, cosine",
-    },
-    "p": {"metavar": "NUMBER", "type": _parse_number, "help": "order of minkowski; default 2"},
-    "center": {"metavar": "NAME", "help": "center of a cluster: mean (default), median"},
-    "weights": {
-        "metavar": "NUMBERS",
-        "type": _parse_numbers,
-        "help": "weight of each dimension, separated by commas",
-    },
-    "noise": {
-        "metavar": "VALUE",
-        "type": _parse_value,
-        "help": "value of the cluster column that marks noise, written as in the file",
-    },
-    "noise_as": {
-        "metavar": "NAME",
-        "help": "with --noise, what noise counts as: cluster, drop (not at all), singletons",
-    },
-    "missing": {
-        "metavar": "NAME",
-        "help": "of a point with a NULL coordinate: error (default), drop (leave it out)",
-    },
-    "threshold": {
-        "metavar": "NUMBER",
-        "type": _parse_number,
-        "help": "share of a cluster's ids that links it to one of the other run; default 0.5",
-    },
-    "min_share": {
-        "metavar": "NUMBER",
-        "type": _parse_number,
-        "help": "smallest share of a cluster that is a part or a source of it; default 0",
-    },
-    "resolution": {
-        "metavar": "NUMBER",
-        "type": _parse_number,
-        "help": "factor of the expected weight in modularity; default 1",
-    },
-    "max_diameter_nodes": {
-        "metavar": "NUMBER",
-        "type": _parse_number,
-        "help": "largest cluster with a diameter; default 1000",
-    },
-    "split_cost": {
-        "metavar": "NAME",
-        "help": "of splits in generalized_merge_distance: unit (default), product, entropy",
-    },
-    "merge_cost": {"metavar": "NAME", "help": "of merges, likewise"},
-    "labels_are_sample": {
-        "metavar": "DESIGN",
-        "help": "estimate the scores of all entities from labels of some, drawn uniform or "
-        "by_record, or from labels of random records",
-    },
-    "silhouette": {"metavar": "NAME", "help": "none (default), simplified, exact"},
-    "method": {"metavar": "NAME", "help": "exact (default), simplified, bounds, sample"},
-    "tolerance": {
-        "metavar": "NUMBER",
-        "type": _parse_number,
-        "help": "stop when the bounds of the score are this close",
-    },
-    "sample_size": {
-        "metavar": "NUMBER",
-        "type": _parse_number,
-        "help": "number of points evaluated by --method sample",
-    },
-    "confidence": {
-        "metavar": "NUMBER",
-        "type": _parse_number,
-        "help": "confidence of a sample's limits; default 0.95",
-    },
-    "random_state": {
-        "metavar": "NUMBER",
-        "type": _parse_number,
-        "help": "seed of the sample; default 0",
-    },
-    "generalized": {
-        "flag": "--no-generalized",
-        "action": "store_false",
-        "help": "leave out gdi_11 to gdi_63, which need the distances of all pairs",
-    },
-    "n_neighbors": {
-        "metavar": "NUMBER",
-        "type": _parse_number,
-        "help": "neighbors of a point for connectivity; default 10",
-    },
-    "max_points": {
-        "metavar": "NUMBER",
-        "type": _parse_number,
-        "help": "largest number of points that is accepted; default 5000",
-    },
-    "average_method": {
-        "metavar": "MEAN",
-        "help": "arithmetic (default), geometric, min, max, joint",
-    },
-    "beta": {
-        "metavar": "NUMBER",
-        "type": _parse_number,
-        "help": "weight of recall in F, of completeness in V; default 1",
-    },
-    "adjusted": {
-        "flag": "--no-adjusted",
-        "action": "store_false",
-        "help": "leave out the adjusted and the expected mutual information",
-    },
-}

@@ -13,11 +13,12 @@ from polars_clustereval.base.quoting import quote_identifier, quote_literal
 from .engines import open_rows, read_rows
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from collections.abc import Sequence
 
+    from .options import Call
     from .sources import Source
 
-__all__ = ["doubt_edges", "doubt_labels"]
+__all__ = ["doubt_input", "doubt_labels"]
 
 # Texts that stand for a missing label, in lower case and without blanks around them.
 _PLACEHOLDERS = (
@@ -30,12 +31,17 @@ _LARGE_SHARE = 0.1
 _MOST = 0.5
 
 
-def doubt_labels(source: Source, options: Namespace) -> list[str]:
-    """Return a sentence if one label holds much of the rows and looks like a missing one.
+def doubt_input(sources: Sequence[Source], call: Call) -> list[str]:
+    """Return what is doubtful about the inputs of a report, a sentence each."""
+    if any(table.parameter == "edges" for table in call.report.inputs):
+        return _doubt_edges(sources, call)
+    is_labeled = len(sources) == 1 and "label" in call.report.required
+    return doubt_labels(sources[0], call) if is_labeled else []
 
-    `options` are the parsed arguments of a report that takes labels.
-    """
-    with open_rows(source, options) as (connection, rows, arguments):
+
+def doubt_labels(source: Source, call: Call) -> list[str]:
+    """Return a sentence if one label holds much of the rows and looks like a missing one."""
+    with open_rows(source, call, call.report.inputs[0]) as (connection, rows, arguments):
         label = arguments["label"]
         relation = connection.sql(f"FROM {rows}")
         types = dict(zip(relation.columns, map(str, relation.types), strict=True))
@@ -59,15 +65,10 @@ def doubt_labels(source: Source, options: Namespace) -> list[str]:
     return [text]
 
 
-def doubt_edges(pair: tuple[Source, Source], options: Namespace) -> list[str]:
-    """Return a sentence if most edges are left out, with an example of the ids of both tables.
-
-    `options` are the parsed arguments of a report of a graph.
-    """
-    tables = options.report.inputs
-    (nodes, arguments), (edges, _) = (
-        read_rows(source, options, table) for source, table in zip(pair, tables, strict=True)
-    )
+def _doubt_edges(sources: Sequence[Source], call: Call) -> list[str]:
+    """Return a sentence if most edges are left out, with an example of the ids of both tables."""
+    tables = zip(sources, call.report.inputs, strict=True)
+    (nodes, arguments), (edges, _) = (read_rows(source, call, table) for source, table in tables)
     by = {f"key_{i}": pl.col(key) for i, key in enumerate(arguments.get("partition_by") or [])}
     node = {"id": pl.col(arguments["id"]), "edge": pl.lit(None, pl.Int64), "is_node": pl.lit(True)}
     nodes = nodes.filter(pl.col(arguments["cluster"]).is_not_null()).select(**by, **node)
@@ -96,7 +97,7 @@ def doubt_edges(pair: tuple[Source, Source], options: Namespace) -> list[str]:
     place = "no cluster of its partition" if by else "no cluster"
     text = (
         f"{n:,} of {total:,} edges are left out: an end of each is in {place}; the ends are "
-        f"like '{show_value(end)}', the ids of {pair[0].name} like '{show_value(known)}'"
+        f"like '{show_value(end)}', the ids of {sources[0].name} like '{show_value(known)}'"
     )
     return [text]
 

@@ -10,31 +10,24 @@ import polars as pl
 
 from polars_clustereval import parse_vector
 from polars_clustereval.base.quoting import quote_identifier, quote_literal
+from polars_clustereval.errors import Setting
 from polars_clustereval.macros import register_macro
 
-from .files import format_rows, open_source, scan_files
+from .files import format_rows, format_source, open_source, scan_files
+from .options import write_setting
 from .progress import show_progress
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     import duckdb
 
+    from .options import Call
     from .reports import Input, Report
     from .sources import Source
 
-__all__ = [
-    "ENGINES",
-    "convert_to_polars",
-    "format_input",
-    "format_query",
-    "is_value",
-    "open_rows",
-    "read_checked_arguments",
-    "read_rows",
-    "write_queries",
-]
+__all__ = ["ENGINES", "open_rows", "read_rows", "write_queries"]
 
 # ----------------------------------------------------------------------------------------------
 # Arguments
@@ -51,13 +44,13 @@ _NUMBER_COLUMNS = ("vector", "weight", "k")
 _DATA_DEPENDENT = ("noise", "noise_as", "weights", "reference")
 
 
-def _read_arguments(options: argparse.Namespace, columns: Sequence[str]) -> dict[str, Any]:
+def _read_arguments(call: Call, columns: Sequence[str]) -> dict[str, Any]:
     """Return the arguments of the Polars function of a report, by parameter.
 
-    `options` are the parsed arguments, `columns` the columns of the input. The option of a list of
-    columns is a text, or the texts of several such options.
+    `columns` are the columns of the input. The option of a list of columns is a text, or the texts
+    of several such options.
     """
-    arguments = {name: getattr(options, name) for name in options.report.defaults}
+    arguments = dict(call.arguments)
     for parameter in arguments.keys() & set(_MULTIPLE_COLUMNS):
         given = arguments[parameter]
         if given is not None:
@@ -86,47 +79,52 @@ def _list_columns(arguments: dict[str, Any], parameters: Iterable[str]) -> list[
     return list(columns)
 
 
-def read_checked_arguments(
-    options: argparse.Namespace, columns: Sequence[str], table: Input | None = None
-) -> dict[str, Any]:
+def _check_arguments(call: Call, columns: Sequence[str], table: Input) -> dict[str, Any]:
     """Return the arguments of a report by parameter, or raise the Polars function's error.
 
     The function checks them on empty frames, so that there is one error text for both engines.
-    `columns` are those of the input `table`, by default the only one; another input has there the
-    columns that the arguments name, so that an error is about `table`.
+    `columns` are those of the input `table`; another input has there the columns that the arguments
+    name, so that an error is about `table`.
     """
-    arguments = _read_arguments(options, columns)
-    table = table or options.report.inputs[0]
+    arguments = _read_arguments(call, columns)
     frames: dict[str, Any] = {}
-    for other in options.report.inputs:
+    for other in call.report.inputs:
         names = columns if other is table else _list_columns(arguments, other.columns)
         frames[other.parameter] = pl.LazyFrame(schema=dict.fromkeys(names, pl.Int64()))
     checked = {name: value for name, value in arguments.items() if name not in _DATA_DEPENDENT}
     if "reference" in arguments:
         checked["reference"] = 0
-    options.report.function(**frames, **checked)
+    call.report.function(**frames, **checked)
     return arguments
 
 
 @contextmanager
 def open_rows(
-    source: Source, options: argparse.Namespace, table: Input | None = None
+    source: Source, call: Call, table: Input
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, str, dict[str, Any]]]:
     """Yield a connection, the SQL that stands after FROM to read the rows, and the arguments.
 
-    `options` are the parsed arguments; those of the report are returned by parameter. The vectors
-    of a column of text are parsed. `table` is the report's input that the rows are for, by default
-    the only one. The connection is closed at the end of the ``with`` block.
+    The rows are those of the report's input `table`, and its arguments are returned by parameter.
+    The vectors of a column of text are parsed. The connection is closed at the end of the ``with``
+    block.
     """
-    with open_source(source, options.scratch) as (connection, rows):
-        columns = connection.sql(f"FROM {rows}").columns
-        table = table or options.report.inputs[0]
-        arguments = read_checked_arguments(options, columns, table)
-        own = {name: value for name, value in arguments.items() if name in table.columns}
-        yield connection, format_input(connection, rows, source, own), arguments
+    with open_source(source, call.scratch) as (connection, rows):
+        yield connection, *_format_checked(connection, rows, source, call, table)
 
 
-def format_input(
+def _format_checked(
+    connection: duckdb.DuckDBPyConnection, rows: str, source: Source, call: Call, table: Input
+) -> tuple[str, dict[str, Any]]:
+    """Return the SQL that reads the rows for an input of a report, and the report's arguments.
+
+    `rows` is that SQL for any report. The arguments are checked against the columns.
+    """
+    arguments = _check_arguments(call, connection.sql(f"FROM {rows}").columns, table)
+    own = {name: value for name, value in arguments.items() if name in table.columns}
+    return _format_input(connection, rows, source, own), arguments
+
+
+def _format_input(
     connection: duckdb.DuckDBPyConnection, rows: str, source: Source, arguments: dict[str, Any]
 ) -> str:
     """Return the SQL that stands after FROM to read the rows of a source for one report.
@@ -191,31 +189,73 @@ def _parse_vectors(connection: duckdb.DuckDBPyConnection, rows: str, column: str
 
 
 def _run_in_duckdb(
-    source: Source, options: argparse.Namespace, columns: Sequence[str] | None = None
+    sources: Sequence[Source], call: Call, columns: Sequence[str] | None = None
 ) -> pl.DataFrame:
     """Return a report as a DataFrame, computed in DuckDB by the SQL macro.
 
-    `options` are the parsed arguments; `options.report` is the report, and `columns` are those to
-    return, by default all.
+    `sources` are its inputs, and `columns` are those to return, by default all.
     """
-    with open_rows(source, options) as (connection, rows, arguments):
-        relation = connection.sql(f"FROM {rows}")
-        register_macro(connection, options.report.function.__name__)
-        connection.execute(f"CREATE TEMPORARY VIEW clustereval_input AS FROM {rows}")
-        values = {name: value for name, value in arguments.items() if is_value(name)}
-        query = format_query(options.report, arguments, relation)
+    report = call.report
+    if len(sources) > 1:
+        copied = zip(sources, report.inputs, strict=True)
+        sources = [_copy_database(source, call, table) for source, table in copied]
+    first = report.inputs[0].view
+    with open_source(sources[0], _make_folder(call, report.inputs[0])) as (connection, rows):
+        for source, table in zip(sources, report.inputs, strict=True):
+            if source is not sources[0]:
+                rows = format_source(connection, source, _make_folder(call, table))
+            rows, arguments = _format_checked(connection, rows, source, call, table)
+            connection.execute(f"CREATE TEMPORARY VIEW {table.view} AS FROM {rows}")
+        _register_report(connection, report)
+        values = {name: value for name, value in arguments.items() if _is_value(name)}
+        query = _format_query(report, arguments, connection.sql(f"FROM {first}"))
         # Run before Polars reads the result, so that an error is DuckDB's own.
         connection.execute(f"CREATE TEMPORARY TABLE clustereval_report AS {query}", values)
         shown = "*" if columns is None else ", ".join(map(quote_identifier, columns))
-        return convert_to_polars(connection.sql(f"SELECT {shown} FROM clustereval_report"))
+        return _convert_to_polars(connection.sql(f"SELECT {shown} FROM clustereval_report"))
 
 
-def is_value(parameter: str) -> bool:
+def _make_folder(call: Call, table: Input) -> Path:
+    """Return the scratch folder of one input, as files of two inputs may have one name."""
+    folder = call.scratch / table.view
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def _copy_database(source: Source, call: Call, table: Input) -> Source:
+    """Return a source that can be read beside another one: a database as a Parquet file.
+
+    Only the columns are copied that the report uses.
+    """
+    if source.kind != "database":
+        return source
+    rows, _ = read_rows(source, call, table)
+    path = _make_folder(call, table) / "table.parquet"
+    rows.sink_parquet(path)
+    return source._replace(kind="parquet", paths=(str(path),), path_names=(source.name,))
+
+
+def _register_report(connection: duckdb.DuckDBPyConnection, report: Report) -> None:
+    """Create the macro of a report; its check of vectors gives advice in the shell's words."""
+    register_macro(connection, report.function.__name__)
+    if "missing" in report.defaults:
+        connection.execute(_SHELL_ADVICE)
+
+
+# The twin of the macro in sql/internal/point_faults.sql, which has the words of SQL.
+_SHELL_ADVICE = (
+    "CREATE OR REPLACE TEMPORARY MACRO clustereval__finite_rows_advice(names, what) AS "
+    f"CASE WHEN starts_with(what, 'NULL') THEN ': {write_setting(Setting('missing', 'drop'))}' "
+    "ELSE '' END"
+)
+
+
+def _is_value(parameter: str) -> bool:
     """Return whether a parameter of a report takes a value, such as beta, rather than columns."""
     return parameter not in (*_SINGLE_COLUMN, *_MULTIPLE_COLUMNS)
 
 
-def format_query(
+def _format_query(
     report: Report, arguments: dict[str, Any], relation: duckdb.DuckDBPyRelation
 ) -> str:
     """Return the SQL query that calls the macro of a report on the views of its inputs.
@@ -227,7 +267,7 @@ def format_query(
     texts = {
         name: _format_argument(name, value, relation)
         for name, value in arguments.items()
-        if value is not None or is_value(name)
+        if value is not None or _is_value(name)
     }
     columns = [
         f"partition_key[{quote_literal(key)}] AS {quote_identifier(key)}"
@@ -254,7 +294,7 @@ def _format_argument(parameter: str, value: Any, relation: duckdb.DuckDBPyRelati
 
     `relation` is the input, whose types decide how the columns of a vector are written.
     """
-    if is_value(parameter):
+    if _is_value(parameter):
         return f"${parameter}"
     if parameter in _SINGLE_COLUMN:
         return quote_identifier(value)
@@ -278,18 +318,18 @@ def _format_vector(columns: list[str], relation: duckdb.DuckDBPyRelation) -> str
     return f"[{', '.join(map(quote_identifier, non_numeric[:1] or columns))}]"
 
 
-def write_queries(source: Source, calls: Sequence[argparse.Namespace]) -> list[str]:
+def write_queries(source: Source, calls: Sequence[Call]) -> list[str]:
     """Return SQL for any DuckDB client that has the macros: the input, then the table of each call.
 
-    A call is the parsed arguments of one report, as for an engine, which has checked them.
+    An engine has checked the arguments of the calls.
     """
     queries: list[str] = []
     view = ""
     with open_source(source, calls[0].scratch) as (connection, any_rows):
         columns = connection.sql(f"FROM {any_rows}").columns
-        for options in calls:
-            arguments = _read_arguments(options, columns)
-            rows = format_input(connection, any_rows, source, arguments)
+        for call in calls:
+            arguments = _read_arguments(call, columns)
+            rows = _format_input(connection, any_rows, source, arguments)
             input_rows = rows.replace("clustereval_parse_vector(", "clustereval.parse_vector(")
             previous, view = (
                 view,
@@ -298,25 +338,23 @@ def write_queries(source: Source, calls: Sequence[argparse.Namespace]) -> list[s
             if view != previous:  # columns of a CSV file are numbers for points only
                 queries.append(view)
             relation = connection.sql(f"FROM {rows}")
-            queries.append(
-                f"FROM clustereval.{_format_written_call(options, arguments, relation)};"
-            )
+            queries.append(f"FROM clustereval.{_format_written_call(call, arguments, relation)};")
     return queries
 
 
 def _format_written_call(
-    options: argparse.Namespace, arguments: dict[str, Any], relation: duckdb.DuckDBPyRelation
+    call: Call, arguments: dict[str, Any], relation: duckdb.DuckDBPyRelation
 ) -> str:
     """Return the call of a report's macro with its arguments as literals, defaults left out.
 
     `arguments` are the report's by parameter, and `relation` is the input.
     """
     texts = {
-        name: _format_literal(value) if is_value(name) else _format_argument(name, value, relation)
+        name: _format_literal(value) if _is_value(name) else _format_argument(name, value, relation)
         for name, value in arguments.items()
-        if value != options.report.defaults[name]
+        if value != call.report.defaults[name]
     }
-    return _format_call(options.report, texts)
+    return _format_call(call.report, texts)
 
 
 def _format_literal(value: Any) -> str:
@@ -343,52 +381,45 @@ _NUMERIC_TYPES = {
 
 
 def _run_in_polars(
-    source: Source, options: argparse.Namespace, columns: Sequence[str] | None = None
+    sources: Sequence[Source], call: Call, columns: Sequence[str] | None = None
 ) -> pl.DataFrame:
     """Return a report as a DataFrame, computed by the Polars function.
 
-    `options` are the parsed arguments; `options.report` is the report, and `columns` are those to
-    return, by default all.
+    `sources` are its inputs, and `columns` are those to return, by default all.
     """
-    rows, arguments = read_rows(source, options)
+    frames: dict[str, pl.LazyFrame] = {}
+    arguments: dict[str, Any] = {}
+    for source, table in zip(sources, call.report.inputs, strict=True):
+        frames[table.parameter], arguments = read_rows(source, call, table)
     with show_progress():
-        result: pl.LazyFrame = options.report.function(rows, **arguments)
+        result = call.report.function(**frames, **arguments)
         shown = result if columns is None else result.select(columns)
         return shown.collect(engine="streaming")
 
 
-def read_rows(
-    source: Source, options: argparse.Namespace, table: Input | None = None
-) -> tuple[pl.LazyFrame, dict[str, Any]]:
-    """Return the rows of a source for the Polars function of a report, and its arguments by name.
-
-    `options` are the parsed arguments; `options.report` is the report, and `table` its input that
-    the rows are for, by default the only one.
-    """
+def read_rows(source: Source, call: Call, table: Input) -> tuple[pl.LazyFrame, dict[str, Any]]:
+    """Return the rows of a report's input `table` for its Polars function, and its arguments."""
     rows = scan_files(source)
     if rows is None:
-        rows = _copy_rows(source, options, table)
+        rows = _copy_rows(source, call, table)
     schema = rows.collect_schema()
-    arguments = _read_arguments(options, schema.names())
+    arguments = _read_arguments(call, schema.names())
     vector: list[str] = arguments.get("vector") or []
     if [schema.get(column) for column in vector] == [pl.String]:
         rows = rows.with_columns(parse_vector(vector[0]))
     return rows, arguments
 
 
-def _copy_rows(
-    source: Source, options: argparse.Namespace, table: Input | None = None
-) -> pl.LazyFrame:
+def _copy_rows(source: Source, call: Call, table: Input) -> pl.LazyFrame:
     """Return the columns that a report uses, of files that Polars does not read or a DuckDB table.
 
-    `options` are the parsed arguments, which name these columns. DuckDB reads text files for both
-    engines, because two readers would take some values differently.
+    DuckDB reads text files for both engines, because two readers would take some values
+    differently.
     """
-    with open_rows(source, options, table) as (connection, rows, arguments):
-        table = table or options.report.inputs[0]
+    with open_rows(source, call, table) as (connection, rows, arguments):
         used = _list_columns(arguments, table.columns)
         relation = connection.sql(f"FROM {rows}").select(*map(quote_identifier, used))
-        return convert_to_polars(relation).lazy()
+        return _convert_to_polars(relation).lazy()
 
 
 class _ArrowStream:
@@ -407,7 +438,7 @@ class _ArrowStream:
         return self.relation.__arrow_c_stream__(requested_schema)
 
 
-def convert_to_polars(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
+def _convert_to_polars(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
     """Return the rows of a DuckDB relation as a DataFrame, by way of an Arrow stream."""
     return pl.DataFrame(_ArrowStream(relation))
 

@@ -8,7 +8,9 @@ import duckdb
 import polars as pl
 
 from polars_clustereval.base.quoting import escape_controls
-from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.errors import ClusterEvalError, PythonCode, Setting
+
+from .options import write_setting
 
 __all__ = ["USER_ERRORS", "summarize_error"]
 
@@ -35,13 +37,6 @@ _NO_TABLE = (
     "check the encoding, the separator and the quotes of {0}"
 )
 
-# Advice of the engines, and the option of the command line that follows it.
-_OPTIONS_BY_ADVICE = {
-    "adjusted := false": "--no-adjusted",
-    "missing := 'drop'": "--missing drop",
-    "missing='drop'": "--missing drop",
-}
-
 _NUMBER_WITH_COMMA = re.compile(r"Could not convert string \"[^\"]*,[^\"]*\" to 'DOUBLE'$")
 
 
@@ -55,12 +50,20 @@ def summarize_error(error: Exception) -> str:
         return escape_controls(f"{error.filename}: {error.strerror}")
     if sniffed := _SNIFFING.search(str(error)):
         return escape_controls(_NO_TABLE.format(*sniffed.groups()))
-    text = _ENGINE_DETAILS.split(str(error), maxsplit=1)[0]
+    message = "".join(
+        map(_write_part, error.args if isinstance(error, ClusterEvalError) else [error])
+    )
+    text = _ENGINE_DETAILS.split(message, maxsplit=1)[0]
     if isinstance(error, duckdb.Error | pl.exceptions.PolarsError):
         text = _ERROR_KIND.sub("", text)
     text = " ".join(text.split())
-    for advice, option in _OPTIONS_BY_ADVICE.items():
-        text = text.replace(advice, option)
     if _NUMBER_WITH_COMMA.search(text):
         text += "; write a decimal point and no thousands separators, or vectors in brackets"
     return escape_controls(text)
+
+
+def _write_part(part: object) -> str:
+    """Return a part of an error's message in the words of the shell, where no Python is typed."""
+    if isinstance(part, Setting):
+        return write_setting(part)
+    return "" if isinstance(part, PythonCode) else str(part)

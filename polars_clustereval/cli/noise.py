@@ -11,9 +11,9 @@ from polars_clustereval.base.checks import column_named, equals_noise, show_valu
 from .engines import read_rows
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Sequence
 
+    from .options import Call
     from .sources import Source
 
 __all__ = ["describe_unknown_noise"]
@@ -23,20 +23,21 @@ _SHOWN = 5
 
 
 def describe_unknown_noise(
-    sources: Sequence[Source], options: Namespace, result: pl.DataFrame
+    sources: Sequence[Source], call: Call, result: pl.DataFrame
 ) -> list[str]:
     """Return a note if no row has the cluster that marks noise; it names some of the clusters.
 
-    `sources` are the inputs of the report in its order, `options` its parsed arguments, and
-    `result` are its rows. The inputs are read again unless the report has counted noise.
+    `sources` are the inputs of the report in its order, and `result` are its rows. The inputs are
+    read again unless the report has counted noise.
     """
-    if getattr(options, "noise", None) is None:
+    noise = call.arguments.get("noise")
+    if noise is None:
         return []
     if "n_noise" in result.columns and result["n_noise"].sum():
         return []
-    clusters = _read_clusters(sources, options)
+    clusters = _read_clusters(sources, call)
     dtype = clusters.collect_schema()["cluster"]
-    has_noise = equals_noise(pl.col("cluster"), options.noise, dtype).any()
+    has_noise = equals_noise(pl.col("cluster"), noise, dtype).any()
     known = clusters.drop_nulls().unique().collect(engine="streaming")
     if known.is_empty() or known.select(has_noise).item():
         return []
@@ -45,15 +46,17 @@ def describe_unknown_noise(
     more = ", ..." if known.height > _SHOWN else ""
     there_are = "the clusters are" if known.height > 1 else "the only cluster is"
     where = ", ".join(source.name for source in sources)
-    return [f"{where}: no row has cluster {show_value(options.noise)}; {there_are} {names}{more}"]
+    return [f"{where}: no row has cluster {show_value(noise)}; {there_are} {names}{more}"]
 
 
-def _read_clusters(sources: Sequence[Source], options: Namespace) -> pl.LazyFrame:
+def _read_clusters(sources: Sequence[Source], call: Call) -> pl.LazyFrame:
     """Return the column of clusters, as `cluster`, of all inputs that have it."""
     return pl.concat(
         [
-            read_rows(source, options, table)[0].select(cluster=column_named(options.cluster))
-            for source, table in zip(sources, options.report.inputs, strict=True)
+            read_rows(source, call, table)[0].select(
+                cluster=column_named(call.arguments["cluster"])
+            )
+            for source, table in zip(sources, call.report.inputs, strict=True)
             if "cluster" in table.columns
         ],
         how="vertical_relaxed",

@@ -1,6 +1,6 @@
 """Schemas: the JSON Schema of what each report is with --format json, one file for each.
 
-`make facts` writes them from the reports, their meanings and the catalogue. They are part of the
+`make facts` writes them from the records of the reports and the catalogue. They are part of the
 package, so that a program can read them without computing a report.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from .grid import align_columns, wrap_last_column
-from .reports import list_variants
+from .reports import REPORTS
 
 __all__ = ["SCHEMA_VERSION", "list_schemas", "read_schema", "schema_file"]
 
@@ -20,16 +20,16 @@ _FOLDER = Path(__file__).parent / "json_schemas"
 
 
 def schema_file(name: str) -> Path:
-    """Return the path of the JSON Schema of a report, by its name in `list_variants`."""
+    """Return the path of the JSON Schema of a report, by its name."""
     return _FOLDER / f"v{SCHEMA_VERSION}" / f"{name}.json"
 
 
 def read_schema(name: str) -> str:
-    """Return the text of the JSON Schema of a report, by its name in `list_variants`."""
+    """Return the text of the JSON Schema of a report, by its name."""
     return schema_file(name).read_text(encoding="utf-8")
 
 
 def list_schemas() -> str:
     """Return a line for each report that has a JSON Schema: its name and what it is."""
-    lines = [[name, report.description] for name, report in list_variants().items()]
+    lines = [[name, report.description] for name, report in REPORTS.items()]
     return align_columns(wrap_last_column(lines)) + "\n"

@@ -16,7 +16,7 @@ from polars_clustereval.errors import ClusterEvalError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Source", "find_source"]
+__all__ = ["Source", "find_sources"]
 
 _ENDINGS = {
     "parquet": (".parquet",),
@@ -61,7 +61,14 @@ class _File(NamedTuple):
     name: str
 
 
-def find_source(files: Sequence[str], scratch: Path) -> Source:
+def find_sources(inputs: Sequence[Sequence[str]], scratch: Path) -> list[Source]:
+    """Return the source of each input, given the arguments that name its files."""
+    if sum(files.count("-") for files in inputs) > 1:
+        raise ClusterEvalError(f"{_STANDARD_INPUT}: given twice")
+    return [_find_source(files, scratch) for files in inputs]
+
+
+def _find_source(files: Sequence[str], scratch: Path) -> Source:
     """Return the source that the arguments FILE name; raise an error if they do not name one.
 
     An argument is a path, a pattern of paths, a folder of Parquet files, ``-`` for standard input,
@@ -72,8 +79,6 @@ def find_source(files: Sequence[str], scratch: Path) -> Source:
         raise ClusterEvalError(f"expected one table or several files, got {tables[0]} among others")
     if tables or (len(files) == 1 and _is_database(files[0])):
         return _find_database_table(files[0])
-    if files.count("-") > 1:
-        raise ClusterEvalError(f"{_STANDARD_INPUT}: given twice")
     found = [inner for file in files for inner in _list_files(file, scratch)]
     for file in found:
         _check_file(file)

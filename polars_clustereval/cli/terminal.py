@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from decimal import Decimal
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -27,12 +28,11 @@ from .grid import (
 )
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from .layouts import Layout
-    from .meanings import Meaning
+    from .options import Call
+    from .reports import Meaning, Report
 
 __all__ = ["render_table"]
 
@@ -49,28 +49,30 @@ _MIN_MEANING_WIDTH = 24
 _HIGHER, _LOWER = "↑", "↓"
 
 
-def render_table(result: pl.DataFrame, options: argparse.Namespace) -> bytes:
+def render_table(
+    result: pl.DataFrame, call: Call, files: Sequence[Sequence[str]], output: Path | None = None
+) -> bytes:
     """Return a report as the bytes of a text for the terminal: heading, table and legend.
 
-    `options` are the parsed arguments. `result` is the report; the columns that its layout does not
-    explain are the partition columns, which come first.
+    `result` are its rows; the columns that the report does not explain are the partition columns,
+    which come first. `files` are those of each input, and `output` is the file to write to.
     """
-    layout = options.report.choose_layout(options)
-    is_plain = not _can_show(_HIGHER + _LOWER, getattr(options, "output", None))
-    layout = layout._replace(has_arrows=not is_plain)
-    n_keys = next(i for i, name in enumerate(result.columns) if name in layout.meanings)
+    is_plain = not _can_show(_HIGHER + _LOWER, output)
+    report = replace(call.adapted_report, has_arrows=not is_plain)
+    n_keys = next(i for i, name in enumerate(result.columns) if name in report.meanings)
     keys = result.columns[:n_keys]
-    if layout.is_listing:
-        text = _render_listing(result, keys, layout)
-    elif layout.has_intervals:
-        text = _render_intervals(result, keys, layout)
+    if report.is_listing:
+        text = _render_listing(result, keys, report)
+    elif report.has_intervals:
+        text = _render_intervals(result, keys, report)
     elif not keys:
-        text = _render_one(result, layout)
+        text = _render_one(result, report)
     else:
-        text = _render_several(result, keys, layout)
-    if options.report.recommend is not None and result.height:
-        text += _render_choices(options.report.recommend(result, keys), keys, layout)
-    text = f"{_render_heading(options, layout)}\n\n{text}\n"
+        text = _render_several(result, keys, report)
+    if report.recommend is not None and result.height:
+        text += _render_choices(report.recommend(result, keys), keys, report)
+    names = [file for of_input in files for file in of_input]
+    text = f"{_render_heading(names, report, call.arguments)}\n\n{text}\n"
     return (text.replace("…", "~") if is_plain else text).encode()
 
 
@@ -85,35 +87,27 @@ def _can_show(signs: str, output: Path | None) -> bool:
     return True
 
 
-def _render_heading(options: argparse.Namespace, layout: Layout) -> str:
-    """Return the lines above the table: the input files, and the options that the layout names.
+def _render_heading(files: Sequence[str], report: Report, arguments: Mapping[str, Any]) -> str:
+    """Return the lines above the table: the input files, and the options that the report names.
 
-    `options` are the parsed arguments.
+    A weight is left out if there is none.
     """
+    missing = "weight" if arguments.get("weight") is None else None
     first, *more = (
-        escape_controls(", ".join(_format_option(options, name) for name in names))
-        for names in _drop_missing(layout.heading, options)
+        escape_controls(", ".join(_format_option(x, arguments[x]) for x in names if x != missing))
+        for names in report.heading
     )
-    names = ["standard input" if file == "-" else file for file in options.files]
-    files = escape_controls(f"{', '.join(names)}:")
-    line = f"{files} {first}"
+    names = ["standard input" if file == "-" else file for file in files]
+    title = escape_controls(f"{', '.join(names)}:")
+    line = f"{title} {first}"
     # A long path gets a line of its own, which shows its end.
     width = get_width()
-    lines = [line] if fits_terminal(line) else [cut_start(files, width), cut_end(first, width)]
+    lines = [line] if fits_terminal(line) else [cut_start(title, width), cut_end(first, width)]
     return "\n".join(lines + [cut_end(line, width) for line in more])
 
 
-def _drop_missing(
-    heading: Iterable[tuple[str, ...]], options: argparse.Namespace
-) -> list[list[str]]:
-    """Return the lines of a heading, which are names of options, without weight if not given."""
-    missing = {"weight"} if getattr(options, "weight", None) is None else set()
-    return [[name for name in names if name not in missing] for names in heading]
-
-
-def _format_option(options: argparse.Namespace, name: str) -> str:
+def _format_option(name: str, value: object) -> str:
     """Return the name of an option and its value; several values are separated by commas."""
-    value = getattr(options, name)
     return f"{name} {','.join(value) if isinstance(value, list) else value}"
 
 
@@ -122,35 +116,35 @@ def _format_option(options: argparse.Namespace, name: str) -> str:
 # ----------------------------------------------------------------------------------------------
 
 
-def _render_one(result: pl.DataFrame, layout: Layout) -> str:
+def _render_one(result: pl.DataFrame, report: Report) -> str:
     """Return the table of a report of one clustering: a line per metric, with its meaning."""
     lines = [["metric", "value", "best", "meaning"]]
     for metric in result.columns:
-        lines += _list_title_lines(metric, layout, width=4)
-        value = _format_number(result[metric].item(), layout)
-        meaning = layout.meanings[metric]
-        lines.append([f"  {metric}", value, _show_best(meaning, layout), meaning.text])
+        lines += _list_title_lines(metric, report, width=4)
+        value = _format_number(result[metric].item(), report)
+        meaning = report.meanings[metric]
+        lines.append([f"  {metric}", value, _show_best(meaning, report), meaning.text])
     used = columns_width(list(zip(*lines, strict=True))[:3])
     if get_width() - used >= _MIN_MEANING_WIDTH:
         text = align_columns(wrap_last_column(lines), right=range(1, 3))
     else:
         grid = align_columns(wrap_first_column([line[:3] for line in lines]), right=range(1, 3))
-        text = grid + _render_legend(result.columns, layout)
-    return text + _render_readings(result, layout)
+        text = grid + _render_legend(result.columns, report)
+    return text + _render_readings(result, report)
 
 
-def _render_readings(result: pl.DataFrame, layout: Layout) -> str:
+def _render_readings(result: pl.DataFrame, report: Report) -> str:
     """Return the lines of what the literature calls the values of one clustering; may be empty."""
     lines: list[str] = []
-    for name in layout.readings:
+    for name in report.readings:
         value = result[name].item()
         words = reading(name, value)
         if words is not None:
-            lines += wrap(f"{name} {_format_number(value, layout)}: {words}", get_width())
+            lines += wrap(f"{name} {_format_number(value, report)}: {words}", get_width())
     return "\n\n" + "\n".join(lines) if lines else ""
 
 
-def _render_intervals(result: pl.DataFrame, keys: list[str], layout: Layout) -> str:
+def _render_intervals(result: pl.DataFrame, keys: list[str], report: Report) -> str:
     """Return the tables of a report of intervals: for each clustering a line per metric.
 
     `keys` are the partition columns of `result`, which name the clusterings. The meanings are below
@@ -158,17 +152,17 @@ def _render_intervals(result: pl.DataFrame, keys: list[str], layout: Layout) -> 
     """
     parts = result.partition_by(keys, maintain_order=True) if keys else [result]
     shown = parts[:_MAX_SIDE_BY_SIDE]
-    texts = [_render_limits(part, keys, layout) for part in shown]
+    texts = [_render_limits(part, keys, report) for part in shown]
     if not all(map(fits_terminal, texts)):
-        texts = [_render_limits(part, keys, layout, is_short=True) for part in shown]
+        texts = [_render_limits(part, keys, report, is_short=True) for part in shown]
     metrics = result["metric"].unique(maintain_order=True).to_list()
     n_more = len(parts) - len(texts)
     hint = f"\n\n{count(n_more, 'more clustering')}: --format csv" if n_more else ""
-    return "\n\n".join(texts) + _render_legend(metrics, layout) + hint
+    return "\n\n".join(texts) + _render_legend(metrics, report) + hint
 
 
 def _render_limits(
-    part: pl.DataFrame, keys: list[str], layout: Layout, *, is_short: bool = False
+    part: pl.DataFrame, keys: list[str], report: Report, *, is_short: bool = False
 ) -> str:
     """Return the table of the intervals of one clustering, whose rows are those of `part`.
 
@@ -178,8 +172,8 @@ def _render_limits(
     names = ("value", "lower", "upper")
     lines = [["metric", *names]]
     for row in part.iter_rows(named=True):
-        lines += _list_title_lines(row["metric"], layout, width=4)
-        lines.append([f"  {row['metric']}", *(write(row[name], layout) for name in names)])
+        lines += _list_title_lines(row["metric"], report, width=4)
+        lines.append([f"  {row['metric']}", *(write(row[name], report) for name in names)])
     grid = align_columns(wrap_first_column(lines), right=range(1, 4))
     return _name_clustering(part, keys) + grid + _render_reasons(part)
 
@@ -209,19 +203,19 @@ def _name_clustering(part: pl.DataFrame, keys: list[str]) -> str:
     return align_columns([list(pair) for pair in zip(names, values, strict=True)]) + "\n"
 
 
-def _render_several(result: pl.DataFrame, keys: list[str], layout: Layout) -> str:
+def _render_several(result: pl.DataFrame, keys: list[str], report: Report) -> str:
     """Return the table of a report of several clusterings: side by side if the terminal has room.
 
     `keys` are the partition columns of `result`, which name the clusterings.
     """
     if 0 < result.height <= _MAX_SIDE_BY_SIDE:
-        text = _render_side_by_side(result, keys, layout)
+        text = _render_side_by_side(result, keys, report)
         if fits_terminal(text):
             return text
-    return _render_row_by_row(result, keys, layout)
+    return _render_row_by_row(result, keys, report)
 
 
-def _render_side_by_side(result: pl.DataFrame, keys: list[str], layout: Layout) -> str:
+def _render_side_by_side(result: pl.DataFrame, keys: list[str], report: Report) -> str:
     """Return the table of a report of a few clusterings: a line per metric, a column for each.
 
     `keys` are the partition columns of `result`, which name the clusterings. The legend is below
@@ -230,40 +224,40 @@ def _render_side_by_side(result: pl.DataFrame, keys: list[str], layout: Layout) 
     lines = [[key, *map(_format_value, result[key])] for key in keys]
     metrics = result.columns[len(keys) :]
     for metric in metrics:
-        lines += _list_title_lines(metric, layout, width=1 + result.height)
-        lines.append([f"  {metric}", *(_format_number(x, layout) for x in result[metric])])
+        lines += _list_title_lines(metric, report, width=1 + result.height)
+        lines.append([f"  {metric}", *(_format_number(x, report) for x in result[metric])])
     grid = align_columns(lines, right=range(1, 1 + result.height))
-    return grid + _render_legend(metrics, layout)
+    return grid + _render_legend(metrics, report)
 
 
-def _list_title_lines(metric: str, layout: Layout, width: int) -> list[list[str]]:
+def _list_title_lines(metric: str, report: Report, width: int) -> list[list[str]]:
     """Return the lines before a metric: an empty one and a title if a group of metrics starts here.
 
     Otherwise the list is empty. A line is a list of `width` cells.
     """
-    if metric not in layout.titles:
+    if metric not in report.titles:
         return []
-    return [[""] * width, [layout.titles[metric], *[""] * (width - 1)]]
+    return [[""] * width, [report.titles[metric], *[""] * (width - 1)]]
 
 
-def _render_legend(metrics: Sequence[str], layout: Layout) -> str:
+def _render_legend(metrics: Sequence[str], report: Report) -> str:
     """Return a line for each of the metrics: its name, its best value and its meaning."""
     lines = [["", "best", "meaning"]]
     for metric in metrics:
-        meaning = layout.meanings[metric]
-        lines.append([metric, _show_best(meaning, layout), meaning.text])
+        meaning = report.meanings[metric]
+        lines.append([metric, _show_best(meaning, report), meaning.text])
     return "\n\n" + align_columns(wrap_last_column(lines), right=range(1, 2))
 
 
-def _show_best(meaning: Meaning, layout: Layout) -> str:
+def _show_best(meaning: Meaning, report: Report) -> str:
     """Return the best value of a score, such as high or 1, after the arrow of its direction."""
-    arrow = _show_direction(meaning, layout)
+    arrow = _show_direction(meaning, report)
     return f"{arrow} {meaning.best:>4}" if arrow else meaning.best
 
 
-def _show_direction(meaning: Meaning, layout: Layout) -> str:
+def _show_direction(meaning: Meaning, report: Report) -> str:
     """Return the arrow of the good direction; nothing without one, or where it cannot be shown."""
-    if not meaning.best or not layout.has_arrows:
+    if not meaning.best or not report.has_arrows:
         return ""
     return _HIGHER if meaning.is_high_best else _LOWER
 
@@ -273,35 +267,35 @@ def _show_direction(meaning: Meaning, layout: Layout) -> str:
 # ----------------------------------------------------------------------------------------------
 
 
-def _render_row_by_row(result: pl.DataFrame, keys: list[str], layout: Layout) -> str:
-    """Return the table of a report of many clusterings: a line for each, and the layout's columns.
+def _render_row_by_row(result: pl.DataFrame, keys: list[str], report: Report) -> str:
+    """Return the table of a report of many clusterings: a line for each.
 
     `keys` are the partition columns of `result`, which name the clusterings. The best one comes
     first. Of the columns as many are shown as the terminal has room for. The legend is below.
     """
-    metrics = [metric for metric in layout.comparison if metric in result.columns]
-    result = _sort_best_first(result, metrics, layout)
+    metrics = [metric for metric in report.comparison if metric in result.columns]
+    result = _sort_best_first(result, metrics, report)
     columns = _format_key_columns(result, keys, get_width() // 2)
     n_keys = len(columns)
     shown: list[str] = []
     for metric in metrics:
-        cells = _format_metric_column(result[metric], metric, layout)
+        cells = _format_metric_column(result[metric], metric, report)
         if columns_width([*columns, cells]) - 2 > get_width() and shown:
             break
         shown.append(metric)
         columns.append(cells)
     grid = align_columns(_level_columns(columns), right=range(n_keys, len(columns)))
     total = f"all {result.width - n_keys} columns: --format csv"
-    return f"{grid}{_render_legend(shown, layout)}\n\n* best of its column; {total}"
+    return f"{grid}{_render_legend(shown, report)}\n\n* best of its column; {total}"
 
 
-def _sort_best_first(result: pl.DataFrame, metrics: Iterable[str], layout: Layout) -> pl.DataFrame:
+def _sort_best_first(result: pl.DataFrame, metrics: Iterable[str], report: Report) -> pl.DataFrame:
     """Return the rows of a report, sorted by the first of the metrics that has a best value.
 
     Metrics that are NULL in all rows do not count. Equal rows stay in the report's order.
     """
     for metric in metrics:
-        meaning = layout.meanings[metric]
+        meaning = report.meanings[metric]
         if meaning.best and result[metric].count():
             return result.sort(
                 metric, descending=meaning.is_high_best, nulls_last=True, maintain_order=True
@@ -309,21 +303,21 @@ def _sort_best_first(result: pl.DataFrame, metrics: Iterable[str], layout: Layou
     return result
 
 
-def _format_metric_column(values: pl.Series, metric: str, layout: Layout) -> list[str]:
+def _format_metric_column(values: pl.Series, metric: str, report: Report) -> list[str]:
     """Return the cells of a metric in the table of many clusterings: its name, then its values.
 
     The best values are marked by an asterisk.
     """
-    meaning = layout.meanings[metric]
+    meaning = report.meanings[metric]
     best: Any = None
     if meaning.best and len(values) > 1:
         best = values.max() if meaning.is_high_best else values.min()
     marks = ["*" if best is not None and value == best else " " for value in values]
-    numbers = [_format_number(value, layout) for value in values]
+    numbers = [_format_number(value, report) for value in values]
     cells = [number + mark for number, mark in zip(numbers, marks, strict=True)]
     # One word per line, so that long names fit on the screen.
     *words, last = metric.split("_")
-    direction = _show_direction(meaning, layout) or " "
+    direction = _show_direction(meaning, report) or " "
     return [*(f"{word} " for word in words), last + direction, *cells]
 
 
@@ -349,7 +343,7 @@ def _level_columns(columns: list[list[str]]) -> list[list[str]]:
 # ----------------------------------------------------------------------------------------------
 
 
-def _render_listing(result: pl.DataFrame, keys: list[str], layout: Layout) -> str:
+def _render_listing(result: pl.DataFrame, keys: list[str], report: Report) -> str:
     """Return the table of a report of many rows for each clustering: the first ones, and a legend.
 
     `keys` are the partition columns of `result`. Where the terminal is too narrow for all columns,
@@ -357,7 +351,7 @@ def _render_listing(result: pl.DataFrame, keys: list[str], layout: Layout) -> st
     """
     head = result.head(_MAX_LISTED)
     names = result.columns[len(keys) :]
-    columns = [_format_listed_column(head[name], layout) for name in names]
+    columns = [_format_listed_column(head[name], report) for name in names]
     key_columns = _format_key_columns(head, keys, get_width() // 2)
     while columns_width(key_columns + columns) - 2 > get_width() and len(names) > 2:
         del names[-2], columns[-2]
@@ -369,10 +363,10 @@ def _render_listing(result: pl.DataFrame, keys: list[str], layout: Layout) -> st
     rest = [count(n_more, "more row")] if n_more else []
     rest += [f"all {n_columns} columns"] if len(names) < n_columns else []
     hint = f"\n\n{' and '.join(rest)}: --format csv" if rest else ""
-    return grid + _render_legend(names, layout) + hint
+    return grid + _render_legend(names, report) + hint
 
 
-def _render_choices(choices: pl.DataFrame, keys: list[str], layout: Layout) -> str:
+def _render_choices(choices: pl.DataFrame, keys: list[str], report: Report) -> str:
     """Return the lines of what each criterion recommends, rows of choose_k, below a listing.
 
     Where it recommends no k, the reason follows its rule. `keys` are the partition columns. Where
@@ -384,7 +378,7 @@ def _render_choices(choices: pl.DataFrame, keys: list[str], layout: Layout) -> s
     )
     names = ["criterion", "k", "runner_up", "value", "rule"]
     columns = [
-        [name, *(x if isinstance(x, str) else _format_number(x, layout) for x in head[name])]
+        [name, *(x if isinstance(x, str) else _format_number(x, report) for x in head[name])]
         for name in names
     ]
     key_columns = _format_key_columns(head, keys, get_width() // 2)
@@ -406,14 +400,14 @@ _USERS_COLUMNS = {
 }
 
 
-def _format_listed_column(values: pl.Series, layout: Layout) -> list[str]:
+def _format_listed_column(values: pl.Series, report: Report) -> list[str]:
     """Return the cells of a column of a listing: the words of its name, then its values."""
     if values.name not in _USERS_COLUMNS:
-        texts = [_format_number(value, layout) for value in values]
+        texts = [_format_number(value, report) for value in values]
     else:
         texts = cut_column(map(_format_value, values), max(8, get_width() // 6))
     *words, last = values.name.split("_")
-    return [*words, last + _show_direction(layout.meanings[values.name], layout), *texts]
+    return [*words, last + _show_direction(report.meanings[values.name], report), *texts]
 
 
 # ----------------------------------------------------------------------------------------------
@@ -430,10 +424,10 @@ def _format_value(value: object) -> str:
     return "NULL" if value is None else str(value)
 
 
-def _format_number(value: float | Decimal | None, layout: Layout) -> str:
+def _format_number(value: float | Decimal | None, report: Report) -> str:
     """Return a metric as text: a count without decimals, a score with six, NULL for None.
 
-    Where the layout has values of any magnitude, very large and very small ones have seven digits.
+    Where the report has values of any magnitude, very large and very small ones have seven digits.
     """
     if value is None:
         return "NULL"
@@ -441,7 +435,7 @@ def _format_number(value: float | Decimal | None, layout: Layout) -> str:
         return str(value).lower()
     if isinstance(value, int | Decimal):
         return str(value)
-    if layout.any_magnitude:
+    if report.any_magnitude:
         return f"{value:z.6f}" if value == 0 or 1e-3 <= abs(value) < 1e5 else f"{value:.7g}"
     if abs(value) >= _MOST_EXACT:
         return f"{value:.7g}"
@@ -449,7 +443,7 @@ def _format_number(value: float | Decimal | None, layout: Layout) -> str:
     return f"{value:.0f}" if is_count else f"{value:z.6f}"
 
 
-def _shorten_number(value: float | None, layout: Layout) -> str:
+def _shorten_number(value: float | None, report: Report) -> str:
     """Return a metric as `_format_number` does, but large ones with five digits."""
     is_large = value is not None and abs(value) >= 1e3
-    return f"{value:.5g}" if is_large else _format_number(value, layout)
+    return f"{value:.5g}" if is_large else _format_number(value, report)

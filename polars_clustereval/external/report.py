@@ -25,7 +25,7 @@ from polars_clustereval.base.checks import (
 from polars_clustereval.base.exact import count_pairs, log_ratio, ratio
 from polars_clustereval.base.frames import Terms, add_stages, join_small, to_user_frame
 from polars_clustereval.base.tables import table_function
-from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.errors import ClusterEvalError, Setting
 
 from .association import association_scores
 from .contingency import (
@@ -162,7 +162,7 @@ def external_scores(average_method: str, beta: float, *, adjusted: bool) -> Term
     `average_method`, `beta` and `adjusted` are options of external_report; an invalid one is an
     error.
     """
-    _check_report_options(average_method, beta, adjusted=adjusted)
+    check_report_options(average_method, beta, adjusted=adjusted)
     return {
         **pair_scores(pl.col, float(beta)),
         **association_scores(pl.col),
@@ -183,7 +183,7 @@ def score_partitions(table: ContingencyTable, scores: Terms, *, adjusted: bool) 
     return external_statistics(table, adjusted=adjusted).with_columns(**terms)
 
 
-def _check_report_options(average_method: str, beta: float, *, adjusted: bool) -> None:
+def check_report_options(average_method: str, beta: float, *, adjusted: bool) -> None:
     """Raise an error if one of these options of external_report is invalid.
 
     'joint' is a valid average_method only without `adjusted`: it has no adjusted form.
@@ -191,7 +191,9 @@ def _check_report_options(average_method: str, beta: float, *, adjusted: bool) -
     check_choice("average_method", average_method, NORMALIZED_AVERAGES)
     if average_method == "joint" and adjusted:
         raise ClusterEvalError(
-            "average_method 'joint' has no adjusted form: use adjusted := false, or another average"
+            "average_method 'joint' has no adjusted form: use ",
+            Setting("adjusted", False),
+            ", or another average",
         )
     check_beta(beta)
 

@@ -648,7 +648,7 @@ def make_mean_distance_function(
         return partial(SquaredMeans(clusters, distance).means, with_neighbor=with_neighbor)
     bounds = MomentBounds(clusters, moments.second, distance)
 
-    def bound(x: Floats, own_cluster: Integers) -> MeanDistances:
+    def bound_means(x: Floats, own_cluster: Integers) -> MeanDistances:
         """Return bounds of the mean distances of x (m, d) to their own and nearest other cluster.
 
         own_cluster (m,) holds the indices of the points' clusters.
@@ -656,4 +656,4 @@ def make_mean_distance_function(
         sizes = clusters.sizes
         return find_candidates(x, own_cluster, sizes, bounds, refine_all=True).mean_distances()
 
-    return bound
+    return bound_means

@@ -260,7 +260,7 @@ def _add_second_moments(
     """
     sums = _SecondMomentSums(moments, points.form.dims)
 
-    def add(batch: pl.DataFrame) -> pl.DataFrame:
+    def add_to_second_moments(batch: pl.DataFrame) -> pl.DataFrame:
         """Add a batch of points to the sums; return an empty frame, as a stream needs a result."""
         with np.errstate(all="ignore"):
             sums.add(points.form.to_matrix(batch, "x"), batch["number"].to_numpy())
@@ -268,7 +268,7 @@ def _add_second_moments(
 
     rows = points.kept_rows.select(*points.cluster_keys, *points.vector_columns("x"))
     numbered = join_cluster_numbers(rows, points.cluster_keys, table)
-    nothing = map_stream(numbered, add, pl.Schema({"number": pl.Int64()}))
+    nothing = map_stream(numbered, add_to_second_moments, pl.Schema({"number": pl.Int64()}))
     nothing.collect(engine="streaming")
     return sums.add_to_moments()
 
@@ -495,12 +495,12 @@ class DistanceSums:
         """
         sums = np.empty(len(points))
 
-        def add(number: int, points: Integers, pairs: Integers) -> None:
+        def set_cluster_sums(number: int, points: Integers, pairs: Integers) -> None:
             """Set sums[pairs] to the sums of the distances of x[points] to cluster `number`."""
             sums[pairs] = self._cluster_sums(x[points], number)
 
         call_by_cluster(
-            add,
+            set_cluster_sums,
             points,
             clusters,
             len(self.sizes),

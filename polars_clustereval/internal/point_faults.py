@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_clustereval.base.checks import show_value
-from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.errors import ClusterEvalError, PythonCode, Setting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +49,7 @@ def point_fault_error(
                 is_bad[i] & (non_finite_as_text(raw[i]) == row[f"first_{i}"])
             )
         place = _row_place(first_rows, keys or {}, has_id=has_id)
-    return ClusterEvalError(_point_fault_text(row, dims, names, place))
+    return ClusterEvalError(*_point_fault_parts(row, dims, names, place))
 
 
 def _row_place(rows: pl.LazyFrame, keys: Mapping[str, str], *, has_id: bool) -> str:
@@ -65,8 +65,10 @@ def _row_place(rows: pl.LazyFrame, keys: Mapping[str, str], *, has_id: bool) -> 
     return f", the first one{an_id}{partition}"
 
 
-def _point_fault_text(facts: dict[str, Any], dims: int, names: Sequence[str], place: str) -> str:
-    """Return the text of the error of vectors that have no finite distances.
+def _point_fault_parts(
+    facts: dict[str, Any], dims: int, names: Sequence[str], place: str
+) -> tuple[str | Setting, ...]:
+    """Return the parts of the message on vectors that have no finite distances.
 
     `dims` is the number of coordinates that vectors should have, `names` are their columns, if they
     are columns, and `place` is what _row_place returns. `facts` are about the faulty rows: their
@@ -76,8 +78,9 @@ def _point_fault_text(facts: dict[str, Any], dims: int, names: Sequence[str], pl
     """
     rows = facts["rows"]
     if not rows:
-        return "vector: distances overflow; scale the coordinates down"
-    expected, advice = f"vectors of one length ({dims})", ""
+        return ("vector: distances overflow; scale the coordinates down",)
+    expected = f"vectors of one length ({dims})"
+    advice: tuple[str | Setting, ...] = ()
     if not facts["length"]:
         expected, got = "at least one coordinate", "an empty vector"
     elif facts["length"] < dims:
@@ -90,10 +93,8 @@ def _point_fault_text(facts: dict[str, Any], dims: int, names: Sequence[str], pl
         advice = _finite_rows_advice(names, value)
         place = _faulty_columns([facts[f"bad_{i}"] for i in range(dims)], names) + place
     at_fault = "row is" if rows == 1 else "rows are"
-    return (
-        f"vector: expected {expected}, got {got} ({rows} {at_fault} at fault{place}); "
-        f"mend these rows or leave them out{advice}"
-    )
+    fault = f"vector: expected {expected}, got {got} ({rows} {at_fault} at fault{place})"
+    return f"{fault}; mend these rows or leave them out", *advice
 
 
 def _faulty_columns(counts: Sequence[int], names: Sequence[str]) -> str:
@@ -111,17 +112,18 @@ def _faulty_columns(counts: Sequence[int], names: Sequence[str]) -> str:
 _MAX_NAMED = 8
 
 
-def _finite_rows_advice(names: Sequence[str], value: str) -> str:
-    """Return the end of an error text on coordinates that are not finite: what leaves them out.
+def _finite_rows_advice(names: Sequence[str], value: str) -> tuple[str | Setting, ...]:
+    """Return the last parts of a message on coordinates that are not finite: what leaves them out.
 
     For NULL that is an option, for other values a call. `names` are their columns, `value` is the
     text of one that is not finite. Without names it is empty, as for more than a reader copies.
     """
     if value == "NULL":
-        return ": missing='drop'"
+        return ": ", Setting("missing", "drop")
     if not 0 < len(names) <= _MAX_NAMED:
-        return ""
-    return f": frame.filter(pl.all_horizontal(pl.col({list(names)}).is_finite()))"
+        return ()
+    code = f"frame.filter(pl.all_horizontal(pl.col({list(names)}).is_finite()))"
+    return (PythonCode(f": {code}"),)
 
 
 def non_finite_as_text(x: pl.Expr) -> pl.Expr:

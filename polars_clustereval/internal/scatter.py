@@ -57,7 +57,7 @@ def centroid_gaps(points: Points) -> pl.LazyFrame:
     kinds = clusters.select(*keys, "number", nearest_cluster="cluster").collect_schema()
     types = pl.Schema(kinds | dict.fromkeys(CenterGaps._fields[1:], pl.Float64()))
 
-    def evaluate(clusters: pl.DataFrame) -> pl.DataFrame:
+    def gaps_to_nearest_centers(clusters: pl.DataFrame) -> pl.DataFrame:
         """Return the rows of all partitions, from those of their clusters."""
         starts, centers = partition_starts(clusters, keys), points.form.to_matrix(clusters, "c")
         spreads = clusters["mean_distance"].to_numpy()
@@ -70,7 +70,7 @@ def centroid_gaps(points: Points) -> pl.LazyFrame:
         return rows.filter(np.repeat(np.diff(starts) > 1, np.diff(starts)))
 
     return clusters.map_batches(
-        evaluate,
+        gaps_to_nearest_centers,
         predicate_pushdown=False,
         projection_pushdown=False,
         slice_pushdown=False,
@@ -259,7 +259,7 @@ def _neighbor_totals(points: Points) -> pl.LazyFrame:
     results: dict[str, pl.DataType] = dict.fromkeys(_NEIGHBOR_TOTALS, pl.Float64())
     types = pl.Schema(clusters.select(keys).collect_schema() | results)
 
-    def evaluate(clusters: pl.DataFrame) -> pl.DataFrame:
+    def totals_by_partition(clusters: pl.DataFrame) -> pl.DataFrame:
         """Return the rows of all partitions, from the rows of their clusters."""
         starts = partition_starts(clusters, keys)
         _check_cluster_pairs(np.diff(starts))
@@ -276,7 +276,7 @@ def _neighbor_totals(points: Points) -> pl.LazyFrame:
         return pl.DataFrame([*(firsts[key] for key in keys), *values])
 
     rows = clusters.map_batches(
-        evaluate,
+        totals_by_partition,
         predicate_pushdown=False,
         projection_pushdown=False,
         slice_pushdown=False,
@@ -308,7 +308,7 @@ def _add_points(points: Points, clusters: pl.DataFrame, sums: CenterNeighbors) -
     keys = points.cluster_keys
     numbers = clusters.select(keys).with_row_index("number")
 
-    def add(batch: pl.DataFrame) -> pl.DataFrame:
+    def add_to_sums(batch: pl.DataFrame) -> pl.DataFrame:
         """Add a batch of points; return an empty frame, as a stream needs a result."""
         with np.errstate(all="ignore"):
             numbers = batch["number"].to_numpy().astype(np.int64)
@@ -317,7 +317,7 @@ def _add_points(points: Points, clusters: pl.DataFrame, sums: CenterNeighbors) -
 
     rows = points.kept_rows.select(*keys, *points.vector_columns("x"))
     numbered = join_small(rows, keys, numbers.lazy())
-    nothing = map_stream(numbered, add, pl.Schema({"number": numbers.schema["number"]}))
+    nothing = map_stream(numbered, add_to_sums, pl.Schema({"number": numbers.schema["number"]}))
     run_stream(nothing, sums.stop)
 
 

@@ -172,7 +172,7 @@ def _stream_silhouettes(
     # Squared distances are computed along the coordinates.
     order: Literal["c", "fortran"] = "fortran" if is_squared_distance(points.distance) else "c"
 
-    def evaluate(batch: pl.DataFrame) -> pl.DataFrame:
+    def silhouettes_of_batch(batch: pl.DataFrame) -> pl.DataFrame:
         """Return the silhouettes of a batch: points x, each with the number of its cluster."""
         numbers = batch["number"].to_numpy()
         x = points.form.to_matrix(batch, "x", order)
@@ -196,7 +196,7 @@ def _stream_silhouettes(
     id_column = ["id"] if with_neighbor else []
     columns = *points.cluster_keys, *id_column, *points.vector_columns("x")
     numbered = join_cluster_numbers(queries.select(columns), points.cluster_keys, table)
-    return map_stream(numbered, evaluate, types)
+    return map_stream(numbered, silhouettes_of_batch, types)
 
 
 def score_table(points: Points, options: SilhouetteOptions) -> pl.LazyFrame:

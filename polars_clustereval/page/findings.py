@@ -4,46 +4,37 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from argparse import Namespace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import duckdb
 import polars as pl
 
-from polars_clustereval import (
-    __version__,
-    external_cluster_report,
-    external_intervals,
-    external_report,
-    internal_cluster_report,
-    internal_report,
-    silhouette_clusters,
-    silhouette_samples,
-    silhouette_score,
-)
+from polars_clustereval import __version__, internal_cluster_report, silhouette_clusters
 from polars_clustereval.catalogue import entries, reading
-from polars_clustereval.cli import layouts, meanings
 from polars_clustereval.cli.doubts import doubt_labels
 from polars_clustereval.cli.engines import ENGINES, read_rows, write_queries
 from polars_clustereval.cli.noise import describe_unknown_noise
-from polars_clustereval.cli.reports import Report
+from polars_clustereval.cli.options import option_flag
+from polars_clustereval.cli.reports import REPORTS, Meaning, explain
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.plots.charts import count
 
 from .silhouettes import average_by_cluster, average_clusters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from polars_clustereval.catalogue import Entry
-    from polars_clustereval.cli.meanings import Meaning
+    from polars_clustereval.cli.options import Call, Options
+    from polars_clustereval.cli.reports import Report
     from polars_clustereval.cli.sources import Source
 
 __all__ = [
+    "CENTROIDS",
     "Findings",
     "Score",
     "choose_clusters",
-    "make_call",
     "make_findings",
 ]
 
@@ -111,20 +102,21 @@ class _Tables(NamedTuple):
     by_cluster: dict[str, pl.DataFrame]
 
 
-def make_findings(source: Source, options: Namespace, *, has_pictures: bool) -> Findings:
-    """Return what is found about the clustering that the parsed arguments name.
+def make_findings(source: Source, options: Options, *, has_pictures: bool) -> Findings:
+    """Return what is found about the clustering that the options name.
 
     With pictures, the findings have the tables that these are drawn from. Raise an error if the
-    arguments name neither labels nor vectors.
+    options name neither labels nor vectors.
     """
-    if options.label is None and options.vector is None:
+    values = options.values
+    if not values.keys() & {"label", "vector"}:
         raise ClusterEvalError(
             "report: expected --label, the true classes, or --vector, the points, or both"
         )
-    if options.weight is not None and options.vector is not None:
+    if values.keys() >= {"weight", "vector"}:
         raise ClusterEvalError("report: --weight is for labels alone; leave out --vector")
     calls = {call.report.function.__name__: call for call in _list_calls(options)}
-    found = _compute(source, calls, has_pictures=has_pictures)
+    found = _compute(source, calls, options, has_pictures=has_pictures)
     tables = _Tables(
         external=_first_row(found, "external_report"),
         intervals=found.get("external_intervals"),
@@ -161,26 +153,26 @@ _DRAWN = ("silhouette_samples", "internal_cluster_report")
 
 
 def _compute(
-    source: Source, calls: Mapping[str, Namespace], *, has_pictures: bool
+    source: Source, calls: Mapping[str, Call], options: Options, *, has_pictures: bool
 ) -> dict[str, pl.DataFrame]:
     """Return the rows of reports by their names, each computed once.
 
-    `calls` are the arguments of the reports. The exact silhouettes are computed for the clusters,
+    The exact silhouettes are computed for the clusters,
     or with pictures for the points, which is added: the other tables of silhouettes follow.
     """
     derived: tuple[str, ...] = ()
     if "silhouette_clusters" in calls:
         derived = ("silhouette_score", *(["silhouette_clusters"] if has_pictures else []))
     found = {
-        name: ENGINES[call.engine](source, call)
+        name: ENGINES[call.engine]([source], call)
         for name, call in calls.items()
         if name not in derived
     }
     if not derived:
         return found
     if has_pictures:
-        call = make_call(silhouette_samples, layouts.SAMPLES, calls["silhouette_clusters"])
-        points = ENGINES[call.engine](source, call, ("cluster", "silhouette"))
+        call = options.call(REPORTS["samples"])
+        points = ENGINES[call.engine]([source], call, ("cluster", "silhouette"))
         found["silhouette_samples"] = points
         found["silhouette_clusters"] = average_by_cluster(points)
     found["silhouette_score"] = average_clusters(found["silhouette_clusters"])
@@ -197,49 +189,29 @@ def _first_row(found: Mapping[str, pl.DataFrame], name: str) -> dict[str, Any] |
 # ----------------------------------------------------------------------------------------------
 
 
-def _list_calls(options: Namespace) -> list[Namespace]:
-    """Return the arguments of each report of the library that the page needs."""
+#: Reports by cluster, which no command has: the page has words of its own for their columns.
+CENTROIDS = replace(REPORTS["internal"], function=internal_cluster_report)
+_SILHOUETTES_OF_CLUSTERS = replace(REPORTS["silhouette"], function=silhouette_clusters)
+
+
+def _list_calls(options: Options) -> list[Call]:
+    """Return the calls of each report of the library that the page needs."""
     calls = []
-    if options.label is not None:
-        calls += [make_call(external_report, layouts.EXTERNAL, options)]
-        calls += [make_call(external_intervals, layouts.EXTERNAL_INTERVALS, options)]
-        calls[-1].confidence = _CONFIDENCE
-        calls += [make_call(external_cluster_report, layouts.CLUSTERS, options)]
-    if options.vector is not None:
-        calls += [make_call(internal_report, layouts.INTERNAL, options)]
-        calls += [make_call(internal_cluster_report, layouts.INTERNAL, options)]
-        calls += [make_call(silhouette_score, layouts.SILHOUETTE, options, engine="polars")]
+    if "label" in options.values:
+        calls += [options.call(REPORTS["external"])]
+        calls += [options.call(REPORTS["external-confidence"], confidence=_CONFIDENCE)]
+        calls += [options.call(REPORTS["clusters"])]
+    if "vector" in options.values:
+        calls += [options.call(x) for x in (REPORTS["internal"], CENTROIDS, REPORTS["silhouette"])]
         if _has_silhouettes_of_points(options):
-            calls += [make_call(silhouette_clusters, layouts.SILHOUETTE, options, engine="polars")]
+            calls += [options.call(_SILHOUETTES_OF_CLUSTERS)]
     return calls
 
 
-def _has_silhouettes_of_points(options: Namespace) -> bool:
+def _has_silhouettes_of_points(options: Options) -> bool:
     """Return whether the silhouette of every point is asked for, not a mean or bounds of it."""
-    is_exact = (options.method or "exact").lower() == "exact" and options.tolerance is None
-    return options.vector is not None and is_exact
-
-
-def make_call(
-    function: Callable[..., pl.LazyFrame],
-    layout: layouts.Layout,
-    options: Namespace,
-    engine: str = "duckdb",
-) -> Namespace:
-    """Return the parsed arguments of one report, with its defaults for those that are not given."""
-    report = Report(function, "", layout, engine)
-    given = {
-        name: getattr(options, name)
-        for name in report.defaults
-        if getattr(options, name, None) is not None
-    }
-    other = {
-        "files": options.files,
-        "scratch": options.scratch,
-        "engine": options.engine or engine,
-        "report": report,
-    }
-    return Namespace(**{**report.defaults, **given, **other})
+    is_exact = options.values.get("method", "exact").lower() == "exact"
+    return is_exact and "tolerance" not in options.values
 
 
 # ----------------------------------------------------------------------------------------------
@@ -247,21 +219,23 @@ def make_call(
 # ----------------------------------------------------------------------------------------------
 
 
-def _list_groups(tables: _Tables, options: Namespace) -> dict[str, list[Score]]:
+def _list_groups(tables: _Tables, options: Options) -> dict[str, list[Score]]:
     """Return all scores by the title of their group, which is that of the terminal's tables."""
     groups: dict[str, list[Score]] = {}
-    call = make_call(silhouette_score, layouts.SILHOUETTE, options)
-    silhouettes = layouts.adapt_to_method(layouts.SILHOUETTE, call)
-    for row, layout in (
-        (tables.external, layouts.EXTERNAL),
-        (tables.silhouette, silhouettes._replace(titles={"silhouette": "silhouette"})),
-        (tables.internal, layouts.INTERNAL),
+    silhouettes = replace(REPORTS["silhouette"], titles={"silhouette": "silhouette"})
+    for row, report in (
+        (tables.external, REPORTS["external"]),
+        (tables.silhouette, silhouettes),
+        (tables.internal, REPORTS["internal"]),
     ):
+        if row is None:
+            continue
+        adapted = options.call(report).adapted_report
         title = "counts"
-        for name, value in (row or {}).items():
-            title = layout.titles.get(name, title)
+        for name, value in row.items():
+            title = report.titles.get(name, title)
             if name not in _NOT_SCORES:
-                groups.setdefault(title, []).append(_make_score(name, value, layout, tables))
+                groups.setdefault(title, []).append(_make_score(name, value, adapted, tables))
     return groups
 
 
@@ -272,17 +246,17 @@ _NOT_SCORES = (
 )
 
 
-def _make_score(name: str, value: Any, layout: layouts.Layout, tables: _Tables) -> Score:
+def _make_score(name: str, value: Any, report: Report, tables: _Tables) -> Score:
     """Return one score of a report, with its interval if there is one."""
     number = None if value is None else float(value)
-    meaning = layout.meanings.get(name, meanings.Meaning("", ""))
-    words = reading(name, number) if name in layout.readings else None
+    meaning = report.meanings.get(name, Meaning("", ""))
+    words = reading(name, number) if name in report.readings else None
     score = Score(name, number, meaning, reading=words or "")
     if name == "silhouette" and tables.silhouette is not None:
         lower, upper = (tables.silhouette[f"silhouette_{side}"] for side in ("lower", "upper"))
         is_exact = lower == upper
         return score if is_exact else score._replace(lower=lower, upper=upper, limits="limits")
-    if tables.intervals is not None and layout is layouts.EXTERNAL:
+    if tables.intervals is not None and report.command == "external":
         for row in tables.intervals.filter(metric=name).iter_rows(named=True):
             limits = f"{100 * _CONFIDENCE:g} % interval"
             return score._replace(lower=row["lower"], upper=row["upper"], limits=limits)
@@ -293,19 +267,22 @@ def _make_score(name: str, value: Any, layout: layouts.Layout, tables: _Tables) 
 # Clusters
 # ----------------------------------------------------------------------------------------------
 
-_CLUSTER_MEANINGS = {
-    "cluster": meanings.Meaning("", "the cluster"),
-    "n": meanings.Meaning("", "rows that are scored"),
-    "share": meanings.Meaning("", "its share of all rows that are scored"),
-    "n_labels": meanings.Meaning("", "different labels in it"),
-    "majority_label": meanings.Meaning("", "its most frequent label"),
-    "purity": meanings.Meaning("1", "share of its majority label"),
-    "mean_distance": meanings.Meaning("low", "mean distance of its points to its center"),
-    "max_distance": meanings.Meaning("low", "largest distance of a point to its center"),
-    "nearest_cluster": meanings.Meaning("", "the cluster with the nearest center"),
-    "nearest_distance": meanings.Meaning("high", "distance to that center"),
-    "silhouette": meanings.Meaning("1", "mean silhouette of its points"),
-}
+_CLUSTER_MEANINGS = explain(
+    {
+        "cluster": "the cluster",
+        "n": "rows that are scored",
+        "share": "its share of all rows that are scored",
+        **{
+            name: REPORTS["clusters"].meanings[name].text for name in ("n_labels", "majority_label")
+        },
+        "purity": "share of its majority label",
+        "mean_distance": ("low", "mean distance of its points to its center"),
+        "max_distance": ("low", "largest distance of a point to its center"),
+        "nearest_cluster": "the cluster with the nearest center",
+        "nearest_distance": ("high", "distance to that center"),
+        "silhouette": "mean silhouette of its points",
+    }
+)
 
 # The reports by cluster, in the order in which their columns are shown.
 _BY_CLUSTER = ("external_cluster_report", "internal_cluster_report", "silhouette_clusters")
@@ -366,7 +343,7 @@ def choose_clusters(clusters: pl.DataFrame, limit: int) -> tuple[pl.DataFrame, s
 # ----------------------------------------------------------------------------------------------
 
 
-def _list_facts(source: Source, options: Namespace, tables: _Tables) -> list[tuple[str, str]]:
+def _list_facts(source: Source, options: Options, tables: _Tables) -> list[tuple[str, str]]:
     """Return the input and the options that matter, as pairs of a name and a text."""
     row = tables.external or tables.internal or {}
     counted = {**(tables.internal or {}), **(tables.external or {})}
@@ -385,9 +362,7 @@ def _list_facts(source: Source, options: Namespace, tables: _Tables) -> list[tup
         "missing",
     )
     facts += [
-        (f"--{name.replace('_', '-')}", str(getattr(options, name)))
-        for name in chosen
-        if getattr(options, name, None) is not None
+        (option_flag(name), str(options.values[name])) for name in chosen if name in options.values
     ]
     return facts
 
@@ -401,7 +376,7 @@ def _holds_minus_1(clusters: pl.Series) -> bool:
     return bool(clusters.cast(pl.String).eq("-1").any())
 
 
-def _list_warnings(options: Namespace, tables: _Tables, clusters: pl.DataFrame) -> list[str]:
+def _list_warnings(options: Options, tables: _Tables, clusters: pl.DataFrame) -> list[str]:
     """Return what a reader has to know before the numbers, a sentence each."""
     row: dict[str, Any] = tables.internal or tables.external or {}
     n = row["n"]
@@ -417,7 +392,7 @@ def _list_warnings(options: Namespace, tables: _Tables, clusters: pl.DataFrame) 
     if n == 0:
         return [*warnings, "No row is left: no score is defined."]
     if row["n_noise"]:
-        kind = options.noise_as or "cluster"
+        kind = options.values.get("noise_as", "cluster")
         treatment = {"cluster": "counted as a cluster", "drop": "left out"}
         treated = treatment.get(kind, "each counted as a cluster of its own")
         total = n + row["n_noise"] * (kind == "drop")
@@ -425,7 +400,7 @@ def _list_warnings(options: Namespace, tables: _Tables, clusters: pl.DataFrame) 
             f"{count(row['n_noise'], 'row')} ({_percent(row['n_noise'], total)}) "
             f"{'is' if row['n_noise'] == 1 else 'are'} noise, {treated}."
         )
-    if options.noise is None and _holds_minus_1(clusters["cluster"]):
+    if "noise" not in options.values and _holds_minus_1(clusters["cluster"]):
         warnings.append(
             "Cluster -1 is counted as a cluster. If it is noise, give --noise -1 and --noise-as."
         )
@@ -446,17 +421,17 @@ def _list_warnings(options: Namespace, tables: _Tables, clusters: pl.DataFrame) 
     return warnings
 
 
-def _warn_of_labels(source: Source, call: Namespace | None) -> list[str]:
+def _warn_of_labels(source: Source, call: Call | None) -> list[str]:
     """Return a sentence on a label that looks like a missing one."""
     doubts = [] if call is None else doubt_labels(source, call)
     return [f"{doubt[0].upper()}{doubt[1:]}." for doubt in doubts]
 
 
-def _warn_of_zero_vectors(source: Source, call: Namespace | None) -> list[str]:
+def _warn_of_zero_vectors(source: Source, call: Call | None) -> list[str]:
     """Return a sentence on the zero vectors among points that are compared by their angle."""
-    if call is None or call.distance.lower() != "cosine":
+    if call is None or call.arguments["distance"].lower() != "cosine":
         return []
-    rows, arguments = read_rows(source, call)
+    rows, arguments = read_rows(source, call, call.report.inputs[0])
     columns = arguments["vector"]
     schema = rows.collect_schema()
     if len(columns) == 1 and not schema[columns[0]].is_numeric():

@@ -16,7 +16,7 @@ from .findings import choose_clusters
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from polars_clustereval.cli.meanings import Meaning
+    from polars_clustereval.cli.reports import Meaning
 
     from .findings import Findings, Score
 

@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from polars_clustereval import external_intervals, internal_cluster_report
-from polars_clustereval.cli import layouts
 from polars_clustereval.cli.engines import read_rows
 from polars_clustereval.cli.files import scan_files
+from polars_clustereval.cli.reports import REPORTS
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.internal.centroids import check_point_options
 
-from .findings import make_call
+from .findings import CENTROIDS
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Callable, Mapping
 
+    from polars_clustereval.cli.options import Options
     from polars_clustereval.cli.sources import Source
 
     from .findings import Findings
@@ -43,7 +42,7 @@ class Pictures(NamedTuple):
     note: str = ""
 
 
-def draw_pictures(source: Source, options: Namespace, findings: Findings) -> Pictures:
+def draw_pictures(source: Source, options: Options, findings: Findings) -> Pictures:
     """Return the charts of a clustering.
 
     Raise an error if the extra for pictures is missing. A chart that has nothing to show is left
@@ -58,31 +57,33 @@ def draw_pictures(source: Source, options: Namespace, findings: Findings) -> Pic
     if findings.clusters.is_empty():
         return Pictures({})
     charts: dict[str, Any] = {}
-    if options.label is not None:
-        call = make_call(external_intervals, layouts.EXTERNAL_INTERVALS, options)
-        rows, given = read_rows(source, call)
+    if "label" in options.values:
+        call = options.call(REPORTS["external-confidence"])
+        rows, given = read_rows(source, call, call.report.inputs[0])
         charts["Labels in the clusters"] = _call_plot(plots.contingency_plot, rows, given)
         charts["Scores with their intervals"] = _call_plot(plots.interval_plot, rows, given)
-    if options.vector is not None and findings.clusters.height > 1:
+    if "vector" in options.values and findings.clusters.height > 1:
         charts |= _draw_point_charts(source, options, findings)
     specifications = {title: chart.to_json() for title, chart in charts.items()}
     return (_render_apart if _is_memory_limited() else _render)(specifications)
 
 
-def _draw_point_charts(source: Source, options: Namespace, findings: Findings) -> dict[str, Any]:
+def _draw_point_charts(source: Source, options: Options, findings: Findings) -> dict[str, Any]:
     """Return the charts of points by their titles, from the tables that the page has."""
     from polars_clustereval.plots import centroids, silhouette
 
     charts = {}
-    tables = _name_as_polars(findings.drawn, source, options.cluster)
+    tables = _name_as_polars(findings.drawn, source, options.values["cluster"])
     clusters = tables["internal_cluster_report"]
-    call = make_call(internal_cluster_report, layouts.INTERNAL, options)
+    given = options.call(CENTROIDS).arguments
     samples = tables.get("silhouette_samples")
     if samples is not None and samples["silhouette"].count():
         charts["Silhouettes of the points"] = _pad(
-            silhouette.draw_samples(samples, call.distance, _MAX_DRAWN)
+            silhouette.draw_samples(samples, given["distance"], _MAX_DRAWN)
         )
-    point_options = check_point_options(distance=call.distance, p=call.p, weights=call.weights)
+    point_options = check_point_options(
+        distance=given["distance"], p=given["p"], weights=given["weights"]
+    )
     chart = centroids.draw_centroids(clusters, point_options, _MAX_DRAWN)
     charts["Centroids and their distances"] = _pad(chart)
     return charts

@@ -167,7 +167,7 @@ def assigned_points(points: Points, centers: GivenCenters, columns: Sequence[str
         rows = join_small(rows, keys, centers.places.lazy(), "left")
     clusters = centers.table["cluster"]
 
-    def assign(batch: pl.DataFrame) -> pl.DataFrame:
+    def assign_to_nearest(batch: pl.DataFrame) -> pl.DataFrame:
         """Return the rows of the result for a batch of points."""
         numbers, distances = _assign_batch(batch, points, centers)
         return batch.select(
@@ -179,7 +179,7 @@ def assigned_points(points: Points, centers: GivenCenters, columns: Sequence[str
 
     schema = rows.select(*keys, *columns).collect_schema()
     results = {"nearest": clusters.dtype, "distance": pl.Float64()}
-    return map_stream(rows, assign, pl.Schema({**schema, **results}))
+    return map_stream(rows, assign_to_nearest, pl.Schema({**schema, **results}))
 
 
 def _assign_batch(

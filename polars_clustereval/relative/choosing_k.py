@@ -90,13 +90,13 @@ def _with_k_check(rows: pl.LazyFrame, values: pl.LazyFrame) -> pl.LazyFrame:
     """
     schema = rows.collect_schema()
 
-    def check(values: pl.DataFrame) -> pl.DataFrame:
+    def raise_at_bad_k(values: pl.DataFrame) -> pl.DataFrame:
         """Raise the error of a bad k, or return no rows."""
         raise_bad_k(values)
         return pl.DataFrame(schema=schema)
 
     nothing = values.map_batches(
-        check,
+        raise_at_bad_k,
         predicate_pushdown=False,
         projection_pushdown=False,
         slice_pushdown=False,

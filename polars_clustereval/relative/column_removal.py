@@ -286,11 +286,11 @@ def column_stability(
     removed_key = points.partition_keys[-1]
     points = _with_left_out(points, pl.col(removed_key))
 
-    def evaluate(part: Partition) -> pl.DataFrame:
+    def stability_of_column(part: Partition) -> pl.DataFrame:
         """Return the row of a partition."""
         return _column_stability(part, points, removed_key)
 
-    table = map_partitions(points, evaluate, _SCHEMA, ["id", "left_out"])
+    table = map_partitions(points, stability_of_column, _SCHEMA, ["id", "left_out"])
     table = points.with_fault_check(table).sort(points.partition_keys, nulls_last=True)
     return to_user_frame(frame, table, points.keys)
 

@@ -90,7 +90,7 @@ def with_sweep_check(rows: pl.LazyFrame, by: list[str], sweep: str, remedy: str)
     """
     counts = rows.group_by(*by, "k").agg(rows=pl.len())
 
-    def check(counts: pl.DataFrame) -> None:
+    def check_one_row_per_k(counts: pl.DataFrame) -> None:
         """Raise the error of the first bad k in `counts`, rows of by, k and their number."""
         raise_bad_k(counts.select("k"))
         repeated = counts.filter(pl.col("rows") > 1).sort("k").head(1)
@@ -99,7 +99,7 @@ def with_sweep_check(rows: pl.LazyFrame, by: list[str], sweep: str, remedy: str)
                 f"k: expected one row for each k of {sweep}, got {n} rows with {k:.0f}; {remedy}"
             )
 
-    checked = raise_on_collect(rows, counts, check)
+    checked = raise_on_collect(rows, counts, check_one_row_per_k)
     return checked.with_columns(pl.col("k").cast(pl.Int64, strict=False))
 
 
@@ -219,13 +219,13 @@ class _Vectors(NamedTuple):
         `boxes` are those of bounding_boxes.
         """
 
-        def check(n_bad: pl.DataFrame) -> None:
+        def raise_at_bad_vectors(n_bad: pl.DataFrame) -> None:
             """Raise the error unless `n_bad`, a frame of one number, holds 0."""
             if n_bad.item():
                 raw = [pl.col(x) for x in self.x]
                 raise point_fault_error(self.rows, raw, self.names, self.keys)
 
-        return raise_on_collect(frame, boxes.select(pl.col("n_bad").sum()), check)
+        return raise_on_collect(frame, boxes.select(pl.col("n_bad").sum()), raise_at_bad_vectors)
 
 
 def _read_vectors(

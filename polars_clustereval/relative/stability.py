@@ -133,7 +133,7 @@ class _RunTable:
         known; an id that is twice in a run is an error then.
         """
 
-        def count(coded: pl.DataFrame) -> pl.DataFrame:
+        def cells_of_pairs(coded: pl.DataFrame) -> pl.DataFrame:
             """Return the cells of all frames of `pair_runs`."""
             coded = coded.sort("rank", "id_no")
             self._check_ids_differ(coded)
@@ -145,7 +145,7 @@ class _RunTable:
             return pl.concat([nothing, *cells]).collect(engine="streaming")
 
         return self.coded_rows.map_batches(
-            count,
+            cells_of_pairs,
             predicate_pushdown=False,
             projection_pushdown=False,
             slice_pushdown=False,
@@ -368,7 +368,7 @@ def _mark_reference(runs: pl.LazyFrame, reference: object) -> pl.LazyFrame:
     counts = runs.select(n_runs=pl.len(), n_found=is_reference.sum())
     facts = counts.join(listed.select(**others), how="cross")
 
-    def check(facts: pl.DataFrame) -> None:
+    def refuse_unknown_run(facts: pl.DataFrame) -> None:
         """Raise an error if there are runs, but none of them is the reference."""
         n_runs, n_found, *others = facts.row(0)
         if n_found or not n_runs:
@@ -379,7 +379,7 @@ def _mark_reference(runs: pl.LazyFrame, reference: object) -> pl.LazyFrame:
             f"reference: run {show_value(reference)} not found; the nearest {nearest}"
         )
 
-    return raise_on_collect(runs, facts, check).with_columns(is_reference=is_reference)
+    return raise_on_collect(runs, facts, refuse_unknown_run).with_columns(is_reference=is_reference)
 
 
 def _pair_with_reference(coded: pl.DataFrame) -> list[pl.LazyFrame]:

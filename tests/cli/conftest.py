@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 
-from polars_clustereval.cli import engines, files, main, table_pairs
+from polars_clustereval.cli import engines, files, main
 from tests.support.command_line import ENGINE_NAMES, FRAME, ODD, POINTS
 from tests.support.engines import quoted
 from tests.support.macro_store import MacroStore
@@ -52,8 +52,7 @@ def _shared_macros(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     store: MacroStore = request.getfixturevalue("macro_store")
     names = vars(duckdb) | {"connect": store.connect}
     monkeypatch.setattr(files, "duckdb", SimpleNamespace(**names))
-    for module in (engines, table_pairs):
-        monkeypatch.setattr(module, "register_macro", store.register_macro)
+    monkeypatch.setattr(engines, "register_macro", store.register_macro)
 
 
 @pytest.fixture

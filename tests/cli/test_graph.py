@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import polars_clustereval as ce
-from polars_clustereval.cli.reports import GRAPH
+from polars_clustereval.cli.reports import COMMANDS
 from tests.support.command_line import (
     DUCKDB_AT_THE_GATE,
     ENGINE_NAMES,
@@ -33,6 +33,7 @@ CALL = ("graph", MEMBERS, *NODES, "--edges", TIES, *ENDS)
 FRAME, EDGES = pl.read_parquet(MEMBERS), pl.read_parquet(TIES)
 TOPICS = pl.DataFrame({"doc": [1, 2, 2, 3, 4], "topic": ["a", "a", "b", "b", "b"], "day": 1})
 GROUPS = pl.DataFrame({"doc": [1, 2, 3, 3, 4, 5], "group": [0, 0, 0, 1, 1, 1], "day": 1})
+REPORTS = {report.variant or report.show: report for report in COMMANDS["graph"]}
 MEMBERSHIPS = ("--id", "doc", "--label", "topic", "--cluster", "group")
 
 
@@ -42,12 +43,12 @@ def graph_rows(run: Run, *call: str | Path) -> list[dict[str, Any]]:
     return rows
 
 
-@pytest.mark.parametrize("show", GRAPH)
+@pytest.mark.parametrize("show", REPORTS)
 def test_the_rows_are_those_of_the_function(run: Run, engine_name: str, show: str) -> None:
     call = (*CALL, "--weight", "contexts", "--show", show, "--engine", engine_name)
     rows = graph_rows(run, *call)
     graph = ("id", "faction", EDGES, "left", "right")
-    wanted = GRAPH[show].function(FRAME, *graph, weight="contexts")
+    wanted = REPORTS[show].function(FRAME, *graph, weight="contexts")
     assert rows == near_rows(wanted.rows(named=True))
     assert list(rows[0]) == wanted.columns
 
@@ -75,12 +76,12 @@ def test_options_reach_the_functions(run: Run, engine_name: str) -> None:
 
 def test_the_tables(run: Run) -> None:
     heading = f"{MEMBERS}, {TIES}: id id, cluster faction\nleft left, right right"
-    for show, report in GRAPH.items():
+    for show, report in REPORTS.items():
         for weight, words in (((), ""), (("--weight", "contexts"), ", weight contexts")):
             table = run(*CALL, "--show", show, *weight, *QUICK)
             assert table.startswith(f"{heading}{words}")
             assert ("weight " in table.splitlines()[1]) is bool(weight)
-        for name, (_, text) in report.layout.meanings.items():
+        for name, (_, text) in report.meanings.items():
             assert name in table
             assert text in table
 
@@ -197,7 +198,7 @@ def test_ids_that_do_not_match(noted: Noted, engine_name: str, tmp_path: Path) -
     path = write_table(tmp_path, nodes, "nodes.parquet")
     edges = write_table(tmp_path, EDGES.with_columns(ends), "edges.parquet")
     lowest = sorted(f"a-__-{left}" for left in EDGES["left"])[0]
-    for show in GRAPH:
+    for show in REPORTS:
         call = ("graph", path, *NODES, "--edges", edges, *ENDS, "--show", show)
         note = noted(*call, "--engine", engine_name)[1]
         assert note == (

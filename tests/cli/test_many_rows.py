@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 
 from polars_clustereval.cli import main
-from polars_clustereval.cli.reports import REPORTS
 from tests.support.command_line import (
     CALLS,
     CLUSTER,
@@ -152,7 +151,7 @@ def test_rows_of_many_partitions_are_sorted_together(run: Run, engine_name: str)
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
-@pytest.mark.parametrize("command", REPORTS)
+@pytest.mark.parametrize("command", CALLS)
 @DUCKDB_AT_THE_GATE
 def test_no_rows(noted: Noted, engine_name: str, tmp_path: Path, command: str, kind: str) -> None:
     path = tmp_path / f"empty.{kind}"

@@ -46,6 +46,19 @@ def test_the_error_names_the_option(fail: Fail, engine_name: str, path: Path) ->
     )
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_no_code_where_no_option_helps(
+    fail: Fail, engine_name: str, tmp_path: Path, value: float
+) -> None:
+    """The functions show code that leaves out such rows, of SQL or of Python."""
+    path = tmp_path / "points.parquet"
+    POINTS.drop_nulls().with_columns(y=value).write_parquet(path)
+    assert fail("internal", path, *CALL, "--engine", engine_name) == (
+        f"{path}: vector: expected finite numbers, got {value} in column y (4 rows are at fault); "
+        "mend these rows or leave them out"
+    )
+
+
 def test_another_word(fail: Fail, engine_name: str, path: Path) -> None:
     error = fail("internal", path, *CALL, "--missing", "skip", "--engine", engine_name)
     assert error.endswith("missing: expected one of 'error', 'drop', got 'skip'")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from polars_clustereval.cli.reports import REPORTS
 from tests.support.command_line import (
     CALLS,
     EXAMPLES,
@@ -132,7 +131,7 @@ def test_mistakes_about_points(
     assert words_of(engine_name, words) in error
 
 
-@pytest.mark.parametrize("command", REPORTS)
+@pytest.mark.parametrize("command", CALLS)
 def test_a_key_that_clashes(fail: Fail, engine_name: str, tmp_path: Path, command: str) -> None:
     path = tmp_path / "clash.parquet"
     keys = {"samples": "neighbor", "elbow": "jump"} | dict.fromkeys(SCORES, "n_noise")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from polars_clustereval.cli.reports import list_variants, split_variant
+from polars_clustereval.cli.reports import REPORTS
 from tests.support.command_line import ENGINE_NOTE, FRAME, VARIANT_CALLS
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tests.support.command_line import Fail, Noted
 
-VARIANTS = [name for name, report in list_variants().items() if "noise" in report.defaults]
+VARIANTS = [name for name, report in REPORTS.items() if "noise" in report.defaults]
 LABELED = ("--label", "species", "--cluster", "cluster")
 
 
@@ -34,7 +34,7 @@ def notes_of(noted: Noted, *call: str | Path) -> list[str]:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_cluster_that_no_row_has(noted: Noted, variant: str) -> None:
-    command, _ = split_variant(variant)
+    command = REPORTS[variant].command
     call = [command, *VARIANT_CALLS[variant]]
     [note] = notes_of(noted, *call, "--noise=-99", "--noise-as=cluster")
     assert note.startswith("clustereval: ")

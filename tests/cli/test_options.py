@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import sys
+from dataclasses import FrozenInstanceError
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -13,8 +14,9 @@ import pytest
 
 import polars_clustereval as ce
 from polars_clustereval.cli import main
+from polars_clustereval.cli.arguments import make_parser
 from polars_clustereval.cli.engines import ENGINES
-from polars_clustereval.cli.reports import REPORTS
+from polars_clustereval.cli.options import Options
 from tests.support.command_line import (
     CALLS,
     ENGINE_NAMES,
@@ -30,10 +32,10 @@ from tests.support.command_line import (
 )
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable
     from pathlib import Path
 
+    from polars_clustereval.cli.options import Call
     from polars_clustereval.cli.sources import Source
 
 
@@ -106,7 +108,7 @@ def test_no_command_prints_the_usage(capfd: pytest.CaptureFixture[str]) -> None:
     out, err = capfd.readouterr()
     assert out == ""
     assert err.startswith("usage: clustereval")
-    for command in (*REPORTS, "sql"):
+    for command in (*CALLS, "sql"):
         assert re.search(rf"^    {command}\s", err, re.MULTILINE)
 
 
@@ -145,10 +147,10 @@ def engines_used(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     used: list[str] = []
     run_in_polars = ENGINES["polars"]
 
-    def make_engine(name: str) -> Callable[[Source, argparse.Namespace], pl.DataFrame]:
-        def run_engine(source: Source, options: argparse.Namespace) -> pl.DataFrame:
+    def make_engine(name: str) -> Callable[[list[Source], Call], pl.DataFrame]:
+        def run_engine(sources: list[Source], call: Call) -> pl.DataFrame:
             used.append(name)
-            return run_in_polars(source, options)
+            return run_in_polars(sources, call)
 
         return run_engine
 
@@ -297,3 +299,15 @@ def test_mistakes_with_sql(fail: Fail) -> None:
     assert fail("sql", "--schema", "") == (
         "schema: expected a name without line breaks or control characters, got ''"
     )
+
+
+def test_options_are_made_once(tmp_path: Path) -> None:
+    parsed = make_parser().parse_args(["external", IRIS, *KMEANS, "--beta", "2"])
+    options = Options.read(parsed, tmp_path)
+    call = options.call(options.report)
+    assert (options.values["beta"], call.arguments["beta"]) == (2, 2)
+    for record in (options, call, call.report):
+        with pytest.raises(FrozenInstanceError, match="cannot assign to field 'engine'"):
+            record.engine = "polars"  # type: ignore[misc]
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        options.values["beta"] = 1  # type: ignore[index]

@@ -12,15 +12,7 @@ import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
 
-from polars_clustereval.cli.reports import (
-    GRAPH,
-    OVERLAPPING,
-    REPORTS,
-    STABILITY,
-    TRANSITIONS,
-    list_variants,
-    split_variant,
-)
+from polars_clustereval.cli.reports import REPORTS
 from polars_clustereval.cli.schemas import SCHEMA_VERSION, read_schema, schema_file
 from tests.support.command_line import (
     DUCKDB_AT_THE_GATE,
@@ -40,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-VARIANTS = list_variants()
 #: Reports with a row for each metric, in the same columns.
 #: By report, those whose rows are valid as its rows too: they have its columns and others.
 ALSO_VALID = {
@@ -82,7 +73,7 @@ NULLS_WITHOUT_PARTITIONS = ("matching", "transitions-ids", "transitions-drift", 
 
 def arguments(name: str, file: Path) -> tuple[str | Path, ...]:
     """Options of a report of a file with the columns of SMALL."""
-    report = VARIANTS[name]
+    report = REPORTS[name]
     columns = {"vector": "x", "reference": "r"} | {x: x for x in ("label", "cluster", "k", "run")}
     columns |= {"id": "id"} if "id" in report.required else {}
     files: list[str | Path] = [file]
@@ -91,7 +82,7 @@ def arguments(name: str, file: Path) -> tuple[str | Path, ...]:
         is_graph = "left" in report.required
         files += ["--edges"] * is_graph + [write_night_after(file)]
     given = [f"--{key}={value}" for key, value in columns.items() if key in report.defaults]
-    return (split_variant(name)[0], *files, *given, *options_of(name))
+    return (REPORTS[name].command, *files, *given, *options_of(name))
 
 
 def write_night_after(file: Path) -> Path:
@@ -108,7 +99,7 @@ def write_night_after(file: Path) -> Path:
 
 
 def options_of(name: str) -> tuple[str, ...]:
-    command, variant = split_variant(name)
+    command, variant = REPORTS[name].command, REPORTS[name].variant
     if command in ("transitions", "graph"):
         return ("--show", variant) if variant else ()
     values = {"confidence": "0.9", "labels-are-sample": "by_record"}
@@ -133,7 +124,7 @@ def example(run: Run) -> Callable[[str], str]:
     def call(name: str) -> str:
         if name not in EXAMPLE_OUTPUTS:
             given = (*VARIANT_CALLS[name], *QUICK, "--format", "json")
-            EXAMPLE_OUTPUTS[name] = run(split_variant(name)[0], *given)
+            EXAMPLE_OUTPUTS[name] = run(REPORTS[name].command, *given)
         return EXAMPLE_OUTPUTS[name]
 
     return call
@@ -146,17 +137,13 @@ EXAMPLE_OUTPUTS: dict[str, str] = {}
 
 
 def test_every_report_has_a_schema() -> None:
-    reports = [*REPORTS.values(), *STABILITY.values(), *TRANSITIONS.values(), *GRAPH.values()]
-    reports.append(OVERLAPPING)
-    reports += [report.intervals for report in REPORTS.values() if report.intervals is not None]
-    assert sorted(map(repr, VARIANTS.values())) == sorted(map(repr, reports))
     files = [file.stem for file in schema_file("external").parent.iterdir()]
-    assert sorted(files) == sorted(VARIANTS) == sorted(VARIANT_CALLS)
+    assert sorted(files) == sorted(REPORTS) == sorted(VARIANT_CALLS)
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", REPORTS)
 def test_examples(run: Run, example: Callable[[str], str], engine_name: str, name: str) -> None:
-    call = (split_variant(name)[0], *VARIANT_CALLS[name], "--engine", engine_name)
+    call = (REPORTS[name].command, *VARIANT_CALLS[name], "--engine", engine_name)
     is_quick = engine_name in QUICK
     rows = assert_valid(name, example(name) if is_quick else run(*call, "--format", "json"))
     assert rows
@@ -164,7 +151,7 @@ def test_examples(run: Run, example: Callable[[str], str], engine_name: str, nam
 
 
 @pytest.mark.gate
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", REPORTS)
 def test_degenerate_input(noted: Noted, engine_name: str, tmp_path: Path, name: str) -> None:
     path = tmp_path / "rows.parquet"
     n_nulls = 0
@@ -176,7 +163,7 @@ def test_degenerate_input(noted: Noted, engine_name: str, tmp_path: Path, name: 
     assert n_nulls or name in WITHOUT_NULLS
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", REPORTS)
 def test_degenerate_partitions(noted: Noted, engine_name: str, tmp_path: Path, name: str) -> None:
     """The degenerate inputs whose clusters are whole numbers, in one call."""
     path = tmp_path / "rows.parquet"
@@ -194,7 +181,7 @@ def test_degenerate_partitions(noted: Noted, engine_name: str, tmp_path: Path, n
     assert n_nulls or name in (*WITHOUT_NULLS, *NULLS_WITHOUT_PARTITIONS)
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", REPORTS)
 def test_degenerate_rows(noted: Noted, tmp_path: Path, name: str) -> None:
     path = tmp_path / "rows.parquet"
     n_nulls = 0
@@ -206,7 +193,7 @@ def test_degenerate_rows(noted: Noted, tmp_path: Path, name: str) -> None:
 
 
 @DUCKDB_AT_THE_GATE
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", REPORTS)
 def test_partition_columns_of_any_name(
     noted: Noted, engine_name: str, tmp_path: Path, name: str
 ) -> None:
@@ -242,7 +229,7 @@ def test_partitions_without_rows(noted: Noted, engine_name: str, tmp_path: Path)
 def test_columns_that_an_option_leaves_out(
     run: Run, engine_name: str, name: str, option: str, column: str | None
 ) -> None:
-    call = (split_variant(name)[0], *VARIANT_CALLS[name], option, "--engine", engine_name)
+    call = (REPORTS[name].command, *VARIANT_CALLS[name], option, "--engine", engine_name)
     rows = assert_valid(name, run(*call, "--format", "json"))
     items = json.loads(read_schema(name))["items"]
     missing = set(items["properties"]) - set(rows[0])
@@ -254,7 +241,7 @@ def test_columns_that_an_option_leaves_out(
 # Wrong output -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", REPORTS)
 def test_a_wrong_row_is_not_valid(example: Callable[[str], str], name: str) -> None:
     """Each column in turn left out, of another type, beyond its limits, or NULL where it never is.
 
@@ -285,8 +272,8 @@ def test_a_wrong_row_is_not_valid(example: Callable[[str], str], name: str) -> N
 
 @pytest.mark.gate
 def test_a_report_is_not_valid_as_another_one(example: Callable[[str], str]) -> None:
-    texts = {name: example(name) for name in VARIANTS}
-    for name in VARIANTS:
+    texts = {name: example(name) for name in REPORTS}
+    for name in REPORTS:
         valid = [other for other in texts if validator(name).is_valid(json.loads(texts[other]))]
         assert set(valid) == {name, *ALSO_VALID.get(name, ())}
 
@@ -294,7 +281,7 @@ def test_a_report_is_not_valid_as_another_one(example: Callable[[str], str]) -> 
 # The files --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", REPORTS)
 def test_a_file_is_up_to_date(run: Run, name: str) -> None:
     text = read_schema(name)
     schema = json.loads(text)
@@ -309,7 +296,7 @@ def test_a_file_is_up_to_date(run: Run, name: str) -> None:
 def test_the_list_of_the_reports(run: Run, fail: Fail, tmp_path: Path) -> None:
     lines = run("schema").splitlines()
     assert [re.split("  +", line) for line in lines] == [
-        [name, report.description] for name, report in VARIANTS.items()
+        [name, report.description] for name, report in REPORTS.items()
     ]
     error = fail("schema", "silhouettes")
     assert error.startswith("argument REPORT: invalid choice: 'silhouettes' (choose from ")

@@ -7,14 +7,15 @@ import os
 import re
 import shutil
 import sys
-from argparse import Namespace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import duckdb
 import polars as pl
 import pytest
 
 from polars_clustereval.cli import main, progress
+from polars_clustereval.cli.options import Call
 from polars_clustereval.cli.reports import REPORTS
 from polars_clustereval.cli.terminal import render_table
 from polars_clustereval.internal.kernels import threads
@@ -40,9 +41,6 @@ from tests.support.command_line import (
     report_rows,
     values,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.usefixtures("own_database")
@@ -271,10 +269,9 @@ def test_duckdb_draws_no_bar_into_a_file(
 
 def test_a_zero_of_any_magnitude_has_no_sign() -> None:
     result = pl.DataFrame({"n": [1], "ssw": [-0.0], "ssb": [-0.5]})
-    options = Namespace(
-        report=REPORTS["internal"], files=["f"], cluster="c", distance="d", vector="v"
-    )
-    shown = values(render_table(result, options).decode())
+    arguments = {"cluster": "c", "distance": "d", "vector": "v"}
+    call = Call(REPORTS["internal"], arguments, "duckdb", Path())
+    shown = values(render_table(result, call, [["f"]]).decode())
     assert [shown[name][0] for name in ("ssw", "ssb")] == ["0.000000", "-0.500000"]
 
 
@@ -287,7 +284,7 @@ def cover_tables() -> list[Any]:
             marks=[] if (i + j + k) % len(partitions) == 0 else pytest.mark.wide,
         )
         for i, columns in enumerate(widths)
-        for j, command in enumerate(REPORTS)
+        for j, command in enumerate(CALLS)
         for k, n in enumerate(partitions)
     ]
 

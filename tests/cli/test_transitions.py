@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import polars_clustereval as ce
-from polars_clustereval.cli.reports import TRANSITIONS
+from polars_clustereval.cli.reports import COMMANDS
 from tests.support.command_line import (
     DUCKDB_AT_THE_GATE,
     NIGHTS,
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 FRAMES = [pl.read_parquet(night) for night in NIGHTS]
 COLUMNS = ("--id", "id", "--cluster", "cluster")
 CALL = ("transitions", *NIGHTS, *COLUMNS)
-FUNCTIONS = {show: report.function for show, report in TRANSITIONS.items()}
+REPORTS = {report.variant or report.show: report for report in COMMANDS["transitions"]}
+FUNCTIONS = {show: report.function for show, report in REPORTS.items()}
 BEFORE = pl.DataFrame({"id": [1, 2, 3, 4], "cluster": ["a", "a", "b", "b"], "run": [1, 1, 2, 2]})
 AFTER = pl.DataFrame({"id": [1, 2, 3, 4, 5], "cluster": list("xxyzx"), "run": [1, 1, 2, 2, 1]})
 WANTED = [("a", "x", "grown"), ("b", None, "split"), ("b", "y", "split"), ("b", "z", "split")]
@@ -42,7 +43,7 @@ def words(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     return [(row["cluster_before"], row["cluster_after"], row["transition"]) for row in rows]
 
 
-@pytest.mark.parametrize("show", TRANSITIONS)
+@pytest.mark.parametrize("show", REPORTS)
 def test_the_rows_are_those_of_the_function(run: Run, engine_name: str, show: str) -> None:
     options = {} if show == "affected" else {"threshold": 0.4}
     given = [text for name, value in options.items() for text in (f"--{name}", str(value))]
@@ -127,11 +128,11 @@ def test_the_formats(run: Run, tmp_path: Path) -> None:
 
 
 def test_the_tables(run: Run) -> None:
-    for show, report in TRANSITIONS.items():
+    for show, report in REPORTS.items():
         table = run(*CALL, "--show", show, *QUICK)
         words = ", threshold 0.5" if "threshold" in report.defaults else "\n"
         assert table.startswith(f"{NIGHTS[0]}, {NIGHTS[1]}: id id, cluster cluster{words}")
-        for name, (_, text) in report.layout.meanings.items():
+        for name, (_, text) in report.meanings.items():
             assert name in table
             assert text in table
     assert "235" in run(*CALL, "--show", "drift", *QUICK)

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from polars_clustereval.cli import grid
-from polars_clustereval.cli.reports import list_variants, split_variant
+from polars_clustereval.cli.reports import REPORTS
 from tests.support.command_line import (
     CALLS,
     IRIS,
@@ -44,7 +44,7 @@ def width_of(line: str) -> int:
 def inputs(name: str) -> Iterator[tuple[str, pl.DataFrame, tuple[str, ...]]]:
     """Frames that make the table of a report wide, with options: what is wide, frame, options."""
     frame = pl.read_parquet(VARIANT_CALLS[name][0])
-    if "left" in list_variants()[name].defaults:  # one table of nodes and edges
+    if "left" in REPORTS[name].defaults:  # one table of nodes and edges
         frame = frame.with_columns(left="id", right=pl.col("id").shift(), contexts=1)
     for n in (1, 4, 30):
         key = pl.format("{} {}", pl.lit(HOSTILE), pl.int_range(pl.len()) % n).alias(HOSTILE)
@@ -54,17 +54,17 @@ def inputs(name: str) -> Iterator[tuple[str, pl.DataFrame, tuple[str, ...]]]:
     names = [x for x in ("species", "digit", "cluster", "kmeans", "faction") if x in frame.columns]
     hostile = (pl.format("{} {}", pl.lit(HOSTILE), x).alias(x) for x in names)
     yield "values", frame.with_columns(hostile), ()
-    if "weight" in list_variants()[name].defaults:
+    if "weight" in REPORTS[name].defaults:
         weighted = frame.with_columns(w=6 * 10**9, key=pl.lit(HOSTILE))
         yield "weights", weighted, ("--weight", "w")
         yield "weights by key", weighted, ("--weight", "w", "--partition-by", "key")
-    if "vector" in list_variants()[name].defaults:
+    if "vector" in REPORTS[name].defaults:
         for factor in (1e-120, 1e100):
             yield f"{factor}", frame.with_columns(pl.selectors.float() * factor), ()
 
 
 def test_every_table_is_tried() -> None:
-    assert VARIANT_CALLS.keys() == list_variants().keys()
+    assert VARIANT_CALLS.keys() == REPORTS.keys()
 
 
 @pytest.mark.gate
@@ -79,7 +79,7 @@ def test_no_line_is_wider_than_the_terminal(
     path = tmp_path / "rows.parquet"
     for kind, frame, options in inputs(name):
         frame.write_parquet(path)
-        command, _ = split_variant(name)
+        command = REPORTS[name].command
         given = [path if x.endswith(".parquet") else x for x in VARIANT_CALLS[name]]
         call = (command, *given, *options, *QUICK)
         table, _ = noted(*call)

@@ -336,9 +336,10 @@ SQL_TYPE = re.compile("|".join(map(re.escape, sorted(POLARS_TYPES, reverse=True)
 
 
 def words_of(engine_name: str, words: str) -> str:
-    """Words of an error, with the types as this engine names them; they are given as in DuckDB."""
+    """Words of an error, with types and settings as this engine has them; given as in DuckDB."""
     if engine_name == "duckdb":
         return words
+    words = words.replace("adjusted := false", "adjusted=False")
     return SQL_TYPE.sub(lambda found: POLARS_TYPES[found[0]], words)
 
 

@@ -171,7 +171,7 @@ def find_origins(
         find_extremes, **whole, streamable=True, schema=extremes
     )
 
-    def merge(batches: pl.DataFrame) -> pl.DataFrame:
+    def origins_of_extremes(batches: pl.DataFrame) -> pl.DataFrame:
         """Return the origins, from the rows of all batches of _batch_extremes."""
         if batches.is_empty():
             # Without partition columns there is one row even then.
@@ -189,7 +189,7 @@ def find_origins(
         lists = lists.zip_with(is_moved, pl.Series([None], dtype=lists.dtype))
         return _append_columns(partitions, keys, [lists], schema)
 
-    return batches.map_batches(merge, **whole, schema=schema)
+    return batches.map_batches(origins_of_extremes, **whole, schema=schema)
 
 
 def find_extremes(rows: pl.LazyFrame, by: list[str], dims: int) -> pl.LazyFrame:
@@ -205,14 +205,14 @@ def find_extremes(rows: pl.LazyFrame, by: list[str], dims: int) -> pl.LazyFrame:
         partial(_batch_extremes, by=by, schema=schema), **whole, streamable=True, schema=schema
     )
 
-    def merge(batches: pl.DataFrame) -> pl.DataFrame:
+    def merge_by_cluster(batches: pl.DataFrame) -> pl.DataFrame:
         """Return the rows of all batches of _batch_extremes, merged by cluster."""
         if batches.is_empty():
             return batches
         clusters, numbers = _number_groups(batches, by)
         return _append_columns(clusters, by, _cluster_extremes(batches, numbers), schema)
 
-    return batches.map_batches(merge, **whole, schema=schema)
+    return batches.map_batches(merge_by_cluster, **whole, schema=schema)
 
 
 def _cluster_extremes(batches: pl.DataFrame, numbers: Integers) -> tuple[Integers, Floats, Floats]:

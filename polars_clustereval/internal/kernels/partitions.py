@@ -153,7 +153,7 @@ def map_partitions(
     rows = rows.sort(points.cluster_keys, nulls_last=True)
     types = pl.Schema(rows.select(keys).collect_schema() | schema)
 
-    def evaluate(rows: pl.DataFrame) -> pl.DataFrame:
+    def results_of_partitions(rows: pl.DataFrame) -> pl.DataFrame:
         """Return the results for all partitions, from the collected rows of all points."""
         matrix = points.form.to_matrix(rows, prefix)
         if not np.isfinite(matrix).all():
@@ -172,7 +172,7 @@ def map_partitions(
         return pl.concat([types.to_frame(), *frames])
 
     return rows.map_batches(
-        evaluate,
+        results_of_partitions,
         predicate_pushdown=False,
         projection_pushdown=False,
         slice_pushdown=False,

@@ -1,0 +1,294 @@
+"""Options: what the command line calls the parameters of reports, and what the arguments say."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from polars_clustereval.errors import Setting
+
+    from .reports import Report
+
+__all__ = ["INPUTS", "OPTIONS", "Call", "Options", "option_flag", "write_setting"]
+
+_FILES = (
+    "Parquet, CSV (.csv, .tsv, with .gz too), JSON (.json, .jsonl, .ndjson) or Arrow (.arrow, "
+    ".feather, .ipc) files, patterns of them, a folder of Parquet files, - for CSV on standard "
+    "input, or DATABASE::TABLE of DuckDB"
+)
+
+#: The argument for each table of a report, by the parameter of its function.
+INPUTS: dict[str, dict[str, Any]] = {
+    "frame": {"metavar": "FILE", "nargs": "+", "help": _FILES},
+    "frame_before": {"metavar": "BEFORE", "help": f"the run before: {_FILES}"},
+    "frame_after": {"metavar": "AFTER", "help": "the run after, likewise"},
+    "edges": {
+        "flag": "--edges",
+        "metavar": "FILE",
+        "required": True,
+        "help": "the edges: a file, a pattern and so on, like FILE",
+    },
+    "frame_labels": {"metavar": "LABELS", "help": f"rows of an id and a label: {_FILES}"},
+    "frame_clusters": {"metavar": "CLUSTERS", "help": "rows of an id and a cluster, likewise"},
+}
+
+
+def _parse_number(text: str) -> float:
+    """Return the number in a text: an int if it is whole, of up to 18 digits; otherwise a float."""
+    return int(text) if re.fullmatch(r"-?\d{1,18}", text) else float(text)
+
+
+def _parse_numbers(text: str) -> list[float]:
+    """Return the list of the numbers in a text that separates them by commas, such as 1,0.5."""
+    return [float(number) for number in text.split(",")]
+
+
+# argparse shows these names in its errors.
+_parse_number.__name__ = "number"
+_parse_numbers.__name__ = "list of numbers"
+
+
+def _parse_value(text: str) -> str | float:
+    """Return the value that an argument stands for: a number or the text itself.
+
+    It is a number if Python writes that number in the same way: 7 is one, 007 stays a text.
+    """
+    if re.fullmatch(r"-?\d{1,18}(\.\d+)?", text):
+        number = _parse_number(text)
+        return number if str(number) == text else text
+    return text
+
+
+#: The option of each parameter of the reports. A command has those of its reports; their functions
+#: have the defaults, and check the values, so that there is one error text for all.
+OPTIONS: dict[str, dict[str, Any]] = {
+    "vector": {
+        "metavar": "COLUMNS",
+        "help": "a column of lists or of vectors as text, or numeric columns separated by commas",
+    },
+    "label": {"metavar": "COLUMN", "help": "the true classes"},
+    "cluster": {"metavar": "COLUMN", "help": "the assigned clusters"},
+    "k": {"metavar": "COLUMN", "help": "the number of clusters that was asked for"},
+    "run": {"metavar": "COLUMN", "help": "identifies the clustering, one row per run and id"},
+    "metric": {"metavar": "NAME", "help": "metric of external; default adjusted_rand_score"},
+    "reference": {
+        "metavar": "RUN",
+        "type": _parse_value,
+        "help": "evaluate the clusters of this run",
+    },
+    "require_same_ids": {
+        "flag": "--require-same-ids",
+        "action": "store_true",
+        "help": "fail if an id is not in every run",
+    },
+    "id": {"metavar": "COLUMN", "help": "identifies the points; a sample depends on its order"},
+    "partition_by": {
+        "metavar": "COLUMNS",
+        "action": "append",
+        "help": "score each group on its own; columns separated by commas, or several times",
+    },
+    "left": {"metavar": "COLUMN", "help": "of the edges: the id of one end"},
+    "right": {"metavar": "COLUMN", "help": "of the edges: the id of the other end"},
+    "weight": {
+        "metavar": "COLUMN",
+        "help": "how many times each row counts; in a graph, the weight of an edge",
+    },
+    "distance": {
+        "metavar": "NAME",
+        "help": "euclidean (default), sqeuclidean, cityblock, chebyshev, minkowski, cosine",
+    },
+    "p": {"metavar": "NUMBER", "type": _parse_number, "help": "order of minkowski; default 2"},
+    "center": {"metavar": "NAME", "help": "center of a cluster: mean (default), median"},
+    "weights": {
+        "metavar": "NUMBERS",
+        "type": _parse_numbers,
+        "help": "weight of each dimension, separated by commas",
+    },
+    "noise": {
+        "metavar": "VALUE",
+        "type": _parse_value,
+        "help": "value of the cluster column that marks noise, written as in the file",
+    },
+    "noise_as": {
+        "metavar": "NAME",
+        "help": "with --noise, what noise counts as: cluster, drop (not at all), singletons",
+    },
+    "missing": {
+        "metavar": "NAME",
+        "help": "of a point with a NULL coordinate: error (default), drop (leave it out)",
+    },
+    "threshold": {
+        "metavar": "NUMBER",
+        "type": _parse_number,
+        "help": "share of a cluster's ids that links it to one of the other run; default 0.5",
+    },
+    "min_share": {
+        "metavar": "NUMBER",
+        "type": _parse_number,
+        "help": "smallest share of a cluster that is a part or a source of it; default 0",
+    },
+    "resolution": {
+        "metavar": "NUMBER",
+        "type": _parse_number,
+        "help": "factor of the expected weight in modularity; default 1",
+    },
+    "max_diameter_nodes": {
+        "metavar": "NUMBER",
+        "type": _parse_number,
+        "help": "largest cluster with a diameter; default 1000",
+    },
+    "split_cost": {
+        "metavar": "NAME",
+        "help": "of splits in generalized_merge_distance: unit (default), product, entropy",
+    },
+    "merge_cost": {"metavar": "NAME", "help": "of merges, likewise"},
+    "labels_are_sample": {
+        "metavar": "DESIGN",
+        "help": "estimate the scores of all entities from labels of some, drawn uniform or "
+        "by_record, or from labels of random records",
+    },
+    "silhouette": {"metavar": "NAME", "help": "none (default), simplified, exact"},
+    "method": {"metavar": "NAME", "help": "exact (default), simplified, bounds, sample"},
+    "tolerance": {
+        "metavar": "NUMBER",
+        "type": _parse_number,
+        "help": "stop when the bounds of the score are this close",
+    },
+    "sample_size": {
+        "metavar": "NUMBER",
+        "type": _parse_number,
+        "help": "number of points evaluated by --method sample",
+    },
+    "confidence": {
+        "metavar": "NUMBER",
+        "type": _parse_number,
+        "help": "confidence of a sample's limits; default 0.95",
+    },
+    "random_state": {
+        "metavar": "NUMBER",
+        "type": _parse_number,
+        "help": "seed of the sample; default 0",
+    },
+    "generalized": {
+        "flag": "--no-generalized",
+        "action": "store_false",
+        "help": "leave out gdi_11 to gdi_63, which need the distances of all pairs",
+    },
+    "n_neighbors": {
+        "metavar": "NUMBER",
+        "type": _parse_number,
+        "help": "neighbors of a point for connectivity; default 10",
+    },
+    "max_points": {
+        "metavar": "NUMBER",
+        "type": _parse_number,
+        "help": "largest number of points that is accepted; default 5000",
+    },
+    "average_method": {
+        "metavar": "MEAN",
+        "help": "arithmetic (default), geometric, min, max, joint",
+    },
+    "beta": {
+        "metavar": "NUMBER",
+        "type": _parse_number,
+        "help": "weight of recall in F, of completeness in V; default 1",
+    },
+    "adjusted": {
+        "flag": "--no-adjusted",
+        "action": "store_false",
+        "help": "leave out the adjusted and the expected mutual information",
+    },
+}
+
+
+def option_flag(parameter: str) -> str:
+    """Return the option of a parameter, such as --no-adjusted for adjusted."""
+    flag: str = OPTIONS.get(parameter, {}).get("flag", "--" + parameter.replace("_", "-"))
+    return flag
+
+
+def write_setting(setting: Setting) -> str:
+    """Return the option that sets a parameter to a value, as it is typed in the shell."""
+    flag = option_flag(setting.parameter)
+    return flag if "action" in OPTIONS[setting.parameter] else f"{flag} {setting.value}"
+
+
+# ----------------------------------------------------------------------------------------------
+# Records
+# ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Call:
+    """A report, and what it is computed with."""
+
+    report: Report
+    #: The arguments of its function by parameter; names of columns as the user wrote them.
+    arguments: Mapping[str, Any]
+    engine: str
+    #: A folder for files that are needed until the end.
+    scratch: Path
+
+    @property
+    def adapted_report(self) -> Report:
+        """The report in the words for these arguments."""
+        adapt = self.report.adapt
+        return self.report if adapt is None else adapt(self.report, self.arguments)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What the arguments of a command say."""
+
+    scratch: Path
+    #: The files of each input.
+    files: tuple[tuple[str, ...], ...] = ()
+    #: The reports of the command, and the value of --show that chooses one.
+    reports: tuple[Report, ...] = ()
+    show: str | None = None
+    #: The values that are given for parameters of functions.
+    values: Mapping[str, Any] = field(default_factory=dict)
+    name: str | None = None
+    engine: str | None = None
+    format: str | None = None
+    quote_formulas: bool = False
+    output: Path | None = None
+    html: Path | None = None
+
+    @classmethod
+    def read(cls, parsed: Namespace, scratch: Path) -> Options:
+        """Return the options that argparse has parsed; `scratch` is a folder for files."""
+        given = {name: value for name, value in vars(parsed).items() if value is not None}
+        del given["command"]
+        files = [given.pop(name) for name in INPUTS if name in given]
+        own = {x.name: given.pop(x.name) for x in fields(cls) if x.name in given}
+        return cls(
+            scratch=scratch,
+            files=tuple((x,) if isinstance(x, str) else tuple(x) for x in files),
+            values=MappingProxyType(given),
+            **own,
+        )
+
+    @property
+    def report(self) -> Report:
+        """The report that the command computes: the first one, unless an option asks for others."""
+        first, *others = self.reports
+        asked_for = (x for x in others if x.option in self.values or x.variant == self.show)
+        return next(asked_for, first)
+
+    def call(self, report: Report, **arguments: Any) -> Call:
+        """Return a call of a report with the values given for its parameters, or their defaults.
+
+        `arguments` take the place of other values.
+        """
+        defaults = report.defaults
+        given = {name: self.values[name] for name in defaults if name in self.values}
+        engine = self.engine or report.engine
+        return Call(report, defaults | given | arguments, engine, self.scratch)

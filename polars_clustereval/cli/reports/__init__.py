@@ -1,0 +1,25 @@
+"""Reports: the tables that the command line can write, one record each.
+
+A record has all that the command line knows of a table: its command, its function with the
+parameters, the tables that it is computed from, the words for its columns, and how it is arranged
+on the terminal. What the catalogue says of a score is read from there.
+"""
+
+from __future__ import annotations
+
+from .graphs import GRAPHS
+from .labels import LABELS, OVERLAPPING
+from .points import POINTS
+from .record import Input, Meaning, Report, explain
+from .runs import RUNS
+
+__all__ = ["COMMANDS", "REPORTS", "Input", "Meaning", "Report", "explain"]
+
+#: Every report by its name.
+REPORTS = {report.name: report for report in (*LABELS, *POINTS, *RUNS, *GRAPHS, OVERLAPPING)}
+
+#: The reports of each command; the first one is what it computes unless its options say otherwise.
+COMMANDS = {
+    report.command: tuple(x for x in REPORTS.values() if x.command == report.command)
+    for report in REPORTS.values()
+}

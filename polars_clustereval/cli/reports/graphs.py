@@ -1,0 +1,112 @@
+"""Reports of graphs and the clusters of their nodes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from polars_clustereval import (
+    graph_cluster_report,
+    graph_edge_report,
+    graph_node_report,
+    graph_report,
+)
+
+from .record import Input, Report, explain, look_up
+
+__all__ = ["GRAPHS"]
+
+_GRAPH = Report(
+    command="graph",
+    show="scores",
+    function=graph_report,
+    description="the scores of the clusters of a graph",
+    engine="polars",
+    inputs=(
+        Input("frame", "clustereval_nodes", ("id", "cluster", "partition_by")),
+        Input("edges", "clustereval_edges", ("left", "right", "weight", "partition_by")),
+    ),
+    heading=(("id", "cluster"), ("left", "right", "weight", "resolution")),
+    meanings={
+        **explain(
+            {
+                "n_nodes": "ids with a cluster",
+                "n_dropped": "rows of nodes left out: no cluster",
+                "n_noise": "nodes whose cluster is noise",
+                "n_clusters": "different clusters",
+                "n_edges": "different edges between these nodes",
+                "n_self_loops": "edges from a node to itself",
+                "n_dropped_edges": "rows of edges left out: an end in no cluster",
+                "n_duplicate_edges": "rows of edges that are there already",
+            }
+        ),
+        **look_up("graph_report"),
+    },
+    titles={"n_nodes": "nodes", "n_edges": "edges", "modularity": "scores"},
+    comparison=(
+        *("n_nodes", "n_clusters", "n_edges", "modularity"),
+        *("coverage", "mean_conductance", "inter_cluster_edge_share"),
+    ),
+)
+
+_GRAPH_CLUSTERS = Report(
+    command="graph",
+    variant="clusters",
+    function=graph_cluster_report,
+    description="the edges and the shape of each cluster of a graph",
+    engine="polars",
+    inputs=_GRAPH.inputs,
+    heading=(("id", "cluster"), ("left", "right", "weight")),
+    meanings=explain(
+        {
+            "cluster": "the cluster",
+            "n_nodes": "ids in it",
+            "n_edges": "edges within it",
+            "weight": "weight of these edges",
+            "n_cut_edges": "edges to other clusters",
+            "cut_weight": "weight of these edges",
+            "density": ("1", "edges within, of the pairs of its nodes"),
+            "centralization": "0 for a complete graph, 1 for a star",
+            "conductance": ("0", "cut weight, of the weight at its nodes"),
+            "n_components": ("low", "parts that its own edges connect"),
+            "n_bridges": "edges that would divide it",
+            "diameter": "edges between its nodes furthest apart",
+        }
+    ),
+)
+
+_GRAPH_NODES = replace(
+    _GRAPH_CLUSTERS,
+    variant="nodes",
+    function=graph_node_report,
+    description="the degrees of each node of a graph",
+    meanings=explain(
+        {
+            "id": "the node",
+            "cluster": "its cluster; NULL for a node of noise alone",
+            "degree": "edges at the node",
+            "weighted_degree": "weight of these edges",
+            "node_degree": "edges at the node within its cluster",
+            "node_centrality": "these, of the other nodes of its cluster",
+            "n_bridges": "edges at it that would divide its cluster",
+        }
+    ),
+)
+
+_GRAPH_EDGES = replace(
+    _GRAPH_CLUSTERS,
+    variant="edges",
+    function=graph_edge_report,
+    description="the edges of a graph, and which of them are bridges",
+    meanings=explain(
+        {
+            "left": "one end",
+            "right": "the other end",
+            "weight": "sum of the weights of its rows",
+            "n_rows": "rows of this edge",
+            "cluster": "cluster of both ends; NULL between clusters",
+            "is_bridge": "whether the cluster would be divided without it",
+        }
+    ),
+)
+
+GRAPHS = (_GRAPH, _GRAPH_CLUSTERS, _GRAPH_NODES, _GRAPH_EDGES)

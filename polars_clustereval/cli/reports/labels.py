@@ -1,0 +1,220 @@
+"""Reports of clusters against labels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from polars_clustereval import (
+    entity_resolution_estimates,
+    entity_resolution_report,
+    external_cluster_report,
+    external_intervals,
+    external_label_report,
+    external_report,
+    matching_report,
+    overlapping_report,
+)
+
+from .record import Input, Report, explain, look_up
+
+__all__ = ["LABELS", "OVERLAPPING"]
+
+_LABELS_AND_CLUSTERS = (
+    Input("frame_labels", "clustereval_labels", ("id", "label", "partition_by")),
+    Input("frame_clusters", "clustereval_clusters", ("id", "cluster", "partition_by")),
+)
+
+_ROW_COUNTS = explain(
+    {
+        "n": "rows that are scored",
+        "n_dropped": "rows left out: no label or no cluster",
+        "n_noise": "rows whose cluster is noise",
+        "n_labels": "different labels",
+        "n_clusters": "different clusters",
+    }
+)
+
+#: The columns of a report with a row for each metric.
+_LIMITS = explain(
+    {
+        "metric": "name of the metric",
+        "value": "value of the metric",
+        "std_error": "standard error of the value",
+        "lower": "lower limit of the interval",
+        "upper": "upper limit of the interval",
+    }
+)
+
+_EXTERNAL = Report(
+    command="external",
+    function=external_report,
+    description="every external metric of one or many clusterings",
+    heading=(("label", "cluster"),),
+    meanings=_ROW_COUNTS | look_up("external_report"),
+    titles={
+        "n": "counts",
+        "rand_score": "pair counting",
+        "label_entropy": "information",
+        "purity": "set matching",
+    },
+    comparison=(
+        *("n", "n_clusters", "adjusted_rand_score", "fowlkes_mallows_score"),
+        *("adjusted_mutual_info_score", "homogeneity_score", "completeness_score"),
+    ),
+    readings=("adjusted_rand_score",),
+)
+
+_INTERVAL_REPORT = replace(
+    _EXTERNAL,
+    variant="confidence",
+    function=external_intervals,
+    description="every external metric with its confidence interval",
+    options={"confidence": "show the interval of each metric with this confidence, such as 0.95"},
+    heading=(("label", "cluster", "confidence"),),
+    meanings={**_EXTERNAL.meanings, **_LIMITS},
+)
+
+_RESOLUTION = Report(
+    command="entity-resolution",
+    function=entity_resolution_report,
+    description="every measure of entity resolution of one or many clusterings",
+    heading=(("label", "cluster"), ("split_cost", "merge_cost")),
+    meanings={**_EXTERNAL.meanings, **look_up("entity_resolution_report")},
+    titles={
+        "n": "counts",
+        "pair_precision": "pairs of records",
+        "bcubed_precision": "records",
+        "exact_match_precision": "entities",
+        "talburt_wang_index": "overlaps, splits and merges",
+        "muc_precision": "coreference",
+        "element_centric_similarity": "similarity and information",
+    },
+    comparison=(
+        *("n", "n_clusters", "pair_f_score", "bcubed_f_score"),
+        *("exact_match_f_score", "closest_cluster_f_score", "basic_merge_distance"),
+    ),
+)
+
+_ESTIMATES = replace(
+    _RESOLUTION,
+    variant="labels-are-sample",
+    function=entity_resolution_estimates,
+    description="estimates for all entities from labels of a sample of them",
+    options={
+        "confidence": "confidence of the intervals of the estimates; default 0.95",
+        "labels_are_sample": "",
+    },
+    heading=(("label", "cluster", "labels_are_sample", "confidence"),),
+    meanings={
+        **_RESOLUTION.meanings,
+        **_LIMITS,
+        **explain(
+            {
+                "matching_rate": "share of rows whose entity has several",
+                "average_label_size": "mean number of rows of an entity",
+                "reason": "why there is no value",
+            }
+        ),
+    },
+    titles={
+        name: _RESOLUTION.titles[name]
+        for name in ("pair_precision", "bcubed_precision", "exact_match_precision")
+    }
+    | {"matching_rate": "sizes of entities"},
+)
+
+_MATCHING = Report(
+    command="matching",
+    function=matching_report,
+    description="the indices of the best one-to-one matching of labels and clusters",
+    engine="polars",
+    heading=(("label", "cluster"),),
+    meanings=_ROW_COUNTS | look_up("matching_report"),
+    titles={"n": "counts", "clustering_accuracy": "best one-to-one matching"},
+    comparison=(
+        *("n", "n_clusters", "clustering_accuracy", "normalized_clustering_accuracy"),
+        *("pair_sets_index", "ceaf_f_score"),
+    ),
+)
+
+_CLUSTER_REPORT = Report(
+    command="clusters",
+    function=external_cluster_report,
+    description="the labels in each cluster, most joined pairs first",
+    heading=(("label", "cluster"),),
+    meanings=explain(
+        {
+            "cluster": "the cluster, most joined pairs first",
+            "n": "rows in the cluster",
+            "n_labels": "different labels in it",
+            "majority_label": "its most frequent label",
+            "majority_n": "rows with that label",
+            "purity": "share of rows with that label",
+            "entropy": ("0", "information of the labels in it, in nats"),
+            "joined_pairs": ("0", "pairs of different labels in it"),
+        }
+    ),
+    worst_first="joined_pairs",
+)
+
+_LABEL_REPORT = Report(
+    command="labels",
+    function=external_label_report,
+    description="the clusters of each label, most split pairs first",
+    heading=(("label", "cluster"),),
+    meanings=explain(
+        {
+            "label": "the label, most split pairs first",
+            "n": "rows with the label",
+            "n_clusters": "different clusters of it",
+            "majority_cluster": "its most frequent cluster",
+            "majority_n": "rows in that cluster",
+            "recall": ("1", "share of rows in that cluster"),
+            "entropy": ("0", "information of the clusters of it, in nats"),
+            "split_pairs": ("0", "pairs of the label in two clusters"),
+        }
+    ),
+    worst_first="split_pairs",
+)
+
+LABELS = (
+    _EXTERNAL,
+    _INTERVAL_REPORT,
+    _RESOLUTION,
+    _ESTIMATES,
+    _MATCHING,
+    _CLUSTER_REPORT,
+    _LABEL_REPORT,
+)
+
+OVERLAPPING = Report(
+    command="overlapping",
+    function=overlapping_report,
+    description="the scores of clusters against labels where an id may have several",
+    inputs=_LABELS_AND_CLUSTERS,
+    heading=(("id", "label", "cluster"),),
+    meanings={
+        **explain(
+            {
+                "n": "ids with a label and a cluster: only these count",
+                "n_only_labels": "ids with labels only",
+                "n_only_clusters": "ids with clusters only",
+                "n_dropped": "rows left out: no id, label or cluster",
+                "n_labels": "different labels",
+                "n_clusters": "different clusters",
+            }
+        ),
+        **look_up("overlapping_report"),
+    },
+    titles={
+        "n": "counts",
+        "omega_index": "pairs of ids",
+        "overlapping_nmi_lfk": "information",
+        "extended_bcubed_precision": "ids",
+        "best_match_f1": "best matches",
+    },
+    comparison=(
+        *("n", "n_clusters", "omega_index", "overlapping_nmi_lfk"),
+        *("overlapping_nmi_mgh", "extended_bcubed_f_score", "nf1"),
+    ),
+)

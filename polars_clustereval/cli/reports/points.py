@@ -1,0 +1,239 @@
+"""Reports of points and their clusters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from polars_clustereval import (
+    choose_k,
+    dunn_index,
+    elbow,
+    internal_report,
+    pairwise_report,
+    silhouette_samples,
+    silhouette_score,
+)
+
+from .record import Report, explain, look_up
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["POINTS"]
+
+_POINT_COUNTS = explain(
+    {
+        "n": "points that are scored",
+        "n_dropped": "rows left out: no vector or no cluster",
+        "n_noise": "points whose cluster is noise",
+        "n_dims": "coordinates of a point",
+        "n_clusters": "clusters, those of one point too",
+        "n_singletons": "clusters of one point",
+    }
+)
+
+_INTERNAL = Report(
+    command="internal",
+    function=internal_report,
+    description="the internal indices of one or many clusterings",
+    heading=(("cluster", "distance"), ("vector",)),
+    meanings=_POINT_COUNTS | look_up("internal_report"),
+    titles={
+        "n": "counts",
+        "ssw": "sums of squares",
+        "compactness": "distances",
+        "calinski_harabasz_score": "centroid-based indices",
+    },
+    comparison=(
+        *("n", "n_clusters", "explained_variance", "ssw", "calinski_harabasz_score"),
+        *("davies_bouldin_score", "xie_beni_index", "pbm_index"),
+    ),
+    any_magnitude=True,
+)
+
+
+# ----------------------------------------------------------------------------------------------
+# Silhouettes
+# ----------------------------------------------------------------------------------------------
+
+
+def _adapt_to_method(report: Report, arguments: Mapping[str, Any]) -> Report:
+    """Return the report of silhouettes in the words of its arguments method and tolerance.
+
+    A sample has limits that hold only with its confidence, and a tolerance makes an estimate of the
+    exact score.
+    """
+    heading = report.heading
+    method: str = arguments["method"]
+    texts = _TEXTS_OF_METHODS.get(method, {})
+    if arguments["tolerance"] is not None:
+        texts = _TEXTS_OF_A_TOLERANCE
+        heading = (("cluster", "distance", "tolerance"), ("vector",))
+    elif method == "sample":
+        texts = _describe_sample(arguments["confidence"])
+        sample = ("sample_size", "confidence", "random_state")
+        heading = (("cluster", "distance", "method"), sample, ("vector",))
+    changed = {name: report.meanings[name]._replace(text=text) for name, text in texts.items()}
+    # The words are for distances: squared ones and those to centers make silhouettes larger.
+    is_larger = method == "simplified" or arguments["distance"].lower() == "sqeuclidean"
+    readings = () if is_larger else report.readings
+    meanings = {**report.meanings, **changed}
+    return replace(report, heading=heading, meanings=meanings, readings=readings)
+
+
+_CERTAIN_LIMITS = {
+    "silhouette_lower": "the exact score is no less",
+    "silhouette_upper": "the exact score is no more",
+}
+_TEXTS_OF_METHODS = {
+    "bounds": {
+        "silhouette": "not computed by this method",
+        "silhouette_macro": "not computed by this method",
+        "silhouette_max": "not computed by this method",
+        **_CERTAIN_LIMITS,
+    },
+    "simplified": {
+        "silhouette": "mean over the points, by distances to centers",
+        "silhouette_lower": "of the exact score: not computed",
+        "silhouette_upper": "of the exact score: not computed",
+    },
+}
+_TEXTS_OF_A_TOLERANCE = {
+    "n_evaluated": "points whose silhouette is computed, not estimated",
+    "silhouette": "estimate: points not evaluated count as the middle of their bounds",
+    "silhouette_macro": "the same, unweighted over the clusters",
+    "silhouette_max": "the same for the best cluster",
+    **_CERTAIN_LIMITS,
+}
+
+
+def _describe_sample(confidence: float) -> dict[str, str]:
+    """Return the texts of the columns of silhouettes that are estimated from a sample."""
+    limit = f"confidence limit: with probability {confidence}"
+    return {
+        "n_evaluated": "points in the sample",
+        "silhouette": "estimate: mean over the sampled points",
+        "silhouette_macro": "estimate: unweighted mean over the clusters",
+        "silhouette_max": "estimate: mean of the best cluster",
+        **{name: f"{limit} {text}" for name, text in _CERTAIN_LIMITS.items()},
+    }
+
+
+_SILHOUETTE = Report(
+    command="silhouette",
+    function=silhouette_score,
+    description="the mean silhouette of one or many clusterings",
+    engine="polars",
+    heading=(("cluster", "distance", "method"), ("vector",)),
+    meanings={
+        **_POINT_COUNTS,
+        **explain({"n_evaluated": "points whose own silhouette is computed"}),
+        **look_up("silhouette_score"),
+    },
+    titles={"n": "counts", "silhouette": "from -1 to 1"},
+    comparison=(
+        *("n", "n_clusters", "n_evaluated", "silhouette", "silhouette_macro", "silhouette_max"),
+        *("silhouette_lower", "silhouette_upper"),
+    ),
+    readings=("silhouette",),
+    adapt=_adapt_to_method,
+)
+
+_SAMPLES = Report(
+    command="samples",
+    function=silhouette_samples,
+    description="the silhouette of each point, low ones first",
+    engine="polars",
+    heading=(("cluster", "distance"), ("vector",)),
+    meanings=explain(
+        {
+            "id": "the point; its row, from 0, without --id",
+            "cluster": "its cluster",
+            "neighbor": "the nearest other cluster",
+            "a": ("low", "mean distance to its own cluster"),
+            "b": ("high", "mean distance to the neighbor"),
+            "silhouette": "(b - a) / max(a, b), from -1; low ones first",
+        }
+    ),
+    any_magnitude=True,
+    worst_first="silhouette",
+)
+
+
+# ----------------------------------------------------------------------------------------------
+# Pairs of points, and numbers of clusters
+# ----------------------------------------------------------------------------------------------
+
+_DUNN = Report(
+    command="dunn",
+    function=dunn_index,
+    description="Dunn's index and its generalized forms",
+    engine="polars",
+    heading=(("cluster", "distance"), ("vector",)),
+    meanings=_POINT_COUNTS | look_up("dunn_index"),
+    titles={
+        "n": "counts",
+        "dunn_index": "Dunn's index",
+        "gdi_11": "generalized: separation / diameter",
+    },
+    comparison=(
+        *("n", "n_clusters", "dunn_index", "centroid_dunn_index"),
+        *("max_diameter", "min_separation"),
+    ),
+    any_magnitude=True,
+)
+
+_ELBOW = Report(
+    command="elbow",
+    function=elbow,
+    description="indices for choosing the number of clusters, and what they recommend",
+    heading=(("cluster", "k", "distance", "silhouette"), ("vector",)),
+    meanings=explain(
+        {
+            "k": "number of clusters asked for",
+            "n": "points that are scored",
+            "n_clusters": "clusters there are",
+            "ssw": "sum of squared distances to the centers",
+            "explained_variance": "share of the total sum of squares between clusters",
+            "calinski_harabasz_score": "variance between clusters / within",
+            "davies_bouldin_score": "mean overlap of a cluster with its nearest",
+            "silhouette": "mean over the points; see --silhouette",
+            "krzanowski_lai_index": ("high", "fall of ssw to k / fall to k + 1"),
+            "hartigan_index": "another cluster is worth it above 10",
+            "jump": ("high", "rise of the transformed distortion from k - 1"),
+            "second_difference": ("high", "how much less ssw falls after k than before"),
+            "chord_distance": ("high", "how far the curve is below its chord"),
+            "kneedle": ("high", "the difference curve of Kneedle"),
+            "is_knee": "first knee by Kneedle; NULL if there is none",
+        }
+    ),
+    any_magnitude=True,
+    recommend=lambda result, keys: choose_k(result, partition_by=keys or None),
+)
+
+_PAIRWISE = Report(
+    command="pairwise",
+    function=pairwise_report,
+    description="the C-index, gamma and others, from all pairs of points",
+    engine="polars",
+    heading=(("cluster", "distance", "n_neighbors"), ("vector",)),
+    meanings={
+        **_POINT_COUNTS,
+        **explain(
+            {
+                "n_within_pairs": "pairs of points in one cluster",
+                "n_between_pairs": "pairs of points in two clusters",
+            }
+        ),
+        **look_up("pairwise_report"),
+    },
+    titles={"n": "counts", "c_index": "indices of all pairs"},
+    comparison=(
+        *("n", "n_clusters", "c_index", "gamma", "g_plus", "tau"),
+        *("mcclain_rao", "connectivity"),
+    ),
+    any_magnitude=True,
+)
+
+POINTS = (_INTERNAL, _SILHOUETTE, _SAMPLES, _DUNN, _ELBOW, _PAIRWISE)

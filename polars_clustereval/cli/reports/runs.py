@@ -1,0 +1,218 @@
+"""Reports of many clusterings of the same ids, and of one run and the next."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from polars_clustereval import (
+    affected_ids,
+    cluster_stability,
+    moved_ids,
+    run_consensus,
+    run_drift,
+    run_transitions,
+    transition_overlaps,
+)
+
+from .record import Input, Report, explain, look_up
+
+__all__ = ["RUNS"]
+
+_CONSENSUS_REPORT = Report(
+    command="stability",
+    function=run_consensus,
+    description="the most central of many clusterings, or how stable the clusters of one are",
+    heading=(("id", "run", "cluster", "metric"),),
+    meanings=explain(
+        {
+            "run": "the clustering, the most central one first",
+            "n_runs": "others that it is compared with",
+            "mean_score": "mean agreement with the others",
+            "min_score": "least agreement with one of them",
+            "max_score": "greatest agreement with one of them",
+            "rank": "1 for the most central run",
+        }
+    ),
+)
+
+_STABILITY_REPORT = Report(
+    command="stability",
+    variant="reference",
+    function=cluster_stability,
+    description="the stability of the clusters of one run",
+    options={"reference": ""},
+    heading=(("id", "run", "cluster", "reference"),),
+    meanings=explain(
+        {
+            "cluster": "of the reference run, the least stable first",
+            "n": "rows in the cluster",
+            "n_runs": "other runs that have some of them",
+            "mean_jaccard": ("1", "mean over the runs of the best Jaccard index there"),
+            "min_jaccard": ("1", "the least of these"),
+            "recovered": ("1", "share of the runs with more than 0.75"),
+            "dissolved": ("0", "share of the runs with less than 0.5"),
+        }
+    ),
+    worst_first="mean_jaccard",
+)
+
+# ----------------------------------------------------------------------------------------------
+# Two runs
+# ----------------------------------------------------------------------------------------------
+
+_RUN_COLUMNS = ("id", "cluster", "partition_by")
+_BEFORE_AND_AFTER = (
+    Input("frame_before", "clustereval_before", _RUN_COLUMNS),
+    Input("frame_after", "clustereval_after", _RUN_COLUMNS),
+)
+
+_PAIR_OF_CLUSTERS = explain(
+    {
+        "cluster_before": "cluster of the run before",
+        "cluster_after": "cluster of the run after",
+        "n_before": "ids before",
+        "n_after": "ids after",
+        "n_common": "ids in both clusters",
+        "share_before": "n_common, of the ids before that are in both runs",
+        "share_after": "n_common, of the ids after that are in both runs",
+    }
+)
+_CLUSTERS_OF_AN_ID = explain(
+    {
+        "cluster_before": "its cluster before; NULL if it has joined",
+        "cluster_after": "its cluster after; NULL if it has left",
+    }
+)
+
+_TRANSITION_REPORT = Report(
+    command="transitions",
+    show="clusters",
+    function=run_transitions,
+    description="what became of the clusters from one run to the next",
+    inputs=_BEFORE_AND_AFTER,
+    heading=(("id", "cluster", "threshold", "min_share"),),
+    meanings={
+        **_PAIR_OF_CLUSTERS,
+        **explain(
+            {
+                "cluster_before": "cluster of the run before; NULL for none, and for several",
+                "cluster_after": "cluster of the run after; NULL for none, and for several",
+                "transition": "kept, grown, shrunk, split, merged, gone or new",
+                "ambiguity": "why that is doubtful; NULL if it is not",
+                "n_clusters_before": "clusters before in this row: the sources of a merged one",
+                "n_clusters_after": "clusters after in this row: the parts of a split one",
+                "n_common": "ids in linked clusters of the row",
+                "n_left": "ids before that are not in the run after",
+                "n_joined": "ids after that are not in the run before",
+            }
+        ),
+    },
+    shown_last=("transition", "kept"),
+)
+
+_OVERLAP_REPORT = Report(
+    command="transitions",
+    variant="overlaps",
+    function=transition_overlaps,
+    description="the pairs of clusters that have common ids",
+    inputs=_BEFORE_AND_AFTER,
+    heading=(("id", "cluster", "threshold"),),
+    meanings={
+        **_PAIR_OF_CLUSTERS,
+        **explain(
+            {
+                "jaccard": ("1", "ids in both clusters / in either, of those in both runs"),
+                "is_link": "whether a share reaches the threshold",
+            }
+        ),
+    },
+)
+
+_MOVED_IDS = Report(
+    command="transitions",
+    variant="ids",
+    function=moved_ids,
+    description="the ids that have moved, left or joined",
+    inputs=_BEFORE_AND_AFTER,
+    heading=(("id", "cluster", "threshold"),),
+    meanings=explain({"id": "an id that has moved, left or joined"}) | _CLUSTERS_OF_AN_ID,
+)
+
+_AFFECTED_IDS = replace(
+    _MOVED_IDS,
+    variant="affected",
+    function=affected_ids,
+    description="the ids whose companions in their cluster have changed",
+    heading=(("id", "cluster"),),
+    meanings={
+        **_CLUSTERS_OF_AN_ID,
+        **explain(
+            {
+                "id": "an id whose companions, the other ids of its cluster, have changed",
+                "n_kept": "companions in both runs",
+                "n_lost": "companions in the run before only",
+                "n_gained": "companions in the run after only",
+            }
+        ),
+    },
+)
+
+_AGREEMENT_SCORES = (
+    "adjusted_rand_score",
+    "adjusted_mutual_info_score",
+    "variation_of_information",
+)
+
+_DRIFT_REPORT = Report(
+    command="transitions",
+    variant="drift",
+    function=run_drift,
+    description="how much has changed, in one row",
+    inputs=_BEFORE_AND_AFTER,
+    heading=(("id", "cluster", "threshold", "min_share"),),
+    meanings={
+        **explain(
+            {
+                "n_before": "ids of the run before",
+                "n_after": "ids of the run after",
+                "n_common": "ids in both runs",
+                "n_moved": ("0", "ids whose clusters are not linked"),
+                "n_left": "ids of the run before only",
+                "n_joined": "ids of the run after only",
+                "n_clusters_before": "clusters of the run before",
+                "n_clusters_after": "clusters of the run after",
+                "n_kept": "clusters that live on with as many ids",
+                "n_grown": "clusters that live on with more ids",
+                "n_shrunk": "clusters that live on with fewer ids",
+                "n_split": "clusters before that are several after",
+                "n_merged": "clusters after that were several before",
+                "n_gone": "clusters before without a link",
+                "n_new": "clusters after without a link",
+                "n_ambiguous": "doubtful rows: without --show drift",
+            }
+        ),
+        **look_up("run_drift"),
+        **look_up("external_report", *_AGREEMENT_SCORES),
+    },
+    titles={
+        "n_before": "ids",
+        "n_clusters_before": "clusters",
+        "adjusted_rand_score": "agreement",
+        "population_stability_index": "sizes",
+    },
+    comparison=(
+        *("churn", "n_before", "n_after", "n_common", "n_moved"),
+        *("adjusted_rand_score", "population_stability_index"),
+    ),
+    readings=("adjusted_rand_score",),
+)
+
+RUNS = (
+    _CONSENSUS_REPORT,
+    _STABILITY_REPORT,
+    _TRANSITION_REPORT,
+    _OVERLAP_REPORT,
+    _MOVED_IDS,
+    _AFFECTED_IDS,
+    _DRIFT_REPORT,
+)
