@@ -94,10 +94,9 @@ def name_coordinates(
                 f"size: expected the number of coordinates of {vector!r}, a whole number >= 1, "
                 f"got {size!r}; or give the columns of the coordinates as a list"
             )
-        column = exp.column(vector, quoted=True)
-        places = [exp.Literal.number(i) for i in range(size)]
+        places = map(exp.Literal.number, range(size))
         coordinates: list[exp.Expr] = [
-            exp.Bracket(this=column.copy(), expressions=[place]) for place in places
+            exp.Bracket(this=exp.column(vector, quoted=True), expressions=[x]) for x in places
         ]
     else:
         names = list(vector or ())

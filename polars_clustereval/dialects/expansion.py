@@ -185,23 +185,16 @@ class Expansion:
                 return self._expand_argument(call, 0 if named else 1)
             case "_row_key" if self._numbered or call.expressions[1].name != "singletons":
                 return None if self._row_id is None else self._row_id.copy()
-            case "_complete_vector" | "_compensated_sum":
-                return self._plain_value(call)
+            case "_complete_vector":  # its first coordinate is NULL where another is: see pipeline
+                return self._expand_argument(call, 0)
+            case "_compensated_sum":
+                return exp.Sum(this=self._expand_argument(call, 0))
             case "_is_noise":
                 return _is_noise(*call.expressions)
             case "_value_at_least_key":  # each engine has its own form
                 values = [self._expand_argument(call, i) for i in range(len(call.expressions))]
                 return exp.Anonymous(this="value_at_least_key", expressions=values)
         return None
-
-    def _plain_value(self, call: exp.Anonymous) -> exp.Expr:
-        """Return the first argument of a macro, or its plain sum for a sum that keeps more digits.
-
-        That a vector is complete need not be asked of all coordinates: build_query makes the first
-        one NULL where another is.
-        """
-        value = self._expand_argument(call, 0)
-        return value if call.name == "_complete_vector" else exp.Sum(this=value)
 
     def _arguments_of(self, call: exp.Anonymous) -> dict[str, exp.Expr]:
         """Return the arguments of a macro call, syntax trees, by the parameters of the macro.
