@@ -26,21 +26,19 @@ _GRAPH = Report(
         Input("edges", "clustereval_edges", ("left", "right", "weight", "partition_by")),
     ),
     heading=(("id", "cluster"), ("left", "right", "weight", "resolution")),
-    meanings={
-        **explain(
-            {
-                "n_nodes": "ids with a cluster",
-                "n_dropped": "rows of nodes left out: no cluster",
-                "n_noise": "nodes whose cluster is noise",
-                "n_clusters": "different clusters",
-                "n_edges": "different edges between these nodes",
-                "n_self_loops": "edges from a node to itself",
-                "n_dropped_edges": "rows of edges left out: an end in no cluster",
-                "n_duplicate_edges": "rows of edges that are there already",
-            }
-        ),
-        **look_up("graph_report"),
-    },
+    meanings=explain(
+        {
+            "n_nodes": "ids with a cluster",
+            "n_dropped": "rows of nodes left out: no cluster",
+            "n_noise": "nodes whose cluster is noise",
+            "n_clusters": "different clusters",
+            "n_edges": "different edges between these nodes",
+            "n_self_loops": "edges from a node to itself",
+            "n_dropped_edges": "rows of edges left out: an end in no cluster",
+            "n_duplicate_edges": "rows of edges that are there already",
+        }
+    )
+    | look_up("graph_report"),
     titles={"n_nodes": "nodes", "n_edges": "edges", "modularity": "scores"},
     comparison=(
         *("n_nodes", "n_clusters", "n_edges", "modularity"),

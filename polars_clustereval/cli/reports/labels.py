@@ -71,7 +71,7 @@ _INTERVAL_REPORT = replace(
     description="every external metric with its confidence interval",
     options={"confidence": "show the interval of each metric with this confidence, such as 0.95"},
     heading=(("label", "cluster", "confidence"),),
-    meanings={**_EXTERNAL.meanings, **_LIMITS},
+    meanings=_EXTERNAL.meanings | _LIMITS,
 )
 
 _RESOLUTION = Report(
@@ -79,7 +79,7 @@ _RESOLUTION = Report(
     function=entity_resolution_report,
     description="every measure of entity resolution of one or many clusterings",
     heading=(("label", "cluster"), ("split_cost", "merge_cost")),
-    meanings={**_EXTERNAL.meanings, **look_up("entity_resolution_report")},
+    meanings=_EXTERNAL.meanings | look_up("entity_resolution_report"),
     titles={
         "n": "counts",
         "pair_precision": "pairs of records",
@@ -105,17 +105,15 @@ _ESTIMATES = replace(
         "labels_are_sample": "",
     },
     heading=(("label", "cluster", "labels_are_sample", "confidence"),),
-    meanings={
-        **_RESOLUTION.meanings,
-        **_LIMITS,
-        **explain(
-            {
-                "matching_rate": "share of rows whose entity has several",
-                "average_label_size": "mean number of rows of an entity",
-                "reason": "why there is no value",
-            }
-        ),
-    },
+    meanings=_RESOLUTION.meanings
+    | _LIMITS
+    | explain(
+        {
+            "matching_rate": "share of rows whose entity has several",
+            "average_label_size": "mean number of rows of an entity",
+            "reason": "why there is no value",
+        }
+    ),
     titles={
         name: _RESOLUTION.titles[name]
         for name in ("pair_precision", "bcubed_precision", "exact_match_precision")
@@ -193,19 +191,17 @@ OVERLAPPING = Report(
     description="the scores of clusters against labels where an id may have several",
     inputs=_LABELS_AND_CLUSTERS,
     heading=(("id", "label", "cluster"),),
-    meanings={
-        **explain(
-            {
-                "n": "ids with a label and a cluster: only these count",
-                "n_only_labels": "ids with labels only",
-                "n_only_clusters": "ids with clusters only",
-                "n_dropped": "rows left out: no id, label or cluster",
-                "n_labels": "different labels",
-                "n_clusters": "different clusters",
-            }
-        ),
-        **look_up("overlapping_report"),
-    },
+    meanings=explain(
+        {
+            "n": "ids with a label and a cluster: only these count",
+            "n_only_labels": "ids with labels only",
+            "n_only_clusters": "ids with clusters only",
+            "n_dropped": "rows left out: no id, label or cluster",
+            "n_labels": "different labels",
+            "n_clusters": "different clusters",
+        }
+    )
+    | look_up("overlapping_report"),
     titles={
         "n": "counts",
         "omega_index": "pairs of ids",

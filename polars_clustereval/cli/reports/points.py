@@ -78,7 +78,7 @@ def _adapt_to_method(report: Report, arguments: Mapping[str, Any]) -> Report:
     # The words are for distances: squared ones and those to centers make silhouettes larger.
     is_larger = method == "simplified" or arguments["distance"].lower() == "sqeuclidean"
     readings = () if is_larger else report.readings
-    meanings = {**report.meanings, **changed}
+    meanings = report.meanings | changed
     return replace(report, heading=heading, meanings=meanings, readings=readings)
 
 
@@ -126,11 +126,9 @@ _SILHOUETTE = Report(
     description="the mean silhouette of one or many clusterings",
     engine="polars",
     heading=(("cluster", "distance", "method"), ("vector",)),
-    meanings={
-        **_POINT_COUNTS,
-        **explain({"n_evaluated": "points whose own silhouette is computed"}),
-        **look_up("silhouette_score"),
-    },
+    meanings=_POINT_COUNTS
+    | explain({"n_evaluated": "points whose own silhouette is computed"})
+    | look_up("silhouette_score"),
     titles={"n": "counts", "silhouette": "from -1 to 1"},
     comparison=(
         *("n", "n_clusters", "n_evaluated", "silhouette", "silhouette_macro", "silhouette_max"),
@@ -218,16 +216,14 @@ _PAIRWISE = Report(
     description="the C-index, gamma and others, from all pairs of points",
     engine="polars",
     heading=(("cluster", "distance", "n_neighbors"), ("vector",)),
-    meanings={
-        **_POINT_COUNTS,
-        **explain(
-            {
-                "n_within_pairs": "pairs of points in one cluster",
-                "n_between_pairs": "pairs of points in two clusters",
-            }
-        ),
-        **look_up("pairwise_report"),
-    },
+    meanings=_POINT_COUNTS
+    | explain(
+        {
+            "n_within_pairs": "pairs of points in one cluster",
+            "n_between_pairs": "pairs of points in two clusters",
+        }
+    )
+    | look_up("pairwise_report"),
     titles={"n": "counts", "c_index": "indices of all pairs"},
     comparison=(
         *("n", "n_clusters", "c_index", "gamma", "g_plus", "tau"),

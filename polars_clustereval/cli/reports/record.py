@@ -85,7 +85,7 @@ class Report:
     #: Options shown above the table on the terminal, line by line.
     heading: tuple[tuple[str, ...], ...]
     #: What the columns say; the meanings of all of them.
-    meanings: Mapping[str, Meaning]
+    meanings: dict[str, Meaning]
     #: Titles of groups of columns, by the first column of each.
     titles: Mapping[str, str] = field(default_factory=dict)
     #: Columns of the table of many clusterings; the first one with a best value sorts it. There are
