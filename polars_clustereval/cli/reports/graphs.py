@@ -25,6 +25,8 @@ _GRAPH = Report(
         Input("frame", "clustereval_nodes", ("id", "cluster", "partition_by")),
         Input("edges", "clustereval_edges", ("left", "right", "weight", "partition_by")),
     ),
+    row_counts=("n_nodes", "n_dropped_edges"),
+    no_rows="no rows with an id and a cluster",
     heading=(("id", "cluster"), ("left", "right", "weight", "resolution")),
     meanings=explain(
         {
@@ -53,6 +55,7 @@ _GRAPH_CLUSTERS = Report(
     description="the edges and the shape of each cluster of a graph",
     engine="polars",
     inputs=_GRAPH.inputs,
+    no_rows="no rows with an id and a cluster",
     heading=(("id", "cluster"), ("left", "right", "weight")),
     meanings=explain(
         {
@@ -95,6 +98,7 @@ _GRAPH_EDGES = replace(
     variant="edges",
     function=graph_edge_report,
     description="the edges of a graph, and which of them are bridges",
+    no_rows="",
     meanings=explain(
         {
             "left": "one end",

@@ -22,6 +22,7 @@ _CONSENSUS_REPORT = Report(
     command="stability",
     function=run_consensus,
     description="the most central of many clusterings, or how stable the clusters of one are",
+    no_rows="no rows with a run and a cluster",
     heading=(("id", "run", "cluster", "metric"),),
     meanings=explain(
         {
@@ -40,6 +41,7 @@ _STABILITY_REPORT = Report(
     variant="reference",
     function=cluster_stability,
     description="the stability of the clusters of one run",
+    no_rows="no rows with a run and a cluster",
     options={"reference": ""},
     heading=(("id", "run", "cluster", "reference"),),
     meanings=explain(
@@ -90,6 +92,7 @@ _TRANSITION_REPORT = Report(
     function=run_transitions,
     description="what became of the clusters from one run to the next",
     inputs=_BEFORE_AND_AFTER,
+    no_rows="no rows with an id and a cluster",
     heading=(("id", "cluster", "threshold", "min_share"),),
     meanings=_PAIR_OF_CLUSTERS
     | explain(
@@ -163,6 +166,8 @@ _DRIFT_REPORT = Report(
     function=run_drift,
     description="how much has changed, in one row",
     inputs=_BEFORE_AND_AFTER,
+    row_counts=("n_before", "n_after", "n_moved"),
+    no_rows="no rows with an id and a cluster",
     heading=(("id", "cluster", "threshold", "min_share"),),
     meanings=explain(
         {
