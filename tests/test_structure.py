@@ -274,3 +274,12 @@ def test_the_page_of_the_sql_side_names_macros_and_files_that_there_are() -> Non
     assert macros <= macro_definitions().keys()
     folders = {path.name for path in (ROOT / "sql").iterdir() if path.is_dir()}
     assert set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)) == folders
+
+
+def test_no_error_of_python_shows_an_argument_of_sql() -> None:
+    """A parameter and its value are a Setting, which is written as in Python, or in the shell."""
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            texts = ast.walk(node) if isinstance(node, ast.Raise) else ()
+            values = [x.value for x in texts if isinstance(x, ast.Constant)]
+            assert not [x for x in values if isinstance(x, str) and ":=" in x], path

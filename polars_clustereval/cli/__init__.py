@@ -1,11 +1,11 @@
 """Command line: reads files, computes a report in DuckDB or Polars, and writes it.
 
 ``reports`` has a record of each report. ``arguments`` makes the parser, whose result becomes the
-record in ``options``, and ``commands`` runs it: ``sources`` finds the input and ``files`` opens it,
-``engines`` computes a report, ``terminal`` renders it by means of ``grid``, ``output`` encodes and
-writes it. ``doubts`` looks at the input, ``schemas`` has the JSON Schemas,
-``messages`` turns an error into one line, ``noise`` writes a note on a cluster that no row has,
-and ``interruption`` handles Ctrl-C. What the command ``report`` writes is made in ``page/``.
+record in ``options``, which ``commands`` run: ``sources`` finds the input and ``files`` opens it,
+``engines`` computes a report, ``terminal`` renders it by means of ``grid``, and ``output`` encodes
+and writes it. ``schemas`` has the JSON Schemas, ``messages`` turns an error into one line,
+``noise`` and ``doubts`` write notes on the input, ``progress`` draws a bar, and ``interruption``
+handles Ctrl-C. What the command ``report`` writes is made in ``page/``.
 """
 
 from __future__ import annotations

@@ -24,8 +24,10 @@ from .output import FORMATS
 from .reports import COMMANDS, REPORTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
+    from .commands import Outcome
+    from .options import Options
     from .reports import Report
 
 __all__ = ["make_parser"]
@@ -55,8 +57,6 @@ def make_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
     for reports in COMMANDS.values():
         _add_report(commands, reports)
-    commands.choices["entity-resolution"].set_defaults(command=run_resolution)
-    commands.choices["stability"].set_defaults(command=run_stability)
     _add_page(commands)
     _add_describe(commands)
     _add_schema(commands)
@@ -72,6 +72,21 @@ _DATABASE_HELP = (
 _FORMULA_HELP = "in CSV: an apostrophe before texts that spreadsheets would compute"
 
 
+def _add_command(
+    commands: Any, name: str, run: Callable[[Options], Outcome], texts: tuple[str, str]
+) -> argparse.ArgumentParser:
+    """Add a command that `run` runs; return its parser.
+
+    `commands` is what add_subparsers of argparse returned, `texts` are the one in the list of
+    commands and the one at the head of the command's own help.
+    """
+    command: argparse.ArgumentParser = commands.add_parser(
+        name, help=texts[0], description=texts[1]
+    )
+    command.set_defaults(command=run)
+    return command
+
+
 def _add_option(
     parser: Any, parameter: str, help_text: str = "", *, required: bool = False
 ) -> None:
@@ -82,7 +97,6 @@ def _add_option(
     settings = OPTIONS[parameter] | {"dest": parameter, "required": required, "default": None}
     if help_text:
         settings["help"] = help_text
-    settings.pop("flag", None)
     parser.add_argument(option_flag(parameter), **settings)
 
 
@@ -97,14 +111,11 @@ def _add_inputs(command: argparse.ArgumentParser, parameters: Iterable[str]) -> 
 
 
 def _add_report(commands: Any, reports: tuple[Report, ...]) -> None:
-    """Add a command with an option for each parameter of the functions of its reports.
-
-    `commands` is what add_subparsers of argparse returned.
-    """
+    """Add a command with an option for each parameter of the functions of its reports."""
     first, *others = reports
-    command: argparse.ArgumentParser = commands.add_parser(
-        first.command, help=first.description, description=f"Compute {first.description}."
-    )
+    run = _RUN.get(first.command, run_report)
+    texts = (first.description, f"Compute {first.description}.")
+    command = _add_command(commands, first.command, run, texts)
     _add_inputs(command, [table.parameter for table in first.inputs])
     of_variants = {name: text for report in others for name, text in report.options.items()}
     parameters = {name for report in reports for name in report.defaults} - of_variants.keys()
@@ -119,21 +130,21 @@ def _add_report(commands: Any, reports: tuple[Report, ...]) -> None:
     add("--quote-formulas", action="store_true", help=_FORMULA_HELP)
     _add_output(command)
     if first.show:
-        texts = {report.variant or report.show: report.description for report in reports}
-        help_text = "; ".join(f"{show}, {text}" for show, text in texts.items())
-        add("--show", choices=texts, default=first.show, help=help_text)
-    command.set_defaults(command=run_report, reports=reports)
+        shown = {report.variant or report.show: report.description for report in reports}
+        help_text = "; ".join(f"{show}, {text}" for show, text in shown.items())
+        add("--show", choices=shown, default=first.show, help=help_text)
+    command.set_defaults(reports=reports)
+
+
+#: What runs the commands of reports that have a check of their own.
+_RUN = {"entity-resolution": run_resolution, "stability": run_stability}
 
 
 def _add_page(commands: Any) -> None:
-    """Add the command ``report``: a page about one clustering.
-
-    `commands` is what add_subparsers of argparse returned.
-    """
-    description = "a page about one clustering, with scores, pictures and a table of clusters"
-    command = commands.add_parser(
-        "report", help=description, description=f"Write {description}, as HTML or Markdown."
-    )
+    """Add the command ``report``: a page about one clustering."""
+    text = "a page about one clustering, with scores, pictures and a table of clusters"
+    texts = (text, f"Write {text}, as HTML or Markdown.")
+    command = _add_command(commands, "report", run_page, texts)
     _add_inputs(command, ["frame"])
     _add_option(command, "cluster", required=True)
     points = ("distance", "p", "weights")
@@ -146,62 +157,40 @@ def _add_page(commands: Any) -> None:
     add("--html", metavar="FILE", type=Path, help="write one HTML page with pictures to this file")
     add("--format", choices=("markdown", "html"), help="default: markdown, or html with --html")
     _add_output(command)
-    command.set_defaults(command=run_page)
 
 
 def _add_describe(commands: Any) -> None:
-    """Add the command ``describe``: what a score, a table, a criterion or a parameter is.
-
-    `commands` is what add_subparsers of argparse returned.
-    """
-    description = "what a score, a table, a criterion or a parameter is"
-    command = commands.add_parser(
-        "describe",
-        help=description,
-        description=f"Print {description}; without NAME, the list of all.",
-    )
+    """Add the command ``describe``: what a score, a table, a criterion or a parameter is."""
+    text = "what a score, a table, a criterion or a parameter is"
+    texts = (text, f"Print {text}; without NAME, the list of all.")
+    command = _add_command(commands, "describe", run_describe, texts)
     command.add_argument(
         "name", metavar="NAME", nargs="?", help="such as purity, external_summary, jump, noise_as"
     )
     _add_output(command)
-    command.set_defaults(command=run_describe)
 
 
 def _add_schema(commands: Any) -> None:
-    """Add the command ``schema``: the JSON Schema of what --format json writes.
-
-    `commands` is what add_subparsers of argparse returned.
-    """
-    description = "the JSON Schema of what a command writes with --format json"
-    command = commands.add_parser(
-        "schema",
-        help=description,
-        description=f"Print {description}; without REPORT, the list of the reports.",
-    )
+    """Add the command ``schema``: the JSON Schema of what --format json writes."""
+    text = "the JSON Schema of what a command writes with --format json"
+    texts = (text, f"Print {text}; without REPORT, the list of the reports.")
+    command = _add_command(commands, "schema", run_schema, texts)
     command.add_argument(
         "name", metavar="REPORT", nargs="?", choices=REPORTS, help=", ".join(REPORTS)
     )
     _add_output(command)
-    command.set_defaults(command=run_schema)
 
 
 def _add_sql(commands: Any) -> None:
-    """Add the command ``sql``: all SQL macros, a database of them, or a table as a query.
-
-    `commands` is what add_subparsers of argparse returned.
-    """
-    description = "all SQL macros as one file for the DuckDB shell"
-    command = commands.add_parser(
-        "sql",
-        help=description,
-        description=f"Print {description}, or the query of one table for another engine.",
-    )
+    """Add the command ``sql``: all SQL macros, a database of them, or a table as a query."""
+    text = "all SQL macros as one file for the DuckDB shell"
+    texts = (text, f"Print {text}, or the query of one table for another engine.")
+    command = _add_command(commands, "sql", run_sql, texts)
     add = command.add_argument
     add("--schema", metavar="NAME", default="clustereval", help="schema; default clustereval")
     add("--database", metavar="NAME", help=_DATABASE_HELP)
     add("--temporary", action="store_true", help="temporary macros, named SCHEMA_MACRO")
     _add_output(command)
-    command.set_defaults(command=run_sql)
     _add_query_options(command)
 
 

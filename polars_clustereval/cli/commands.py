@@ -80,7 +80,7 @@ def run_report(options: Options) -> Outcome:
         raise ClusterEvalError(_name_inputs(summarize_error(error), sources, call)) from error
     notes = (
         *_describe_engine(options),
-        *_describe_no_rows(result, sources, options.report),
+        *_describe_no_rows(result, sources[0], options.report),
         *describe_unknown_noise(sources, call, result),
         *(f"{sources[-1].name}: {doubt}" for doubt in doubt_input(sources, call)),
     )
@@ -202,30 +202,21 @@ def _describe_engine(options: Options) -> list[str]:
     return [f"engine {report.engine}, faster for {reason}; see --engine"]
 
 
-def _describe_no_rows(result: pl.DataFrame, sources: Sequence[Source], report: Report) -> list[str]:
-    """Return a note if a report was computed from no rows, as far as its own rows tell."""
-    if len(sources) > 1:
-        missing = _describe_empty_pair(result, report)
-    elif report.option == "labels_are_sample":
+def _describe_no_rows(result: pl.DataFrame, source: Source, report: Report) -> list[str]:
+    """Return a note if a report was computed from no rows, as far as its own rows tell.
+
+    `source` is its first input.
+    """
+    if report.option == "labels_are_sample":
         missing = _describe_missing_estimates(result)
     else:
-        missing = _describe_missing_rows(result, report, is_csv=sources[0].kind == "csv")
-    return [f"{sources[0].name}: {missing}"] if missing else []
-
-
-def _describe_missing_rows(result: pl.DataFrame, report: Report, *, is_csv: bool) -> str:
-    """Return what is missing if a report was computed from no rows; otherwise nothing.
-
-    A report without the column n_dropped does not tell whether the input has rows.
-    """
-    if "n_dropped" in result.columns:
-        n_rows = result.select(pl.sum_horizontal(pl.col("n", "n_dropped").sum())).item()
-        missing = "no rows below the header" if is_csv else "no rows"
-    else:
-        n_rows = result["value"].count() if report.has_intervals else result.height
-        needed = next(name for name in ("vector", "run", "label") if name in report.required)
-        missing = f"no rows with a {needed} and a cluster"
-    return "" if n_rows else missing
+        counts = [pl.col(name).sum() for name in report.row_counts]
+        values = result["value"].drop_nulls() if report.has_intervals else result
+        n_rows = result.select(pl.sum_horizontal(counts)).item() if counts else len(values)
+        missing = "" if n_rows else report.no_rows
+    if missing == "no rows" and source.kind == "csv":
+        missing = "no rows below the header"
+    return [f"{source.name}: {missing}"] if missing else []
 
 
 def _describe_missing_estimates(result: pl.DataFrame) -> str:
@@ -240,26 +231,6 @@ def _describe_missing_estimates(result: pl.DataFrame) -> str:
         return "" if result.height else "no rows with a label and a cluster"
     others = f" (and so for {missing.height - 1} more)" if missing.height > 1 else ""
     return f"{missing['reason'][0]}{others}"
-
-
-#: Columns that count the rows of a report of two tables: it has none if all of them are 0.
-_PAIR_COUNTS = (
-    ("n_before", "n_after", "n_moved"),
-    ("n_nodes", "n_dropped_edges"),
-    ("n", "n_only_labels", "n_only_clusters"),
-)
-
-
-def _describe_empty_pair(result: pl.DataFrame, report: Report) -> str:
-    """Return what is missing if a report of two tables was computed from no rows."""
-    columns = set(result.columns)
-    counts = next((names for names in _PAIR_COUNTS if columns.issuperset(names)), None)
-    if counts is not None:
-        is_empty = not result.select(pl.sum_horizontal(pl.col(counts).sum())).item()
-    else:
-        is_empty = result.is_empty() and bool(columns & {"transition", "density", "degree"})
-    missing = "a label or a cluster" if "label" in report.required else "a cluster"
-    return f"no rows with an id and {missing}" if is_empty else ""
 
 
 # ----------------------------------------------------------------------------------------------

@@ -66,158 +66,108 @@ def _parse_value(text: str) -> str | float:
     return text
 
 
+def _option(metavar: str, help_text: str, **settings: Any) -> dict[str, Any]:
+    """Return the settings of an option for argparse."""
+    return {"metavar": metavar, "help": help_text, **settings}
+
+
+def _number(help_text: str) -> dict[str, Any]:
+    """Return the settings of an option that is a number."""
+    return _option("NUMBER", help_text, type=_parse_number)
+
+
+def _switch(action: str, help_text: str) -> dict[str, Any]:
+    """Return the settings of an option without a value."""
+    return {"action": action, "help": help_text}
+
+
 #: The option of each parameter of the reports. A command has those of its reports; their functions
 #: have the defaults, and check the values, so that there is one error text for all.
 OPTIONS: dict[str, dict[str, Any]] = {
-    "vector": {
-        "metavar": "COLUMNS",
-        "help": "a column of lists or of vectors as text, or numeric columns separated by commas",
-    },
-    "label": {"metavar": "COLUMN", "help": "the true classes"},
-    "cluster": {"metavar": "COLUMN", "help": "the assigned clusters"},
-    "k": {"metavar": "COLUMN", "help": "the number of clusters that was asked for"},
-    "run": {"metavar": "COLUMN", "help": "identifies the clustering, one row per run and id"},
-    "metric": {"metavar": "NAME", "help": "metric of external; default adjusted_rand_score"},
-    "reference": {
-        "metavar": "RUN",
-        "type": _parse_value,
-        "help": "evaluate the clusters of this run",
-    },
-    "require_same_ids": {
-        "flag": "--require-same-ids",
-        "action": "store_true",
-        "help": "fail if an id is not in every run",
-    },
-    "id": {"metavar": "COLUMN", "help": "identifies the points; a sample depends on its order"},
-    "partition_by": {
-        "metavar": "COLUMNS",
-        "action": "append",
-        "help": "score each group on its own; columns separated by commas, or several times",
-    },
-    "left": {"metavar": "COLUMN", "help": "of the edges: the id of one end"},
-    "right": {"metavar": "COLUMN", "help": "of the edges: the id of the other end"},
-    "weight": {
-        "metavar": "COLUMN",
-        "help": "how many times each row counts; in a graph, the weight of an edge",
-    },
-    "distance": {
-        "metavar": "NAME",
-        "help": "euclidean (default), sqeuclidean, cityblock, chebyshev, minkowski, cosine",
-    },
-    "p": {"metavar": "NUMBER", "type": _parse_number, "help": "order of minkowski; default 2"},
-    "center": {"metavar": "NAME", "help": "center of a cluster: mean (default), median"},
-    "weights": {
-        "metavar": "NUMBERS",
-        "type": _parse_numbers,
-        "help": "weight of each dimension, separated by commas",
-    },
-    "noise": {
-        "metavar": "VALUE",
-        "type": _parse_value,
-        "help": "value of the cluster column that marks noise, written as in the file",
-    },
-    "noise_as": {
-        "metavar": "NAME",
-        "help": "with --noise, what noise counts as: cluster, drop (not at all), singletons",
-    },
-    "missing": {
-        "metavar": "NAME",
-        "help": "of a point with a NULL coordinate: error (default), drop (leave it out)",
-    },
-    "threshold": {
-        "metavar": "NUMBER",
-        "type": _parse_number,
-        "help": "share of a cluster's ids that links it to one of the other run; default 0.5",
-    },
-    "min_share": {
-        "metavar": "NUMBER",
-        "type": _parse_number,
-        "help": "smallest share of a cluster that is a part or a source of it; default 0",
-    },
-    "resolution": {
-        "metavar": "NUMBER",
-        "type": _parse_number,
-        "help": "factor of the expected weight in modularity; default 1",
-    },
-    "max_diameter_nodes": {
-        "metavar": "NUMBER",
-        "type": _parse_number,
-        "help": "largest cluster with a diameter; default 1000",
-    },
-    "split_cost": {
-        "metavar": "NAME",
-        "help": "of splits in generalized_merge_distance: unit (default), product, entropy",
-    },
-    "merge_cost": {"metavar": "NAME", "help": "of merges, likewise"},
-    "labels_are_sample": {
-        "metavar": "DESIGN",
-        "help": "estimate the scores of all entities from labels of some, drawn uniform or "
-        "by_record, or from labels of random records",
-    },
-    "silhouette": {"metavar": "NAME", "help": "none (default), simplified, exact"},
-    "method": {"metavar": "NAME", "help": "exact (default), simplified, bounds, sample"},
-    "tolerance": {
-        "metavar": "NUMBER",
-        "type": _parse_number,
-        "help": "stop when the bounds of the score are this close",
-    },
-    "sample_size": {
-        "metavar": "NUMBER",
-        "type": _parse_number,
-        "help": "number of points evaluated by --method sample",
-    },
-    "confidence": {
-        "metavar": "NUMBER",
-        "type": _parse_number,
-        "help": "confidence of a sample's limits; default 0.95",
-    },
-    "random_state": {
-        "metavar": "NUMBER",
-        "type": _parse_number,
-        "help": "seed of the sample; default 0",
-    },
-    "generalized": {
-        "flag": "--no-generalized",
-        "action": "store_false",
-        "help": "leave out gdi_11 to gdi_63, which need the distances of all pairs",
-    },
-    "n_neighbors": {
-        "metavar": "NUMBER",
-        "type": _parse_number,
-        "help": "neighbors of a point for connectivity; default 10",
-    },
-    "max_points": {
-        "metavar": "NUMBER",
-        "type": _parse_number,
-        "help": "largest number of points that is accepted; default 5000",
-    },
-    "average_method": {
-        "metavar": "MEAN",
-        "help": "arithmetic (default), geometric, min, max, joint",
-    },
-    "beta": {
-        "metavar": "NUMBER",
-        "type": _parse_number,
-        "help": "weight of recall in F, of completeness in V; default 1",
-    },
-    "adjusted": {
-        "flag": "--no-adjusted",
-        "action": "store_false",
-        "help": "leave out the adjusted and the expected mutual information",
-    },
+    "vector": _option(
+        "COLUMNS", "a column of lists or of vectors as text, or numeric columns separated by commas"
+    ),
+    "label": _option("COLUMN", "the true classes"),
+    "cluster": _option("COLUMN", "the assigned clusters"),
+    "k": _option("COLUMN", "the number of clusters that was asked for"),
+    "run": _option("COLUMN", "identifies the clustering, one row per run and id"),
+    "metric": _option("NAME", "metric of external; default adjusted_rand_score"),
+    "reference": _option("RUN", "evaluate the clusters of this run", type=_parse_value),
+    "require_same_ids": _switch("store_true", "fail if an id is not in every run"),
+    "id": _option("COLUMN", "identifies the points; a sample depends on its order"),
+    "partition_by": _option(
+        "COLUMNS",
+        "score each group on its own; columns separated by commas, or several times",
+        action="append",
+    ),
+    "left": _option("COLUMN", "of the edges: the id of one end"),
+    "right": _option("COLUMN", "of the edges: the id of the other end"),
+    "weight": _option(
+        "COLUMN", "how many times each row counts; in a graph, the weight of an edge"
+    ),
+    "distance": _option(
+        "NAME", "euclidean (default), sqeuclidean, cityblock, chebyshev, minkowski, cosine"
+    ),
+    "p": _number("order of minkowski; default 2"),
+    "center": _option("NAME", "center of a cluster: mean (default), median"),
+    "weights": _option(
+        "NUMBERS", "weight of each dimension, separated by commas", type=_parse_numbers
+    ),
+    "noise": _option(
+        "VALUE",
+        "value of the cluster column that marks noise, written as in the file",
+        type=_parse_value,
+    ),
+    "noise_as": _option(
+        "NAME", "with --noise, what noise counts as: cluster, drop (not at all), singletons"
+    ),
+    "missing": _option(
+        "NAME", "of a point with a NULL coordinate: error (default), drop (leave it out)"
+    ),
+    "threshold": _number(
+        "share of a cluster's ids that links it to one of the other run; default 0.5"
+    ),
+    "min_share": _number("smallest share of a cluster that is a part or a source of it; default 0"),
+    "resolution": _number("factor of the expected weight in modularity; default 1"),
+    "max_diameter_nodes": _number("largest cluster with a diameter; default 1000"),
+    "split_cost": _option(
+        "NAME", "of splits in generalized_merge_distance: unit (default), product, entropy"
+    ),
+    "merge_cost": _option("NAME", "of merges, likewise"),
+    "labels_are_sample": _option(
+        "DESIGN",
+        "estimate the scores of all entities from labels of some, drawn uniform or by_record, "
+        "or from labels of random records",
+    ),
+    "silhouette": _option("NAME", "none (default), simplified, exact"),
+    "method": _option("NAME", "exact (default), simplified, bounds, sample"),
+    "tolerance": _number("stop when the bounds of the score are this close"),
+    "sample_size": _number("number of points evaluated by --method sample"),
+    "confidence": _number("confidence of a sample's limits; default 0.95"),
+    "random_state": _number("seed of the sample; default 0"),
+    "generalized": _switch(
+        "store_false", "leave out gdi_11 to gdi_63, which need the distances of all pairs"
+    ),
+    "n_neighbors": _number("neighbors of a point for connectivity; default 10"),
+    "max_points": _number("largest number of points that is accepted; default 5000"),
+    "average_method": _option("MEAN", "arithmetic (default), geometric, min, max, joint"),
+    "beta": _number("weight of recall in F, of completeness in V; default 1"),
+    "adjusted": _switch(
+        "store_false", "leave out the adjusted and the expected mutual information"
+    ),
 }
 
 
 def option_flag(parameter: str) -> str:
     """Return the option of a parameter, such as --no-adjusted for adjusted."""
-    flag: str = OPTIONS.get(parameter, {}).get("flag", "--" + parameter.replace("_", "-"))
-    return flag
+    is_switched_off = OPTIONS.get(parameter, {}).get("action") == "store_false"
+    return f"{'--no-' if is_switched_off else '--'}{parameter.replace('_', '-')}"
 
 
 def write_setting(setting: Setting) -> str:
     """Return the option that sets a parameter to a value, as it is typed in the shell."""
     flag = option_flag(setting.parameter)
-    return flag if "action" in OPTIONS[setting.parameter] else f"{flag} {setting.value}"
+    return flag if isinstance(setting.value, bool) else f"{flag} {setting.value}"
 
 
 # ----------------------------------------------------------------------------------------------
@@ -291,4 +241,5 @@ class Options:
         defaults = report.defaults
         given = {name: self.values[name] for name in defaults if name in self.values}
         engine = self.engine or report.engine
-        return Call(report, defaults | given | arguments, engine, self.scratch)
+        values = MappingProxyType(defaults | given | arguments)
+        return Call(report, values, engine, self.scratch)

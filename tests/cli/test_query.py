@@ -154,3 +154,9 @@ def test_a_dialect_without_a_test_is_noted(noted: Noted) -> None:
 )
 def test_mistakes(fail: Fail, arguments: tuple[str, ...], words: str) -> None:
     assert words in fail(*arguments)
+
+
+def test_an_error_of_options_names_those_of_the_shell(fail: Fail) -> None:
+    assert fail(*CALL, "--dialect", "duckdb", "--average-method", "joint") == (
+        "average_method 'joint' has no adjusted form: use --no-adjusted, or another average"
+    )

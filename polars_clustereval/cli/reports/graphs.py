@@ -25,22 +25,22 @@ _GRAPH = Report(
         Input("frame", "clustereval_nodes", ("id", "cluster", "partition_by")),
         Input("edges", "clustereval_edges", ("left", "right", "weight", "partition_by")),
     ),
+    row_counts=("n_nodes", "n_dropped_edges"),
+    no_rows="no rows with an id and a cluster",
     heading=(("id", "cluster"), ("left", "right", "weight", "resolution")),
-    meanings={
-        **explain(
-            {
-                "n_nodes": "ids with a cluster",
-                "n_dropped": "rows of nodes left out: no cluster",
-                "n_noise": "nodes whose cluster is noise",
-                "n_clusters": "different clusters",
-                "n_edges": "different edges between these nodes",
-                "n_self_loops": "edges from a node to itself",
-                "n_dropped_edges": "rows of edges left out: an end in no cluster",
-                "n_duplicate_edges": "rows of edges that are there already",
-            }
-        ),
-        **look_up("graph_report"),
-    },
+    meanings=explain(
+        {
+            "n_nodes": "ids with a cluster",
+            "n_dropped": "rows of nodes left out: no cluster",
+            "n_noise": "nodes whose cluster is noise",
+            "n_clusters": "different clusters",
+            "n_edges": "different edges between these nodes",
+            "n_self_loops": "edges from a node to itself",
+            "n_dropped_edges": "rows of edges left out: an end in no cluster",
+            "n_duplicate_edges": "rows of edges that are there already",
+        }
+    )
+    | look_up("graph_report"),
     titles={"n_nodes": "nodes", "n_edges": "edges", "modularity": "scores"},
     comparison=(
         *("n_nodes", "n_clusters", "n_edges", "modularity"),
@@ -55,6 +55,7 @@ _GRAPH_CLUSTERS = Report(
     description="the edges and the shape of each cluster of a graph",
     engine="polars",
     inputs=_GRAPH.inputs,
+    no_rows="no rows with an id and a cluster",
     heading=(("id", "cluster"), ("left", "right", "weight")),
     meanings=explain(
         {
@@ -97,6 +98,7 @@ _GRAPH_EDGES = replace(
     variant="edges",
     function=graph_edge_report,
     description="the edges of a graph, and which of them are bridges",
+    no_rows="",
     meanings=explain(
         {
             "left": "one end",

@@ -49,6 +49,8 @@ _EXTERNAL = Report(
     command="external",
     function=external_report,
     description="every external metric of one or many clusterings",
+    row_counts=("n", "n_dropped"),
+    no_rows="no rows",
     heading=(("label", "cluster"),),
     meanings=_ROW_COUNTS | look_up("external_report"),
     titles={
@@ -69,17 +71,21 @@ _INTERVAL_REPORT = replace(
     variant="confidence",
     function=external_intervals,
     description="every external metric with its confidence interval",
+    row_counts=(),
+    no_rows="no rows with a label and a cluster",
     options={"confidence": "show the interval of each metric with this confidence, such as 0.95"},
     heading=(("label", "cluster", "confidence"),),
-    meanings={**_EXTERNAL.meanings, **_LIMITS},
+    meanings=_EXTERNAL.meanings | _LIMITS,
 )
 
 _RESOLUTION = Report(
     command="entity-resolution",
     function=entity_resolution_report,
     description="every measure of entity resolution of one or many clusterings",
+    row_counts=("n", "n_dropped"),
+    no_rows="no rows",
     heading=(("label", "cluster"), ("split_cost", "merge_cost")),
-    meanings={**_EXTERNAL.meanings, **look_up("entity_resolution_report")},
+    meanings=_EXTERNAL.meanings | look_up("entity_resolution_report"),
     titles={
         "n": "counts",
         "pair_precision": "pairs of records",
@@ -105,17 +111,15 @@ _ESTIMATES = replace(
         "labels_are_sample": "",
     },
     heading=(("label", "cluster", "labels_are_sample", "confidence"),),
-    meanings={
-        **_RESOLUTION.meanings,
-        **_LIMITS,
-        **explain(
-            {
-                "matching_rate": "share of rows whose entity has several",
-                "average_label_size": "mean number of rows of an entity",
-                "reason": "why there is no value",
-            }
-        ),
-    },
+    meanings=_RESOLUTION.meanings
+    | _LIMITS
+    | explain(
+        {
+            "matching_rate": "share of rows whose entity has several",
+            "average_label_size": "mean number of rows of an entity",
+            "reason": "why there is no value",
+        }
+    ),
     titles={
         name: _RESOLUTION.titles[name]
         for name in ("pair_precision", "bcubed_precision", "exact_match_precision")
@@ -127,6 +131,8 @@ _MATCHING = Report(
     command="matching",
     function=matching_report,
     description="the indices of the best one-to-one matching of labels and clusters",
+    row_counts=("n", "n_dropped"),
+    no_rows="no rows",
     engine="polars",
     heading=(("label", "cluster"),),
     meanings=_ROW_COUNTS | look_up("matching_report"),
@@ -141,6 +147,7 @@ _CLUSTER_REPORT = Report(
     command="clusters",
     function=external_cluster_report,
     description="the labels in each cluster, most joined pairs first",
+    no_rows="no rows with a label and a cluster",
     heading=(("label", "cluster"),),
     meanings=explain(
         {
@@ -161,6 +168,7 @@ _LABEL_REPORT = Report(
     command="labels",
     function=external_label_report,
     description="the clusters of each label, most split pairs first",
+    no_rows="no rows with a label and a cluster",
     heading=(("label", "cluster"),),
     meanings=explain(
         {
@@ -192,20 +200,20 @@ OVERLAPPING = Report(
     function=overlapping_report,
     description="the scores of clusters against labels where an id may have several",
     inputs=_LABELS_AND_CLUSTERS,
+    row_counts=("n", "n_only_labels", "n_only_clusters"),
+    no_rows="no rows with an id and a label or a cluster",
     heading=(("id", "label", "cluster"),),
-    meanings={
-        **explain(
-            {
-                "n": "ids with a label and a cluster: only these count",
-                "n_only_labels": "ids with labels only",
-                "n_only_clusters": "ids with clusters only",
-                "n_dropped": "rows left out: no id, label or cluster",
-                "n_labels": "different labels",
-                "n_clusters": "different clusters",
-            }
-        ),
-        **look_up("overlapping_report"),
-    },
+    meanings=explain(
+        {
+            "n": "ids with a label and a cluster: only these count",
+            "n_only_labels": "ids with labels only",
+            "n_only_clusters": "ids with clusters only",
+            "n_dropped": "rows left out: no id, label or cluster",
+            "n_labels": "different labels",
+            "n_clusters": "different clusters",
+        }
+    )
+    | look_up("overlapping_report"),
     titles={
         "n": "counts",
         "omega_index": "pairs of ids",

@@ -37,6 +37,8 @@ _INTERNAL = Report(
     command="internal",
     function=internal_report,
     description="the internal indices of one or many clusterings",
+    row_counts=("n", "n_dropped"),
+    no_rows="no rows",
     heading=(("cluster", "distance"), ("vector",)),
     meanings=_POINT_COUNTS | look_up("internal_report"),
     titles={
@@ -78,7 +80,7 @@ def _adapt_to_method(report: Report, arguments: Mapping[str, Any]) -> Report:
     # The words are for distances: squared ones and those to centers make silhouettes larger.
     is_larger = method == "simplified" or arguments["distance"].lower() == "sqeuclidean"
     readings = () if is_larger else report.readings
-    meanings = {**report.meanings, **changed}
+    meanings = report.meanings | changed
     return replace(report, heading=heading, meanings=meanings, readings=readings)
 
 
@@ -124,13 +126,13 @@ _SILHOUETTE = Report(
     command="silhouette",
     function=silhouette_score,
     description="the mean silhouette of one or many clusterings",
+    row_counts=("n", "n_dropped"),
+    no_rows="no rows",
     engine="polars",
     heading=(("cluster", "distance", "method"), ("vector",)),
-    meanings={
-        **_POINT_COUNTS,
-        **explain({"n_evaluated": "points whose own silhouette is computed"}),
-        **look_up("silhouette_score"),
-    },
+    meanings=_POINT_COUNTS
+    | explain({"n_evaluated": "points whose own silhouette is computed"})
+    | look_up("silhouette_score"),
     titles={"n": "counts", "silhouette": "from -1 to 1"},
     comparison=(
         *("n", "n_clusters", "n_evaluated", "silhouette", "silhouette_macro", "silhouette_max"),
@@ -144,6 +146,7 @@ _SAMPLES = Report(
     command="samples",
     function=silhouette_samples,
     description="the silhouette of each point, low ones first",
+    no_rows="no rows with a vector and a cluster",
     engine="polars",
     heading=(("cluster", "distance"), ("vector",)),
     meanings=explain(
@@ -169,6 +172,8 @@ _DUNN = Report(
     command="dunn",
     function=dunn_index,
     description="Dunn's index and its generalized forms",
+    row_counts=("n", "n_dropped"),
+    no_rows="no rows",
     engine="polars",
     heading=(("cluster", "distance"), ("vector",)),
     meanings=_POINT_COUNTS | look_up("dunn_index"),
@@ -188,6 +193,7 @@ _ELBOW = Report(
     command="elbow",
     function=elbow,
     description="indices for choosing the number of clusters, and what they recommend",
+    no_rows="no rows with a vector and a cluster",
     heading=(("cluster", "k", "distance", "silhouette"), ("vector",)),
     meanings=explain(
         {
@@ -216,18 +222,18 @@ _PAIRWISE = Report(
     command="pairwise",
     function=pairwise_report,
     description="the C-index, gamma and others, from all pairs of points",
+    row_counts=("n", "n_dropped"),
+    no_rows="no rows",
     engine="polars",
     heading=(("cluster", "distance", "n_neighbors"), ("vector",)),
-    meanings={
-        **_POINT_COUNTS,
-        **explain(
-            {
-                "n_within_pairs": "pairs of points in one cluster",
-                "n_between_pairs": "pairs of points in two clusters",
-            }
-        ),
-        **look_up("pairwise_report"),
-    },
+    meanings=_POINT_COUNTS
+    | explain(
+        {
+            "n_within_pairs": "pairs of points in one cluster",
+            "n_between_pairs": "pairs of points in two clusters",
+        }
+    )
+    | look_up("pairwise_report"),
     titles={"n": "counts", "c_index": "indices of all pairs"},
     comparison=(
         *("n", "n_clusters", "c_index", "gamma", "g_plus", "tau"),

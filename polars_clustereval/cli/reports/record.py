@@ -82,10 +82,15 @@ class Report:
     engine: str = "duckdb"
     #: The tables that the function takes, in its order.
     inputs: tuple[Input, ...] = _ROWS
+    #: Columns that count rows of the input, which has none if all are 0. Without such columns it
+    #: has none if the report is empty.
+    row_counts: tuple[str, ...] = ()
+    #: What a note says then; without it an empty report is an ordinary one.
+    no_rows: str = ""
     #: Options shown above the table on the terminal, line by line.
     heading: tuple[tuple[str, ...], ...]
     #: What the columns say; the meanings of all of them.
-    meanings: Mapping[str, Meaning]
+    meanings: dict[str, Meaning]
     #: Titles of groups of columns, by the first column of each.
     titles: Mapping[str, str] = field(default_factory=dict)
     #: Columns of the table of many clusterings; the first one with a best value sorts it. There are

@@ -22,6 +22,7 @@ _CONSENSUS_REPORT = Report(
     command="stability",
     function=run_consensus,
     description="the most central of many clusterings, or how stable the clusters of one are",
+    no_rows="no rows with a run and a cluster",
     heading=(("id", "run", "cluster", "metric"),),
     meanings=explain(
         {
@@ -40,6 +41,7 @@ _STABILITY_REPORT = Report(
     variant="reference",
     function=cluster_stability,
     description="the stability of the clusters of one run",
+    no_rows="no rows with a run and a cluster",
     options={"reference": ""},
     heading=(("id", "run", "cluster", "reference"),),
     meanings=explain(
@@ -90,23 +92,22 @@ _TRANSITION_REPORT = Report(
     function=run_transitions,
     description="what became of the clusters from one run to the next",
     inputs=_BEFORE_AND_AFTER,
+    no_rows="no rows with an id and a cluster",
     heading=(("id", "cluster", "threshold", "min_share"),),
-    meanings={
-        **_PAIR_OF_CLUSTERS,
-        **explain(
-            {
-                "cluster_before": "cluster of the run before; NULL for none, and for several",
-                "cluster_after": "cluster of the run after; NULL for none, and for several",
-                "transition": "kept, grown, shrunk, split, merged, gone or new",
-                "ambiguity": "why that is doubtful; NULL if it is not",
-                "n_clusters_before": "clusters before in this row: the sources of a merged one",
-                "n_clusters_after": "clusters after in this row: the parts of a split one",
-                "n_common": "ids in linked clusters of the row",
-                "n_left": "ids before that are not in the run after",
-                "n_joined": "ids after that are not in the run before",
-            }
-        ),
-    },
+    meanings=_PAIR_OF_CLUSTERS
+    | explain(
+        {
+            "cluster_before": "cluster of the run before; NULL for none, and for several",
+            "cluster_after": "cluster of the run after; NULL for none, and for several",
+            "transition": "kept, grown, shrunk, split, merged, gone or new",
+            "ambiguity": "why that is doubtful; NULL if it is not",
+            "n_clusters_before": "clusters before in this row: the sources of a merged one",
+            "n_clusters_after": "clusters after in this row: the parts of a split one",
+            "n_common": "ids in linked clusters of the row",
+            "n_left": "ids before that are not in the run after",
+            "n_joined": "ids after that are not in the run before",
+        }
+    ),
     shown_last=("transition", "kept"),
 )
 
@@ -117,15 +118,13 @@ _OVERLAP_REPORT = Report(
     description="the pairs of clusters that have common ids",
     inputs=_BEFORE_AND_AFTER,
     heading=(("id", "cluster", "threshold"),),
-    meanings={
-        **_PAIR_OF_CLUSTERS,
-        **explain(
-            {
-                "jaccard": ("1", "ids in both clusters / in either, of those in both runs"),
-                "is_link": "whether a share reaches the threshold",
-            }
-        ),
-    },
+    meanings=_PAIR_OF_CLUSTERS
+    | explain(
+        {
+            "jaccard": ("1", "ids in both clusters / in either, of those in both runs"),
+            "is_link": "whether a share reaches the threshold",
+        }
+    ),
 )
 
 _MOVED_IDS = Report(
@@ -144,17 +143,15 @@ _AFFECTED_IDS = replace(
     function=affected_ids,
     description="the ids whose companions in their cluster have changed",
     heading=(("id", "cluster"),),
-    meanings={
-        **_CLUSTERS_OF_AN_ID,
-        **explain(
-            {
-                "id": "an id whose companions, the other ids of its cluster, have changed",
-                "n_kept": "companions in both runs",
-                "n_lost": "companions in the run before only",
-                "n_gained": "companions in the run after only",
-            }
-        ),
-    },
+    meanings=_CLUSTERS_OF_AN_ID
+    | explain(
+        {
+            "id": "an id whose companions, the other ids of its cluster, have changed",
+            "n_kept": "companions in both runs",
+            "n_lost": "companions in the run before only",
+            "n_gained": "companions in the run after only",
+        }
+    ),
 )
 
 _AGREEMENT_SCORES = (
@@ -169,31 +166,31 @@ _DRIFT_REPORT = Report(
     function=run_drift,
     description="how much has changed, in one row",
     inputs=_BEFORE_AND_AFTER,
+    row_counts=("n_before", "n_after", "n_moved"),
+    no_rows="no rows with an id and a cluster",
     heading=(("id", "cluster", "threshold", "min_share"),),
-    meanings={
-        **explain(
-            {
-                "n_before": "ids of the run before",
-                "n_after": "ids of the run after",
-                "n_common": "ids in both runs",
-                "n_moved": ("0", "ids whose clusters are not linked"),
-                "n_left": "ids of the run before only",
-                "n_joined": "ids of the run after only",
-                "n_clusters_before": "clusters of the run before",
-                "n_clusters_after": "clusters of the run after",
-                "n_kept": "clusters that live on with as many ids",
-                "n_grown": "clusters that live on with more ids",
-                "n_shrunk": "clusters that live on with fewer ids",
-                "n_split": "clusters before that are several after",
-                "n_merged": "clusters after that were several before",
-                "n_gone": "clusters before without a link",
-                "n_new": "clusters after without a link",
-                "n_ambiguous": "doubtful rows: without --show drift",
-            }
-        ),
-        **look_up("run_drift"),
-        **look_up("external_report", *_AGREEMENT_SCORES),
-    },
+    meanings=explain(
+        {
+            "n_before": "ids of the run before",
+            "n_after": "ids of the run after",
+            "n_common": "ids in both runs",
+            "n_moved": ("0", "ids whose clusters are not linked"),
+            "n_left": "ids of the run before only",
+            "n_joined": "ids of the run after only",
+            "n_clusters_before": "clusters of the run before",
+            "n_clusters_after": "clusters of the run after",
+            "n_kept": "clusters that live on with as many ids",
+            "n_grown": "clusters that live on with more ids",
+            "n_shrunk": "clusters that live on with fewer ids",
+            "n_split": "clusters before that are several after",
+            "n_merged": "clusters after that were several before",
+            "n_gone": "clusters before without a link",
+            "n_new": "clusters after without a link",
+            "n_ambiguous": "doubtful rows: without --show drift",
+        }
+    )
+    | look_up("run_drift")
+    | look_up("external_report", *_AGREEMENT_SCORES),
     titles={
         "n_before": "ids",
         "n_clusters_before": "clusters",
