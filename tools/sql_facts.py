@@ -25,9 +25,9 @@ HEAD = """\
 -- of polars_clustereval/external: change these.
 """
 MEANINGS = """\
--- One row per metric of external_report, in its order (place): metric, its name;
--- best, its best value as text, 'high' or 'low' if that is no number, NULL if none is best;
--- meaning, what it measures, in a few words.
+-- One row per metric of external_report, in its order (place): metric, its name; best, its best
+-- value as text, 'high' or 'low' if that is no number, NULL if none is best; meaning, what it
+-- measures, in a few words.
 CREATE OR REPLACE MACRO clustereval._metric_meanings() AS TABLE
   SELECT *
   FROM (VALUES
@@ -42,10 +42,9 @@ CREATE OR REPLACE MACRO clustereval._metric_names() AS [
   ];
 """
 VALUES = """\
--- One row per partition and metric of external_report: partition_key, value, its value, and
--- the columns of _metric_meanings. report is the name of a CTE of the rows of
--- _external_report. Without adjusted, the two metrics are left out that need the expected mutual
--- information.
+-- One row per partition and metric of external_report: partition_key, value, and the columns of
+-- _metric_meanings. report: rows of _external_report. Without adjusted, the two metrics are left
+-- out that need the expected mutual information.
 CREATE OR REPLACE MACRO clustereval._metric_values(report, adjusted) AS TABLE
   SELECT
     scores.partition_key,
@@ -91,8 +90,6 @@ CREATE OR REPLACE MACRO clustereval._greatest_value(metric, n) AS
 """
 #: The greatest values that are no numbers, for n rows. An entropy is at most that of n labels.
 GREATEST = {"n (n - 1)": "CAST(n AS DOUBLE) * (n - 1)", "2 n": "2 * n"}
-#: The parameters of formulas that are options of a report; the others are statistics.
-OPTIONS = ("average_method", "beta", "split_cost", "merge_cost")
 #: A metric that is computed with the statistics, since the normalized one needs it too.
 STATISTICS = {"reduced_mutual_info_score": "reduced"}
 NOISE = "Leave noise out: CASE WHEN cluster <> -1 THEN cluster END."
@@ -130,9 +127,8 @@ def rows(metrics: Sequence[MetricFacts]) -> str:
 def report_macro(table: str, macro: str, statistics: str, options: Sequence[str]) -> str:
     """The macro that computes a report from the statistics of its partitions."""
     header = (
-        f"One row per partition: all columns of {table}, from statistics, the name of a CTE "
-        f"of the rows of {statistics}, and these options of {table}. A metric whose statistics are "
-        "NULL is NULL."
+        f"One row per partition: all columns of {table}, from the rows of {statistics} and these "
+        f"options of {table}. A metric whose statistics are NULL is NULL."
     )
     return SCORES.format(
         header="\n".join(wrap(header, WIDTH, initial_indent="-- ", subsequent_indent="-- ")),
@@ -149,8 +145,7 @@ def column(name: str) -> str:
     definitions = macro_definitions()
     if f"_{name}" not in definitions:
         raise ClusterEvalError(f"expected the macro _{name} of the statistics in sql/external")
-    parameters, _ = definitions[f"_{name}"]
-    arguments = parameters
+    arguments, _ = definitions[f"_{name}"]
     call = f"clustereval._{name}({', '.join(arguments)})"
     for line in (f"    {call} AS {name}", f"    {call}\n      AS {name}"):
         if max(map(len, line.splitlines())) < WIDTH:

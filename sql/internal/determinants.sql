@@ -13,10 +13,10 @@
 -- of later ones are 0.
 ---------------------------------------------------------------------------------------------------
 
--- One row per group of vectors: its number (number) and the weighted mean of its vectors (mean).
--- vectors has columns number, weight and vector; a number stands for a cluster or partition. The
--- mean is clamped to the range of the vectors: rounding would otherwise give a constant coordinate
--- a variance.
+-- One row per group of vectors: number, and mean, the weighted mean of its vectors. vectors has the
+-- columns number, weight and vector; a number stands for a cluster or partition. The mean is
+-- clamped to the range of the vectors: rounding would otherwise give a constant coordinate a
+-- variance.
 CREATE OR REPLACE MACRO clustereval._vector_means(vectors) AS TABLE
   WITH coordinate_values AS NOT MATERIALIZED (
     SELECT
