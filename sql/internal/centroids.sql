@@ -234,10 +234,10 @@ CREATE OR REPLACE MACRO clustereval._coordinate_blocks(points, center) AS TABLE
   GROUP BY partition_key, cluster, singleton_no, block_offset;
 
 -- One row per cluster and coordinate (i, from 1): the cluster's key (partition_key, cluster,
--- singleton_no), its number of points n, and of the coordinate, without weights, center, the mean or
--- median by the option of that name, the population variance, the least and the greatest value (low,
--- high). The mean lies between these: rounding would otherwise give equal numbers another mean.
--- points: rows of _points or _move_points.
+-- singleton_no), its number of points n, and of the coordinate, without weights, center, the mean
+-- or median by the option of that name, the population variance, the least and the greatest value
+-- (low, high). The mean lies between these: rounding would otherwise give equal numbers another
+-- mean. points: rows of _points or _move_points.
 CREATE OR REPLACE MACRO clustereval._coordinate_moments(points, center) AS TABLE
   WITH block_places AS (
     SELECT
