@@ -250,8 +250,7 @@ CREATE OR REPLACE MACRO clustereval._part_weights(left_cells) AS TABLE
   ),
   weights AS (
     SELECT
-      line.problem, line.part,
-      line.place AS line, place.place,
+      line.problem, line.part, line.place AS line, place.place,
       COALESCE(cell.weight, 0.0) AS weight
     FROM lines AS line
     JOIN lines AS place ON place.problem = line.problem AND place.part = line.part

@@ -188,8 +188,7 @@ CREATE OR REPLACE MACRO clustereval._block_variances(x, x_past_8, block_offset) 
 CREATE OR REPLACE MACRO clustereval._coordinate_blocks(points, center) AS TABLE
   WITH kept_points AS NOT MATERIALIZED (
     SELECT
-      partition_key, cluster, singleton_no,
-      unweighted AS x,
+      partition_key, cluster, singleton_no, unweighted AS x,
       CASE WHEN len(unweighted) > 8 THEN unweighted END AS x_past_8
     FROM query_table(points)
     WHERE kept
@@ -322,8 +321,7 @@ CREATE OR REPLACE MACRO clustereval._move_points(rows, origins, weights) AS TABL
       ELSE clustereval._scale_vector(moved, weights, factors)
     END AS point,
     COALESCE(moved, unweighted) AS unweighted,
-    vector, factors, row_no, id, has_default_id, kept, dropped,
-    noisy, unpartitioned, vector_text
+    vector, factors, row_no, id, has_default_id, kept, dropped, noisy, unpartitioned, vector_text
   FROM moved_rows;
 
 -- The rows moments of _coordinate_moments in the units of point: times the factors of weights,
@@ -454,8 +452,7 @@ CREATE OR REPLACE MACRO clustereval._all_centers(points, coordinates, distance, 
     GROUP BY partition_key, cluster, singleton_no
   )
   SELECT
-    own.partition_key, own.cluster, own.singleton_no, own.size, own.dims,
-    own.within_squares,
+    own.partition_key, own.cluster, own.singleton_no, own.size, own.dims, own.within_squares,
     clustereval._center_direction(own.center, distance) AS center,
     clustereval._center_direction(overall.center, distance) AS overall_center,
     NOT coalesce(
@@ -522,15 +519,13 @@ CREATE OR REPLACE MACRO clustereval._cluster_spreads(points, centers, distance, 
 CREATE OR REPLACE MACRO clustereval._measured_clusters(centers, spreads) AS TABLE
   SELECT
     cluster.partition_key, cluster.cluster, cluster.singleton_no,
-    cluster.dims, cluster.center, cluster.overall_center,
-    cluster.within_squares,
+    cluster.dims, cluster.center, cluster.overall_center, cluster.within_squares,
     row_number() OVER (
       ORDER BY
         cluster.partition_key ASC NULLS LAST, cluster.cluster ASC NULLS LAST,
         cluster.singleton_no ASC NULLS LAST
     ) AS number,
-    spread.n, spread.distances, spread.ssw, spread.radius,
-    spread.overall_distances,
+    spread.n, spread.distances, spread.ssw, spread.radius, spread.overall_distances,
     spread.distances / spread.n AS mean_distance
   FROM query_table(centers) AS cluster
   JOIN query_table(spreads) AS spread

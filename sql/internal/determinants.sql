@@ -109,8 +109,7 @@ CREATE OR REPLACE MACRO clustereval._eliminate_columns(matrices, least_share) AS
     SELECT
       number,
       i - 1 AS shift,
-      w, b, b AS d,
-      lengths, coefficients
+      w, b, b AS d, lengths, coefficients
     FROM query_table(matrices)
     UNION ALL
     SELECT
@@ -308,8 +307,7 @@ CREATE OR REPLACE MACRO clustereval._mean_differences(clusters, means, residual_
   partition_means AS (SELECT * FROM clustereval._vector_means(cluster_means)),
   differences AS (
     SELECT
-      cluster.number, cluster.cluster_no, cluster.within_no, cluster.total_no,
-      cluster.weight,
+      cluster.number, cluster.cluster_no, cluster.within_no, cluster.total_no, cluster.weight,
       list_transform(
         cluster.vector,
         lambda x, i: x - whole.mean[i]
@@ -474,8 +472,7 @@ CREATE OR REPLACE MACRO clustereval._determinant_totals(points) AS TABLE
   ),
   matrices AS (
     SELECT
-      matrix.number, matrix.i, matrix.w, matrix.b,
-      combination.lengths, combination.coefficients
+      matrix.number, matrix.i, matrix.w, matrix.b, combination.lengths, combination.coefficients
     FROM matrix_rows AS matrix
     JOIN combinations AS combination
       ON combination.number = matrix.number AND combination.i = matrix.i

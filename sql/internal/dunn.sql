@@ -46,8 +46,7 @@ CREATE OR REPLACE MACRO clustereval._bounding_balls(clusters, distance) AS TABLE
 -- row), _measured_clusters and _bounding_balls (one per cluster).
 CREATE OR REPLACE MACRO clustereval._points_in_balls(points, clusters, balls, distance, p) AS TABLE
   SELECT
-    ball.partition_no, ball.n_clusters, cluster.number,
-    point.row_no, point.point, ball.radius,
+    ball.partition_no, ball.n_clusters, cluster.number, point.row_no, point.point, ball.radius,
     clustereval._metric(point.point, cluster.center, distance, p) AS center_distance
   FROM query_table(points) AS point
   JOIN query_table(clusters) AS cluster
@@ -373,8 +372,7 @@ CREATE OR REPLACE MACRO clustereval._generalized_dunn_ratio(
 -- generalized is TRUE, the columns gdi_11 to gdi_63 are NULL.
 CREATE OR REPLACE MACRO clustereval._dunn_indices(statistics, generalized) AS TABLE
   SELECT
-    partition_key, total AS n, n_dropped,
-    n_noise, n_clusters,
+    partition_key, total AS n, n_dropped, n_noise, n_clusters,
     clustereval._dunn_ratio(total, n_clusters, min_separation, max_diameter) AS dunn_index,
     clustereval._dunn_ratio(
       total, n_clusters, min_centroid_distance, max_diameter
@@ -469,8 +467,7 @@ CREATE OR REPLACE MACRO clustereval.cluster_diameters(
   diameters AS (SELECT * FROM clustereval._metric_diameters(members, distance, p)),
   checked AS (SELECT * FROM clustereval._check_points(points, spreads, centers, weights))
   SELECT
-    clusters.partition_key, clusters.cluster,
-    clusters.n,
+    clusters.partition_key, clusters.cluster, clusters.n,
     COALESCE(clustereval._metric_to_distance(diameters.diameter, distance), 0.0) AS diameter
   FROM clusters
   LEFT JOIN diameters ON diameters.number = clusters.number
@@ -544,8 +541,7 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
       counts.n_clusters, extremes.max_diameter, extremes.max_double_mean,
       extremes.min_centroid_distance,
       clustereval._metric_to_distance(separations.separation, distance) AS min_separation,
-      linkages.min_complete_linkage, linkages.min_average_linkage,
-      linkages.min_hausdorff,
+      linkages.min_complete_linkage, linkages.min_average_linkage, linkages.min_hausdorff,
       COALESCE(linkages.max_mean_pair, 0.0) AS max_mean_pair,
       means.min_mean_to_other_center
     FROM counts

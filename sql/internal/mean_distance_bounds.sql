@@ -74,8 +74,7 @@ CREATE OR REPLACE MACRO clustereval._nearest_upper_bounds(
   SELECT
     row_no,
     MIN(clustereval._mean_distance_upper_bound(
-      point, mean, variances, total_variance, to_mean, mean_distance,
-      rounding_error, plain_distance
+      point, mean, variances, total_variance, to_mean, mean_distance, rounding_error, plain_distance
     )) AS b_upper
   FROM other_clusters
   GROUP BY row_no;
@@ -109,8 +108,7 @@ CREATE OR REPLACE MACRO clustereval._bounded_targets(
   SELECT
     row_no, number, target, lower,
     clustereval._mean_distance_upper_bound(
-      point, mean, variances, total_variance, to_mean, mean_distance,
-      rounding_error, plain_distance
+      point, mean, variances, total_variance, to_mean, mean_distance, rounding_error, plain_distance
     ) AS upper
   FROM lower_bounds
   WHERE target = number OR lower <= b_upper;
@@ -238,8 +236,7 @@ CREATE OR REPLACE MACRO clustereval._screened_targets(
 ) AS TABLE
   WITH offset_queries AS NOT MATERIALIZED (
     SELECT
-      query.row_no, query.point, query.number, query.partition_no,
-      nearest.b_upper,
+      query.row_no, query.point, query.number, query.partition_no, nearest.b_upper,
       clustereval._subtract_vectors(query.point, cluster.origin) AS mean_offset
     FROM query_table(queries) AS query
     LEFT JOIN query_table(nearest_bounds) AS nearest ON nearest.row_no = query.row_no
@@ -404,8 +401,7 @@ CREATE OR REPLACE MACRO clustereval._cityblock_tables(members, clusters) AS TABL
   nodes AS (SELECT *, unnest(range(0, 33)) AS interval_no FROM totals),
   running AS (
     SELECT
-      node.number, node.i, node.interval_no, node.n, node.total_sum,
-      node.sigma,
+      node.number, node.i, node.interval_no, node.n, node.total_sum, node.sigma,
       COALESCE(inside.n, 0.0) AS n_inside,
       SUM(COALESCE(inside.n, 0.0)) OVER below
         + COALESCE(first_below.n, 0.0) AS n_below,
@@ -542,8 +538,7 @@ CREATE OR REPLACE MACRO clustereval._table_targets(queries, clusters, tables) AS
       query.row_no, query.point, query.number, query.partition_no,
       clustereval._plus_rounding(
         clustereval._table_upper_bound(
-          query.point, entry.mean, entry.variances, entry.scales,
-          entry.value_list
+          query.point, entry.mean, entry.variances, entry.scales, entry.value_list
         ),
         entry.rounding_error
       ) AS b_upper

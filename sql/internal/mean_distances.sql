@@ -239,8 +239,7 @@ CREATE OR REPLACE MACRO clustereval._squared_means(queries, clusters, plain_dist
   ),
   squared_clusters AS MATERIALIZED (
     SELECT
-      number, partition_no, n_clusters, n_all_clusters, few_clusters,
-      mean,
+      number, partition_no, n_clusters, n_all_clusters, few_clusters, mean,
       CASE
         WHEN plain_distance = 'cosine'
         THEN total_variance + clustereval._ratio(n_zero_vectors, n)

@@ -66,8 +66,7 @@ CREATE OR REPLACE MACRO clustereval._pair_sizes(clusters) AS TABLE
 -- cluster) and _pair_sizes (one per partition).
 CREATE OR REPLACE MACRO clustereval._pairable_points(points, clusters, sizes) AS TABLE
   SELECT
-    size.partition_no, size.n_points, size.n_clusters, cluster.number,
-    point.row_no, point.point
+    size.partition_no, size.n_points, size.n_clusters, cluster.number, point.row_no, point.point
   FROM query_table(points) AS point
   JOIN query_table(clusters) AS cluster
     ON cluster.partition_key IS NOT DISTINCT FROM point.partition_key
@@ -310,8 +309,7 @@ CREATE OR REPLACE MACRO clustereval._pairwise_tau(concordant, discordant, n_with
 CREATE OR REPLACE MACRO clustereval._pair_linkages(members, distance, p, generalized) AS TABLE
   WITH from_points AS (
     SELECT
-      one.partition_no, one.row_no, one.number AS one,
-      other.number AS other,
+      one.partition_no, one.row_no, one.number AS one, other.number AS other,
       MIN(clustereval._distance(one.point, other.point, distance, p)) AS nearest,
       MAX(clustereval._distance(one.point, other.point, distance, p)) AS farthest,
       SUM(clustereval._distance(one.point, other.point, distance, p)) AS sum

@@ -381,8 +381,7 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
     CASE
       WHEN clustereval._squares_add_up(distance, center)
       THEN clustereval._scattering(
-        counts.total, counts.n_clusters, spreads.variance_norm_sum,
-        variances.total_squares_norm
+        counts.total, counts.n_clusters, spreads.variance_norm_sum, variances.total_squares_norm
       ) + densities.density
     END AS s_dbw_index
   FROM counts

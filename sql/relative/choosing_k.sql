@@ -363,8 +363,7 @@ CREATE OR REPLACE MACRO clustereval.elbow(
     END AS jump,
     clustereval._finite_or_null(
       clustereval._bend(
-        own.before, own.ssw, own.after, own.left_step,
-        own.right_step
+        own.before, own.ssw, own.after, own.left_step, own.right_step
       ) * (2 / (own.left_step * (own.left_step + own.right_step)))
     ) AS second_difference,
     clustereval._zero_if_straight(

@@ -51,9 +51,7 @@ CREATE OR REPLACE MACRO clustereval._cells_with_centers(coordinates, distance) A
     GROUP BY partition_key, cluster
   )
   SELECT
-    cell.partition_key, cell.cluster, cell.n,
-    whole.n AS whole_n,
-    reduced.n AS reduced_n,
+    cell.partition_key, cell.cluster, cell.n, whole.n AS whole_n, reduced.n AS reduced_n,
     clustereval._center_direction(whole.center, distance) AS whole_center,
     clustereval._center_direction(reduced.center, distance) AS reduced_center
   FROM cells AS cell

@@ -16,8 +16,7 @@ CREATE OR REPLACE MACRO clustereval._drift_counts(cells, overlap_rows) AS TABLE
       SUM(
         CASE
           WHEN clustereval._has_moved(
-            cell.in_before, cell.in_after, cell.old, cell.new,
-            overlap.is_link
+            cell.in_before, cell.in_after, cell.old, cell.new, overlap.is_link
           )
           THEN cell.n
           ELSE 0

@@ -204,8 +204,7 @@ CREATE OR REPLACE MACRO clustereval._mean_quotients(terms) AS TABLE
     GROUP BY partition_key, place
   )
   SELECT
-    partition_key, place, metric,
-    quotient
+    partition_key, place, metric, quotient
       * (1.0 + COALESCE(clustereval._ratio(bias, n * (n - 1)), 0.0)) AS value,
     quotient
       * sqrt(clustereval._ratio(squares, n * (n - 1))) AS std_error
@@ -310,8 +309,7 @@ CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
     SELECT
       partition_key, labeled_share,
       clustereval._contradiction(
-        labels_are_sample, labeled_share, labeled_nearby, n_near, excess,
-        deviation
+        labels_are_sample, labeled_share, labeled_nearby, n_near, excess, deviation
       ) AS contradiction
     FROM spread
   ),
@@ -320,8 +318,7 @@ CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
       counts.partition_key,
       metrics.*,
       clustereval._missing_reason(
-        facts.contradiction, labels_are_sample, facts.labeled_share,
-        metrics.place, quotients.value
+        facts.contradiction, labels_are_sample, facts.labeled_share, metrics.place, quotients.value
       ) AS reason,
       CASE
         WHEN quotients.value > metrics.greatest THEN metrics.greatest

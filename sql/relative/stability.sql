@@ -120,8 +120,7 @@ CREATE OR REPLACE MACRO clustereval._run_clusters(rows, noise, noise_as) AS TABL
     WHERE NOT (noisy AND noise_as = 'drop')
   )
   SELECT
-    partition_key, run, cluster, n, n_without_id, run_no,
-    noisy,
+    partition_key, run, cluster, n, n_without_id, run_no, noisy,
     noisy AND noise_as = 'singletons' AS is_singleton,
     run_no * 68719476736 + cluster_no AS code
   FROM numbers;

@@ -367,8 +367,7 @@ CREATE OR REPLACE MACRO clustereval.affected_ids(
   -- common with another one are the id itself. So is what an id of one run only has in common.
   sizes AS (
     SELECT
-      cell.partition_key, cell.before, cell.after, cell.in_before,
-      cell.in_after,
+      cell.partition_key, cell.before, cell.after, cell.in_before, cell.in_after,
       COALESCE(old.n_before, 1) AS n_before,
       COALESCE(new.n_after, 1) AS n_after,
       CASE
