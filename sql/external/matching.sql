@@ -275,6 +275,47 @@ CREATE OR REPLACE MACRO clustereval._part_weights(left_cells) AS TABLE
 -- n copies of x, as a list.
 CREATE OR REPLACE MACRO clustereval._repeat(x, n) AS list_transform(range(n), lambda __ce_i: x);
 
+-- The distances of the places once a search (see _solve_parts) goes on from a line at the distance
+-- length: those of places that are reached stay, others may be nearer by way of the line. weights
+-- are those of the line, line_price is its price.
+CREATE OR REPLACE MACRO clustereval._distances_by_line(
+  weights, reached, distances, length, line_price, place_prices
+) AS
+  list_transform(
+    weights,
+    lambda __ce_weight, __ce_i: CASE
+      WHEN reached[__ce_i] THEN distances[__ce_i]
+      ELSE LEAST(distances[__ce_i], length + (line_price + place_prices[__ce_i] - __ce_weight))
+    END
+  );
+
+-- The prices of the lines after a search from the line `start` has found a free place at the
+-- distance length: those of the lines that it went through are lower. places are those that the
+-- lines are matched with, 0 for none.
+CREATE OR REPLACE MACRO clustereval._adapted_line_prices(
+  line_prices, start, places, reached, distances, length
+) AS
+  list_transform(
+    line_prices,
+    lambda __ce_price, __ce_i: CASE
+      WHEN __ce_i = start THEN __ce_price - length
+      WHEN places[__ce_i] > 0 AND reached[places[__ce_i]]
+      THEN __ce_price - (length - distances[places[__ce_i]])
+      ELSE __ce_price
+    END
+  );
+
+-- The prices of the places after such a search: those that it reached are higher.
+CREATE OR REPLACE MACRO clustereval._adapted_place_prices(
+  place_prices, reached, distances, length
+) AS
+  list_transform(
+    place_prices,
+    lambda __ce_price, __ce_i: CASE
+      WHEN reached[__ce_i] THEN __ce_price + (length - distances[__ce_i]) ELSE __ce_price
+    END
+  );
+
 -- One row per part: problem, part and places, the list of the place that each line is matched with
 -- in a best matching. The Hungarian method: a line and a place have prices whose sum is at least
 -- their weight, and equal to it where they are matched; the price of a free place is 0. One line
@@ -314,15 +355,9 @@ CREATE OR REPLACE MACRO clustereval._solve_parts(part_weights) AS TABLE
       WITH measured AS (
         SELECT
           search.*,
-          list_transform(
-            line.weights,
-            lambda w, i: CASE
-              WHEN search.reached[i] THEN search.distances[i]
-              ELSE LEAST(
-                search.distances[i],
-                search.length + (search.line_prices[search.line] + search.place_prices[i] - w)
-              )
-            END
+          clustereval._distances_by_line(
+            line.weights, search.reached, search.distances, search.length,
+            search.line_prices[search.line], search.place_prices
           ) AS new_distances
         FROM searches AS search
         JOIN query_table(part_weights) AS line
@@ -336,9 +371,7 @@ CREATE OR REPLACE MACRO clustereval._solve_parts(part_weights) AS TABLE
           *,
           list_transform(
             new_distances,
-            lambda x, i: CASE
-              WHEN reached[i] THEN CAST('Infinity' AS DOUBLE) ELSE x
-            END
+            lambda x, i: CASE WHEN reached[i] THEN CAST('Infinity' AS DOUBLE) ELSE x END
           ) AS open
         FROM measured
       ),
@@ -355,34 +388,18 @@ CREATE OR REPLACE MACRO clustereval._solve_parts(part_weights) AS TABLE
           problem, part, n_lines, start,
           new_line, new_place, new_line = 0, new_length, new_distances,
           list_transform(
-            origins,
-            lambda x, i: CASE
-              WHEN new_distances[i] < distances[i] THEN line ELSE x
-            END
+            origins, lambda x, i: CASE WHEN new_distances[i] < distances[i] THEN line ELSE x END
           ),
           list_transform(reached, lambda x, i: x OR i = new_place),
           CASE
             WHEN new_line > 0 THEN line_prices
-            ELSE list_transform(
-              line_prices,
-              lambda x, i: CASE
-                WHEN i = start THEN x - new_length
-                WHEN places[i] > 0 AND reached[places[i]]
-                THEN x - (new_length - new_distances[places[i]])
-                ELSE x
-              END
+            ELSE clustereval._adapted_line_prices(
+              line_prices, start, places, reached, new_distances, new_length
             )
           END,
           CASE
             WHEN new_line > 0 THEN place_prices
-            ELSE list_transform(
-              place_prices,
-              lambda x, i: CASE
-                WHEN reached[i]
-                THEN x + (new_length - new_distances[i])
-                ELSE x
-              END
-            )
+            ELSE clustereval._adapted_place_prices(place_prices, reached, new_distances, new_length)
           END,
           places, lines
         FROM nearest
