@@ -541,20 +541,22 @@ CREATE OR REPLACE MACRO clustereval.matching_report(
     SELECT *
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
   ),
-  row_counts AS (SELECT * FROM clustereval._row_counts(__ce_groups)),
-  cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
-  label_sizes AS MATERIALIZED (SELECT * FROM clustereval._label_sizes(cells)),
-  cluster_sizes AS MATERIALIZED (SELECT * FROM clustereval._cluster_sizes(cells)),
-  sized_cells AS (SELECT * FROM clustereval._sized_cells(cells, label_sizes, cluster_sizes)),
-  label_totals AS (SELECT * FROM clustereval._label_totals(label_sizes)),
-  cluster_totals AS (SELECT * FROM clustereval._cluster_totals(cluster_sizes)),
-  ranked AS (SELECT * FROM clustereval._ranked_sizes(label_sizes, cluster_sizes)),
-  weights AS MATERIALIZED (
-    SELECT *
-    FROM clustereval._matching_weights(label_sizes, cluster_sizes, sized_cells)
+  __ce_row_counts AS (SELECT * FROM clustereval._row_counts(__ce_groups)),
+  __ce_cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
+  __ce_label_sizes AS MATERIALIZED (SELECT * FROM clustereval._label_sizes(__ce_cells)),
+  __ce_cluster_sizes AS MATERIALIZED (SELECT * FROM clustereval._cluster_sizes(__ce_cells)),
+  __ce_sized_cells AS (
+    SELECT * FROM clustereval._sized_cells(__ce_cells, __ce_label_sizes, __ce_cluster_sizes)
   ),
-  totals AS (SELECT * FROM clustereval._matched_totals(weights)),
-  statistics AS (
+  __ce_label_totals AS (SELECT * FROM clustereval._label_totals(__ce_label_sizes)),
+  __ce_cluster_totals AS (SELECT * FROM clustereval._cluster_totals(__ce_cluster_sizes)),
+  __ce_ranked AS (SELECT * FROM clustereval._ranked_sizes(__ce_label_sizes, __ce_cluster_sizes)),
+  __ce_weights AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._matching_weights(__ce_label_sizes, __ce_cluster_sizes, __ce_sized_cells)
+  ),
+  __ce_totals AS (SELECT * FROM clustereval._matched_totals(__ce_weights)),
+  __ce_statistics AS (
     SELECT
       counts.*,
       COALESCE(labels.n_labels, 0) AS n_labels,
@@ -564,13 +566,15 @@ CREATE OR REPLACE MACRO clustereval.matching_report(
       totals.matched,
       clustereval._ratio(totals.matched[4], clusters.n_clusters) AS ceaf_precision,
       clustereval._ratio(totals.matched[4], labels.n_labels) AS ceaf_recall
-    FROM row_counts AS counts
-    LEFT JOIN label_totals AS labels
+    FROM __ce_row_counts AS counts
+    LEFT JOIN __ce_label_totals AS labels
       ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN cluster_totals AS clusters
+    LEFT JOIN __ce_cluster_totals AS clusters
       ON clusters.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN ranked ON ranked.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN totals ON totals.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN __ce_ranked AS ranked
+      ON ranked.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN __ce_totals AS totals
+      ON totals.partition_key IS NOT DISTINCT FROM counts.partition_key
   )
   SELECT
     partition_key,
@@ -594,7 +598,7 @@ CREATE OR REPLACE MACRO clustereval.matching_report(
       WHEN total > 0
       THEN clustereval._f_score(ceaf_precision, ceaf_recall, clustereval._check_beta(beta))
     END AS ceaf_f_score
-  FROM statistics
+  FROM __ce_statistics
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
   ORDER BY partition_key ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.matching_report IS

@@ -564,29 +564,35 @@ CREATE OR REPLACE MACRO clustereval.determinant_report(
       tbl, vector, cluster, 'euclidean', 2, NULL, partition_by, noise, noise_as, missing
     )
   ),
-  coordinates AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_points, 'mean')),
-  centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, coordinates, 'euclidean', 2, 'mean')
+  __ce_coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._coordinate_moments(__ce_points, 'mean')
   ),
-  spreads AS (SELECT * FROM clustereval._cluster_spreads(__ce_points, centers, 'euclidean', 2)),
-  counts AS (SELECT * FROM clustereval._point_row_counts(spreads)),
-  checked AS (SELECT * FROM clustereval._check_points(__ce_points, spreads, centers, NULL)),
-  dims AS MATERIALIZED (
+  __ce_centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, 'euclidean', 2, 'mean')
+  ),
+  __ce_spreads AS (
+    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, 'euclidean', 2)
+  ),
+  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
+  __ce_checked AS (
+    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, NULL)
+  ),
+  __ce_dims AS MATERIALIZED (
     SELECT partition_key, MAX(dims) AS dims
-    FROM centers
+    FROM __ce_centers
     GROUP BY partition_key
   ),
-  size_check AS MATERIALIZED (
+  __ce_size_check AS MATERIALIZED (
     SELECT clustereval._check_matrix_size(MAX(dims)) AS fits
-    FROM dims
-    WHERE COALESCE((SELECT MIN(valid) FROM checked), TRUE)
+    FROM __ce_dims AS dims
+    WHERE COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
   ),
-  kept_points AS NOT MATERIALIZED (
+  __ce_kept_points AS NOT MATERIALIZED (
     SELECT partition_key, own.cluster, singleton_no, point
     FROM __ce_points AS own
-    WHERE kept AND (SELECT fits FROM size_check)
+    WHERE kept AND (SELECT fits FROM __ce_size_check)
   ),
-  determinants AS (SELECT * FROM clustereval._determinant_totals(kept_points))
+  __ce_determinants AS (SELECT * FROM clustereval._determinant_totals(__ce_kept_points))
   SELECT
     counts.partition_key,
     counts.total AS n,
@@ -599,14 +605,15 @@ CREATE OR REPLACE MACRO clustereval.determinant_report(
     determinants.ksq_detw AS ksq_detw_index,
     determinants.scott_symons AS scott_symons_index,
     determinants.trace_wib
-  FROM counts
-  LEFT JOIN dims ON dims.partition_key IS NOT DISTINCT FROM counts.partition_key
-  LEFT JOIN determinants ON determinants.partition_key IS NOT DISTINCT FROM counts.partition_key
+  FROM __ce_counts AS counts
+  LEFT JOIN __ce_dims AS dims ON dims.partition_key IS NOT DISTINCT FROM counts.partition_key
+  LEFT JOIN __ce_determinants AS determinants
+    ON determinants.partition_key IS NOT DISTINCT FROM counts.partition_key
   WHERE clustereval._check_options(
     clustereval._valid_missing(missing, clustereval._valid_noise(noise, noise_as))
   )
-    AND COALESCE((SELECT MIN(valid) FROM checked), TRUE)
-    AND COALESCE((SELECT fits FROM size_check), TRUE)
+    AND COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
+    AND COALESCE((SELECT fits FROM __ce_size_check), TRUE)
   ORDER BY counts.partition_key ASC NULLS LAST;
 COMMENT ON MACRO TABLE clustereval.determinant_report IS
 'Internal indices from determinants of scatter matrices, T of all points = W within + B between '
