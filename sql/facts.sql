@@ -470,9 +470,9 @@ COMMENT ON MACRO clustereval.normalized_reduced_mutual_info_score IS
 -- Lists
 ---------------------------------------------------------------------------------------------------
 
--- One row per metric of external_report, in its order (place): metric, its name;
--- best, its best value as text, 'high' or 'low' if that is no number, NULL if none is best;
--- meaning, what it measures, in a few words.
+-- One row per metric of external_report, in its order (place): metric, its name; best, its best
+-- value as text, 'high' or 'low' if that is no number, NULL if none is best; meaning, what it
+-- measures, in a few words.
 CREATE OR REPLACE MACRO clustereval._metric_meanings() AS TABLE
   SELECT *
   FROM (VALUES
@@ -543,9 +543,8 @@ CREATE OR REPLACE MACRO clustereval._metric_names() AS [
     'exact_match_f_score'
   ];
 
--- One row per partition: all columns of external_report, from statistics, the name of a CTE of the
--- rows of _statistics_of_groups, and these options of external_report. A metric whose statistics
--- are NULL is NULL.
+-- One row per partition: all columns of external_report, from the rows of _statistics_of_groups and
+-- these options of external_report. A metric whose statistics are NULL is NULL.
 CREATE OR REPLACE MACRO clustereval._scores_of_statistics(
   statistics, average_method, beta
 ) AS TABLE
@@ -609,9 +608,9 @@ CREATE OR REPLACE MACRO clustereval._scores_of_statistics(
     clustereval._exact_match_f_score(exact_matches, n_labels, n_clusters) AS exact_match_f_score
   FROM query_table(statistics);
 
--- One row per partition: all columns of entity_resolution_report, from statistics, the name of a
--- CTE of the rows of _resolution_statistics_of_groups, and these options of
--- entity_resolution_report. A metric whose statistics are NULL is NULL.
+-- One row per partition: all columns of entity_resolution_report, from the rows of
+-- _resolution_statistics_of_groups and these options of entity_resolution_report. A metric whose
+-- statistics are NULL is NULL.
 CREATE OR REPLACE MACRO clustereval._resolution_scores(
   statistics, split_cost, merge_cost, beta
 ) AS TABLE
@@ -661,9 +660,9 @@ CREATE OR REPLACE MACRO clustereval._resolution_scores(
     ) AS normalized_reduced_mutual_info_score
   FROM query_table(statistics);
 
--- One row per partition and metric of external_report: partition_key, value, its value, and the
--- columns of _metric_meanings. report is the name of a CTE of the rows of _external_report. Without
--- adjusted, the two metrics are left out that need the expected mutual information.
+-- One row per partition and metric of external_report: partition_key, value, and the columns of
+-- _metric_meanings. report: rows of _external_report. Without adjusted, the two metrics are left
+-- out that need the expected mutual information.
 CREATE OR REPLACE MACRO clustereval._metric_values(report, adjusted) AS TABLE
   SELECT
     scores.partition_key,
@@ -724,9 +723,9 @@ CREATE OR REPLACE MACRO clustereval._metric_values(report, adjusted) AS TABLE
   WHERE adjusted
     OR meanings.metric NOT IN ('adjusted_mutual_info_score', 'expected_mutual_info');
 
--- One row per index of internal_report, in its order (place): metric, its name;
--- best, its best value as text, 'high' or 'low' if that is no number, NULL if none is best;
--- meaning, what it measures, in a few words.
+-- One row per index of internal_report, in its order (place): metric, its name; best, its best
+-- value as text, 'high' or 'low' if that is no number, NULL if none is best; meaning, what it
+-- measures, in a few words.
 CREATE OR REPLACE MACRO clustereval._index_meanings() AS TABLE
   SELECT *
   FROM (VALUES
@@ -749,8 +748,8 @@ CREATE OR REPLACE MACRO clustereval._index_meanings() AS TABLE
     (17, 'sd_separation', 'low', 'unevenness of centroid gaps')
   ) AS meanings (place, metric, best, meaning);
 
--- One row per partition and index of internal_report: partition_key, value, its value, and the
--- columns of _index_meanings. report is the name of a CTE of the rows of _internal_report.
+-- One row per partition and index of internal_report: partition_key, value, and the columns of
+-- _index_meanings. report: rows of _internal_report.
 CREATE OR REPLACE MACRO clustereval._index_values(report) AS TABLE
   SELECT
     scores.partition_key,

@@ -214,13 +214,16 @@ def mentions(node: exp.Expression, names: Collection[str]) -> bool:
 def ctes_in_reach(body: str, tables: Collection[str]) -> tuple[list[str], list[str]]:
     """The CTEs of a macro that can hide a table of the user from a read of it, and the others.
 
-    A CTE can hide it from itself and from all that follows.
+    A CTE can hide it from itself and from all that follows, in DuckDB 1.4 a MATERIALIZED one also
+    from all before.
     """
     query = sqlglot.parse_one(body, dialect="duckdb")
-    names = [cte.alias for cte in query.ctes]
-    reads = [place for place, cte in enumerate(query.ctes, 1) if mentions(cte, tables)]
+    ctes = query.ctes
+    names = [cte.alias for cte in ctes]
+    reads = [place for place, cte in enumerate(ctes, 1) if mentions(cte, tables)]
     query.set("with_", None)
-    last = len(names) if mentions(query, tables) else max(reads, default=0)
+    is_last = mentions(query, tables) or any(cte.args.get("materialized") for cte in ctes)
+    last = len(names) if is_last else max(reads, default=0)
     return names[:last], names[last:]
 
 
@@ -270,6 +273,7 @@ def test_names_behind_the_doors_are_plain() -> None:
         ("WITH a AS (FROM query_table(tbl)), b AS (FROM a) SELECT x FROM b", ["a"]),
         ("WITH a AS (FROM b), b AS (FROM clustereval._points(tbl, x)) FROM b", ["a", "b"]),
         ("WITH a AS (FROM b) SELECT x FROM clustereval._points(tbl, x), a", ["a"]),
+        ("WITH a AS (FROM query_table(tbl)), b AS MATERIALIZED (FROM a) FROM b", ["a", "b"]),
         ("WITH a AS (SELECT tbl.x FROM tbl) SELECT x FROM a", []),
     ],
 )

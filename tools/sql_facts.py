@@ -29,9 +29,9 @@ HEAD = """\
 -- polars_clustereval/base/score_facts: change these.
 """
 MEANINGS = """\
--- One row per {what} of {table}, in its order (place): metric, its name;
--- best, its best value as text, 'high' or 'low' if that is no number, NULL if none is best;
--- meaning, what it measures, in a few words.
+-- One row per {what} of {table}, in its order (place): metric, its name; best, its best
+-- value as text, 'high' or 'low' if that is no number, NULL if none is best; meaning, what it
+-- measures, in a few words.
 CREATE OR REPLACE MACRO clustereval._{what}_meanings() AS TABLE
   SELECT *
   FROM (VALUES
@@ -94,8 +94,6 @@ CREATE OR REPLACE MACRO clustereval._greatest_value(metric, n) AS
 """
 #: The greatest values that are no numbers, for n rows. An entropy is at most that of n labels.
 GREATEST = {"n (n - 1)": "CAST(n AS DOUBLE) * (n - 1)", "2 n": "2 * n"}
-#: The parameters of formulas that are options of a report; the others are statistics.
-OPTIONS = ("average_method", "beta", "split_cost", "merge_cost")
 #: A metric that is computed with the statistics, since the normalized one needs it too.
 STATISTICS = {"reduced_mutual_info_score": "reduced"}
 NOISE = "Leave noise out: CASE WHEN cluster <> -1 THEN cluster END."
@@ -138,9 +136,8 @@ def values_macro(
         "Without adjusted, the two metrics are left out that need the expected mutual information."
     )
     header = (
-        f"One row per partition and {what} of {table}: partition_key, value, its value, and "
-        f"the columns of _{what}_meanings. report is the name of a CTE of the rows of "
-        f"_{table}. {of_options if options else ''}"
+        f"One row per partition and {what} of {table}: partition_key, value, and the columns of "
+        f"_{what}_meanings. report: rows of _{table}. {of_options if options else ''}"
     )
     return VALUES.format(
         header=sql_comment(header.rstrip()),
@@ -159,9 +156,8 @@ def sql_comment(text: str) -> str:
 def report_macro(table: str, macro: str, statistics: str, options: Sequence[str]) -> str:
     """The macro that computes a report from the statistics of its partitions."""
     header = (
-        f"One row per partition: all columns of {table}, from statistics, the name of a CTE "
-        f"of the rows of {statistics}, and these options of {table}. A metric whose statistics are "
-        "NULL is NULL."
+        f"One row per partition: all columns of {table}, from the rows of {statistics} and these "
+        f"options of {table}. A metric whose statistics are NULL is NULL."
     )
     return SCORES.format(
         header=sql_comment(header),
@@ -178,8 +174,7 @@ def column(name: str) -> str:
     definitions = macro_definitions()
     if f"_{name}" not in definitions:
         raise ClusterEvalError(f"expected the macro _{name} of the statistics in sql/external")
-    parameters, _ = definitions[f"_{name}"]
-    arguments = parameters
+    arguments, _ = definitions[f"_{name}"]
     call = f"clustereval._{name}({', '.join(arguments)})"
     for line in (f"    {call} AS {name}", f"    {call}\n      AS {name}"):
         if max(map(len, line.splitlines())) < WIDTH:

@@ -1,14 +1,15 @@
 -- checks: what the macros accept, and the error otherwise.
 --
 -- Rules for all files of the SQL side:
---   * A macro's parameter replaces every unqualified column of the same name inside the body, and a
---     CTE hides the user's table of the same name. Inner columns, CTEs, table parameters and lambda
---     parameters therefore start with __ce_, and a user's table is read only in the first CTE.
---     Table aliases are short words: they stand only before a dot, and are no parameter's name.
+--   * A macro's parameter replaces every unqualified column of the same name inside the body: such a
+--     column is qualified. A CTE hides the user's table of the same name, and an alias in a SELECT
+--     may be taken for a column that the user has misspelled: where a user's table or expression is
+--     in reach, names start with __ce_, and the table is read as early as can be.
+--     Table aliases are short words, and no parameter's name.
 --   * A macro whose name starts with _ is private. A _check_… macro returns its first argument or
 --     raises an error; everything else in the table macros is SQL that other engines share.
---   * A parameter whose name starts with __ce_ is the name of a CTE, which the caller builds by the
---     macro of that name (points by _points) or as the header says.
+--   * A parameter of a private macro that is read as a table is the name of a CTE, which the caller
+--     builds by the macro of that name (points by _points) or as the header says.
 --   * A partition is the rows of one value of partition_by, or all rows without it; each is scored
 --     by itself. Noise is the rows whose cluster is the value `noise`.
 

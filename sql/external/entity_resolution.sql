@@ -54,8 +54,7 @@ CREATE OR REPLACE MACRO clustereval._resolution_totals(groups) AS TABLE
   totals AS (
     SELECT
       counts.partition_key, counts.total, counts.n_dropped, counts.n_noise,
-      labels.n_labels, labels.label_pairs,
-      clusters.n_clusters, clusters.cluster_pairs
+      labels.n_labels, labels.label_pairs, clusters.n_clusters, clusters.cluster_pairs
     FROM row_counts AS counts
     LEFT JOIN label_totals AS labels
       ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
@@ -78,8 +77,7 @@ CREATE OR REPLACE MACRO clustereval._resolution_totals(groups) AS TABLE
     closest_labels.closest_labels, closest_clusters.closest_clusters,
     remainders.cell_remainders, remainders.cell_factorials,
     tables.label_remainders, tables.cluster_remainders, tables.log_tables,
-    tables.label_tables, tables.table_excess, tables.label_excess,
-    tables.label_factorials
+    tables.label_tables, tables.table_excess, tables.label_excess, tables.label_factorials
   FROM totals
   LEFT JOIN cell_totals AS cells ON cells.partition_key IS NOT DISTINCT FROM totals.partition_key
   LEFT JOIN lea_totals AS lea ON lea.partition_key IS NOT DISTINCT FROM totals.partition_key
@@ -104,8 +102,7 @@ CREATE OR REPLACE MACRO clustereval._resolution_statistics_of_groups(groups) AS 
       WHEN total > 0
       THEN clustereval._reduced_mutual_info_score(
         total, n_labels, n_clusters, mi, cell_remainders,
-        label_remainders, cluster_remainders, log_tables, cell_factorials,
-        table_excess
+        label_remainders, cluster_remainders, log_tables, cell_factorials, table_excess
       )
     END AS reduced
   FROM clustereval._resolution_totals(groups);

@@ -329,8 +329,7 @@ CREATE OR REPLACE MACRO clustereval._pair_expectations(nodes) AS TABLE
   ),
   deviances AS (
     SELECT
-      n, a, b, stride,
-      x1, x2, x3, x4, v1, va, vb,
+      n, a, b, stride, x1, x2, x3, x4, v1, va, vb,
       clustereval._deviance(x1, m1, d, v1) AS d1,
       clustereval._deviance(x2, m2, -d, v2) AS d2,
       clustereval._deviance(x3, m3, -d, v3) AS d3,
@@ -339,8 +338,7 @@ CREATE OR REPLACE MACRO clustereval._pair_expectations(nodes) AS TABLE
   ),
   weights AS (
     SELECT
-      n, a, b, stride,
-      x1, v1, va, vb, d1,
+      n, a, b, stride, x1, v1, va, vb, d1,
       clustereval._overlap_weight(x1, x2, x3, x4, d1, d2, d3, d4) AS weight
     FROM deviances
   ),

@@ -86,13 +86,15 @@ CREATE OR REPLACE MACRO clustereval.graph_cluster_report(
       __ce_nodes, tbl, id, edges, "left", "right", weight, partition_by
     )
   ),
-  sizes AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges)),
-  tree_edges AS (SELECT * FROM clustereval._graph_tree_edges(__ce_edges, sizes)),
-  clusters AS (SELECT * FROM clustereval._graph_conductances(sizes)),
-  components AS MATERIALIZED (SELECT * FROM clustereval._graph_components(clusters, tree_edges)),
-  diameters AS (
+  __ce_sizes AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges)),
+  __ce_tree_edges AS (SELECT * FROM clustereval._graph_tree_edges(__ce_edges, __ce_sizes)),
+  __ce_clusters AS (SELECT * FROM clustereval._graph_conductances(__ce_sizes)),
+  __ce_components AS MATERIALIZED (
+    SELECT * FROM clustereval._graph_components(__ce_clusters, __ce_tree_edges)
+  ),
+  __ce_diameters AS (
     SELECT * FROM clustereval._graph_cluster_diameters(
-      __ce_nodes, __ce_edges, components, max_diameter_nodes
+      __ce_nodes, __ce_edges, __ce_components, max_diameter_nodes
     )
   )
   SELECT
@@ -112,8 +114,8 @@ CREATE OR REPLACE MACRO clustereval.graph_cluster_report(
     one.n_components,
     one.n_bridges,
     CAST(diameter.diameter AS BIGINT) AS diameter
-  FROM components AS one
-  LEFT JOIN diameters AS diameter ON diameter.cluster_no = one.cluster_no
+  FROM __ce_components AS one
+  LEFT JOIN __ce_diameters AS diameter ON diameter.cluster_no = one.cluster_no
   WHERE clustereval._check_options(
       clustereval._valid_graph_options(noise, noise_as, 1, max_diameter_nodes)
     )
@@ -141,21 +143,21 @@ CREATE OR REPLACE MACRO clustereval.graph_node_report(
       __ce_nodes, tbl, id, edges, "left", "right", weight, partition_by
     )
   ),
-  degrees AS (SELECT * FROM clustereval._graph_degrees(__ce_edges)),
-  clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges)),
-  bridges AS (
+  __ce_degrees AS (SELECT * FROM clustereval._graph_degrees(__ce_edges)),
+  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges)),
+  __ce_bridges AS (
     SELECT low, high
-    FROM clustereval._graph_tree_edges(__ce_edges, clusters)
+    FROM clustereval._graph_tree_edges(__ce_edges, __ce_clusters)
     WHERE is_bridge
   ),
-  bridge_ends AS (
-    SELECT low AS node FROM bridges
+  __ce_bridge_ends AS (
+    SELECT low AS node FROM __ce_bridges
     UNION ALL
-    SELECT high FROM bridges
+    SELECT high FROM __ce_bridges
   ),
-  bridge_counts AS (
+  __ce_bridge_counts AS (
     SELECT node, CAST(COUNT(*) AS BIGINT) AS n_bridges
-    FROM bridge_ends
+    FROM __ce_bridge_ends
     GROUP BY node
   )
   SELECT
@@ -168,9 +170,9 @@ CREATE OR REPLACE MACRO clustereval.graph_node_report(
     clustereval._ratio(COALESCE(sums.inner_degree, 0), one.n_nodes - 1) AS node_centrality,
     COALESCE(bridge.n_bridges, 0) AS n_bridges
   FROM __ce_nodes AS node
-  JOIN clusters AS one ON one.cluster_no = node.cluster_no
-  LEFT JOIN degrees AS sums ON sums.node = node.node
-  LEFT JOIN bridge_counts AS bridge ON bridge.node = node.node
+  JOIN __ce_clusters AS one ON one.cluster_no = node.cluster_no
+  LEFT JOIN __ce_degrees AS sums ON sums.node = node.node
+  LEFT JOIN __ce_bridge_counts AS bridge ON bridge.node = node.node
   WHERE clustereval._check_options(clustereval._valid_graph_options(noise, noise_as, 1, 0))
   ORDER BY node.partition_key ASC NULLS LAST, node.id ASC NULLS LAST;
 
@@ -195,9 +197,9 @@ CREATE OR REPLACE MACRO clustereval.graph_edge_report(
       __ce_nodes, tbl, id, edges, "left", "right", weight, partition_by
     )
   ),
-  clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges)),
-  tree_edges AS (SELECT * FROM clustereval._graph_tree_edges(__ce_edges, clusters)),
-  named AS (
+  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges)),
+  __ce_tree_edges AS (SELECT * FROM clustereval._graph_tree_edges(__ce_edges, __ce_clusters)),
+  __ce_named AS (
     SELECT
       edge.partition_key,
       LEAST(low.id, high.id) AS left_id,
@@ -210,7 +212,7 @@ CREATE OR REPLACE MACRO clustereval.graph_edge_report(
     FROM __ce_edges AS edge
     JOIN __ce_nodes AS low ON low.node = edge.low
     JOIN __ce_nodes AS high ON high.node = edge.high
-    LEFT JOIN tree_edges AS tree ON tree.low = edge.low AND tree.high = edge.high
+    LEFT JOIN __ce_tree_edges AS tree ON tree.low = edge.low AND tree.high = edge.high
   )
   SELECT
     partition_key,
@@ -220,7 +222,7 @@ CREATE OR REPLACE MACRO clustereval.graph_edge_report(
     n_rows,
     CASE WHEN is_inner THEN named.cluster END AS cluster,
     CASE WHEN is_inner THEN is_bridge END AS is_bridge
-  FROM named
+  FROM __ce_named AS named
   WHERE clustereval._check_options(clustereval._valid_graph_options(noise, noise_as, 1, 0))
   ORDER BY
     partition_key ASC NULLS LAST, left_id ASC NULLS LAST, right_id ASC NULLS LAST;

@@ -96,8 +96,7 @@ CREATE OR REPLACE MACRO clustereval._graph_forest(starts, ways) AS TABLE
 CREATE OR REPLACE MACRO clustereval._graph_bridges(forest, ways) AS TABLE
   WITH RECURSIVE other_edges AS (
     SELECT
-      near.node AS near, near.level AS near_level,
-      far.node AS far, far.level AS far_level
+      near.node AS near, near.level AS near_level, far.node AS far, far.level AS far_level
     FROM query_table(ways) AS way
     JOIN query_table(forest) AS near ON near.node = way.from_node
     JOIN query_table(forest) AS far ON far.node = way.to_node

@@ -250,8 +250,7 @@ CREATE OR REPLACE MACRO clustereval._part_weights(left_cells) AS TABLE
   ),
   weights AS (
     SELECT
-      line.problem, line.part,
-      line.place AS line, place.place,
+      line.problem, line.part, line.place AS line, place.place,
       COALESCE(cell.weight, 0.0) AS weight
     FROM lines AS line
     JOIN lines AS place ON place.problem = line.problem AND place.part = line.part
@@ -275,6 +274,47 @@ CREATE OR REPLACE MACRO clustereval._part_weights(left_cells) AS TABLE
 
 -- n copies of x, as a list.
 CREATE OR REPLACE MACRO clustereval._repeat(x, n) AS list_transform(range(n), lambda __ce_i: x);
+
+-- The distances of the places once a search (see _solve_parts) goes on from a line at the distance
+-- length: those of places that are reached stay, others may be nearer by way of the line. weights
+-- are those of the line, line_price is its price.
+CREATE OR REPLACE MACRO clustereval._distances_by_line(
+  weights, reached, distances, length, line_price, place_prices
+) AS
+  list_transform(
+    weights,
+    lambda __ce_weight, __ce_i: CASE
+      WHEN reached[__ce_i] THEN distances[__ce_i]
+      ELSE LEAST(distances[__ce_i], length + (line_price + place_prices[__ce_i] - __ce_weight))
+    END
+  );
+
+-- The prices of the lines after a search from the line `start` has found a free place at the
+-- distance length: those of the lines that it went through are lower. places are those that the
+-- lines are matched with, 0 for none.
+CREATE OR REPLACE MACRO clustereval._adapted_line_prices(
+  line_prices, start, places, reached, distances, length
+) AS
+  list_transform(
+    line_prices,
+    lambda __ce_price, __ce_i: CASE
+      WHEN __ce_i = start THEN __ce_price - length
+      WHEN places[__ce_i] > 0 AND reached[places[__ce_i]]
+      THEN __ce_price - (length - distances[places[__ce_i]])
+      ELSE __ce_price
+    END
+  );
+
+-- The prices of the places after such a search: those that it reached are higher.
+CREATE OR REPLACE MACRO clustereval._adapted_place_prices(
+  place_prices, reached, distances, length
+) AS
+  list_transform(
+    place_prices,
+    lambda __ce_price, __ce_i: CASE
+      WHEN reached[__ce_i] THEN __ce_price + (length - distances[__ce_i]) ELSE __ce_price
+    END
+  );
 
 -- One row per part: problem, part and places, the list of the place that each line is matched with
 -- in a best matching. The Hungarian method: a line and a place have prices whose sum is at least
@@ -315,15 +355,9 @@ CREATE OR REPLACE MACRO clustereval._solve_parts(part_weights) AS TABLE
       WITH measured AS (
         SELECT
           search.*,
-          list_transform(
-            line.weights,
-            lambda w, i: CASE
-              WHEN search.reached[i] THEN search.distances[i]
-              ELSE LEAST(
-                search.distances[i],
-                search.length + (search.line_prices[search.line] + search.place_prices[i] - w)
-              )
-            END
+          clustereval._distances_by_line(
+            line.weights, search.reached, search.distances, search.length,
+            search.line_prices[search.line], search.place_prices
           ) AS new_distances
         FROM searches AS search
         JOIN query_table(part_weights) AS line
@@ -337,9 +371,7 @@ CREATE OR REPLACE MACRO clustereval._solve_parts(part_weights) AS TABLE
           *,
           list_transform(
             new_distances,
-            lambda x, i: CASE
-              WHEN reached[i] THEN CAST('Infinity' AS DOUBLE) ELSE x
-            END
+            lambda x, i: CASE WHEN reached[i] THEN CAST('Infinity' AS DOUBLE) ELSE x END
           ) AS open
         FROM measured
       ),
@@ -356,34 +388,18 @@ CREATE OR REPLACE MACRO clustereval._solve_parts(part_weights) AS TABLE
           problem, part, n_lines, start,
           new_line, new_place, new_line = 0, new_length, new_distances,
           list_transform(
-            origins,
-            lambda x, i: CASE
-              WHEN new_distances[i] < distances[i] THEN line ELSE x
-            END
+            origins, lambda x, i: CASE WHEN new_distances[i] < distances[i] THEN line ELSE x END
           ),
           list_transform(reached, lambda x, i: x OR i = new_place),
           CASE
             WHEN new_line > 0 THEN line_prices
-            ELSE list_transform(
-              line_prices,
-              lambda x, i: CASE
-                WHEN i = start THEN x - new_length
-                WHEN places[i] > 0 AND reached[places[i]]
-                THEN x - (new_length - new_distances[places[i]])
-                ELSE x
-              END
+            ELSE clustereval._adapted_line_prices(
+              line_prices, start, places, reached, new_distances, new_length
             )
           END,
           CASE
             WHEN new_line > 0 THEN place_prices
-            ELSE list_transform(
-              place_prices,
-              lambda x, i: CASE
-                WHEN reached[i]
-                THEN x + (new_length - new_distances[i])
-                ELSE x
-              END
-            )
+            ELSE clustereval._adapted_place_prices(place_prices, reached, new_distances, new_length)
           END,
           places, lines
         FROM nearest
@@ -525,20 +541,22 @@ CREATE OR REPLACE MACRO clustereval.matching_report(
     SELECT *
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
   ),
-  row_counts AS (SELECT * FROM clustereval._row_counts(__ce_groups)),
-  cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
-  label_sizes AS MATERIALIZED (SELECT * FROM clustereval._label_sizes(cells)),
-  cluster_sizes AS MATERIALIZED (SELECT * FROM clustereval._cluster_sizes(cells)),
-  sized_cells AS (SELECT * FROM clustereval._sized_cells(cells, label_sizes, cluster_sizes)),
-  label_totals AS (SELECT * FROM clustereval._label_totals(label_sizes)),
-  cluster_totals AS (SELECT * FROM clustereval._cluster_totals(cluster_sizes)),
-  ranked AS (SELECT * FROM clustereval._ranked_sizes(label_sizes, cluster_sizes)),
-  weights AS MATERIALIZED (
-    SELECT *
-    FROM clustereval._matching_weights(label_sizes, cluster_sizes, sized_cells)
+  __ce_row_counts AS (SELECT * FROM clustereval._row_counts(__ce_groups)),
+  __ce_cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
+  __ce_label_sizes AS MATERIALIZED (SELECT * FROM clustereval._label_sizes(__ce_cells)),
+  __ce_cluster_sizes AS MATERIALIZED (SELECT * FROM clustereval._cluster_sizes(__ce_cells)),
+  __ce_sized_cells AS (
+    SELECT * FROM clustereval._sized_cells(__ce_cells, __ce_label_sizes, __ce_cluster_sizes)
   ),
-  totals AS (SELECT * FROM clustereval._matched_totals(weights)),
-  statistics AS (
+  __ce_label_totals AS (SELECT * FROM clustereval._label_totals(__ce_label_sizes)),
+  __ce_cluster_totals AS (SELECT * FROM clustereval._cluster_totals(__ce_cluster_sizes)),
+  __ce_ranked AS (SELECT * FROM clustereval._ranked_sizes(__ce_label_sizes, __ce_cluster_sizes)),
+  __ce_weights AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._matching_weights(__ce_label_sizes, __ce_cluster_sizes, __ce_sized_cells)
+  ),
+  __ce_totals AS (SELECT * FROM clustereval._matched_totals(__ce_weights)),
+  __ce_statistics AS (
     SELECT
       counts.*,
       COALESCE(labels.n_labels, 0) AS n_labels,
@@ -548,13 +566,15 @@ CREATE OR REPLACE MACRO clustereval.matching_report(
       totals.matched,
       clustereval._ratio(totals.matched[4], clusters.n_clusters) AS ceaf_precision,
       clustereval._ratio(totals.matched[4], labels.n_labels) AS ceaf_recall
-    FROM row_counts AS counts
-    LEFT JOIN label_totals AS labels
+    FROM __ce_row_counts AS counts
+    LEFT JOIN __ce_label_totals AS labels
       ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN cluster_totals AS clusters
+    LEFT JOIN __ce_cluster_totals AS clusters
       ON clusters.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN ranked ON ranked.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN totals ON totals.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN __ce_ranked AS ranked
+      ON ranked.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN __ce_totals AS totals
+      ON totals.partition_key IS NOT DISTINCT FROM counts.partition_key
   )
   SELECT
     partition_key,
@@ -578,6 +598,6 @@ CREATE OR REPLACE MACRO clustereval.matching_report(
       WHEN total > 0
       THEN clustereval._f_score(ceaf_precision, ceaf_recall, clustereval._check_beta(beta))
     END AS ceaf_f_score
-  FROM statistics
+  FROM __ce_statistics
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
   ORDER BY partition_key ASC NULLS LAST;

@@ -350,45 +350,50 @@ CREATE OR REPLACE MACRO clustereval.overlapping_report(
       tbl_labels, __ce_groups, __ce_labels, __ce_clusters, partition_by
     )
   ),
-  cells AS MATERIALIZED (SELECT * FROM clustereval._cover_cells(__ce_groups)),
-  label_members AS MATERIALIZED (
-    SELECT * FROM clustereval._profile_members(cells, label_profile, label_set)
+  __ce_cells AS MATERIALIZED (SELECT * FROM clustereval._cover_cells(__ce_groups)),
+  __ce_label_members AS MATERIALIZED (
+    SELECT * FROM clustereval._profile_members(__ce_cells, label_profile, label_set)
   ),
-  cluster_members AS MATERIALIZED (
-    SELECT * FROM clustereval._profile_members(cells, cluster_profile, cluster_set)
+  __ce_cluster_members AS MATERIALIZED (
+    SELECT * FROM clustereval._profile_members(__ce_cells, cluster_profile, cluster_set)
   ),
-  cell_members AS MATERIALIZED (SELECT * FROM clustereval._cell_members(cells)),
-  size_check AS MATERIALIZED (
+  __ce_cell_members AS MATERIALIZED (SELECT * FROM clustereval._cell_members(__ce_cells)),
+  __ce_size_check AS MATERIALIZED (
     SELECT *
-    FROM clustereval._check_joins(label_members, cluster_members, cell_members)
+    FROM clustereval._check_joins(__ce_label_members, __ce_cluster_members, __ce_cell_members)
   ),
-  label_pairs AS MATERIALIZED (SELECT * FROM clustereval._profile_pairs(label_members, size_check)),
-  cluster_pairs AS MATERIALIZED (
-    SELECT * FROM clustereval._profile_pairs(cluster_members, size_check)
+  __ce_label_pairs AS MATERIALIZED (
+    SELECT * FROM clustereval._profile_pairs(__ce_label_members, __ce_size_check)
   ),
-  cell_pairs AS MATERIALIZED (
+  __ce_cluster_pairs AS MATERIALIZED (
+    SELECT * FROM clustereval._profile_pairs(__ce_cluster_members, __ce_size_check)
+  ),
+  __ce_cell_pairs AS MATERIALIZED (
     SELECT *
-    FROM clustereval._cell_pairs(cell_members, label_pairs, size_check)
+    FROM clustereval._cell_pairs(__ce_cell_members, __ce_label_pairs, __ce_size_check)
   ),
-  label_sizes AS MATERIALIZED (SELECT * FROM clustereval._cover_sizes(label_members, __ce_counts)),
-  cluster_sizes AS MATERIALIZED (
-    SELECT * FROM clustereval._cover_sizes(cluster_members, __ce_counts)
+  __ce_label_sizes AS MATERIALIZED (
+    SELECT * FROM clustereval._cover_sizes(__ce_label_members, __ce_counts)
   ),
-  pairs AS MATERIALIZED (
+  __ce_cluster_sizes AS MATERIALIZED (
+    SELECT * FROM clustereval._cover_sizes(__ce_cluster_members, __ce_counts)
+  ),
+  __ce_pairs AS MATERIALIZED (
     SELECT *
-    FROM clustereval._cover_pairs(cell_members, label_sizes, cluster_sizes)
+    FROM clustereval._cover_pairs(__ce_cell_members, __ce_label_sizes, __ce_cluster_sizes)
   ),
-  omegas AS (
+  __ce_omegas AS (
+    SELECT * FROM clustereval._omega_indices(
+      __ce_counts, __ce_label_pairs, __ce_cluster_pairs, __ce_cell_pairs
+    )
+  ),
+  __ce_bcubed AS (
     SELECT *
-    FROM clustereval._omega_indices(__ce_counts, label_pairs, cluster_pairs, cell_pairs)
+    FROM clustereval._extended_bcubed_sums(__ce_label_pairs, __ce_cluster_pairs, __ce_cell_pairs)
   ),
-  bcubed AS (
-    SELECT *
-    FROM clustereval._extended_bcubed_sums(label_pairs, cluster_pairs, cell_pairs)
-  ),
-  information AS (SELECT * FROM clustereval._cover_information(pairs)),
-  matches AS (SELECT * FROM clustereval._best_matches(pairs)),
-  scores AS (
+  __ce_information AS (SELECT * FROM clustereval._cover_information(__ce_pairs)),
+  __ce_matches AS (SELECT * FROM clustereval._best_matches(__ce_pairs)),
+  __ce_scores AS (
     SELECT
       counts.*,
       COALESCE(information.n_labels, 0) AS n_labels,
@@ -402,10 +407,13 @@ CREATE OR REPLACE MACRO clustereval.overlapping_report(
       clustereval._ratio(matches.n_matched, information.n_labels) AS coverage,
       clustereval._ratio(information.n_clusters, matches.n_matched) AS redundancy
     FROM __ce_counts AS counts
-    LEFT JOIN omegas AS omega ON omega.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN bcubed ON bcubed.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN information ON information.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN matches ON matches.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN __ce_omegas AS omega ON omega.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN __ce_bcubed AS bcubed
+      ON bcubed.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN __ce_information AS information
+      ON information.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN __ce_matches AS matches
+      ON matches.partition_key IS NOT DISTINCT FROM counts.partition_key
   )
   SELECT
     partition_key,
@@ -427,5 +435,5 @@ CREATE OR REPLACE MACRO clustereval.overlapping_report(
     coverage AS label_coverage,
     redundancy AS cluster_redundancy,
     f1 * coverage / redundancy AS nf1
-  FROM scores
+  FROM __ce_scores
   ORDER BY partition_key ASC NULLS LAST;

@@ -188,8 +188,7 @@ CREATE OR REPLACE MACRO clustereval._block_variances(x, x_past_8, block_offset) 
 CREATE OR REPLACE MACRO clustereval._coordinate_blocks(points, center) AS TABLE
   WITH kept_points AS NOT MATERIALIZED (
     SELECT
-      partition_key, cluster, singleton_no,
-      unweighted AS x,
+      partition_key, cluster, singleton_no, unweighted AS x,
       CASE WHEN len(unweighted) > 8 THEN unweighted END AS x_past_8
     FROM query_table(points)
     WHERE kept
@@ -234,10 +233,10 @@ CREATE OR REPLACE MACRO clustereval._coordinate_blocks(points, center) AS TABLE
   GROUP BY partition_key, cluster, singleton_no, block_offset;
 
 -- One row per cluster and coordinate (i, from 1): the cluster's key (partition_key, cluster,
--- singleton_no), its number of points n, and of the coordinate, without weights, the mean or median
--- by the option center (center), the population variance (variance), the least and the greatest
--- value (low, high). The mean lies between these: rounding would otherwise give equal numbers
--- another mean. points: rows of _points or _move_points.
+-- singleton_no), its number of points n, and of the coordinate, without weights, center, the mean
+-- or median by the option of that name, the population variance, the least and the greatest value
+-- (low, high). The mean lies between these: rounding would otherwise give equal numbers another
+-- mean. points: rows of _points or _move_points.
 CREATE OR REPLACE MACRO clustereval._coordinate_moments(points, center) AS TABLE
   WITH block_places AS (
     SELECT
@@ -322,8 +321,7 @@ CREATE OR REPLACE MACRO clustereval._move_points(rows, origins, weights) AS TABL
       ELSE clustereval._scale_vector(moved, weights, factors)
     END AS point,
     COALESCE(moved, unweighted) AS unweighted,
-    vector, factors, row_no, id, has_default_id, kept, dropped,
-    noisy, unpartitioned, vector_text
+    vector, factors, row_no, id, has_default_id, kept, dropped, noisy, unpartitioned, vector_text
   FROM moved_rows;
 
 -- The rows moments of _coordinate_moments in the units of point: times the factors of weights,
@@ -454,8 +452,7 @@ CREATE OR REPLACE MACRO clustereval._all_centers(points, coordinates, distance, 
     GROUP BY partition_key, cluster, singleton_no
   )
   SELECT
-    own.partition_key, own.cluster, own.singleton_no, own.size, own.dims,
-    own.within_squares,
+    own.partition_key, own.cluster, own.singleton_no, own.size, own.dims, own.within_squares,
     clustereval._center_direction(own.center, distance) AS center,
     clustereval._center_direction(overall.center, distance) AS overall_center,
     NOT coalesce(
@@ -522,15 +519,13 @@ CREATE OR REPLACE MACRO clustereval._cluster_spreads(points, centers, distance, 
 CREATE OR REPLACE MACRO clustereval._measured_clusters(centers, spreads) AS TABLE
   SELECT
     cluster.partition_key, cluster.cluster, cluster.singleton_no,
-    cluster.dims, cluster.center, cluster.overall_center,
-    cluster.within_squares,
+    cluster.dims, cluster.center, cluster.overall_center, cluster.within_squares,
     row_number() OVER (
       ORDER BY
         cluster.partition_key ASC NULLS LAST, cluster.cluster ASC NULLS LAST,
         cluster.singleton_no ASC NULLS LAST
     ) AS number,
-    spread.n, spread.distances, spread.ssw, spread.radius,
-    spread.overall_distances,
+    spread.n, spread.distances, spread.ssw, spread.radius, spread.overall_distances,
     spread.distances / spread.n AS mean_distance
   FROM query_table(centers) AS cluster
   JOIN query_table(spreads) AS spread
@@ -594,26 +589,38 @@ CREATE OR REPLACE MACRO clustereval.centroids(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
   ),
-  moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
-  origins AS MATERIALIZED (SELECT * FROM clustereval._partition_origins(moments, distance)),
-  points AS NOT MATERIALIZED (SELECT * FROM clustereval._move_points(__ce_rows, origins, weights)),
-  coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(moments, points, origins, distance, p, center, weights)
+  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
+  __ce_origins AS MATERIALIZED (
+    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
   ),
-  centers AS (SELECT * FROM clustereval._all_centers(points, coordinates, distance, p, center)),
-  spreads AS (SELECT * FROM clustereval._cluster_spreads(points, centers, distance, p)),
-  checked AS (SELECT * FROM clustereval._check_points(points, spreads, centers, weights))
+  __ce_points AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
+  ),
+  __ce_coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._moved_moments(
+      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
+    )
+  ),
+  __ce_centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, center)
+  ),
+  __ce_spreads AS (
+    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
+  ),
+  __ce_checked AS (
+    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
+  )
   SELECT
     own.partition_key,
     own.cluster,
     own.size AS n,
     clustereval._user_center(own.center, origin.origin, weights, distance, p) AS centroid
-  FROM centers AS own
-  LEFT JOIN origins AS origin ON origin.partition_key IS NOT DISTINCT FROM own.partition_key
+  FROM __ce_centers AS own
+  LEFT JOIN __ce_origins AS origin ON origin.partition_key IS NOT DISTINCT FROM own.partition_key
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   )
-    AND COALESCE((SELECT MIN(valid) FROM checked), TRUE)
+    AND COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
   ORDER BY
     own.partition_key ASC NULLS LAST, own.cluster ASC NULLS LAST,
     own.singleton_no ASC NULLS LAST;

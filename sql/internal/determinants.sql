@@ -13,10 +13,10 @@
 -- of later ones are 0.
 ---------------------------------------------------------------------------------------------------
 
--- One row per group of vectors: its number (number) and the weighted mean of its vectors (mean).
--- vectors has columns number, weight and vector; a number stands for a cluster or partition. The
--- mean is clamped to the range of the vectors: rounding would otherwise give a constant coordinate
--- a variance.
+-- One row per group of vectors: number, and mean, the weighted mean of its vectors. vectors has the
+-- columns number, weight and vector; a number stands for a cluster or partition. The mean is
+-- clamped to the range of the vectors: rounding would otherwise give a constant coordinate a
+-- variance.
 CREATE OR REPLACE MACRO clustereval._vector_means(vectors) AS TABLE
   WITH coordinate_values AS NOT MATERIALIZED (
     SELECT
@@ -95,8 +95,8 @@ CREATE OR REPLACE MACRO clustereval._pivot_share(tail, coefficients, lengths) AS
     ELSE 0
   END;
 
--- One row per matrix W (number) and column i of its elimination (Cholesky without roots): the pivot
--- pivot_value, its share share (_pivot_share), whether this is more than least_share times the
+-- One row per matrix W (number) and column i of its elimination (Cholesky without roots):
+-- pivot_value, the pivot, its share (_pivot_share), whether this is more than least_share times the
 -- number of dimensions (is_pivot), and coefficients, those of the combination of coordinates that
 -- the pivot is the square of. A column without a pivot is not eliminated from the others. matrices
 -- has columns number, i, w and b: row i of W and of B as lists from column i on, b empty if there
@@ -109,8 +109,7 @@ CREATE OR REPLACE MACRO clustereval._eliminate_columns(matrices, least_share) AS
     SELECT
       number,
       i - 1 AS shift,
-      w, b, b AS d,
-      lengths, coefficients
+      w, b, b AS d, lengths, coefficients
     FROM query_table(matrices)
     UNION ALL
     SELECT
@@ -308,8 +307,7 @@ CREATE OR REPLACE MACRO clustereval._mean_differences(clusters, means, residual_
   partition_means AS (SELECT * FROM clustereval._vector_means(cluster_means)),
   differences AS (
     SELECT
-      cluster.number, cluster.cluster_no, cluster.within_no, cluster.total_no,
-      cluster.weight,
+      cluster.number, cluster.cluster_no, cluster.within_no, cluster.total_no, cluster.weight,
       list_transform(
         cluster.vector,
         lambda x, i: x - whole.mean[i]
@@ -324,6 +322,132 @@ CREATE OR REPLACE MACRO clustereval._mean_differences(clusters, means, residual_
     clustereval._subtract_vectors(cluster.vector, average.mean) AS vector
   FROM differences AS cluster
   JOIN mean_differences AS average ON average.number = cluster.number;
+
+-- The matrices that _eliminate_columns takes: those of scatters, each in the combinations of
+-- coordinates that choices has for it. Delicate matrices are summed again, from vectors in these
+-- combinations. The parameters name CTEs of _determinant_totals.
+CREATE OR REPLACE MACRO clustereval._combined_matrices(
+  scatters, choices, centered, mean_differences, weighted_differences, pairs
+) AS TABLE
+  -- The delicate matrices that a cluster contributes to: its own, W and T of its partition. For T,
+  -- shift is added to its points to center them on the mean of the partition.
+  WITH delicate AS MATERIALIZED (
+    SELECT
+      matrix.cluster_no, choice.number, choice.combinations,
+      CASE
+        WHEN choice.number = matrix.total_no THEN matrix.vector
+      END AS shift
+    FROM (
+      SELECT
+        cluster_no, total_no, vector,
+        unnest([cluster_no, within_no, total_no]) AS number
+      FROM query_table(mean_differences)
+    ) AS matrix
+    JOIN query_table(choices) AS choice ON choice.number = matrix.number
+    WHERE choice.is_delicate
+  ),
+  combined AS NOT MATERIALIZED (
+    SELECT
+      delicate.number,
+      clustereval._combine_coordinates(
+        CASE
+          WHEN delicate.shift IS NULL
+          THEN own.vector
+          ELSE list_transform(own.vector, lambda x, c: x + delicate.shift[c])
+        END,
+        delicate.combinations
+      ) AS vector
+    FROM query_table(centered) AS own
+    JOIN delicate ON delicate.cluster_no = own.number
+  ),
+  refined_scatters AS (SELECT * FROM clustereval._product_sums(combined, pairs)),
+  combined_differences AS (
+    SELECT
+      choice.number,
+      clustereval._combine_coordinates(difference.vector, choice.combinations) AS vector
+    FROM query_table(weighted_differences) AS difference
+    JOIN query_table(choices) AS choice ON choice.number = difference.number
+  ),
+  combined_between AS (SELECT * FROM clustereval._product_sums(combined_differences, pairs)),
+  matrix_rows AS (
+    SELECT
+      scatter.number, scatter.i,
+      list(
+        coalesce(refined.value, scatter.value)
+        ORDER BY scatter.j ASC NULLS LAST
+      ) AS w,
+      coalesce(
+        list(between_scatter.value ORDER BY scatter.j ASC NULLS LAST)
+          FILTER (between_scatter.value IS NOT NULL),
+        []
+      ) AS b
+    FROM query_table(scatters) AS scatter
+    LEFT JOIN refined_scatters AS refined
+      ON refined.number = scatter.number
+      AND refined.i = scatter.i
+      AND refined.j = scatter.j
+    LEFT JOIN combined_between AS between_scatter
+      ON between_scatter.number = scatter.number
+      AND between_scatter.i = scatter.i
+      AND between_scatter.j = scatter.j
+    GROUP BY scatter.number, scatter.i
+  ),
+  -- A join copies the lists: rows are joined with their own combination, not with all of them.
+  combinations AS (
+    SELECT
+      number, lengths,
+      unnest(combinations) AS coefficients,
+      unnest(range(1, len(combinations) + 1)) AS i
+    FROM query_table(choices)
+  )
+  SELECT
+    matrix.number, matrix.i, matrix.w, matrix.b, combination.lengths, combination.coefficients
+  FROM matrix_rows AS matrix
+  JOIN combinations AS combination
+    ON combination.number = matrix.number AND combination.i = matrix.i;
+
+-- The rows of _determinant_totals. clusters: rows of _number_clusters, determinants: rows of
+-- _eliminate_matrices.
+CREATE OR REPLACE MACRO clustereval._determinant_indices(clusters, determinants) AS TABLE
+  WITH partitions AS (
+    SELECT
+      cluster.within_no, cluster.total_no,
+      MIN(cluster.partition_key) AS partition_key,
+      CAST(SUM(cluster.n) AS DOUBLE) AS n,
+      CAST(COUNT(*) AS DOUBLE) AS n_clusters,
+      MAX(cluster.dims) AS dims,
+      CASE
+        WHEN COUNT(*) = COUNT(matrix.log_det)
+        THEN fsum(cluster.n * (matrix.log_det - cluster.dims * ln(cluster.n)))
+      END AS scott_symons
+    FROM query_table(clusters) AS cluster
+    LEFT JOIN query_table(determinants) AS matrix ON matrix.number = cluster.number
+    GROUP BY cluster.within_no, cluster.total_no
+  ),
+  log_ratios AS (
+    SELECT
+      whole.*,
+      within_scatter.log_det, within_scatter.trace,
+      -- The rounding error of the ratio from B grows with the trace.
+      CASE
+        WHEN within_scatter.trace > 1
+        THEN coalesce(total_scatter.log_det - within_scatter.log_det, within_scatter.log_ratio)
+        ELSE within_scatter.log_ratio
+      END AS log_ratio
+    FROM partitions AS whole
+    LEFT JOIN query_table(determinants) AS within_scatter ON within_scatter.number = whole.within_no
+      -- With fewer points W is singular, whatever rounding error says.
+      AND whole.n - whole.n_clusters >= whole.dims
+    LEFT JOIN query_table(determinants) AS total_scatter ON total_scatter.number = whole.total_no
+  )
+  SELECT
+    partition_key,
+    clustereval._finite_exp(log_ratio) AS det_ratio,
+    n * log_ratio AS log_det_ratio,
+    clustereval._finite_exp(2 * ln(n_clusters) + log_det) AS ksq_detw,
+    scott_symons,
+    trace AS trace_wib
+  FROM log_ratios;
 
 -- One row per partition (group of partition_by): partition_key, and its indices det_ratio,
 -- log_det_ratio, ksq_detw, scott_symons and trace_wib (see determinant_report), NULL if a matrix is
@@ -401,125 +525,13 @@ CREATE OR REPLACE MACRO clustereval._determinant_totals(points) AS TABLE
       AND between_scatter.j = matrix.j
   ),
   choices AS MATERIALIZED (SELECT * FROM clustereval._choose_combinations(scatters)),
-  -- The delicate matrices that a cluster contributes to: its own, W and T of its partition. For T,
-  -- shift is added to its points to center them on the mean of the partition.
-  delicate AS MATERIALIZED (
-    SELECT
-      matrix.cluster_no, choice.number, choice.combinations,
-      CASE
-        WHEN choice.number = matrix.total_no THEN matrix.vector
-      END AS shift
-    FROM (
-      SELECT
-        cluster_no, total_no, vector,
-        unnest([cluster_no, within_no, total_no]) AS number
-      FROM mean_differences
-    ) AS matrix
-    JOIN choices AS choice ON choice.number = matrix.number
-    WHERE choice.is_delicate
-  ),
-  combined AS NOT MATERIALIZED (
-    SELECT
-      delicate.number,
-      clustereval._combine_coordinates(
-        CASE
-          WHEN delicate.shift IS NULL
-          THEN centered.vector
-          ELSE list_transform(centered.vector, lambda x, c: x + delicate.shift[c])
-        END,
-        delicate.combinations
-      ) AS vector
-    FROM centered
-    JOIN delicate ON delicate.cluster_no = centered.number
-  ),
-  refined_scatters AS (SELECT * FROM clustereval._product_sums(combined, pairs)),
-  combined_differences AS (
-    SELECT
-      choice.number,
-      clustereval._combine_coordinates(difference.vector, choice.combinations) AS vector
-    FROM weighted_differences AS difference
-    JOIN choices AS choice ON choice.number = difference.number
-  ),
-  combined_between AS (SELECT * FROM clustereval._product_sums(combined_differences, pairs)),
-  matrix_rows AS (
-    SELECT
-      scatter.number, scatter.i,
-      list(
-        coalesce(refined.value, scatter.value)
-        ORDER BY scatter.j ASC NULLS LAST
-      ) AS w,
-      coalesce(
-        list(between_scatter.value ORDER BY scatter.j ASC NULLS LAST)
-          FILTER (between_scatter.value IS NOT NULL),
-        []
-      ) AS b
-    FROM scatters AS scatter
-    LEFT JOIN refined_scatters AS refined
-      ON refined.number = scatter.number
-      AND refined.i = scatter.i
-      AND refined.j = scatter.j
-    LEFT JOIN combined_between AS between_scatter
-      ON between_scatter.number = scatter.number
-      AND between_scatter.i = scatter.i
-      AND between_scatter.j = scatter.j
-    GROUP BY scatter.number, scatter.i
-  ),
-  -- A join copies the lists: rows are joined with their own combination, not with all of them.
-  combinations AS (
-    SELECT
-      number, lengths,
-      unnest(combinations) AS coefficients,
-      unnest(range(1, len(combinations) + 1)) AS i
-    FROM choices
-  ),
   matrices AS (
-    SELECT
-      matrix.number, matrix.i, matrix.w, matrix.b,
-      combination.lengths, combination.coefficients
-    FROM matrix_rows AS matrix
-    JOIN combinations AS combination
-      ON combination.number = matrix.number AND combination.i = matrix.i
+    SELECT * FROM clustereval._combined_matrices(
+      scatters, choices, centered, mean_differences, weighted_differences, pairs
+    )
   ),
-  determinants AS MATERIALIZED (SELECT * FROM clustereval._eliminate_matrices(matrices)),
-  partitions AS (
-    SELECT
-      cluster.within_no, cluster.total_no,
-      MIN(cluster.partition_key) AS partition_key,
-      CAST(SUM(cluster.n) AS DOUBLE) AS n,
-      CAST(COUNT(*) AS DOUBLE) AS n_clusters,
-      MAX(cluster.dims) AS dims,
-      CASE
-        WHEN COUNT(*) = COUNT(matrix.log_det)
-        THEN fsum(cluster.n * (matrix.log_det - cluster.dims * ln(cluster.n)))
-      END AS scott_symons
-    FROM clusters AS cluster
-    LEFT JOIN determinants AS matrix ON matrix.number = cluster.number
-    GROUP BY cluster.within_no, cluster.total_no
-  ),
-  log_ratios AS (
-    SELECT
-      whole.*,
-      within_scatter.log_det, within_scatter.trace,
-      -- The rounding error of the ratio from B grows with the trace.
-      CASE
-        WHEN within_scatter.trace > 1
-        THEN coalesce(total_scatter.log_det - within_scatter.log_det, within_scatter.log_ratio)
-        ELSE within_scatter.log_ratio
-      END AS log_ratio
-    FROM partitions AS whole
-    LEFT JOIN determinants AS within_scatter ON within_scatter.number = whole.within_no
-      -- With fewer points W is singular, whatever rounding error says.
-      AND whole.n - whole.n_clusters >= whole.dims
-    LEFT JOIN determinants AS total_scatter ON total_scatter.number = whole.total_no
-  )
-  SELECT
-    partition_key,
-    clustereval._finite_exp(log_ratio) AS det_ratio,
-    n * log_ratio AS log_det_ratio,
-    clustereval._finite_exp(2 * ln(n_clusters) + log_det) AS ksq_detw,
-    scott_symons,
-    trace AS trace_wib
-  FROM log_ratios;
+  determinants AS MATERIALIZED (SELECT * FROM clustereval._eliminate_matrices(matrices))
+  SELECT * FROM clustereval._determinant_indices(clusters, determinants);
 
 ---------------------------------------------------------------------------------------------------
 -- Tables
@@ -552,29 +564,35 @@ CREATE OR REPLACE MACRO clustereval.determinant_report(
       tbl, vector, cluster, 'euclidean', 2, NULL, partition_by, noise, noise_as, missing
     )
   ),
-  coordinates AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_points, 'mean')),
-  centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, coordinates, 'euclidean', 2, 'mean')
+  __ce_coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._coordinate_moments(__ce_points, 'mean')
   ),
-  spreads AS (SELECT * FROM clustereval._cluster_spreads(__ce_points, centers, 'euclidean', 2)),
-  counts AS (SELECT * FROM clustereval._point_row_counts(spreads)),
-  checked AS (SELECT * FROM clustereval._check_points(__ce_points, spreads, centers, NULL)),
-  dims AS MATERIALIZED (
+  __ce_centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, 'euclidean', 2, 'mean')
+  ),
+  __ce_spreads AS (
+    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, 'euclidean', 2)
+  ),
+  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
+  __ce_checked AS (
+    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, NULL)
+  ),
+  __ce_dims AS MATERIALIZED (
     SELECT partition_key, MAX(dims) AS dims
-    FROM centers
+    FROM __ce_centers
     GROUP BY partition_key
   ),
-  size_check AS MATERIALIZED (
+  __ce_size_check AS MATERIALIZED (
     SELECT clustereval._check_matrix_size(MAX(dims)) AS fits
-    FROM dims
-    WHERE COALESCE((SELECT MIN(valid) FROM checked), TRUE)
+    FROM __ce_dims AS dims
+    WHERE COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
   ),
-  kept_points AS NOT MATERIALIZED (
+  __ce_kept_points AS NOT MATERIALIZED (
     SELECT partition_key, own.cluster, singleton_no, point
     FROM __ce_points AS own
-    WHERE kept AND (SELECT fits FROM size_check)
+    WHERE kept AND (SELECT fits FROM __ce_size_check)
   ),
-  determinants AS (SELECT * FROM clustereval._determinant_totals(kept_points))
+  __ce_determinants AS (SELECT * FROM clustereval._determinant_totals(__ce_kept_points))
   SELECT
     counts.partition_key,
     counts.total AS n,
@@ -587,12 +605,13 @@ CREATE OR REPLACE MACRO clustereval.determinant_report(
     determinants.ksq_detw AS ksq_detw_index,
     determinants.scott_symons AS scott_symons_index,
     determinants.trace_wib
-  FROM counts
-  LEFT JOIN dims ON dims.partition_key IS NOT DISTINCT FROM counts.partition_key
-  LEFT JOIN determinants ON determinants.partition_key IS NOT DISTINCT FROM counts.partition_key
+  FROM __ce_counts AS counts
+  LEFT JOIN __ce_dims AS dims ON dims.partition_key IS NOT DISTINCT FROM counts.partition_key
+  LEFT JOIN __ce_determinants AS determinants
+    ON determinants.partition_key IS NOT DISTINCT FROM counts.partition_key
   WHERE clustereval._check_options(
     clustereval._valid_missing(missing, clustereval._valid_noise(noise, noise_as))
   )
-    AND COALESCE((SELECT MIN(valid) FROM checked), TRUE)
-    AND COALESCE((SELECT fits FROM size_check), TRUE)
+    AND COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
+    AND COALESCE((SELECT fits FROM __ce_size_check), TRUE)
   ORDER BY counts.partition_key ASC NULLS LAST;

@@ -46,8 +46,7 @@ CREATE OR REPLACE MACRO clustereval._bounding_balls(clusters, distance) AS TABLE
 -- row), _measured_clusters and _bounding_balls (one per cluster).
 CREATE OR REPLACE MACRO clustereval._points_in_balls(points, clusters, balls, distance, p) AS TABLE
   SELECT
-    ball.partition_no, ball.n_clusters, cluster.number,
-    point.row_no, point.point, ball.radius,
+    ball.partition_no, ball.n_clusters, cluster.number, point.row_no, point.point, ball.radius,
     clustereval._metric(point.point, cluster.center, distance, p) AS center_distance
   FROM query_table(points) AS point
   JOIN query_table(clusters) AS cluster
@@ -373,8 +372,7 @@ CREATE OR REPLACE MACRO clustereval._generalized_dunn_ratio(
 -- generalized is TRUE, the columns gdi_11 to gdi_63 are NULL.
 CREATE OR REPLACE MACRO clustereval._dunn_indices(statistics, generalized) AS TABLE
   SELECT
-    partition_key, total AS n, n_dropped,
-    n_noise, n_clusters,
+    partition_key, total AS n, n_dropped, n_noise, n_clusters,
     clustereval._dunn_ratio(total, n_clusters, min_separation, max_diameter) AS dunn_index,
     clustereval._dunn_ratio(
       total, n_clusters, min_centroid_distance, max_diameter
@@ -453,31 +451,44 @@ CREATE OR REPLACE MACRO clustereval.cluster_diameters(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
   ),
-  moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
-  origins AS MATERIALIZED (SELECT * FROM clustereval._partition_origins(moments, distance)),
-  points AS NOT MATERIALIZED (SELECT * FROM clustereval._move_points(__ce_rows, origins, weights)),
-  coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(moments, points, origins, distance, p, center, weights)
+  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
+  __ce_origins AS MATERIALIZED (
+    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
   ),
-  centers AS (SELECT * FROM clustereval._all_centers(points, coordinates, distance, p, center)),
-  spreads AS (SELECT * FROM clustereval._cluster_spreads(points, centers, distance, p)),
-  clusters AS MATERIALIZED (SELECT * FROM clustereval._measured_clusters(centers, spreads)),
-  balls AS MATERIALIZED (SELECT * FROM clustereval._bounding_balls(clusters, distance)),
-  members AS MATERIALIZED (
-    SELECT * FROM clustereval._points_in_balls(points, clusters, balls, distance, p)
+  __ce_points AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
   ),
-  diameters AS (SELECT * FROM clustereval._metric_diameters(members, distance, p)),
-  checked AS (SELECT * FROM clustereval._check_points(points, spreads, centers, weights))
+  __ce_coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._moved_moments(
+      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
+    )
+  ),
+  __ce_centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, center)
+  ),
+  __ce_spreads AS (
+    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
+  ),
+  __ce_clusters AS MATERIALIZED (
+    SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
+  ),
+  __ce_balls AS MATERIALIZED (SELECT * FROM clustereval._bounding_balls(__ce_clusters, distance)),
+  __ce_members AS MATERIALIZED (
+    SELECT * FROM clustereval._points_in_balls(__ce_points, __ce_clusters, __ce_balls, distance, p)
+  ),
+  __ce_diameters AS (SELECT * FROM clustereval._metric_diameters(__ce_members, distance, p)),
+  __ce_checked AS (
+    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
+  )
   SELECT
-    clusters.partition_key, clusters.cluster,
-    clusters.n,
+    clusters.partition_key, clusters.cluster, clusters.n,
     COALESCE(clustereval._metric_to_distance(diameters.diameter, distance), 0.0) AS diameter
-  FROM clusters
-  LEFT JOIN diameters ON diameters.number = clusters.number
+  FROM __ce_clusters AS clusters
+  LEFT JOIN __ce_diameters AS diameters ON diameters.number = clusters.number
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   )
-    AND COALESCE((SELECT MIN(valid) FROM checked), TRUE)
+    AND COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
   ORDER BY clusters.partition_key ASC NULLS LAST, clusters.cluster ASC NULLS LAST,
     clusters.singleton_no ASC NULLS LAST;
 
@@ -495,32 +506,54 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
   ),
-  moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
-  origins AS MATERIALIZED (SELECT * FROM clustereval._partition_origins(moments, distance)),
-  points AS NOT MATERIALIZED (SELECT * FROM clustereval._move_points(__ce_rows, origins, weights)),
-  coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(moments, points, origins, distance, p, center, weights)
+  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
+  __ce_origins AS MATERIALIZED (
+    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
   ),
-  centers AS (SELECT * FROM clustereval._all_centers(points, coordinates, distance, p, center)),
-  spreads AS (SELECT * FROM clustereval._cluster_spreads(points, centers, distance, p)),
-  clusters AS MATERIALIZED (SELECT * FROM clustereval._measured_clusters(centers, spreads)),
-  counts AS (SELECT * FROM clustereval._point_row_counts(spreads)),
-  checked AS (SELECT * FROM clustereval._check_points(points, spreads, centers, weights)),
-  balls AS MATERIALIZED (SELECT * FROM clustereval._bounding_balls(clusters, distance)),
-  members AS MATERIALIZED (
-    SELECT * FROM clustereval._points_in_balls(points, clusters, balls, distance, p)
+  __ce_points AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
   ),
-  diameters AS (SELECT * FROM clustereval._metric_diameters(members, distance, p)),
-  axes AS MATERIALIZED (SELECT * FROM clustereval._grid_axes(coordinates, clusters, balls)),
-  separations AS (SELECT * FROM clustereval._metric_separations(members, balls, axes, distance, p)),
-  linkages AS (SELECT * FROM clustereval._pair_linkages(members, distance, p, generalized)),
-  linkage_extremes AS (SELECT * FROM clustereval._linkage_extremes(linkages, clusters)),
-  means_to_other_center AS (
+  __ce_coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._moved_moments(
+      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
+    )
+  ),
+  __ce_centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, center)
+  ),
+  __ce_spreads AS (
+    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
+  ),
+  __ce_clusters AS MATERIALIZED (
+    SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
+  ),
+  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
+  __ce_checked AS (
+    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
+  ),
+  __ce_balls AS MATERIALIZED (SELECT * FROM clustereval._bounding_balls(__ce_clusters, distance)),
+  __ce_members AS MATERIALIZED (
+    SELECT * FROM clustereval._points_in_balls(__ce_points, __ce_clusters, __ce_balls, distance, p)
+  ),
+  __ce_diameters AS (SELECT * FROM clustereval._metric_diameters(__ce_members, distance, p)),
+  __ce_axes AS MATERIALIZED (
+    SELECT * FROM clustereval._grid_axes(__ce_coordinates, __ce_clusters, __ce_balls)
+  ),
+  __ce_separations AS (
+    SELECT * FROM clustereval._metric_separations(__ce_members, __ce_balls, __ce_axes, distance, p)
+  ),
+  __ce_linkages AS (
+    SELECT * FROM clustereval._pair_linkages(__ce_members, distance, p, generalized)
+  ),
+  __ce_linkage_extremes AS (
+    SELECT * FROM clustereval._linkage_extremes(__ce_linkages, __ce_clusters)
+  ),
+  __ce_means_to_other_center AS (
     SELECT *
-    FROM clustereval._mean_to_other_center(members, balls, distance, p, generalized)
+    FROM clustereval._mean_to_other_center(__ce_members, __ce_balls, distance, p, generalized)
   ),
-  gaps AS (SELECT * FROM clustereval._centroid_gaps(clusters, distance, p)),
-  cluster_extremes AS (
+  __ce_gaps AS (SELECT * FROM clustereval._centroid_gaps(__ce_clusters, distance, p)),
+  __ce_cluster_extremes AS (
     SELECT
       clusters.partition_key, MIN(clusters.number) AS partition_no,
       MIN(gaps.least) AS min_centroid_distance,
@@ -528,35 +561,34 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
       COALESCE(
         clustereval._metric_to_distance(MAX(diameters.diameter), distance), 0.0
       ) AS max_diameter
-    FROM clusters
-    LEFT JOIN diameters ON diameters.number = clusters.number
-    LEFT JOIN gaps ON gaps.number = clusters.number
+    FROM __ce_clusters AS clusters
+    LEFT JOIN __ce_diameters AS diameters ON diameters.number = clusters.number
+    LEFT JOIN __ce_gaps AS gaps ON gaps.number = clusters.number
     GROUP BY clusters.partition_key
   ),
-  statistics AS (
+  __ce_statistics AS (
     SELECT
       counts.partition_key, counts.total, counts.n_dropped, counts.n_noise,
       counts.n_clusters, extremes.max_diameter, extremes.max_double_mean,
       extremes.min_centroid_distance,
       clustereval._metric_to_distance(separations.separation, distance) AS min_separation,
-      linkages.min_complete_linkage, linkages.min_average_linkage,
-      linkages.min_hausdorff,
+      linkages.min_complete_linkage, linkages.min_average_linkage, linkages.min_hausdorff,
       COALESCE(linkages.max_mean_pair, 0.0) AS max_mean_pair,
       means.min_mean_to_other_center
-    FROM counts
-    LEFT JOIN cluster_extremes AS extremes
+    FROM __ce_counts AS counts
+    LEFT JOIN __ce_cluster_extremes AS extremes
       ON extremes.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN separations ON separations.partition_no = extremes.partition_no
-    LEFT JOIN linkage_extremes AS linkages ON linkages.partition_no = extremes.partition_no
-    LEFT JOIN means_to_other_center AS means ON means.partition_no = extremes.partition_no
+    LEFT JOIN __ce_separations AS separations ON separations.partition_no = extremes.partition_no
+    LEFT JOIN __ce_linkage_extremes AS linkages ON linkages.partition_no = extremes.partition_no
+    LEFT JOIN __ce_means_to_other_center AS means ON means.partition_no = extremes.partition_no
   )
   SELECT *
-  FROM clustereval._dunn_indices(statistics, generalized)
+  FROM clustereval._dunn_indices(__ce_statistics, generalized)
   WHERE clustereval._check_options(
     clustereval._valid_generalized(
       generalized,
       clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
     )
   )
-    AND COALESCE((SELECT MIN(valid) FROM checked), TRUE)
+    AND COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
   ORDER BY partition_key ASC NULLS LAST;

@@ -4,8 +4,9 @@
 -- A query is a point whose silhouette is computed; a and b are its mean distances to its own
 -- cluster and to the nearest other one. A target is a cluster whose mean distance to it is needed:
 -- its own, or one whose lower bound is at most the upper bound of b (b_upper). Bounds rule out (do
--- not leave) the others. A member is any point that counts; clusters are the rows of
--- _cluster_moments. A table holds the values of a function at nodes, for one cluster.
+-- not leave) the others. A member is any point that counts. The parameters queries and members name
+-- CTEs of rows of _cluster_members, clusters one of _cluster_moments; plain_distance is the
+-- distance in lower case. A table holds the values of a function at nodes, for one cluster.
 
 ---------------------------------------------------------------------------------------------------
 -- Bounds from the means and variances of clusters
@@ -59,9 +60,7 @@ CREATE OR REPLACE MACRO clustereval._mean_distance_upper_bound(
 
 -- One row per queried point (row_no) of a partition with several clusters: b_upper, an upper bound
 -- of its mean distance to the nearest other cluster, the least of the upper bounds for all other
--- clusters. Tables: queries, the queried points, whose silhouettes are computed (rows of
--- _cluster_members); clusters, the rows of _cluster_moments. plain_distance is the distance in
--- lower case.
+-- clusters.
 CREATE OR REPLACE MACRO clustereval._nearest_upper_bounds(
   queries, clusters, plain_distance, p
 ) AS TABLE
@@ -75,8 +74,7 @@ CREATE OR REPLACE MACRO clustereval._nearest_upper_bounds(
   SELECT
     row_no,
     MIN(clustereval._mean_distance_upper_bound(
-      point, mean, variances, total_variance, to_mean, mean_distance,
-      rounding_error, plain_distance
+      point, mean, variances, total_variance, to_mean, mean_distance, rounding_error, plain_distance
     )) AS b_upper
   FROM other_clusters
   GROUP BY row_no;
@@ -84,9 +82,7 @@ CREATE OR REPLACE MACRO clustereval._nearest_upper_bounds(
 -- One row for each queried point (row_no) and each cluster (target) that is its own (number) or may
 -- be the nearest other: its lower bound is at most b_upper of nearest_bounds
 -- (_nearest_upper_bounds). lower and upper bound the mean distance of the two, from means and
--- variances of clusters. Tables: queries, the queried points, whose silhouettes are computed (rows
--- of _cluster_members); clusters, the rows of _cluster_moments. plain_distance is the distance in
--- lower case.
+-- variances of clusters.
 CREATE OR REPLACE MACRO clustereval._bounded_targets(
   queries, clusters, nearest_bounds, plain_distance, p
 ) AS TABLE
@@ -112,8 +108,7 @@ CREATE OR REPLACE MACRO clustereval._bounded_targets(
   SELECT
     row_no, number, target, lower,
     clustereval._mean_distance_upper_bound(
-      point, mean, variances, total_variance, to_mean, mean_distance,
-      rounding_error, plain_distance
+      point, mean, variances, total_variance, to_mean, mean_distance, rounding_error, plain_distance
     ) AS upper
   FROM lower_bounds
   WHERE target = number OR lower <= b_upper;
@@ -125,8 +120,7 @@ CREATE OR REPLACE MACRO clustereval._bounded_targets(
 -- One row per cluster (number) of two points or more: matrix, the covariance matrix M of (z,
 -- |z|^2), a list of rows, where z = y - mean for its points y. With u = x - mean, the variance over
 -- y of |x - y|^2 = |u|^2 - 2 u.z + |z|^2 is w'Mw where w = (-2u, 1); it serves to bound mean
--- euclidean distances. members is a table of all points (_cluster_members), clusters has the rows
--- of _cluster_moments.
+-- euclidean distances.
 CREATE OR REPLACE MACRO clustereval._second_moments(members, clusters) AS TABLE
   WITH deviations AS NOT MATERIALIZED (
     SELECT
@@ -190,8 +184,8 @@ CREATE OR REPLACE MACRO clustereval._root_mean_lower_bound(m, variance, rounding
 -- u.s + v for u = x - mean and z = y - mean, with the diagonal D of the covariances of z, r the
 -- norm of all others (residual is 4 r), s the covariances of z with |z|^2, and v the variance of
 -- |z|^2. Apart from 4 r |u|^2, it is linear in the squares and coordinates of x - origin: slopes,
--- intercept; slope_rounding times their norm is its rounding error. moments has the rows of
--- _second_moments, clusters those of _cluster_moments.
+-- intercept; slope_rounding times their norm is its rounding error. moments: rows of
+-- _second_moments.
 CREATE OR REPLACE MACRO clustereval._variance_bounds(moments, clusters) AS TABLE
   WITH matrix_parts AS (
     SELECT
@@ -236,16 +230,13 @@ CREATE OR REPLACE MACRO clustereval._variance_bounds(moments, clusters) AS TABLE
 
 -- One row for each queried point (row_no) and each cluster (target) that is its own (number) or may
 -- be the nearest other in euclidean distance: the bounds of variance_bounds (_variance_bounds) do
--- not put it beyond b_upper of nearest_bounds (_nearest_upper_bounds). Tables: queries, the queried
--- points, whose silhouettes are computed (rows of _cluster_members); clusters, the rows of
--- _cluster_moments.
+-- not put it beyond b_upper of nearest_bounds (_nearest_upper_bounds).
 CREATE OR REPLACE MACRO clustereval._screened_targets(
   queries, clusters, nearest_bounds, variance_bounds
 ) AS TABLE
   WITH offset_queries AS NOT MATERIALIZED (
     SELECT
-      query.row_no, query.point, query.number, query.partition_no,
-      nearest.b_upper,
+      query.row_no, query.point, query.number, query.partition_no, nearest.b_upper,
       clustereval._subtract_vectors(query.point, cluster.origin) AS mean_offset
     FROM query_table(queries) AS query
     LEFT JOIN query_table(nearest_bounds) AS nearest ON nearest.row_no = query.row_no
@@ -293,9 +284,7 @@ CREATE OR REPLACE MACRO clustereval._screened_targets(
 -- The rows of screened (_screened_targets) that closer bounds do not rule out: one row for each
 -- queried point (row_no) and each cluster (target) that is its own (number) or may be the nearest
 -- other in euclidean distance. lower and upper bound the mean distance of the two, from the
--- covariances in moments (_second_moments). Tables: queries, the queried points, whose silhouettes
--- are computed (rows of _cluster_members); clusters, the rows of _cluster_moments; nearest_bounds,
--- those of _nearest_upper_bounds.
+-- covariances in moments (_second_moments). nearest_bounds: rows of _nearest_upper_bounds.
 CREATE OR REPLACE MACRO clustereval._refined_targets(
   queries, clusters, nearest_bounds, moments, screened
 ) AS TABLE
@@ -339,9 +328,8 @@ CREATE OR REPLACE MACRO clustereval._refined_targets(
   WHERE target = number OR lower <= b_upper;
 
 -- One row per queried point (row_no): bounds of its mean distances to the other points of its own
--- cluster (a_lower, a_upper) and to the nearest other cluster (b_lower, b_upper). bounds has one
--- row for each point and cluster that may be its nearest (_mean_distance_bounds), clusters the rows
--- of _cluster_moments.
+-- cluster (a_lower, a_upper) and to the nearest other cluster (b_lower, b_upper). bounds: rows of
+-- _mean_distance_bounds, one for each cluster that may be the nearest.
 CREATE OR REPLACE MACRO clustereval._means_of_bounds(bounds, clusters) AS TABLE
   WITH grouped AS (
     SELECT
@@ -373,8 +361,7 @@ CREATE OR REPLACE MACRO clustereval._means_of_bounds(bounds, clusters) AS TABLE
 -- deviations below the mean to 4 above, bound far better than mean and variance. value_list are
 -- these values. gaps, at the start of each interval: the most that its chord is above the function,
 -- half the interval's width times the share of points in it. Both lists hold 33 numbers for each
--- coordinate, one coordinate after the other. scales: nodes per unit, by coordinate. members is a
--- table of all points (_cluster_members), clusters has the rows of _cluster_moments.
+-- coordinate, one coordinate after the other. scales: nodes per unit, by coordinate.
 CREATE OR REPLACE MACRO clustereval._cityblock_tables(members, clusters) AS TABLE
   WITH member_coordinates AS NOT MATERIALIZED (
     SELECT
@@ -414,8 +401,7 @@ CREATE OR REPLACE MACRO clustereval._cityblock_tables(members, clusters) AS TABL
   nodes AS (SELECT *, unnest(range(0, 33)) AS interval_no FROM totals),
   running AS (
     SELECT
-      node.number, node.i, node.interval_no, node.n, node.total_sum,
-      node.sigma,
+      node.number, node.i, node.interval_no, node.n, node.total_sum, node.sigma,
       COALESCE(inside.n, 0.0) AS n_inside,
       SUM(COALESCE(inside.n, 0.0)) OVER below
         + COALESCE(first_below.n, 0.0) AS n_below,
@@ -533,9 +519,7 @@ CREATE OR REPLACE MACRO clustereval._table_lower_bound(x, mean, scales, node_val
 -- be the nearest other in cityblock distance, by the bounds of tables (_cityblock_tables). A lambda
 -- copies the lists that it looks into, so tables are used only after cheaper bounds: the upper
 -- bound for the nearest other cluster is from the table of one cluster, the nearest by cheaper
--- bounds. The join condition is no equality for the reason that _prefer_list_join states. Tables:
--- queries, the queried points, whose silhouettes are computed (rows of _cluster_members); clusters,
--- the rows of _cluster_moments.
+-- bounds. The join condition is no equality for the reason that _prefer_list_join states.
 CREATE OR REPLACE MACRO clustereval._table_targets(queries, clusters, tables) AS TABLE
   WITH nearest_clusters AS (
     SELECT
@@ -554,8 +538,7 @@ CREATE OR REPLACE MACRO clustereval._table_targets(queries, clusters, tables) AS
       query.row_no, query.point, query.number, query.partition_no,
       clustereval._plus_rounding(
         clustereval._table_upper_bound(
-          query.point, entry.mean, entry.variances, entry.scales,
-          entry.value_list
+          query.point, entry.mean, entry.variances, entry.scales, entry.value_list
         ),
         entry.rounding_error
       ) AS b_upper
@@ -582,8 +565,7 @@ CREATE OR REPLACE MACRO clustereval._table_targets(queries, clusters, tables) AS
 
 -- One row for each queried point (row_no) and each cluster (target) that is its own (number) or may
 -- be the nearest other in cityblock distance: by _table_targets, or by _bounded_targets if clusters
--- are small and many. Tables: queries, the queried points, whose silhouettes are computed, and
--- members, all points (rows of _cluster_members); clusters, the rows of _cluster_moments.
+-- are small and many.
 CREATE OR REPLACE MACRO clustereval._cityblock_targets(queries, members, clusters) AS TABLE
   WITH join_choice AS MATERIALIZED (SELECT * FROM clustereval._prefer_list_join(clusters)),
   tables AS MATERIALIZED (SELECT * FROM clustereval._cityblock_tables(members, clusters)),
@@ -621,9 +603,7 @@ CREATE OR REPLACE MACRO clustereval._select_bounds(distance, p) AS
 
 -- One row for each queried point (row_no) and each cluster (target) that is its own (number) or may
 -- be the nearest other: the bounds lower and upper of its mean distance to all points of that
--- cluster, from moments of clusters and no distance of points. Tables: queries, the queried points,
--- whose silhouettes are computed, and members, all points (rows of _cluster_members); clusters, the
--- rows of _cluster_moments. plain_distance is the distance in lower case.
+-- cluster, from moments of clusters and no distance of points.
 CREATE OR REPLACE MACRO clustereval._mean_distance_bounds(
   queries, members, clusters, plain_distance, p
 ) AS TABLE

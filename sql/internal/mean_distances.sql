@@ -5,25 +5,25 @@
 -- upper bounds of a and b, which coincide where they are exact, and neighbor (the nearest other
 -- cluster, NULL if bounds alone are known). A query is a point whose silhouette is computed, a
 -- target a cluster whose mean distance to it is needed, a member any point that counts (see
--- silhouette.sql). clusters are the rows of _cluster_moments; plain_distance is a name of
--- _plain_distance_name.
+-- silhouette.sql). The parameters queries and members name CTEs of rows of _cluster_members,
+-- clusters one of _cluster_moments; plain_distance is a name of _plain_distance_name.
 
 ---------------------------------------------------------------------------------------------------
 -- Clusters and their points
 ---------------------------------------------------------------------------------------------------
 
--- One row per cluster that has points: its key, number (number), size (n) and moments, from the
--- rows of _coordinate_moments and _cluster_spreads.
+-- One row per cluster that has points: its key, number, size (n) and moments, from the rows of
+-- _coordinate_moments and _cluster_spreads.
 --   mean            mean of each coordinate
 --   center          mean, for cosine scaled to length 1
 --   variances       variance of each coordinate; their sum is total_variance
 --   mean_distance   mean distance of its points to center
 --   rounding_error  error that rounding may have caused in mean
 --   partition_no    least number of the clusters of its partition, which has n_clusters
---                        clusters and total points; n_all_clusters: of all partitions
+--                   clusters and total points; n_all_clusters: of all partitions
 --   origin          point near those of the partition, relative to which coordinates are small
 --   few_clusters    TRUE if there is one partition, of few clusters: their distances to the
---                        2,048 points that DuckDB takes at a time have at most 16 MB
+--                   2,048 points that DuckDB takes at a time have at most 16 MB
 CREATE OR REPLACE MACRO clustereval._cluster_moments(coordinates, spreads, distance) AS TABLE
   WITH means AS (
     SELECT
@@ -98,8 +98,7 @@ CREATE OR REPLACE MACRO clustereval._exclude_self(mean_distance, n) AS
   mean_distance * CASE WHEN n = 1 THEN 0.0 ELSE clustereval._ratio(n, n - 1) END;
 
 -- One row for each queried point and each cluster of its partition, its own included: the columns
--- of both tables, with the cluster's number as target. Tables: queries, points whose silhouettes
--- are computed; clusters, one row per cluster (of _cluster_moments).
+-- of both tables, with the cluster's number as target.
 CREATE OR REPLACE MACRO clustereval._join_with_clusters(queries, clusters) AS TABLE
   SELECT
     query.*, cluster.number AS target,
@@ -228,8 +227,7 @@ CREATE OR REPLACE MACRO clustereval._from_mean_square(d, plain_distance) AS
 -- to the other points of its own cluster (a_lower and a_upper, equal) and to the nearest other
 -- cluster (b_lower and b_upper, equal), whose number is neighbor. Half the squared distance of unit
 -- vectors is 1 - cos. A zero vector has the cosine distance 1 to all vectors but itself, where half
--- its squared distance is 1/2 too little. Tables: queries, the queried points, whose silhouettes
--- are computed (rows of _cluster_members); clusters, the rows of _cluster_moments.
+-- its squared distance is 1/2 too little.
 CREATE OR REPLACE MACRO clustereval._squared_means(queries, clusters, plain_distance) AS TABLE
   WITH flagged_queries AS NOT MATERIALIZED (
     SELECT
@@ -241,8 +239,7 @@ CREATE OR REPLACE MACRO clustereval._squared_means(queries, clusters, plain_dist
   ),
   squared_clusters AS MATERIALIZED (
     SELECT
-      number, partition_no, n_clusters, n_all_clusters, few_clusters,
-      mean,
+      number, partition_no, n_clusters, n_all_clusters, few_clusters, mean,
       CASE
         WHEN plain_distance = 'cosine'
         THEN total_variance + clustereval._ratio(n_zero_vectors, n)
@@ -288,9 +285,7 @@ CREATE OR REPLACE MACRO clustereval._squared_means(queries, clusters, plain_dist
 
 -- One row per queried point, for method 'simplified': its distances to the center of its own
 -- cluster (a_lower and a_upper, equal) and to the nearest other center (b_lower and b_upper,
--- equal), whose cluster is neighbor. They take the place of mean distances to points. Tables:
--- queries, the queried points, whose silhouettes are computed (rows of _cluster_members); clusters,
--- the rows of _cluster_moments. plain_distance is the distance in lower case.
+-- equal), whose cluster is neighbor. They take the place of mean distances to points.
 CREATE OR REPLACE MACRO clustereval._simplified_means(queries, clusters, plain_distance, p) AS TABLE
   WITH center_distances AS NOT MATERIALIZED (
     SELECT
@@ -350,10 +345,8 @@ CREATE OR REPLACE MACRO clustereval._query_target_pairs(queries, target_lists, j
 
 -- One row for each queried point (row_no, of cluster number) and each cluster target that
 -- target_lists (_target_lists) lists for it: the sum of its distances to the cluster's points
--- (sum), every one of which is computed. Tables: queries, the queried points, whose silhouettes are
--- computed, and members, all points (rows of _cluster_members); clusters, the rows of
--- _cluster_moments. plain_distance is the distance in lower case. The cluster's points are either
--- in lists of 512, or one row each (see _prefer_list_join).
+-- (sum), every one of which is computed. The cluster's points are either in lists of 512, or one
+-- row each (see _prefer_list_join).
 CREATE OR REPLACE MACRO clustereval._distance_sums(
   queries, members, clusters, target_lists, plain_distance, p
 ) AS TABLE
@@ -403,9 +396,7 @@ CREATE OR REPLACE MACRO clustereval._distance_sums(
 -- that target_lists lists for it, with the sum of its distances to the cluster's points (sum), here
 -- from running sums of each sorted coordinate. If m of n values with sum s out of a total t are at
 -- most x, their distances to x add up to m x - s, and those of the others to t - s - (n - m) x.
--- Coordinates are deviations from the cluster's mean. Tables: queries, the queried points, whose
--- silhouettes are computed, and members, all points (rows of _cluster_members); clusters, the rows
--- of _cluster_moments.
+-- Coordinates are deviations from the cluster's mean.
 CREATE OR REPLACE MACRO clustereval._sorted_distance_sums(
   queries, members, clusters, target_lists
 ) AS TABLE
@@ -485,10 +476,8 @@ CREATE OR REPLACE MACRO clustereval._sorted_distance_sums(
   JOIN totals ON totals.key = query.key
   GROUP BY query.row_no, query.number, query.target;
 
--- One row per queried point: its exact mean distances to the other points of its own cluster
--- (a_lower and a_upper, equal) and to the nearest other cluster (b_lower and b_upper, equal), whose
--- number is neighbor. sums has the sums of distances by point and cluster (_distance_sums),
--- clusters the rows of _cluster_moments.
+-- A table of exact mean distances. sums has the sums of distances by point and cluster
+-- (_distance_sums).
 CREATE OR REPLACE MACRO clustereval._means_of_sums(sums, clusters) AS TABLE
   WITH target_distances AS NOT MATERIALIZED (
     SELECT
@@ -512,12 +501,8 @@ CREATE OR REPLACE MACRO clustereval._select_sums(distance, p) AS
     ELSE 'direct_sums'
   END);
 
--- One row per queried point: its exact mean distances to the other points of its own cluster
--- (a_lower and a_upper, equal) and to the nearest other cluster (b_lower and b_upper, equal), whose
--- number is neighbor. Distances are summed to all points of the clusters that target_lists
--- (_target_lists) lists for the point. Tables: queries, the queried points, whose silhouettes are
--- computed, and members, all points (rows of _cluster_members); clusters, the rows of
--- _cluster_moments. plain_distance is the distance in lower case.
+-- A table of exact mean distances. Distances are summed to all points of the clusters that
+-- target_lists (_target_lists) lists for the point.
 CREATE OR REPLACE MACRO clustereval._exact_means(
   queries, members, clusters, target_lists, plain_distance, p
 ) AS TABLE

@@ -66,8 +66,7 @@ CREATE OR REPLACE MACRO clustereval._pair_sizes(clusters) AS TABLE
 -- cluster) and _pair_sizes (one per partition).
 CREATE OR REPLACE MACRO clustereval._pairable_points(points, clusters, sizes) AS TABLE
   SELECT
-    size.partition_no, size.n_points, size.n_clusters, cluster.number,
-    point.row_no, point.point
+    size.partition_no, size.n_points, size.n_clusters, cluster.number, point.row_no, point.point
   FROM query_table(points) AS point
   JOIN query_table(clusters) AS cluster
     ON cluster.partition_key IS NOT DISTINCT FROM point.partition_key
@@ -310,8 +309,7 @@ CREATE OR REPLACE MACRO clustereval._pairwise_tau(concordant, discordant, n_with
 CREATE OR REPLACE MACRO clustereval._pair_linkages(members, distance, p, generalized) AS TABLE
   WITH from_points AS (
     SELECT
-      one.partition_no, one.row_no, one.number AS one,
-      other.number AS other,
+      one.partition_no, one.row_no, one.number AS one, other.number AS other,
       MIN(clustereval._distance(one.point, other.point, distance, p)) AS nearest,
       MAX(clustereval._distance(one.point, other.point, distance, p)) AS farthest,
       SUM(clustereval._distance(one.point, other.point, distance, p)) AS sum
@@ -400,31 +398,41 @@ CREATE OR REPLACE MACRO clustereval.pairwise_report(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
   ),
-  moments AS (SELECT * FROM clustereval._coordinate_moments(__ce_points, 'mean')),
-  coordinates AS (SELECT * FROM clustereval._scale_moments(moments, distance, p, weights)),
-  centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, coordinates, distance, p, 'mean')
+  __ce_moments AS (SELECT * FROM clustereval._coordinate_moments(__ce_points, 'mean')),
+  __ce_coordinates AS (
+    SELECT * FROM clustereval._scale_moments(__ce_moments, distance, p, weights)
   ),
-  spreads AS MATERIALIZED (
-    SELECT * FROM clustereval._cluster_spreads(__ce_points, centers, distance, p)
+  __ce_centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, 'mean')
   ),
-  clusters AS MATERIALIZED (SELECT * FROM clustereval._measured_clusters(centers, spreads)),
-  counts AS (SELECT * FROM clustereval._point_row_counts(spreads)),
-  checked AS (SELECT * FROM clustereval._check_points(__ce_points, spreads, centers, weights)),
-  sizes AS MATERIALIZED (SELECT * FROM clustereval._pair_sizes(clusters)),
+  __ce_spreads AS MATERIALIZED (
+    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
+  ),
+  __ce_clusters AS MATERIALIZED (
+    SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
+  ),
+  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
+  __ce_checked AS (
+    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
+  ),
+  __ce_sizes AS MATERIALIZED (SELECT * FROM clustereval._pair_sizes(__ce_clusters)),
   -- Pairs are built only after the points and their number have been checked.
-  size_check AS MATERIALIZED (
+  __ce_size_check AS MATERIALIZED (
     SELECT clustereval._check_max_points(MAX(n_points), max_points) AS fits
-    FROM sizes
-    WHERE COALESCE((SELECT MIN(valid) FROM checked), TRUE)
+    FROM __ce_sizes AS sizes
+    WHERE COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
   ),
-  pairable AS MATERIALIZED (
+  __ce_pairable AS MATERIALIZED (
     SELECT *
-    FROM clustereval._pairable_points(__ce_points, clusters, sizes)
-    WHERE (SELECT fits FROM size_check)
+    FROM clustereval._pairable_points(__ce_points, __ce_clusters, __ce_sizes)
+    WHERE (SELECT fits FROM __ce_size_check)
   ),
-  statistics AS (SELECT * FROM clustereval._pair_distance_statistics(pairable, sizes, distance, p)),
-  connectivities AS (SELECT * FROM clustereval._connectivities(pairable, distance, p, n_neighbors))
+  __ce_statistics AS (
+    SELECT * FROM clustereval._pair_distance_statistics(__ce_pairable, __ce_sizes, distance, p)
+  ),
+  __ce_connectivities AS (
+    SELECT * FROM clustereval._connectivities(__ce_pairable, distance, p, n_neighbors)
+  )
   SELECT
     counts.partition_key,
     counts.total AS n,
@@ -458,13 +466,14 @@ CREATE OR REPLACE MACRO clustereval.pairwise_report(
       WHEN counts.n_clusters = 1 THEN 0.0
       ELSE connectivities.connectivity
     END AS connectivity
-  FROM counts
-  LEFT JOIN sizes ON sizes.partition_key IS NOT DISTINCT FROM counts.partition_key
-  LEFT JOIN statistics AS pairs ON pairs.partition_no = sizes.partition_no
-  LEFT JOIN connectivities ON connectivities.partition_no = sizes.partition_no
+  FROM __ce_counts AS counts
+  LEFT JOIN __ce_sizes AS sizes ON sizes.partition_key IS NOT DISTINCT FROM counts.partition_key
+  LEFT JOIN __ce_statistics AS pairs ON pairs.partition_no = sizes.partition_no
+  LEFT JOIN __ce_connectivities AS connectivities
+    ON connectivities.partition_no = sizes.partition_no
   WHERE clustereval._check_options(clustereval._valid_pairwise_options(
     distance, p, weights, noise, noise_as, n_neighbors, max_points, missing
   ))
-    AND COALESCE((SELECT fits FROM size_check), TRUE)
-    AND COALESCE((SELECT MIN(valid) FROM checked), TRUE)
+    AND COALESCE((SELECT fits FROM __ce_size_check), TRUE)
+    AND COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
   ORDER BY counts.partition_key ASC NULLS LAST;

@@ -89,19 +89,33 @@ CREATE OR REPLACE MACRO clustereval._internal_report(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
   ),
-  moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
-  origins AS MATERIALIZED (SELECT * FROM clustereval._partition_origins(moments, distance)),
-  points AS NOT MATERIALIZED (SELECT * FROM clustereval._move_points(__ce_rows, origins, weights)),
-  coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(moments, points, origins, distance, p, center, weights)
+  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
+  __ce_origins AS MATERIALIZED (
+    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
   ),
-  centers AS (SELECT * FROM clustereval._all_centers(points, coordinates, distance, p, center)),
-  spreads AS (SELECT * FROM clustereval._cluster_spreads(points, centers, distance, p)),
-  clusters AS MATERIALIZED (SELECT * FROM clustereval._measured_clusters(centers, spreads)),
-  checked AS (SELECT * FROM clustereval._check_points(points, spreads, centers, weights))
+  __ce_points AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
+  ),
+  __ce_coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._moved_moments(
+      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
+    )
+  ),
+  __ce_centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, center)
+  ),
+  __ce_spreads AS (
+    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
+  ),
+  __ce_clusters AS MATERIALIZED (
+    SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
+  ),
+  __ce_checked AS (
+    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
+  )
   SELECT *
-  FROM clustereval._report_of_clusters(clusters, spreads, distance, p, center)
-  WHERE COALESCE((SELECT MIN(valid) FROM checked), TRUE);
+  FROM clustereval._report_of_clusters(__ce_clusters, __ce_spreads, distance, p, center)
+  WHERE COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE);
 
 ---------------------------------------------------------------------------------------------------
 -- Tables
@@ -138,17 +152,31 @@ CREATE OR REPLACE MACRO clustereval.internal_cluster_report(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
   ),
-  moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
-  origins AS MATERIALIZED (SELECT * FROM clustereval._partition_origins(moments, distance)),
-  points AS NOT MATERIALIZED (SELECT * FROM clustereval._move_points(__ce_rows, origins, weights)),
-  coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(moments, points, origins, distance, p, center, weights)
+  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
+  __ce_origins AS MATERIALIZED (
+    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
   ),
-  centers AS (SELECT * FROM clustereval._all_centers(points, coordinates, distance, p, center)),
-  spreads AS (SELECT * FROM clustereval._cluster_spreads(points, centers, distance, p)),
-  clusters AS MATERIALIZED (SELECT * FROM clustereval._measured_clusters(centers, spreads)),
-  gaps AS (SELECT * FROM clustereval._centroid_gaps(clusters, distance, p)),
-  checked AS (SELECT * FROM clustereval._check_points(points, spreads, centers, weights))
+  __ce_points AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
+  ),
+  __ce_coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._moved_moments(
+      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
+    )
+  ),
+  __ce_centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, center)
+  ),
+  __ce_spreads AS (
+    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
+  ),
+  __ce_clusters AS MATERIALIZED (
+    SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
+  ),
+  __ce_gaps AS (SELECT * FROM clustereval._centroid_gaps(__ce_clusters, distance, p)),
+  __ce_checked AS (
+    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
+  )
   SELECT
     own.partition_key,
     own.cluster,
@@ -159,12 +187,12 @@ CREATE OR REPLACE MACRO clustereval.internal_cluster_report(
     own.radius AS max_distance,
     gap.nearest AS nearest_cluster,
     gap.least AS nearest_distance
-  FROM clusters AS own
-  LEFT JOIN gaps AS gap ON gap.number = own.number
-  LEFT JOIN origins AS origin ON origin.partition_key IS NOT DISTINCT FROM own.partition_key
+  FROM __ce_clusters AS own
+  LEFT JOIN __ce_gaps AS gap ON gap.number = own.number
+  LEFT JOIN __ce_origins AS origin ON origin.partition_key IS NOT DISTINCT FROM own.partition_key
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   )
-    AND COALESCE((SELECT MIN(valid) FROM checked), TRUE)
+    AND COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
   ORDER BY own.partition_key ASC NULLS LAST, own.cluster ASC NULLS LAST,
     own.singleton_no ASC NULLS LAST;

@@ -338,38 +338,54 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
   ),
-  moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
-  origins AS MATERIALIZED (SELECT * FROM clustereval._partition_origins(moments, distance)),
-  points AS NOT MATERIALIZED (SELECT * FROM clustereval._move_points(__ce_rows, origins, weights)),
-  coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(moments, points, origins, distance, p, center, weights)
+  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
+  __ce_origins AS MATERIALIZED (
+    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
   ),
-  centers AS (SELECT * FROM clustereval._all_centers(points, coordinates, distance, p, center)),
-  spreads AS (SELECT * FROM clustereval._cluster_spreads(points, centers, distance, p)),
-  clusters AS MATERIALIZED (SELECT * FROM clustereval._measured_clusters(centers, spreads)),
-  counts AS (SELECT * FROM clustereval._point_row_counts(spreads)),
-  checked AS (SELECT * FROM clustereval._check_points(points, spreads, centers, weights)),
-  spread_totals AS (SELECT * FROM clustereval._spread_totals(clusters, distance, p)),
-  variance_totals AS (SELECT * FROM clustereval._variance_totals(clusters)),
-  cluster_counts AS (SELECT COUNT(*) AS n_clusters FROM clusters GROUP BY partition_key),
-  size_check AS MATERIALIZED (
+  __ce_points AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
+  ),
+  __ce_coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._moved_moments(
+      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
+    )
+  ),
+  __ce_centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, center)
+  ),
+  __ce_spreads AS (
+    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
+  ),
+  __ce_clusters AS MATERIALIZED (
+    SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
+  ),
+  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
+  __ce_checked AS (
+    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
+  ),
+  __ce_spread_totals AS (SELECT * FROM clustereval._spread_totals(__ce_clusters, distance, p)),
+  __ce_variance_totals AS (SELECT * FROM clustereval._variance_totals(__ce_clusters)),
+  __ce_cluster_counts AS (SELECT COUNT(*) AS n_clusters FROM __ce_clusters GROUP BY partition_key),
+  __ce_size_check AS MATERIALIZED (
     SELECT
       clustereval._check_cluster_pairs(
         CAST(SUM(clustereval._widen(n_clusters) * n_clusters) AS DECIMAL(38, 0))
       ) AS valid
-    FROM cluster_counts
-    WHERE COALESCE((SELECT MIN(valid) FROM checked), TRUE)
+    FROM __ce_cluster_counts
+    WHERE COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
   ),
-  compared_clusters AS MATERIALIZED (
+  __ce_compared_clusters AS MATERIALIZED (
     SELECT *
-    FROM clusters
-    WHERE COALESCE((SELECT MIN(valid) FROM size_check), TRUE)
+    FROM __ce_clusters
+    WHERE COALESCE((SELECT MIN(valid) FROM __ce_size_check), TRUE)
   ),
-  wemmert_gancarski AS (
+  __ce_wemmert_gancarski AS (
     SELECT *
-    FROM clustereval._wemmert_gancarski_totals(points, compared_clusters, distance, p)
+    FROM clustereval._wemmert_gancarski_totals(__ce_points, __ce_compared_clusters, distance, p)
   ),
-  density_totals AS (SELECT * FROM clustereval._density_totals(points, compared_clusters))
+  __ce_density_totals AS (
+    SELECT * FROM clustereval._density_totals(__ce_points, __ce_compared_clusters)
+  )
   SELECT
     counts.partition_key,
     counts.total AS n,
@@ -381,22 +397,21 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
     CASE
       WHEN clustereval._squares_add_up(distance, center)
       THEN clustereval._scattering(
-        counts.total, counts.n_clusters, spreads.variance_norm_sum,
-        variances.total_squares_norm
+        counts.total, counts.n_clusters, spreads.variance_norm_sum, variances.total_squares_norm
       ) + densities.density
     END AS s_dbw_index
-  FROM counts
-  LEFT JOIN spread_totals AS spreads
+  FROM __ce_counts AS counts
+  LEFT JOIN __ce_spread_totals AS spreads
     ON spreads.partition_key IS NOT DISTINCT FROM counts.partition_key
-  LEFT JOIN variance_totals AS variances
+  LEFT JOIN __ce_variance_totals AS variances
     ON variances.partition_key IS NOT DISTINCT FROM counts.partition_key
-  LEFT JOIN wemmert_gancarski AS neighbors
+  LEFT JOIN __ce_wemmert_gancarski AS neighbors
     ON neighbors.partition_key IS NOT DISTINCT FROM counts.partition_key
-  LEFT JOIN density_totals AS densities
+  LEFT JOIN __ce_density_totals AS densities
     ON densities.partition_key IS NOT DISTINCT FROM counts.partition_key
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   )
-    AND COALESCE((SELECT MIN(valid) FROM checked), TRUE)
-    AND COALESCE((SELECT MIN(valid) FROM size_check), TRUE)
+    AND COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
+    AND COALESCE((SELECT MIN(valid) FROM __ce_size_check), TRUE)
   ORDER BY counts.partition_key ASC NULLS LAST;

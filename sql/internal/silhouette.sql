@@ -68,11 +68,11 @@ CREATE OR REPLACE MACRO clustereval._select_mean_distances(distance, p, method, 
 -- sqeuclidean, cosine) and are materialized if not.
 CREATE OR REPLACE MACRO clustereval._select_queries(distance, p, method) AS
   concat('SELECT * FROM ', CASE
-    WHEN method = 'sample' THEN 'sample'
-    WHEN method = 'simplified' THEN 'streamed_members'
+    WHEN method = 'sample' THEN '__ce_sample'
+    WHEN method = 'simplified' THEN '__ce_streamed_members'
     WHEN clustereval._plain_distance_name(distance, p) IN ('sqeuclidean', 'cosine')
-    THEN 'streamed_members'
-    ELSE 'members'
+    THEN '__ce_streamed_members'
+    ELSE '__ce_members'
   END);
 
 -- Text of a query, SELECT * FROM the CTE of _mean_distances with one row for each point and cluster
@@ -305,32 +305,44 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples(
       noise, noise_as, missing, id
     )
   ),
-  moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
-  origins AS MATERIALIZED (SELECT * FROM clustereval._partition_origins(moments, distance)),
-  points AS NOT MATERIALIZED (SELECT * FROM clustereval._move_points(__ce_rows, origins, weights)),
-  coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(moments, points, origins, distance, p, 'mean', weights)
+  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
+  __ce_origins AS MATERIALIZED (
+    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
   ),
-  centers AS (SELECT * FROM clustereval._all_centers(points, coordinates, distance, p, 'mean')),
-  spreads AS (
+  __ce_points AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
+  ),
+  __ce_coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._moved_moments(
+      __ce_moments, __ce_points, __ce_origins, distance, p, 'mean', weights
+    )
+  ),
+  __ce_centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, 'mean')
+  ),
+  __ce_spreads AS (
     SELECT * FROM clustereval._cluster_spreads(
-      points, centers, clustereval._plain_distance_name(distance, p), p
+      __ce_points, __ce_centers, clustereval._plain_distance_name(distance, p), p
     )
   ),
-  points_check AS (SELECT * FROM clustereval._check_points(points, spreads, centers, weights)),
-  clusters AS MATERIALIZED (
-    SELECT * FROM clustereval._cluster_moments(coordinates, spreads, distance)
+  __ce_points_check AS (
+    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
   ),
-  members AS MATERIALIZED (
-    SELECT * FROM clustereval._cluster_members(points, clusters, points_check)
+  __ce_clusters AS MATERIALIZED (
+    SELECT * FROM clustereval._cluster_moments(__ce_coordinates, __ce_spreads, distance)
   ),
-  ids_check AS (SELECT * FROM clustereval._check_ids(members)),
-  mean_distances AS (
+  __ce_members AS MATERIALIZED (
+    SELECT * FROM clustereval._cluster_members(__ce_points, __ce_clusters, __ce_points_check)
+  ),
+  __ce_ids_check AS (SELECT * FROM clustereval._check_ids(__ce_members)),
+  __ce_mean_distances AS (
     SELECT * FROM clustereval._mean_distances(
-      members, members, clusters, distance, p, 'exact', NULL
+      __ce_members, __ce_members, __ce_clusters, distance, p, 'exact', NULL
     )
   ),
-  silhouettes AS (SELECT * FROM clustereval._point_silhouettes(mean_distances, clusters))
+  __ce_silhouettes AS (
+    SELECT * FROM clustereval._point_silhouettes(__ce_mean_distances, __ce_clusters)
+  )
   SELECT
     own.partition_key,
     clustereval._row_id(member.id, member.row_no - 1, member.has_default_id) AS id,
@@ -339,15 +351,15 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples(
     scored.a_lower AS a,
     scored.b_lower AS b,
     scored.lower AS silhouette
-  FROM members AS member
-  JOIN silhouettes AS scored ON scored.row_no = member.row_no AND scored.number = member.number
-  JOIN clusters AS own ON own.number = member.number
-  LEFT JOIN clusters AS nearest ON nearest.number = scored.neighbor
+  FROM __ce_members AS member
+  JOIN __ce_silhouettes AS scored ON scored.row_no = member.row_no AND scored.number = member.number
+  JOIN __ce_clusters AS own ON own.number = member.number
+  LEFT JOIN __ce_clusters AS nearest ON nearest.number = scored.neighbor
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as, missing)
   )
-    AND COALESCE((SELECT MIN(valid) FROM points_check), TRUE)
-    AND COALESCE((SELECT MIN(valid) FROM ids_check), TRUE)
+    AND COALESCE((SELECT MIN(valid) FROM __ce_points_check), TRUE)
+    AND COALESCE((SELECT MIN(valid) FROM __ce_ids_check), TRUE)
   ORDER BY own.partition_key ASC NULLS LAST, 2 ASC NULLS LAST;
 
 -- Mean silhouette of each cluster of the table tbl (one row per point: its vector and cluster).
@@ -363,41 +375,51 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
       noise, noise_as, missing
     )
   ),
-  moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
-  origins AS MATERIALIZED (SELECT * FROM clustereval._partition_origins(moments, distance)),
-  points AS NOT MATERIALIZED (SELECT * FROM clustereval._move_points(__ce_rows, origins, weights)),
-  coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(moments, points, origins, distance, p, 'mean', weights)
+  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
+  __ce_origins AS MATERIALIZED (
+    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
   ),
-  centers AS (SELECT * FROM clustereval._all_centers(points, coordinates, distance, p, 'mean')),
-  spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(
-      points, centers, clustereval._plain_distance_name(distance, p), p
+  __ce_points AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
+  ),
+  __ce_coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._moved_moments(
+      __ce_moments, __ce_points, __ce_origins, distance, p, 'mean', weights
     )
   ),
-  points_check AS (SELECT * FROM clustereval._check_points(points, spreads, centers, weights)),
-  clusters AS MATERIALIZED (
-    SELECT * FROM clustereval._cluster_moments(coordinates, spreads, distance)
+  __ce_centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, 'mean')
   ),
-  streamed_members AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._cluster_members(points, clusters, points_check)
+  __ce_spreads AS (
+    SELECT * FROM clustereval._cluster_spreads(
+      __ce_points, __ce_centers, clustereval._plain_distance_name(distance, p), p
+    )
   ),
-  members AS MATERIALIZED (SELECT * FROM streamed_members),
-  queries AS NOT MATERIALIZED (
+  __ce_points_check AS (
+    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
+  ),
+  __ce_clusters AS MATERIALIZED (
+    SELECT * FROM clustereval._cluster_moments(__ce_coordinates, __ce_spreads, distance)
+  ),
+  __ce_streamed_members AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._cluster_members(__ce_points, __ce_clusters, __ce_points_check)
+  ),
+  __ce_members AS MATERIALIZED (SELECT * FROM __ce_streamed_members),
+  __ce_queries AS NOT MATERIALIZED (
     SELECT * FROM query(clustereval._select_queries(distance, p, 'exact'))
   ),
-  mean_distances AS (
+  __ce_mean_distances AS (
     SELECT * FROM clustereval._mean_distances(
-      queries, members, clusters, distance, p, 'exact', NULL
+      __ce_queries, __ce_members, __ce_clusters, distance, p, 'exact', NULL
     )
   ),
-  cluster_means AS (
+  __ce_cluster_means AS (
     SELECT
       number,
       clustereval._compensated_sum(a_lower) / COUNT(*) AS a,
       clustereval._compensated_sum(b_lower) / COUNT(*) AS b,
       clustereval._compensated_sum(lower) / COUNT(*) AS silhouette
-    FROM clustereval._point_silhouettes(mean_distances, clusters)
+    FROM clustereval._point_silhouettes(__ce_mean_distances, __ce_clusters)
     GROUP BY number
   )
   SELECT
@@ -407,12 +429,12 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
     averaged.a,
     averaged.b,
     averaged.silhouette
-  FROM clusters AS own
-  LEFT JOIN cluster_means AS averaged ON averaged.number = own.number
+  FROM __ce_clusters AS own
+  LEFT JOIN __ce_cluster_means AS averaged ON averaged.number = own.number
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as, missing)
   )
-    AND COALESCE((SELECT MIN(valid) FROM points_check), TRUE)
+    AND COALESCE((SELECT MIN(valid) FROM __ce_points_check), TRUE)
   ORDER BY own.number ASC NULLS LAST;
 
 -- One row per partition (partition_no), from silhouettes, the rows of _point_silhouettes: their
@@ -469,46 +491,58 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
       noise, noise_as, missing, id
     )
   ),
-  moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
-  origins AS MATERIALIZED (SELECT * FROM clustereval._partition_origins(moments, distance)),
-  points AS NOT MATERIALIZED (SELECT * FROM clustereval._move_points(__ce_rows, origins, weights)),
-  coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(moments, points, origins, distance, p, 'mean', weights)
+  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
+  __ce_origins AS MATERIALIZED (
+    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
   ),
-  centers AS (SELECT * FROM clustereval._all_centers(points, coordinates, distance, p, 'mean')),
-  spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(
-      points, centers, clustereval._plain_distance_name(distance, p), p
+  __ce_points AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
+  ),
+  __ce_coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._moved_moments(
+      __ce_moments, __ce_points, __ce_origins, distance, p, 'mean', weights
     )
   ),
-  counts AS (SELECT * FROM clustereval._point_row_counts(spreads)),
-  points_check AS (SELECT * FROM clustereval._check_points(points, spreads, centers, weights)),
-  clusters AS MATERIALIZED (
-    SELECT * FROM clustereval._cluster_moments(coordinates, spreads, distance)
+  __ce_centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, 'mean')
   ),
-  streamed_members AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._cluster_members(points, clusters, points_check)
+  __ce_spreads AS (
+    SELECT * FROM clustereval._cluster_spreads(
+      __ce_points, __ce_centers, clustereval._plain_distance_name(distance, p), p
+    )
   ),
-  members AS MATERIALIZED (SELECT * FROM streamed_members),
-  ids_check AS (SELECT * FROM clustereval._check_ids(members)),
-  sample AS MATERIALIZED (
+  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
+  __ce_points_check AS (
+    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
+  ),
+  __ce_clusters AS MATERIALIZED (
+    SELECT * FROM clustereval._cluster_moments(__ce_coordinates, __ce_spreads, distance)
+  ),
+  __ce_streamed_members AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._cluster_members(__ce_points, __ce_clusters, __ce_points_check)
+  ),
+  __ce_members AS MATERIALIZED (SELECT * FROM __ce_streamed_members),
+  __ce_ids_check AS (SELECT * FROM clustereval._check_ids(__ce_members)),
+  __ce_sample AS MATERIALIZED (
     SELECT *
-    FROM clustereval._sample_members(members, ids_check, sample_size, random_state)
+    FROM clustereval._sample_members(__ce_members, __ce_ids_check, sample_size, random_state)
   ),
-  queries AS NOT MATERIALIZED (
+  __ce_queries AS NOT MATERIALIZED (
     SELECT * FROM query(clustereval._select_queries(distance, p, method))
   ),
-  mean_distances AS (
+  __ce_mean_distances AS (
     SELECT * FROM clustereval._mean_distances(
-      queries, members, clusters, distance, p, method, tolerance
+      __ce_queries, __ce_members, __ce_clusters, distance, p, method, tolerance
     )
   ),
-  silhouettes AS (SELECT * FROM clustereval._point_silhouettes(mean_distances, clusters)),
-  totals AS (SELECT * FROM clustereval._silhouette_totals(silhouettes)),
-  scored AS (
+  __ce_silhouettes AS (
+    SELECT * FROM clustereval._point_silhouettes(__ce_mean_distances, __ce_clusters)
+  ),
+  __ce_totals AS (SELECT * FROM clustereval._silhouette_totals(__ce_silhouettes)),
+  __ce_scored AS (
     SELECT own.partition_key, totals.*
-    FROM totals
-    JOIN clusters AS own ON own.number = totals.partition_no
+    FROM __ce_totals AS totals
+    JOIN __ce_clusters AS own ON own.number = totals.partition_no
     WHERE clustereval._is_clustering(own.total, own.n_clusters)
   )
   SELECT
@@ -542,11 +576,11 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
       ))
       WHEN method IN ('exact', 'bounds') THEN scored.upper
     END AS silhouette_upper
-  FROM counts
-  LEFT JOIN scored ON scored.partition_key IS NOT DISTINCT FROM counts.partition_key
+  FROM __ce_counts AS counts
+  LEFT JOIN __ce_scored AS scored ON scored.partition_key IS NOT DISTINCT FROM counts.partition_key
   WHERE clustereval._check_options(clustereval._valid_silhouette_options(
     method, tolerance, sample_size, confidence, random_state,
     clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as, missing)
   ))
-    AND COALESCE((SELECT MIN(valid) FROM points_check), TRUE)
+    AND COALESCE((SELECT MIN(valid) FROM __ce_points_check), TRUE)
   ORDER BY counts.partition_key ASC NULLS LAST;

@@ -444,42 +444,46 @@ CREATE OR REPLACE MACRO clustereval.cluster_states(
       tbl, vector, cluster, 'euclidean', 2, NULL, partition_by, noise, noise_as, missing
     )
   ),
-  moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_points, 'mean')),
-  centers AS MATERIALIZED (
-    SELECT * FROM clustereval._all_centers(__ce_points, moments, 'euclidean', 2, 'mean')
+  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_points, 'mean')),
+  __ce_centers AS MATERIALIZED (
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_moments, 'euclidean', 2, 'mean')
   ),
-  spreads AS (SELECT * FROM clustereval._cluster_spreads(__ce_points, centers, 'euclidean', 2)),
-  checked AS (SELECT * FROM clustereval._check_points(__ce_points, spreads, centers, NULL)),
-  centered_points AS NOT MATERIALIZED (
+  __ce_spreads AS (
+    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, 'euclidean', 2)
+  ),
+  __ce_checked AS (
+    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, NULL)
+  ),
+  __ce_centered_points AS NOT MATERIALIZED (
     SELECT
       point.partition_key, point.cluster, point.singleton_no, point.kept,
       clustereval._subtract_vectors(point.unweighted, own.center) AS unweighted
     FROM query_table(__ce_points) AS point
-    JOIN query_table(centers) AS own
+    JOIN query_table(__ce_centers) AS own
       ON own.partition_key IS NOT DISTINCT FROM point.partition_key
       AND own.cluster IS NOT DISTINCT FROM point.cluster
     WHERE point.kept
   ),
-  deviations AS (SELECT * FROM clustereval._coordinate_moments(centered_points, 'mean')),
-  coordinates AS (
+  __ce_deviations AS (SELECT * FROM clustereval._coordinate_moments(__ce_centered_points, 'mean')),
+  __ce_coordinates AS (
     SELECT
       own.partition_key, own.cluster, own.i,
       clustereval._clamp(own.center + deviation.center, own.low, own.high) AS mean,
       clustereval._mean_correction(own.center, deviation.center, own.low, own.high) AS correction,
       own.n * deviation.variance AS m2,
       own.low, own.high
-    FROM moments AS own
-    JOIN deviations AS deviation
+    FROM __ce_moments AS own
+    JOIN __ce_deviations AS deviation
       ON deviation.partition_key IS NOT DISTINCT FROM own.partition_key
       AND deviation.cluster IS NOT DISTINCT FROM own.cluster
       AND deviation.i = own.i
   )
   SELECT *
-  FROM clustereval._state_table(spreads, coordinates)
+  FROM clustereval._state_table(__ce_spreads, __ce_coordinates)
   WHERE clustereval._check_options(
     clustereval._valid_missing(missing, clustereval._valid_state_noise(noise, noise_as))
   )
-    AND COALESCE((SELECT MIN(valid) FROM checked), TRUE)
+    AND COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
   -- The second column is cluster, whose name is that of a parameter here.
   ORDER BY partition_key ASC NULLS LAST, 2 ASC NULLS LAST;
 
@@ -489,12 +493,12 @@ CREATE OR REPLACE MACRO clustereval.cluster_states(
 --   FROM clustereval.merge_cluster_states(states);
 CREATE OR REPLACE MACRO clustereval.merge_cluster_states(tbl, partition_by := NULL) AS TABLE
   WITH __ce_states AS MATERIALIZED (SELECT * FROM clustereval._state_rows(tbl, partition_by)),
-  counts AS (SELECT * FROM clustereval._state_counts(__ce_states)),
-  coordinates AS (SELECT * FROM clustereval._merged_states(__ce_states)),
-  checked AS (SELECT * FROM clustereval._check_states(__ce_states, NULL))
+  __ce_counts AS (SELECT * FROM clustereval._state_counts(__ce_states)),
+  __ce_coordinates AS (SELECT * FROM clustereval._merged_states(__ce_states)),
+  __ce_checked AS (SELECT * FROM clustereval._check_states(__ce_states, NULL))
   SELECT *
-  FROM clustereval._state_table(counts, coordinates)
-  WHERE COALESCE((SELECT MIN(valid) FROM checked), TRUE)
+  FROM clustereval._state_table(__ce_counts, __ce_coordinates)
+  WHERE COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
   ORDER BY partition_key ASC NULLS LAST, cluster ASC NULLS LAST;
 
 -- internal_report without the points, from the states of any number of parts of each cluster.
@@ -505,25 +509,31 @@ CREATE OR REPLACE MACRO clustereval.internal_report_from_states(
   tbl, distance := 'euclidean', partition_by := NULL, weights := NULL
 ) AS TABLE
   WITH __ce_states AS MATERIALIZED (SELECT * FROM clustereval._state_rows(tbl, partition_by)),
-  counts AS (SELECT * FROM clustereval._state_counts(__ce_states)),
-  coordinates AS MATERIALIZED (SELECT * FROM clustereval._merged_states(__ce_states)),
-  checked AS (SELECT * FROM clustereval._check_states(__ce_states, weights)),
-  origins AS (SELECT * FROM clustereval._partition_origins(coordinates, distance)),
-  moments AS (SELECT * FROM clustereval._state_moments(coordinates, origins, distance, weights)),
+  __ce_counts AS (SELECT * FROM clustereval._state_counts(__ce_states)),
+  __ce_coordinates AS MATERIALIZED (SELECT * FROM clustereval._merged_states(__ce_states)),
+  __ce_checked AS (SELECT * FROM clustereval._check_states(__ce_states, weights)),
+  __ce_origins AS (SELECT * FROM clustereval._partition_origins(__ce_coordinates, distance)),
+  __ce_moments AS (
+    SELECT * FROM clustereval._state_moments(__ce_coordinates, __ce_origins, distance, weights)
+  ),
   -- The columns of points that a median would need.
-  no_points AS (
+  __ce_no_points AS (
     SELECT
       partition_key, TRUE AS kept,
       CAST(NULL AS DOUBLE[]) AS factors, CAST(NULL AS DOUBLE[]) AS unweighted
-    FROM moments
+    FROM __ce_moments
     WHERE FALSE
   ),
-  centers AS (SELECT * FROM clustereval._all_centers(no_points, moments, distance, 2, 'mean')),
-  spreads AS (SELECT * FROM clustereval._state_spreads(counts, centers)),
-  clusters AS MATERIALIZED (SELECT * FROM clustereval._measured_clusters(centers, spreads)),
-  overflow AS (
+  __ce_centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_no_points, __ce_moments, distance, 2, 'mean')
+  ),
+  __ce_spreads AS (SELECT * FROM clustereval._state_spreads(__ce_counts, __ce_centers)),
+  __ce_clusters AS MATERIALIZED (
+    SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
+  ),
+  __ce_overflow AS (
     SELECT CAST(error('states: distances overflow; scale the coordinates down') AS BOOLEAN) AS valid
-    FROM centers
+    FROM __ce_centers
     WHERE overflows
   )
   SELECT * REPLACE (
@@ -531,8 +541,8 @@ CREATE OR REPLACE MACRO clustereval.internal_report_from_states(
     CASE WHEN lower(distance) = 'sqeuclidean' THEN davies_bouldin_score END AS davies_bouldin_score,
     CASE WHEN lower(distance) = 'sqeuclidean' THEN pbm_index END AS pbm_index
   )
-  FROM clustereval._report_of_clusters(clusters, spreads, distance, 2, 'mean')
+  FROM clustereval._report_of_clusters(__ce_clusters, __ce_spreads, distance, 2, 'mean')
   WHERE clustereval._check_options(clustereval._valid_state_options(distance, weights))
-    AND COALESCE((SELECT MIN(valid) FROM checked), TRUE)
-    AND COALESCE((SELECT MIN(valid) FROM overflow), TRUE)
+    AND COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
+    AND COALESCE((SELECT MIN(valid) FROM __ce_overflow), TRUE)
   ORDER BY partition_key ASC NULLS LAST;

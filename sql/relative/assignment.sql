@@ -260,29 +260,29 @@ CREATE OR REPLACE MACRO clustereval.assign_nearest(
     UNION ALL BY NAME
     SELECT * FROM query_table(centroids)
   ),
-  center_rows AS (
+  __ce_center_rows AS (
     SELECT
       partition_key, cluster, centroid
     FROM __ce_keyed_centroids
   ),
-  centers AS MATERIALIZED (
-    SELECT * FROM clustereval._given_centers(center_rows, distance, p, weights)
+  __ce_centers AS MATERIALIZED (
+    SELECT * FROM clustereval._given_centers(__ce_center_rows, distance, p, weights)
   ),
-  blocks AS MATERIALIZED (SELECT * FROM clustereval._center_blocks(centers)),
-  checked AS (
+  __ce_blocks AS MATERIALIZED (SELECT * FROM clustereval._center_blocks(__ce_centers)),
+  __ce_checked AS (
     SELECT *
-    FROM clustereval._check_assignment(__ce_points, centers, distance, p, weights)
+    FROM clustereval._check_assignment(__ce_points, __ce_centers, distance, p, weights)
   ),
-  assigned AS NOT MATERIALIZED (
+  __ce_assigned AS NOT MATERIALIZED (
     SELECT *
-    FROM clustereval._assigned_points(__ce_points, blocks, checked, distance, p)
+    FROM clustereval._assigned_points(__ce_points, __ce_blocks, __ce_checked, distance, p)
   )
   SELECT
     partition_key,
     clustereval._row_id(assigned.id, row_no - 1, has_default_id) AS id,
     nearest AS cluster,
     assigned.distance
-  FROM assigned
+  FROM __ce_assigned AS assigned
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, 'mean', weights, NULL, 'cluster', missing)
   )

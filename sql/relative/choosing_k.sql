@@ -79,31 +79,45 @@ CREATE OR REPLACE MACRO clustereval._elbow_scores(
       tbl, vector, cluster, distance, p, weights, key, noise, noise_as, missing
     )
   ),
-  moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
-  origins AS MATERIALIZED (SELECT * FROM clustereval._partition_origins(moments, distance)),
-  points AS NOT MATERIALIZED (SELECT * FROM clustereval._move_points(__ce_rows, origins, weights)),
-  coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(moments, points, origins, distance, p, center, weights)
+  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
+  __ce_origins AS MATERIALIZED (
+    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
   ),
-  centers AS (SELECT * FROM clustereval._all_centers(points, coordinates, distance, p, center)),
-  spreads AS (SELECT * FROM clustereval._cluster_spreads(points, centers, distance, p)),
-  clusters AS MATERIALIZED (SELECT * FROM clustereval._measured_clusters(centers, spreads)),
-  gaps AS (SELECT * FROM clustereval._centroid_gaps(clusters, distance, p)),
-  counts AS (
+  __ce_points AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
+  ),
+  __ce_coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._moved_moments(
+      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
+    )
+  ),
+  __ce_centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, center)
+  ),
+  __ce_spreads AS (
+    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
+  ),
+  __ce_clusters AS MATERIALIZED (
+    SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
+  ),
+  __ce_gaps AS (SELECT * FROM clustereval._centroid_gaps(__ce_clusters, distance, p)),
+  __ce_counts AS (
     SELECT
       partition_key,
       CAST(SUM(n) AS BIGINT) AS n,
       COUNT(*) AS n_clusters
-    FROM clusters
+    FROM __ce_clusters
     GROUP BY partition_key
   ),
-  spread_totals AS (SELECT * FROM clustereval._spread_totals(clusters, distance, p)),
-  gap_totals AS (SELECT * FROM clustereval._gap_totals(gaps, distance)),
-  checked AS (SELECT * FROM clustereval._check_points(points, spreads, centers, weights)),
+  __ce_spread_totals AS (SELECT * FROM clustereval._spread_totals(__ce_clusters, distance, p)),
+  __ce_gap_totals AS (SELECT * FROM clustereval._gap_totals(__ce_gaps, distance)),
+  __ce_checked AS (
+    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
+  ),
   -- k is checked once per cluster, not once per point. _points adds a row that is none of these.
-  checked_k AS (
+  __ce_checked_k AS (
     SELECT clustereval._check_k(partition_key['k']) AS k
-    FROM spreads
+    FROM __ce_spreads AS spreads
     WHERE n + n_dropped + n_noise > 0
   )
   SELECT
@@ -120,12 +134,12 @@ CREATE OR REPLACE MACRO clustereval._elbow_scores(
     clustereval._finite_or_null(clustereval._davies_bouldin_score(
       counts.n, counts.n_clusters, gaps.overlap_sum
     )) AS davies_bouldin
-  FROM counts
-  LEFT JOIN spread_totals AS spreads
+  FROM __ce_counts AS counts
+  LEFT JOIN __ce_spread_totals AS spreads
     ON spreads.partition_key IS NOT DISTINCT FROM counts.partition_key
-  LEFT JOIN gap_totals AS gaps ON gaps.partition_key IS NOT DISTINCT FROM counts.partition_key
-  WHERE COALESCE((SELECT MIN(valid) FROM checked), TRUE)
-    AND COALESCE((SELECT MIN(k) FROM checked_k), 1) >= 1;
+  LEFT JOIN __ce_gap_totals AS gaps ON gaps.partition_key IS NOT DISTINCT FROM counts.partition_key
+  WHERE COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
+    AND COALESCE((SELECT MIN(k) FROM __ce_checked_k), 1) >= 1;
 
 -- One row per group of key, a struct {partition, k}: partition_key, k and mean, the mean
 -- silhouette. The parameters are those of silhouette_score; for a method that is none of its own,
@@ -333,7 +347,7 @@ CREATE OR REPLACE MACRO clustereval.elbow(
       distance, p, weights, noise, noise_as, missing, silhouette
     )
   ),
-  silhouettes AS (SELECT * FROM query(clustereval._select_silhouettes(silhouette)))
+  __ce_silhouettes AS (SELECT * FROM query(clustereval._select_silhouettes(silhouette)))
   SELECT
     own.partition_key,
     own.k,
@@ -363,8 +377,7 @@ CREATE OR REPLACE MACRO clustereval.elbow(
     END AS jump,
     clustereval._finite_or_null(
       clustereval._bend(
-        own.before, own.ssw, own.after, own.left_step,
-        own.right_step
+        own.before, own.ssw, own.after, own.left_step, own.right_step
       ) * (2 / (own.left_step * (own.left_step + own.right_step)))
     ) AS second_difference,
     clustereval._zero_if_straight(
@@ -375,7 +388,7 @@ CREATE OR REPLACE MACRO clustereval.elbow(
     own.difference AS kneedle,
     own.is_knee
   FROM __ce_neighbors AS own
-  LEFT JOIN silhouettes AS scored
+  LEFT JOIN __ce_silhouettes AS scored
     ON scored.partition_key IS NOT DISTINCT FROM own.partition_key
     AND scored.k = own.k
   WHERE clustereval._check_options(clustereval._valid_elbow_options(

@@ -51,9 +51,7 @@ CREATE OR REPLACE MACRO clustereval._cells_with_centers(coordinates, distance) A
     GROUP BY partition_key, cluster
   )
   SELECT
-    cell.partition_key, cell.cluster, cell.n,
-    whole.n AS whole_n,
-    reduced.n AS reduced_n,
+    cell.partition_key, cell.cluster, cell.n, whole.n AS whole_n, reduced.n AS reduced_n,
     clustereval._center_direction(whole.center, distance) AS whole_center,
     clustereval._center_direction(reduced.center, distance) AS reduced_center
   FROM cells AS cell
@@ -182,20 +180,36 @@ CREATE OR REPLACE MACRO clustereval.column_stability(
       'cluster', missing
     )
   ),
-  moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
-  origins AS MATERIALIZED (SELECT * FROM clustereval._partition_origins(moments, distance)),
-  points AS NOT MATERIALIZED (SELECT * FROM clustereval._move_points(__ce_rows, origins, NULL)),
-  coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(moments, points, origins, distance, p, 'mean', NULL)
+  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
+  __ce_origins AS MATERIALIZED (
+    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
   ),
-  centers AS (SELECT * FROM clustereval._all_centers(points, coordinates, distance, p, 'mean')),
-  spreads AS (SELECT * FROM clustereval._cluster_spreads(points, centers, distance, p)),
-  checked AS (SELECT * FROM clustereval._check_points(points, spreads, centers, NULL)),
-  removed_check AS (SELECT * FROM clustereval._check_removed(points)),
-  cells AS MATERIALIZED (SELECT * FROM clustereval._cells_with_centers(coordinates, distance)),
-  distances AS (SELECT * FROM clustereval._cell_distances(points, cells, distance, p)),
-  left_out AS (SELECT * FROM clustereval._left_out_squares(points)),
-  totals AS (
+  __ce_points AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, NULL)
+  ),
+  __ce_coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._moved_moments(
+      __ce_moments, __ce_points, __ce_origins, distance, p, 'mean', NULL
+    )
+  ),
+  __ce_centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, 'mean')
+  ),
+  __ce_spreads AS (
+    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
+  ),
+  __ce_checked AS (
+    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, NULL)
+  ),
+  __ce_removed_check AS (SELECT * FROM clustereval._check_removed(__ce_points)),
+  __ce_cells AS MATERIALIZED (
+    SELECT * FROM clustereval._cells_with_centers(__ce_coordinates, distance)
+  ),
+  __ce_distances AS (
+    SELECT * FROM clustereval._cell_distances(__ce_points, __ce_cells, distance, p)
+  ),
+  __ce_left_out AS (SELECT * FROM clustereval._left_out_squares(__ce_points)),
+  __ce_totals AS (
     SELECT
       cell.partition_key,
       SUM(cell.n) AS n,
@@ -204,8 +218,8 @@ CREATE OR REPLACE MACRO clustereval.column_stability(
       clustereval._compensated_sum(
         cell.n * clustereval._distance(cell.whole_center, cell.reduced_center, distance, p)
       ) AS mean_distances
-    FROM cells AS cell
-    JOIN distances AS apart
+    FROM __ce_cells AS cell
+    JOIN __ce_distances AS apart
       ON apart.partition_key IS NOT DISTINCT FROM cell.partition_key
       AND apart.cluster IS NOT DISTINCT FROM cell.cluster
     GROUP BY cell.partition_key
@@ -219,12 +233,12 @@ CREATE OR REPLACE MACRO clustereval.column_stability(
     totals.distances / totals.n AS average_distance,
     totals.mean_distances / totals.n AS average_distance_between_means,
     sqrt(clustereval._ratio(left_out.squares, totals.n - left_out.n_clusters)) AS figure_of_merit
-  FROM totals
-  JOIN left_out ON left_out.partition_key IS NOT DISTINCT FROM totals.partition_key
+  FROM __ce_totals AS totals
+  JOIN __ce_left_out AS left_out ON left_out.partition_key IS NOT DISTINCT FROM totals.partition_key
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, 'mean', NULL, NULL, 'cluster', missing)
   )
     AND (SELECT __ce_valid FROM __ce_columns_check)
-    AND COALESCE((SELECT MIN(valid) FROM checked), TRUE)
-    AND COALESCE((SELECT MIN(valid) FROM removed_check), TRUE)
+    AND COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
+    AND COALESCE((SELECT MIN(valid) FROM __ce_removed_check), TRUE)
   ORDER BY totals.partition_key ASC NULLS LAST;

@@ -72,30 +72,30 @@ CREATE OR REPLACE MACRO clustereval.cross_validation(
     UNION ALL BY NAME
     SELECT * FROM query_table(centroids)
   ),
-  center_rows AS (
+  __ce_center_rows AS (
     SELECT
       {'key': partition_key, 'fold': centroid_row.fold} AS partition_key,
       centroid_row.cluster,
       centroid_row.centroid
     FROM __ce_keyed_centroids AS centroid_row
   ),
-  centers AS MATERIALIZED (
-    SELECT * FROM clustereval._given_centers(center_rows, distance, p, weights)
+  __ce_centers AS MATERIALIZED (
+    SELECT * FROM clustereval._given_centers(__ce_center_rows, distance, p, weights)
   ),
-  blocks AS MATERIALIZED (SELECT * FROM clustereval._center_blocks(centers)),
-  checked AS (
+  __ce_blocks AS MATERIALIZED (SELECT * FROM clustereval._center_blocks(__ce_centers)),
+  __ce_checked AS (
     SELECT *
-    FROM clustereval._check_assignment(__ce_points, centers, distance, p, weights)
+    FROM clustereval._check_assignment(__ce_points, __ce_centers, distance, p, weights)
   ),
-  assigned AS NOT MATERIALIZED (
+  __ce_assigned AS NOT MATERIALIZED (
     SELECT *
-    FROM clustereval._assigned_points(__ce_points, blocks, checked, distance, p)
+    FROM clustereval._assigned_points(__ce_points, __ce_blocks, __ce_checked, distance, p)
   ),
-  cells AS MATERIALIZED (SELECT * FROM clustereval._assigned_cells(assigned)),
-  scores AS (SELECT * FROM clustereval._fold_scores(cells, metric, average_method, beta)),
-  label_sizes AS (SELECT * FROM clustereval._label_sizes(cells)),
-  pair_shares AS (SELECT * FROM clustereval._pair_shares(cells, label_sizes)),
-  weakest_labels AS (SELECT * FROM clustereval._weakest_labels(pair_shares))
+  __ce_cells AS MATERIALIZED (SELECT * FROM clustereval._assigned_cells(__ce_assigned)),
+  __ce_scores AS (SELECT * FROM clustereval._fold_scores(__ce_cells, metric, average_method, beta)),
+  __ce_label_sizes AS (SELECT * FROM clustereval._label_sizes(__ce_cells)),
+  __ce_pair_shares AS (SELECT * FROM clustereval._pair_shares(__ce_cells, __ce_label_sizes)),
+  __ce_weakest_labels AS (SELECT * FROM clustereval._weakest_labels(__ce_pair_shares))
   SELECT
     scores.partition_key['key'] AS partition_key,
     scores.partition_key['fold'] AS fold,
@@ -106,8 +106,8 @@ CREATE OR REPLACE MACRO clustereval.cross_validation(
     weakest.least AS prediction_strength,
     AVG(scores.score) OVER (PARTITION BY scores.partition_key['key']) AS mean_score,
     STDDEV_SAMP(scores.score) OVER (PARTITION BY scores.partition_key['key']) AS std_score
-  FROM scores
-  LEFT JOIN weakest_labels AS weakest
+  FROM __ce_scores AS scores
+  LEFT JOIN __ce_weakest_labels AS weakest
     ON weakest.partition_key IS NOT DISTINCT FROM scores.partition_key
   WHERE clustereval._check_options(
       clustereval._valid_point_options(distance, p, 'mean', weights, NULL, 'cluster', missing)

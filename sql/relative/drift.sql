@@ -16,8 +16,7 @@ CREATE OR REPLACE MACRO clustereval._drift_counts(cells, overlap_rows) AS TABLE
       SUM(
         CASE
           WHEN clustereval._has_moved(
-            cell.in_before, cell.in_after, cell.old, cell.new,
-            overlap.is_link
+            cell.in_before, cell.in_after, cell.old, cell.new, overlap.is_link
           )
           THEN cell.n
           ELSE 0
@@ -162,7 +161,7 @@ CREATE OR REPLACE MACRO clustereval.run_drift(
     WHERE FALSE
     HAVING clustereval._is_absent(partition_by)
   ),
-  totals AS (
+  __ce_totals AS (
     SELECT
       partition_key,
       CAST(SUM(n_before) AS BIGINT) AS n_before,
@@ -172,19 +171,19 @@ CREATE OR REPLACE MACRO clustereval.run_drift(
     FROM __ce_counts
     GROUP BY partition_key
   ),
-  common AS (SELECT * FROM clustereval._common_cells(__ce_cells)),
-  agreement AS (
+  __ce_common AS (SELECT * FROM clustereval._common_cells(__ce_cells)),
+  __ce_agreement AS (
     SELECT
       partition_key,
       adjusted_rand_score AS rand,
       adjusted_mutual_info_score AS information,
       variation_of_information AS variation
     FROM clustereval._external_report(
-      common, old_set, new_set, n, partition_key, NULL, 'cluster',
+      __ce_common, old_set, new_set, n, partition_key, NULL, 'cluster',
       'arithmetic', 1.0, TRUE
     )
   ),
-  stability AS (SELECT * FROM clustereval._size_stability(__ce_cells, totals))
+  __ce_stability AS (SELECT * FROM clustereval._size_stability(__ce_cells, __ce_totals))
   SELECT
     totals.partition_key,
     totals.n_before,
@@ -214,11 +213,13 @@ CREATE OR REPLACE MACRO clustereval.run_drift(
     agreement.information AS adjusted_mutual_info_score,
     agreement.variation AS variation_of_information,
     stability.index AS population_stability_index
-  FROM totals
+  FROM __ce_totals AS totals
   LEFT JOIN __ce_transitions AS found
     ON found.partition_key IS NOT DISTINCT FROM totals.partition_key
-  LEFT JOIN agreement ON agreement.partition_key IS NOT DISTINCT FROM totals.partition_key
-  LEFT JOIN stability ON stability.partition_key IS NOT DISTINCT FROM totals.partition_key
+  LEFT JOIN __ce_agreement AS agreement
+    ON agreement.partition_key IS NOT DISTINCT FROM totals.partition_key
+  LEFT JOIN __ce_stability AS stability
+    ON stability.partition_key IS NOT DISTINCT FROM totals.partition_key
   WHERE clustereval._check_options(
       clustereval._valid_transition_options(noise, noise_as, threshold, min_share)
     )

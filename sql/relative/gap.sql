@@ -141,8 +141,7 @@ CREATE OR REPLACE MACRO clustereval.uniform_reference(
   -- In a CTE of its own, or the id would be scrambled once per coordinate.
   ids AS (
     SELECT
-      drawn.partition_key, drawn.set, drawn.low, drawn.high,
-      drawn.stream_keys, place.id,
+      drawn.partition_key, drawn.set, drawn.low, drawn.high, drawn.stream_keys, place.id,
       clustereval._scramble([CAST(place.id % 4294967296 AS UBIGINT)])[1]
         AS scrambled_id
     FROM sets AS drawn, LATERAL range(drawn.n) AS place (id)

@@ -222,8 +222,7 @@ CREATE OR REPLACE MACRO clustereval._covariances(influences) AS TABLE
 -- of _parts_of_gradients.
 CREATE OR REPLACE MACRO clustereval._linear_gradients(parts) AS TABLE
   SELECT
-    part.partition_key, part.family, metrics.metric,
-    metrics.g1, metrics.g2, metrics.g3
+    part.partition_key, part.family, metrics.metric, metrics.g1, metrics.g2, metrics.g3
   FROM query_table(parts) AS part
   CROSS JOIN LATERAL (VALUES
     ('pairs', 'rand_score', 0e0, -1e0, -1e0),

@@ -204,8 +204,7 @@ CREATE OR REPLACE MACRO clustereval._mean_quotients(terms) AS TABLE
     GROUP BY partition_key, place
   )
   SELECT
-    partition_key, place, metric,
-    quotient
+    partition_key, place, metric, quotient
       * (1.0 + COALESCE(clustereval._ratio(bias, n * (n - 1)), 0.0)) AS value,
     quotient
       * sqrt(clustereval._ratio(squares, n * (n - 1))) AS std_error
@@ -256,41 +255,43 @@ CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
     FROM clustereval._row_groups(tbl, cluster, cluster, weight, partition_by, noise, noise_as)
       AS whole
   ),
-  cells AS (SELECT * FROM __ce_both_groups WHERE labeled AND copies > 0),
-  all_groups AS (SELECT * FROM __ce_both_groups WHERE NOT labeled),
-  all_cells AS (SELECT * FROM all_groups WHERE copies > 0),
-  cluster_sizes AS MATERIALIZED (SELECT * FROM clustereval._cluster_sizes(all_cells)),
-  labeled_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
-  spread AS MATERIALIZED (SELECT * FROM clustereval._label_spread(labeled_sizes, cluster_sizes)),
-  all_totals AS (
+  __ce_cells AS (SELECT * FROM __ce_both_groups WHERE labeled AND copies > 0),
+  __ce_all_groups AS (SELECT * FROM __ce_both_groups WHERE NOT labeled),
+  __ce_all_cells AS (SELECT * FROM __ce_all_groups WHERE copies > 0),
+  __ce_cluster_sizes AS MATERIALIZED (SELECT * FROM clustereval._cluster_sizes(__ce_all_cells)),
+  __ce_labeled_sizes AS (SELECT * FROM clustereval._cluster_sizes(__ce_cells)),
+  __ce_spread AS MATERIALIZED (
+    SELECT * FROM clustereval._label_spread(__ce_labeled_sizes, __ce_cluster_sizes)
+  ),
+  __ce_all_totals AS (
     SELECT
       sizes.partition_key,
       clustereval._ratio(SUM(sizes.cluster_size * sizes.copies), SUM(sizes.copies))
         AS rows_per_cluster,
       MIN(spread.labeled_share) AS labeled_share
-    FROM cluster_sizes AS sizes
-    JOIN spread ON spread.partition_key IS NOT DISTINCT FROM sizes.partition_key
+    FROM __ce_cluster_sizes AS sizes
+    JOIN __ce_spread AS spread ON spread.partition_key IS NOT DISTINCT FROM sizes.partition_key
     GROUP BY sizes.partition_key
   ),
-  row_counts AS (SELECT * FROM clustereval._row_counts(all_groups)),
-  entities AS MATERIALIZED (
+  __ce_row_counts AS (SELECT * FROM clustereval._row_counts(__ce_all_groups)),
+  __ce_entities AS MATERIALIZED (
     SELECT *
-    FROM clustereval._entity_terms(cells, cluster_sizes, labels_are_sample)
+    FROM clustereval._entity_terms(__ce_cells, __ce_cluster_sizes, labels_are_sample)
   ),
-  slopes AS (SELECT * FROM clustereval._bcubed_slopes(entities, beta)),
-  terms AS MATERIALIZED (
-    SELECT * FROM clustereval._metric_terms(entities, slopes, all_totals, beta)
+  __ce_slopes AS (SELECT * FROM clustereval._bcubed_slopes(__ce_entities, beta)),
+  __ce_terms AS MATERIALIZED (
+    SELECT * FROM clustereval._metric_terms(__ce_entities, __ce_slopes, __ce_all_totals, beta)
   ),
-  quotients AS (
+  __ce_quotients AS (
     SELECT *
-    FROM clustereval._mean_quotients(terms)
+    FROM clustereval._mean_quotients(__ce_terms)
     WHERE labels_are_sample <> 'records'
     UNION ALL
     SELECT *
-    FROM clustereval._record_estimates(cells, cluster_sizes, all_totals, beta)
+    FROM clustereval._record_estimates(__ce_cells, __ce_cluster_sizes, __ce_all_totals, beta)
     WHERE labels_are_sample = 'records'
   ),
-  metrics AS (
+  __ce_metrics AS (
     SELECT
       metrics.place,
       metrics.metric,
@@ -306,22 +307,20 @@ CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
         ]) AS metric
     ) AS metrics
   ),
-  contradictions AS (
+  __ce_contradictions AS (
     SELECT
       partition_key, labeled_share,
       clustereval._contradiction(
-        labels_are_sample, labeled_share, labeled_nearby, n_near, excess,
-        deviation
+        labels_are_sample, labeled_share, labeled_nearby, n_near, excess, deviation
       ) AS contradiction
-    FROM spread
+    FROM __ce_spread AS spread
   ),
-  estimates AS (
+  __ce_estimates AS (
     SELECT
       counts.partition_key,
       metrics.*,
       clustereval._missing_reason(
-        facts.contradiction, labels_are_sample, facts.labeled_share,
-        metrics.place, quotients.value
+        facts.contradiction, labels_are_sample, facts.labeled_share, metrics.place, quotients.value
       ) AS reason,
       CASE
         WHEN quotients.value > metrics.greatest THEN metrics.greatest
@@ -329,11 +328,11 @@ CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
       END AS value,
       quotients.std_error,
       clustereval._normal_quantile(confidence) * quotients.std_error AS margin
-    FROM row_counts AS counts
-    CROSS JOIN metrics
-    LEFT JOIN contradictions AS facts
+    FROM __ce_row_counts AS counts
+    CROSS JOIN __ce_metrics AS metrics
+    LEFT JOIN __ce_contradictions AS facts
       ON facts.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN quotients
+    LEFT JOIN __ce_quotients AS quotients
       ON quotients.partition_key IS NOT DISTINCT FROM counts.partition_key
       AND quotients.place = metrics.place
       AND facts.contradiction IS NULL
@@ -352,7 +351,7 @@ CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
       ELSE value + margin
     END AS upper,
     reason
-  FROM estimates
+  FROM __ce_estimates
   WHERE clustereval._check_options(clustereval._valid_estimate_options(
     noise, noise_as, labels_are_sample, confidence, beta
   ))

@@ -120,8 +120,7 @@ CREATE OR REPLACE MACRO clustereval._run_clusters(rows, noise, noise_as) AS TABL
     WHERE NOT (noisy AND noise_as = 'drop')
   )
   SELECT
-    partition_key, run, cluster, n, n_without_id, run_no,
-    noisy,
+    partition_key, run, cluster, n, n_without_id, run_no, noisy,
     noisy AND noise_as = 'singletons' AS is_singleton,
     run_no * 68719476736 + cluster_no AS code
   FROM numbers;
@@ -401,23 +400,25 @@ CREATE OR REPLACE MACRO clustereval.run_agreement(
   WITH __ce_rows AS (
     SELECT * FROM clustereval._run_rows(tbl, id, run, cluster, partition_by, noise)
   ),
-  clusters AS (SELECT * FROM clustereval._run_clusters(__ce_rows, noise, noise_as)),
-  runs AS (SELECT * FROM clustereval._runs(clusters)),
-  ids AS (SELECT * FROM clustereval._run_ids(__ce_rows)),
-  coded AS MATERIALIZED (SELECT * FROM clustereval._coded_rows(__ce_rows, clusters, ids)),
-  pair_cells AS (SELECT * FROM clustereval._pair_cells(coded)),
-  scores AS (
-    SELECT * FROM clustereval._score_pairs(pair_cells, metric, average_method, beta)
+  __ce_clusters AS (SELECT * FROM clustereval._run_clusters(__ce_rows, noise, noise_as)),
+  __ce_runs AS (SELECT * FROM clustereval._runs(__ce_clusters)),
+  __ce_ids AS (SELECT * FROM clustereval._run_ids(__ce_rows)),
+  __ce_coded AS MATERIALIZED (
+    SELECT * FROM clustereval._coded_rows(__ce_rows, __ce_clusters, __ce_ids)
+  ),
+  __ce_pair_cells AS (SELECT * FROM clustereval._pair_cells(__ce_coded)),
+  __ce_scores AS (
+    SELECT * FROM clustereval._score_pairs(__ce_pair_cells, metric, average_method, beta)
     WHERE clustereval._check_options(
       clustereval._valid_agreement_options(noise, noise_as, metric, average_method, beta)
     )
   ),
-  pairs AS (SELECT * FROM clustereval._scored_pairs(runs, scores)),
-  faults AS (
+  __ce_pairs AS (SELECT * FROM clustereval._scored_pairs(__ce_runs, __ce_scores)),
+  __ce_faults AS (
     SELECT n_faults
-    FROM clustereval._check_runs(clusters, runs, ids, coded)
+    FROM clustereval._check_runs(__ce_clusters, __ce_runs, __ce_ids, __ce_coded)
   ),
-  id_faults AS (SELECT n_faults FROM clustereval._check_same_ids(pairs, require_same_ids))
+  __ce_id_faults AS (SELECT n_faults FROM clustereval._check_same_ids(__ce_pairs, require_same_ids))
   SELECT
     partition_key,
     run_1,
@@ -426,9 +427,9 @@ CREATE OR REPLACE MACRO clustereval.run_agreement(
     n_only_1,
     n_only_2,
     score
-  FROM pairs
-  WHERE (SELECT n_faults FROM faults) = 0
-    AND (SELECT n_faults FROM id_faults) = 0
+  FROM __ce_pairs
+  WHERE (SELECT n_faults FROM __ce_faults) = 0
+    AND (SELECT n_faults FROM __ce_id_faults) = 0
   ORDER BY run_no_1 ASC NULLS LAST, run_no_2 ASC NULLS LAST;
 
 -- Each run's mean agreement with the other runs, the most central run first: partition_key, run,
@@ -445,24 +446,28 @@ CREATE OR REPLACE MACRO clustereval.run_consensus(
   WITH __ce_rows AS (
     SELECT * FROM clustereval._run_rows(tbl, id, run, cluster, partition_by, noise)
   ),
-  clusters AS (SELECT * FROM clustereval._run_clusters(__ce_rows, noise, noise_as)),
-  runs AS (SELECT * FROM clustereval._runs(clusters)),
-  ids AS (SELECT * FROM clustereval._run_ids(__ce_rows)),
-  coded AS MATERIALIZED (SELECT * FROM clustereval._coded_rows(__ce_rows, clusters, ids)),
-  pair_cells AS (SELECT * FROM clustereval._pair_cells(coded)),
-  scores AS (
-    SELECT * FROM clustereval._score_pairs(pair_cells, metric, average_method, beta)
+  __ce_clusters AS (SELECT * FROM clustereval._run_clusters(__ce_rows, noise, noise_as)),
+  __ce_runs AS (SELECT * FROM clustereval._runs(__ce_clusters)),
+  __ce_ids AS (SELECT * FROM clustereval._run_ids(__ce_rows)),
+  __ce_coded AS MATERIALIZED (
+    SELECT * FROM clustereval._coded_rows(__ce_rows, __ce_clusters, __ce_ids)
+  ),
+  __ce_pair_cells AS (SELECT * FROM clustereval._pair_cells(__ce_coded)),
+  __ce_scores AS (
+    SELECT * FROM clustereval._score_pairs(__ce_pair_cells, metric, average_method, beta)
     WHERE clustereval._check_options(
       clustereval._valid_agreement_options(noise, noise_as, metric, average_method, beta)
     )
   ),
-  pairs AS (SELECT * FROM clustereval._scored_pairs(runs, scores)),
-  faults AS (
+  __ce_pairs AS (SELECT * FROM clustereval._scored_pairs(__ce_runs, __ce_scores)),
+  __ce_faults AS (
     SELECT n_faults
-    FROM clustereval._check_runs(clusters, runs, ids, coded)
+    FROM clustereval._check_runs(__ce_clusters, __ce_runs, __ce_ids, __ce_coded)
   ),
-  id_faults AS (SELECT n_faults FROM clustereval._check_same_ids(pairs, require_same_ids)),
-  sign AS (
+  __ce_id_faults AS (
+    SELECT n_faults FROM clustereval._check_same_ids(__ce_pairs, require_same_ids)
+  ),
+  __ce_sign AS (
     SELECT CASE
       WHEN best IS NULL
       THEN error(concat(
@@ -475,22 +480,22 @@ CREATE OR REPLACE MACRO clustereval.run_consensus(
     FROM clustereval._metric_meanings() AS meanings
     WHERE meanings.metric = metric
   ),
-  sides AS (
-    SELECT run_no_1 AS run_no, score FROM pairs
+  __ce_sides AS (
+    SELECT run_no_1 AS run_no, score FROM __ce_pairs
     UNION ALL
-    SELECT run_no_2, score FROM pairs
+    SELECT run_no_2, score FROM __ce_pairs
   ),
-  means AS (
+  __ce_means AS (
     SELECT
       run_no,
       COUNT(score) AS n_runs,
       clustereval._ratio(clustereval._compensated_sum(score), COUNT(score)) AS mean,
       MIN(score) AS min,
       MAX(score) AS max
-    FROM sides
+    FROM __ce_sides
     GROUP BY run_no
   ),
-  ranks AS (
+  __ce_ranks AS (
     SELECT
       runs.partition_key, runs.run, means.mean, means.min, means.max,
       COALESCE(means.n_runs, 0) AS n_runs,
@@ -500,9 +505,9 @@ CREATE OR REPLACE MACRO clustereval.run_consensus(
           signs.sign * ROUND(means.mean, 12) ASC NULLS LAST,
           runs.run_no ASC NULLS LAST
       ) AS rank
-    FROM runs
-    CROSS JOIN sign AS signs
-    LEFT JOIN means ON means.run_no = runs.run_no
+    FROM __ce_runs AS runs
+    CROSS JOIN __ce_sign AS signs
+    LEFT JOIN __ce_means AS means ON means.run_no = runs.run_no
   )
   SELECT
     partition_key,
@@ -512,9 +517,9 @@ CREATE OR REPLACE MACRO clustereval.run_consensus(
     min AS min_score,
     max AS max_score,
     CASE WHEN mean IS NOT NULL THEN rank END AS rank
-  FROM ranks
-  WHERE (SELECT n_faults FROM faults) = 0
-    AND (SELECT n_faults FROM id_faults) = 0
+  FROM __ce_ranks AS ranks
+  WHERE (SELECT n_faults FROM __ce_faults) = 0
+    AND (SELECT n_faults FROM __ce_id_faults) = 0
   ORDER BY partition_key ASC NULLS LAST, rank ASC NULLS LAST;
 
 -- Stability of each cluster of the run `reference`, a value of the column run: partition_key,
@@ -531,18 +536,20 @@ CREATE OR REPLACE MACRO clustereval.cluster_stability(
   WITH __ce_rows AS (
     SELECT * FROM clustereval._run_rows(tbl, id, run, cluster, partition_by, noise)
   ),
-  clusters AS (SELECT * FROM clustereval._run_clusters(__ce_rows, noise, noise_as)),
-  runs AS (SELECT * FROM clustereval._runs(clusters)),
-  ids AS (SELECT * FROM clustereval._run_ids(__ce_rows)),
-  coded AS MATERIALIZED (SELECT * FROM clustereval._coded_rows(__ce_rows, clusters, ids)),
-  faults AS (
-    SELECT n_faults
-    FROM clustereval._check_runs(clusters, runs, ids, coded)
+  __ce_clusters AS (SELECT * FROM clustereval._run_clusters(__ce_rows, noise, noise_as)),
+  __ce_runs AS (SELECT * FROM clustereval._runs(__ce_clusters)),
+  __ce_ids AS (SELECT * FROM clustereval._run_ids(__ce_rows)),
+  __ce_coded AS MATERIALIZED (
+    SELECT * FROM clustereval._coded_rows(__ce_rows, __ce_clusters, __ce_ids)
   ),
-  reference_runs AS (SELECT * FROM clustereval._reference_runs(runs, reference)),
-  cells AS (SELECT * FROM clustereval._reference_cells(coded, reference_runs)),
-  best AS (SELECT * FROM clustereval._best_jaccard(cells)),
-  stability AS (
+  __ce_faults AS (
+    SELECT n_faults
+    FROM clustereval._check_runs(__ce_clusters, __ce_runs, __ce_ids, __ce_coded)
+  ),
+  __ce_reference_runs AS (SELECT * FROM clustereval._reference_runs(__ce_runs, reference)),
+  __ce_cells AS (SELECT * FROM clustereval._reference_cells(__ce_coded, __ce_reference_runs)),
+  __ce_best AS (SELECT * FROM clustereval._best_jaccard(__ce_cells)),
+  __ce_stability AS (
     SELECT
       code,
       COUNT(*) AS n_runs,
@@ -550,7 +557,7 @@ CREATE OR REPLACE MACRO clustereval.cluster_stability(
       MIN(jaccard) AS min,
       clustereval._ratio(COUNT(CASE WHEN jaccard > 0.75 THEN 1 END), COUNT(*)) AS recovered,
       clustereval._ratio(COUNT(CASE WHEN jaccard < 0.5 THEN 1 END), COUNT(*)) AS dissolved
-    FROM best
+    FROM __ce_best
     GROUP BY code
   )
   SELECT
@@ -562,11 +569,11 @@ CREATE OR REPLACE MACRO clustereval.cluster_stability(
     found.min AS min_jaccard,
     found.recovered,
     found.dissolved
-  FROM clusters
-  JOIN reference_runs AS base ON base.run_no = clusters.run_no
-  LEFT JOIN stability AS found ON found.code = clusters.code
+  FROM __ce_clusters AS clusters
+  JOIN __ce_reference_runs AS base ON base.run_no = clusters.run_no
+  LEFT JOIN __ce_stability AS found ON found.code = clusters.code
   WHERE NOT clusters.is_singleton
     AND clustereval._check_options(clustereval._valid_noise(noise, noise_as))
-    AND (SELECT n_faults FROM faults) = 0
-    AND (SELECT COUNT(*) FROM reference_runs) >= 0 -- keeps the check of reference in the plan
+    AND (SELECT n_faults FROM __ce_faults) = 0
+    AND (SELECT COUNT(*) FROM __ce_reference_runs) >= 0 -- keeps the check of reference in the plan
   ORDER BY clusters.code ASC NULLS LAST;

@@ -219,14 +219,14 @@ CREATE OR REPLACE MACRO clustereval.run_transitions(
     SELECT *
     FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by, noise)
   ),
-  cells AS MATERIALIZED (SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)),
-  old_clusters AS (SELECT * FROM clustereval._old_clusters(cells)),
-  new_clusters AS (SELECT * FROM clustereval._new_clusters(cells)),
-  overlap_rows AS (SELECT * FROM clustereval._cluster_overlaps(cells, threshold)),
-  links AS (SELECT * FROM clustereval._cluster_links(overlap_rows, min_share)),
-  sides AS (
+  __ce_cells AS MATERIALIZED (SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)),
+  __ce_old_clusters AS (SELECT * FROM clustereval._old_clusters(__ce_cells)),
+  __ce_new_clusters AS (SELECT * FROM clustereval._new_clusters(__ce_cells)),
+  __ce_overlap_rows AS (SELECT * FROM clustereval._cluster_overlaps(__ce_cells, threshold)),
+  __ce_links AS (SELECT * FROM clustereval._cluster_links(__ce_overlap_rows, min_share)),
+  __ce_sides AS (
     SELECT *
-    FROM clustereval._transition_sides(old_clusters, new_clusters, links, threshold)
+    FROM clustereval._transition_sides(__ce_old_clusters, __ce_new_clusters, __ce_links, threshold)
   )
   SELECT
     partition_key,
@@ -243,7 +243,7 @@ CREATE OR REPLACE MACRO clustereval.run_transitions(
     n_new AS n_clusters_after,
     share_before,
     share_after
-  FROM sides
+  FROM __ce_sides
   WHERE clustereval._check_options(
       clustereval._valid_transition_options(noise, noise_as, threshold, min_share)
     )
@@ -265,8 +265,8 @@ CREATE OR REPLACE MACRO clustereval.transition_overlaps(
     SELECT *
     FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by, noise)
   ),
-  cells AS MATERIALIZED (SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)),
-  overlap_rows AS (SELECT * FROM clustereval._cluster_overlaps(cells, threshold))
+  __ce_cells AS MATERIALIZED (SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)),
+  __ce_overlap_rows AS (SELECT * FROM clustereval._cluster_overlaps(__ce_cells, threshold))
   SELECT
     partition_key,
     old AS cluster_before,
@@ -278,7 +278,7 @@ CREATE OR REPLACE MACRO clustereval.transition_overlaps(
     share_after,
     clustereval._ratio(n, stayed_before + stayed_after - n) AS jaccard,
     is_link
-  FROM overlap_rows
+  FROM __ce_overlap_rows
   WHERE clustereval._check_options(
       clustereval._valid_transition_options(noise, noise_as, threshold, 0)
     )
@@ -298,15 +298,15 @@ CREATE OR REPLACE MACRO clustereval.moved_ids(
     SELECT *
     FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by, noise)
   ),
-  cells AS MATERIALIZED (SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)),
-  overlap_rows AS (SELECT * FROM clustereval._cluster_overlaps(cells, threshold)),
-  moves AS (
+  __ce_cells AS MATERIALIZED (SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)),
+  __ce_overlap_rows AS (SELECT * FROM clustereval._cluster_overlaps(__ce_cells, threshold)),
+  __ce_moves AS (
     SELECT
       cell.partition_key, cell.before, cell.after,
       MAX(CASE WHEN cell.in_before THEN cell.before END) AS cluster_before,
       MAX(CASE WHEN cell.in_after THEN cell.after END) AS cluster_after
-    FROM cells AS cell
-    LEFT JOIN overlap_rows AS overlap
+    FROM __ce_cells AS cell
+    LEFT JOIN __ce_overlap_rows AS overlap
       ON overlap.partition_key IS NOT DISTINCT FROM cell.partition_key
       AND overlap.old = cell.old
       AND overlap.new = cell.new
@@ -320,7 +320,7 @@ CREATE OR REPLACE MACRO clustereval.moved_ids(
     moves.cluster_before,
     moves.cluster_after
   FROM __ce_ids AS ids
-  JOIN moves
+  JOIN __ce_moves AS moves
     ON moves.partition_key IS NOT DISTINCT FROM ids.partition_key
     AND moves.before IS NOT DISTINCT FROM ids.before
     AND moves.after IS NOT DISTINCT FROM ids.after
@@ -343,15 +343,14 @@ CREATE OR REPLACE MACRO clustereval.affected_ids(
     SELECT *
     FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by, noise)
   ),
-  cells AS MATERIALIZED (SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)),
-  old_clusters AS (SELECT * FROM clustereval._old_clusters(cells)),
-  new_clusters AS (SELECT * FROM clustereval._new_clusters(cells)),
+  __ce_cells AS MATERIALIZED (SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)),
+  __ce_old_clusters AS (SELECT * FROM clustereval._old_clusters(__ce_cells)),
+  __ce_new_clusters AS (SELECT * FROM clustereval._new_clusters(__ce_cells)),
   -- A singleton has no row among the clusters, and no companions: its cluster and what it has in
   -- common with another one are the id itself. So is what an id of one run only has in common.
-  sizes AS (
+  __ce_sizes AS (
     SELECT
-      cell.partition_key, cell.before, cell.after, cell.in_before,
-      cell.in_after,
+      cell.partition_key, cell.before, cell.after, cell.in_before, cell.in_after,
       COALESCE(old.n_before, 1) AS n_before,
       COALESCE(new.n_after, 1) AS n_after,
       CASE
@@ -360,16 +359,16 @@ CREATE OR REPLACE MACRO clustereval.affected_ids(
         THEN cell.n
         ELSE 1
       END AS n_common
-    FROM cells AS cell
-    LEFT JOIN old_clusters AS old
+    FROM __ce_cells AS cell
+    LEFT JOIN __ce_old_clusters AS old
       ON old.partition_key IS NOT DISTINCT FROM cell.partition_key
       AND old.old = cell.old
-    LEFT JOIN new_clusters AS new
+    LEFT JOIN __ce_new_clusters AS new
       ON new.partition_key IS NOT DISTINCT FROM cell.partition_key
       AND new.new = cell.new
     WHERE cell.in_before OR cell.in_after
   ),
-  changes AS (
+  __ce_changes AS (
     SELECT
       partition_key, before, after,
       MAX(CASE WHEN in_before THEN before END) AS cluster_before,
@@ -377,7 +376,7 @@ CREATE OR REPLACE MACRO clustereval.affected_ids(
       MAX(n_common - 1) AS n_kept,
       MAX(CASE WHEN in_before THEN n_before - n_common ELSE 0 END) AS n_lost,
       MAX(CASE WHEN in_after THEN n_after - n_common ELSE 0 END) AS n_gained
-    FROM sizes
+    FROM __ce_sizes
     WHERE in_before <> in_after
       OR n_before <> n_common
       OR n_after <> n_common
@@ -392,7 +391,7 @@ CREATE OR REPLACE MACRO clustereval.affected_ids(
     CAST(changes.n_lost AS BIGINT) AS n_lost,
     CAST(changes.n_gained AS BIGINT) AS n_gained
   FROM __ce_ids AS ids
-  JOIN changes
+  JOIN __ce_changes AS changes
     ON changes.partition_key IS NOT DISTINCT FROM ids.partition_key
     AND changes.before IS NOT DISTINCT FROM ids.before
     AND changes.after IS NOT DISTINCT FROM ids.after
